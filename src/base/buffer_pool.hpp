@@ -1,0 +1,54 @@
+// Buffer pool: large page-aligned buffers that outlive one access, because touching fresh pages costs more than copying
+// through warm ones. One per file; not thread-safe. Holds at most what was in use at once.
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "base/extent.hpp"
+
+namespace oratorio {
+
+class BufferPool {
+  public:
+    class Lease;
+    BufferPool() = default;
+    ~BufferPool();
+    BufferPool(const BufferPool&) = delete;
+    BufferPool& operator=(const BufferPool&) = delete;
+
+    /// `bytes` of memory, contents undefined; empty span when there is no memory. Goes back to the pool with the lease.
+    [[nodiscard]] Lease take(Bytes bytes);
+    /// Bytes held, in use or not.
+    [[nodiscard]] Bytes held() const { return held_; }
+
+  private:
+    struct Block {
+        std::byte* data = nullptr;
+        Bytes bytes = 0;
+    };
+    void give_back(Block block);
+
+    std::vector<Block> free_;
+    Bytes held_ = 0;
+};
+
+class BufferPool::Lease {
+  public:
+    Lease() = default;
+    Lease(BufferPool* pool, Block block, Bytes bytes) : pool_(pool), block_(block), bytes_(bytes) {}
+    Lease(Lease&& other) noexcept { *this = std::move(other); }
+    Lease& operator=(Lease&& other) noexcept;
+    ~Lease();
+
+    [[nodiscard]] std::span<std::byte> span() const { return {block_.data, static_cast<std::size_t>(bytes_)}; }
+
+  private:
+    BufferPool* pool_ = nullptr;
+    Block block_;
+    Bytes bytes_ = 0;
+};
+
+}  // namespace oratorio

@@ -1,0 +1,135 @@
+// What an errno means in MPI's terms, and how an error is told to a human.
+#include "base/error.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cctype>
+#include <cerrno>
+#include <iterator>
+#include <system_error>
+
+namespace oratorio {
+namespace {
+
+struct ErrnoRow {
+    int number;
+    const char* name;
+    ErrorKind kind;
+};
+
+// EBADF here is a transfer in a direction the file isn't open for; the descriptor itself is ours.
+constexpr ErrnoRow kErrnos[] = {
+    {EACCES, "EACCES", ErrorKind::access},
+    {EAGAIN, "EAGAIN", ErrorKind::io},
+    {EBADF, "EBADF", ErrorKind::access},
+    {EBUSY, "EBUSY", ErrorKind::file_in_use},
+    {EDQUOT, "EDQUOT", ErrorKind::quota},
+    {EEXIST, "EEXIST", ErrorKind::file_exists},
+    {EFAULT, "EFAULT", ErrorKind::buffer},
+    {EFBIG, "EFBIG", ErrorKind::io},
+    {EINTR, "EINTR", ErrorKind::io},
+    {EINVAL, "EINVAL", ErrorKind::io},
+    {EIO, "EIO", ErrorKind::io},
+    {EISDIR, "EISDIR", ErrorKind::bad_file},
+    {ELOOP, "ELOOP", ErrorKind::bad_file},
+    {EMFILE, "EMFILE", ErrorKind::io},
+    {ENAMETOOLONG, "ENAMETOOLONG", ErrorKind::bad_file},
+    {ENFILE, "ENFILE", ErrorKind::io},
+    {ENODEV, "ENODEV", ErrorKind::io},
+    {ENOENT, "ENOENT", ErrorKind::no_such_file},
+    {ENOLCK, "ENOLCK", ErrorKind::io},
+    {ENOMEM, "ENOMEM", ErrorKind::no_memory},
+    {ENOSPC, "ENOSPC", ErrorKind::no_space},
+    {ENOSYS, "ENOSYS", ErrorKind::unsupported_operation},
+    {ENOTDIR, "ENOTDIR", ErrorKind::bad_file},
+    {ENXIO, "ENXIO", ErrorKind::io},
+    {EOPNOTSUPP, "EOPNOTSUPP", ErrorKind::unsupported_operation},
+    {EPERM, "EPERM", ErrorKind::access},
+    {EROFS, "EROFS", ErrorKind::read_only},
+    {ESPIPE, "ESPIPE", ErrorKind::bad_file},
+    {ESTALE, "ESTALE", ErrorKind::io},
+    {ETIMEDOUT, "ETIMEDOUT", ErrorKind::io},
+    {ETXTBSY, "ETXTBSY", ErrorKind::file_in_use},
+};
+
+struct KindRow {
+    const char* text;
+    const char* advice;  // what to do; empty when `what` has to say it
+};
+
+// In the order of ErrorKind.
+constexpr KindRow kKinds[] = {
+    {"no error", ""},
+    {"invalid argument", ""},
+    {"invalid buffer", ""},
+    {"invalid count", ""},
+    {"invalid datatype", ""},
+    {"invalid file handle", ""},
+    {"arguments differ between ranks", "pass the same value on every rank of the communicator"},
+    {"invalid access mode", ""},
+    {"data representation not supported", "use native, internal or external32"},
+    {"operation not supported", ""},
+    {"no such file", "check the path, or add MPI_MODE_CREATE"},
+    {"file exists", "remove the file, or open it without MPI_MODE_EXCL"},
+    {"not usable as a file", "check the path"},
+    {"access denied", "check the file's permissions and the mode it was opened with"},
+    {"no space left", "free some space or write to another file system"},
+    {"quota exceeded", "free some of your space or ask for a larger quota"},
+    {"read-only file system", "write to another file system or open with MPI_MODE_RDONLY"},
+    {"file in use", "close the file everywhere first"},
+    {"data representation already registered", ""},
+    {"data conversion failed", ""},
+    {"invalid info value", ""},
+    {"invalid communicator", ""},
+    {"input/output error", ""},
+    {"out of memory", "use fewer ranks per node or a smaller cb_buffer_size"},
+    {"error", ""},
+    {"internal error", "please report this"},
+};
+static_assert(std::size(kKinds) == static_cast<std::size_t>(ErrorKind::internal) + 1);
+
+const KindRow& row_of(ErrorKind kind) {
+    const auto index = static_cast<std::size_t>(kind);
+    return kKinds[index < std::size(kKinds) ? index : static_cast<std::size_t>(ErrorKind::other)];
+}
+
+const ErrnoRow* row_of(int system_errno) {
+    const auto* row = std::ranges::find(kErrnos, system_errno, &ErrnoRow::number);
+    return row == std::end(kErrnos) ? nullptr : row;
+}
+
+std::string system_text(int system_errno) {
+    std::string text = std::generic_category().message(system_errno);
+    // "No space" -> "no space", but an acronym ("RPC ...") stays as it is.
+    if (text.size() > 1 && std::islower(static_cast<unsigned char>(text[1]))) {
+        text[0] = static_cast<char>(std::tolower(static_cast<unsigned char>(text[0])));
+    }
+    const ErrnoRow* row = row_of(system_errno);
+    return text + " (" + (row ? row->name : "errno " + std::to_string(system_errno)) + ")";
+}
+
+}  // namespace
+
+ErrorKind kind_of_errno(int system_errno) {
+    if (system_errno == 0) return ErrorKind::none;
+    const ErrnoRow* row = row_of(system_errno);
+    return row ? row->kind : ErrorKind::io;
+}
+
+std::string describe(const Error& error, std::string_view path) {
+    const KindRow& kind = row_of(error.kind);
+    std::string text = error.system_errno != 0 ? system_text(error.system_errno) : kind.text;
+    if (error.offset >= 0) {
+        text += " at " + std::to_string(error.offset);
+        if (error.length > 0) text += "+" + std::to_string(error.length);
+    }
+    if (error.round >= 0) text += ", round " + std::to_string(error.round);
+    if (error.rank >= 0) text += ", rank " + std::to_string(error.rank);
+    if (!path.empty()) text.append(", ").append(path);
+    std::string_view what(error.what, ::strnlen(error.what, sizeof error.what));
+    if (!what.empty()) text.append(": ").append(what);
+    if (*kind.advice != '\0') text.append(what.empty() ? ": " : "; ").append(kind.advice);
+    return text;
+}
+
+}  // namespace oratorio

@@ -1,0 +1,87 @@
+// Error: what went wrong, where, and on whose side. A plain value that fits a message, so that the
+// error of one rank can be told to all ranks byte for byte.
+#pragma once
+
+#include <cstring>
+#include <string>
+#include <string_view>
+
+#include "base/extent.hpp"
+
+namespace oratorio {
+
+/// One kind per MPI error class that a file routine can raise (MPI-4.1, section 14.9); bind/ maps them 1:1.
+/// A larger value is reported in preference to a smaller one when ranks disagree.
+enum class ErrorKind : int {
+    none = 0,
+    argument,          // MPI_ERR_ARG
+    buffer,            // MPI_ERR_BUFFER
+    count,             // MPI_ERR_COUNT
+    type,              // MPI_ERR_TYPE
+    file_handle,       // MPI_ERR_FILE
+    not_same,          // MPI_ERR_NOT_SAME
+    amode,             // MPI_ERR_AMODE
+    unsupported_datarep,
+    unsupported_operation,
+    no_such_file,
+    file_exists,
+    bad_file,          // a name or thing that can't be a file: too long, a directory
+    access,            // permission, or wrong mode (write to a read-only file)
+    no_space,
+    quota,
+    read_only,         // read-only file system
+    file_in_use,
+    duplicate_datarep,
+    conversion,
+    info_value,
+    communicator,
+    io,                // any other storage failure
+    no_memory,
+    other,
+    internal,          // our own mistake
+};
+
+/// Fixed size and trivially copyable: travels through broadcast unchanged.
+struct Error {
+    ErrorKind kind = ErrorKind::none;
+    int system_errno = 0;   ///< 0 when no system call failed
+    Rank rank = -1;         ///< rank on which it happened, -1 when not (yet) known
+    Offset offset = -1;     ///< file offset, -1 when it has none
+    Bytes length = 0;       ///< length of the failed access
+    std::int64_t round = -1;  ///< round of a collective, -1 when not in one
+    char what[128] = {};    ///< what was being tried and what to do, no path, no numbers
+
+    /// `what` is cut at 127 characters.
+    [[nodiscard]] static Error make(ErrorKind kind, std::string_view what, int system_errno = 0) {
+        Error error;
+        error.kind = kind;
+        error.system_errno = system_errno;
+        std::memcpy(error.what, what.data(), std::min(what.size(), sizeof error.what - 1));
+        return error;
+    }
+    [[nodiscard]] Error at(Offset where, Bytes bytes) const {
+        Error error = *this;
+        error.offset = where;
+        error.length = bytes;
+        return error;
+    }
+    [[nodiscard]] Error in_round(std::int64_t number) const {
+        Error error = *this;
+        error.round = number;
+        return error;
+    }
+    [[nodiscard]] Error on(Rank where) const {
+        Error error = *this;
+        error.rank = where;
+        return error;
+    }
+};
+
+/// ENOSPC -> no_space and so on; unknown numbers give ErrorKind::io.
+[[nodiscard]] ErrorKind kind_of_errno(int system_errno);
+
+/// "no space left on device (ENOSPC) at 1048576+4096, round 7, rank 3, /scratch/out.h5: <what>; <advice>":
+/// only the parts that are known; the common kinds have an advice.
+[[nodiscard]] std::string describe(const Error& error, std::string_view path);
+
+}  // namespace oratorio

@@ -1,0 +1,72 @@
+// What the generated entry points (entry.cpp) call: one function for each row of mpi_file.def, less those that the table makes alike.
+// Arguments, results and errors are those of the procedure in MPI-4.1, chapter 14.
+#pragma once
+
+#include "base/direction.hpp"
+#include "bind/host_routine.hpp"
+#include "bind/process.hpp"
+
+#define ORATORIO_ENTRY extern "C" __attribute__((visibility("default")))
+
+namespace oratorio::bind {
+
+int file_open(MPI_Comm comm, const char* filename, int amode, MPI_Info info, MPI_File* fh);
+int file_close(MPI_File* fh);
+int file_delete(const char* filename, MPI_Info info);
+
+int file_set_size(MPI_File fh, MPI_Offset size);
+int file_preallocate(MPI_File fh, MPI_Offset size);
+int file_get_size(MPI_File fh, MPI_Offset* size);
+int file_get_group(MPI_File fh, MPI_Group* group);
+int file_get_amode(MPI_File fh, int* amode);
+int file_set_info(MPI_File fh, MPI_Info info);
+int file_get_info(MPI_File fh, MPI_Info* info_used);
+int file_set_view(MPI_File fh, MPI_Offset disp, MPI_Datatype etype, MPI_Datatype filetype, const char* datarep,
+                  MPI_Info info);
+int file_get_view(MPI_File fh, MPI_Offset* disp, MPI_Datatype* etype, MPI_Datatype* filetype, char* datarep);
+int file_seek(MPI_File fh, MPI_Offset offset, int whence);
+int file_get_position(MPI_File fh, MPI_Offset* offset);
+int file_get_byte_offset(MPI_File fh, MPI_Offset offset, MPI_Offset* disp);
+int file_set_atomicity(MPI_File fh, int flag);
+int file_get_atomicity(MPI_File fh, int* flag);
+int file_sync(MPI_File fh);
+int type_extent(MPI_File fh, MPI_Datatype datatype, MPI_Count* extent);
+/// Both the MPI_Aint and the MPI_Count form.
+template <class Integer>
+int file_get_type_extent(MPI_File fh, MPI_Datatype datatype, Integer* extent) {
+    MPI_Count wide = 0;
+    const int code = type_extent(fh, datatype, &wide);
+    if (code == MPI_SUCCESS) *extent = static_cast<Integer>(wide);
+    return code;
+}
+
+/// One data access as the program asked for it.
+struct AccessForm {
+    Direction direction;
+    bool collective;
+    const MPI_Offset* offset;  ///< null: at the individual file pointer
+    const void* buffer;
+    MPI_Count count;
+    MPI_Datatype datatype;
+    MPI_Status* status;
+};
+int access(const AccessForm& form, MPI_File fh);
+
+/// A procedure that Oratorio doesn't have yet: MPI_ERR_UNSUPPORTED_OPERATION through the error handler.
+int refuse(MPI_File fh, const char* procedure);
+/// A request is made null, so that waiting for it does nothing.
+int refuse(MPI_File fh, const char* procedure, MPI_Request* request);
+
+int file_create_errhandler(MPI_File_errhandler_function* function, MPI_Errhandler* errhandler);
+int file_create_errhandler_x(MPIX_File_errhandler_function_x* function, MPIX_Destructor_function* destructor,
+                             void* extra_state, MPI_Errhandler* errhandler);
+int file_set_errhandler(MPI_File fh, MPI_Errhandler errhandler);
+int file_get_errhandler(MPI_File fh, MPI_Errhandler* errhandler);
+int file_call_errhandler(MPI_File fh, int errorcode);
+
+MPI_Fint file_c2f(MPI_File fh);
+MPI_File file_f2c(MPI_Fint fh);
+int file_toint(MPI_File fh);
+MPI_File file_fromint(int fh);
+
+}  // namespace oratorio::bind

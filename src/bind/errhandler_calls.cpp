@@ -1,0 +1,83 @@
+// Error handlers of files, and the refusal of procedures that are not there yet.
+#include "bind/entry.hpp"
+#include "bind/with_file.hpp"
+
+namespace oratorio::bind {
+
+namespace {
+
+int keep(int code, MPI_Errhandler* errhandler, ErrorHandler::Function function) {
+    if (code == MPI_SUCCESS) process().handlers.remember(*errhandler, std::move(function));
+    return code;
+}
+
+}  // namespace
+
+int file_create_errhandler(MPI_File_errhandler_function* function, MPI_Errhandler* errhandler) {
+    if (function == nullptr || errhandler == nullptr) return raise_default(missing("create error handler: an argument is a null pointer"));
+    const int code = host().File_create_errhandler(function, errhandler);
+    return keep(code, errhandler, [function](MPI_File fh, int error) { function(&fh, &error); });
+}
+
+// The host is not given the destructor: it would run it when the program frees the handle, while files still use the handler.
+int file_create_errhandler_x(MPIX_File_errhandler_function_x* function, MPIX_Destructor_function* destructor, void* extra_state,
+                             MPI_Errhandler* errhandler) {
+    if (function == nullptr || errhandler == nullptr) return raise_default(missing("create error handler: an argument is a null pointer"));
+    const auto destroy = [destructor](void* state) {
+        if (destructor != nullptr) destructor(state);
+    };
+    const std::shared_ptr<void> state(extra_state, destroy);
+    const int code = host().File_create_errhandler([](MPI_File*, int*, ...) {}, errhandler);
+    return keep(code, errhandler, [function, state](MPI_File fh, int error) { function(fh, error, state.get()); });
+}
+
+int file_set_errhandler(MPI_File fh, MPI_Errhandler errhandler) {
+    const auto handler = process().handlers.find(errhandler);
+    const Error unknown = missing("set error handler: this is not an error handler of files");
+    if (fh != MPI_FILE_NULL) {
+        return with_file(fh, Scope::one_rank, [&](OpenFile& open) {
+            if (handler) open.handler = *handler;
+            return handler ? Error{} : unknown;
+        });
+    }
+    if (!handler) return raise_default(unknown);
+    process().handlers.set_default_handler(*handler);
+    // For the files that the host opens.
+    return host().File_set_errhandler(fh, errhandler);
+}
+
+int file_get_errhandler(MPI_File fh, MPI_Errhandler* errhandler) {
+    if (errhandler == nullptr) return raise_default(missing("get error handler: the handler is a null pointer"));
+    const auto give = [&](const ErrorHandler& handler) {
+        return error_of(process().handlers.make_handle(handler, errhandler), "get error handler: the host makes no handle");
+    };
+    if (fh != MPI_FILE_NULL) return with_file(fh, Scope::one_rank, [&](OpenFile& open) { return give(open.handler); });
+    const Error error = give(process().handlers.default_handler());
+    return error.kind == ErrorKind::none ? MPI_SUCCESS : raise_default(error);
+}
+
+int file_call_errhandler(MPI_File fh, int errorcode) {
+    ErrorHandler handler = process().handlers.default_handler();
+    if (fh != MPI_FILE_NULL) {
+        const int code = with_file(fh, Scope::one_rank, [&](OpenFile& open) {
+            handler = open.handler;
+            return Error{};
+        });
+        if (code != MPI_SUCCESS) return code;
+    }
+    call_handler(handler, fh, errorcode);
+    return MPI_SUCCESS;
+}
+
+int refuse(MPI_File fh, const char* procedure) {
+    const Error error = Error::make(ErrorKind::unsupported_operation, std::string(procedure) + ": not supported by this version");
+    if (fh == MPI_FILE_NULL) return raise_default(error);
+    return with_file(fh, Scope::one_rank, [&](OpenFile&) { return error; });
+}
+
+int refuse(MPI_File fh, const char* procedure, MPI_Request* request) {
+    if (request != nullptr) *request = MPI_REQUEST_NULL;
+    return refuse(fh, procedure);
+}
+
+}  // namespace oratorio::bind

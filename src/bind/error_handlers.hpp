@@ -1,0 +1,47 @@
+// Error handlers of files (MPI-4.1, 9.3.4 and 14.7): what happens to a program when one of its calls fails.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+
+#include "bind/mpi_types.hpp"
+
+namespace oratorio::bind {
+
+/// What a file does on errors. A value: the program may free the MPI_Errhandler it came from at any time.
+struct ErrorHandler {
+    enum class Kind { returns, fatal, aborts, user };
+    using Function = std::function<void(MPI_File, int)>;
+
+    Kind kind = Kind::returns;
+    std::shared_ptr<const Function> function;  ///< user only
+};
+
+/// Gives the program true MPI_Errhandler handles, made by the host, and knows what each of ours stands for. Hosts use a freed
+/// handle's value again at once, so a handle is looked up only while the program passes it. Thread-safe.
+class ErrorHandlers {
+  public:
+    /// Remembers what a handle made by the host stands for.
+    void remember(MPI_Errhandler handle, ErrorHandler::Function function);
+    /// Nothing when it is neither predefined nor one of ours.
+    [[nodiscard]] std::optional<ErrorHandler> find(MPI_Errhandler handle);
+    /// A handle for the program to keep and free. The code of the host's error, or MPI_SUCCESS.
+    int make_handle(const ErrorHandler& handler, MPI_Errhandler* handle);
+
+    /// That of MPI_FILE_NULL: for opening and deleting, and what a file has at first.
+    [[nodiscard]] ErrorHandler default_handler();
+    void set_default_handler(ErrorHandler handler);
+
+  private:
+    [[nodiscard]] MPI_Errhandler errors_return();
+
+    std::mutex mutex_;
+    std::map<MPI_Errhandler, std::shared_ptr<const ErrorHandler::Function>> functions_;
+    ErrorHandler default_;
+    std::optional<MPI_Errhandler> errors_return_;
+};
+
+}  // namespace oratorio::bind

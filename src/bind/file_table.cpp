@@ -1,0 +1,76 @@
+#include "bind/file_table.hpp"
+
+namespace oratorio::bind {
+
+namespace {
+
+constexpr int kSlotBits = 16;
+constexpr std::intptr_t kSlots = std::intptr_t{1} << kSlotBits;
+constexpr std::intptr_t kGenerations = std::intptr_t{1} << (31 - kSlotBits);
+
+}  // namespace
+
+bool FileTable::in_range(std::intptr_t number) { return number >= kSlots && number < kSlots * kGenerations; }
+
+const FileTable::Slot* FileTable::slot_of(MPI_File fh) const {
+    const std::intptr_t number = number_of(fh);
+    if (!in_range(number)) return nullptr;
+    const auto index = static_cast<std::size_t>(number % kSlots);
+    if (index >= slots_.size() || slots_[index].generation != number / kSlots || !slots_[index].file) return nullptr;
+    return &slots_[index];
+}
+
+MPI_File FileTable::add(std::shared_ptr<OpenFile> file) {
+    const std::lock_guard lock(mutex_);
+    if (free_.empty()) {
+        if (slots_.size() == kSlots) return MPI_FILE_NULL;
+        free_.push_back(slots_.size());
+        slots_.emplace_back();
+    }
+    const std::size_t index = free_.front();
+    free_.pop_front();
+    slots_[index].file = std::move(file);
+    return handle_of(slots_[index].generation * kSlots + static_cast<std::intptr_t>(index));
+}
+
+std::shared_ptr<OpenFile> FileTable::find(MPI_File fh) const {
+    const std::lock_guard lock(mutex_);
+    const Slot* slot = slot_of(fh);
+    return slot != nullptr ? slot->file : nullptr;
+}
+
+void FileTable::remove(MPI_File fh) {
+    const std::lock_guard lock(mutex_);
+    if (slot_of(fh) == nullptr) return;
+    const auto index = static_cast<std::size_t>(number_of(fh) % kSlots);
+    Slot& slot = slots_[index];
+    slot.file.reset();
+    slot.generation = slot.generation + 1 == kGenerations ? 1 : slot.generation + 1;
+    free_.push_back(index);
+}
+
+void FileTable::add_host(MPI_File fh) {
+    const std::lock_guard lock(mutex_);
+    host_files_.insert(fh);
+}
+
+bool FileTable::is_host(MPI_File fh) const {
+    const std::lock_guard lock(mutex_);
+    return host_files_.contains(fh);
+}
+
+void FileTable::remove_host(MPI_File fh) {
+    const std::lock_guard lock(mutex_);
+    host_files_.erase(fh);
+}
+
+std::vector<std::string> FileTable::open_paths() const {
+    const std::lock_guard lock(mutex_);
+    std::vector<std::string> paths;
+    for (const Slot& slot : slots_) {
+        if (slot.file) paths.push_back(slot.file->path);
+    }
+    return paths;
+}
+
+}  // namespace oratorio::bind

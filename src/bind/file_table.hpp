@@ -1,0 +1,53 @@
+// FileTable: the open files by their MPI_File handles. Thread-safe.
+#pragma once
+
+#include <deque>
+#include <memory>
+#include <mutex>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "bind/open_file.hpp"
+
+namespace oratorio::bind {
+
+/// A handle is a small integer, cast to what mpi.h declares (a pointer that is never followed): slot in the low 16 bits, generation of
+/// the slot above it, from 1. So a closed handle is known to be dead until its slot was used 32767 times more. All handles are
+/// above the reserved range of the standard ABI and positive as Fortran INTEGER, which makes the Fortran handle the same number.
+class FileTable {
+  public:
+    /// Nothing when 65536 files are open.
+    [[nodiscard]] MPI_File add(std::shared_ptr<OpenFile> file);
+    /// Nothing for a handle that isn't (or no longer) one of ours.
+    [[nodiscard]] std::shared_ptr<OpenFile> find(MPI_File fh) const;
+    void remove(MPI_File fh);
+
+    /// Handles of the host's own files, for calls on them to go there.
+    void add_host(MPI_File fh);
+    [[nodiscard]] bool is_host(MPI_File fh) const;
+    void remove_host(MPI_File fh);
+
+    /// Paths of the files that are open.
+    [[nodiscard]] std::vector<std::string> open_paths() const;
+
+    /// Whether a number can be a handle of ours, alive or not.
+    [[nodiscard]] static bool in_range(std::intptr_t number);
+    [[nodiscard]] static std::intptr_t number_of(MPI_File fh) { return reinterpret_cast<std::intptr_t>(fh); }
+    [[nodiscard]] static MPI_File handle_of(std::intptr_t number) { return reinterpret_cast<MPI_File>(number); }
+
+  private:
+    struct Slot {
+        std::intptr_t generation = 1;
+        std::shared_ptr<OpenFile> file;
+    };
+    /// The slot of a live handle; null when there is none.
+    [[nodiscard]] const Slot* slot_of(MPI_File fh) const;
+
+    mutable std::mutex mutex_;
+    std::vector<Slot> slots_;
+    std::deque<std::size_t> free_;  ///< first freed, first used: generations grow slowly
+    std::set<MPI_File> host_files_;
+};
+
+}  // namespace oratorio::bind

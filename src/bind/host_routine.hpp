@@ -1,0 +1,56 @@
+// HostRoutine: the host MPI's own routine of the chapter, for calls that are handed on to it.
+#pragma once
+
+#include <climits>
+
+#include "bind/mpi_types.hpp"
+#include "procedures.hpp"  // generated: every procedure declared, also those that this mpi.h lacks
+
+namespace oratorio::bind {
+
+template <class Function>
+class HostRoutine;
+
+/// Looked up once by name. Calling one that the host lacks says so on stderr and returns an error.
+template <class Value, class... Arguments>
+class HostRoutine<Value(Arguments...)> {
+  public:
+    explicit HostRoutine(const char* name)
+        : name_(name), function_(reinterpret_cast<Value (*)(Arguments...)>(host_symbol(name))) {}
+    [[nodiscard]] bool present() const { return function_ != nullptr; }
+    Value operator()(Arguments... arguments) const {
+        if (present()) return function_(arguments...);
+        return lacking(static_cast<Value*>(nullptr));
+    }
+
+  private:
+    [[nodiscard]] int lacking(int*) const { return tell_lacking(name_); }
+    template <class Handle>
+    [[nodiscard]] Handle lacking(Handle*) const {
+        tell_lacking(name_);
+        return Handle{};
+    }
+    static int tell_lacking(const char* name);
+
+    const char* name_;
+    Value (*function_)(Arguments...);
+};
+
+/// MPI_ERR_UNSUPPORTED_OPERATION, after a line on stderr.
+int host_lacks(const char* name);
+
+template <class Value, class... Arguments>
+int HostRoutine<Value(Arguments...)>::tell_lacking(const char* name) {
+    return host_lacks(name);
+}
+
+[[nodiscard]] constexpr bool fits_int(MPI_Count count) { return count >= INT_MIN && count <= INT_MAX; }
+
+}  // namespace oratorio::bind
+
+/// The host's own routine of that name, looked up at the first use.
+#define ORATORIO_HOST(name)                                                                     \
+    ([]() -> const auto& {                                                                      \
+        static const ::oratorio::bind::HostRoutine<decltype(name)> routine("P" #name);          \
+        return routine;                                                                         \
+    }())

@@ -1,0 +1,180 @@
+// Opening, closing, deleting.
+#include "bind/entry.hpp"
+#include "bind/info.hpp"
+#include "bind/with_file.hpp"
+#include "mpi/mpi_transport.hpp"
+
+namespace oratorio::bind {
+
+namespace {
+
+constexpr const char* kHostMethod = "host";
+
+/// Bits that aren't MPI's make `unknown`.
+AccessMode mode_of(int amode, bool& unknown) {
+    const auto has = [&amode](int bit) {
+        const bool set = (amode & bit) != 0;
+        amode &= ~bit;
+        return set;
+    };
+    AccessMode mode;
+    mode.read_only = has(MPI_MODE_RDONLY);
+    mode.write_only = has(MPI_MODE_WRONLY);
+    mode.read_write = has(MPI_MODE_RDWR);
+    mode.create = has(MPI_MODE_CREATE);
+    mode.exclusive = has(MPI_MODE_EXCL);
+    mode.delete_on_close = has(MPI_MODE_DELETE_ON_CLOSE);
+    mode.unique_open = has(MPI_MODE_UNIQUE_OPEN);
+    mode.append = has(MPI_MODE_APPEND);
+    mode.sequential = has(MPI_MODE_SEQUENTIAL);
+    unknown = amode != 0;
+    return mode;
+}
+
+/// Whether the hints ask for the host's own MPI-IO.
+bool wants_host(const HintMap& info, const std::string& path) {
+    const HintMap all = merge_hints(process().settings.hints, info, path);
+    const auto method = all.find("oratorio_method");
+    return method != all.end() && method->second == kHostMethod;
+}
+
+struct OpenArguments {
+    MPI_Comm comm;
+    const char* filename;
+    int amode;
+    MPI_Info info;
+    MPI_File* fh;
+};
+
+/// What an open came to on this rank.
+struct Opening {
+    std::shared_ptr<OpenFile> open = std::make_shared<OpenFile>();
+    MPI_File handle = MPI_FILE_NULL;
+    bool to_host = false;     ///< the host is to open it
+    bool collective = false;  ///< an error is one that all ranks have
+    Rank rank = 0;
+};
+
+/// Errors go into the call: the other ranks are told of them by File::open.
+OpenCall call_of(const OpenArguments& arguments) {
+    OpenCall call;
+    bool unknown_bits = false;
+    call.path = arguments.filename != nullptr ? arguments.filename : "";
+    call.mode = mode_of(arguments.amode, unknown_bits);
+    call.sources = process().settings.hints;
+    call.explain = process().settings.explain;
+    call.narrate = narrate;
+    if (auto hints = hints_of(arguments.info)) {
+        call.info = std::move(*hints);
+    } else {
+        call.refused = hints.error();
+    }
+    if (unknown_bits) call.refused = Error::make(ErrorKind::amode, "open: unknown bits in the access mode");
+    if (arguments.filename == nullptr) call.refused = missing("open: the file name is a null pointer");
+    if (arguments.fh == nullptr) call.refused = missing("open: the file handle is a null pointer");
+    return call;
+}
+
+Error open_here(const OpenArguments& arguments, Opening& opening) {
+    if (host_if_loaded() == nullptr) {
+        const char* lacking = host_defect();
+        return Error::make(ErrorKind::internal, std::string("open: this MPI has no ") + (lacking != nullptr ? lacking : "library"));
+    }
+    auto transport = MpiTransport::open(arguments.comm, process().settings.ranks_per_node);
+    if (!transport) return transport.error();
+    opening.collective = true;
+    opening.rank = (*transport)->topology().rank;
+
+    OpenCall call = call_of(arguments);
+    const auto to_host = agree_on_root(**transport, wants_host(call.info, call.path));
+    if (!to_host) return to_host.error();
+    opening.to_host = **to_host;
+    if (opening.to_host) return {};
+
+    OpenFile& open = *opening.open;
+    open.path = call.path;
+    open.amode = arguments.amode;
+    open.comm = (*transport)->comm();
+    open.handler = process().handlers.default_handler();
+    open.etype = HeldType(MPI_BYTE);
+    open.filetype = HeldType(MPI_BYTE);
+    // Known before it is open, so that a full table is an error of all ranks.
+    opening.handle = process().files.add(opening.open);
+    if (opening.handle == MPI_FILE_NULL) call.refused = Error::make(ErrorKind::no_memory, "open: too many files are open");
+    auto file = File::open(std::move(*transport), call);
+    if (!file) return file.error();
+    open.file = std::move(*file);
+    watch_for_finalize();
+    return {};
+}
+
+int open_by_host(const OpenArguments& arguments) {
+    const int code = ORATORIO_HOST(MPI_File_open)(arguments.comm, arguments.filename, arguments.amode, arguments.info, arguments.fh);
+    if (code == MPI_SUCCESS) process().files.add_host(*arguments.fh);
+    return code;
+}
+
+int close_by_host(MPI_File* fh) {
+    const MPI_File closed = *fh;
+    const int code = ORATORIO_HOST(MPI_File_close)(fh);
+    if (code == MPI_SUCCESS) process().files.remove_host(closed);
+    return code;
+}
+
+Error close_here(OpenFile& open) {
+    const Error error = error_of(open.file->close());
+    open.etype = HeldType();
+    open.filetype = HeldType();
+    return error;
+}
+
+}  // namespace
+
+int file_open(MPI_Comm comm, const char* filename, int amode, MPI_Info info, MPI_File* fh) {
+    const OpenArguments arguments{comm, filename, amode, info, fh};
+    Opening opening;
+    const Error error = contained([&] { return open_here(arguments, opening); });
+    if (opening.to_host) return open_by_host(arguments);
+    if (error.kind == ErrorKind::none) {
+        *fh = opening.handle;
+        return MPI_SUCCESS;
+    }
+    process().files.remove(opening.handle);
+    if (fh != nullptr) *fh = MPI_FILE_NULL;
+    const std::string path = filename != nullptr ? filename : "";
+    return raise(process().handlers.default_handler(), MPI_FILE_NULL, {error, path, opening.collective, opening.rank});
+}
+
+int file_close(MPI_File* fh) {
+    if (fh == nullptr) return raise_default(missing("close: the file handle is a null pointer"));
+    if (process().files.is_host(*fh)) return close_by_host(fh);
+    const MPI_File handle = *fh;
+    const std::shared_ptr<OpenFile> open = process().files.find(handle);
+    if (!open) return raise_default(Error::make(ErrorKind::file_handle, "close: this is not the handle of an open file"));
+    const std::optional<Trouble> trouble = attempt(*open, Scope::all_ranks, close_here);
+    // The handler may still ask for the handle's error handler, no more: the file is gone.
+    const int code = trouble ? raise(trouble->handler, handle, trouble->failure) : MPI_SUCCESS;
+    process().files.remove(handle);
+    {
+        const std::lock_guard lock(open->mutex);
+        open->file.reset();
+    }
+    *fh = MPI_FILE_NULL;
+    return code;
+}
+
+int file_delete(const char* filename, MPI_Info info) {
+    bool to_host = false;
+    const Error error = contained([&]() -> Error {
+        if (filename == nullptr) return missing("delete: the file name is a null pointer");
+        const auto hints = hints_of(info);
+        if (!hints) return hints.error();
+        to_host = wants_host(*hints, filename);
+        return to_host ? Error{} : error_of(delete_file(filename));
+    });
+    if (to_host) return ORATORIO_HOST(MPI_File_delete)(filename, info);
+    if (error.kind == ErrorKind::none) return MPI_SUCCESS;
+    return raise_default(error, filename != nullptr ? filename : "");
+}
+
+}  // namespace oratorio::bind

@@ -1,0 +1,48 @@
+#include "bind/open_file.hpp"
+
+namespace oratorio::bind {
+
+namespace {
+
+/// Asked with large counts where the host has them: the plain question fails for types made with large counts.
+int combiner_of(MPI_Datatype type) {
+    int combiner = 0;
+    if (host().Type_get_envelope_c != nullptr) {
+        MPI_Count counts[4] = {};
+        host().Type_get_envelope_c(type, &counts[0], &counts[1], &counts[2], &counts[3], &combiner);
+    } else {
+        int counts[3] = {};
+        host().Type_get_envelope(type, &counts[0], &counts[1], &counts[2], &combiner);
+    }
+    return combiner;
+}
+
+/// Predefined types and those of MPI_Type_create_f90_real and its kin: nobody may free them (MPI-4.1, 14.3 and 19.1.9).
+bool is_unfreeable(MPI_Datatype type) {
+    const int combiner = combiner_of(type);
+    return combiner == MPI_COMBINER_NAMED || combiner == MPI_COMBINER_F90_INTEGER ||
+           combiner == MPI_COMBINER_F90_REAL || combiner == MPI_COMBINER_F90_COMPLEX;
+}
+
+}  // namespace
+
+Result<HeldType> HeldType::duplicate(MPI_Datatype type) {
+    if (is_unfreeable(type)) return HeldType(type);
+    HeldType held;
+    if (host().Type_dup(type, &held.type_) != MPI_SUCCESS) {
+        return Error::make(ErrorKind::type, "set view: the datatype cannot be duplicated");
+    }
+    held.owned_ = true;
+    return held;
+}
+
+HeldType::~HeldType() {
+    if (owned_) host().Type_free(&type_);
+}
+
+int HeldType::copy_to(MPI_Datatype* copy) const {
+    *copy = type_;
+    return owned_ ? host().Type_dup(type_, copy) : MPI_SUCCESS;
+}
+
+}  // namespace oratorio::bind

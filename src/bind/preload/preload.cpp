@@ -1,0 +1,151 @@
+// The preload library: every name of the chapter as a stub that jumps to the library made for the host MPI in this process.
+// It knows no MPI header and needs no MPI library, so one file can be preloaded into anything: programs of any MPI,
+// mpiexec, shells. The host is looked for at the first call, when it is certainly loaded.
+#include <dlfcn.h>
+#include <link.h>
+
+#include <atomic>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <string>
+#include <vector>
+
+#define ORATORIO_EXPORT extern "C" __attribute__((visibility("default")))
+
+namespace {
+
+// No procedure of the chapter has more than six arguments, and all of them are integers or pointers. On x86-64 and AArch64 these
+// travel in the first six integer registers, whatever their widths, and so does the result in one register; a function of six
+// words that calls another one with the same six words therefore hands on any of them unchanged.
+using Word = long;
+using Routine = Word (*)(Word, Word, Word, Word, Word, Word);
+
+enum class Flavour { none, mpich, ompi, abi };
+
+struct Host {
+    Flavour flavour = Flavour::none;
+    const char* library = "";  ///< the file that serves it
+    Word error_other = 1;      ///< its MPI_ERR_OTHER, the answer when that file can't be loaded
+};
+
+constexpr Host kHosts[] = {
+    {Flavour::none, "", 1},
+    {Flavour::mpich, "liboratorio-mpich.so", 15},
+    {Flavour::ompi, "liboratorio-ompi.so", 16},
+    {Flavour::abi, "liboratorio-abi.so", 16},
+};
+
+std::string base_name(const std::string& path) { return path.substr(path.rfind('/') + 1); }
+
+/// The path of the library that holds `address`.
+std::string library_of(const void* address) {
+    Dl_info where{};
+    return dladdr(address, &where) != 0 && where.dli_fname != nullptr ? where.dli_fname : "";
+}
+
+Flavour flavour_of(void* library, const void* init) {
+    if (base_name(library_of(init)).rfind("libmpi_abi.so", 0) == 0) return Flavour::abi;
+    if (dlsym(library, "ompi_mpi_comm_null") != nullptr) return Flavour::ompi;
+    return Flavour::mpich;
+}
+
+int note_name(dl_phdr_info* info, std::size_t, void* names) {
+    static_cast<std::vector<std::string>*>(names)->emplace_back(info->dlpi_name);
+    return 0;
+}
+
+/// An MPI that was loaded privately, as by mpi4py: among all loaded libraries the one that defines PMPI_Init_thread.
+Flavour find_private_host() {
+    std::vector<std::string> names;
+    dl_iterate_phdr(note_name, &names);
+    for (const std::string& name : names) {
+        void* library = name.empty() ? nullptr : dlopen(name.c_str(), RTLD_LAZY | RTLD_NOLOAD);
+        if (library == nullptr) continue;
+        const void* init = dlsym(library, "PMPI_Init_thread");
+        const bool defines = init != nullptr && base_name(library_of(init)) == base_name(name);
+        const Flavour found = defines ? flavour_of(library, init) : Flavour::none;
+        dlclose(library);
+        if (found != Flavour::none) return found;
+    }
+    return Flavour::none;
+}
+
+const Host& find_host() {
+    const void* init = dlsym(RTLD_DEFAULT, "PMPI_Init_thread");
+    const Flavour flavour = init != nullptr ? flavour_of(RTLD_DEFAULT, init) : find_private_host();
+    return kHosts[static_cast<int>(flavour)];
+}
+
+const Host& host() {
+    static const Host& found = find_host();
+    return found;
+}
+
+void* load_flavour() {
+    const Host& found = host();
+    if (found.flavour == Flavour::none) {
+        std::fprintf(stderr, "oratorio: an MPI file routine was called, but no MPI library is loaded in this process\n");
+        return nullptr;
+    }
+    const std::string own = library_of(reinterpret_cast<const void*>(&load_flavour));
+    const std::string path = own.substr(0, own.rfind('/') + 1) + found.library;
+    void* library = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
+    if (library == nullptr)
+        std::fprintf(stderr, "oratorio: cannot load the library for this MPI: %s; file routines will fail\n", dlerror());
+    return library;
+}
+
+/// The flavour's library, loaded once; nothing when there is none.
+void* flavour_library() {
+    static void* const library = load_flavour();
+    return library;
+}
+
+Word fail(Word, Word, Word, Word, Word, Word) { return host().error_other; }
+
+Routine find_routine(const char* name) {
+    void* library = flavour_library();
+    void* found = library != nullptr ? dlsym(library, name) : nullptr;
+    return found != nullptr ? reinterpret_cast<Routine>(found) : fail;
+}
+
+/// Only Open MPI's flavour answers the Fortran names; other hosts keep their own routine, which calls C.
+Routine find_fortran_routine(const char* name) {
+    if (host().flavour == Flavour::ompi) return find_routine(name);
+    void* found = dlsym(RTLD_NEXT, name);
+    return found != nullptr ? reinterpret_cast<Routine>(found) : fail;
+}
+
+/// Where a stub jumps to, found at the first call. Two threads may find it twice, with the same result.
+template <Routine (*find)(const char*)>
+class Slot {
+  public:
+    explicit constexpr Slot(const char* name) : name_(name) {}
+    Routine target() {
+        Routine known = target_.load(std::memory_order_acquire);
+        if (known == nullptr) {
+            known = find(name_);
+            target_.store(known, std::memory_order_release);
+        }
+        return known;
+    }
+
+  private:
+    const char* name_;
+    std::atomic<Routine> target_{nullptr};
+};
+
+}  // namespace
+
+#define ORATORIO_STUB_BODY(find, name)                                                \
+    ORATORIO_EXPORT Word name(Word a, Word b, Word c, Word d, Word e, Word f) {       \
+        static constinit Slot<find> slot(#name);                                      \
+        return slot.target()(a, b, c, d, e, f);                                       \
+    }
+#define ORATORIO_STUB(name)                                                           \
+    ORATORIO_STUB_BODY(find_routine, name)                                            \
+    ORATORIO_EXPORT Word P##name(Word a, Word b, Word c, Word d, Word e, Word f) __attribute__((alias(#name)));
+#define ORATORIO_FORTRAN_STUB(name) ORATORIO_STUB_BODY(find_fortran_routine, name)
+
+#include "stubs.inc"

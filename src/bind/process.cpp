@@ -1,0 +1,105 @@
+#include "bind/process.hpp"
+
+#include <unistd.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <fstream>
+#include <iterator>
+#include <mutex>
+
+namespace oratorio::bind {
+
+namespace {
+
+std::string environment(const char* name) {
+    const char* value = std::getenv(name);
+    return value != nullptr ? value : "";
+}
+
+bool is_on(const char* name) {
+    const std::string value = environment(name);
+    return !value.empty() && value != "0";
+}
+
+std::string contents_of(const std::string& path) {
+    std::ifstream file(path);
+    return {std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
+}
+
+Settings read_environment() {
+    Settings settings;
+    settings.disabled = is_on("ORATORIO_DISABLE");
+    settings.quiet = is_on("ORATORIO_QUIET");
+    settings.explain = is_on("ORATORIO_EXPLAIN");
+    if (const std::string where = environment("ORATORIO_EXPLAIN"); where != "1") settings.explain_path = where;
+    settings.ranks_per_node = std::atoi(environment("ORATORIO_RANKS_PER_NODE").c_str());
+    settings.hints.mpich_mpiio_hints = environment("MPICH_MPIIO_HINTS");
+    settings.hints.oratorio_hints = environment("ORATORIO_HINTS");
+    if (const std::string method = environment("ORATORIO_METHOD"); !method.empty()) {
+        settings.hints.oratorio_hints += (settings.hints.oratorio_hints.empty() ? "" : ";");
+        settings.hints.oratorio_hints += "oratorio_method=" + method;
+    }
+    const std::string romio_hints = environment("ROMIO_HINTS");
+    settings.hints.romio_hints_text = contents_of(romio_hints.empty() ? "/etc/romio-hints" : romio_hints);
+    return settings;
+}
+
+/// One write, so that the lines of several ranks don't mix.
+void write_line(int descriptor, const std::string& text) {
+    const std::string line = text.ends_with('\n') ? text : text + "\n";
+    // Nothing is to be done when stderr is closed.
+    [[maybe_unused]] const auto written = write(descriptor, line.data(), line.size());
+}
+
+int copy_nothing(MPI_Comm, int, void*, void*, void*, int* flag) {
+    *flag = 0;
+    return MPI_SUCCESS;
+}
+
+/// Runs at the beginning of MPI_Finalize. Closing is collective and some ranks may not come, so it is only warned about.
+int on_finalize(MPI_Comm, int, void*, void*) {
+    for (const std::string& path : process().files.open_paths()) {
+        tell(path + " is still open at MPI_Finalize: its last data may be missing; call MPI_File_close");
+    }
+    return MPI_SUCCESS;
+}
+
+}  // namespace
+
+Process& process() {
+    static Process* const process = new Process{read_environment(), {}, {}};
+    return *process;
+}
+
+bool disabled() { return process().settings.disabled; }
+
+bool belongs_to_host(MPI_File fh) { return disabled() || process().files.is_host(fh); }
+
+void tell(const std::string& text, bool urgent) {
+    if (urgent || !process().settings.quiet) write_line(STDERR_FILENO, "oratorio: " + text);
+}
+
+void narrate(const std::string& text) {
+    const Settings& settings = process().settings;
+    if (settings.explain_path.empty()) return tell(text, settings.explain);
+    std::ofstream(settings.explain_path, std::ios::app) << text << (text.ends_with('\n') ? "" : "\n");
+}
+
+Result<DecodedType> decode(MPI_Datatype type) {
+    static auto& decoder = *new Result(Decoder::make());
+    if (!decoder) return decoder.error();
+    return (*decoder)->decode(type);
+}
+
+void watch_for_finalize() {
+    static std::once_flag once;
+    std::call_once(once, [] {
+        int key = 0;
+        if (host().Comm_create_keyval(copy_nothing, on_finalize, &key, nullptr) != MPI_SUCCESS) return;
+        host().Comm_set_attr(MPI_COMM_SELF, key, nullptr);
+        host().Comm_free_keyval(&key);
+    });
+}
+
+}  // namespace oratorio::bind

@@ -1,0 +1,11 @@
+#include "bind/status.hpp"
+
+namespace oratorio::bind {
+
+void set_status(MPI_Status* status, Bytes bytes) {
+    if (status == MPI_STATUS_IGNORE) return;
+    host().Status_set_elements_x(status, MPI_BYTE, bytes);
+    host().Status_set_cancelled(status, 0);
+}
+
+}  // namespace oratorio::bind

@@ -1,0 +1,12 @@
+// MPI_Status of a data access: the bytes moved.
+#pragma once
+
+#include "base/extent.hpp"
+#include "bind/mpi_types.hpp"
+
+namespace oratorio::bind {
+
+/// MPI_Get_count and MPI_Get_elements then answer for any datatype; MPI_ERROR stays as it was.
+void set_status(MPI_Status* status, Bytes bytes);
+
+}  // namespace oratorio::bind

@@ -1,0 +1,49 @@
+// with_file: the frame of every call on an open file: find it, lock it, do it, raise what went wrong.
+#pragma once
+
+#include <optional>
+
+#include "bind/errors.hpp"
+#include "bind/process.hpp"
+
+namespace oratorio::bind {
+
+enum class Scope { one_rank, all_ranks };  ///< who gets an error: only the caller, or all ranks alike
+
+/// What went wrong in a call, and who is to be told.
+struct Trouble {
+    Failure failure;
+    ErrorHandler handler;
+};
+
+/// Nothing when the call succeeded. The file is unlocked again on return.
+template <class Body>
+std::optional<Trouble> attempt(OpenFile& open, Scope scope, const Body& body) {
+    const std::lock_guard lock(open.mutex);
+    const Error error = contained([&] { return open.file ? body(open) : Error::make(ErrorKind::file_handle, "the file is closed"); });
+    if (error.kind == ErrorKind::none) return std::nullopt;
+    const Rank rank = open.file ? open.file->transport().topology().rank : 0;
+    return Trouble{{error, open.path, scope == Scope::all_ranks, rank}, open.handler};
+}
+
+/// `body` gets the OpenFile, locked, and gives an Error. Returns the code for the program.
+template <class Body>
+int with_file(MPI_File fh, Scope scope, const Body& body) {
+    const std::shared_ptr<OpenFile> open = process().files.find(fh);
+    if (!open) return raise_default(Error::make(ErrorKind::file_handle, "this is not the handle of an open file"));
+    const std::optional<Trouble> trouble = attempt(*open, scope, body);
+    return trouble ? raise(trouble->handler, fh, trouble->failure) : MPI_SUCCESS;
+}
+
+/// An Error from a Result that carries nothing else.
+[[nodiscard]] inline Error error_of(const Result<void>& result) { return result ? Error{} : result.error(); }
+
+/// An Error for a host's code: bind/ asks the host for little, so what failed is said by `what`.
+[[nodiscard]] inline Error error_of(int host_code, const char* what) {
+    return host_code == MPI_SUCCESS ? Error{} : Error::make(ErrorKind::other, what);
+}
+
+/// An output argument must be there.
+[[nodiscard]] inline Error missing(const char* what) { return Error::make(ErrorKind::argument, what); }
+
+}  // namespace oratorio::bind

@@ -1,0 +1,41 @@
+// Message buffers: equal pieces of one reserved block, handed out and given back. The bound on what messages may occupy.
+#pragma once
+
+#include <cstddef>
+#include <span>
+#include <vector>
+
+#include "base/extent.hpp"
+
+namespace oratorio {
+
+class MessageBuffers {
+  public:
+    /// Memory that a plan with these limits needs: sends, replies, receives, and one receive for each open round.
+    [[nodiscard]] static Bytes bytes_needed(Bytes message_bytes, int messages_in_flight) {
+        return message_bytes * (4 * messages_in_flight + rounds_open_max);
+    }
+    static constexpr int rounds_open_max = 8;  ///< most slots of a plan
+
+    MessageBuffers(std::span<std::byte> memory, Bytes each) {
+        const auto size = static_cast<std::size_t>(each);
+        for (std::size_t at = 0; at + size <= memory.size(); at += size) free_.push_back(memory.subspan(at, size));
+        // Handed out from the front of the block: few buffers in use touch few pages.
+        std::vector<std::span<std::byte>>(free_.rbegin(), free_.rend()).swap(free_);
+    }
+
+    [[nodiscard]] std::size_t free() const { return free_.size(); }
+    /// Empty when none is left.
+    [[nodiscard]] std::span<std::byte> take() {
+        if (free_.empty()) return {};
+        const auto buffer = free_.back();
+        free_.pop_back();
+        return buffer;
+    }
+    void give_back(std::span<std::byte> buffer) { free_.push_back(buffer); }
+
+  private:
+    std::vector<std::span<std::byte>> free_;
+};
+
+}  // namespace oratorio

@@ -1,0 +1,130 @@
+// The two sides of the exchange by messages. A participant walks its own data and talks to aggregators; an aggregator serves
+// the participants of its open rounds. peer.cpp joins them; where a rank is both, its data takes the short way without a message.
+#pragma once
+
+#include <map>
+#include <vector>
+
+#include "exchange/message_buffers.hpp"
+#include "exchange/rounds.hpp"
+
+namespace oratorio {
+
+/// What both sides share for the length of one access.
+struct PeerContext {
+    Transport& transport;
+    const Plan& plan;
+    const Access& access;
+    Stats& stats;
+    unsigned sequence = 0;
+    MessageBuffers buffers;
+
+    [[nodiscard]] Rank rank() const { return transport.topology().rank; }
+    [[nodiscard]] Tag tag(std::int64_t round, MessageKind kind) const { return tag_of(sequence, round, kind); }
+};
+
+/// Views of a data message or request in its buffer.
+struct MessageView {
+    MessageHead head;
+    std::span<std::byte> table;
+    std::span<std::byte> payload;
+};
+[[nodiscard]] MessageView view_message(std::span<std::byte> buffer, bool with_payload);
+
+class AggregatorSide {
+  public:
+    explicit AggregatorSide(PeerContext& context);
+
+    void expect(std::int64_t round);
+    [[nodiscard]] const RoundContents* contents(std::int64_t round) const;
+    void open(std::int64_t round, std::span<std::byte> buffer, Offset valid_until);
+    [[nodiscard]] bool is_open(std::int64_t round) const { return open_.contains(round); }
+    bool close_if_served(std::int64_t round);
+    Result<bool> step();
+    /// All replies have left.
+    [[nodiscard]] bool finished() const { return replies_.empty(); }
+    /// This rank's own chunk. Writes place it; reads put what is there into its payload and return the number of bytes.
+    Bytes serve_own(const MessageView& message);
+
+  private:
+    struct Expected {
+        ReceiveQueue queue;
+        std::int64_t senders = 0;   ///< still to come
+        RoundContents contents;
+    };
+    struct OpenRound {
+        ReceiveQueue queue;
+        Region region;
+        std::span<std::byte> buffer;
+        Offset valid_until = 0;
+        std::int64_t senders = 0;   ///< with more to come
+        bool own = false;           ///< this rank's own data is still to come
+    };
+    struct Reply {
+        Ticket ticket;
+        std::span<std::byte> buffer;
+    };
+    [[nodiscard]] bool touches_own(const Region& region) const;
+    Result<void> post_receives(OpenRound& round);
+    Result<bool> step_expected(Expected& expected);
+    Result<bool> step_open(OpenRound& round);
+    Result<void> serve(OpenRound& round, Rank source, std::span<std::byte> buffer);
+    Result<bool> reap_replies();
+
+    PeerContext& context_;
+    int index_ = -1;
+    Extent own_hull_;
+    std::map<std::int64_t, Expected> expected_;
+    std::map<std::int64_t, OpenRound> open_;
+    std::vector<Reply> replies_;
+    Cursor own_file_;
+    Error deferred_;  ///< a failure at a place that can't return it; given by the next step
+};
+
+class ParticipantSide {
+  public:
+    explicit ParticipantSide(PeerContext& context);
+
+    /// `own` is this rank's aggregator side, for its share of its own regions.
+    Result<bool> step(AggregatorSide& own);
+    [[nodiscard]] bool finished() const { return walk_.at_end() && outgoing_.empty() && announcements_done(); }
+    [[nodiscard]] Bytes received() const { return received_; }
+
+  private:
+    /// A message on its way: a write's data, or a read's request until its reply is unpacked.
+    struct Outgoing {
+        std::span<std::byte> message;
+        std::span<std::byte> reply;
+        Ticket sent;
+        Ticket replied;
+        std::vector<Segment> segments;
+    };
+    struct Announcement {
+        Ticket ticket;
+        std::span<std::byte> message;
+    };
+    [[nodiscard]] bool announcements_done() const { return announced_.at_end() && announcements_.empty(); }
+    Result<bool> announce();
+    Result<bool> reap_outgoing();
+    Result<bool> finish(Outgoing& outgoing);
+    Result<bool> hand_over(AggregatorSide& own);
+    Result<void> send_chunk(std::span<std::byte> message);
+    void serve_own_chunk(AggregatorSide& own, std::span<std::byte> message);
+    MessageView fill(std::span<std::byte> message);
+
+    PeerContext& context_;
+    bool reading_;
+    Walk walk_;
+    Cursor memory_;
+    Chunk chunk_;
+    std::vector<Outgoing> outgoing_;
+    RegionOrder announced_;
+    Cursor announced_file_;
+    std::vector<Announcement> announcements_;
+    Bytes received_ = 0;
+};
+
+/// Writes whose pieces don't tile the hull need to know each round's contents before its buffer may be filled.
+[[nodiscard]] inline bool needs_contents(const Plan& plan) { return plan.direction == Direction::write && !plan.covered; }
+
+}  // namespace oratorio

@@ -1,0 +1,176 @@
+#include <algorithm>
+#include <cstring>
+
+#include "exchange/peer.hpp"
+
+namespace oratorio {
+
+AggregatorSide::AggregatorSide(PeerContext& context)
+    : context_(context), index_(context.plan.aggregator_index(context.rank())), own_file_(context.access.file) {
+    const auto& ranks = context.plan.participants;
+    const auto found = std::find(ranks.begin(), ranks.end(), context.rank());
+    if (found != ranks.end()) own_hull_ = context.plan.hulls[static_cast<std::size_t>(found - ranks.begin())];
+}
+
+bool AggregatorSide::touches_own(const Region& region) const { return !own_hull_.empty() && region.touches(own_hull_); }
+
+void AggregatorSide::expect(std::int64_t round) {
+    const Region region = context_.plan.region(index_, round);
+    Expected expected{ReceiveQueue(context_.transport, context_.tag(round, MessageKind::contents)),
+                      count_senders(context_.plan, region, context_.rank()), {}};
+    if (touches_own(region)) {
+        expected.contents = contents_of(own_file_, context_.access.from, context_.access.from + context_.access.bytes(), region);
+    }
+    expected_.emplace(round, std::move(expected));
+}
+
+const RoundContents* AggregatorSide::contents(std::int64_t round) const {
+    const auto found = expected_.find(round);
+    return found != expected_.end() && found->second.senders == 0 ? &found->second.contents : nullptr;
+}
+
+void AggregatorSide::open(std::int64_t round, std::span<std::byte> buffer, Offset valid_until) {
+    const Region region = context_.plan.region(index_, round);
+    OpenRound opened{ReceiveQueue(context_.transport, context_.tag(round, MessageKind::data)), region, buffer, valid_until,
+                     count_senders(context_.plan, region, context_.rank()), touches_own(region)};
+    expected_.erase(round);
+    const auto place = open_.emplace(round, std::move(opened)).first;
+    const auto posted = post_receives(place->second);
+    if (!posted) deferred_ = posted.error();
+}
+
+/// A receive more only while a sender is sure to send one more: then none is ever left over.
+Result<void> AggregatorSide::post_receives(OpenRound& round) {
+    const std::int64_t wanted = std::min<std::int64_t>(round.senders, context_.plan.messages_in_flight);
+    while (round.queue.posted() < wanted) {
+        const bool spare = context_.buffers.free() > static_cast<std::size_t>(MessageBuffers::rounds_open_max);
+        if (round.queue.posted() > 0 && !spare) break;
+        const auto buffer = context_.buffers.take();
+        if (buffer.empty()) break;
+        auto posted = round.queue.post(buffer);
+        if (!posted) return posted;
+    }
+    return {};
+}
+
+Result<bool> AggregatorSide::step() {
+    if (deferred_.kind != ErrorKind::none) return deferred_;
+    auto moved = reap_replies();
+    if (!moved) return moved;
+    for (auto& [round, expected] : expected_) {
+        const auto stepped = step_expected(expected);
+        if (!stepped) return stepped;
+        if (*stepped) moved = true;
+    }
+    for (auto& [round, open] : open_) {
+        const auto stepped = step_open(open);
+        if (!stepped) return stepped;
+        if (*stepped) moved = true;
+    }
+    return moved;
+}
+
+Result<bool> AggregatorSide::step_expected(Expected& expected) {
+    bool moved = false;
+    while (expected.senders > 0) {
+        if (expected.queue.posted() == 0) {
+            const auto buffer = context_.buffers.take();
+            if (buffer.empty()) break;
+            const auto posted = expected.queue.post(buffer);
+            if (!posted) return posted.error();
+        }
+        const auto received = expected.queue.take();
+        if (!received) return received.error();
+        if (received->buffer.empty()) break;
+        RoundContents contents;
+        std::memcpy(&contents, received->buffer.data(), sizeof contents);
+        context_.buffers.give_back(received->buffer);
+        expected.contents.bytes += contents.bytes;
+        expected.contents.coverage += contents.coverage;
+        expected.contents.hull = hull(expected.contents.hull, contents.hull);
+        --expected.senders;
+        moved = true;
+    }
+    return moved;
+}
+
+Result<bool> AggregatorSide::step_open(OpenRound& round) {
+    bool moved = false;
+    for (;;) {
+        const auto posted = post_receives(round);
+        if (!posted) return posted.error();
+        // A reply needs a buffer of its own: leave the request where it is until there is one.
+        if (context_.plan.direction == Direction::read && context_.buffers.free() == 0) break;
+        const auto received = round.queue.take();
+        if (!received) return received.error();
+        if (received->buffer.empty()) break;
+        const auto served = serve(round, received->source, received->buffer);
+        if (!served) return served.error();
+        moved = true;
+    }
+    return moved;
+}
+
+Result<void> AggregatorSide::serve(OpenRound& round, Rank source, std::span<std::byte> buffer) {
+    const bool reading = context_.plan.direction == Direction::read;
+    const MessageView message = view_message(buffer, !reading);
+    if (message.head.last != 0) --round.senders;
+    if (!reading) {
+        place_runs(message.table, message.payload, round.region, round.buffer);
+        context_.stats.bytes_placed += message.payload.size();
+        context_.buffers.give_back(buffer);
+        return {};
+    }
+    const auto reply = context_.buffers.take();
+    MessageHead head = message.head;
+    head.payload = fetch_runs(message.table, reply.subspan(sizeof head), round.region, round.buffer, round.valid_until);
+    std::memcpy(reply.data(), &head, sizeof head);
+    context_.stats.bytes_placed += static_cast<std::uint64_t>(head.payload);
+    context_.buffers.give_back(buffer);
+    const std::size_t bytes = sizeof head + static_cast<std::size_t>(head.payload);
+    const auto ticket = context_.transport.send(source, context_.tag(head.round, MessageKind::reply), reply.first(bytes));
+    if (!ticket) return ticket.error();
+    replies_.push_back({*ticket, reply});
+    context_.stats.messages_sent += 1;
+    context_.stats.message_bytes += bytes;
+    return {};
+}
+
+Bytes AggregatorSide::serve_own(const MessageView& message) {
+    OpenRound& round = open_.at(message.head.round);
+    if (message.head.last != 0) round.own = false;
+    if (context_.plan.direction == Direction::read) {
+        const Bytes there = fetch_runs(message.table, message.payload, round.region, round.buffer, round.valid_until);
+        context_.stats.bytes_placed += static_cast<std::uint64_t>(there);
+        return there;
+    }
+    place_runs(message.table, message.payload, round.region, round.buffer);
+    context_.stats.bytes_placed += message.payload.size();
+    return message.head.payload;
+}
+
+Result<bool> AggregatorSide::reap_replies() {
+    bool moved = false;
+    for (std::size_t i = 0; i < replies_.size();) {
+        const auto sent = context_.transport.test(replies_[i].ticket);
+        if (!sent) return sent.error();
+        if (!sent->done) {
+            ++i;
+            continue;
+        }
+        context_.buffers.give_back(replies_[i].buffer);
+        replies_[i] = replies_.back();
+        replies_.pop_back();
+        moved = true;
+    }
+    return moved;
+}
+
+bool AggregatorSide::close_if_served(std::int64_t round) {
+    const auto found = open_.find(round);
+    if (found == open_.end() || found->second.senders > 0 || found->second.own) return false;
+    open_.erase(found);
+    return true;
+}
+
+}  // namespace oratorio

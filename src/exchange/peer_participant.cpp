@@ -1,0 +1,174 @@
+#include <algorithm>
+#include <cstring>
+
+#include "exchange/peer.hpp"
+
+namespace oratorio {
+
+namespace {
+
+Extent hull_of_rank(const Plan& plan, Rank rank) {
+    const auto found = std::find(plan.participants.begin(), plan.participants.end(), rank);
+    return found == plan.participants.end() ? Extent{} : plan.hulls[static_cast<std::size_t>(found - plan.participants.begin())];
+}
+
+}  // namespace
+
+ParticipantSide::ParticipantSide(PeerContext& context)
+    : context_(context),
+      reading_(context.plan.direction == Direction::read),
+      walk_(context.plan, context.access, context.rank()),
+      memory_(context.access.memory),
+      announced_(context.plan, context.rank(), needs_contents(context.plan) ? hull_of_rank(context.plan, context.rank()) : Extent{}),
+      announced_file_(context.access.file) {}
+
+Result<bool> ParticipantSide::step(AggregatorSide& own) {
+    const auto announced = announce();
+    if (!announced) return announced.error();
+    const auto reaped = reap_outgoing();
+    if (!reaped) return reaped.error();
+    const auto handed = hand_over(own);
+    if (!handed) return handed.error();
+    return *announced || *reaped || *handed;
+}
+
+Result<bool> ParticipantSide::announce() {
+    bool moved = false;
+    for (std::size_t i = 0; i < announcements_.size();) {
+        const auto sent = context_.transport.test(announcements_[i].ticket);
+        if (!sent) return sent.error();
+        if (!sent->done) {
+            ++i;
+            continue;
+        }
+        context_.buffers.give_back(announcements_[i].message);
+        announcements_.erase(announcements_.begin() + static_cast<std::ptrdiff_t>(i));
+        moved = true;
+    }
+    // One round ahead per slot: an aggregator can look for holes while the round before is exchanged.
+    const auto in_flight_max = static_cast<std::size_t>(context_.plan.messages_in_flight);
+    while (!announced_.at_end() && announced_.round() <= walk_.round() + context_.plan.slots && announcements_.size() < in_flight_max) {
+        const Rank to = context_.plan.aggregators[static_cast<std::size_t>(announced_.aggregator())];
+        if (to != context_.rank()) {
+            const auto message = context_.buffers.take();
+            if (message.empty()) return moved;
+            const RoundContents contents = contents_of(announced_file_, context_.access.from,
+                                                       context_.access.from + context_.access.bytes(), announced_.region());
+            std::memcpy(message.data(), &contents, sizeof contents);
+            const auto ticket =
+                context_.transport.send(to, context_.tag(announced_.round(), MessageKind::contents), message.first(sizeof contents));
+            if (!ticket) return ticket.error();
+            announcements_.push_back({*ticket, message});
+            context_.stats.messages_sent += 1;
+            context_.stats.message_bytes += sizeof contents;
+        }
+        announced_.advance();
+        moved = true;
+    }
+    return moved;
+}
+
+Result<bool> ParticipantSide::reap_outgoing() {
+    bool moved = false;
+    for (std::size_t i = 0; i < outgoing_.size();) {
+        const auto finished = finish(outgoing_[i]);
+        if (!finished) return finished.error();
+        if (!*finished) {
+            ++i;
+            continue;
+        }
+        outgoing_.erase(outgoing_.begin() + static_cast<std::ptrdiff_t>(i));
+        moved = true;
+    }
+    return moved;
+}
+
+Result<bool> ParticipantSide::finish(Outgoing& outgoing) {
+    if (!outgoing.message.empty()) {
+        const auto sent = context_.transport.test(outgoing.sent);
+        if (!sent) return sent.error();
+        if (!sent->done) return false;
+        context_.buffers.give_back(outgoing.message);
+        outgoing.message = {};
+    }
+    if (!reading_) return true;
+    const auto replied = context_.transport.test(outgoing.replied);
+    if (!replied) return replied.error();
+    if (!replied->done) return false;
+    MessageHead head;
+    std::memcpy(&head, outgoing.reply.data(), sizeof head);
+    const auto payload = outgoing.reply.subspan(sizeof head, static_cast<std::size_t>(head.payload));
+    unpack_segments(memory_, context_.access.buffer, outgoing.segments, payload);
+    received_ += head.payload;
+    context_.stats.bytes_packed += static_cast<std::uint64_t>(head.payload);
+    context_.buffers.give_back(outgoing.reply);
+    return true;
+}
+
+Result<bool> ParticipantSide::hand_over(AggregatorSide& own) {
+    bool moved = false;
+    const auto in_flight_max = static_cast<std::size_t>(context_.plan.messages_in_flight);
+    while (!walk_.at_end()) {
+        const bool to_self = context_.plan.aggregators[static_cast<std::size_t>(walk_.aggregator())] == context_.rank();
+        if (to_self && !own.is_open(walk_.round())) break;
+        if (!to_self && outgoing_.size() >= in_flight_max) break;
+        if (context_.buffers.free() < 2) break;  // a read takes one for the request and one for the reply
+        const auto message = context_.buffers.take();
+        if (to_self) {
+            serve_own_chunk(own, message);
+        } else {
+            const auto sent = send_chunk(message);
+            if (!sent) return sent.error();
+        }
+        moved = true;
+    }
+    return moved;
+}
+
+/// The next chunk as a message: head, run table, and room for (write: also the bytes of) the payload.
+MessageView ParticipantSide::fill(std::span<std::byte> message) {
+    const std::size_t table_bytes = walk_.next(message.subspan(sizeof(MessageHead)), chunk_);
+    const MessageHead head{chunk_.round, chunk_.payload, static_cast<std::int32_t>(table_bytes), chunk_.last ? 1 : 0};
+    std::memcpy(message.data(), &head, sizeof head);
+    const MessageView view = view_message(message, true);
+    if (!reading_) {
+        pack_segments(memory_, context_.access.buffer, chunk_.segments, view.payload);
+        context_.stats.bytes_packed += view.payload.size();
+    }
+    return view;
+}
+
+Result<void> ParticipantSide::send_chunk(std::span<std::byte> message) {
+    const Rank to = context_.plan.aggregators[static_cast<std::size_t>(walk_.aggregator())];
+    Outgoing outgoing;
+    if (reading_) {
+        outgoing.reply = context_.buffers.take();
+        const auto ticket = context_.transport.receive(to, context_.tag(walk_.round(), MessageKind::reply), outgoing.reply);
+        if (!ticket) return ticket.error();
+        outgoing.replied = *ticket;
+    }
+    const MessageView view = fill(message);
+    const std::size_t bytes = sizeof view.head + view.table.size() + (reading_ ? 0 : view.payload.size());
+    const auto ticket = context_.transport.send(to, context_.tag(chunk_.round, MessageKind::data), message.first(bytes));
+    if (!ticket) return ticket.error();
+    outgoing.sent = *ticket;
+    outgoing.message = message;
+    if (reading_) outgoing.segments = chunk_.segments;
+    outgoing_.push_back(std::move(outgoing));
+    context_.stats.messages_sent += 1;
+    context_.stats.message_bytes += bytes;
+    return {};
+}
+
+void ParticipantSide::serve_own_chunk(AggregatorSide& own, std::span<std::byte> message) {
+    const MessageView view = fill(message);
+    const Bytes bytes = own.serve_own(view);
+    if (reading_) {
+        unpack_segments(memory_, context_.access.buffer, chunk_.segments, view.payload.first(static_cast<std::size_t>(bytes)));
+        received_ += bytes;
+        context_.stats.bytes_packed += static_cast<std::uint64_t>(bytes);
+    }
+    context_.buffers.give_back(message);
+}
+
+}  // namespace oratorio

@@ -1,0 +1,30 @@
+#include "exchange/rounds.hpp"
+
+namespace oratorio {
+
+std::int64_t count_senders(const Plan& plan, const Region& region, Rank self) {
+    std::int64_t senders = 0;
+    for (std::size_t i = 0; i < plan.participants.size(); ++i) {
+        if (plan.participants[i] != self && region.touches(plan.hulls[i])) ++senders;
+    }
+    return senders;
+}
+
+Result<void> ReceiveQueue::post(std::span<std::byte> buffer) {
+    const auto ticket = transport_->receive(kAnyRank, tag_, buffer);
+    if (!ticket) return ticket.error();
+    queue_.push_back({*ticket, buffer});
+    return {};
+}
+
+Result<ReceiveQueue::Received> ReceiveQueue::take() {
+    if (queue_.empty()) return Received{};
+    const auto completion = transport_->test(queue_.front().ticket);
+    if (!completion) return completion.error();
+    if (!completion->done) return Received{};
+    const Received received{completion->source, queue_.front().buffer};
+    queue_.pop_front();
+    return received;
+}
+
+}  // namespace oratorio

@@ -1,0 +1,55 @@
+// Parts of the message exchange that belong to the aggregator's side.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <vector>
+
+#include "exchange/walk.hpp"
+
+namespace oratorio {
+
+/// What messages of one access are for; part of their tag.
+enum class MessageKind : int { contents = 0, data = 1, reply = 2 };
+
+/// Tags repeat after 1024 rounds and 4 accesses; a sender can't be that far ahead, as its sends end only when they are received.
+[[nodiscard]] constexpr Tag tag_of(unsigned sequence, std::int64_t round, MessageKind kind) {
+    return static_cast<Tag>(sequence % 4) * 4096 + static_cast<Tag>(round % 1024) * 4 + static_cast<Tag>(kind);
+}
+
+/// Head of a data message (write) or of a request (read); the run table and, in writes, the payload follow. A reply is a
+/// head (payload = bytes that are there) and that payload.
+struct MessageHead {
+    std::int64_t round = 0;
+    Bytes payload = 0;
+    std::int32_t table_bytes = 0;
+    std::int32_t last = 0;
+};
+
+/// Participants other than `self` whose hull touches `region`.
+[[nodiscard]] std::int64_t count_senders(const Plan& plan, const Region& region, Rank self);
+
+/// Receives from any rank, taken in the order they were posted, so that the messages of one sender stay in order.
+class ReceiveQueue {
+  public:
+    ReceiveQueue(Transport& transport, Tag tag) : transport_(&transport), tag_(tag) {}
+
+    [[nodiscard]] std::int64_t posted() const { return static_cast<std::int64_t>(queue_.size()); }
+    Result<void> post(std::span<std::byte> buffer);
+    struct Received {
+        Rank source = -1;
+        std::span<std::byte> buffer;  ///< empty: nothing has come
+    };
+    Result<Received> take();
+
+  private:
+    struct Posted {
+        Ticket ticket;
+        std::span<std::byte> buffer;
+    };
+    Transport* transport_;
+    Tag tag_;
+    std::deque<Posted> queue_;
+};
+
+}  // namespace oratorio

@@ -1,0 +1,83 @@
+// Run table: the strided runs of one message, packed small: each run costs 2 bytes when pieces are small and close,
+// so that describing a 4-byte piece doesn't cost more than sending it. Offsets must not decrease from run to run.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+#include "type/cursor.hpp"
+
+namespace oratorio {
+
+class RunTableWriter {
+  public:
+    /// Most bytes that one run can take.
+    static constexpr std::size_t run_bytes_max = 40;
+
+    RunTableWriter() = default;
+    /// `origin`: the offset that the first run is counted from, known to the reader.
+    RunTableWriter(std::span<std::byte> into, Offset origin) : into_(into), last_(origin) {}
+
+    [[nodiscard]] std::size_t bytes() const { return used_; }
+    [[nodiscard]] bool has_room() const { return into_.size() - used_ >= run_bytes_max; }
+    void add(const StridedRun& run) {
+        put(static_cast<std::uint64_t>(run.offset - last_));
+        put(static_cast<std::uint64_t>(run.length) << 1 | (run.count > 1 ? 1U : 0U));
+        if (run.count > 1) {
+            put(static_cast<std::uint64_t>(run.stride - run.length));
+            put(static_cast<std::uint64_t>(run.count));
+        }
+        last_ = run.end();
+    }
+
+  private:
+    void put(std::uint64_t value) {
+        while (value >= 0x80) {
+            into_[used_++] = static_cast<std::byte>(value | 0x80);
+            value >>= 7;
+        }
+        into_[used_++] = static_cast<std::byte>(value);
+    }
+
+    std::span<std::byte> into_;
+    std::size_t used_ = 0;
+    Offset last_ = 0;
+};
+
+class RunTableReader {
+  public:
+    RunTableReader(std::span<const std::byte> from, Offset origin) : from_(from), last_(origin) {}
+
+    [[nodiscard]] bool at_end() const { return used_ >= from_.size(); }
+    StridedRun next() {
+        StridedRun run;
+        run.offset = last_ + static_cast<Offset>(take());
+        const std::uint64_t length = take();
+        run.length = static_cast<Bytes>(length >> 1);
+        run.count = 1;
+        if ((length & 1) != 0) {
+            run.stride = run.length + static_cast<Bytes>(take());
+            run.count = static_cast<std::int64_t>(take());
+        }
+        last_ = run.end();
+        return run;
+    }
+
+  private:
+    std::uint64_t take() {
+        std::uint64_t value = 0;
+        for (unsigned shift = 0; used_ < from_.size(); shift += 7) {
+            const auto byte = static_cast<std::uint64_t>(from_[used_++]);
+            value |= (byte & 0x7f) << shift;
+            if (byte < 0x80) break;
+        }
+        return value;
+    }
+
+    std::span<const std::byte> from_;
+    std::size_t used_ = 0;
+    Offset last_ = 0;
+};
+
+}  // namespace oratorio

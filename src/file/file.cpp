@@ -1,0 +1,219 @@
+#include "file/file.hpp"
+
+#include <algorithm>
+#include <array>
+
+#include "file/path.hpp"
+#include "file/state.hpp"
+#include "plan/aggregators.hpp"
+
+namespace oratorio {
+
+namespace {
+
+/// FNV-1a: equal on all ranks for equal texts.
+std::uint64_t hash(std::string_view text) {
+    std::uint64_t sum = 14695981039346656037u;
+    for (const unsigned char c : text) sum = (sum ^ c) * 1099511628211u;
+    return sum;
+}
+
+/// Those of a large access in which all ranks take part.
+std::vector<Rank> aggregators_of(const Topology& topology, const PlanOptions& options) {
+    const Summaries all(static_cast<std::size_t>(topology.size));
+    std::vector<Rank> ranks = choose_aggregators(topology, all, options, INT64_MAX);
+    std::ranges::sort(ranks);
+    return ranks;
+}
+
+}  // namespace
+
+Result<void> agree_on_equal(Transport& transport, std::uint64_t mine, std::string_view what) {
+    // The largest value and, turned round, the smallest: equal when all are.
+    std::array<std::uint64_t, 2> extremes{mine, ~mine};
+    if (auto reduced = reduce(transport, extremes, ReduceOp::max); !reduced) return reduced.error();
+    if (extremes[0] != ~extremes[1]) return Error::make(ErrorKind::not_same, what);
+    return {};
+}
+
+Result<void> File::State::take_hints(const HintMap& info) {
+    const auto agreed = agree_on_hints(*transport, info);
+    if (!agreed) return agreed.error();
+    std::array<std::uint64_t, 1> differing{**agreed == info ? 0u : 1u};
+    if (auto counted = reduce(*transport, differing, ReduceOp::sum); !counted)
+        return counted.error();
+    if (differing[0] > 0) {
+        opened.voice.warn("hints: " + std::to_string(differing[0]) +
+                          " ranks gave other hints than rank 0; those of rank 0 hold");
+    }
+    std::vector<std::string> warnings;
+    hints = parse_hints(**agreed, warnings, hints);
+    for (const std::string& warning : warnings) opened.voice.warn(warning);
+    return {};
+}
+
+File::File(std::unique_ptr<State> state) : state_(std::move(state)) {}
+File::~File() = default;
+
+Transport& File::transport() {
+    return *state_->transport;
+}
+const std::string& File::path() const {
+    return state_->opened.path;
+}
+const AccessMode& File::mode() const {
+    return state_->opened.mode;
+}
+const View& File::view() const {
+    return state_->place.view;
+}
+const Stats& File::stats() const {
+    return state_->engine.stats;
+}
+bool File::atomicity() const {
+    return state_->hints.plan.atomic;
+}
+Offset File::position() const {
+    return state_->place.position;
+}
+
+Result<void> File::close() {
+    Transport& ranks = *state_->transport;
+    Error error;
+    if (auto closed = state_->store->close(); !closed) error = closed.error();
+    state_->store.reset();
+    auto outcome = agree_on_error(ranks, error);
+    if (!mode().delete_on_close) return outcome;
+    // All ranks have closed it by now.
+    error = {};
+    if (ranks.topology().rank == 0) {
+        if (auto removed = remove_file(path()); !removed) error = removed.error();
+    }
+    auto removed = agree_on_error(ranks, error);
+    return outcome ? removed : outcome;
+}
+
+HintMap File::reported_hints() const {
+    HintMap report = report_hints(state_->hints);
+    const std::vector<Rank> aggregators =
+        aggregators_of(state_->transport->topology(), state_->hints.plan);
+    std::string list;
+    for (const Rank rank : aggregators) list += (list.empty() ? "" : " ") + std::to_string(rank);
+    report["romio_aggregator_list"] = list;
+    report["cb_nodes"] = std::to_string(aggregators.size());
+    report["romio_filesystem_type"] =
+        std::string(file_system_name(state_->opened.file_system)) + ":";
+    report["romio_visibility_immediate"] =
+        visible_at_once(state_->opened.file_system) ? "true" : "false";
+    return report;
+}
+
+Result<void> File::set_view(const Result<View>& mine, const HintMap& info) {
+    Transport& ranks = *state_->transport;
+    if (auto good = agree_on_error(ranks, mine ? Error{} : mine.error()); !good)
+        return good.error();
+    const std::uint64_t units =
+        hash(mine->representation) ^ static_cast<std::uint64_t>(mine->etype_size);
+    if (auto same = agree_on_equal(
+            ranks, units, "set view: etype size or data representation differs between ranks");
+        !same) {
+        return same.error();
+    }
+    if (auto taken = state_->take_hints(info); !taken) return taken.error();
+    state_->place = {*mine, 0};
+    return {};
+}
+
+Result<void> File::set_hints(const HintMap& info) {
+    return state_->take_hints(info);
+}
+
+Result<void> File::resize(Bytes bytes, bool allocate, std::string_view what_differs) {
+    Transport& ranks = *state_->transport;
+    Error error;
+    if (bytes < 0)
+        error = Error::make(ErrorKind::argument, "set size or preallocate: the size is negative");
+    if (mode().sequential)
+        error = Error::make(ErrorKind::unsupported_operation,
+                            "resize: the file is open for sequential access");
+    if (!mode().writable())
+        error = Error::make(ErrorKind::read_only, "resize: the file is open for reading only");
+    if (auto good = agree_on_error(ranks, error); !good) return good.error();
+    if (auto same = agree_on_equal(ranks, static_cast<std::uint64_t>(bytes), what_differs); !same)
+        return same.error();
+    if (ranks.topology().rank == 0) {
+        if (auto resized = state_->store->resize(bytes, allocate); !resized)
+            error = resized.error();
+    }
+    return agree_on_error(ranks, error);
+}
+
+Result<void> File::set_size(Bytes bytes) {
+    return resize(bytes, false, "set size: the size differs between ranks");
+}
+
+Result<void> File::preallocate(Bytes bytes) {
+    return resize(bytes, true, "preallocate: the size differs between ranks");
+}
+
+Result<Bytes> File::size() {
+    return state_->store->size();
+}
+
+Result<void> File::sync() {
+    Transport& ranks = *state_->transport;
+    // With the hint no rank flushes before all have written (romio_synchronized_flush).
+    if (state_->hints.synchronized_flush) {
+        if (auto met = agree_on_error(ranks, {}); !met) return met.error();
+    }
+    Error error;
+    if (mode().writable()) {
+        if (auto flushed = state_->store->sync(); !flushed) error = flushed.error();
+    }
+    return agree_on_error(ranks, error);
+}
+
+Result<void> File::set_atomicity(bool atomic) {
+    auto same = agree_on_equal(*state_->transport, atomic ? 1 : 0,
+                               "set atomicity: the flag differs between ranks");
+    if (same) state_->hints.plan.atomic = atomic;
+    return same;
+}
+
+Result<void> File::seek(Offset offset, Whence whence) {
+    const View& view = state_->place.view;
+    Offset from = 0;
+    if (mode().sequential) {
+        return Error::make(ErrorKind::unsupported_operation,
+                           "seek: a sequential file has only the shared pointer");
+    }
+    if (whence == Whence::current) from = position();
+    if (whence == Whence::end) {
+        if (!view.file.monotonic()) {
+            return Error::make(ErrorKind::unsupported_operation,
+                               "seek: the view's tiles interleave, so it has no end of file");
+        }
+        const auto bytes = size();
+        if (!bytes) return bytes.error();
+        from = view.etypes_before(*bytes);
+    }
+    Offset target = 0;
+    if (__builtin_add_overflow(from, offset, &target) || target < 0) {
+        return Error::make(ErrorKind::argument,
+                           "seek: the new position is before the begin of the view or too large");
+    }
+    state_->place.position = target;
+    return {};
+}
+
+Result<Offset> File::byte_offset(Offset index) const {
+    const View& view = state_->place.view;
+    if (!view.data_position(index, 1)) {
+        return Error::make(
+            ErrorKind::argument,
+            "get byte offset: the offset is negative or past the largest file offset");
+    }
+    return view.byte_offset(index);
+}
+
+}  // namespace oratorio

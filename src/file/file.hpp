@@ -1,0 +1,129 @@
+// File: one open file of a communicator: view, position, hints, and the way from a call to a Run.
+// No MPI here: ranks are reached through the Transport. Not thread-safe; bind/ holds one lock per
+// file. Functions marked collective must be called by all ranks in the same order; they return the
+// same error kind on all ranks.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "file/hints.hpp"
+#include "file/view.hpp"
+#include "run/run.hpp"
+
+namespace oratorio {
+
+/// MPI_MODE_* as a value (MPI-4.1, 14.2.1).
+struct AccessMode {
+    bool read_only = false;
+    bool write_only = false;
+    bool read_write = false;
+    bool create = false;
+    bool exclusive = false;
+    bool delete_on_close = false;
+    bool unique_open = false;
+    bool append = false;
+    bool sequential = false;
+    bool operator==(const AccessMode&) const = default;
+    [[nodiscard]] bool readable() const { return read_only || read_write; }
+    [[nodiscard]] bool writable() const { return write_only || read_write; }
+};
+
+/// One data access call.
+struct AccessCall {
+    Direction direction = Direction::read;
+    bool collective = false;
+    bool explicit_offset = false;
+    Offset offset = 0;  ///< etypes, relative to the view; explicit offsets only
+    std::byte* buffer = nullptr;
+    Layout memory;  ///< the user's buffer: datatype x count, offsets relative to `buffer`
+    Error refused;  ///< an argument error found by the caller; a collective call still takes part,
+                    ///< with no data
+};
+
+enum class Whence { set, current, end };
+
+/// Receives warnings and explanations, one line or block at a time (bind/ writes them to stderr or
+/// a file).
+using Narrator = std::function<void(const std::string&)>;
+
+struct OpenCall {
+    std::string path;
+    AccessMode mode;
+    HintMap info;  ///< the program's
+    HintSources sources;
+    Error refused;  ///< an argument error found by the caller on this rank
+    bool explain = false;
+    Narrator narrate;  ///< may be empty
+};
+
+class File {
+  public:
+    /// Collective. Rank 0 creates the file before the others open it. A path may begin with a file
+    /// system's prefix as in ROMIO
+    /// ("ufs:"), which is dropped. Modes must be equal on all ranks (not_same) and make sense
+    /// (amode). On failure nothing stays open and a file this call created is left as it is.
+    static Result<std::unique_ptr<File>> open(std::unique_ptr<Transport> transport,
+                                              const OpenCall& call);
+    ~File();
+    File(const File&) = delete;
+    File& operator=(const File&) = delete;
+
+    /// Collective; also removes the file with delete_on_close. The File is unusable afterwards,
+    /// also after an error. What was written is with the file system, as after write(2), but not
+    /// forced to the device: that is sync().
+    Result<void> close();
+
+    [[nodiscard]] Transport& transport();
+    [[nodiscard]] const std::string& path() const;
+    [[nodiscard]] const AccessMode& mode() const;
+    [[nodiscard]] const View& view() const;
+    /// What MPI_File_get_info returns: every hint with a value, the number of aggregators as it
+    /// would be for a large access.
+    [[nodiscard]] HintMap reported_hints() const;
+    [[nodiscard]] const Stats& stats() const;
+
+    /// Collective. `mine` may be an error found while making the view: all ranks then fail alike
+    /// and keep their old view. The etype's size and the representation must be equal on all ranks
+    /// (not_same). The position becomes 0.
+    Result<void> set_view(const Result<View>& mine, const HintMap& info);
+    /// Collective. Keys that aren't given keep their values; root's values hold.
+    Result<void> set_hints(const HintMap& info);
+    /// Collective. Sizes must be equal on all ranks (else not_same); negative: argument; file not
+    /// open for writing: read_only.
+    Result<void> set_size(Bytes bytes);
+    Result<void> preallocate(Bytes bytes);
+    Result<Bytes> size();
+    /// Collective. What any rank has written is on the device afterwards. Fine on a read-only file.
+    Result<void> sync();
+    /// Collective; the flag must be equal on all ranks.
+    Result<void> set_atomicity(bool atomic);
+    [[nodiscard]] bool atomicity() const;
+
+    /// Etypes. A position before the view's begin is an argument error; `end` counts from the first
+    /// etype at or after the end of file and needs a view whose tiles don't interleave (else
+    /// unsupported_operation).
+    Result<void> seek(Offset offset, Whence whence);
+    [[nodiscard]] Offset position() const;  ///< etypes
+    Result<Offset> byte_offset(Offset index) const;
+
+    /// Reads or writes. Without an explicit offset it starts at the position and moves that by the
+    /// etypes *asked for*, also at the end of file (MPI-4.1, 14.4.3: to the etype after the last
+    /// one "that will be accessed"); after an error it stays. Errors as in the peers: writing a
+    /// file opened read-only is `read_only`, reading one opened write-only is `access`. Data that
+    /// isn't a whole number of etypes, a negative offset and one past the largest file offset are
+    /// `argument`. Where the view has no data at all nothing is moved.
+    Outcome access(const AccessCall& call);
+
+  private:
+    struct State;
+    explicit File(std::unique_ptr<State> state);
+    Result<void> resize(Bytes bytes, bool allocate, std::string_view what_differs);
+    std::unique_ptr<State> state_;
+};
+
+/// MPI_File_delete: not collective. `path` may have a prefix, as in File::open.
+Result<void> delete_file(const std::string& path);
+
+}  // namespace oratorio

@@ -1,0 +1,138 @@
+// Where hints come from, and how the ranks come to the same ones.
+#include <fnmatch.h>
+
+#include <algorithm>
+#include <set>
+#include <span>
+
+#include "file/hint_table.hpp"
+#include "file/hints.hpp"
+
+namespace oratorio {
+
+namespace {
+
+std::vector<std::string_view> split(std::string_view text, std::string_view separators) {
+    std::vector<std::string_view> parts;
+    while (!text.empty()) {
+        const std::size_t end = std::min(text.find_first_of(separators), text.size());
+        if (end > 0) parts.push_back(text.substr(0, end));
+        text.remove_prefix(std::min(end + 1, text.size()));
+    }
+    return parts;
+}
+
+std::string trimmed(std::string_view text) {
+    constexpr std::string_view blanks = " \t\r";
+    const std::size_t first = text.find_first_not_of(blanks);
+    if (first == std::string_view::npos) return {};
+    return std::string(text.substr(first, text.find_last_not_of(blanks) - first + 1));
+}
+
+void add_pair(HintMap& hints, std::string_view text, char separator) {
+    const std::size_t at = text.find(separator);
+    if (at == std::string_view::npos) return;
+    const std::string key = trimmed(text.substr(0, at));
+    if (!key.empty()) hints[key] = trimmed(text.substr(at + 1));
+}
+
+/// "key value" lines; '#' begins a comment.
+HintMap romio_file(std::string_view text) {
+    HintMap hints;
+    for (const std::string_view line : split(text, "\n")) {
+        std::string entry = trimmed(line.substr(0, line.find('#')));
+        std::ranges::replace(entry, '\t', ' ');
+        add_pair(hints, entry, ' ');
+    }
+    return hints;
+}
+
+/// Patterns are globs on the path; one without a slash is also tried on the last part of the path.
+bool matches(std::string_view pattern, std::string_view path) {
+    const std::string glob(pattern);
+    if (fnmatch(glob.c_str(), std::string(path).c_str(), 0) == 0) return true;
+    if (pattern.find('/') != std::string_view::npos) return false;
+    return fnmatch(glob.c_str(), std::string(path.substr(path.rfind('/') + 1)).c_str(), 0) == 0;
+}
+
+HintMap mpich_variable(std::string_view text, std::string_view path) {
+    HintMap hints;
+    for (const std::string_view entry : split(text, ",")) {
+        const auto parts = split(entry, ":");
+        if (parts.empty() || !matches(trimmed(parts.front()), path)) continue;
+        for (const std::string_view pair : std::span(parts).subspan(1)) add_pair(hints, pair, '=');
+    }
+    return hints;
+}
+
+/// A ';' or a line end anywhere makes commas part of the values, as cb_config_list needs.
+HintMap oratorio_variable(std::string_view text) {
+    HintMap hints;
+    const bool commas = text.find_first_of(";\n") == std::string_view::npos;
+    for (const std::string_view pair : split(text, commas ? "," : ";\n"))
+        add_pair(hints, pair, '=');
+    return hints;
+}
+
+/// The keys that `key` sets: itself, or what it stands for.
+std::set<std::string_view> targets_of(std::string_view key) {
+    std::set<std::string_view> targets;
+    for (const HintMeaning& meaning : hint_meanings()) {
+        if (meaning.key == key) targets.insert(meaning.target);
+    }
+    if (targets.empty()) targets.insert(key);
+    return targets;
+}
+
+/// A stronger source also beats weaker ones that say the same by another name.
+void overlay(HintMap& hints, const HintMap& stronger) {
+    for (const auto& [key, value] : stronger) {
+        const auto targets = targets_of(key);
+        std::erase_if(hints, [&](const auto& weaker) {
+            return std::ranges::includes(targets, targets_of(weaker.first));
+        });
+    }
+    for (const auto& [key, value] : stronger) hints.insert_or_assign(key, value);
+}
+
+std::string encode(const HintMap& hints) {
+    std::string text;
+    for (const auto& [key, value] : hints)
+        text.append(key).append(1, '\0').append(value).append(1, '\0');
+    return text;
+}
+
+HintMap decode(std::string_view text) {
+    HintMap hints;
+    while (!text.empty()) {
+        const std::size_t key_end = text.find('\0');
+        const std::size_t value_end = text.find('\0', key_end + 1);
+        hints.emplace(text.substr(0, key_end), text.substr(key_end + 1, value_end - key_end - 1));
+        text.remove_prefix(value_end + 1);
+    }
+    return hints;
+}
+
+}  // namespace
+
+HintMap merge_hints(const HintSources& sources, const HintMap& info, std::string_view path) {
+    HintMap merged = romio_file(sources.romio_hints_text);
+    overlay(merged, mpich_variable(sources.mpich_mpiio_hints, path));
+    overlay(merged, oratorio_variable(sources.oratorio_hints));
+    overlay(merged, info);
+    return merged;
+}
+
+Result<Agreed<HintMap>> agree_on_hints(Transport& transport, const HintMap& mine) {
+    std::string text = encode(mine);
+    const auto length = agree_on_root(transport, static_cast<std::uint64_t>(text.size()));
+    if (!length) return length.error();
+    text.resize(**length);
+    if (!text.empty()) {
+        if (auto sent = broadcast(transport, 0, std::as_writable_bytes(std::span(text))); !sent)
+            return sent.error();
+    }
+    return Agreed<HintMap>::vouch(decode(text));
+}
+
+}  // namespace oratorio

@@ -1,0 +1,49 @@
+// The rows of hints.def as values, for the parser, the reports and the tests.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string_view>
+#include <variant>
+
+#include "file/hints.hpp"
+
+namespace oratorio {
+
+enum class HintSyntax { number, octal, toggle, boolean, choice, method, config_list };
+
+/// How the text of a value is read, and which values are good.
+struct HintKind {
+    HintSyntax syntax;
+    std::int64_t low = 0;           ///< number, octal
+    std::int64_t high = 0;          ///< number, octal
+    std::string_view choices = "";  ///< choice: names, a blank between
+};
+
+enum class HintRole { acts, kept };
+
+using HintMember = std::variant<Bytes& (*)(Hints&), int& (*)(Hints&), Toggle& (*)(Hints&),
+                                bool& (*)(Hints&), std::string& (*)(Hints&)>;
+
+struct HintRow {
+    std::string_view key;
+    HintKind kind;
+    HintMember member;
+    std::string_view initial;  ///< "" = has no default, reported only when set
+    HintRole role;
+};
+
+/// `key` with this value stands for `target` with that value. A synonym has empty values: any, and
+/// the same.
+struct HintMeaning {
+    std::string_view key;
+    std::string_view value;
+    std::string_view target;
+    std::string_view target_value;
+};
+
+[[nodiscard]] std::span<const HintRow> hint_rows();
+[[nodiscard]] std::span<const HintMeaning> hint_meanings();
+[[nodiscard]] std::span<const std::string_view> accepted_hints();
+
+}  // namespace oratorio

@@ -1,0 +1,209 @@
+#include "file/hints.hpp"
+
+#include <algorithm>
+#include <cctype>
+#include <charconv>
+#include <concepts>
+#include <optional>
+#include <type_traits>
+
+#include "file/hint_table.hpp"
+#include "plan/aggregators.hpp"
+#include "plan/methods.hpp"
+
+namespace oratorio {
+
+namespace {
+
+enum class Verdict { good, malformed, out_of_range };
+
+std::string_view trimmed(std::string_view text) {
+    constexpr std::string_view blanks = " \t\r\n";
+    const std::size_t first = text.find_first_not_of(blanks);
+    if (first == std::string_view::npos) return {};
+    return text.substr(first, text.find_last_not_of(blanks) - first + 1);
+}
+
+std::string lower(std::string_view text) {
+    std::string result(text);
+    std::ranges::transform(result, result.begin(),
+                           [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+    return result;
+}
+
+/// Decimal, or hexadecimal with 0x; `base` 8 reads octal. The whole text must be the number.
+std::optional<std::int64_t> parse_number(std::string_view text, int base) {
+    if (base == 10 && (text.starts_with("0x") || text.starts_with("0X"))) {
+        text.remove_prefix(2);
+        base = 16;
+        if (text.starts_with('-')) return {};
+    }
+    std::int64_t value = 0;
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value, base);
+    if (error == std::errc::result_out_of_range)
+        return text.starts_with('-') ? INT64_MIN : INT64_MAX;
+    if (error != std::errc{} || end != text.data() + text.size()) return {};
+    return value;
+}
+
+template <class Number>
+Verdict assign_number(const HintKind& kind, std::string_view text, Number& member) {
+    const auto value = parse_number(text, kind.syntax == HintSyntax::octal ? 8 : 10);
+    if (!value) return Verdict::malformed;
+    member = static_cast<Number>(std::clamp(*value, kind.low, kind.high));
+    return member == *value ? Verdict::good : Verdict::out_of_range;
+}
+
+Verdict assign(const HintKind&, std::string_view text, Toggle& member) {
+    const std::string word = lower(text);
+    if (word == "enable" || word == "true") {
+        member = Toggle::enable;
+    } else if (word == "disable" || word == "false") {
+        member = Toggle::disable;
+    } else if (word == "automatic") {
+        member = Toggle::automatic;
+    } else {
+        return Verdict::malformed;
+    }
+    return Verdict::good;
+}
+
+Verdict assign(const HintKind&, std::string_view text, bool& member) {
+    const std::string word = lower(text);
+    const bool yes = word == "true" || word == "enable" || word == "1";
+    if (!yes && word != "false" && word != "disable" && word != "0") return Verdict::malformed;
+    member = yes;
+    return Verdict::good;
+}
+
+bool is_good(const HintKind& kind, std::string_view text) {
+    if (text.empty() || text.find(' ') != std::string_view::npos) return false;
+    if (kind.syntax == HintSyntax::method) return text == "auto" || find_method(text) != nullptr;
+    if (kind.syntax == HintSyntax::config_list)
+        return !parse_config_list(std::string(text)).empty();
+    return (" " + std::string(kind.choices) + " ").find(" " + std::string(text) + " ") !=
+           std::string::npos;
+}
+
+Verdict assign(const HintKind& kind, std::string_view text, std::string& member) {
+    if (!is_good(kind, text)) return Verdict::malformed;
+    member = text;
+    return Verdict::good;
+}
+
+Verdict assign(const HintRow& row, std::string_view text, Hints& hints) {
+    return std::visit(
+        [&](auto member) {
+            auto& value = member(hints);
+            if constexpr (std::is_same_v<decltype(value), Bytes&> ||
+                          std::is_same_v<decltype(value), int&>) {
+                return assign_number(row.kind, text, value);
+            } else {
+                return assign(row.kind, text, value);
+            }
+        },
+        row.member);
+}
+
+template <std::integral Number>
+std::string print(const HintKind& kind, Number value) {
+    char text[24];
+    const int base = kind.syntax == HintSyntax::octal ? 8 : 10;
+    return {text, std::to_chars(text, text + sizeof text, value, base).ptr};
+}
+std::string print(const HintKind&, Toggle value) {
+    return value == Toggle::automatic ? "automatic"
+           : value == Toggle::enable  ? "enable"
+                                      : "disable";
+}
+std::string print(const HintKind&, bool value) {
+    return value ? "true" : "false";
+}
+std::string print(const HintKind&, const std::string& value) {
+    return value;
+}
+
+std::string print(const HintRow& row, Hints& hints) {
+    return std::visit([&](auto member) { return print(row.kind, member(hints)); }, row.member);
+}
+
+std::string warning(std::string_view key, std::string_view given, std::string_view what) {
+    return "hint " + std::string(key) + ": '" + std::string(given) + "' " + std::string(what);
+}
+
+std::string warning(const HintRow& row, Verdict verdict, std::string_view given, Hints& hints) {
+    std::string what = verdict == Verdict::malformed ? "is not understood" : "is out of range";
+    if (row.kind.syntax == HintSyntax::choice)
+        what += ", known are: " + std::string(row.kind.choices);
+    const std::string used = print(row, hints);
+    return warning(row.key, given,
+                   what + "; " + (used.empty() ? "it is ignored" : used + " is used"));
+}
+
+/// Adds to `given` what synonyms and other stand-ins mean; notes the good ones as accepted.
+HintMap expand(const HintMap& given, Hints& hints, std::vector<std::string>& warnings) {
+    HintMap expanded = given;
+    HintMap misunderstood;
+    for (const HintMeaning& meaning : hint_meanings()) {
+        const auto found = given.find(std::string(meaning.key));
+        if (found == given.end()) continue;
+        if (!meaning.value.empty() && lower(trimmed(found->second)) != meaning.value) {
+            misunderstood.insert(*found);
+            continue;
+        }
+        hints.accepted[found->first] = found->second;
+        expanded.emplace(meaning.target,
+                         meaning.target_value.empty() ? found->second : meaning.target_value);
+    }
+    for (const auto& [key, value] : misunderstood) {
+        const auto accepted = hints.accepted.find(key);
+        if (accepted != hints.accepted.end() && accepted->second == value) continue;
+        warnings.push_back(warning(key, value, "is not understood; it is ignored"));
+    }
+    return expanded;
+}
+
+}  // namespace
+
+Hints parse_hints(const HintMap& given, std::vector<std::string>& warnings, Hints start) {
+    Hints hints = std::move(start);
+    const HintMap expanded = expand(given, hints, warnings);
+    for (const HintRow& row : hint_rows()) {
+        const auto found = expanded.find(std::string(row.key));
+        if (found == expanded.end()) continue;
+        const Verdict verdict = assign(row, trimmed(found->second), hints);
+        if (verdict != Verdict::good)
+            warnings.push_back(warning(row, verdict, found->second, hints));
+    }
+    for (const std::string_view key : accepted_hints()) {
+        const auto found = given.find(std::string(key));
+        if (found != given.end()) hints.accepted.insert_or_assign(found->first, found->second);
+    }
+    return hints;
+}
+
+HintMap report_hints(const Hints& hints) {
+    HintMap report = hints.accepted;
+    Hints values = hints;  // members are reached by non-const functions
+    Hints initial;
+    for (const HintRow& row : hint_rows()) {
+        const std::string value = print(row, values);
+        if (!row.initial.empty() || value != print(row, initial))
+            report[std::string(row.key)] = value;
+    }
+    // A synonym tells the value in use, not the text that was given.
+    for (const HintMeaning& meaning : hint_meanings()) {
+        const auto told = report.find(std::string(meaning.key));
+        const auto target = report.find(std::string(meaning.target));
+        if (!meaning.value.empty() || told == report.end()) continue;
+        if (target == report.end()) {
+            report.erase(told);
+        } else {
+            told->second = target->second;
+        }
+    }
+    report["romio_visibility_immediate"] = "true";
+    return report;
+}
+
+}  // namespace oratorio

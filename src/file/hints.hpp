@@ -1,0 +1,55 @@
+// Hints: the info keys Oratorio acts on, reports or accepts, from one table (hints.def).
+// Values are 64-bit and parsed strictly: a malformed value of a known key is warned about once,
+// with the value used instead; unknown keys are ignored as MPI wants (MPI-4.1, 14.2.8). Precedence,
+// weakest first: defaults, system/ROMIO_HINTS file, MPICH_MPIIO_HINTS, ORATORIO_HINTS, the
+// program's info. The root's values hold on all ranks.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/agreed.hpp"
+#include "plan/options.hpp"
+
+namespace oratorio {
+
+using HintMap = std::map<std::string, std::string>;  ///< as given: key -> value text
+
+struct Hints {
+    PlanOptions plan;
+    std::string store = "posix";  ///< posix, uring
+    int uring_depth = 16;
+    int file_permissions = 0666;         ///< file_perm, octal
+    bool no_independent_access = false;  ///< romio_no_indep_rw
+    bool synchronized_flush = false;
+    std::int64_t striping_factor = 0;
+    std::int64_t start_iodevice = -1;
+    bool direct_read = false;
+    bool direct_write = false;
+    HintMap accepted;  ///< known keys that change nothing here, reported back as given
+};
+
+/// Texts that hints come from besides the program's info; read once by bind/ from the environment.
+struct HintSources {
+    std::string romio_hints_text;   ///< contents of the ROMIO_HINTS file ("key value" lines)
+    std::string mpich_mpiio_hints;  ///< MPICH_MPIIO_HINTS ("pattern:key=value:key=value,...")
+    std::string
+        oratorio_hints;  ///< ORATORIO_HINTS ("key=value;key=value" or "key=value,key=value")
+};
+
+/// All sources merged for `path`, weakest first. Pure.
+[[nodiscard]] HintMap merge_hints(const HintSources& sources, const HintMap& info,
+                                  std::string_view path);
+/// Pure. Keys that aren't given stay as in `start`. Warnings are sentences for the user, one per
+/// malformed value.
+[[nodiscard]] Hints parse_hints(const HintMap& given, std::vector<std::string>& warnings,
+                                Hints start = {});
+/// Effective values of the keys that were set or that Oratorio reports always (MPI_File_get_info).
+[[nodiscard]] HintMap report_hints(const Hints& hints);
+/// Collective: root's map on all ranks.
+Result<Agreed<HintMap>> agree_on_hints(Transport& transport, const HintMap& mine);
+
+}  // namespace oratorio

@@ -1,0 +1,170 @@
+// Opening a file: one step after the other, each agreed before the next begins, so that no rank is
+// left alone in one.
+#include <array>
+
+#include "file/path.hpp"
+#include "file/state.hpp"
+
+namespace oratorio {
+
+namespace {
+
+Error check(const OpenCall& call, std::string_view path) {
+    const AccessMode& mode = call.mode;
+    const auto amode = [](std::string_view what) { return Error::make(ErrorKind::amode, what); };
+    if (call.refused.kind != ErrorKind::none) return call.refused;
+    if (mode.read_only + mode.write_only + mode.read_write != 1) {
+        return amode("open: give one of read only, write only, read and write");
+    }
+    if (mode.read_only && (mode.create || mode.exclusive))
+        return amode("open: a file opened read only can't be created");
+    if (mode.read_write && mode.sequential)
+        return amode("open: sequential access is for read only or write only");
+    if (path.empty()) return Error::make(ErrorKind::bad_file, "open: the file name is empty");
+    return {};
+}
+
+std::uint64_t bits(const AccessMode& mode) {
+    std::uint64_t sum = 0;
+    for (const bool flag :
+         {mode.read_only, mode.write_only, mode.read_write, mode.create, mode.exclusive,
+          mode.delete_on_close, mode.unique_open, mode.append, mode.sequential}) {
+        sum = sum * 2 + (flag ? 1 : 0);
+    }
+    return sum;
+}
+
+/// One rank's store, and what it turned out to be.
+struct Opening {
+    std::unique_ptr<Store> store;
+    Error error;
+    bool readable = true;
+    bool fell_back = false;  ///< uring was asked for and refused
+};
+
+Opening open_as(const std::string& path, const OpenMode& mode, const Hints& hints) {
+    Opening opening;
+    auto opened =
+        hints.store == "uring" ? open_uring(path, mode, hints.uring_depth) : open_posix(path, mode);
+    if (!opened && hints.store == "uring" &&
+        opened.error().kind == ErrorKind::unsupported_operation) {
+        opening.fell_back = true;
+        opened = open_posix(path, mode);
+    }
+    if (opened) {
+        opening.store = std::move(*opened);
+    } else {
+        opening.error = opened.error();
+    }
+    return opening;
+}
+
+Opening open_here(const std::string& path, const AccessMode& amode, bool create,
+                  const Hints& hints) {
+    // Write-only files are opened for reading as well where that is allowed, so that holes between
+    // pieces can be filled.
+    OpenMode mode{true, amode.writable(), create, create && amode.exclusive,
+                  hints.file_permissions};
+    Opening opening = open_as(path, mode, hints);
+    if (amode.write_only && opening.error.kind == ErrorKind::access) {
+        mode.read = false;
+        opening = open_as(path, mode, hints);
+        opening.readable = false;
+    }
+    return opening;
+}
+
+/// Collective. Rank 0 creates, and only when it has are the others let in.
+Result<Opening> open_everywhere(Transport& transport, const std::string& path,
+                                const AccessMode& mode, const Hints& hints) {
+    const bool first = transport.topology().rank == 0;
+    Opening opening;
+    if (mode.create) {
+        if (first) opening = open_here(path, mode, true, hints);
+        if (auto created = agree_on_error(transport, opening.error); !created)
+            return created.error();
+    }
+    if (opening.store == nullptr) opening = open_here(path, mode, false, hints);
+    if (auto opened = agree_on_error(transport, opening.error); !opened) {
+        if (opening.store != nullptr)
+            (void)opening.store
+                ->close();  // the open has failed already; there is no second error to tell
+        return opened.error();
+    }
+    return opening;
+}
+
+/// What rank 0 tells all ranks about the opened file.
+struct FileFacts {
+    Error error;
+    Bytes size = 0;
+    long file_system = 0;
+};
+
+FileFacts facts_of(Store& store, const std::string& path) {
+    FileFacts facts;
+    facts.file_system = file_system_type(path);
+    if (const auto size = store.size(); size) {
+        facts.size = *size;
+    } else {
+        facts.error = size.error();
+    }
+    return facts;
+}
+
+/// Collective. The number of ranks that answer yes to each question.
+Result<void> count(Transport& transport, std::span<std::uint64_t> questions) {
+    return reduce(transport, questions, ReduceOp::sum);
+}
+
+}  // namespace
+
+Result<std::unique_ptr<File>> File::open(std::unique_ptr<Transport> transport,
+                                         const OpenCall& call) {
+    auto state = std::make_unique<State>();
+    state->transport = std::move(transport);
+    Transport& ranks = *state->transport;
+    const bool first = ranks.topology().rank == 0;
+    const std::string path(without_prefix(call.path));
+    state->opened = {path, call.mode,    0,
+                     true, call.explain, Voice(call.narrate, ranks.topology().rank)};
+
+    if (auto good = agree_on_error(ranks, check(call, path)); !good) return good.error();
+    if (auto same =
+            agree_on_equal(ranks, bits(call.mode), "open: the access mode differs between ranks");
+        !same) {
+        return same.error();
+    }
+    if (auto taken = state->take_hints(merge_hints(call.sources, call.info, path)); !taken)
+        return taken.error();
+
+    auto opening = open_everywhere(ranks, path, call.mode, state->hints);
+    if (!opening) return opening.error();
+    state->store = std::move(opening->store);
+    std::array<std::uint64_t, 2> answers{opening->readable ? 0u : 1u, opening->fell_back ? 1u : 0u};
+    if (auto counted = count(ranks, answers); !counted) return counted.error();
+    state->opened.holes_readable = answers[0] == 0;
+    if (answers[1] > 0) {
+        state->opened.voice.warn("hint oratorio_store: the kernel refuses io_uring on " +
+                                 std::to_string(answers[1]) + " ranks; posix is used there");
+        state->hints.store = "posix";
+    }
+
+    const auto facts = agree_on_root(ranks, first ? facts_of(*state->store, path) : FileFacts{});
+    if (!facts) return facts.error();
+    if ((*facts)->error.kind != ErrorKind::none) {
+        (void)state->store->close();  // the first error is the one to tell
+        return (*facts)->error;
+    }
+    state->opened.file_system = (*facts)->file_system;
+    if (call.mode.append) state->place.position = (*facts)->size;
+    return std::unique_ptr<File>(new File(std::move(state)));
+}
+
+Result<void> delete_file(const std::string& path) {
+    const std::string name(without_prefix(path));
+    if (name.empty()) return Error::make(ErrorKind::bad_file, "delete: the file name is empty");
+    return remove_file(name);
+}
+
+}  // namespace oratorio

@@ -1,0 +1,54 @@
+#include "file/path.hpp"
+
+#include <strings.h>
+#include <sys/vfs.h>
+
+#include <algorithm>
+#include <array>
+
+namespace oratorio {
+
+namespace {
+
+constexpr std::array<std::string_view, 11> kPrefixes{
+    "ufs", "nfs", "lustre", "gpfs", "xfs", "panfs", "daos", "pvfs2", "ime", "quobyte", "testfs"};
+
+constexpr long kNfs = 0x6969;
+struct KnownType {
+    long type;
+    std::string_view name;
+};
+constexpr std::array kTypes{
+    KnownType{kNfs, "NFS"},          KnownType{0x0BD00BD0, "LUSTRE"},
+    KnownType{0x47504653, "GPFS"},   KnownType{0x58465342, "XFS"},
+    KnownType{0x01021994, "TMPFS"},  KnownType{0xAAD7AAEA, "PANFS"},
+    KnownType{0x19830326, "BEEGFS"}, KnownType{0x00C36400, "CEPH"},
+    KnownType{0x65735546, "FUSE"},
+};
+
+}  // namespace
+
+std::string_view without_prefix(std::string_view path) {
+    const std::size_t colon = path.find(':');
+    if (colon == std::string_view::npos) return path;
+    const bool known = std::ranges::any_of(kPrefixes, [&](std::string_view prefix) {
+        return prefix.size() == colon && strncasecmp(prefix.data(), path.data(), colon) == 0;
+    });
+    return known ? path.substr(colon + 1) : path;
+}
+
+long file_system_type(const std::string& path) {
+    struct statfs facts {};
+    return statfs(path.c_str(), &facts) == 0 ? static_cast<long>(facts.f_type) : 0;
+}
+
+std::string_view file_system_name(long type) {
+    const auto known = std::ranges::find(kTypes, type, &KnownType::type);
+    return known == kTypes.end() ? "UFS" : known->name;
+}
+
+bool visible_at_once(long type) {
+    return type != kNfs;
+}
+
+}  // namespace oratorio

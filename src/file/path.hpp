@@ -1,0 +1,20 @@
+// Paths: ROMIO's file system prefixes, and what kind of file system a path is on.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+namespace oratorio {
+
+/// `path` without a leading "ufs:", "nfs:", "lustre:" and so on, in small or capital letters. Other
+/// colons are part of the name.
+[[nodiscard]] std::string_view without_prefix(std::string_view path);
+
+/// Number of the system's f_type; 0 when it can't be asked.
+[[nodiscard]] long file_system_type(const std::string& path);
+/// "NFS", "LUSTRE", "GPFS", ...; "UFS" for all that need no care.
+[[nodiscard]] std::string_view file_system_name(long type);
+/// What one rank writes is seen by ranks on other nodes as soon as the call returns.
+[[nodiscard]] bool visible_at_once(long type);
+
+}  // namespace oratorio

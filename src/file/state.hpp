@@ -1,0 +1,66 @@
+// What an open file consists of. Private to src/file.
+#pragma once
+
+#include <set>
+#include <string>
+#include <vector>
+
+#include "file/file.hpp"
+
+namespace oratorio {
+
+/// Speaks for rank 0 only, and says each sentence once per open file.
+class Voice {
+  public:
+    Voice() = default;
+    Voice(Narrator narrate, Rank rank) : narrate_(rank == 0 ? std::move(narrate) : Narrator{}) {}
+    void say(const std::string& text) const {
+        if (narrate_) narrate_(text);
+    }
+    void warn(const std::string& sentence) {
+        if (said_.insert(sentence).second) say(sentence);
+    }
+
+  private:
+    Narrator narrate_;
+    std::set<std::string> said_;
+};
+
+struct File::State {
+    /// What was opened.
+    struct Opened {
+        std::string path;
+        AccessMode mode;
+        long file_system = 0;        ///< f_type
+        bool holes_readable = true;  ///< every rank's store can also be read, so writes may fill
+                                     ///< holes by reading them
+        bool explain = false;
+        Voice voice;
+    };
+    /// Where this rank is.
+    struct Place {
+        View view = View::bytes();
+        Offset position = 0;  ///< individual pointer, etypes
+    };
+    /// What goes from access to access.
+    struct Engine {
+        BufferPool buffers;
+        Stats stats;
+        unsigned collectives = 0;  ///< data accesses so far; equal on all ranks
+    };
+
+    std::unique_ptr<Transport> transport;
+    std::unique_ptr<Store> store;
+    Opened opened;
+    Hints hints;
+    Place place;
+    Engine engine;
+
+    /// Collective. Root's `info` over the hints in use; malformed values are warned about.
+    Result<void> take_hints(const HintMap& info);
+};
+
+/// Collective. not_same on all ranks unless `mine` is equal on all of them.
+Result<void> agree_on_equal(Transport& transport, std::uint64_t mine, std::string_view what);
+
+}  // namespace oratorio

@@ -1,0 +1,73 @@
+#include "file/view.hpp"
+
+#include <algorithm>
+
+namespace oratorio {
+
+namespace {
+
+Error bad_view(std::string_view what) {
+    return Error::make(ErrorKind::argument, what);
+}
+
+}  // namespace
+
+View View::bytes() {
+    View view;
+    view.file = Layout{Shape::run(1), 1, 0, Layout::unbounded};
+    return view;
+}
+
+// The lower bound needs no attention: a typemap repeated n times puts copy k at k * extent
+// (MPI-4.1, 5.1.2), so tile k's data lie at displacement + k * extent + their offsets, wherever the
+// lower bound marker is.
+Result<View> View::make(Offset displacement, Bytes etype_size, ShapePtr filetype,
+                        Offset /*filetype_lower_bound*/, Bytes filetype_extent, bool writable,
+                        std::string representation) {
+    if (displacement < 0) return bad_view("set view: the displacement is negative");
+    if (etype_size < 0 || (etype_size == 0 && filetype->size() > 0)) {
+        return bad_view("set view: the etype has no data but the filetype has");
+    }
+    if (etype_size > 0 && filetype->size() % etype_size != 0) {
+        return bad_view("set view: the filetype's size is not a multiple of the etype's size");
+    }
+    if (filetype->size() > 0) {
+        if (filetype->span().begin < 0)
+            return bad_view("set view: the filetype has a negative displacement");
+        if (!filetype->monotonic())
+            return bad_view("set view: the filetype's displacements decrease");
+        if (filetype_extent <= 0)
+            return bad_view("set view: the filetype's extent is not positive");
+        if (writable && filetype->overlapping()) {
+            return bad_view(
+                "set view: the filetype overlaps itself and the file is open for writing");
+        }
+    }
+    const Layout tiling{std::move(filetype), filetype_extent, displacement, Layout::unbounded};
+    return View{displacement, etype_size, tiling, std::move(representation)};
+}
+
+std::optional<Bytes> View::data_position(Offset index, Bytes bytes) const {
+    Bytes first = 0;
+    Bytes last = 0;
+    if (index < 0 || __builtin_mul_overflow(index, etype_size, &first)) return {};
+    if (__builtin_add_overflow(first, std::max<Bytes>(bytes, 1) - 1, &last)) return {};
+    if (file.shape->size() == 0) return first;
+    Offset end = 0;  // of the tile that holds the last byte
+    if (__builtin_mul_overflow(last / file.shape->size(), file.extent, &end)) return {};
+    if (__builtin_add_overflow(end, file.origin, &end)) return {};
+    if (__builtin_add_overflow(end, file.shape->span().end, &end)) return {};
+    return first;
+}
+
+Offset View::byte_offset(Offset index) const {
+    return file.shape->size() == 0 ? displacement : offset_of_size(file, index * etype_size);
+}
+
+Offset View::etypes_before(Offset end_of_file) const {
+    if (file.shape->size() == 0 || end_of_file <= displacement) return 0;
+    const Bytes bytes = size_before_offset(file, end_of_file);
+    return bytes / etype_size + (bytes % etype_size != 0 ? 1 : 0);
+}
+
+}  // namespace oratorio

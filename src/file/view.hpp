@@ -1,0 +1,39 @@
+// View: displacement, etype, filetype (MPI-4.1, 14.3): which bytes of the file a rank sees, and in
+// which units it counts.
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "base/result.hpp"
+#include "type/cursor.hpp"
+
+namespace oratorio {
+
+struct View {
+    Offset displacement = 0;
+    Bytes etype_size = 1;
+    Layout file;  ///< the filetype tiled from the displacement, unbounded
+    std::string representation = "native";
+
+    /// The default view: bytes from 0.
+    [[nodiscard]] static View bytes();
+    /// Checks MPI's rules (non-negative, monotonic, etype divides the filetype, no overlap when
+    /// `writable`: else `argument`) and builds the tiling. Tiles may interleave (an extent smaller
+    /// than the span): such views are read and written in data order, but have no MPI_SEEK_END. A
+    /// filetype without data makes a view through which nothing can be reached.
+    [[nodiscard]] static Result<View> make(Offset displacement, Bytes etype_size, ShapePtr filetype,
+                                           Offset filetype_lower_bound, Bytes filetype_extent,
+                                           bool writable, std::string representation);
+    /// Position of etype `index` in the view's data, in bytes; nothing when `bytes` (at least one)
+    /// from there would go past the largest file offset, or when `index` is negative.
+    [[nodiscard]] std::optional<Bytes> data_position(Offset index, Bytes bytes) const;
+    /// Byte offset in the file of etype `index` relative to the view (MPI_File_get_byte_offset).
+    /// `index` has a data position. The displacement when the filetype has no data.
+    [[nodiscard]] Offset byte_offset(Offset index) const;
+    /// Number of etypes of the view that begin before byte `end_of_file` (MPI_SEEK_END). Monotonic
+    /// tilings only.
+    [[nodiscard]] Offset etypes_before(Offset end_of_file) const;
+};
+
+}  // namespace oratorio

@@ -1,0 +1,223 @@
+#include "mpi/combiners.hpp"
+
+#include <algorithm>
+#include <cstddef>
+#include <map>
+#include <utility>
+
+namespace oratorio {
+namespace {
+
+/// `count` elements one after the other.
+ShapePtr repeat(const DecodedType& type, std::int64_t count) {
+    return Shape::strided(type.shape, count, type.extent);
+}
+
+/// An element is one run and the next one follows it at once.
+bool dense(const DecodedType& type) {
+    return type.shape->kind() == Shape::Kind::run && type.extent == type.size;
+}
+
+std::vector<Offset> numbers(const DatatypeContents& contents, std::int64_t first,
+                            std::int64_t count, std::int64_t scale) {
+    std::vector<Offset> list(static_cast<std::size_t>(count));
+    for (std::int64_t i = 0; i < count; ++i)
+        list[static_cast<std::size_t>(i)] = contents.number(first + i) * scale;
+    return list;
+}
+
+/// count, blocklength, stride; `scale` is the unit of the stride in bytes.
+ShapePtr vector_shape(const DatatypeContents& contents, const DecodedType& type, Bytes scale) {
+    return Shape::strided(repeat(type, contents.number(1)), contents.number(0),
+                          contents.number(2) * scale);
+}
+
+/// count, blocklengths[], displacements[].
+ShapePtr indexed_shape(const DatatypeContents& contents, const DecodedType& type, Bytes scale) {
+    const std::int64_t count = contents.number(0);
+    std::vector<Offset> offsets = numbers(contents, 1 + count, count, scale);
+    std::vector<std::int64_t> lengths = numbers(contents, 1, count, 1);
+    if (dense(type)) {
+        for (auto& length : lengths) length *= type.size;
+        return Shape::runs(std::move(offsets), std::move(lengths));
+    }
+    std::map<std::int64_t, ShapePtr> by_length;  // equal blocks are one shape object
+    std::vector<ShapePtr> parts;
+    parts.reserve(lengths.size());
+    for (const std::int64_t length : lengths) {
+        ShapePtr& part = by_length[length];
+        if (!part) part = repeat(type, length);
+        parts.push_back(part);
+    }
+    return Shape::mixed(std::move(parts), std::move(offsets));
+}
+
+/// count, blocklength, displacements[].
+ShapePtr indexed_block_shape(const DatatypeContents& contents, const DecodedType& type,
+                             Bytes scale) {
+    return Shape::blocks(repeat(type, contents.number(1)),
+                         numbers(contents, 2, contents.number(0), scale));
+}
+
+/// count, blocklengths[], displacements[]; one type each.
+ShapePtr struct_shape(const DatatypeContents& contents, std::span<const DecodedType> types) {
+    const std::int64_t count = contents.number(0);
+    std::vector<ShapePtr> parts;
+    parts.reserve(types.size());
+    for (std::int64_t i = 0; i < count; ++i)
+        parts.push_back(repeat(types[static_cast<std::size_t>(i)], contents.number(1 + i)));
+    return Shape::mixed(std::move(parts), numbers(contents, 1 + count, count, 1));
+}
+
+/// The dimensions of an array, the one that varies fastest first.
+std::vector<std::int64_t> fastest_first(std::int64_t dimensions, std::int64_t order) {
+    std::vector<std::int64_t> list(static_cast<std::size_t>(dimensions));
+    for (std::int64_t i = 0; i < dimensions; ++i)
+        list[static_cast<std::size_t>(i)] = order == MPI_ORDER_FORTRAN ? i : dimensions - 1 - i;
+    return list;
+}
+
+/// ndims, sizes[], subsizes[], starts[], order.
+ShapePtr subarray_shape(const DatatypeContents& contents, const DecodedType& type) {
+    const std::int64_t dimensions = contents.number(0);
+    ShapePtr shape = type.shape;
+    Bytes stride = type.extent;
+    for (const std::int64_t i : fastest_first(dimensions, contents.number(1 + 3 * dimensions))) {
+        const std::int64_t subsize = contents.number(1 + dimensions + i);
+        const std::int64_t start = contents.number(1 + 2 * dimensions + i);
+        shape = Shape::moved(Shape::strided(shape, subsize, stride), start * stride);
+        stride *= contents.number(1 + i);
+    }
+    return shape;
+}
+
+/// One dimension of a distributed array: `size` elements over `processes`, of which we are `place`.
+struct Distribution {
+    std::int64_t kind = MPI_DISTRIBUTE_NONE;
+    std::int64_t argument = MPI_DISTRIBUTE_DFLT_DARG;
+    std::int64_t size = 0;
+    std::int64_t processes = 1;
+    std::int64_t place = 0;
+
+    [[nodiscard]] std::int64_t block() const {
+        if (kind == MPI_DISTRIBUTE_NONE) return size;
+        if (argument != MPI_DISTRIBUTE_DFLT_DARG) return argument;
+        return kind == MPI_DISTRIBUTE_BLOCK ? (size + processes - 1) / processes : 1;
+    }
+
+    /// Our elements of it; every distribution is a cyclic one, block has one turn.
+    [[nodiscard]] ShapePtr shape(const ShapePtr& element, Bytes stride) const {
+        const std::int64_t length = block();
+        const std::int64_t first = (kind == MPI_DISTRIBUTE_NONE ? 0 : place) * length;
+        const std::int64_t turn = processes * length;
+        const std::int64_t left = std::max<std::int64_t>(size - first, 0);
+        const std::int64_t full = left < length ? 0 : (left - length) / turn + 1;
+        const std::int64_t rest = std::clamp<std::int64_t>(left - full * turn, 0, length);
+        return Shape::mixed(
+            {Shape::strided(Shape::strided(element, length, stride), full, turn * stride),
+             Shape::strided(element, rest, stride)},
+            {first * stride, (first + full * turn) * stride});
+    }
+};
+
+/// size, rank, ndims, gsizes[], distribs[], dargs[], psizes[], order. The process grid is always
+/// row-major.
+ShapePtr darray_shape(const DatatypeContents& contents, const DecodedType& type) {
+    const std::int64_t dimensions = contents.number(2);
+    std::vector<Distribution> distributions(static_cast<std::size_t>(dimensions));
+    std::int64_t rank = contents.number(1);
+    for (std::int64_t i = dimensions - 1; i >= 0; --i) {
+        const auto argument = [&](std::int64_t list) {
+            return contents.number(3 + list * dimensions + i);
+        };
+        const std::int64_t processes = argument(3);
+        distributions[static_cast<std::size_t>(i)] = {argument(1), argument(2), argument(0),
+                                                      processes, rank % processes};
+        rank /= processes;
+    }
+    ShapePtr shape = type.shape;
+    Bytes stride = type.extent;
+    for (const std::int64_t i : fastest_first(dimensions, contents.number(3 + 4 * dimensions))) {
+        const Distribution& distribution = distributions[static_cast<std::size_t>(i)];
+        shape = distribution.shape(shape, stride);
+        stride *= distribution.size;
+    }
+    return shape;
+}
+
+/// Offset of the int in a pair type of C; 0 for any other type.
+Offset second_of_pair(MPI_Datatype type) {
+    struct Pair {
+        MPI_Datatype type;
+        Offset second;
+    };
+    struct Short {
+        short value;
+        int index;
+    };
+    struct Long {
+        long value;
+        int index;
+    };
+    struct Double {
+        double value;
+        int index;
+    };
+    struct LongDouble {
+        long double value;
+        int index;
+    };
+    const Pair pairs[] = {
+        {MPI_SHORT_INT, offsetof(Short, index)},
+        {MPI_LONG_INT, offsetof(Long, index)},
+        {MPI_DOUBLE_INT, offsetof(Double, index)},
+        {MPI_LONG_DOUBLE_INT, offsetof(LongDouble, index)},
+    };
+    for (const Pair& pair : pairs)
+        if (pair.type == type) return pair.second;
+    return 0;
+}
+
+}  // namespace
+
+ShapePtr predefined_shape(MPI_Datatype type, Bytes size) {
+    const Offset second = second_of_pair(type);
+    if (second == 0) return Shape::run(size);
+    constexpr Bytes kInt = sizeof(int);
+    return Shape::runs({0, second}, {size - kInt, kInt});
+}
+
+Result<ShapePtr> combine(const DatatypeContents& contents, std::span<const DecodedType> members) {
+    const int combiner = contents.combiner();
+    if (combiner == MPI_COMBINER_STRUCT) return struct_shape(contents, members);
+    if (members.size() != 1)
+        return Error::make(ErrorKind::type, "datatype made by an unknown constructor");
+    const DecodedType& member = members.front();
+    switch (combiner) {
+        case MPI_COMBINER_DUP:
+        case MPI_COMBINER_RESIZED:
+            return member.shape;
+        case MPI_COMBINER_CONTIGUOUS:
+            return repeat(member, contents.number(0));
+        case MPI_COMBINER_VECTOR:
+            return vector_shape(contents, member, member.extent);
+        case MPI_COMBINER_HVECTOR:
+            return vector_shape(contents, member, 1);
+        case MPI_COMBINER_INDEXED:
+            return indexed_shape(contents, member, member.extent);
+        case MPI_COMBINER_HINDEXED:
+            return indexed_shape(contents, member, 1);
+        case MPI_COMBINER_INDEXED_BLOCK:
+            return indexed_block_shape(contents, member, member.extent);
+        case MPI_COMBINER_HINDEXED_BLOCK:
+            return indexed_block_shape(contents, member, 1);
+        case MPI_COMBINER_SUBARRAY:
+            return subarray_shape(contents, member);
+        case MPI_COMBINER_DARRAY:
+            return darray_shape(contents, member);
+        default:
+            return Error::make(ErrorKind::type, "datatype made by an unknown constructor");
+    }
+}
+
+}  // namespace oratorio

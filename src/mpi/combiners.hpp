@@ -1,0 +1,20 @@
+// Combiners: one rule per datatype constructor of MPI (MPI-4.1, 5.1), from its arguments to a
+// shape.
+#pragma once
+
+#include <span>
+
+#include "mpi/datatype_contents.hpp"
+#include "mpi/decode.hpp"
+
+namespace oratorio {
+
+/// The shape of a derived datatype. `members` are its decoded member types, in the order of
+/// contents.members().
+[[nodiscard]] Result<ShapePtr> combine(const DatatypeContents& contents,
+                                       std::span<const DecodedType> members);
+
+/// The shape of a predefined datatype of `size` data bytes; the pair types of MINLOC have a hole.
+[[nodiscard]] ShapePtr predefined_shape(MPI_Datatype type, Bytes size);
+
+}  // namespace oratorio

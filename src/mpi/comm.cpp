@@ -1,0 +1,107 @@
+#include "mpi/comm.hpp"
+
+#include <string>
+#include <utility>
+
+namespace oratorio {
+namespace {
+
+ErrorKind kind_of_class(int error_class) {
+    switch (error_class) {
+        case MPI_ERR_COMM:
+            return ErrorKind::communicator;
+        case MPI_ERR_NO_MEM:
+            return ErrorKind::no_memory;
+        case MPI_ERR_TYPE:
+            return ErrorKind::type;
+        case MPI_ERR_COUNT:
+            return ErrorKind::count;
+        case MPI_ERR_ARG:
+            return ErrorKind::argument;
+        default:
+            return ErrorKind::other;
+    }
+}
+
+/// The libraries of the MPI-5 ABI at hand answer the text of another class, which is worse than
+/// none.
+std::string text_of([[maybe_unused]] int code) {
+#ifndef MPI_ABI
+    char text[MPI_MAX_ERROR_STRING] = {};
+    int length = 0;
+    if (host().Error_string(code, text, &length) == MPI_SUCCESS) return ": " + std::string(text);
+#endif
+    return {};
+}
+
+}  // namespace
+
+Result<void> check(int code, std::string_view doing) {
+    if (code == MPI_SUCCESS) return {};
+    int error_class = MPI_ERR_OTHER;
+    host().Error_class(code, &error_class);
+    return Error::make(kind_of_class(error_class), std::string(doing) + text_of(code));
+}
+
+bool mpi_finalized() {
+    int finalized = 0;
+    host().Finalized(&finalized);
+    return finalized != 0;
+}
+
+Result<Comm> Comm::duplicate(MPI_Comm of) {
+    if (of == MPI_COMM_NULL) return Error::make(ErrorKind::communicator, "null communicator");
+    int inter = 0;
+    if (auto tested =
+            check(host().Comm_test_inter(of, &inter), "asking for the kind of communicator");
+        !tested)
+        return tested.error();
+    if (inter)
+        return Error::make(ErrorKind::communicator, "an intercommunicator can't open a file");
+    MPI_Group group = MPI_GROUP_NULL;
+    if (auto got = check(host().Comm_group(of, &group), "getting the group of a communicator");
+        !got)
+        return got.error();
+    MPI_Comm comm = MPI_COMM_NULL;
+    const int code = host().Comm_create(of, group, &comm);
+    host().Group_free(&group);
+    if (auto made = check(code, "duplicating a communicator"); !made) return made.error();
+    return adopt(comm);
+}
+
+Result<Comm> Comm::split_by_node() const {
+    MPI_Comm node = MPI_COMM_NULL;
+    const int code =
+        host().Comm_split_type(comm_, MPI_COMM_TYPE_SHARED, rank_, MPI_INFO_NULL, &node);
+    if (auto split = check(code, "splitting a communicator by node"); !split) return split.error();
+    return adopt(node);
+}
+
+Result<Comm> Comm::adopt(MPI_Comm comm) {
+    Comm owner;
+    owner.comm_ = comm;
+    if (auto set =
+            check(host().Comm_set_errhandler(comm, MPI_ERRORS_RETURN), "setting an error handler");
+        !set)
+        return set.error();
+    host().Comm_rank(comm, &owner.rank_);
+    host().Comm_size(comm, &owner.size_);
+    return owner;
+}
+
+Comm::Comm(Comm&& other) noexcept {
+    *this = std::move(other);
+}
+
+Comm& Comm::operator=(Comm&& other) noexcept {
+    std::swap(comm_, other.comm_);
+    std::swap(rank_, other.rank_);
+    std::swap(size_, other.size_);
+    return *this;
+}
+
+Comm::~Comm() {
+    if (comm_ != MPI_COMM_NULL && !mpi_finalized()) host().Comm_free(&comm_);
+}
+
+}  // namespace oratorio

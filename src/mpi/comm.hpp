@@ -1,0 +1,47 @@
+// Comm: owner of a communicator of our own, and the one place where results of the host become
+// errors.
+#pragma once
+
+#include <string_view>
+
+#include "base/result.hpp"
+#include "mpi/host.hpp"
+
+namespace oratorio {
+
+/// Success, or an Error made from the MPI error class: communicator, no_memory, type, count,
+/// argument or other. `doing` is what was being tried; the host's own text is added to it.
+[[nodiscard]] Result<void> check(int code, std::string_view doing);
+
+/// Move-only. Frees the communicator unless MPI has been finalized. Errors are returned, never
+/// fatal.
+class Comm {
+  public:
+    /// Collective over `of`, an intracommunicator. A new context for the same ranks in the same
+    /// order; neither the program's attributes nor its assertions (such as
+    /// mpi_assert_no_any_source) come along, which is why this isn't MPI_Comm_dup.
+    static Result<Comm> duplicate(MPI_Comm of);
+    /// Collective. The ranks that share memory with this one, ordered by rank.
+    [[nodiscard]] Result<Comm> split_by_node() const;
+
+    Comm(Comm&& other) noexcept;
+    Comm& operator=(Comm&& other) noexcept;
+    ~Comm();
+
+    [[nodiscard]] MPI_Comm get() const { return comm_; }
+    [[nodiscard]] Rank rank() const { return rank_; }
+    [[nodiscard]] int size() const { return size_; }
+
+  private:
+    Comm() = default;
+    static Result<Comm> adopt(MPI_Comm comm);
+
+    MPI_Comm comm_ = MPI_COMM_NULL;
+    Rank rank_ = 0;
+    int size_ = 1;
+};
+
+/// MPI has been shut down: handles can be neither used nor freed.
+[[nodiscard]] bool mpi_finalized();
+
+}  // namespace oratorio

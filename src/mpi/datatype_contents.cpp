@@ -1,0 +1,104 @@
+#include "mpi/datatype_contents.hpp"
+
+#include "mpi/comm.hpp"
+
+namespace oratorio {
+namespace {
+
+bool is_predefined(int combiner) {
+    return combiner == MPI_COMBINER_NAMED || combiner == MPI_COMBINER_F90_REAL ||
+           combiner == MPI_COMBINER_F90_COMPLEX || combiner == MPI_COMBINER_F90_INTEGER;
+}
+
+Result<int> combiner_of(MPI_Datatype type) {
+    int combiner = 0;
+    int code = MPI_SUCCESS;
+    if (host().Type_get_envelope_c) {
+        MPI_Count integers = 0, addresses = 0, counts = 0, members = 0;
+        code =
+            host().Type_get_envelope_c(type, &integers, &addresses, &counts, &members, &combiner);
+    } else {
+        int integers = 0, addresses = 0, members = 0;
+        code = host().Type_get_envelope(type, &integers, &addresses, &members, &combiner);
+    }
+    if (auto asked = check(code, "asking how a datatype was made"); !asked) return asked.error();
+    return combiner;
+}
+
+/// Integers of the ordinary constructor that come before what a large-count one keeps as counts.
+std::size_t integers_before_counts(int combiner) {
+    if (combiner == MPI_COMBINER_SUBARRAY) return 1;  // ndims
+    if (combiner == MPI_COMBINER_DARRAY) return 3;    // size, rank, ndims
+    return 0;
+}
+
+}  // namespace
+
+Result<DatatypeContents> DatatypeContents::of(MPI_Datatype type) {
+    if (type == MPI_Datatype{} || type == MPI_DATATYPE_NULL)
+        return Error::make(ErrorKind::type, "null datatype");
+    DatatypeContents contents;
+    auto done = host().Type_get_envelope_c ? contents.read_large(type) : contents.read(type);
+    if (!done) return done.error();
+    return contents;
+}
+
+Result<void> DatatypeContents::read(MPI_Datatype type) {
+    int integers = 0, addresses = 0, members = 0;
+    if (auto asked =
+            check(host().Type_get_envelope(type, &integers, &addresses, &members, &combiner_),
+                  "asking how a datatype was made");
+        !asked || predefined())
+        return asked;
+    integers_.resize(static_cast<std::size_t>(integers));
+    addresses_.resize(static_cast<std::size_t>(addresses));
+    std::vector<MPI_Datatype> types(static_cast<std::size_t>(members), MPI_DATATYPE_NULL);
+    auto got = check(host().Type_get_contents(type, integers, addresses, members, integers_.data(),
+                                              addresses_.data(), types.data()),
+                     "asking for the parts of a datatype");
+    if (got) members_ = std::move(types);
+    return got;
+}
+
+Result<void> DatatypeContents::read_large(MPI_Datatype type) {
+    MPI_Count integers = 0, addresses = 0, counts = 0, members = 0;
+    if (auto asked = check(
+            host().Type_get_envelope_c(type, &integers, &addresses, &counts, &members, &combiner_),
+            "asking how a datatype was made");
+        !asked || predefined())
+        return asked;
+    integers_.resize(static_cast<std::size_t>(integers));
+    addresses_.resize(static_cast<std::size_t>(addresses));
+    counts_.resize(static_cast<std::size_t>(counts));
+    std::vector<MPI_Datatype> types(static_cast<std::size_t>(members), MPI_DATATYPE_NULL);
+    auto got = check(
+        host().Type_get_contents_c(type, integers, addresses, counts, members, integers_.data(),
+                                   addresses_.data(), counts_.data(), types.data()),
+        "asking for the parts of a datatype");
+    if (got) members_ = std::move(types);
+    return got;
+}
+
+DatatypeContents::~DatatypeContents() {
+    for (MPI_Datatype member : members_) {
+        const auto combiner = combiner_of(member);
+        if (combiner && !is_predefined(*combiner)) host().Type_free(&member);
+    }
+}
+
+bool DatatypeContents::predefined() const {
+    return is_predefined(combiner_);
+}
+
+std::int64_t DatatypeContents::number(std::int64_t at) const {
+    const std::size_t before = counts_.empty() ? 0 : integers_before_counts(combiner_);
+    auto index = static_cast<std::size_t>(at);
+    if (index < before) return integers_[index];
+    index -= before;
+    if (index < counts_.size()) return counts_[index];
+    index -= counts_.size();
+    if (before + index < integers_.size()) return integers_[before + index];
+    return addresses_[before + index - integers_.size()];
+}
+
+}  // namespace oratorio

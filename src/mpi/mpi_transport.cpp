@@ -1,0 +1,219 @@
+#include "mpi/mpi_transport.hpp"
+
+#include <sched.h>
+
+#include <chrono>
+#include <thread>
+
+#include "mpi/discover.hpp"
+
+namespace oratorio {
+namespace {
+
+using namespace std::chrono_literals;
+
+/// count elements of a type that together are `bytes` bytes: MPI_BYTE when they fit an int, else
+/// one element of a type made for it. The type may go as soon as the operation is started.
+class ByteType {
+  public:
+    static Result<ByteType> make(Bytes bytes, Bytes chunk) {
+        if (bytes <= chunk) return ByteType(MPI_BYTE, static_cast<int>(bytes));
+        const Bytes chunks = bytes / chunk;
+        if (chunks > INT_MAX) return Error::make(ErrorKind::count, "message too long");
+        MPI_Datatype one = MPI_DATATYPE_NULL;
+        if (auto made = check(host().Type_contiguous(static_cast<int>(chunk), MPI_BYTE, &one),
+                              "making a datatype");
+            !made)
+            return made.error();
+        int lengths[2] = {static_cast<int>(chunks), static_cast<int>(bytes % chunk)};
+        MPI_Aint offsets[2] = {0, static_cast<MPI_Aint>(chunks * chunk)};
+        MPI_Datatype parts[2] = {one, MPI_BYTE};
+        ByteType all(MPI_DATATYPE_NULL, 1);
+        int code = host().Type_create_struct(2, lengths, offsets, parts, &all.type_);
+        if (code == MPI_SUCCESS) code = host().Type_commit(&all.type_);
+        host().Type_free(&one);
+        if (auto made = check(code, "making a datatype"); !made) return made.error();
+        return all;
+    }
+    ByteType(ByteType&& other) noexcept
+        : type_(std::exchange(other.type_, MPI_DATATYPE_NULL)), count_(other.count_) {}
+    ~ByteType() {
+        if (type_ != MPI_DATATYPE_NULL && type_ != MPI_BYTE) host().Type_free(&type_);
+    }
+
+    [[nodiscard]] MPI_Datatype type() const { return type_; }
+    [[nodiscard]] int count() const { return count_; }
+
+  private:
+    ByteType(MPI_Datatype type, int count) : type_(type), count_(count) {}
+    MPI_Datatype type_;
+    int count_;
+};
+
+MPI_Op op_of(ReduceOp op) {
+    switch (op) {
+        case ReduceOp::max:
+            return MPI_MAX;
+        case ReduceOp::min:
+            return MPI_MIN;
+        case ReduceOp::sum:
+            break;
+    }
+    return MPI_SUM;
+}
+
+bool fits_int(std::size_t count) {
+    return count <= INT_MAX;
+}
+
+}  // namespace
+
+MpiTransport::MpiTransport(Comm comm, Topology topology, Bytes chunk)
+    : comm_(std::move(comm)), topology_(std::move(topology)), chunk_(chunk) {}
+
+Result<std::unique_ptr<MpiTransport>> MpiTransport::open(MPI_Comm program, int ranks_per_node) {
+    auto comm = Comm::duplicate(program);
+    if (!comm) return comm.error();
+    auto topology = discover(*comm, ranks_per_node);
+    if (!topology) return topology.error();
+    return std::make_unique<MpiTransport>(std::move(*comm), std::move(*topology));
+}
+
+Result<Ticket> MpiTransport::send(Rank to, Tag tag, std::span<const std::byte> data) {
+    auto bytes = ByteType::make(std::ssize(data), chunk_);
+    if (!bytes) return bytes.error();
+    MPI_Request request = MPI_REQUEST_NULL;
+    const int code =
+        host().Issend(data.data(), bytes->count(), bytes->type(), to, tag, comm_.get(), &request);
+    if (auto started = check(code, "sending a message"); !started) return started.error();
+    ++counters_.sends;
+    counters_.bytes_sent += std::ssize(data);
+    return keep(request, Kind::send);
+}
+
+Result<Ticket> MpiTransport::receive(Rank from, Tag tag, std::span<std::byte> into) {
+    auto bytes = ByteType::make(std::ssize(into), chunk_);
+    if (!bytes) return bytes.error();
+    const int source = from == kAnyRank ? MPI_ANY_SOURCE : from;
+    MPI_Request request = MPI_REQUEST_NULL;
+    const int code = host().Irecv(into.data(), bytes->count(), bytes->type(), source, tag,
+                                  comm_.get(), &request);
+    if (auto started = check(code, "receiving a message"); !started) return started.error();
+    ++counters_.receives;
+    return keep(request, Kind::receive);
+}
+
+Result<Ticket> MpiTransport::reduce(std::span<std::uint64_t> values, ReduceOp op) {
+    if (!fits_int(values.size())) return Error::make(ErrorKind::count, "too many values to reduce");
+    MPI_Request request = MPI_REQUEST_NULL;
+    const int code = host().Iallreduce(MPI_IN_PLACE, values.data(), static_cast<int>(values.size()),
+                                       MPI_UINT64_T, op_of(op), comm_.get(), &request);
+    if (auto started = check(code, "starting a reduction"); !started) return started.error();
+    return keep(request, Kind::collective);
+}
+
+Result<Ticket> MpiTransport::gather(std::span<const std::byte> mine, std::span<std::byte> all) {
+    if (!fits_int(mine.size())) return Error::make(ErrorKind::count, "too many bytes to gather");
+    if (all.size() != mine.size() * static_cast<std::size_t>(comm_.size()))
+        return Error::make(ErrorKind::internal, "gather into a buffer of the wrong length");
+    const int count = static_cast<int>(mine.size());
+    MPI_Request request = MPI_REQUEST_NULL;
+    const int code = host().Iallgather(mine.data(), count, MPI_BYTE, all.data(), count, MPI_BYTE,
+                                       comm_.get(), &request);
+    if (auto started = check(code, "starting a gather"); !started) return started.error();
+    return keep(request, Kind::collective);
+}
+
+Result<Ticket> MpiTransport::broadcast(Rank root, std::span<std::byte> data) {
+    auto bytes = ByteType::make(std::ssize(data), chunk_);
+    if (!bytes) return bytes.error();
+    MPI_Request request = MPI_REQUEST_NULL;
+    const int code =
+        host().Ibcast(data.data(), bytes->count(), bytes->type(), root, comm_.get(), &request);
+    if (auto started = check(code, "starting a broadcast"); !started) return started.error();
+    return keep(request, Kind::collective);
+}
+
+Result<Completion> MpiTransport::test(Ticket ticket) {
+    const auto slot = static_cast<std::size_t>(ticket.id);
+    if (!ticket.valid() || slot >= slots_.size() || slots_[slot].kind == Kind::free)
+        return Error::make(ErrorKind::internal, "test of a ticket that names no operation");
+    const Kind kind = slots_[slot].kind;
+    MPI_Status status;
+    int done = 0;
+    const int code = host().Test(&slots_[slot].request, &done, &status);
+    if (auto tested = check(code, "completing a message"); !tested) {
+        release(slot);
+        return tested.error();
+    }
+    if (!done) return Completion{};
+    release(slot);
+    idle_calls_ = 0;
+    Completion completion{.done = true};
+    if (kind == Kind::receive) {
+        MPI_Count bytes = 0;
+        host().Get_elements_x(&status, MPI_BYTE, &bytes);
+        completion.source = status.MPI_SOURCE;
+        completion.bytes = bytes;
+        counters_.bytes_received += bytes;
+    }
+    return completion;
+}
+
+void MpiTransport::idle() {
+    // With more ranks than cores the one that has work needs our core at once: yield first, since
+    // the shortest sleep costs 50 us. What takes longer than that is storage, or a rank that is far
+    // behind.
+    constexpr int kYields = 64;
+    constexpr auto kLongest = 100us;
+    if (idle_calls_ < kYields) {
+        ++idle_calls_;
+        sched_yield();
+        return;
+    }
+    const int step = std::min(idle_calls_ - kYields, 7);
+    idle_calls_ = kYields + step + 1;
+    std::this_thread::sleep_for(std::min<std::chrono::microseconds>(1us * (1 << step), kLongest));
+}
+
+Ticket MpiTransport::keep(MPI_Request request, Kind kind) {
+    if (kind == Kind::collective) ++counters_.collectives;
+    if (free_.empty()) {
+        free_.push_back(slots_.size());
+        slots_.emplace_back();
+    }
+    const std::size_t slot = free_.back();
+    free_.pop_back();
+    slots_[slot] = {request, kind};
+    return Ticket{static_cast<std::int64_t>(slot)};
+}
+
+void MpiTransport::release(std::size_t slot) {
+    slots_[slot] = {};
+    free_.push_back(slot);
+}
+
+MpiTransport::~MpiTransport() {
+    if (free_.size() == slots_.size() || mpi_finalized()) return;
+    cancel_receives();
+    const auto give_up = std::chrono::steady_clock::now() + 1s;
+    while (!settle() && std::chrono::steady_clock::now() < give_up) idle();
+}
+
+void MpiTransport::cancel_receives() {
+    for (Slot& slot : slots_)
+        if (slot.kind == Kind::receive) host().Cancel(&slot.request);
+}
+
+/// True when nothing is in flight any more.
+bool MpiTransport::settle() {
+    for (std::size_t slot = 0; slot < slots_.size(); ++slot) {
+        if (slots_[slot].kind == Kind::free) continue;
+        int done = 0;
+        const int code = host().Test(&slots_[slot].request, &done, MPI_STATUS_IGNORE);
+        if (done || code != MPI_SUCCESS) release(slot);
+    }
+    return free_.size() == slots_.size();
+}
+
+}  // namespace oratorio

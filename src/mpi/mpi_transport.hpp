@@ -1,0 +1,72 @@
+// MpiTransport: the Transport over messages of the host MPI, on a communicator of its own.
+#pragma once
+
+#include <climits>
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "base/transport.hpp"
+#include "mpi/comm.hpp"
+
+namespace oratorio {
+
+/// Messages as MPI sees them; what was started, whether or not it is done.
+struct MessageCounters {
+    std::int64_t sends = 0;
+    std::int64_t receives = 0;
+    std::int64_t collectives = 0;
+    Bytes bytes_sent = 0;      ///< of sends
+    Bytes bytes_received = 0;  ///< of receives that are done
+};
+
+/// One thread at a time. Sends and broadcasts of any length; the blocks of a gather and the values
+/// of a reduction are limited to INT_MAX (ErrorKind::count beyond).
+class MpiTransport final : public Transport {
+  public:
+    /// `chunk`: longer messages travel as one element of a type made of chunks; tests make it
+    /// small.
+    MpiTransport(Comm comm, Topology topology, Bytes chunk = INT_MAX);
+    /// Collective over `program`: own communicator, node discovery, transport. See discover() for
+    /// ranks_per_node.
+    static Result<std::unique_ptr<MpiTransport>> open(MPI_Comm program, int ranks_per_node = 0);
+    /// What is still in flight (a file closed after an error): receives are cancelled; sends and
+    /// collectives get a grace of a second to complete, then they are left to MPI. Never hangs.
+    ~MpiTransport() override;
+
+    [[nodiscard]] const Topology& topology() const override { return topology_; }
+    Result<Ticket> send(Rank to, Tag tag, std::span<const std::byte> data) override;
+    Result<Ticket> receive(Rank from, Tag tag, std::span<std::byte> into) override;
+    Result<Ticket> reduce(std::span<std::uint64_t> values, ReduceOp op) override;
+    Result<Ticket> gather(std::span<const std::byte> mine, std::span<std::byte> all) override;
+    Result<Ticket> broadcast(Rank root, std::span<std::byte> data) override;
+    Result<Completion> test(Ticket ticket) override;
+    /// Yields the core a few times, then sleeps for growing times up to 0.1 ms. A completion starts
+    /// over.
+    void idle() override;
+
+    [[nodiscard]] const MessageCounters& counters() const { return counters_; }
+    [[nodiscard]] MPI_Comm comm() const { return comm_.get(); }
+
+  private:
+    enum class Kind { free, send, receive, collective };
+    struct Slot {
+        MPI_Request request = MPI_REQUEST_NULL;
+        Kind kind = Kind::free;
+    };
+
+    Ticket keep(MPI_Request request, Kind kind);
+    void release(std::size_t slot);
+    void cancel_receives();
+    [[nodiscard]] bool settle();
+
+    Comm comm_;
+    Topology topology_;
+    Bytes chunk_;
+    std::vector<Slot> slots_;        ///< a ticket's id is an index
+    std::vector<std::size_t> free_;  ///< slots to use again
+    int idle_calls_ = 0;             ///< since the last completion
+    MessageCounters counters_;
+};
+
+}  // namespace oratorio

@@ -1,0 +1,93 @@
+#include "plan/domains.hpp"
+
+namespace oratorio {
+
+namespace {
+
+constexpr std::int64_t divide_up(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
+constexpr Offset align_down(Offset at, Bytes unit) { return at - at % unit; }
+
+}  // namespace
+
+bool Region::touches(Extent range) const {
+    const Extent wanted = intersect(range, clip);
+    if (count == 0 || wanted.empty()) return false;
+    // First extent that ends after wanted.begin, then see whether it begins before wanted.end.
+    std::int64_t i = 0;
+    if (wanted.begin >= begin + length) {
+        i = stride == 0 ? count : divide_up(wanted.begin - begin - length + 1, stride);
+    }
+    return i < count && begin + i * stride < wanted.end;
+}
+
+Bytes Region::bytes() const {
+    Bytes total = 0;
+    for (std::int64_t i = 0; i < count; ++i) total += extent(i).length();
+    return total;
+}
+
+FileDomains FileDomains::even(Extent hull, int aggregators, Bytes alignment) {
+    FileDomains domains;
+    domains.hull_ = hull;
+    domains.origin_ = align_down(hull.begin, alignment);
+    domains.aggregators_ = aggregators;
+    const Bytes whole = hull.end - domains.origin_;
+    domains.block_ = std::max<Bytes>(alignment, divide_up(divide_up(whole, aggregators), alignment) * alignment);
+    return domains;
+}
+
+FileDomains FileDomains::cyclic(Extent hull, int aggregators, Bytes block) {
+    FileDomains domains;
+    domains.hull_ = hull;
+    domains.origin_ = align_down(hull.begin, block);
+    domains.aggregators_ = aggregators;
+    domains.block_ = block;
+    domains.cyclic_ = true;
+    return domains;
+}
+
+int FileDomains::owner(Offset at) const {
+    return static_cast<int>((at - origin_) / block_ % aggregators_);
+}
+
+std::int64_t FileDomains::rounds(Bytes buffer) const {
+    if (hull_.empty()) return 0;
+    const std::int64_t blocks = divide_up(hull_.end - origin_, block_);
+    const std::int64_t blocks_each = divide_up(blocks, aggregators_);
+    if (aggregators_ == 1) return divide_up(hull_.end - origin_, buffer);
+    if (block_ <= buffer) return divide_up(blocks_each, buffer / block_);
+    // The last block may be short, so that fewer rounds would do; the extra ones are empty and cost nothing.
+    const Bytes longest = blocks == 1 ? hull_.end - origin_ : block_;
+    return blocks_each * divide_up(longest, buffer);
+}
+
+Region FileDomains::region(int aggregator, std::int64_t round, Bytes buffer) const {
+    Region region;
+    region.clip = hull_;
+    const Bytes deal = block_ * aggregators_;  // from one block of an aggregator to its next
+    if (aggregators_ == 1) {
+        region.begin = origin_ + round * buffer;
+        region.length = buffer;
+        region.count = 1;
+    } else if (block_ <= buffer) {
+        const std::int64_t blocks_per_round = buffer / block_;
+        region.begin = origin_ + aggregator * block_ + round * blocks_per_round * deal;
+        region.length = block_;
+        region.stride = deal;
+        region.count = blocks_per_round;
+    } else {
+        const std::int64_t parts = divide_up(block_, buffer);
+        const Offset block_begin = origin_ + aggregator * block_ + round / parts * deal;
+        region.begin = block_begin + round % parts * buffer;
+        region.length = std::min(buffer, block_begin + block_ - region.begin);
+        region.count = 1;
+    }
+    if (region.count > 1) {  // drop extents past the hull
+        const Bytes left = hull_.end - region.begin;
+        region.count = left <= 0 ? 0 : std::min(region.count, divide_up(left, region.stride));
+    }
+    if (region.count == 1 && intersect({region.begin, region.begin + region.length}, hull_).empty()) region.count = 0;
+    return region;
+}
+
+}  // namespace oratorio

@@ -1,0 +1,62 @@
+// Methods: named rows, each a choice of parts. A new idea is a new row (or a new part and a row).
+// Every row answers: does it apply (else why not), and what would it cost. Names and sources: docs/methods.md.
+#pragma once
+
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "plan/plan.hpp"
+
+namespace oratorio {
+
+/// The agreed facts a choice is made from. Equal on all ranks for a collective access.
+struct Situation {
+    Direction direction = Direction::read;
+    bool collective = false;
+    int ranks = 1;
+    int ranks_with_data = 0;
+    Extent hull;
+    Bytes bytes = 0;
+    Bytes bytes_max = 0;             ///< of one rank
+    std::int64_t pieces = 0;
+    std::int64_t memory_pieces = 0;
+    bool covered = false;
+    bool interleaved = false;        ///< some rank's file layout isn't monotonic
+    bool storable = true;            ///< some rank can be an aggregator
+    const PlanOptions* options = nullptr;
+};
+
+enum class DomainKind { none, even, cyclic, stripes };
+
+struct Method {
+    std::string_view name;
+    std::string_view summary;
+    DomainKind domains = DomainKind::none;
+    StorageCalls storage = StorageCalls::buffered;
+    int slots = 1;
+    int aggregators_max = 0;  ///< 0 = as many as plan/aggregators gives
+    bool automatic = false;   ///< a candidate of `auto`
+    /// "" when it applies, else the reason why not.
+    std::string_view (*refuses)(const Situation&) = nullptr;
+    /// Estimated seconds, by the constants in methods.cpp.
+    double (*seconds)(const Situation&) = nullptr;
+
+    [[nodiscard]] bool aggregated() const { return domains != DomainKind::none; }
+};
+
+/// In order of preference when costs tie.
+[[nodiscard]] std::span<const Method> methods();
+/// nullptr when there is none of that name.
+[[nodiscard]] const Method* find_method(std::string_view name);
+
+struct Choice {
+    const Method* method = nullptr;
+    std::string_view why;
+    std::vector<Candidate> candidates;
+};
+
+/// Pure: the method forced by name or by the cb/ds hints if it applies, else the cheapest automatic one.
+[[nodiscard]] Choice choose_method(const Situation& situation);
+
+}  // namespace oratorio

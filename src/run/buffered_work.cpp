@@ -1,0 +1,276 @@
+#include <algorithm>
+#include <cstring>
+#include <vector>
+
+#include "exchange/walk.hpp"
+#include "plan/methods.hpp"
+#include "run/work.hpp"
+#include "type/coverage.hpp"
+
+namespace oratorio {
+
+namespace {
+
+class BufferedWork final : public Work {
+  public:
+    BufferedWork(const RunContext& context, const Plan& plan, const Access& access, WorkBuffers buffers);
+
+    Result<bool> step() override;
+    bool done() const override;
+    const Error& noted() const override { return noted_; }
+    Bytes moved() const override;
+    StoredReport report() const override { return report_; }
+
+  private:
+    enum class Phase { idle, expecting, loading, exchanging, storing };
+    struct Slot {
+        Phase phase = Phase::idle;
+        std::int64_t round = 0;
+        Region region;
+        std::span<std::byte> buffer;
+        Extent touched;            ///< what of the region is read or written
+        Extent locked;             ///< held against other writers while holes are kept
+        int transfers = 0;         ///< outstanding
+        Offset complete_until = 0;
+    };
+
+    void take_round(Slot& slot);
+    bool step_slot(std::size_t index);
+    void look_at_contents(std::size_t index, const RoundContents& contents);
+    void lock(Slot& slot);
+    void start_transfers(std::size_t index, Direction direction);
+    void open(Slot& slot);
+    void end_exchange(std::size_t index);
+    [[nodiscard]] bool is_next(const Slot& slot) const;
+    void end_storing(Slot& slot);
+    bool reap_transfers();
+    void note(const Error& error, std::int64_t round);
+    void release(Slot& slot);
+    [[nodiscard]] bool wanted(const Region& region) const;
+
+    RunContext context_;
+    const Plan& plan_;
+    const Access& access_;
+    bool reading_;
+    int index_;                 ///< among the aggregators, -1: this rank only takes part
+    std::unique_ptr<Transfer> transfer_;
+    std::unique_ptr<Exchange> exchange_;
+    std::vector<Slot> slots_;
+    std::int64_t next_round_ = 0;
+    Error noted_;
+    StoredReport report_;
+};
+
+BufferedWork::BufferedWork(const RunContext& context, const Plan& plan, const Access& access, WorkBuffers buffers)
+    : context_(context),
+      plan_(plan),
+      access_(access),
+      reading_(plan.direction == Direction::read),
+      index_(plan.aggregator_index(context.transport.topology().rank)),
+      exchange_(make_peer_exchange(context.transport, plan, access, context.stats, context.sequence, buffers.messages)) {
+    if (index_ < 0) return;
+    transfer_ = std::make_unique<Transfer>(*context.store);
+    slots_.resize(static_cast<std::size_t>(plan.slots));
+    for (std::size_t i = 0; i < slots_.size(); ++i) {
+        slots_[i].buffer = buffers.collective.subspan(i * static_cast<std::size_t>(plan.slot_bytes), static_cast<std::size_t>(plan.slot_bytes));
+    }
+}
+
+Bytes BufferedWork::moved() const {
+    if (reading_) return exchange_->received();
+    if (plan_.method->aggregated() || noted_.kind == ErrorKind::none) return access_.bytes();
+    return stored_bytes(plan_, access_, plan_.hull, std::span(&report_, 1));
+}
+
+bool BufferedWork::done() const {
+    if (!exchange_->finished()) return false;
+    if (index_ < 0) return true;
+    return next_round_ >= plan_.rounds &&
+           std::all_of(slots_.begin(), slots_.end(), [](const Slot& slot) { return slot.phase == Phase::idle; });
+}
+
+Result<bool> BufferedWork::step() {
+    bool moved = reap_transfers();
+    for (std::size_t i = 0; i < slots_.size(); ++i) {
+        while (step_slot(i)) moved = true;
+    }
+    const auto exchanged = exchange_->step();
+    if (!exchanged) return exchanged.error();
+    return moved || *exchanged;
+}
+
+bool BufferedWork::wanted(const Region& region) const {
+    return std::any_of(plan_.hulls.begin(), plan_.hulls.end(), [&](Extent hull) { return region.touches(hull); });
+}
+
+void BufferedWork::take_round(Slot& slot) {
+    slot.round = next_round_++;
+    slot.region = plan_.region(index_, slot.round);
+    if (slot.region.empty() || !wanted(slot.region)) return;
+    context_.stats.rounds += 1;
+    const Region& region = slot.region;
+    slot.touched = intersect({region.begin, region.extent(region.count - 1).end}, region.clip);
+    if (reading_) {
+        slot.phase = Phase::loading;
+    } else if (plan_.covered) {
+        lock(slot);
+        open(slot);
+    } else {
+        slot.phase = Phase::expecting;
+        exchange_->expect(slot.round);
+    }
+}
+
+/// One step of one slot; true when it moved.
+bool BufferedWork::step_slot(std::size_t index) {
+    Slot& slot = slots_[index];
+    switch (slot.phase) {
+        case Phase::idle:
+            if (index_ < 0 || next_round_ >= plan_.rounds) return false;
+            take_round(slot);
+            if (slot.phase == Phase::loading) start_transfers(index, Direction::read);
+            return true;
+        case Phase::expecting: {
+            const RoundContents* contents = exchange_->contents(slot.round);
+            if (contents == nullptr) return false;
+            look_at_contents(index, *contents);
+            return true;
+        }
+        case Phase::loading:
+            if (slot.transfers > 0) return false;
+            open(slot);
+            return true;
+        case Phase::exchanging:
+            if (!is_next(slot) || !exchange_->close_if_served(slot.round)) return false;
+            end_exchange(index);
+            return true;
+        case Phase::storing:
+            if (slot.transfers > 0) return false;
+            end_storing(slot);
+            return true;
+    }
+    return false;
+}
+
+/// Holes between the pieces must keep what the file has there: read the range first, unless the pieces tile it.
+void BufferedWork::look_at_contents(std::size_t index, const RoundContents& contents) {
+    Slot& slot = slots_[index];
+    slot.touched = contents.hull;
+    lock(slot);
+    std::uint64_t whole = 0;
+    Bytes bytes = 0;
+    for (std::int64_t i = 0; i < slot.region.count; ++i) {
+        const Extent extent = intersect(slot.region.extent(i), contents.hull);
+        if (extent.empty()) continue;
+        whole += coverage(extent);
+        bytes += extent.length();
+    }
+    if (contents.bytes == bytes && contents.coverage == whole) {
+        open(slot);
+        return;
+    }
+    context_.stats.hole_reads += 1;
+    slot.phase = Phase::loading;
+    start_transfers(index, Direction::read);
+}
+
+/// Data sieving by several ranks: each must keep its hands off a range while another writes back what it read there, so all
+/// lock. Aggregators own their file domains and don't: a lock held while waiting for messages could wait for itself in a circle.
+void BufferedWork::lock(Slot& slot) {
+    if (plan_.method->aggregated() || slot.touched.empty()) return;
+    const auto locked = context_.store->lock(slot.touched, true, true);
+    if (locked) {
+        slot.locked = slot.touched;
+    } else {
+        note(locked.error(), slot.round);
+    }
+}
+
+void BufferedWork::start_transfers(std::size_t index, Direction direction) {
+    Slot& slot = slots_[index];
+    slot.complete_until = slot.touched.end;
+    for (std::int64_t i = 0; i < slot.region.count; ++i) {
+        const Extent extent = intersect(slot.region.extent(i), slot.touched);
+        if (extent.empty()) continue;
+        const auto at = static_cast<std::size_t>(slot.region.buffer_position(i, extent.begin));
+        const auto token = static_cast<std::uint64_t>(index) << 32 | static_cast<std::uint64_t>(i);
+        transfer_->start(direction, extent.begin, slot.buffer.subspan(at, static_cast<std::size_t>(extent.length())), token);
+        ++slot.transfers;
+    }
+}
+
+bool BufferedWork::reap_transfers() {
+    if (!transfer_ || transfer_->outstanding() == 0) return false;
+    bool moved = false;
+    Transferred done;
+    while (transfer_->poll(done, false)) {
+        Slot& slot = slots_[done.token >> 32];
+        const Extent extent = intersect(slot.region.extent(static_cast<std::int64_t>(done.token & 0xffffffff)), slot.touched);
+        const bool storing = slot.phase == Phase::storing;
+        (storing ? context_.stats.bytes_stored : context_.stats.bytes_loaded) += static_cast<std::uint64_t>(done.bytes);
+        if (done.bytes < extent.length()) {
+            slot.complete_until = std::min(slot.complete_until, extent.begin + done.bytes);
+            if (!reading_ && !storing) {  // past the end of the file a hole is zeros, not what the buffer held before
+                const auto at = static_cast<std::size_t>(slot.region.buffer_position(static_cast<std::int64_t>(done.token & 0xffffffff), extent.begin));
+                std::memset(slot.buffer.data() + at + done.bytes, 0, static_cast<std::size_t>(extent.length() - done.bytes));
+            }
+        }
+        if (done.error.kind != ErrorKind::none) note(done.error, slot.round);
+        --slot.transfers;
+        moved = true;
+    }
+    return moved;
+}
+
+/// No earlier round is still to be stored: rounds are stored in order, which keeps the report of a failure short and exact.
+bool BufferedWork::is_next(const Slot& slot) const {
+    return std::none_of(slots_.begin(), slots_.end(), [&](const Slot& other) {
+        return other.phase != Phase::idle && other.phase != Phase::storing && other.round < slot.round;
+    });
+}
+
+void BufferedWork::open(Slot& slot) {
+    slot.phase = Phase::exchanging;
+    exchange_->open(slot.round, slot.buffer, slot.complete_until);
+}
+
+void BufferedWork::end_exchange(std::size_t index) {
+    Slot& slot = slots_[index];
+    if (reading_ || slot.touched.empty()) {
+        release(slot);
+    } else if (noted_.kind != ErrorKind::none) {  // after a failure data is only taken from the others
+        report_.first_not_begun = std::min(report_.first_not_begun, slot.round);
+        release(slot);
+    } else {
+        slot.phase = Phase::storing;
+        start_transfers(index, Direction::write);
+    }
+}
+
+void BufferedWork::end_storing(Slot& slot) {
+    if (slot.complete_until < slot.touched.end && report_.shorts < StoredReport::shorts_max) {
+        report_.short_rounds[report_.shorts++] = {slot.round, slot.complete_until};
+    }
+    release(slot);
+}
+
+void BufferedWork::release(Slot& slot) {
+    if (!slot.locked.empty()) {
+        const auto unlocked = context_.store->lock(slot.locked, false, true);
+        if (!unlocked) note(unlocked.error(), slot.round);
+        slot.locked = {};
+    }
+    slot.phase = Phase::idle;
+}
+
+void BufferedWork::note(const Error& error, std::int64_t round) {
+    if (noted_.kind == ErrorKind::none) noted_ = error.in_round(round).on(context_.transport.topology().rank);
+}
+
+}  // namespace
+
+std::unique_ptr<Work> make_buffered_work(const RunContext& context, const Plan& plan, const Access& access, WorkBuffers buffers) {
+    return std::make_unique<BufferedWork>(context, plan, access, buffers);
+}
+
+}  // namespace oratorio

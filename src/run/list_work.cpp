@@ -1,0 +1,187 @@
+#include <algorithm>
+#include <vector>
+
+#include "run/work.hpp"
+#include "type/copy.hpp"
+
+namespace oratorio {
+
+namespace {
+
+// Memory pieces shorter than this are copied through the staging buffer: an iovec each would cost more than the copy.
+constexpr Bytes kDirectPieceMin = 1024;
+constexpr std::size_t kIovecsMax = 512;    // of one storage call
+constexpr int kBatchPiecesMax = 1024;      // outstanding at once
+
+/// The access piece by piece, in batches. A batch is a stretch of data: its file pieces are all outstanding at once
+/// (`list`) or one after the other (`contiguous`).
+class ListWork final : public Work {
+  public:
+    ListWork(const RunContext& context, const Plan& plan, const Access& access, std::span<std::byte> staging)
+        : context_(context),
+          access_(access),
+          reading_(plan.direction == Direction::read),
+          batch_max_(plan.storage == StorageCalls::list ? kBatchPiecesMax : 1),
+          staging_(staging),
+          transfer_(*context.store),
+          file_(access.file),
+          memory_(access.memory) {
+        const Layout& layout = access.memory;
+        const std::int64_t pieces = layout.contiguous() ? 1 : std::max<std::int64_t>(1, layout.shape->pieces() * layout.count);
+        direct_ = access.bytes() / pieces >= kDirectPieceMin;
+        file_.seek_size(access.from);
+    }
+
+    Result<bool> step() override {
+        if (transfer_.outstanding() > 0) return reap();
+        if (done()) return false;
+        start_batch();
+        return true;
+    }
+    bool done() const override { return taken_ >= access_.bytes() && transfer_.outstanding() == 0; }
+    const Error& noted() const override { return noted_; }
+    Bytes moved() const override { return moved_; }
+
+  private:
+    struct Piece {
+        Extent file;
+        Bytes at = 0;  ///< in the staging buffer
+        Bytes bytes = 0;  ///< moved
+    };
+
+    void start_batch();
+    void start_direct(const StridedRun& run);
+    void start_staged();
+    Result<bool> reap();
+    void end_batch();
+
+    RunContext context_;
+    const Access& access_;
+    bool reading_;
+    int batch_max_;
+    bool direct_ = false;
+    std::span<std::byte> staging_;
+    Transfer transfer_;
+    Cursor file_;
+    Cursor memory_;
+    Bytes taken_ = 0;  ///< data bytes of batches begun
+    Bytes moved_ = 0;
+    std::vector<Piece> batch_;
+    std::vector<iovec> iovecs_;
+    Error noted_;
+};
+
+void ListWork::start_batch() {
+    if (noted_.kind != ErrorKind::none) {  // nothing more after a failure
+        taken_ = access_.bytes();
+        return;
+    }
+    batch_.clear();
+    if (!direct_) {
+        start_staged();
+        return;
+    }
+    while (taken_ < access_.bytes() && static_cast<int>(batch_.size()) < batch_max_) {
+        const std::int64_t pieces_left = batch_max_ - static_cast<int>(batch_.size());
+        StridedRun run = file_.next(access_.bytes() - taken_);
+        if (run.count > pieces_left) {
+            run.count = pieces_left;
+            file_.seek_size(access_.from + taken_ + run.bytes());
+        }
+        start_direct(run);
+    }
+}
+
+/// Straight from or to the user's memory, as many iovecs as the memory has pieces.
+void ListWork::start_direct(const StridedRun& run) {
+    for (std::int64_t i = 0; i < run.count; ++i) {
+        Bytes left = run.length;
+        Offset offset = run.offset + i * run.stride;
+        while (left > 0) {
+            iovecs_.clear();
+            const Offset begin = offset;
+            while (left > 0 && iovecs_.size() < kIovecsMax) {
+                StridedRun piece = memory_.next(left);
+                const auto room = static_cast<std::int64_t>(kIovecsMax - iovecs_.size());
+                if (piece.count > room) {
+                    memory_.seek_size(memory_.tell_size() - (piece.count - room) * piece.length);
+                    piece.count = room;
+                }
+                for (std::int64_t k = 0; k < piece.count; ++k) {
+                    iovecs_.push_back({access_.buffer + piece.offset + k * piece.stride, static_cast<std::size_t>(piece.length)});
+                }
+                left -= piece.bytes();
+                offset += piece.bytes();
+            }
+            batch_.push_back({{begin, offset}, 0, 0});
+            transfer_.start(reading_ ? Direction::read : Direction::write, begin, iovecs_, batch_.size() - 1);
+        }
+    }
+    taken_ += run.bytes();
+}
+
+/// Through the staging buffer: writes are packed before, reads unpacked after the batch.
+void ListWork::start_staged() {
+    const Bytes room = std::min(static_cast<Bytes>(staging_.size()), access_.bytes() - taken_);
+    Bytes at = 0;
+    while (at < room && static_cast<int>(batch_.size()) < batch_max_) {
+        StridedRun run = file_.next(room - at);
+        const std::int64_t pieces_left = batch_max_ - static_cast<int>(batch_.size());
+        if (run.count > pieces_left) {
+            run.count = pieces_left;
+            file_.seek_size(access_.from + taken_ + at + run.bytes());
+        }
+        for (std::int64_t i = 0; i < run.count; ++i) {
+            const Offset offset = run.offset + i * run.stride;
+            batch_.push_back({{offset, offset + run.length}, at, 0});
+            at += run.length;
+        }
+    }
+    const auto batch = staging_.first(static_cast<std::size_t>(at));
+    if (!reading_) {
+        gather_bytes(memory_, access_.buffer, batch);
+        context_.stats.bytes_packed += batch.size();
+    }
+    for (std::size_t i = 0; i < batch_.size(); ++i) {
+        const Piece& piece = batch_[i];
+        transfer_.start(reading_ ? Direction::read : Direction::write, piece.file.begin,
+                        batch.subspan(static_cast<std::size_t>(piece.at), static_cast<std::size_t>(piece.file.length())), i);
+    }
+    taken_ += at;
+}
+
+Result<bool> ListWork::reap() {
+    bool moved = false;
+    Transferred done;
+    while (transfer_.poll(done, false)) {
+        batch_[done.token].bytes = done.bytes;
+        moved_ += done.bytes;
+        (reading_ ? context_.stats.bytes_loaded : context_.stats.bytes_stored) += static_cast<std::uint64_t>(done.bytes);
+        if (done.error.kind != ErrorKind::none && noted_.kind == ErrorKind::none) {
+            noted_ = done.error.on(context_.transport.topology().rank);
+        }
+        moved = true;
+    }
+    if (transfer_.outstanding() == 0 && reading_ && !direct_) end_batch();
+    return moved;
+}
+
+void ListWork::end_batch() {
+    for (const Piece& piece : batch_) {
+        const auto whole = static_cast<std::size_t>(piece.file.length());
+        const auto there = static_cast<std::size_t>(piece.bytes);
+        const Bytes after = memory_.tell_size() + piece.file.length();
+        scatter_bytes(memory_, access_.buffer, staging_.subspan(static_cast<std::size_t>(piece.at), there));
+        if (there < whole) memory_.seek_size(after);
+        context_.stats.bytes_packed += there;
+    }
+    batch_.clear();
+}
+
+}  // namespace
+
+std::unique_ptr<Work> make_list_work(const RunContext& context, const Plan& plan, const Access& access, std::span<std::byte> staging) {
+    return std::make_unique<ListWork>(context, plan, access, staging);
+}
+
+}  // namespace oratorio

@@ -1,0 +1,49 @@
+// Run: one access being done, as a resumable state machine over a plan. Blocking calls step it until done; nonblocking ones
+// will keep it. Collective runs must be made on all ranks in the same order. Stepped by one thread at a time.
+#pragma once
+
+#include <functional>
+#include <memory>
+
+#include "base/buffer_pool.hpp"
+#include "plan/plan.hpp"
+#include "stats/stats.hpp"
+#include "store/store.hpp"
+
+namespace oratorio {
+
+/// What a data access did: `bytes` were truly moved, also when `error` is set.
+struct Outcome {
+    Bytes bytes = 0;
+    Error error;
+};
+
+/// What a run works with; everything outlives the run.
+struct RunContext {
+    Transport& transport;
+    Store* store = nullptr;                       ///< null: this rank has no open file (the access is refused, others go on)
+    const PlanOptions& options;                   ///< equal on all ranks
+    Stats& stats;
+    BufferPool& buffers;                          ///< the file's, so that buffers stay warm from access to access
+    unsigned sequence = 0;                        ///< number of this collective on the file, equal on all ranks: keeps messages apart
+    std::function<void(const Plan&)> on_plan;     ///< may be empty; told every plan made
+};
+
+class Run {
+  public:
+    Run(const RunContext& context, const Access& access, bool collective);
+    ~Run();
+    /// Moves on as far as it can without waiting; true when done.
+    bool step();
+    /// Valid when done. Collective: the error kind is the same on all ranks; bytes are this rank's.
+    [[nodiscard]] const Outcome& outcome() const;
+
+  private:
+    class State;
+    std::unique_ptr<State> state_;
+};
+
+/// Steps until done.
+Outcome run_access(const RunContext& context, const Access& access, bool collective);
+
+}  // namespace oratorio

@@ -1,0 +1,145 @@
+#include "store/descriptor_store.hpp"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstddef>
+#include <utility>
+#include <vector>
+
+namespace oratorio {
+namespace {
+
+static_assert(sizeof(off_t) == 8, "file offsets are 64-bit");
+
+// Repeats a system call that a signal interrupted.
+template <class Call>
+auto uninterrupted(Call call) {
+    for (;;) {
+        const auto result = call();
+        if (result != -1 || errno != EINTR) return result;
+    }
+}
+
+Error failed(std::string_view what) {
+    const int number = errno;
+    return Error::make(kind_of_errno(number), what, number);
+}
+
+int flags_of(const OpenMode& mode) {
+    int flags = mode.read && mode.write ? O_RDWR : mode.write ? O_WRONLY : O_RDONLY;
+    if (mode.create) flags |= O_CREAT;
+    if (mode.create && mode.exclusive) flags |= O_EXCL;
+    return flags | O_CLOEXEC;
+}
+
+}  // namespace
+
+Descriptor::Descriptor(Descriptor&& other) noexcept : number_(std::exchange(other.number_, -1)) {}
+
+Descriptor::~Descriptor() {
+    (void)close();
+}
+
+Result<void> Descriptor::close() {
+    const int number = std::exchange(number_, -1);
+    // EINTR: Linux has closed it all the same, and the number may already be another file's.
+    if (number < 0 || ::close(number) == 0 || errno == EINTR) return {};
+    return failed("close");
+}
+
+Result<Descriptor> open_descriptor(const std::string& path, const OpenMode& mode) {
+    Descriptor file(uninterrupted([&] {
+        return ::open(path.c_str(), flags_of(mode), static_cast<mode_t>(mode.permissions));
+    }));
+    if (file.number() < 0) return failed("open");
+    struct stat status {};
+    if (::fstat(file.number(), &status) != 0) return failed("open: fstat");
+    if (S_ISDIR(status.st_mode)) return Error::make(ErrorKind::bad_file, "open", EISDIR);
+    return file;
+}
+
+Result<void> allocate_by_writing(int descriptor, Bytes bytes) {
+    constexpr Bytes kChunk = 1 << 20;
+    struct stat status {};
+    if (::fstat(descriptor, &status) != 0) return failed("allocate: fstat");
+    const bool readable = (::fcntl(descriptor, F_GETFL) & O_ACCMODE) != O_WRONLY;
+    std::vector<std::byte> chunk(kChunk);
+    Offset at = readable ? 0 : status.st_size;
+    while (at < bytes) {
+        const auto length = static_cast<std::size_t>(std::min(kChunk, bytes - at));
+        std::size_t have = 0;
+        while (readable && have < length) {
+            const ssize_t got = uninterrupted(
+                [&] { return ::pread(descriptor, chunk.data() + have, length - have, at + have); });
+            if (got < 0) return failed("allocate: read").at(at, static_cast<Bytes>(length));
+            if (got == 0) break;
+            have += static_cast<std::size_t>(got);
+        }
+        std::fill(chunk.begin() + static_cast<std::ptrdiff_t>(have), chunk.end(), std::byte{0});
+        const ssize_t put =
+            uninterrupted([&] { return ::pwrite(descriptor, chunk.data(), length, at); });
+        if (put < 0) return failed("allocate: write").at(at, static_cast<Bytes>(length));
+        at += put;
+    }
+    return {};
+}
+
+DescriptorStore::DescriptorStore(Descriptor file) : file_(std::move(file)) {
+    const long iovecs = ::sysconf(_SC_IOV_MAX);
+    if (iovecs > 0) limits_.iovecs_max = static_cast<int>(iovecs);
+    struct stat status {};
+    if (::fstat(file_.number(), &status) == 0 && status.st_blksize > 0) {
+        limits_.block_bytes = status.st_blksize;
+    }
+}
+
+Result<Bytes> DescriptorStore::size() {
+    struct stat status {};
+    if (::fstat(descriptor(), &status) != 0) return failed("size: fstat");
+    return Bytes{status.st_size};
+}
+
+Result<void> DescriptorStore::resize(Bytes bytes, bool allocate) {
+    if (!allocate) {
+        if (uninterrupted([&] { return ::ftruncate(descriptor(), bytes); }) == 0) return {};
+        return failed("resize").at(bytes, 0);
+    }
+    if (bytes == 0) return {};
+    if (uninterrupted([&] { return ::fallocate(descriptor(), 0, 0, bytes); }) == 0) return {};
+    if (errno == EOPNOTSUPP || errno == ENOSYS) return allocate_by_writing(descriptor(), bytes);
+    return failed("allocate").at(0, bytes);
+}
+
+Result<void> DescriptorStore::sync() {
+    if (uninterrupted([&] { return ::fsync(descriptor()); }) == 0) return {};
+    return failed("sync");
+}
+
+// Open file description locks: unlike the older kind they hold between threads, and closing another
+// descriptor of the same file doesn't drop them.
+Result<void> DescriptorStore::lock(Extent range, bool lock, bool exclusive) {
+    if (range.empty()) return {};  // a length of 0 would mean "to the end of the file"
+    struct flock region {};
+    region.l_type = static_cast<short>(!lock ? F_UNLCK : exclusive ? F_WRLCK : F_RDLCK);
+    region.l_whence = SEEK_SET;
+    region.l_start = range.begin;
+    region.l_len = range.length();
+    if (uninterrupted([&] { return ::fcntl(descriptor(), F_OFD_SETLKW, &region); }) == 0) return {};
+    return failed(lock ? "lock: this file system may be mounted without locks" : "unlock")
+        .at(range.begin, range.length());
+}
+
+Result<void> DescriptorStore::close() {
+    return file_.close();
+}
+
+Result<void> remove_file(const std::string& path) {
+    if (::unlink(path.c_str()) == 0) return {};
+    return failed("delete");
+}
+
+}  // namespace oratorio

@@ -1,0 +1,49 @@
+// The store over preadv and pwritev: a request is done when submit returns.
+#include <sys/uio.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <utility>
+
+#include "store/descriptor_store.hpp"
+
+namespace oratorio {
+namespace {
+
+class PosixStore final : public DescriptorStore {
+  public:
+    using DescriptorStore::DescriptorStore;
+
+    Submitted submit(const IoRequest& request) override {
+        if (waiting_) return Submitted::full;
+        const auto count = static_cast<int>(request.memory.size());
+        const ssize_t moved =
+            request.direction == Direction::read
+                ? ::preadv(descriptor(), request.memory.data(), count, request.offset)
+                : ::pwritev(descriptor(), request.memory.data(), count, request.offset);
+        completion_ = {request.token, std::max<ssize_t>(moved, 0), moved < 0 ? errno : 0};
+        waiting_ = true;
+        return Submitted::done;
+    }
+
+    std::size_t reap(std::span<IoCompletion> out, bool) override {
+        if (!waiting_ || out.empty()) return 0;
+        out[0] = completion_;
+        waiting_ = false;
+        return 1;
+    }
+
+  private:
+    IoCompletion completion_;  // of the one request that may be outstanding
+    bool waiting_ = false;
+};
+
+}  // namespace
+
+Result<std::unique_ptr<Store>> open_posix(const std::string& path, const OpenMode& mode) {
+    auto file = open_descriptor(path, mode);
+    if (!file) return file.error();
+    return std::unique_ptr<Store>(std::make_unique<PosixStore>(std::move(*file)));
+}
+
+}  // namespace oratorio

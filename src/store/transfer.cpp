@@ -1,0 +1,214 @@
+#include "store/transfer.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <utility>
+#include <vector>
+
+namespace oratorio {
+namespace {
+
+constexpr int kRetriesMax = 100;  // of one part, with no byte moved in between
+
+// ECANCELED: io_uring cancels what a thread has started when that thread ends.
+bool is_retriable(int system_errno) {
+    return system_errno == EAGAIN || system_errno == ECANCELED;
+}
+
+}  // namespace
+
+struct Transfer::Request {
+    Direction direction;
+    Offset offset;
+    std::uint64_t token;
+    std::vector<iovec> memory;
+    Bytes total = 0;
+    Bytes cut = 0;     // leading bytes that have been cut into parts
+    Bytes stop = 0;    // leading bytes that can still come true; every part before it moves wholly
+    Error error = {};  // why it stopped there; none at end of file
+    int open_parts = 0;   // parts cut and not closed
+    std::size_t iov = 0;  // where the next part begins in memory
+    std::size_t iov_used = 0;
+
+    [[nodiscard]] bool fully_cut() const { return cut == total || stop < total; }
+};
+
+// What one store request can take. While the store has it, its address is the store's token.
+struct Transfer::Part {
+    Transfer* owner;
+    std::shared_ptr<Request> request;
+    Bytes begin;  // within the request
+    Bytes length = 0;
+    Bytes moved = 0;
+    std::vector<iovec> memory = {};
+    std::size_t first = 0;  // iovecs before this one are done
+    int retries = 0;
+
+    void advance(Bytes bytes) {
+        moved += bytes;
+        auto left = static_cast<std::size_t>(bytes);
+        while (left > 0 && left >= memory[first].iov_len) left -= memory[first++].iov_len;
+        if (left == 0) return;
+        memory[first].iov_base = static_cast<std::byte*>(memory[first].iov_base) + left;
+        memory[first].iov_len -= left;
+    }
+    void stop(Error error) const {
+        const Bytes at = begin + moved;
+        if (at >= request->stop) return;
+        request->stop = at;
+        request->error =
+            error.kind == ErrorKind::none ? error : error.at(request->offset + at, length - moved);
+    }
+};
+
+Transfer::Transfer(Store& store) : store_(store) {}
+
+Transfer::~Transfer() {
+    waiting_.clear();
+    ready_.clear();
+    while (in_store_ > 0 && reap(true) > 0) ready_.clear();
+}
+
+void Transfer::start(Direction direction, Offset offset, std::span<const iovec> memory,
+                     std::uint64_t token) {
+    ++outstanding_;
+    auto request = std::make_shared<Request>(
+        Request{direction, offset, token, {memory.begin(), memory.end()}});
+    for (const iovec& piece : memory) request->total += static_cast<Bytes>(piece.iov_len);
+    request->stop = request->total;
+    if (request->total == 0) {
+        finished_.push_back({.token = token});
+        return;
+    }
+    waiting_.push_back(std::move(request));
+    pump();
+}
+
+void Transfer::start(Direction direction, Offset offset, std::span<std::byte> memory,
+                     std::uint64_t token) {
+    const iovec whole{memory.data(), memory.size()};
+    start(direction, offset, std::span(&whole, 1), token);
+}
+
+bool Transfer::poll(Transferred& out, bool wait) {
+    while (finished_.empty()) {
+        if (outstanding_ == 0) return false;
+        pump();
+        reap(wait);
+        if (!wait) break;
+    }
+    if (finished_.empty()) return false;
+    out = finished_.front();
+    finished_.pop_front();
+    --outstanding_;
+    return true;
+}
+
+// Hands the store all it takes.
+void Transfer::pump() {
+    for (;;) {
+        if (ready_.empty()) {
+            auto part = next_part();
+            if (!part) return;
+            ready_.push_back(std::move(part));
+        }
+        Part& part = *ready_.front();
+        const Request& request = *part.request;
+        if (part.begin >= request.stop) {  // an earlier part failed: these bytes don't count
+            auto unneeded = std::move(ready_.front());
+            ready_.pop_front();
+            close(std::move(unneeded));
+            continue;
+        }
+        const IoRequest io{request.direction, request.offset + part.begin + part.moved,
+                           std::span(part.memory).subspan(part.first),
+                           reinterpret_cast<std::uintptr_t>(&part)};
+        if (store_.submit(io) == Submitted::full) return;
+        ++calls_;
+        ++in_store_;
+        (void)ready_.front().release();  // comes back in reap
+        ready_.pop_front();
+    }
+}
+
+std::unique_ptr<Transfer::Part> Transfer::next_part() {
+    while (!waiting_.empty() && waiting_.front()->fully_cut()) waiting_.pop_front();
+    if (waiting_.empty()) return nullptr;
+    Request& request = *waiting_.front();
+    const StoreLimits& limits = store_.limits();
+    std::unique_ptr<Part> part(new Part{this, waiting_.front(), request.cut});
+    while (request.iov < request.memory.size() && part->length < limits.bytes_max &&
+           part->memory.size() < static_cast<std::size_t>(limits.iovecs_max)) {
+        const iovec& piece = request.memory[request.iov];
+        const auto room = static_cast<std::size_t>(limits.bytes_max - part->length);
+        const std::size_t taken = std::min(piece.iov_len - request.iov_used, room);
+        if (taken > 0) {
+            part->memory.push_back(
+                {static_cast<std::byte*>(piece.iov_base) + request.iov_used, taken});
+        }
+        part->length += static_cast<Bytes>(taken);
+        request.iov_used += taken;
+        if (request.iov_used == piece.iov_len) {
+            ++request.iov;
+            request.iov_used = 0;
+        }
+    }
+    request.cut += part->length;
+    ++request.open_parts;
+    return part;
+}
+
+// The store may be shared: a completion goes to the transfer that asked for it.
+std::size_t Transfer::reap(bool wait) {
+    std::array<IoCompletion, 32> completions;
+    const std::size_t count = store_.reap(completions, wait);
+    for (const IoCompletion& completion : std::span(completions).first(count)) {
+        auto* part = reinterpret_cast<Part*>(static_cast<std::uintptr_t>(completion.token));
+        part->owner->complete(std::unique_ptr<Part>(part), completion);
+    }
+    return count;
+}
+
+void Transfer::complete(std::unique_ptr<Part> part, const IoCompletion& completion) {
+    --in_store_;
+    const Direction direction = part->request->direction;
+    const int number = completion.system_errno;
+    const bool again = number == EINTR || (is_retriable(number) && ++part->retries <= kRetriesMax);
+    if (again) {
+        ready_.push_front(std::move(part));
+        return;
+    }
+    if (number != 0) {
+        part->stop(Error::make(kind_of_errno(number), name_of(direction), number));
+    } else if (completion.bytes > 0) {
+        part->retries = 0;
+        part->advance(completion.bytes);
+        if (part->moved < part->length) {
+            ready_.push_front(std::move(part));
+            return;
+        }
+    } else if (direction == Direction::write) {
+        part->stop(Error::make(ErrorKind::io, "write: the system took no bytes"));
+    } else {
+        part->stop(Error{});  // end of file
+    }
+    close(std::move(part));
+}
+
+void Transfer::close(std::unique_ptr<Part> part) {
+    Request& request = *part->request;
+    if (--request.open_parts > 0 || !request.fully_cut()) return;
+    finished_.push_back({request.token, request.stop, request.error});
+}
+
+Transferred transfer(Store& store, Direction direction, Offset offset,
+                     std::span<std::byte> memory) {
+    Transfer one(store);
+    one.start(direction, offset, memory, 0);
+    Transferred done;
+    one.poll(done, true);
+    return done;
+}
+
+}  // namespace oratorio

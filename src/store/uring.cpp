@@ -1,0 +1,146 @@
+// The store over io_uring: requests progress in the kernel while the caller does other things.
+#include <liburing.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <deque>
+#include <utility>
+
+#include "store/descriptor_store.hpp"
+
+namespace oratorio {
+namespace {
+
+constexpr int kDepthMax = 4096;
+
+bool is_transient(int system_errno) {
+    return system_errno == EINTR || system_errno == EAGAIN || system_errno == EBUSY;
+}
+
+class UringStore final : public DescriptorStore {
+  public:
+    UringStore(Descriptor file, int queue_depth) : DescriptorStore(std::move(file)) {
+        limits_.queue_depth = std::clamp(queue_depth, 1, kDepthMax);
+        limits_.asynchronous = true;
+    }
+    ~UringStore() override {
+        drain();
+        if (open_) io_uring_queue_exit(&ring_);
+    }
+
+    /// To be called once, first. Gives 0 or an errno.
+    int set_up() {
+        const int result =
+            io_uring_queue_init(static_cast<unsigned>(limits_.queue_depth), &ring_, 0);
+        open_ = result == 0;
+        return -result;
+    }
+
+    Submitted submit(const IoRequest& request) override {
+        if (in_kernel_ + unsent_.size() + refused_.size() >=
+            static_cast<std::size_t>(limits_.queue_depth)) {
+            return Submitted::full;
+        }
+        if (broken_ != 0) {
+            refused_.push_back(request.token);
+            return Submitted::done;
+        }
+        io_uring_sqe* entry = io_uring_get_sqe(&ring_);  // there is one: unsent_ < queue_depth
+        const auto count = static_cast<unsigned>(request.memory.size());
+        const auto offset = static_cast<std::uint64_t>(request.offset);
+        if (request.direction == Direction::read) {
+            io_uring_prep_readv(entry, descriptor(), request.memory.data(), count, offset);
+        } else {
+            io_uring_prep_writev(entry, descriptor(), request.memory.data(), count, offset);
+        }
+        io_uring_sqe_set_data64(entry, request.token);
+        unsent_.push_back(request.token);
+        send(0);
+        return broken_ != 0 ? Submitted::done : Submitted::queued;
+    }
+
+    std::size_t reap(std::span<IoCompletion> out, bool wait) override {
+        if (out.empty()) return 0;
+        for (;;) {
+            const std::size_t count = take(out);
+            if (count > 0) return count;
+            if (in_kernel_ + unsent_.size() == 0) return 0;
+            if (!wait && unsent_.empty()) return 0;
+            send(wait ? 1 : 0);
+            if (!wait) return take(out);
+        }
+    }
+
+    Result<void> close() override {
+        drain();
+        return DescriptorStore::close();
+    }
+
+  private:
+    // Tells the kernel of new entries and waits for `wanted` completions.
+    void send(unsigned wanted) {
+        if (broken_ != 0) {  // its entries are refused already and must not be sent after all
+            io_uring_cqe* entry = nullptr;
+            if (wanted > 0) io_uring_wait_cqe(&ring_, &entry);
+            return;
+        }
+        const int sent = io_uring_submit_and_wait(&ring_, wanted);
+        if (sent >= 0) {
+            in_kernel_ += static_cast<std::size_t>(sent);
+            unsent_.erase(unsent_.begin(), unsent_.begin() + sent);
+        } else if (!is_transient(-sent)) {
+            // The ring takes nothing any more; what it took before still completes.
+            broken_ = -sent;
+            refused_.insert(refused_.end(), unsent_.begin(), unsent_.end());
+            unsent_.clear();
+        }
+    }
+
+    std::size_t take(std::span<IoCompletion> out) {
+        std::size_t count = 0;
+        while (count < out.size() && !refused_.empty()) {
+            out[count++] = {refused_.front(), 0, broken_};
+            refused_.pop_front();
+        }
+        io_uring_cqe* entry = nullptr;
+        while (count < out.size() && in_kernel_ > 0 && io_uring_peek_cqe(&ring_, &entry) == 0) {
+            const int result = entry->res;
+            out[count++] = {io_uring_cqe_get_data64(entry), std::max(result, 0),
+                            result < 0 ? -result : 0};
+            io_uring_cqe_seen(&ring_, entry);
+            --in_kernel_;
+        }
+        return count;
+    }
+
+    // The kernel may write into the caller's memory until a request is complete.
+    void drain() {
+        std::array<IoCompletion, 32> dropped;
+        while (reap(dropped, true) > 0) {
+        }
+    }
+
+    io_uring ring_{};
+    bool open_ = false;
+    int broken_ = 0;  // errno of a ring that refuses entries
+    std::size_t in_kernel_ = 0;
+    std::deque<std::uint64_t> unsent_;  // tokens in the ring of which the kernel was not told
+    std::deque<std::uint64_t> refused_;
+};
+
+}  // namespace
+
+Result<std::unique_ptr<Store>> open_uring(const std::string& path, const OpenMode& mode,
+                                          int queue_depth) {
+    auto file = open_descriptor(path, mode);
+    if (!file) return file.error();
+    auto store = std::make_unique<UringStore>(std::move(*file), queue_depth);
+    if (const int number = store->set_up(); number != 0) {
+        return Error::make(ErrorKind::unsupported_operation, "io_uring: the kernel refuses it",
+                           number);
+    }
+    return std::unique_ptr<Store>(std::move(store));
+}
+
+}  // namespace oratorio

@@ -1,0 +1,234 @@
+#include "type/cursor.hpp"
+
+#include <algorithm>
+#include <cassert>
+#include <utility>
+
+namespace oratorio {
+
+namespace {
+
+/// No walk gets further than this many bytes, in data or in offsets. It keeps the arithmetic on
+/// unbounded layouts far from the ends of 64 bits, at any origin a file can have.
+constexpr std::int64_t kReach = std::int64_t{1} << 61;
+
+std::int64_t reachable_tiles(const Layout& layout) {
+    const Bytes step = std::max(layout.shape->size(), std::abs(layout.extent));
+    return step == 0 ? 0 : std::min(layout.count, std::max(kReach / step, std::int64_t{1}));
+}
+
+/// All parts are runs, or it is one.
+bool is_leaf(const Shape& shape) {
+    return shape.depth() <= 2;
+}
+
+}  // namespace
+
+inline void Cursor::Leaf::set(const Shape& shape, Offset at) {
+    origin = at;
+    count = std::max(shape.count(), std::int64_t{1});
+    offsets = shape.offsets().empty() ? nullptr : shape.offsets().data();
+    prefix = shape.prefix().empty() ? nullptr : shape.prefix().data();
+    length = shape.child() ? shape.child()->size() : shape.size();
+    stride = shape.stride();
+}
+
+inline Offset Cursor::Leaf::begin_of(std::int64_t part) const {
+    return origin + (offsets != nullptr ? offsets[part] : part * stride);
+}
+
+inline Bytes Cursor::Leaf::length_of(std::int64_t part) const {
+    return prefix != nullptr ? prefix[part + 1] - prefix[part] : length;
+}
+
+Cursor::Cursor(Layout layout)
+    : layout_(std::move(layout)),
+      root_(Shape::strided(layout_.shape, reachable_tiles(layout_), layout_.extent)),
+      origin_(layout_.origin) {
+    if (root_->kind() == Shape::Kind::blocks && root_->count() == 1) {
+        origin_ += root_->part_offset(0);
+        root_ = ShapePtr(root_->child());
+    }
+    stack_.reserve(static_cast<std::size_t>(root_->depth()));
+    if (root_->size() > 0) descend(root_.get(), origin_);
+}
+
+bool Cursor::at_end() const {
+    return leaf_.count == 0;
+}
+
+Offset Cursor::tell_offset() const {
+    return at_end() ? origin_ + root_->last_piece().end : leaf_.begin_of(part_) + within_;
+}
+
+void Cursor::descend(const Shape* node, Offset origin) {
+    while (!is_leaf(*node)) {
+        stack_.push_back({node, origin, 0});
+        origin += node->part_offset(0);
+        node = node->child(0).get();
+    }
+    leaf_.set(*node, origin);
+    part_ = 0;
+    within_ = 0;
+}
+
+void Cursor::next_leaf() {
+    for (bool same_leaf = true; !stack_.empty(); same_leaf = false, stack_.pop_back()) {
+        Level& level = stack_.back();
+        if (++level.part == level.shape->count()) continue;
+        const Offset origin = level.origin + level.shape->part_offset(level.part);
+        if (!same_leaf || level.shape->kind() == Shape::Kind::mixed)
+            return descend(level.shape->child(level.part).get(), origin);
+        leaf_.origin = origin;
+        part_ = 0;
+        return;
+    }
+    leaf_.count = 0;
+}
+
+void Cursor::finish() {
+    stack_.clear();
+    leaf_.count = 0;
+    position_ = root_->size();
+}
+
+void Cursor::seek_size(Bytes at) {
+    if (at >= root_->size()) return finish();
+    assert(at >= 0);
+    position_ = at;
+    stack_.clear();
+    const Shape* node = root_.get();
+    Offset origin = origin_;
+    const auto enter = [&](std::int64_t part) {
+        at -= node->size_before(part);
+        origin += node->part_offset(part);
+        node = node->child(part).get();
+    };
+    while (!is_leaf(*node)) {
+        const std::int64_t part = node->part_of_size(at);
+        stack_.push_back({node, origin, part});
+        enter(part);
+    }
+    descend(node, origin);
+    if (node->kind() != Shape::Kind::run) {
+        part_ = node->part_of_size(at);
+        at -= node->size_before(part_);
+    }
+    within_ = at;
+}
+
+void Cursor::seek_offset(Offset offset) {
+    assert(layout_.monotonic());
+    if (root_->size() == 0 || offset >= origin_ + root_->span().end) return finish();
+    stack_.clear();
+    position_ = 0;
+    const Shape* node = root_.get();
+    Offset origin = origin_;
+    while (!is_leaf(*node)) {
+        const std::int64_t part = node->part_of_offset(offset - origin);
+        stack_.push_back({node, origin, part});
+        position_ += node->size_before(part);
+        origin += node->part_offset(part);
+        node = node->child(part).get();
+    }
+    descend(node, origin);
+    if (node->kind() != Shape::Kind::run) {
+        part_ = node->part_of_offset(offset - origin);
+        position_ += node->size_before(part_);
+    }
+    within_ = std::max(offset - leaf_.begin_of(part_), Bytes{0});
+    position_ += within_;
+}
+
+// From here to next() is the path of every piece: inline, and results that go through registers.
+
+inline void Cursor::advance(std::int64_t parts) {
+    within_ = 0;
+    part_ += parts;
+    if (part_ == leaf_.count) next_leaf();
+}
+
+/// Counts `bytes` of the piece we are in as taken; not more than are left of it.
+inline void Cursor::take(Bytes bytes) {
+    position_ += bytes;
+    within_ += bytes;
+    if (within_ == leaf_.length_of(part_)) advance(1);
+}
+
+/// The pieces of a leaf that lists them that continue `first`, the one we are in. Any two of equal
+/// length are a series; where lengths differ it takes three alike, or the processor would guess
+/// wrong all the time.
+inline Cursor::Series Cursor::listed_series(Extent first, Bytes bytes_max,
+                                            Offset offset_limit) const {
+    const Offset* const at = leaf_.offsets + part_;
+    const std::int64_t left = leaf_.count - part_;
+    const Bytes length = first.length();
+    const auto alike = [&](std::int64_t part) { return leaf_.length_of(part_ + part) == length; };
+    if (left < 2) return {};
+    if (leaf_.prefix != nullptr && (left < 3 || at[2] - at[1] != at[1] - at[0])) return {};
+    const Bytes stride = at[1] - at[0];
+    std::int64_t count = 1;
+    for (Bytes bytes = 2 * length; count < left && bytes <= bytes_max; bytes += length) {
+        if (at[count] - at[count - 1] != stride || !alike(count)) break;
+        if (leaf_.origin + at[count] + length > offset_limit) break;
+        ++count;
+    }
+    return {count, count > 1 ? stride : 0};
+}
+
+/// The pieces of the leaf, under the limits, that continue the whole piece `first` we are in.
+inline Cursor::Series Cursor::series(Extent first, Bytes bytes_max, Offset offset_limit) const {
+    if (leaf_.offsets != nullptr) return listed_series(first, bytes_max, offset_limit);
+    const Bytes length = first.length();
+    std::int64_t count = leaf_.count - part_;
+    if (count * length > bytes_max) count = bytes_max / length;
+    if (first.end + (count - 1) * leaf_.stride > offset_limit)
+        count = (offset_limit - first.end) / leaf_.stride + 1;
+    return {count, count > 1 ? leaf_.stride : 0};
+}
+
+inline StridedRun Cursor::next_in_leaf(Bytes bytes_max, Offset offset_limit) {
+    if (leaf_.count == 0) return {};
+    const Offset piece = leaf_.begin_of(part_);
+    const Bytes whole = leaf_.length_of(part_);
+    const Offset begin = piece + within_;
+    if (begin >= offset_limit) return {};
+    const Bytes length = std::min(std::min(piece + whole, offset_limit) - begin, bytes_max);
+    if (length < whole) {  // a cut piece, or what an earlier cut has left of it
+        take(length);
+        return {begin, length, 0, 1};
+    }
+    const Series pieces = series({piece, piece + whole}, bytes_max, offset_limit);
+    position_ += pieces.count * length;
+    advance(pieces.count);
+    return {begin, length, pieces.stride, pieces.count};
+}
+
+StridedRun Cursor::next(Bytes bytes_max, Offset offset_limit) {
+    StridedRun run = next_in_leaf(bytes_max, offset_limit);
+    // At the begin of a leaf after one piece: the piece may go on here.
+    while (part_ == 0 && within_ == 0 && run.count == 1 && leaf_.count > 0) {
+        const Offset begin = leaf_.begin_of(0);
+        if (begin != run.end()) break;
+        const Offset end = std::min(begin + leaf_.length_of(0), offset_limit);
+        const Bytes length = std::min(end - begin, bytes_max - run.length);
+        if (length <= 0) break;
+        run.length += length;
+        take(length);
+    }
+    return run;
+}
+
+Bytes size_before_offset(const Layout& layout, Offset offset) {
+    Cursor cursor(layout);
+    cursor.seek_offset(offset);
+    return cursor.tell_size();
+}
+
+Offset offset_of_size(const Layout& layout, Bytes at) {
+    Cursor cursor(layout);
+    cursor.seek_size(at);
+    return cursor.tell_offset();
+}
+
+}  // namespace oratorio

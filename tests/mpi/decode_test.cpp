@@ -1,0 +1,173 @@
+// A decoded datatype walks the user's buffer in exactly the byte order in which the host's MPI_Pack
+// reads it. usage: decode_test [first seed [seeds]]
+#include "mpi/decode.hpp"
+
+#include <algorithm>
+#include <cstdlib>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "mpi/check.hpp"
+#include "mpi/random_type.hpp"
+#include "type/cursor.hpp"
+
+namespace oratorio::test {
+namespace {
+
+constexpr Bytes kLargest = Bytes{1} << 20;  ///< of a buffer; larger types are left out
+
+struct Bounds {
+    MPI_Count size = 0, lower = 0, extent = 0, true_lower = 0, true_extent = 0;
+
+    explicit Bounds(MPI_Datatype type) {
+        MPI_Type_size_x(type, &size);
+        MPI_Type_get_extent_x(type, &lower, &extent);
+        MPI_Type_get_true_extent_x(type, &true_lower, &true_extent);
+    }
+    /// Bytes that `count` elements touch.
+    [[nodiscard]] Extent touched(int count) const {
+        const MPI_Count last = (count - 1) * extent;
+        return {true_lower + std::min<MPI_Count>(last, 0),
+                true_lower + true_extent + std::max<MPI_Count>(last, 0)};
+    }
+};
+
+/// Offsets of the data bytes in the order of MPI_Pack. Each byte of the buffer tells its place; one
+/// byte can't hold it, so the buffer is packed once for each byte of the 32-bit place.
+std::vector<Offset> packed_offsets(MPI_Datatype type, int count, Extent touched, Bytes size) {
+    std::vector<unsigned char> buffer(static_cast<std::size_t>(touched.length()));
+    std::vector<Offset> offsets(static_cast<std::size_t>(size * count));
+    int room = 0;
+    MPI_Pack_size(count, type, MPI_COMM_SELF, &room);
+    std::vector<unsigned char> packed(static_cast<std::size_t>(room) + 1);
+    for (int plane = 0; plane < 4; ++plane) {
+        for (std::size_t at = 0; at < buffer.size(); ++at)
+            buffer[at] = static_cast<unsigned char>(at >> (8 * plane));
+        int position = 0;
+        MPI_Pack(buffer.data() - touched.begin, count, type, packed.data(), room, &position,
+                 MPI_COMM_SELF);
+        CHECK(position == size * count);
+        for (std::size_t i = 0; i < offsets.size(); ++i)
+            offsets[i] |= Offset{packed[i]} << (8 * plane);
+    }
+    for (Offset& offset : offsets) offset += touched.begin;
+    return offsets;
+}
+
+std::vector<Offset> decoded_offsets(const DecodedType& decoded, int count) {
+    std::vector<Offset> offsets;
+    Cursor cursor(Layout{decoded.shape, decoded.extent, 0, count});
+    while (!cursor.at_end()) {
+        const StridedRun run = cursor.next();
+        for (std::int64_t piece = 0; piece < run.count; ++piece)
+            for (Offset at = 0; at < run.length; ++at)
+                offsets.push_back(run.offset + piece * run.stride + at);
+    }
+    return offsets;
+}
+
+/// `type` must be committed.
+void check_type(Decoder& decoder, MPI_Datatype type, const std::string& made) {
+    const Bounds bounds(type);
+    const auto decoded = decoder.decode(type);
+    const int before = failures;
+    CHECK(decoded.ok());
+    if (decoded) {
+        CHECK(decoded->size == bounds.size);
+        CHECK(decoded->lower_bound == bounds.lower);
+        CHECK(decoded->extent == bounds.extent);
+        const Extent data{bounds.true_lower, bounds.true_lower + bounds.true_extent};
+        CHECK(bounds.size == 0 || decoded->shape->span() == data);
+        for (const int count : {1, 3}) {
+            const Extent touched = bounds.touched(count);
+            if (bounds.size == 0 || touched.length() > kLargest) continue;
+            CHECK(decoded_offsets(*decoded, count) ==
+                  packed_offsets(type, count, touched, bounds.size));
+        }
+    }
+    if (failures > before)
+        std::fprintf(
+            stderr, "  of %s\n  decoded %s\n", made.c_str(),
+            decoded ? decoded->shape->describe().c_str() : describe(decoded.error(), "").c_str());
+}
+
+void random_types_match_pack(Decoder& decoder, std::uint64_t first, std::uint64_t seeds) {
+    for (std::uint64_t seed = first; seed < first + seeds; ++seed) {
+        RandomTypes random(seed);
+        std::string made = "seed " + std::to_string(seed) + ": ";
+        MPI_Datatype type = random.derived(1 + static_cast<int>(seed % 4), made);
+        MPI_Type_commit(&type);
+        check_type(decoder, type, made);
+        if (!is_predefined(type)) MPI_Type_free(&type);
+    }
+}
+
+void every_predefined_type_matches_pack(Decoder& decoder) {
+    const MPI_Datatype types[] = {MPI_BYTE,          MPI_PACKED,
+                                  MPI_CHAR,          MPI_SIGNED_CHAR,
+                                  MPI_UNSIGNED_CHAR, MPI_SHORT,
+                                  MPI_INT,           MPI_LONG,
+                                  MPI_LONG_LONG,     MPI_UNSIGNED,
+                                  MPI_FLOAT,         MPI_DOUBLE,
+                                  MPI_WCHAR,         MPI_INT8_T,
+                                  MPI_INT16_T,       MPI_INT32_T,
+                                  MPI_INT64_T,       MPI_LONG_DOUBLE,
+                                  MPI_AINT,          MPI_OFFSET,
+                                  MPI_COUNT,         MPI_C_BOOL,
+                                  MPI_C_COMPLEX,     MPI_C_DOUBLE_COMPLEX,
+                                  MPI_SHORT_INT,     MPI_LONG_INT,
+                                  MPI_FLOAT_INT,     MPI_DOUBLE_INT,
+                                  MPI_2INT,          MPI_LONG_DOUBLE_INT,
+                                  MPI_INTEGER,       MPI_REAL,
+                                  MPI_COMPLEX,       MPI_DOUBLE_PRECISION,
+                                  MPI_LOGICAL,       MPI_CHARACTER};
+    for (std::size_t i = 0; i < std::size(types); ++i)
+        if (types[i] != MPI_Datatype{} && types[i] != MPI_DATATYPE_NULL)
+            check_type(decoder, types[i], "predefined " + std::to_string(i));
+}
+
+void null_is_an_error(Decoder& decoder) {
+    const auto decoded = decoder.decode(MPI_DATATYPE_NULL);
+    CHECK(!decoded && decoded.error().kind == ErrorKind::type);
+}
+
+/// A second decode is a lookup, a copy shares what was found, and freeing both lets go of it.
+void the_datatype_keeps_its_shape(Decoder& decoder) {
+    MPI_Datatype type = MPI_DATATYPE_NULL, copy = MPI_DATATYPE_NULL;
+    MPI_Type_vector(5, 1, 3, MPI_INT, &type);
+    std::weak_ptr<const Shape> kept = decoder.decode(type)->shape;
+    CHECK(!kept.expired());
+    CHECK(decoder.decode(type)->shape == kept.lock());
+    MPI_Type_dup(type, &copy);
+    CHECK(decoder.decode(copy)->shape == kept.lock());
+    MPI_Type_free(&type);
+    CHECK(decoder.decode(copy)->shape == kept.lock());
+    MPI_Type_free(&copy);
+    CHECK(kept.expired());
+}
+
+}  // namespace
+}  // namespace oratorio::test
+
+int main(int argc, char** argv) {
+    using namespace oratorio;
+    using namespace oratorio::test;
+    MPI_Init(&argc, &argv);
+    MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
+    MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN);
+    {
+        auto decoder = Decoder::make();
+        CHECK(decoder.ok());
+        const auto argument = [&](int i, std::uint64_t otherwise) {
+            return argc > i ? std::strtoull(argv[i], nullptr, 10) : otherwise;
+        };
+        every_predefined_type_matches_pack(**decoder);
+        random_types_match_pack(**decoder, argument(1, 1), argument(2, 3000));
+        null_is_an_error(**decoder);
+        the_datatype_keeps_its_shape(**decoder);
+    }
+    const int code = verdict("decode");
+    MPI_Finalize();
+    return code;
+}

@@ -1,0 +1,289 @@
+// What transport.hpp and discover.hpp promise, over a real MPI with any number of ranks.
+#include <algorithm>
+#include <cstdlib>
+#include <cstring>
+#include <random>
+#include <vector>
+
+#include "mpi/check.hpp"
+#include "mpi/discover.hpp"
+#include "mpi/mpi_transport.hpp"
+
+namespace oratorio::test {
+namespace {
+
+using Buffer = std::vector<std::byte>;
+
+constexpr Bytes kChunk = 1000;  ///< of a transport that takes messages of more bytes for large ones
+
+std::unique_ptr<MpiTransport> open_transport() {
+    auto opened = MpiTransport::open(MPI_COMM_WORLD);
+    CHECK(opened.ok());
+    return std::move(*opened);
+}
+
+MpiTransport chunked_transport(const Topology& topology) {
+    return MpiTransport(std::move(*Comm::duplicate(MPI_COMM_WORLD)), topology, kChunk);
+}
+
+Buffer pattern(Rank from, Rank to, int number, std::size_t size) {
+    std::mt19937 random(static_cast<unsigned>(from * 1000003 + to * 1009 + number));
+    Buffer bytes(size);
+    for (std::byte& byte : bytes) byte = static_cast<std::byte>(random());
+    return bytes;
+}
+
+/// Known to both sides; some are empty, some exceed kChunk, one is just as long.
+std::size_t length_of(Rank from, Rank to, int number) {
+    static constexpr std::size_t kLengths[] = {0, 1, 8, 999, 1000, 1001, 2000, 70000, 300001};
+    return kLengths[static_cast<std::size_t>(from * 5 + to * 3 + number) % std::size(kLengths)];
+}
+
+/// Each rank sends `number` messages to each; the receiver takes them in order from each, told
+/// apart by tag.
+void all_to_all_arrives(Transport& transport) {
+    const auto& [rank, size, nodes, names] = transport.topology();
+    constexpr int kMessages = 5;
+    constexpr Tag kTags[] = {0, 16383};
+    std::vector<Buffer> sent, received;
+    std::vector<Ticket> sends, receives;
+    for (Rank peer = 0; peer < size; ++peer)
+        for (int number = 0; number < kMessages; ++number) {
+            received.emplace_back(length_of(peer, rank, number) + 10);
+            receives.push_back(*transport.receive(peer, kTags[number % 2], received.back()));
+        }
+    for (Rank peer = 0; peer < size; ++peer)
+        for (int number = 0; number < kMessages; ++number) {
+            sent.push_back(pattern(rank, peer, number, length_of(rank, peer, number)));
+            sends.push_back(*transport.send(peer, kTags[number % 2], sent.back()));
+        }
+    for (std::size_t i = 0; i < receives.size(); ++i) {
+        const Rank peer = static_cast<Rank>(i) / kMessages;
+        const int number = static_cast<int>(i) % kMessages;
+        const auto done = wait(transport, receives[i]);
+        CHECK(done.ok() && done->source == peer);
+        CHECK(done.ok() && done->bytes == static_cast<Bytes>(length_of(peer, rank, number)));
+        received[i].resize(length_of(peer, rank, number));
+        CHECK(received[i] == pattern(peer, rank, number, received[i].size()));
+    }
+    for (const Ticket& ticket : sends) CHECK(wait(transport, ticket).ok());
+}
+
+void any_rank_tells_its_source(Transport& transport) {
+    const Topology& topology = transport.topology();
+    const Rank mine = topology.rank;
+    std::vector<Ticket> sends;
+    for (Rank peer = 0; peer < topology.size; ++peer)
+        sends.push_back(*transport.send(peer, 7, std::as_bytes(std::span(&mine, 1))));
+    std::vector<int> seen(static_cast<std::size_t>(topology.size));
+    for (Rank i = 0; i < topology.size; ++i) {
+        Rank from = -1;
+        const auto done =
+            wait(transport,
+                 *transport.receive(kAnyRank, 7, std::as_writable_bytes(std::span(&from, 1))));
+        CHECK(done.ok() && done->source == from && done->bytes == sizeof from);
+        if (from >= 0) ++seen[static_cast<std::size_t>(from)];
+    }
+    CHECK(std::all_of(seen.begin(), seen.end(), [](int times) { return times == 1; }));
+    for (const Ticket& ticket : sends) CHECK(wait(transport, ticket).ok());
+}
+
+/// A send isn't done before its receiver takes it, however small it is.
+void send_waits_for_its_receiver(Transport& transport) {
+    const Topology& topology = transport.topology();
+    const Rank to = (topology.rank + 1) % topology.size;
+    const Rank from = (topology.rank + topology.size - 1) % topology.size;
+    std::byte out{1}, in{0};
+    std::uint64_t nothing = 0;
+    const Ticket send = *transport.send(to, 3, std::span(&out, 1));
+    CHECK(reduce(transport, std::span(&nothing, 1), ReduceOp::sum).ok());
+    for (int i = 0; i < 1000; ++i) CHECK(!transport.test(send)->done);
+    CHECK(reduce(transport, std::span(&nothing, 1), ReduceOp::sum).ok());
+    CHECK(wait(transport, *transport.receive(from, 3, std::span(&in, 1))).ok());
+    CHECK(wait(transport, send).ok());
+    CHECK(in == out);
+}
+
+void reductions_agree(Transport& transport) {
+    const auto me = static_cast<std::uint64_t>(transport.topology().rank);
+    const auto size = static_cast<std::uint64_t>(transport.topology().size);
+    std::uint64_t values[] = {me, UINT64_MAX - me, 1};
+    CHECK(reduce(transport, values, ReduceOp::max).ok());
+    CHECK(values[0] == size - 1 && values[1] == UINT64_MAX && values[2] == 1);
+    std::uint64_t small[] = {me + 5, UINT64_MAX - me};
+    CHECK(reduce(transport, small, ReduceOp::min).ok());
+    CHECK(small[0] == 5 && small[1] == UINT64_MAX - (size - 1));
+    std::uint64_t sums[] = {UINT64_MAX, me};  // the first is -1 modulo 2^64
+    CHECK(reduce(transport, sums, ReduceOp::sum).ok());
+    CHECK(sums[0] == std::uint64_t{0} - size && sums[1] == size * (size - 1) / 2);
+    CHECK(reduce(transport, {}, ReduceOp::sum).ok());
+}
+
+void gather_is_in_rank_order(Transport& transport) {
+    const Topology& topology = transport.topology();
+    for (const std::size_t block : {std::size_t{0}, std::size_t{1}, std::size_t{12345}}) {
+        const Buffer mine = pattern(topology.rank, 0, 0, block);
+        Buffer all(block * static_cast<std::size_t>(topology.size));
+        CHECK(gather(transport, mine, all).ok());
+        for (Rank rank = 0; rank < topology.size; ++rank) {
+            const Buffer expected = pattern(rank, 0, 0, block);
+            CHECK(std::equal(expected.begin(), expected.end(),
+                             all.begin() + rank * std::ssize(expected)));
+        }
+    }
+    Buffer wrong(1);
+    CHECK(!transport.gather(wrong, {}).ok());
+}
+
+void broadcast_reaches_all(Transport& transport) {
+    for (Rank root = 0; root < transport.topology().size; ++root)
+        for (const std::size_t size : {std::size_t{0}, std::size_t{1}, std::size_t{5003}}) {
+            const Buffer expected = pattern(root, 0, 1, size);
+            Buffer data = transport.topology().rank == root ? expected : Buffer(size);
+            CHECK(broadcast(transport, root, data).ok());
+            CHECK(data == expected);
+        }
+}
+
+/// Several collectives and messages in flight, completed in another order than started.
+void operations_overlap(Transport& transport) {
+    const Topology& topology = transport.topology();
+    std::vector<std::uint64_t> values(20, 1);
+    std::vector<Ticket> tickets;
+    for (std::uint64_t& value : values)
+        tickets.push_back(*transport.reduce(std::span(&value, 1), ReduceOp::sum));
+    for (auto ticket = tickets.rbegin(); ticket != tickets.rend(); ++ticket)
+        CHECK(wait(transport, *ticket).ok());
+    const auto size = static_cast<std::uint64_t>(topology.size);
+    CHECK(std::all_of(values.begin(), values.end(),
+                      [size](std::uint64_t value) { return value == size; }));
+}
+
+void misuse_is_an_error(Transport& transport) {
+    CHECK(!transport.test(Ticket{}).ok());
+    CHECK(!transport.test(Ticket{123456}).ok());
+    std::byte byte{};
+    CHECK(!transport.send(transport.topology().size, 0, std::span(&byte, 1)).ok());
+    CHECK(!transport.receive(transport.topology().size, 0, std::span(&byte, 1)).ok());
+}
+
+void too_long_a_message_is_an_error(Transport& transport) {
+    const Rank me = transport.topology().rank;
+    Buffer out(100), in(10);
+    const Ticket send = *transport.send(me, 1, out);
+    CHECK(!wait(transport, *transport.receive(me, 1, in)).ok());
+    (void)wait(transport, send);
+}
+
+void counters_count_messages() {
+    auto transport = open_transport();
+    const Rank me = transport->topology().rank;
+    Buffer out(100), in(200);
+    std::uint64_t value = 0;
+    const Ticket send = *transport->send(me, 1, out);
+    CHECK(wait(*transport, *transport->receive(me, 1, in)).ok());
+    CHECK(wait(*transport, send).ok());
+    CHECK(reduce(*transport, std::span(&value, 1), ReduceOp::sum).ok());
+    const MessageCounters& counters = transport->counters();
+    CHECK(counters.sends == 1 && counters.receives == 1 && counters.collectives == 1);
+    CHECK(counters.bytes_sent == 100 && counters.bytes_received == 100);
+}
+
+/// The program's own receives on the communicator that the transport was opened on are left alone.
+void the_program_hears_nothing() {
+    int heard = 0, done = 0;
+    MPI_Request request;
+    MPI_Irecv(&heard, 1, MPI_INT, MPI_ANY_SOURCE, MPI_ANY_TAG, MPI_COMM_WORLD, &request);
+    all_to_all_arrives(*open_transport());
+    MPI_Test(&request, &done, MPI_STATUS_IGNORE);
+    CHECK(!done);
+    MPI_Cancel(&request);
+    MPI_Wait(&request, MPI_STATUS_IGNORE);
+}
+
+int copies = 0;
+int count_copy(MPI_Comm, int, void*, void* value, void* copy, int* flag) {
+    ++copies;
+    *static_cast<void**>(copy) = value;
+    *flag = 1;
+    return MPI_SUCCESS;
+}
+int keep_quiet(MPI_Comm, int, void*, void*) {
+    return MPI_SUCCESS;
+}
+
+void attributes_of_the_program_stay_behind() {
+    int keyval = MPI_KEYVAL_INVALID;
+    MPI_Comm program;
+    MPI_Comm_dup(MPI_COMM_WORLD, &program);
+    MPI_Comm_create_keyval(count_copy, keep_quiet, &keyval, nullptr);
+    MPI_Comm_set_attr(program, keyval, &copies);
+    CHECK(MpiTransport::open(program).ok());
+    CHECK(copies == 0);
+    MPI_Comm_free(&program);
+    MPI_Comm_free_keyval(&keyval);
+}
+
+/// What a failed collective leaves behind neither hangs the destructor nor the job.
+void destruction_in_flight_ends(Rank rank) {
+    std::byte in{}, out{};
+    auto transport = open_transport();
+    CHECK(transport->receive(kAnyRank, 1, std::span(&in, 1)).ok());
+    if (rank == 0) CHECK(transport->send(0, 2, std::span(&out, 1)).ok());
+    transport.reset();
+    MPI_Barrier(MPI_COMM_WORLD);
+}
+
+void nodes_are_found() {
+    const auto comm = Comm::duplicate(MPI_COMM_WORLD);
+    const auto real = discover(*comm, 0);
+    CHECK(real.ok() && real->rank == comm->rank() && real->size == comm->size());
+    CHECK(std::ssize(real->node_of) == comm->size() && real->node_of.front() == 0);
+    CHECK(real->node_names.size() == 1 &&
+          !real->node_names.front().empty());  // mpiexec was told of one host
+    const auto pretended = discover(*comm, 3);
+    CHECK(pretended.ok() && std::ssize(pretended->node_names) == (comm->size() + 2) / 3);
+    for (Rank rank = 0; rank < comm->size(); ++rank)
+        CHECK(pretended->node_of[static_cast<std::size_t>(rank)] == rank / 3);
+    CHECK(pretended->node_names.back() ==
+          real->node_names.front() + "-" + std::to_string(pretended->node_names.size() - 1));
+}
+
+void wrong_communicators_are_errors() {
+    const auto opened = MpiTransport::open(MPI_COMM_NULL);
+    CHECK(!opened && opened.error().kind == ErrorKind::communicator);
+}
+
+}  // namespace
+}  // namespace oratorio::test
+
+int main(int argc, char** argv) {
+    using namespace oratorio;
+    using namespace oratorio::test;
+    MPI_Init(&argc, &argv);
+    nodes_are_found();
+    wrong_communicators_are_errors();
+    {
+        auto transport = open_transport();
+        MpiTransport chunked = chunked_transport(transport->topology());
+        for (Transport* each :
+             {static_cast<Transport*>(transport.get()), static_cast<Transport*>(&chunked)}) {
+            all_to_all_arrives(*each);
+            any_rank_tells_its_source(*each);
+            send_waits_for_its_receiver(*each);
+            reductions_agree(*each);
+            gather_is_in_rank_order(*each);
+            broadcast_reaches_all(*each);
+            operations_overlap(*each);
+            misuse_is_an_error(*each);
+            too_long_a_message_is_an_error(*each);
+        }
+        destruction_in_flight_ends(transport->topology().rank);
+    }
+    counters_count_messages();
+    the_program_hears_nothing();
+    attributes_of_the_program_stay_behind();
+    const int code = verdict("transport");
+    MPI_Finalize();
+    return code;
+}

@@ -1,0 +1,88 @@
+"""What the tests of real programs share: the MPIs, and running a program twice.
+
+Every program here is unchanged: it knows nothing of Oratorio. It runs with the MPI's own MPI-IO and
+with Oratorio preloaded, and must leave the same bytes behind.
+"""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "tools"))
+
+from oratorio.hosts import Host, find_hosts, run_ranks
+from oratorio.paths import BUILD, preload_library
+
+HOSTS = {host.name: host for host in find_hosts()}
+HERE = Path(__file__).resolve().parent
+IS_BUILT = preload_library().exists()
+NOT_BUILT = "build/lib/liboratorio.so has not been built; only the host's own MPI-IO was run"
+
+
+def host_or_skip(name: str) -> Host:
+    """The host of that name; the test is skipped where that MPI is not installed."""
+    if name not in HOSTS:
+        pytest.skip(f"no MPI named {name} here")
+    return HOSTS[name]
+
+
+def run_checked(host: Host, ranks: int, program: list, **options) -> subprocess.CompletedProcess[str]:
+    """Runs a program that must succeed."""
+    done = run_ranks(host, ranks, program, **options)
+    assert done.returncode == 0, (
+        f"{' '.join(done.args)}\nended with {done.returncode}\n{done.stdout[-4000:]}\n{done.stderr[-8000:]}"
+    )
+    return done
+
+
+def assert_oratorio_was_used(done: subprocess.CompletedProcess[str]) -> None:
+    """With ORATORIO_EXPLAIN=1 Oratorio tells on stderr what it does with a file."""
+    assert "oratorio" in done.stderr.lower(), (
+        "Oratorio was preloaded, but said nothing:\n" + done.stderr[-4000:]
+    )
+
+
+def run_both_ways(host: Host, ranks: int, program: list, folder: Path, **options) -> None:
+    """Runs `program FOLDER` with the host and with Oratorio; the files left must be equal."""
+    ours, theirs = folder / "oratorio", folder / "host"
+    theirs.mkdir()
+    expected = run_checked(host, ranks, [*program, theirs], **options)
+    names = sorted(file.name for file in theirs.iterdir())
+    assert names, "the program left no files"
+    if not IS_BUILT:
+        pytest.skip(NOT_BUILT)
+    ours.mkdir()
+    env = {**options.pop("env", {}), "ORATORIO_EXPLAIN": "1"}
+    found = run_checked(host, ranks, [*program, ours], preload=True, env=env, **options)
+    assert_oratorio_was_used(found)
+    assert sorted(file.name for file in ours.iterdir()) == names
+    for name in names:
+        assert_same_bytes(theirs / name, ours / name)
+    assert found.stdout == expected.stdout
+
+
+def assert_same_bytes(expected: Path, found: Path) -> None:
+    """Tells the first difference rather than both files."""
+    one, other = expected.read_bytes(), found.read_bytes()
+    if one == other:
+        return
+    first = next(
+        (i for i, (a, b) in enumerate(zip(one, other, strict=False)) if a != b), min(len(one), len(other))
+    )
+    pytest.fail(f"{found.name}: {len(other)} bytes instead of {len(one)}, first difference at byte {first}")
+
+
+def compile_for(compiler: Path, source: Path, name: str, *flags: str) -> Path:
+    """Compiles a test program, once per change of its source."""
+    target = BUILD / "programs" / name
+    if target.exists() and target.stat().st_mtime > source.stat().st_mtime:
+        return target
+    target.parent.mkdir(parents=True, exist_ok=True)
+    # Module files of Fortran go beside the program.
+    done = subprocess.run(
+        [compiler, "-O1", "-o", target, source, *flags], cwd=target.parent, capture_output=True, text=True
+    )
+    assert done.returncode == 0, done.stderr
+    return target

@@ -1,0 +1,68 @@
+"""Runs mpi4py's own tests on every rank. usage: mpi4py_runner.py TEST_FOLDER RESULT_FOLDER
+
+Each rank writes RESULT_FOLDER/<rank>.jsonl: a line when a test begins, a line when it has ended, so
+that the test in which a job hangs is known too; and last the Oratorio libraries that were loaded.
+"""
+
+import json
+import sys
+import unittest
+from pathlib import Path
+
+MODULES = ("test_io", "test_file")
+
+sys.path.insert(0, sys.argv[1])
+# As mpi4py's own main.py does.
+sys.modules["cupy"] = None
+sys.modules["numba"] = None
+
+from mpi4py import MPI
+
+# One rank tests NumPy's types too; with more, where each step waits for all, the standard library's do.
+if MPI.COMM_WORLD.size > 1:
+    sys.modules["numpy"] = None
+
+
+class Recorder(unittest.TestResult):
+    """Writes outcomes as they come."""
+
+    def __init__(self, stream) -> None:
+        super().__init__()
+        self.stream_ = stream
+
+    def tell(self, test, outcome: str, detail: str = "") -> None:
+        name = test.id() if hasattr(test, "id") else str(test)
+        self.stream_.write(json.dumps([name, outcome, detail]) + "\n")
+        self.stream_.flush()
+
+    def startTest(self, test):  # noqa: N802
+        super().startTest(test)
+        self.tell(test, "began")
+
+    def addSuccess(self, test):  # noqa: N802
+        self.tell(test, "passed")
+
+    def addFailure(self, test, err):  # noqa: N802
+        self.tell(test, "failed", self._exc_info_to_string(err, test))
+
+    def addError(self, test, err):  # noqa: N802
+        self.tell(test, "failed", self._exc_info_to_string(err, test))
+
+    def addSkip(self, test, reason):  # noqa: N802
+        self.tell(test, "skipped", reason)
+
+    def addSubTest(self, test, subtest, err):  # noqa: N802
+        if err is not None:
+            self.tell(test, "failed", self._exc_info_to_string(err, test))
+
+
+def main() -> None:
+    with (Path(sys.argv[2]) / f"{MPI.COMM_WORLD.rank}.jsonl").open("w") as stream:
+        recorder = Recorder(stream)
+        unittest.TestLoader().loadTestsFromNames(MODULES).run(recorder)
+        maps = Path("/proc/self/maps").read_text().split()
+        libraries = sorted({Path(word).name for word in maps if "liboratorio-" in word})
+        recorder.tell("libraries", "loaded", " ".join(libraries))
+
+
+main()

@@ -1,0 +1,26 @@
+"""Plain Fortran programs, by mpif.h, `use mpi` and mpi_f08."""
+
+import pytest
+from conftest import HERE, compile_for, host_or_skip, run_both_ways
+
+# gfortran's mpif.h is the same program as `use mpi`, but for where the constants come from.
+USE_MPI = ("-cpp", "-DUSE_MPI")
+PROGRAMS = {
+    "mpif": ("fortran_mpif.f90", ("-cpp",)),
+    "use_mpi": ("fortran_mpif.f90", USE_MPI),
+    "f08": ("fortran_f08.f90", ()),
+}
+
+
+@pytest.mark.parametrize("ranks", [1, 4])
+@pytest.mark.parametrize("kind", PROGRAMS)
+@pytest.mark.parametrize("name", ["mpich4", "openmpi4"])
+def test_fortran_leaves_the_same_file(name, kind, ranks, tmp_path):
+    host = host_or_skip(name)
+    if host.mpifort is None:
+        pytest.skip(f"{name} has no Fortran compiler")
+    source, flags = PROGRAMS[kind]
+    program = compile_for(
+        host.mpifort, HERE / source, f"fortran-{kind}-{name}", "-fallow-argument-mismatch", *flags
+    )
+    run_both_ways(host, ranks, [program], tmp_path)

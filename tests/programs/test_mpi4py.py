@@ -1,0 +1,97 @@
+"""mpi4py's own tests of files (test_io.py, test_file.py), as its source distribution ships them.
+
+What passes with the MPI's own MPI-IO must pass with Oratorio, but for the tests that need routines
+Oratorio refuses so far; mpi4py_refused.toml names them.
+"""
+
+import contextlib
+import json
+import subprocess
+import tarfile
+import tempfile
+import tomllib
+from pathlib import Path
+
+import pytest
+from conftest import HERE, IS_BUILT, NOT_BUILT, host_or_skip
+from oratorio.hosts import Host, run_ranks
+from oratorio.paths import BUILD, PRIVATE
+
+TIMEOUT_SECONDS = 240
+REFUSED = {
+    test
+    for kind in tomllib.loads((HERE / "mpi4py_refused.toml").read_text()).values()
+    for test in kind["tests"]
+}
+
+
+@pytest.fixture(scope="module")
+def test_folder() -> Path:
+    """mpi4py's folder test/, unpacked."""
+    (archive,) = (PRIVATE / "wheels").glob("mpi4py-*.tar.gz")
+    folder = BUILD / "programs" / archive.name.removesuffix(".tar.gz")
+    if not folder.exists():
+        folder.parent.mkdir(parents=True, exist_ok=True)
+        with tarfile.open(archive) as tar:
+            tar.extractall(folder.parent)
+    return folder / "test"
+
+
+def read_outcomes(folder: Path) -> dict[str, tuple[str, str]]:
+    """test -> (worst outcome over the ranks, detail)."""
+    order = ("loaded", "passed", "skipped", "failed", "began")
+    worst: dict[str, tuple[str, str]] = {}
+    for file in sorted(folder.glob("*.jsonl")):
+        last = {}
+        for line in file.read_text().splitlines():
+            name, outcome, detail = json.loads(line)
+            # A failure stays, whatever tearDown says after it.
+            if last.get(name, ("",))[0] != "failed":
+                last[name] = (outcome, f"{file.stem}: {detail}")
+        for name, told in last.items():
+            if name not in worst or order.index(told[0]) > order.index(worst[name][0]):
+                worst[name] = told
+    return worst
+
+
+def run_tests(host: Host, ranks: int, tests: Path, folder: Path, preload: bool) -> dict[str, tuple[str, str]]:
+    """Outcome of each test; one in which the job hung has the outcome `began`."""
+    folder.mkdir()
+    program = [host.python, HERE / "mpi4py_runner.py", tests, folder]
+    # The tests sync thousands of times: their files go to memory.
+    with tempfile.TemporaryDirectory(dir="/dev/shm") as files, contextlib.suppress(subprocess.TimeoutExpired):
+        run_ranks(
+            host, ranks, program, preload=preload, env={"TMPDIR": files}, timeout_seconds=TIMEOUT_SECONDS
+        )
+    outcomes = read_outcomes(folder)
+    assert outcomes, "no test was run at all"
+    return outcomes
+
+
+@pytest.mark.parametrize("ranks", [1, 2, 4])
+@pytest.mark.parametrize("name", ["mpich5", "openmpi5"])
+def test_mpi4py_passes_what_it_passes_with_the_host(name, ranks, test_folder, tmp_path):
+    host = host_or_skip(name)
+    expected = run_tests(host, ranks, test_folder, tmp_path / "host", preload=False)
+    must_pass = {test for test, (outcome, _) in expected.items() if outcome == "passed"}
+    assert len(must_pass) > 40, f"only {sorted(must_pass)} passed with the host"
+    if not IS_BUILT:
+        pytest.skip(NOT_BUILT)
+    found = run_tests(host, ranks, test_folder, tmp_path / "oratorio", preload=True)
+    assert "liboratorio-" in found.pop("libraries", ("", "job did not end"))[1]
+    wrong = []
+    for test in sorted(must_pass):
+        outcome, detail = found.get(test, ("not run", ""))
+        is_refused = test.rpartition(".")[2] in REFUSED
+        if is_refused and outcome == "passed":
+            wrong.append(f"{test} passes: take it out of mpi4py_refused.toml")
+        elif not is_refused and outcome != "passed":
+            wrong.append(f"{test}: {outcome}\n{detail}")
+        elif is_refused and "began" in (outcome, detail):
+            wrong.append(f"{test}: hung instead of being refused")
+    assert not wrong, "\n".join(wrong)
+
+
+def test_every_refused_test_exists(test_folder):
+    text = "".join((test_folder / f"{module}.py").read_text() for module in ("test_io", "test_file"))
+    assert [test for test in sorted(REFUSED) if f"def {test}(" not in text] == []

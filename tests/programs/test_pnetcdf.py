@@ -1,0 +1,11 @@
+"""PnetCDF of Debian. It is built for Open MPI 4: it needs libmpi_cxx, which Open MPI 5 can't load."""
+
+import pytest
+from conftest import HERE, compile_for, host_or_skip, run_both_ways
+
+
+@pytest.mark.parametrize("ranks", [1, 3, 4])
+def test_pnetcdf_leaves_the_same_file(ranks, tmp_path):
+    host = host_or_skip("openmpi4")
+    program = compile_for(host.mpicc, HERE / "pnetcdf_program.c", "pnetcdf", "-lpnetcdf")
+    run_both_ways(host, ranks, [program], tmp_path)

@@ -1,0 +1,132 @@
+"""`oratorio run` and its relatives with real launchers and C, Fortran and Python programs."""
+
+import os
+import shlex
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from conftest import HERE, IS_BUILT, NOT_BUILT, compile_for, host_or_skip
+from oratorio.hosts import Host
+from oratorio.paths import ROOT, preload_library
+
+needs_library = pytest.mark.skipif(not IS_BUILT, reason=NOT_BUILT)
+ALL = ["mpich5", "abi", "mpich4", "openmpi5", "openmpi4"]
+ODD_WORDS = ["two words", "a;b", "$HOME", "it's", '"q"', "*", "", "--method", "-x"]
+
+
+def oratorio(*words, env=None, timeout=180) -> subprocess.CompletedProcess[str]:
+    """The command line, as ./oratorio calls it after setting things up."""
+    environ = {**os.environ, "PYTHONPATH": str(ROOT / "tools"), **(env or {})}
+    command = ["timeout", "--kill-after=10", str(timeout), sys.executable, "-m", "oratorio", *map(str, words)]
+    return subprocess.run(command, capture_output=True, text=True, env=environ, stdin=subprocess.DEVNULL)
+
+
+def environment_of(host: Host) -> dict[str, str]:
+    """What a user of this MPI has in the environment."""
+    root = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
+    return {**root, **host.env} if host.launcher == "openmpi" else dict(host.env)
+
+
+def launch_words(host: Host, ranks: int) -> list:
+    many = ["--oversubscribe", "--bind-to", "none"] if host.launcher == "openmpi" else []
+    return [host.mpiexec, *many, "-n", ranks]
+
+
+def block_program(host: Host) -> Path:
+    return compile_for(host.mpicc, HERE / "written_block.c", f"written-block-{host.name}")
+
+
+@needs_library
+@pytest.mark.parametrize("name", ALL)
+def test_run_preloads_the_ranks_and_keeps_every_word(name, tmp_path):
+    host = host_or_skip(name)
+    words = [*launch_words(host, 2), block_program(host), tmp_path, *ODD_WORDS]
+    done = oratorio("run", *words, env=environment_of(host))
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.splitlines() == [f"<{word}>" for word in ODD_WORDS] + ["preload liboratorio.so"]
+    assert (tmp_path / "blocks.dat").stat().st_size == 2 * 4000
+
+
+@needs_library
+@pytest.mark.parametrize("name", ALL)
+def test_explain_tells_of_the_access(name, tmp_path):
+    host = host_or_skip(name)
+    words = [*launch_words(host, 2), block_program(host), tmp_path]
+    done = oratorio("explain", "--method", "two_phase", *words, env=environment_of(host))
+    assert done.returncode == 0, done.stderr
+    assert "blocks.dat" in done.stderr
+    assert "two_phase" in done.stderr
+
+
+@needs_library
+def test_run_passes_the_exit_code_on(tmp_path):
+    host = host_or_skip("mpich4")
+    words = [*launch_words(host, 1), block_program(host), tmp_path, "fail"]
+    assert oratorio("run", *words, env=environment_of(host)).returncode == 3
+
+
+@needs_library
+def test_run_works_without_a_launcher(tmp_path):
+    host = host_or_skip("mpich4")
+    done = oratorio("run", block_program(host), tmp_path, "word", env=environment_of(host))
+    assert done.returncode == 0, done.stderr
+    assert done.stdout == "<word>\npreload liboratorio.so\n"
+    assert "the MPICH ABI (libmpich.so.12)" in done.stderr
+
+
+@needs_library
+@pytest.mark.parametrize("name", ["mpich4", "openmpi4"])
+def test_run_takes_a_fortran_program(name, tmp_path):
+    host = host_or_skip(name)
+    program = compile_for(host.mpifort, HERE / "fortran_f08.f90", f"fortran-f08-{name}")
+    done = oratorio("run", *launch_words(host, 2), program, tmp_path, env=environment_of(host))
+    assert done.returncode == 0, done.stderr
+    assert (tmp_path / "f08.dat").stat().st_size == 2 * 24 * 10 * 8
+
+
+@needs_library
+@pytest.mark.parametrize("name", ["mpich5", "openmpi4"])
+def test_run_takes_a_python_program(name, tmp_path):
+    host = host_or_skip(name)
+    words = [*launch_words(host, 2), host.python, HERE / "h5py_program.py", tmp_path]
+    done = oratorio("run", *words, env=environment_of(host))
+    assert done.returncode == 0, done.stderr
+    told = "Open MPI (libmpi.so.40)" if name == "openmpi4" else "chooses the MPI at run time"
+    assert told in done.stderr
+    assert (tmp_path / "h5py.h5").exists()
+
+
+@needs_library
+def test_dry_run_prints_a_command_that_a_shell_understands(tmp_path):
+    host = host_or_skip("mpich4")
+    words = [*launch_words(host, 2), block_program(host), tmp_path, *ODD_WORDS]
+    done = oratorio("run", "--dry-run", "--hints", "cb_nodes=1", *words)
+    printed = shlex.split(done.stdout)
+    assert printed[1:4] == ["-genv", "LD_PRELOAD", str(preload_library())]
+    assert printed[-len(ODD_WORDS) :] == ODD_WORDS
+    assert not list(tmp_path.iterdir())
+
+
+@needs_library
+def test_run_warns_of_the_wrong_launcher(tmp_path):
+    program = block_program(host_or_skip("openmpi4"))
+    done = oratorio("run", "--dry-run", *launch_words(host_or_skip("mpich4"), 2), program, tmp_path)
+    assert "each rank will probably run alone" in done.stderr
+
+
+def test_env_prints_lines_for_a_batch_script():
+    done = oratorio("env", "--method", "naive", "--hints", "cb_nodes=2", env={"LD_PRELOAD": ""})
+    script = done.stdout + 'printf "%s|%s" "$LD_PRELOAD" "$ORATORIO_HINTS"'
+    # The variables are read in the shell itself, which the preload does not touch any more.
+    shell = subprocess.run(["bash", "-c", script], capture_output=True, text=True)
+    assert shell.stdout == f"{preload_library()}|oratorio_method=naive;cb_nodes=2"
+
+
+def test_info_names_every_mpi_here():
+    done = oratorio("info", env={"COLUMNS": "200"})
+    assert done.returncode == 0, done.stderr
+    for name in ALL:
+        host_or_skip(name)
+        assert name in done.stdout

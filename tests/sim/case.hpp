@@ -1,0 +1,119 @@
+// A random collective access of N ranks and, beside it, the byte-by-byte answer.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "run/run.hpp"
+#include "support/memory_store.hpp"
+#include "support/sim_transport.hpp"
+#include "support/typemap_oracle.hpp"
+
+namespace oratorio::test {
+
+/// One rank's part: its access, its memory, and the offset of each data byte in file and memory.
+struct RankPart {
+    Access access;
+    std::vector<std::byte> memory;
+    Bytes lowest = 0;               ///< user's pointer = memory.data() - lowest
+    Typemap file_bytes;             ///< of the data bytes accessed, in data order
+    Typemap memory_bytes;
+
+    std::byte* base() { return memory.data() - lowest; }
+};
+
+/// Written bytes have their high bit set and bytes that were there before don't: each tells where it comes from.
+inline std::byte written_byte(Rank rank, std::size_t data) { return std::byte(0x80 | ((static_cast<std::size_t>(rank) * 31 + data * 7) & 0x7f)); }
+inline std::byte old_byte(Offset at) { return std::byte((at * 5 + 3) & 0x7f); }
+
+struct Case {
+    std::uint64_t seed = 0;
+    int ranks = 1;
+    bool holes = true;
+    std::vector<RankPart> parts;
+};
+
+/// Cuts [0, tile) into pieces and deals them to the ranks (and to nobody when `holes`); each rank sees its own, tiled without end.
+inline std::vector<std::pair<std::vector<Offset>, std::vector<Bytes>>> deal_pieces(Random& random, int ranks, Bytes tile, Bytes piece_max, bool holes) {
+    std::vector<std::pair<std::vector<Offset>, std::vector<Bytes>>> dealt(static_cast<std::size_t>(ranks));
+    Offset at = 0;
+    while (at < tile) {
+        const Bytes length = std::min<Bytes>(tile - at, random.between(1, piece_max));
+        const auto owner = static_cast<std::size_t>(random.below(static_cast<std::uint64_t>(ranks) + (holes ? 1 : 0)));
+        if (owner < dealt.size()) {
+            dealt[owner].first.push_back(at);
+            dealt[owner].second.push_back(length);
+        }
+        at += length;
+    }
+    return dealt;
+}
+
+/// A memory datatype without overlaps, about `bytes` of data in all.
+inline LaidOutMap random_memory(TypemapGenerator& generator, Bytes bytes) {
+    for (;;) {
+        const TypedMap one = generator.datatype(3);
+        if (one.bytes.empty() || facts_of(one.bytes).repeated) continue;
+        const Extent span = facts_of(one.bytes).span;
+        LaidOutMap memory;
+        memory.layout = {one.shape, span.length() + generator.between(0, 9), 0, std::max<std::int64_t>(1, bytes / one.shape->size())};
+        for (std::int64_t tile = 0; tile < memory.layout.count; ++tile) {
+            for (const Offset offset : one.bytes) memory.bytes.push_back(offset + tile * memory.layout.extent);
+        }
+        return memory;
+    }
+}
+
+inline RankPart make_part(TypemapGenerator& generator, const ShapePtr& filetype, Bytes tile, Offset origin, Bytes bytes) {
+    RankPart part;
+    part.access.file = {filetype, tile, origin, Layout::unbounded};
+    if (filetype->size() == 0 || bytes == 0) return part;
+    LaidOutMap memory = random_memory(generator, bytes);
+    part.access.memory = memory.layout;
+    part.memory_bytes = memory.bytes;
+    part.access.from = generator.between(0, 2 * filetype->size());
+    const auto [low, high] = std::minmax_element(memory.bytes.begin(), memory.bytes.end());
+    part.lowest = *low;
+    part.memory.assign(static_cast<std::size_t>(*high - *low + 1), std::byte{0x11});
+    for (std::size_t i = 0; i < memory.bytes.size(); ++i) {
+        part.file_bytes.push_back(offset_of_size(part.access.file, part.access.from + static_cast<Bytes>(i)));
+    }
+    return part;
+}
+
+inline Case make_case(std::uint64_t seed, int ranks, bool holes, Bytes bytes_max = 9000) {
+    Random random(seed * 7919 + static_cast<std::uint64_t>(ranks));
+    TypemapGenerator generator(seed, TypemapGenerator::Style::any);
+    Case made{seed, ranks, holes, {}};
+    const Bytes tile = random.between(64, 20000);
+    const Offset origin = random.chance(20) ? (Offset{1} << 33) + random.between(0, 5000) : random.between(0, 5000);
+    const auto dealt = deal_pieces(random, ranks, tile, random.chance(50) ? 16 : 3000, holes);
+    for (int rank = 0; rank < ranks; ++rank) {
+        const auto& [offsets, lengths] = dealt[static_cast<std::size_t>(rank)];
+        const Bytes bytes = random.chance(15) ? 0 : random.between(1, bytes_max);
+        made.parts.push_back(make_part(generator, Shape::runs(offsets, lengths), tile, origin, bytes));
+    }
+    return made;
+}
+
+/// Options that make several rounds and messages of little data.
+inline PlanOptions small_options(const std::string& method, std::uint64_t seed) {
+    Random random(seed + 99);
+    PlanOptions options;
+    options.method = method;
+    options.cb_buffer_size = random.between(4096, 70000);
+    options.ind_rd_buffer_size = options.ind_wr_buffer_size = random.between(4096, 20000);
+    options.cb_nodes = static_cast<int>(random.below(5));
+    options.cyclic_block = random.between(100, 9000);
+    options.striping_unit = random.chance(50) ? 0 : 4096;
+    options.slots = static_cast<int>(random.below(4));
+    options.message_bytes = random.between(4096, 20000);
+    options.messages_in_flight = static_cast<int>(random.between(1, 4));
+    return options;
+}
+
+}  // namespace oratorio::test

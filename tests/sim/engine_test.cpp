@@ -1,0 +1,332 @@
+// The engine, all methods, over the fakes: every byte against the oracle, with and without faults.
+#include <gtest/gtest.h>
+
+#include <set>
+
+#include "plan/methods.hpp"
+#include "sim/case.hpp"
+
+namespace oratorio::test {
+namespace {
+
+/// What all ranks of one access came to.
+struct Outcomes {
+    std::vector<Outcome> of;
+    std::vector<Stats> stats;
+};
+
+struct Setting {
+    PlanOptions options;
+    MemoryStoreOptions store;
+    SimOptions sim;
+    std::set<Rank> without_store;
+};
+
+/// Runs one collective access of all ranks, each with a store of its own on the disk.
+Outcomes run_case(Case& made, Direction direction, MemoryDisk& disk, const Setting& setting, bool collective = true) {
+    Outcomes outcomes{std::vector<Outcome>(made.parts.size()), std::vector<Stats>(made.parts.size())};
+    SimOptions sim = setting.sim;
+    sim.ranks = made.ranks;
+    sim.seed = made.seed;
+    run_ranks(sim, [&](Transport& transport) {
+        const auto rank = static_cast<std::size_t>(transport.topology().rank);
+        MemoryStoreOptions store_options = setting.store;
+        store_options.seed = made.seed * 100 + rank;
+        MemoryStore store(disk, store_options, [&] { transport.idle(); });
+        BufferPool buffers;
+        RankPart& part = made.parts[rank];
+        part.access.direction = direction;
+        part.access.buffer = part.memory.empty() ? nullptr : part.base();
+        const bool has_store = !setting.without_store.contains(transport.topology().rank);
+        const RunContext context{transport, has_store ? &store : nullptr, setting.options, outcomes.stats[rank], buffers, 0, {}};
+        outcomes.of[rank] = run_access(context, part.access, collective);
+    });
+    return outcomes;
+}
+
+void fill_disk(MemoryDisk& disk, Offset from, Offset to) {
+    std::vector<std::byte> old;
+    for (Offset at = from; at < to; ++at) old.push_back(old_byte(at));
+    disk.write(from, old);
+}
+
+void fill_memory(Case& made) {
+    for (int rank = 0; rank < made.ranks; ++rank) {
+        RankPart& part = made.parts[static_cast<std::size_t>(rank)];
+        for (std::size_t i = 0; i < part.memory_bytes.size(); ++i) part.base()[part.memory_bytes[i]] = written_byte(rank, i);
+    }
+}
+
+Extent hull_of(const Case& made) {
+    Extent all;
+    for (const RankPart& part : made.parts) {
+        for (const Offset at : part.file_bytes) all = hull(all, {at, at + 1});
+    }
+    return all;
+}
+
+/// Every byte of the hull and a margin is what was written there, else what was there before.
+void expect_file(const Case& made, const MemoryDisk& disk, Extent old, bool all_written) {
+    const Extent data = hull_of(made);
+    std::map<Offset, std::byte> expected;
+    for (int rank = 0; rank < made.ranks; ++rank) {
+        const auto& bytes = made.parts[static_cast<std::size_t>(rank)].file_bytes;
+        for (std::size_t i = 0; i < bytes.size(); ++i) expected[bytes[i]] = written_byte(rank, i);
+    }
+    const Extent look = hull({std::max<Offset>(0, data.begin - 100), data.end + 100}, data);
+    const auto contents = disk.contents(look);
+    for (Offset at = look.begin; at < look.end; ++at) {
+        const std::byte is = contents[static_cast<std::size_t>(at - look.begin)];
+        const std::byte before = old.contains(at) ? old_byte(at) : std::byte{0};
+        const auto written = expected.find(at);
+        if (written == expected.end()) {
+            ASSERT_EQ(is, before) << "a byte nobody wrote changed, at " << at;
+        } else if (all_written) {
+            ASSERT_EQ(is, written->second) << "at " << at;
+        } else {
+            ASSERT_TRUE(is == written->second || is == before) << "at " << at;
+        }
+    }
+    if (all_written && !data.empty()) {
+        EXPECT_EQ(disk.size(), std::max(data.end, old.end));
+    }
+}
+
+std::string trace(const Case& made, const std::string& method) {
+    return "method " + method + ", ranks " + std::to_string(made.ranks) + ", seed " + std::to_string(made.seed);
+}
+
+std::vector<std::string> method_names() {
+    std::vector<std::string> names{"auto"};
+    for (const Method& method : methods()) names.emplace_back(method.name);
+    return names;
+}
+
+class EngineOfMethod : public testing::TestWithParam<std::string> {};
+
+constexpr int kRankCounts[] = {1, 2, 3, 4, 7, 8};
+
+TEST_P(EngineOfMethod, WritesEveryByteAndNoOther) {
+    for (std::uint64_t seed = 1; seed <= 6; ++seed) {
+        for (const int ranks : kRankCounts) {
+            Case made = make_case(seed, ranks, seed % 2 == 0);
+            SCOPED_TRACE(trace(made, GetParam()));
+            fill_memory(made);
+            MemoryDisk disk;
+            const Extent data = hull_of(made);
+            // No file yet; a file that ends inside the data; a file that holds it all.
+            const Extent old = seed % 3 == 0 || data.empty() ? Extent{} : Extent{0, data.begin + static_cast<Bytes>(seed % 3) * data.length() / 2 + 1};
+            const Extent kept{std::max<Offset>(0, data.begin - 200), old.end};
+            if (!old.empty()) fill_disk(disk, kept.begin, kept.end);
+            Setting setting{small_options(GetParam(), seed), {}, {}, {}};
+            setting.store.asynchronous = seed % 4 < 2;
+            setting.store.short_percent = seed % 5 == 0 ? 30 : 0;
+            setting.store.interrupted_percent = seed % 5 == 1 ? 30 : 0;
+            const Outcomes outcomes = run_case(made, Direction::write, disk, setting);
+            for (std::size_t rank = 0; rank < outcomes.of.size(); ++rank) {
+                ASSERT_EQ(outcomes.of[rank].error.kind, ErrorKind::none) << describe(outcomes.of[rank].error, "file");
+                ASSERT_EQ(outcomes.of[rank].bytes, static_cast<Bytes>(made.parts[rank].file_bytes.size()));
+            }
+            ASSERT_NO_FATAL_FAILURE(expect_file(made, disk, old.empty() ? old : kept, true));
+        }
+    }
+}
+
+TEST_P(EngineOfMethod, ReadsEveryByteUpToTheEndOfTheFile) {
+    for (std::uint64_t seed = 1; seed <= 6; ++seed) {
+        for (const int ranks : kRankCounts) {
+            Case made = make_case(seed, ranks, seed % 2 == 0);
+            SCOPED_TRACE(trace(made, GetParam()));
+            MemoryDisk disk;
+            const Extent data = hull_of(made);
+            const Offset end = seed % 3 == 0 ? data.begin + data.length() / 2 : data.end + 10;
+            fill_disk(disk, std::max<Offset>(0, data.begin - 5000), end);
+            Setting setting{small_options(GetParam(), seed), {}, {}, {}};
+            setting.store.asynchronous = seed % 4 < 2;
+            setting.store.short_percent = seed % 5 == 0 ? 30 : 0;
+            const Outcomes outcomes = run_case(made, Direction::read, disk, setting);
+            for (std::size_t rank = 0; rank < outcomes.of.size(); ++rank) {
+                RankPart& part = made.parts[rank];
+                ASSERT_EQ(outcomes.of[rank].error.kind, ErrorKind::none);
+                Bytes there = 0;
+                std::set<Offset> touched;
+                for (std::size_t i = 0; i < part.file_bytes.size(); ++i) {
+                    if (part.file_bytes[i] >= end) continue;
+                    ++there;
+                    touched.insert(part.memory_bytes[i]);
+                    ASSERT_EQ(part.base()[part.memory_bytes[i]], old_byte(part.file_bytes[i])) << "rank " << rank << " data byte " << i;
+                }
+                ASSERT_EQ(outcomes.of[rank].bytes, there);
+                for (std::size_t i = 0; i < part.memory.size(); ++i) {
+                    if (touched.contains(static_cast<Offset>(i) + part.lowest)) continue;
+                    ASSERT_EQ(part.memory[i], std::byte{0x11});
+                }
+            }
+        }
+    }
+}
+
+/// Bytes of the rank that are on the disk.
+Bytes bytes_on_disk(const RankPart& part, const MemoryDisk& disk, Rank rank) {
+    Bytes there = 0;
+    for (std::size_t i = 0; i < part.file_bytes.size(); ++i) {
+        const auto is = disk.contents({part.file_bytes[i], part.file_bytes[i] + 1});
+        if (!is.empty() && is[0] == written_byte(rank, i)) ++there;
+    }
+    return there;
+}
+
+TEST_P(EngineOfMethod, AFullDiskIsTheSameErrorOnAllRanksAndCountsAreTrue) {
+    int failed = 0;
+    for (std::uint64_t seed = 1; seed <= 5; ++seed) {
+        for (const int ranks : kRankCounts) {
+            Case made = make_case(seed, ranks, seed % 2 == 0);
+            SCOPED_TRACE(trace(made, GetParam()));
+            fill_memory(made);
+            const Extent data = hull_of(made);
+            MemoryDisk disk(data.begin + data.length() * static_cast<Bytes>(seed % 4) / 4);
+            Setting setting{small_options(GetParam(), seed), {}, {}, {}};
+            setting.store.asynchronous = seed % 2 == 0;
+            const Outcomes outcomes = run_case(made, Direction::write, disk, setting);
+            if (!data.empty()) ++failed;
+            for (std::size_t rank = 0; rank < outcomes.of.size(); ++rank) {
+                ASSERT_EQ(outcomes.of[rank].error.kind, data.empty() ? ErrorKind::none : ErrorKind::no_space);
+                const Bytes there = bytes_on_disk(made.parts[rank], disk, static_cast<Rank>(rank));
+                if (setting.store.asynchronous) {  // parts after the failed one may have got there
+                    ASSERT_LE(outcomes.of[rank].bytes, there);
+                } else {
+                    ASSERT_EQ(outcomes.of[rank].bytes, there) << "rank " << rank;
+                }
+            }
+            ASSERT_NO_FATAL_FAILURE(expect_file(made, disk, {}, false));
+        }
+    }
+    EXPECT_GT(failed, 15);
+}
+
+TEST_P(EngineOfMethod, AFailingReadReachesAllRanksAndNobodyHangs) {
+    for (std::uint64_t seed = 1; seed <= 5; ++seed) {
+        for (const int ranks : kRankCounts) {
+            Case made = make_case(seed, ranks, false);
+            const Extent data = hull_of(made);
+            if (data.empty()) continue;
+            SCOPED_TRACE(trace(made, GetParam()));
+            MemoryDisk disk;
+            fill_disk(disk, std::max<Offset>(0, data.begin - 5000), data.end);
+            Setting setting{small_options(GetParam(), seed), {}, {}, {}};
+            // A byte that somebody wants, so that whoever reads it fails.
+            Offset bad = data.begin;
+            for (const RankPart& part : made.parts) {
+                if (!part.file_bytes.empty()) bad = part.file_bytes[part.file_bytes.size() / 2];
+            }
+            setting.store.bad_reads = {bad, bad + 1};
+            const Outcomes outcomes = run_case(made, Direction::read, disk, setting);
+            for (const Outcome& outcome : outcomes.of) {
+                ASSERT_EQ(outcome.error.kind, ErrorKind::io);
+                ASSERT_EQ(outcome.error.system_errno, EIO);
+            }
+        }
+    }
+}
+
+TEST_P(EngineOfMethod, AFailingHoleReadKeepsTheHoles) {
+    for (std::uint64_t seed = 2; seed <= 10; seed += 2) {
+        Case made = make_case(seed, 4, true);
+        const Extent data = hull_of(made);
+        if (data.empty()) continue;
+        SCOPED_TRACE(trace(made, GetParam()));
+        fill_memory(made);
+        MemoryDisk disk;
+        const Extent old{std::max<Offset>(0, data.begin - 200), data.end + 50};
+        fill_disk(disk, old.begin, old.end);
+        Setting setting{small_options(GetParam(), seed), {}, {}, {}};
+        setting.store.bad_reads = {data.begin + data.length() / 2, data.begin + data.length() / 2 + 1};
+        const Outcomes outcomes = run_case(made, Direction::write, disk, setting);
+        for (const Outcome& outcome : outcomes.of) ASSERT_EQ(outcome.error.kind, outcomes.of[0].error.kind);
+        ASSERT_NO_FATAL_FAILURE(expect_file(made, disk, old, outcomes.of[0].error.kind == ErrorKind::none));
+    }
+}
+
+TEST_P(EngineOfMethod, ARankWithoutTheFileGivesTheSameErrorEverywhere) {
+    for (std::uint64_t seed = 1; seed <= 6; ++seed) {
+        for (const int ranks : {2, 3, 8}) {
+            Case made = make_case(seed, ranks, true);
+            SCOPED_TRACE(trace(made, GetParam()));
+            fill_memory(made);
+            MemoryDisk disk;
+            Setting setting{small_options(GetParam(), seed), {}, {}, {static_cast<Rank>(seed % static_cast<std::uint64_t>(ranks))}};
+            const Outcomes outcomes = run_case(made, Direction::write, disk, setting);
+            for (const Outcome& outcome : outcomes.of) ASSERT_EQ(outcome.error.kind, ErrorKind::file_handle);
+        }
+    }
+}
+
+TEST_P(EngineOfMethod, AnArgumentErrorOnOneRankDoesNotStopTheDataOfTheOthers) {
+    Case made = make_case(5, 4, false);
+    fill_memory(made);
+    made.parts[1].access.refused = Error::make(ErrorKind::count, "negative count");
+    made.parts[1].file_bytes.clear();
+    MemoryDisk disk;
+    const Outcomes outcomes = run_case(made, Direction::write, disk, {small_options(GetParam(), 5), {}, {}, {}});
+    for (const Outcome& outcome : outcomes.of) {
+        EXPECT_EQ(outcome.error.kind, ErrorKind::count);
+        EXPECT_EQ(outcome.error.rank, 1);
+    }
+    EXPECT_EQ(outcomes.of[1].bytes, 0);
+    expect_file(made, disk, {}, true);
+}
+
+TEST_P(EngineOfMethod, IndependentAccessesOfOneRankNeedNobodyElse) {
+    for (std::uint64_t seed = 1; seed <= 5; ++seed) {
+        Case made = make_case(seed, 3, true);
+        SCOPED_TRACE(trace(made, GetParam()));
+        fill_memory(made);
+        MemoryDisk disk;
+        PlanOptions options = small_options(GetParam(), seed);
+        options.ds_write = Toggle::enable;
+        const Outcomes outcomes = run_case(made, Direction::write, disk, {options, {}, {}, {}}, false);
+        for (std::size_t rank = 0; rank < 3; ++rank) {
+            ASSERT_EQ(outcomes.of[rank].error.kind, ErrorKind::none);
+            ASSERT_EQ(outcomes.of[rank].bytes, static_cast<Bytes>(made.parts[rank].file_bytes.size()));
+        }
+        ASSERT_NO_FATAL_FAILURE(expect_file(made, disk, {}, true));
+    }
+}
+
+TEST_P(EngineOfMethod, AtomicWritesOfTheSameRangeLeaveOneRanksBytesWhole) {
+    for (std::uint64_t seed = 1; seed <= 8; ++seed) {
+        Case made = make_case(seed, 4, false);
+        for (RankPart& part : made.parts) {
+            const Bytes bytes = part.access.memory.size();
+            part.access.file = {Shape::strided(Shape::run(8), 4, 16), 64, 0, Layout::unbounded};
+            part.access.from = 0;
+            part.file_bytes.clear();
+            for (Bytes i = 0; i < bytes; ++i) part.file_bytes.push_back(offset_of_size(part.access.file, i));
+        }
+        fill_memory(made);
+        MemoryDisk disk;
+        PlanOptions options = small_options(GetParam(), seed);
+        options.atomic = true;
+        const Outcomes outcomes = run_case(made, Direction::write, disk, {options, {}, {}, {}});
+        for (const Outcome& outcome : outcomes.of) ASSERT_EQ(outcome.error.kind, ErrorKind::none);
+        // The last to write holds all of its bytes: where any two ranks overlap, one of them is whole.
+        for (std::size_t a = 0; a < made.parts.size(); ++a) {
+            for (std::size_t b = a + 1; b < made.parts.size(); ++b) {
+                const std::size_t shared = std::min(made.parts[a].file_bytes.size(), made.parts[b].file_bytes.size());
+                bool any_of_a = false;
+                bool any_of_b = false;
+                for (std::size_t i = 0; i < shared; ++i) {
+                    const auto is = disk.contents({made.parts[a].file_bytes[i], made.parts[a].file_bytes[i] + 1})[0];
+                    any_of_a |= is == written_byte(static_cast<Rank>(a), i);
+                    any_of_b |= is == written_byte(static_cast<Rank>(b), i);
+                }
+                EXPECT_FALSE(any_of_a && any_of_b) << "torn between " << a << " and " << b << ", " << trace(made, GetParam());
+            }
+        }
+    }
+}
+
+INSTANTIATE_TEST_SUITE_P(All, EngineOfMethod, testing::ValuesIn(method_names()), [](const auto& instance) { return instance.param; });
+
+}  // namespace
+}  // namespace oratorio::test

@@ -1,0 +1,324 @@
+// Data access through a File: argument errors, file pointers, end of file, views, atomic mode,
+// explain.
+#include "sim/file_ranks.hpp"
+
+namespace oratorio::test {
+namespace {
+
+using Buffer = std::vector<std::byte>;
+
+Buffer filled(std::size_t bytes, int with) {
+    return Buffer(bytes, std::byte(with));
+}
+
+AccessCall call_for(Direction direction, Buffer& buffer, bool collective) {
+    AccessCall call;
+    call.direction = direction;
+    call.collective = collective;
+    call.buffer = buffer.data();
+    const auto bytes = static_cast<Bytes>(buffer.size());
+    call.memory = Layout{Shape::run(bytes), bytes, 0, 1};
+    return call;
+}
+
+AccessCall at(AccessCall call, Offset offset) {
+    call.explicit_offset = true;
+    call.offset = offset;
+    return call;
+}
+
+Result<View> view_of(Offset displacement, Bytes etype, ShapePtr filetype, Bytes extent) {
+    return View::make(displacement, etype, std::move(filetype), 0, extent, true, "native");
+}
+
+/// What an access came to.
+struct Came {
+    ErrorKind kind;
+    Bytes bytes;
+    bool operator==(const Came&) const = default;
+};
+void PrintTo(const Came& came, std::ostream* out) {
+    *out << "kind " << static_cast<int>(came.kind) << ", " << came.bytes << " bytes";
+}
+
+Came access(File& file, const AccessCall& call) {
+    const Outcome outcome = file.access(call);
+    return {outcome.error.kind, outcome.bytes};
+}
+
+constexpr Came moved(Bytes bytes) {
+    return {ErrorKind::none, bytes};
+}
+constexpr Came failed(ErrorKind kind) {
+    return {kind, 0};
+}
+
+TEST(FileAccess, RanksWriteAndReadTheirPartsOfAnInterleavedView) {
+    for (const int ranks : kRankCounts) {
+        for (const bool collective : {false, true}) {
+            const Folder folder;
+            with_file(ranks, call_of(folder.file("data"), kCreate), [&](File& file, Rank rank) {
+                EXPECT_EQ(
+                    kind_of(file.set_view(view_of(3 + 4 * rank, 4, Shape::run(4), 4 * ranks), {})),
+                    ErrorKind::none);
+                for (int step = 0; step < 3; ++step) {
+                    Buffer mine = filled(40, 'a' + rank + step);
+                    EXPECT_EQ(access(file, call_for(Direction::write, mine, collective)),
+                              moved(40));
+                    EXPECT_EQ(file.position(), 10 * (step + 1));
+                }
+                EXPECT_EQ(kind_of(file.seek(5, Whence::set)), ErrorKind::none);
+                Buffer back = filled(40, 0);
+                EXPECT_EQ(access(file, call_for(Direction::read, back, collective)), moved(40));
+                Buffer expected = filled(20, 'a' + rank);
+                expected.resize(40, std::byte('a' + rank + 1));
+                EXPECT_EQ(back, expected);
+                EXPECT_EQ(file.position(), 15);
+            });
+            std::string content(3, '\0');
+            for (int step = 0; step < 3; ++step) {
+                for (int etype = 0; etype < 10; ++etype) {
+                    for (int rank = 0; rank < ranks; ++rank)
+                        content += std::string(4, static_cast<char>('a' + rank + step));
+                }
+            }
+            EXPECT_EQ(folder.read("data"), content) << ranks << " ranks, collective " << collective;
+        }
+    }
+}
+
+TEST(FileAccess, ExplicitOffsetsLeaveThePointerAlone) {
+    const Folder folder;
+    for (const bool collective : {false, true}) {
+        with_file(2, call_of(folder.file("data"), kCreate), [&](File& file, Rank rank) {
+            EXPECT_EQ(kind_of(file.seek(7, Whence::set)), ErrorKind::none);
+            Buffer mine = filled(8, 'x');
+            EXPECT_EQ(access(file, at(call_for(Direction::write, mine, collective), 8 * rank)),
+                      moved(8));
+            EXPECT_EQ(file.position(), 7);
+        });
+    }
+}
+
+TEST(FileAccess, TheEndOfFileShortensAReadButNotThePointersWay) {
+    for (const bool collective : {false, true}) {
+        const Folder folder;
+        with_file(3, call_of(folder.make("data", "content"), kRead), [&](File& file, Rank) {
+            Buffer back = filled(10, 0);
+            EXPECT_EQ(access(file, call_for(Direction::read, back, collective)), moved(7));
+            EXPECT_EQ(std::memcmp(back.data(), "content\0\0\0", 10), 0);
+            EXPECT_EQ(file.position(), 10);
+            EXPECT_EQ(access(file, call_for(Direction::read, back, collective)), moved(0));
+            EXPECT_EQ(file.position(), 20);
+        });
+    }
+}
+
+TEST(FileAccess, TheModeOfTheFileIsRespected) {
+    const Folder folder;
+    const struct {
+        AccessMode mode;
+        Direction direction;
+        ErrorKind expected;
+    } cases[] = {
+        {kRead, Direction::write, ErrorKind::read_only},
+        {kWrite, Direction::read, ErrorKind::access},
+        {{.read_only = true, .sequential = true},
+         Direction::read,
+         ErrorKind::unsupported_operation},
+        {{.write_only = true, .sequential = true},
+         Direction::write,
+         ErrorKind::unsupported_operation},
+    };
+    for (const auto& one : cases) {
+        for (const int ranks : kRankCounts) {
+            with_file(ranks, call_of(folder.make("data", "content"), one.mode),
+                      [&](File& file, Rank) {
+                          for (const bool collective : {false, true}) {
+                              Buffer buffer = filled(4, 'x');
+                              EXPECT_EQ(access(file, call_for(one.direction, buffer, collective)),
+                                        failed(one.expected));
+                              EXPECT_EQ(file.position(), 0);
+                          }
+                      });
+            EXPECT_EQ(folder.read("data"), "content");
+        }
+    }
+}
+
+TEST(FileAccess, BadArgumentsAreRefusedAndThePointerStays) {
+    const Folder folder;
+    with_file(1, call_of(folder.file("data"), kCreate), [](File& file, Rank) {
+        EXPECT_EQ(kind_of(file.set_view(view_of(0, 4, Shape::run(4), 4), {})), ErrorKind::none);
+        for (const bool collective : {false, true}) {
+            Buffer odd = filled(6, 'x');
+            Buffer even = filled(8, 'x');
+            EXPECT_EQ(access(file, call_for(Direction::write, odd, collective)),
+                      failed(ErrorKind::argument));
+            EXPECT_EQ(access(file, at(call_for(Direction::write, even, collective), -1)),
+                      failed(ErrorKind::argument));
+            EXPECT_EQ(access(file, at(call_for(Direction::write, even, collective), INT64_MAX / 4)),
+                      failed(ErrorKind::argument));
+            AccessCall huge = call_for(Direction::write, even, collective);
+            huge.memory.count = INT64_MAX;
+            EXPECT_EQ(access(file, huge), failed(ErrorKind::count));
+            AccessCall refused = call_for(Direction::write, even, collective);
+            refused.refused = Error::make(ErrorKind::type, "test");
+            EXPECT_EQ(access(file, refused), failed(ErrorKind::type));
+            EXPECT_EQ(file.position(), 0);
+        }
+    });
+    EXPECT_EQ(folder.read("data"), "");
+}
+
+TEST(FileAccess, ACollectiveRefusedOnOneRankFailsAlikeOnAllRanks) {
+    for (const int ranks : kRankCounts) {
+        for (const Direction direction : {Direction::write, Direction::read}) {
+            const Folder folder;
+            with_file(ranks, call_of(folder.make("data", std::string(1000, 'o')), kReadWrite),
+                      [&](File& file, Rank rank) {
+                          Buffer buffer = filled(100, 'n');
+                          AccessCall call = at(call_for(direction, buffer, true),
+                                               rank == ranks - 1 ? -5 : 100 * rank);
+                          EXPECT_EQ(access(file, call).kind, ErrorKind::argument);
+                          call = at(call_for(direction, buffer, true), 100 * rank);
+                          if (rank == 0) call.refused = Error::make(ErrorKind::buffer, "test");
+                          EXPECT_EQ(access(file, call).kind, ErrorKind::buffer);
+                          EXPECT_EQ(access(file, at(call_for(direction, buffer, true), 100 * rank)),
+                                    moved(100));
+                      });
+        }
+    }
+}
+
+TEST(FileAccess, AViewWithoutDataReachesNothing) {
+    for (const int ranks : kRankCounts) {
+        const Folder folder;
+        with_file(ranks, call_of(folder.file("data"), kCreate), [&](File& file, Rank rank) {
+            const bool blind = rank == ranks - 1;
+            const auto view = blind ? view_of(0, 4, Shape::empty(), 0)
+                                    : view_of(8 * rank, 4, Shape::run(8), 8 * ranks);
+            EXPECT_EQ(kind_of(file.set_view(view, {})), ErrorKind::none);
+            Buffer buffer = filled(8, 'x');
+            for (const bool collective : {false, true}) {
+                EXPECT_EQ(access(file, call_for(Direction::write, buffer, collective)),
+                          moved(blind ? 0 : 8));
+            }
+            EXPECT_EQ(file.position(), 4);
+        });
+    }
+}
+
+TEST(FileAccess, NoDataIsFineEverywhere) {
+    const Folder folder;
+    with_file(3, call_of(folder.file("data"), kCreate), [](File& file, Rank rank) {
+        Buffer none;
+        Buffer some = filled(rank == 1 ? 16 : 0, 'x');
+        for (const bool collective : {false, true}) {
+            EXPECT_EQ(access(file, call_for(Direction::write, none, collective)), moved(0));
+            EXPECT_EQ(access(file, call_for(Direction::write, some, collective)),
+                      moved(rank == 1 ? 16 : 0));
+        }
+        EXPECT_EQ(kind_of(file.set_view(view_of(0, 0, Shape::empty(), 0), {})), ErrorKind::none);
+        EXPECT_EQ(access(file, call_for(Direction::read, none, true)), moved(0));
+        EXPECT_EQ(access(file, call_for(Direction::read, some, true)).kind, ErrorKind::argument);
+    });
+}
+
+TEST(FileAccess, TilesThatInterleaveAreReadInDataOrder) {
+    // A matrix of 3 rows of 4 bytes, read column by column.
+    for (const bool collective : {false, true}) {
+        const Folder folder;
+        with_file(2, call_of(folder.make("data", "abcdefghijkl"), kRead), [&](File& file, Rank) {
+            EXPECT_EQ(
+                kind_of(file.set_view(view_of(0, 1, Shape::strided(Shape::run(1), 3, 4), 1), {})),
+                ErrorKind::none);
+            Buffer back = filled(12, 0);
+            EXPECT_EQ(access(file, call_for(Direction::read, back, collective)), moved(12));
+            EXPECT_EQ(std::memcmp(back.data(), "aeibfjcgkdhl", 12), 0);
+        });
+    }
+}
+
+TEST(FileAccess, AWriteOnlyFileWithHolesKeepsWhatIsBetween) {
+    for (const int ranks : kRankCounts) {
+        for (const bool collective : {false, true}) {
+            const Folder folder;
+            const std::string old(static_cast<std::size_t>(80 * ranks), 'o');
+            with_file(ranks, call_of(folder.make("data", old), kWrite), [&](File& file, Rank rank) {
+                EXPECT_EQ(
+                    kind_of(file.set_view(view_of(8 * rank, 4, Shape::run(4), 8 * ranks), {})),
+                    ErrorKind::none);
+                Buffer mine = filled(40, 'n');
+                EXPECT_EQ(access(file, call_for(Direction::write, mine, collective)), moved(40));
+            });
+            std::string expected;
+            for (int piece = 0; piece < 10 * ranks; ++piece) expected += "nnnnoooo";
+            EXPECT_EQ(folder.read("data"), expected)
+                << ranks << " ranks, collective " << collective;
+        }
+    }
+}
+
+// Ranks of one process take turns, so one that waits for another's lock would wait for ever:
+// collective accesses here lock ranges that have nothing in common.
+TEST(FileAccess, AtomicModeWritesTheSameBytes) {
+    for (const int ranks : kRankCounts) {
+        for (const bool collective : {false, true}) {
+            const Folder folder;
+            with_file(ranks, call_of(folder.file("data"), kCreate), [&](File& file, Rank rank) {
+                EXPECT_EQ(kind_of(file.set_atomicity(true)), ErrorKind::none);
+                const auto mixed = view_of(4 * rank, 4, Shape::run(4), 4 * ranks);
+                const auto apart = view_of(40 * rank, 4, Shape::run(4), 4);
+                EXPECT_EQ(kind_of(file.set_view(collective ? apart : mixed, {})), ErrorKind::none);
+                Buffer mine = filled(40, 'a' + rank);
+                EXPECT_EQ(access(file, call_for(Direction::write, mine, collective)), moved(40));
+                Buffer back = filled(40, 0);
+                EXPECT_EQ(access(file, at(call_for(Direction::read, back, collective), 0)),
+                          moved(40));
+                EXPECT_EQ(back, mine);
+            });
+            std::string expected;
+            for (int etype = 0; etype < 10 * ranks; ++etype) {
+                const int writer = collective ? etype / 10 : etype % ranks;
+                expected += std::string(4, static_cast<char>('a' + writer));
+            }
+            EXPECT_EQ(folder.read("data"), expected)
+                << ranks << " ranks, collective " << collective;
+        }
+    }
+}
+
+TEST(FileExplain, EachCollectiveIsToldOnceByRankZero) {
+    const Folder folder;
+    for (const int ranks : kRankCounts) {
+        std::vector<std::string> said;
+        OpenCall call = call_of(folder.file("data"), kCreate);
+        call.explain = true;
+        call.narrate = [&](const std::string& text) { said.push_back(text); };
+        with_file(ranks, call, [](File& file, Rank rank) {
+            Buffer mine = filled(64, 'x');
+            EXPECT_EQ(access(file, at(call_for(Direction::write, mine, true), 64 * rank)),
+                      moved(64));
+            EXPECT_EQ(access(file, at(call_for(Direction::write, mine, false), 64 * rank)),
+                      moved(64));
+            EXPECT_EQ(access(file, at(call_for(Direction::read, mine, true), 64 * rank)),
+                      moved(64));
+        });
+        ASSERT_EQ(said.size(), 2u) << ranks;
+        EXPECT_EQ(said[0].find("collective write"), 0u) << said[0];
+        EXPECT_EQ(said[1].find("collective read"), 0u) << said[1];
+    }
+}
+
+TEST(FileStats, CountWhatWasStored) {
+    const Folder folder;
+    with_file(1, call_of(folder.file("data"), kCreate), [](File& file, Rank) {
+        Buffer mine = filled(64, 'x');
+        EXPECT_EQ(access(file, call_for(Direction::write, mine, false)), moved(64));
+        EXPECT_EQ(file.stats().bytes_stored, 64u);
+    });
+}
+
+}  // namespace
+}  // namespace oratorio::test

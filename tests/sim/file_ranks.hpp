@@ -1,0 +1,137 @@
+// file_ranks: opens a File on every rank of a simulated run, in a folder of the test's own.
+#pragma once
+
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "file/file.hpp"
+#include "support/sim_transport.hpp"
+
+namespace oratorio::test {
+
+/// A File owns its transport; the simulated one belongs to the run.
+class Lent : public Transport {
+  public:
+    explicit Lent(Transport& owner) : owner_(owner) {}
+    const Topology& topology() const override { return owner_.topology(); }
+    Result<Ticket> send(Rank to, Tag tag, std::span<const std::byte> data) override {
+        return owner_.send(to, tag, data);
+    }
+    Result<Ticket> receive(Rank from, Tag tag, std::span<std::byte> into) override {
+        return owner_.receive(from, tag, into);
+    }
+    Result<Ticket> reduce(std::span<std::uint64_t> values, ReduceOp op) override {
+        return owner_.reduce(values, op);
+    }
+    Result<Ticket> gather(std::span<const std::byte> mine, std::span<std::byte> all) override {
+        return owner_.gather(mine, all);
+    }
+    Result<Ticket> broadcast(Rank root, std::span<std::byte> data) override {
+        return owner_.broadcast(root, data);
+    }
+    Result<Completion> test(Ticket ticket) override { return owner_.test(ticket); }
+    void idle() override { owner_.idle(); }
+
+  private:
+    Transport& owner_;
+};
+
+class Folder {
+  public:
+    Folder() {
+        std::string name = (std::filesystem::temp_directory_path() / "oratorio-XXXXXX").string();
+        const char* made = mkdtemp(name.data());
+        EXPECT_NE(made, nullptr);
+        path_ = name;
+    }
+    ~Folder() {
+        std::error_code ignored;  // a test that made the folder unwritable leaves it behind
+        std::filesystem::remove_all(path_, ignored);
+    }
+    Folder(const Folder&) = delete;
+    Folder& operator=(const Folder&) = delete;
+
+    [[nodiscard]] std::string file(const std::string& name) const {
+        return (path_ / name).string();
+    }
+    std::string make(const std::string& name, const std::string& content) const {
+        std::ofstream(file(name), std::ios::binary) << content;
+        return file(name);
+    }
+    [[nodiscard]] std::string read(const std::string& name) const {
+        std::ifstream in(file(name), std::ios::binary);
+        return {std::istreambuf_iterator<char>(in), {}};
+    }
+    [[nodiscard]] bool has(const std::string& name) const {
+        return std::filesystem::exists(file(name));
+    }
+
+  private:
+    std::filesystem::path path_;
+};
+
+inline constexpr int kRankCounts[] = {1, 2, 3, 4, 7, 8};
+
+inline constexpr AccessMode kRead{.read_only = true};
+inline constexpr AccessMode kWrite{.write_only = true};
+inline constexpr AccessMode kReadWrite{.read_write = true};
+inline constexpr AccessMode kCreate{.read_write = true, .create = true};
+
+using OpenResult = Result<std::unique_ptr<File>>;
+
+inline OpenCall call_of(std::string path, AccessMode mode, HintMap info = {}) {
+    OpenCall call;
+    call.path = std::move(path);
+    call.mode = mode;
+    call.info = std::move(info);
+    return call;
+}
+
+inline OpenResult open_on(Transport& ranks, const OpenCall& call) {
+    return File::open(std::make_unique<Lent>(ranks), call);
+}
+
+template <class Outcome>
+ErrorKind kind_of(const Outcome& outcome) {
+    return outcome ? ErrorKind::none : outcome.error().kind;
+}
+
+/// Runs `body` on so many ranks and gives what each rank returned.
+template <class Body>
+auto on_ranks(int ranks, Body body) {
+    using Value = decltype(body(std::declval<Transport&>()));
+    std::vector<Value> values(static_cast<std::size_t>(ranks));
+    SimOptions options;
+    options.ranks = ranks;
+    options.seed = static_cast<std::uint64_t>(ranks) * 7919;
+    run_ranks(options, [&](Transport& transport) {
+        values[static_cast<std::size_t>(transport.topology().rank)] = body(transport);
+    });
+    return values;
+}
+
+/// Opens the file on so many ranks, runs `body` on it and closes it; failures of either are test
+/// failures.
+template <class Body>
+void with_file(int ranks, const OpenCall& call, Body body) {
+    SCOPED_TRACE(std::to_string(ranks) + " ranks");
+    on_ranks(ranks, [&](Transport& transport) {
+        auto file = open_on(transport, call);
+        EXPECT_EQ(kind_of(file), ErrorKind::none);
+        if (!file) return 0;
+        body(**file, transport.topology().rank);
+        EXPECT_EQ(kind_of((*file)->close()), ErrorKind::none);
+        return 0;
+    });
+}
+
+}  // namespace oratorio::test

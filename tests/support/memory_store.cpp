@@ -1,0 +1,213 @@
+#include "support/memory_store.hpp"
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+
+namespace oratorio::test {
+namespace {
+
+constexpr Bytes kPage = 1 << 16;
+
+// Calls visit(page, offset in page, offset in range, length) for each page the range touches.
+template <class Visit>
+void for_each_page(Offset offset, std::size_t length, Visit visit) {
+    for (std::size_t done = 0; done < length;) {
+        const Offset at = offset + static_cast<Offset>(done);
+        const auto within = static_cast<std::size_t>(at % kPage);
+        const std::size_t count = std::min(length - done, static_cast<std::size_t>(kPage) - within);
+        visit(at / kPage, within, done, count);
+        done += count;
+    }
+}
+
+}  // namespace
+
+void MemoryDisk::read(Offset offset, std::span<std::byte> into) const {
+    for_each_page(offset, into.size(), [&](Offset page, auto within, auto done, auto count) {
+        const auto found = pages_.find(page);
+        if (found == pages_.end()) {
+            std::memset(into.data() + done, 0, count);
+        } else {
+            std::memcpy(into.data() + done, found->second.data() + within, count);
+        }
+    });
+}
+
+void MemoryDisk::write(Offset offset, std::span<const std::byte> from) {
+    for_each_page(offset, from.size(), [&](Offset page, auto within, auto done, auto count) {
+        auto& bytes = pages_.try_emplace(page, kPage).first->second;
+        std::memcpy(bytes.data() + within, from.data() + done, count);
+    });
+    if (!from.empty()) size_ = std::max(size_, offset + static_cast<Bytes>(from.size()));
+}
+
+void MemoryDisk::resize(Bytes bytes) {
+    if (bytes < size_) {  // what is cut off must read as zeros when the file grows again
+        pages_.erase(pages_.lower_bound((bytes + kPage - 1) / kPage), pages_.end());
+        const auto last = pages_.find(bytes / kPage);
+        if (last != pages_.end()) {
+            std::fill(last->second.begin() + bytes % kPage, last->second.end(), std::byte{0});
+        }
+    }
+    size_ = bytes;
+}
+
+std::vector<std::byte> MemoryDisk::contents(Extent range) const {
+    std::vector<std::byte> bytes(static_cast<std::size_t>(range.length()));
+    read(range.begin, bytes);
+    return bytes;
+}
+
+MemoryStore::MemoryStore(MemoryDisk& disk, const MemoryStoreOptions& options,
+                         std::function<void()> while_locked)
+    : disk_(disk),
+      options_(options),
+      while_locked_(std::move(while_locked)),
+      random_(options.seed) {
+    limits_.queue_depth = options.asynchronous ? options.queue_depth : 1;
+    limits_.iovecs_max = options.iovecs_max;
+    limits_.bytes_max = options.bytes_max;
+    limits_.asynchronous = options.asynchronous;
+}
+
+MemoryStore::~MemoryStore() {
+    unlock({0, std::numeric_limits<Offset>::max()});
+}
+
+Submitted MemoryStore::submit(const IoRequest& request) {
+    if (queued_.size() + done_.size() >= static_cast<std::size_t>(limits_.queue_depth)) {
+        return Submitted::full;
+    }
+    if (options_.asynchronous) {
+        queued_.push_back(request);
+        return Submitted::queued;
+    }
+    done_.push_back(perform(request));
+    return Submitted::done;
+}
+
+std::size_t MemoryStore::reap(std::span<IoCompletion> out, bool wait) {
+    while (!queued_.empty() && done_.size() < out.size()) {
+        const bool must = wait && done_.empty();
+        if (!must && random_.chance(options_.late_percent)) break;
+        const auto chosen =
+            queued_.begin() + static_cast<std::ptrdiff_t>(random_.below(queued_.size()));
+        done_.push_back(perform(*chosen));
+        queued_.erase(chosen);
+    }
+    const std::size_t count = std::min(out.size(), done_.size());
+    std::copy_n(done_.begin(), count, out.begin());
+    done_.erase(done_.begin(), done_.begin() + static_cast<std::ptrdiff_t>(count));
+    return count;
+}
+
+IoCompletion MemoryStore::perform(const IoRequest& request) {
+    const bool reading = request.direction == Direction::read;
+    ++(reading ? disk_.counters_.reads : disk_.counters_.writes);
+    IoCompletion completion{.token = request.token};
+    const auto failed = [&](int number) {
+        completion.system_errno = number;
+        return completion;
+    };
+    if (!(reading ? options_.mode.read : options_.mode.write)) return failed(EBADF);
+    if (request.memory.size() > static_cast<std::size_t>(limits_.iovecs_max)) return failed(EINVAL);
+    if (random_.chance(options_.interrupted_percent)) return failed(EINTR);
+    if (random_.chance(options_.again_percent)) return failed(EAGAIN);
+
+    Bytes asked = 0;
+    for (const iovec& piece : request.memory) asked += static_cast<Bytes>(piece.iov_len);
+    if (asked > limits_.bytes_max) return failed(EINVAL);
+    Extent range{request.offset, request.offset + asked};
+    const Offset limit = std::max(request.offset, reading ? disk_.size() : disk_.capacity());
+    range.end = std::min(range.end, limit);
+    const Extent bad = intersect(range, reading ? options_.bad_reads : options_.bad_writes);
+    if (!bad.empty()) range.end = bad.begin;
+    if (range.empty() && !bad.empty()) return failed(EIO);
+    if (range.empty() && asked > 0 && !reading) return failed(ENOSPC);
+    if (range.length() > 1 && random_.chance(options_.short_percent)) {
+        range.end = range.begin + random_.between(1, range.length() - 1);
+    }
+
+    for (const iovec& piece : request.memory) {
+        const auto left = static_cast<std::size_t>(range.length() - completion.bytes);
+        const std::span memory(static_cast<std::byte*>(piece.iov_base),
+                               std::min(piece.iov_len, left));
+        const Offset at = range.begin + completion.bytes;
+        if (reading) {
+            disk_.read(at, memory);
+        } else {
+            disk_.write(at, memory);
+        }
+        completion.bytes += static_cast<Bytes>(memory.size());
+    }
+    (reading ? disk_.counters_.bytes_read : disk_.counters_.bytes_written) +=
+        static_cast<std::uint64_t>(completion.bytes);
+    return completion;
+}
+
+Result<void> MemoryStore::resize(Bytes bytes, bool allocate) {
+    ++disk_.counters_.resizes;
+    const int number = options_.resize_errno != 0 ? options_.resize_errno
+                       : bytes > disk_.capacity() ? ENOSPC
+                       : !options_.mode.write     ? EBADF
+                                                  : 0;
+    if (number != 0) return Error::make(kind_of_errno(number), "resize", number);
+    disk_.resize(allocate ? std::max(bytes, disk_.size()) : bytes);
+    return {};
+}
+
+Result<void> MemoryStore::sync() {
+    ++disk_.counters_.syncs;
+    const int number = options_.sync_errno;
+    if (number != 0) return Error::make(kind_of_errno(number), "sync", number);
+    return {};
+}
+
+Result<void> MemoryStore::close() {
+    unlock({0, std::numeric_limits<Offset>::max()});
+    const int number = options_.close_errno;
+    if (number != 0) return Error::make(kind_of_errno(number), "close", number);
+    return {};
+}
+
+bool MemoryStore::conflicts(Extent range, bool exclusive) const {
+    return std::ranges::any_of(disk_.locks_, [&](const MemoryDisk::Lock& held) {
+        return held.owner != this && !intersect(held.range, range).empty() &&
+               (exclusive || held.exclusive);
+    });
+}
+
+// As the system does it: a lock of one's own is replaced, and part of one can be given back.
+void MemoryStore::unlock(Extent range) {
+    std::vector<MemoryDisk::Lock> kept;
+    for (const MemoryDisk::Lock& held : disk_.locks_) {
+        if (held.owner != this || intersect(held.range, range).empty()) {
+            kept.push_back(held);
+            continue;
+        }
+        const Extent before{held.range.begin, range.begin};
+        const Extent after{range.end, held.range.end};
+        if (!before.empty()) kept.push_back({this, before, held.exclusive});
+        if (!after.empty()) kept.push_back({this, after, held.exclusive});
+    }
+    disk_.locks_ = std::move(kept);
+}
+
+Result<void> MemoryStore::lock(Extent range, bool lock, bool exclusive) {
+    if (!lock) {
+        unlock(range);
+        return {};
+    }
+    if (range.empty()) return {};
+    while (conflicts(range, exclusive)) {
+        if (!while_locked_) return Error::make(ErrorKind::file_in_use, "lock", EDEADLK);
+        while_locked_();
+    }
+    ++disk_.counters_.locks;
+    unlock(range);
+    disk_.locks_.push_back({this, range, exclusive});
+    return {};
+}
+
+}  // namespace oratorio::test

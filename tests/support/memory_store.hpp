@@ -1,0 +1,108 @@
+// MemoryStore: a file in memory, opened by any number of ranks, with faults drawn from a seed. The
+// ranks must run one at a time, as those of sim_transport do.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <limits>
+#include <map>
+#include <vector>
+
+#include "store/store.hpp"
+#include "support/random.hpp"
+
+namespace oratorio::test {
+
+/// Of all stores on one disk.
+struct DiskCounters {
+    std::uint64_t reads = 0;  ///< requests, with those that failed
+    std::uint64_t writes = 0;
+    std::uint64_t bytes_read = 0;
+    std::uint64_t bytes_written = 0;
+    std::uint64_t resizes = 0;
+    std::uint64_t syncs = 0;
+    std::uint64_t locks = 0;  ///< without unlocks
+};
+
+/// The bytes of one file. Sparse, so that offsets may be large.
+class MemoryDisk {
+  public:
+    /// A write stops at `capacity`: what fits is written, then ENOSPC.
+    explicit MemoryDisk(Bytes capacity = std::numeric_limits<Bytes>::max()) : capacity_(capacity) {}
+
+    [[nodiscard]] Bytes size() const { return size_; }
+    [[nodiscard]] Bytes capacity() const { return capacity_; }
+    void resize(Bytes bytes);
+    /// Zeros where nothing was written, also past the end.
+    void read(Offset offset, std::span<std::byte> into) const;
+    void write(Offset offset, std::span<const std::byte> from);
+    /// The whole file, or a range of it; for checking.
+    [[nodiscard]] std::vector<std::byte> contents() const { return contents({0, size_}); }
+    [[nodiscard]] std::vector<std::byte> contents(Extent range) const;
+    [[nodiscard]] const DiskCounters& counters() const { return counters_; }
+
+  private:
+    friend class MemoryStore;
+    struct Lock {
+        const void* owner;
+        Extent range;
+        bool exclusive;
+    };
+    Bytes capacity_;
+    Bytes size_ = 0;
+    std::map<Offset, std::vector<std::byte>> pages_;  // by page number
+    std::vector<Lock> locks_;
+    DiskCounters counters_;
+};
+
+struct MemoryStoreOptions {
+    OpenMode mode = {.read = true, .write = true};  ///< the other direction gives EBADF
+    std::uint64_t seed = 1;
+    Extent bad_reads = {};  ///< EIO; the bytes before it are moved first
+    Extent bad_writes = {};
+    int short_percent = 0;        ///< chance of a short transfer (never of 0 bytes)
+    int interrupted_percent = 0;  ///< chance of EINTR
+    int again_percent = 0;        ///< chance of EAGAIN
+    bool asynchronous = false;    ///< bytes move in a later reap, in any order
+    int late_percent = 50;  ///< asynchronous: chance that a reap without wait gives nothing more
+    int queue_depth = 8;    ///< 1 when not asynchronous
+    int iovecs_max = 1024;
+    Bytes bytes_max = 1 << 30;
+    int resize_errno = 0;  ///< these calls fail with it
+    int sync_errno = 0;
+    int close_errno = 0;
+};
+
+class MemoryStore final : public Store {
+  public:
+    /// `while_locked` is called while another store holds a lock (let other ranks run); without it
+    /// such a lock fails.
+    explicit MemoryStore(MemoryDisk& disk, const MemoryStoreOptions& options = {},
+                         std::function<void()> while_locked = {});
+    ~MemoryStore() override;
+
+    Submitted submit(const IoRequest& request) override;
+    std::size_t reap(std::span<IoCompletion> out, bool wait) override;
+    Result<Bytes> size() override { return disk_.size(); }
+    Result<void> resize(Bytes bytes, bool allocate) override;
+    Result<void> sync() override;
+    Result<void> lock(Extent range, bool lock, bool exclusive) override;
+    Result<void> close() override;
+    [[nodiscard]] const StoreLimits& limits() const override { return limits_; }
+
+  private:
+    IoCompletion perform(const IoRequest& request);
+    [[nodiscard]] bool conflicts(Extent range, bool exclusive) const;
+    void unlock(Extent range);
+
+    MemoryDisk& disk_;
+    MemoryStoreOptions options_;
+    std::function<void()> while_locked_;
+    StoreLimits limits_;
+    Random random_;
+    std::vector<IoRequest> queued_;
+    std::deque<IoCompletion> done_;
+};
+
+}  // namespace oratorio::test

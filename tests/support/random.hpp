@@ -1,0 +1,31 @@
+// Random: the tests' source of chance. The same seed gives the same numbers on every platform.
+#pragma once
+
+#include <cstdint>
+
+namespace oratorio::test {
+
+/// SplitMix64 (Steele, Lea, Flood: Fast Splittable Pseudorandom Number Generators, 2014).
+class Random {
+  public:
+    explicit Random(std::uint64_t seed) : state_(seed) {}
+
+    std::uint64_t next() {
+        std::uint64_t z = state_ += 0x9e3779b97f4a7c15ULL;
+        z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9ULL;
+        z = (z ^ (z >> 27)) * 0x94d049bb133111ebULL;
+        return z ^ (z >> 31);
+    }
+    /// In [0, bound); bound > 0. The bias of the remainder doesn't matter to a test.
+    std::uint64_t below(std::uint64_t bound) { return next() % bound; }
+    /// In [low, high].
+    std::int64_t between(std::int64_t low, std::int64_t high) {
+        return low + static_cast<std::int64_t>(below(static_cast<std::uint64_t>(high - low) + 1));
+    }
+    bool chance(int percent) { return below(100) < static_cast<std::uint64_t>(percent); }
+
+  private:
+    std::uint64_t state_;
+};
+
+}  // namespace oratorio::test

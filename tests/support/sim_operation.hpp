@@ -1,0 +1,46 @@
+// Operation: one send, receive or collective that a rank of sim_transport has started and not yet
+// been told is done.
+#pragma once
+
+#include <cstddef>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "base/transport.hpp"
+
+namespace oratorio::test {
+
+enum class OpKind { send, receive, reduce, gather, broadcast };
+inline constexpr const char* kOpNames[] = {"send", "receive", "reduce", "gather", "broadcast"};
+
+struct Operation {
+    OpKind kind = OpKind::send;
+    Rank peer = -1;  // send: to; receive: from; broadcast: root
+    Tag tag = 0;
+    std::size_t size = 0;
+    std::span<const std::byte> out = {};
+    std::span<std::byte> in = {};
+    std::size_t collective = 0;  // number of the collective in its rank's order
+    ReduceOp op = ReduceOp::sum;
+    bool matched = false;
+    Rank source = -1;
+    std::vector<std::byte> arrived = {};  // goes to `in` when the completion is told
+
+    [[nodiscard]] std::string describe() const {
+        std::string text = std::string(kOpNames[static_cast<int>(kind)]) + " of " +
+                           std::to_string(size) + " bytes";
+        if (kind == OpKind::send) text += " to " + std::to_string(peer);
+        if (kind == OpKind::receive) {
+            text += " from " + (peer == kAnyRank ? "any" : std::to_string(peer));
+        }
+        if (kind == OpKind::send || kind == OpKind::receive) {
+            return text + " tag " + std::to_string(tag);
+        }
+        if (kind == OpKind::broadcast) text += " root " + std::to_string(peer);
+        if (kind == OpKind::reduce) text += " op " + std::to_string(static_cast<int>(op));
+        return text + " (collective " + std::to_string(collective) + ")";
+    }
+};
+
+}  // namespace oratorio::test

@@ -1,0 +1,55 @@
+// sim_transport: N ranks in one process, one thread each, of which exactly one runs at a time. A
+// seeded scheduler decides who runs next at every transport call, so that the same seed gives the
+// same interleaving, byte for byte.
+//
+// It is stricter than an MPI: a send is done only once its receive has matched; received bytes
+// appear in the caller's buffer only when `test` says done; completions are told late and out of
+// order; collectives that differ between ranks, messages longer than their receive, operations
+// never finished and deadlocks all end the run with an explanation.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <stdexcept>
+#include <vector>
+
+#include "base/transport.hpp"
+
+namespace oratorio::test {
+
+struct SimOptions {
+    int ranks = 1;
+    std::uint64_t seed = 1;
+    int ranks_per_node = 0;         ///< ranks 0..n-1 on node 0 and so on; 0: all on one node
+    std::vector<int> node_of = {};  ///< instead: any placement, nodes numbered by first appearance
+    int switch_percent = 20;        ///< chance that a call other than idle lets another rank run
+    int late_percent = 30;          ///< chance that `test` keeps a completion to itself once more
+    std::uint64_t idle_limit = 200'000;  ///< idle calls of all ranks with no progress: a deadlock
+    Rank fail_rank = -1;                 ///< this rank's ...
+    std::uint64_t fail_send = 0;         ///< ... fail_send-th send (from 1) fails; operations may
+                                         ///< then stay unfinished
+};
+
+struct SimCounters {
+    std::uint64_t messages = 0;  ///< sends started
+    std::uint64_t bytes = 0;     ///< in those
+    std::uint64_t collectives = 0;
+    std::uint64_t idles = 0;
+};
+
+struct SimReport {
+    std::vector<SimCounters> counters;  ///< by rank
+    std::uint64_t trace = 0;            ///< hash of everything that happened in its order
+};
+
+/// A run that went wrong: deadlock, mismatch, misuse, or an exception of a rank. what() holds the
+/// seed and who waits for what.
+struct SimFailure : std::runtime_error {
+    using std::runtime_error::runtime_error;
+};
+
+/// Runs `body` on every rank and returns when all have ended. Throws SimFailure. Test assertions
+/// may be used in `body`; the rank is transport.topology().rank.
+SimReport run_ranks(const SimOptions& options, const std::function<void(Transport&)>& body);
+
+}  // namespace oratorio::test

@@ -1,0 +1,74 @@
+// Typemap oracle: random nested datatypes together with their typemap written out byte by byte, and
+// slow answers that need no tree. What shapes and cursors are checked against.
+#pragma once
+
+#include <cstdint>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "type/shape.hpp"
+
+namespace oratorio::test {
+
+/// The offset of every data byte, in data order.
+using Typemap = std::vector<Offset>;
+
+/// A datatype twice: built by the factories, and written out.
+struct TypedMap {
+    ShapePtr shape = Shape::empty();
+    Typemap bytes;
+};
+
+struct LaidOutMap {
+    Layout layout;
+    Typemap bytes;
+};
+
+/// Deterministic: the seed is the datatype.
+class TypemapGenerator {
+  public:
+    enum class Style {
+        any,        ///< negative and zero strides, overlaps, any order
+        ascending,  ///< what a file view that is written may have: strictly increasing offsets
+    };
+
+    TypemapGenerator(std::uint64_t seed, Style style) : random_(seed), style_(style) {}
+
+    /// Up to `depth` levels, at most a few thousand bytes; may be empty.
+    [[nodiscard]] TypedMap datatype(int depth);
+    /// A datatype in tiles, with an extent smaller, larger or equal to its span and origins beyond
+    /// 4 GiB.
+    [[nodiscard]] LaidOutMap layout(int depth);
+    /// Uniform in [low, high].
+    [[nodiscard]] std::int64_t between(std::int64_t low, std::int64_t high);
+
+  private:
+    [[nodiscard]] TypedMap vector(int depth);
+    [[nodiscard]] TypedMap listed_blocks(int depth);
+    [[nodiscard]] TypedMap listed_runs();
+    [[nodiscard]] TypedMap structure(int depth);
+    [[nodiscard]] TypedMap subarray();
+    [[nodiscard]] TypedMap cyclic();
+    [[nodiscard]] TypedMap moved(int depth);
+    [[nodiscard]] Bytes stride_for(const TypedMap& child);
+    [[nodiscard]] Offset place_after(Offset end, const TypedMap& part);
+
+    std::mt19937_64 random_;
+    Style style_;
+};
+
+/// What the typemap alone says.
+struct TypemapFacts {
+    Extent span;
+    std::int64_t pieces = 0;  ///< maximal contiguous pieces
+    bool strictly_increasing = true;
+    bool pieces_in_order = true;  ///< neither begins nor ends of the maximal pieces ever decrease
+    bool repeated = false;        ///< some byte occurs twice
+};
+[[nodiscard]] TypemapFacts facts_of(const Typemap& bytes);
+
+/// The maximal contiguous pieces in data order.
+[[nodiscard]] std::vector<Extent> pieces_of(const Typemap& bytes);
+
+}  // namespace oratorio::test

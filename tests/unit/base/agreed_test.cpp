@@ -1,0 +1,88 @@
+#include "base/agreed.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <array>
+
+#include "support/sim_transport.hpp"
+
+namespace oratorio {
+namespace {
+
+using test::run_ranks;
+using test::SimOptions;
+
+Error some_error(ErrorKind kind, Rank rank) {
+    return Error::make(kind, "rank " + std::to_string(rank) + " says").at(100 * rank, 7);
+}
+
+TEST(AgreeOnError, success_everywhere_costs_one_reduction_and_no_message) {
+    for (int ranks = 1; ranks <= 8; ++ranks) {
+        auto report = run_ranks({.ranks = ranks, .seed = 1}, [](Transport& transport) {
+            EXPECT_TRUE(agree_on_error(transport, Error{}).ok());
+        });
+        for (const auto& counters : report.counters) {
+            EXPECT_EQ(counters.collectives, 1U);
+            EXPECT_EQ(counters.messages, 0U);
+        }
+    }
+}
+
+TEST(AgreeOnError, one_failing_rank_is_told_to_all_byte_for_byte) {
+    for (int ranks = 1; ranks <= 8; ++ranks) {
+        for (Rank owner = 0; owner < ranks; ++owner) {
+            run_ranks({.ranks = ranks, .seed = 10U + owner}, [owner](Transport& transport) {
+                const Rank me = transport.topology().rank;
+                auto all = agree_on_error(
+                    transport, me == owner ? some_error(ErrorKind::no_space, owner) : Error{});
+                ASSERT_FALSE(all.ok());
+                EXPECT_EQ(all.error().kind, ErrorKind::no_space);
+                EXPECT_EQ(all.error().rank, owner);
+                EXPECT_EQ(all.error().offset, 100 * owner);
+                EXPECT_EQ(all.error().length, 7);
+                EXPECT_EQ(all.error().what, "rank " + std::to_string(owner) + " says");
+            });
+        }
+    }
+}
+
+TEST(AgreeOnError, the_worst_kind_wins_and_the_lowest_rank_among_equals_in_all_orders) {
+    std::array kinds{ErrorKind::none, ErrorKind::access, ErrorKind::io, ErrorKind::io};
+    do {
+        const auto worst = std::ranges::max_element(kinds);
+        const auto owner = static_cast<Rank>(worst - kinds.begin());
+        run_ranks({.ranks = 4, .seed = 3}, [&](Transport& transport) {
+            const Rank me = transport.topology().rank;
+            auto all = agree_on_error(
+                transport, kinds[me] == ErrorKind::none ? Error{} : some_error(kinds[me], me));
+            ASSERT_FALSE(all.ok());
+            EXPECT_EQ(all.error().kind, ErrorKind::io);
+            EXPECT_EQ(all.error().rank, owner);
+            EXPECT_EQ(all.error().offset, 100 * owner);
+        });
+    } while (std::ranges::next_permutation(kinds).found);
+}
+
+TEST(AgreeOnError, an_error_that_already_names_its_rank_keeps_it) {
+    run_ranks({.ranks = 3, .seed = 4}, [](Transport& transport) {
+        auto all = agree_on_error(transport, transport.topology().rank == 1
+                                                 ? some_error(ErrorKind::io, 2).on(2)
+                                                 : Error{});
+        ASSERT_FALSE(all.ok());
+        EXPECT_EQ(all.error().rank, 2);
+    });
+}
+
+TEST(AgreeOnRoot, every_rank_gets_the_roots_value) {
+    for (Rank root = 0; root < 5; ++root) {
+        run_ranks({.ranks = 5, .seed = 5}, [root](Transport& transport) {
+            auto agreed = agree_on_root(transport, 1000 + transport.topology().rank, root);
+            ASSERT_TRUE(agreed.ok());
+            EXPECT_EQ(**agreed, 1000 + root);
+        });
+    }
+}
+
+}  // namespace
+}  // namespace oratorio

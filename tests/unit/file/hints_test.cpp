@@ -1,0 +1,265 @@
+#include "file/hints.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <set>
+
+#include "file/hint_table.hpp"
+
+namespace oratorio {
+namespace {
+
+Hints parse(const HintMap& given, int warnings_expected = 0) {
+    std::vector<std::string> warnings;
+    Hints hints = parse_hints(given, warnings);
+    EXPECT_EQ(warnings.size(), static_cast<std::size_t>(warnings_expected))
+        << (warnings.empty() ? "" : warnings[0]);
+    return hints;
+}
+
+std::string warning_of(const HintMap& given) {
+    std::vector<std::string> warnings;
+    (void)parse_hints(given, warnings);
+    return warnings.size() == 1 ? warnings[0] : std::to_string(warnings.size()) + " warnings";
+}
+
+/// A good value of each kind that is no row's default.
+std::string other_value(const HintRow& row) {
+    switch (row.kind.syntax) {
+        case HintSyntax::number:
+            return std::to_string(std::min<std::int64_t>(row.kind.high, 61));
+        case HintSyntax::octal:
+            return "640";
+        case HintSyntax::toggle:
+            return "disable";
+        case HintSyntax::boolean:
+            return "true";
+        case HintSyntax::choice:
+            return std::string(row.kind.choices.substr(row.kind.choices.rfind(' ') + 1));
+        case HintSyntax::method:
+            return "two_phase";
+        case HintSyntax::config_list:
+            return "*:3,host:1";
+    }
+    return "";
+}
+
+std::string changed_value(const HintRow& row) {
+    return row.kind.low > 61 ? std::to_string(row.kind.low + 1) : other_value(row);
+}
+
+TEST(HintTable, DefaultsAreThoseOfTheMembers) {
+    const HintMap report = report_hints({});
+    for (const HintRow& row : hint_rows()) {
+        const auto told = report.find(std::string(row.key));
+        if (row.initial.empty()) {
+            EXPECT_EQ(told, report.end()) << row.key;
+        } else {
+            ASSERT_NE(told, report.end()) << row.key;
+            EXPECT_EQ(told->second, row.initial) << row.key;
+        }
+    }
+}
+
+TEST(HintTable, EveryRowIsSetAndReported) {
+    for (const HintRow& row : hint_rows()) {
+        const std::string value = changed_value(row);
+        EXPECT_NE(value, row.initial) << row.key;
+        EXPECT_EQ(report_hints(parse({{std::string(row.key), value}})).at(std::string(row.key)),
+                  value)
+            << row.key;
+    }
+}
+
+TEST(HintTable, EveryRowRefusesNonsenseAndKeepsItsDefault) {
+    const HintMap untouched = report_hints({});
+    for (const HintRow& row : hint_rows()) {
+        for (const char* nonsense : {"", "bogus value", "12 34"}) {
+            EXPECT_EQ(report_hints(parse({{std::string(row.key), nonsense}}, 1)), untouched)
+                << row.key << " " << nonsense;
+        }
+    }
+}
+
+TEST(HintTable, EverySynonymActsAndTellsTheValueInUse) {
+    for (const HintMeaning& meaning : hint_meanings()) {
+        if (!meaning.value.empty()) continue;
+        for (const HintRow& row : hint_rows()) {
+            if (row.key != meaning.target) continue;
+            const std::string value = changed_value(row);
+            const HintMap report = report_hints(parse({{std::string(meaning.key), value}}));
+            EXPECT_EQ(report.at(std::string(meaning.key)), value);
+            EXPECT_EQ(report.at(std::string(meaning.target)), value);
+        }
+    }
+}
+
+TEST(HintTable, EveryMeaningHasATargetAndNoKeyComesTwice) {
+    std::set<std::string_view> keys;
+    std::set<std::string_view> stand_ins;
+    for (const HintRow& row : hint_rows()) EXPECT_TRUE(keys.insert(row.key).second) << row.key;
+    for (const std::string_view key : accepted_hints()) EXPECT_TRUE(keys.insert(key).second) << key;
+    for (const HintMeaning& meaning : hint_meanings()) {
+        stand_ins.insert(meaning.key);
+        EXPECT_TRUE(keys.contains(meaning.target)) << meaning.target;
+    }
+    for (const std::string_view key : stand_ins) EXPECT_FALSE(keys.contains(key)) << key;
+}
+
+TEST(HintTable, AcceptedKeysComeBackAsGivenAndChangeNothing) {
+    for (const std::string_view key : accepted_hints()) {
+        HintMap expected = report_hints({});
+        expected[std::string(key)] = "some Text";
+        EXPECT_EQ(report_hints(parse({{std::string(key), "some Text"}})), expected) << key;
+    }
+}
+
+TEST(HintTable, TheDocumentedTableIsCurrent) {
+    const auto root =
+        std::filesystem::path(__FILE__).parent_path().parent_path().parent_path().parent_path();
+    const std::string command =
+        "python3 '" + (root / "tools/gen_hints_doc.py").string() + "' --check";
+    EXPECT_EQ(std::system(command.c_str()), 0);
+}
+
+TEST(Hints, NumbersAreReadIn64BitsAndInHexadecimal) {
+    EXPECT_EQ(parse({{"cb_buffer_size", "8589934592"}}).plan.cb_buffer_size, Bytes{8} << 30);
+    EXPECT_EQ(parse({{"cb_buffer_size", "0x10000"}}).plan.cb_buffer_size, 65536);
+    EXPECT_EQ(parse({{"cb_buffer_size", " 4096 "}}).plan.cb_buffer_size, 4096);
+    EXPECT_EQ(parse({{"start_iodevice", "-1"}}).start_iodevice, -1);
+    EXPECT_EQ(parse({{"file_perm", "0640"}}).file_permissions, 0640);
+}
+
+TEST(Hints, NumbersWithAnythingElseAreRefused) {
+    for (const char* text :
+         {"16M", "4k", "1e6", "4096.0", "0x", "0x-5", "+5", "--5", "4,096", "one"}) {
+        EXPECT_EQ(parse({{"cb_buffer_size", text}}, 1).plan.cb_buffer_size, 16 << 20) << text;
+    }
+    EXPECT_EQ(parse({{"file_perm", "688"}}, 1).file_permissions, 0666);
+}
+
+TEST(Hints, NumbersOutOfRangeAreClampedAndTheWarningTellsTheValueUsed) {
+    EXPECT_EQ(parse({{"cb_nodes", "-4"}}, 1).plan.cb_nodes, 0);
+    EXPECT_EQ(parse({{"cb_nodes", "99999999999999999999999"}}, 1).plan.cb_nodes, INT32_MAX);
+    EXPECT_EQ(warning_of({{"cb_buffer_size", "1"}}),
+              "hint cb_buffer_size: '1' is out of range; 64 is used");
+    EXPECT_EQ(warning_of({{"cb_buffer_size", "16M"}}),
+              "hint cb_buffer_size: '16M' is not understood; 16777216 is used");
+    EXPECT_EQ(warning_of({{"cb_config_list", "a:b"}}),
+              "hint cb_config_list: 'a:b' is not understood; it is ignored");
+    EXPECT_EQ(
+        warning_of({{"oratorio_store", "tape"}}),
+        "hint oratorio_store: 'tape' is not understood, known are: posix uring; posix is used");
+}
+
+TEST(Hints, WordsAreReadInAnyCase) {
+    EXPECT_EQ(parse({{"romio_cb_write", "ENABLE"}}).plan.cb_write, Toggle::enable);
+    EXPECT_EQ(parse({{"romio_ds_read", "Disable"}}).plan.ds_read, Toggle::disable);
+    EXPECT_TRUE(parse({{"romio_no_indep_rw", "TRUE"}}).no_independent_access);
+    EXPECT_TRUE(parse({{"romio_synchronized_flush", "enable"}}).synchronized_flush);
+}
+
+TEST(Hints, UnknownKeysAreIgnoredInSilence) {
+    EXPECT_EQ(report_hints(parse({{"my_own_hint", "x"}, {"CB_NODES", "x"}})), report_hints({}));
+}
+
+TEST(Hints, ASynonymYieldsToTheKeyItStandsFor) {
+    EXPECT_EQ(parse({{"cb_write", "disable"}, {"romio_cb_write", "enable"}}).plan.cb_write,
+              Toggle::enable);
+    EXPECT_EQ(parse({{"stripe_size", "1048576"}}).plan.striping_unit, 1 << 20);
+}
+
+TEST(Hints, CollectiveBufferingSwitchesBothDirections) {
+    const Hints off = parse({{"collective_buffering", "FALSE"}});
+    EXPECT_EQ(off.plan.cb_read, Toggle::disable);
+    EXPECT_EQ(off.plan.cb_write, Toggle::disable);
+    EXPECT_EQ(report_hints(off).at("collective_buffering"), "FALSE");
+    EXPECT_EQ(parse({{"collective_buffering", "true"}}).plan.cb_write, Toggle::automatic);
+    const Hints mixed = parse({{"collective_buffering", "false"}, {"romio_cb_read", "enable"}});
+    EXPECT_EQ(mixed.plan.cb_read, Toggle::enable);
+    EXPECT_EQ(mixed.plan.cb_write, Toggle::disable);
+    EXPECT_EQ(warning_of({{"collective_buffering", "maybe"}}),
+              "hint collective_buffering: 'maybe' is not understood; it is ignored");
+}
+
+TEST(Hints, KeysThatAreNotGivenStayAsTheyWere) {
+    std::vector<std::string> warnings;
+    Hints hints = parse_hints(
+        {{"cb_nodes", "3"}, {"romio_cb_write", "enable"}, {"access_style", "random"}}, warnings);
+    hints = parse_hints({{"cb_write", "disable"}, {"cb_buffer_size", "x"}}, warnings, hints);
+    EXPECT_EQ(hints.plan.cb_nodes, 3);
+    EXPECT_EQ(hints.plan.cb_write, Toggle::disable);
+    EXPECT_EQ(hints.plan.cb_buffer_size, 16 << 20);
+    EXPECT_EQ(hints.accepted.at("access_style"), "random");
+    EXPECT_EQ(warnings.size(), 1u);
+}
+
+TEST(Hints, VisibilityIsAlwaysReportedForHdf5) {
+    EXPECT_EQ(report_hints({}).at("romio_visibility_immediate"), "true");
+    EXPECT_EQ(report_hints(parse({{"romio_visibility_immediate", "false"}}))
+                  .at("romio_visibility_immediate"),
+              "true");
+}
+
+TEST(HintSources, TheStrongerSourceWins) {
+    HintSources sources;
+    sources.romio_hints_text =
+        "cb_nodes 1\ncb_buffer_size\t100\nstriping_unit 7 # a comment\n\n# cb_nodes 9\nodd\n";
+    sources.mpich_mpiio_hints = "*:cb_nodes=2:striping_factor=5";
+    sources.oratorio_hints = "cb_nodes=3;romio_ds_read=enable";
+    EXPECT_EQ(merge_hints(sources, {{"cb_nodes", "4"}}, "/scratch/a.h5"),
+              (HintMap{{"cb_nodes", "4"},
+                       {"cb_buffer_size", "100"},
+                       {"striping_unit", "7"},
+                       {"striping_factor", "5"},
+                       {"romio_ds_read", "enable"}}));
+    EXPECT_EQ(merge_hints(sources, {}, "a").at("cb_nodes"), "3");
+    sources.oratorio_hints.clear();
+    EXPECT_EQ(merge_hints(sources, {}, "a").at("cb_nodes"), "2");
+    sources.mpich_mpiio_hints.clear();
+    EXPECT_EQ(merge_hints(sources, {}, "a").at("cb_nodes"), "1");
+}
+
+TEST(HintSources, MpichPatternsChooseFilesByPathOrByName) {
+    HintSources sources;
+    sources.mpich_mpiio_hints =
+        "*.h5:cb_nodes=1,/scratch/me/dump.?:cb_nodes=2:cb_buffer_size=512,data*:cb_nodes=3";
+    EXPECT_EQ(merge_hints(sources, {}, "/any/where/x.h5"), (HintMap{{"cb_nodes", "1"}}));
+    EXPECT_EQ(merge_hints(sources, {}, "/scratch/me/dump.7"),
+              (HintMap{{"cb_nodes", "2"}, {"cb_buffer_size", "512"}}));
+    EXPECT_EQ(merge_hints(sources, {}, "/deep/data.bin"), (HintMap{{"cb_nodes", "3"}}));
+    EXPECT_EQ(merge_hints(sources, {}, "/scratch/me/dump.77"), HintMap{});
+    for (const char* odd : {":", ",", "*", "*:", "*:=", "*:=5", "::::", "*:x"}) {
+        sources.mpich_mpiio_hints = odd;
+        EXPECT_EQ(merge_hints(sources, {}, "a"), HintMap{}) << odd;
+    }
+}
+
+TEST(HintSources, OratorioHintsTakeCommasOrSemicolons) {
+    HintSources sources;
+    sources.oratorio_hints = "cb_nodes=2, cb_buffer_size = 512";
+    EXPECT_EQ(merge_hints(sources, {}, "a"),
+              (HintMap{{"cb_nodes", "2"}, {"cb_buffer_size", "512"}}));
+    sources.oratorio_hints = "cb_config_list=a:1,b:2;cb_nodes=2;";
+    EXPECT_EQ(merge_hints(sources, {}, "a"),
+              (HintMap{{"cb_config_list", "a:1,b:2"}, {"cb_nodes", "2"}}));
+}
+
+TEST(HintSources, AStrongerSynonymBeatsTheWeakerKey) {
+    HintSources sources;
+    sources.oratorio_hints = "romio_cb_write=enable;romio_cb_read=enable";
+    EXPECT_EQ(parse(merge_hints(sources, {{"cb_write", "disable"}}, "a")).plan.cb_write,
+              Toggle::disable);
+    const Hints off = parse(merge_hints(sources, {{"collective_buffering", "false"}}, "a"));
+    EXPECT_EQ(off.plan.cb_read, Toggle::disable);
+    EXPECT_EQ(off.plan.cb_write, Toggle::disable);
+    sources.oratorio_hints = "collective_buffering=false";
+    const Hints mixed = parse(merge_hints(sources, {{"romio_cb_read", "enable"}}, "a"));
+    EXPECT_EQ(mixed.plan.cb_read, Toggle::enable);
+    EXPECT_EQ(mixed.plan.cb_write, Toggle::disable);
+}
+
+}  // namespace
+}  // namespace oratorio

@@ -1,0 +1,89 @@
+#include <gtest/gtest.h>
+
+#include <climits>
+
+#include "plan/aggregators.hpp"
+
+namespace oratorio {
+namespace {
+
+/// `nodes` nodes of `each` ranks, named n0, n1, ...
+Topology topology_of(int nodes, int each) {
+    Topology topology;
+    topology.size = nodes * each;
+    for (int node = 0; node < nodes; ++node) {
+        topology.node_names.push_back("n" + std::to_string(node));
+        topology.node_of.insert(topology.node_of.end(), static_cast<std::size_t>(each), node);
+    }
+    return topology;
+}
+
+std::vector<Rank> choose(int nodes, int each, const PlanOptions& options, Bytes hull = Bytes{1} << 40) {
+    return choose_aggregators(topology_of(nodes, each), Summaries(static_cast<std::size_t>(nodes * each)), options, hull);
+}
+
+TEST(ConfigList, HostsNumbersAndStars) {
+    const auto entries = parse_config_list("alpha:2,beta:*,gamma,*:1");
+    ASSERT_EQ(entries.size(), 4U);
+    EXPECT_EQ(entries[0].host, "alpha");
+    EXPECT_EQ(entries[0].count, 2);
+    EXPECT_EQ(entries[1].count, INT_MAX);
+    EXPECT_EQ(entries[2].count, 1);
+    EXPECT_EQ(entries[3].host, "*");
+}
+
+TEST(ConfigList, MalformedTextGivesNothing) {
+    EXPECT_TRUE(parse_config_list("").empty());
+    EXPECT_TRUE(parse_config_list(":2").empty());
+    EXPECT_TRUE(parse_config_list("a:x").empty());
+    EXPECT_TRUE(parse_config_list("a:-1").empty());
+}
+
+TEST(Aggregators, NodesTakeTurnsAndRanksAreSpreadWithinANode) {
+    EXPECT_EQ(choose(2, 4, {}), (std::vector<Rank>{0, 4, 2, 6}));
+}
+
+TEST(Aggregators, CbNodesIsExactWhereRanksSuffice) {
+    PlanOptions options;
+    for (const int wanted : {1, 2, 3, 5, 8}) {
+        options.cb_nodes = wanted;
+        EXPECT_EQ(choose(2, 4, options).size(), static_cast<std::size_t>(wanted)) << wanted;
+    }
+    options.cb_nodes = 100;
+    EXPECT_EQ(choose(2, 4, options).size(), 8U);
+}
+
+TEST(Aggregators, ConfigListBoundsEachHost) {
+    PlanOptions options;
+    options.cb_config_list = "n1:3,*:1";
+    EXPECT_EQ(choose(3, 4, options), (std::vector<Rank>{0, 4, 8, 5, 6}));
+    options.cb_config_list = "n2:*";
+    EXPECT_EQ(choose(3, 2, options), (std::vector<Rank>{4, 5}));
+}
+
+TEST(Aggregators, AListThatNamesNoHostOfOursStillLeavesOne) {
+    PlanOptions options;
+    options.cb_config_list = "elsewhere:4";
+    EXPECT_EQ(choose(2, 2, options), (std::vector<Rank>{0}));
+}
+
+TEST(Aggregators, ARankWithoutTheFileIsPassedOver) {
+    Summaries summaries(4);
+    summaries[0].flags = flag_no_store;
+    summaries[2].flags = flag_no_store;
+    EXPECT_EQ(choose_aggregators(topology_of(1, 4), summaries, {}, Bytes{1} << 30), (std::vector<Rank>{1, 3}));
+    for (auto& one : summaries) one.flags = flag_no_store;
+    EXPECT_TRUE(choose_aggregators(topology_of(1, 4), summaries, {}, Bytes{1} << 30).empty());
+}
+
+TEST(Aggregators, ASmallHullGetsOne) { EXPECT_EQ(choose(4, 4, {}, 1000).size(), 1U); }
+
+TEST(Aggregators, SixteenThousandRanksOn256Nodes) {
+    const auto chosen = choose(256, 64, {});
+    EXPECT_EQ(chosen.size(), 512U);
+    EXPECT_EQ(chosen[255], 255 * 64);
+    EXPECT_EQ(chosen[256], 32);
+}
+
+}  // namespace
+}  // namespace oratorio

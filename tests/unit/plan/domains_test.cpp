@@ -1,0 +1,80 @@
+#include <gtest/gtest.h>
+
+#include <random>
+#include <vector>
+
+#include "plan/domains.hpp"
+
+namespace oratorio {
+namespace {
+
+/// Counts how often each byte of the hull is handed out over all aggregators and rounds.
+std::vector<int> deal_out(const FileDomains& domains, Extent hull, Bytes buffer) {
+    std::vector<int> times(static_cast<std::size_t>(hull.length()), 0);
+    for (int aggregator = 0; aggregator < domains.aggregators(); ++aggregator) {
+        for (std::int64_t round = 0; round < domains.rounds(buffer); ++round) {
+            const Region region = domains.region(aggregator, round, buffer);
+            for (std::int64_t i = 0; i < region.count; ++i) {
+                const Extent extent = region.extent(i);
+                for (Offset at = extent.begin; at < extent.end; ++at) {
+                    EXPECT_EQ(domains.owner(at), aggregator);
+                    EXPECT_LT(region.buffer_position(i, at), buffer);
+                    ++times[static_cast<std::size_t>(at - hull.begin)];
+                }
+            }
+        }
+    }
+    return times;
+}
+
+TEST(FileDomains, EveryByteOfTheHullIsDealtToOneAggregatorInOneRound) {
+    std::mt19937_64 random(7);
+    for (int trial = 0; trial < 400; ++trial) {
+        const Offset begin = static_cast<Offset>(random() % 5000);
+        const Extent hull{begin, begin + 1 + static_cast<Bytes>(random() % 3000)};
+        const int aggregators = 1 + static_cast<int>(random() % 5);
+        const Bytes buffer = 1 + static_cast<Bytes>(random() % 700);
+        const Bytes unit = 1 + static_cast<Bytes>(random() % 400);
+        SCOPED_TRACE(testing::Message() << "trial " << trial);
+        const auto domains =
+            random() % 2 == 0 ? FileDomains::even(hull, aggregators, unit) : FileDomains::cyclic(hull, aggregators, unit);
+        for (const int times : deal_out(domains, hull, buffer)) ASSERT_EQ(times, 1);
+    }
+}
+
+TEST(FileDomains, EvenCutsFallOnTheAlignment) {
+    const auto domains = FileDomains::even({1000, 100000}, 4, 4096);
+    for (int aggregator = 1; aggregator < 4; ++aggregator) {
+        EXPECT_EQ(domains.region(aggregator, 0, 1 << 20).extent(0).begin % 4096, 0);
+    }
+}
+
+TEST(FileDomains, CyclicBlocksAreCountedFromOffsetZero) {
+    const auto domains = FileDomains::cyclic({10500, 90000}, 3, 1000);
+    EXPECT_EQ(domains.owner(10500), 0);
+    EXPECT_EQ(domains.owner(11000), 1);
+    EXPECT_EQ(domains.owner(13999), 0);
+}
+
+TEST(FileDomains, HullsPast4GiBKeepTheirOffsets) {
+    const Offset far = Offset{5} << 40;
+    const auto domains = FileDomains::even({far, far + (Bytes{1} << 36)}, 7, 4096);
+    EXPECT_EQ(domains.region(0, 0, 1 << 24).extent(0).begin, far);
+    EXPECT_EQ(domains.owner(far + (Bytes{1} << 36) - 1), 6);
+}
+
+TEST(Region, TouchesAgreesWithLookingAtEveryExtent) {
+    std::mt19937_64 random(11);
+    for (int trial = 0; trial < 2000; ++trial) {
+        const auto domains = FileDomains::cyclic({100, 2000}, 3, 1 + static_cast<Bytes>(random() % 60));
+        const Region region = domains.region(static_cast<int>(random() % 3), static_cast<std::int64_t>(random() % 3), 200);
+        const Offset begin = static_cast<Offset>(random() % 2200);
+        const Extent range{begin, begin + static_cast<Bytes>(random() % 40)};
+        bool touched = false;
+        for (std::int64_t i = 0; i < region.count; ++i) touched |= !intersect(region.extent(i), range).empty();
+        ASSERT_EQ(region.touches(range), touched) << "trial " << trial;
+    }
+}
+
+}  // namespace
+}  // namespace oratorio

@@ -1,0 +1,153 @@
+// The fake disk itself: its faults must be real faults, or tests that lean on them prove nothing.
+#include "support/memory_store.hpp"
+
+#include <gtest/gtest.h>
+
+#include <array>
+#include <cerrno>
+#include <set>
+
+#include "store/transfer.hpp"
+#include "support/sim_transport.hpp"
+
+namespace oratorio {
+namespace {
+
+using test::MemoryDisk;
+using test::MemoryStore;
+
+IoCompletion once(Store& store, Direction direction, Offset offset, std::span<std::byte> memory) {
+    const iovec piece{memory.data(), memory.size()};
+    EXPECT_NE(store.submit({direction, offset, std::span(&piece, 1), 1}), Submitted::full);
+    std::array<IoCompletion, 1> out;
+    EXPECT_EQ(store.reap(out, true), 1U);
+    return out[0];
+}
+
+TEST(MemoryStore, a_full_disk_takes_what_fits_first) {
+    MemoryDisk disk(10);
+    MemoryStore store(disk);
+    std::vector<std::byte> bytes(8, std::byte{1});
+    EXPECT_EQ(once(store, Direction::write, 4, bytes).bytes, 6);
+    EXPECT_EQ(once(store, Direction::write, 10, bytes).system_errno, ENOSPC);
+    EXPECT_EQ(store.resize(11, false).error().kind, ErrorKind::no_space);
+    EXPECT_EQ(disk.size(), 10);
+}
+
+TEST(MemoryStore, a_bad_range_fails_in_its_direction_only_and_after_the_bytes_before_it) {
+    MemoryDisk disk;
+    MemoryStore store(disk, {.bad_reads = {4, 6}, .bad_writes = {14, 16}});
+    std::vector<std::byte> bytes(20, std::byte{1});
+    EXPECT_EQ(once(store, Direction::write, 0, bytes).bytes, 14);
+    EXPECT_EQ(once(store, Direction::write, 14, bytes).system_errno, EIO);
+    EXPECT_EQ(once(store, Direction::read, 0, bytes).bytes, 4);
+    EXPECT_EQ(once(store, Direction::read, 5, bytes).system_errno, EIO);
+    EXPECT_EQ(once(store, Direction::read, 6, bytes).bytes, 8);
+}
+
+TEST(MemoryStore, faults_happen_as_often_as_asked_and_alike_for_one_seed) {
+    const auto results = [](std::uint64_t seed) {
+        MemoryDisk disk;
+        MemoryStore store(
+            disk,
+            {.seed = seed, .short_percent = 50, .interrupted_percent = 20, .again_percent = 20});
+        std::vector<std::byte> bytes(100);
+        std::vector<std::pair<Bytes, int>> all;
+        for (int i = 0; i < 200; ++i) {
+            const auto completion = once(store, Direction::write, 0, bytes);
+            all.emplace_back(completion.bytes, completion.system_errno);
+        }
+        return all;
+    };
+    const auto first = results(5);
+    EXPECT_EQ(first, results(5));
+    EXPECT_NE(first, results(6));
+    const auto count = [&](auto matches) { return std::ranges::count_if(first, matches); };
+    EXPECT_GT(count([](auto r) { return r.second == EINTR; }), 10);
+    EXPECT_GT(count([](auto r) { return r.second == EAGAIN; }), 10);
+    EXPECT_GT(count([](auto r) { return r.second == 0 && r.first < 100; }), 20);
+    EXPECT_EQ(count([](auto r) { return r.second == 0 && r.first == 0; }), 0);
+}
+
+TEST(MemoryStore, queued_requests_move_their_bytes_late_and_in_an_order_of_the_seed) {
+    std::set<std::vector<std::uint64_t>> orders;
+    for (std::uint64_t seed = 1; seed <= 20; ++seed) {
+        MemoryDisk disk;
+        MemoryStore store(disk, {.seed = seed, .asynchronous = true, .queue_depth = 4});
+        std::array<std::byte, 4> bytes{};
+        std::array<iovec, 4> pieces;
+        for (std::uint64_t i = 0; i < 4; ++i) {
+            pieces[i] = {&bytes[i], 1};
+            const Offset at = static_cast<Offset>(i);
+            EXPECT_EQ(store.submit({Direction::write, at, std::span(&pieces[i], 1), i}),
+                      Submitted::queued);
+        }
+        EXPECT_EQ(store.submit({Direction::write, 0, pieces, 9}), Submitted::full);
+        EXPECT_EQ(disk.size(), 0);
+        bytes.fill(std::byte{3});  // still the caller's promise; a write sees it at completion
+        std::vector<std::uint64_t> order;
+        std::array<IoCompletion, 4> out;
+        while (const auto count = store.reap(out, true)) {
+            for (std::size_t i = 0; i < count; ++i) order.push_back(out[i].token);
+        }
+        EXPECT_EQ(order.size(), 4U);
+        EXPECT_EQ(disk.contents(), std::vector<std::byte>(4, std::byte{3}));
+        orders.insert(order);
+    }
+    EXPECT_GT(orders.size(), 3U);
+}
+
+TEST(MemoryStore, counts_calls_and_bytes_of_all_stores_on_the_disk) {
+    MemoryDisk disk;
+    MemoryStore one(disk);
+    MemoryStore two(disk);
+    std::vector<std::byte> bytes(10);
+    transfer(one, Direction::write, 0, bytes);
+    transfer(two, Direction::write, 10, bytes);
+    transfer(two, Direction::read, 15, bytes);
+    EXPECT_TRUE(one.sync().ok());
+    EXPECT_EQ(disk.counters().writes, 2U);
+    EXPECT_EQ(disk.counters().bytes_written, 20U);
+    EXPECT_EQ(disk.counters().bytes_read, 5U);
+    EXPECT_EQ(disk.counters().syncs, 1U);
+}
+
+TEST(MemoryStore, calls_fail_with_the_errno_asked_for) {
+    MemoryDisk disk;
+    MemoryStore store(disk, {.resize_errno = EDQUOT, .sync_errno = EIO, .close_errno = ENOSPC});
+    EXPECT_EQ(store.resize(5, false).error().kind, ErrorKind::quota);
+    EXPECT_EQ(store.sync().error().kind, ErrorKind::io);
+    EXPECT_EQ(store.close().error().kind, ErrorKind::no_space);
+}
+
+TEST(MemoryStore, a_lock_of_another_store_is_waited_for) {
+    MemoryDisk disk;
+    int inside = 0;
+    test::run_ranks({.ranks = 4, .seed = 3}, [&](Transport& transport) {
+        MemoryStore store(disk, {}, [&] { transport.idle(); });
+        for (int i = 0; i < 10; ++i) {
+            ASSERT_TRUE(store.lock({0, 10}, true, true).ok());
+            EXPECT_EQ(++inside, 1);
+            transport.idle();
+            --inside;
+            ASSERT_TRUE(store.lock({0, 10}, false, false).ok());
+        }
+    });
+    EXPECT_EQ(disk.counters().locks, 40U);
+}
+
+TEST(MemoryStore, part_of_a_lock_can_be_given_back) {
+    MemoryDisk disk;
+    MemoryStore mine(disk);
+    MemoryStore theirs(disk);
+    ASSERT_TRUE(mine.lock({0, 100}, true, true).ok());
+    ASSERT_TRUE(mine.lock({40, 60}, false, false).ok());
+    EXPECT_TRUE(theirs.lock({40, 60}, true, true).ok());
+    EXPECT_FALSE(theirs.lock({39, 40}, true, false).ok());
+    EXPECT_FALSE(theirs.lock({60, 61}, true, false).ok());
+    ASSERT_TRUE(mine.close().ok());
+    EXPECT_TRUE(theirs.lock({0, 100}, true, true).ok());
+}
+
+}  // namespace
+}  // namespace oratorio

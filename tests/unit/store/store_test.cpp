@@ -1,0 +1,254 @@
+// One suite for every store: what the engine may rely on, whatever moves the bytes.
+#include "store/store.hpp"
+
+#include <gtest/gtest.h>
+
+#include <array>
+#include <cerrno>
+#include <cstring>
+#include <functional>
+#include <map>
+
+#include "store/transfer.hpp"
+#include "support/memory_store.hpp"
+#include "support/temporary_folder.hpp"
+
+namespace oratorio {
+namespace {
+
+using test::MemoryDisk;
+using test::MemoryStore;
+using test::Random;
+
+std::vector<std::byte> pattern(std::size_t length, std::uint64_t seed) {
+    Random random(seed);
+    std::vector<std::byte> bytes(length);
+    for (auto& byte : bytes) byte = static_cast<std::byte>(random.next());
+    return bytes;
+}
+
+constexpr OpenMode kReadWrite{.read = true, .write = true, .create = true};
+
+class AnyStore : public testing::TestWithParam<const char*> {
+  protected:
+    void SetUp() override {
+        auto opened = open(kReadWrite);
+        if (!opened.ok() && kind() == "uring" &&
+            opened.error().kind == ErrorKind::unsupported_operation) {
+            GTEST_SKIP() << describe(opened.error(), path());
+        }
+        ASSERT_TRUE(opened.ok()) << describe(opened.error(), path());
+        store_ = std::move(*opened);
+    }
+
+    [[nodiscard]] std::string kind() const { return GetParam(); }
+    [[nodiscard]] std::string path() const { return folder_.file("data"); }
+    Result<std::unique_ptr<Store>> open(const OpenMode& mode) {
+        if (kind() == "posix") return open_posix(path(), mode);
+        if (kind() == "uring") return open_uring(path(), mode, 4);
+        const bool asynchronous = kind() == "memory_queued";
+        return std::unique_ptr<Store>(std::make_unique<MemoryStore>(
+            disk_, test::MemoryStoreOptions{.mode = mode, .asynchronous = asynchronous}));
+    }
+    void write(Offset offset, std::vector<std::byte> bytes) {
+        const auto done = transfer(*store_, Direction::write, offset, bytes);
+        ASSERT_EQ(done.error.kind, ErrorKind::none) << describe(done.error, path());
+        ASSERT_EQ(done.bytes, static_cast<Bytes>(bytes.size()));
+    }
+    std::vector<std::byte> read(Offset offset, std::size_t length) {
+        std::vector<std::byte> bytes(length, std::byte{0xee});
+        const auto done = transfer(*store_, Direction::read, offset, bytes);
+        EXPECT_EQ(done.error.kind, ErrorKind::none) << describe(done.error, path());
+        bytes.resize(static_cast<std::size_t>(done.bytes));
+        return bytes;
+    }
+
+    test::TemporaryFolder folder_;
+    MemoryDisk disk_;
+    std::unique_ptr<Store> store_;
+};
+
+TEST_P(AnyStore, reads_back_what_was_written) {
+    const auto bytes = pattern(100'000, 1);
+    write(12'345, bytes);
+    EXPECT_EQ(read(12'345, bytes.size()), bytes);
+    EXPECT_EQ(*store_->size(), 112'345);
+    EXPECT_EQ(read(0, 12'345), std::vector<std::byte>(12'345));  // the hole
+}
+
+TEST_P(AnyStore, offsets_past_32_bits_work) {
+    const auto bytes = pattern(5'000, 2);
+    const Offset far = (Offset{1} << 40) + 7;
+    write(far, bytes);
+    EXPECT_EQ(read(far, bytes.size()), bytes);
+    EXPECT_EQ(*store_->size(), far + 5'000);
+}
+
+TEST_P(AnyStore, a_read_at_the_end_of_file_is_short_and_past_it_gives_nothing) {
+    write(0, pattern(100, 3));
+    EXPECT_EQ(read(60, 100).size(), 40U);
+    EXPECT_EQ(read(100, 10).size(), 0U);
+    EXPECT_EQ(read(5'000, 10).size(), 0U);
+}
+
+TEST_P(AnyStore, scattered_memory_is_gathered_in_order) {
+    auto bytes = pattern(100, 4);
+    std::vector<iovec> pieces;
+    for (std::size_t at : {80U, 0U, 40U}) pieces.push_back({bytes.data() + at, 20});
+    pieces.insert(pieces.begin() + 1, iovec{nullptr, 0});
+    Transfer transfer(*store_);
+    transfer.start(Direction::write, 10, pieces, 77);
+    Transferred done;
+    ASSERT_TRUE(transfer.poll(done, true));
+    EXPECT_EQ(done.token, 77U);
+    EXPECT_EQ(done.bytes, 60);
+    std::vector<std::byte> expected(bytes.begin() + 80, bytes.end());
+    expected.insert(expected.end(), bytes.begin(), bytes.begin() + 20);
+    expected.insert(expected.end(), bytes.begin() + 40, bytes.begin() + 60);
+    EXPECT_EQ(read(10, 60), expected);
+}
+
+TEST_P(AnyStore, submit_and_reap_honour_the_queue_depth_and_give_tokens_back) {
+    const int depth = store_->limits().queue_depth;
+    auto bytes = pattern(64, 5);
+    const iovec piece{bytes.data(), bytes.size()};
+    std::uint64_t token = 100;
+    while (store_->submit({Direction::write, 0, std::span(&piece, 1), token}) != Submitted::full) {
+        ++token;
+        ASSERT_LE(token, 100U + depth);
+    }
+    EXPECT_EQ(token, 100U + depth);
+    std::map<std::uint64_t, Bytes> reaped;
+    std::array<IoCompletion, 3> out;
+    while (const std::size_t count = store_->reap(out, true)) {
+        for (std::size_t i = 0; i < count; ++i) {
+            EXPECT_EQ(out[i].system_errno, 0);
+            reaped[out[i].token] = out[i].bytes;
+        }
+    }
+    EXPECT_EQ(reaped.size(), static_cast<std::size_t>(depth));
+    for (const auto& [id, moved] : reaped) EXPECT_EQ(moved, 64) << id;
+}
+
+TEST_P(AnyStore, many_requests_at_once_all_arrive) {
+    constexpr std::size_t kCount = 200;
+    auto bytes = pattern(kCount * 1'000, 6);
+    Transfer transfer(*store_);
+    for (std::size_t i = 0; i < kCount; ++i) {
+        transfer.start(Direction::write, static_cast<Offset>(i * 1'000),
+                       std::span(bytes).subspan(i * 1'000, 1'000), i);
+    }
+    EXPECT_EQ(transfer.outstanding(), kCount);
+    std::vector<bool> seen(kCount);
+    Transferred done;
+    while (transfer.poll(done, true)) {
+        EXPECT_EQ(done.bytes, 1'000);
+        EXPECT_FALSE(seen[done.token]);
+        seen[done.token] = true;
+    }
+    EXPECT_EQ(transfer.outstanding(), 0U);
+    EXPECT_EQ(std::ranges::count(seen, true), static_cast<std::ptrdiff_t>(kCount));
+    EXPECT_EQ(read(0, bytes.size()), bytes);
+}
+
+TEST_P(AnyStore, more_pieces_than_one_request_takes_are_split) {
+    const std::size_t count = static_cast<std::size_t>(store_->limits().iovecs_max) * 3 + 5;
+    auto bytes = pattern(count * 2, 7);
+    std::vector<iovec> pieces;
+    std::vector<std::byte> expected;
+    for (std::size_t i = 0; i < count; ++i) {
+        pieces.push_back({bytes.data() + 2 * i, 1});
+        expected.push_back(bytes[2 * i]);
+    }
+    Transfer transfer(*store_);
+    transfer.start(Direction::write, 3, pieces, 1);
+    Transferred done;
+    ASSERT_TRUE(transfer.poll(done, true));
+    EXPECT_EQ(done.bytes, static_cast<Bytes>(count));
+    EXPECT_EQ(transfer.calls(), 4U);
+    EXPECT_EQ(read(3, count), expected);
+}
+
+TEST_P(AnyStore, resize_truncates_and_extends_with_zeros) {
+    write(0, pattern(1'000, 8));
+    ASSERT_TRUE(store_->resize(10, false).ok());
+    EXPECT_EQ(*store_->size(), 10);
+    ASSERT_TRUE(store_->resize(500, false).ok());
+    EXPECT_EQ(*store_->size(), 500);
+    EXPECT_EQ(read(10, 490), std::vector<std::byte>(490));
+}
+
+TEST_P(AnyStore, allocating_extends_but_never_shrinks_nor_changes_data) {
+    const auto bytes = pattern(1'000, 9);
+    write(0, bytes);
+    ASSERT_TRUE(store_->resize(100, true).ok());
+    EXPECT_EQ(*store_->size(), 1'000);
+    ASSERT_TRUE(store_->resize(0, true).ok());
+    EXPECT_EQ(*store_->size(), 1'000);
+    ASSERT_TRUE(store_->resize(300'000, true).ok());
+    EXPECT_EQ(*store_->size(), 300'000);
+    EXPECT_EQ(read(0, 1'000), bytes);
+    EXPECT_EQ(read(1'000, 299'000), std::vector<std::byte>(299'000));
+}
+
+TEST_P(AnyStore, a_transfer_in_a_direction_not_opened_is_an_access_error) {
+    write(0, pattern(10, 10));
+    auto reader = open({.read = true});
+    ASSERT_TRUE(reader.ok());
+    std::vector<std::byte> bytes(10);
+    auto done = transfer(**reader, Direction::write, 4, bytes);
+    EXPECT_EQ(done.error.kind, ErrorKind::access);
+    EXPECT_EQ(done.error.system_errno, EBADF);
+    EXPECT_EQ(done.error.offset, 4);
+    EXPECT_EQ(done.error.length, 10);
+    EXPECT_EQ(done.bytes, 0);
+    auto writer = open({.write = true});
+    ASSERT_TRUE(writer.ok());
+    EXPECT_EQ(transfer(**writer, Direction::read, 0, bytes).error.kind, ErrorKind::access);
+}
+
+TEST_P(AnyStore, syncs_locks_and_closes) {
+    write(0, pattern(10, 11));
+    EXPECT_TRUE(store_->sync().ok());
+    EXPECT_TRUE(store_->lock({0, 10}, true, true).ok());
+    EXPECT_TRUE(store_->lock({0, 10}, true, false).ok());
+    EXPECT_TRUE(store_->lock({5, 5}, true, true).ok());
+    EXPECT_TRUE(store_->lock({0, 10}, false, false).ok());
+    EXPECT_TRUE(store_->close().ok());
+    EXPECT_TRUE(store_->close().ok());
+}
+
+TEST_P(AnyStore, a_transfer_destroyed_early_leaves_the_store_usable) {
+    auto bytes = pattern(50'000, 12);
+    {
+        std::vector<std::byte> gone(50'000);
+        Transfer transfer(*store_);
+        for (int i = 0; i < 20; ++i) transfer.start(Direction::write, 0, gone, 1);
+    }
+    write(0, bytes);
+    EXPECT_EQ(read(0, bytes.size()), bytes);
+}
+
+TEST_P(AnyStore, two_transfers_over_one_store_see_only_their_own_requests) {
+    auto bytes = pattern(20'000, 13);
+    Transfer one(*store_);
+    Transfer two(*store_);
+    for (std::size_t i = 0; i < 20; ++i) {
+        Transfer& chosen = i % 2 == 0 ? one : two;
+        chosen.start(Direction::write, static_cast<Offset>(i * 1'000),
+                     std::span(bytes).subspan(i * 1'000, 1'000), i);
+    }
+    Transferred done;
+    std::size_t polled = 0;
+    for (; two.poll(done, true); ++polled) EXPECT_EQ(done.token % 2, 1U);
+    for (; one.poll(done, true); ++polled) EXPECT_EQ(done.token % 2, 0U);
+    EXPECT_EQ(polled, 20U);
+    EXPECT_EQ(read(0, bytes.size()), bytes);
+}
+
+INSTANTIATE_TEST_SUITE_P(Stores, AnyStore,
+                         testing::Values("posix", "uring", "memory", "memory_queued"),
+                         [](const auto& store) { return std::string(store.param); });
+
+}  // namespace
+}  // namespace oratorio

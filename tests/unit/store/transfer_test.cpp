@@ -1,0 +1,249 @@
+// Faults of every kind through Transfer: what it says was moved is what was moved.
+#include "store/transfer.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cerrno>
+#include <deque>
+#include <vector>
+
+#include "support/memory_store.hpp"
+
+namespace oratorio {
+namespace {
+
+using test::MemoryDisk;
+using test::MemoryStore;
+using test::MemoryStoreOptions;
+using test::Random;
+
+std::vector<std::byte> pattern(std::size_t length, std::uint64_t seed) {
+    Random random(seed);
+    std::vector<std::byte> bytes(length);
+    for (auto& byte : bytes) byte = static_cast<std::byte>(1 + random.below(255));  // never 0
+    return bytes;
+}
+
+// Answers what the test has written down, then success.
+class ScriptedStore final : public Store {
+  public:
+    explicit ScriptedStore(std::deque<IoCompletion> script, int depth = 1)
+        : script_(std::move(script)) {
+        limits_.queue_depth = depth;
+        limits_.bytes_max = 10;
+    }
+    Submitted submit(const IoRequest& request) override {
+        if (done_.size() == static_cast<std::size_t>(limits_.queue_depth)) return Submitted::full;
+        offsets.push_back(request.offset);
+        IoCompletion completion{.token = request.token};
+        if (script_.empty()) {
+            for (const iovec& piece : request.memory) {
+                completion.bytes += static_cast<Bytes>(piece.iov_len);
+            }
+        } else {
+            completion.bytes = script_.front().bytes;
+            completion.system_errno = script_.front().system_errno;
+            script_.pop_front();
+        }
+        done_.push_back(completion);
+        return Submitted::done;
+    }
+    std::size_t reap(std::span<IoCompletion> out, bool) override {
+        if (done_.empty()) return 0;
+        out[0] = done_.back();  // the latest first
+        done_.pop_back();
+        return 1;
+    }
+    Result<Bytes> size() override { return Bytes{0}; }
+    Result<void> resize(Bytes, bool) override { return {}; }
+    Result<void> sync() override { return {}; }
+    Result<void> lock(Extent, bool, bool) override { return {}; }
+    Result<void> close() override { return {}; }
+    const StoreLimits& limits() const override { return limits_; }
+
+    std::vector<Offset> offsets;  // of all requests
+
+  private:
+    std::deque<IoCompletion> script_;
+    std::deque<IoCompletion> done_;
+    StoreLimits limits_;
+};
+
+IoCompletion moved(Bytes bytes) {
+    return {.bytes = bytes};
+}
+IoCompletion fails(int number) {
+    return {.system_errno = number};
+}
+
+TEST(Transfer, a_short_transfer_is_continued_where_it_stopped) {
+    ScriptedStore store({moved(3), moved(1)});
+    std::vector<std::byte> bytes(10);
+    const auto done = transfer(store, Direction::write, 100, bytes);
+    EXPECT_EQ(done.bytes, 10);
+    EXPECT_EQ(done.error.kind, ErrorKind::none);
+    EXPECT_EQ(store.offsets, (std::vector<Offset>{100, 103, 104}));
+}
+
+TEST(Transfer, an_interrupted_request_is_repeated_without_end) {
+    ScriptedStore store(std::deque<IoCompletion>(10'000, fails(EINTR)));
+    std::vector<std::byte> bytes(10);
+    EXPECT_EQ(transfer(store, Direction::read, 0, bytes).bytes, 10);
+    EXPECT_EQ(store.offsets.size(), 10'001U);
+}
+
+TEST(Transfer, a_request_that_only_says_again_fails_in_the_end) {
+    for (int number : {EAGAIN, ECANCELED}) {
+        ScriptedStore some(std::deque<IoCompletion>(50, fails(number)));
+        std::vector<std::byte> bytes(10);
+        EXPECT_EQ(transfer(some, Direction::write, 0, bytes).bytes, 10);
+        ScriptedStore many(std::deque<IoCompletion>(10'000, fails(number)));
+        const auto done = transfer(many, Direction::write, 0, bytes);
+        EXPECT_EQ(done.bytes, 0);
+        EXPECT_EQ(done.error.kind, ErrorKind::io);
+        EXPECT_EQ(done.error.system_errno, number);
+        EXPECT_LT(many.offsets.size(), 10'000U);
+    }
+}
+
+TEST(Transfer, a_write_that_takes_no_bytes_is_an_error) {
+    ScriptedStore store({moved(4), moved(0)});
+    std::vector<std::byte> bytes(10);
+    const auto done = transfer(store, Direction::write, 20, bytes);
+    EXPECT_EQ(done.bytes, 4);
+    EXPECT_EQ(done.error.kind, ErrorKind::io);
+    EXPECT_EQ(done.error.offset, 24);
+    EXPECT_EQ(done.error.length, 6);
+}
+
+TEST(Transfer, a_read_of_no_bytes_is_the_end_of_file_and_no_error) {
+    ScriptedStore store({moved(4), moved(0)});
+    std::vector<std::byte> bytes(10);
+    const auto done = transfer(store, Direction::read, 20, bytes);
+    EXPECT_EQ(done.bytes, 4);
+    EXPECT_EQ(done.error.kind, ErrorKind::none);
+    EXPECT_EQ(done.error.offset, -1);
+}
+
+TEST(Transfer, a_later_part_that_went_well_does_not_count_after_an_earlier_failed) {
+    // Three parts of 10 bytes, all in the store at once: the second fails after 0 bytes.
+    ScriptedStore store({moved(10), fails(EIO), moved(10)}, 3);
+    std::vector<std::byte> bytes(30);
+    const auto done = transfer(store, Direction::write, 0, bytes);
+    EXPECT_EQ(store.offsets, (std::vector<Offset>{0, 10, 20}));
+    EXPECT_EQ(done.bytes, 10);
+    EXPECT_EQ(done.error.kind, ErrorKind::io);
+    EXPECT_EQ(done.error.offset, 10);
+}
+
+TEST(Transfer, the_earliest_failure_is_the_one_told) {
+    ScriptedStore store({moved(10), fails(ENOSPC), fails(EIO)}, 3);
+    std::vector<std::byte> bytes(30);
+    const auto done = transfer(store, Direction::write, 0, bytes);
+    EXPECT_EQ(done.bytes, 10);
+    EXPECT_EQ(done.error.kind, ErrorKind::no_space);
+}
+
+TEST(Transfer, nothing_more_is_asked_of_the_store_after_a_failure) {
+    ScriptedStore store({moved(10), fails(EIO)});
+    std::vector<std::byte> bytes(100);
+    EXPECT_EQ(transfer(store, Direction::write, 0, bytes).bytes, 10);
+    EXPECT_EQ(store.offsets.size(), 2U);
+}
+
+TEST(Transfer, an_empty_request_finishes_at_once_and_asks_nothing) {
+    ScriptedStore store({});
+    Transfer transfer(store);
+    transfer.start(Direction::write, 5, std::span<std::byte>{}, 9);
+    transfer.start(Direction::read, 5, std::span<const iovec>{}, 10);
+    EXPECT_EQ(transfer.outstanding(), 2U);
+    Transferred done;
+    for (std::uint64_t token : {9U, 10U}) {
+        ASSERT_TRUE(transfer.poll(done, false));
+        EXPECT_EQ(done.token, token);
+        EXPECT_EQ(done.bytes, 0);
+        EXPECT_EQ(done.error.kind, ErrorKind::none);
+    }
+    EXPECT_FALSE(transfer.poll(done, true));
+    EXPECT_EQ(transfer.calls(), 0U);
+}
+
+TEST(Transfer, polling_without_waiting_moves_things_on_to_the_end) {
+    MemoryDisk disk;
+    MemoryStore store(disk, {.asynchronous = true, .late_percent = 95, .bytes_max = 10});
+    auto bytes = pattern(1'000, 1);
+    Transfer transfer(store);
+    transfer.start(Direction::write, 0, bytes, 1);
+    Transferred done;
+    while (!transfer.poll(done, false)) ASSERT_EQ(transfer.outstanding(), 1U);
+    EXPECT_EQ(done.bytes, 1'000);
+    EXPECT_EQ(disk.contents(), bytes);
+}
+
+TEST(Transfer, a_full_disk_keeps_what_fits_and_says_where_it_ended) {
+    for (bool asynchronous : {false, true}) {
+        MemoryDisk disk(1'500);
+        MemoryStore store(disk, {.asynchronous = asynchronous, .bytes_max = 400});
+        auto bytes = pattern(2'000, 2);
+        const auto done = transfer(store, Direction::write, 1'000, bytes);
+        EXPECT_EQ(done.bytes, 500);
+        EXPECT_EQ(done.error.kind, ErrorKind::no_space);
+        EXPECT_EQ(done.error.system_errno, ENOSPC);
+        EXPECT_EQ(done.error.offset, 1'500);
+        EXPECT_EQ(disk.size(), 1'500);
+    }
+}
+
+// The oracle: whatever faults a seed gives, bytes told as moved are there, and only a fault that
+// lasts stops a request.
+TEST(Transfer, what_it_says_was_moved_was_moved_under_faults_of_all_kinds) {
+    for (std::uint64_t seed = 1; seed <= 300; ++seed) {
+        SCOPED_TRACE("seed " + std::to_string(seed));
+        Random random(seed);
+        MemoryDisk disk;
+        MemoryStoreOptions options;
+        options.seed = seed;
+        options.short_percent = static_cast<int>(random.below(80));
+        options.interrupted_percent = static_cast<int>(random.below(40));
+        options.again_percent = static_cast<int>(random.below(40));
+        options.asynchronous = random.chance(50);
+        options.queue_depth = static_cast<int>(random.between(1, 8));
+        options.iovecs_max = static_cast<int>(random.between(1, 5));
+        options.bytes_max = random.between(1, 200);
+        const Offset bad = random.between(0, 3'000);
+        const bool breaks = random.chance(50);
+        const Extent bad_range{bad, breaks ? bad + 50 : bad};
+        options.bad_writes = bad_range;
+        MemoryStore store(disk, options);
+
+        auto bytes = pattern(static_cast<std::size_t>(random.between(1, 2'000)), seed);
+        std::vector<iovec> pieces;
+        for (std::size_t at = 0; at < bytes.size();) {
+            const auto length = std::min<std::size_t>(random.below(300), bytes.size() - at);
+            pieces.push_back({bytes.data() + at, length});
+            at += length;
+        }
+        const Offset offset = random.between(0, 1'000);
+        const auto length = static_cast<Bytes>(bytes.size());
+        const Extent range{offset, offset + length};
+        const bool hit = !intersect(range, bad_range).empty();
+        Transfer transfer(store);
+        transfer.start(Direction::write, offset, pieces, seed);
+        Transferred done;
+        ASSERT_TRUE(transfer.poll(done, true));
+        EXPECT_EQ(done.token, seed);
+        EXPECT_EQ(done.error.kind, hit ? ErrorKind::io : ErrorKind::none);
+        EXPECT_EQ(done.bytes, hit ? std::max(bad, offset) - offset : length);
+        EXPECT_EQ(disk.contents({offset, offset + done.bytes}),
+                  std::vector(bytes.begin(), bytes.begin() + done.bytes));
+
+        std::vector<std::byte> back(bytes.size() + 100);
+        const auto read = oratorio::transfer(store, Direction::read, offset, back);
+        EXPECT_EQ(read.error.kind, ErrorKind::none);
+        EXPECT_EQ(read.bytes, std::max<Bytes>(disk.size() - offset, 0));
+        EXPECT_TRUE(std::equal(back.begin(), back.begin() + done.bytes, bytes.begin()));
+    }
+}
+
+}  // namespace
+}  // namespace oratorio

@@ -1,0 +1,122 @@
+#include "type/copy.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cstdint>
+#include <vector>
+
+#include "support/typemap_oracle.hpp"
+
+namespace oratorio {
+namespace {
+
+using test::TypemapGenerator;
+using Buffer = std::vector<std::byte>;
+
+Buffer counting(std::size_t size, unsigned seed) {
+    Buffer buffer(size);
+    for (std::size_t i = 0; i < size; ++i)
+        buffer[i] = static_cast<std::byte>((i * 2654435761U + seed) >> 8);
+    return buffer;
+}
+
+TEST(CopyStrided, EveryLengthAndDirectionMovesExactlyItsBytes) {
+    constexpr std::int64_t kCount = 5;
+    for (Bytes length = 0; length <= 70; ++length) {
+        for (const Bytes to_step : {length, length + 3, -length, -length - 1}) {
+            for (const Bytes from_step : {length, length + 5, -length - 2}) {
+                SCOPED_TRACE(testing::Message()
+                             << length << " bytes, strides " << to_step << " " << from_step);
+                const Buffer source = counting(800, 1);
+                Buffer target = counting(800, 2);
+                Buffer expected = target;
+                const Offset to = 400 - 2 * to_step;
+                const Offset from = 400 - 2 * from_step;
+                for (std::int64_t i = 0; i < kCount * length; ++i)
+                    expected[static_cast<std::size_t>(to + i / length * to_step + i % length)] =
+                        source[static_cast<std::size_t>(from + i / length * from_step +
+                                                        i % length)];
+                copy_strided(target.data() + to, to_step, source.data() + from, from_step, length,
+                             kCount);
+                ASSERT_EQ(target, expected);
+            }
+        }
+    }
+}
+
+TEST(CopyStrided, NoPiecesTouchNothing) {
+    Buffer target = counting(8, 1);
+    const Buffer before = target;
+    copy_strided(target.data(), 8, before.data() + 1, 8, 4, 0);
+    EXPECT_EQ(target, before);
+}
+
+/// Memory that a layout with any origin and negative offsets fits into.
+struct Memory {
+    explicit Memory(Extent span)
+        : begin(span.begin), data(counting(static_cast<std::size_t>(span.length()), 7)) {}
+    [[nodiscard]] std::byte* base() {
+        return reinterpret_cast<std::byte*>(reinterpret_cast<std::intptr_t>(data.data()) - begin);
+    }
+    [[nodiscard]] std::byte& at(Offset offset) {
+        return data[static_cast<std::size_t>(offset - begin)];
+    }
+    Offset begin;
+    Buffer data;
+};
+
+/// Calls `step(bytes)` until `total` bytes are done, in random portions.
+template <class Step>
+void in_portions(TypemapGenerator& generator, std::size_t total, Step step) {
+    for (std::size_t done = 0; done < total;) {
+        const auto portion = static_cast<std::size_t>(generator.between(1, 300));
+        const std::size_t bytes = std::min(portion, total - done);
+        step(done, bytes);
+        done += bytes;
+    }
+}
+
+TEST(GatherScatter, UnpackThenPackIsTheIdentity) {
+    std::int64_t unpacked = 0;
+    for (std::uint64_t seed = 0; seed < 1200; ++seed) {
+        TypemapGenerator generator(seed, TypemapGenerator::Style::any);
+        const auto [layout, bytes] = generator.layout(4);
+        SCOPED_TRACE("seed " + std::to_string(seed) + ": " + layout.shape->describe());
+        const test::TypemapFacts facts = test::facts_of(bytes);
+        Memory memory(facts.span);
+        if (!facts.repeated) {
+            Memory expected = memory;
+            const Buffer in = counting(bytes.size(), 3);
+            for (std::size_t i = 0; i < bytes.size(); ++i) expected.at(bytes[i]) = in[i];
+            Cursor cursor(layout);
+            in_portions(generator, in.size(), [&](std::size_t done, std::size_t size) {
+                scatter_bytes(cursor, memory.base(), std::span(in).subspan(done, size));
+            });
+            ASSERT_EQ(memory.data, expected.data);
+            ASSERT_TRUE(cursor.at_end());
+            ++unpacked;
+        }
+        Buffer packed(bytes.size());
+        Buffer expected(bytes.size());
+        for (std::size_t i = 0; i < bytes.size(); ++i) expected[i] = memory.at(bytes[i]);
+        Cursor cursor(layout);
+        in_portions(generator, packed.size(), [&](std::size_t done, std::size_t size) {
+            gather_bytes(cursor, memory.base(), std::span(packed).subspan(done, size));
+        });
+        ASSERT_EQ(packed, expected);
+        ASSERT_TRUE(cursor.at_end());
+    }
+    EXPECT_GT(unpacked, 500);
+}
+
+TEST(GatherScatter, AbsoluteAddressesNeedNoBase) {
+    Buffer memory = counting(64, 5);
+    const auto address = static_cast<Offset>(reinterpret_cast<std::intptr_t>(memory.data()));
+    Cursor cursor(Layout{Shape::moved(Shape::strided(Shape::run(2), 3, 20), address), 0, 0, 1});
+    Buffer out(6);
+    gather_bytes(cursor, nullptr, out);
+    EXPECT_EQ(out, (Buffer{memory[0], memory[1], memory[20], memory[21], memory[40], memory[41]}));
+}
+
+}  // namespace
+}  // namespace oratorio

@@ -1,0 +1,49 @@
+// One arm of the comparison, and one measured pass of it.
+#pragma once
+
+#include <mpi.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "access.hpp"
+
+namespace bench {
+
+enum class Direction { write, read };
+
+/// `raw` is contiguous POSIX I/O; names that begin with `host` are the host MPI's own MPI-IO; any
+/// other name is a method of Oratorio.
+struct Arm {
+    std::string name;
+    std::map<std::string, std::string> hints;
+
+    bool raw() const { return name == "raw"; }
+    /// The value of the hint `oratorio_method`.
+    std::string method() const { return name.rfind("host", 0) == 0 ? "host" : name; }
+};
+
+/// One pass. Peaks, and the times of open and close, are the maximum over the ranks. On one node
+/// `call_s` runs from the first rank's start to the last rank's end: with more ranks than cores a
+/// rank may begin when others have finished. On several nodes it is the maximum, too.
+struct Sample {
+    double open_s = 0;             ///< open and set the view
+    double call_start = 0;         ///< by the node's clock
+    double call_s = 0;             ///< the collective call, and the sync where asked for
+    double close_s = 0;            ///< close
+    std::uint64_t call_peak = 0;   ///< memory the call added at its highest point, in bytes
+    std::uint64_t total_peak = 0;  ///< the same from before open to the end of the call
+    bool counted = true;           ///< the status said as many bytes as were asked for
+    bool holes_kept = true;        ///< a write left the bytes between the pieces of the file alone
+    std::string error;             ///< empty when every call succeeded
+    std::string served_as;         ///< the hint `oratorio_method` as the open file gives it back
+};
+
+/// Moves the access once. Collective; the sample is the same on all ranks.
+Sample run_pass(const Arm& arm, Direction direction, const std::string& path, const Access& access,
+                bool sync, std::vector<std::byte>& buffer, MPI_Comm comm);
+
+}  // namespace bench

@@ -1,0 +1,57 @@
+// The bytes of the test files: a keyed mix of the file offset, so that a byte in the wrong place,
+// or left over from an earlier repeat, shows.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "access.hpp"
+
+namespace bench {
+
+/// Writes the bytes that belong at file offset `offset` in the file of key `key`.
+void fill_pattern(std::byte* to, std::uint64_t offset, std::size_t bytes, std::uint64_t key);
+
+/// As fill_pattern, with the holes' content in the holes.
+void fill_file_image(std::byte* to, std::uint64_t offset, std::size_t bytes, std::uint64_t key,
+                     Holes holes);
+
+/// The buffer before a write (pattern in the pieces) or before a read (`key` is nullopt: none);
+/// every other byte is a known filler.
+void fill_buffer(std::vector<std::byte>& buffer, const Access& access,
+                 std::optional<std::uint64_t> key);
+
+/// The file offset of the first wrong byte after a read, or nullopt. A changed byte in a gap of
+/// the buffer is reported as `gap_changed`. Leaves the buffer full of the filler.
+constexpr std::uint64_t gap_changed = ~std::uint64_t{0};
+std::optional<std::uint64_t> first_wrong_in_buffer(std::vector<std::byte>& buffer,
+                                                   const Access& access, std::uint64_t key);
+
+/// A rank's file bytes when all ranks share [0, size) in order.
+struct Slice {
+    std::uint64_t begin;
+    std::uint64_t end;
+};
+Slice slice_of(std::uint64_t size, Place place);
+
+/// Writes this rank's slice of the expected file with pwrite; false on an I/O error.
+bool write_image(const char* path, std::uint64_t size, Place place, std::uint64_t key, Holes holes);
+
+/// What a slice of a file looks like. A hole of a new file that doesn't read as zero is told apart
+/// from wrong data: the MPI standard doesn't say what an MPI-IO leaves there.
+struct FileCheck {
+    std::optional<std::uint64_t> wrong_at;  ///< first wrong byte outside the holes
+    bool holes_kept = true;
+};
+
+/// Checks this rank's slice, read with pread; a file of another size is wrong at its end.
+FileCheck check_file(const char* path, std::uint64_t size, Place place, std::uint64_t key,
+                     Holes holes);
+
+/// Transfers all bytes at `offset`, repeating short transfers; false on an I/O error or early end.
+bool pwrite_all(int fd, const std::byte* from, std::size_t bytes, std::uint64_t offset);
+bool pread_all(int fd, std::byte* to, std::size_t bytes, std::uint64_t offset);
+
+}  // namespace bench

@@ -1,0 +1,37 @@
+// The results as JSON, one object a line, written by rank 0 as they come.
+#pragma once
+
+#include <cstdint>
+#include <fstream>
+#include <string>
+
+#include "arm.hpp"
+
+namespace bench {
+
+/// What is the same in all passes.
+struct Setup {
+    std::string workload;
+    int ranks;
+    std::uint64_t bytes;       ///< moved by all ranks together
+    std::uint64_t file_bytes;  ///< holes included
+    std::uint64_t pieces;      ///< contiguous on both sides, of all ranks together
+    std::string io_library;    ///< the library MPI_File_open is found in
+};
+
+class Report {
+  public:
+    /// Writes to `path`; an empty path (ranks other than 0) writes nothing.
+    explicit Report(const std::string& path);
+
+    bool good() const { return out_.good(); }
+    void setup(const Setup& setup);
+    /// `repeat` is -1 for the unmeasured pass; `problem` is empty when every byte was right.
+    void sample(const Arm& arm, Direction direction, int repeat, std::uint64_t bytes,
+                const Sample& sample, const std::string& problem);
+
+  private:
+    std::ofstream out_;
+};
+
+}  // namespace bench

@@ -1,0 +1,272 @@
+#!/usr/bin/env python3
+"""Generates everything that follows from src/bind/mpi_file.def, the table of the chapter's procedures.
+
+gen_bindings.py TABLE --out DIR     entry.cpp and the rest of the sources, the linker version scripts
+gen_bindings.py TABLE --docs FILE   the users' table of procedures
+gen_bindings.py TABLE --names       one exported C name per line
+"""
+
+import argparse
+import pathlib
+import re
+import sys
+
+KINDS = {
+    "call": "works",
+    "access": "works",
+    "shared": "refused: needs the shared file pointer",
+    "ordered": "refused: needs the shared file pointer",
+    "nonblocking": "refused: nonblocking",
+    "split": "refused: split collective",
+    "datarep": "refused: representations other than native",
+    "fortran": "works (Open MPI's Fortran name that does not call C)",
+}
+REFUSED = ("shared", "ordered", "nonblocking", "split", "datarep")
+
+# What the large-count twin has in place of the parameter of the base form (MPI-4.1, section 19.2).
+LARGE_TYPES = {
+    "int count": "MPI_Count count",
+    "MPI_Aint* extent": "MPI_Count* extent",
+    "MPI_Datarep_conversion_function* read_conversion_fn": "MPI_Datarep_conversion_function_c* read_conversion_fn",
+    "MPI_Datarep_conversion_function* write_conversion_fn": "MPI_Datarep_conversion_function_c* write_conversion_fn",
+}
+
+
+class Procedure:
+    """One C procedure: a row of the table, or the large-count twin of one."""
+
+    def __init__(self, kind, returns, name, parameters, base=None):
+        self.kind = kind
+        self.returns = returns
+        self.name = name
+        self.parameters = parameters
+        self.base = base  # the int form, for a large-count twin
+
+    @property
+    def arguments(self):
+        return [re.split(r"[ *]", parameter)[-1] for parameter in self.parameters]
+
+    @property
+    def implementation(self):
+        """MPI_File_get_size -> file_get_size; both twins have one implementation."""
+        return (self.base or self).name.partition("_")[2].lower()
+
+    def signature(self):
+        return f"{self.returns} {self.name}({', '.join(self.parameters)})"
+
+
+def split_parameters(text):
+    """Splits at the commas outside parentheses."""
+    parts, depth = [""], 0
+    for character in text:
+        depth += (character == "(") - (character == ")")
+        if character == "," and depth == 0:
+            parts.append("")
+        else:
+            parts[-1] += character
+    return [part.strip() for part in parts if part.strip()]
+
+
+def read_table(path):
+    procedures = []
+    for number, line in enumerate(path.read_text().splitlines(), 1):
+        line = line.split("#")[0].strip()
+        if not line:
+            continue
+        row = re.fullmatch(r"(\w+)\s+(\+c\s+)?([\w ]+?)\s+(\w+)\((.*)\)", line)
+        if not row or row[1] not in KINDS:
+            sys.exit(f"{path}:{number}: not a row: {line}")
+        kind, twin, returns, name, parameters = row.groups()
+        base = Procedure(kind, returns, name, split_parameters(parameters))
+        procedures.append(base)
+        if twin:
+            large = [LARGE_TYPES.get(parameter, parameter) for parameter in base.parameters]
+            procedures.append(Procedure(kind, returns, name + "_c", large, base))
+    return procedures
+
+
+def host_condition(procedure):
+    """When the host answers: the library is off or, for a file, it was opened by the host."""
+    if procedure.parameters[0] == "MPI_File fh":
+        return "belongs_to_host(fh)"
+    return "disabled()"
+
+
+def host_call(procedure):
+    """Statements that hand the call to the host; hosts without large counts get the int form."""
+    arguments = ", ".join(procedure.arguments)
+    call = f"ORATORIO_HOST({procedure.name})"
+    if procedure.base is None:
+        return [f"return {call}({arguments});"]
+    lines = [f"const auto large = {call};"]
+    base = procedure.base
+    narrow = None
+    if "count" in procedure.arguments:
+        narrow = arguments.replace("count", "static_cast<int>(count)")
+        condition = "large.present() || !fits_int(count)"
+    elif "extent" in procedure.arguments:
+        narrow = arguments.replace("extent", "reinterpret_cast<MPI_Aint*>(extent)")
+        condition = "large.present()"
+    if narrow is None:
+        return [f"return {call}({arguments});"]
+    return lines + [
+        f"if ({condition}) return large({arguments});",
+        f"return ORATORIO_HOST({base.name})({narrow});",
+    ]
+
+
+def own_call(procedure):
+    """The statement that answers the call here."""
+    arguments = procedure.arguments
+    first = arguments[0] if procedure.parameters[0] == "MPI_File fh" else "MPI_FILE_NULL"
+    if procedure.kind in REFUSED:
+        extra = ", request" if "request" in arguments else ""
+        return f'return refuse({first}, "{procedure.name}"{extra});'
+    if procedure.kind == "access":
+        direction = "read" if "_read" in procedure.name else "write"
+        collective = "true" if "_all" in procedure.name else "false"
+        offset = "offset" if "offset" in arguments else "nullptr"
+        return (
+            f"return access({{Direction::{direction}, {collective}, {'&' if offset == 'offset' else ''}{offset}, "
+            f"buf, count, datatype, status}}, fh);"
+        )
+    return f"return {procedure.implementation}({', '.join(arguments)});"
+
+
+# c2f and its kin are answered for handles of either side in one place.
+EITHER_SIDE = ("MPI_File_c2f", "MPI_File_f2c", "MPI_File_toint", "MPI_File_fromint")
+
+
+def entry_point(procedure):
+    lines = [f"ORATORIO_ENTRY {procedure.signature()} {{"]
+    if procedure.name not in EITHER_SIDE:
+        lines.append(f"    if ({host_condition(procedure)}) {{")
+        lines += ["        " + line for line in host_call(procedure)]
+        lines.append("    }")
+    lines += ["    " + own_call(procedure), "}"]
+    alias = procedure.signature().replace(procedure.name, "P" + procedure.name, 1)
+    lines.append(f'ORATORIO_ENTRY {alias} __attribute__((alias("{procedure.name}")));')
+    return "\n".join(lines)
+
+
+def entry_source(procedures):
+    body = "\n\n".join(entry_point(p) for p in procedures if p.kind != "fortran")
+    return (
+        "// Generated by tools/gen_bindings.py from src/bind/mpi_file.def.\n"
+        '#include "bind/entry.hpp"\n\nusing namespace oratorio;\nusing namespace oratorio::bind;\n\n'
+        + body
+        + "\n"
+    )
+
+
+def declarations(procedures):
+    """Every procedure, because no MPI's header has them all; the compiler compares them with those it has."""
+    lines = [
+        "// Generated by tools/gen_bindings.py from src/bind/mpi_file.def.",
+        "#pragma once",
+        '#include "bind/mpi_types.hpp"',
+        "",
+        'extern "C" {',
+    ]
+    lines += [p.signature() + ";" for p in procedures if p.kind != "fortran"]
+    return "\n".join(lines + ["}"]) + "\n"
+
+
+def fortran_names(procedure):
+    """The spellings a Fortran compiler or Open MPI's own modules may use."""
+    stem = procedure.name.rstrip("_")
+    spellings = [stem, stem + "_", stem + "__", stem.upper()]
+    names = spellings + ["p" + name for name in spellings[:3]] + ["P" + stem.upper()]
+    mixed = stem.replace("mpi_file", "MPI_File") + "_f"
+    return names + [
+        mixed,
+        "P" + mixed,
+        mixed + "08",
+        "P" + mixed + "08",
+        stem.replace("mpi_", "ompi_") + "_f",
+    ]
+
+
+def c_names(procedures):
+    names = [p.name for p in procedures if p.kind != "fortran"]
+    return names + ["P" + name for name in names]
+
+
+def version_script(names):
+    return "{\n  global:\n" + "".join(f"    {name};\n" for name in names) + "  local: *;\n};\n"
+
+
+def stubs(procedures):
+    lines = ["// Generated by tools/gen_bindings.py from src/bind/mpi_file.def."]
+    lines += [f"ORATORIO_STUB({p.name})" for p in procedures if p.kind != "fortran"]
+    for procedure in procedures:
+        if procedure.kind == "fortran":
+            lines += [f"ORATORIO_FORTRAN_STUB({name})" for name in fortran_names(procedure)]
+    return "\n".join(lines) + "\n"
+
+
+def fortran_aliases(procedures):
+    lines = ["// Generated by tools/gen_bindings.py from src/bind/mpi_file.def."]
+    for procedure in procedures:
+        if procedure.kind == "fortran":
+            lines += [
+                f"ORATORIO_FORTRAN_NAME({name})"
+                for name in fortran_names(procedure)
+                if name != procedure.name
+            ]
+    return "\n".join(lines) + "\n"
+
+
+def docs(procedures):
+    rows = [p for p in procedures if p.base is None]
+    twins = {p.base.name for p in procedures if p.base is not None}
+    works = sum(p.kind in ("call", "access") for p in procedures)
+    refused = sum(p.kind in REFUSED for p in procedures)
+    lines = [
+        "# Procedures of the MPI I/O chapter",
+        "",
+        "Generated by `tools/gen_bindings.py` from `src/bind/mpi_file.def`; do not edit.",
+        "",
+        f"Oratorio owns {works + refused} C procedures, each as `MPI_...` and `PMPI_...`: {works} work, {refused} are refused with",
+        "`MPI_ERR_UNSUPPORTED_OPERATION` through the file's error handler. None falls through to the host MPI, unless the",
+        "library is off (`ORATORIO_DISABLE=1`) or the file was opened by the host (`oratorio_method=host`).",
+        "",
+        "| procedure | large count `_c` | state |",
+        "|---|---|---|",
+    ]
+    for p in rows:
+        lines.append(f"| `{p.name}` | {'yes' if p.name in twins else ''} | {KINDS[p.kind]} |")
+    return "\n".join(lines) + "\n"
+
+
+def main():
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("table", type=pathlib.Path)
+    parser.add_argument("--out", type=pathlib.Path)
+    parser.add_argument("--docs", type=pathlib.Path)
+    parser.add_argument("--names", action="store_true")
+    options = parser.parse_args()
+    procedures = read_table(options.table)
+    if options.names:
+        print("\n".join(c_names(procedures)))
+    if options.docs:
+        options.docs.write_text(docs(procedures))
+    if options.out:
+        fortran = [name for p in procedures if p.kind == "fortran" for name in fortran_names(p)]
+        options.out.mkdir(parents=True, exist_ok=True)
+        outputs = {
+            "entry.cpp": entry_source(procedures),
+            "procedures.hpp": declarations(procedures),
+            "stubs.inc": stubs(procedures),
+            "fortran_names.inc": fortran_aliases(procedures),
+            "c.map": version_script(c_names(procedures)),
+            "c_and_fortran.map": version_script(c_names(procedures) + fortran),
+        }
+        for name, text in outputs.items():
+            (options.out / name).write_text(text)
+
+
+if __name__ == "__main__":
+    main()

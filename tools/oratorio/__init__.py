@@ -1,0 +1,1 @@
+"""Oratorio's command line, and what its demo, tests and benchmarks share."""

@@ -1,0 +1,5 @@
+"""python -m oratorio"""
+
+from oratorio.cli import main
+
+main()

@@ -1,0 +1,192 @@
+"""The command line: run, explain, env, info, demo, test, bench, lint."""
+
+import importlib
+import importlib.util
+import os
+import re
+import shlex
+import sys
+from typing import Annotated
+
+import typer
+from rich.console import Console
+from rich.table import Table
+
+from oratorio import demo as demo_job
+from oratorio import launch, lint, testing
+from oratorio.hosts import find_hosts, preload_library
+from oratorio.paths import BUILD, LIBRARIES, ROOT
+
+app = typer.Typer(
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    help="Oratorio: the MPI I/O chapter as a library of its own, over any MPI.",
+)
+stderr = Console(stderr=True, highlight=False)
+
+# Everything after the first word of the command belongs to the command.
+COMMAND_SETTINGS = {"allow_interspersed_args": False, "ignore_unknown_options": False}
+
+Command = Annotated[
+    list[str], typer.Argument(help="The command as you would start it: mpiexec -n 16 ./app ...")
+]
+Method = Annotated[
+    str | None, typer.Option(help="Method of docs/methods.md for every file; auto if not given.")
+]
+Hints = Annotated[
+    list[str] | None,
+    typer.Option("--hints", metavar="KEY=VALUE", help="An info key for every file; repeatable."),
+]
+Explain = Annotated[bool, typer.Option("--explain", help="Tell on stderr how accesses are done.")]
+DryRun = Annotated[bool, typer.Option("--dry-run", help="Print the command instead of running it.")]
+Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Do not name program and MPI.")]
+
+
+def _refuse(error: Exception) -> None:
+    stderr.print(f"oratorio: {error}", markup=False, soft_wrap=True)
+    raise typer.Exit(2)
+
+
+def _tell(prepared: launch.Launch) -> None:
+    for warning in prepared.warnings:
+        stderr.print(f"oratorio: warning: {warning}", markup=False, soft_wrap=True)
+    if prepared.needs:
+        line = f"oratorio: {prepared.program}: {prepared.needs.reason}"
+        stderr.print(line, markup=False, soft_wrap=True)
+
+
+def _run(
+    command: list[str],
+    method: str | None,
+    hints: list[str] | None,
+    explain: bool,
+    dry_run: bool,
+    quiet: bool,
+) -> None:
+    """Becomes the command, so signals, terminal and exit code are the command's own."""
+    try:
+        variables = launch.oratorio_variables(method, hints or [], explain, os.environ)
+        prepared = launch.prepare(command, variables, os.environ)
+    except launch.LaunchError as error:
+        _refuse(error)
+    if not quiet:
+        _tell(prepared)
+    if dry_run:
+        words = [f"{key}={shlex.quote(value)}" for key, value in prepared.env.items()]
+        print(" ".join([*words, shlex.join(prepared.argv)]))
+        return
+    os.environ.update(prepared.env)
+    sys.stdout.flush()
+    os.execvp(prepared.argv[0], prepared.argv)
+
+
+@app.command(context_settings=COMMAND_SETTINGS)
+def run(
+    command: Command,
+    method: Method = None,
+    hints: Hints = None,
+    explain: Explain = False,
+    dry_run: DryRun = False,
+    quiet: Quiet = False,
+) -> None:
+    """Run an unchanged MPI program with its file access done by Oratorio."""
+    _run(command, method, hints, explain, dry_run, quiet)
+
+
+@app.command("explain", context_settings=COMMAND_SETTINGS)
+def explain_command(
+    command: Command,
+    method: Method = None,
+    hints: Hints = None,
+    dry_run: DryRun = False,
+    quiet: Quiet = False,
+) -> None:
+    """Like run, and tell on stderr how each access is done and why."""
+    _run(command, method, hints, True, dry_run, quiet)
+
+
+@app.command()
+def env(method: Method = None, hints: Hints = None, explain: Explain = False) -> None:
+    """Print export lines for a batch script: eval "$(./oratorio env)"."""
+    try:
+        variables = launch.oratorio_variables(method, hints or [], explain, os.environ)
+    except launch.LaunchError as error:
+        _refuse(error)
+    variables = {"LD_PRELOAD": launch.preload_value(os.environ), **variables}
+    for key, value in variables.items():
+        print(f"export {key}={shlex.quote(value)}")
+
+
+def _version() -> str:
+    found = re.search(r"project\(oratorio VERSION (\S+)", (ROOT / "CMakeLists.txt").read_text())
+    return found.group(1) if found else "unknown"
+
+
+@app.command()
+def info() -> None:
+    """Version, libraries and the MPIs found on this machine."""
+    console = Console(highlight=False)
+    console.print(f"Oratorio {_version()} in {ROOT}")
+    libraries = Table("library", "state", title="Libraries", title_justify="left")
+    for name in ("", "-mpich", "-ompi", "-abi"):
+        file = LIBRARIES / f"liboratorio{name}.so"
+        state = f"{file.stat().st_size // 1024} KiB" if file.exists() else "not built"
+        libraries.add_row(str(file.relative_to(BUILD.parent)), state)
+    console.print(libraries)
+    mpis = Table("name", "version", "library", "launcher", "Fortran", title="MPIs", title_justify="left")
+    for host in find_hosts():
+        library = f"liboratorio-{host.flavour}.so"
+        fortran = "yes" if host.mpifort else "no"
+        mpis.add_row(host.name, host.version, library, str(host.mpiexec), fortran)
+    console.print(mpis)
+    console.print(f"To preload: {preload_library()}")
+
+
+@app.command()
+def demo(
+    host: Annotated[str, typer.Option(help="MPI to run under (see info).")] = demo_job.DEFAULT_HOST,
+    cells: Annotated[int, typer.Option(min=8, help="Edge of a rank's block, in cells.")] = 64,
+    steps: Annotated[int, typer.Option(min=1, help="Checkpoints to write.")] = 3,
+    method: Method = None,
+    hints: Hints = None,
+) -> None:
+    """The main job: a parallel HDF5 checkpoint, first without, then with Oratorio."""
+    try:
+        variables = launch.oratorio_variables(method, hints or [], False, {})
+        is_equal = demo_job.run(host, demo_job.Geometry(cells=cells, steps=steps), variables)
+    except (launch.LaunchError, LookupError, demo_job.DemoError) as error:
+        _refuse(error)
+    raise typer.Exit(0 if is_equal else 1)
+
+
+@app.command()
+def test(
+    only: Annotated[
+        list[str] | None,
+        typer.Option(metavar="PART", help=f"Run these parts: {', '.join(testing.PARTS)}."),
+    ] = None,
+    match: Annotated[str | None, typer.Option("-k", help="Tests whose name matches.")] = None,
+) -> None:
+    """All tests: unit, simulation, MPI, tools, real programs, lint."""
+    unknown = set(only or ()) - set(testing.PARTS)
+    if unknown:
+        _refuse(ValueError(f"no such part: {', '.join(sorted(unknown))}"))
+    raise typer.Exit(0 if testing.run(only or testing.PARTS, match) else 1)
+
+
+@app.command("lint")
+def lint_command(
+    fix: Annotated[bool, typer.Option("--fix", help="Format the files instead of complaining.")] = False,
+) -> None:
+    """Formatting, floors, sizes: everything that can be said without running the code."""
+    raise typer.Exit(0 if lint.run(fix) else 1)
+
+
+if importlib.util.find_spec("oratorio.bench"):
+    app.add_typer(importlib.import_module("oratorio.bench").app, name="bench")
+
+
+def main() -> None:
+    """Entry point of `python -m oratorio`."""
+    app(prog_name="oratorio")

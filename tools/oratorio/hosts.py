@@ -1,0 +1,168 @@
+"""The MPIs found on this machine, and how to start programs under each.
+
+A host is an MPI implementation as a program meets it: a compiler, a launcher and the flavour (the
+ABI) that decides which of Oratorio's libraries serves it.
+"""
+
+import re
+import shutil
+import subprocess
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cache
+from pathlib import Path
+
+from oratorio.paths import PRIVATE, preload_library
+
+__all__ = ["Host", "find_host", "find_hosts", "mpiexec_command", "preload_library", "run_ranks"]
+
+# More ranks than cores: MPICH must yield when polling brings nothing.
+MPICH_OVERSUBSCRIBED = {
+    "MPIR_CVAR_CH4_PROGRESS_THROTTLE": "1",
+    "MPIR_CVAR_CH4_PROGRESS_THROTTLE_NO_PROGRESS_COUNT": "1",
+}
+TIMED_OUT, KILLED = 124, 137  # exit codes of timeout(1)
+OPENMPI_OPTIONS = ("--allow-run-as-root", "--oversubscribe", "--bind-to", "none")
+
+
+@dataclass(frozen=True)
+class Host:
+    """One MPI implementation."""
+
+    name: str
+    flavour: str  # mpich, ompi or abi: Oratorio's library of that name serves it
+    mpicc: Path
+    mpicxx: Path
+    mpiexec: Path
+    version: str
+    launcher: str  # hydra or openmpi: the dialect of mpiexec's options
+    mpifort: Path | None = None
+    python: Path | None = None  # an interpreter that has mpi4py for this host
+    env: Mapping[str, str] = field(default_factory=dict)  # for the ranks
+
+
+def _version_of(mpiexec: Path) -> str:
+    """The version mpiexec tells; empty if it does not start."""
+    try:
+        told = subprocess.run([mpiexec, "--version"], capture_output=True, text=True, timeout=20, check=False)
+    except OSError:
+        return ""
+    found = re.search(r"\d+\.\d+(\.\d+)?", told.stdout)
+    return found.group() if found else ""
+
+
+def _host(name: str, flavour: str, launcher: str, tools: tuple[str, ...], **more) -> Host | None:
+    """A host if its tools (mpicc, mpicxx, mpiexec) are all there and it starts."""
+    mpicc, mpicxx, mpiexec = (shutil.which(tool) for tool in tools)
+    if not (mpicc and mpicxx and mpiexec):
+        return None
+    version = _version_of(Path(mpiexec))
+    if not version:
+        return None
+    env = MPICH_OVERSUBSCRIBED if launcher == "hydra" else {}
+    env = env | more.pop("env", {})
+    return Host(name, flavour, Path(mpicc), Path(mpicxx), Path(mpiexec), version, launcher, env=env, **more)
+
+
+def _private(prefix: str, suffix: str = "") -> tuple[str, str, str]:
+    folder = PRIVATE / prefix / "bin"
+    return (f"{folder}/mpicc{suffix}", f"{folder}/mpicxx{suffix}", f"{folder}/mpiexec")
+
+
+def _debian(name: str) -> tuple[str, str, str]:
+    return (f"mpicc.{name}", f"mpicxx.{name}", f"mpiexec.{name}")
+
+
+def _fortran(name: str) -> Path | None:
+    found = shutil.which(f"mpifort.{name}")
+    return Path(found) if found else None
+
+
+@cache
+def find_hosts() -> tuple[Host, ...]:
+    """All hosts of this machine, the private ones first."""
+    mpich_python = PRIVATE / "mpich/bin/python"
+    openmpi_python = PRIVATE / "openmpi/bin/python"
+    debian_env = {
+        "MPI4PY_MPIABI": "mpich",
+        "LD_LIBRARY_PATH": str(PRIVATE / "mpich4-compat"),
+    }
+    hosts = (
+        _host(
+            "mpich5", "mpich", "hydra", _private("mpich"), python=mpich_python,
+            env={"LD_LIBRARY_PATH": str(PRIVATE / "mpich/lib")},
+        ),
+        _host("abi", "abi", "hydra", _private("mpich", "_abi")),
+        _host(
+            "openmpi5", "ompi", "openmpi", _private("openmpi"), python=openmpi_python,
+            env={"LD_LIBRARY_PATH": str(PRIVATE / "openmpi/lib")},
+        ),
+        _host(
+            "mpich4", "mpich", "hydra", _debian("mpich"), mpifort=_fortran("mpich"),
+            python=mpich_python, env=debian_env,
+        ),
+        _host(
+            "openmpi4", "ompi", "openmpi", _debian("openmpi"), mpifort=_fortran("openmpi"),
+            python=Path("/usr/bin/python3"),
+        ),
+    )  # fmt: skip
+    return tuple(host for host in hosts if host)
+
+
+def find_host(name: str) -> Host:
+    """The host of that name; raises LookupError, naming those there are."""
+    for host in find_hosts():
+        if host.name == name:
+            return host
+    raise LookupError(f"no MPI named {name} here; there are: " + ", ".join(h.name for h in find_hosts()))
+
+
+def mpiexec_command(host: Host, ranks: int, preload: bool, env: Mapping[str, str] | None = None) -> list[str]:
+    """The words before the program: `ranks` ranks with `env` and, if asked for, Oratorio preloaded.
+
+    Only the ranks get these variables, not the launcher.
+    """
+    variables = dict(host.env) | dict(env or {})
+    if preload:
+        variables["LD_PRELOAD"] = str(preload_library())
+    command = [str(host.mpiexec)]
+    if host.launcher == "hydra":
+        for key, value in variables.items():
+            command += ["-genv", key, value]
+    else:
+        command += OPENMPI_OPTIONS
+        for key, value in variables.items():
+            command += ["-x", f"{key}={value}"]
+    return [*command, "-n", str(ranks)]
+
+
+def run_ranks(
+    host: Host,
+    ranks: int,
+    program: Sequence[str | Path],
+    *,
+    preload: bool = False,
+    env: Mapping[str, str] | None = None,
+    cwd: Path | None = None,
+    timeout_seconds: float = 180,
+) -> subprocess.CompletedProcess[str]:
+    """Runs a program to its end; stdout and stderr are captured apart.
+
+    Raises subprocess.TimeoutExpired once the job has been ended. timeout(1) does that, so a job ends
+    in time even if nobody is left who waits for it.
+    """
+    command = [*mpiexec_command(host, ranks, preload, env), *map(str, program)]
+    start = time.monotonic()
+    done = subprocess.run(
+        ["timeout", "--kill-after=10", str(timeout_seconds), *command],
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        errors="replace",
+        cwd=cwd,
+        check=False,
+    )
+    if done.returncode in (TIMED_OUT, KILLED) and time.monotonic() - start >= timeout_seconds:
+        raise subprocess.TimeoutExpired(command, timeout_seconds, done.stdout, done.stderr)
+    return subprocess.CompletedProcess(command, done.returncode, done.stdout, done.stderr)

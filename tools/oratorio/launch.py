@@ -1,0 +1,189 @@
+"""`oratorio run`: the user's command with Oratorio put into its ranks.
+
+The command stays a list of words, so quoting cannot break. Every launcher has its own way to set a
+variable for the ranks alone; where there is no launcher, the variables go into the environment.
+"""
+
+import shutil
+import subprocess
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from pathlib import Path
+
+from oratorio.paths import LIBRARIES, preload_library
+from oratorio.programs import FLAVOUR_NAMES, Needs, needs_of
+
+LAUNCHER_NAMES = ("mpiexec", "mpirun", "orterun", "prterun", "srun")
+# Options followed by a value that could be taken for the program.
+VALUE_OPTIONS = {"-n", "-np", "-c", "-ppn", "-hosts", "-host", "--host", "-H", "-f", "-hostfile"}
+VALUE_OPTIONS |= {"--hostfile", "-machinefile", "-wdir", "--wdir", "-x", "--map-by"}
+VALUE_OPTIONS |= {"--bind-to", "--ntasks", "-N", "--nodes", "-p", "--partition", "-launcher-exec"}
+TWO_VALUE_OPTIONS = {"-genv", "-env", "--mca", "-mca", "--prtemca", "--pmixmca"}
+
+
+class LaunchError(Exception):
+    """The command can't be run with Oratorio; the text says why and what to do."""
+
+
+@dataclass(frozen=True)
+class Launch:
+    """What to execute, and what the user may want to know about it."""
+
+    argv: list[str]
+    env: dict[str, str]  # added to the environment
+    program: str | None
+    needs: Needs | None
+    warnings: list[str]
+
+
+def oratorio_variables(
+    method: str | None, hints: Sequence[str], explain: bool, environ: Mapping[str, str]
+) -> dict[str, str]:
+    """The variables Oratorio reads. Hints given here win over those already in ORATORIO_HINTS."""
+    given = [f"oratorio_method={method}"] if method else []
+    for hint in hints:
+        key, equals, value = hint.partition("=")
+        if not (key and equals) or ";" in value:
+            raise LaunchError(f"a hint is key=value, without ';': {hint}")
+        given.append(hint)
+    variables = {}
+    if given:
+        before = environ.get("ORATORIO_HINTS", "")
+        variables["ORATORIO_HINTS"] = ";".join(([before] if before else []) + given)
+    if explain:
+        variables["ORATORIO_EXPLAIN"] = "1"
+    return variables
+
+
+def preload_value(environ: Mapping[str, str]) -> str:
+    """LD_PRELOAD with Oratorio last, so that a profiler named before sees the program's calls."""
+    before = environ.get("LD_PRELOAD", "")
+    library = str(preload_library())
+    if library in before.replace(":", " ").split():
+        return before
+    return f"{before}:{library}" if before else library
+
+
+def launcher_kind(word: str) -> str:
+    """hydra, openmpi, srun, or none when `word` is no launcher known here."""
+    name = Path(word).name
+    if not name.startswith(LAUNCHER_NAMES):
+        return "none"
+    if name == "srun":
+        return "srun"
+    try:
+        told = subprocess.run([word, "--version"], capture_output=True, text=True, timeout=20, check=False)
+    except OSError as error:
+        raise LaunchError(f"{word} can't be started: {error.strerror}") from error
+    text = told.stdout + told.stderr
+    if "HYDRA" in text or "Intel(R) MPI" in text:
+        return "hydra"
+    if "Open MPI" in text or "OpenRTE" in text or "PRRTE" in text:
+        return "openmpi"
+    return "none"
+
+
+def find_program(words: Sequence[str], kind: str) -> str | None:
+    """The first word after the launcher that is an executable file and no option's value."""
+    start = 0 if kind == "none" else 1
+    skip = 0
+    for word in words[start:]:
+        if skip:
+            skip -= 1
+        elif word in TWO_VALUE_OPTIONS:
+            skip = 2
+        elif word in VALUE_OPTIONS:
+            skip = 1
+        elif not word.startswith("-"):
+            found = shutil.which(word)
+            if found and not Path(found).is_dir():
+                return found
+    return None
+
+
+def _refuse_own_preload(words: Sequence[str]) -> None:
+    """A later LD_PRELOAD of the command's own would win over ours without a word."""
+    for option, value in pairwise(words):
+        if option in ("-x", "-env", "-genv") and value.partition("=")[0] == "LD_PRELOAD":
+            raise LaunchError(
+                f"the command sets LD_PRELOAD itself ({option} {value}); "
+                "set it in the environment of `oratorio run` instead, where it is respected"
+            )
+
+
+def _with_hydra(words: Sequence[str], variables: Mapping[str, str]) -> list[str]:
+    options = [word for key, value in variables.items() for word in ("-genv", key, value)]
+    return [words[0], *options, *words[1:]]
+
+
+def _with_openmpi(words: Sequence[str], variables: Mapping[str, str]) -> list[str]:
+    """Open MPI 4 takes -x for one program of a `:` list only."""
+    options = [word for key, value in variables.items() for word in ("-x", f"{key}={value}")]
+    result = [words[0], *options]
+    for word in words[1:]:
+        result.append(word)
+        if word == ":":
+            result += options
+    return result
+
+
+def _with_srun(words: Sequence[str], variables: Mapping[str, str]) -> list[str]:
+    """A comma ends a value in --export, so the others go by name, from srun's environment."""
+    own = [f"LD_PRELOAD={variables['LD_PRELOAD']}", *(key for key in variables if key != "LD_PRELOAD")]
+    for index, word in enumerate(words):
+        if word.startswith("--export="):
+            before = word.removeprefix("--export=")
+            kept = [] if before in ("", "NONE") else [before]
+            return [*words[:index], "--export=" + ",".join(kept + own), *words[index + 1 :]]
+    return [words[0], "--export=" + ",".join(["ALL", *own]), *words[1:]]
+
+
+def _warnings(kind: str, program: str | None, needs: Needs | None) -> list[str]:
+    if needs is None or needs.flavour is None:
+        return []
+    told = []
+    if kind in ("hydra", "openmpi") and (kind == "openmpi") != (needs.flavour == "ompi"):
+        mine = "MPICH's" if kind == "hydra" else "Open MPI's"
+        told.append(
+            f"{program} needs {FLAVOUR_NAMES[needs.flavour]}, but the launcher is {mine}: "
+            "each rank will probably run alone"
+        )
+    return told
+
+
+def _verify(program: str | None, needs: Needs | None) -> None:
+    """What is sure to fail is said before anything starts."""
+    if not preload_library().exists():
+        raise LaunchError(f"{preload_library()} is not there: build it with ./oratorio info")
+    if needs is None:
+        return
+    if needs.is_static:
+        raise LaunchError(
+            f"{program} is linked statically, so nothing can be preloaded; "
+            "link it with Oratorio instead (pkg-config oratorio)"
+        )
+    if needs.flavour and not (LIBRARIES / f"liboratorio-{needs.flavour}.so").exists():
+        raise LaunchError(
+            f"{program} needs {FLAVOUR_NAMES[needs.flavour]}, and this build of Oratorio has no "
+            f"liboratorio-{needs.flavour}.so: that MPI was not found when it was built"
+        )
+
+
+def prepare(words: Sequence[str], variables: Mapping[str, str], environ: Mapping[str, str]) -> Launch:
+    """The command to execute for `words`. Raises LaunchError."""
+    if shutil.which(words[0]) is None:
+        raise LaunchError(f"{words[0]}: command not found")
+    kind = launcher_kind(words[0])
+    program = find_program(words, kind)
+    needs = needs_of(Path(program)) if program else None
+    _verify(program, needs)
+    warnings = _warnings(kind, program, needs)
+    ranks_see = {"LD_PRELOAD": preload_value(environ), **variables}
+    if kind == "none":
+        return Launch(list(words), ranks_see, program, needs, warnings)
+    _refuse_own_preload(words)
+    if kind == "srun":
+        return Launch(_with_srun(words, ranks_see), dict(variables), program, needs, warnings)
+    rewrite = _with_hydra if kind == "hydra" else _with_openmpi
+    return Launch(rewrite(words, ranks_see), {}, program, needs, warnings)

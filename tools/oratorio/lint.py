@@ -1,0 +1,50 @@
+"""`oratorio lint`: clang-format, ruff and tools/tidy.py over the whole checkout."""
+
+import subprocess
+import sys
+
+from rich.console import Console
+
+from oratorio.paths import PRIVATE, ROOT
+
+CXX_FOLDERS = ("src", "sim", "tests", "tools")
+CXX_SUFFIXES = (".c", ".cpp", ".h", ".hpp")
+
+
+def cxx_files() -> list[str]:
+    """C and C++ files that clang-format looks after, relative to the root."""
+    files = (file for folder in CXX_FOLDERS for file in (ROOT / folder).rglob("*"))
+    return sorted(str(file.relative_to(ROOT)) for file in files if file.suffix in CXX_SUFFIXES)
+
+
+def checks(fix: bool) -> dict[str, list[str]]:
+    """name -> command; each succeeds if there is nothing to complain about."""
+    ruff = str(PRIVATE / "venv/bin/ruff")
+    python_folders = ["tools", "tests"]
+    clang = ["clang-format", "-i"] if fix else ["clang-format", "--dry-run", "-Werror"]
+    return {
+        "clang-format": [*clang, *cxx_files()],
+        "ruff format": [ruff, "format", *([] if fix else ["--check"]), *python_folders],
+        "ruff check": [ruff, "check", *(["--fix"] if fix else []), *python_folders],
+        "tidy": [sys.executable, "tools/tidy.py"],
+    }
+
+
+def outcomes(fix: bool = False) -> dict[str, str]:
+    """name -> complaints, empty where there are none."""
+    told = {}
+    for name, command in checks(fix).items():
+        done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+        told[name] = (done.stdout + done.stderr).strip() if done.returncode else ""
+    return told
+
+
+def run(fix: bool) -> bool:
+    """Prints one line per check, with the complaints below; true if there are none."""
+    console = Console(highlight=False)
+    found = outcomes(fix)
+    for name, complaints in found.items():
+        console.print(f"{'[red]complains[/]' if complaints else '[green]clean[/]    '}  {name}")
+        if complaints:
+            console.print(complaints, markup=False, soft_wrap=True)
+    return not any(found.values())

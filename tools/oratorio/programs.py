@@ -1,0 +1,99 @@
+"""Which MPI a program will load, as far as its files tell before it is started."""
+
+import re
+import subprocess
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+# MPICH and everything of its ABI, Open MPI, and the standard ABI of MPI-5.
+FLAVOUR_OF_SONAME = {
+    "libmpi.so.12": "mpich",
+    "libmpich.so.12": "mpich",
+    "libmpi.so.40": "ompi",
+    "libmpi_abi.so.1": "abi",
+}
+FLAVOUR_NAMES = {"mpich": "the MPICH ABI", "ompi": "Open MPI", "abi": "the MPI-5 standard ABI"}
+PYTHON_NAME = re.compile(r"(python|pypy)[0-9.]*$")
+
+
+@dataclass(frozen=True)
+class Needs:
+    """What a program needs: one flavour, or none when that is decided at run time."""
+
+    flavour: str | None
+    reason: str
+    is_static: bool = False
+
+
+@cache
+def _sonames(file: Path) -> tuple[str, ...]:
+    """The names in DT_NEEDED, this file's and those of the libraries it leads to."""
+    direct = subprocess.run(["readelf", "-d", file], capture_output=True, text=True, check=False).stdout
+    names = re.findall(r"\(NEEDED\).*\[(.+)\]", direct)
+    linked = subprocess.run(["ldd", file], capture_output=True, text=True, check=False).stdout
+    names += re.findall(r"^\s+(\S+)", linked, re.MULTILINE)
+    return tuple(names)
+
+
+def flavour_of_file(file: Path) -> tuple[str, str] | None:
+    """(flavour, soname) of the MPI that an ELF file is linked to."""
+    for name in _sonames(file):
+        flavour = FLAVOUR_OF_SONAME.get(Path(name).name)
+        if flavour:
+            return flavour, Path(name).name
+    return None
+
+
+def _is_elf(file: Path) -> bool:
+    with file.open("rb") as stream:
+        return stream.read(4) == b"\x7fELF"
+
+
+def _is_static(file: Path) -> bool:
+    headers = subprocess.run(["readelf", "-l", file], capture_output=True, text=True, check=False).stdout
+    return "INTERP" not in headers
+
+
+def _interpreter(file: Path) -> Path | None:
+    """The Python of a `#!` line, if it is one."""
+    with file.open("rb") as stream:
+        line = stream.readline(256).decode(errors="replace")
+    words = line[2:].split() if line.startswith("#!") else []
+    for word in words:
+        if PYTHON_NAME.search(word):
+            return Path(word)
+    return None
+
+
+def _needs_of_python(python: Path) -> Needs:
+    """By the mpi4py that this Python would import; several builds in one package: at run time."""
+    find = "import importlib.util as u; print(*u.find_spec('mpi4py').submodule_search_locations)"
+    found = subprocess.run([python, "-c", find], capture_output=True, text=True, check=False)
+    folder = Path(found.stdout.strip()) if found.returncode == 0 else None
+    if folder is None:
+        return Needs(None, f"{python.name} has no mpi4py; the MPI is found at run time")
+    modules = sorted(folder.glob("MPI*.so"))
+    flavours = {found for module in modules if (found := flavour_of_file(module))}
+    if len(modules) == 1 and len(flavours) == 1:
+        flavour, soname = flavours.pop()
+        return Needs(flavour, f"its mpi4py uses {FLAVOUR_NAMES[flavour]} ({soname})")
+    return Needs(None, "its mpi4py chooses the MPI at run time")
+
+
+def needs_of(program: Path) -> Needs:
+    """What MPI `program`, an existing file, will use."""
+    if PYTHON_NAME.search(program.name):
+        return _needs_of_python(program)
+    if not _is_elf(program):
+        python = _interpreter(program)
+        if python:
+            return _needs_of_python(python)
+        return Needs(None, "a script; the MPI is found at run time")
+    if _is_static(program):
+        return Needs(None, "it is linked statically", is_static=True)
+    found = flavour_of_file(program)
+    if found is None:
+        return Needs(None, "it is not linked to an MPI; one may be loaded at run time")
+    flavour, soname = found
+    return Needs(flavour, f"it uses {FLAVOUR_NAMES[flavour]} ({soname})")

@@ -1,0 +1,199 @@
+"""`oratorio test`: every kind of test, one summary, counts that add up.
+
+ctest and pytest run as they are; their output is followed line by line for the progress, kept in
+out/test/<part>.log, and counted from the JUnit files they write.
+"""
+
+import os
+import re
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from xml.etree import ElementTree
+
+from rich.console import Console
+from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
+from rich.table import Table
+
+from oratorio import lint
+from oratorio.paths import BUILD, OUT, ROOT
+
+LOGS = OUT / "test"
+CTEST_LINE = re.compile(r"^\s*(\d+)/(\d+) Test\s+#\d+: (\S+)")
+PYTEST_LINE = re.compile(r"^(\S+::.+?) (?:PASSED|FAILED|ERROR|SKIPPED).*\[\s*(\d+)%\]")
+QUIET_SECONDS = 20  # where no terminal shows a bar, a line at least this often
+
+
+@dataclass
+class Outcome:
+    """What a part came to."""
+
+    passed: int = 0
+    failures: list[str] = field(default_factory=list)
+    skips: list[str] = field(default_factory=list)
+    seconds: float = 0
+
+
+Advance = Callable[[float, str], None]  # share done, name of the test
+
+
+def _ctest(junit: Path, match: str | None, *selection: str) -> list[str]:
+    names = ["-R", match] if match else []
+    output = ["--output-on-failure", "--no-tests=ignore", "--output-junit", str(junit)]
+    return ["ctest", "--test-dir", str(BUILD), *selection, *names, *output]
+
+
+def _pytest(junit: Path, match: str | None, folder: str) -> list[str]:
+    names = ["-k", match] if match else []
+    quiet = ["-p", "no:cacheprovider", "--tb=short", "-v", "-rs"]
+    return [sys.executable, "-m", "pytest", *quiet, *names, f"--junitxml={junit}", folder]
+
+
+# MPI tests fill the cores by themselves; all others run beside each other.
+PARTS: dict[str, Callable[[Path, str | None], list[str]] | None] = {
+    "lint": None,
+    "tools": lambda junit, match: _pytest(junit, match, "tools/tests"),
+    "unit": lambda junit, match: _ctest(junit, match, "-LE", "mpi", "-j", str(os.cpu_count())),
+    "mpi": lambda junit, match: _ctest(junit, match, "-L", "mpi", "-j", "1"),
+    "programs": lambda junit, match: _pytest(junit, match, "tests/programs"),
+}
+
+
+def read_junit(file: Path) -> Outcome:
+    """Counts and names from the JUnit file of ctest or pytest."""
+    outcome = Outcome()
+    for case in ElementTree.parse(file).getroot().iter("testcase"):
+        name = ".".join(filter(None, (case.get("classname"), case.get("name"))))
+        skipped = case.find("skipped")
+        if case.find("failure") is not None or case.find("error") is not None:
+            outcome.failures.append(name)
+        elif skipped is not None or case.get("status") in ("notrun", "disabled"):
+            reason = (skipped.get("message") if skipped is not None else None) or "disabled"
+            outcome.skips.append(f"{name}: {reason.strip()}")
+        else:
+            outcome.passed += 1
+    return outcome
+
+
+def follow(line: str) -> tuple[float, str] | None:
+    """(share done, test) if this line of ctest or pytest tells of a finished test."""
+    found = CTEST_LINE.match(line)
+    if found:
+        return int(found[1]) / int(found[2]), found[3]
+    found = PYTEST_LINE.match(line)
+    return (int(found[2]) / 100, found[1]) if found else None
+
+
+def _run_command(command: list[str], log: Path, advance: Advance) -> int:
+    env = os.environ | {"PYTHONPATH": str(ROOT / "tools"), "PYTHONUNBUFFERED": "1"}
+    with log.open("w") as kept:
+        job = subprocess.Popen(
+            command, cwd=ROOT, env=env, text=True, errors="replace", stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+        )  # fmt: skip
+        for line in job.stdout:
+            kept.write(line)
+            told = follow(line)
+            if told:
+                advance(*told)
+        return job.wait()
+
+
+def _run_lint() -> Outcome:
+    outcome = Outcome()
+    with (LOGS / "lint.log").open("w") as log:
+        for name, complaints in lint.outcomes().items():
+            log.write(f"== {name}\n{complaints}\n")
+            if complaints:
+                outcome.failures.append(name)
+            else:
+                outcome.passed += 1
+    return outcome
+
+
+def _run_part(part: str, match: str | None, advance: Advance) -> Outcome:
+    start = time.monotonic()
+    build = PARTS[part]
+    if build is None:
+        outcome = _run_lint()
+    else:
+        junit = LOGS / f"{part}.xml"
+        junit.unlink(missing_ok=True)
+        code = _run_command(build(junit, match), LOGS / f"{part}.log", advance)
+        outcome = read_junit(junit) if junit.exists() else Outcome()
+        # 5: pytest's word for "no test matches".
+        if code not in (0, 5) and not outcome.failures:
+            outcome.failures.append(f"the runner of part {part} itself (exit code {code})")
+    outcome.seconds = time.monotonic() - start
+    return outcome
+
+
+class _Lines:
+    """Progress for a log file: a line now and then."""
+
+    def __init__(self, console: Console, part: str) -> None:
+        self.console_, self.part_, self.told_ = console, part, time.monotonic()
+
+    def __call__(self, share: float, name: str) -> None:
+        if time.monotonic() - self.told_ > QUIET_SECONDS:
+            self.told_ = time.monotonic()
+            line = f"  {self.part_}: {share:4.0%}  {name}"
+            self.console_.print(line, markup=False, soft_wrap=True)
+
+
+def _with_progress(console: Console, part: str, match: str | None) -> Outcome:
+    if not console.is_terminal:
+        console.print(f"{part} ...")
+        return _run_part(part, match, _Lines(console, part))
+    columns = (TextColumn("{task.fields[part]:<9}"), BarColumn(), TimeElapsedColumn())
+    with Progress(*columns, TextColumn("{task.description}"), console=console, transient=True) as bar:
+        task = bar.add_task("", total=1.0, part=part)
+
+        def advance(share: float, name: str) -> None:
+            bar.update(task, completed=share, description=name[-60:])
+
+        return _run_part(part, match, advance)
+
+
+def _print_part(console: Console, part: str, outcome: Outcome) -> None:
+    counts = f"{outcome.passed} passed, {len(outcome.failures)} failed"
+    if outcome.skips:
+        counts += f", {len(outcome.skips)} skipped"
+    color = "red" if outcome.failures else "green"
+    console.print(f"[{color}]{part:<9}[/] {counts} in {outcome.seconds:.0f} s")
+    if outcome.failures:
+        log = (LOGS / f"{part}.log").read_text(errors="replace") if (LOGS / f"{part}.log").exists() else ""
+        console.print("\n".join(log.splitlines()[-120:]), markup=False, soft_wrap=True)
+
+
+def run(parts: Sequence[str], match: str | None = None) -> bool:
+    """Runs the parts in the order of PARTS; true if nothing failed."""
+    console = Console(highlight=False)
+    LOGS.mkdir(parents=True, exist_ok=True)
+    outcomes: dict[str, Outcome] = {}
+    for part in (part for part in PARTS if part in parts):
+        outcomes[part] = _with_progress(console, part, match)
+        _print_part(console, part, outcomes[part])
+    _print_summary(console, outcomes)
+    return not any(outcome.failures for outcome in outcomes.values())
+
+
+def _print_summary(console: Console, outcomes: dict[str, Outcome]) -> None:
+    table = Table("part", "passed", "failed", "skipped", "seconds")
+    for part, outcome in outcomes.items():
+        counts = (outcome.passed, len(outcome.failures), len(outcome.skips))
+        table.add_row(part, *map(str, counts), f"{outcome.seconds:.0f}")
+    console.print(table)
+    for part, outcome in outcomes.items():
+        for name in outcome.failures:
+            console.print(f"failed: {part}: {name}", markup=False, soft_wrap=True)
+        for name in outcome.skips:
+            console.print(f"skipped: {part}: {name}", markup=False, soft_wrap=True)
+    console.print(f"logs: {LOGS.relative_to(ROOT)}/")
+    passed = sum(outcome.passed for outcome in outcomes.values())
+    failed = sum(len(outcome.failures) for outcome in outcomes.values())
+    skipped = sum(len(outcome.skips) for outcome in outcomes.values())
+    console.print(f"{passed} passed, {failed} failed" + (f", {skipped} skipped" if skipped else ""))

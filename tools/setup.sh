@@ -1,0 +1,146 @@
+#!/usr/bin/env bash
+# Brings the checkout into a runnable state; does nothing, quickly, where nothing is to be done.
+#
+# usage: tools/setup.sh STAGE...
+#   base       Debian packages, .oratorio/venv (tools), .oratorio/mpich, .oratorio/openmpi
+#   tests      the Python programs of the tests: mpi4py, parallel h5py (built once, kept as a wheel)
+#   build      the library, in build/
+#   build-all  the library, the tests and the benchmarks, in build/
+#
+# Everything it says goes to stderr; what the tools it calls say goes to .oratorio/setup.log.
+set -euo pipefail
+root=$(cd -- "$(dirname -- "${BASH_SOURCE[0]}")/.." && pwd)
+private=$root/.oratorio
+log=$private/setup.log
+h5py=h5py==3.12.1
+hdf5_include=/usr/include/hdf5/mpich
+hdf5_lib=/usr/lib/$(uname -m)-linux-gnu/hdf5/mpich
+
+say() { printf 'oratorio: %s\n' "$*" >&2; }
+
+# step TEXT COMMAND...: runs the command into the log, telling how long it took.
+step() {
+    local text=$1 start=$SECONDS status=0
+    shift
+    say "$text ..."
+    printf '\n### %s\n' "$text" >>"$log"
+    "$@" >>"$log" 2>&1 || status=$?
+    if ((status != 0)); then
+        tail -n 25 "$log" >&2
+        say "failed: $text (the whole log: $log)"
+        exit "$status"
+    fi
+    say "$text: done in $((SECONDS - start)) s"
+}
+
+# The key of a stage is what it was made from, and where: virtual environments can't be moved.
+key_of() { { echo "$root"; cat "$@"; } | sha256sum | cut -d' ' -f1; }
+is_done() { [[ -f $private/stamp-$1 && $(<"$private/stamp-$1") == "$2" ]]; }
+mark_done() { echo "$2" >"$private/stamp-$1"; }
+
+missing_packages() {
+    local package
+    sed 's/#.*//' "$root/tools/packages-debian.txt" | while read -r package; do
+        [[ -z $package ]] && continue
+        [[ $(dpkg-query -W -f='${db:Status-Abbrev}' "$package" 2>/dev/null) == ii* ]] || echo "$package"
+    done
+}
+
+install_packages() {
+    local missing
+    if ! command -v dpkg-query >/dev/null; then
+        say "this is no Debian system: make sure that the like of tools/packages-debian.txt is installed"
+        return
+    fi
+    mapfile -t missing < <(missing_packages)
+    ((${#missing[@]} == 0)) && return
+    if ((EUID != 0)); then
+        say "these Debian packages are missing: ${missing[*]}"
+        say "install them as root and try again:  apt-get install --no-install-recommends ${missing[*]}"
+        exit 1
+    fi
+    step "reading Debian's package lists" apt-get -q update
+    DEBIAN_FRONTEND=noninteractive step "installing ${#missing[@]} Debian packages: ${missing[*]}" \
+        apt-get -q -y install --no-install-recommends "${missing[@]}"
+}
+
+system_python() { [[ -x /usr/bin/python3 ]] && echo /usr/bin/python3 || command -v python3; }
+
+# new_environment FOLDER REQUIREMENTS
+new_environment() {
+    [[ -x $private/$1/bin/pip ]] || "$(system_python)" -m venv "$private/$1"
+    "$private/$1/bin/pip" install --disable-pip-version-check --progress-bar off -r "$2"
+}
+
+# Debian's HDF5 wants MPICH by the name libmpich.so.12, mpi4py wants Debian's MPICH by the name
+# libmpi.so.12; both are the same ABI. The first link has to be beside the library: its RUNPATH is
+# relative to the folder it was found in.
+link_mpich_names() {
+    ln -sf libmpi.so.12 "$private/mpich/lib/libmpich.so.12"
+    mkdir -p "$private/mpich4-compat"
+    ln -sf "/usr/lib/$(uname -m)-linux-gnu/libmpich.so.12" "$private/mpich4-compat/libmpi.so.12"
+}
+
+stage_base() {
+    local lists=("$root"/tools/requirements/{tools,mpich,openmpi}.txt) key
+    key=$(key_of "${BASH_SOURCE[0]}" "$root/tools/packages-debian.txt" "${lists[@]}")
+    is_done base "$key" && return
+    install_packages
+    step "Python tools (.oratorio/venv)" new_environment venv "${lists[0]}"
+    step "MPICH 5 (.oratorio/mpich)" new_environment mpich "${lists[1]}"
+    step "Open MPI 5 (.oratorio/openmpi)" new_environment openmpi "${lists[2]}"
+    link_mpich_names
+    mark_done base "$key"
+}
+
+build_h5py() {
+    local bin=$private/mpich/bin
+    PATH=$bin:$PATH CC=mpicc.mpich CFLAGS=-O1 HDF5_MPI=ON HDF5_LIBDIR=$hdf5_lib HDF5_INCLUDEDIR=$hdf5_include \
+        "$bin/pip" wheel --no-deps --no-build-isolation --no-binary=h5py -w "$private/wheels" "$h5py"
+}
+
+stage_tests() {
+    local lists=("$root"/tools/requirements/tests-{mpich,openmpi}.txt) key wheel
+    key=$(key_of "${BASH_SOURCE[0]}" "${lists[@]}")
+    is_done tests "$key" && return
+    step "mpi4py for MPICH" new_environment mpich "${lists[0]}"
+    step "mpi4py for Open MPI" new_environment openmpi "${lists[1]}"
+    step "mpi4py's own tests" "$private/mpich/bin/pip" download --no-deps --no-binary=mpi4py \
+        -d "$private/wheels" "$(grep ^mpi4py "${lists[0]}")"
+    wheel=$private/wheels/${h5py/==/-}
+    compgen -G "$wheel*.whl" >/dev/null || step "parallel h5py for MPICH, from source (1-2 minutes)" build_h5py
+    step "h5py for MPICH" "$private/mpich/bin/pip" install --no-deps --force-reinstall "$wheel"*.whl
+    mark_done tests "$key"
+}
+
+configure() {
+    local launcher=()
+    command -v ccache >/dev/null && launcher=(-DCMAKE_CXX_COMPILER_LAUNCHER=ccache -DCMAKE_C_COMPILER_LAUNCHER=ccache)
+    cmake -S "$root" -B "$root/build" -G Ninja "${launcher[@]}"
+}
+
+# build TARGET...: ninja shows its own progress on a terminal, and is silent elsewhere.
+build() {
+    local quiet=()
+    [[ -f $root/build/build.ninja ]] || step "configuring build/" configure
+    [[ -t 2 ]] || quiet=(--quiet)
+    if ! ninja -C "$root/build" -n "$@" 2>/dev/null | grep -q 'no work to do'; then
+        say "building build/ ..."
+        local start=$SECONDS
+        ninja -C "$root/build" "${quiet[@]}" "$@" >&2 || { say "the build failed"; exit 1; }
+        say "building build/: done in $((SECONDS - start)) s"
+    fi
+}
+
+mkdir -p "$private"
+exec 9>"$private/lock"
+flock 9
+for stage in "$@"; do
+    case $stage in
+        base) stage_base ;;
+        tests) stage_tests ;;
+        build) build ;;
+        build-all) build all ;;
+        *) say "no such stage: $stage"; exit 2 ;;
+    esac
+done

@@ -1,0 +1,146 @@
+"""`oratorio run` puts its variables where each launcher wants them, and breaks no word of the command."""
+
+import os
+import stat
+from pathlib import Path
+
+import pytest
+from oratorio import launch
+
+VERSIONS = {
+    "hydra": "HYDRA build details:\n    Version: 4.0.2",
+    "openmpi": "mpirun (Open MPI) 4.1.4",
+}
+ODD = ["--title", "two words", "a;b", "$HOME", "it's", '"q"', "*", "", "--method", "x", "-genv"]
+
+
+def executable(file: Path, text: str) -> str:
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_text(text)
+    file.chmod(file.stat().st_mode | stat.S_IXUSR)
+    return str(file)
+
+
+@pytest.fixture
+def library(tmp_path, monkeypatch) -> str:
+    """A build of Oratorio with nothing in its libraries."""
+    folder = tmp_path / "lib"
+    folder.mkdir()
+    for name in ("", "-mpich", "-ompi"):
+        (folder / f"liboratorio{name}.so").touch()
+    monkeypatch.setattr(launch, "LIBRARIES", folder)
+    monkeypatch.setattr(launch, "preload_library", lambda: folder / "liboratorio.so")
+    return str(folder / "liboratorio.so")
+
+
+@pytest.fixture
+def launcher(tmp_path):
+    """launcher(kind) -> path of an mpiexec of that kind."""
+
+    def make(kind: str) -> str:
+        if kind == "srun":
+            return executable(tmp_path / "srun", "#!/bin/sh\n")
+        return executable(tmp_path / kind / "mpiexec", f"#!/bin/sh\necho '{VERSIONS[kind]}'\n")
+
+    return make
+
+
+@pytest.fixture
+def program(tmp_path) -> str:
+    return executable(tmp_path / "app", "#!/bin/sh\n")
+
+
+def prepared(words, variables=None, environ=None) -> launch.Launch:
+    return launch.prepare(words, variables or {}, environ if environ is not None else {})
+
+
+def test_hydra_takes_genv_before_everything_else(library, launcher, program):
+    mpiexec = launcher("hydra")
+    done = prepared([mpiexec, "-n", "4", program, *ODD], {"ORATORIO_HINTS": "cb_nodes=2;a=b c"})
+    own = ["-genv", "LD_PRELOAD", library, "-genv", "ORATORIO_HINTS", "cb_nodes=2;a=b c"]
+    assert done.argv == [mpiexec, *own, "-n", "4", program, *ODD]
+    assert done.env == {}
+    assert done.program == program
+
+
+def test_open_mpi_takes_x_for_every_program_of_a_colon_list(library, launcher, program):
+    mpiexec = launcher("openmpi")
+    done = prepared([mpiexec, "-np", "1", program, ":", "-np", "2", program, "b"])
+    own = ["-x", f"LD_PRELOAD={library}"]
+    assert done.argv == [mpiexec, *own, "-np", "1", program, ":", *own, "-np", "2", program, "b"]
+    assert done.env == {}
+
+
+def test_srun_exports_values_by_name_and_keeps_the_users_export(library, launcher, program):
+    srun = launcher("srun")
+    variables = {"ORATORIO_HINTS": "cb_config_list=a:1,b:2"}
+    done = prepared([srun, "-n", "4", program], variables)
+    assert done.argv == [srun, f"--export=ALL,LD_PRELOAD={library},ORATORIO_HINTS", "-n", "4", program]
+    assert done.env == variables
+    done = prepared([srun, "--export=NONE", program], variables)
+    assert done.argv == [srun, f"--export=LD_PRELOAD={library},ORATORIO_HINTS", program]
+    done = prepared([srun, "--export=ALL,A=1", program])
+    assert done.argv == [srun, f"--export=ALL,A=1,LD_PRELOAD={library}", program]
+
+
+def test_without_a_launcher_the_environment_is_set(library, program):
+    done = prepared([program, *ODD], {"ORATORIO_EXPLAIN": "1"})
+    assert done.argv == [program, *ODD]
+    assert done.env == {"LD_PRELOAD": library, "ORATORIO_EXPLAIN": "1"}
+
+
+def test_a_preloaded_profiler_stays_before_oratorio(library, launcher, program):
+    done = prepared([launcher("hydra"), program], environ={"LD_PRELOAD": "/tool.so"})
+    assert done.argv[1:4] == ["-genv", "LD_PRELOAD", f"/tool.so:{library}"]
+    done = prepared([program], environ={"LD_PRELOAD": f"{library}:/tool.so"})
+    assert done.env["LD_PRELOAD"] == f"{library}:/tool.so"
+
+
+@pytest.mark.parametrize("option", [["-genv", "LD_PRELOAD", "/x.so"], ["-env", "LD_PRELOAD", "/x.so"]])
+def test_a_command_with_its_own_preload_is_refused(library, launcher, program, option):
+    with pytest.raises(launch.LaunchError, match="LD_PRELOAD itself"):
+        prepared([launcher("hydra"), *option, program])
+
+
+def test_the_program_is_found_behind_options_with_values(library, launcher, program, tmp_path):
+    other = executable(tmp_path / "hosts", "#!/bin/sh\n")
+    words = [launcher("hydra"), "-f", other, "-genv", "A", other, "-n", "2", program, other]
+    assert launch.find_program(words, "hydra") == program
+
+
+def test_a_program_of_the_other_mpi_is_warned_of(library, launcher, monkeypatch, program):
+    monkeypatch.setattr(launch, "needs_of", lambda _: launch.Needs("ompi", "told"))
+    assert "each rank will probably run alone" in prepared([launcher("hydra"), program]).warnings[0]
+    assert prepared([launcher("openmpi"), program]).warnings == []
+
+
+def test_a_flavour_that_was_not_built_is_refused(library, launcher, monkeypatch, program):
+    monkeypatch.setattr(launch, "needs_of", lambda _: launch.Needs("abi", "told"))
+    with pytest.raises(launch.LaunchError, match=r"liboratorio-abi\.so"):
+        prepared([launcher("hydra"), program])
+
+
+def test_a_static_program_is_refused(library, monkeypatch, program):
+    monkeypatch.setattr(launch, "needs_of", lambda _: launch.Needs(None, "told", is_static=True))
+    with pytest.raises(launch.LaunchError, match="statically"):
+        prepared([program])
+
+
+def test_an_unknown_command_is_refused(library):
+    with pytest.raises(launch.LaunchError, match="command not found"):
+        prepared(["no-such-command"])
+
+
+def test_hints_and_method_become_one_variable_and_win_over_the_environment():
+    told = launch.oratorio_variables("two_phase", ["cb_nodes=2"], True, {"ORATORIO_HINTS": "cb_nodes=1"})
+    assert told == {
+        "ORATORIO_HINTS": "cb_nodes=1;oratorio_method=two_phase;cb_nodes=2",
+        "ORATORIO_EXPLAIN": "1",
+    }
+    assert launch.oratorio_variables(None, [], False, os.environ) == {}
+
+
+@pytest.mark.parametrize("hint", ["cb_nodes", "=2", "a=b;c=d"])
+def test_a_malformed_hint_is_refused(hint):
+    with pytest.raises(launch.LaunchError, match="key=value"):
+        launch.oratorio_variables(None, [hint], False, {})

@@ -1,0 +1,112 @@
+"""tools/tidy.py finds what it promises to find, and nothing else."""
+
+from pathlib import Path
+
+import pytest
+import tidy
+
+
+def complaints(name: str, text: str) -> list[str]:
+    return [complaint.text for complaint in tidy.check(Path(name), text)]
+
+
+@pytest.mark.parametrize(
+    ("file", "included"),
+    [
+        ("src/base/a.hpp", "type/shape.hpp"),
+        ("src/store/a.cpp", "plan/plan.hpp"),
+        ("src/store/a.cpp", "type/shape.hpp"),
+        ("src/exchange/a.cpp", "store/store.hpp"),
+        ("src/mpi/a.cpp", "plan/plan.hpp"),
+        ("src/file/a.cpp", "bind/handle.hpp"),
+        ("src/run/a.cpp", "file/file.hpp"),
+    ],
+)
+def test_an_include_from_a_floor_above_is_refused(file, included):
+    assert len(complaints(file, f'#include "{included}"\n')) == 1
+
+
+@pytest.mark.parametrize(
+    ("file", "included"),
+    [
+        ("src/run/a.cpp", "store/store.hpp"),
+        ("src/bind/a.cpp", "mpi/comm.hpp"),
+        ("src/type/a.cpp", "type/shape.hpp"),
+        ("src/type/a.cpp", "shape.hpp"),
+        ("tests/sim/a.cpp", "bind/handle.hpp"),
+    ],
+)
+def test_an_include_from_a_floor_below_is_fine(file, included):
+    assert complaints(file, f'#include "{included}"\n') == []
+
+
+def test_a_folder_without_a_floor_is_refused():
+    assert len(complaints("src/attic/a.cpp", "int a;\n")) == 1
+
+
+@pytest.mark.parametrize("include", ["#include <mpi.h>", '#  include "mpi.h"'])
+def test_mpi_h_is_for_mpi_and_bind(include):
+    assert len(complaints("src/run/a.cpp", include + "\n")) == 1
+    assert complaints("src/mpi/a.cpp", include + "\n") == []
+    assert complaints("src/bind/a.cpp", include + "\n") == []
+
+
+def test_mpi_names_are_for_mpi_and_bind_but_may_be_written_of():
+    assert len(complaints("src/file/a.cpp", "int a = PMPI_Barrier(c);\n")) == 1
+    assert complaints("src/bind/a.cpp", "int a = PMPI_Barrier(c);\n") == []
+    assert complaints("src/file/a.cpp", '// as MPI_File_open\nauto a = "MPI_File_open";\n') == []
+    assert complaints("src/file/a.cpp", "/* MPI_File_open\n   MPI_File_close */\n") == []
+
+
+def test_a_file_of_400_lines_is_fine_and_of_401_is_not():
+    assert complaints("src/base/a.cpp", "int a;\n" * 400) == []
+    assert len(complaints("src/base/a.cpp", "int a;\n" * 401)) == 1
+
+
+def body(lines: int) -> str:
+    return "    ++a;\n" * lines
+
+
+@pytest.mark.parametrize(
+    "head",
+    [
+        "int f(int a) {",
+        "Result<int> File::f(int a) const noexcept {",
+        "auto f(int a) -> int {",
+        "Thing::Thing(int a) : a_(a), b_(g(a)) {",
+        "struct S { void f(int a) {",
+        "namespace n {\nclass C : public B {\n  public:\n    void f(int a) override {",
+        'extern "C" int f(int a) {',
+        "template <class T>\nstatic T f(std::map<T, int> a) {",
+    ],
+)
+def test_a_function_of_more_than_60_lines_is_refused(head):
+    closing = "}" * (head.count("{"))
+    assert complaints("src/base/a.cpp", f"{head}\n{body(56)}{closing}\n") == []
+    assert len(complaints("src/base/a.cpp", f"{head}\n{body(60)}{closing}\n")) == 1
+
+
+@pytest.mark.parametrize("head", ["constexpr Row rows[] = {", "enum class E {", "namespace n {"])
+def test_a_long_table_is_no_function(head):
+    assert complaints("src/base/a.cpp", f"{head}\n" + "    one,\n" * 100 + "};\n") == []
+
+
+def test_braces_in_literals_and_macros_are_not_counted():
+    text = 'int f() {\n    g("}", \'{\', R"x(}})x");  // }\n' + "#define M(a) {\\\n  a\n" + body(60) + "}\n"
+    assert len(complaints("src/base/a.cpp", text)) == 1
+
+
+def test_lambdas_count_towards_their_function():
+    text = "int f() {\n    auto g = [&](int a) {\n" + body(60) + "    };\n}\n"
+    assert len(complaints("src/base/a.cpp", text)) == 1
+
+
+def test_digit_separators_do_not_open_a_literal():
+    text = "int f() { return 1'000 + 2'000; }\n" + "int g() {\n" + body(60) + "}\n"
+    assert len(complaints("src/base/a.cpp", text)) == 1
+
+
+def test_a_todo_needs_an_issue():
+    assert len(complaints("src/base/a.cpp", "// TODO: later\n")) == 1
+    assert len(complaints("tools/a.py", "# FIXME\n")) == 1
+    assert complaints("src/base/a.cpp", "// TODO(#12): when the hint is there\n") == []

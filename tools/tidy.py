@@ -1,0 +1,188 @@
+#!/usr/bin/env python3
+"""Rules of this code base that no compiler checks. Prints `file:line: complaint`; exit code 1 if any.
+
+- src/ is a house of floors: a file includes only what FLOORS allows its folder.
+- mpi.h and the names MPI_* and PMPI_* are for src/mpi and src/bind alone.
+- Files have at most 400 lines, C and C++ functions at most 60.
+- A TODO names the issue it belongs to: TODO(#12).
+"""
+
+import re
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[1]
+FOLDERS = ("src", "sim", "tests", "tools")
+CXX_SUFFIXES = {".c", ".cpp", ".h", ".hpp", ".def"}
+SUFFIXES = CXX_SUFFIXES | {".py", ".sh", ".f90"}
+FILE_LINES_MAX = 400
+FUNCTION_LINES_MAX = 60
+
+# folder of src/ -> folders it may include, besides itself
+FLOORS = {
+    "base": set(),
+    "type": {"base"},
+    "stats": {"base"},
+    "plan": {"base", "type", "stats"},
+    "store": {"base", "stats"},
+    "exchange": {"base", "type", "stats", "plan"},
+    "run": {"base", "type", "stats", "plan", "store", "exchange"},
+    "file": {"base", "type", "stats", "plan", "store", "exchange", "run"},
+    "mpi": {"base", "type"},
+    "bind": {"base", "type", "stats", "plan", "store", "exchange", "run", "file", "mpi"},
+}
+MPI_FOLDERS = {"mpi", "bind"}
+
+INCLUDE = re.compile(r'\s*#\s*include\s*([<"])([^>"]+)[>"]')
+MPI_NAME = re.compile(r"\bP?MPIX?_\w+")
+TODO = re.compile(r"\b(TODO|FIXME|XXX)\b(?!\(#\d+\))")
+TYPE_OR_NAMESPACE = re.compile(r"\b(namespace|class|struct|union|enum|extern)\b")
+# What may stand between a function's parameters and its body.
+FUNCTION_HEAD = re.compile(
+    r"\)\s*((const|noexcept(\([^)]*\))?|override|final|mutable|&{1,2})\s*)*"
+    r"(->[^;{}=]+|requires[^;{}]+|:[^:].*)?\s*$",
+    re.DOTALL,
+)
+LITERALS_AND_COMMENTS = re.compile(
+    r'//[^\n]*|/\*.*?\*/|R"(?P<raw>[^()\s]*)\(.*?\)(?P=raw)"|"(?:\\.|[^"\\\n])*"|(?<![0-9a-fA-F])\'(?:\\.|[^\'\\\n])+\'',
+    re.DOTALL,
+)
+
+
+@dataclass(frozen=True)
+class Complaint:
+    """One broken rule at one place."""
+
+    file: Path
+    line: int
+    text: str
+
+    def __str__(self) -> str:
+        return f"{self.file}:{self.line}: {self.text}"
+
+
+def without_literals(text: str) -> str:
+    """C++ text with comments and literals blanked out; lines keep their numbers."""
+
+    def blank(found: re.Match[str]) -> str:
+        return re.sub(r"[^\n]", " ", found.group())
+
+    return LITERALS_AND_COMMENTS.sub(blank, text)
+
+
+def floor_of(file: Path) -> str | None:
+    """The folder of src/ that `file`, relative to the root, belongs to."""
+    return file.parts[1] if len(file.parts) > 2 and file.parts[0] == "src" else None
+
+
+def check_includes(file: Path, text: str) -> Iterator[Complaint]:
+    """Floors, and mpi.h."""
+    floor = floor_of(file)
+    if floor is None:
+        return
+    if floor not in FLOORS:
+        yield Complaint(file, 1, f"src/{floor} is not a floor that tools/tidy.py knows")
+        return
+    for number, line in enumerate(text.splitlines(), 1):
+        found = INCLUDE.match(line)
+        if not found:
+            continue
+        quote, name = found.groups()
+        target = name.partition("/")[0] if "/" in name else floor
+        if name == "mpi.h" and floor not in MPI_FOLDERS:
+            yield Complaint(file, number, "mpi.h is for src/mpi and src/bind only")
+        elif quote == '"' and target in FLOORS and target != floor and target not in FLOORS[floor]:
+            yield Complaint(file, number, f"{floor}/ may not include {target}/")
+
+
+def check_mpi_names(file: Path, text: str) -> Iterator[Complaint]:
+    """MPI's names outside the two folders that know MPI."""
+    floor = floor_of(file)
+    if floor is None or floor in MPI_FOLDERS:
+        return
+    for number, line in enumerate(without_literals(text).splitlines(), 1):
+        found = MPI_NAME.search(line)
+        if found:
+            yield Complaint(file, number, f"{found.group()} is for src/mpi and src/bind only")
+
+
+def functions(text: str) -> Iterator[tuple[int, int]]:
+    """(first line, number of lines) of each function body in C++ text, head included.
+
+    A function is a brace that follows a parameter list and stands in no other function.
+    """
+    plain = without_literals(text)
+    plain = re.sub(r"^[ \t]*#(?:[^\n]*\\\n)*[^\n]*", lambda found: re.sub(r"[^\n]", " ", found.group()),
+                   plain, flags=re.MULTILINE)  # fmt: skip
+    kinds: list[str] = []
+    head_start = body_start = 0
+    for place, char in enumerate(plain):
+        if char == "{":
+            head = plain[head_start:place]
+            if "function" in kinds or "other" in kinds:
+                kinds.append("inner")
+            elif FUNCTION_HEAD.search(head) and not re.search(r"=\s*$", head):
+                kinds.append("function")
+                body_start = head_start + len(head) - len(head.lstrip())
+            elif TYPE_OR_NAMESPACE.search(head):
+                kinds.append("container")
+            else:
+                kinds.append("other")
+            head_start = place + 1
+        elif char == "}" and kinds:
+            if kinds.pop() == "function":
+                first = plain.count("\n", 0, body_start) + 1
+                yield first, plain.count("\n", body_start, place) + 1
+            head_start = place + 1
+        elif char == ";":
+            head_start = place + 1
+
+
+def check_sizes(file: Path, text: str) -> Iterator[Complaint]:
+    """Length of the file and of its functions."""
+    lines = text.count("\n")
+    if lines > FILE_LINES_MAX:
+        yield Complaint(file, lines, f"{lines} lines; a file has at most {FILE_LINES_MAX}")
+    if file.suffix not in CXX_SUFFIXES - {".def"}:
+        return
+    for first, count in functions(text):
+        if count > FUNCTION_LINES_MAX:
+            told = f"a function of {count} lines; it has at most {FUNCTION_LINES_MAX}"
+            yield Complaint(file, first, told)
+
+
+def check_todos(file: Path, text: str) -> Iterator[Complaint]:
+    """Work left over must be on the list of issues."""
+    if file.name in ("tidy.py", "test_tidy.py"):
+        return
+    for number, line in enumerate(text.splitlines(), 1):
+        found = TODO.search(line)
+        if found:
+            yield Complaint(file, number, f"{found.group()} without an issue: write TODO(#number)")
+
+
+def check(file: Path, text: str) -> list[Complaint]:
+    """All complaints about one file, given relative to the root."""
+    found = [*check_sizes(file, text), *check_todos(file, text)]
+    if file.suffix in CXX_SUFFIXES:
+        found += [*check_includes(file, text), *check_mpi_names(file, text)]
+    return found
+
+
+def main() -> int:
+    files = [file for folder in FOLDERS for file in sorted((ROOT / folder).rglob("*"))]
+    complaints = [
+        complaint
+        for file in files
+        if file.suffix in SUFFIXES and file.is_file()
+        for complaint in check(file.relative_to(ROOT), file.read_text())
+    ]
+    for complaint in complaints:
+        print(complaint)
+    return 1 if complaints else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
