@@ -5,7 +5,7 @@
 #   base       Debian packages, .oratorio/venv (tools), .oratorio/mpich, .oratorio/openmpi
 #   tests      the Python programs of the tests: mpi4py, parallel h5py (built once, kept as a wheel)
 #   build      the library, in build/
-#   build-all  the library, the tests and the benchmarks, in build/
+#   build-all  the library and the tests, in build/
 #
 # Everything it says goes to stderr; what the tools it calls say goes to .oratorio/setup.log.
 set -euo pipefail
@@ -139,7 +139,7 @@ for stage in "$@"; do
     case $stage in
         base) stage_base ;;
         tests) stage_tests ;;
-        build) build ;;
+        build) build oratorio oratorio-mpich oratorio-ompi oratorio-abi ;;
         build-all) build all ;;
         *) say "no such stage: $stage"; exit 2 ;;
     esac

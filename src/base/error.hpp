@@ -26,10 +26,10 @@ enum class ErrorKind : int {
     no_such_file,
     file_exists,
     bad_file,          // a name or thing that can't be a file: too long, a directory
-    access,            // permission, or wrong mode (write to a read-only file)
+    access,            // permission, or a read from a write-only file
     no_space,
     quota,
-    read_only,         // read-only file system
+    read_only,         // read-only file system, or a write to a file opened read-only
     file_in_use,
     duplicate_datarep,
     conversion,

@@ -4,19 +4,13 @@
 
 namespace oratorio::bind {
 
-namespace {
-
-int keep(int code, MPI_Errhandler* errhandler, ErrorHandler::Function function) {
-    if (code == MPI_SUCCESS) process().handlers.remember(*errhandler, std::move(function));
-    return code;
-}
-
-}  // namespace
-
 int file_create_errhandler(MPI_File_errhandler_function* function, MPI_Errhandler* errhandler) {
     if (function == nullptr || errhandler == nullptr) return raise_default(missing("create error handler: an argument is a null pointer"));
+    // The host knows the function as well, for the files that it opens.
     const int code = host().File_create_errhandler(function, errhandler);
-    return keep(code, errhandler, [function](MPI_File fh, int error) { function(&fh, &error); });
+    if (code != MPI_SUCCESS) return code;
+    process().handlers.remember(*errhandler, [function](MPI_File fh, int error) { function(&fh, &error); });
+    return MPI_SUCCESS;
 }
 
 // The host is not given the destructor: it would run it when the program frees the handle, while files still use the handler.
@@ -27,8 +21,8 @@ int file_create_errhandler_x(MPIX_File_errhandler_function_x* function, MPIX_Des
         if (destructor != nullptr) destructor(state);
     };
     const std::shared_ptr<void> state(extra_state, destroy);
-    const int code = host().File_create_errhandler([](MPI_File*, int*, ...) {}, errhandler);
-    return keep(code, errhandler, [function, state](MPI_File fh, int error) { function(fh, error, state.get()); });
+    return process().handlers.make_handle(user_handler([function, state](MPI_File fh, int error) { function(fh, error, state.get()); }),
+                                          errhandler);
 }
 
 int file_set_errhandler(MPI_File fh, MPI_Errhandler errhandler) {

@@ -24,7 +24,7 @@ MPI_Errhandler ErrorHandlers::errors_return() {
 
 void ErrorHandlers::remember(MPI_Errhandler handle, ErrorHandler::Function function) {
     const std::lock_guard lock(mutex_);
-    functions_[handle] = std::make_shared<const ErrorHandler::Function>(std::move(function));
+    functions_[handle] = user_handler(std::move(function)).function;
 }
 
 std::optional<ErrorHandler> ErrorHandlers::find(MPI_Errhandler handle) {

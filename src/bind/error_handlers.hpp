@@ -20,6 +20,10 @@ struct ErrorHandler {
     std::shared_ptr<const Function> function;  ///< user only
 };
 
+[[nodiscard]] inline ErrorHandler user_handler(ErrorHandler::Function function) {
+    return {ErrorHandler::Kind::user, std::make_shared<const ErrorHandler::Function>(std::move(function))};
+}
+
 /// Gives the program true MPI_Errhandler handles, made by the host, and knows what each of ours stands for. Hosts use a freed
 /// handle's value again at once, so a handle is looked up only while the program passes it. Thread-safe.
 class ErrorHandlers {
@@ -28,7 +32,7 @@ class ErrorHandlers {
     void remember(MPI_Errhandler handle, ErrorHandler::Function function);
     /// Nothing when it is neither predefined nor one of ours.
     [[nodiscard]] std::optional<ErrorHandler> find(MPI_Errhandler handle);
-    /// A handle for the program to keep and free. The code of the host's error, or MPI_SUCCESS.
+    /// A handle for the program to keep and free; a host's file can't use it when it is a user's. The code of the host's error, or MPI_SUCCESS.
     int make_handle(const ErrorHandler& handler, MPI_Errhandler* handle);
 
     /// That of MPI_FILE_NULL: for opening and deleting, and what a file has at first.

@@ -22,15 +22,14 @@ CreateErrhandler* host_create_errhandler() {
 
 int create_errhandler(FortranHandler* function, MPI_Fint* errhandler) {
     MPI_Errhandler handle{};
-    const int code = host().File_create_errhandler([](MPI_File*, int*, ...) {}, &handle);
-    if (code != MPI_SUCCESS) return code;
-    process().handlers.remember(handle, [function](MPI_File fh, int error) {
+    const ErrorHandler handler = user_handler([function](MPI_File fh, int error) {
         MPI_Fint unit = file_c2f(fh);
         MPI_Fint fortran_error = error;
         function(&unit, &fortran_error);
     });
-    *errhandler = ORATORIO_HOST(MPI_Errhandler_c2f)(handle);
-    return MPI_SUCCESS;
+    const int code = process().handlers.make_handle(handler, &handle);
+    if (code == MPI_SUCCESS) *errhandler = ORATORIO_HOST(MPI_Errhandler_c2f)(handle);
+    return code;
 }
 
 }  // namespace

@@ -51,7 +51,11 @@ Outcome File::access(const AccessCall& call) {
     if (view.file.shape->size() == 0 || asked == 0) access.memory = Layout{};
 
     PlanOptions options = state.hints.plan;
-    if (!state.opened.holes_readable) options.cb_write = options.ds_write = Toggle::disable;
+    if (!state.opened
+             .holes_readable) {  // only methods that write the pieces and nothing between them
+        options.cb_write = options.ds_write = Toggle::disable;
+        options.method = "auto";
+    }
     RunContext context{*state.transport,
                        state.store.get(),
                        options,

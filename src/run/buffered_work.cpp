@@ -15,6 +15,7 @@ class BufferedWork final : public Work {
   public:
     BufferedWork(const RunContext& context, const Plan& plan, const Access& access, WorkBuffers buffers);
 
+    ~BufferedWork() override { context_.stats.storage_calls += transfer_ ? transfer_->calls() : 0; }
     Result<bool> step() override;
     bool done() const override;
     const Error& noted() const override { return noted_; }
@@ -203,7 +204,8 @@ bool BufferedWork::reap_transfers() {
     if (!transfer_ || transfer_->outstanding() == 0) return false;
     bool moved = false;
     Transferred done;
-    while (transfer_->poll(done, false)) {
+    const bool alone = !plan_.method->aggregated();  // nobody else could be kept waiting
+    while (transfer_->outstanding() > 0 && transfer_->poll(done, alone)) {
         Slot& slot = slots_[done.token >> 32];
         const Extent extent = intersect(slot.region.extent(static_cast<std::int64_t>(done.token & 0xffffffff)), slot.touched);
         const bool storing = slot.phase == Phase::storing;

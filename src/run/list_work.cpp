@@ -32,6 +32,8 @@ class ListWork final : public Work {
         file_.seek_size(access.from);
     }
 
+    ~ListWork() override { context_.stats.storage_calls += transfer_.calls(); }
+
     Result<bool> step() override {
         if (transfer_.outstanding() > 0) return reap();
         if (done()) return false;
@@ -153,7 +155,7 @@ void ListWork::start_staged() {
 Result<bool> ListWork::reap() {
     bool moved = false;
     Transferred done;
-    while (transfer_.poll(done, false)) {
+    while (transfer_.outstanding() > 0 && transfer_.poll(done, true)) {
         batch_[done.token].bytes = done.bytes;
         moved_ += done.bytes;
         (reading_ ? context_.stats.bytes_loaded : context_.stats.bytes_stored) += static_cast<std::uint64_t>(done.bytes);

@@ -115,7 +115,7 @@ bool Run::State::begin() {
         return true;
     }
     start_work(make_own_plan(access_.direction, rank_, mine_, context_.options));
-    return false;
+    return step();
 }
 
 bool Run::State::gather_done() {
@@ -123,7 +123,7 @@ bool Run::State::gather_done() {
     if (!waited(failed)) return failed;
     const auto agreed = Agreed<Summaries>::vouch(std::move(summaries_));
     start_work(make_plan(access_.direction, agreed, context_.transport.topology(), context_.options));
-    return false;
+    return step();  // a lock taken for atomic mode isn't kept while other ranks are waited for
 }
 
 void Run::State::start_work(Plan plan) {

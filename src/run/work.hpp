@@ -30,7 +30,8 @@ class Work {
     Work(const Work&) = delete;
     Work& operator=(const Work&) = delete;
 
-    /// Moves on without waiting for other ranks; true when something moved. An error is fatal: the transport failed.
+    /// Moves on without waiting for other ranks; true when something moved. Work without other ranks may wait for the storage.
+    /// An error is fatal: the transport failed.
     virtual Result<bool> step() = 0;
     [[nodiscard]] virtual bool done() const = 0;
     /// The first failure of this rank's storage; the work goes on all the same.

@@ -30,6 +30,9 @@ bool is_predefined(MPI_Datatype type) {
            combiner == MPI_COMBINER_F90_COMPLEX || combiner == MPI_COMBINER_F90_INTEGER;
 }
 
+/// Open MPI takes a byte stride of -1 for "contiguous".
+int RandomTypes::even(int low, int high) { return 2 * between(low, high); }
+
 template <class T>
 std::vector<T> RandomTypes::list(int count, int low, int high, T scale) {
     std::vector<T> values(static_cast<std::size_t>(count));
@@ -49,8 +52,7 @@ MPI_Datatype RandomTypes::predefined(std::string& made) {
                                   MPI_2INT,
                                   MPI_LONG_INT,
                                   MPI_CHAR,
-                                  MPI_LONG_DOUBLE,
-                                  MPI_C_DOUBLE_COMPLEX};
+                                                                    MPI_C_DOUBLE_COMPLEX};
     const int chosen = between(0, std::size(types));
     made += "named" + std::to_string(chosen);
     if (chosen < static_cast<int>(std::size(types))) return types[chosen];
@@ -70,8 +72,10 @@ MPI_Datatype RandomTypes::derived(int depth, std::string& made) {
         type = structure(depth, large, made);
     } else {
         MPI_Datatype member = derived(depth - 1, made);
-        type = large ? build_large(constructor, member) : build(constructor, member);
-        if (!is_predefined(member)) MPI_Type_free(&member);
+        if (member != MPI_DATATYPE_NULL) {
+            type = large ? build_large(constructor, member) : build(constructor, member);
+            if (!is_predefined(member)) MPI_Type_free(&member);
+        }
     }
     made += ")";
     return type;
@@ -94,7 +98,7 @@ MPI_Datatype RandomTypes::build(int constructor, MPI_Datatype member) {
             MPI_Type_vector(count, between(0, 3), between(-5, 6), member, &type);
             break;
         case 3:
-            MPI_Type_create_hvector(count, between(0, 3), between(-70, 90), member, &type);
+            MPI_Type_create_hvector(count, between(0, 3), even(-35, 45), member, &type);
             break;
         case 4:
             MPI_Type_indexed(count, lengths.data(), places.data(), member, &type);
@@ -135,7 +139,7 @@ MPI_Datatype RandomTypes::build_large([[maybe_unused]] int constructor, MPI_Data
             MPI_Type_vector_c(count, between(0, 3), between(-5, 6), member, &type);
             break;
         case 3:
-            MPI_Type_create_hvector_c(count, between(0, 3), between(-70, 90), member, &type);
+            MPI_Type_create_hvector_c(count, between(0, 3), even(-35, 45), member, &type);
             break;
         case 4:
             MPI_Type_indexed_c(count, lengths.data(), places.data(), member, &type);
@@ -226,6 +230,7 @@ MPI_Datatype RandomTypes::structure(int depth, [[maybe_unused]] bool large, std:
     std::vector<MPI_Datatype> members;
     for (int i = 0; i < count; ++i) {
         members.push_back(derived(between(0, depth - 1), made));
+        if (members.back() == MPI_DATATYPE_NULL) members.back() = MPI_INT;
         made += ",";
     }
     MPI_Datatype type = MPI_DATATYPE_NULL;

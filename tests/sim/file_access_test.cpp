@@ -260,6 +260,31 @@ TEST(FileAccess, AWriteOnlyFileWithHolesKeepsWhatIsBetween) {
     }
 }
 
+TEST(FileAccess, HolesNeedNoPermissionToReadWhateverTheHints) {
+    for (const bool collective : {false, true}) {
+        const Folder folder;
+        ASSERT_EQ(chmod(folder.file("").c_str(), 0755), 0);
+        const std::string path = folder.make("data", std::string(320, 'o'));
+        ASSERT_EQ(chmod(path.c_str(), 0222), 0);
+        {
+            const WithoutPrivileges plain;
+            const HintMap hints{{"romio_cb_write", "enable"},
+                                {"romio_ds_write", "enable"},
+                                {"oratorio_method", "two_phase"}};
+            with_file(4, call_of(path, kWrite, hints), [&](File& file, Rank rank) {
+                EXPECT_EQ(kind_of(file.set_view(view_of(8 * rank, 4, Shape::run(4), 32), {})),
+                          ErrorKind::none);
+                Buffer mine = filled(40, 'n');
+                EXPECT_EQ(access(file, call_for(Direction::write, mine, collective)), moved(40));
+            });
+        }
+        ASSERT_EQ(chmod(path.c_str(), 0666), 0);
+        std::string expected;
+        for (int piece = 0; piece < 40; ++piece) expected += "nnnnoooo";
+        EXPECT_EQ(folder.read("data"), expected) << collective;
+    }
+}
+
 // Ranks of one process take turns, so one that waits for another's lock would wait for ever:
 // collective accesses here lock ranges that have nothing in common.
 TEST(FileAccess, AtomicModeWritesTheSameBytes) {

@@ -176,13 +176,6 @@ TEST(FileOpen, AnArgumentRefusedOnOneRankFailsOnAllRanksBeforeAnythingIsCreated)
     }
 }
 
-/// Root may do anything, so it steps down for the test.
-class WithoutPrivileges {
-  public:
-    WithoutPrivileges() { EXPECT_TRUE(getuid() != 0 || seteuid(65534) == 0); }
-    ~WithoutPrivileges() { EXPECT_TRUE(getuid() != 0 || seteuid(0) == 0); }
-};
-
 TEST(FileOpen, AFileOfOthersIsAnAccessErrorOnAllRanks) {
     const Folder folder;
     ASSERT_EQ(chmod(folder.file("").c_str(), 0755), 0);

@@ -79,6 +79,13 @@ class Folder {
     std::filesystem::path path_;
 };
 
+/// Root may do anything, so it steps down for the test.
+class WithoutPrivileges {
+  public:
+    WithoutPrivileges() { EXPECT_TRUE(getuid() != 0 || seteuid(65534) == 0); }
+    ~WithoutPrivileges() { EXPECT_TRUE(getuid() != 0 || seteuid(0) == 0); }
+};
+
 inline constexpr int kRankCounts[] = {1, 2, 3, 4, 7, 8};
 
 inline constexpr AccessMode kRead{.read_only = true};

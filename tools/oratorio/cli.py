@@ -1,7 +1,5 @@
 """The command line: run, explain, env, info, demo, test, bench, lint."""
 
-import importlib
-import importlib.util
 import os
 import re
 import shlex
@@ -134,7 +132,9 @@ def info() -> None:
         state = f"{file.stat().st_size // 1024} KiB" if file.exists() else "not built"
         libraries.add_row(str(file.relative_to(BUILD.parent)), state)
     console.print(libraries)
-    mpis = Table("name", "version", "library", "launcher", "Fortran", title="MPIs", title_justify="left")
+    mpis = Table("name", "version", "library", title="MPIs", title_justify="left")
+    mpis.add_column("launcher", overflow="fold")
+    mpis.add_column("Fortran")
     for host in find_hosts():
         library = f"liboratorio-{host.flavour}.so"
         fortran = "yes" if host.mpifort else "no"
@@ -183,8 +183,15 @@ def lint_command(
     raise typer.Exit(0 if lint.run(fix) else 1)
 
 
-if importlib.util.find_spec("oratorio.bench"):
-    app.add_typer(importlib.import_module("oratorio.bench").app, name="bench")
+@app.command(
+    add_help_option=False, context_settings={"allow_extra_args": True, "ignore_unknown_options": True}
+)
+def bench(context: typer.Context) -> None:
+    """Measure workloads; every byte is checked."""
+    # Imported here: its plots take longer to import than `run` takes to start a program.
+    from oratorio.bench import app as bench_app  # noqa: PLC0415
+
+    bench_app(args=context.args, prog_name="oratorio bench")
 
 
 def main() -> None:

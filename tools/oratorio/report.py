@@ -5,11 +5,6 @@ import html
 import io
 from pathlib import Path
 
-import matplotlib as mpl
-
-mpl.use("Agg")
-from matplotlib import pyplot
-
 Rows = dict[tuple[str, str], tuple[float, int]]  # (layout, phase) -> (seconds, bytes)
 
 PAGE = """<!doctype html>
@@ -30,6 +25,10 @@ th {{ border-bottom: 1px solid #888 }} img {{ max-width: 100% }}
 
 def _chart(host: str, theirs: Rows, ours: Rows) -> bytes:
     """PNG: one panel per layout, a pair of bars per phase."""
+    # Imported here: it takes longer than all the rest of the command line.
+    from matplotlib import pyplot  # noqa: PLC0415
+
+    pyplot.switch_backend("Agg")
     layouts = list(dict.fromkeys(layout for layout, _ in theirs))
     figure, panels = pyplot.subplots(1, len(layouts), figsize=(11, 4), sharey=True)
     for panel, layout in zip(panels, layouts, strict=True):

@@ -55,26 +55,29 @@ int note_name(dl_phdr_info* info, std::size_t, void* names) {
     return 0;
 }
 
-/// An MPI that was loaded privately, as by mpi4py: among all loaded libraries the one that defines PMPI_Init_thread.
-Flavour find_private_host() {
-    std::vector<std::string> names;
-    dl_iterate_phdr(note_name, &names);
-    for (const std::string& name : names) {
-        void* library = name.empty() ? nullptr : dlopen(name.c_str(), RTLD_LAZY | RTLD_NOLOAD);
+struct Definition {
+    void* library = nullptr;
+    void* address = nullptr;
+};
+
+/// The first loaded library, also a privately loaded one (as by mpi4py), that defines `name` itself; this one doesn't count.
+Definition find_definition(const char* name) {
+    std::vector<std::string> libraries;
+    dl_iterate_phdr(note_name, &libraries);
+    const std::string own = library_of(reinterpret_cast<const void*>(&find_definition));
+    for (const std::string& path : libraries) {
+        void* library = path.empty() || path == own ? nullptr : dlopen(path.c_str(), RTLD_LAZY | RTLD_NOLOAD);
         if (library == nullptr) continue;
-        const void* init = dlsym(library, "PMPI_Init_thread");
-        const bool defines = init != nullptr && base_name(library_of(init)) == base_name(name);
-        const Flavour found = defines ? flavour_of(library, init) : Flavour::none;
+        void* address = dlsym(library, name);
+        if (address != nullptr && base_name(library_of(address)) == base_name(path)) return {library, address};
         dlclose(library);
-        if (found != Flavour::none) return found;
     }
-    return Flavour::none;
+    return {};
 }
 
 const Host& find_host() {
-    const void* init = dlsym(RTLD_DEFAULT, "PMPI_Init_thread");
-    const Flavour flavour = init != nullptr ? flavour_of(RTLD_DEFAULT, init) : find_private_host();
-    return kHosts[static_cast<int>(flavour)];
+    const Definition init = find_definition("PMPI_Init_thread");
+    return kHosts[static_cast<int>(init.library != nullptr ? flavour_of(init.library, init.address) : Flavour::none)];
 }
 
 const Host& host() {
@@ -113,7 +116,7 @@ Routine find_routine(const char* name) {
 /// Only Open MPI's flavour answers the Fortran names; other hosts keep their own routine, which calls C.
 Routine find_fortran_routine(const char* name) {
     if (host().flavour == Flavour::ompi) return find_routine(name);
-    void* found = dlsym(RTLD_NEXT, name);
+    void* found = find_definition(name).address;
     return found != nullptr ? reinterpret_cast<Routine>(found) : fail;
 }
 
