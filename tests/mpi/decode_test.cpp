@@ -92,7 +92,9 @@ void check_type(Decoder& decoder, MPI_Datatype type, const std::string& made) {
     }
     if (failures > before)
         std::fprintf(
-            stderr, "  of %s\n  decoded %s\n", made.c_str(),
+            stderr, "  of %s, extent %lld, true bounds %lld+%lld\n  decoded %s\n", made.c_str(),
+            static_cast<long long>(bounds.extent), static_cast<long long>(bounds.true_lower),
+            static_cast<long long>(bounds.true_extent),
             decoded ? decoded->shape->describe().c_str() : describe(decoded.error(), "").c_str());
 }
 

@@ -27,7 +27,6 @@ class RandomTypes {
     int between(int low, int high) {
         return std::uniform_int_distribution<int>(low, high)(random_);
     }
-    int even(int low, int high);
     template <class T>
     std::vector<T> list(int count, int low, int high, T scale = 1);
     MPI_Datatype build(int constructor, MPI_Datatype member);

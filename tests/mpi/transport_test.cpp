@@ -261,7 +261,8 @@ int main(int argc, char** argv) {
     using namespace oratorio;
     using namespace oratorio::test;
     MPI_Init(&argc, &argv);
-    // MPICH 4.0 raises the error of a completed message on MPI_COMM_WORLD, whatever its communicator.
+    // MPICH 4.0 raises the error of a completed message on MPI_COMM_WORLD, whatever its
+    // communicator.
     MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
     nodes_are_found();
     wrong_communicators_are_errors();
