@@ -7,15 +7,26 @@ namespace oratorio {
 namespace {
 
 // Seconds, measured on one node with 2 cores and tmpfs (docs/decisions/0003-cost-constants.md). Only ratios matter.
-constexpr double kCall = 0.9e-6;         // one small storage call
-constexpr double kByteStored = 0.45e-9;  // moving one byte between memory and page cache
-constexpr double kByteSent = 0.9e-9;     // packing, sending and placing one byte
-constexpr double kPiece = 8e-9;          // describing and placing one piece of a message
-constexpr double kPieceLocal = 4e-9;     // copying one piece between memory and a buffer of one's own
-constexpr double kRound = 60e-6;         // a collective's fixed cost: summary, agreement, first messages
+struct StorageCost {
+    double call;  // one small call; writes of several ranks wait for each other at the file
+    double byte;  // between memory and page cache
+};
+constexpr StorageCost kRead{1.1e-6, 0.37e-9};
+constexpr StorageCost kWrite{4.5e-6, 1.15e-9};
+constexpr double kByteSent = 2.0e-9;    // packing, sending and placing one byte
+constexpr double kPiece = 12e-9;        // describing and placing one piece of a message
+constexpr double kPieceLocal = 4e-9;    // copying one piece between memory and a buffer of one's own
+constexpr double kRoundOfRank = 60e-6;  // a collective's fixed cost: summary, agreement, first messages
 
-double stored(const Situation& s) { return static_cast<double>(s.bytes) * kByteStored; }
-double hull_stored(const Situation& s) { return static_cast<double>(s.hull.length()) * kByteStored; }
+const StorageCost& cost_of(const Situation& s) { return s.direction == Direction::read ? kRead : kWrite; }
+double calls(const Situation& s) { return static_cast<double>(s.pieces) * cost_of(s).call; }
+double stored(const Situation& s) { return static_cast<double>(s.bytes) * cost_of(s).byte; }
+/// The whole hull, and before it is written, its holes.
+double hull_stored(const Situation& s) {
+    const auto bytes = static_cast<double>(s.hull.length());
+    const double holes = s.direction == Direction::write && !s.covered ? bytes * kRead.byte : 0;
+    return bytes * cost_of(s).byte + holes;
+}
 double per_piece(const Situation& s, double seconds) {
     return static_cast<double>(s.pieces + s.memory_pieces) * seconds;
 }
@@ -33,23 +44,16 @@ std::string_view needs_collective(const Situation& s) {
     return needs_monotonic(s);
 }
 
-double cost_naive(const Situation& s) {
-    return static_cast<double>(s.pieces) * kCall * 1.05 + stored(s) + per_piece(s, kPieceLocal);
-}
+double cost_list(const Situation& s) { return calls(s) + stored(s) + per_piece(s, kPieceLocal); }
 
-double cost_list(const Situation& s) {
-    return static_cast<double>(s.pieces) * kCall + stored(s) + per_piece(s, kPieceLocal);
-}
+/// As the list, with nothing outstanding beside the one call.
+double cost_naive(const Situation& s) { return cost_list(s) + 0.05 * calls(s); }
 
-double cost_sieve(const Situation& s) {
-    // Each rank moves its own hull; interleaved ranks together move it ranks_with_data times. Writes read it first.
-    const double passes = s.direction == Direction::write && !s.covered ? 2.0 : 1.0;
-    return passes * hull_stored(s) * s.ranks_with_data + per_piece(s, kPieceLocal);
-}
+/// Each rank moves its own hull, so that interleaved ranks together move it as often as they are.
+double cost_sieve(const Situation& s) { return hull_stored(s) * s.ranks_with_data + per_piece(s, kPieceLocal); }
 
 double cost_two_phase(const Situation& s) {
-    const double holes = s.direction == Direction::write && !s.covered ? hull_stored(s) : 0;
-    return kRound * s.ranks + hull_stored(s) + holes + static_cast<double>(s.bytes) * kByteSent + per_piece(s, kPiece);
+    return kRoundOfRank * s.ranks + hull_stored(s) + static_cast<double>(s.bytes) * kByteSent + per_piece(s, kPiece);
 }
 
 constexpr std::array kMethods{

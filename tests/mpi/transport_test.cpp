@@ -261,9 +261,10 @@ int main(int argc, char** argv) {
     using namespace oratorio;
     using namespace oratorio::test;
     MPI_Init(&argc, &argv);
-    // MPICH 4.0 raises the error of a completed message on MPI_COMM_WORLD, whatever its
+    // MPICH raises the error of a completed message on MPI_COMM_WORLD or SELF, whatever its
     // communicator.
     MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
+    MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN);
     nodes_are_found();
     wrong_communicators_are_errors();
     {

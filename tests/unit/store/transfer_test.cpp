@@ -106,6 +106,30 @@ TEST(Transfer, a_request_that_only_says_again_fails_in_the_end) {
     }
 }
 
+TEST(Transfer, a_request_that_moves_on_may_say_again_as_often_as_it_likes) {
+    std::deque<IoCompletion> script;
+    for (int i = 0; i < 9; ++i) {
+        script.insert(script.end(), 60, fails(EAGAIN));
+        script.push_back(moved(1));
+    }
+    ScriptedStore store(script);
+    std::vector<std::byte> bytes(10);
+    EXPECT_EQ(transfer(store, Direction::write, 0, bytes).bytes, 10);
+}
+
+TEST(Transfer, its_end_waits_for_what_the_store_holds) {
+    MemoryDisk disk;
+    MemoryStore store(disk, {.asynchronous = true, .queue_depth = 4});
+    std::vector<std::byte> bytes(100);
+    {
+        Transfer transfer(store);
+        for (int i = 0; i < 9; ++i) transfer.start(Direction::write, 0, bytes, 1);
+    }
+    EXPECT_EQ(disk.counters().writes, 4U);  // those that were only queued here are dropped
+    std::vector<IoCompletion> out(4);
+    EXPECT_EQ(store.reap(out, true), 0U);
+}
+
 TEST(Transfer, a_write_that_takes_no_bytes_is_an_error) {
     ScriptedStore store({moved(4), moved(0)});
     std::vector<std::byte> bytes(10);

@@ -1,0 +1,98 @@
+// Handles: used again and again, dead ones are known to be dead, and they are the same number in Fortran.
+#include <set>
+#include <vector>
+
+#include "mpi/bind_support.hpp"
+
+extern "C" {
+__attribute__((weak)) int MPI_File_toint(MPI_File);
+__attribute__((weak)) MPI_File MPI_File_fromint(int);
+}
+#if defined(MPI_ABI)
+extern "C" __attribute__((weak)) int MPI_File_c2f(MPI_File);
+extern "C" __attribute__((weak)) MPI_File MPI_File_f2c(int);
+#endif
+
+namespace oratorio::test {
+namespace {
+
+constexpr int kMode = MPI_MODE_CREATE | MPI_MODE_RDWR | MPI_MODE_DELETE_ON_CLOSE;
+
+MPI_File open_alone(const std::string& name) {
+    MPI_File file = MPI_FILE_NULL;
+    CHECK(MPI_File_open(MPI_COMM_SELF, name.c_str(), kMode, MPI_INFO_NULL, &file) == MPI_SUCCESS);
+    return file;
+}
+
+/// More than there are generations of a slot, so all wrap around.
+void a_handle_can_be_opened_and_closed_without_end(const std::string& name) {
+    MPI_File before = MPI_FILE_NULL;
+    for (int i = 0; i < 100000; ++i) {
+        MPI_File file = MPI_FILE_NULL;
+        const int opened = MPI_File_open(MPI_COMM_SELF, name.c_str(), kMode, MPI_INFO_NULL, &file);
+        if (opened != MPI_SUCCESS || file == before || file == MPI_FILE_NULL) return CHECK(!"open works each time");
+        before = file;
+        if (MPI_File_close(&file) != MPI_SUCCESS || file != MPI_FILE_NULL) return CHECK(!"close works each time");
+    }
+}
+
+void a_closed_handle_stays_dead(const std::string& name) {
+    MPI_File file = open_alone(name);
+    const MPI_File dead = file;
+    MPI_Offset size = -1;
+    MPI_File_close(&file);
+    for (int i = 0; i < 100; ++i) {
+        file = open_alone(name);
+        CHECK(file != dead && class_of(MPI_File_get_size(dead, &size)) == MPI_ERR_FILE);
+        MPI_File_close(&file);
+    }
+    MPI_File again = dead;
+    CHECK(class_of(MPI_File_close(&again)) == MPI_ERR_FILE);
+}
+
+void open_files_have_their_own_handles(const std::string& name) {
+    std::set<MPI_File> files;
+    for (int i = 0; i < 300; ++i) files.insert(open_alone(name + std::to_string(i)));
+    CHECK(files.size() == 300);
+    int number = 0;
+    for (MPI_File file : files) {
+        CHECK(MPI_File_set_size(file, number) == MPI_SUCCESS);
+        ++number;
+    }
+    number = 0;
+    for (MPI_File file : files) {
+        MPI_Offset size = -1;
+        CHECK(MPI_File_get_size(file, &size) == MPI_SUCCESS && size == number);
+        ++number;
+        CHECK(MPI_File_close(&file) == MPI_SUCCESS);
+    }
+}
+
+void a_handle_survives_its_integer(const std::string& name) {
+    MPI_File file = open_alone(name);
+    const int number = MPI_File_c2f(file);
+    CHECK(number > 0 && MPI_File_f2c(number) == file);
+    CHECK(MPI_File_toint(file) == number && MPI_File_fromint(number) == file);
+    const int null = MPI_File_c2f(MPI_FILE_NULL);
+    CHECK(null != number && MPI_File_f2c(null) == MPI_FILE_NULL);
+    CHECK(MPI_File_fromint(MPI_File_toint(MPI_FILE_NULL)) == MPI_FILE_NULL);
+    CHECK(MPI_File_close(&file) == MPI_SUCCESS);
+    MPI_Offset size = -1;
+    CHECK(class_of(MPI_File_get_size(MPI_File_f2c(number), &size)) == MPI_ERR_FILE);
+}
+
+}  // namespace
+}  // namespace oratorio::test
+
+int main(int argc, char** argv) {
+    MPI_Init(&argc, &argv);
+    using namespace oratorio::test;
+    const std::string name = shared_name();
+    a_handle_survives_its_integer(name);
+    a_closed_handle_stays_dead(name);
+    open_files_have_their_own_handles(name);
+    a_handle_can_be_opened_and_closed_without_end(name);
+    const int result = verdict("bind_handles");
+    MPI_Finalize();
+    return result;
+}
