@@ -119,17 +119,30 @@ configure() {
     cmake -S "$root" -B "$root/build" -G Ninja "${launcher[@]}"
 }
 
-# build TARGET...: ninja shows its own progress on a terminal, and is silent elsewhere.
+# Shows what goes through: in one line of a terminal, elsewhere a line now and then.
+show_progress() {
+    local line told=$SECONDS
+    while IFS= read -r line; do
+        if [[ -t 2 ]]; then
+            printf '\r\033[K%.*s' "$(($(tput cols 2>/dev/null || echo 80) - 1))" "$line" >&2
+        elif ((SECONDS - told >= 20)) && [[ $line == \[* ]]; then
+            told=$SECONDS
+            say "  $line"
+        fi
+    done
+    [[ ! -t 2 ]] || printf '\r\033[K' >&2
+}
+
+# build TARGET...
 build() {
-    local quiet=()
+    local start=$SECONDS output=$private/build.log
     [[ -f $root/build/build.ninja ]] || step "configuring build/" configure
-    [[ -t 2 ]] || quiet=(--quiet)
-    if ! ninja -C "$root/build" -n "$@" 2>/dev/null | grep -q 'no work to do'; then
-        say "building build/ ..."
-        local start=$SECONDS
-        ninja -C "$root/build" "${quiet[@]}" "$@" >&2 || { say "the build failed"; exit 1; }
-        say "building build/: done in $((SECONDS - start)) s"
+    if ! ninja -C "$root/build" "$@" 2>&1 | tee "$output" | show_progress; then
+        grep -A 30 '^FAILED' "$output" >&2 || tail -n 30 "$output" >&2
+        say "the build failed (the whole log: $output)"
+        exit 1
     fi
+    grep -q 'no work to do' "$output" || say "building build/: done in $((SECONDS - start)) s"
 }
 
 mkdir -p "$private"

@@ -1,5 +1,5 @@
-// Agreed<T>: a value that is equal on all ranks of a file. Only collective helpers make one, and only
-// Agreed values may steer a collective choice, so a rank-local value can't split the ranks.
+// Agreed<T>: a value that is equal on all ranks of a file. Only collective helpers make one, and
+// only Agreed values may steer a collective choice, so a rank-local value can't split the ranks.
 #pragma once
 
 #include <span>
@@ -17,8 +17,8 @@ class Agreed {
     const T& operator*() const { return value_; }
     const T* operator->() const { return &value_; }
 
-    /// For collective helpers only (they are listed in docs/architecture.md): the caller vouches that
-    /// every rank passes an equal value.
+    /// For collective helpers only (they are listed in docs/architecture.md): the caller vouches
+    /// that every rank passes an equal value.
     [[nodiscard]] static Agreed vouch(T value) { return Agreed(std::move(value)); }
 
   private:

@@ -1,5 +1,6 @@
-// Buffer pool: large page-aligned buffers that outlive one access, because touching fresh pages costs more than copying
-// through warm ones. One per file; not thread-safe. Holds at most what was in use at once.
+// Buffer pool: large page-aligned buffers that outlive one access, because touching fresh pages
+// costs more than copying through warm ones. One per file; not thread-safe. Holds at most what was
+// in use at once.
 #pragma once
 
 #include <cstddef>
@@ -19,7 +20,8 @@ class BufferPool {
     BufferPool(const BufferPool&) = delete;
     BufferPool& operator=(const BufferPool&) = delete;
 
-    /// `bytes` of memory, contents undefined; empty span when there is no memory. Goes back to the pool with the lease.
+    /// `bytes` of memory, contents undefined; empty span when there is no memory. Goes back to the
+    /// pool with the lease.
     [[nodiscard]] Lease take(Bytes bytes);
     /// Bytes held, in use or not.
     [[nodiscard]] Bytes held() const { return held_; }
@@ -43,7 +45,9 @@ class BufferPool::Lease {
     Lease& operator=(Lease&& other) noexcept;
     ~Lease();
 
-    [[nodiscard]] std::span<std::byte> span() const { return {block_.data, static_cast<std::size_t>(bytes_)}; }
+    [[nodiscard]] std::span<std::byte> span() const {
+        return {block_.data, static_cast<std::size_t>(bytes_)};
+    }
 
   private:
     BufferPool* pool_ = nullptr;

@@ -10,46 +10,46 @@
 
 namespace oratorio {
 
-/// One kind per MPI error class that a file routine can raise (MPI-4.1, section 14.9); bind/ maps them 1:1.
-/// A larger value is reported in preference to a smaller one when ranks disagree.
+/// One kind per MPI error class that a file routine can raise (MPI-4.1, section 14.9); bind/ maps
+/// them 1:1. A larger value is reported in preference to a smaller one when ranks disagree.
 enum class ErrorKind : int {
     none = 0,
-    argument,          // MPI_ERR_ARG
-    buffer,            // MPI_ERR_BUFFER
-    count,             // MPI_ERR_COUNT
-    type,              // MPI_ERR_TYPE
-    file_handle,       // MPI_ERR_FILE
-    not_same,          // MPI_ERR_NOT_SAME
-    amode,             // MPI_ERR_AMODE
+    argument,     // MPI_ERR_ARG
+    buffer,       // MPI_ERR_BUFFER
+    count,        // MPI_ERR_COUNT
+    type,         // MPI_ERR_TYPE
+    file_handle,  // MPI_ERR_FILE
+    not_same,     // MPI_ERR_NOT_SAME
+    amode,        // MPI_ERR_AMODE
     unsupported_datarep,
     unsupported_operation,
     no_such_file,
     file_exists,
-    bad_file,          // a name or thing that can't be a file: too long, a directory
-    access,            // permission, or a read from a write-only file
+    bad_file,  // a name or thing that can't be a file: too long, a directory
+    access,    // permission, or a read from a write-only file
     no_space,
     quota,
-    read_only,         // read-only file system, or a write to a file opened read-only
+    read_only,  // read-only file system, or a write to a file opened read-only
     file_in_use,
     duplicate_datarep,
     conversion,
     info_value,
     communicator,
-    io,                // any other storage failure
+    io,  // any other storage failure
     no_memory,
     other,
-    internal,          // our own mistake
+    internal,  // our own mistake
 };
 
 /// Fixed size and trivially copyable: travels through broadcast unchanged.
 struct Error {
     ErrorKind kind = ErrorKind::none;
-    int system_errno = 0;   ///< 0 when no system call failed
-    Rank rank = -1;         ///< rank on which it happened, -1 when not (yet) known
-    Offset offset = -1;     ///< file offset, -1 when it has none
-    Bytes length = 0;       ///< length of the failed access
+    int system_errno = 0;     ///< 0 when no system call failed
+    Rank rank = -1;           ///< rank on which it happened, -1 when not (yet) known
+    Offset offset = -1;       ///< file offset, -1 when it has none
+    Bytes length = 0;         ///< length of the failed access
     std::int64_t round = -1;  ///< round of a collective, -1 when not in one
-    char what[128] = {};    ///< what was being tried and what to do, no path, no numbers
+    char what[128] = {};      ///< what was being tried and what to do, no path, no numbers
 
     /// `what` is cut at 127 characters.
     [[nodiscard]] static Error make(ErrorKind kind, std::string_view what, int system_errno = 0) {
@@ -80,8 +80,8 @@ struct Error {
 /// ENOSPC -> no_space and so on; unknown numbers give ErrorKind::io.
 [[nodiscard]] ErrorKind kind_of_errno(int system_errno);
 
-/// "no space left on device (ENOSPC) at 1048576+4096, round 7, rank 3, /scratch/out.h5: <what>; <advice>":
-/// only the parts that are known; the common kinds have an advice.
+/// "no space left on device (ENOSPC) at 1048576+4096, round 7, rank 3, /scratch/out.h5: <what>;
+/// <advice>": only the parts that are known; the common kinds have an advice.
 [[nodiscard]] std::string describe(const Error& error, std::string_view path);
 
 }  // namespace oratorio

@@ -6,9 +6,10 @@
 
 namespace oratorio {
 
-using Offset = std::int64_t;  ///< a position in a file or, relative to the user's pointer, in memory
-using Bytes = std::int64_t;   ///< a length
-using Rank = int;             ///< a rank of the file's communicator
+using Offset =
+    std::int64_t;            ///< a position in a file or, relative to the user's pointer, in memory
+using Bytes = std::int64_t;  ///< a length
+using Rank = int;            ///< a rank of the file's communicator
 
 /// Half-open byte range [begin, end) of a file.
 struct Extent {

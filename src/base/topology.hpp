@@ -9,9 +9,9 @@
 namespace oratorio {
 
 struct Topology {
-    Rank rank = 0;                        ///< this process
-    int size = 1;                         ///< ranks of the file's communicator
-    std::vector<int> node_of;             ///< node index of each rank, nodes numbered by first appearance
+    Rank rank = 0;             ///< this process
+    int size = 1;              ///< ranks of the file's communicator
+    std::vector<int> node_of;  ///< node index of each rank, nodes numbered by first appearance
     std::vector<std::string> node_names;  ///< host name of each node, for cb_config_list
 };
 

@@ -17,7 +17,8 @@ inline constexpr Rank kAnyRank = -1;
 
 enum class ReduceOp { sum, max, min };
 
-/// Names one started operation until `test` says it is done; then it may be reused by the transport.
+/// Names one started operation until `test` says it is done; then it may be reused by the
+/// transport.
 struct Ticket {
     std::int64_t id = -1;
     [[nodiscard]] bool valid() const { return id >= 0; }
@@ -25,12 +26,13 @@ struct Ticket {
 
 struct Completion {
     bool done = false;
-    Rank source = -1;   ///< receive: who sent it
-    Bytes bytes = 0;    ///< receive: length of the message
+    Rank source = -1;  ///< receive: who sent it
+    Bytes bytes = 0;   ///< receive: length of the message
 };
 
-/// Buffers stay the caller's and must live until the operation is done. Messages of one pair with one tag
-/// arrive in the order they were sent. A failure of the transport surfaces at start or at `test`.
+/// Buffers stay the caller's and must live until the operation is done. Messages of one pair with
+/// one tag arrive in the order they were sent. A failure of the transport surfaces at start or at
+/// `test`.
 class Transport {
   public:
     virtual ~Transport() = default;
@@ -39,17 +41,20 @@ class Transport {
     Transport& operator=(const Transport&) = delete;
 
     [[nodiscard]] virtual const Topology& topology() const = 0;
-    /// Done only when the receiver has begun to take it: bounds what may lie unexpected at a receiver.
+    /// Done only when the receiver has begun to take it: bounds what may lie unexpected at a
+    /// receiver.
     virtual Result<Ticket> send(Rank to, Tag tag, std::span<const std::byte> data) = 0;
     virtual Result<Ticket> receive(Rank from, Tag tag, std::span<std::byte> into) = 0;
-    /// Collective, in the same order on all ranks. In place, all ranks get the result; sums are modulo 2^64.
+    /// Collective, in the same order on all ranks. In place, all ranks get the result; sums are
+    /// modulo 2^64.
     virtual Result<Ticket> reduce(std::span<std::uint64_t> values, ReduceOp op) = 0;
     /// Collective. `all` holds size() blocks of mine.size() bytes, in rank order.
     virtual Result<Ticket> gather(std::span<const std::byte> mine, std::span<std::byte> all) = 0;
     /// Collective.
     virtual Result<Ticket> broadcast(Rank root, std::span<std::byte> data) = 0;
     virtual Result<Completion> test(Ticket ticket) = 0;
-    /// Nothing could be done: lets others run. Called again and again while waiting; must not spin hard.
+    /// Nothing could be done: lets others run. Called again and again while waiting; must not spin
+    /// hard.
     virtual void idle() = 0;
 };
 
@@ -57,6 +62,7 @@ class Transport {
 Result<Completion> wait(Transport& transport, Ticket ticket);
 Result<void> reduce(Transport& transport, std::span<std::uint64_t> values, ReduceOp op);
 Result<void> broadcast(Transport& transport, Rank root, std::span<std::byte> data);
-Result<void> gather(Transport& transport, std::span<const std::byte> mine, std::span<std::byte> all);
+Result<void> gather(Transport& transport, std::span<const std::byte> mine,
+                    std::span<std::byte> all);
 
 }  // namespace oratorio

@@ -10,7 +10,8 @@ namespace {
 /// Fills in the memory side, or why it can't be.
 Error describe_memory(const AccessForm& form, AccessCall& call) {
     if (form.count < 0) return Error::make(ErrorKind::count, "access: the count is negative");
-    if (form.datatype == MPI_DATATYPE_NULL) return Error::make(ErrorKind::type, "access: the datatype is MPI_DATATYPE_NULL");
+    if (form.datatype == MPI_DATATYPE_NULL)
+        return Error::make(ErrorKind::type, "access: the datatype is MPI_DATATYPE_NULL");
     const auto type = decode(form.datatype);
     if (!type) return type.error();
     const Shape& shape = *type->shape;
@@ -19,7 +20,8 @@ Error describe_memory(const AccessForm& form, AccessCall& call) {
         return Error::make(ErrorKind::buffer, "access: the buffer is a null pointer");
     }
     call.memory = {type->shape, type->extent, 0, form.count};
-    // MPI writes declare the buffer const, and no part of the engine writes to the memory of a write.
+    // MPI writes declare the buffer const, and no part of the engine writes to the memory of a
+    // write.
     call.buffer = static_cast<std::byte*>(const_cast<void*>(form.buffer));
     return {};
 }

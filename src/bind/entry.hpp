@@ -1,5 +1,6 @@
-// What the generated entry points (entry.cpp) call: one function for each row of mpi_file.def, less those that the table makes alike.
-// Arguments, results and errors are those of the procedure in MPI-4.1, chapter 14.
+// What the generated entry points (entry.cpp) call: one function for each row of mpi_file.def, less
+// those that the table makes alike. Arguments, results and errors are those of the procedure in
+// MPI-4.1, chapter 14.
 #pragma once
 
 #include "base/direction.hpp"
@@ -21,9 +22,10 @@ int file_get_group(MPI_File fh, MPI_Group* group);
 int file_get_amode(MPI_File fh, int* amode);
 int file_set_info(MPI_File fh, MPI_Info info);
 int file_get_info(MPI_File fh, MPI_Info* info_used);
-int file_set_view(MPI_File fh, MPI_Offset disp, MPI_Datatype etype, MPI_Datatype filetype, const char* datarep,
-                  MPI_Info info);
-int file_get_view(MPI_File fh, MPI_Offset* disp, MPI_Datatype* etype, MPI_Datatype* filetype, char* datarep);
+int file_set_view(MPI_File fh, MPI_Offset disp, MPI_Datatype etype, MPI_Datatype filetype,
+                  const char* datarep, MPI_Info info);
+int file_get_view(MPI_File fh, MPI_Offset* disp, MPI_Datatype* etype, MPI_Datatype* filetype,
+                  char* datarep);
 int file_seek(MPI_File fh, MPI_Offset offset, int whence);
 int file_get_position(MPI_File fh, MPI_Offset* offset);
 int file_get_byte_offset(MPI_File fh, MPI_Offset offset, MPI_Offset* disp);
@@ -52,14 +54,16 @@ struct AccessForm {
 };
 int access(const AccessForm& form, MPI_File fh);
 
-/// A procedure that Oratorio doesn't have yet: MPI_ERR_UNSUPPORTED_OPERATION through the error handler.
+/// A procedure that Oratorio doesn't have yet: MPI_ERR_UNSUPPORTED_OPERATION through the error
+/// handler.
 int refuse(MPI_File fh, const char* procedure);
 /// A request is made null, so that waiting for it does nothing.
 int refuse(MPI_File fh, const char* procedure, MPI_Request* request);
 
 int file_create_errhandler(MPI_File_errhandler_function* function, MPI_Errhandler* errhandler);
-int file_create_errhandler_x(MPIX_File_errhandler_function_x* function, MPIX_Destructor_function* destructor,
-                             void* extra_state, MPI_Errhandler* errhandler);
+int file_create_errhandler_x(MPIX_File_errhandler_function_x* function,
+                             MPIX_Destructor_function* destructor, void* extra_state,
+                             MPI_Errhandler* errhandler);
 int file_set_errhandler(MPI_File fh, MPI_Errhandler errhandler);
 int file_get_errhandler(MPI_File fh, MPI_Errhandler* errhandler);
 int file_call_errhandler(MPI_File fh, int errorcode);

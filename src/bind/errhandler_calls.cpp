@@ -5,23 +5,30 @@
 namespace oratorio::bind {
 
 int file_create_errhandler(MPI_File_errhandler_function* function, MPI_Errhandler* errhandler) {
-    if (function == nullptr || errhandler == nullptr) return raise_default(missing("create error handler: an argument is a null pointer"));
+    if (function == nullptr || errhandler == nullptr)
+        return raise_default(missing("create error handler: an argument is a null pointer"));
     // The host knows the function as well, for the files that it opens.
     const int code = host().File_create_errhandler(function, errhandler);
     if (code != MPI_SUCCESS) return code;
-    process().handlers.remember(*errhandler, [function](MPI_File fh, int error) { function(&fh, &error); });
+    process().handlers.remember(*errhandler,
+                                [function](MPI_File fh, int error) { function(&fh, &error); });
     return MPI_SUCCESS;
 }
 
-// The host is not given the destructor: it would run it when the program frees the handle, while files still use the handler.
-int file_create_errhandler_x(MPIX_File_errhandler_function_x* function, MPIX_Destructor_function* destructor, void* extra_state,
+// The host is not given the destructor: it would run it when the program frees the handle, while
+// files still use the handler.
+int file_create_errhandler_x(MPIX_File_errhandler_function_x* function,
+                             MPIX_Destructor_function* destructor, void* extra_state,
                              MPI_Errhandler* errhandler) {
-    if (function == nullptr || errhandler == nullptr) return raise_default(missing("create error handler: an argument is a null pointer"));
+    if (function == nullptr || errhandler == nullptr)
+        return raise_default(missing("create error handler: an argument is a null pointer"));
     const auto destroy = [destructor](void* state) {
         if (destructor != nullptr) destructor(state);
     };
     const std::shared_ptr<void> state(extra_state, destroy);
-    return process().handlers.make_handle(user_handler([function, state](MPI_File fh, int error) { function(fh, error, state.get()); }),
+    return process().handlers.make_handle(user_handler([function, state](MPI_File fh, int error) {
+                                              function(fh, error, state.get());
+                                          }),
                                           errhandler);
 }
 
@@ -41,11 +48,14 @@ int file_set_errhandler(MPI_File fh, MPI_Errhandler errhandler) {
 }
 
 int file_get_errhandler(MPI_File fh, MPI_Errhandler* errhandler) {
-    if (errhandler == nullptr) return raise_default(missing("get error handler: the handler is a null pointer"));
+    if (errhandler == nullptr)
+        return raise_default(missing("get error handler: the handler is a null pointer"));
     const auto give = [&](const ErrorHandler& handler) {
-        return error_of(process().handlers.make_handle(handler, errhandler), "get error handler: the host makes no handle");
+        return error_of(process().handlers.make_handle(handler, errhandler),
+                        "get error handler: the host makes no handle");
     };
-    if (fh != MPI_FILE_NULL) return with_file(fh, Scope::one_rank, [&](OpenFile& open) { return give(open.handler); });
+    if (fh != MPI_FILE_NULL)
+        return with_file(fh, Scope::one_rank, [&](OpenFile& open) { return give(open.handler); });
     const Error error = give(process().handlers.default_handler());
     return error.kind == ErrorKind::none ? MPI_SUCCESS : raise_default(error);
 }
@@ -64,7 +74,8 @@ int file_call_errhandler(MPI_File fh, int errorcode) {
 }
 
 int refuse(MPI_File fh, const char* procedure) {
-    const Error error = Error::make(ErrorKind::unsupported_operation, std::string(procedure) + ": not supported by this version");
+    const Error error = Error::make(ErrorKind::unsupported_operation,
+                                    std::string(procedure) + ": not supported by this version");
     if (fh == MPI_FILE_NULL) return raise_default(error);
     return with_file(fh, Scope::one_rank, [&](OpenFile&) { return error; });
 }

@@ -11,8 +11,8 @@ void never_called(MPI_File*, int*, ...) {}
 
 }  // namespace
 
-// Intel MPI's standard ABI has the values of MPI_ERRORS_RETURN and MPI_ERRORS_ABORT swapped, so the one that files begin with
-// is asked for: it is MPI_ERRORS_RETURN by definition.
+// Intel MPI's standard ABI has the values of MPI_ERRORS_RETURN and MPI_ERRORS_ABORT swapped, so the
+// one that files begin with is asked for: it is MPI_ERRORS_RETURN by definition.
 MPI_Errhandler ErrorHandlers::errors_return() {
     if (!errors_return_) {
         MPI_Errhandler initial = MPI_ERRORS_RETURN;
@@ -32,7 +32,8 @@ std::optional<ErrorHandler> ErrorHandlers::find(MPI_Errhandler handle) {
     if (handle == errors_return()) return ErrorHandler{};
     if (handle == MPI_ERRORS_ARE_FATAL) return ErrorHandler{ErrorHandler::Kind::fatal, {}};
 #ifdef MPI_ERRORS_ABORT
-    const MPI_Errhandler swapped = errors_return() == MPI_ERRORS_ABORT ? MPI_ERRORS_RETURN : MPI_ERRORS_ABORT;
+    const MPI_Errhandler swapped =
+        errors_return() == MPI_ERRORS_ABORT ? MPI_ERRORS_RETURN : MPI_ERRORS_ABORT;
     if (handle == swapped) return ErrorHandler{ErrorHandler::Kind::aborts, {}};
 #endif
     const auto known = functions_.find(handle);
@@ -43,15 +44,21 @@ std::optional<ErrorHandler> ErrorHandlers::find(MPI_Errhandler handle) {
 int ErrorHandlers::make_handle(const ErrorHandler& handler, MPI_Errhandler* handle) {
     const std::lock_guard lock(mutex_);
     switch (handler.kind) {
-        case ErrorHandler::Kind::returns: *handle = errors_return(); break;
-        case ErrorHandler::Kind::fatal: *handle = MPI_ERRORS_ARE_FATAL; break;
+        case ErrorHandler::Kind::returns:
+            *handle = errors_return();
+            break;
+        case ErrorHandler::Kind::fatal:
+            *handle = MPI_ERRORS_ARE_FATAL;
+            break;
         case ErrorHandler::Kind::aborts:
 #ifdef MPI_ERRORS_ABORT
             *handle = errors_return() == MPI_ERRORS_ABORT ? MPI_ERRORS_RETURN : MPI_ERRORS_ABORT;
 #endif
             break;
         case ErrorHandler::Kind::user:
-            if (const int code = host().File_create_errhandler(never_called, handle); code != MPI_SUCCESS) return code;
+            if (const int code = host().File_create_errhandler(never_called, handle);
+                code != MPI_SUCCESS)
+                return code;
             functions_[*handle] = handler.function;
             break;
     }

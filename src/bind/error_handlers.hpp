@@ -1,4 +1,5 @@
-// Error handlers of files (MPI-4.1, 9.3.4 and 14.7): what happens to a program when one of its calls fails.
+// Error handlers of files (MPI-4.1, 9.3.4 and 14.7): what happens to a program when one of its
+// calls fails.
 #pragma once
 
 #include <functional>
@@ -11,7 +12,8 @@
 
 namespace oratorio::bind {
 
-/// What a file does on errors. A value: the program may free the MPI_Errhandler it came from at any time.
+/// What a file does on errors. A value: the program may free the MPI_Errhandler it came from at any
+/// time.
 struct ErrorHandler {
     enum class Kind { returns, fatal, aborts, user };
     using Function = std::function<void(MPI_File, int)>;
@@ -21,18 +23,21 @@ struct ErrorHandler {
 };
 
 [[nodiscard]] inline ErrorHandler user_handler(ErrorHandler::Function function) {
-    return {ErrorHandler::Kind::user, std::make_shared<const ErrorHandler::Function>(std::move(function))};
+    return {ErrorHandler::Kind::user,
+            std::make_shared<const ErrorHandler::Function>(std::move(function))};
 }
 
-/// Gives the program true MPI_Errhandler handles, made by the host, and knows what each of ours stands for. Hosts use a freed
-/// handle's value again at once, so a handle is looked up only while the program passes it. Thread-safe.
+/// Gives the program true MPI_Errhandler handles, made by the host, and knows what each of ours
+/// stands for. Hosts use a freed handle's value again at once, so a handle is looked up only while
+/// the program passes it. Thread-safe.
 class ErrorHandlers {
   public:
     /// Remembers what a handle made by the host stands for.
     void remember(MPI_Errhandler handle, ErrorHandler::Function function);
     /// Nothing when it is neither predefined nor one of ours.
     [[nodiscard]] std::optional<ErrorHandler> find(MPI_Errhandler handle);
-    /// A handle for the program to keep and free; a host's file can't use it when it is a user's. The code of the host's error, or MPI_SUCCESS.
+    /// A handle for the program to keep and free; a host's file can't use it when it is a user's.
+    /// The code of the host's error, or MPI_SUCCESS.
     int make_handle(const ErrorHandler& handler, MPI_Errhandler* handle);
 
     /// That of MPI_FILE_NULL: for opening and deleting, and what a file has at first.

@@ -6,32 +6,58 @@ namespace oratorio::bind {
 
 int class_of(ErrorKind kind) {
     switch (kind) {
-        case ErrorKind::none: return MPI_SUCCESS;
-        case ErrorKind::argument: return MPI_ERR_ARG;
-        case ErrorKind::buffer: return MPI_ERR_BUFFER;
-        case ErrorKind::count: return MPI_ERR_COUNT;
-        case ErrorKind::type: return MPI_ERR_TYPE;
-        case ErrorKind::file_handle: return MPI_ERR_FILE;
-        case ErrorKind::not_same: return MPI_ERR_NOT_SAME;
-        case ErrorKind::amode: return MPI_ERR_AMODE;
-        case ErrorKind::unsupported_datarep: return MPI_ERR_UNSUPPORTED_DATAREP;
-        case ErrorKind::unsupported_operation: return MPI_ERR_UNSUPPORTED_OPERATION;
-        case ErrorKind::no_such_file: return MPI_ERR_NO_SUCH_FILE;
-        case ErrorKind::file_exists: return MPI_ERR_FILE_EXISTS;
-        case ErrorKind::bad_file: return MPI_ERR_BAD_FILE;
-        case ErrorKind::access: return MPI_ERR_ACCESS;
-        case ErrorKind::no_space: return MPI_ERR_NO_SPACE;
-        case ErrorKind::quota: return MPI_ERR_QUOTA;
-        case ErrorKind::read_only: return MPI_ERR_READ_ONLY;
-        case ErrorKind::file_in_use: return MPI_ERR_FILE_IN_USE;
-        case ErrorKind::duplicate_datarep: return MPI_ERR_DUP_DATAREP;
-        case ErrorKind::conversion: return MPI_ERR_CONVERSION;
-        case ErrorKind::info_value: return MPI_ERR_INFO_VALUE;
-        case ErrorKind::communicator: return MPI_ERR_COMM;
-        case ErrorKind::io: return MPI_ERR_IO;
-        case ErrorKind::no_memory: return MPI_ERR_NO_MEM;
-        case ErrorKind::other: return MPI_ERR_OTHER;
-        case ErrorKind::internal: return MPI_ERR_INTERN;
+        case ErrorKind::none:
+            return MPI_SUCCESS;
+        case ErrorKind::argument:
+            return MPI_ERR_ARG;
+        case ErrorKind::buffer:
+            return MPI_ERR_BUFFER;
+        case ErrorKind::count:
+            return MPI_ERR_COUNT;
+        case ErrorKind::type:
+            return MPI_ERR_TYPE;
+        case ErrorKind::file_handle:
+            return MPI_ERR_FILE;
+        case ErrorKind::not_same:
+            return MPI_ERR_NOT_SAME;
+        case ErrorKind::amode:
+            return MPI_ERR_AMODE;
+        case ErrorKind::unsupported_datarep:
+            return MPI_ERR_UNSUPPORTED_DATAREP;
+        case ErrorKind::unsupported_operation:
+            return MPI_ERR_UNSUPPORTED_OPERATION;
+        case ErrorKind::no_such_file:
+            return MPI_ERR_NO_SUCH_FILE;
+        case ErrorKind::file_exists:
+            return MPI_ERR_FILE_EXISTS;
+        case ErrorKind::bad_file:
+            return MPI_ERR_BAD_FILE;
+        case ErrorKind::access:
+            return MPI_ERR_ACCESS;
+        case ErrorKind::no_space:
+            return MPI_ERR_NO_SPACE;
+        case ErrorKind::quota:
+            return MPI_ERR_QUOTA;
+        case ErrorKind::read_only:
+            return MPI_ERR_READ_ONLY;
+        case ErrorKind::file_in_use:
+            return MPI_ERR_FILE_IN_USE;
+        case ErrorKind::duplicate_datarep:
+            return MPI_ERR_DUP_DATAREP;
+        case ErrorKind::conversion:
+            return MPI_ERR_CONVERSION;
+        case ErrorKind::info_value:
+            return MPI_ERR_INFO_VALUE;
+        case ErrorKind::communicator:
+            return MPI_ERR_COMM;
+        case ErrorKind::io:
+            return MPI_ERR_IO;
+        case ErrorKind::no_memory:
+            return MPI_ERR_NO_MEM;
+        case ErrorKind::other:
+            return MPI_ERR_OTHER;
+        case ErrorKind::internal:
+            return MPI_ERR_INTERN;
     }
     return MPI_ERR_UNKNOWN;
 }
@@ -44,7 +70,8 @@ bool worth_telling(ErrorKind kind) {
            kind == ErrorKind::no_memory || kind == ErrorKind::internal;
 }
 
-/// An error that all ranks have is told by the rank it happened on, or by the first when that isn't known.
+/// An error that all ranks have is told by the rank it happened on, or by the first when that isn't
+/// known.
 bool told_here(const Failure& failure) {
     if (!failure.collective) return true;
     return failure.rank == (failure.error.rank >= 0 ? failure.error.rank : 0);
@@ -54,15 +81,23 @@ bool told_here(const Failure& failure) {
 
 void call_handler(const ErrorHandler& handler, MPI_File fh, int code) {
     switch (handler.kind) {
-        case ErrorHandler::Kind::returns: break;
-        case ErrorHandler::Kind::fatal: host().Abort(MPI_COMM_WORLD, code); break;
-        case ErrorHandler::Kind::aborts: host().Abort(MPI_COMM_SELF, code); break;
-        case ErrorHandler::Kind::user: (*handler.function)(fh, code); break;
+        case ErrorHandler::Kind::returns:
+            break;
+        case ErrorHandler::Kind::fatal:
+            host().Abort(MPI_COMM_WORLD, code);
+            break;
+        case ErrorHandler::Kind::aborts:
+            host().Abort(MPI_COMM_SELF, code);
+            break;
+        case ErrorHandler::Kind::user:
+            (*handler.function)(fh, code);
+            break;
     }
 }
 
 int raise(const ErrorHandler& handler, MPI_File fh, const Failure& failure) {
-    const bool ends = handler.kind == ErrorHandler::Kind::fatal || handler.kind == ErrorHandler::Kind::aborts;
+    const bool ends =
+        handler.kind == ErrorHandler::Kind::fatal || handler.kind == ErrorHandler::Kind::aborts;
     if (ends || (worth_telling(failure.error.kind) && told_here(failure))) {
         tell(describe(failure.error, failure.path), ends);
     }

@@ -1,4 +1,5 @@
-// From an Error to what the program sees: a predefined error class, a line on stderr, the file's error handler.
+// From an Error to what the program sees: a predefined error class, a line on stderr, the file's
+// error handler.
 #pragma once
 
 #include <exception>
@@ -9,26 +10,29 @@
 
 namespace oratorio::bind {
 
-/// The predefined class of a kind. It is a valid error code on every host, and MPI_Error_class gives it back.
+/// The predefined class of a kind. It is a valid error code on every host, and MPI_Error_class
+/// gives it back.
 [[nodiscard]] int class_of(ErrorKind kind);
 
 /// An error of one call.
 struct Failure {
     Error error;
-    std::string path;        ///< of the file; empty when unknown
+    std::string path;         ///< of the file; empty when unknown
     bool collective = false;  ///< all ranks have this error, so one of them tells it
-    Rank rank = 0;           ///< this process in the file's communicator
+    Rank rank = 0;            ///< this process in the file's communicator
 };
 
-/// Tells the user what the class can't, runs the handler and gives the code to return. Call it with no lock held and outside any
-/// try block: the handler is the program's code, and may call MPI or throw.
+/// Tells the user what the class can't, runs the handler and gives the code to return. Call it with
+/// no lock held and outside any try block: the handler is the program's code, and may call MPI or
+/// throw.
 int raise(const ErrorHandler& handler, MPI_File fh, const Failure& failure);
 /// The same through the handler of MPI_FILE_NULL.
 int raise_default(const Error& error, const std::string& path = {});
 /// Runs the handler for a code of the program's own choice (MPI_File_call_errhandler).
 void call_handler(const ErrorHandler& handler, MPI_File fh, int code);
 
-/// What `body` gives, or the Error of an exception that came out of it. No exception of ours leaves the library.
+/// What `body` gives, or the Error of an exception that came out of it. No exception of ours leaves
+/// the library.
 template <class Body>
 Error contained(const Body& body) {
     try {

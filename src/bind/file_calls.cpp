@@ -6,11 +6,13 @@
 namespace oratorio::bind {
 
 int file_set_size(MPI_File fh, MPI_Offset size) {
-    return with_file(fh, Scope::all_ranks, [&](OpenFile& open) { return error_of(open.file->set_size(size)); });
+    return with_file(fh, Scope::all_ranks,
+                     [&](OpenFile& open) { return error_of(open.file->set_size(size)); });
 }
 
 int file_preallocate(MPI_File fh, MPI_Offset size) {
-    return with_file(fh, Scope::all_ranks, [&](OpenFile& open) { return error_of(open.file->preallocate(size)); });
+    return with_file(fh, Scope::all_ranks,
+                     [&](OpenFile& open) { return error_of(open.file->preallocate(size)); });
 }
 
 int file_get_size(MPI_File fh, MPI_Offset* size) {
@@ -49,12 +51,14 @@ int file_set_info(MPI_File fh, MPI_Info info) {
 int file_get_info(MPI_File fh, MPI_Info* info_used) {
     return with_file(fh, Scope::one_rank, [&](OpenFile& open) -> Error {
         if (info_used == nullptr) return missing("get info: the info is a null pointer");
-        return error_of(make_info(open.file->reported_hints(), info_used), "get info: the host makes no info object");
+        return error_of(make_info(open.file->reported_hints(), info_used),
+                        "get info: the host makes no info object");
     });
 }
 
 int file_set_atomicity(MPI_File fh, int flag) {
-    return with_file(fh, Scope::all_ranks, [&](OpenFile& open) { return error_of(open.file->set_atomicity(flag != 0)); });
+    return with_file(fh, Scope::all_ranks,
+                     [&](OpenFile& open) { return error_of(open.file->set_atomicity(flag != 0)); });
 }
 
 int file_get_atomicity(MPI_File fh, int* flag) {
@@ -66,7 +70,8 @@ int file_get_atomicity(MPI_File fh, int* flag) {
 }
 
 int file_sync(MPI_File fh) {
-    return with_file(fh, Scope::all_ranks, [](OpenFile& open) { return error_of(open.file->sync()); });
+    return with_file(fh, Scope::all_ranks,
+                     [](OpenFile& open) { return error_of(open.file->sync()); });
 }
 
 }  // namespace oratorio::bind

@@ -10,13 +10,17 @@ constexpr std::intptr_t kGenerations = std::intptr_t{1} << (31 - kSlotBits);
 
 }  // namespace
 
-bool FileTable::in_range(std::intptr_t number) { return number >= kSlots && number < kSlots * kGenerations; }
+bool FileTable::in_range(std::intptr_t number) {
+    return number >= kSlots && number < kSlots * kGenerations;
+}
 
 const FileTable::Slot* FileTable::slot_of(MPI_File fh) const {
     const std::intptr_t number = number_of(fh);
     if (!in_range(number)) return nullptr;
     const auto index = static_cast<std::size_t>(number % kSlots);
-    if (index >= slots_.size() || slots_[index].generation != number / kSlots || !slots_[index].file) return nullptr;
+    if (index >= slots_.size() || slots_[index].generation != number / kSlots ||
+        !slots_[index].file)
+        return nullptr;
     return &slots_[index];
 }
 

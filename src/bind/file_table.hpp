@@ -12,9 +12,11 @@
 
 namespace oratorio::bind {
 
-/// A handle is a small integer, cast to what mpi.h declares (a pointer that is never followed): slot in the low 16 bits, generation of
-/// the slot above it, from 1. So a closed handle is known to be dead until its slot was used 32767 times more. All handles are
-/// above the reserved range of the standard ABI and positive as Fortran INTEGER, which makes the Fortran handle the same number.
+/// A handle is a small integer, cast to what mpi.h declares (a pointer that is never followed):
+/// slot in the low 16 bits, generation of the slot above it, from 1. So a closed handle is known to
+/// be dead until its slot was used 32767 times more. All handles are above the reserved range of
+/// the standard ABI and positive as Fortran INTEGER, which makes the Fortran handle the same
+/// number.
 class FileTable {
   public:
     /// Nothing when 65536 files are open.
@@ -33,8 +35,12 @@ class FileTable {
 
     /// Whether a number can be a handle of ours, alive or not.
     [[nodiscard]] static bool in_range(std::intptr_t number);
-    [[nodiscard]] static std::intptr_t number_of(MPI_File fh) { return reinterpret_cast<std::intptr_t>(fh); }
-    [[nodiscard]] static MPI_File handle_of(std::intptr_t number) { return reinterpret_cast<MPI_File>(number); }
+    [[nodiscard]] static std::intptr_t number_of(MPI_File fh) {
+        return reinterpret_cast<std::intptr_t>(fh);
+    }
+    [[nodiscard]] static MPI_File handle_of(std::intptr_t number) {
+        return reinterpret_cast<MPI_File>(number);
+    }
 
   private:
     struct Slot {

@@ -1,5 +1,6 @@
-// MPI_FILE_CREATE_ERRHANDLER of Open MPI's Fortran bindings, which makes its handler without calling C. All other Fortran
-// routines of all hosts call C, so this is the one Fortran routine that is answered here.
+// MPI_FILE_CREATE_ERRHANDLER of Open MPI's Fortran bindings, which makes its handler without
+// calling C. All other Fortran routines of all hosts call C, so this is the one Fortran routine
+// that is answered here.
 #include <dlfcn.h>
 
 #include "bind/entry.hpp"
@@ -34,7 +35,8 @@ int create_errhandler(FortranHandler* function, MPI_Fint* errhandler) {
 
 }  // namespace
 
-ORATORIO_ENTRY void mpi_file_create_errhandler_(void (*function)(), MPI_Fint* errhandler, MPI_Fint* ierror) {
+ORATORIO_ENTRY void mpi_file_create_errhandler_(void (*function)(), MPI_Fint* errhandler,
+                                                MPI_Fint* ierror) {
     if (disabled()) {
         CreateErrhandler* const create = host_create_errhandler();
         if (create != nullptr) return create(function, errhandler, ierror);
@@ -44,7 +46,7 @@ ORATORIO_ENTRY void mpi_file_create_errhandler_(void (*function)(), MPI_Fint* er
     if (ierror != nullptr) *ierror = code;
 }
 
-#define ORATORIO_FORTRAN_NAME(name)                                                    \
+#define ORATORIO_FORTRAN_NAME(name)                                                      \
     ORATORIO_ENTRY void name(void (*function)(), MPI_Fint* errhandler, MPI_Fint* ierror) \
         __attribute__((alias("mpi_file_create_errhandler_")));
 #include "fortran_names.inc"

@@ -1,4 +1,5 @@
-// Handles as integers, for Fortran and for the standard ABI. One of ours is the same number; others are the host's to convert.
+// Handles as integers, for Fortran and for the standard ABI. One of ours is the same number; others
+// are the host's to convert.
 #include <cstdint>
 
 #include "bind/entry.hpp"
@@ -25,7 +26,8 @@ int number_of(MPI_File fh) {
 }
 
 MPI_File handle_of(int number) {
-    return !disabled() && FileTable::in_range(number) ? FileTable::handle_of(number) : host_handle(number);
+    return !disabled() && FileTable::in_range(number) ? FileTable::handle_of(number)
+                                                      : host_handle(number);
 }
 
 }  // namespace
@@ -35,9 +37,17 @@ int host_lacks(const char* name) {
     return MPI_ERR_UNSUPPORTED_OPERATION;
 }
 
-MPI_Fint file_c2f(MPI_File fh) { return number_of(fh); }
-MPI_File file_f2c(MPI_Fint fh) { return handle_of(fh); }
-int file_toint(MPI_File fh) { return number_of(fh); }
-MPI_File file_fromint(int fh) { return handle_of(fh); }
+MPI_Fint file_c2f(MPI_File fh) {
+    return number_of(fh);
+}
+MPI_File file_f2c(MPI_Fint fh) {
+    return handle_of(fh);
+}
+int file_toint(MPI_File fh) {
+    return number_of(fh);
+}
+MPI_File file_fromint(int fh) {
+    return handle_of(fh);
+}
 
 }  // namespace oratorio::bind

@@ -44,13 +44,15 @@ int HostRoutine<Value(Arguments...)>::tell_lacking(const char* name) {
     return host_lacks(name);
 }
 
-[[nodiscard]] constexpr bool fits_int(MPI_Count count) { return count >= INT_MIN && count <= INT_MAX; }
+[[nodiscard]] constexpr bool fits_int(MPI_Count count) {
+    return count >= INT_MIN && count <= INT_MAX;
+}
 
 }  // namespace oratorio::bind
 
 /// The host's own routine of that name, looked up at the first use.
-#define ORATORIO_HOST(name)                                                                     \
-    ([]() -> const auto& {                                                                      \
-        static const ::oratorio::bind::HostRoutine<decltype(name)> routine("P" #name);          \
-        return routine;                                                                         \
+#define ORATORIO_HOST(name)                                                            \
+    ([]() -> const auto& {                                                             \
+        static const ::oratorio::bind::HostRoutine<decltype(name)> routine("P" #name); \
+        return routine;                                                                \
     }())

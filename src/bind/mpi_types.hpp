@@ -1,4 +1,5 @@
-// What one MPI's header lacks and another's has, so that the table of procedures compiles against all of them.
+// What one MPI's header lacks and another's has, so that the table of procedures compiles against
+// all of them.
 #pragma once
 
 #include "mpi/host.hpp"
@@ -8,7 +9,8 @@ using MPI_Fint = int;  // the standard ABI has no Fortran handles of files; INTE
 #endif
 
 #if defined(OPEN_MPI)
-using MPI_Datarep_conversion_function_c = int(void*, MPI_Datatype, MPI_Count, void*, MPI_Offset, void*);
+using MPI_Datarep_conversion_function_c = int(void*, MPI_Datatype, MPI_Count, void*, MPI_Offset,
+                                              void*);
 #endif
 
 #if defined(OPEN_MPI) || (defined(MPICH_NUMVERSION) && MPICH_NUMVERSION < 50000000)

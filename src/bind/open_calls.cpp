@@ -69,8 +69,10 @@ OpenCall call_of(const OpenArguments& arguments) {
     } else {
         call.refused = hints.error();
     }
-    if (unknown_bits) call.refused = Error::make(ErrorKind::amode, "open: unknown bits in the access mode");
-    if (arguments.filename == nullptr) call.refused = missing("open: the file name is a null pointer");
+    if (unknown_bits)
+        call.refused = Error::make(ErrorKind::amode, "open: unknown bits in the access mode");
+    if (arguments.filename == nullptr)
+        call.refused = missing("open: the file name is a null pointer");
     if (arguments.fh == nullptr) call.refused = missing("open: the file handle is a null pointer");
     return call;
 }
@@ -78,7 +80,8 @@ OpenCall call_of(const OpenArguments& arguments) {
 Error open_here(const OpenArguments& arguments, Opening& opening) {
     if (host_if_loaded() == nullptr) {
         const char* lacking = host_defect();
-        return Error::make(ErrorKind::internal, std::string("open: this MPI has no ") + (lacking != nullptr ? lacking : "library"));
+        return Error::make(ErrorKind::internal, std::string("open: this MPI has no ") +
+                                                    (lacking != nullptr ? lacking : "library"));
     }
     auto transport = MpiTransport::open(arguments.comm, process().settings.ranks_per_node);
     if (!transport) return transport.error();
@@ -100,7 +103,8 @@ Error open_here(const OpenArguments& arguments, Opening& opening) {
     open.filetype = HeldType(MPI_BYTE);
     // Known before it is open, so that a full table is an error of all ranks.
     opening.handle = process().files.add(opening.open);
-    if (opening.handle == MPI_FILE_NULL) call.refused = Error::make(ErrorKind::no_memory, "open: too many files are open");
+    if (opening.handle == MPI_FILE_NULL)
+        call.refused = Error::make(ErrorKind::no_memory, "open: too many files are open");
     auto file = File::open(std::move(*transport), call);
     if (!file) return file.error();
     open.file = std::move(*file);
@@ -109,7 +113,8 @@ Error open_here(const OpenArguments& arguments, Opening& opening) {
 }
 
 int open_by_host(const OpenArguments& arguments) {
-    const int code = ORATORIO_HOST(MPI_File_open)(arguments.comm, arguments.filename, arguments.amode, arguments.info, arguments.fh);
+    const int code = ORATORIO_HOST(MPI_File_open)(arguments.comm, arguments.filename,
+                                                  arguments.amode, arguments.info, arguments.fh);
     if (code == MPI_SUCCESS) process().files.add_host(*arguments.fh);
     return code;
 }
@@ -142,7 +147,8 @@ int file_open(MPI_Comm comm, const char* filename, int amode, MPI_Info info, MPI
     process().files.remove(opening.handle);
     if (fh != nullptr) *fh = MPI_FILE_NULL;
     const std::string path = filename != nullptr ? filename : "";
-    return raise(process().handlers.default_handler(), MPI_FILE_NULL, {error, path, opening.collective, opening.rank});
+    return raise(process().handlers.default_handler(), MPI_FILE_NULL,
+                 {error, path, opening.collective, opening.rank});
 }
 
 int file_close(MPI_File* fh) {
@@ -150,7 +156,9 @@ int file_close(MPI_File* fh) {
     if (process().files.is_host(*fh)) return close_by_host(fh);
     const MPI_File handle = *fh;
     const std::shared_ptr<OpenFile> open = process().files.find(handle);
-    if (!open) return raise_default(Error::make(ErrorKind::file_handle, "close: this is not the handle of an open file"));
+    if (!open)
+        return raise_default(
+            Error::make(ErrorKind::file_handle, "close: this is not the handle of an open file"));
     const std::optional<Trouble> trouble = attempt(*open, Scope::all_ranks, close_here);
     // The handler may still ask for the handle's error handler, no more: the file is gone.
     const int code = trouble ? raise(trouble->handler, handle, trouble->failure) : MPI_SUCCESS;

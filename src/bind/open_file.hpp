@@ -25,7 +25,8 @@ class HeldType {
     ~HeldType();
 
     [[nodiscard]] MPI_Datatype get() const { return type_; }
-    /// For the program: the type itself when predefined, else a duplicate that is the program's to free. MPI_SUCCESS or an error code.
+    /// For the program: the type itself when predefined, else a duplicate that is the program's to
+    /// free. MPI_SUCCESS or an error code.
     int copy_to(MPI_Datatype* copy) const;
 
   private:
@@ -39,12 +40,12 @@ class HeldType {
 };
 
 struct OpenFile {
-    std::mutex mutex;            ///< guards all below but path; not held while a user's error handler runs
-    std::string path;            ///< as the program gave it; never changes
+    std::mutex mutex;  ///< guards all below but path; not held while a user's error handler runs
+    std::string path;  ///< as the program gave it; never changes
     std::unique_ptr<File> file;
     ErrorHandler handler;
     int amode = 0;
-    MPI_Comm comm{};             ///< the transport's; lives as long as the file
+    MPI_Comm comm{};  ///< the transport's; lives as long as the file
     HeldType etype;
     HeldType filetype;
 };

@@ -32,7 +32,8 @@ Settings read_environment() {
     settings.disabled = is_on("ORATORIO_DISABLE");
     settings.quiet = is_on("ORATORIO_QUIET");
     settings.explain = is_on("ORATORIO_EXPLAIN");
-    if (const std::string where = environment("ORATORIO_EXPLAIN"); where != "1") settings.explain_path = where;
+    if (const std::string where = environment("ORATORIO_EXPLAIN"); where != "1")
+        settings.explain_path = where;
     settings.ranks_per_node = std::atoi(environment("ORATORIO_RANKS_PER_NODE").c_str());
     settings.hints.mpich_mpiio_hints = environment("MPICH_MPIIO_HINTS");
     settings.hints.oratorio_hints = environment("ORATORIO_HINTS");
@@ -41,7 +42,8 @@ Settings read_environment() {
         settings.hints.oratorio_hints += "oratorio_method=" + method;
     }
     const std::string romio_hints = environment("ROMIO_HINTS");
-    settings.hints.romio_hints_text = contents_of(romio_hints.empty() ? "/etc/romio-hints" : romio_hints);
+    settings.hints.romio_hints_text =
+        contents_of(romio_hints.empty() ? "/etc/romio-hints" : romio_hints);
     return settings;
 }
 
@@ -57,10 +59,12 @@ int copy_nothing(MPI_Comm, int, void*, void*, void*, int* flag) {
     return MPI_SUCCESS;
 }
 
-/// Runs at the beginning of MPI_Finalize. Closing is collective and some ranks may not come, so it is only warned about.
+/// Runs at the beginning of MPI_Finalize. Closing is collective and some ranks may not come, so it
+/// is only warned about.
 int on_finalize(MPI_Comm, int, void*, void*) {
     for (const std::string& path : process().files.open_paths()) {
-        tell(path + " is still open at MPI_Finalize: its last data may be missing; call MPI_File_close");
+        tell(path +
+             " is still open at MPI_Finalize: its last data may be missing; call MPI_File_close");
     }
     return MPI_SUCCESS;
 }
@@ -72,9 +76,13 @@ Process& process() {
     return *process;
 }
 
-bool disabled() { return process().settings.disabled; }
+bool disabled() {
+    return process().settings.disabled;
+}
 
-bool belongs_to_host(MPI_File fh) { return disabled() || process().files.is_host(fh); }
+bool belongs_to_host(MPI_File fh) {
+    return disabled() || process().files.is_host(fh);
+}
 
 void tell(const std::string& text, bool urgent) {
     if (urgent || !process().settings.quiet) write_line(STDERR_FILENO, "oratorio: " + text);
@@ -83,7 +91,8 @@ void tell(const std::string& text, bool urgent) {
 void narrate(const std::string& text) {
     const Settings& settings = process().settings;
     if (settings.explain_path.empty()) return tell(text, settings.explain);
-    std::ofstream(settings.explain_path, std::ios::app) << text << (text.ends_with('\n') ? "" : "\n");
+    std::ofstream(settings.explain_path, std::ios::app)
+        << text << (text.ends_with('\n') ? "" : "\n");
 }
 
 Result<DecodedType> decode(MPI_Datatype type) {
@@ -96,7 +105,8 @@ void watch_for_finalize() {
     static std::once_flag once;
     std::call_once(once, [] {
         int key = 0;
-        if (host().Comm_create_keyval(copy_nothing, on_finalize, &key, nullptr) != MPI_SUCCESS) return;
+        if (host().Comm_create_keyval(copy_nothing, on_finalize, &key, nullptr) != MPI_SUCCESS)
+            return;
         host().Comm_set_attr(MPI_COMM_SELF, key, nullptr);
         host().Comm_free_keyval(&key);
     });

@@ -1,5 +1,5 @@
-// What this process knows for all files: the environment, the open files, the error handlers. Made at the first use and
-// never destroyed, because programs call MPI from destructors of globals.
+// What this process knows for all files: the environment, the open files, the error handlers. Made
+// at the first use and never destroyed, because programs call MPI from destructors of globals.
 #pragma once
 
 #include <string>
@@ -13,12 +13,13 @@ namespace oratorio::bind {
 
 /// The environment variables that Oratorio knows, read once.
 struct Settings {
-    bool disabled = false;     ///< ORATORIO_DISABLE=1: the host answers every call
-    bool quiet = false;        ///< ORATORIO_QUIET=1: nothing is written to stderr but before an abort
-    bool explain = false;      ///< ORATORIO_EXPLAIN=1 or a path: every plan made is told
+    bool disabled = false;  ///< ORATORIO_DISABLE=1: the host answers every call
+    bool quiet = false;     ///< ORATORIO_QUIET=1: nothing is written to stderr but before an abort
+    bool explain = false;   ///< ORATORIO_EXPLAIN=1 or a path: every plan made is told
     std::string explain_path;  ///< where to; stderr when empty
-    int ranks_per_node = 0;    ///< ORATORIO_RANKS_PER_NODE: pretended node size, for tests; 0 = the true one
-    HintSources hints;         ///< ROMIO_HINTS, MPICH_MPIIO_HINTS, ORATORIO_HINTS, ORATORIO_METHOD
+    int ranks_per_node =
+        0;  ///< ORATORIO_RANKS_PER_NODE: pretended node size, for tests; 0 = the true one
+    HintSources hints;  ///< ROMIO_HINTS, MPICH_MPIIO_HINTS, ORATORIO_HINTS, ORATORIO_METHOD
 };
 
 struct Process {
@@ -43,7 +44,8 @@ void narrate(const std::string& text);
 /// The layout of a datatype, kept on the datatype.
 [[nodiscard]] Result<DecodedType> decode(MPI_Datatype type);
 
-/// Looks after MPI_Finalize, where open files are warned about. Called at each open; does its work once.
+/// Looks after MPI_Finalize, where open files are warned about. Called at each open; does its work
+/// once.
 void watch_for_finalize();
 
 }  // namespace oratorio::bind

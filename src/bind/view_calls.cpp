@@ -23,21 +23,26 @@ struct ViewTypes {
 };
 
 Error check_view(const ViewArguments& arguments, const AccessMode& mode) {
-    if (arguments.representation == nullptr) return missing("set view: the data representation is a null pointer");
+    if (arguments.representation == nullptr)
+        return missing("set view: the data representation is a null pointer");
     if (std::strcmp(arguments.representation, "native") != 0) {
-        return Error::make(ErrorKind::unsupported_datarep, "set view: use the data representation native");
+        return Error::make(ErrorKind::unsupported_datarep,
+                           "set view: use the data representation native");
     }
     if (arguments.etype == MPI_DATATYPE_NULL || arguments.filetype == MPI_DATATYPE_NULL) {
-        return Error::make(ErrorKind::type, "set view: the etype or the filetype is MPI_DATATYPE_NULL");
+        return Error::make(ErrorKind::type,
+                           "set view: the etype or the filetype is MPI_DATATYPE_NULL");
     }
     if (mode.sequential) {
-        return Error::make(ErrorKind::unsupported_operation, "set view: views of sequential files need the shared file pointer");
+        return Error::make(ErrorKind::unsupported_operation,
+                           "set view: views of sequential files need the shared file pointer");
     }
     return {};
 }
 
 Result<View> make_view(const ViewArguments& arguments, const AccessMode& mode, ViewTypes& types) {
-    if (const Error error = check_view(arguments, mode); error.kind != ErrorKind::none) return error;
+    if (const Error error = check_view(arguments, mode); error.kind != ErrorKind::none)
+        return error;
     auto etype = HeldType::duplicate(arguments.etype);
     if (!etype) return etype.error();
     auto filetype = HeldType::duplicate(arguments.filetype);
@@ -47,8 +52,8 @@ Result<View> make_view(const ViewArguments& arguments, const AccessMode& mode, V
     const auto tile = decode(arguments.filetype);
     if (!tile) return tile.error();
     types = {std::move(*etype), std::move(*filetype)};
-    return View::make(arguments.displacement, unit->shape->size(), tile->shape, tile->lower_bound, tile->extent, mode.writable(),
-                      arguments.representation);
+    return View::make(arguments.displacement, unit->shape->size(), tile->shape, tile->lower_bound,
+                      tile->extent, mode.writable(), arguments.representation);
 }
 
 std::optional<Whence> whence_of(int whence) {
@@ -60,19 +65,24 @@ std::optional<Whence> whence_of(int whence) {
 
 }  // namespace
 
-int file_set_view(MPI_File fh, MPI_Offset disp, MPI_Datatype etype, MPI_Datatype filetype, const char* datarep, MPI_Info info) {
+int file_set_view(MPI_File fh, MPI_Offset disp, MPI_Datatype etype, MPI_Datatype filetype,
+                  const char* datarep, MPI_Info info) {
     return with_file(fh, Scope::all_ranks, [&](OpenFile& open) -> Error {
         ViewTypes types;
         const auto hints = hints_of(info);
-        const auto view = hints ? make_view({disp, etype, filetype, datarep}, open.file->mode(), types) : hints.error();
-        if (auto set = open.file->set_view(view, hints ? *hints : HintMap{}); !set) return set.error();
+        const auto view =
+            hints ? make_view({disp, etype, filetype, datarep}, open.file->mode(), types)
+                  : hints.error();
+        if (auto set = open.file->set_view(view, hints ? *hints : HintMap{}); !set)
+            return set.error();
         open.etype = std::move(types.etype);
         open.filetype = std::move(types.filetype);
         return {};
     });
 }
 
-int file_get_view(MPI_File fh, MPI_Offset* disp, MPI_Datatype* etype, MPI_Datatype* filetype, char* datarep) {
+int file_get_view(MPI_File fh, MPI_Offset* disp, MPI_Datatype* etype, MPI_Datatype* filetype,
+                  char* datarep) {
     return with_file(fh, Scope::one_rank, [&](OpenFile& open) -> Error {
         if (disp == nullptr || etype == nullptr || filetype == nullptr || datarep == nullptr) {
             return missing("get view: an argument is a null pointer");
@@ -80,18 +90,22 @@ int file_get_view(MPI_File fh, MPI_Offset* disp, MPI_Datatype* etype, MPI_Dataty
         const View& view = open.file->view();
         *disp = view.displacement;
         std::strncpy(datarep, view.representation.c_str(), MPI_MAX_DATAREP_STRING);
-        if (const Error error = error_of(open.etype.copy_to(etype), "get view: the etype cannot be duplicated");
+        if (const Error error =
+                error_of(open.etype.copy_to(etype), "get view: the etype cannot be duplicated");
             error.kind != ErrorKind::none) {
             return error;
         }
-        return error_of(open.filetype.copy_to(filetype), "get view: the filetype cannot be duplicated");
+        return error_of(open.filetype.copy_to(filetype),
+                        "get view: the filetype cannot be duplicated");
     });
 }
 
 int file_seek(MPI_File fh, MPI_Offset offset, int whence) {
     return with_file(fh, Scope::one_rank, [&](OpenFile& open) -> Error {
         const auto known = whence_of(whence);
-        if (!known) return Error::make(ErrorKind::argument, "seek: whence is none of MPI_SEEK_SET, MPI_SEEK_CUR, MPI_SEEK_END");
+        if (!known)
+            return Error::make(ErrorKind::argument,
+                               "seek: whence is none of MPI_SEEK_SET, MPI_SEEK_CUR, MPI_SEEK_END");
         return error_of(open.file->seek(offset, *known));
     });
 }
@@ -100,7 +114,8 @@ int file_get_position(MPI_File fh, MPI_Offset* offset) {
     return with_file(fh, Scope::one_rank, [&](OpenFile& open) -> Error {
         if (offset == nullptr) return missing("get position: the offset is a null pointer");
         if (open.file->mode().sequential) {
-            return Error::make(ErrorKind::unsupported_operation, "get position: a sequential file has only the shared pointer");
+            return Error::make(ErrorKind::unsupported_operation,
+                               "get position: a sequential file has only the shared pointer");
         }
         *offset = open.file->position();
         return {};
@@ -120,9 +135,12 @@ int file_get_byte_offset(MPI_File fh, MPI_Offset offset, MPI_Offset* disp) {
 // All views are native, where data has the same extent in the file as in memory (MPI-4.1, 14.5.1).
 int type_extent(MPI_File fh, MPI_Datatype datatype, MPI_Count* extent) {
     return with_file(fh, Scope::one_rank, [&](OpenFile&) -> Error {
-        if (datatype == MPI_DATATYPE_NULL) return Error::make(ErrorKind::type, "get type extent: the datatype is MPI_DATATYPE_NULL");
+        if (datatype == MPI_DATATYPE_NULL)
+            return Error::make(ErrorKind::type,
+                               "get type extent: the datatype is MPI_DATATYPE_NULL");
         MPI_Count lower_bound = 0;
-        return error_of(host().Type_get_extent_x(datatype, &lower_bound, extent), "get type extent: the host knows no extent");
+        return error_of(host().Type_get_extent_x(datatype, &lower_bound, extent),
+                        "get type extent: the host knows no extent");
     });
 }
 

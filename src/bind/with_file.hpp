@@ -1,4 +1,5 @@
-// with_file: the frame of every call on an open file: find it, lock it, do it, raise what went wrong.
+// with_file: the frame of every call on an open file: find it, lock it, do it, raise what went
+// wrong.
 #pragma once
 
 #include <optional>
@@ -8,7 +9,10 @@
 
 namespace oratorio::bind {
 
-enum class Scope { one_rank, all_ranks };  ///< who gets an error: only the caller, or all ranks alike
+enum class Scope {
+    one_rank,
+    all_ranks
+};  ///< who gets an error: only the caller, or all ranks alike
 
 /// What went wrong in a call, and who is to be told.
 struct Trouble {
@@ -20,7 +24,9 @@ struct Trouble {
 template <class Body>
 std::optional<Trouble> attempt(OpenFile& open, Scope scope, const Body& body) {
     const std::lock_guard lock(open.mutex);
-    const Error error = contained([&] { return open.file ? body(open) : Error::make(ErrorKind::file_handle, "the file is closed"); });
+    const Error error = contained([&] {
+        return open.file ? body(open) : Error::make(ErrorKind::file_handle, "the file is closed");
+    });
     if (error.kind == ErrorKind::none) return std::nullopt;
     const Rank rank = open.file ? open.file->transport().topology().rank : 0;
     return Trouble{{error, open.path, scope == Scope::all_ranks, rank}, open.handler};
@@ -30,13 +36,17 @@ std::optional<Trouble> attempt(OpenFile& open, Scope scope, const Body& body) {
 template <class Body>
 int with_file(MPI_File fh, Scope scope, const Body& body) {
     const std::shared_ptr<OpenFile> open = process().files.find(fh);
-    if (!open) return raise_default(Error::make(ErrorKind::file_handle, "this is not the handle of an open file"));
+    if (!open)
+        return raise_default(
+            Error::make(ErrorKind::file_handle, "this is not the handle of an open file"));
     const std::optional<Trouble> trouble = attempt(*open, scope, body);
     return trouble ? raise(trouble->handler, fh, trouble->failure) : MPI_SUCCESS;
 }
 
 /// An Error from a Result that carries nothing else.
-[[nodiscard]] inline Error error_of(const Result<void>& result) { return result ? Error{} : result.error(); }
+[[nodiscard]] inline Error error_of(const Result<void>& result) {
+    return result ? Error{} : result.error();
+}
 
 /// An Error for a host's code: bind/ asks the host for little, so what failed is said by `what`.
 [[nodiscard]] inline Error error_of(int host_code, const char* what) {
@@ -44,6 +54,8 @@ int with_file(MPI_File fh, Scope scope, const Body& body) {
 }
 
 /// An output argument must be there.
-[[nodiscard]] inline Error missing(const char* what) { return Error::make(ErrorKind::argument, what); }
+[[nodiscard]] inline Error missing(const char* what) {
+    return Error::make(ErrorKind::argument, what);
+}
 
 }  // namespace oratorio::bind

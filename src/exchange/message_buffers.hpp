@@ -1,4 +1,5 @@
-// Message buffers: equal pieces of one reserved block, handed out and given back. The bound on what messages may occupy.
+// Message buffers: equal pieces of one reserved block, handed out and given back. The bound on what
+// messages may occupy.
 #pragma once
 
 #include <cstddef>
@@ -11,7 +12,8 @@ namespace oratorio {
 
 class MessageBuffers {
   public:
-    /// Memory that a plan with these limits needs: sends, replies, receives, and one receive for each open round.
+    /// Memory that a plan with these limits needs: sends, replies, receives, and one receive for
+    /// each open round.
     [[nodiscard]] static Bytes bytes_needed(Bytes message_bytes, int messages_in_flight) {
         return message_bytes * (4 * messages_in_flight + rounds_open_max);
     }
@@ -19,7 +21,8 @@ class MessageBuffers {
 
     MessageBuffers(std::span<std::byte> memory, Bytes each) {
         const auto size = static_cast<std::size_t>(each);
-        for (std::size_t at = 0; at + size <= memory.size(); at += size) free_.push_back(memory.subspan(at, size));
+        for (std::size_t at = 0; at + size <= memory.size(); at += size)
+            free_.push_back(memory.subspan(at, size));
         // Handed out from the front of the block: few buffers in use touch few pages.
         std::vector<std::span<std::byte>>(free_.rbegin(), free_.rend()).swap(free_);
     }

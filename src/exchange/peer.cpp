@@ -8,14 +8,20 @@ namespace {
 
 class PeerExchange final : public Exchange {
   public:
-    PeerExchange(Transport& transport, const Plan& plan, const Access& access, Stats& stats, unsigned sequence, std::span<std::byte> memory)
-        : context_{transport, plan, access, stats, sequence, MessageBuffers(memory, plan.message_bytes)},
+    PeerExchange(Transport& transport, const Plan& plan, const Access& access, Stats& stats,
+                 unsigned sequence, std::span<std::byte> memory)
+        : context_{transport, plan,     access,
+                   stats,     sequence, MessageBuffers(memory, plan.message_bytes)},
           aggregator_(context_),
           participant_(context_) {}
 
     void expect(std::int64_t round) override { aggregator_.expect(round); }
-    const RoundContents* contents(std::int64_t round) const override { return aggregator_.contents(round); }
-    void open(std::int64_t round, std::span<std::byte> buffer, Offset valid_until) override { aggregator_.open(round, buffer, valid_until); }
+    const RoundContents* contents(std::int64_t round) const override {
+        return aggregator_.contents(round);
+    }
+    void open(std::int64_t round, std::span<std::byte> buffer, Offset valid_until) override {
+        aggregator_.open(round, buffer, valid_until);
+    }
     bool close_if_served(std::int64_t round) override { return aggregator_.close_if_served(round); }
     Result<bool> step() override {
         const auto served = aggregator_.step();
@@ -40,12 +46,14 @@ MessageView view_message(std::span<std::byte> buffer, bool with_payload) {
     std::memcpy(&view.head, buffer.data(), sizeof view.head);
     view.table = buffer.subspan(sizeof view.head, static_cast<std::size_t>(view.head.table_bytes));
     if (with_payload) {
-        view.payload = buffer.subspan(sizeof view.head + view.table.size(), static_cast<std::size_t>(view.head.payload));
+        view.payload = buffer.subspan(sizeof view.head + view.table.size(),
+                                      static_cast<std::size_t>(view.head.payload));
     }
     return view;
 }
 
-std::unique_ptr<Exchange> make_peer_exchange(Transport& transport, const Plan& plan, const Access& access, Stats& stats, unsigned sequence,
+std::unique_ptr<Exchange> make_peer_exchange(Transport& transport, const Plan& plan,
+                                             const Access& access, Stats& stats, unsigned sequence,
                                              std::span<std::byte> memory) {
     return std::make_unique<PeerExchange>(transport, plan, access, stats, sequence, memory);
 }

@@ -1,5 +1,6 @@
-// The two sides of the exchange by messages. A participant walks its own data and talks to aggregators; an aggregator serves
-// the participants of its open rounds. peer.cpp joins them; where a rank is both, its data takes the short way without a message.
+// The two sides of the exchange by messages. A participant walks its own data and talks to
+// aggregators; an aggregator serves the participants of its open rounds. peer.cpp joins them; where
+// a rank is both, its data takes the short way without a message.
 #pragma once
 
 #include <map>
@@ -20,7 +21,9 @@ struct PeerContext {
     MessageBuffers buffers;
 
     [[nodiscard]] Rank rank() const { return transport.topology().rank; }
-    [[nodiscard]] Tag tag(std::int64_t round, MessageKind kind) const { return tag_of(sequence, round, kind); }
+    [[nodiscard]] Tag tag(std::int64_t round, MessageKind kind) const {
+        return tag_of(sequence, round, kind);
+    }
 };
 
 /// Views of a data message or request in its buffer.
@@ -43,13 +46,14 @@ class AggregatorSide {
     Result<bool> step();
     /// All replies have left.
     [[nodiscard]] bool finished() const { return replies_.empty(); }
-    /// This rank's own chunk. Writes place it; reads put what is there into its payload and return the number of bytes.
+    /// This rank's own chunk. Writes place it; reads put what is there into its payload and return
+    /// the number of bytes.
     Bytes serve_own(const MessageView& message);
 
   private:
     struct Expected {
         ReceiveQueue queue;
-        std::int64_t senders = 0;   ///< still to come
+        std::int64_t senders = 0;  ///< still to come
         RoundContents contents;
     };
     struct OpenRound {
@@ -57,8 +61,8 @@ class AggregatorSide {
         Region region;
         std::span<std::byte> buffer;
         Offset valid_until = 0;
-        std::int64_t senders = 0;   ///< with more to come
-        bool own = false;           ///< this rank's own data is still to come
+        std::int64_t senders = 0;  ///< with more to come
+        bool own = false;          ///< this rank's own data is still to come
     };
     struct Reply {
         Ticket ticket;
@@ -87,7 +91,9 @@ class ParticipantSide {
 
     /// `own` is this rank's aggregator side, for its share of its own regions.
     Result<bool> step(AggregatorSide& own);
-    [[nodiscard]] bool finished() const { return walk_.at_end() && outgoing_.empty() && announcements_done(); }
+    [[nodiscard]] bool finished() const {
+        return walk_.at_end() && outgoing_.empty() && announcements_done();
+    }
     [[nodiscard]] Bytes received() const { return received_; }
 
   private:
@@ -103,7 +109,9 @@ class ParticipantSide {
         Ticket ticket;
         std::span<std::byte> message;
     };
-    [[nodiscard]] bool announcements_done() const { return announced_.at_end() && announcements_.empty(); }
+    [[nodiscard]] bool announcements_done() const {
+        return announced_.at_end() && announcements_.empty();
+    }
     Result<bool> announce();
     Result<bool> reap_outgoing();
     Result<bool> finish(Outgoing& outgoing);
@@ -124,7 +132,10 @@ class ParticipantSide {
     Bytes received_ = 0;
 };
 
-/// Writes whose pieces don't tile the hull need to know each round's contents before its buffer may be filled.
-[[nodiscard]] inline bool needs_contents(const Plan& plan) { return plan.direction == Direction::write && !plan.covered; }
+/// Writes whose pieces don't tile the hull need to know each round's contents before its buffer may
+/// be filled.
+[[nodiscard]] inline bool needs_contents(const Plan& plan) {
+    return plan.direction == Direction::write && !plan.covered;
+}
 
 }  // namespace oratorio

@@ -6,33 +6,45 @@
 namespace oratorio {
 
 AggregatorSide::AggregatorSide(PeerContext& context)
-    : context_(context), index_(context.plan.aggregator_index(context.rank())), own_file_(context.access.file) {
+    : context_(context),
+      index_(context.plan.aggregator_index(context.rank())),
+      own_file_(context.access.file) {
     const auto& ranks = context.plan.participants;
     const auto found = std::find(ranks.begin(), ranks.end(), context.rank());
-    if (found != ranks.end()) own_hull_ = context.plan.hulls[static_cast<std::size_t>(found - ranks.begin())];
+    if (found != ranks.end())
+        own_hull_ = context.plan.hulls[static_cast<std::size_t>(found - ranks.begin())];
 }
 
-bool AggregatorSide::touches_own(const Region& region) const { return !own_hull_.empty() && region.touches(own_hull_); }
+bool AggregatorSide::touches_own(const Region& region) const {
+    return !own_hull_.empty() && region.touches(own_hull_);
+}
 
 void AggregatorSide::expect(std::int64_t round) {
     const Region region = context_.plan.region(index_, round);
     Expected expected{ReceiveQueue(context_.transport, context_.tag(round, MessageKind::contents)),
-                      count_senders(context_.plan, region, context_.rank()), {}};
+                      count_senders(context_.plan, region, context_.rank()),
+                      {}};
     if (touches_own(region)) {
-        expected.contents = contents_of(own_file_, context_.access.from, context_.access.from + context_.access.bytes(), region);
+        expected.contents = contents_of(own_file_, context_.access.from,
+                                        context_.access.from + context_.access.bytes(), region);
     }
     expected_.emplace(round, std::move(expected));
 }
 
 const RoundContents* AggregatorSide::contents(std::int64_t round) const {
     const auto found = expected_.find(round);
-    return found != expected_.end() && found->second.senders == 0 ? &found->second.contents : nullptr;
+    return found != expected_.end() && found->second.senders == 0 ? &found->second.contents
+                                                                  : nullptr;
 }
 
 void AggregatorSide::open(std::int64_t round, std::span<std::byte> buffer, Offset valid_until) {
     const Region region = context_.plan.region(index_, round);
-    OpenRound opened{ReceiveQueue(context_.transport, context_.tag(round, MessageKind::data)), region, buffer, valid_until,
-                     count_senders(context_.plan, region, context_.rank()), touches_own(region)};
+    OpenRound opened{ReceiveQueue(context_.transport, context_.tag(round, MessageKind::data)),
+                     region,
+                     buffer,
+                     valid_until,
+                     count_senders(context_.plan, region, context_.rank()),
+                     touches_own(region)};
     expected_.erase(round);
     const auto place = open_.emplace(round, std::move(opened)).first;
     const auto posted = post_receives(place->second);
@@ -41,9 +53,11 @@ void AggregatorSide::open(std::int64_t round, std::span<std::byte> buffer, Offse
 
 /// A receive more only while a sender is sure to send one more: then none is ever left over.
 Result<void> AggregatorSide::post_receives(OpenRound& round) {
-    const std::int64_t wanted = std::min<std::int64_t>(round.senders, context_.plan.messages_in_flight);
+    const std::int64_t wanted =
+        std::min<std::int64_t>(round.senders, context_.plan.messages_in_flight);
     while (round.queue.posted() < wanted) {
-        const bool spare = context_.buffers.free() > static_cast<std::size_t>(MessageBuffers::rounds_open_max);
+        const bool spare =
+            context_.buffers.free() > static_cast<std::size_t>(MessageBuffers::rounds_open_max);
         if (round.queue.posted() > 0 && !spare) break;
         const auto buffer = context_.buffers.take();
         if (buffer.empty()) break;
@@ -123,12 +137,14 @@ Result<void> AggregatorSide::serve(OpenRound& round, Rank source, std::span<std:
     }
     const auto reply = context_.buffers.take();
     MessageHead head = message.head;
-    head.payload = fetch_runs(message.table, reply.subspan(sizeof head), round.region, round.buffer, round.valid_until);
+    head.payload = fetch_runs(message.table, reply.subspan(sizeof head), round.region, round.buffer,
+                              round.valid_until);
     std::memcpy(reply.data(), &head, sizeof head);
     context_.stats.bytes_placed += static_cast<std::uint64_t>(head.payload);
     context_.buffers.give_back(buffer);
     const std::size_t bytes = sizeof head + static_cast<std::size_t>(head.payload);
-    const auto ticket = context_.transport.send(source, context_.tag(head.round, MessageKind::reply), reply.first(bytes));
+    const auto ticket = context_.transport.send(
+        source, context_.tag(head.round, MessageKind::reply), reply.first(bytes));
     if (!ticket) return ticket.error();
     replies_.push_back({*ticket, reply});
     context_.stats.messages_sent += 1;
@@ -140,7 +156,8 @@ Bytes AggregatorSide::serve_own(const MessageView& message) {
     OpenRound& round = open_.at(message.head.round);
     if (message.head.last != 0) round.own = false;
     if (context_.plan.direction == Direction::read) {
-        const Bytes there = fetch_runs(message.table, message.payload, round.region, round.buffer, round.valid_until);
+        const Bytes there = fetch_runs(message.table, message.payload, round.region, round.buffer,
+                                       round.valid_until);
         context_.stats.bytes_placed += static_cast<std::uint64_t>(there);
         return there;
     }

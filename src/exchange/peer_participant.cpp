@@ -9,7 +9,9 @@ namespace {
 
 Extent hull_of_rank(const Plan& plan, Rank rank) {
     const auto found = std::find(plan.participants.begin(), plan.participants.end(), rank);
-    return found == plan.participants.end() ? Extent{} : plan.hulls[static_cast<std::size_t>(found - plan.participants.begin())];
+    return found == plan.participants.end()
+               ? Extent{}
+               : plan.hulls[static_cast<std::size_t>(found - plan.participants.begin())];
 }
 
 }  // namespace
@@ -19,7 +21,9 @@ ParticipantSide::ParticipantSide(PeerContext& context)
       reading_(context.plan.direction == Direction::read),
       walk_(context.plan, context.access, context.rank()),
       memory_(context.access.memory),
-      announced_(context.plan, context.rank(), needs_contents(context.plan) ? hull_of_rank(context.plan, context.rank()) : Extent{}),
+      announced_(
+          context.plan, context.rank(),
+          needs_contents(context.plan) ? hull_of_rank(context.plan, context.rank()) : Extent{}),
       announced_file_(context.access.file) {}
 
 Result<bool> ParticipantSide::step(AggregatorSide& own) {
@@ -45,18 +49,23 @@ Result<bool> ParticipantSide::announce() {
         announcements_.erase(announcements_.begin() + static_cast<std::ptrdiff_t>(i));
         moved = true;
     }
-    // One round ahead per slot: an aggregator can look for holes while the round before is exchanged.
+    // One round ahead per slot: an aggregator can look for holes while the round before is
+    // exchanged.
     const auto in_flight_max = static_cast<std::size_t>(context_.plan.messages_in_flight);
-    while (!announced_.at_end() && announced_.round() <= walk_.round() + context_.plan.slots && announcements_.size() < in_flight_max) {
-        const Rank to = context_.plan.aggregators[static_cast<std::size_t>(announced_.aggregator())];
+    while (!announced_.at_end() && announced_.round() <= walk_.round() + context_.plan.slots &&
+           announcements_.size() < in_flight_max) {
+        const Rank to =
+            context_.plan.aggregators[static_cast<std::size_t>(announced_.aggregator())];
         if (to != context_.rank()) {
             const auto message = context_.buffers.take();
             if (message.empty()) return moved;
-            const RoundContents contents = contents_of(announced_file_, context_.access.from,
-                                                       context_.access.from + context_.access.bytes(), announced_.region());
+            const RoundContents contents =
+                contents_of(announced_file_, context_.access.from,
+                            context_.access.from + context_.access.bytes(), announced_.region());
             std::memcpy(message.data(), &contents, sizeof contents);
             const auto ticket =
-                context_.transport.send(to, context_.tag(announced_.round(), MessageKind::contents), message.first(sizeof contents));
+                context_.transport.send(to, context_.tag(announced_.round(), MessageKind::contents),
+                                        message.first(sizeof contents));
             if (!ticket) return ticket.error();
             announcements_.push_back({*ticket, message});
             context_.stats.messages_sent += 1;
@@ -97,7 +106,8 @@ Result<bool> ParticipantSide::finish(Outgoing& outgoing) {
     if (!replied->done) return false;
     MessageHead head;
     std::memcpy(&head, outgoing.reply.data(), sizeof head);
-    const auto payload = outgoing.reply.subspan(sizeof head, static_cast<std::size_t>(head.payload));
+    const auto payload =
+        outgoing.reply.subspan(sizeof head, static_cast<std::size_t>(head.payload));
     unpack_segments(memory_, context_.access.buffer, outgoing.segments, payload);
     received_ += head.payload;
     context_.stats.bytes_packed += static_cast<std::uint64_t>(head.payload);
@@ -109,10 +119,13 @@ Result<bool> ParticipantSide::hand_over(AggregatorSide& own) {
     bool moved = false;
     const auto in_flight_max = static_cast<std::size_t>(context_.plan.messages_in_flight);
     while (!walk_.at_end()) {
-        const bool to_self = context_.plan.aggregators[static_cast<std::size_t>(walk_.aggregator())] == context_.rank();
+        const bool to_self =
+            context_.plan.aggregators[static_cast<std::size_t>(walk_.aggregator())] ==
+            context_.rank();
         if (to_self && !own.is_open(walk_.round())) break;
         if (!to_self && outgoing_.size() >= in_flight_max) break;
-        if (context_.buffers.free() < 2) break;  // a read takes one for the request and one for the reply
+        if (context_.buffers.free() < 2)
+            break;  // a read takes one for the request and one for the reply
         const auto message = context_.buffers.take();
         if (to_self) {
             serve_own_chunk(own, message);
@@ -125,10 +138,12 @@ Result<bool> ParticipantSide::hand_over(AggregatorSide& own) {
     return moved;
 }
 
-/// The next chunk as a message: head, run table, and room for (write: also the bytes of) the payload.
+/// The next chunk as a message: head, run table, and room for (write: also the bytes of) the
+/// payload.
 MessageView ParticipantSide::fill(std::span<std::byte> message) {
     const std::size_t table_bytes = walk_.next(message.subspan(sizeof(MessageHead)), chunk_);
-    const MessageHead head{chunk_.round, chunk_.payload, static_cast<std::int32_t>(table_bytes), chunk_.last ? 1 : 0};
+    const MessageHead head{chunk_.round, chunk_.payload, static_cast<std::int32_t>(table_bytes),
+                           chunk_.last ? 1 : 0};
     std::memcpy(message.data(), &head, sizeof head);
     const MessageView view = view_message(message, true);
     if (!reading_) {
@@ -143,13 +158,16 @@ Result<void> ParticipantSide::send_chunk(std::span<std::byte> message) {
     Outgoing outgoing;
     if (reading_) {
         outgoing.reply = context_.buffers.take();
-        const auto ticket = context_.transport.receive(to, context_.tag(walk_.round(), MessageKind::reply), outgoing.reply);
+        const auto ticket = context_.transport.receive(
+            to, context_.tag(walk_.round(), MessageKind::reply), outgoing.reply);
         if (!ticket) return ticket.error();
         outgoing.replied = *ticket;
     }
     const MessageView view = fill(message);
-    const std::size_t bytes = sizeof view.head + view.table.size() + (reading_ ? 0 : view.payload.size());
-    const auto ticket = context_.transport.send(to, context_.tag(chunk_.round, MessageKind::data), message.first(bytes));
+    const std::size_t bytes =
+        sizeof view.head + view.table.size() + (reading_ ? 0 : view.payload.size());
+    const auto ticket = context_.transport.send(to, context_.tag(chunk_.round, MessageKind::data),
+                                                message.first(bytes));
     if (!ticket) return ticket.error();
     outgoing.sent = *ticket;
     outgoing.message = message;
@@ -164,7 +182,8 @@ void ParticipantSide::serve_own_chunk(AggregatorSide& own, std::span<std::byte> 
     const MessageView view = fill(message);
     const Bytes bytes = own.serve_own(view);
     if (reading_) {
-        unpack_segments(memory_, context_.access.buffer, chunk_.segments, view.payload.first(static_cast<std::size_t>(bytes)));
+        unpack_segments(memory_, context_.access.buffer, chunk_.segments,
+                        view.payload.first(static_cast<std::size_t>(bytes)));
         received_ += bytes;
         context_.stats.bytes_packed += static_cast<std::uint64_t>(bytes);
     }

@@ -12,13 +12,15 @@ namespace oratorio {
 /// What messages of one access are for; part of their tag.
 enum class MessageKind : int { contents = 0, data = 1, reply = 2 };
 
-/// Tags repeat after 1024 rounds and 4 accesses; a sender can't be that far ahead, as its sends end only when they are received.
+/// Tags repeat after 1024 rounds and 4 accesses; a sender can't be that far ahead, as its sends end
+/// only when they are received.
 [[nodiscard]] constexpr Tag tag_of(unsigned sequence, std::int64_t round, MessageKind kind) {
-    return static_cast<Tag>(sequence % 4) * 4096 + static_cast<Tag>(round % 1024) * 4 + static_cast<Tag>(kind);
+    return static_cast<Tag>(sequence % 4) * 4096 + static_cast<Tag>(round % 1024) * 4 +
+           static_cast<Tag>(kind);
 }
 
-/// Head of a data message (write) or of a request (read); the run table and, in writes, the payload follow. A reply is a
-/// head (payload = bytes that are there) and that payload.
+/// Head of a data message (write) or of a request (read); the run table and, in writes, the payload
+/// follow. A reply is a head (payload = bytes that are there) and that payload.
 struct MessageHead {
     std::int64_t round = 0;
     Bytes payload = 0;
@@ -29,7 +31,8 @@ struct MessageHead {
 /// Participants other than `self` whose hull touches `region`.
 [[nodiscard]] std::int64_t count_senders(const Plan& plan, const Region& region, Rank self);
 
-/// Receives from any rank, taken in the order they were posted, so that the messages of one sender stay in order.
+/// Receives from any rank, taken in the order they were posted, so that the messages of one sender
+/// stay in order.
 class ReceiveQueue {
   public:
     ReceiveQueue(Transport& transport, Tag tag) : transport_(&transport), tag_(tag) {}

@@ -29,7 +29,8 @@ void for_each_run(std::span<const std::byte> table, const Region& region, Visit 
     RunTableReader reader(table, region.begin);
     while (!reader.at_end()) {
         const StridedRun run = reader.next();
-        const std::int64_t extent = region.count > 1 ? (run.offset - region.begin) / region.stride : 0;
+        const std::int64_t extent =
+            region.count > 1 ? (run.offset - region.begin) / region.stride : 0;
         visit(run, region.buffer_position(extent, run.offset));
     }
 }
@@ -66,11 +67,15 @@ void RegionOrder::skip_untouched() {
 }
 
 Walk::Walk(const Plan& plan, const Access& access, Rank rank)
-    : order_(plan, rank,
-             [&] {
-                 const auto found = std::find(plan.participants.begin(), plan.participants.end(), rank);
-                 return found == plan.participants.end() ? Extent{} : plan.hulls[static_cast<std::size_t>(found - plan.participants.begin())];
-             }()),
+    : order_(
+          plan, rank,
+          [&] {
+              const auto found =
+                  std::find(plan.participants.begin(), plan.participants.end(), rank);
+              return found == plan.participants.end()
+                         ? Extent{}
+                         : plan.hulls[static_cast<std::size_t>(found - plan.participants.begin())];
+          }()),
       file_(access.file),
       from_(access.from),
       to_(access.from + access.bytes()) {}
@@ -92,11 +97,14 @@ std::size_t Walk::next(std::span<std::byte> table_and_payload, Chunk& chunk) {
     RunTableWriter table(table_and_payload, region.begin);
     if (!entered_) enter_extent(region);
     while (extent_ < region.count) {
-        const Bytes room = capacity - static_cast<Bytes>(table.bytes() + RunTableWriter::run_bytes_max) - chunk.payload;
+        const Bytes room = capacity -
+                           static_cast<Bytes>(table.bytes() + RunTableWriter::run_bytes_max) -
+                           chunk.payload;
         if (room <= 0) return table.bytes();
         const Bytes position = file_.tell_size();
         const Bytes left = to_ - position;
-        const StridedRun run = left > 0 ? file_.next(std::min(room, left), region.extent(extent_).end) : StridedRun{};
+        const StridedRun run =
+            left > 0 ? file_.next(std::min(room, left), region.extent(extent_).end) : StridedRun{};
         if (run.count == 0) {
             ++extent_;
             enter_extent(region);
@@ -130,7 +138,8 @@ RoundContents contents_of(Cursor& file, Bytes from, Bytes to, const Region& regi
     return contents;
 }
 
-void pack_segments(Cursor& memory, const std::byte* buffer, const std::vector<Segment>& segments, std::span<std::byte> payload) {
+void pack_segments(Cursor& memory, const std::byte* buffer, const std::vector<Segment>& segments,
+                   std::span<std::byte> payload) {
     std::size_t at = 0;
     for (const Segment& segment : segments) {
         if (memory.tell_size() != segment.position) memory.seek_size(segment.position);
@@ -139,10 +148,12 @@ void pack_segments(Cursor& memory, const std::byte* buffer, const std::vector<Se
     }
 }
 
-void unpack_segments(Cursor& memory, std::byte* buffer, const std::vector<Segment>& segments, std::span<const std::byte> payload) {
+void unpack_segments(Cursor& memory, std::byte* buffer, const std::vector<Segment>& segments,
+                     std::span<const std::byte> payload) {
     std::size_t at = 0;
     for (const Segment& segment : segments) {
-        const std::size_t bytes = std::min(payload.size() - at, static_cast<std::size_t>(segment.bytes));
+        const std::size_t bytes =
+            std::min(payload.size() - at, static_cast<std::size_t>(segment.bytes));
         if (bytes == 0) return;
         if (memory.tell_size() != segment.position) memory.seek_size(segment.position);
         scatter_bytes(memory, buffer, payload.subspan(at, bytes));
@@ -150,7 +161,8 @@ void unpack_segments(Cursor& memory, std::byte* buffer, const std::vector<Segmen
     }
 }
 
-void place_runs(std::span<const std::byte> table, std::span<const std::byte> payload, const Region& region, std::span<std::byte> buffer) {
+void place_runs(std::span<const std::byte> table, std::span<const std::byte> payload,
+                const Region& region, std::span<std::byte> buffer) {
     const std::byte* from = payload.data();
     for_each_run(table, region, [&](const StridedRun& run, Bytes at) {
         copy_strided(buffer.data() + at, run.stride, from, run.length, run.length, run.count);
@@ -158,8 +170,8 @@ void place_runs(std::span<const std::byte> table, std::span<const std::byte> pay
     });
 }
 
-Bytes fetch_runs(std::span<const std::byte> table, std::span<std::byte> payload, const Region& region, std::span<const std::byte> buffer,
-                 Offset valid_until) {
+Bytes fetch_runs(std::span<const std::byte> table, std::span<std::byte> payload,
+                 const Region& region, std::span<const std::byte> buffer, Offset valid_until) {
     std::byte* to = payload.data();
     for_each_run(table, region, [&](const StridedRun& run, Bytes at) {
         if (run.end() <= valid_until) {
@@ -168,8 +180,10 @@ Bytes fetch_runs(std::span<const std::byte> table, std::span<std::byte> payload,
             return;
         }
         for (std::int64_t i = 0; i < run.count; ++i) {
-            const Bytes there = std::clamp<Bytes>(valid_until - (run.offset + i * run.stride), 0, run.length);
-            copy_strided(to, there, buffer.data() + at + i * run.stride, there, there, there > 0 ? 1 : 0);
+            const Bytes there =
+                std::clamp<Bytes>(valid_until - (run.offset + i * run.stride), 0, run.length);
+            copy_strided(to, there, buffer.data() + at + i * run.stride, there, there,
+                         there > 0 ? 1 : 0);
             to += there;
         }
     });

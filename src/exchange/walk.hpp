@@ -1,5 +1,6 @@
-// Walk: one rank's own data, chunk by chunk, in the order of rounds and aggregators. The side of a participant: what it
-// sends to (or wants from) which aggregator, and where that lies in its memory.
+// Walk: one rank's own data, chunk by chunk, in the order of rounds and aggregators. The side of a
+// participant: what it sends to (or wants from) which aggregator, and where that lies in its
+// memory.
 #pragma once
 
 #include <cstdint>
@@ -18,15 +19,16 @@ struct Segment {
 
 /// One message's worth of one rank's part of one region.
 struct Chunk {
-    int aggregator = 0;        ///< index in plan.aggregators
+    int aggregator = 0;  ///< index in plan.aggregators
     std::int64_t round = 0;
-    bool last = false;         ///< the rank has no more for this aggregator in this round
+    bool last = false;  ///< the rank has no more for this aggregator in this round
     Bytes payload = 0;
     std::vector<Segment> segments;  ///< payload in order
 };
 
-/// Steps through the (round, aggregator) pairs whose region touches `mine`; own aggregator last within a round, so that
-/// ranks don't all talk to the same aggregator at once and nobody waits for itself with data for others in hand.
+/// Steps through the (round, aggregator) pairs whose region touches `mine`; own aggregator last
+/// within a round, so that ranks don't all talk to the same aggregator at once and nobody waits for
+/// itself with data for others in hand.
 class RegionOrder {
   public:
     RegionOrder(const Plan& plan, Rank rank, Extent mine);
@@ -53,8 +55,8 @@ class Walk {
     /// Where the next chunk goes.
     [[nodiscard]] std::int64_t round() const { return order_.round(); }
     [[nodiscard]] int aggregator() const { return order_.aggregator(); }
-    /// Takes the next chunk: runs are written to the front of `table_and_payload`, and table + payload fit into it.
-    /// Returns the bytes of the table.
+    /// Takes the next chunk: runs are written to the front of `table_and_payload`, and table +
+    /// payload fit into it. Returns the bytes of the table.
     std::size_t next(std::span<std::byte> table_and_payload, Chunk& chunk);
 
   private:
@@ -71,14 +73,18 @@ class Walk {
 [[nodiscard]] RoundContents contents_of(Cursor& file, Bytes from, Bytes to, const Region& region);
 
 /// Copies the payload between the segments of the user's memory and `payload`.
-void pack_segments(Cursor& memory, const std::byte* buffer, const std::vector<Segment>& segments, std::span<std::byte> payload);
+void pack_segments(Cursor& memory, const std::byte* buffer, const std::vector<Segment>& segments,
+                   std::span<std::byte> payload);
 /// At most `bytes` of it (a short read).
-void unpack_segments(Cursor& memory, std::byte* buffer, const std::vector<Segment>& segments, std::span<const std::byte> payload);
+void unpack_segments(Cursor& memory, std::byte* buffer, const std::vector<Segment>& segments,
+                     std::span<const std::byte> payload);
 
 /// Payload -> collective buffer, as the run table says.
-void place_runs(std::span<const std::byte> table, std::span<const std::byte> payload, const Region& region, std::span<std::byte> buffer);
-/// Collective buffer -> payload; stops at `valid_until`. Returns the bytes of payload that are there.
-Bytes fetch_runs(std::span<const std::byte> table, std::span<std::byte> payload, const Region& region, std::span<const std::byte> buffer,
-                 Offset valid_until);
+void place_runs(std::span<const std::byte> table, std::span<const std::byte> payload,
+                const Region& region, std::span<std::byte> buffer);
+/// Collective buffer -> payload; stops at `valid_until`. Returns the bytes of payload that are
+/// there.
+Bytes fetch_runs(std::span<const std::byte> table, std::span<std::byte> payload,
+                 const Region& region, std::span<const std::byte> buffer, Offset valid_until);
 
 }  // namespace oratorio

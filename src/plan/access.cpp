@@ -6,16 +6,19 @@ namespace oratorio {
 
 namespace {
 
-/// Pieces in `bytes` of `layout`, assuming they are spread evenly; never less than one per run of data.
+/// Pieces in `bytes` of `layout`, assuming they are spread evenly; never less than one per run of
+/// data.
 std::int64_t estimate_pieces(const Layout& layout, Bytes bytes) {
     const Bytes size = layout.shape->size();
     if (bytes == 0 || size == 0) return 0;
     if (layout.contiguous()) return 1;
     const double tiles = static_cast<double>(bytes) / static_cast<double>(size);
-    return std::max<std::int64_t>(1, static_cast<std::int64_t>(tiles * static_cast<double>(layout.shape->pieces())));
+    return std::max<std::int64_t>(
+        1, static_cast<std::int64_t>(tiles * static_cast<double>(layout.shape->pieces())));
 }
 
-/// Data can be found by offset: a byte further on in the data is never at or before an earlier one in the file.
+/// Data can be found by offset: a byte further on in the data is never at or before an earlier one
+/// in the file.
 bool searchable(const Layout& file) {
     const bool tiles_apart = file.count <= 1 || file.extent >= file.shape->span().length();
     return file.monotonic() && !file.shape->overlapping() && tiles_apart;

@@ -14,30 +14,34 @@ namespace oratorio {
 struct Access {
     Direction direction = Direction::read;
     Layout file;
-    Bytes from = 0;               ///< data position in `file`
-    Layout memory;                ///< offsets relative to `buffer`
+    Bytes from = 0;  ///< data position in `file`
+    Layout memory;   ///< offsets relative to `buffer`
     std::byte* buffer = nullptr;
-    Error refused;                ///< this rank can't take part with data (bad argument, no file): it moves nothing, but serves the others
+    Error refused;  ///< this rank can't take part with data (bad argument, no file): it moves
+                    ///< nothing, but serves the others
 
     /// Data bytes this rank moves: 0 when refused.
-    [[nodiscard]] Bytes bytes() const { return refused.kind == ErrorKind::none ? memory.size() : 0; }
+    [[nodiscard]] Bytes bytes() const {
+        return refused.kind == ErrorKind::none ? memory.size() : 0;
+    }
 };
 
 /// Travels as bytes; one per rank.
 struct AccessSummary {
-    Extent hull;                   ///< from the first to the last byte of the file it touches; empty without data
+    Extent hull;  ///< from the first to the last byte of the file it touches; empty without data
     Bytes bytes = 0;
-    std::int64_t pieces = 0;       ///< contiguous file pieces, estimated for part of a layout
+    std::int64_t pieces = 0;  ///< contiguous file pieces, estimated for part of a layout
     std::int64_t memory_pieces = 0;
-    std::uint64_t coverage = 0;    ///< sum of the coverage hash over its pieces (writes)
-    std::uint64_t flags = 0;       ///< AccessFlag bits
+    std::uint64_t coverage = 0;  ///< sum of the coverage hash over its pieces (writes)
+    std::uint64_t flags = 0;     ///< AccessFlag bits
 
     bool operator==(const AccessSummary&) const = default;
 };
 
 enum AccessFlag : std::uint64_t {
-    flag_interleaved = 1,  ///< tiles or pieces of the file layout interleave or overlap: only data order works
-    flag_no_store = 2,     ///< this rank has no open file and can't be an aggregator
+    flag_interleaved =
+        1,  ///< tiles or pieces of the file layout interleave or overlap: only data order works
+    flag_no_store = 2,  ///< this rank has no open file and can't be an aggregator
 };
 
 /// Pure. O(depth log parts), plus one walk over the pieces when `with_coverage`.

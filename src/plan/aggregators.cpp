@@ -8,12 +8,13 @@ namespace oratorio {
 
 namespace {
 
-// Two aggregators keep both directions of a node's memory busy; more only split the file finer. Below a MiB each an
-// aggregator costs more messages than it saves time.
+// Two aggregators keep both directions of a node's memory busy; more only split the file finer.
+// Below a MiB each an aggregator costs more messages than it saves time.
 constexpr int kAggregatorsPerNode = 2;
 constexpr Bytes kBytesEachMin = 1 << 20;
 
-std::vector<std::vector<Rank>> able_ranks_by_node(const Topology& topology, const Summaries& summaries) {
+std::vector<std::vector<Rank>> able_ranks_by_node(const Topology& topology,
+                                                  const Summaries& summaries) {
     std::vector<std::vector<Rank>> nodes(std::max<std::size_t>(1, topology.node_names.size()));
     for (Rank rank = 0; rank < topology.size; ++rank) {
         if ((summaries[rank].flags & flag_no_store) != 0) continue;
@@ -46,7 +47,8 @@ std::vector<ConfigEntry> parse_config_list(const std::string& text) {
             const char* end = number.data() + number.size();
             if (number == "*") {
                 entry.count = INT_MAX;
-            } else if (std::from_chars(number.data(), end, entry.count).ptr != end || entry.count < 0) {
+            } else if (std::from_chars(number.data(), end, entry.count).ptr != end ||
+                       entry.count < 0) {
                 return {};
             }
         }
@@ -56,24 +58,28 @@ std::vector<ConfigEntry> parse_config_list(const std::string& text) {
     return entries;
 }
 
-std::vector<Rank> choose_aggregators(const Topology& topology, const Summaries& summaries, const PlanOptions& options,
-                                     Bytes hull_bytes) {
+std::vector<Rank> choose_aggregators(const Topology& topology, const Summaries& summaries,
+                                     const PlanOptions& options, Bytes hull_bytes) {
     const auto nodes = able_ranks_by_node(topology, summaries);
     const auto entries = parse_config_list(options.cb_config_list);
-    // cb_nodes alone is a wish for that many, wherever they fit; a config list alone bounds each host.
+    // cb_nodes alone is a wish for that many, wherever they fit; a config list alone bounds each
+    // host.
     const int per_node_default = options.cb_nodes > 0 ? INT_MAX : kAggregatorsPerNode;
     std::vector<std::vector<Rank>> chosen(nodes.size());
     std::size_t most = 0;
     for (std::size_t node = 0; node < nodes.size(); ++node) {
         const std::string host = topology.node_names.empty() ? "" : topology.node_names[node];
         const std::int64_t allowed = entries.empty() ? per_node_default : allowed_on(host, entries);
-        std::int64_t count = std::min<std::int64_t>(allowed, static_cast<std::int64_t>(nodes[node].size()));
+        std::int64_t count =
+            std::min<std::int64_t>(allowed, static_cast<std::int64_t>(nodes[node].size()));
         if (options.cb_nodes > 0) {
-            const auto share = (options.cb_nodes + static_cast<std::int64_t>(nodes.size()) - 1) / static_cast<std::int64_t>(nodes.size());
+            const auto share = (options.cb_nodes + static_cast<std::int64_t>(nodes.size()) - 1) /
+                               static_cast<std::int64_t>(nodes.size());
             count = std::min(count, std::max<std::int64_t>(share, entries.empty() ? share : 1));
         }
         for (std::int64_t i = 0; i < count; ++i) {
-            chosen[node].push_back(nodes[node][i * static_cast<std::int64_t>(nodes[node].size()) / count]);
+            chosen[node].push_back(
+                nodes[node][i * static_cast<std::int64_t>(nodes[node].size()) / count]);
         }
         most = std::max(most, chosen[node].size());
     }
@@ -85,7 +91,8 @@ std::vector<Rank> choose_aggregators(const Topology& topology, const Summaries& 
     }
     std::size_t limit = options.cb_nodes > 0 ? options.cb_nodes : aggregators.size();
     if (options.cb_nodes == 0 && entries.empty()) {
-        limit = std::clamp<std::size_t>(hull_bytes / kBytesEachMin, 1, std::max<std::size_t>(1, aggregators.size()));
+        limit = std::clamp<std::size_t>(hull_bytes / kBytesEachMin, 1,
+                                        std::max<std::size_t>(1, aggregators.size()));
     }
     if (aggregators.size() > limit) aggregators.resize(limit);
     if (aggregators.empty()) {  // a list that names no host of ours must not stop the access

@@ -17,13 +17,16 @@ struct ConfigEntry {
     int count = 1;     ///< INT_MAX = as many as there are ranks ("host:*")
 };
 
-/// "*:2", "hostA:1,hostB:*"; a host without a number means one. Empty or malformed text gives no entries.
+/// "*:2", "hostA:1,hostB:*"; a host without a number means one. Empty or malformed text gives no
+/// entries.
 [[nodiscard]] std::vector<ConfigEntry> parse_config_list(const std::string& text);
 
-/// Pure. Ranks that can't store (flag_no_store) are passed over; at most `cb_nodes` when that is set, else at most one per
-/// `bytes_each_min` of the hull. Within a node aggregators are spread evenly over its ranks; nodes take turns, so that the
-/// first k aggregators sit on as many nodes as possible. Empty only when no rank has a store.
-[[nodiscard]] std::vector<Rank> choose_aggregators(const Topology& topology, const Summaries& summaries, const PlanOptions& options,
-                                                   Bytes hull_bytes);
+/// Pure. Ranks that can't store (flag_no_store) are passed over; at most `cb_nodes` when that is
+/// set, else at most one per `bytes_each_min` of the hull. Within a node aggregators are spread
+/// evenly over its ranks; nodes take turns, so that the first k aggregators sit on as many nodes as
+/// possible. Empty only when no rank has a store.
+[[nodiscard]] std::vector<Rank> choose_aggregators(const Topology& topology,
+                                                   const Summaries& summaries,
+                                                   const PlanOptions& options, Bytes hull_bytes);
 
 }  // namespace oratorio

@@ -4,8 +4,12 @@ namespace oratorio {
 
 namespace {
 
-constexpr std::int64_t divide_up(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
-constexpr Offset align_down(Offset at, Bytes unit) { return at - at % unit; }
+constexpr std::int64_t divide_up(std::int64_t a, std::int64_t b) {
+    return (a + b - 1) / b;
+}
+constexpr Offset align_down(Offset at, Bytes unit) {
+    return at - at % unit;
+}
 
 }  // namespace
 
@@ -32,7 +36,8 @@ FileDomains FileDomains::even(Extent hull, int aggregators, Bytes alignment) {
     domains.origin_ = align_down(hull.begin, alignment);
     domains.aggregators_ = aggregators;
     const Bytes whole = hull.end - domains.origin_;
-    domains.block_ = std::max<Bytes>(alignment, divide_up(divide_up(whole, aggregators), alignment) * alignment);
+    domains.block_ =
+        std::max<Bytes>(alignment, divide_up(divide_up(whole, aggregators), alignment) * alignment);
     return domains;
 }
 
@@ -56,7 +61,8 @@ std::int64_t FileDomains::rounds(Bytes buffer) const {
     const std::int64_t blocks_each = divide_up(blocks, aggregators_);
     if (aggregators_ == 1) return divide_up(hull_.end - origin_, buffer);
     if (block_ <= buffer) return divide_up(blocks_each, buffer / block_);
-    // The last block may be short, so that fewer rounds would do; the extra ones are empty and cost nothing.
+    // The last block may be short, so that fewer rounds would do; the extra ones are empty and cost
+    // nothing.
     const Bytes longest = blocks == 1 ? hull_.end - origin_ : block_;
     return blocks_each * divide_up(longest, buffer);
 }
@@ -86,7 +92,8 @@ Region FileDomains::region(int aggregator, std::int64_t round, Bytes buffer) con
         const Bytes left = hull_.end - region.begin;
         region.count = left <= 0 ? 0 : std::min(region.count, divide_up(left, region.stride));
     }
-    if (region.count == 1 && intersect({region.begin, region.begin + region.length}, hull_).empty()) region.count = 0;
+    if (region.count == 1 && intersect({region.begin, region.begin + region.length}, hull_).empty())
+        region.count = 0;
     return region;
 }
 

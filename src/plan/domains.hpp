@@ -1,5 +1,6 @@
-// File domains: which aggregator owns which bytes of the hull. Blocks of equal length dealt round robin: `even` is one block
-// each, `cyclic(n)` is HPF CYCLIC with n-byte blocks (Nitzberg & Fineberg 1995, collective buffering targets).
+// File domains: which aggregator owns which bytes of the hull. Blocks of equal length dealt round
+// robin: `even` is one block each, `cyclic(n)` is HPF CYCLIC with n-byte blocks (Nitzberg &
+// Fineberg 1995, collective buffering targets).
 #pragma once
 
 #include <cstdint>
@@ -8,8 +9,8 @@
 
 namespace oratorio {
 
-/// What one aggregator handles in one round: `count` extents of `length` bytes, `stride` apart, cut to `clip`.
-/// Extent i lies at i * length of the collective buffer.
+/// What one aggregator handles in one round: `count` extents of `length` bytes, `stride` apart, cut
+/// to `clip`. Extent i lies at i * length of the collective buffer.
 struct Region {
     Offset begin = 0;
     Bytes length = 0;
@@ -21,7 +22,9 @@ struct Region {
         return intersect({begin + i * stride, begin + i * stride + length}, clip);
     }
     /// Where file offset `at` of extent i lies in the collective buffer.
-    [[nodiscard]] Bytes buffer_position(std::int64_t i, Offset at) const { return i * length + (at - (begin + i * stride)); }
+    [[nodiscard]] Bytes buffer_position(std::int64_t i, Offset at) const {
+        return i * length + (at - (begin + i * stride));
+    }
     [[nodiscard]] bool empty() const { return count == 0; }
     /// Some extent has bytes in common with `range`. O(1).
     [[nodiscard]] bool touches(Extent range) const;
@@ -47,7 +50,7 @@ class FileDomains {
 
   private:
     Extent hull_;
-    Offset origin_ = 0;   ///< where block 0 begins, at or before the hull
+    Offset origin_ = 0;  ///< where block 0 begins, at or before the hull
     Bytes block_ = 1;
     int aggregators_ = 1;
     bool cyclic_ = false;

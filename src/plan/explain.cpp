@@ -9,14 +9,19 @@ namespace {
 
 const char* name_of(StorageCalls storage) {
     switch (storage) {
-        case StorageCalls::contiguous: return "contiguous";
-        case StorageCalls::list: return "list";
-        case StorageCalls::buffered: return "buffered";
+        case StorageCalls::contiguous:
+            return "contiguous";
+        case StorageCalls::list:
+            return "list";
+        case StorageCalls::buffered:
+            return "buffered";
     }
     return "?";
 }
 
-std::string number(std::int64_t value) { return std::to_string(value); }
+std::string number(std::int64_t value) {
+    return std::to_string(value);
+}
 
 std::string milliseconds(double seconds) {
     char text[32];
@@ -27,8 +32,10 @@ std::string milliseconds(double seconds) {
 std::string list_of(const std::vector<Rank>& ranks) {
     constexpr std::size_t shown_max = 16;
     std::string text;
-    for (std::size_t i = 0; i < ranks.size() && i < shown_max; ++i) text += (i > 0 ? " " : "") + number(ranks[i]);
-    if (ranks.size() > shown_max) text += " ... (" + number(static_cast<std::int64_t>(ranks.size())) + ")";
+    for (std::size_t i = 0; i < ranks.size() && i < shown_max; ++i)
+        text += (i > 0 ? " " : "") + number(ranks[i]);
+    if (ranks.size() > shown_max)
+        text += " ... (" + number(static_cast<std::int64_t>(ranks.size())) + ")";
     return text;
 }
 
@@ -41,26 +48,36 @@ std::string domains_text(const Plan& plan) {
 }  // namespace
 
 std::string explain(const Plan& plan) {
-    std::string text = std::string(plan.collective ? "collective " : "independent ") + name_of(plan.direction) + ": method " +
-                       std::string(plan.method->name) + " (" + std::string(plan.why) + ")\n";
+    std::string text = std::string(plan.collective ? "collective " : "independent ") +
+                       name_of(plan.direction) + ": method " + std::string(plan.method->name) +
+                       " (" + std::string(plan.why) + ")\n";
     text += "  what         " + std::string(plan.method->summary) + "\n";
-    text += "  file range   [" + number(plan.hull.begin) + ", " + number(plan.hull.end) + "), " + number(plan.bytes) + " bytes of data" +
-            (plan.direction == Direction::write ? (plan.covered ? ", covered once" : ", with holes or overlaps") : "") + "\n";
+    text += "  file range   [" + number(plan.hull.begin) + ", " + number(plan.hull.end) + "), " +
+            number(plan.bytes) + " bytes of data" +
+            (plan.direction == Direction::write
+                 ? (plan.covered ? ", covered once" : ", with holes or overlaps")
+                 : "") +
+            "\n";
     text += "  file domains " + domains_text(plan) + "\n";
-    text += "  storage      " + std::string(name_of(plan.storage)) + (plan.atomic ? ", locked (atomic mode)" : "") + "\n";
+    text += "  storage      " + std::string(name_of(plan.storage)) +
+            (plan.atomic ? ", locked (atomic mode)" : "") + "\n";
     if (plan.storage == StorageCalls::buffered) {
         text += "  aggregators  " + list_of(plan.aggregators) + "\n";
-        text += "  buffers      " + number(plan.slots) + " x " + number(plan.slot_bytes) + " bytes per aggregator, " +
-                number(plan.rounds) + " rounds\n";
+        text += "  buffers      " + number(plan.slots) + " x " + number(plan.slot_bytes) +
+                " bytes per aggregator, " + number(plan.rounds) + " rounds\n";
     }
     if (plan.method->aggregated()) {
-        text += "  messages     at most " + number(plan.message_bytes) + " bytes, " + number(plan.messages_in_flight) + " in flight\n";
+        text += "  messages     at most " + number(plan.message_bytes) + " bytes, " +
+                number(plan.messages_in_flight) + " in flight\n";
     }
     text += "  candidates\n";
     for (const Candidate& candidate : plan.candidates) {
         std::string line = "    " + std::string(candidate.name);
         line.resize(20, ' ');
-        text += line + (candidate.applies ? milliseconds(candidate.seconds) : "does not apply: " + std::string(candidate.reason)) + "\n";
+        text += line +
+                (candidate.applies ? milliseconds(candidate.seconds)
+                                   : "does not apply: " + std::string(candidate.reason)) +
+                "\n";
     }
     return text;
 }

@@ -1,5 +1,6 @@
 // Methods: named rows, each a choice of parts. A new idea is a new row (or a new part and a row).
-// Every row answers: does it apply (else why not), and what would it cost. Names and sources: docs/methods.md.
+// Every row answers: does it apply (else why not), and what would it cost. Names and sources:
+// docs/methods.md.
 #pragma once
 
 #include <span>
@@ -18,12 +19,12 @@ struct Situation {
     int ranks_with_data = 0;
     Extent hull;
     Bytes bytes = 0;
-    Bytes bytes_max = 0;             ///< of one rank
+    Bytes bytes_max = 0;  ///< of one rank
     std::int64_t pieces = 0;
     std::int64_t memory_pieces = 0;
     bool covered = false;
-    bool interleaved = false;        ///< some rank's file layout isn't monotonic
-    bool storable = true;            ///< some rank can be an aggregator
+    bool interleaved = false;  ///< some rank's file layout isn't monotonic
+    bool storable = true;      ///< some rank can be an aggregator
     const PlanOptions* options = nullptr;
 };
 
@@ -56,7 +57,8 @@ struct Choice {
     std::vector<Candidate> candidates;
 };
 
-/// Pure: the method forced by name or by the cb/ds hints if it applies, else the cheapest automatic one.
+/// Pure: the method forced by name or by the cb/ds hints if it applies, else the cheapest automatic
+/// one.
 [[nodiscard]] Choice choose_method(const Situation& situation);
 
 }  // namespace oratorio

@@ -1,5 +1,5 @@
-// PlanOptions: what the hints say about how an access is to be done. A plain value, equal on all ranks
-// (file/ fills it from the root's hints), so it may steer collective choices.
+// PlanOptions: what the hints say about how an access is to be done. A plain value, equal on all
+// ranks (file/ fills it from the root's hints), so it may steer collective choices.
 #pragma once
 
 #include <string>
@@ -12,22 +12,24 @@ namespace oratorio {
 enum class Toggle { automatic, enable, disable };
 
 struct PlanOptions {
-    std::string method = "auto";       ///< a name of plan/methods, hint oratorio_method
-    Bytes cb_buffer_size = 16 << 20;   ///< bytes of collective buffer per aggregator, all slots together
-    int cb_nodes = 0;                  ///< number of aggregators; 0 = by plan/aggregators
-    std::string cb_config_list = "";   ///< "*:2", "hostA:1,hostB:3"; "" = by plan/aggregators
+    std::string method = "auto";  ///< a name of plan/methods, hint oratorio_method
+    Bytes cb_buffer_size =
+        16 << 20;      ///< bytes of collective buffer per aggregator, all slots together
+    int cb_nodes = 0;  ///< number of aggregators; 0 = by plan/aggregators
+    std::string cb_config_list = "";  ///< "*:2", "hostA:1,hostB:3"; "" = by plan/aggregators
     Toggle cb_read = Toggle::automatic;
     Toggle cb_write = Toggle::automatic;
     Toggle ds_read = Toggle::automatic;
     Toggle ds_write = Toggle::automatic;
     Bytes ind_rd_buffer_size = 4 << 20;
     Bytes ind_wr_buffer_size = 512 << 10;
-    Bytes striping_unit = 0;           ///< 0 = unknown; file domains are cut at its multiples
-    Bytes cyclic_block = 0;            ///< block of cyclic(n) domains; 0 = the method's own choice, hint oratorio_cyclic_block
-    int slots = 0;                     ///< sub-buffers per aggregator; 0 = the method's own, hint oratorio_slots
-    Bytes message_bytes = 256 << 10;   ///< largest message, hint oratorio_message_bytes
-    int messages_in_flight = 4;        ///< per rank and direction, hint oratorio_messages_in_flight
-    bool atomic = false;               ///< atomic mode: each access locks its hull
+    Bytes striping_unit = 0;  ///< 0 = unknown; file domains are cut at its multiples
+    Bytes cyclic_block =
+        0;  ///< block of cyclic(n) domains; 0 = the method's own choice, hint oratorio_cyclic_block
+    int slots = 0;  ///< sub-buffers per aggregator; 0 = the method's own, hint oratorio_slots
+    Bytes message_bytes = 256 << 10;  ///< largest message, hint oratorio_message_bytes
+    int messages_in_flight = 4;       ///< per rank and direction, hint oratorio_messages_in_flight
+    bool atomic = false;              ///< atomic mode: each access locks its hull
 };
 
 }  // namespace oratorio

@@ -15,7 +15,8 @@ constexpr Bytes kCyclicBlockDefault = 1 << 20;
 constexpr Bytes kMessageMin = 4096;
 constexpr int kSlotsMax = 8;
 
-Situation situation_of(Direction direction, bool collective, const Summaries& summaries, const PlanOptions& options) {
+Situation situation_of(Direction direction, bool collective, const Summaries& summaries,
+                       const PlanOptions& options) {
     Situation s;
     s.direction = direction;
     s.collective = collective;
@@ -34,7 +35,8 @@ Situation situation_of(Direction direction, bool collective, const Summaries& su
         if ((one.flags & flag_no_store) == 0) s.storable = true;
         covered += one.coverage;
     }
-    s.covered = direction == Direction::write && s.bytes == s.hull.length() && covered == coverage(s.hull);
+    s.covered =
+        direction == Direction::write && s.bytes == s.hull.length() && covered == coverage(s.hull);
     return s;
 }
 
@@ -64,13 +66,17 @@ void set_buffers(Plan& plan, Bytes buffer, int slots) {
     }
 }
 
-FileDomains make_domains(const Method& method, const PlanOptions& options, Extent hull, int aggregators) {
+FileDomains make_domains(const Method& method, const PlanOptions& options, Extent hull,
+                         int aggregators) {
     const Bytes stripe = options.striping_unit;
     switch (method.domains) {
         case DomainKind::cyclic:
-            return FileDomains::cyclic(hull, aggregators, options.cyclic_block > 0 ? options.cyclic_block : kCyclicBlockDefault);
+            return FileDomains::cyclic(
+                hull, aggregators,
+                options.cyclic_block > 0 ? options.cyclic_block : kCyclicBlockDefault);
         case DomainKind::stripes:
-            return FileDomains::cyclic(hull, aggregators, stripe > 0 ? stripe : kCyclicBlockDefault);
+            return FileDomains::cyclic(hull, aggregators,
+                                       stripe > 0 ? stripe : kCyclicBlockDefault);
         case DomainKind::even:
         case DomainKind::none:
             break;
@@ -83,7 +89,8 @@ FileDomains make_domains(const Method& method, const PlanOptions& options, Exten
 void plan_alone(Plan& plan, Rank rank, const AccessSummary& mine, const PlanOptions& options) {
     plan.hull = mine.hull;
     plan.bytes = mine.bytes;
-    plan.covered = mine.bytes == mine.hull.length() && (plan.direction == Direction::read || mine.coverage == coverage(mine.hull));
+    plan.covered = mine.bytes == mine.hull.length() &&
+                   (plan.direction == Direction::read || mine.coverage == coverage(mine.hull));
     if (mine.bytes == 0) return;
     plan.participants = {rank};
     plan.hulls = {mine.hull};
@@ -104,7 +111,8 @@ Bytes message_bytes_of(const PlanOptions& options) {
     return std::max(kMessageMin, std::min(options.message_bytes, options.cb_buffer_size / 8));
 }
 
-Plan make_plan(Direction direction, const Agreed<Summaries>& summaries, const Topology& topology, const PlanOptions& options) {
+Plan make_plan(Direction direction, const Agreed<Summaries>& summaries, const Topology& topology,
+               const PlanOptions& options) {
     const Situation s = situation_of(direction, true, *summaries, options);
     Plan plan = start_plan(s, choose_method(s));
     if (!plan.method->aggregated()) {
@@ -119,12 +127,15 @@ Plan make_plan(Direction direction, const Agreed<Summaries>& summaries, const To
     }
     plan.aggregators = choose_aggregators(topology, *summaries, options, plan.hull.length());
     if (plan.method->aggregators_max > 0) plan.aggregators.resize(plan.method->aggregators_max);
-    plan.domains = make_domains(*plan.method, options, plan.hull, static_cast<int>(plan.aggregators.size()));
-    set_buffers(plan, options.cb_buffer_size, options.slots > 0 ? options.slots : plan.method->slots);
+    plan.domains =
+        make_domains(*plan.method, options, plan.hull, static_cast<int>(plan.aggregators.size()));
+    set_buffers(plan, options.cb_buffer_size,
+                options.slots > 0 ? options.slots : plan.method->slots);
     return plan;
 }
 
-Plan make_own_plan(Direction direction, Rank rank, const AccessSummary& mine, const PlanOptions& options) {
+Plan make_own_plan(Direction direction, Rank rank, const AccessSummary& mine,
+                   const PlanOptions& options) {
     const Situation s = situation_of(direction, false, {mine}, options);
     Plan plan = start_plan(s, choose_method(s));
     plan_alone(plan, rank, mine, options);

@@ -1,6 +1,7 @@
-// Plan: the immutable value that says how one access is done: who takes which part of the file, in which rounds, through which
-// buffers. Made by a pure function of agreed values, so it is equal on all ranks, can be printed (explain) and tested for any
-// number of pretended ranks. Offsets are file bytes.
+// Plan: the immutable value that says how one access is done: who takes which part of the file, in
+// which rounds, through which buffers. Made by a pure function of agreed values, so it is equal on
+// all ranks, can be printed (explain) and tested for any number of pretended ranks. Offsets are
+// file bytes.
 #pragma once
 
 #include <string>
@@ -18,8 +19,9 @@ struct Method;
 /// How bytes get to and from the storage.
 enum class StorageCalls {
     contiguous,  ///< each piece by itself, one call after the other
-    list,        ///< many pieces outstanding at once, straight from and to the user's memory where it is coarse
-    buffered,    ///< whole regions through a collective (or sieving) buffer, holes read first
+    list,  ///< many pieces outstanding at once, straight from and to the user's memory where it is
+           ///< coarse
+    buffered,  ///< whole regions through a collective (or sieving) buffer, holes read first
 };
 
 /// One method's candidacy, for explain.
@@ -32,21 +34,21 @@ struct Candidate {
 
 struct Plan {
     const Method* method = nullptr;
-    std::string_view why;                  ///< how the method was chosen
+    std::string_view why;  ///< how the method was chosen
     Direction direction = Direction::read;
     bool collective = false;
     StorageCalls storage = StorageCalls::buffered;
-    Extent hull;                           ///< of all participants
-    Bytes bytes = 0;                       ///< of all participants
-    bool covered = false;                  ///< the pieces tile the hull exactly once: no holes, no overlaps
-    bool atomic = false;                   ///< each rank locks its hull around its access
-    /// Ranks with data or an aggregator's role in the exchange, and each one's hull (parallel vectors). Without
-    /// exchange (independent access) only the rank itself.
+    Extent hull;           ///< of all participants
+    Bytes bytes = 0;       ///< of all participants
+    bool covered = false;  ///< the pieces tile the hull exactly once: no holes, no overlaps
+    bool atomic = false;   ///< each rank locks its hull around its access
+    /// Ranks with data or an aggregator's role in the exchange, and each one's hull (parallel
+    /// vectors). Without exchange (independent access) only the rank itself.
     std::vector<Rank> participants;
     std::vector<Extent> hulls;
     FileDomains domains;
-    std::vector<Rank> aggregators;         ///< owner of file domain i
-    Bytes slot_bytes = 0;                  ///< collective buffer bytes per slot
+    std::vector<Rank> aggregators;  ///< owner of file domain i
+    Bytes slot_bytes = 0;           ///< collective buffer bytes per slot
     int slots = 1;
     std::int64_t rounds = 0;
     Bytes message_bytes = 0;
@@ -56,18 +58,24 @@ struct Plan {
     /// Index of `rank` among the aggregators, -1 when it isn't one.
     [[nodiscard]] int aggregator_index(Rank rank) const;
     /// Region that aggregator `index` handles in `round`; may be empty.
-    [[nodiscard]] Region region(int index, std::int64_t round) const { return domains.region(index, round, slot_bytes); }
+    [[nodiscard]] Region region(int index, std::int64_t round) const {
+        return domains.region(index, round, slot_bytes);
+    }
 };
 
-/// Largest message that a plan with these options may use: never so large that messages outgrow the collective buffer they feed.
+/// Largest message that a plan with these options may use: never so large that messages outgrow the
+/// collective buffer they feed.
 [[nodiscard]] Bytes message_bytes_of(const PlanOptions& options);
 
 /// Pure: equal arguments give equal plans. For a collective access.
-[[nodiscard]] Plan make_plan(Direction direction, const Agreed<Summaries>& summaries, const Topology& topology, const PlanOptions& options);
+[[nodiscard]] Plan make_plan(Direction direction, const Agreed<Summaries>& summaries,
+                             const Topology& topology, const PlanOptions& options);
 /// Pure. For an independent access: a plan with one participant.
-[[nodiscard]] Plan make_own_plan(Direction direction, Rank rank, const AccessSummary& mine, const PlanOptions& options);
+[[nodiscard]] Plan make_own_plan(Direction direction, Rank rank, const AccessSummary& mine,
+                                 const PlanOptions& options);
 
-/// The plan as text: method and why, domains, aggregators, rounds, buffers, candidates with costs. Deterministic.
+/// The plan as text: method and why, domains, aggregators, rounds, buffers, candidates with costs.
+/// Deterministic.
 [[nodiscard]] std::string explain(const Plan& plan);
 
 }  // namespace oratorio

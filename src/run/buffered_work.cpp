@@ -13,7 +13,8 @@ namespace {
 
 class BufferedWork final : public Work {
   public:
-    BufferedWork(const RunContext& context, const Plan& plan, const Access& access, WorkBuffers buffers);
+    BufferedWork(const RunContext& context, const Plan& plan, const Access& access,
+                 WorkBuffers buffers);
 
     ~BufferedWork() override { context_.stats.storage_calls += transfer_ ? transfer_->calls() : 0; }
     Result<bool> step() override;
@@ -29,9 +30,9 @@ class BufferedWork final : public Work {
         std::int64_t round = 0;
         Region region;
         std::span<std::byte> buffer;
-        Extent touched;            ///< what of the region is read or written
-        Extent locked;             ///< held against other writers while holes are kept
-        int transfers = 0;         ///< outstanding
+        Extent touched;     ///< what of the region is read or written
+        Extent locked;      ///< held against other writers while holes are kept
+        int transfers = 0;  ///< outstanding
         Offset complete_until = 0;
     };
 
@@ -53,7 +54,7 @@ class BufferedWork final : public Work {
     const Plan& plan_;
     const Access& access_;
     bool reading_;
-    int index_;                 ///< among the aggregators, -1: this rank only takes part
+    int index_;  ///< among the aggregators, -1: this rank only takes part
     std::unique_ptr<Transfer> transfer_;
     std::unique_ptr<Exchange> exchange_;
     std::vector<Slot> slots_;
@@ -62,18 +63,21 @@ class BufferedWork final : public Work {
     StoredReport report_;
 };
 
-BufferedWork::BufferedWork(const RunContext& context, const Plan& plan, const Access& access, WorkBuffers buffers)
+BufferedWork::BufferedWork(const RunContext& context, const Plan& plan, const Access& access,
+                           WorkBuffers buffers)
     : context_(context),
       plan_(plan),
       access_(access),
       reading_(plan.direction == Direction::read),
       index_(plan.aggregator_index(context.transport.topology().rank)),
-      exchange_(make_peer_exchange(context.transport, plan, access, context.stats, context.sequence, buffers.messages)) {
+      exchange_(make_peer_exchange(context.transport, plan, access, context.stats, context.sequence,
+                                   buffers.messages)) {
     if (index_ < 0) return;
     transfer_ = std::make_unique<Transfer>(*context.store);
     slots_.resize(static_cast<std::size_t>(plan.slots));
     for (std::size_t i = 0; i < slots_.size(); ++i) {
-        slots_[i].buffer = buffers.collective.subspan(i * static_cast<std::size_t>(plan.slot_bytes), static_cast<std::size_t>(plan.slot_bytes));
+        slots_[i].buffer = buffers.collective.subspan(i * static_cast<std::size_t>(plan.slot_bytes),
+                                                      static_cast<std::size_t>(plan.slot_bytes));
     }
 }
 
@@ -87,7 +91,8 @@ bool BufferedWork::done() const {
     if (!exchange_->finished()) return false;
     if (index_ < 0) return true;
     return next_round_ >= plan_.rounds &&
-           std::all_of(slots_.begin(), slots_.end(), [](const Slot& slot) { return slot.phase == Phase::idle; });
+           std::all_of(slots_.begin(), slots_.end(),
+                       [](const Slot& slot) { return slot.phase == Phase::idle; });
 }
 
 Result<bool> BufferedWork::step() {
@@ -101,7 +106,8 @@ Result<bool> BufferedWork::step() {
 }
 
 bool BufferedWork::wanted(const Region& region) const {
-    return std::any_of(plan_.hulls.begin(), plan_.hulls.end(), [&](Extent hull) { return region.touches(hull); });
+    return std::any_of(plan_.hulls.begin(), plan_.hulls.end(),
+                       [&](Extent hull) { return region.touches(hull); });
 }
 
 void BufferedWork::take_round(Slot& slot) {
@@ -153,7 +159,8 @@ bool BufferedWork::step_slot(std::size_t index) {
     return false;
 }
 
-/// Holes between the pieces must keep what the file has there: read the range first, unless the pieces tile it.
+/// Holes between the pieces must keep what the file has there: read the range first, unless the
+/// pieces tile it.
 void BufferedWork::look_at_contents(std::size_t index, const RoundContents& contents) {
     Slot& slot = slots_[index];
     slot.touched = contents.hull;
@@ -175,8 +182,9 @@ void BufferedWork::look_at_contents(std::size_t index, const RoundContents& cont
     start_transfers(index, Direction::read);
 }
 
-/// Data sieving by several ranks: each must keep its hands off a range while another writes back what it read there, so all
-/// lock. Aggregators own their file domains and don't: a lock held while waiting for messages could wait for itself in a circle.
+/// Data sieving by several ranks: each must keep its hands off a range while another writes back
+/// what it read there, so all lock. Aggregators own their file domains and don't: a lock held while
+/// waiting for messages could wait for itself in a circle.
 void BufferedWork::lock(Slot& slot) {
     if (plan_.method->aggregated() || slot.touched.empty()) return;
     const auto locked = context_.store->lock(slot.touched, true, true);
@@ -195,7 +203,8 @@ void BufferedWork::start_transfers(std::size_t index, Direction direction) {
         if (extent.empty()) continue;
         const auto at = static_cast<std::size_t>(slot.region.buffer_position(i, extent.begin));
         const auto token = static_cast<std::uint64_t>(index) << 32 | static_cast<std::uint64_t>(i);
-        transfer_->start(direction, extent.begin, slot.buffer.subspan(at, static_cast<std::size_t>(extent.length())), token);
+        transfer_->start(direction, extent.begin,
+                         slot.buffer.subspan(at, static_cast<std::size_t>(extent.length())), token);
         ++slot.transfers;
     }
 }
@@ -207,14 +216,19 @@ bool BufferedWork::reap_transfers() {
     const bool alone = !plan_.method->aggregated();  // nobody else could be kept waiting
     while (transfer_->outstanding() > 0 && transfer_->poll(done, alone)) {
         Slot& slot = slots_[done.token >> 32];
-        const Extent extent = intersect(slot.region.extent(static_cast<std::int64_t>(done.token & 0xffffffff)), slot.touched);
+        const Extent extent = intersect(
+            slot.region.extent(static_cast<std::int64_t>(done.token & 0xffffffff)), slot.touched);
         const bool storing = slot.phase == Phase::storing;
-        (storing ? context_.stats.bytes_stored : context_.stats.bytes_loaded) += static_cast<std::uint64_t>(done.bytes);
+        (storing ? context_.stats.bytes_stored : context_.stats.bytes_loaded) +=
+            static_cast<std::uint64_t>(done.bytes);
         if (done.bytes < extent.length()) {
             slot.complete_until = std::min(slot.complete_until, extent.begin + done.bytes);
-            if (!reading_ && !storing) {  // past the end of the file a hole is zeros, not what the buffer held before
-                const auto at = static_cast<std::size_t>(slot.region.buffer_position(static_cast<std::int64_t>(done.token & 0xffffffff), extent.begin));
-                std::memset(slot.buffer.data() + at + done.bytes, 0, static_cast<std::size_t>(extent.length() - done.bytes));
+            if (!reading_ && !storing) {  // past the end of the file a hole is zeros, not what the
+                                          // buffer held before
+                const auto at = static_cast<std::size_t>(slot.region.buffer_position(
+                    static_cast<std::int64_t>(done.token & 0xffffffff), extent.begin));
+                std::memset(slot.buffer.data() + at + done.bytes, 0,
+                            static_cast<std::size_t>(extent.length() - done.bytes));
             }
         }
         if (done.error.kind != ErrorKind::none) note(done.error, slot.round);
@@ -224,10 +238,12 @@ bool BufferedWork::reap_transfers() {
     return moved;
 }
 
-/// No earlier round is still to be stored: rounds are stored in order, which keeps the report of a failure short and exact.
+/// No earlier round is still to be stored: rounds are stored in order, which keeps the report of a
+/// failure short and exact.
 bool BufferedWork::is_next(const Slot& slot) const {
     return std::none_of(slots_.begin(), slots_.end(), [&](const Slot& other) {
-        return other.phase != Phase::idle && other.phase != Phase::storing && other.round < slot.round;
+        return other.phase != Phase::idle && other.phase != Phase::storing &&
+               other.round < slot.round;
     });
 }
 
@@ -240,7 +256,8 @@ void BufferedWork::end_exchange(std::size_t index) {
     Slot& slot = slots_[index];
     if (reading_ || slot.touched.empty()) {
         release(slot);
-    } else if (noted_.kind != ErrorKind::none) {  // after a failure data is only taken from the others
+    } else if (noted_.kind !=
+               ErrorKind::none) {  // after a failure data is only taken from the others
         report_.first_not_begun = std::min(report_.first_not_begun, slot.round);
         release(slot);
     } else {
@@ -266,12 +283,14 @@ void BufferedWork::release(Slot& slot) {
 }
 
 void BufferedWork::note(const Error& error, std::int64_t round) {
-    if (noted_.kind == ErrorKind::none) noted_ = error.in_round(round).on(context_.transport.topology().rank);
+    if (noted_.kind == ErrorKind::none)
+        noted_ = error.in_round(round).on(context_.transport.topology().rank);
 }
 
 }  // namespace
 
-std::unique_ptr<Work> make_buffered_work(const RunContext& context, const Plan& plan, const Access& access, WorkBuffers buffers) {
+std::unique_ptr<Work> make_buffered_work(const RunContext& context, const Plan& plan,
+                                         const Access& access, WorkBuffers buffers) {
     return std::make_unique<BufferedWork>(context, plan, access, buffers);
 }
 

@@ -8,16 +8,19 @@ namespace oratorio {
 
 namespace {
 
-// Memory pieces shorter than this are copied through the staging buffer: an iovec each would cost more than the copy.
+// Memory pieces shorter than this are copied through the staging buffer: an iovec each would cost
+// more than the copy.
 constexpr Bytes kDirectPieceMin = 1024;
-constexpr std::size_t kIovecsMax = 512;    // of one storage call
-constexpr int kBatchPiecesMax = 1024;      // outstanding at once
+constexpr std::size_t kIovecsMax = 512;  // of one storage call
+constexpr int kBatchPiecesMax = 1024;    // outstanding at once
 
-/// The access piece by piece, in batches. A batch is a stretch of data: its file pieces are all outstanding at once
+/// The access piece by piece, in batches. A batch is a stretch of data: its file pieces are all
+/// outstanding at once
 /// (`list`) or one after the other (`contiguous`).
 class ListWork final : public Work {
   public:
-    ListWork(const RunContext& context, const Plan& plan, const Access& access, std::span<std::byte> staging)
+    ListWork(const RunContext& context, const Plan& plan, const Access& access,
+             std::span<std::byte> staging)
         : context_(context),
           access_(access),
           reading_(plan.direction == Direction::read),
@@ -27,7 +30,9 @@ class ListWork final : public Work {
           file_(access.file),
           memory_(access.memory) {
         const Layout& layout = access.memory;
-        const std::int64_t pieces = layout.contiguous() ? 1 : std::max<std::int64_t>(1, layout.shape->pieces() * layout.count);
+        const std::int64_t pieces =
+            layout.contiguous() ? 1
+                                : std::max<std::int64_t>(1, layout.shape->pieces() * layout.count);
         direct_ = access.bytes() / pieces >= kDirectPieceMin;
         file_.seek_size(access.from);
     }
@@ -47,7 +52,7 @@ class ListWork final : public Work {
   private:
     struct Piece {
         Extent file;
-        Bytes at = 0;  ///< in the staging buffer
+        Bytes at = 0;     ///< in the staging buffer
         Bytes bytes = 0;  ///< moved
     };
 
@@ -110,13 +115,15 @@ void ListWork::start_direct(const StridedRun& run) {
                     piece.count = room;
                 }
                 for (std::int64_t k = 0; k < piece.count; ++k) {
-                    iovecs_.push_back({access_.buffer + piece.offset + k * piece.stride, static_cast<std::size_t>(piece.length)});
+                    iovecs_.push_back({access_.buffer + piece.offset + k * piece.stride,
+                                       static_cast<std::size_t>(piece.length)});
                 }
                 left -= piece.bytes();
                 offset += piece.bytes();
             }
             batch_.push_back({{begin, offset}, 0, 0});
-            transfer_.start(reading_ ? Direction::read : Direction::write, begin, iovecs_, batch_.size() - 1);
+            transfer_.start(reading_ ? Direction::read : Direction::write, begin, iovecs_,
+                            batch_.size() - 1);
         }
     }
     taken_ += run.bytes();
@@ -147,7 +154,9 @@ void ListWork::start_staged() {
     for (std::size_t i = 0; i < batch_.size(); ++i) {
         const Piece& piece = batch_[i];
         transfer_.start(reading_ ? Direction::read : Direction::write, piece.file.begin,
-                        batch.subspan(static_cast<std::size_t>(piece.at), static_cast<std::size_t>(piece.file.length())), i);
+                        batch.subspan(static_cast<std::size_t>(piece.at),
+                                      static_cast<std::size_t>(piece.file.length())),
+                        i);
     }
     taken_ += at;
 }
@@ -158,7 +167,8 @@ Result<bool> ListWork::reap() {
     while (transfer_.outstanding() > 0 && transfer_.poll(done, true)) {
         batch_[done.token].bytes = done.bytes;
         moved_ += done.bytes;
-        (reading_ ? context_.stats.bytes_loaded : context_.stats.bytes_stored) += static_cast<std::uint64_t>(done.bytes);
+        (reading_ ? context_.stats.bytes_loaded : context_.stats.bytes_stored) +=
+            static_cast<std::uint64_t>(done.bytes);
         if (done.error.kind != ErrorKind::none && noted_.kind == ErrorKind::none) {
             noted_ = done.error.on(context_.transport.topology().rank);
         }
@@ -173,7 +183,8 @@ void ListWork::end_batch() {
         const auto whole = static_cast<std::size_t>(piece.file.length());
         const auto there = static_cast<std::size_t>(piece.bytes);
         const Bytes after = memory_.tell_size() + piece.file.length();
-        scatter_bytes(memory_, access_.buffer, staging_.subspan(static_cast<std::size_t>(piece.at), there));
+        scatter_bytes(memory_, access_.buffer,
+                      staging_.subspan(static_cast<std::size_t>(piece.at), there));
         if (there < whole) memory_.seek_size(after);
         context_.stats.bytes_packed += there;
     }
@@ -182,7 +193,8 @@ void ListWork::end_batch() {
 
 }  // namespace
 
-std::unique_ptr<Work> make_list_work(const RunContext& context, const Plan& plan, const Access& access, std::span<std::byte> staging) {
+std::unique_ptr<Work> make_list_work(const RunContext& context, const Plan& plan,
+                                     const Access& access, std::span<std::byte> staging) {
     return std::make_unique<ListWork>(context, plan, access, staging);
 }
 

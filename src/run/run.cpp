@@ -11,26 +11,35 @@ namespace oratorio {
 
 namespace {
 
-constexpr Bytes kCollectiveBytesMin = 64 << 10;  // a page for each of the most slots, whatever the hint says
+constexpr Bytes kCollectiveBytesMin =
+    64 << 10;  // a page for each of the most slots, whatever the hint says
 constexpr Bytes kStagingBytes = 1 << 20;  // of list access to fine-grained memory
 
 /// Worst kind first, then the lowest rank: the largest key wins a max reduction. 0 = no error.
 std::uint64_t key_of(const Error& error, Rank rank) {
     if (error.kind == ErrorKind::none) return 0;
-    return static_cast<std::uint64_t>(error.kind) << 32 | (0xffffffffU - static_cast<std::uint32_t>(rank));
+    return static_cast<std::uint64_t>(error.kind) << 32 |
+           (0xffffffffU - static_cast<std::uint32_t>(rank));
 }
 
-Rank rank_of(std::uint64_t key) { return static_cast<Rank>(0xffffffffU - static_cast<std::uint32_t>(key)); }
+Rank rank_of(std::uint64_t key) {
+    return static_cast<Rank>(0xffffffffU - static_cast<std::uint32_t>(key));
+}
 
 }  // namespace
 
-/// Collective: summarise -> gather -> plan -> work -> agree [-> tell -> reports]. Independent: plan -> work.
+/// Collective: summarise -> gather -> plan -> work -> agree [-> tell -> reports]. Independent: plan
+/// -> work.
 class Run::State {
   public:
     State(const RunContext& context, const Access& access, bool collective)
-        : context_(context), access_(access), collective_(collective), rank_(context.transport.topology().rank) {
+        : context_(context),
+          access_(access),
+          collective_(collective),
+          rank_(context.transport.topology().rank) {
         if (context_.store == nullptr && access_.refused.kind == ErrorKind::none) {
-            access_.refused = Error::make(ErrorKind::file_handle, "the file isn't open on this rank");
+            access_.refused =
+                Error::make(ErrorKind::file_handle, "the file isn't open on this rank");
         }
         error_ = access_.refused;
         if (!reserve_message_memory()) access_.refused = error_;
@@ -71,43 +80,55 @@ class Run::State {
     BufferPool::Lease collective_memory_;
     std::unique_ptr<Work> work_;
     Extent locked_;
-    Error error_;            ///< this rank's own failure
+    Error error_;  ///< this rank's own failure
     std::uint64_t key_ = 0;
     StoredReport report_;
     std::vector<StoredReport> reports_;
     Outcome outcome_;
 };
 
-/// Memory is asked for before this rank's role is known: later it could not step back without others waiting for it.
+/// Memory is asked for before this rank's role is known: later it could not step back without
+/// others waiting for it.
 bool Run::State::reserve_message_memory() {
     if (!collective_) return true;
-    message_memory_ = context_.buffers.take(
-        MessageBuffers::bytes_needed(message_bytes_of(context_.options), std::max(1, context_.options.messages_in_flight)));
-    collective_memory_ = context_.buffers.take(std::max(context_.options.cb_buffer_size, kCollectiveBytesMin));
+    message_memory_ = context_.buffers.take(MessageBuffers::bytes_needed(
+        message_bytes_of(context_.options), std::max(1, context_.options.messages_in_flight)));
+    collective_memory_ =
+        context_.buffers.take(std::max(context_.options.cb_buffer_size, kCollectiveBytesMin));
     if (!message_memory_.span().empty() && !collective_memory_.span().empty()) return true;
-    error_ = Error::make(ErrorKind::no_memory, "no memory for message and collective buffers: lower cb_buffer_size");
+    error_ = Error::make(ErrorKind::no_memory,
+                         "no memory for message and collective buffers: lower cb_buffer_size");
     return false;
 }
 
 bool Run::State::step() {
     switch (phase_) {
-        case Phase::begin: return begin();
-        case Phase::gathering: return gather_done();
-        case Phase::working: return work_done();
-        case Phase::agreeing: return agreement_done();
-        case Phase::telling: return telling_done();
-        case Phase::reporting: return reports_done();
-        case Phase::done: return true;
+        case Phase::begin:
+            return begin();
+        case Phase::gathering:
+            return gather_done();
+        case Phase::working:
+            return work_done();
+        case Phase::agreeing:
+            return agreement_done();
+        case Phase::telling:
+            return telling_done();
+        case Phase::reporting:
+            return reports_done();
+        case Phase::done:
+            return true;
     }
     return true;
 }
 
 bool Run::State::begin() {
     mine_ = summarise(access_, access_.direction == Direction::write);
-    if (context_.store == nullptr || error_.kind == ErrorKind::no_memory) mine_.flags |= flag_no_store;
+    if (context_.store == nullptr || error_.kind == ErrorKind::no_memory)
+        mine_.flags |= flag_no_store;
     if (collective_) {
         summaries_.resize(static_cast<std::size_t>(context_.transport.topology().size));
-        return start(context_.transport.gather(std::as_bytes(std::span(&mine_, 1)), std::as_writable_bytes(std::span(summaries_))),
+        return start(context_.transport.gather(std::as_bytes(std::span(&mine_, 1)),
+                                               std::as_writable_bytes(std::span(summaries_))),
                      Phase::gathering);
     }
     if (error_.kind != ErrorKind::none || mine_.bytes == 0) {
@@ -122,7 +143,8 @@ bool Run::State::gather_done() {
     bool failed = false;
     if (!waited(failed)) return failed;
     const auto agreed = Agreed<Summaries>::vouch(std::move(summaries_));
-    start_work(make_plan(access_.direction, agreed, context_.transport.topology(), context_.options));
+    start_work(
+        make_plan(access_.direction, agreed, context_.transport.topology(), context_.options));
     return step();  // a lock taken for atomic mode isn't kept while other ranks are waited for
 }
 
@@ -131,7 +153,8 @@ void Run::State::start_work(Plan plan) {
     context_.stats.plans += 1;
     if (context_.on_plan) context_.on_plan(plan_);
     if (plan_.atomic && mine_.bytes > 0) {
-        const auto locked = context_.store->lock(mine_.hull, true, access_.direction == Direction::write);
+        const auto locked =
+            context_.store->lock(mine_.hull, true, access_.direction == Direction::write);
         if (locked) {
             locked_ = mine_.hull;
         } else if (error_.kind == ErrorKind::none) {
@@ -145,7 +168,8 @@ void Run::State::start_work(Plan plan) {
 
 std::unique_ptr<Work> Run::State::make_work() {
     if (plan_.storage != StorageCalls::buffered) {
-        collective_memory_ = context_.buffers.take(std::min(kStagingBytes, std::max<Bytes>(4096, access_.bytes())));
+        collective_memory_ =
+            context_.buffers.take(std::min(kStagingBytes, std::max<Bytes>(4096, access_.bytes())));
         if (collective_memory_.span().empty()) {
             error_ = Error::make(ErrorKind::no_memory, "no memory for the staging buffer");
             return nullptr;
@@ -155,13 +179,16 @@ std::unique_ptr<Work> Run::State::make_work() {
     const Bytes wanted = plan_.slot_bytes * plan_.slots;
     if (!plan_.method->aggregated()) {
         collective_memory_ = context_.buffers.take(wanted);
-        message_memory_ = context_.buffers.take(MessageBuffers::bytes_needed(plan_.message_bytes, plan_.messages_in_flight));
+        message_memory_ = context_.buffers.take(
+            MessageBuffers::bytes_needed(plan_.message_bytes, plan_.messages_in_flight));
         if (collective_memory_.span().empty() || message_memory_.span().empty()) {
-            error_ = Error::make(ErrorKind::no_memory, "no memory for the sieving buffer: lower ind_rd_buffer_size");
+            error_ = Error::make(ErrorKind::no_memory,
+                                 "no memory for the sieving buffer: lower ind_rd_buffer_size");
             return nullptr;
         }
     }
-    return make_buffered_work(context_, plan_, access_, {collective_memory_.span(), message_memory_.span()});
+    return make_buffered_work(context_, plan_, access_,
+                              {collective_memory_.span(), message_memory_.span()});
 }
 
 bool Run::State::work_done() {
@@ -192,7 +219,9 @@ bool Run::State::agreement_done() {
         return true;
     }
     error_ = error_.on(rank_);
-    return start(context_.transport.broadcast(rank_of(key_), std::as_writable_bytes(std::span(&error_, 1))), Phase::telling);
+    return start(
+        context_.transport.broadcast(rank_of(key_), std::as_writable_bytes(std::span(&error_, 1))),
+        Phase::telling);
 }
 
 bool Run::State::telling_done() {
@@ -203,7 +232,8 @@ bool Run::State::telling_done() {
         return true;
     }
     reports_.resize(static_cast<std::size_t>(context_.transport.topology().size));
-    return start(context_.transport.gather(std::as_bytes(std::span(&report_, 1)), std::as_writable_bytes(std::span(reports_))),
+    return start(context_.transport.gather(std::as_bytes(std::span(&report_, 1)),
+                                           std::as_writable_bytes(std::span(reports_))),
                  Phase::reporting);
 }
 
@@ -211,7 +241,8 @@ bool Run::State::reports_done() {
     bool failed = false;
     if (!waited(failed)) return failed;
     std::vector<StoredReport> of_aggregators;
-    for (const Rank rank : plan_.aggregators) of_aggregators.push_back(reports_[static_cast<std::size_t>(rank)]);
+    for (const Rank rank : plan_.aggregators)
+        of_aggregators.push_back(reports_[static_cast<std::size_t>(rank)]);
     finish(error_, mine_.bytes > 0 ? stored_bytes(plan_, access_, mine_.hull, of_aggregators) : 0);
     return true;
 }
@@ -255,8 +286,12 @@ void Run::State::finish(const Error& error, Bytes bytes) {
 Run::Run(const RunContext& context, const Access& access, bool collective)
     : state_(std::make_unique<State>(context, access, collective)) {}
 Run::~Run() = default;
-bool Run::step() { return state_->step(); }
-const Outcome& Run::outcome() const { return state_->outcome(); }
+bool Run::step() {
+    return state_->step();
+}
+const Outcome& Run::outcome() const {
+    return state_->outcome();
+}
 
 Outcome run_access(const RunContext& context, const Access& access, bool collective) {
     Run run(context, access, collective);

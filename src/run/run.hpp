@@ -1,5 +1,6 @@
-// Run: one access being done, as a resumable state machine over a plan. Blocking calls step it until done; nonblocking ones
-// will keep it. Collective runs must be made on all ranks in the same order. Stepped by one thread at a time.
+// Run: one access being done, as a resumable state machine over a plan. Blocking calls step it
+// until done; nonblocking ones will keep it. Collective runs must be made on all ranks in the same
+// order. Stepped by one thread at a time.
 #pragma once
 
 #include <functional>
@@ -21,12 +22,14 @@ struct Outcome {
 /// What a run works with; everything outlives the run.
 struct RunContext {
     Transport& transport;
-    Store* store = nullptr;                       ///< null: this rank has no open file (the access is refused, others go on)
-    const PlanOptions& options;                   ///< equal on all ranks
+    Store* store =
+        nullptr;  ///< null: this rank has no open file (the access is refused, others go on)
+    const PlanOptions& options;  ///< equal on all ranks
     Stats& stats;
-    BufferPool& buffers;                          ///< the file's, so that buffers stay warm from access to access
-    unsigned sequence = 0;                        ///< number of this collective on the file, equal on all ranks: keeps messages apart
-    std::function<void(const Plan&)> on_plan;     ///< may be empty; told every plan made
+    BufferPool& buffers;  ///< the file's, so that buffers stay warm from access to access
+    unsigned sequence =
+        0;  ///< number of this collective on the file, equal on all ranks: keeps messages apart
+    std::function<void(const Plan&)> on_plan;  ///< may be empty; told every plan made
 };
 
 class Run {

@@ -25,7 +25,8 @@ Offset stored_until(const StoredReport& report, std::int64_t round) {
 
 }  // namespace
 
-Bytes stored_bytes(const Plan& plan, const Access& access, Extent mine, std::span<const StoredReport> reports) {
+Bytes stored_bytes(const Plan& plan, const Access& access, Extent mine,
+                   std::span<const StoredReport> reports) {
     Bytes total = 0;
     for (int index = 0; index < static_cast<int>(plan.aggregators.size()); ++index) {
         for (std::int64_t round = 0; round < plan.rounds; ++round) {

@@ -1,4 +1,5 @@
-// Work: what a run does between planning and agreement, on one rank. One kind per way to the storage.
+// Work: what a run does between planning and agreement, on one rank. One kind per way to the
+// storage.
 #pragma once
 
 #include <memory>
@@ -10,14 +11,15 @@
 
 namespace oratorio {
 
-/// How far an aggregator's storage got, for the ranks whose data it had in hand. Travels as bytes. Storing begins in the
-/// order of rounds and nothing is begun after a failure, so the rounds fall into stored, short and never begun.
+/// How far an aggregator's storage got, for the ranks whose data it had in hand. Travels as bytes.
+/// Storing begins in the order of rounds and nothing is begun after a failure, so the rounds fall
+/// into stored, short and never begun.
 struct StoredReport {
     struct Short {
         std::int64_t round = 0;
         Offset stored_until = 0;  ///< bytes of the region before this offset are stored
     };
-    static constexpr int shorts_max = 8;             ///< as many rounds as can be under way at once
+    static constexpr int shorts_max = 8;  ///< as many rounds as can be under way at once
     std::int64_t first_not_begun = INT64_MAX;
     std::int64_t shorts = 0;
     Short short_rounds[shorts_max];
@@ -30,8 +32,8 @@ class Work {
     Work(const Work&) = delete;
     Work& operator=(const Work&) = delete;
 
-    /// Moves on without waiting for other ranks; true when something moved. Work without other ranks may wait for the storage.
-    /// An error is fatal: the transport failed.
+    /// Moves on without waiting for other ranks; true when something moved. Work without other
+    /// ranks may wait for the storage. An error is fatal: the transport failed.
     virtual Result<bool> step() = 0;
     [[nodiscard]] virtual bool done() const = 0;
     /// The first failure of this rank's storage; the work goes on all the same.
@@ -46,12 +48,17 @@ struct WorkBuffers {
     std::span<std::byte> messages;
 };
 
-/// Rounds through collective buffers: two-phase, and data sieving as the case of a single participant.
-std::unique_ptr<Work> make_buffered_work(const RunContext& context, const Plan& plan, const Access& access, WorkBuffers buffers);
-/// Pieces straight between user memory (or a small staging buffer where memory is fine-grained) and the store.
-std::unique_ptr<Work> make_list_work(const RunContext& context, const Plan& plan, const Access& access, std::span<std::byte> staging);
+/// Rounds through collective buffers: two-phase, and data sieving as the case of a single
+/// participant.
+std::unique_ptr<Work> make_buffered_work(const RunContext& context, const Plan& plan,
+                                         const Access& access, WorkBuffers buffers);
+/// Pieces straight between user memory (or a small staging buffer where memory is fine-grained) and
+/// the store.
+std::unique_ptr<Work> make_list_work(const RunContext& context, const Plan& plan,
+                                     const Access& access, std::span<std::byte> staging);
 
 /// Bytes of `access` that were stored, by the aggregators' reports (one per aggregator).
-[[nodiscard]] Bytes stored_bytes(const Plan& plan, const Access& access, Extent mine, std::span<const StoredReport> reports);
+[[nodiscard]] Bytes stored_bytes(const Plan& plan, const Access& access, Extent mine,
+                                 std::span<const StoredReport> reports);
 
 }  // namespace oratorio

@@ -1,4 +1,5 @@
-// Stats: exact counts of what the engine did, one number per row of counters.def. Passed down, never global.
+// Stats: exact counts of what the engine did, one number per row of counters.def. Passed down,
+// never global.
 #pragma once
 
 #include <cstdint>

@@ -1,9 +1,9 @@
 # Tests of src/bind: plain MPI programs under the preload library, and what the libraries export.
 oratorio_mpi_test(bind_routines PRELOAD SOURCES bind_routines_test.cpp RANKS 1 3)
 oratorio_mpi_test(bind_views PRELOAD SOURCES bind_views_test.cpp RANKS 1 2)
-oratorio_mpi_test(bind_arguments PRELOAD SOURCES bind_arguments_test.cpp RANKS 1 3)
+oratorio_mpi_test(bind_arguments PRELOAD SOURCES bind_arguments_test.cpp RANKS 2 3)
 oratorio_mpi_test(bind_errhandlers PRELOAD SOURCES bind_errhandlers_test.cpp RANKS 1 2)
-oratorio_mpi_test(bind_handles PRELOAD SOURCES bind_handles_test.cpp RANKS 1)
+oratorio_mpi_test(bind_handles PRELOAD SOURCES bind_handles_test.cpp RANKS 1 TIMEOUT 400)
 oratorio_mpi_test(bind_refused PRELOAD SOURCES bind_refused_test.cpp RANKS 1 2)
 oratorio_mpi_test(bind_disabled PRELOAD SOURCES bind_host_test.cpp RANKS 1 2 ARGUMENTS all
                   ENVIRONMENT ORATORIO_DISABLE=1)

@@ -8,8 +8,8 @@ using MPI_Fint = int;
 #endif
 
 extern "C" {
-__attribute__((weak)) int MPIX_File_create_errhandler_x(void (*)(MPI_File, int, void*), void (*)(void*), void*,
-                                                        MPI_Errhandler*);
+__attribute__((weak)) int MPIX_File_create_errhandler_x(void (*)(MPI_File, int, void*),
+                                                        void (*)(void*), void*, MPI_Errhandler*);
 __attribute__((weak)) void mpi_file_create_errhandler_(void (*)(), MPI_Fint*, MPI_Fint*);
 }
 
@@ -23,11 +23,15 @@ struct Told {
 };
 Told told;
 
-extern "C" void tell_handler(MPI_File* file, int* code, ...) { told = {told.calls + 1, *file, class_of(*code)}; }
+extern "C" void tell_handler(MPI_File* file, int* code, ...) {
+    told = {told.calls + 1, *file, class_of(*code)};
+}
 
 extern "C" void silent_handler(MPI_File*, int*, ...) {}
 
-int bad_seek(MPI_File file) { return class_of(MPI_File_seek(file, -1, MPI_SEEK_SET)); }
+int bad_seek(MPI_File file) {
+    return class_of(MPI_File_seek(file, -1, MPI_SEEK_SET));
+}
 
 /// One error happened since the last asking, on this file.
 bool told_of(MPI_File file, int error_class) {
@@ -44,7 +48,8 @@ MPI_Errhandler made_handler() {
 
 void errors_return_at_first() {
     MPI_Errhandler handler;
-    CHECK(MPI_File_get_errhandler(MPI_FILE_NULL, &handler) == MPI_SUCCESS && handler == MPI_ERRORS_RETURN);
+    CHECK(MPI_File_get_errhandler(MPI_FILE_NULL, &handler) == MPI_SUCCESS &&
+          handler == MPI_ERRORS_RETURN);
     MPI_File file = open_scratch();
     CHECK(MPI_File_get_errhandler(file, &handler) == MPI_SUCCESS && handler == MPI_ERRORS_RETURN);
     CHECK(bad_seek(file) == MPI_ERR_ARG);
@@ -98,7 +103,8 @@ void the_default_handler_is_for_opening_and_inherited() {
     CHECK(MPI_File_set_errhandler(MPI_FILE_NULL, handler) == MPI_SUCCESS);
     MPI_Errhandler_free(&handler);
     MPI_File file;
-    const int code = MPI_File_open(MPI_COMM_WORLD, "/no/such/folder/file", MPI_MODE_RDONLY, MPI_INFO_NULL, &file);
+    const int code = MPI_File_open(MPI_COMM_WORLD, "/no/such/folder/file", MPI_MODE_RDONLY,
+                                   MPI_INFO_NULL, &file);
     CHECK(class_of(code) == MPI_ERR_NO_SUCH_FILE && told_of(MPI_FILE_NULL, MPI_ERR_NO_SUCH_FILE));
     CHECK(class_of(MPI_File_delete("/no/such/folder/file", MPI_INFO_NULL)) == MPI_ERR_NO_SUCH_FILE);
     CHECK(told_of(MPI_FILE_NULL, MPI_ERR_NO_SUCH_FILE));
@@ -113,9 +119,11 @@ void a_program_may_call_the_handler_itself() {
     MPI_File file = open_scratch();
     MPI_Errhandler handler = made_handler();
     MPI_File_set_errhandler(file, handler);
-    CHECK(MPI_File_call_errhandler(file, MPI_ERR_QUOTA) == MPI_SUCCESS && told_of(file, MPI_ERR_QUOTA));
+    CHECK(MPI_File_call_errhandler(file, MPI_ERR_QUOTA) == MPI_SUCCESS &&
+          told_of(file, MPI_ERR_QUOTA));
     MPI_File_set_errhandler(MPI_FILE_NULL, handler);
-    CHECK(MPI_File_call_errhandler(MPI_FILE_NULL, MPI_ERR_IO) == MPI_SUCCESS && told_of(MPI_FILE_NULL, MPI_ERR_IO));
+    CHECK(MPI_File_call_errhandler(MPI_FILE_NULL, MPI_ERR_IO) == MPI_SUCCESS &&
+          told_of(MPI_FILE_NULL, MPI_ERR_IO));
     MPI_File_set_errhandler(MPI_FILE_NULL, MPI_ERRORS_RETURN);
     MPI_Errhandler_free(&handler);
     CHECK(MPI_File_close(&file) == MPI_SUCCESS);
@@ -141,7 +149,9 @@ void a_handler_may_use_the_file() {
     CHECK(MPI_File_close(&file) == MPI_SUCCESS);
 }
 
-extern "C" void throwing_handler(MPI_File*, int*, ...) { throw std::runtime_error("thrown by the handler"); }
+extern "C" void throwing_handler(MPI_File*, int*, ...) {
+    throw std::runtime_error("thrown by the handler");
+}
 
 void an_exception_of_a_handler_reaches_the_program() {
     MPI_File file = open_scratch();
@@ -173,12 +183,14 @@ void a_handler_with_state_gets_it_and_the_state_lives_as_long_as_the_file() {
         CHECK(!known.destroyed);
         known.told = {known.told.calls + 1, failed, class_of(code)};
     };
-    CHECK(MPIX_File_create_errhandler_x(function, [](void* extra) { static_cast<State*>(extra)->destroyed = true; }, &state,
-                                        &handler) == MPI_SUCCESS);
+    CHECK(MPIX_File_create_errhandler_x(
+              function, [](void* extra) { static_cast<State*>(extra)->destroyed = true; }, &state,
+              &handler) == MPI_SUCCESS);
     CHECK(MPI_File_set_errhandler(file, handler) == MPI_SUCCESS);
     CHECK(MPI_Errhandler_free(&handler) == MPI_SUCCESS);
     CHECK(bad_seek(file) == MPI_ERR_ARG);
-    CHECK(state.told.calls == 1 && state.told.file == file && state.told.error_class == MPI_ERR_ARG);
+    CHECK(state.told.calls == 1 && state.told.file == file &&
+          state.told.error_class == MPI_ERR_ARG);
     CHECK(MPI_File_close(&file) == MPI_SUCCESS);
     // The handle's value is forgotten when the host gives it out anew.
     MPI_Errhandler recycled = made_handler();
@@ -190,7 +202,9 @@ struct FortranTold {
     MPI_Fint file = -1, code = -1;
 } fortran_told;
 
-extern "C" void fortran_handler(MPI_Fint* file, MPI_Fint* code) { fortran_told = {*file, *code}; }
+extern "C" void fortran_handler(MPI_Fint* file, MPI_Fint* code) {
+    fortran_told = {*file, *code};
+}
 
 void a_fortran_handler_gets_the_fortran_handle() {
     MPI_File file = open_scratch();

@@ -1,4 +1,5 @@
-// Handles: used again and again, dead ones are known to be dead, and they are the same number in Fortran.
+// Handles: used again and again, dead ones are known to be dead, and they are the same number in
+// Fortran.
 #include <set>
 #include <vector>
 
@@ -30,9 +31,11 @@ void a_handle_can_be_opened_and_closed_without_end(const std::string& name) {
     for (int i = 0; i < 100000; ++i) {
         MPI_File file = MPI_FILE_NULL;
         const int opened = MPI_File_open(MPI_COMM_SELF, name.c_str(), kMode, MPI_INFO_NULL, &file);
-        if (opened != MPI_SUCCESS || file == before || file == MPI_FILE_NULL) return CHECK(!"open works each time");
+        if (opened != MPI_SUCCESS || file == before || file == MPI_FILE_NULL)
+            return CHECK(!"open works each time");
         before = file;
-        if (MPI_File_close(&file) != MPI_SUCCESS || file != MPI_FILE_NULL) return CHECK(!"close works each time");
+        if (MPI_File_close(&file) != MPI_SUCCESS || file != MPI_FILE_NULL)
+            return CHECK(!"close works each time");
     }
 }
 

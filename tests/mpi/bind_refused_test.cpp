@@ -1,4 +1,5 @@
-// Every procedure that isn't there yet says so: through the error handler, with the class for it, and never by the host's routine.
+// Every procedure that isn't there yet says so: through the error handler, with the class for it,
+// and never by the host's routine.
 #include <dlfcn.h>
 
 #include "mpi/bind_support.hpp"
@@ -31,9 +32,11 @@ void each_is_refused_through_the_handler(MPI_File file) {
         if (address == nullptr) continue;
         const int before = calls;
         const int code = static_cast<int>(reinterpret_cast<Routine>(address)(file, 0, 0, 0, 0, 0));
-        const bool refused = class_of(code) == MPI_ERR_UNSUPPORTED_OPERATION && calls == before + 1 &&
-                             last_class == MPI_ERR_UNSUPPORTED_OPERATION;
-        if (!refused) std::fprintf(stderr, "%s: code %d, %d calls of the handler\n", name, code, calls - before);
+        const bool refused = class_of(code) == MPI_ERR_UNSUPPORTED_OPERATION &&
+                             calls == before + 1 && last_class == MPI_ERR_UNSUPPORTED_OPERATION;
+        if (!refused)
+            std::fprintf(stderr, "%s: code %d, %d calls of the handler\n", name, code,
+                         calls - before);
         CHECK(refused);
     }
 }

@@ -5,7 +5,8 @@
 
 #include "mpi/bind_support.hpp"
 
-// Open MPI's header has no large-count forms; a weak reference is how programs find out whether a library has them.
+// Open MPI's header has no large-count forms; a weak reference is how programs find out whether a
+// library has them.
 #define WEAK __attribute__((weak))
 extern "C" {
 WEAK int MPI_File_read_c(MPI_File, void*, MPI_Count, MPI_Datatype, MPI_Status*);
@@ -14,8 +15,10 @@ WEAK int MPI_File_read_at_c(MPI_File, MPI_Offset, void*, MPI_Count, MPI_Datatype
 WEAK int MPI_File_read_at_all_c(MPI_File, MPI_Offset, void*, MPI_Count, MPI_Datatype, MPI_Status*);
 WEAK int MPI_File_write_c(MPI_File, const void*, MPI_Count, MPI_Datatype, MPI_Status*);
 WEAK int MPI_File_write_all_c(MPI_File, const void*, MPI_Count, MPI_Datatype, MPI_Status*);
-WEAK int MPI_File_write_at_c(MPI_File, MPI_Offset, const void*, MPI_Count, MPI_Datatype, MPI_Status*);
-WEAK int MPI_File_write_at_all_c(MPI_File, MPI_Offset, const void*, MPI_Count, MPI_Datatype, MPI_Status*);
+WEAK int MPI_File_write_at_c(MPI_File, MPI_Offset, const void*, MPI_Count, MPI_Datatype,
+                             MPI_Status*);
+WEAK int MPI_File_write_at_all_c(MPI_File, MPI_Offset, const void*, MPI_Count, MPI_Datatype,
+                                 MPI_Status*);
 WEAK int MPI_File_get_type_extent_c(MPI_File, MPI_Datatype, MPI_Count*);
 }
 
@@ -60,12 +63,17 @@ void each_access_moves_the_data(const Forms<Count>& forms) {
     MPI_File file = open_scratch();
     MPI_Status status;
     // One area of the file for each of the four ways.
-    CHECK(forms.write_at(file, own, mine.data(), kCount, MPI_INT, &status) == MPI_SUCCESS && count_of(status) == kCount);
-    CHECK(forms.write_at_all(file, area + own, mine.data(), kCount, MPI_INT, &status) == MPI_SUCCESS && count_of(status) == kCount);
+    CHECK(forms.write_at(file, own, mine.data(), kCount, MPI_INT, &status) == MPI_SUCCESS &&
+          count_of(status) == kCount);
+    CHECK(forms.write_at_all(file, area + own, mine.data(), kCount, MPI_INT, &status) ==
+              MPI_SUCCESS &&
+          count_of(status) == kCount);
     CHECK(MPI_File_seek(file, 2 * area + own, MPI_SEEK_SET) == MPI_SUCCESS);
-    CHECK(forms.write(file, mine.data(), kCount, MPI_INT, &status) == MPI_SUCCESS && count_of(status) == kCount);
+    CHECK(forms.write(file, mine.data(), kCount, MPI_INT, &status) == MPI_SUCCESS &&
+          count_of(status) == kCount);
     CHECK(MPI_File_seek(file, 3 * area + own, MPI_SEEK_SET) == MPI_SUCCESS);
-    CHECK(forms.write_all(file, mine.data(), kCount, MPI_INT, &status) == MPI_SUCCESS && count_of(status) == kCount);
+    CHECK(forms.write_all(file, mine.data(), kCount, MPI_INT, &status) == MPI_SUCCESS &&
+          count_of(status) == kCount);
     CHECK(MPI_File_sync(file) == MPI_SUCCESS);
     MPI_Barrier(MPI_COMM_WORLD);
 
@@ -80,7 +88,8 @@ void each_access_moves_the_data(const Forms<Count>& forms) {
     check_read(forms.read(file, got.data(), kCount, MPI_INT, &status));
     CHECK(MPI_File_seek(file, 3 * area + other, MPI_SEEK_SET) == MPI_SUCCESS);
     check_read(forms.read_all(file, got.data(), kCount, MPI_INT, &status));
-    CHECK(forms.read_at(file, other, got.data(), kCount, MPI_INT, MPI_STATUS_IGNORE) == MPI_SUCCESS);
+    CHECK(forms.read_at(file, other, got.data(), kCount, MPI_INT, MPI_STATUS_IGNORE) ==
+          MPI_SUCCESS);
     CHECK(MPI_File_close(&file) == MPI_SUCCESS);
 }
 
@@ -99,7 +108,8 @@ void status_at_the_end_of_file_holds_the_bytes_read() {
     MPI_Test_cancelled(&status, &cancelled);
     CHECK(cancelled == 0);
     CHECK(status.MPI_ERROR == 4711);
-    CHECK(MPI_File_read_at(file, 100, values.data(), 10, MPI_INT, &status) == MPI_SUCCESS && count_of(status) == 0);
+    CHECK(MPI_File_read_at(file, 100, values.data(), 10, MPI_INT, &status) == MPI_SUCCESS &&
+          count_of(status) == 0);
     CHECK(MPI_File_close(&file) == MPI_SUCCESS);
 }
 
@@ -167,14 +177,16 @@ void hints_come_back() {
 void a_deleted_file_is_gone() {
     const std::string name = shared_name();
     MPI_File file;
-    CHECK(MPI_File_open(MPI_COMM_WORLD, name.c_str(), MPI_MODE_CREATE | MPI_MODE_WRONLY, MPI_INFO_NULL, &file) == MPI_SUCCESS);
+    CHECK(MPI_File_open(MPI_COMM_WORLD, name.c_str(), MPI_MODE_CREATE | MPI_MODE_WRONLY,
+                        MPI_INFO_NULL, &file) == MPI_SUCCESS);
     CHECK(MPI_File_close(&file) == MPI_SUCCESS);
     if (rank_of_world() == 0) {
         CHECK(MPI_File_delete(name.c_str(), MPI_INFO_NULL) == MPI_SUCCESS);
         CHECK(class_of(MPI_File_delete(name.c_str(), MPI_INFO_NULL)) == MPI_ERR_NO_SUCH_FILE);
     }
     MPI_Barrier(MPI_COMM_WORLD);
-    CHECK(class_of(MPI_File_open(MPI_COMM_WORLD, name.c_str(), MPI_MODE_RDONLY, MPI_INFO_NULL, &file)) == MPI_ERR_NO_SUCH_FILE);
+    CHECK(class_of(MPI_File_open(MPI_COMM_WORLD, name.c_str(), MPI_MODE_RDONLY, MPI_INFO_NULL,
+                                 &file)) == MPI_ERR_NO_SUCH_FILE);
     CHECK(file == MPI_FILE_NULL);
 }
 
@@ -198,7 +210,8 @@ void a_file_of_one_rank_needs_no_other() {
     const char text[] = "alone";
     char got[sizeof text] = {};
     CHECK(MPI_File_write_all(file, text, sizeof text, MPI_CHAR, MPI_STATUS_IGNORE) == MPI_SUCCESS);
-    CHECK(MPI_File_read_at_all(file, 0, got, sizeof text, MPI_CHAR, MPI_STATUS_IGNORE) == MPI_SUCCESS);
+    CHECK(MPI_File_read_at_all(file, 0, got, sizeof text, MPI_CHAR, MPI_STATUS_IGNORE) ==
+          MPI_SUCCESS);
     CHECK(std::strcmp(got, text) == 0);
     CHECK(MPI_File_close(&file) == MPI_SUCCESS);
 }
@@ -212,12 +225,13 @@ void the_profiling_names_are_ours_too() {
 }
 
 void run() {
-    each_access_moves_the_data(Forms<int>{MPI_File_write, MPI_File_write_all, MPI_File_write_at, MPI_File_write_at_all,
-                                          MPI_File_read, MPI_File_read_all, MPI_File_read_at, MPI_File_read_at_all});
+    each_access_moves_the_data(Forms<int>{MPI_File_write, MPI_File_write_all, MPI_File_write_at,
+                                          MPI_File_write_at_all, MPI_File_read, MPI_File_read_all,
+                                          MPI_File_read_at, MPI_File_read_at_all});
     CHECK(MPI_File_read_at_all_c != nullptr);
-    each_access_moves_the_data(
-        Forms<MPI_Count>{MPI_File_write_c, MPI_File_write_all_c, MPI_File_write_at_c, MPI_File_write_at_all_c,
-                         MPI_File_read_c, MPI_File_read_all_c, MPI_File_read_at_c, MPI_File_read_at_all_c});
+    each_access_moves_the_data(Forms<MPI_Count>{
+        MPI_File_write_c, MPI_File_write_all_c, MPI_File_write_at_c, MPI_File_write_at_all_c,
+        MPI_File_read_c, MPI_File_read_all_c, MPI_File_read_at_c, MPI_File_read_at_all_c});
     status_at_the_end_of_file_holds_the_bytes_read();
     pointers_and_sizes_are_told();
     group_mode_and_atomicity_are_told();

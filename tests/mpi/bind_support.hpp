@@ -1,4 +1,5 @@
-// For programs that test the entry points: a file name all ranks share, classes of codes, and the names some mpi.h lack.
+// For programs that test the entry points: a file name all ranks share, classes of codes, and the
+// names some mpi.h lack.
 #pragma once
 
 #include <mpi.h>
@@ -19,8 +20,9 @@ inline std::string shared_name() {
     if (rank == 0) {
         const char* folder = std::getenv("TMPDIR");
         static int number = 0;
-        std::snprintf(name, sizeof name, "%s/oratorio-bind-%ld-%d", folder != nullptr ? folder : "/tmp",
-                      static_cast<long>(MPI_Wtime() * 1e6), number++);
+        std::snprintf(name, sizeof name, "%s/oratorio-bind-%ld-%d",
+                      folder != nullptr ? folder : "/tmp", static_cast<long>(MPI_Wtime() * 1e6),
+                      number++);
     }
     MPI_Bcast(name, sizeof name, MPI_CHAR, 0, MPI_COMM_WORLD);
     return name;
@@ -48,8 +50,9 @@ inline int size_of_world() {
 inline MPI_File open_scratch(MPI_Info info = MPI_INFO_NULL, int more = 0) {
     MPI_File file = MPI_FILE_NULL;
     const std::string name = shared_name();
-    const int code = MPI_File_open(MPI_COMM_WORLD, name.c_str(),
-                                   MPI_MODE_CREATE | MPI_MODE_RDWR | MPI_MODE_DELETE_ON_CLOSE | more, info, &file);
+    const int code = MPI_File_open(
+        MPI_COMM_WORLD, name.c_str(),
+        MPI_MODE_CREATE | MPI_MODE_RDWR | MPI_MODE_DELETE_ON_CLOSE | more, info, &file);
     CHECK(code == MPI_SUCCESS);
     return file;
 }

@@ -1,4 +1,5 @@
-// Views set are views got: predefined types by name, derived ones as new handles of the same layout.
+// Views set are views got: predefined types by name, derived ones as new handles of the same
+// layout.
 #include <cstring>
 #include <vector>
 
@@ -14,7 +15,8 @@ struct GotView {
     char representation[MPI_MAX_DATAREP_STRING] = {};
 
     explicit GotView(MPI_File file) {
-        CHECK(MPI_File_get_view(file, &displacement, &etype, &filetype, representation) == MPI_SUCCESS);
+        CHECK(MPI_File_get_view(file, &displacement, &etype, &filetype, representation) ==
+              MPI_SUCCESS);
     }
 };
 
@@ -34,7 +36,8 @@ void a_strided_view_selects_the_ranks_own_data() {
     MPI_Type_create_resized(one, 0, MPI_Aint{4} * ranks, &tile);
     MPI_Type_commit(&tile);
     MPI_File file = open_scratch();
-    CHECK(MPI_File_set_view(file, 8 + 4 * rank, MPI_INT, tile, "native", MPI_INFO_NULL) == MPI_SUCCESS);
+    CHECK(MPI_File_set_view(file, 8 + 4 * rank, MPI_INT, tile, "native", MPI_INFO_NULL) ==
+          MPI_SUCCESS);
     // The file keeps the view although the program frees the types.
     MPI_Type_free(&tile);
     MPI_Type_free(&one);
@@ -43,7 +46,8 @@ void a_strided_view_selects_the_ranks_own_data() {
     CHECK(MPI_File_write_all(file, values.data(), 100, MPI_INT, MPI_STATUS_IGNORE) == MPI_SUCCESS);
     MPI_Offset offset = -1;
     CHECK(MPI_File_get_position(file, &offset) == MPI_SUCCESS && offset == 100);
-    CHECK(MPI_File_get_byte_offset(file, 3, &offset) == MPI_SUCCESS && offset == 8 + 4 * rank + 3 * 4 * ranks);
+    CHECK(MPI_File_get_byte_offset(file, 3, &offset) == MPI_SUCCESS &&
+          offset == 8 + 4 * rank + 3 * 4 * ranks);
 
     GotView view(file);
     CHECK(view.displacement == 8 + 4 * rank && view.etype == MPI_INT);
@@ -54,12 +58,14 @@ void a_strided_view_selects_the_ranks_own_data() {
     MPI_Type_size(view.filetype, &size);
     CHECK(size == 4);
     // The got type makes the same view again.
-    CHECK(MPI_File_set_view(file, view.displacement, view.etype, view.filetype, "native", MPI_INFO_NULL) == MPI_SUCCESS);
+    CHECK(MPI_File_set_view(file, view.displacement, view.etype, view.filetype, "native",
+                            MPI_INFO_NULL) == MPI_SUCCESS);
     MPI_Type_free(&view.filetype);
 
     CHECK(MPI_File_set_view(file, 8, MPI_INT, MPI_INT, "native", MPI_INFO_NULL) == MPI_SUCCESS);
     std::vector<int> all(static_cast<std::size_t>(100 * ranks));
-    CHECK(MPI_File_read_at_all(file, 0, all.data(), 100 * ranks, MPI_INT, MPI_STATUS_IGNORE) == MPI_SUCCESS);
+    CHECK(MPI_File_read_at_all(file, 0, all.data(), 100 * ranks, MPI_INT, MPI_STATUS_IGNORE) ==
+          MPI_SUCCESS);
     for (std::size_t i = 0; i < all.size(); ++i) CHECK(all[i] == static_cast<int>(i));
     CHECK(MPI_File_close(&file) == MPI_SUCCESS);
 }
@@ -90,7 +96,8 @@ void memory_may_be_given_by_addresses() {
 void a_refused_view_leaves_the_old_one() {
     MPI_File file = open_scratch();
     CHECK(MPI_File_set_view(file, 12, MPI_INT, MPI_INT, "native", MPI_INFO_NULL) == MPI_SUCCESS);
-    CHECK(class_of(MPI_File_set_view(file, 0, MPI_BYTE, MPI_BYTE, "external32", MPI_INFO_NULL)) == MPI_ERR_UNSUPPORTED_DATAREP);
+    CHECK(class_of(MPI_File_set_view(file, 0, MPI_BYTE, MPI_BYTE, "external32", MPI_INFO_NULL)) ==
+          MPI_ERR_UNSUPPORTED_DATAREP);
     const GotView view(file);
     CHECK(view.displacement == 12 && view.etype == MPI_INT && view.filetype == MPI_INT);
     CHECK(MPI_File_close(&file) == MPI_SUCCESS);

@@ -1,7 +1,8 @@
-"""Runs mpi4py's own tests on every rank. usage: mpi4py_runner.py TEST_FOLDER RESULT_FOLDER
+"""Runs mpi4py's own tests on every rank. usage: mpi4py_runner.py TEST_FOLDER RESULT_FOLDER [NOT...]
 
-Each rank writes RESULT_FOLDER/<rank>.jsonl: a line when a test begins, a line when it has ended, so
-that the test in which a job hangs is known too; and last the Oratorio libraries that were loaded.
+NOT are names of test methods to leave out. Each rank writes RESULT_FOLDER/<rank>.jsonl: a line when a
+test begins, a line when it has ended, so that the test in which a job hangs is known too; and last the
+Oratorio libraries that were loaded.
 """
 
 import json
@@ -56,10 +57,17 @@ class Recorder(unittest.TestResult):
             self.tell(test, "failed", self._exc_info_to_string(err, test))
 
 
+class Loader(unittest.TestLoader):
+    """Leaves out what the command line says."""
+
+    def getTestCaseNames(self, testCaseClass):  # noqa: N802, N803
+        return [name for name in super().getTestCaseNames(testCaseClass) if name not in sys.argv[3:]]
+
+
 def main() -> None:
     with (Path(sys.argv[2]) / f"{MPI.COMM_WORLD.rank}.jsonl").open("w") as stream:
         recorder = Recorder(stream)
-        unittest.TestLoader().loadTestsFromNames(MODULES).run(recorder)
+        Loader().loadTestsFromNames(MODULES).run(recorder)
         maps = Path("/proc/self/maps").read_text().split()
         libraries = sorted({Path(word).name for word in maps if "liboratorio-" in word})
         recorder.tell("libraries", "loaded", " ".join(libraries))

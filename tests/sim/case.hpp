@@ -19,16 +19,21 @@ namespace oratorio::test {
 struct RankPart {
     Access access;
     std::vector<std::byte> memory;
-    Bytes lowest = 0;               ///< user's pointer = memory.data() - lowest
-    Typemap file_bytes;             ///< of the data bytes accessed, in data order
+    Bytes lowest = 0;    ///< user's pointer = memory.data() - lowest
+    Typemap file_bytes;  ///< of the data bytes accessed, in data order
     Typemap memory_bytes;
 
     std::byte* base() { return memory.data() - lowest; }
 };
 
-/// Written bytes have their high bit set and bytes that were there before don't: each tells where it comes from.
-inline std::byte written_byte(Rank rank, std::size_t data) { return std::byte(0x80 | ((static_cast<std::size_t>(rank) * 31 + data * 7) & 0x7f)); }
-inline std::byte old_byte(Offset at) { return std::byte((at * 5 + 3) & 0x7f); }
+/// Written bytes have their high bit set and bytes that were there before don't: each tells where
+/// it comes from.
+inline std::byte written_byte(Rank rank, std::size_t data) {
+    return std::byte(0x80 | ((static_cast<std::size_t>(rank) * 31 + data * 7) & 0x7f));
+}
+inline std::byte old_byte(Offset at) {
+    return std::byte((at * 5 + 3) & 0x7f);
+}
 
 struct Case {
     std::uint64_t seed = 0;
@@ -37,13 +42,17 @@ struct Case {
     std::vector<RankPart> parts;
 };
 
-/// Cuts [0, tile) into pieces and deals them to the ranks (and to nobody when `holes`); each rank sees its own, tiled without end.
-inline std::vector<std::pair<std::vector<Offset>, std::vector<Bytes>>> deal_pieces(Random& random, int ranks, Bytes tile, Bytes piece_max, bool holes) {
-    std::vector<std::pair<std::vector<Offset>, std::vector<Bytes>>> dealt(static_cast<std::size_t>(ranks));
+/// Cuts [0, tile) into pieces and deals them to the ranks (and to nobody when `holes`); each rank
+/// sees its own, tiled without end.
+inline std::vector<std::pair<std::vector<Offset>, std::vector<Bytes>>> deal_pieces(
+    Random& random, int ranks, Bytes tile, Bytes piece_max, bool holes) {
+    std::vector<std::pair<std::vector<Offset>, std::vector<Bytes>>> dealt(
+        static_cast<std::size_t>(ranks));
     Offset at = 0;
     while (at < tile) {
         const Bytes length = std::min<Bytes>(tile - at, random.between(1, piece_max));
-        const auto owner = static_cast<std::size_t>(random.below(static_cast<std::uint64_t>(ranks) + (holes ? 1 : 0)));
+        const auto owner = static_cast<std::size_t>(
+            random.below(static_cast<std::uint64_t>(ranks) + (holes ? 1 : 0)));
         if (owner < dealt.size()) {
             dealt[owner].first.push_back(at);
             dealt[owner].second.push_back(length);
@@ -60,15 +69,18 @@ inline LaidOutMap random_memory(TypemapGenerator& generator, Bytes bytes) {
         if (one.bytes.empty() || facts_of(one.bytes).repeated) continue;
         const Extent span = facts_of(one.bytes).span;
         LaidOutMap memory;
-        memory.layout = {one.shape, span.length() + generator.between(0, 9), 0, std::max<std::int64_t>(1, bytes / one.shape->size())};
+        memory.layout = {one.shape, span.length() + generator.between(0, 9), 0,
+                         std::max<std::int64_t>(1, bytes / one.shape->size())};
         for (std::int64_t tile = 0; tile < memory.layout.count; ++tile) {
-            for (const Offset offset : one.bytes) memory.bytes.push_back(offset + tile * memory.layout.extent);
+            for (const Offset offset : one.bytes)
+                memory.bytes.push_back(offset + tile * memory.layout.extent);
         }
         return memory;
     }
 }
 
-inline RankPart make_part(TypemapGenerator& generator, const ShapePtr& filetype, Bytes tile, Offset origin, Bytes bytes) {
+inline RankPart make_part(TypemapGenerator& generator, const ShapePtr& filetype, Bytes tile,
+                          Offset origin, Bytes bytes) {
     RankPart part;
     part.access.file = {filetype, tile, origin, Layout::unbounded};
     if (filetype->size() == 0 || bytes == 0) return part;
@@ -80,7 +92,8 @@ inline RankPart make_part(TypemapGenerator& generator, const ShapePtr& filetype,
     part.lowest = *low;
     part.memory.assign(static_cast<std::size_t>(*high - *low + 1), std::byte{0x11});
     for (std::size_t i = 0; i < memory.bytes.size(); ++i) {
-        part.file_bytes.push_back(offset_of_size(part.access.file, part.access.from + static_cast<Bytes>(i)));
+        part.file_bytes.push_back(
+            offset_of_size(part.access.file, part.access.from + static_cast<Bytes>(i)));
     }
     return part;
 }
@@ -90,12 +103,14 @@ inline Case make_case(std::uint64_t seed, int ranks, bool holes, Bytes bytes_max
     TypemapGenerator generator(seed, TypemapGenerator::Style::any);
     Case made{seed, ranks, holes, {}};
     const Bytes tile = random.between(64, 20000);
-    const Offset origin = random.chance(20) ? (Offset{1} << 33) + random.between(0, 5000) : random.between(0, 5000);
+    const Offset origin =
+        random.chance(20) ? (Offset{1} << 33) + random.between(0, 5000) : random.between(0, 5000);
     const auto dealt = deal_pieces(random, ranks, tile, random.chance(50) ? 16 : 3000, holes);
     for (int rank = 0; rank < ranks; ++rank) {
         const auto& [offsets, lengths] = dealt[static_cast<std::size_t>(rank)];
         const Bytes bytes = random.chance(15) ? 0 : random.between(1, bytes_max);
-        made.parts.push_back(make_part(generator, Shape::runs(offsets, lengths), tile, origin, bytes));
+        made.parts.push_back(
+            make_part(generator, Shape::runs(offsets, lengths), tile, origin, bytes));
     }
     return made;
 }

@@ -1,4 +1,5 @@
-// Exact counts of the message exchange for three named patterns: messages, their bytes, storage calls and bytes copied.
+// Exact counts of the message exchange for three named patterns: messages, their bytes, storage
+// calls and bytes copied.
 #include <gtest/gtest.h>
 
 #include "run/run.hpp"
@@ -12,7 +13,8 @@ constexpr int kRanks = 4;
 constexpr Bytes kRegionBytes = 128 << 10;  // one aggregator, one slot
 
 /// Sum over the ranks.
-Stats run_pattern(Direction direction, const std::function<Layout(Rank)>& file_of, Bytes bytes_each, bool file_exists) {
+Stats run_pattern(Direction direction, const std::function<Layout(Rank)>& file_of, Bytes bytes_each,
+                  bool file_exists) {
     MemoryDisk disk;
     if (file_exists) disk.resize(Bytes{1} << 24);
     std::vector<Stats> stats(kRanks);
@@ -30,7 +32,8 @@ Stats run_pattern(Direction direction, const std::function<Layout(Rank)>& file_o
         access.file = file_of(rank);
         access.memory = {Shape::run(bytes_each), bytes_each, 0, 1};
         access.buffer = memory.data();
-        const RunContext context{transport, &store, options, stats[static_cast<std::size_t>(rank)], buffers, 0, {}};
+        const RunContext context{transport, &store, options, stats[static_cast<std::size_t>(rank)],
+                                 buffers,   0,      {}};
         const Outcome outcome = run_access(context, access, true);
         EXPECT_EQ(outcome.error.kind, ErrorKind::none);
         EXPECT_EQ(outcome.bytes, bytes_each);
@@ -45,22 +48,30 @@ Stats run_pattern(Direction direction, const std::function<Layout(Rank)>& file_o
 }
 
 /// Every fourth double is a rank's: 512 KiB of file, 4 rounds.
-Layout interleaved_doubles(Rank rank) { return {Shape::run(8), 8 * kRanks, 8 * rank, Layout::unbounded}; }
+Layout interleaved_doubles(Rank rank) {
+    return {Shape::run(8), 8 * kRanks, 8 * rank, Layout::unbounded};
+}
 constexpr Bytes kInterleavedEach = 128 << 10;
 
-/// A 32 x 64 x 64 array of 4-byte ints in 4 blocks of 32 x 32 x 32: 512 KiB of file, 4 rounds, rows of 128 bytes.
+/// A 32 x 64 x 64 array of 4-byte ints in 4 blocks of 32 x 32 x 32: 512 KiB of file, 4 rounds, rows
+/// of 128 bytes.
 Layout block_of_ints(Rank rank) {
     const ShapePtr plane = Shape::strided(Shape::run(128), 32, 256);
-    return {Shape::strided(plane, 32, 16384), 32 * 16384, (rank / 2) * 32 * 256 + (rank % 2) * 128, 1};
+    return {Shape::strided(plane, 32, 16384), 32 * 16384, (rank / 2) * 32 * 256 + (rank % 2) * 128,
+            1};
 }
 constexpr Bytes kBlockEach = 128 << 10;
 
 /// HPIO: regions of 488 bytes with gaps of 256 between them.
-Layout regions_with_gaps(Rank rank) { return {Shape::run(488), 744 * kRanks, 744 * rank, Layout::unbounded}; }
-constexpr Bytes kRegionsEach = 488 * 176;  // 176 regions each: 523 776 bytes of file less the last gap, 4 rounds
+Layout regions_with_gaps(Rank rank) {
+    return {Shape::run(488), 744 * kRanks, 744 * rank, Layout::unbounded};
+}
+constexpr Bytes kRegionsEach =
+    488 * 176;  // 176 regions each: 523 776 bytes of file less the last gap, 4 rounds
 
-// A message holds 16 KiB: a head of 24 bytes, the run table, and at most 16 320 bytes of data with the room a run may take.
-// A rank's 32 KiB of a round are 3 messages; the aggregator's own share needs none.
+// A message holds 16 KiB: a head of 24 bytes, the run table, and at most 16 320 bytes of data with
+// the room a run may take. A rank's 32 KiB of a round are 3 messages; the aggregator's own share
+// needs none.
 constexpr std::uint64_t kMessagesOf32KiB = 3;
 
 TEST(Counts, InterleavedDoublesWritten) {
@@ -106,7 +117,8 @@ TEST(Counts, RegionsWithGapsWritten) {
     EXPECT_EQ(stats.bytes_loaded, static_cast<std::uint64_t>(stats.bytes_stored));
     EXPECT_LE(stats.bytes_stored, static_cast<std::uint64_t>(file_bytes));
     EXPECT_GT(stats.bytes_stored, static_cast<std::uint64_t>(file_bytes) - 4 * 256);
-    // Each rank tells each round's contents once (32 bytes), then sends its 21 KiB of a round in two messages.
+    // Each rank tells each round's contents once (32 bytes), then sends its 21 KiB of a round in
+    // two messages.
     EXPECT_EQ(stats.messages_sent, 4U * 3 * (1 + 2));
     EXPECT_EQ(stats.bytes_packed, 4U * kRegionsEach);
     EXPECT_EQ(stats.bytes_placed, 4U * kRegionsEach);

@@ -23,8 +23,10 @@ struct Setting {
 };
 
 /// Runs one collective access of all ranks, each with a store of its own on the disk.
-Outcomes run_case(Case& made, Direction direction, MemoryDisk& disk, const Setting& setting, bool collective = true) {
-    Outcomes outcomes{std::vector<Outcome>(made.parts.size()), std::vector<Stats>(made.parts.size())};
+Outcomes run_case(Case& made, Direction direction, MemoryDisk& disk, const Setting& setting,
+                  bool collective = true) {
+    Outcomes outcomes{std::vector<Outcome>(made.parts.size()),
+                      std::vector<Stats>(made.parts.size())};
     SimOptions sim = setting.sim;
     sim.ranks = made.ranks;
     sim.seed = made.seed;
@@ -38,7 +40,13 @@ Outcomes run_case(Case& made, Direction direction, MemoryDisk& disk, const Setti
         part.access.direction = direction;
         part.access.buffer = part.memory.empty() ? nullptr : part.base();
         const bool has_store = !setting.without_store.contains(transport.topology().rank);
-        const RunContext context{transport, has_store ? &store : nullptr, setting.options, outcomes.stats[rank], buffers, 0, {}};
+        const RunContext context{transport,
+                                 has_store ? &store : nullptr,
+                                 setting.options,
+                                 outcomes.stats[rank],
+                                 buffers,
+                                 0,
+                                 {}};
         outcomes.of[rank] = run_access(context, part.access, collective);
     });
     return outcomes;
@@ -53,7 +61,8 @@ void fill_disk(MemoryDisk& disk, Offset from, Offset to) {
 void fill_memory(Case& made) {
     for (int rank = 0; rank < made.ranks; ++rank) {
         RankPart& part = made.parts[static_cast<std::size_t>(rank)];
-        for (std::size_t i = 0; i < part.memory_bytes.size(); ++i) part.base()[part.memory_bytes[i]] = written_byte(rank, i);
+        for (std::size_t i = 0; i < part.memory_bytes.size(); ++i)
+            part.base()[part.memory_bytes[i]] = written_byte(rank, i);
     }
 }
 
@@ -93,7 +102,8 @@ void expect_file(const Case& made, const MemoryDisk& disk, Extent old, bool all_
 }
 
 std::string trace(const Case& made, const std::string& method) {
-    return "method " + method + ", ranks " + std::to_string(made.ranks) + ", seed " + std::to_string(made.seed);
+    return "method " + method + ", ranks " + std::to_string(made.ranks) + ", seed " +
+           std::to_string(made.seed);
 }
 
 std::vector<std::string> method_names() {
@@ -115,7 +125,10 @@ TEST_P(EngineOfMethod, WritesEveryByteAndNoOther) {
             MemoryDisk disk;
             const Extent data = hull_of(made);
             // No file yet; a file that ends inside the data; a file that holds it all.
-            const Extent old = seed % 3 == 0 || data.empty() ? Extent{} : Extent{0, data.begin + static_cast<Bytes>(seed % 3) * data.length() / 2 + 1};
+            const Extent old =
+                seed % 3 == 0 || data.empty()
+                    ? Extent{}
+                    : Extent{0, data.begin + static_cast<Bytes>(seed % 3) * data.length() / 2 + 1};
             const Extent kept{std::max<Offset>(0, data.begin - 200), old.end};
             if (!old.empty()) fill_disk(disk, kept.begin, kept.end);
             Setting setting{small_options(GetParam(), seed), {}, {}, {}};
@@ -124,8 +137,10 @@ TEST_P(EngineOfMethod, WritesEveryByteAndNoOther) {
             setting.store.interrupted_percent = seed % 5 == 1 ? 30 : 0;
             const Outcomes outcomes = run_case(made, Direction::write, disk, setting);
             for (std::size_t rank = 0; rank < outcomes.of.size(); ++rank) {
-                ASSERT_EQ(outcomes.of[rank].error.kind, ErrorKind::none) << describe(outcomes.of[rank].error, "file");
-                ASSERT_EQ(outcomes.of[rank].bytes, static_cast<Bytes>(made.parts[rank].file_bytes.size()));
+                ASSERT_EQ(outcomes.of[rank].error.kind, ErrorKind::none)
+                    << describe(outcomes.of[rank].error, "file");
+                ASSERT_EQ(outcomes.of[rank].bytes,
+                          static_cast<Bytes>(made.parts[rank].file_bytes.size()));
             }
             ASSERT_NO_FATAL_FAILURE(expect_file(made, disk, old.empty() ? old : kept, true));
         }
@@ -154,7 +169,8 @@ TEST_P(EngineOfMethod, ReadsEveryByteUpToTheEndOfTheFile) {
                     if (part.file_bytes[i] >= end) continue;
                     ++there;
                     touched.insert(part.memory_bytes[i]);
-                    ASSERT_EQ(part.base()[part.memory_bytes[i]], old_byte(part.file_bytes[i])) << "rank " << rank << " data byte " << i;
+                    ASSERT_EQ(part.base()[part.memory_bytes[i]], old_byte(part.file_bytes[i]))
+                        << "rank " << rank << " data byte " << i;
                 }
                 ASSERT_EQ(outcomes.of[rank].bytes, there);
                 for (std::size_t i = 0; i < part.memory.size(); ++i) {
@@ -190,7 +206,8 @@ TEST_P(EngineOfMethod, AFullDiskIsTheSameErrorOnAllRanksAndCountsAreTrue) {
             const Outcomes outcomes = run_case(made, Direction::write, disk, setting);
             if (!data.empty()) ++failed;
             for (std::size_t rank = 0; rank < outcomes.of.size(); ++rank) {
-                ASSERT_EQ(outcomes.of[rank].error.kind, data.empty() ? ErrorKind::none : ErrorKind::no_space);
+                ASSERT_EQ(outcomes.of[rank].error.kind,
+                          data.empty() ? ErrorKind::none : ErrorKind::no_space);
                 const Bytes there = bytes_on_disk(made.parts[rank], disk, static_cast<Rank>(rank));
                 if (setting.store.asynchronous) {  // parts after the failed one may have got there
                     ASSERT_LE(outcomes.of[rank].bytes, there);
@@ -240,10 +257,13 @@ TEST_P(EngineOfMethod, AFailingHoleReadKeepsTheHoles) {
         const Extent old{std::max<Offset>(0, data.begin - 200), data.end + 50};
         fill_disk(disk, old.begin, old.end);
         Setting setting{small_options(GetParam(), seed), {}, {}, {}};
-        setting.store.bad_reads = {data.begin + data.length() / 2, data.begin + data.length() / 2 + 1};
+        setting.store.bad_reads = {data.begin + data.length() / 2,
+                                   data.begin + data.length() / 2 + 1};
         const Outcomes outcomes = run_case(made, Direction::write, disk, setting);
-        for (const Outcome& outcome : outcomes.of) ASSERT_EQ(outcome.error.kind, outcomes.of[0].error.kind);
-        ASSERT_NO_FATAL_FAILURE(expect_file(made, disk, old, outcomes.of[0].error.kind == ErrorKind::none));
+        for (const Outcome& outcome : outcomes.of)
+            ASSERT_EQ(outcome.error.kind, outcomes.of[0].error.kind);
+        ASSERT_NO_FATAL_FAILURE(
+            expect_file(made, disk, old, outcomes.of[0].error.kind == ErrorKind::none));
     }
 }
 
@@ -254,9 +274,13 @@ TEST_P(EngineOfMethod, ARankWithoutTheFileGivesTheSameErrorEverywhere) {
             SCOPED_TRACE(trace(made, GetParam()));
             fill_memory(made);
             MemoryDisk disk;
-            Setting setting{small_options(GetParam(), seed), {}, {}, {static_cast<Rank>(seed % static_cast<std::uint64_t>(ranks))}};
+            Setting setting{small_options(GetParam(), seed),
+                            {},
+                            {},
+                            {static_cast<Rank>(seed % static_cast<std::uint64_t>(ranks))}};
             const Outcomes outcomes = run_case(made, Direction::write, disk, setting);
-            for (const Outcome& outcome : outcomes.of) ASSERT_EQ(outcome.error.kind, ErrorKind::file_handle);
+            for (const Outcome& outcome : outcomes.of)
+                ASSERT_EQ(outcome.error.kind, ErrorKind::file_handle);
         }
     }
 }
@@ -267,7 +291,8 @@ TEST_P(EngineOfMethod, AnArgumentErrorOnOneRankDoesNotStopTheDataOfTheOthers) {
     made.parts[1].access.refused = Error::make(ErrorKind::count, "negative count");
     made.parts[1].file_bytes.clear();
     MemoryDisk disk;
-    const Outcomes outcomes = run_case(made, Direction::write, disk, {small_options(GetParam(), 5), {}, {}, {}});
+    const Outcomes outcomes =
+        run_case(made, Direction::write, disk, {small_options(GetParam(), 5), {}, {}, {}});
     for (const Outcome& outcome : outcomes.of) {
         EXPECT_EQ(outcome.error.kind, ErrorKind::count);
         EXPECT_EQ(outcome.error.rank, 1);
@@ -284,10 +309,12 @@ TEST_P(EngineOfMethod, IndependentAccessesOfOneRankNeedNobodyElse) {
         MemoryDisk disk;
         PlanOptions options = small_options(GetParam(), seed);
         options.ds_write = Toggle::enable;
-        const Outcomes outcomes = run_case(made, Direction::write, disk, {options, {}, {}, {}}, false);
+        const Outcomes outcomes =
+            run_case(made, Direction::write, disk, {options, {}, {}, {}}, false);
         for (std::size_t rank = 0; rank < 3; ++rank) {
             ASSERT_EQ(outcomes.of[rank].error.kind, ErrorKind::none);
-            ASSERT_EQ(outcomes.of[rank].bytes, static_cast<Bytes>(made.parts[rank].file_bytes.size()));
+            ASSERT_EQ(outcomes.of[rank].bytes,
+                      static_cast<Bytes>(made.parts[rank].file_bytes.size()));
         }
         ASSERT_NO_FATAL_FAILURE(expect_file(made, disk, {}, true));
     }
@@ -301,7 +328,8 @@ TEST_P(EngineOfMethod, AtomicWritesOfTheSameRangeLeaveOneRanksBytesWhole) {
             part.access.file = {Shape::strided(Shape::run(8), 4, 16), 64, 0, Layout::unbounded};
             part.access.from = 0;
             part.file_bytes.clear();
-            for (Bytes i = 0; i < bytes; ++i) part.file_bytes.push_back(offset_of_size(part.access.file, i));
+            for (Bytes i = 0; i < bytes; ++i)
+                part.file_bytes.push_back(offset_of_size(part.access.file, i));
         }
         fill_memory(made);
         MemoryDisk disk;
@@ -309,24 +337,29 @@ TEST_P(EngineOfMethod, AtomicWritesOfTheSameRangeLeaveOneRanksBytesWhole) {
         options.atomic = true;
         const Outcomes outcomes = run_case(made, Direction::write, disk, {options, {}, {}, {}});
         for (const Outcome& outcome : outcomes.of) ASSERT_EQ(outcome.error.kind, ErrorKind::none);
-        // The last to write holds all of its bytes: where any two ranks overlap, one of them is whole.
+        // The last to write holds all of its bytes: where any two ranks overlap, one of them is
+        // whole.
         for (std::size_t a = 0; a < made.parts.size(); ++a) {
             for (std::size_t b = a + 1; b < made.parts.size(); ++b) {
-                const std::size_t shared = std::min(made.parts[a].file_bytes.size(), made.parts[b].file_bytes.size());
+                const std::size_t shared =
+                    std::min(made.parts[a].file_bytes.size(), made.parts[b].file_bytes.size());
                 bool any_of_a = false;
                 bool any_of_b = false;
                 for (std::size_t i = 0; i < shared; ++i) {
-                    const auto is = disk.contents({made.parts[a].file_bytes[i], made.parts[a].file_bytes[i] + 1})[0];
+                    const auto is = disk.contents(
+                        {made.parts[a].file_bytes[i], made.parts[a].file_bytes[i] + 1})[0];
                     any_of_a |= is == written_byte(static_cast<Rank>(a), i);
                     any_of_b |= is == written_byte(static_cast<Rank>(b), i);
                 }
-                EXPECT_FALSE(any_of_a && any_of_b) << "torn between " << a << " and " << b << ", " << trace(made, GetParam());
+                EXPECT_FALSE(any_of_a && any_of_b)
+                    << "torn between " << a << " and " << b << ", " << trace(made, GetParam());
             }
         }
     }
 }
 
-INSTANTIATE_TEST_SUITE_P(All, EngineOfMethod, testing::ValuesIn(method_names()), [](const auto& instance) { return instance.param; });
+INSTANTIATE_TEST_SUITE_P(All, EngineOfMethod, testing::ValuesIn(method_names()),
+                         [](const auto& instance) { return instance.param; });
 
 }  // namespace
 }  // namespace oratorio::test

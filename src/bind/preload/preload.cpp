@@ -1,6 +1,7 @@
-// The preload library: every name of the chapter as a stub that jumps to the library made for the host MPI in this process.
-// It knows no MPI header and needs no MPI library, so one file can be preloaded into anything: programs of any MPI,
-// mpiexec, shells. The host is looked for at the first call, when it is certainly loaded.
+// The preload library: every name of the chapter as a stub that jumps to the library made for the
+// host MPI in this process. It knows no MPI header and needs no MPI library, so one file can be
+// preloaded into anything: programs of any MPI, mpiexec, shells. The host is looked for at the
+// first call, when it is certainly loaded.
 #include <dlfcn.h>
 #include <link.h>
 
@@ -15,9 +16,10 @@
 
 namespace {
 
-// No procedure of the chapter has more than six arguments, and all of them are integers or pointers. On x86-64 and AArch64 these
-// travel in the first six integer registers, whatever their widths, and so does the result in one register; a function of six
-// words that calls another one with the same six words therefore hands on any of them unchanged.
+// No procedure of the chapter has more than six arguments, and all of them are integers or
+// pointers. On x86-64 and AArch64 these travel in the first six integer registers, whatever their
+// widths, and so does the result in one register; a function of six words that calls another one
+// with the same six words therefore hands on any of them unchanged.
 using Word = long;
 using Routine = Word (*)(Word, Word, Word, Word, Word, Word);
 
@@ -36,7 +38,9 @@ constexpr Host kHosts[] = {
     {Flavour::abi, "liboratorio-abi.so", 16},
 };
 
-std::string base_name(const std::string& path) { return path.substr(path.rfind('/') + 1); }
+std::string base_name(const std::string& path) {
+    return path.substr(path.rfind('/') + 1);
+}
 
 /// The path of the library that holds `address`.
 std::string library_of(const void* address) {
@@ -60,16 +64,19 @@ struct Definition {
     void* address = nullptr;
 };
 
-/// The first loaded library, also a privately loaded one (as by mpi4py), that defines `name` itself; this one doesn't count.
+/// The first loaded library, also a privately loaded one (as by mpi4py), that defines `name`
+/// itself; this one doesn't count.
 Definition find_definition(const char* name) {
     std::vector<std::string> libraries;
     dl_iterate_phdr(note_name, &libraries);
     const std::string own = library_of(reinterpret_cast<const void*>(&find_definition));
     for (const std::string& path : libraries) {
-        void* library = path.empty() || path == own ? nullptr : dlopen(path.c_str(), RTLD_LAZY | RTLD_NOLOAD);
+        void* library =
+            path.empty() || path == own ? nullptr : dlopen(path.c_str(), RTLD_LAZY | RTLD_NOLOAD);
         if (library == nullptr) continue;
         void* address = dlsym(library, name);
-        if (address != nullptr && base_name(library_of(address)) == base_name(path)) return {library, address};
+        if (address != nullptr && base_name(library_of(address)) == base_name(path))
+            return {library, address};
         dlclose(library);
     }
     return {};
@@ -77,7 +84,8 @@ Definition find_definition(const char* name) {
 
 const Host& find_host() {
     const Definition init = find_definition("PMPI_Init_thread");
-    return kHosts[static_cast<int>(init.library != nullptr ? flavour_of(init.library, init.address) : Flavour::none)];
+    return kHosts[static_cast<int>(init.library != nullptr ? flavour_of(init.library, init.address)
+                                                           : Flavour::none)];
 }
 
 const Host& host() {
@@ -88,14 +96,18 @@ const Host& host() {
 void* load_flavour() {
     const Host& found = host();
     if (found.flavour == Flavour::none) {
-        std::fprintf(stderr, "oratorio: an MPI file routine was called, but no MPI library is loaded in this process\n");
+        std::fprintf(stderr,
+                     "oratorio: an MPI file routine was called, but no MPI library is loaded in "
+                     "this process\n");
         return nullptr;
     }
     const std::string own = library_of(reinterpret_cast<const void*>(&load_flavour));
     const std::string path = own.substr(0, own.rfind('/') + 1) + found.library;
     void* library = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
     if (library == nullptr)
-        std::fprintf(stderr, "oratorio: cannot load the library for this MPI: %s; file routines will fail\n", dlerror());
+        std::fprintf(
+            stderr, "oratorio: cannot load the library for this MPI: %s; file routines will fail\n",
+            dlerror());
     return library;
 }
 
@@ -105,7 +117,9 @@ void* flavour_library() {
     return library;
 }
 
-Word fail(Word, Word, Word, Word, Word, Word) { return host().error_other; }
+Word fail(Word, Word, Word, Word, Word, Word) {
+    return host().error_other;
+}
 
 Routine find_routine(const char* name) {
     void* library = flavour_library();
@@ -113,14 +127,16 @@ Routine find_routine(const char* name) {
     return found != nullptr ? reinterpret_cast<Routine>(found) : fail;
 }
 
-/// Only Open MPI's flavour answers the Fortran names; other hosts keep their own routine, which calls C.
+/// Only Open MPI's flavour answers the Fortran names; other hosts keep their own routine, which
+/// calls C.
 Routine find_fortran_routine(const char* name) {
     if (host().flavour == Flavour::ompi) return find_routine(name);
     void* found = find_definition(name).address;
     return found != nullptr ? reinterpret_cast<Routine>(found) : fail;
 }
 
-/// Where a stub jumps to, found at the first call. Two threads may find it twice, with the same result.
+/// Where a stub jumps to, found at the first call. Two threads may find it twice, with the same
+/// result.
 template <Routine (*find)(const char*)>
 class Slot {
   public:
@@ -141,14 +157,15 @@ class Slot {
 
 }  // namespace
 
-#define ORATORIO_STUB_BODY(find, name)                                                \
-    ORATORIO_EXPORT Word name(Word a, Word b, Word c, Word d, Word e, Word f) {       \
-        static constinit Slot<find> slot(#name);                                      \
-        return slot.target()(a, b, c, d, e, f);                                       \
+#define ORATORIO_STUB_BODY(find, name)                                          \
+    ORATORIO_EXPORT Word name(Word a, Word b, Word c, Word d, Word e, Word f) { \
+        static constinit Slot<find> slot(#name);                                \
+        return slot.target()(a, b, c, d, e, f);                                 \
     }
-#define ORATORIO_STUB(name)                                                           \
-    ORATORIO_STUB_BODY(find_routine, name)                                            \
-    ORATORIO_EXPORT Word P##name(Word a, Word b, Word c, Word d, Word e, Word f) __attribute__((alias(#name)));
+#define ORATORIO_STUB(name)                                                      \
+    ORATORIO_STUB_BODY(find_routine, name)                                       \
+    ORATORIO_EXPORT Word P##name(Word a, Word b, Word c, Word d, Word e, Word f) \
+        __attribute__((alias(#name)));
 #define ORATORIO_FORTRAN_STUB(name) ORATORIO_STUB_BODY(find_fortran_routine, name)
 
 #include "stubs.inc"

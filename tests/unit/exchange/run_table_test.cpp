@@ -1,9 +1,9 @@
+#include "exchange/run_table.hpp"
+
 #include <gtest/gtest.h>
 
 #include <random>
 #include <vector>
-
-#include "exchange/run_table.hpp"
 
 namespace oratorio {
 namespace {

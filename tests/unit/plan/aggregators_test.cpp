@@ -1,8 +1,8 @@
+#include "plan/aggregators.hpp"
+
 #include <gtest/gtest.h>
 
 #include <climits>
-
-#include "plan/aggregators.hpp"
 
 namespace oratorio {
 namespace {
@@ -18,8 +18,10 @@ Topology topology_of(int nodes, int each) {
     return topology;
 }
 
-std::vector<Rank> choose(int nodes, int each, const PlanOptions& options, Bytes hull = Bytes{1} << 40) {
-    return choose_aggregators(topology_of(nodes, each), Summaries(static_cast<std::size_t>(nodes * each)), options, hull);
+std::vector<Rank> choose(int nodes, int each, const PlanOptions& options,
+                         Bytes hull = Bytes{1} << 40) {
+    return choose_aggregators(topology_of(nodes, each),
+                              Summaries(static_cast<std::size_t>(nodes * each)), options, hull);
 }
 
 TEST(ConfigList, HostsNumbersAndStars) {
@@ -71,12 +73,15 @@ TEST(Aggregators, ARankWithoutTheFileIsPassedOver) {
     Summaries summaries(4);
     summaries[0].flags = flag_no_store;
     summaries[2].flags = flag_no_store;
-    EXPECT_EQ(choose_aggregators(topology_of(1, 4), summaries, {}, Bytes{1} << 30), (std::vector<Rank>{1, 3}));
+    EXPECT_EQ(choose_aggregators(topology_of(1, 4), summaries, {}, Bytes{1} << 30),
+              (std::vector<Rank>{1, 3}));
     for (auto& one : summaries) one.flags = flag_no_store;
     EXPECT_TRUE(choose_aggregators(topology_of(1, 4), summaries, {}, Bytes{1} << 30).empty());
 }
 
-TEST(Aggregators, ASmallHullGetsOne) { EXPECT_EQ(choose(4, 4, {}, 1000).size(), 1U); }
+TEST(Aggregators, ASmallHullGetsOne) {
+    EXPECT_EQ(choose(4, 4, {}, 1000).size(), 1U);
+}
 
 TEST(Aggregators, SixteenThousandRanksOn256Nodes) {
     const auto chosen = choose(256, 64, {});

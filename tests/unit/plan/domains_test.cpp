@@ -1,9 +1,9 @@
+#include "plan/domains.hpp"
+
 #include <gtest/gtest.h>
 
 #include <random>
 #include <vector>
-
-#include "plan/domains.hpp"
 
 namespace oratorio {
 namespace {
@@ -36,8 +36,8 @@ TEST(FileDomains, EveryByteOfTheHullIsDealtToOneAggregatorInOneRound) {
         const Bytes buffer = 1 + static_cast<Bytes>(random() % 700);
         const Bytes unit = 1 + static_cast<Bytes>(random() % 400);
         SCOPED_TRACE(testing::Message() << "trial " << trial);
-        const auto domains =
-            random() % 2 == 0 ? FileDomains::even(hull, aggregators, unit) : FileDomains::cyclic(hull, aggregators, unit);
+        const auto domains = random() % 2 == 0 ? FileDomains::even(hull, aggregators, unit)
+                                               : FileDomains::cyclic(hull, aggregators, unit);
         for (const int times : deal_out(domains, hull, buffer)) ASSERT_EQ(times, 1);
     }
 }
@@ -66,12 +66,15 @@ TEST(FileDomains, HullsPast4GiBKeepTheirOffsets) {
 TEST(Region, TouchesAgreesWithLookingAtEveryExtent) {
     std::mt19937_64 random(11);
     for (int trial = 0; trial < 2000; ++trial) {
-        const auto domains = FileDomains::cyclic({100, 2000}, 3, 1 + static_cast<Bytes>(random() % 60));
-        const Region region = domains.region(static_cast<int>(random() % 3), static_cast<std::int64_t>(random() % 3), 200);
+        const auto domains =
+            FileDomains::cyclic({100, 2000}, 3, 1 + static_cast<Bytes>(random() % 60));
+        const Region region = domains.region(static_cast<int>(random() % 3),
+                                             static_cast<std::int64_t>(random() % 3), 200);
         const Offset begin = static_cast<Offset>(random() % 2200);
         const Extent range{begin, begin + static_cast<Bytes>(random() % 40)};
         bool touched = false;
-        for (std::int64_t i = 0; i < region.count; ++i) touched |= !intersect(region.extent(i), range).empty();
+        for (std::int64_t i = 0; i < region.count; ++i)
+            touched |= !intersect(region.extent(i), range).empty();
         ASSERT_EQ(region.touches(range), touched) << "trial " << trial;
     }
 }

@@ -1,7 +1,8 @@
+#include "plan/plan.hpp"
+
 #include <gtest/gtest.h>
 
 #include "plan/methods.hpp"
-#include "plan/plan.hpp"
 #include "type/coverage.hpp"
 
 namespace oratorio {
@@ -29,8 +30,10 @@ Summaries interleaved(int ranks, Bytes piece, std::int64_t count) {
     return summaries;
 }
 
-Plan plan_of(const Summaries& summaries, const PlanOptions& options, Rank rank = 0, Direction direction = Direction::write) {
-    return make_plan(direction, Agreed<Summaries>::vouch(summaries), topology_of(static_cast<int>(summaries.size()), rank), options);
+Plan plan_of(const Summaries& summaries, const PlanOptions& options, Rank rank = 0,
+             Direction direction = Direction::write) {
+    return make_plan(direction, Agreed<Summaries>::vouch(summaries),
+                     topology_of(static_cast<int>(summaries.size()), rank), options);
 }
 
 TEST(Summary, HullBytesPiecesAndCoverageOfPartOfAView) {
@@ -40,7 +43,10 @@ TEST(Summary, HullBytesPiecesAndCoverageOfPartOfAView) {
     access.from = 12;
     access.memory = {Shape::run(40), 40, 0, 1};
     const AccessSummary summary = summarise(access, true);
-    EXPECT_EQ(summary.hull, (Extent{1036, 1196}));  // data bytes 12 to 51: piece 1 from its middle, to the middle of piece 6
+    EXPECT_EQ(
+        summary.hull,
+        (Extent{1036,
+                1196}));  // data bytes 12 to 51: piece 1 from its middle, to the middle of piece 6
     EXPECT_EQ(summary.bytes, 40);
     EXPECT_EQ(summary.flags, 0U);
     EXPECT_EQ(summary.coverage, coverage(access.file, 12, 52));
@@ -66,7 +72,8 @@ TEST(Summary, ARefusedAccessMovesNothing) {
 TEST(Plan, InterleavedPiecesThatTileTheHullAreCoveredAndOthersNot) {
     Summaries summaries = interleaved(4, 8, 1000);
     EXPECT_TRUE(plan_of(summaries, {}).covered);
-    summaries[2] = summaries[1];  // one rank's pieces twice, another's missing: the byte count still fits
+    summaries[2] =
+        summaries[1];  // one rank's pieces twice, another's missing: the byte count still fits
     EXPECT_FALSE(plan_of(summaries, {}).covered);
 }
 
@@ -75,7 +82,8 @@ TEST(Plan, IsTheSameOnAllRanksButForWhoseItIs) {
     PlanOptions options;
     options.method = "two_phase";
     const std::string first = explain(plan_of(summaries, options, 0));
-    for (Rank rank = 1; rank < 8; ++rank) EXPECT_EQ(explain(plan_of(summaries, options, rank)), first);
+    for (Rank rank = 1; rank < 8; ++rank)
+        EXPECT_EQ(explain(plan_of(summaries, options, rank)), first);
 }
 
 TEST(Plan, FinePiecesAreExchangedAndCoarseOnesAreNot) {
@@ -156,7 +164,8 @@ TEST(Plan, ExplainTellsMethodDomainsBuffersAndCandidates) {
               "  aggregators  0 2\n"
               "  buffers      1 x 1048576 bytes per aggregator, 2 rounds\n"
               "  messages     at most 131072 bytes, 4 in flight\n");
-    for (const Method& method : methods()) EXPECT_NE(text.find(method.name), std::string::npos) << method.name;
+    for (const Method& method : methods())
+        EXPECT_NE(text.find(method.name), std::string::npos) << method.name;
 }
 
 TEST(Plan, SixteenThousandRanksArePlannedWithoutAMachine) {

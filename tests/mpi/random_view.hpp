@@ -1,0 +1,39 @@
+// Seeded random file views of all ranks, and random memory datatypes: what the differential test writes and reads through.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "mpi/mapped_type.hpp"
+#include "support/random.hpp"
+
+namespace oratorio::test {
+
+struct FileView {
+    MPI_Offset displacement = 0;
+    MappedType filetype;
+
+    /// File offsets of the view's data bytes [first, first + bytes), one by one.
+    std::vector<MPI_Offset> places(MPI_Offset first, MPI_Offset bytes) const;
+    /// Data bytes before this offset of the file; the tiles don't interleave.
+    MPI_Offset data_before(MPI_Offset offset) const;
+};
+
+/// The views of all ranks: every rank can work out what the others do.
+struct RandomViews {
+    std::string kind;
+    std::unique_ptr<MappedType> etype;
+    std::vector<FileView> of_rank;
+    bool overlapping = false;   ///< of several ranks or with themselves: only for reading
+    bool interleaving = false;  ///< a tile begins before the one before it has ended
+    int etypes = 0;             ///< accesses are to stay within so many etypes of the view
+};
+
+RandomViews random_views(Random& random, int ranks, MPI_Offset base, bool for_reading);
+
+/// `units` pieces of `unit` anywhere in memory, also before the begin, in any order, not overlapping,
+/// also when repeated.
+MappedType random_memory(Random& random, int units, const MappedType& unit);
+
+}  // namespace oratorio::test
