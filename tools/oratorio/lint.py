@@ -20,12 +20,12 @@ def cxx_files() -> list[str]:
 def checks(fix: bool) -> dict[str, list[str]]:
     """name -> command; each succeeds if there is nothing to complain about."""
     ruff = str(PRIVATE / "venv/bin/ruff")
-    python_folders = ["tools", "tests"]
+    python = ["--config", "tools/pyproject.toml", "tools", "tests"]
     clang = ["clang-format", "-i"] if fix else ["clang-format", "--dry-run", "-Werror"]
     return {
         "clang-format": [*clang, *cxx_files()],
-        "ruff format": [ruff, "format", *([] if fix else ["--check"]), *python_folders],
-        "ruff check": [ruff, "check", *(["--fix"] if fix else []), *python_folders],
+        "ruff format": [ruff, "format", *([] if fix else ["--check"]), *python],
+        "ruff check": [ruff, "check", *(["--fix"] if fix else []), *python],
         "tidy": [sys.executable, "tools/tidy.py"],
     }
 

@@ -66,7 +66,7 @@ def read_junit(file: Path) -> Outcome:
     """Counts and names from the JUnit file of ctest or pytest."""
     outcome = Outcome()
     for case in ElementTree.parse(file).getroot().iter("testcase"):
-        name = ".".join(filter(None, (case.get("classname"), case.get("name"))))
+        name = ".".join(dict.fromkeys(filter(None, (case.get("classname"), case.get("name")))))
         skipped = case.find("skipped")
         if case.find("failure") is not None or case.find("error") is not None:
             outcome.failures.append(name)
@@ -127,6 +127,8 @@ def _run_part(part: str, match: str | None, advance: Advance) -> Outcome:
         # 5: pytest's word for "no test matches".
         if code not in (0, 5) and not outcome.failures:
             outcome.failures.append(f"the runner of part {part} itself (exit code {code})")
+    if not (match or outcome.passed or outcome.failures):
+        outcome.failures.append(f"part {part} ran no test")
     outcome.seconds = time.monotonic() - start
     return outcome
 

@@ -52,6 +52,13 @@ def test_a_runner_that_breaks_without_a_failed_test_is_a_failure(tmp_path, monke
     assert len(testing._run_part("tools", None, lambda share, name: None).failures) == 1
 
 
+def test_a_part_that_runs_no_test_is_a_failure(tmp_path, monkeypatch):
+    monkeypatch.setattr(testing, "LOGS", tmp_path)
+    monkeypatch.setitem(testing.PARTS, "tools", lambda junit, match: ["true"])
+    assert testing._run_part("tools", None, lambda share, name: None).failures == ["part tools ran no test"]
+    assert testing._run_part("tools", "name", lambda share, name: None).failures == []
+
+
 def test_the_demo_sums_its_phases_by_layout():
     lines = ["PHASE contiguous 0 open 0.5 0", "PHASE contiguous 0 density 1.0 8", "noise",
              "PHASE contiguous 1 density 2.0 8", "PHASE chunked 0 close 0.25 0"]  # fmt: skip
