@@ -6,6 +6,7 @@
 #   tests      the Python programs of the tests: mpi4py, parallel h5py (built once, kept as a wheel)
 #   build      the library, in build/
 #   build-all  the library and the tests, in build/
+#   build-sanitize  the floors that need no MPI and their tests with ASan and UBSan, in build-sanitize/
 #
 # Everything it says goes to stderr; what the tools it calls say goes to .oratorio/setup.log.
 set -euo pipefail
@@ -113,10 +114,13 @@ stage_tests() {
     mark_done tests "$key"
 }
 
+# configure FOLDER
 configure() {
-    local launcher=()
+    local launcher=() options=()
+    [[ $1 != build-sanitize ]] ||
+        options=(-DORATORIO_SANITIZE=ON -DORATORIO_MPI=OFF -DCMAKE_BUILD_TYPE=Debug "-DCMAKE_CXX_FLAGS_DEBUG=-O1 -g1")
     command -v ccache >/dev/null && launcher=(-DCMAKE_CXX_COMPILER_LAUNCHER=ccache -DCMAKE_C_COMPILER_LAUNCHER=ccache)
-    cmake -S "$root" -B "$root/build" -G Ninja "${launcher[@]}"
+    cmake -S "$root" -B "$root/$1" -G Ninja "${launcher[@]}" "${options[@]}"
 }
 
 # Shows what goes through: in one line of a terminal, elsewhere a line now and then.
@@ -133,16 +137,17 @@ show_progress() {
     [[ ! -t 2 ]] || printf '\r\033[K' >&2
 }
 
-# build TARGET...
+# build FOLDER TARGET...
 build() {
-    local start=$SECONDS output=$private/build.log
-    [[ -f $root/build/build.ninja ]] || step "configuring build/" configure
-    if ! ninja -C "$root/build" "$@" 2>&1 | tee "$output" | show_progress; then
+    local folder=$1 start=$SECONDS output=$private/build.log
+    shift
+    [[ -f $root/$folder/build.ninja ]] || step "configuring $folder/" configure "$folder"
+    if ! ninja -C "$root/$folder" "$@" 2>&1 | tee "$output" | show_progress; then
         grep -A 30 '^FAILED' "$output" >&2 || tail -n 30 "$output" >&2
         say "the build failed (the whole log: $output)"
         exit 1
     fi
-    grep -q 'no work to do' "$output" || say "building build/: done in $((SECONDS - start)) s"
+    grep -q 'no work to do' "$output" || say "building $folder/: done in $((SECONDS - start)) s"
 }
 
 mkdir -p "$private"
@@ -152,8 +157,9 @@ for stage in "$@"; do
     case $stage in
         base) stage_base ;;
         tests) stage_tests ;;
-        build) build oratorio oratorio-mpich oratorio-ompi oratorio-abi ;;
-        build-all) build all ;;
+        build) build build oratorio oratorio-mpich oratorio-ompi oratorio-abi ;;
+        build-all) build build all ;;
+        build-sanitize) build build-sanitize all ;;
         *) say "no such stage: $stage"; exit 2 ;;
     esac
 done

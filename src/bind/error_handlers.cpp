@@ -41,18 +41,28 @@ std::optional<ErrorHandler> ErrorHandlers::find(MPI_Errhandler handle) {
     return ErrorHandler{ErrorHandler::Kind::user, known->second};
 }
 
+/// A predefined handler as the program may get and free it: Open MPI counts those too, so the host
+/// has to hand it out.
+int ErrorHandlers::counted_handle(MPI_Errhandler predefined, MPI_Errhandler* handle) {
+    MPI_Errhandler before = predefined;
+    int code = host().File_get_errhandler(MPI_FILE_NULL, &before);
+    if (code == MPI_SUCCESS) code = host().File_set_errhandler(MPI_FILE_NULL, predefined);
+    if (code == MPI_SUCCESS) code = host().File_get_errhandler(MPI_FILE_NULL, handle);
+    if (code == MPI_SUCCESS) code = host().File_set_errhandler(MPI_FILE_NULL, before);
+    return code == MPI_SUCCESS ? host().Errhandler_free(&before) : code;
+}
+
 int ErrorHandlers::make_handle(const ErrorHandler& handler, MPI_Errhandler* handle) {
     const std::lock_guard lock(mutex_);
     switch (handler.kind) {
         case ErrorHandler::Kind::returns:
-            *handle = errors_return();
-            break;
+            return counted_handle(errors_return(), handle);
         case ErrorHandler::Kind::fatal:
-            *handle = MPI_ERRORS_ARE_FATAL;
-            break;
+            return counted_handle(MPI_ERRORS_ARE_FATAL, handle);
         case ErrorHandler::Kind::aborts:
 #ifdef MPI_ERRORS_ABORT
-            *handle = errors_return() == MPI_ERRORS_ABORT ? MPI_ERRORS_RETURN : MPI_ERRORS_ABORT;
+            return counted_handle(
+                errors_return() == MPI_ERRORS_ABORT ? MPI_ERRORS_RETURN : MPI_ERRORS_ABORT, handle);
 #endif
             break;
         case ErrorHandler::Kind::user:

@@ -45,6 +45,7 @@ class ErrorHandlers {
     void set_default_handler(ErrorHandler handler);
 
   private:
+    static int counted_handle(MPI_Errhandler predefined, MPI_Errhandler* handle);
     [[nodiscard]] MPI_Errhandler errors_return();
 
     std::mutex mutex_;

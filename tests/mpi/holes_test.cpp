@@ -17,13 +17,13 @@ using Pieces = std::vector<Piece>;
 /// HPIO: regions of 488 bytes, 256 bytes apart, the ranks' regions taking turns.
 Pieces hpio(int rank, int ranks) {
     Pieces pieces;
-    for (int i = 0; i < 24; ++i) pieces.push_back({(488LL + 256) * (i * ranks + rank), 488});
+    for (int i = 0; i < 12; ++i) pieces.push_back({(488LL + 256) * (i * ranks + rank), 488});
     return pieces;
 }
 
 Pieces eight_of_64(int rank, int ranks) {
     Pieces pieces;
-    for (int i = 0; i < 200; ++i) pieces.push_back({64LL * (i * ranks + rank), 8});
+    for (int i = 0; i < 100; ++i) pieces.push_back({64LL * (i * ranks + rank), 8});
     return pieces;
 }
 
@@ -32,7 +32,7 @@ Pieces random_blocks(int rank, int ranks) {
     Random random(20240607);
     Pieces pieces;
     long long at = 100;
-    for (int i = 0; i < 60 * ranks; ++i) {
+    for (int i = 0; i < 30 * ranks; ++i) {
         const auto owner = random.between(0, ranks);
         const auto length = static_cast<int>(random.chance(10) ? random.between(1000, 5000) : random.between(1, 200));
         if (owner == rank && rank != 1) pieces.push_back({at, length});
@@ -46,7 +46,7 @@ Pieces tiny_pieces(int rank, int ranks) {
     Random random(77);
     Pieces pieces;
     long long at = 0;
-    for (int i = 0; i < 150 * ranks; ++i) {
+    for (int i = 0; i < 60 * ranks; ++i) {
         at += 8 * random.between(1, 40);
         const auto length = static_cast<int>(8 * random.between(1, 8));
         if (random.between(0, ranks - 1) == rank) pieces.push_back({at, length});
@@ -62,7 +62,7 @@ struct Pattern {
 constexpr Pattern kPatterns[] = {
     {"hpio", hpio}, {"8 of 64", eight_of_64}, {"random blocks", random_blocks}, {"tiny pieces", tiny_pieces}};
 
-constexpr long long kDense = 50000;  ///< the begin of the file, written without gaps
+constexpr long long kDense = 20000;  ///< the begin of the file, written without gaps
 constexpr long long kTail = 777;     ///< an existing file is longer than what is written
 
 void write_dense(MPI_File file) {
@@ -152,12 +152,12 @@ void gaps_stay(const Pattern& shape, bool existing, const Hints& hints) {
 int main(int argc, char** argv) {
     using namespace oratorio::test;
     MPI_Init(&argc, &argv);
+    int turn = 0;
     for (const Pattern& shape : kPatterns) {
         for (const std::string& method : kMethods) {
             for (const std::string& store : kStores) {
-                // A buffer of its own size, and one that needs several rounds, in turn.
-                static int turn = 0;
-                const char* const buffer = ++turn % 2 == 0 ? "16777216" : "7000";
+                // A buffer for all of it, and one that needs several rounds, in turn: 2 stores, so 3 and not 2 turns.
+                const char* const buffer = turn++ % 3 == 0 ? "16777216" : "7000";
                 const Hints hints{{"oratorio_method", method}, {"oratorio_store", store}, {"cb_buffer_size", buffer}};
                 gaps_stay(shape, false, hints);
                 gaps_stay(shape, true, hints);

@@ -40,10 +40,10 @@ class Outcome:
 Advance = Callable[[float, str], None]  # share done, name of the test
 
 
-def _ctest(junit: Path, match: str | None, *selection: str) -> list[str]:
+def _ctest(junit: Path, match: str | None, *selection: str, build: Path = BUILD) -> list[str]:
     names = ["-R", match] if match else []
     output = ["--output-on-failure", "--no-tests=ignore", "--output-junit", str(junit)]
-    return ["ctest", "--test-dir", str(BUILD), *selection, *names, *output]
+    return ["ctest", "--test-dir", str(build), *selection, *names, *output]
 
 
 def _pytest(junit: Path, match: str | None, folder: str) -> list[str]:
@@ -57,6 +57,9 @@ PARTS: dict[str, Callable[[Path, str | None], list[str]] | None] = {
     "lint": None,
     "tools": lambda junit, match: _pytest(junit, match, "tools/tests"),
     "unit": lambda junit, match: _ctest(junit, match, "-LE", "mpi", "-j", str(os.cpu_count())),
+    "sanitize": lambda junit, match: _ctest(
+        junit, match, "-j", str(os.cpu_count()), build=ROOT / "build-sanitize"
+    ),
     "mpi": lambda junit, match: _ctest(junit, match, "-L", "mpi", "-j", "1"),
     "programs": lambda junit, match: _pytest(junit, match, "tests/programs"),
 }

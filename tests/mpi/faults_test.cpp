@@ -1,0 +1,182 @@
+// Storage that fails on one rank or on all, and a file that is missing on one rank: every rank gets the same class, nobody
+// hangs, the counts are true, and the file works again afterwards. Short and interrupted system calls are nobody's concern.
+#include "mpi/file_support.hpp"
+#include "mpi/io_faults.hpp"
+
+namespace oratorio::test {
+namespace {
+
+constexpr int kPieces = 300;
+constexpr int kPiece = 96;
+constexpr long long kBytes = kPieces * kPiece;  ///< of each rank
+
+long long whole() { return kBytes * size_of_world(); }
+
+/// Piece by piece in turn with the other ranks.
+MPI_File open_interleaved(const ScratchFile& scratch, const Hints& hints) {
+    MPI_File file = open_file(scratch.name(), MPI_MODE_CREATE | MPI_MODE_RDWR, hints);
+    MPI_Datatype type;
+    MPI_Type_vector(kPieces, kPiece, kPiece * size_of_world(), MPI_BYTE, &type);
+    MPI_Type_commit(&type);
+    MPI_File_set_view(file, rank_of_world() * kPiece, MPI_BYTE, type, "native", MPI_INFO_NULL);
+    MPI_Type_free(&type);
+    return file;
+}
+
+long long place(long long i) { return (i / kPiece * size_of_world() + rank_of_world()) * kPiece + i % kPiece; }
+
+Bytes own_bytes() {
+    Bytes bytes;
+    for (long long i = 0; i < kBytes; ++i) bytes.push_back(pattern(static_cast<std::uint64_t>(place(i))));
+    return bytes;
+}
+
+long long stored(const std::string& name) {
+    const Bytes bytes = bytes_of_file(name, 0, whole());
+    long long count = 0;
+    for (std::size_t i = 0; i < bytes.size(); ++i) count += bytes[i] == pattern(i);
+    return count;
+}
+
+struct Case {
+    IoFault::Kind kind;
+    bool everywhere;  ///< all ranks meet it; else only the last one
+    off_t first;
+    off_t end;
+};
+
+IoFault fault_of(const Case& one, bool reads, bool writes) {
+    const bool mine = one.everywhere || rank_of_world() == size_of_world() - 1;
+    return mine ? IoFault{one.kind, reads, writes, one.first, one.end} : IoFault{};
+}
+
+void write_meets(const Case& one, const Hints& hints, const std::string& told) {
+    const ScratchFile scratch;
+    MPI_File file = open_interleaved(scratch, hints);
+    const Bytes bytes = own_bytes();
+    MPI_Status status;
+    set_io_fault(fault_of(one, false, true));
+    const int code = MPI_File_write_at_all(file, 0, bytes.data(), kBytes, MPI_BYTE, &status);
+    const bool met = sum_of_ranks(io_faults_met()) > 0;
+    CHECK_IN(told, met || !one.everywhere);
+    set_io_fault({});
+    const bool fails = met && one.kind == IoFault::Kind::fails;
+    CHECK_IN(told, same_on_all_ranks(class_of(code)) == (fails ? MPI_ERR_IO : MPI_SUCCESS));
+    if (!fails) CHECK_IN(told, moved_bytes(status) == kBytes);
+    const long long told_bytes = sum_of_ranks(moved_bytes(status));
+    if (rank_of_world() == 0) CHECK_IN(told, told_bytes == stored(scratch.name()));
+    MPI_Barrier(MPI_COMM_WORLD);
+    // The storage is well again.
+    CHECK_IN(told, MPI_File_write_at_all(file, 0, bytes.data(), kBytes, MPI_BYTE, &status) == MPI_SUCCESS);
+    CHECK_IN(told, moved_bytes(status) == kBytes);
+    CHECK_IN(told, MPI_File_close(&file) == MPI_SUCCESS);
+    if (rank_of_world() == 0) CHECK_IN(told, stored(scratch.name()) == whole());
+}
+
+void read_meets(const Case& one, const Hints& hints, const std::string& told) {
+    const ScratchFile scratch;
+    MPI_File file = open_interleaved(scratch, hints);
+    const Bytes bytes = own_bytes();
+    Bytes got(bytes.size());
+    MPI_Status status;
+    CHECK_IN(told, MPI_File_write_at_all(file, 0, bytes.data(), kBytes, MPI_BYTE, &status) == MPI_SUCCESS);
+    MPI_Barrier(MPI_COMM_WORLD);
+    set_io_fault(fault_of(one, true, false));
+    const int code = MPI_File_read_at_all(file, 0, got.data(), kBytes, MPI_BYTE, &status);
+    const bool met = sum_of_ranks(io_faults_met()) > 0;
+    CHECK_IN(told, met || !one.everywhere);
+    set_io_fault({});
+    const bool fails = met && one.kind == IoFault::Kind::fails;
+    CHECK_IN(told, same_on_all_ranks(class_of(code)) == (fails ? MPI_ERR_IO : MPI_SUCCESS));
+    const long long moved = moved_bytes(status);
+    CHECK_IN(told, fails ? moved >= 0 && moved <= kBytes : moved == kBytes);
+    if (moved == kBytes) CHECK_IN(told, got == bytes);
+    CHECK_IN(told, MPI_File_read_at_all(file, 0, got.data(), kBytes, MPI_BYTE, &status) == MPI_SUCCESS);
+    CHECK_IN(told, moved_bytes(status) == kBytes && got == bytes);
+    CHECK_IN(told, MPI_File_close(&file) == MPI_SUCCESS);
+}
+
+/// Independent accesses fail where the fault is and nowhere else.
+void independent_access_meets(const Case& one, const Hints& hints, const std::string& told) {
+    const ScratchFile scratch;
+    MPI_File file = open_interleaved(scratch, hints);
+    const Bytes bytes = own_bytes();
+    Bytes got(bytes.size());
+    MPI_Status status;
+    set_io_fault(fault_of(one, false, true));
+    int code = MPI_File_write_at(file, 0, bytes.data(), kBytes, MPI_BYTE, &status);
+    bool fails = io_faults_met() > 0 && one.kind == IoFault::Kind::fails;
+    set_io_fault({});
+    CHECK_IN(told, class_of(code) == (fails ? MPI_ERR_IO : MPI_SUCCESS));
+    const long long told_bytes = sum_of_ranks(moved_bytes(status));
+    if (rank_of_world() == 0) CHECK_IN(told, told_bytes == stored(scratch.name()));
+    MPI_Barrier(MPI_COMM_WORLD);
+    CHECK_IN(told, MPI_File_write_at(file, 0, bytes.data(), kBytes, MPI_BYTE, &status) == MPI_SUCCESS);
+    set_io_fault(fault_of(one, true, false));
+    code = MPI_File_read_at(file, 0, got.data(), kBytes, MPI_BYTE, &status);
+    fails = io_faults_met() > 0 && one.kind == IoFault::Kind::fails;
+    set_io_fault({});
+    CHECK_IN(told, class_of(code) == (fails ? MPI_ERR_IO : MPI_SUCCESS));
+    if (!fails) CHECK_IN(told, moved_bytes(status) == kBytes && got == bytes);
+    CHECK_IN(told, MPI_File_close(&file) == MPI_SUCCESS);
+}
+
+void storage_fails() {
+    const auto end = static_cast<off_t>(whole());
+    const Case cases[] = {
+        {IoFault::Kind::fails, true, end / 3, end / 3 + 1},
+        {IoFault::Kind::fails, true, 0, end},
+        {IoFault::Kind::fails, false, end / 2, end},
+        {IoFault::Kind::cut_short, true, 0, end},
+        {IoFault::Kind::interrupted, false, 0, end},
+    };
+    int turn = 0;
+    for (const std::string& method : kMethods) {
+        for (const Case& one : cases) {
+            // Seven ranks' worth of rounds, or all in one; as many aggregators as ranks or fewer.
+            const Hints hints{{"oratorio_method", method},
+                              {"oratorio_store", "posix"},
+                              {"cb_buffer_size", turn % 2 == 0 ? "9000" : "16777216"},
+                              {"cb_nodes", turn % 3 == 0 ? "2" : std::to_string(size_of_world())},
+                              {"oratorio_cyclic_block", "3000"},
+                              {"ind_wr_buffer_size", "5000"}};
+            ++turn;
+            const std::string told = "fault " + std::to_string(&one - cases) + " " + method;
+            write_meets(one, hints, "write, " + told);
+            read_meets(one, hints, "read, " + told);
+            if (method == "list_io" || method == "sieve" || method == "naive") {
+                independent_access_meets(one, hints, "independent, " + told);
+            }
+        }
+    }
+}
+
+/// Ranks see different files, as on a node where a file system isn't mounted.
+void file_is_missing_on_the_last_rank() {
+    const ScratchFile scratch;
+    const bool last = rank_of_world() == size_of_world() - 1;
+    if (rank_of_world() == 0) put_into_file(scratch.name(), 0, Bytes(100, 1));
+    MPI_Barrier(MPI_COMM_WORLD);
+    const std::string name = last ? "/nowhere/" + scratch.name() : scratch.name();
+    for (const int mode : {MPI_MODE_RDONLY, MPI_MODE_RDWR, MPI_MODE_CREATE | MPI_MODE_WRONLY}) {
+        MPI_File file = MPI_FILE_NULL;
+        const int code = MPI_File_open(MPI_COMM_WORLD, name.c_str(), mode, MPI_INFO_NULL, &file);
+        CHECK(same_on_all_ranks(class_of(code)) == MPI_ERR_NO_SUCH_FILE);
+        CHECK(file == MPI_FILE_NULL);
+    }
+    // The one that can be opened still can.
+    MPI_File file = open_file(scratch.name(), MPI_MODE_RDONLY, {});
+    CHECK(MPI_File_close(&file) == MPI_SUCCESS);
+}
+
+}  // namespace
+}  // namespace oratorio::test
+
+int main(int argc, char** argv) {
+    MPI_Init(&argc, &argv);
+    oratorio::test::storage_fails();
+    oratorio::test::file_is_missing_on_the_last_rank();
+    const int code = oratorio::test::verdict("faults_test");
+    MPI_Finalize();
+    return code;
+}

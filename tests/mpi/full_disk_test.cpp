@@ -1,0 +1,130 @@
+// A file system that really gets full (support/with_small_disk.sh), under every method and both stores: every rank is told
+// MPI_ERR_NO_SPACE, nobody hangs, the counts say what is in the file, and what fits afterwards is written.
+#include <cstdlib>
+
+#include "mpi/file_support.hpp"
+
+namespace oratorio::test {
+namespace {
+
+constexpr int kBlock = 48 << 10;  ///< not a divisor of the disk's size, and a multiple of the page
+constexpr long long kTooMuch = 6 << 20;
+constexpr long long kFits = 512 << 10;
+
+std::string in_folder(const char* name) { return std::string(std::getenv("ORATORIO_SMALL_DISK")) + "/" + name; }
+
+/// Blocks in turn with the other ranks.
+struct Blocks {
+    explicit Blocks(long long whole) : count(static_cast<int>(whole / kBlock / size_of_world())) {
+        for (long long i = 0; i < count * kBlock; ++i) {
+            const long long place = (i / kBlock * size_of_world() + rank_of_world()) * kBlock + i % kBlock;
+            bytes.push_back(pattern(static_cast<std::uint64_t>(place)));
+        }
+    }
+    int size() const { return static_cast<int>(bytes.size()); }
+    int count;
+    Bytes bytes;
+};
+
+MPI_File open_in_turn(const std::string& name, const Hints& hints) {
+    MPI_File file = open_file(name, MPI_MODE_CREATE | MPI_MODE_RDWR, hints);
+    MPI_Datatype block, type;
+    MPI_Type_contiguous(kBlock, MPI_BYTE, &block);
+    MPI_Type_create_resized(block, 0, MPI_Aint{kBlock} * size_of_world(), &type);
+    MPI_Type_commit(&type);
+    MPI_File_set_view(file, MPI_Offset{kBlock} * rank_of_world(), MPI_BYTE, type, "native", MPI_INFO_NULL);
+    MPI_Type_free(&type);
+    MPI_Type_free(&block);
+    return file;
+}
+
+/// Collective.
+void counts_are_true(const std::string& name, const MPI_Status& status, const std::string& told) {
+    const long long sum = sum_of_ranks(moved_bytes(status));
+    if (rank_of_world() != 0) return;
+    const Bytes bytes = bytes_of_file(name, 0, kTooMuch + kBlock);
+    long long stored = 0;
+    for (std::size_t i = 0; i < bytes.size(); ++i) stored += bytes[i] == pattern(i);
+    CHECK_IN(told + ", counts " + std::to_string(sum) + ", stored " + std::to_string(stored), sum == stored);
+}
+
+/// The same handle, once there is room again.
+void fits_after_making_room(MPI_File file, const std::string& name, const std::string& told) {
+    const Blocks blocks(kFits);
+    MPI_Status status;
+    CHECK_IN(told, MPI_File_set_size(file, 0) == MPI_SUCCESS);
+    CHECK_IN(told, MPI_File_write_at_all(file, 0, blocks.bytes.data(), blocks.size(), MPI_BYTE, &status) == MPI_SUCCESS);
+    CHECK_IN(told, moved_bytes(status) == blocks.size());
+    counts_are_true(name, status, told);
+}
+
+void collective_write_fills_it(const Hints& hints, const std::string& told) {
+    const ScratchFile scratch(in_folder("one"));
+    const Blocks blocks(kTooMuch);
+    MPI_File file = open_in_turn(scratch.name(), hints);
+    MPI_Status status;
+    const int code = MPI_File_write_all(file, blocks.bytes.data(), blocks.size(), MPI_BYTE, &status);
+    CHECK_IN(told, same_on_all_ranks(class_of(code)) == MPI_ERR_NO_SPACE);
+    counts_are_true(scratch.name(), status, told);
+    fits_after_making_room(file, scratch.name(), told);
+    CHECK_IN(told, MPI_File_close(&file) == MPI_SUCCESS);
+}
+
+void independent_writes_fill_it(const Hints& hints, const std::string& told) {
+    const ScratchFile scratch(in_folder("one"));
+    const Blocks blocks(kTooMuch);
+    MPI_File file = open_in_turn(scratch.name(), hints);
+    MPI_Status status;
+    const int code = class_of(MPI_File_write_at(file, 0, blocks.bytes.data(), blocks.size(), MPI_BYTE, &status));
+    CHECK_IN(told, code == MPI_ERR_NO_SPACE || (code == MPI_SUCCESS && moved_bytes(status) == blocks.size()));
+    CHECK_IN(told, sum_of_ranks(code == MPI_ERR_NO_SPACE) > 0);
+    counts_are_true(scratch.name(), status, told);
+    fits_after_making_room(file, scratch.name(), told);
+    CHECK_IN(told, MPI_File_close(&file) == MPI_SUCCESS);
+}
+
+/// One file fills the disk, then another one finds no room, and both go on when there is some.
+void two_files(const Hints& hints, const std::string& told) {
+    const ScratchFile scratch(in_folder("one")), other(in_folder("two"));
+    const Blocks blocks(kTooMuch), fitting(kFits);
+    MPI_File file = open_in_turn(scratch.name(), hints), second = open_in_turn(other.name(), hints);
+    MPI_Status status;
+    int code = MPI_File_write_all(file, blocks.bytes.data(), blocks.size(), MPI_BYTE, &status);
+    CHECK_IN(told, same_on_all_ranks(class_of(code)) == MPI_ERR_NO_SPACE);
+    code = MPI_File_write_all(second, blocks.bytes.data(), blocks.size(), MPI_BYTE, &status);
+    CHECK_IN(told, same_on_all_ranks(class_of(code)) == MPI_ERR_NO_SPACE);
+    counts_are_true(other.name(), status, told);
+    fits_after_making_room(file, scratch.name(), told);
+    fits_after_making_room(second, other.name(), told);
+    CHECK_IN(told, MPI_File_close(&file) == MPI_SUCCESS);
+    CHECK_IN(told, MPI_File_close(&second) == MPI_SUCCESS);
+}
+
+void preallocation_that_does_not_fit() {
+    const ScratchFile scratch(in_folder("one"));
+    MPI_File file = open_file(scratch.name(), MPI_MODE_CREATE | MPI_MODE_RDWR, {});
+    CHECK(same_on_all_ranks(class_of(MPI_File_preallocate(file, kTooMuch))) == MPI_ERR_NO_SPACE);
+    CHECK(MPI_File_preallocate(file, kFits) == MPI_SUCCESS);
+    CHECK(MPI_File_close(&file) == MPI_SUCCESS);
+}
+
+}  // namespace
+}  // namespace oratorio::test
+
+int main(int argc, char** argv) {
+    using namespace oratorio::test;
+    MPI_Init(&argc, &argv);
+    for (const std::string& method : kMethods) {
+        for (const std::string& store : kStores) {
+            const Hints hints{{"oratorio_method", method}, {"oratorio_store", store}, {"cb_buffer_size", "1000000"}};
+            const std::string told = method + " " + store;
+            collective_write_fills_it(hints, "collective, " + told);
+            independent_writes_fill_it(hints, "independent, " + told);
+            two_files(hints, "two files, " + told);
+        }
+    }
+    preallocation_that_does_not_fit();
+    const int code = verdict("full_disk_test");
+    MPI_Finalize();
+    return code;
+}

@@ -1,0 +1,30 @@
+// Faulty storage: a program that has io_faults.cpp in it and exports its symbols sees the preadv and pwritev of every
+// library of the process, and can make them fail. The uring store makes none of these calls.
+#pragma once
+
+#include <sys/types.h>
+
+namespace oratorio::test {
+
+struct IoFault {
+    enum class Kind {
+        none,
+        fails,        ///< with EIO, when the range is touched
+        cut_short,    ///< half of what was asked for, at least a byte; then goes on as asked
+        interrupted,  ///< every other call ends with EINTR
+        vanishes,     ///< writes take all bytes and store none
+    };
+    Kind kind = Kind::none;
+    bool reads = false;
+    bool writes = false;
+    off_t first = 0;  ///< bytes of the file that bring it about: [first, end)
+    off_t end = 0;
+};
+
+/// From now on in this process, for every file.
+void set_io_fault(const IoFault& fault);
+/// Calls that went wrong since it was set, and the bytes that vanished.
+long io_faults_met();
+long long bytes_vanished();
+
+}  // namespace oratorio::test
