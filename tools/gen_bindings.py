@@ -109,10 +109,7 @@ def host_call(procedure):
         condition = "large.present()"
     if narrow is None:
         return [f"return {call}({arguments});"]
-    return lines + [
-        f"if ({condition}) return large({arguments});",
-        f"return ORATORIO_HOST({base.name})({narrow});",
-    ]
+    return [*lines, f"if ({condition}) return large({arguments});", f"return ORATORIO_HOST({base.name})({narrow});"]
 
 
 def own_call(procedure):
@@ -169,7 +166,7 @@ def declarations(procedures):
         'extern "C" {',
     ]
     lines += [p.signature() + ";" for p in procedures if p.kind != "fortran"]
-    return "\n".join(lines + ["}"]) + "\n"
+    return "\n".join([*lines, "}"]) + "\n"
 
 
 def fortran_names(procedure):
@@ -178,13 +175,7 @@ def fortran_names(procedure):
     spellings = [stem, stem + "_", stem + "__", stem.upper()]
     names = spellings + ["p" + name for name in spellings[:3]] + ["P" + stem.upper()]
     mixed = stem.replace("mpi_file", "MPI_File") + "_f"
-    return names + [
-        mixed,
-        "P" + mixed,
-        mixed + "08",
-        "P" + mixed + "08",
-        stem.replace("mpi_", "ompi_") + "_f",
-    ]
+    return [*names, mixed, "P" + mixed, mixed + "08", "P" + mixed + "08", stem.replace("mpi_", "ompi_") + "_f"]
 
 
 def c_names(procedures):
@@ -239,8 +230,7 @@ def docs(procedures):
         "| procedure | large count `_c` | state |",
         "|---|---|---|",
     ]
-    for p in rows:
-        lines.append(f"| `{p.name}` | {'yes' if p.name in twins else ''} | {KINDS[p.kind]} |")
+    lines += [f"| `{p.name}` | {'yes' if p.name in twins else ''} | {KINDS[p.kind]} |" for p in rows]
     return "\n".join(lines) + "\n"
 
 

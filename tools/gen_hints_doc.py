@@ -35,7 +35,7 @@ def split_row(text):
             part = ""
         else:
             part += c
-    return parts + [part.strip()]
+    return [*parts, part.strip()]
 
 
 def unquote(text):

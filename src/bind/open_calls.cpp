@@ -77,6 +77,14 @@ OpenCall call_of(const OpenArguments& arguments) {
     return call;
 }
 
+/// ROMIO_PRINT_HINTS: the values in force, as MPI_File_get_info gives them.
+void print_hints(const OpenFile& open) {
+    std::string text = open.path + ": hints";
+    for (const auto& [key, value] : open.file->reported_hints())
+        text += "\n  " + key + " = " + value;
+    tell(text, true);
+}
+
 Error open_here(const OpenArguments& arguments, Opening& opening) {
     if (host_if_loaded() == nullptr) {
         const char* lacking = host_defect();
@@ -109,6 +117,7 @@ Error open_here(const OpenArguments& arguments, Opening& opening) {
     if (!file) return file.error();
     open.file = std::move(*file);
     watch_for_finalize();
+    if (process().settings.print_hints && opening.rank == 0) print_hints(open);
     return {};
 }
 

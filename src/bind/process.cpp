@@ -34,6 +34,7 @@ Settings read_environment() {
     settings.explain = is_on("ORATORIO_EXPLAIN");
     if (const std::string where = environment("ORATORIO_EXPLAIN"); where != "1")
         settings.explain_path = where;
+    settings.print_hints = is_on("ROMIO_PRINT_HINTS");
     settings.ranks_per_node = std::atoi(environment("ORATORIO_RANKS_PER_NODE").c_str());
     settings.hints.mpich_mpiio_hints = environment("MPICH_MPIIO_HINTS");
     settings.hints.oratorio_hints = environment("ORATORIO_HINTS");

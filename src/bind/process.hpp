@@ -17,8 +17,8 @@ struct Settings {
     bool quiet = false;     ///< ORATORIO_QUIET=1: nothing is written to stderr but before an abort
     bool explain = false;   ///< ORATORIO_EXPLAIN=1 or a path: every plan made is told
     std::string explain_path;  ///< where to; stderr when empty
-    int ranks_per_node =
-        0;  ///< ORATORIO_RANKS_PER_NODE: pretended node size, for tests; 0 = the true one
+    bool print_hints = false;  ///< ROMIO_PRINT_HINTS=1: each open tells the hints in force
+    int ranks_per_node = 0;    ///< ORATORIO_RANKS_PER_NODE: pretended node size; 0 = the true one
     HintSources hints;  ///< ROMIO_HINTS, MPICH_MPIIO_HINTS, ORATORIO_HINTS, ORATORIO_METHOD
 };
 

@@ -51,8 +51,8 @@ Outcome File::access(const AccessCall& call) {
     if (view.file.shape->size() == 0 || asked == 0) access.memory = Layout{};
 
     PlanOptions options = state.hints.plan;
-    if (!state.opened
-             .holes_readable) {  // only methods that write the pieces and nothing between them
+    // Without reading, only methods that write the pieces and nothing between them.
+    if (!state.opened.holes_readable) {
         options.cb_write = options.ds_write = Toggle::disable;
         options.method = "auto";
     }
@@ -66,8 +66,8 @@ Outcome File::access(const AccessCall& call) {
     if (call.collective) {
         context.sequence = state.engine.collectives++;
         if (state.opened.explain) {
-            context.on_plan = [&voice = state.opened.voice](const Plan& plan) {
-                voice.say(explain(plan));
+            context.on_plan = [this, &voice = state.opened.voice](const Plan& plan) {
+                voice.say(path() + ": " + explain(plan));
             };
         }
     }

@@ -1,15 +1,18 @@
-// Seeded random programs, run by Oratorio and by the host's own MPI-IO side by side, and against a model of the file: the
-// bytes in the files, the bytes read, the counts of the statuses and the positions agree.
+// Seeded random programs, run by Oratorio and by the host's own MPI-IO side by side, and against a
+// model of the file: the bytes in the files, the bytes read, the counts of the statuses and the
+// positions agree.
 //
-// The model has the last word: a host that disagrees is told, and only many disagreements fail. The host moves contiguous
-// memory, as MPICH can't take all the random datatypes. It isn't asked where it is known to go its own way:
+// The model has the last word: a host that disagrees is told, and only many disagreements fail. The
+// host moves contiguous memory, as MPICH can't take all the random datatypes. It isn't asked where
+// it is known to go its own way:
 // - what is in the holes of a file it created (MPICH leaves there what its buffer held before),
-// - what a read that meets the end of the file tells, brings and does to the position (MPICH: the count asked for, and it
+// - what a read that meets the end of the file tells, brings and does to the position (MPICH: the
+// count asked for, and it
 //   stays at the end of the file; Open MPI: depends on the form),
 // - views whose tiles interleave (neither can do them).
 //
-// Arguments: number of seeds, first seed, "alone" for many seeds without the host: sooner or later MPICH's ROMIO meets a
-// filetype at which it ends the program (an assertion in its flatten.c).
+// Arguments: number of seeds, first seed, "alone" for many seeds without the host: sooner or later
+// MPICH's ROMIO meets a filetype at which it ends the program (an assertion in its flatten.c).
 #include <algorithm>
 #include <array>
 #include <cstdlib>
@@ -86,7 +89,8 @@ class Memory {
     /// Nothing but the data has changed.
     bool rest_untouched() {
         Bytes copy = bytes_;
-        for (const MPI_Aint place : places_) copy[static_cast<std::size_t>(begin_ + place)] = kUntouched;
+        for (const MPI_Aint place : places_)
+            copy[static_cast<std::size_t>(begin_ + place)] = kUntouched;
         return std::all_of(copy.begin(), copy.end(), [](auto byte) { return byte == kUntouched; });
     }
 
@@ -101,11 +105,15 @@ class Memory {
 };
 
 MappedType memory_type(Random& random, const Share& share, const MappedType& etype) {
-    const auto unit = MappedType::contiguous(static_cast<int>(etype.size()), MappedType::named(MPI_BYTE));
-    return random.chance(30) ? MappedType::contiguous(share.units, unit) : random_memory(random, share.units, unit);
+    const auto unit =
+        MappedType::contiguous(static_cast<int>(etype.size()), MappedType::named(MPI_BYTE));
+    return random.chance(30) ? MappedType::contiguous(share.units, unit)
+                             : random_memory(random, share.units, unit);
 }
 
-Memory plain_memory(MPI_Aint size) { return {MappedType::named(MPI_BYTE), static_cast<int>(size)}; }
+Memory plain_memory(MPI_Aint size) {
+    return {MappedType::named(MPI_BYTE), static_cast<int>(size)};
+}
 
 /// How often the host was compared, and didn't agree with the model while Oratorio did.
 int host_compared = 0;
@@ -121,7 +129,11 @@ void compare_host(bool agrees, const char* what, const std::string& told) {
 class Scenario {
   public:
     Scenario(std::uint64_t seed, bool alone)
-        : seed_(seed), random_(mix(seed)), rank_(rank_of_world()), ranks_(size_of_world()), host_lost_(alone) {}
+        : seed_(seed),
+          random_(mix(seed)),
+          rank_(rank_of_world()),
+          ranks_(size_of_world()),
+          host_lost_(alone) {}
     void run();
 
   private:
@@ -139,7 +151,8 @@ class Scenario {
     std::vector<MPI_Offset> my_places(const Share& share) const;
     void check_read(const Share& share, Memory& memory, const MPI_Status& status);
     void check_host_read(const Share& share, Memory& memory, const MPI_Status& status);
-    int write_with(MPI_File file, Form form, const Share& share, Memory& memory, MPI_Status* status);
+    int write_with(MPI_File file, Form form, const Share& share, Memory& memory,
+                   MPI_Status* status);
     int read_with(MPI_File file, Form form, const Share& share, Memory& memory, MPI_Status* status);
     void seek_to(const std::vector<Share>& shares);
     void seek_end();
@@ -200,8 +213,8 @@ void Scenario::set_views(bool for_reading) {
     told_ += ", " + views_.kind;
     if (views_.interleaving) host_lost_ = true;
     const auto set = [&](MPI_File file) {
-        return MPI_File_set_view(file, mine().displacement, views_.etype->handle(), mine().filetype.handle(),
-                                 "native", MPI_INFO_NULL);
+        return MPI_File_set_view(file, mine().displacement, views_.etype->handle(),
+                                 mine().filetype.handle(), "native", MPI_INFO_NULL);
     };
     CHECK_IN(told_, set(own_.file) == MPI_SUCCESS);
     if (host_too()) CHECK_IN(told_, set(host_.file) == MPI_SUCCESS);
@@ -216,7 +229,8 @@ void Scenario::run() {
     if (random_.chance(50)) prefill();
     MPI_Barrier(MPI_COMM_WORLD);
     own_.file = open_file(own_.scratch.name(), MPI_MODE_CREATE | MPI_MODE_RDWR, hints);
-    host_.file = open_file(host_.scratch.name(), MPI_MODE_CREATE | MPI_MODE_RDWR, {{"oratorio_method", "host"}});
+    host_.file = open_file(host_.scratch.name(), MPI_MODE_CREATE | MPI_MODE_RDWR,
+                           {{"oratorio_method", "host"}});
     set_views(false);
     const int steps = static_cast<int>(random_.between(3, 8));
     for (int number = 0; number < steps; ++number) {
@@ -239,7 +253,8 @@ void Scenario::step(int number) {
     const int limit = views_.etypes;
     for (Share& share : shares) {
         share.units = static_cast<int>(random_.between(1, 12));
-        share.count = random_.chance(15) ? 0 : static_cast<int>(random_.between(0, limit / share.units));
+        share.count =
+            random_.chance(15) ? 0 : static_cast<int>(random_.between(0, limit / share.units));
         share.offset = random_.between(0, limit - share.etypes());
     }
     if (form == Form::all || form == Form::pointer) seek_to(shares);
@@ -250,7 +265,8 @@ void Scenario::step(int number) {
     }
     const Share& share = shares[static_cast<std::size_t>(rank_)];
     if (form == Form::all || form == Form::pointer) position_ = share.offset + share.etypes();
-    if (host_position_lost_ && host_too()) CHECK_IN(told_, MPI_File_seek(host_.file, position_, MPI_SEEK_SET) == MPI_SUCCESS);
+    if (host_position_lost_ && host_too())
+        CHECK_IN(told_, MPI_File_seek(host_.file, position_, MPI_SEEK_SET) == MPI_SUCCESS);
     host_position_lost_ = false;
 }
 
@@ -278,39 +294,51 @@ void Scenario::seek_end() {
     MPI_Barrier(MPI_COMM_WORLD);  // what is written next would move the end
 }
 
-int Scenario::write_with(MPI_File file, Form form, const Share& share, Memory& memory, MPI_Status* status) {
+int Scenario::write_with(MPI_File file, Form form, const Share& share, Memory& memory,
+                         MPI_Status* status) {
     void* const at = memory.address();
     const int count = memory.count();
     switch (form) {
-        case Form::at_all: return MPI_File_write_at_all(file, share.offset, at, count, memory.type(), status);
-        case Form::all: return MPI_File_write_all(file, at, count, memory.type(), status);
-        case Form::at: return MPI_File_write_at(file, share.offset, at, count, memory.type(), status);
-        case Form::pointer: break;
+        case Form::at_all:
+            return MPI_File_write_at_all(file, share.offset, at, count, memory.type(), status);
+        case Form::all:
+            return MPI_File_write_all(file, at, count, memory.type(), status);
+        case Form::at:
+            return MPI_File_write_at(file, share.offset, at, count, memory.type(), status);
+        case Form::pointer:
+            break;
     }
     return MPI_File_write(file, at, count, memory.type(), status);
 }
 
-int Scenario::read_with(MPI_File file, Form form, const Share& share, Memory& memory, MPI_Status* status) {
+int Scenario::read_with(MPI_File file, Form form, const Share& share, Memory& memory,
+                        MPI_Status* status) {
     void* const at = memory.address();
     const int count = memory.count();
     switch (form) {
-        case Form::at_all: return MPI_File_read_at_all(file, share.offset, at, count, memory.type(), status);
-        case Form::all: return MPI_File_read_all(file, at, count, memory.type(), status);
-        case Form::at: return MPI_File_read_at(file, share.offset, at, count, memory.type(), status);
-        case Form::pointer: break;
+        case Form::at_all:
+            return MPI_File_read_at_all(file, share.offset, at, count, memory.type(), status);
+        case Form::all:
+            return MPI_File_read_all(file, at, count, memory.type(), status);
+        case Form::at:
+            return MPI_File_read_at(file, share.offset, at, count, memory.type(), status);
+        case Form::pointer:
+            break;
     }
     return MPI_File_read(file, at, count, memory.type(), status);
 }
 
 void Scenario::write(Form form, const std::vector<Share>& shares, int number) {
     const auto value = [&](int rank, MPI_Aint i) {
-        return pattern(static_cast<std::uint64_t>(i), mix(seed_ * 1000 + static_cast<std::uint64_t>(number * 64 + rank)));
+        return pattern(static_cast<std::uint64_t>(i),
+                       mix(seed_ * 1000 + static_cast<std::uint64_t>(number * 64 + rank)));
     };
     const MPI_Offset etype = views_.etype->size();
     for (int rank = 0; rank < ranks_; ++rank) {
         const Share& share = shares[static_cast<std::size_t>(rank)];
         MPI_Aint i = 0;
-        for (const MPI_Offset place : view(rank).places(share.offset * etype, share.etypes() * etype)) {
+        for (const MPI_Offset place :
+             view(rank).places(share.offset * etype, share.etypes() * etype)) {
             model_.put(place, value(rank, i++));
         }
     }
@@ -329,7 +357,8 @@ void Scenario::write(Form form, const std::vector<Share>& shares, int number) {
 
 void Scenario::read(Form form, const std::vector<Share>& shares) {
     const Share& share = shares[static_cast<std::size_t>(rank_)];
-    Random own(mix(seed_) ^ static_cast<std::uint64_t>(rank_ + 100 * static_cast<int>(told_.size())));
+    Random own(mix(seed_) ^
+               static_cast<std::uint64_t>(rank_ + 100 * static_cast<int>(told_.size())));
     Memory memory(memory_type(own, share, *views_.etype), share.count);
     MPI_Status status;
     CHECK_IN(told_, read_with(own_.file, form, share, memory, &status) == MPI_SUCCESS);
@@ -348,7 +377,8 @@ std::vector<MPI_Offset> Scenario::my_places(const Share& share) const {
 void Scenario::check_read(const Share& share, Memory& memory, const MPI_Status& status) {
     const auto places = my_places(share);
     const auto outside = [&](MPI_Offset at) { return at >= model_.size; };
-    // The bytes before the first one past the end; with interleaving tiles there may be more behind.
+    // The bytes before the first one past the end; with interleaving tiles there may be more
+    // behind.
     const auto leading = std::find_if(places.begin(), places.end(), outside) - places.begin();
     const auto inside = std::ssize(places) - std::count_if(places.begin(), places.end(), outside);
     const long long moved = moved_bytes(status);
@@ -363,7 +393,8 @@ void Scenario::check_read(const Share& share, Memory& memory, const MPI_Status& 
 
 void Scenario::check_host_read(const Share& share, Memory& memory, const MPI_Status& status) {
     const auto places = my_places(share);
-    if (std::any_of(places.begin(), places.end(), [&](MPI_Offset at) { return at >= model_.size; })) {
+    if (std::any_of(places.begin(), places.end(),
+                    [&](MPI_Offset at) { return at >= model_.size; })) {
         host_position_lost_ = true;
         return;
     }
@@ -379,7 +410,8 @@ void Scenario::check_host_read(const Share& share, Memory& memory, const MPI_Sta
 void Scenario::check_positions() {
     const MPI_Offset etype = views_.etype->size();
     MPI_Offset position = -1, offset = -1;
-    CHECK_IN(told_, MPI_File_get_position(own_.file, &position) == MPI_SUCCESS && position == position_);
+    CHECK_IN(told_,
+             MPI_File_get_position(own_.file, &position) == MPI_SUCCESS && position == position_);
     CHECK_IN(told_, MPI_File_get_byte_offset(own_.file, position_, &offset) == MPI_SUCCESS);
     const MPI_Offset place = mine().places(position_ * etype, 1).front();
     CHECK_IN(told_, offset == place);
@@ -400,7 +432,8 @@ void Scenario::check_files() {
     for (std::size_t i = 0; i < own.size(); ++i) {
         const MPI_Offset at = model_.base + static_cast<MPI_Offset>(i);
         right = right && own[i] == model_.get(at);
-        if (host_too() && i < host.size() && model_.is_written(at)) same = same && own[i] == host[i];
+        if (host_too() && i < host.size() && model_.is_written(at))
+            same = same && own[i] == host[i];
     }
     CHECK_IN(told_, right);
     if (host_too()) compare_host(same, "bytes of the file", told_);

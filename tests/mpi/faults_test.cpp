@@ -1,5 +1,6 @@
-// Storage that fails on one rank or on all, and a file that is missing on one rank: every rank gets the same class, nobody
-// hangs, the counts are true, and the file works again afterwards. Short and interrupted system calls are nobody's concern.
+// Storage that fails on one rank or on all, and a file that is missing on one rank: every rank gets
+// the same class, nobody hangs, the counts are true, and the file works again afterwards. Short and
+// interrupted system calls are nobody's concern.
 #include "mpi/file_support.hpp"
 #include "mpi/io_faults.hpp"
 
@@ -10,7 +11,9 @@ constexpr int kPieces = 300;
 constexpr int kPiece = 96;
 constexpr long long kBytes = kPieces * kPiece;  ///< of each rank
 
-long long whole() { return kBytes * size_of_world(); }
+long long whole() {
+    return kBytes * size_of_world();
+}
 
 /// Piece by piece in turn with the other ranks.
 MPI_File open_interleaved(const ScratchFile& scratch, const Hints& hints) {
@@ -23,11 +26,14 @@ MPI_File open_interleaved(const ScratchFile& scratch, const Hints& hints) {
     return file;
 }
 
-long long place(long long i) { return (i / kPiece * size_of_world() + rank_of_world()) * kPiece + i % kPiece; }
+long long place(long long i) {
+    return (i / kPiece * size_of_world() + rank_of_world()) * kPiece + i % kPiece;
+}
 
 Bytes own_bytes() {
     Bytes bytes;
-    for (long long i = 0; i < kBytes; ++i) bytes.push_back(pattern(static_cast<std::uint64_t>(place(i))));
+    for (long long i = 0; i < kBytes; ++i)
+        bytes.push_back(pattern(static_cast<std::uint64_t>(place(i))));
     return bytes;
 }
 
@@ -67,7 +73,8 @@ void write_meets(const Case& one, const Hints& hints, const std::string& told) {
     if (rank_of_world() == 0) CHECK_IN(told, told_bytes == stored(scratch.name()));
     MPI_Barrier(MPI_COMM_WORLD);
     // The storage is well again.
-    CHECK_IN(told, MPI_File_write_at_all(file, 0, bytes.data(), kBytes, MPI_BYTE, &status) == MPI_SUCCESS);
+    CHECK_IN(told, MPI_File_write_at_all(file, 0, bytes.data(), kBytes, MPI_BYTE, &status) ==
+                       MPI_SUCCESS);
     CHECK_IN(told, moved_bytes(status) == kBytes);
     CHECK_IN(told, MPI_File_close(&file) == MPI_SUCCESS);
     if (rank_of_world() == 0) CHECK_IN(told, stored(scratch.name()) == whole());
@@ -79,7 +86,8 @@ void read_meets(const Case& one, const Hints& hints, const std::string& told) {
     const Bytes bytes = own_bytes();
     Bytes got(bytes.size());
     MPI_Status status;
-    CHECK_IN(told, MPI_File_write_at_all(file, 0, bytes.data(), kBytes, MPI_BYTE, &status) == MPI_SUCCESS);
+    CHECK_IN(told, MPI_File_write_at_all(file, 0, bytes.data(), kBytes, MPI_BYTE, &status) ==
+                       MPI_SUCCESS);
     MPI_Barrier(MPI_COMM_WORLD);
     set_io_fault(fault_of(one, true, false));
     const int code = MPI_File_read_at_all(file, 0, got.data(), kBytes, MPI_BYTE, &status);
@@ -91,7 +99,8 @@ void read_meets(const Case& one, const Hints& hints, const std::string& told) {
     const long long moved = moved_bytes(status);
     CHECK_IN(told, fails ? moved >= 0 && moved <= kBytes : moved == kBytes);
     if (moved == kBytes) CHECK_IN(told, got == bytes);
-    CHECK_IN(told, MPI_File_read_at_all(file, 0, got.data(), kBytes, MPI_BYTE, &status) == MPI_SUCCESS);
+    CHECK_IN(told,
+             MPI_File_read_at_all(file, 0, got.data(), kBytes, MPI_BYTE, &status) == MPI_SUCCESS);
     CHECK_IN(told, moved_bytes(status) == kBytes && got == bytes);
     CHECK_IN(told, MPI_File_close(&file) == MPI_SUCCESS);
 }
@@ -111,7 +120,8 @@ void independent_access_meets(const Case& one, const Hints& hints, const std::st
     const long long told_bytes = sum_of_ranks(moved_bytes(status));
     if (rank_of_world() == 0) CHECK_IN(told, told_bytes == stored(scratch.name()));
     MPI_Barrier(MPI_COMM_WORLD);
-    CHECK_IN(told, MPI_File_write_at(file, 0, bytes.data(), kBytes, MPI_BYTE, &status) == MPI_SUCCESS);
+    CHECK_IN(told,
+             MPI_File_write_at(file, 0, bytes.data(), kBytes, MPI_BYTE, &status) == MPI_SUCCESS);
     set_io_fault(fault_of(one, true, false));
     code = MPI_File_read_at(file, 0, got.data(), kBytes, MPI_BYTE, &status);
     fails = io_faults_met() > 0 && one.kind == IoFault::Kind::fails;

@@ -1,4 +1,5 @@
-// For programs that test data access: hints as pairs, a file's bytes as the operating system has them, and patterns.
+// For programs that test data access: hints as pairs, a file's bytes as the operating system has
+// them, and patterns.
 #pragma once
 
 #include <fcntl.h>
@@ -18,9 +19,9 @@ namespace oratorio::test {
 using Hints = std::vector<std::pair<std::string, std::string>>;
 using Bytes = std::vector<unsigned char>;
 
-inline const std::vector<std::string> kMethods = {"auto",           "list_io",    "two_phase",
-                                                  "double_buffer",  "cb_cyclic",  "cb_file_layout",
-                                                  "one_writer",     "sieve",      "naive"};
+inline const std::vector<std::string> kMethods = {"auto",          "list_io",   "two_phase",
+                                                  "double_buffer", "cb_cyclic", "cb_file_layout",
+                                                  "one_writer",    "sieve",     "naive"};
 inline const std::vector<std::string> kStores = {"posix", "uring"};
 
 inline void require(bool claim, const char* file, int line, const std::string& text) {

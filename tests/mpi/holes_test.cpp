@@ -1,5 +1,6 @@
-// Collective writes that leave gaps: in a new file the gaps read as zeros, in an existing one they keep what they held, and
-// the file ends exactly where it should. With every method and both stores; the buffers that pass data on are dirty before.
+// Collective writes that leave gaps: in a new file the gaps read as zeros, in an existing one they
+// keep what they held, and the file ends exactly where it should. With every method and both
+// stores; the buffers that pass data on are dirty before.
 #include <algorithm>
 
 #include "mpi/file_support.hpp"
@@ -34,7 +35,8 @@ Pieces random_blocks(int rank, int ranks) {
     long long at = 100;
     for (int i = 0; i < 30 * ranks; ++i) {
         const auto owner = random.between(0, ranks);
-        const auto length = static_cast<int>(random.chance(10) ? random.between(1000, 5000) : random.between(1, 200));
+        const auto length = static_cast<int>(random.chance(10) ? random.between(1000, 5000)
+                                                               : random.between(1, 200));
         if (owner == rank && rank != 1) pieces.push_back({at, length});
         at += length + (random.chance(50) ? random.between(1, 400) : 0);
     }
@@ -59,8 +61,10 @@ struct Pattern {
     const char* name;
     Pieces (*of)(int rank, int ranks);
 };
-constexpr Pattern kPatterns[] = {
-    {"hpio", hpio}, {"8 of 64", eight_of_64}, {"random blocks", random_blocks}, {"tiny pieces", tiny_pieces}};
+constexpr Pattern kPatterns[] = {{"hpio", hpio},
+                                 {"8 of 64", eight_of_64},
+                                 {"random blocks", random_blocks},
+                                 {"tiny pieces", tiny_pieces}};
 
 constexpr long long kDense = 20000;  ///< the begin of the file, written without gaps
 constexpr long long kTail = 777;     ///< an existing file is longer than what is written
@@ -80,20 +84,23 @@ void write_pieces(MPI_File file, const Pieces& pieces, const std::string& told) 
     for (const Piece& piece : pieces) {
         lengths.push_back(piece.length);
         places.push_back(static_cast<MPI_Aint>(piece.at));
-        for (int i = 0; i < piece.length; ++i) bytes.push_back(pattern(static_cast<std::uint64_t>(piece.at + i)));
+        for (int i = 0; i < piece.length; ++i)
+            bytes.push_back(pattern(static_cast<std::uint64_t>(piece.at + i)));
     }
     if (pieces.empty()) {  // a view needs data; none is written through it
         lengths.push_back(1);
         places.push_back(0);
     }
     MPI_Datatype type;
-    MPI_Type_create_hindexed(static_cast<int>(lengths.size()), lengths.data(), places.data(), MPI_BYTE, &type);
+    MPI_Type_create_hindexed(static_cast<int>(lengths.size()), lengths.data(), places.data(),
+                             MPI_BYTE, &type);
     MPI_Type_commit(&type);
-    CHECK_IN(told, MPI_File_set_view(file, kDense, MPI_BYTE, type, "native", MPI_INFO_NULL) == MPI_SUCCESS);
+    CHECK_IN(told, MPI_File_set_view(file, kDense, MPI_BYTE, type, "native", MPI_INFO_NULL) ==
+                       MPI_SUCCESS);
     MPI_Type_free(&type);
     MPI_Status status;
-    CHECK_IN(told, MPI_File_write_all(file, bytes.data(), static_cast<int>(bytes.size()), MPI_BYTE, &status) ==
-                       MPI_SUCCESS);
+    CHECK_IN(told, MPI_File_write_all(file, bytes.data(), static_cast<int>(bytes.size()), MPI_BYTE,
+                                      &status) == MPI_SUCCESS);
     CHECK_IN(told, moved_bytes(status) == static_cast<long long>(bytes.size()));
 }
 
@@ -124,7 +131,8 @@ void check(const std::string& name, const Pattern& shape, bool existing, const s
 long long end_of(const Pattern& shape) {
     long long end = 0;
     for (int rank = 0; rank < size_of_world(); ++rank) {
-        for (const Piece& piece : shape.of(rank, size_of_world())) end = std::max(end, piece.at + piece.length);
+        for (const Piece& piece : shape.of(rank, size_of_world()))
+            end = std::max(end, piece.at + piece.length);
     }
     return end;
 }
@@ -156,9 +164,12 @@ int main(int argc, char** argv) {
     for (const Pattern& shape : kPatterns) {
         for (const std::string& method : kMethods) {
             for (const std::string& store : kStores) {
-                // A buffer for all of it, and one that needs several rounds, in turn: 2 stores, so 3 and not 2 turns.
+                // A buffer for all of it, and one that needs several rounds, in turn: 2 stores, so
+                // 3 and not 2 turns.
                 const char* const buffer = turn++ % 3 == 0 ? "16777216" : "7000";
-                const Hints hints{{"oratorio_method", method}, {"oratorio_store", store}, {"cb_buffer_size", buffer}};
+                const Hints hints{{"oratorio_method", method},
+                                  {"oratorio_store", store},
+                                  {"cb_buffer_size", buffer}};
                 gaps_stay(shape, false, hints);
                 gaps_stay(shape, true, hints);
             }

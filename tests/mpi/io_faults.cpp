@@ -16,9 +16,12 @@ IoFault fault;
 std::atomic<long> met = 0;
 std::atomic<long long> vanished = 0;
 
-Call real(const char* name) { return reinterpret_cast<Call>(dlsym(RTLD_NEXT, name)); }
+Call real(const char* name) {
+    return reinterpret_cast<Call>(dlsym(RTLD_NEXT, name));
+}
 
-ssize_t half(Call call, int descriptor, const iovec* memory, int count, off_t offset, ssize_t length) {
+ssize_t half(Call call, int descriptor, const iovec* memory, int count, off_t offset,
+             ssize_t length) {
     std::vector<iovec> first;
     auto left = static_cast<std::size_t>(length > 1 ? length / 2 : length);
     for (int i = 0; i < count && left > 0; ++i) {
@@ -28,23 +31,32 @@ ssize_t half(Call call, int descriptor, const iovec* memory, int count, off_t of
     return call(descriptor, first.data(), static_cast<int>(first.size()), offset);
 }
 
-ssize_t faulty(Call call, bool reading, int descriptor, const iovec* memory, int count, off_t offset) {
+ssize_t faulty(Call call, bool reading, int descriptor, const iovec* memory, int count,
+               off_t offset) {
     ssize_t length = 0;
     for (int i = 0; i < count; ++i) length += static_cast<ssize_t>(memory[i].iov_len);
-    const bool touched = (reading ? fault.reads : fault.writes) && offset < fault.end && offset + length > fault.first;
-    if (!touched || fault.kind == IoFault::Kind::none) return call(descriptor, memory, count, offset);
+    const bool touched = (reading ? fault.reads : fault.writes) && offset < fault.end &&
+                         offset + length > fault.first;
+    if (!touched || fault.kind == IoFault::Kind::none)
+        return call(descriptor, memory, count, offset);
     ++met;
     switch (fault.kind) {
-        case IoFault::Kind::fails: errno = EIO; return -1;
-        case IoFault::Kind::cut_short: return half(call, descriptor, memory, count, offset, length);
-        case IoFault::Kind::vanishes: vanished += length; return length;
+        case IoFault::Kind::fails:
+            errno = EIO;
+            return -1;
+        case IoFault::Kind::cut_short:
+            return half(call, descriptor, memory, count, offset, length);
+        case IoFault::Kind::vanishes:
+            vanished += length;
+            return length;
         case IoFault::Kind::interrupted:
             if (met % 2 == 1) {
                 errno = EINTR;
                 return -1;
             }
             break;
-        case IoFault::Kind::none: break;
+        case IoFault::Kind::none:
+            break;
     }
     return call(descriptor, memory, count, offset);
 }
@@ -56,8 +68,12 @@ void set_io_fault(const IoFault& next) {
     met = 0;
     vanished = 0;
 }
-long io_faults_met() { return met; }
-long long bytes_vanished() { return vanished; }
+long io_faults_met() {
+    return met;
+}
+long long bytes_vanished() {
+    return vanished;
+}
 
 }  // namespace oratorio::test
 

@@ -1,5 +1,6 @@
-// Offsets, extents and counts that don't fit 32 bits. The files are sparse; the large counts are either cut short by the end
-// of a small file or taken by storage that keeps nothing (io_faults), so that neither memory nor disk is needed for them.
+// Offsets, extents and counts that don't fit 32 bits. The files are sparse; the large counts are
+// either cut short by the end of a small file or taken by storage that keeps nothing (io_faults),
+// so that neither memory nor disk is needed for them.
 #include <sys/mman.h>
 
 #include <algorithm>
@@ -12,8 +13,10 @@
 extern "C" {
 WEAK int MPI_File_read_at_c(MPI_File, MPI_Offset, void*, MPI_Count, MPI_Datatype, MPI_Status*);
 WEAK int MPI_File_read_at_all_c(MPI_File, MPI_Offset, void*, MPI_Count, MPI_Datatype, MPI_Status*);
-WEAK int MPI_File_write_at_c(MPI_File, MPI_Offset, const void*, MPI_Count, MPI_Datatype, MPI_Status*);
-WEAK int MPI_File_write_at_all_c(MPI_File, MPI_Offset, const void*, MPI_Count, MPI_Datatype, MPI_Status*);
+WEAK int MPI_File_write_at_c(MPI_File, MPI_Offset, const void*, MPI_Count, MPI_Datatype,
+                             MPI_Status*);
+WEAK int MPI_File_write_at_all_c(MPI_File, MPI_Offset, const void*, MPI_Count, MPI_Datatype,
+                                 MPI_Status*);
 }
 
 namespace oratorio::test {
@@ -23,12 +26,14 @@ constexpr MPI_Offset kGiB = MPI_Offset{1} << 30;
 constexpr MPI_Offset kTiB = kGiB << 10;
 
 MPI_File scratch_file(const Hints& hints) {
-    return open_file(shared_name(), MPI_MODE_CREATE | MPI_MODE_RDWR | MPI_MODE_DELETE_ON_CLOSE, hints);
+    return open_file(shared_name(), MPI_MODE_CREATE | MPI_MODE_RDWR | MPI_MODE_DELETE_ON_CLOSE,
+                     hints);
 }
 
 Bytes own_bytes(std::size_t count) {
     Bytes bytes(count);
-    for (std::size_t i = 0; i < count; ++i) bytes[i] = pattern(i, static_cast<std::uint64_t>(rank_of_world() + 1));
+    for (std::size_t i = 0; i < count; ++i)
+        bytes[i] = pattern(i, static_cast<std::uint64_t>(rank_of_world() + 1));
     return bytes;
 }
 
@@ -38,12 +43,14 @@ void offsets_near_a_tebibyte(const Hints& hints, const std::string& told) {
     Bytes got(1000);
     const MPI_Offset at = kTiB - 1500 + rank_of_world() * 1000;
     MPI_Status status;
-    CHECK_IN(told, MPI_File_write_at_all(file, at, bytes.data(), 1000, MPI_BYTE, &status) == MPI_SUCCESS);
+    CHECK_IN(told,
+             MPI_File_write_at_all(file, at, bytes.data(), 1000, MPI_BYTE, &status) == MPI_SUCCESS);
     CHECK_IN(told, moved_bytes(status) == 1000);
     MPI_Offset size = 0;
     CHECK_IN(told, MPI_File_get_size(file, &size) == MPI_SUCCESS);
     CHECK_IN(told, size == kTiB - 1500 + size_of_world() * 1000);
-    CHECK_IN(told, MPI_File_read_at_all(file, at, got.data(), 1000, MPI_BYTE, &status) == MPI_SUCCESS);
+    CHECK_IN(told,
+             MPI_File_read_at_all(file, at, got.data(), 1000, MPI_BYTE, &status) == MPI_SUCCESS);
     CHECK_IN(told, moved_bytes(status) == 1000 && got == bytes);
     CHECK_IN(told, MPI_File_seek(file, at, MPI_SEEK_SET) == MPI_SUCCESS);
     CHECK_IN(told, MPI_File_read(file, got.data(), 500, MPI_BYTE, &status) == MPI_SUCCESS);
@@ -52,15 +59,17 @@ void offsets_near_a_tebibyte(const Hints& hints, const std::string& told) {
     CHECK_IN(told, MPI_File_close(&file) == MPI_SUCCESS);
 }
 
-/// Pieces 3 GiB apart, tiles of 10 GiB, from 5 GiB on.
-void extents_beyond_4_gib(const Hints& hints, const std::string& told) {
+/// Three pieces `apart`, tiles of ten thirds of that, from 5 GiB on.
+void displacement_beyond_4_gib(MPI_Offset apart, const Hints& hints, const std::string& told) {
+    const MPI_Offset tile = apart / 3 * 10;
     MPI_File file = scratch_file(hints);
     MPI_Datatype pieces, type;
-    MPI_Type_create_hvector(3, 40, static_cast<MPI_Aint>(3 * kGiB), MPI_DOUBLE, &pieces);
-    MPI_Type_create_resized(pieces, 0, static_cast<MPI_Aint>(10 * kGiB), &type);
+    MPI_Type_create_hvector(3, 40, static_cast<MPI_Aint>(apart), MPI_DOUBLE, &pieces);
+    MPI_Type_create_resized(pieces, 0, static_cast<MPI_Aint>(tile), &type);
     MPI_Type_commit(&type);
     const MPI_Offset begin = 5 * kGiB + 320 * rank_of_world();
-    CHECK_IN(told, MPI_File_set_view(file, begin, MPI_DOUBLE, type, "native", MPI_INFO_NULL) == MPI_SUCCESS);
+    CHECK_IN(told, MPI_File_set_view(file, begin, MPI_DOUBLE, type, "native", MPI_INFO_NULL) ==
+                       MPI_SUCCESS);
     MPI_Type_free(&type);
     MPI_Type_free(&pieces);
     const Bytes bytes = own_bytes(150 * 8);
@@ -69,11 +78,13 @@ void extents_beyond_4_gib(const Hints& hints, const std::string& told) {
     CHECK_IN(told, MPI_File_write_all(file, bytes.data(), 150, MPI_DOUBLE, &status) == MPI_SUCCESS);
     CHECK_IN(told, moved_bytes(status) == 1200);
     MPI_Offset offset = 0;
-    CHECK_IN(told, MPI_File_get_byte_offset(file, 125, &offset) == MPI_SUCCESS && offset == begin + 10 * kGiB + 40);
+    CHECK_IN(told, MPI_File_get_byte_offset(file, 125, &offset) == MPI_SUCCESS &&
+                       offset == begin + tile + 40);
     MPI_Barrier(MPI_COMM_WORLD);
     CHECK_IN(told, MPI_File_get_size(file, &offset) == MPI_SUCCESS);
-    CHECK_IN(told, offset == 15 * kGiB + 320 * (size_of_world() - 1) + 240);
-    CHECK_IN(told, MPI_File_read_at_all(file, 0, got.data(), 150, MPI_DOUBLE, &status) == MPI_SUCCESS);
+    CHECK_IN(told, offset == 5 * kGiB + tile + 320 * (size_of_world() - 1) + 240);
+    CHECK_IN(told,
+             MPI_File_read_at_all(file, 0, got.data(), 150, MPI_DOUBLE, &status) == MPI_SUCCESS);
     CHECK_IN(told, moved_bytes(status) == 1200 && got == bytes);
     std::fill(got.begin(), got.end(), std::uint8_t{0});
     CHECK_IN(told, MPI_File_read_at(file, 100, got.data(), 50, MPI_DOUBLE, &status) == MPI_SUCCESS);
@@ -100,8 +111,8 @@ void offsets_past_the_largest_are_refused() {
     double real = 1;
     CHECK(MPI_File_write_at(file, end - 3, &real, 1, MPI_DOUBLE, &status) != MPI_SUCCESS);
     // One rank's mistake is everyone's error.
-    CHECK(same_on_all_ranks(class_of(MPI_File_write_at_all(file, last ? end - 3 : 0, &real, 1, MPI_DOUBLE, &status))) ==
-          MPI_ERR_ARG);
+    CHECK(same_on_all_ranks(class_of(MPI_File_write_at_all(file, last ? end - 3 : 0, &real, 1,
+                                                           MPI_DOUBLE, &status))) == MPI_ERR_ARG);
     CHECK(MPI_File_write_at_all(file, rank_of_world(), &byte, 1, MPI_BYTE, &status) == MPI_SUCCESS);
     CHECK(MPI_File_close(&file) == MPI_SUCCESS);
 }
@@ -114,7 +125,8 @@ class Addresses {
     unsigned char* get() const { return static_cast<unsigned char*>(address_); }
 
   private:
-    void* address_ = ::mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    void* address_ = ::mmap(nullptr, size, PROT_READ | PROT_WRITE,
+                            MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 };
 
 struct Call {
@@ -133,21 +145,28 @@ MPI_Datatype half_gib() {
     return type;
 }
 
-const Call kCalls[] = {
-    {"at_c", [](MPI_File f, void* to, MPI_Status* s) { return MPI_File_read_at_c(f, 0, to, Addresses::size, MPI_BYTE, s); },
-     [](MPI_File f, MPI_Offset at, const void* from, MPI_Status* s) {
-         return MPI_File_write_at_c(f, at, from, Addresses::size, MPI_BYTE, s);
-     }},
-    {"at_all_c",
-     [](MPI_File f, void* to, MPI_Status* s) { return MPI_File_read_at_all_c(f, 0, to, Addresses::size, MPI_BYTE, s); },
-     [](MPI_File f, MPI_Offset at, const void* from, MPI_Status* s) {
-         return MPI_File_write_at_all_c(f, at, from, Addresses::size, MPI_BYTE, s);
-     }},
-    {"at_all of a large type",
-     [](MPI_File f, void* to, MPI_Status* s) { return MPI_File_read_at_all(f, 0, to, 5, half_gib(), s); },
-     [](MPI_File f, MPI_Offset at, const void* from, MPI_Status* s) {
-         return MPI_File_write_at_all(f, at, from, 5, half_gib(), s);
-     }}};
+const Call kCalls[] = {{"at_c",
+                        [](MPI_File f, void* to, MPI_Status* s) {
+                            return MPI_File_read_at_c(f, 0, to, Addresses::size, MPI_BYTE, s);
+                        },
+                        [](MPI_File f, MPI_Offset at, const void* from, MPI_Status* s) {
+                            return MPI_File_write_at_c(f, at, from, Addresses::size, MPI_BYTE, s);
+                        }},
+                       {"at_all_c",
+                        [](MPI_File f, void* to, MPI_Status* s) {
+                            return MPI_File_read_at_all_c(f, 0, to, Addresses::size, MPI_BYTE, s);
+                        },
+                        [](MPI_File f, MPI_Offset at, const void* from, MPI_Status* s) {
+                            return MPI_File_write_at_all_c(f, at, from, Addresses::size, MPI_BYTE,
+                                                           s);
+                        }},
+                       {"at_all of a large type",
+                        [](MPI_File f, void* to, MPI_Status* s) {
+                            return MPI_File_read_at_all(f, 0, to, 5, half_gib(), s);
+                        },
+                        [](MPI_File f, MPI_Offset at, const void* from, MPI_Status* s) {
+                            return MPI_File_write_at_all(f, at, from, 5, half_gib(), s);
+                        }}};
 
 void counts_beyond_2_gib() {
     constexpr int kFile = 100000;
@@ -158,16 +177,20 @@ void counts_beyond_2_gib() {
         MPI_File file = scratch_file({{"oratorio_method", "list_io"}, {"oratorio_store", "posix"}});
         MPI_Status status;
         if (rank_of_world() == 0) {
-            CHECK_IN(told, MPI_File_write_at(file, 0, bytes.data(), kFile, MPI_BYTE, &status) == MPI_SUCCESS);
+            CHECK_IN(told, MPI_File_write_at(file, 0, bytes.data(), kFile, MPI_BYTE, &status) ==
+                               MPI_SUCCESS);
         }
         MPI_Barrier(MPI_COMM_WORLD);
         CHECK_IN(told, call.read(file, memory.get(), &status) == MPI_SUCCESS);
         CHECK_IN(told, moved_bytes(status) == kFile);
-        if (rank_of_world() == 0) CHECK_IN(told, std::equal(bytes.begin(), bytes.end(), memory.get()));
+        if (rank_of_world() == 0)
+            CHECK_IN(told, std::equal(bytes.begin(), bytes.end(), memory.get()));
         MPI_Barrier(MPI_COMM_WORLD);
         set_io_fault({IoFault::Kind::vanishes, false, true, 0, INT64_MAX});
-        CHECK_IN(told, call.write(file, Addresses::size * rank_of_world(), memory.get(), &status) == MPI_SUCCESS);
-        CHECK_IN(told, moved_bytes(status) == Addresses::size && bytes_vanished() == Addresses::size);
+        CHECK_IN(told, call.write(file, Addresses::size * rank_of_world(), memory.get(), &status) ==
+                           MPI_SUCCESS);
+        CHECK_IN(told,
+                 moved_bytes(status) == Addresses::size && bytes_vanished() == Addresses::size);
         set_io_fault({});
         CHECK_IN(told, MPI_File_close(&file) == MPI_SUCCESS);
     }
@@ -182,7 +205,9 @@ int main(int argc, char** argv) {
     for (const std::string& method : kMethods) {
         const Hints hints{{"oratorio_method", method}};
         offsets_near_a_tebibyte(hints, method);
-        extents_beyond_4_gib(hints, method);
+        // The others read all there is between the pieces.
+        const bool pieces_only = method == "auto" || method == "list_io" || method == "naive";
+        displacement_beyond_4_gib(pieces_only ? 3 * kGiB : 3 << 20, hints, method);
     }
     sizes();
     offsets_past_the_largest_are_refused();

@@ -1,4 +1,5 @@
-// MappedType: an MPI datatype together with the bytes it stands for, worked out here and not by any MPI.
+// MappedType: an MPI datatype together with the bytes it stands for, worked out here and not by any
+// MPI.
 #pragma once
 
 #include <mpi.h>

@@ -1,5 +1,5 @@
-// Memory follows the collective buffer, not the access: 8 M pieces of 8 bytes, the ranks' pieces in turn, written and read
-// collectively, grow no rank by more than three collective buffers.
+// Memory follows the collective buffer, not the access: 8 M pieces of 8 bytes, the ranks' pieces in
+// turn, written and read collectively, grow no rank by more than three collective buffers.
 #include <sys/mman.h>
 
 #include <cstring>
@@ -30,7 +30,9 @@ long long peak() {
 }
 
 /// The peak is what is in use now.
-void reset_peak() { std::ofstream("/proc/self/clear_refs") << "5" << std::flush; }
+void reset_peak() {
+    std::ofstream("/proc/self/clear_refs") << "5" << std::flush;
+}
 
 /// How much higher it got.
 template <class Action>
@@ -72,19 +74,24 @@ struct Growth {
 Growth of_access(MPI_Datatype type, long long bytes) {
     const ScratchFile scratch;
     Bytes data(static_cast<std::size_t>(bytes)), got(data.size(), 1);
-    for (std::size_t i = 0; i < data.size(); ++i) data[i] = static_cast<unsigned char>(i * 7 + i / 8);
-    MPI_File file = open_file(scratch.name(), MPI_MODE_CREATE | MPI_MODE_RDWR, {{"oratorio_method", "two_phase"}});
+    for (std::size_t i = 0; i < data.size(); ++i)
+        data[i] = static_cast<unsigned char>(i * 7 + i / 8);
+    MPI_File file = open_file(scratch.name(), MPI_MODE_CREATE | MPI_MODE_RDWR,
+                              {{"oratorio_method", "two_phase"}});
     Growth grown{};
     grown.view = growth([&] {
-        CHECK(MPI_File_set_view(file, kPiece * rank_of_world(), MPI_BYTE, type, "native", MPI_INFO_NULL) == MPI_SUCCESS);
+        CHECK(MPI_File_set_view(file, kPiece * rank_of_world(), MPI_BYTE, type, "native",
+                                MPI_INFO_NULL) == MPI_SUCCESS);
     });
     const int count = static_cast<int>(bytes);
     grown.write = growth([&] {
-        CHECK(MPI_File_write_all(file, data.data(), count, MPI_BYTE, MPI_STATUS_IGNORE) == MPI_SUCCESS);
+        CHECK(MPI_File_write_all(file, data.data(), count, MPI_BYTE, MPI_STATUS_IGNORE) ==
+              MPI_SUCCESS);
     });
     MPI_File_seek(file, 0, MPI_SEEK_SET);
     grown.read = growth([&] {
-        CHECK(MPI_File_read_all(file, got.data(), count, MPI_BYTE, MPI_STATUS_IGNORE) == MPI_SUCCESS);
+        CHECK(MPI_File_read_all(file, got.data(), count, MPI_BYTE, MPI_STATUS_IGNORE) ==
+              MPI_SUCCESS);
     });
     CHECK(data == got);
     CHECK(MPI_File_close(&file) == MPI_SUCCESS);
@@ -95,8 +102,8 @@ void tell(const char* what, const Growth& grown) {
     long long mine[3] = {grown.view, grown.write, grown.read}, most[3];
     MPI_Allreduce(mine, most, 3, MPI_LONG_LONG, MPI_MAX, MPI_COMM_WORLD);
     if (rank_of_world() == 0) {
-        std::printf("%s: most growth of a rank in KiB: view %lld, write %lld, read %lld\n", what, most[0] >> 10,
-                    most[1] >> 10, most[2] >> 10);
+        std::printf("%s: most growth of a rank in KiB: view %lld, write %lld, read %lld\n", what,
+                    most[0] >> 10, most[1] >> 10, most[2] >> 10);
     }
 }
 

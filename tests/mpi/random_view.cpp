@@ -7,21 +7,30 @@
 namespace oratorio::test {
 namespace {
 
-int pick(Random& random, int low, int high) { return static_cast<int>(random.between(low, high)); }
+int pick(Random& random, int low, int high) {
+    return static_cast<int>(random.between(low, high));
+}
 
 MappedType random_etype(Random& random) {
     switch (random.below(7)) {
-        case 0: return MappedType::named(MPI_BYTE);
-        case 1: return MappedType::named(MPI_INT);
-        case 2: return MappedType::named(MPI_DOUBLE);
-        case 3: return MappedType::contiguous(3, MappedType::named(MPI_SHORT));
+        case 0:
+            return MappedType::named(MPI_BYTE);
+        case 1:
+            return MappedType::named(MPI_INT);
+        case 2:
+            return MappedType::named(MPI_DOUBLE);
+        case 3:
+            return MappedType::contiguous(3, MappedType::named(MPI_SHORT));
         case 4: {
             const MappedType integer = MappedType::named(MPI_INT);
             const MappedType real = MappedType::named(MPI_DOUBLE);
             return MappedType::structure({0, 8}, {&integer, &real});
         }
-        case 5: return MappedType::vector(2, 1, 2, MappedType::named(MPI_INT));
-        default: return MappedType::resized(0, 7, MappedType::contiguous(5, MappedType::named(MPI_BYTE)));
+        case 5:
+            return MappedType::vector(2, 1, 2, MappedType::named(MPI_INT));
+        default:
+            return MappedType::resized(0, 7,
+                                       MappedType::contiguous(5, MappedType::named(MPI_BYTE)));
     }
 }
 
@@ -48,9 +57,11 @@ MappedType ascending(Random& random, const MappedType& unit, int room, int depth
         case 0: {
             const int length = pick(random, 1, room / 2);
             const int stride = length + pick(random, 0, room / 3);
-            return MappedType::vector(pick(random, 1, (room - length) / stride + 1), length, stride, unit);
+            return MappedType::vector(pick(random, 1, (room - length) / stride + 1), length, stride,
+                                      unit);
         }
-        case 1: return ascending_blocks(random, unit, room);
+        case 1:
+            return ascending_blocks(random, unit, room);
         case 2: {
             const int half = room / 2;
             const MappedType low = ascending(random, unit, half, depth - 1);
@@ -114,7 +125,8 @@ void random_partition(Making& m) {
     }
     for (const std::vector<int>& places : owned) {
         const std::vector<int> ones(places.size(), 1);
-        m.add(m.base, MappedType::resized(0, room * m.unit(), MappedType::indexed(ones, places, *m.views.etype)));
+        m.add(m.base, MappedType::resized(0, room * m.unit(),
+                                          MappedType::indexed(ones, places, *m.views.etype)));
     }
 }
 
@@ -181,14 +193,11 @@ struct Kind {
     const char* name;
     void (*make)(Making&);
 };
-constexpr Kind kKinds[] = {{"separate regions", separate_regions},
-                           {"tiles in turn", tiles_in_turn},
-                           {"random partition", random_partition},
-                           {"distributed array", distributed_array},
-                           {"blocks of array", blocks_of_array},
-                           {"pieces in turn", pieces_in_turn},
-                           {"interleaving tiles", interleaving_tiles},
-                           {"overlapping views", overlapping_views}};
+constexpr Kind kKinds[] = {
+    {"separate regions", separate_regions},     {"tiles in turn", tiles_in_turn},
+    {"random partition", random_partition},     {"distributed array", distributed_array},
+    {"blocks of array", blocks_of_array},       {"pieces in turn", pieces_in_turn},
+    {"interleaving tiles", interleaving_tiles}, {"overlapping views", overlapping_views}};
 
 }  // namespace
 
@@ -225,8 +234,9 @@ RandomViews random_views(Random& random, int ranks, MPI_Offset base, bool for_re
     views.etype = std::make_unique<MappedType>(random_etype(random));
     views.etypes = pick(random, 40, 400);
     Making making{random, ranks, base, views};
-    const Kind& kind = for_reading && random.chance(50) ? kKinds[std::size(kKinds) - 1]
-                                                        : kKinds[random.below(std::size(kKinds) - 1)];
+    const Kind& kind = for_reading && random.chance(50)
+                           ? kKinds[std::size(kKinds) - 1]
+                           : kKinds[random.below(std::size(kKinds) - 1)];
     kind.make(making);
     views.kind = kind.name;
     return views;
@@ -236,20 +246,24 @@ MappedType random_memory(Random& random, int units, const MappedType& unit) {
     const MPI_Aint step = unit.extent() + pick(random, 0, 9);
     const auto made = [&]() -> MappedType {
         switch (random.below(4)) {
-            case 0: return MappedType::contiguous(units, unit);
-            case 1: return MappedType::hvector(units, 1, random.chance(50) ? step : -step, unit);
+            case 0:
+                return MappedType::contiguous(units, unit);
+            case 1:
+                return MappedType::hvector(units, 1, random.chance(50) ? step : -step, unit);
             case 2: {
                 std::vector<MPI_Aint> places(static_cast<std::size_t>(2 * units));
                 for (std::size_t i = 0; i < places.size(); ++i)
                     places[i] = (static_cast<MPI_Aint>(i) - units) * step;
-                for (std::size_t i = places.size(); i-- > 1;) std::swap(places[i], places[random.below(i + 1)]);
+                for (std::size_t i = places.size(); i-- > 1;)
+                    std::swap(places[i], places[random.below(i + 1)]);
                 places.resize(static_cast<std::size_t>(units));
                 return MappedType::hindexed(std::vector<int>(places.size(), 1), places, unit);
             }
             default: {
                 const int first = (units + 1) / 2;
                 const MappedType low = MappedType::contiguous(first, unit);
-                const MappedType high = MappedType::hvector(std::max(units - first, 1), 1, step, unit);
+                const MappedType high =
+                    MappedType::hvector(std::max(units - first, 1), 1, step, unit);
                 if (units == first) return MappedType::structure({step}, {&low});
                 return MappedType::structure({0, -(units - first) * step - 5}, {&low, &high});
             }
@@ -260,7 +274,8 @@ MappedType random_memory(Random& random, int units, const MappedType& unit) {
         low = std::min(low, block.at);
         high = std::max(high, block.at + block.length);
     }
-    if (random.chance(30) && low >= 0) return MappedType::resized(0, high + pick(random, 0, 20), made);
+    if (random.chance(30) && low >= 0)
+        return MappedType::resized(0, high + pick(random, 0, 20), made);
     return MappedType::resized(low - pick(random, 0, 20), high - low + pick(random, 0, 20), made);
 }
 

@@ -1,4 +1,5 @@
-// Seeded random file views of all ranks, and random memory datatypes: what the differential test writes and reads through.
+// Seeded random file views of all ranks, and random memory datatypes: what the differential test
+// writes and reads through.
 #pragma once
 
 #include <memory>
@@ -32,8 +33,8 @@ struct RandomViews {
 
 RandomViews random_views(Random& random, int ranks, MPI_Offset base, bool for_reading);
 
-/// `units` pieces of `unit` anywhere in memory, also before the begin, in any order, not overlapping,
-/// also when repeated.
+/// `units` pieces of `unit` anywhere in memory, also before the begin, in any order, not
+/// overlapping, also when repeated.
 MappedType random_memory(Random& random, int units, const MappedType& unit);
 
 }  // namespace oratorio::test

@@ -1,0 +1,11 @@
+# Tests of data access: plain MPI programs under the preload library, whose files are looked at without MPI.
+set(all_ranks RANKS 1 2 3 4 7 8 OTHER_RANKS 3)
+
+oratorio_mpi_test(differential PRELOAD ${all_ranks} SOURCES differential_test.cpp random_view.cpp mapped_type.cpp)
+oratorio_mpi_test(holes PRELOAD ${all_ranks} SOURCES holes_test.cpp)
+oratorio_mpi_test(modes PRELOAD ${all_ranks} SOURCES modes_test.cpp)
+oratorio_mpi_test(faults PRELOAD EXPORTS ${all_ranks} SOURCES faults_test.cpp io_faults.cpp)
+oratorio_mpi_test(large PRELOAD EXPORTS RANKS 1 3 OTHER_RANKS 2 SOURCES large_test.cpp io_faults.cpp)
+oratorio_mpi_test(full_disk PRELOAD RANKS 1 3 8 OTHER_RANKS 2 SOURCES full_disk_test.cpp
+                  WRAPPER ${oratorio_SOURCE_DIR}/tests/support/with_small_disk.sh)
+oratorio_mpi_test(peak_memory PRELOAD RANKS 4 SOURCES peak_memory_test.cpp)
