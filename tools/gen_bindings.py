@@ -69,8 +69,8 @@ def split_parameters(text):
 
 def read_table(path):
     procedures = []
-    for number, line in enumerate(path.read_text().splitlines(), 1):
-        line = line.split("#")[0].strip()
+    for number, text in enumerate(path.read_text().splitlines(), 1):
+        line = text.split("#")[0].strip()
         if not line:
             continue
         row = re.fullmatch(r"(\w+)\s+(\+c\s+)?([\w ]+?)\s+(\w+)\((.*)\)", line)
@@ -109,7 +109,11 @@ def host_call(procedure):
         condition = "large.present()"
     if narrow is None:
         return [f"return {call}({arguments});"]
-    return [*lines, f"if ({condition}) return large({arguments});", f"return ORATORIO_HOST({base.name})({narrow});"]
+    return [
+        *lines,
+        f"if ({condition}) return large({arguments});",
+        f"return ORATORIO_HOST({base.name})({narrow});",
+    ]
 
 
 def own_call(procedure):
@@ -175,7 +179,14 @@ def fortran_names(procedure):
     spellings = [stem, stem + "_", stem + "__", stem.upper()]
     names = spellings + ["p" + name for name in spellings[:3]] + ["P" + stem.upper()]
     mixed = stem.replace("mpi_file", "MPI_File") + "_f"
-    return [*names, mixed, "P" + mixed, mixed + "08", "P" + mixed + "08", stem.replace("mpi_", "ompi_") + "_f"]
+    return [
+        *names,
+        mixed,
+        "P" + mixed,
+        mixed + "08",
+        "P" + mixed + "08",
+        stem.replace("mpi_", "ompi_") + "_f",
+    ]
 
 
 def c_names(procedures):

@@ -8,12 +8,8 @@ namespace oratorio {
 AggregatorSide::AggregatorSide(PeerContext& context)
     : context_(context),
       index_(context.plan.aggregator_index(context.rank())),
-      own_file_(context.access.file) {
-    const auto& ranks = context.plan.participants;
-    const auto found = std::find(ranks.begin(), ranks.end(), context.rank());
-    if (found != ranks.end())
-        own_hull_ = context.plan.hulls[static_cast<std::size_t>(found - ranks.begin())];
-}
+      own_hull_(context.plan.hull_of(context.rank())),
+      own_file_(context.access.file) {}
 
 bool AggregatorSide::touches_own(const Region& region) const {
     return !own_hull_.empty() && region.touches(own_hull_);

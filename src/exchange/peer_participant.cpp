@@ -1,29 +1,16 @@
-#include <algorithm>
 #include <cstring>
 
 #include "exchange/peer.hpp"
 
 namespace oratorio {
 
-namespace {
-
-Extent hull_of_rank(const Plan& plan, Rank rank) {
-    const auto found = std::find(plan.participants.begin(), plan.participants.end(), rank);
-    return found == plan.participants.end()
-               ? Extent{}
-               : plan.hulls[static_cast<std::size_t>(found - plan.participants.begin())];
-}
-
-}  // namespace
-
 ParticipantSide::ParticipantSide(PeerContext& context)
     : context_(context),
       reading_(context.plan.direction == Direction::read),
       walk_(context.plan, context.access, context.rank()),
       memory_(context.access.memory),
-      announced_(
-          context.plan, context.rank(),
-          needs_contents(context.plan) ? hull_of_rank(context.plan, context.rank()) : Extent{}),
+      announced_(context.plan, context.rank(),
+                 needs_contents(context.plan) ? context.plan.hull_of(context.rank()) : Extent{}),
       announced_file_(context.access.file) {}
 
 Result<bool> ParticipantSide::step(AggregatorSide& own) {

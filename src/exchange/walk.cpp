@@ -67,15 +67,7 @@ void RegionOrder::skip_untouched() {
 }
 
 Walk::Walk(const Plan& plan, const Access& access, Rank rank)
-    : order_(
-          plan, rank,
-          [&] {
-              const auto found =
-                  std::find(plan.participants.begin(), plan.participants.end(), rank);
-              return found == plan.participants.end()
-                         ? Extent{}
-                         : plan.hulls[static_cast<std::size_t>(found - plan.participants.begin())];
-          }()),
+    : order_(plan, rank, plan.hull_of(rank)),
       file_(access.file),
       from_(access.from),
       to_(access.from + access.bytes()) {}

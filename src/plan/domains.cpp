@@ -30,23 +30,18 @@ Bytes Region::bytes() const {
     return total;
 }
 
+FileDomains::FileDomains(Extent hull, int aggregators, Bytes unit)
+    : hull_(hull), origin_(align_down(hull.begin, unit)), block_(unit), aggregators_(aggregators) {}
+
 FileDomains FileDomains::even(Extent hull, int aggregators, Bytes alignment) {
-    FileDomains domains;
-    domains.hull_ = hull;
-    domains.origin_ = align_down(hull.begin, alignment);
-    domains.aggregators_ = aggregators;
-    const Bytes whole = hull.end - domains.origin_;
-    domains.block_ =
-        std::max<Bytes>(alignment, divide_up(divide_up(whole, aggregators), alignment) * alignment);
+    FileDomains domains(hull, aggregators, alignment);
+    const Bytes share = divide_up(hull.end - domains.origin_, aggregators);
+    domains.block_ = std::max<Bytes>(alignment, divide_up(share, alignment) * alignment);
     return domains;
 }
 
 FileDomains FileDomains::cyclic(Extent hull, int aggregators, Bytes block) {
-    FileDomains domains;
-    domains.hull_ = hull;
-    domains.origin_ = align_down(hull.begin, block);
-    domains.aggregators_ = aggregators;
-    domains.block_ = block;
+    FileDomains domains(hull, aggregators, block);
     domains.cyclic_ = true;
     return domains;
 }

@@ -49,6 +49,8 @@ class FileDomains {
     [[nodiscard]] Region region(int aggregator, std::int64_t round, Bytes buffer) const;
 
   private:
+    FileDomains(Extent hull, int aggregators, Bytes unit);
+
     Extent hull_;
     Offset origin_ = 0;  ///< where block 0 begins, at or before the hull
     Bytes block_ = 1;

@@ -107,6 +107,13 @@ int Plan::aggregator_index(Rank rank) const {
     return found == aggregators.end() ? -1 : static_cast<int>(found - aggregators.begin());
 }
 
+Extent Plan::hull_of(Rank rank) const {
+    const auto found = std::find(participants.begin(), participants.end(), rank);
+    return found == participants.end()
+               ? Extent{}
+               : hulls[static_cast<std::size_t>(found - participants.begin())];
+}
+
 Bytes message_bytes_of(const PlanOptions& options) {
     return std::max(kMessageMin, std::min(options.message_bytes, options.cb_buffer_size / 8));
 }

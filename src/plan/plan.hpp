@@ -57,6 +57,8 @@ struct Plan {
 
     /// Index of `rank` among the aggregators, -1 when it isn't one.
     [[nodiscard]] int aggregator_index(Rank rank) const;
+    /// Hull of a participant; empty for a rank without data.
+    [[nodiscard]] Extent hull_of(Rank rank) const;
     /// Region that aggregator `index` handles in `round`; may be empty.
     [[nodiscard]] Region region(int index, std::int64_t round) const {
         return domains.region(index, round, slot_bytes);

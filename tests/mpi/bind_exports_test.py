@@ -70,8 +70,11 @@ class Docs(unittest.TestCase):
         with tempfile.TemporaryDirectory() as folder:
             fresh = pathlib.Path(folder) / "routines.md"
             output_of(sys.executable, str(GENERATOR), str(TABLE), "--docs", str(fresh))
-            self.assertEqual(fresh.read_text(), (ROOT / "docs" / "routines.md").read_text(),
-                             "run tools/gen_bindings.py src/bind/mpi_file.def --docs docs/routines.md")
+            self.assertEqual(
+                fresh.read_text(),
+                (ROOT / "docs" / "routines.md").read_text(),
+                "run tools/gen_bindings.py src/bind/mpi_file.def --docs docs/routines.md",
+            )
 
 
 if __name__ == "__main__":

@@ -6,9 +6,8 @@
 // host moves contiguous memory, as MPICH can't take all the random datatypes. It isn't asked where
 // it is known to go its own way:
 // - what is in the holes of a file it created (MPICH leaves there what its buffer held before),
-// - what a read that meets the end of the file tells, brings and does to the position (MPICH: the
-// count asked for, and it
-//   stays at the end of the file; Open MPI: depends on the form),
+// - what a read that meets the end of the file tells, brings and does to the position (MPICH: it
+//   tells the count asked for and stays at the end of the file; Open MPI: depends on the form),
 // - views whose tiles interleave (neither can do them).
 //
 // Arguments: number of seeds, first seed, "alone" for many seeds without the host: sooner or later
@@ -18,6 +17,7 @@
 #include <cstdlib>
 #include <memory>
 
+#include "mpi/file_model.hpp"
 #include "mpi/file_support.hpp"
 #include "mpi/random_view.hpp"
 
@@ -28,80 +28,12 @@ enum class Form { at_all, all, at, pointer };
 const char* const kForms[] = {"_at_all", "_all", "_at", ""};
 constexpr MPI_Offset kFarBase = (MPI_Offset{1} << 32) + 12345;
 
-/// The file as it should be, from `base` on; nothing is written before that.
-struct Model {
-    MPI_Offset base = 0;
-    MPI_Offset size = 0;
-    Bytes bytes;
-    std::vector<bool> written;
-
-    void put(MPI_Offset offset, unsigned char value) {
-        const auto at = static_cast<std::size_t>(offset - base);
-        if (at >= bytes.size()) {
-            bytes.resize(2 * at + 1);
-            written.resize(2 * at + 1);
-        }
-        bytes[at] = value;
-        written[at] = true;
-        size = std::max(size, offset + 1);
-    }
-    unsigned char get(MPI_Offset offset) const {
-        const auto at = static_cast<std::size_t>(offset - base);
-        return offset >= base && at < bytes.size() ? bytes[at] : 0;
-    }
-    bool is_written(MPI_Offset offset) const {
-        const auto at = static_cast<std::size_t>(offset - base);
-        return offset >= base && at < bytes.size() && written[at];
-    }
-};
-
 /// What one rank does in one step.
 struct Share {
     int units = 1;  ///< etypes in one element of the memory type
     int count = 0;
     MPI_Offset offset = 0;  ///< etypes
     MPI_Offset etypes() const { return static_cast<MPI_Offset>(units) * count; }
-};
-
-/// The user's buffer: the memory type `count` times, with room around it.
-class Memory {
-  public:
-    Memory(MappedType type, int count) : count_(count), type_(std::move(type)) {
-        MPI_Aint low = 0, high = 0;
-        for (int i = 0; i < count_; ++i) {
-            for (const MappedType::Block& block : type_.map()) {
-                const MPI_Aint at = i * type_.extent() + block.at;
-                low = std::min(low, at);
-                high = std::max(high, at + block.length);
-                for (MPI_Aint k = 0; k < block.length; ++k) places_.push_back(at + k);
-            }
-        }
-        begin_ = kRoom - low;
-        bytes_.assign(static_cast<std::size_t>(begin_ + high + kRoom), kUntouched);
-    }
-    unsigned char* address() { return bytes_.data() + begin_; }
-    int count() const { return count_; }
-    MPI_Datatype type() const { return type_.handle(); }
-    MPI_Aint size() const { return static_cast<MPI_Aint>(places_.size()); }
-    unsigned char& operator[](MPI_Aint i) {
-        return address()[places_[static_cast<std::size_t>(i)]];
-    }
-    /// Nothing but the data has changed.
-    bool rest_untouched() {
-        Bytes copy = bytes_;
-        for (const MPI_Aint place : places_)
-            copy[static_cast<std::size_t>(begin_ + place)] = kUntouched;
-        return std::all_of(copy.begin(), copy.end(), [](auto byte) { return byte == kUntouched; });
-    }
-
-  private:
-    static constexpr MPI_Aint kRoom = 64;
-    static constexpr unsigned char kUntouched = 0xa5;
-    int count_;
-    MappedType type_;
-    std::vector<MPI_Aint> places_;
-    MPI_Aint begin_ = 0;
-    Bytes bytes_;
 };
 
 MappedType memory_type(Random& random, const Share& share, const MappedType& etype) {
@@ -111,7 +43,7 @@ MappedType memory_type(Random& random, const Share& share, const MappedType& ety
                              : random_memory(random, share.units, unit);
 }
 
-Memory plain_memory(MPI_Aint size) {
+UserMemory plain_memory(MPI_Aint size) {
     return {MappedType::named(MPI_BYTE), static_cast<int>(size)};
 }
 
@@ -149,11 +81,12 @@ class Scenario {
     void write(Form form, const std::vector<Share>& shares, int number);
     void read(Form form, const std::vector<Share>& shares);
     std::vector<MPI_Offset> my_places(const Share& share) const;
-    void check_read(const Share& share, Memory& memory, const MPI_Status& status);
-    void check_host_read(const Share& share, Memory& memory, const MPI_Status& status);
-    int write_with(MPI_File file, Form form, const Share& share, Memory& memory,
+    void check_read(const Share& share, UserMemory& memory, const MPI_Status& status);
+    void check_host_read(const Share& share, UserMemory& memory, const MPI_Status& status);
+    int write_with(MPI_File file, Form form, const Share& share, UserMemory& memory,
                    MPI_Status* status);
-    int read_with(MPI_File file, Form form, const Share& share, Memory& memory, MPI_Status* status);
+    int read_with(MPI_File file, Form form, const Share& share, UserMemory& memory,
+                  MPI_Status* status);
     void seek_to(const std::vector<Share>& shares);
     void seek_end();
     void check_positions();
@@ -173,7 +106,7 @@ class Scenario {
     bool host_lost_;                   ///< not wanted, or a view came that the host can't do
     bool host_position_lost_ = false;  ///< in this step
     RandomViews views_;
-    Model model_;
+    FileModel model_;
     MPI_Offset position_ = 0;
 };
 
@@ -294,7 +227,7 @@ void Scenario::seek_end() {
     MPI_Barrier(MPI_COMM_WORLD);  // what is written next would move the end
 }
 
-int Scenario::write_with(MPI_File file, Form form, const Share& share, Memory& memory,
+int Scenario::write_with(MPI_File file, Form form, const Share& share, UserMemory& memory,
                          MPI_Status* status) {
     void* const at = memory.address();
     const int count = memory.count();
@@ -311,7 +244,7 @@ int Scenario::write_with(MPI_File file, Form form, const Share& share, Memory& m
     return MPI_File_write(file, at, count, memory.type(), status);
 }
 
-int Scenario::read_with(MPI_File file, Form form, const Share& share, Memory& memory,
+int Scenario::read_with(MPI_File file, Form form, const Share& share, UserMemory& memory,
                         MPI_Status* status) {
     void* const at = memory.address();
     const int count = memory.count();
@@ -344,8 +277,8 @@ void Scenario::write(Form form, const std::vector<Share>& shares, int number) {
     }
     const Share& share = shares[static_cast<std::size_t>(rank_)];
     Random own(mix(seed_) + static_cast<std::uint64_t>(rank_ + 100 * number));
-    Memory memory(memory_type(own, share, *views_.etype), share.count);
-    Memory plain = plain_memory(memory.size());
+    UserMemory memory(memory_type(own, share, *views_.etype), share.count);
+    UserMemory plain = plain_memory(memory.size());
     for (MPI_Aint i = 0; i < memory.size(); ++i) memory[i] = plain[i] = value(rank_, i);
     MPI_Status status;
     CHECK_IN(told_, write_with(own_.file, form, share, memory, &status) == MPI_SUCCESS);
@@ -359,12 +292,12 @@ void Scenario::read(Form form, const std::vector<Share>& shares) {
     const Share& share = shares[static_cast<std::size_t>(rank_)];
     Random own(mix(seed_) ^
                static_cast<std::uint64_t>(rank_ + 100 * static_cast<int>(told_.size())));
-    Memory memory(memory_type(own, share, *views_.etype), share.count);
+    UserMemory memory(memory_type(own, share, *views_.etype), share.count);
     MPI_Status status;
     CHECK_IN(told_, read_with(own_.file, form, share, memory, &status) == MPI_SUCCESS);
     check_read(share, memory, status);
     if (!host_too()) return;
-    Memory plain = plain_memory(memory.size());
+    UserMemory plain = plain_memory(memory.size());
     CHECK_IN("host " + told_, read_with(host_.file, form, share, plain, &status) == MPI_SUCCESS);
     check_host_read(share, plain, status);
 }
@@ -374,7 +307,7 @@ std::vector<MPI_Offset> Scenario::my_places(const Share& share) const {
     return mine().places(share.offset * etype, share.etypes() * etype);
 }
 
-void Scenario::check_read(const Share& share, Memory& memory, const MPI_Status& status) {
+void Scenario::check_read(const Share& share, UserMemory& memory, const MPI_Status& status) {
     const auto places = my_places(share);
     const auto outside = [&](MPI_Offset at) { return at >= model_.size; };
     // The bytes before the first one past the end; with interleaving tiles there may be more
@@ -391,7 +324,7 @@ void Scenario::check_read(const Share& share, Memory& memory, const MPI_Status& 
     CHECK_IN(told_, memory.rest_untouched());
 }
 
-void Scenario::check_host_read(const Share& share, Memory& memory, const MPI_Status& status) {
+void Scenario::check_host_read(const Share& share, UserMemory& memory, const MPI_Status& status) {
     const auto places = my_places(share);
     if (std::any_of(places.begin(), places.end(),
                     [&](MPI_Offset at) { return at >= model_.size; })) {

@@ -168,7 +168,8 @@ void file_is_missing_on_the_last_rank() {
     if (rank_of_world() == 0) put_into_file(scratch.name(), 0, Bytes(100, 1));
     MPI_Barrier(MPI_COMM_WORLD);
     const std::string name = last ? "/nowhere/" + scratch.name() : scratch.name();
-    for (const int mode : {MPI_MODE_RDONLY, MPI_MODE_RDWR, MPI_MODE_CREATE | MPI_MODE_WRONLY}) {
+    const int modes[] = {MPI_MODE_RDONLY, MPI_MODE_RDWR, MPI_MODE_CREATE | MPI_MODE_WRONLY};
+    for (const int mode : modes) {
         MPI_File file = MPI_FILE_NULL;
         const int code = MPI_File_open(MPI_COMM_WORLD, name.c_str(), mode, MPI_INFO_NULL, &file);
         CHECK(same_on_all_ranks(class_of(code)) == MPI_ERR_NO_SUCH_FILE);
