@@ -41,15 +41,20 @@ std::optional<ErrorHandler> ErrorHandlers::find(MPI_Errhandler handle) {
     return ErrorHandler{ErrorHandler::Kind::user, known->second};
 }
 
-/// A predefined handler as the program may get and free it: Open MPI counts those too, so the host
-/// has to hand it out.
+/// A predefined handler as the program may get and free it. Open MPI counts those too, so it has to
+/// hand it out.
 int ErrorHandlers::counted_handle(MPI_Errhandler predefined, MPI_Errhandler* handle) {
+    *handle = predefined;
+#ifdef OPEN_MPI
     MPI_Errhandler before = predefined;
     int code = host().File_get_errhandler(MPI_FILE_NULL, &before);
     if (code == MPI_SUCCESS) code = host().File_set_errhandler(MPI_FILE_NULL, predefined);
     if (code == MPI_SUCCESS) code = host().File_get_errhandler(MPI_FILE_NULL, handle);
     if (code == MPI_SUCCESS) code = host().File_set_errhandler(MPI_FILE_NULL, before);
     return code == MPI_SUCCESS ? host().Errhandler_free(&before) : code;
+#else
+    return MPI_SUCCESS;
+#endif
 }
 
 int ErrorHandlers::make_handle(const ErrorHandler& handler, MPI_Errhandler* handle) {
