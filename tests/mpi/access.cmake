@@ -1,5 +1,5 @@
 # Tests of data access: plain MPI programs under the preload library, whose files are looked at without MPI.
-set(all_ranks RANKS 1 2 3 4 7 8 OTHER_RANKS 3)
+set(all_ranks RANKS 1 2 3 4 7 8 OTHER_RANKS 2)
 
 oratorio_mpi_test(differential PRELOAD ${all_ranks} SOURCES differential_test.cpp random_view.cpp mapped_type.cpp)
 oratorio_mpi_test(holes PRELOAD ${all_ranks} SOURCES holes_test.cpp)

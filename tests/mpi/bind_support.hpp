@@ -3,6 +3,7 @@
 #pragma once
 
 #include <mpi.h>
+#include <unistd.h>
 
 #include <cstdio>
 #include <cstdlib>
@@ -20,9 +21,11 @@ inline std::string shared_name() {
     if (rank == 0) {
         const char* folder = std::getenv("TMPDIR");
         static int number = 0;
-        std::snprintf(name, sizeof name, "%s/oratorio-bind-%ld-%d",
-                      folder != nullptr ? folder : "/tmp", static_cast<long>(MPI_Wtime() * 1e6),
-                      number++);
+        // The process number: some clocks begin with the program, and other programs may run as
+        // well.
+        std::snprintf(name, sizeof name, "%s/oratorio-%ld-%ld-%d",
+                      folder != nullptr ? folder : "/tmp", static_cast<long>(::getpid()),
+                      static_cast<long>(MPI_Wtime() * 1e6), number++);
     }
     MPI_Bcast(name, sizeof name, MPI_CHAR, 0, MPI_COMM_WORLD);
     return name;

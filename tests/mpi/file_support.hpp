@@ -70,7 +70,7 @@ inline MPI_File open_file(const std::string& name, int mode, const Hints& hints)
     MPI_File file = MPI_FILE_NULL;
     const Info info(hints);
     const int code = MPI_File_open(MPI_COMM_WORLD, name.c_str(), mode, info, &file);
-    CHECK_IN(name, code == MPI_SUCCESS);
+    CHECK_IN(name + ", class " + std::to_string(class_of(code)), code == MPI_SUCCESS);
     if (code != MPI_SUCCESS) MPI_Abort(MPI_COMM_WORLD, 1);
     return file;
 }
