@@ -19,7 +19,7 @@ struct Settings {
     std::string explain_path;  ///< where to; stderr when empty
     bool print_hints = false;  ///< ROMIO_PRINT_HINTS=1: each open tells the hints in force
     int ranks_per_node = 0;    ///< ORATORIO_RANKS_PER_NODE: pretended node size; 0 = the true one
-    HintSources hints;  ///< ROMIO_HINTS, MPICH_MPIIO_HINTS, ORATORIO_HINTS, ORATORIO_METHOD
+    HintSources hints;         ///< ROMIO_HINTS, MPICH_MPIIO_HINTS, ORATORIO_HINTS, ORATORIO_METHOD
 };
 
 struct Process {
