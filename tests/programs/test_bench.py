@@ -1,4 +1,4 @@
-"""`oratorio bench`: every workload runs, smoke-sized, with the host and with Oratorio, every byte verified."""
+"""`oratorio bench`: every workload runs, smoke-sized, with host and Oratorio, every byte verified."""
 
 import json
 
