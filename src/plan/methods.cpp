@@ -14,8 +14,9 @@ struct StorageCost {
 };
 constexpr StorageCost kRead{1.1e-6, 0.37e-9};
 constexpr StorageCost kWrite{4.5e-6, 1.15e-9};
-constexpr double kByteSent = 2.0e-9;  // packing, sending and placing one byte
-constexpr double kPiece = 12e-9;      // describing and placing one piece of a message
+constexpr double kByteSent = 2.0e-9;    // packing, sending and placing one byte
+constexpr double kByteCopied = 0.3e-9;  // between memory and a buffer of one's own
+constexpr double kPiece = 12e-9;        // describing and placing one piece of a message
 constexpr double kPieceLocal = 4e-9;  // copying one piece between memory and a buffer of one's own
 constexpr double kRoundOfRank =
     60e-6;  // a collective's fixed cost: summary, agreement, first messages
@@ -63,9 +64,16 @@ double cost_naive(const Situation& s) {
     return cost_list(s) + 0.05 * calls(s);
 }
 
-/// Each rank moves its own hull, so that interleaved ranks together move it as often as they are.
+/// Each rank moves its own hull, so that interleaved ranks together move it as often as they are;
+/// and copies its data.
 double cost_sieve(const Situation& s) {
-    return hull_stored(s) * s.ranks_with_data + per_piece(s, kPieceLocal);
+    const Bytes buffer = s.direction == Direction::read ? s.options->ind_rd_buffer_size
+                                                        : s.options->ind_wr_buffer_size;
+    const double calls_each =
+        1 + static_cast<double>(s.hull.length()) / static_cast<double>(buffer);
+    const double of_one = hull_stored(s) + calls_each * cost_of(s).call;
+    return of_one * s.ranks_with_data + static_cast<double>(s.bytes) * kByteCopied +
+           per_piece(s, kPieceLocal);
 }
 
 double cost_two_phase(const Situation& s) {

@@ -124,23 +124,28 @@ TEST(Counts, RegionsWithGapsWritten) {
     EXPECT_EQ(stats.bytes_placed, 4U * kRegionsEach);
 }
 
-TEST(Counts, APlainWriteOfOneRankIsOneStorageCallAndNoCopy) {
-    MemoryDisk disk;
-    Stats stats;
-    run_ranks({.ranks = 1, .seed = 1}, [&](Transport& transport) {
-        MemoryStore store(disk);
-        BufferPool buffers;
-        std::vector<std::byte> memory(1 << 20);
-        Access access;
-        access.direction = Direction::write;
-        access.file = {Shape::run(1), 1, 4096, Layout::unbounded};
-        access.memory = {Shape::run(1 << 20), 1 << 20, 0, 1};
-        access.buffer = memory.data();
-        run_access({transport, &store, PlanOptions{}, stats, buffers, 0, {}}, access, false);
-    });
-    EXPECT_EQ(stats.storage_calls, 1U);
-    EXPECT_EQ(stats.bytes_packed, 0U);
-    EXPECT_EQ(stats.bytes_stored, 1U << 20);
+TEST(Counts, APlainAccessOfOneRankIsOneStorageCallAndNoCopy) {
+    for (const Direction direction : {Direction::write, Direction::read}) {
+        MemoryDisk disk;
+        disk.resize(2 << 20);
+        Stats stats;
+        run_ranks({.ranks = 1, .seed = 1}, [&](Transport& transport) {
+            MemoryStore store(disk);
+            BufferPool buffers;
+            std::vector<std::byte> memory(1 << 20);
+            Access access;
+            access.direction = direction;
+            access.file = {Shape::run(1), 1, 4096, Layout::unbounded};
+            access.memory = {Shape::run(1 << 20), 1 << 20, 0, 1};
+            access.buffer = memory.data();
+            const PlanOptions options;
+            run_access({transport, &store, options, stats, buffers, 0, {}}, access, false);
+        });
+        EXPECT_EQ(stats.storage_calls, 1U);
+        EXPECT_EQ(stats.bytes_packed, 0U);
+        EXPECT_EQ(stats.bytes_placed, 0U);
+        EXPECT_EQ(stats.bytes_stored + stats.bytes_loaded, 1U << 20);
+    }
 }
 
 }  // namespace
