@@ -2,7 +2,6 @@
 #include "base/agreed.hpp"
 
 namespace oratorio {
-namespace {
 
 // The kind in the high half, so that the worst wins; the complement of the rank in the low half, so
 // that among equals the lowest rank does. Zero is success: no reduction of a failure gives it.
@@ -14,8 +13,6 @@ std::uint64_t key_of(const Error& error, Rank rank) {
 Rank owner_of(std::uint64_t key) {
     return static_cast<Rank>(~static_cast<std::uint32_t>(key));
 }
-
-}  // namespace
 
 Result<void> agree_on_error(Transport& transport, const Error& mine) {
     const Rank rank = transport.topology().rank;

@@ -34,6 +34,12 @@ Result<Agreed<T>> agree_on_root(Transport& transport, T mine, Rank root = 0) {
     return Agreed<T>::vouch(mine);
 }
 
+/// What the largest of wins a reduction: the worst kind, and among equals the lowest rank. 0 = no
+/// error.
+[[nodiscard]] std::uint64_t key_of(const Error& error, Rank rank);
+/// The rank that a key other than 0 is of.
+[[nodiscard]] Rank owner_of(std::uint64_t key);
+
 /// Collective. The worst error any rank noted (ties: the lowest rank), or success on all ranks.
 /// Costs one reduction of 8 bytes when nothing failed.
 Result<void> agree_on_error(Transport& transport, const Error& mine);

@@ -15,17 +15,6 @@ constexpr Bytes kCollectiveBytesMin =
     64 << 10;  // a page for each of the most slots, whatever the hint says
 constexpr Bytes kStagingBytes = 1 << 20;  // of list access to fine-grained memory
 
-/// Worst kind first, then the lowest rank: the largest key wins a max reduction. 0 = no error.
-std::uint64_t key_of(const Error& error, Rank rank) {
-    if (error.kind == ErrorKind::none) return 0;
-    return static_cast<std::uint64_t>(error.kind) << 32 |
-           (0xffffffffU - static_cast<std::uint32_t>(rank));
-}
-
-Rank rank_of(std::uint64_t key) {
-    return static_cast<Rank>(0xffffffffU - static_cast<std::uint32_t>(key));
-}
-
 }  // namespace
 
 /// Collective: summarise -> gather -> plan -> work -> agree [-> tell -> reports]. Independent: plan
@@ -220,7 +209,7 @@ bool Run::State::agreement_done() {
     }
     error_ = error_.on(rank_);
     return start(
-        context_.transport.broadcast(rank_of(key_), std::as_writable_bytes(std::span(&error_, 1))),
+        context_.transport.broadcast(owner_of(key_), std::as_writable_bytes(std::span(&error_, 1))),
         Phase::telling);
 }
 
