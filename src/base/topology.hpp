@@ -11,6 +11,7 @@ namespace oratorio {
 struct Topology {
     Rank rank = 0;             ///< this process
     int size = 1;              ///< ranks of the file's communicator
+    int cores = 1;             ///< of the node that has the fewest
     std::vector<int> node_of;  ///< node index of each rank, nodes numbered by first appearance
     std::vector<std::string> node_names;  ///< host name of each node, for cb_config_list
 };

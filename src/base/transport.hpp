@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <span>
 
+#include "base/bell.hpp"
 #include "base/result.hpp"
 #include "base/topology.hpp"
 
@@ -54,8 +55,10 @@ class Transport {
     virtual Result<Ticket> broadcast(Rank root, std::span<std::byte> data) = 0;
     virtual Result<Completion> test(Ticket ticket) = 0;
     /// Nothing could be done: lets others run. Called again and again while waiting; must not spin
-    /// hard.
-    virtual void idle() = 0;
+    /// hard. With a bell it may sleep until that rings after `heard`, but not for long: messages
+    /// ring no bell.
+    virtual void idle(Bell* bell, std::uint32_t heard) = 0;
+    void idle() { idle(nullptr, 0); }
 };
 
 /// Steps until `ticket` is done.

@@ -64,6 +64,7 @@ OpenCall call_of(const OpenArguments& arguments) {
     call.sources = process().settings.hints;
     call.explain = process().settings.explain;
     call.narrate = narrate;
+    call.read_costs = read_costs;
     if (auto hints = hints_of(arguments.info)) {
         call.info = std::move(*hints);
     } else {

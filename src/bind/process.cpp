@@ -27,6 +27,13 @@ std::string contents_of(const std::string& path) {
     return {std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
 }
 
+std::string costs_folder() {
+    if (const std::string given = environment("ORATORIO_COSTS"); !given.empty()) return given;
+    if (const std::string cache = environment("XDG_CACHE_HOME"); !cache.empty())
+        return cache + "/oratorio";
+    return environment("HOME") + "/.cache/oratorio";
+}
+
 Settings read_environment() {
     Settings settings;
     settings.disabled = is_on("ORATORIO_DISABLE");
@@ -35,6 +42,7 @@ Settings read_environment() {
     if (const std::string where = environment("ORATORIO_EXPLAIN"); where != "1")
         settings.explain_path = where;
     settings.print_hints = is_on("ROMIO_PRINT_HINTS");
+    settings.costs_folder = costs_folder();
     settings.ranks_per_node = std::atoi(environment("ORATORIO_RANKS_PER_NODE").c_str());
     settings.hints.mpich_mpiio_hints = environment("MPICH_MPIIO_HINTS");
     settings.hints.oratorio_hints = environment("ORATORIO_HINTS");
@@ -94,6 +102,15 @@ void narrate(const std::string& text) {
     if (settings.explain_path.empty()) return tell(text, settings.explain);
     std::ofstream(settings.explain_path, std::ios::app)
         << text << (text.ends_with('\n') ? "" : "\n");
+}
+
+std::string read_costs(std::string_view file_system) {
+    char machine[256] = {};
+    gethostname(machine, sizeof machine - 1);
+    const std::string folder = process().settings.costs_folder + "/";
+    const std::string name = std::string(file_system) + ".costs";
+    const std::string here = contents_of(folder + machine + "-" + name);
+    return here.empty() ? contents_of(folder + name) : here;
 }
 
 Result<DecodedType> decode(MPI_Datatype type) {

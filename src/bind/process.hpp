@@ -18,6 +18,7 @@ struct Settings {
     bool explain = false;   ///< ORATORIO_EXPLAIN=1 or a path: every plan made is told
     std::string explain_path;  ///< where to; stderr when empty
     bool print_hints = false;  ///< ROMIO_PRINT_HINTS=1: each open tells the hints in force
+    std::string costs_folder;  ///< ORATORIO_COSTS, else the user's cache: what calibration found
     int ranks_per_node = 0;    ///< ORATORIO_RANKS_PER_NODE: pretended node size; 0 = the true one
     HintSources hints;         ///< ROMIO_HINTS, MPICH_MPIIO_HINTS, ORATORIO_HINTS, ORATORIO_METHOD
 };
@@ -40,6 +41,10 @@ struct Process {
 void tell(const std::string& text, bool urgent = false);
 /// Plans and warnings of one file: to where ORATORIO_EXPLAIN says, else as `tell`.
 void narrate(const std::string& text);
+
+/// The text of the costs measured on this machine for a kind of file system, else of those for any
+/// machine; "" when nothing was measured.
+[[nodiscard]] std::string read_costs(std::string_view file_system);
 
 /// The layout of a datatype, kept on the datatype.
 [[nodiscard]] Result<DecodedType> decode(MPI_Datatype type);

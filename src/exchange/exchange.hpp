@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 
 #include "plan/plan.hpp"
@@ -13,11 +14,21 @@
 
 namespace oratorio {
 
+class NodeMemory;
+
 /// What all participants together put into one region.
 struct RoundContents {
     Bytes bytes = 0;
     std::uint64_t coverage = 0;
     Extent hull;
+};
+
+/// How far a rank has come with its own data.
+struct Standing {
+    bool finished = false;  ///< it has all been taken or has arrived; nothing is outstanding
+    Bytes received = 0;     ///< reads: bytes that reached its memory
+    bool differs = false;   ///< some other rank works by another plan (run/plan_cache.hpp)
+    Error failed = {};      ///< this rank could not move some data; it went on without
 };
 
 class Exchange {
@@ -27,32 +38,46 @@ class Exchange {
     Exchange(const Exchange&) = delete;
     Exchange& operator=(const Exchange&) = delete;
 
-    /// Aggregator, writes with holes: begins to ask what `round` will hold.
+    /// Aggregator, where the plan asks for contents: begins to ask what `round` will hold.
     virtual void expect(std::int64_t round) = 0;
-    /// The answer, nullptr while it isn't complete.
-    [[nodiscard]] virtual const RoundContents* contents(std::int64_t round) const = 0;
+    /// The answer; nothing while it isn't complete.
+    [[nodiscard]] virtual std::optional<RoundContents> contents(std::int64_t round) const = 0;
     /// Aggregator. `buffer` holds the region of `round` as Region::buffer_position says. Reads:
     /// file bytes at or after `valid_until` are not there (end of file, or a failed read) and reach
     /// nobody.
     virtual void open(std::int64_t round, std::span<std::byte> buffer, Offset valid_until) = 0;
-    /// Every participant is served and the buffer isn't touched any more. Forgets the round when
-    /// true.
-    virtual bool close_if_served(std::int64_t round) = 0;
+    /// True when every participant is served and the buffer isn't touched any more; then the round
+    /// is forgotten and `held` says what came into it (its coverage isn't computed; its hull only
+    /// where holes were read without asking for contents).
+    virtual bool close_if_served(std::int64_t round, RoundContents& held) = 0;
     /// Moves on without waiting; true when something moved. An error is the transport's: the run
     /// can't go on.
     virtual Result<bool> step() = 0;
-    /// This rank's own data has all been taken or has arrived, and nothing it sent is outstanding.
-    [[nodiscard]] virtual bool finished() const = 0;
-    /// Reads: bytes that reached this rank's memory.
-    [[nodiscard]] virtual Bytes received() const = 0;
+    [[nodiscard]] virtual Standing standing() const = 0;
+    /// Rings when a step may move something again; null where only trying tells.
+    [[nodiscard]] virtual Bell* bell() const { return nullptr; }
 };
 
+/// What an exchange works with; everything outlives it.
+struct ExchangeContext {
+    Transport& transport;
+    const Plan& plan;
+    const Access& access;
+    Stats& stats;
+    unsigned sequence = 0;             ///< keeps successive accesses apart; equal on all ranks
+    std::span<std::byte> messages;     ///< peer: MessageBuffers::bytes_needed of the plan
+    const NodeMemory* node = nullptr;  ///< shared, direct
+};
+
+/// The one that the plan's method names.
+std::unique_ptr<Exchange> make_exchange(const ExchangeContext& context);
+
 /// By messages between ranks, bounded in size and number; a rank's share of its own aggregator is
-/// copied without messages. Everything passed must outlive the exchange. `sequence` keeps the
-/// messages of successive accesses apart; `memory` is for the messages:
-/// MessageBuffers::bytes_needed of the plan.
-std::unique_ptr<Exchange> make_peer_exchange(Transport& transport, const Plan& plan,
-                                             const Access& access, Stats& stats, unsigned sequence,
-                                             std::span<std::byte> memory);
+/// copied without messages.
+std::unique_ptr<Exchange> make_peer_exchange(const ExchangeContext& context);
+/// Through collective buffers that all ranks of the node map: each rank copies its own data.
+std::unique_ptr<Exchange> make_shared_exchange(const ExchangeContext& context);
+/// The aggregators reach into the memory of the other ranks.
+std::unique_ptr<Exchange> make_direct_exchange(const ExchangeContext& context);
 
 }  // namespace oratorio

@@ -8,21 +8,23 @@ namespace {
 
 class PeerExchange final : public Exchange {
   public:
-    PeerExchange(Transport& transport, const Plan& plan, const Access& access, Stats& stats,
-                 unsigned sequence, std::span<std::byte> memory)
-        : context_{transport, plan,     access,
-                   stats,     sequence, MessageBuffers(memory, plan.message_bytes)},
+    explicit PeerExchange(const ExchangeContext& context)
+        : context_{context.transport, context.plan,
+                   context.access,    context.stats,
+                   context.sequence,  MessageBuffers(context.messages, context.plan.message_bytes)},
           aggregator_(context_),
           participant_(context_) {}
 
     void expect(std::int64_t round) override { aggregator_.expect(round); }
-    const RoundContents* contents(std::int64_t round) const override {
+    std::optional<RoundContents> contents(std::int64_t round) const override {
         return aggregator_.contents(round);
     }
     void open(std::int64_t round, std::span<std::byte> buffer, Offset valid_until) override {
         aggregator_.open(round, buffer, valid_until);
     }
-    bool close_if_served(std::int64_t round) override { return aggregator_.close_if_served(round); }
+    bool close_if_served(std::int64_t round, RoundContents& held) override {
+        return aggregator_.close_if_served(round, held);
+    }
     Result<bool> step() override {
         const auto served = aggregator_.step();
         if (!served) return served.error();
@@ -30,8 +32,10 @@ class PeerExchange final : public Exchange {
         if (!walked) return walked.error();
         return *served || *walked;
     }
-    bool finished() const override { return participant_.finished() && aggregator_.finished(); }
-    Bytes received() const override { return participant_.received(); }
+    Standing standing() const override {
+        return {participant_.finished() && aggregator_.finished(), participant_.received(),
+                aggregator_.differs()};
+    }
 
   private:
     PeerContext context_;
@@ -52,10 +56,8 @@ MessageView view_message(std::span<std::byte> buffer, bool with_payload) {
     return view;
 }
 
-std::unique_ptr<Exchange> make_peer_exchange(Transport& transport, const Plan& plan,
-                                             const Access& access, Stats& stats, unsigned sequence,
-                                             std::span<std::byte> memory) {
-    return std::make_unique<PeerExchange>(transport, plan, access, stats, sequence, memory);
+std::unique_ptr<Exchange> make_peer_exchange(const ExchangeContext& context) {
+    return std::make_unique<PeerExchange>(context);
 }
 
 }  // namespace oratorio

@@ -39,13 +39,15 @@ class AggregatorSide {
     explicit AggregatorSide(PeerContext& context);
 
     void expect(std::int64_t round);
-    [[nodiscard]] const RoundContents* contents(std::int64_t round) const;
+    [[nodiscard]] std::optional<RoundContents> contents(std::int64_t round) const;
     void open(std::int64_t round, std::span<std::byte> buffer, Offset valid_until);
     [[nodiscard]] bool is_open(std::int64_t round) const { return open_.contains(round); }
-    bool close_if_served(std::int64_t round);
+    bool close_if_served(std::int64_t round, RoundContents& held);
     Result<bool> step();
     /// All replies have left.
     [[nodiscard]] bool finished() const { return replies_.empty(); }
+    /// A message spoke of another region than ours.
+    [[nodiscard]] bool differs() const { return differs_; }
     /// This rank's own chunk. Writes place it; reads put what is there into its payload and return
     /// the number of bytes.
     Bytes serve_own(const MessageView& message);
@@ -63,6 +65,7 @@ class AggregatorSide {
         Offset valid_until = 0;
         std::int64_t senders = 0;  ///< with more to come
         bool own = false;          ///< this rank's own data is still to come
+        Bytes bytes = 0;           ///< placed (writes)
     };
     struct Reply {
         Ticket ticket;
@@ -72,6 +75,7 @@ class AggregatorSide {
     Result<void> post_receives(OpenRound& round);
     Result<bool> step_expected(Expected& expected);
     Result<bool> step_open(OpenRound& round);
+    void place(OpenRound& round, const MessageView& message);
     Result<void> serve(OpenRound& round, Rank source, std::span<std::byte> buffer);
     Result<bool> reap_replies();
 
@@ -82,6 +86,7 @@ class AggregatorSide {
     std::map<std::int64_t, OpenRound> open_;
     std::vector<Reply> replies_;
     Cursor own_file_;
+    bool differs_ = false;
     Error deferred_;  ///< a failure at a place that can't return it; given by the next step
 };
 
@@ -131,11 +136,5 @@ class ParticipantSide {
     std::vector<Announcement> announcements_;
     Bytes received_ = 0;
 };
-
-/// Writes whose pieces don't tile the hull need to know each round's contents before its buffer may
-/// be filled.
-[[nodiscard]] inline bool needs_contents(const Plan& plan) {
-    return plan.direction == Direction::write && !plan.covered;
-}
 
 }  // namespace oratorio

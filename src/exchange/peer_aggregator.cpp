@@ -27,10 +27,10 @@ void AggregatorSide::expect(std::int64_t round) {
     expected_.emplace(round, std::move(expected));
 }
 
-const RoundContents* AggregatorSide::contents(std::int64_t round) const {
+std::optional<RoundContents> AggregatorSide::contents(std::int64_t round) const {
     const auto found = expected_.find(round);
-    return found != expected_.end() && found->second.senders == 0 ? &found->second.contents
-                                                                  : nullptr;
+    if (found == expected_.end() || found->second.senders > 0) return std::nullopt;
+    return found->second.contents;
 }
 
 void AggregatorSide::open(std::int64_t round, std::span<std::byte> buffer, Offset valid_until) {
@@ -40,7 +40,8 @@ void AggregatorSide::open(std::int64_t round, std::span<std::byte> buffer, Offse
                      buffer,
                      valid_until,
                      count_senders(context_.plan, region, context_.rank()),
-                     touches_own(region)};
+                     touches_own(region),
+                     0};
     expected_.erase(round);
     const auto place = open_.emplace(round, std::move(opened)).first;
     const auto posted = post_receives(place->second);
@@ -123,11 +124,14 @@ Result<bool> AggregatorSide::step_open(OpenRound& round) {
 
 Result<void> AggregatorSide::serve(OpenRound& round, Rank source, std::span<std::byte> buffer) {
     const bool reading = context_.plan.direction == Direction::read;
-    const MessageView message = view_message(buffer, !reading);
+    MessageView message = view_message(buffer, !reading);
     if (message.head.last != 0) --round.senders;
+    if (message.head.begin != round.region.begin) {  // its pieces aren't of this region
+        differs_ = true;
+        message.table = message.payload = {};
+    }
     if (!reading) {
-        place_runs(message.table, message.payload, round.region, round.buffer);
-        context_.stats.bytes_placed += message.payload.size();
+        place(round, message);
         context_.buffers.give_back(buffer);
         return {};
     }
@@ -148,6 +152,12 @@ Result<void> AggregatorSide::serve(OpenRound& round, Rank source, std::span<std:
     return {};
 }
 
+void AggregatorSide::place(OpenRound& round, const MessageView& message) {
+    place_runs(message.table, message.payload, round.region, round.buffer);
+    round.bytes += std::ssize(message.payload);
+    context_.stats.bytes_placed += message.payload.size();
+}
+
 Bytes AggregatorSide::serve_own(const MessageView& message) {
     OpenRound& round = open_.at(message.head.round);
     if (message.head.last != 0) round.own = false;
@@ -157,8 +167,7 @@ Bytes AggregatorSide::serve_own(const MessageView& message) {
         context_.stats.bytes_placed += static_cast<std::uint64_t>(there);
         return there;
     }
-    place_runs(message.table, message.payload, round.region, round.buffer);
-    context_.stats.bytes_placed += message.payload.size();
+    place(round, message);
     return message.head.payload;
 }
 
@@ -179,9 +188,10 @@ Result<bool> AggregatorSide::reap_replies() {
     return moved;
 }
 
-bool AggregatorSide::close_if_served(std::int64_t round) {
+bool AggregatorSide::close_if_served(std::int64_t round, RoundContents& held) {
     const auto found = open_.find(round);
     if (found == open_.end() || found->second.senders > 0 || found->second.own) return false;
+    held = {found->second.bytes, 0, {}};
     open_.erase(found);
     return true;
 }

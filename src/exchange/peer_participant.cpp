@@ -10,7 +10,7 @@ ParticipantSide::ParticipantSide(PeerContext& context)
       walk_(context.plan, context.access, context.rank()),
       memory_(context.access.memory),
       announced_(context.plan, context.rank(),
-                 needs_contents(context.plan) ? context.plan.hull_of(context.rank()) : Extent{}),
+                 context.plan.ask_contents ? context.plan.hull_of(context.rank()) : Extent{}),
       announced_file_(context.access.file) {}
 
 Result<bool> ParticipantSide::step(AggregatorSide& own) {
@@ -129,8 +129,9 @@ Result<bool> ParticipantSide::hand_over(AggregatorSide& own) {
 /// payload.
 MessageView ParticipantSide::fill(std::span<std::byte> message) {
     const std::size_t table_bytes = walk_.next(message.subspan(sizeof(MessageHead)), chunk_);
-    const MessageHead head{chunk_.round, chunk_.payload, static_cast<std::int32_t>(table_bytes),
-                           chunk_.last ? 1 : 0};
+    const Offset begin = context_.plan.region(chunk_.aggregator, chunk_.round).begin;
+    const MessageHead head{chunk_.round, begin, chunk_.payload,
+                           static_cast<std::int32_t>(table_bytes), chunk_.last ? 1 : 0};
     std::memcpy(message.data(), &head, sizeof head);
     const MessageView view = view_message(message, true);
     if (!reading_) {

@@ -23,6 +23,7 @@ enum class MessageKind : int { contents = 0, data = 1, reply = 2 };
 /// follow. A reply is a head (payload = bytes that are there) and that payload.
 struct MessageHead {
     std::int64_t round = 0;
+    Offset begin = 0;  ///< of the region, as the sender's plan has it
     Bytes payload = 0;
     std::int32_t table_bytes = 0;
     std::int32_t last = 0;

@@ -4,6 +4,7 @@
 
 #include "type/copy.hpp"
 #include "type/coverage.hpp"
+#include "type/kernels.hpp"
 
 namespace oratorio {
 
@@ -21,6 +22,13 @@ void append_segment(std::vector<Segment>& segments, Bytes position, Bytes bytes)
     } else {
         segments.push_back({position, bytes});
     }
+}
+
+/// `count` pieces of `length` bytes, equally spaced on both sides.
+void copy_strided(std::byte* to, Bytes to_stride, const std::byte* from, Bytes from_stride,
+                  Bytes length, std::int64_t count) {
+    if (length > 0)
+        copy_equal({to, nullptr, to_stride, 0}, {from, nullptr, from_stride, 0}, length, count, 1);
 }
 
 /// Calls `visit(run, buffer position of its first byte)` for each run of the table.

@@ -1,6 +1,9 @@
 // From a call to an Access: argument checks, the place in the view, and the file pointer
 // afterwards. Whatever is wrong is noted in the Access, never returned early, when the call is
 // collective: the other ranks count on this one.
+#include <algorithm>
+
+#include "file/path.hpp"
 #include "file/state.hpp"
 
 namespace oratorio {
@@ -39,6 +42,21 @@ void place(Access& access, const View& view, Offset start) {
 
 }  // namespace
 
+PlanOptions File::State::plan_options() const {
+    PlanOptions options = hints.plan;
+    const auto& nodes = transport->topology().node_of;
+    options.coherent = std::ranges::all_of(nodes, [](int node) { return node == 0; });
+    options.local_file_system = is_local(opened.file_system);
+    options.mappable = opened.mappable;
+    options.costs = opened.costs;
+    // Without reading, only methods that write the pieces and nothing between them.
+    if (!opened.holes_readable) {
+        options.cb_write = options.ds_write = Toggle::disable;
+        options.method = "auto";
+    }
+    return options;
+}
+
 Outcome File::access(const AccessCall& call) {
     State& state = *state_;
     const View& view = state.place.view;
@@ -50,19 +68,18 @@ Outcome File::access(const AccessCall& call) {
     const Bytes asked = access.bytes();
     if (view.file.shape->size() == 0 || asked == 0) access.memory = Layout{};
 
-    PlanOptions options = state.hints.plan;
-    // Without reading, only methods that write the pieces and nothing between them.
-    if (!state.opened.holes_readable) {
-        options.cb_write = options.ds_write = Toggle::disable;
-        options.method = "auto";
-    }
+    const PlanOptions options = state.plan_options();
     RunContext context{*state.transport,
                        state.store.get(),
                        options,
                        state.engine.stats,
                        state.engine.buffers,
                        0,
-                       {}};
+                       {},
+                       &state.engine.node,
+                       &state.engine.plans,
+                       &state.engine.io_thread,
+                       [&state](const std::string& text) { state.opened.voice.warn(text); }};
     if (call.collective) {
         context.sequence = state.engine.collectives++;
         if (state.opened.explain) {

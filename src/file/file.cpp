@@ -48,6 +48,7 @@ Result<void> File::State::take_hints(const HintMap& info) {
     }
     std::vector<std::string> warnings;
     hints = parse_hints(**agreed, warnings, hints);
+    engine.plans.forget();
     for (const std::string& warning : warnings) opened.voice.warn(warning);
     return {};
 }
@@ -177,6 +178,7 @@ Result<void> File::set_atomicity(bool atomic) {
     auto same = agree_on_equal(*state_->transport, atomic ? 1 : 0,
                                "set atomicity: the flag differs between ranks");
     if (same) state_->hints.plan.atomic = atomic;
+    state_->engine.plans.forget();
     return same;
 }
 

@@ -56,6 +56,8 @@ struct OpenCall {
     Error refused;  ///< an argument error found by the caller on this rank
     bool explain = false;
     Narrator narrate;  ///< may be empty
+    /// The costs that were measured for a kind of file system, as text; "" when there are none.
+    std::function<std::string(std::string_view file_system)> read_costs;
 };
 
 class File {

@@ -20,15 +20,13 @@ using HintMap = std::map<std::string, std::string>;  ///< as given: key -> value
 
 struct Hints {
     PlanOptions plan;
-    std::string store = "posix";  ///< posix, uring
+    std::string store = "posix";  ///< posix, uring, thread
     int uring_depth = 16;
     int file_permissions = 0666;         ///< file_perm, octal
     bool no_independent_access = false;  ///< romio_no_indep_rw
     bool synchronized_flush = false;
     std::int64_t striping_factor = 0;
     std::int64_t start_iodevice = -1;
-    bool direct_read = false;
-    bool direct_write = false;
     HintMap accepted;  ///< known keys that change nothing here, reported back as given
 };
 

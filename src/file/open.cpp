@@ -1,6 +1,7 @@
 // Opening a file: one step after the other, each agreed before the next begins, so that no rank is
 // left alone in one.
 #include <array>
+#include <vector>
 
 #include "file/path.hpp"
 #include "file/state.hpp"
@@ -44,8 +45,9 @@ struct Opening {
 
 Opening open_as(const std::string& path, const OpenMode& mode, const Hints& hints) {
     Opening opening;
-    auto opened =
-        hints.store == "uring" ? open_uring(path, mode, hints.uring_depth) : open_posix(path, mode);
+    auto opened = hints.store == "uring"    ? open_uring(path, mode, hints.uring_depth)
+                  : hints.store == "thread" ? open_threaded(path, mode, hints.uring_depth)
+                                            : open_posix(path, mode);
     if (!opened && hints.store == "uring" &&
         opened.error().kind == ErrorKind::unsupported_operation) {
         opening.fell_back = true;
@@ -63,8 +65,13 @@ Opening open_here(const std::string& path, const AccessMode& amode, bool create,
                   const Hints& hints) {
     // Write-only files are opened for reading as well where that is allowed, so that holes between
     // pieces can be filled.
-    OpenMode mode{true, amode.writable(), create, create && amode.exclusive,
-                  hints.file_permissions};
+    OpenMode mode{true,
+                  amode.writable(),
+                  create,
+                  create && amode.exclusive,
+                  hints.file_permissions,
+                  hints.plan.direct_read,
+                  hints.plan.direct_write};
     Opening opening = open_as(path, mode, hints);
     if (amode.write_only && opening.error.kind == ErrorKind::access) {
         mode.read = false;
@@ -99,11 +106,15 @@ struct FileFacts {
     Error error;
     Bytes size = 0;
     long file_system = 0;
+    Costs costs;
 };
 
-FileFacts facts_of(Store& store, const std::string& path) {
+FileFacts facts_of(Store& store, const std::string& path, const OpenCall& call,
+                   std::vector<std::string>& warnings) {
     FileFacts facts;
     facts.file_system = file_system_type(path);
+    if (call.read_costs)
+        facts.costs = parse_costs(call.read_costs(file_system_name(facts.file_system)), warnings);
     if (const auto size = store.size(); size) {
         facts.size = *size;
     } else {
@@ -126,8 +137,10 @@ Result<std::unique_ptr<File>> File::open(std::unique_ptr<Transport> transport,
     Transport& ranks = *state->transport;
     const bool first = ranks.topology().rank == 0;
     const std::string path(without_prefix(call.path));
-    state->opened = {path, call.mode,    0,
-                     true, call.explain, Voice(call.narrate, ranks.topology().rank)};
+    state->opened.path = path;
+    state->opened.mode = call.mode;
+    state->opened.explain = call.explain;
+    state->opened.voice = Voice(call.narrate, ranks.topology().rank);
 
     if (auto good = agree_on_error(ranks, check(call, path)); !good) return good.error();
     if (auto same =
@@ -141,7 +154,10 @@ Result<std::unique_ptr<File>> File::open(std::unique_ptr<Transport> transport,
     auto opening = open_everywhere(ranks, path, call.mode, state->hints);
     if (!opening) return opening.error();
     state->store = std::move(opening->store);
-    std::array<std::uint64_t, 2> answers{opening->readable ? 0u : 1u, opening->fell_back ? 1u : 0u};
+    const StoreLimits& limits = state->store->limits();
+    std::array<std::uint64_t, 4> answers{opening->readable ? 0u : 1u, opening->fell_back ? 1u : 0u,
+                                         limits.mappable ? 0u : 1u,
+                                         limits.remark.empty() ? 0u : 1u};
     if (auto counted = count(ranks, answers); !counted) return counted.error();
     state->opened.holes_readable = answers[0] == 0;
     if (answers[1] > 0) {
@@ -149,9 +165,18 @@ Result<std::unique_ptr<File>> File::open(std::unique_ptr<Transport> transport,
                                  std::to_string(answers[1]) + " ranks; posix is used there");
         state->hints.store = "posix";
     }
+    state->opened.mappable = answers[2] == 0;
+    if (answers[3] > 0) {
+        state->opened.voice.warn(limits.remark.empty() ? "the store of some rank isn't as asked for"
+                                                       : limits.remark);
+    }
 
-    const auto facts = agree_on_root(ranks, first ? facts_of(*state->store, path) : FileFacts{});
+    std::vector<std::string> warnings;
+    const auto facts =
+        agree_on_root(ranks, first ? facts_of(*state->store, path, call, warnings) : FileFacts{});
     if (!facts) return facts.error();
+    for (const std::string& warning : warnings) state->opened.voice.warn(warning);
+    state->opened.costs = (*facts)->costs;
     if ((*facts)->error.kind != ErrorKind::none) {
         (void)state->store->close();  // the first error is the one to tell
         return (*facts)->error;

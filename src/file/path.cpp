@@ -14,6 +14,7 @@ constexpr std::array<std::string_view, 11> kPrefixes{
     "ufs", "nfs", "lustre", "gpfs", "xfs", "panfs", "daos", "pvfs2", "ime", "quobyte", "testfs"};
 
 constexpr long kNfs = 0x6969;
+constexpr long kTmpfs = 0x01021994;
 struct KnownType {
     long type;
     std::string_view name;
@@ -21,10 +22,13 @@ struct KnownType {
 constexpr std::array kTypes{
     KnownType{kNfs, "NFS"},          KnownType{0x0BD00BD0, "LUSTRE"},
     KnownType{0x47504653, "GPFS"},   KnownType{0x58465342, "XFS"},
-    KnownType{0x01021994, "TMPFS"},  KnownType{0xAAD7AAEA, "PANFS"},
+    KnownType{kTmpfs, "TMPFS"},      KnownType{0xAAD7AAEA, "PANFS"},
     KnownType{0x19830326, "BEEGFS"}, KnownType{0x00C36400, "CEPH"},
     KnownType{0x65735546, "FUSE"},
 };
+/// ext2 to ext4, XFS, Btrfs, F2FS, tmpfs, and an overlay of them.
+constexpr std::array<long, 6> kLocal{0xEF53,     0x58465342, 0x9123683E,
+                                     0xF2F52010, kTmpfs,     0x794C7630};
 
 }  // namespace
 
@@ -45,6 +49,10 @@ long file_system_type(const std::string& path) {
 std::string_view file_system_name(long type) {
     const auto known = std::ranges::find(kTypes, type, &KnownType::type);
     return known == kTypes.end() ? "UFS" : known->name;
+}
+
+bool is_local(long type) {
+    return std::ranges::find(kLocal, type) != kLocal.end();
 }
 
 bool visible_at_once(long type) {

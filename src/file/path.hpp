@@ -14,6 +14,8 @@ namespace oratorio {
 [[nodiscard]] long file_system_type(const std::string& path);
 /// "NFS", "LUSTRE", "GPFS", ...; "UFS" for all that need no care.
 [[nodiscard]] std::string_view file_system_name(long type);
+/// A file system of one node's own, whose page cache is the only one.
+[[nodiscard]] bool is_local(long type);
 /// What one rank writes is seen by ranks on other nodes as soon as the call returns.
 [[nodiscard]] bool visible_at_once(long type);
 

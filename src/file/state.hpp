@@ -34,6 +34,8 @@ struct File::State {
         long file_system = 0;        ///< f_type
         bool holes_readable = true;  ///< every rank's store can also be read, so writes may fill
                                      ///< holes by reading them
+        bool mappable = false;       ///< every rank's store can map the file
+        Costs costs;
         bool explain = false;
         Voice voice;
     };
@@ -47,6 +49,9 @@ struct File::State {
         BufferPool buffers;
         Stats stats;
         unsigned collectives = 0;  ///< data accesses so far; equal on all ranks
+        NodeMemory node;
+        PlanCache plans;
+        IoThread io_thread;
     };
 
     std::unique_ptr<Transport> transport;
@@ -56,6 +61,8 @@ struct File::State {
     Place place;
     Engine engine;
 
+    /// What the hints say, and what is known of the place. Equal on all ranks.
+    [[nodiscard]] PlanOptions plan_options() const;
     /// Collective. Root's `info` over the hints in use; malformed values are warned about.
     Result<void> take_hints(const HintMap& info);
 };

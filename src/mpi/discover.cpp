@@ -1,5 +1,7 @@
 #include "mpi/discover.hpp"
 
+#include <unistd.h>
+
 #include <algorithm>
 
 namespace oratorio {
@@ -59,6 +61,15 @@ Result<std::vector<std::string>> gather_names(const Comm& comm, int nodes, int m
     return names;
 }
 
+/// Cores of the node that has the fewest, so that all ranks plan alike.
+Result<int> fewest_cores(const Comm& comm) {
+    int cores = static_cast<int>(std::max(1L, sysconf(_SC_NPROCESSORS_ONLN)));
+    auto reduced = check(host().Allreduce(MPI_IN_PLACE, &cores, 1, MPI_INT, MPI_MIN, comm.get()),
+                         "counting the cores");
+    if (!reduced) return reduced.error();
+    return cores;
+}
+
 }  // namespace
 
 Result<Topology> discover(const Comm& comm, int ranks_per_node) {
@@ -82,6 +93,9 @@ Result<Topology> discover(const Comm& comm, int ranks_per_node) {
     auto names = gather_names(comm, nodes, topology.node_of[me], leaders[me] == comm.rank(), name);
     if (!names) return names.error();
     topology.node_names = std::move(*names);
+    const auto cores = fewest_cores(comm);
+    if (!cores) return cores.error();
+    topology.cores = *cores;
     return topology;
 }
 

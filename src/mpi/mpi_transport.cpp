@@ -1,7 +1,9 @@
 #include "mpi/mpi_transport.hpp"
 
 #include <sched.h>
+#include <unistd.h>
 
+#include <algorithm>
 #include <chrono>
 #include <thread>
 
@@ -62,6 +64,11 @@ MPI_Op op_of(ReduceOp op) {
     return MPI_SUM;
 }
 
+long ranks_here(const Topology& topology) {
+    const auto rank = static_cast<std::size_t>(topology.rank);
+    return std::count(topology.node_of.begin(), topology.node_of.end(), topology.node_of[rank]);
+}
+
 bool fits_int(std::size_t count) {
     return count <= INT_MAX;
 }
@@ -69,7 +76,10 @@ bool fits_int(std::size_t count) {
 }  // namespace
 
 MpiTransport::MpiTransport(Comm comm, Topology topology, Bytes chunk)
-    : comm_(std::move(comm)), topology_(std::move(topology)), chunk_(chunk) {}
+    : comm_(std::move(comm)),
+      topology_(std::move(topology)),
+      chunk_(chunk),
+      crowded_(ranks_here(topology_) > sysconf(_SC_NPROCESSORS_ONLN)) {}
 
 Result<std::unique_ptr<MpiTransport>> MpiTransport::open(MPI_Comm program, int ranks_per_node) {
     auto comm = Comm::duplicate(program);
@@ -160,7 +170,8 @@ Result<Completion> MpiTransport::test(Ticket ticket) {
     return completion;
 }
 
-void MpiTransport::idle() {
+void MpiTransport::idle(Bell* bell, std::uint32_t heard) {
+    if (bell != nullptr) return wait_until_rung(*bell, heard, !crowded_, 1ms);
     // With more ranks than cores the one that has work needs our core at once: yield first, since
     // the shortest sleep costs 50 us. What takes longer than that is storage, or a rank that is far
     // behind.

@@ -41,9 +41,10 @@ class MpiTransport final : public Transport {
     Result<Ticket> gather(std::span<const std::byte> mine, std::span<std::byte> all) override;
     Result<Ticket> broadcast(Rank root, std::span<std::byte> data) override;
     Result<Completion> test(Ticket ticket) override;
-    /// Yields the core a few times, then sleeps for growing times up to 0.1 ms. A completion starts
-    /// over.
-    void idle() override;
+    /// Yields the core a few times, then sleeps for growing times up to 0.1 ms, or with a bell
+    /// until it rings, up to 1 ms. A completion starts over.
+    void idle(Bell* bell, std::uint32_t heard) override;
+    using Transport::idle;
 
     [[nodiscard]] const MessageCounters& counters() const { return counters_; }
     [[nodiscard]] MPI_Comm comm() const { return comm_.get(); }
@@ -63,6 +64,7 @@ class MpiTransport final : public Transport {
     Comm comm_;
     Topology topology_;
     Bytes chunk_;
+    bool crowded_;                   ///< more ranks than cores on this node
     std::vector<Slot> slots_;        ///< a ticket's id is an index
     std::vector<std::size_t> free_;  ///< slots to use again
     int idle_calls_ = 0;             ///< since the last completion

@@ -6,6 +6,9 @@ namespace oratorio {
 
 namespace {
 
+constexpr std::int64_t kPartsMax = 512;  // each has a share of the smallest slot, a page
+constexpr std::int64_t kListedMax = kLayoutBytesMax / 16;  // an offset and a length each
+
 /// Pieces in `bytes` of `layout`, assuming they are spread evenly; never less than one per run of
 /// data.
 std::int64_t estimate_pieces(const Layout& layout, Bytes bytes) {
@@ -35,6 +38,52 @@ Extent hull_of(const Layout& file, Bytes from, Bytes bytes) {
     return {std::min(first, last) + span.begin, std::max(first, last) + span.end};
 }
 
+/// Offsets that a description of the shape would have to list; a count above kListedMax may be too
+/// low.
+std::int64_t listed_offsets(const Shape& shape) {
+    std::int64_t listed = std::ssize(shape.offsets());
+    if (shape.kind() == Shape::Kind::mixed) {
+        for (std::int64_t part = 0; part < shape.count() && listed <= kListedMax; ++part)
+            listed += listed_offsets(*shape.child(part));
+    } else if (shape.child()) {
+        listed += listed_offsets(*shape.child());
+    }
+    return listed;
+}
+
+/// How many equal parts the memory holds that interleave: the next part begins inside the last one.
+/// It pays to meet them together only when one part alone is more than a cache holds.
+std::int64_t interleaved_parts(const Layout& memory) {
+    constexpr Bytes kCacheBytes = 256 << 10;
+    const Shape& shape = *memory.shape;
+    if (memory.count > 1) {
+        const bool inside = memory.extent > 0 && memory.extent < shape.span().length();
+        return inside && shape.span().length() > kCacheBytes ? memory.count : 1;
+    }
+    if (shape.kind() != Shape::Kind::strided || !shape.child()) return 1;
+    const Bytes span = shape.child()->span().length();
+    return shape.stride() > 0 && shape.stride() < span && span > kCacheBytes ? shape.count() : 1;
+}
+
+/// Sets period and parts when the parts lie equally far apart in the file.
+void find_parts(const Access& access, AccessSummary& summary) {
+    const std::int64_t parts = interleaved_parts(access.memory);
+    if (parts < 2 || parts > kPartsMax || summary.bytes % parts != 0 ||
+        (summary.flags & flag_interleaved) != 0)
+        return;
+    const Bytes part = summary.bytes / parts;
+    Bytes period = 0;
+    for (std::int64_t i = 1; i < parts; ++i) {
+        const Offset here = offset_of_size(access.file, access.from + i * part);
+        const Bytes step = here - offset_of_size(access.file, access.from + (i - 1) * part);
+        if (i > 1 && step != period) return;
+        period = step;
+    }
+    if (period < part) return;
+    summary.parts = parts;
+    summary.period = period;
+}
+
 }  // namespace
 
 AccessSummary summarise(const Access& access, bool with_coverage) {
@@ -45,6 +94,9 @@ AccessSummary summarise(const Access& access, bool with_coverage) {
     summary.hull = hull_of(access.file, access.from, summary.bytes);
     summary.pieces = estimate_pieces(access.file, summary.bytes);
     summary.memory_pieces = estimate_pieces(access.memory, summary.bytes);
+    find_parts(access, summary);
+    if (listed_offsets(*access.file.shape) + listed_offsets(*access.memory.shape) > kListedMax)
+        summary.flags |= flag_large_layout;
     if (with_coverage) {
         summary.coverage = coverage(access.file, access.from, access.from + summary.bytes);
     }

@@ -26,6 +26,9 @@ struct Access {
     }
 };
 
+/// A layout that another rank is to walk may be described in so many bytes.
+inline constexpr Bytes kLayoutBytesMax = 512 << 10;
+
 /// Travels as bytes; one per rank.
 struct AccessSummary {
     Extent hull;  ///< from the first to the last byte of the file it touches; empty without data
@@ -34,6 +37,10 @@ struct AccessSummary {
     std::int64_t memory_pieces = 0;
     std::uint64_t coverage = 0;  ///< sum of the coverage hash over its pieces (writes)
     std::uint64_t flags = 0;     ///< AccessFlag bits
+    /// The data is `parts` equal parts that lie `period` bytes apart in the file and interleave in
+    /// memory (variables of a cell side by side); 1 part where it isn't like that.
+    Bytes period = 0;
+    std::int64_t parts = 1;
 
     bool operator==(const AccessSummary&) const = default;
 };
@@ -41,7 +48,8 @@ struct AccessSummary {
 enum AccessFlag : std::uint64_t {
     flag_interleaved =
         1,  ///< tiles or pieces of the file layout interleave or overlap: only data order works
-    flag_no_store = 2,  ///< this rank has no open file and can't be an aggregator
+    flag_no_store = 2,      ///< this rank has no open file and can't be an aggregator
+    flag_large_layout = 4,  ///< describing its layouts takes more than kLayoutBytesMax
 };
 
 /// Pure. O(depth log parts), plus one walk over the pieces when `with_coverage`.

@@ -1,5 +1,7 @@
 #include "plan/domains.hpp"
 
+#include <algorithm>
+
 namespace oratorio {
 
 namespace {
@@ -46,12 +48,38 @@ FileDomains FileDomains::cyclic(Extent hull, int aggregators, Bytes block) {
     return domains;
 }
 
+FileDomains FileDomains::sliced(Extent hull, int aggregators, Bytes alignment, Bytes period,
+                                std::int64_t parts) {
+    FileDomains domains = even({hull.begin, hull.begin + period}, aggregators, alignment);
+    domains.origin_ = hull.begin;  // parts begin wherever the period puts them
+    domains.hull_ = hull;
+    domains.period_ = period;
+    domains.parts_ = parts;
+    return domains;
+}
+
+FileDomains FileDomains::moved(Offset by) const {
+    FileDomains domains = *this;
+    domains.hull_ = {hull_.begin + by, hull_.end + by};
+    domains.origin_ += by;
+    return domains;
+}
+
+/// What a round takes of each part; whole pages where that can be, for direct I/O.
+Bytes FileDomains::slice(Bytes buffer) const {
+    constexpr Bytes kPage = 4096;
+    const Bytes share = buffer / parts_;
+    return share >= kPage ? align_down(share, kPage) : std::max<Bytes>(1, share);
+}
+
 int FileDomains::owner(Offset at) const {
+    if (parts_ > 1) return static_cast<int>((at - origin_) % period_ / block_);
     return static_cast<int>((at - origin_) / block_ % aggregators_);
 }
 
 std::int64_t FileDomains::rounds(Bytes buffer) const {
     if (hull_.empty()) return 0;
+    if (parts_ > 1) return divide_up(std::min(block_, period_), slice(buffer));
     const std::int64_t blocks = divide_up(hull_.end - origin_, block_);
     const std::int64_t blocks_each = divide_up(blocks, aggregators_);
     if (aggregators_ == 1) return divide_up(hull_.end - origin_, buffer);
@@ -65,6 +93,15 @@ std::int64_t FileDomains::rounds(Bytes buffer) const {
 Region FileDomains::region(int aggregator, std::int64_t round, Bytes buffer) const {
     Region region;
     region.clip = hull_;
+    if (parts_ > 1) {
+        const Bytes begin = aggregator * block_ + round * slice(buffer);
+        const Bytes end = std::min((aggregator + 1) * block_, period_);
+        region.begin = origin_ + begin;
+        region.length = std::clamp<Bytes>(end - begin, 0, slice(buffer));
+        region.stride = period_;
+        region.count = region.length > 0 ? parts_ : 0;
+        return region;
+    }
     const Bytes deal = block_ * aggregators_;  // from one block of an aggregator to its next
     if (aggregators_ == 1) {
         region.begin = origin_ + round * buffer;

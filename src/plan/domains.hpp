@@ -38,11 +38,19 @@ class FileDomains {
     static FileDomains even(Extent hull, int aggregators, Bytes alignment);
     /// Blocks of `block` bytes counted from file offset 0, dealt round robin.
     static FileDomains cyclic(Extent hull, int aggregators, Bytes block);
+    /// The hull is `parts` parts, `period` bytes apart. An aggregator owns an even share of each
+    /// part, and a round takes as much of every part: data that is near in memory though far in the
+    /// file (variables of a cell) is met in one round, while its cache lines are at hand.
+    static FileDomains sliced(Extent hull, int aggregators, Bytes alignment, Bytes period,
+                              std::int64_t parts);
+    /// The same domains, `by` bytes further on.
+    [[nodiscard]] FileDomains moved(Offset by) const;
 
     [[nodiscard]] int aggregators() const { return aggregators_; }
     [[nodiscard]] Bytes block() const { return block_; }
     [[nodiscard]] bool is_cyclic() const { return cyclic_; }
     [[nodiscard]] Extent hull() const { return hull_; }
+    [[nodiscard]] std::int64_t parts() const { return parts_; }
     [[nodiscard]] int owner(Offset at) const;
     /// Rounds that the busiest aggregator needs with `buffer` bytes.
     [[nodiscard]] std::int64_t rounds(Bytes buffer) const;
@@ -50,12 +58,15 @@ class FileDomains {
 
   private:
     FileDomains(Extent hull, int aggregators, Bytes unit);
+    [[nodiscard]] Bytes slice(Bytes buffer) const;
 
     Extent hull_;
     Offset origin_ = 0;  ///< where block 0 begins, at or before the hull
     Bytes block_ = 1;
     int aggregators_ = 1;
     bool cyclic_ = false;
+    Bytes period_ = 0;
+    std::int64_t parts_ = 1;
 };
 
 }  // namespace oratorio

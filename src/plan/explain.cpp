@@ -15,6 +15,8 @@ const char* name_of(StorageCalls storage) {
             return "list";
         case StorageCalls::buffered:
             return "buffered";
+        case StorageCalls::mapped:
+            return "mapped";
     }
     return "?";
 }
@@ -42,6 +44,9 @@ std::string list_of(const std::vector<Rank>& ranks) {
 std::string domains_text(const Plan& plan) {
     if (!plan.method->aggregated()) return "none (each rank its own hull)";
     const std::string block = number(plan.domains.block());
+    if (plan.domains.parts() > 1)
+        return "even in each of " + number(plan.domains.parts()) + " parts, " + block +
+               " bytes each";
     return plan.domains.is_cyclic() ? "cyclic(" + block + ")" : "even, " + block + " bytes each";
 }
 
@@ -66,7 +71,11 @@ std::string explain(const Plan& plan) {
         text += "  buffers      " + number(plan.slots) + " x " + number(plan.slot_bytes) +
                 " bytes per aggregator, " + number(plan.rounds) + " rounds\n";
     }
-    if (plan.method->aggregated()) {
+    if (plan.method->on_node()) {
+        text += plan.method->exchange == ExchangeKind::direct
+                    ? "  exchange     aggregators reach into the ranks' memory\n"
+                    : "  exchange     ranks copy into the node's shared buffers\n";
+    } else if (plan.method->aggregated()) {
         text += "  messages     at most " + number(plan.message_bytes) + " bytes, " +
                 number(plan.messages_in_flight) + " in flight\n";
     }

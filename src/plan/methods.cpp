@@ -1,43 +1,61 @@
 #include "plan/methods.hpp"
 
+#include <algorithm>
 #include <array>
 
 namespace oratorio {
 
 namespace {
 
-// Seconds, measured on one node with 2 cores and tmpfs (docs/decisions/0003-cost-constants.md).
-// Only ratios matter.
-struct StorageCost {
-    double call;  // one small call; writes of several ranks wait for each other at the file
-    double byte;  // between memory and page cache
-};
-constexpr StorageCost kRead{1.1e-6, 0.37e-9};
-constexpr StorageCost kWrite{4.5e-6, 1.15e-9};
-constexpr double kByteSent = 2.0e-9;    // packing, sending and placing one byte
-constexpr double kByteCopied = 0.3e-9;  // between memory and a buffer of one's own
-constexpr double kPiece = 12e-9;        // describing and placing one piece of a message
-constexpr double kPieceLocal = 4e-9;  // copying one piece between memory and a buffer of one's own
-constexpr double kRoundOfRank =
-    60e-6;  // a collective's fixed cost: summary, agreement, first messages
+// Estimates are seconds from the first rank's start to the last one's end. Constants: costs.def.
+constexpr double kNano = 1e-9;
+constexpr Bytes kPage = 4096;
 
-const StorageCost& cost_of(const Situation& s) {
-    return s.direction == Direction::read ? kRead : kWrite;
+const Costs& costs(const Situation& s) {
+    return s.options->costs;
 }
-double calls(const Situation& s) {
-    return static_cast<double>(s.pieces) * cost_of(s).call;
+bool reads(const Situation& s) {
+    return s.direction == Direction::read;
 }
-double stored(const Situation& s) {
-    return static_cast<double>(s.bytes) * cost_of(s).byte;
+/// Work that the ranks do side by side.
+double shared_out(const Situation& s, double nanoseconds) {
+    return nanoseconds / std::max(1, std::min(s.ranks_with_data, s.cores));
+}
+/// Pieces of memory and file, as one walk over both meets them.
+double walk_pieces(const Situation& s) {
+    return static_cast<double>(std::max(s.pieces, s.memory_pieces));
+}
+/// The kernel's part of moving `bytes` in `calls` calls. Writers of one file wait for each other.
+double system(const Situation& s, double bytes, double calls) {
+    if (reads(s)) return shared_out(s, bytes * costs(s).read_byte + calls * costs(s).read_call);
+    return bytes * costs(s).write_byte + calls * costs(s).write_call;
+}
+double collective(const Situation& s) {
+    return s.collective ? s.ranks * costs(s).collective : 0;
+}
+/// Copying all data once between memory and something in the cache.
+double copied(const Situation& s) {
+    const auto bytes = static_cast<double>(s.bytes);
+    const double pieces = walk_pieces(s);
+    // A piece that is alone in its cache line costs the line.
+    const double scattered =
+        s.memory_pieces > 1 && bytes / static_cast<double>(s.memory_pieces) < 64
+            ? static_cast<double>(s.memory_pieces) * costs(s).piece_line
+            : 0;
+    return bytes * costs(s).copy_byte + pieces * costs(s).copy_piece +
+           (s.parts > 1 ? 0.3 : 1.0) * scattered;
+}
+/// Looking for holes before the first byte is written.
+double hashed(const Situation& s) {
+    return reads(s) ? 0 : static_cast<double>(s.pieces) * costs(s).hash_piece;
 }
 /// The whole hull, and before it is written, its holes.
-double hull_stored(const Situation& s) {
+double hull_moved(const Situation& s, Bytes buffer) {
     const auto bytes = static_cast<double>(s.hull.length());
-    const double holes = s.direction == Direction::write && !s.covered ? bytes * kRead.byte : 0;
-    return bytes * cost_of(s).byte + holes;
-}
-double per_piece(const Situation& s, double seconds) {
-    return static_cast<double>(s.pieces + s.memory_pieces) * seconds;
+    const double calls = 1 + bytes / static_cast<double>(std::max<Bytes>(1, buffer));
+    double time = system(s, bytes, calls);
+    if (!reads(s) && !s.covered) time += bytes * costs(s).read_byte;
+    return time;
 }
 
 std::string_view always(const Situation&) {
@@ -55,50 +73,115 @@ std::string_view needs_collective(const Situation& s) {
     return needs_monotonic(s);
 }
 
+std::string_view needs_node(const Situation& s) {
+    if (!s.one_node) return "the ranks are on several nodes";
+    if (!s.options->shared_memory) return "shared memory could not be had";
+    return needs_collective(s);
+}
+
+std::string_view needs_cross_memory(const Situation& s) {
+    if (!s.options->cross_memory) return "the kernel refuses cross-memory attach";
+    if (s.large_layout) return "a datatype lists too many offsets for another rank to walk it";
+    return needs_node(s);
+}
+
+std::string_view needs_mapping(const Situation& s) {
+    if (!s.options->mappable) return "the file can't be mapped";
+    if (reads(s) ? s.options->direct_read : s.options->direct_write)
+        return "direct I/O goes past the page cache";
+    if (!s.options->coherent) return "mappings of several nodes may not see each other";
+    return needs_monotonic(s);
+}
+
 double cost_list(const Situation& s) {
-    return calls(s) + stored(s) + per_piece(s, kPieceLocal);
+    const double staged =
+        s.bytes / std::max<std::int64_t>(1, s.memory_pieces) < 1024 ? shared_out(s, copied(s)) : 0;
+    return kNano * (collective(s) + hashed(s) / s.cores + staged +
+                    system(s, static_cast<double>(s.bytes), static_cast<double>(s.pieces)));
 }
 
 /// As the list, with nothing outstanding beside the one call.
 double cost_naive(const Situation& s) {
-    return cost_list(s) + 0.05 * calls(s);
+    return 1.05 * cost_list(s);
 }
 
 /// Each rank moves its own hull, so that interleaved ranks together move it as often as they are;
 /// and copies its data.
 double cost_sieve(const Situation& s) {
-    const Bytes buffer = s.direction == Direction::read ? s.options->ind_rd_buffer_size
-                                                        : s.options->ind_wr_buffer_size;
-    const double calls_each =
-        1 + static_cast<double>(s.hull.length()) / static_cast<double>(buffer);
-    const double of_one = hull_stored(s) + calls_each * cost_of(s).call;
-    return of_one * s.ranks_with_data + static_cast<double>(s.bytes) * kByteCopied +
-           per_piece(s, kPieceLocal);
+    const Bytes buffer = reads(s) ? s.options->ind_rd_buffer_size : s.options->ind_wr_buffer_size;
+    return kNano * (collective(s) + shared_out(s, hashed(s) + copied(s)) +
+                    s.ranks_with_data * hull_moved(s, buffer));
 }
 
 double cost_two_phase(const Situation& s) {
-    return kRoundOfRank * s.ranks + hull_stored(s) + static_cast<double>(s.bytes) * kByteSent +
-           per_piece(s, kPiece);
+    const double exchanged =
+        static_cast<double>(s.bytes) * costs(s).message_byte +
+        static_cast<double>(s.pieces + s.memory_pieces) * costs(s).message_piece;
+    return kNano * (3 * collective(s) + shared_out(s, hashed(s) + exchanged) +
+                    hull_moved(s, s.options->cb_buffer_size));
+}
+
+/// One core does the storage while the others copy; each round wakes every rank.
+double cost_shared(const Situation& s) {
+    const double rounds =
+        1 + static_cast<double>(s.hull.length()) / static_cast<double>(kSharedSlotBytes);
+    const double copies = copied(s) + hashed(s) + rounds * s.ranks_with_data * costs(s).wake;
+    const double storage = hull_moved(s, kSharedSlotBytes);
+    // Both kinds of work share the cores; neither can be faster than alone.
+    const double together = (copies + storage) / std::max(1, std::min(s.cores, s.ranks));
+    return kNano * (collective(s) + std::max(together, storage));
+}
+
+double cost_cross_memory(const Situation& s) {
+    return cost_shared(s) + kNano * (static_cast<double>(s.bytes) * costs(s).cross_byte +
+                                     walk_pieces(s) * costs(s).cross_piece);
+}
+
+/// Every page that any rank touches is mapped by that rank.
+double cost_mapped(const Situation& s) {
+    const double per_page = reads(s) ? costs(s).map_read_page : costs(s).map_write_page;
+    const double all_pages = static_cast<double>(s.hull.length()) / kPage * s.ranks_with_data;
+    const double touched = static_cast<double>(s.pieces) + static_cast<double>(s.bytes) / kPage;
+    const double pages = std::min(all_pages, touched);
+    const double windows = pages * kPage / kMapWindowBytes + s.ranks_with_data;
+    return kNano * (collective(s) +
+                    shared_out(s, copied(s) + pages * per_page + windows * costs(s).map_window));
 }
 
 constexpr std::array kMethods{
     Method{"list_io", "each rank's pieces, many outstanding at once", DomainKind::none,
-           StorageCalls::list, 1, 0, true, always, cost_list},
+           ExchangeKind::none, StorageCalls::list, 1, true, always, cost_list},
+    Method{"mmap", "the file mapped, pieces copied with two datatype iterators", DomainKind::none,
+           ExchangeKind::none, StorageCalls::mapped, 1, true, needs_mapping, cost_mapped},
+    Method{"shared_buffer", "each rank copies into collective buffers that the node shares",
+           DomainKind::sliced, ExchangeKind::shared, StorageCalls::buffered, 4, true, needs_node,
+           cost_shared},
     Method{"two_phase", "exchange by messages, file domains even, one buffer", DomainKind::even,
-           StorageCalls::buffered, 1, 0, true, needs_collective, cost_two_phase},
+           ExchangeKind::peer, StorageCalls::buffered, 1, true, needs_collective, cost_two_phase},
     Method{"sieve", "data sieving: each rank moves whole ranges and picks its pieces",
-           DomainKind::none, StorageCalls::buffered, 1, 0, true, needs_monotonic, cost_sieve},
+           DomainKind::none, ExchangeKind::none, StorageCalls::buffered, 1, true, needs_monotonic,
+           cost_sieve},
+    Method{"shared_buffer_list", "shared_buffer with flattened lists of all pieces",
+           DomainKind::sliced, ExchangeKind::shared_list, StorageCalls::buffered, 4, false,
+           needs_node, cost_shared},
+    Method{"shared_data", "aggregators reach into the memory of the other ranks", DomainKind::even,
+           ExchangeKind::direct, StorageCalls::buffered, 2, false, needs_cross_memory,
+           cost_cross_memory},
     Method{"double_buffer", "two_phase with two sub-buffers, exchange and storage overlap",
-           DomainKind::even, StorageCalls::buffered, 2, 0, false, needs_collective, cost_two_phase},
-    Method{"cb_cyclic", "two_phase with CYCLIC(n) file domains", DomainKind::cyclic,
-           StorageCalls::buffered, 1, 0, false, needs_collective, cost_two_phase},
-    Method{"cb_file_layout", "two_phase with file domains that follow the stripes",
-           DomainKind::stripes, StorageCalls::buffered, 1, 0, false, needs_collective,
+           DomainKind::even, ExchangeKind::peer, StorageCalls::buffered, 2, false, needs_collective,
            cost_two_phase},
-    Method{"one_writer", "one rank does all storage calls", DomainKind::even,
-           StorageCalls::buffered, 1, 1, false, needs_collective, cost_two_phase},
-    Method{"naive", "each rank's pieces, one call each", DomainKind::none, StorageCalls::contiguous,
-           1, 0, false, always, cost_naive},
+    Method{"multithreaded", "two_phase with four sub-buffers and a thread for the storage",
+           DomainKind::even, ExchangeKind::peer, StorageCalls::buffered, 4, false, needs_collective,
+           cost_two_phase, 0, true},
+    Method{"cb_cyclic", "two_phase with CYCLIC(n) file domains", DomainKind::cyclic,
+           ExchangeKind::peer, StorageCalls::buffered, 1, false, needs_collective, cost_two_phase},
+    Method{"cb_file_layout", "two_phase with file domains that follow the stripes",
+           DomainKind::stripes, ExchangeKind::peer, StorageCalls::buffered, 1, false,
+           needs_collective, cost_two_phase},
+    Method{"one_writer", "one rank does all storage calls", DomainKind::even, ExchangeKind::peer,
+           StorageCalls::buffered, 1, false, needs_collective, cost_two_phase, 1},
+    Method{"naive", "each rank's pieces, one call each", DomainKind::none, ExchangeKind::none,
+           StorageCalls::contiguous, 1, false, always, cost_naive},
 };
 
 /// Data sieving writes give bytes back that nobody asked to be written, so `auto` never picks them
@@ -109,6 +192,7 @@ bool allowed_by_hints(const Method& method, const Situation& s) {
     const Toggle sieving = read ? s.options->ds_read : s.options->ds_write;
     if (method.aggregated()) return collective != Toggle::disable;
     if (collective == Toggle::enable && s.collective && needs_collective(s).empty()) return false;
+    if (method.storage == StorageCalls::mapped && !s.options->local_file_system) return false;
     if (method.storage != StorageCalls::buffered)
         return sieving != Toggle::enable || !needs_monotonic(s).empty() || s.collective;
     return read ? sieving != Toggle::disable : sieving == Toggle::enable;

@@ -25,26 +25,50 @@ struct Situation {
     bool covered = false;
     bool interleaved = false;  ///< some rank's file layout isn't monotonic
     bool storable = true;      ///< some rank can be an aggregator
+    bool one_node = true;
+    int cores = 1;              ///< of the node
+    bool large_layout = false;  ///< flag_large_layout of some rank
+    Bytes period = 0;           ///< as in AccessSummary, when all ranks agree; else one part
+    std::int64_t parts = 1;
     const PlanOptions* options = nullptr;
 };
 
-enum class DomainKind { none, even, cyclic, stripes };
+enum class DomainKind {
+    none,
+    even,
+    cyclic,
+    stripes,
+    sliced,  ///< even, and a slice of every part where the data is parts that interleave in memory
+};
 
 struct Method {
     std::string_view name;
     std::string_view summary;
     DomainKind domains = DomainKind::none;
+    ExchangeKind exchange = ExchangeKind::none;
     StorageCalls storage = StorageCalls::buffered;
     int slots = 1;
-    int aggregators_max = 0;  ///< 0 = as many as plan/aggregators gives
-    bool automatic = false;   ///< a candidate of `auto`
+    bool automatic = false;  ///< a candidate of `auto`
     /// "" when it applies, else the reason why not.
     std::string_view (*refuses)(const Situation&) = nullptr;
     /// Estimated seconds, by the constants in methods.cpp.
     double (*seconds)(const Situation&) = nullptr;
+    int aggregators_max = 0;  ///< 0 = as many as plan/aggregators gives
+    bool io_thread = false;   ///< storage calls are made by a thread beside
 
-    [[nodiscard]] bool aggregated() const { return domains != DomainKind::none; }
+    [[nodiscard]] bool aggregated() const { return exchange != ExchangeKind::none; }
+    /// Aggregators and participants work in memory that a node shares.
+    [[nodiscard]] bool on_node() const { return aggregated() && exchange != ExchangeKind::peer; }
 };
+
+/// A slot of a shared collective buffer, unless hints say otherwise: all slots of an aggregator
+/// stay in the cache together.
+inline constexpr Bytes kSharedSlotBytes = 1 << 20;
+/// What list access packs of fine-grained memory at a time.
+inline constexpr Bytes kStagingBytes = 512 << 10;
+/// What is mapped of a file at a time.
+inline constexpr Bytes kMapWindowBytes = 4 << 20;
+inline constexpr Bytes kMapWindowAlignment = 2 << 20;  // as large as the page cache's folios get
 
 /// In order of preference when costs tie.
 [[nodiscard]] std::span<const Method> methods();

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "base/extent.hpp"
+#include "plan/costs.hpp"
 
 namespace oratorio {
 
@@ -30,6 +31,17 @@ struct PlanOptions {
     Bytes message_bytes = 256 << 10;  ///< largest message, hint oratorio_message_bytes
     int messages_in_flight = 4;       ///< per rank and direction, hint oratorio_messages_in_flight
     bool atomic = false;              ///< atomic mode: each access locks its hull
+    Bytes sub_buffer = 0;  ///< bytes of a slot; 0 = the method's own, hint oratorio_sub_buffer
+
+    // What is known of the place where the ranks run and the file lies.
+    bool shared_memory = true;  ///< ranks of a node can map the same memory
+    bool cross_memory = true;   ///< ranks of a node can reach into each other's memory
+    bool mappable = false;      ///< every rank's store can map the file
+    bool coherent = false;      ///< all ranks are on one node, so their mappings see each other
+    bool local_file_system = false;  ///< the node's own
+    bool direct_read = false;        ///< past the page cache
+    bool direct_write = false;
+    Costs costs;
 };
 
 }  // namespace oratorio

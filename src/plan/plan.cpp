@@ -14,10 +14,34 @@ constexpr Bytes kPage = 4096;
 constexpr Bytes kCyclicBlockDefault = 1 << 20;
 constexpr Bytes kMessageMin = 4096;
 constexpr int kSlotsMax = 8;
+constexpr Bytes kSparse = 4;  // bytes of hull per byte of data
+
+/// Nodes are many only where ranks with data, or those that could serve them, are on several.
+bool one_node(const Topology& topology) {
+    return std::all_of(topology.node_of.begin(), topology.node_of.end(),
+                       [](int node) { return node == 0; });
+}
+
+/// Parts count only where all ranks have the same ones, and every rank's first part lies in the
+/// first period.
+void agree_on_parts(Situation& s, const Summaries& summaries) {
+    const auto has_data = [](const AccessSummary& one) { return one.bytes > 0; };
+    const auto first = std::find_if(summaries.begin(), summaries.end(), has_data);
+    if (first == summaries.end() || first->parts < 2) return;
+    for (const AccessSummary& one : summaries) {
+        if (!has_data(one)) continue;
+        if (one.parts != first->parts || one.period != first->period) return;
+    }
+    if (s.hull.length() > first->parts * first->period) return;
+    s.parts = first->parts;
+    s.period = first->period;
+}
 
 Situation situation_of(Direction direction, bool collective, const Summaries& summaries,
-                       const PlanOptions& options) {
+                       const PlanOptions& options, const Topology& topology) {
     Situation s;
+    s.one_node = one_node(topology);
+    s.cores = topology.cores;
     s.direction = direction;
     s.collective = collective;
     s.ranks = static_cast<int>(summaries.size());
@@ -33,8 +57,10 @@ Situation situation_of(Direction direction, bool collective, const Summaries& su
         s.ranks_with_data += one.bytes > 0 ? 1 : 0;
         if ((one.flags & flag_interleaved) != 0 && one.bytes > 0) s.interleaved = true;
         if ((one.flags & flag_no_store) == 0) s.storable = true;
+        if ((one.flags & flag_large_layout) != 0) s.large_layout = true;
         covered += one.coverage;
     }
+    agree_on_parts(s, summaries);
     s.covered =
         direction == Direction::write && s.bytes == s.hull.length() && covered == coverage(s.hull);
     return s;
@@ -57,36 +83,52 @@ Plan start_plan(const Situation& s, const Choice& choice) {
     return plan;
 }
 
-void set_buffers(Plan& plan, Bytes buffer, int slots) {
+void set_buffers(Plan& plan, Bytes buffer, int slots, Bytes slot_bytes_max = INT64_MAX) {
     plan.slots = std::clamp(slots, 1, kSlotsMax);
-    plan.slot_bytes = std::max<Bytes>(kPage, buffer / plan.slots / kPage * kPage);
+    const Bytes share = std::min(buffer / plan.slots, slot_bytes_max);
+    plan.slot_bytes = std::max<Bytes>(kPage, share / kPage * kPage);
     plan.rounds = plan.domains.rounds(plan.slot_bytes);
     if (plan.rounds < plan.slots) {  // no more buffer than there is work
         plan.slots = static_cast<int>(std::max<std::int64_t>(1, plan.rounds));
     }
 }
 
-FileDomains make_domains(const Method& method, const PlanOptions& options, Extent hull,
-                         int aggregators) {
+FileDomains make_domains(const Method& method, const Situation& s, int aggregators) {
+    const PlanOptions& options = *s.options;
     const Bytes stripe = options.striping_unit;
     switch (method.domains) {
         case DomainKind::cyclic:
             return FileDomains::cyclic(
-                hull, aggregators,
+                s.hull, aggregators,
                 options.cyclic_block > 0 ? options.cyclic_block : kCyclicBlockDefault);
         case DomainKind::stripes:
-            return FileDomains::cyclic(hull, aggregators,
+            return FileDomains::cyclic(s.hull, aggregators,
                                        stripe > 0 ? stripe : kCyclicBlockDefault);
         case DomainKind::even:
+        case DomainKind::sliced:
         case DomainKind::none:
             break;
     }
-    const Bytes unit = stripe > 0 && stripe <= hull.length() / aggregators ? stripe : kPage;
-    return FileDomains::even(hull, aggregators, unit);
+    const Bytes unit = stripe > 0 && stripe <= s.hull.length() / aggregators ? stripe : kPage;
+    if (method.domains == DomainKind::sliced && s.parts > 1)
+        return FileDomains::sliced(s.hull, aggregators, unit, s.period, s.parts);
+    return FileDomains::even(s.hull, aggregators, unit);
+}
+
+/// Whether aggregators must know what a round will hold before they load it. Messages: to find
+/// holes. Else, and in reads, only where there is so little data between holes that most of what
+/// was loaded would be in vain.
+bool must_ask(const Situation& s, const Method& method) {
+    const bool sparse = s.hull.length() / kSparse > s.bytes;
+    if (s.direction == Direction::read) return sparse;
+    if (s.covered) return false;
+    return sparse || method.exchange == ExchangeKind::peer ||
+           method.exchange == ExchangeKind::direct;
 }
 
 /// An access without exchange: the rank is its own aggregator of its own hull.
 void plan_alone(Plan& plan, Rank rank, const AccessSummary& mine, const PlanOptions& options) {
+    const bool mapped = plan.storage == StorageCalls::mapped;
     plan.hull = mine.hull;
     plan.bytes = mine.bytes;
     plan.covered = mine.bytes == mine.hull.length() &&
@@ -95,12 +137,29 @@ void plan_alone(Plan& plan, Rank rank, const AccessSummary& mine, const PlanOpti
     plan.participants = {rank};
     plan.hulls = {mine.hull};
     plan.aggregators = {rank};
-    plan.domains = FileDomains::even(mine.hull, 1, kPage);
+    const bool sliced = plan.storage != StorageCalls::buffered && mine.parts > 1 &&
+                        mine.hull.length() <= mine.parts * mine.period;
+    plan.domains = sliced ? FileDomains::sliced(mine.hull, 1, kPage, mine.period, mine.parts)
+                          : FileDomains::even(mine.hull, 1, mapped ? kMapWindowAlignment : kPage);
     const bool read = plan.direction == Direction::read;
-    set_buffers(plan, read ? options.ind_rd_buffer_size : options.ind_wr_buffer_size, 1);
+    const bool sparse = mine.hull.length() / kSparse > mine.bytes;
+    plan.ask_contents = plan.storage == StorageCalls::buffered && (read ? sparse : !plan.covered);
+    const Bytes sieved = read ? options.ind_rd_buffer_size : options.ind_wr_buffer_size;
+    const Bytes listed = plan.storage == StorageCalls::buffered ? sieved : kStagingBytes;
+    set_buffers(plan, mapped ? kMapWindowBytes : listed, 1);
 }
 
 }  // namespace
+
+Plan Plan::moved(Offset by) const {
+    Plan plan = *this;
+    if (by == 0) return plan;
+    const auto further = [by](Extent extent) { return Extent{extent.begin + by, extent.end + by}; };
+    plan.hull = further(hull);
+    for (Extent& one : plan.hulls) one = further(one);
+    plan.domains = domains.moved(by);
+    return plan;
+}
 
 int Plan::aggregator_index(Rank rank) const {
     const auto found = std::find(aggregators.begin(), aggregators.end(), rank);
@@ -120,7 +179,7 @@ Bytes message_bytes_of(const PlanOptions& options) {
 
 Plan make_plan(Direction direction, const Agreed<Summaries>& summaries, const Topology& topology,
                const PlanOptions& options) {
-    const Situation s = situation_of(direction, true, *summaries, options);
+    const Situation s = situation_of(direction, true, *summaries, options, topology);
     Plan plan = start_plan(s, choose_method(s));
     if (!plan.method->aggregated()) {
         plan_alone(plan, topology.rank, (*summaries)[topology.rank], options);
@@ -134,16 +193,19 @@ Plan make_plan(Direction direction, const Agreed<Summaries>& summaries, const To
     }
     plan.aggregators = choose_aggregators(topology, *summaries, options, plan.hull.length());
     if (plan.method->aggregators_max > 0) plan.aggregators.resize(plan.method->aggregators_max);
-    plan.domains =
-        make_domains(*plan.method, options, plan.hull, static_cast<int>(plan.aggregators.size()));
+    plan.domains = make_domains(*plan.method, s, static_cast<int>(plan.aggregators.size()));
+    plan.ask_contents = must_ask(s, *plan.method);
+    const Bytes slot_max = options.sub_buffer > 0   ? options.sub_buffer
+                           : plan.method->on_node() ? kSharedSlotBytes
+                                                    : INT64_MAX;
     set_buffers(plan, options.cb_buffer_size,
-                options.slots > 0 ? options.slots : plan.method->slots);
+                options.slots > 0 ? options.slots : plan.method->slots, slot_max);
     return plan;
 }
 
 Plan make_own_plan(Direction direction, Rank rank, const AccessSummary& mine,
                    const PlanOptions& options) {
-    const Situation s = situation_of(direction, false, {mine}, options);
+    const Situation s = situation_of(direction, false, {mine}, options, {});
     Plan plan = start_plan(s, choose_method(s));
     plan_alone(plan, rank, mine, options);
     return plan;

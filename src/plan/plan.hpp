@@ -22,6 +22,16 @@ enum class StorageCalls {
     list,  ///< many pieces outstanding at once, straight from and to the user's memory where it is
            ///< coarse
     buffered,  ///< whole regions through a collective (or sieving) buffer, holes read first
+    mapped,    ///< the file is mapped, and each piece copied between memory and the mapping
+};
+
+/// How data gets into collective buffers and back.
+enum class ExchangeKind {
+    none,
+    peer,         ///< messages
+    shared,       ///< the ranks of a node map the buffers; each copies its own data
+    shared_list,  ///< the same by flattened lists of all pieces
+    direct,       ///< aggregators reach into the other ranks' memory
 };
 
 /// One method's candidacy, for explain.
@@ -38,10 +48,11 @@ struct Plan {
     Direction direction = Direction::read;
     bool collective = false;
     StorageCalls storage = StorageCalls::buffered;
-    Extent hull;           ///< of all participants
-    Bytes bytes = 0;       ///< of all participants
-    bool covered = false;  ///< the pieces tile the hull exactly once: no holes, no overlaps
-    bool atomic = false;   ///< each rank locks its hull around its access
+    Extent hull;                ///< of all participants
+    Bytes bytes = 0;            ///< of all participants
+    bool covered = false;       ///< the pieces tile the hull exactly once: no holes, no overlaps
+    bool ask_contents = false;  ///< aggregators ask what a round will hold before they load it
+    bool atomic = false;        ///< each rank locks its hull around its access
     /// Ranks with data or an aggregator's role in the exchange, and each one's hull (parallel
     /// vectors). Without exchange (independent access) only the rank itself.
     std::vector<Rank> participants;
@@ -55,6 +66,8 @@ struct Plan {
     int messages_in_flight = 1;
     std::vector<Candidate> candidates;
 
+    /// The same plan, `by` bytes further on in the file.
+    [[nodiscard]] Plan moved(Offset by) const;
     /// Index of `rank` among the aggregators, -1 when it isn't one.
     [[nodiscard]] int aggregator_index(Rank rank) const;
     /// Hull of a participant; empty for a rank without data.

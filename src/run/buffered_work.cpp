@@ -22,6 +22,8 @@ class BufferedWork final : public Work {
     const Error& noted() const override { return noted_; }
     Bytes moved() const override;
     StoredReport report() const override { return report_; }
+    bool differs() const override { return differs_ || exchange_->standing().differs; }
+    Bell* bell() const override;
 
   private:
     enum class Phase { idle, expecting, loading, exchanging, storing };
@@ -30,9 +32,10 @@ class BufferedWork final : public Work {
         std::int64_t round = 0;
         Region region;
         std::span<std::byte> buffer;
-        Extent touched;     ///< what of the region is read or written
-        Extent locked;      ///< held against other writers while holes are kept
-        int transfers = 0;  ///< outstanding
+        Extent touched;       ///< what of the region is read or written
+        Bytes expected = -1;  ///< bytes that the participants said they would put there
+        Extent locked;        ///< held against other writers while holes are kept
+        int transfers = 0;    ///< outstanding
         Offset complete_until = 0;
     };
 
@@ -42,7 +45,8 @@ class BufferedWork final : public Work {
     void lock(Slot& slot);
     void start_transfers(std::size_t index, Direction direction);
     void open(Slot& slot);
-    void end_exchange(std::size_t index);
+    [[nodiscard]] bool is_as_planned(const Slot& slot, const RoundContents& held) const;
+    void end_exchange(std::size_t index, const RoundContents& held);
     [[nodiscard]] bool is_next(const Slot& slot) const;
     void end_storing(Slot& slot);
     bool reap_transfers();
@@ -59,6 +63,7 @@ class BufferedWork final : public Work {
     std::unique_ptr<Exchange> exchange_;
     std::vector<Slot> slots_;
     std::int64_t next_round_ = 0;
+    bool differs_ = false;
     Error noted_;
     StoredReport report_;
 };
@@ -70,8 +75,8 @@ BufferedWork::BufferedWork(const RunContext& context, const Plan& plan, const Ac
       access_(access),
       reading_(plan.direction == Direction::read),
       index_(plan.aggregator_index(context.transport.topology().rank)),
-      exchange_(make_peer_exchange(context.transport, plan, access, context.stats, context.sequence,
-                                   buffers.messages)) {
+      exchange_(make_exchange({context.transport, plan, access, context.stats, context.sequence,
+                               buffers.messages, buffers.node})) {
     if (index_ < 0) return;
     transfer_ = std::make_unique<Transfer>(*context.store);
     slots_.resize(static_cast<std::size_t>(plan.slots));
@@ -82,17 +87,22 @@ BufferedWork::BufferedWork(const RunContext& context, const Plan& plan, const Ac
 }
 
 Bytes BufferedWork::moved() const {
-    if (reading_) return exchange_->received();
+    if (reading_) return exchange_->standing().received;
     if (plan_.method->aggregated() || noted_.kind == ErrorKind::none) return access_.bytes();
     return stored_bytes(plan_, access_, plan_.hull, std::span(&report_, 1));
 }
 
 bool BufferedWork::done() const {
-    if (!exchange_->finished()) return false;
+    if (!exchange_->standing().finished) return false;
     if (index_ < 0) return true;
     return next_round_ >= plan_.rounds &&
            std::all_of(slots_.begin(), slots_.end(),
                        [](const Slot& slot) { return slot.phase == Phase::idle; });
+}
+
+/// Storage that works beside us rings no bell.
+Bell* BufferedWork::bell() const {
+    return transfer_ && transfer_->outstanding() > 0 ? nullptr : exchange_->bell();
 }
 
 Result<bool> BufferedWork::step() {
@@ -102,6 +112,8 @@ Result<bool> BufferedWork::step() {
     }
     const auto exchanged = exchange_->step();
     if (!exchanged) return exchanged.error();
+    if (const Error failed = exchange_->standing().failed; failed.kind != ErrorKind::none)
+        note(failed, -1);
     return moved || *exchanged;
 }
 
@@ -117,14 +129,17 @@ void BufferedWork::take_round(Slot& slot) {
     context_.stats.rounds += 1;
     const Region& region = slot.region;
     slot.touched = intersect({region.begin, region.extent(region.count - 1).end}, region.clip);
-    if (reading_) {
-        slot.phase = Phase::loading;
-    } else if (plan_.covered) {
-        lock(slot);
-        open(slot);
-    } else {
+    slot.expected = -1;
+    if (plan_.ask_contents) {
         slot.phase = Phase::expecting;
         exchange_->expect(slot.round);
+    } else if (reading_) {
+        slot.phase = Phase::loading;
+    } else {
+        lock(slot);
+        if (plan_.covered) return open(slot);
+        context_.stats.hole_reads += 1;
+        slot.phase = Phase::loading;
     }
 }
 
@@ -138,8 +153,8 @@ bool BufferedWork::step_slot(std::size_t index) {
             if (slot.phase == Phase::loading) start_transfers(index, Direction::read);
             return true;
         case Phase::expecting: {
-            const RoundContents* contents = exchange_->contents(slot.round);
-            if (contents == nullptr) return false;
+            const auto contents = exchange_->contents(slot.round);
+            if (!contents) return false;
             look_at_contents(index, *contents);
             return true;
         }
@@ -147,10 +162,12 @@ bool BufferedWork::step_slot(std::size_t index) {
             if (slot.transfers > 0) return false;
             open(slot);
             return true;
-        case Phase::exchanging:
-            if (!is_next(slot) || !exchange_->close_if_served(slot.round)) return false;
-            end_exchange(index);
+        case Phase::exchanging: {
+            RoundContents held;
+            if (!is_next(slot) || !exchange_->close_if_served(slot.round, held)) return false;
+            end_exchange(index, held);
             return true;
+        }
         case Phase::storing:
             if (slot.transfers > 0) return false;
             end_storing(slot);
@@ -164,6 +181,12 @@ bool BufferedWork::step_slot(std::size_t index) {
 void BufferedWork::look_at_contents(std::size_t index, const RoundContents& contents) {
     Slot& slot = slots_[index];
     slot.touched = contents.hull;
+    slot.expected = contents.bytes;
+    if (reading_) {
+        slot.phase = Phase::loading;
+        start_transfers(index, Direction::read);
+        return;
+    }
     lock(slot);
     std::uint64_t whole = 0;
     Bytes bytes = 0;
@@ -252,9 +275,22 @@ void BufferedWork::open(Slot& slot) {
     exchange_->open(slot.round, slot.buffer, slot.complete_until);
 }
 
-void BufferedWork::end_exchange(std::size_t index) {
+/// What a round should hold where that was known before; anything else would store bytes of nobody.
+bool BufferedWork::is_as_planned(const Slot& slot, const RoundContents& held) const {
+    if (slot.expected >= 0) return held.bytes == slot.expected;
+    if (!plan_.covered) return true;
+    Bytes whole = 0;
+    for (std::int64_t i = 0; i < slot.region.count; ++i)
+        whole += intersect(slot.region.extent(i), slot.touched).length();
+    return held.bytes == whole;
+}
+
+void BufferedWork::end_exchange(std::size_t index, const RoundContents& held) {
     Slot& slot = slots_[index];
-    if (reading_ || slot.touched.empty()) {
+    if (!reading_ && noted_.kind == ErrorKind::none && !is_as_planned(slot, held)) differs_ = true;
+    if (!reading_ && !plan_.covered && slot.expected < 0)
+        slot.touched = intersect(slot.touched, held.hull);
+    if (reading_ || slot.touched.empty() || differs_) {
         release(slot);
     } else if (noted_.kind !=
                ErrorKind::none) {  // after a failure data is only taken from the others

@@ -28,13 +28,15 @@ class ListWork final : public Work {
           staging_(staging),
           transfer_(*context.store),
           file_(access.file),
-          memory_(access.memory) {
+          memory_(access.memory),
+          plan_(plan) {
         const Layout& layout = access.memory;
         const std::int64_t pieces =
             layout.contiguous() ? 1
                                 : std::max<std::int64_t>(1, layout.shape->pieces() * layout.count);
         direct_ = access.bytes() / pieces >= kDirectPieceMin;
         file_.seek_size(access.from);
+        sliced_ = plan.domains.parts() > 1 && !direct_;
     }
 
     ~ListWork() override { context_.stats.storage_calls += transfer_.calls(); }
@@ -53,12 +55,16 @@ class ListWork final : public Work {
     struct Piece {
         Extent file;
         Bytes at = 0;     ///< in the staging buffer
+        Bytes data = 0;   ///< position in the memory's data
         Bytes bytes = 0;  ///< moved
     };
 
     void start_batch();
     void start_direct(const StridedRun& run);
     void start_staged();
+    void start_slice();
+    void stage(Bytes bytes);
+    void start_transfers();
     Result<bool> reap();
     void end_batch();
 
@@ -67,11 +73,15 @@ class ListWork final : public Work {
     bool reading_;
     int batch_max_;
     bool direct_ = false;
+    bool sliced_ = false;  ///< batches are rounds of the plan, not stretches in data order
+    std::int64_t round_ = 0;
     std::span<std::byte> staging_;
     Transfer transfer_;
     Cursor file_;
     Cursor memory_;
-    Bytes taken_ = 0;  ///< data bytes of batches begun
+    const Plan& plan_;
+    Bytes staged_ = 0;  ///< of the batch
+    Bytes taken_ = 0;   ///< data bytes of batches begun
     Bytes moved_ = 0;
     std::vector<Piece> batch_;
     std::vector<iovec> iovecs_;
@@ -85,7 +95,13 @@ void ListWork::start_batch() {
     }
     batch_.clear();
     if (!direct_) {
-        start_staged();
+        staged_ = 0;
+        if (sliced_) {
+            start_slice();
+        } else {
+            start_staged();
+        }
+        start_transfers();
         return;
     }
     while (taken_ < access_.bytes() && static_cast<int>(batch_.size()) < batch_max_) {
@@ -121,7 +137,7 @@ void ListWork::start_direct(const StridedRun& run) {
                 left -= piece.bytes();
                 offset += piece.bytes();
             }
-            batch_.push_back({{begin, offset}, 0, 0});
+            batch_.push_back({{begin, offset}});
             transfer_.start(reading_ ? Direction::read : Direction::write, begin, iovecs_,
                             batch_.size() - 1);
         }
@@ -131,34 +147,58 @@ void ListWork::start_direct(const StridedRun& run) {
 
 /// Through the staging buffer: writes are packed before, reads unpacked after the batch.
 void ListWork::start_staged() {
-    const Bytes room = std::min(static_cast<Bytes>(staging_.size()), access_.bytes() - taken_);
-    Bytes at = 0;
-    while (at < room && static_cast<int>(batch_.size()) < batch_max_) {
-        StridedRun run = file_.next(room - at);
-        const std::int64_t pieces_left = batch_max_ - static_cast<int>(batch_.size());
+    stage(std::min(static_cast<Bytes>(staging_.size()), access_.bytes() - taken_));
+}
+
+/// A little of each part that interleaves in memory (plan/domains, sliced): what is fetched of
+/// memory for one part is still in the cache for the others.
+void ListWork::start_slice() {
+    const Region region = plan_.region(0, round_++);
+    for (std::int64_t i = 0; i < region.count; ++i) {
+        const Extent extent = region.extent(i);
+        file_.seek_offset(extent.end);
+        const Bytes last = std::min(file_.tell_size(), access_.from + access_.bytes());
+        file_.seek_offset(extent.begin);
+        if (file_.tell_size() < access_.from) file_.seek_size(access_.from);
+        if (file_.tell_size() < last) stage(last - file_.tell_size());
+    }
+}
+
+/// Adds the next bytes of data to the batch, fewer when it has too many pieces.
+void ListWork::stage(Bytes bytes) {
+    const Bytes begin = staged_;
+    const Bytes data = file_.tell_size() - access_.from;
+    while (staged_ - begin < bytes && (sliced_ || static_cast<int>(batch_.size()) < batch_max_)) {
+        StridedRun run = file_.next(bytes - (staged_ - begin));
+        const std::int64_t pieces_left =
+            sliced_ ? run.count : batch_max_ - static_cast<int>(batch_.size());
         if (run.count > pieces_left) {
             run.count = pieces_left;
-            file_.seek_size(access_.from + taken_ + at + run.bytes());
+            file_.seek_size(access_.from + data + staged_ - begin + run.bytes());
         }
         for (std::int64_t i = 0; i < run.count; ++i) {
             const Offset offset = run.offset + i * run.stride;
-            batch_.push_back({{offset, offset + run.length}, at, 0});
-            at += run.length;
+            batch_.push_back({{offset, offset + run.length}, staged_, data + staged_ - begin});
+            staged_ += run.length;
         }
     }
-    const auto batch = staging_.first(static_cast<std::size_t>(at));
-    if (!reading_) {
-        gather_bytes(memory_, access_.buffer, batch);
-        context_.stats.bytes_packed += batch.size();
-    }
+    taken_ += staged_ - begin;
+    if (reading_) return;
+    if (memory_.tell_size() != data) memory_.seek_size(data);
+    gather_bytes(memory_, access_.buffer,
+                 staging_.subspan(static_cast<std::size_t>(begin),
+                                  static_cast<std::size_t>(staged_ - begin)));
+    context_.stats.bytes_packed += static_cast<std::uint64_t>(staged_ - begin);
+}
+
+void ListWork::start_transfers() {
     for (std::size_t i = 0; i < batch_.size(); ++i) {
         const Piece& piece = batch_[i];
         transfer_.start(reading_ ? Direction::read : Direction::write, piece.file.begin,
-                        batch.subspan(static_cast<std::size_t>(piece.at),
-                                      static_cast<std::size_t>(piece.file.length())),
+                        staging_.subspan(static_cast<std::size_t>(piece.at),
+                                         static_cast<std::size_t>(piece.file.length())),
                         i);
     }
-    taken_ += at;
 }
 
 Result<bool> ListWork::reap() {
@@ -180,12 +220,10 @@ Result<bool> ListWork::reap() {
 
 void ListWork::end_batch() {
     for (const Piece& piece : batch_) {
-        const auto whole = static_cast<std::size_t>(piece.file.length());
         const auto there = static_cast<std::size_t>(piece.bytes);
-        const Bytes after = memory_.tell_size() + piece.file.length();
+        if (memory_.tell_size() != piece.data) memory_.seek_size(piece.data);
         scatter_bytes(memory_, access_.buffer,
                       staging_.subspan(static_cast<std::size_t>(piece.at), there));
-        if (there < whole) memory_.seek_size(after);
         context_.stats.bytes_packed += there;
     }
     batch_.clear();

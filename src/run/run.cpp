@@ -5,6 +5,7 @@
 #include "base/agreed.hpp"
 #include "exchange/message_buffers.hpp"
 #include "plan/methods.hpp"
+#include "run/planning.hpp"
 #include "run/work.hpp"
 
 namespace oratorio {
@@ -13,38 +14,42 @@ namespace {
 
 constexpr Bytes kCollectiveBytesMin =
     64 << 10;  // a page for each of the most slots, whatever the hint says
-constexpr Bytes kStagingBytes = 1 << 20;  // of list access to fine-grained memory
+constexpr std::uint64_t kPlanAnew = UINT64_MAX;  // above the key of any error
 
 }  // namespace
 
-/// Collective: summarise -> gather -> plan -> work -> agree [-> tell -> reports]. Independent: plan
-/// -> work.
+/// Collective: plan -> work -> agree [-> plan anew] [-> tell -> reports]. Independent: plan ->
+/// work.
 class Run::State {
   public:
     State(const RunContext& context, const Access& access, bool collective)
         : context_(context),
           access_(access),
           collective_(collective),
-          rank_(context.transport.topology().rank) {
+          rank_(context.transport.topology().rank),
+          planning_(context_, access_, collective) {
         if (context_.store == nullptr && access_.refused.kind == ErrorKind::none) {
             access_.refused =
                 Error::make(ErrorKind::file_handle, "the file isn't open on this rank");
         }
         error_ = access_.refused;
         if (!reserve_message_memory()) access_.refused = error_;
+        begin(true);
     }
 
     bool step();
+    void rest();
     [[nodiscard]] const Outcome& outcome() const { return outcome_; }
 
   private:
-    enum class Phase { begin, gathering, working, agreeing, telling, reporting, done };
+    enum class Phase { planning, working, agreeing, telling, reporting, done };
 
     bool reserve_message_memory();
-    bool begin();
-    bool gather_done();
-    void start_work(Plan plan);
+    void begin(bool may_recall);
+    bool planning_done();
+    void start_work();
     std::unique_ptr<Work> make_work();
+    std::unique_ptr<Work> make_buffered();
     bool work_done();
     bool agreement_done();
     bool telling_done();
@@ -55,19 +60,23 @@ class Run::State {
     /// Start of the next collective; false (and the run ends) when the transport fails.
     bool start(Result<Ticket> ticket, Phase next);
     bool waited(bool& failed);
+    [[nodiscard]] const Plan& plan() const { return planning_.plan(); }
 
     RunContext context_;
     Access access_;
     bool collective_;
     Rank rank_;
-    Phase phase_ = Phase::begin;
+    Planning planning_;
+    Phase phase_ = Phase::planning;
+    bool again_ = false;  ///< the kept plan didn't do, the access is made a second time
     Ticket ticket_;
-    AccessSummary mine_;
-    Summaries summaries_;
-    Plan plan_;
     BufferPool::Lease message_memory_;
     BufferPool::Lease collective_memory_;
+    Access worked_;  ///< as access_, without data where this rank is absent from the kept plan
+    std::unique_ptr<Store> threaded_;
     std::unique_ptr<Work> work_;
+    Bell* bell_ = nullptr;
+    std::uint32_t heard_ = 0;
     Extent locked_;
     Error error_;  ///< this rank's own failure
     std::uint64_t key_ = 0;
@@ -92,10 +101,8 @@ bool Run::State::reserve_message_memory() {
 
 bool Run::State::step() {
     switch (phase_) {
-        case Phase::begin:
-            return begin();
-        case Phase::gathering:
-            return gather_done();
+        case Phase::planning:
+            return planning_done();
         case Phase::working:
             return work_done();
         case Phase::agreeing:
@@ -110,79 +117,91 @@ bool Run::State::step() {
     return true;
 }
 
-bool Run::State::begin() {
-    mine_ = summarise(access_, access_.direction == Direction::write);
-    if (context_.store == nullptr || error_.kind == ErrorKind::no_memory)
-        mine_.flags |= flag_no_store;
-    if (collective_) {
-        summaries_.resize(static_cast<std::size_t>(context_.transport.topology().size));
-        return start(context_.transport.gather(std::as_bytes(std::span(&mine_, 1)),
-                                               std::as_writable_bytes(std::span(summaries_))),
-                     Phase::gathering);
-    }
-    if (error_.kind != ErrorKind::none || mine_.bytes == 0) {
+void Run::State::rest() {
+    context_.transport.idle(phase_ == Phase::working ? bell_ : nullptr, heard_);
+}
+
+void Run::State::begin(bool may_recall) {
+    const bool unable = context_.store == nullptr || error_.kind == ErrorKind::no_memory;
+    planning_.begin(may_recall, unable ? std::uint64_t{flag_no_store} : 0);
+    phase_ = Phase::planning;
+}
+
+bool Run::State::planning_done() {
+    if (!collective_ && (error_.kind != ErrorKind::none || access_.bytes() == 0)) {
         finish(error_, 0);
         return true;
     }
-    start_work(make_own_plan(access_.direction, rank_, mine_, context_.options));
-    return step();
-}
-
-bool Run::State::gather_done() {
-    bool failed = false;
-    if (!waited(failed)) return failed;
-    const auto agreed = Agreed<Summaries>::vouch(std::move(summaries_));
-    start_work(
-        make_plan(access_.direction, agreed, context_.transport.topology(), context_.options));
+    const auto planned = planning_.step();
+    if (!planned) return fail(planned.error());
+    if (!*planned) return false;
+    start_work();
     return step();  // a lock taken for atomic mode isn't kept while other ranks are waited for
 }
 
-void Run::State::start_work(Plan plan) {
-    plan_ = std::move(plan);
-    context_.stats.plans += 1;
-    if (context_.on_plan) context_.on_plan(plan_);
-    if (plan_.atomic && mine_.bytes > 0) {
-        const auto locked =
-            context_.store->lock(mine_.hull, true, access_.direction == Direction::write);
+void Run::State::start_work() {
+    phase_ = Phase::working;
+    worked_ = access_;
+    if (planning_.absent()) worked_.memory = Layout{};
+    if (plan().atomic && worked_.bytes() > 0) {
+        const auto locked = context_.store->lock(planning_.mine().hull, true,
+                                                 access_.direction == Direction::write);
         if (locked) {
-            locked_ = mine_.hull;
+            locked_ = planning_.mine().hull;
         } else if (error_.kind == ErrorKind::none) {
             error_ = locked.error().on(rank_);
         }
     }
-    const bool can_work = plan_.method->aggregated() || error_.kind == ErrorKind::none;
-    if (!plan_.participants.empty() && can_work) work_ = make_work();
-    phase_ = Phase::working;
+    const bool aggregated = plan().method->aggregated();
+    const bool can_work = aggregated || (error_.kind == ErrorKind::none && worked_.bytes() > 0);
+    if (!plan().participants.empty() && can_work) work_ = make_work();
 }
 
 std::unique_ptr<Work> Run::State::make_work() {
-    if (plan_.storage != StorageCalls::buffered) {
-        collective_memory_ =
-            context_.buffers.take(std::min(kStagingBytes, std::max<Bytes>(4096, access_.bytes())));
-        if (collective_memory_.span().empty()) {
-            error_ = Error::make(ErrorKind::no_memory, "no memory for the staging buffer");
-            return nullptr;
-        }
-        return make_list_work(context_, plan_, access_, collective_memory_.span());
+    if (plan().storage == StorageCalls::buffered) return make_buffered();
+    if (plan().storage == StorageCalls::mapped)
+        return make_mapped_work(context_, plan(), worked_, planning_.mine().pieces);
+    collective_memory_ =
+        context_.buffers.take(std::min(kStagingBytes, std::max<Bytes>(4096, access_.bytes())));
+    if (collective_memory_.span().empty()) {
+        error_ = Error::make(ErrorKind::no_memory, "no memory for the staging buffer");
+        return nullptr;
     }
-    const Bytes wanted = plan_.slot_bytes * plan_.slots;
-    if (!plan_.method->aggregated()) {
-        collective_memory_ = context_.buffers.take(wanted);
+    return make_list_work(context_, plan(), worked_, collective_memory_.span());
+}
+
+std::unique_ptr<Work> Run::State::make_buffered() {
+    if (!plan().method->aggregated()) {
+        collective_memory_ = context_.buffers.take(plan().slot_bytes * plan().slots);
         message_memory_ = context_.buffers.take(
-            MessageBuffers::bytes_needed(plan_.message_bytes, plan_.messages_in_flight));
+            MessageBuffers::bytes_needed(plan().message_bytes, plan().messages_in_flight));
         if (collective_memory_.span().empty() || message_memory_.span().empty()) {
             error_ = Error::make(ErrorKind::no_memory,
                                  "no memory for the sieving buffer: lower ind_rd_buffer_size");
             return nullptr;
         }
     }
-    return make_buffered_work(context_, plan_, access_,
-                              {collective_memory_.span(), message_memory_.span()});
+    RunContext context = context_;
+    context.sequence = 2 * context_.sequence + (again_ ? 1 : 0);
+    if (plan().method->io_thread && context.store != nullptr && context.io_thread != nullptr) {
+        threaded_ = make_threaded(*context_.store, *context_.io_thread, plan().slots);
+        context.store = threaded_.get();
+    }
+    WorkBuffers buffers{collective_memory_.span(), message_memory_.span(), context_.node};
+    if (plan().method->on_node()) {
+        const int index = std::max(0, plan().aggregator_index(rank_));
+        const auto bytes = static_cast<std::size_t>(plan().slot_bytes * plan().slots);
+        buffers.collective =
+            context_.node->buffers().subspan(static_cast<std::size_t>(index) * bytes, bytes);
+    }
+    return make_buffered_work(context, plan(), worked_, buffers);
 }
 
 bool Run::State::work_done() {
     if (work_) {
         for (;;) {
+            bell_ = work_->bell();
+            if (bell_ != nullptr) heard_ = bell_->rings.load();
             const auto moved = work_->step();
             if (!moved) return fail(moved.error());
             if (work_->done()) break;
@@ -196,13 +215,28 @@ bool Run::State::work_done() {
         finish(error_, work_ ? work_->moved() : 0);
         return true;
     }
-    key_ = key_of(error_, rank_);
+    const bool differs = planning_.absent() || (work_ && work_->differs());
+    if (differs && !planning_.recalled() && error_.kind == ErrorKind::none) {
+        error_ =
+            Error::make(ErrorKind::internal,
+                        "a round didn't hold the data that was planned; nothing of it is stored");
+    }
+    key_ = differs && planning_.recalled() ? kPlanAnew : key_of(error_, rank_);
     return start(context_.transport.reduce(std::span(&key_, 1), ReduceOp::max), Phase::agreeing);
 }
 
 bool Run::State::agreement_done() {
     bool failed = false;
     if (!waited(failed)) return failed;
+    if (key_ == kPlanAnew) {
+        context_.plans->distrust(access_.direction);
+        again_ = true;
+        work_.reset();
+        threaded_.reset();
+        error_ = access_.refused;
+        begin(false);
+        return step();
+    }
     if (key_ == 0) {
         finish({}, work_ ? work_->moved() : 0);
         return true;
@@ -216,7 +250,7 @@ bool Run::State::agreement_done() {
 bool Run::State::telling_done() {
     bool failed = false;
     if (!waited(failed)) return failed;
-    if (access_.direction == Direction::read || !plan_.method->aggregated()) {
+    if (access_.direction == Direction::read || !plan().method->aggregated()) {
         finish(error_, work_ ? work_->moved() : 0);
         return true;
     }
@@ -230,9 +264,10 @@ bool Run::State::reports_done() {
     bool failed = false;
     if (!waited(failed)) return failed;
     std::vector<StoredReport> of_aggregators;
-    for (const Rank rank : plan_.aggregators)
+    for (const Rank rank : plan().aggregators)
         of_aggregators.push_back(reports_[static_cast<std::size_t>(rank)]);
-    finish(error_, mine_.bytes > 0 ? stored_bytes(plan_, access_, mine_.hull, of_aggregators) : 0);
+    const Extent hull = planning_.mine().hull;
+    finish(error_, worked_.bytes() > 0 ? stored_bytes(plan(), worked_, hull, of_aggregators) : 0);
     return true;
 }
 
@@ -269,6 +304,7 @@ bool Run::State::fail(const Error& transport_error) {
 void Run::State::finish(const Error& error, Bytes bytes) {
     outcome_ = {bytes, error};
     work_.reset();
+    threaded_.reset();
     phase_ = Phase::done;
 }
 
@@ -278,6 +314,9 @@ Run::~Run() = default;
 bool Run::step() {
     return state_->step();
 }
+void Run::rest() {
+    state_->rest();
+}
 const Outcome& Run::outcome() const {
     return state_->outcome();
 }
@@ -285,7 +324,7 @@ const Outcome& Run::outcome() const {
 Outcome run_access(const RunContext& context, const Access& access, bool collective) {
     Run run(context, access, collective);
     while (!run.step()) {
-        if (collective) context.transport.idle();
+        if (collective) run.rest();
     }
     return run.outcome();
 }

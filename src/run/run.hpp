@@ -7,9 +7,11 @@
 #include <memory>
 
 #include "base/buffer_pool.hpp"
-#include "plan/plan.hpp"
+#include "exchange/node_memory.hpp"
+#include "run/plan_cache.hpp"
 #include "stats/stats.hpp"
 #include "store/store.hpp"
+#include "store/threaded.hpp"
 
 namespace oratorio {
 
@@ -29,7 +31,12 @@ struct RunContext {
     BufferPool& buffers;  ///< the file's, so that buffers stay warm from access to access
     unsigned sequence =
         0;  ///< number of this collective on the file, equal on all ranks: keeps messages apart
-    std::function<void(const Plan&)> on_plan;  ///< may be empty; told every plan made
+    std::function<void(const Plan&)> on_plan = {};  ///< may be empty; told every plan made
+    NodeMemory* node = nullptr;     ///< the file's; null: methods that share memory don't apply
+    PlanCache* plans = nullptr;     ///< the file's; null: every access is planned anew
+    IoThread* io_thread = nullptr;  ///< the file's; null: the caller does the storage calls
+    std::function<void(const std::string&)> on_remark =
+        {};  ///< may be empty; what a user should know
 };
 
 class Run {
@@ -38,6 +45,9 @@ class Run {
     ~Run();
     /// Moves on as far as it can without waiting; true when done.
     bool step();
+    /// For whoever has nothing else to do after a step that didn't end it: waits until another step
+    /// may get further, but not for long.
+    void rest();
     /// Valid when done. Collective: the error kind is the same on all ranks; bytes are this rank's.
     [[nodiscard]] const Outcome& outcome() const;
 

@@ -41,11 +41,16 @@ class Work {
     /// This rank's bytes moved, as far as it can know alone: in an aggregated write, all of them.
     [[nodiscard]] virtual Bytes moved() const = 0;
     [[nodiscard]] virtual StoredReport report() const { return {}; }
+    /// Some rank was seen to work by another plan than this one.
+    [[nodiscard]] virtual bool differs() const { return false; }
+    /// Rings when a step may move something again; null where only trying tells.
+    [[nodiscard]] virtual Bell* bell() const { return nullptr; }
 };
 
 struct WorkBuffers {
     std::span<std::byte> collective;  ///< plan.slots * plan.slot_bytes
     std::span<std::byte> messages;
+    const NodeMemory* node = nullptr;  ///< where `collective` lies, for methods on a node
 };
 
 /// Rounds through collective buffers: two-phase, and data sieving as the case of a single
@@ -56,6 +61,10 @@ std::unique_ptr<Work> make_buffered_work(const RunContext& context, const Plan& 
 /// the store.
 std::unique_ptr<Work> make_list_work(const RunContext& context, const Plan& plan,
                                      const Access& access, std::span<std::byte> staging);
+
+/// Pieces between user memory and a mapping of the file; `pieces` is about how many there are.
+std::unique_ptr<Work> make_mapped_work(const RunContext& context, const Plan& plan,
+                                       const Access& access, std::int64_t pieces);
 
 /// Bytes of `access` that were stored, by the aggregators' reports (one per aggregator).
 [[nodiscard]] Bytes stored_bytes(const Plan& plan, const Access& access, Extent mine,

@@ -10,6 +10,8 @@
 #include <utility>
 #include <vector>
 
+#include "store/direct.hpp"
+
 namespace oratorio {
 namespace {
 
@@ -29,6 +31,10 @@ Error failed(std::string_view what) {
     return Error::make(kind_of_errno(number), what, number);
 }
 
+int access_of(int descriptor) {
+    return ::fcntl(descriptor, F_GETFL) & O_ACCMODE;
+}
+
 int flags_of(const OpenMode& mode) {
     int flags = mode.read && mode.write ? O_RDWR : mode.write ? O_WRONLY : O_RDONLY;
     if (mode.create) flags |= O_CREAT;
@@ -39,6 +45,11 @@ int flags_of(const OpenMode& mode) {
 }  // namespace
 
 Descriptor::Descriptor(Descriptor&& other) noexcept : number_(std::exchange(other.number_, -1)) {}
+
+Descriptor& Descriptor::operator=(Descriptor&& other) noexcept {
+    std::swap(number_, other.number_);
+    return *this;
+}
 
 Descriptor::~Descriptor() {
     (void)close();
@@ -66,7 +77,7 @@ Result<void> allocate_by_writing(int descriptor, Bytes bytes) {
     constexpr Bytes kChunk = 1 << 20;
     struct stat status {};
     if (::fstat(descriptor, &status) != 0) return failed("allocate: fstat");
-    const bool readable = (::fcntl(descriptor, F_GETFL) & O_ACCMODE) != O_WRONLY;
+    const bool readable = access_of(descriptor) != O_WRONLY;
     std::vector<std::byte> chunk(kChunk);
     Offset at = readable ? 0 : status.st_size;
     while (at < bytes) {
@@ -88,13 +99,30 @@ Result<void> allocate_by_writing(int descriptor, Bytes bytes) {
     return {};
 }
 
-DescriptorStore::DescriptorStore(Descriptor file) : file_(std::move(file)) {
+DescriptorStore::DescriptorStore(Descriptor file, const OpenMode& mode) : file_(std::move(file)) {
     const long iovecs = ::sysconf(_SC_IOV_MAX);
     if (iovecs > 0) limits_.iovecs_max = static_cast<int>(iovecs);
     struct stat status {};
     if (::fstat(file_.number(), &status) == 0 && status.st_blksize > 0) {
         limits_.block_bytes = status.st_blksize;
     }
+    limits_.mappable = is_mappable(descriptor(), access_of(descriptor()) == O_RDWR);
+    if (!mode.direct_read && !mode.direct_write) return;
+    DirectFile direct = open_direct(descriptor());
+    direct_ = std::move(direct.file);
+    limits_.remark = std::move(direct.refusal);
+    if (mode.direct_read) limits_.direct_read = direct.alignment;
+    if (mode.direct_write) limits_.direct_write = direct.alignment;
+}
+
+bool DescriptorStore::goes_direct(const IoRequest& request) const {
+    return is_aligned(request, limits_.direct(request.direction));
+}
+
+void DescriptorStore::give_up_direct() {
+    limits_.direct_read = {};
+    limits_.direct_write = {};
+    limits_.remark = "direct I/O: the file system refuses transfers; the page cache is used";
 }
 
 Result<Bytes> DescriptorStore::size() {
@@ -133,8 +161,14 @@ Result<void> DescriptorStore::lock(Extent range, bool lock, bool exclusive) {
         .at(range.begin, range.length());
 }
 
+Result<Mapped> DescriptorStore::map(Extent range, Direction direction, Populate populate) {
+    return map_file(descriptor(), range, direction, populate);
+}
+
 Result<void> DescriptorStore::close() {
-    return file_.close();
+    const auto direct = direct_.close();
+    const auto file = file_.close();
+    return file ? direct : file;
 }
 
 Result<void> remove_file(const std::string& path) {

@@ -2,24 +2,10 @@
 // moving bytes.
 #pragma once
 
+#include "store/descriptor.hpp"
 #include "store/store.hpp"
 
 namespace oratorio {
-
-/// Owns a file descriptor.
-class Descriptor {
-  public:
-    explicit Descriptor(int number) : number_(number) {}
-    Descriptor(Descriptor&& other) noexcept;
-    Descriptor& operator=(Descriptor&&) = delete;
-    ~Descriptor();
-    [[nodiscard]] int number() const { return number_; }
-    /// Tells what close(2) told; a second call does nothing.
-    Result<void> close();
-
-  private:
-    int number_;
-};
 
 /// Opens `path`; a directory is refused as bad_file.
 Result<Descriptor> open_descriptor(const std::string& path, const OpenMode& mode);
@@ -31,20 +17,30 @@ Result<void> allocate_by_writing(int descriptor, Bytes bytes);
 
 class DescriptorStore : public Store {
   public:
-    explicit DescriptorStore(Descriptor file);
+    /// `mode` as `file` was opened. Where direct I/O is asked for and refused, limits().remark says
+    /// so.
+    DescriptorStore(Descriptor file, const OpenMode& mode);
     Result<Bytes> size() final;
     Result<void> resize(Bytes bytes, bool allocate) final;
     Result<void> sync() final;
     Result<void> lock(Extent range, bool lock, bool exclusive) final;
+    Result<Mapped> map(Extent range, Direction direction, Populate populate) final;
     Result<void> close() override;
-    [[nodiscard]] const StoreLimits& limits() const final { return limits_; }
 
   protected:
     [[nodiscard]] int descriptor() const { return file_.number(); }
-    StoreLimits limits_;
+    /// Past the page cache where the request's alignment and limits() allow it.
+    [[nodiscard]] bool goes_direct(const IoRequest& request) const;
+    /// Of the page cache, or past it.
+    [[nodiscard]] int descriptor(bool direct) const {
+        return direct ? direct_.number() : file_.number();
+    }
+    /// The system refused an aligned request: from now on all go by the page cache.
+    void give_up_direct();
 
   private:
     Descriptor file_;
+    Descriptor direct_{-1};
 };
 
 }  // namespace oratorio

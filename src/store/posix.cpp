@@ -16,11 +16,12 @@ class PosixStore final : public DescriptorStore {
 
     Submitted submit(const IoRequest& request) override {
         if (waiting_) return Submitted::full;
-        const auto count = static_cast<int>(request.memory.size());
-        const ssize_t moved =
-            request.direction == Direction::read
-                ? ::preadv(descriptor(), request.memory.data(), count, request.offset)
-                : ::pwritev(descriptor(), request.memory.data(), count, request.offset);
+        const bool direct = goes_direct(request);
+        ssize_t moved = move(request, descriptor(direct));
+        if (direct && moved < 0 && errno == EINVAL) {
+            give_up_direct();
+            moved = move(request, descriptor());
+        }
         completion_ = {request.token, std::max<ssize_t>(moved, 0), moved < 0 ? errno : 0};
         waiting_ = true;
         return Submitted::done;
@@ -34,6 +35,13 @@ class PosixStore final : public DescriptorStore {
     }
 
   private:
+    static ssize_t move(const IoRequest& request, int file) {
+        const auto count = static_cast<int>(request.memory.size());
+        return request.direction == Direction::read
+                   ? ::preadv(file, request.memory.data(), count, request.offset)
+                   : ::pwritev(file, request.memory.data(), count, request.offset);
+    }
+
     IoCompletion completion_;  // of the one request that may be outstanding
     bool waiting_ = false;
 };
@@ -43,7 +51,7 @@ class PosixStore final : public DescriptorStore {
 Result<std::unique_ptr<Store>> open_posix(const std::string& path, const OpenMode& mode) {
     auto file = open_descriptor(path, mode);
     if (!file) return file.error();
-    return std::unique_ptr<Store>(std::make_unique<PosixStore>(std::move(*file)));
+    return std::unique_ptr<Store>(std::make_unique<PosixStore>(std::move(*file), mode));
 }
 
 }  // namespace oratorio

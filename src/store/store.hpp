@@ -12,6 +12,7 @@
 
 #include "base/direction.hpp"
 #include "base/result.hpp"
+#include "store/mapped.hpp"
 
 namespace oratorio {
 
@@ -32,12 +33,27 @@ struct IoCompletion {
 
 enum class Submitted { done, queued, full };  ///< full: reap first, then submit again
 
+/// What a request must keep to if it shall go past the page cache (O_DIRECT). Its file offset and
+/// length are multiples of `file`, its iovecs begin and end at multiples of `memory`.
+struct DirectAlignment {
+    Bytes file = 0;  ///< 0: no request of this direction goes past the page cache
+    Bytes memory = 0;
+};
+
 struct StoreLimits {
     int queue_depth = 1;        ///< requests that may be outstanding
     int iovecs_max = 1024;      ///< per request
     Bytes bytes_max = 1 << 30;  ///< per request
     Bytes block_bytes = 4096;   ///< preferred block of the file system (st_blksize)
     bool asynchronous = false;  ///< `queued` requests progress while the caller does other things
+    bool mappable = false;      ///< map works
+    DirectAlignment direct_read;
+    DirectAlignment direct_write;
+    std::string remark;  ///< what the user should know: something asked for that isn't to be had
+
+    [[nodiscard]] const DirectAlignment& direct(Direction direction) const {
+        return direction == Direction::read ? direct_read : direct_write;
+    }
 };
 
 /// How a file is opened; made from the MPI amode and the hints by file/.
@@ -46,7 +62,9 @@ struct OpenMode {
     bool write = false;
     bool create = false;
     bool exclusive = false;
-    int permissions = 0666;  ///< of a created file, before umask (hint file_perm)
+    int permissions = 0666;     ///< of a created file, before umask (hint file_perm)
+    bool direct_read = false;   ///< past the page cache where the alignment allows it
+    bool direct_write = false;  ///< the same; where the system refuses it, `remark` says so
 };
 
 class Store {
@@ -69,8 +87,19 @@ class Store {
     /// Locks the range against other writers (advisory, per open file); blocks. `lock == false`
     /// unlocks.
     virtual Result<void> lock(Extent range, bool lock, bool exclusive) = 0;
+    /// Gives the range as memory, until the result ends or the store closes. A read gets what the
+    /// file has of it. A write makes the file as long as range.end first, if it is shorter: that
+    /// never shrinks it nor changes a byte, whoever else extends it at the same time, and allocates
+    /// the last byte's block only; no_space when there is no room for that. Whoever maps a file
+    /// window by window does well to map its last byte first: where a file was long before, the
+    /// system takes larger pages. unsupported_operation for what can't be mapped: special files,
+    /// write-only ones, some file systems.
+    virtual Result<Mapped> map(Extent range, Direction direction, Populate populate) = 0;
     virtual Result<void> close() = 0;
-    [[nodiscard]] virtual const StoreLimits& limits() const = 0;
+    [[nodiscard]] const StoreLimits& limits() const { return limits_; }
+
+  protected:
+    StoreLimits limits_;  ///< `remark` and the alignments may change when a transfer is refused
 };
 
 /// pread/pwrite family; completes inside submit.
@@ -79,6 +108,11 @@ Result<std::unique_ptr<Store>> open_posix(const std::string& path, const OpenMod
 /// posix and says so).
 Result<std::unique_ptr<Store>> open_uring(const std::string& path, const OpenMode& mode,
                                           int queue_depth);
+
+/// posix behind a thread of its own: `queue_depth` requests progress while the caller does other
+/// things.
+Result<std::unique_ptr<Store>> open_threaded(const std::string& path, const OpenMode& mode,
+                                             int queue_depth);
 
 /// Unlinks `path`.
 Result<void> remove_file(const std::string& path);

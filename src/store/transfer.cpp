@@ -16,6 +16,30 @@ bool is_retriable(int system_errno) {
     return system_errno == EAGAIN || system_errno == ECANCELED;
 }
 
+// The part of a request that can go past the page cache: it begins at the first file offset that is
+// aligned, and goes on as long as the memory is. Before the last of its iovecs only multiples of
+// the file's alignment count, so that it may be cut between any two.
+Extent direct_part(Offset offset, std::span<const iovec> memory, const DirectAlignment& alignment) {
+    if (alignment.file == 0) return {};
+    const Bytes begin = (alignment.file - offset % alignment.file) % alignment.file;
+    Bytes at = 0;
+    Bytes end = begin;
+    for (const iovec& piece : memory) {
+        const Bytes next = at + static_cast<Bytes>(piece.iov_len);
+        if (next > begin && piece.iov_len > 0) {
+            const Bytes skipped = std::max<Bytes>(begin - at, 0);
+            const auto address = reinterpret_cast<std::uintptr_t>(piece.iov_base) +
+                                 static_cast<std::uintptr_t>(skipped);
+            if (address % static_cast<std::uintptr_t>(alignment.memory) != 0) break;
+            const Bytes usable = (next - at - skipped) / alignment.file * alignment.file;
+            end = at + skipped + usable;
+            if (end != next) break;
+        }
+        at = next;
+    }
+    return {begin, end};
+}
+
 }  // namespace
 
 struct Transfer::Request {
@@ -24,7 +48,8 @@ struct Transfer::Request {
     std::uint64_t token;
     std::vector<iovec> memory;
     Bytes total = 0;
-    Bytes cut = 0;     // leading bytes that have been cut into parts
+    Bytes cut = 0;       // leading bytes that have been cut into parts
+    Extent direct = {};  // bytes of it that can go past the page cache; no part crosses its ends
     Bytes stop = 0;    // leading bytes that can still come true; every part before it moves wholly
     Error error = {};  // why it stopped there; none at end of file
     int open_parts = 0;   // parts cut and not closed
@@ -32,6 +57,14 @@ struct Transfer::Request {
     std::size_t iov_used = 0;
 
     [[nodiscard]] bool fully_cut() const { return cut == total || stop < total; }
+    // The most the next part may take.
+    [[nodiscard]] Bytes part_bytes(const StoreLimits& limits) const {
+        if (direct.empty() || cut >= direct.end) return limits.bytes_max;
+        if (cut < direct.begin) return std::min(limits.bytes_max, direct.begin - cut);
+        const Bytes unit = std::max<Bytes>(limits.direct(direction).file, 1);
+        const Bytes whole = std::max(limits.bytes_max / unit * unit, unit);
+        return std::min(whole, direct.end - cut);
+    }
 };
 
 // What one store request can take. While the store has it, its address is the store's token.
@@ -77,6 +110,7 @@ void Transfer::start(Direction direction, Offset offset, std::span<const iovec> 
         Request{direction, offset, token, {memory.begin(), memory.end()}});
     for (const iovec& piece : memory) request->total += static_cast<Bytes>(piece.iov_len);
     request->stop = request->total;
+    request->direct = direct_part(offset, request->memory, store_.limits().direct(direction));
     if (request->total == 0) {
         finished_.push_back({.token = token});
         return;
@@ -138,10 +172,11 @@ std::unique_ptr<Transfer::Part> Transfer::next_part() {
     Request& request = *waiting_.front();
     const StoreLimits& limits = store_.limits();
     std::unique_ptr<Part> part(new Part{this, waiting_.front(), request.cut});
-    while (request.iov < request.memory.size() && part->length < limits.bytes_max &&
+    const Bytes most = request.part_bytes(limits);
+    while (request.iov < request.memory.size() && part->length < most &&
            part->memory.size() < static_cast<std::size_t>(limits.iovecs_max)) {
         const iovec& piece = request.memory[request.iov];
-        const auto room = static_cast<std::size_t>(limits.bytes_max - part->length);
+        const auto room = static_cast<std::size_t>(most - part->length);
         const std::size_t taken = std::min(piece.iov_len - request.iov_used, room);
         if (taken > 0) {
             part->memory.push_back(

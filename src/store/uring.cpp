@@ -5,7 +5,9 @@
 #include <array>
 #include <cerrno>
 #include <deque>
+#include <numeric>
 #include <utility>
+#include <vector>
 
 #include "store/descriptor_store.hpp"
 
@@ -20,9 +22,13 @@ bool is_transient(int system_errno) {
 
 class UringStore final : public DescriptorStore {
   public:
-    UringStore(Descriptor file, int queue_depth) : DescriptorStore(std::move(file)) {
+    UringStore(Descriptor file, const OpenMode& mode, int queue_depth)
+        : DescriptorStore(std::move(file), mode) {
         limits_.queue_depth = std::clamp(queue_depth, 1, kDepthMax);
         limits_.asynchronous = true;
+        places_.resize(static_cast<std::size_t>(limits_.queue_depth));
+        free_.resize(places_.size());
+        std::iota(free_.begin(), free_.end(), std::size_t{0});
     }
     ~UringStore() override {
         drain();
@@ -46,16 +52,13 @@ class UringStore final : public DescriptorStore {
             refused_.push_back(request.token);
             return Submitted::done;
         }
-        io_uring_sqe* entry = io_uring_get_sqe(&ring_);  // there is one: unsent_ < queue_depth
-        const auto count = static_cast<unsigned>(request.memory.size());
-        const auto offset = static_cast<std::uint64_t>(request.offset);
-        if (request.direction == Direction::read) {
-            io_uring_prep_readv(entry, descriptor(), request.memory.data(), count, offset);
-        } else {
-            io_uring_prep_writev(entry, descriptor(), request.memory.data(), count, offset);
-        }
-        io_uring_sqe_set_data64(entry, request.token);
-        unsent_.push_back(request.token);
+        const std::size_t place = free_.back();  // there is one, and a ring entry for it
+        free_.pop_back();
+        places_[place] = {request.token, goes_direct(request)};
+        io_uring_sqe* entry = io_uring_get_sqe(&ring_);
+        prepare(entry, request, descriptor(places_[place].direct));
+        io_uring_sqe_set_data64(entry, place);
+        unsent_.push_back(place);
         send(0);
         return broken_ != 0 ? Submitted::done : Submitted::queued;
     }
@@ -78,6 +81,28 @@ class UringStore final : public DescriptorStore {
     }
 
   private:
+    // A request in the ring.
+    struct Place {
+        std::uint64_t token;
+        bool direct;
+    };
+
+    // One iovec alone is told by itself: the kernel then copies no list.
+    static void prepare(io_uring_sqe* entry, const IoRequest& request, int file) {
+        const auto count = static_cast<unsigned>(request.memory.size());
+        const auto offset = static_cast<std::uint64_t>(request.offset);
+        const bool read = request.direction == Direction::read;
+        if (count == 1) {
+            const iovec& one = request.memory.front();
+            const auto bytes = static_cast<unsigned>(one.iov_len);  // at most limits().bytes_max
+            read ? io_uring_prep_read(entry, file, one.iov_base, bytes, offset)
+                 : io_uring_prep_write(entry, file, one.iov_base, bytes, offset);
+        } else {
+            read ? io_uring_prep_readv(entry, file, request.memory.data(), count, offset)
+                 : io_uring_prep_writev(entry, file, request.memory.data(), count, offset);
+        }
+    }
+
     // Tells the kernel of new entries and waits for `wanted` completions.
     void send(unsigned wanted) {
         if (broken_ != 0) {  // its entries are refused already and must not be sent after all
@@ -92,7 +117,7 @@ class UringStore final : public DescriptorStore {
         } else if (!is_transient(-sent)) {
             // The ring takes nothing any more; what it took before still completes.
             broken_ = -sent;
-            refused_.insert(refused_.end(), unsent_.begin(), unsent_.end());
+            for (const std::size_t place : unsent_) refused_.push_back(vacate(place).token);
             unsent_.clear();
         }
     }
@@ -105,13 +130,23 @@ class UringStore final : public DescriptorStore {
         }
         io_uring_cqe* entry = nullptr;
         while (count < out.size() && in_kernel_ > 0 && io_uring_peek_cqe(&ring_, &entry) == 0) {
+            const Place place = vacate(io_uring_cqe_get_data64(entry));
             const int result = entry->res;
-            out[count++] = {io_uring_cqe_get_data64(entry), std::max(result, 0),
-                            result < 0 ? -result : 0};
+            int number = result < 0 ? -result : 0;
             io_uring_cqe_seen(&ring_, entry);
             --in_kernel_;
+            if (place.direct && number == EINVAL) {
+                give_up_direct();
+                number = EAGAIN;  // and when it is repeated it goes by the page cache
+            }
+            out[count++] = {place.token, std::max(result, 0), number};
         }
         return count;
+    }
+
+    Place vacate(std::size_t place) {
+        free_.push_back(place);
+        return places_[place];
     }
 
     // The kernel may write into the caller's memory until a request is complete.
@@ -125,8 +160,10 @@ class UringStore final : public DescriptorStore {
     bool open_ = false;
     int broken_ = 0;  // errno of a ring that refuses entries
     std::size_t in_kernel_ = 0;
-    std::deque<std::uint64_t> unsent_;  // tokens in the ring of which the kernel was not told
-    std::deque<std::uint64_t> refused_;
+    std::vector<Place> places_;  // the ring knows requests by their place here
+    std::vector<std::size_t> free_;
+    std::deque<std::size_t> unsent_;     // places of which the kernel was not told
+    std::deque<std::uint64_t> refused_;  // tokens
 };
 
 }  // namespace
@@ -135,7 +172,7 @@ Result<std::unique_ptr<Store>> open_uring(const std::string& path, const OpenMod
                                           int queue_depth) {
     auto file = open_descriptor(path, mode);
     if (!file) return file.error();
-    auto store = std::make_unique<UringStore>(std::move(*file), queue_depth);
+    auto store = std::make_unique<UringStore>(std::move(*file), mode, queue_depth);
     if (const int number = store->set_up(); number != 0) {
         return Error::make(ErrorKind::unsupported_operation, "io_uring: the kernel refuses it",
                            number);

@@ -2,116 +2,240 @@
 
 #include <algorithm>
 #include <cassert>
-#include <cstdint>
-#include <cstring>
+
+#include "type/kernels.hpp"
 
 namespace oratorio {
 
 namespace {
 
-/// One copy between two sequences of equal pieces.
-struct Strides {
-    std::byte* to;
-    Bytes to_stride;
-    const std::byte* from;
-    Bytes from_stride;
-    std::int64_t count;
-
-    template <class CopyPiece>
-    void each(CopyPiece copy_piece) const {
-        std::byte* target = to;
-        const std::byte* source = from;
-        for (std::int64_t piece = 0; piece < count; ++piece) {
-            copy_piece(target, source);
-            target += to_stride;
-            source += from_stride;
-        }
+/// One side of a copy: what has been taken from its cursor and is still to be copied. A position
+/// moves over the pieces; they themselves aren't touched, for copying them costs more than a step.
+template <class Byte>
+class Side {
+  public:
+    explicit Side(Byte* base) : base_(base) {}
+    /// Packed bytes: one long piece.
+    explicit Side(std::span<Byte> packed) : base_(packed.data()) {
+        if (packed.empty()) return;
+        pieces_.row.length = std::ssize(packed);
+        pieces_.row.count = 1;
+        pieces_.rows = 1;
+        begin();
     }
+
+    void refill(Cursor& cursor, Bytes bytes_max) {
+        cursor.next_pieces(pieces_, bytes_max);
+        if (pieces_.rows > 0) begin();
+    }
+    [[nodiscard]] bool empty() const { return pieces_.rows == 0; }
+    [[nodiscard]] Byte* base() const { return base_; }
+    [[nodiscard]] const PieceRun& row() const { return pieces_.row; }
+    [[nodiscard]] PiecePosition& position() { return position_; }
+    [[nodiscard]] bool begun() const { return position_.within > 0; }
+    /// Bytes left of the piece.
+    [[nodiscard]] Bytes left() const { return left_; }
+    /// Pieces left of the row.
+    [[nodiscard]] std::int64_t count() const { return row().count - position_.piece; }
+    /// Rows left, with this one; 1 when something of it is done.
+    [[nodiscard]] std::int64_t rows() const { return position_.piece == 0 ? pieces_.rows : 1; }
+    [[nodiscard]] Bytes row_bytes() const { return row_bytes_; }
+    [[nodiscard]] Bytes mean_length() const { return row_bytes_ / row().count; }
+
+    /// Where the next byte lies.
+    [[nodiscard]] Byte* first() const {
+        return displaced(base_, row().offset_of(position_.piece) + position_.within);
+    }
+    [[nodiscard]] Places<Byte> places() const {
+        const std::int64_t piece = position_.piece;
+        if (row().offsets == nullptr)
+            return {displaced(base_, row().offset_of(piece)), nullptr, row().stride,
+                    pieces_.stride};
+        return {displaced(base_, row().origin), row().offsets + piece, 0, pieces_.stride};
+    }
+    /// The places in the piece for those of the row of `many`, packed.
+    template <class OtherByte>
+    [[nodiscard]] Places<Byte> packed_places(const Side<OtherByte>& many) const {
+        const PieceRun& other = many.row();
+        if (other.prefix == nullptr) return {first(), nullptr, other.length, many.row_bytes()};
+        const Bytes* const prefix = other.prefix + many.position_.piece;
+        return {displaced(first(), -*prefix), prefix, 0, many.row_bytes()};
+    }
+
+    /// Takes `rows` times `count` pieces off: whole rows if they are `count` long, else part of
+    /// one.
+    void drop(std::int64_t count, std::int64_t rows) {
+        if (count == this->count()) return drop_rows(rows);
+        if (count * rows == this->count()) return drop_rows(1);
+        position_ = {position_.piece + count * rows, 0};
+        settle();
+    }
+    void drop_bytes(Bytes bytes) {
+        if (bytes == left_) return drop(1, 1);
+        position_.within += bytes;
+        left_ -= bytes;
+    }
+    /// After position() has been changed.
+    void settle() { left_ = row().length_of(position_.piece) - position_.within; }
+
+  private:
+    template <class OtherByte>
+    friend class Side;
+
+    void begin() {
+        row_bytes_ = row().bytes();
+        position_ = {};
+        settle();
+    }
+    void drop_rows(std::int64_t rows) {
+        pieces_.rows -= rows;
+        pieces_.row.origin += rows * pieces_.stride;
+        position_ = {};
+        settle();
+    }
+
+    Byte* base_;
+    PieceRows pieces_;  ///< this row, as it was, and those after it
+    PiecePosition position_;
+    Bytes left_ = 0;
+    Bytes row_bytes_ = 0;
 };
 
-/// Pieces of kLength bytes: one load and one store each.
-template <std::size_t kLength>
-void copy_exact(const Strides& strides) {
-    strides.each([](std::byte* to, const std::byte* from) { std::memcpy(to, from, kLength); });
-}
+using Target = Side<std::byte>;
+using Source = Side<const std::byte>;
 
-/// Pieces of more than kHalf and at most 2 * kHalf bytes: the first kHalf and the last kHalf.
-template <std::size_t kHalf>
-void copy_halves(const Strides& strides, std::size_t length) {
-    const std::size_t second = length - kHalf;
-    strides.each([second](std::byte* to, const std::byte* from) {
-        std::byte head[kHalf];
-        std::byte tail[kHalf];
-        std::memcpy(head, from, kHalf);
-        std::memcpy(tail, from + second, kHalf);
-        std::memcpy(to, head, kHalf);
-        std::memcpy(to + second, tail, kHalf);
-    });
-}
-
-void copy_short(const Strides& strides, std::size_t length) {
-    switch (length) {
-        case 1:
-            return copy_exact<1>(strides);
-        case 2:
-            return copy_exact<2>(strides);
-        case 3:
-            return copy_halves<2>(strides, length);
-        case 4:
-            return copy_exact<4>(strides);
-        case 8:
-            return copy_exact<8>(strides);
-        case 16:
-            return copy_exact<16>(strides);
-        default:
-            break;
+/// Pieces of one length on both sides: as many rows as can be, one call.
+Bytes copy_alike(Target& to, Source& from) {
+    Places<std::byte> target = to.places();
+    Places<const std::byte> source = from.places();
+    const std::int64_t count = std::min(to.count(), from.count());
+    std::int64_t rows = 1;
+    if (to.count() == from.count()) {
+        rows = std::min(to.rows(), from.rows());
+    } else if (to.rows() > 1 && to.count() == count && source.offsets == nullptr) {
+        rows = std::min(to.rows(), from.count() / count);
+        source.row_stride = count * source.stride;
+    } else if (from.rows() > 1 && from.count() == count && target.offsets == nullptr) {
+        rows = std::min(from.rows(), to.count() / count);
+        target.row_stride = count * target.stride;
     }
-    if (length < 8) return copy_halves<4>(strides, length);
-    if (length < 16) return copy_halves<8>(strides, length);
-    copy_halves<16>(strides, length);
+    const Bytes bytes = rows * count * to.left();
+    copy_equal(target, source, to.left(), count, rows);
+    to.drop(count, rows);
+    from.drop(count, rows);
+    return bytes;
 }
 
-/// `base + by`; through an integer because a layout of absolute addresses has a null base.
-template <class Byte>
-Byte* displaced(Byte* base, Offset by) {
-    return reinterpret_cast<Byte*>(reinterpret_cast<std::intptr_t>(base) + by);
+/// What fits into one piece of the other side: some pieces of a row, or whole rows.
+struct Portion {
+    std::int64_t count;
+    std::int64_t rows;
+    Bytes bytes;
+};
+
+template <class Side>
+Portion portion_within(Side& many, Bytes room) {
+    if (many.rows() > 1 && room >= 2 * many.row_bytes()) {
+        std::int64_t rows = many.rows();
+        if (rows * many.row_bytes() > room) rows = room / many.row_bytes();
+        return {many.count(), rows, rows * many.row_bytes()};
+    }
+    const std::int64_t first = many.position().piece;
+    const std::int64_t count = pieces_within(many.row(), first, room);
+    return {count, 1, many.row().bytes_of(first, count)};
+}
+
+/// Pieces of `many`, which either side may be.
+template <class Side>
+void copy_portion(const Places<std::byte>& to, const Places<const std::byte>& from, Side& many,
+                  const Portion& portion) {
+    const PieceRun& row = many.row();
+    if (row.prefix == nullptr)
+        copy_equal(to, from, row.length, portion.count, portion.rows);
+    else
+        copy_uneven(to, from, row.prefix + many.position().piece, portion.count, portion.rows);
+    many.drop(portion.count, portion.rows);
+}
+
+Bytes copy_into_long(Target& to, Source& from) {
+    const Portion portion = portion_within(from, to.left());
+    copy_portion(to.packed_places(from), from.places(), from, portion);
+    to.drop_bytes(portion.bytes);
+    return portion.bytes;
+}
+
+Bytes copy_out_of_long(Target& to, Source& from) {
+    const Portion portion = portion_within(to, from.left());
+    copy_portion(to.places(), from.packed_places(to), to, portion);
+    from.drop_bytes(portion.bytes);
+    return portion.bytes;
+}
+
+/// Neither side's pieces are much longer than the other's, so that a piece takes few of the others.
+bool similar(const Target& to, const Source& from) {
+    constexpr Bytes kFew = 4;
+    const Bytes target = to.mean_length();
+    const Bytes source = from.mean_length();
+    return target < kFew * source && source < kFew * target;
+}
+
+Bytes copy_cut(Target& to, Source& from) {
+    const Bytes bytes = std::min(to.left(), from.left());
+    copy_piece(to.first(), from.first(), bytes);
+    to.drop_bytes(bytes);
+    from.drop_bytes(bytes);
+    return bytes;
+}
+
+/// Copies some of what both sides have; returns the bytes.
+Bytes copy_some(Target& to, Source& from) {
+    const bool whole = !to.begun() && !from.begun();
+    const bool even = to.row().prefix == nullptr && from.row().prefix == nullptr;
+    if (whole && even && to.left() == from.left()) return copy_alike(to, from);
+    if (to.count() > 1 && from.count() > 1 && similar(to, from)) {
+        const Bytes bytes = copy_merged(to.base(), to.row(), to.position(), from.base(), from.row(),
+                                        from.position());
+        to.settle();
+        from.settle();
+        return bytes;
+    }
+    if (!from.begun() && from.left() <= to.left()) return copy_into_long(to, from);
+    if (!to.begun() && to.left() <= from.left()) return copy_out_of_long(to, from);
+    return copy_cut(to, from);
 }
 
 }  // namespace
 
-void copy_strided(std::byte* to, Bytes to_stride, const std::byte* from, Bytes from_stride,
-                  Bytes length, std::int64_t count) {
-    constexpr Bytes kShort = 32;
-    if (count > 1 && to_stride == length && from_stride == length) {
-        length *= count;
-        count = 1;
+void copy_between(Cursor& to, std::byte* to_base, Cursor& from, const std::byte* from_base,
+                  Bytes bytes) {
+    Target target(to_base);
+    Source source(from_base);
+    while (bytes > 0) {
+        if (target.empty()) target.refill(to, bytes);
+        if (source.empty()) source.refill(from, bytes);
+        assert(!target.empty() && !source.empty());
+        if (target.empty() || source.empty()) return;
+        bytes -= copy_some(target, source);
     }
-    if (length <= 0) return;
-    const auto size = static_cast<std::size_t>(length);
-    const Strides strides{to, to_stride, from, from_stride, count};
-    if (length <= kShort) return copy_short(strides, size);
-    strides.each([size](std::byte* t, const std::byte* f) { std::memcpy(t, f, size); });
 }
 
 void gather_bytes(Cursor& memory, const std::byte* base, std::span<std::byte> out) {
-    while (!out.empty()) {
-        const StridedRun run = memory.next(std::ssize(out));
-        assert(run.count > 0);
-        if (run.count == 0) return;
-        copy_strided(out.data(), run.length, displaced(base, run.offset), run.stride, run.length,
-                     run.count);
-        out = out.subspan(static_cast<std::size_t>(run.bytes()));
+    Target target(out);
+    Source source(base);
+    for (Bytes bytes = std::ssize(out); bytes > 0; bytes -= copy_some(target, source)) {
+        if (source.empty()) source.refill(memory, bytes);
+        assert(!source.empty());
+        if (source.empty()) return;
     }
 }
 
 void scatter_bytes(Cursor& memory, std::byte* base, std::span<const std::byte> in) {
-    while (!in.empty()) {
-        const StridedRun run = memory.next(std::ssize(in));
-        assert(run.count > 0);
-        if (run.count == 0) return;
-        copy_strided(displaced(base, run.offset), run.stride, in.data(), run.length, run.length,
-                     run.count);
-        in = in.subspan(static_cast<std::size_t>(run.bytes()));
+    Target target(base);
+    Source source(in);
+    for (Bytes bytes = std::ssize(in); bytes > 0; bytes -= copy_some(target, source)) {
+        if (target.empty()) target.refill(memory, bytes);
+        assert(!target.empty());
+        if (target.empty()) return;
     }
 }
 

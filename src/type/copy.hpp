@@ -1,4 +1,6 @@
-// Copy kernels: strided pieces at memory speed, and cursors over user memory on top of them.
+// Copy: moves data between two layouts in memory, or between a layout and packed bytes, with the
+// cursors of both sides and no list and no buffer in between. For whoever holds a user's buffer and
+// a place to fill: exchanges, collective buffers in shared memory, mapped files.
 #pragma once
 
 #include <cstddef>
@@ -8,10 +10,12 @@
 
 namespace oratorio {
 
-/// Copies `count` pieces of `length` bytes; strides in bytes, any sign, no overlap between source
-/// and target. Lengths 1 2 4 8 16 have kernels of their own.
-void copy_strided(std::byte* to, Bytes to_stride, const std::byte* from, Bytes from_stride,
-                  Bytes length, std::int64_t count);
+/// Copies the next `bytes` data bytes from where `from` stands to where `to` stands; both move on.
+/// Bases are where offset 0 of each layout lies; they need not point into memory themselves. Both
+/// cursors have that many bytes left; source and target don't overlap. (Hastings & Choudhary 2006,
+/// section 2: two datatype iterators walked together.)
+void copy_between(Cursor& to, std::byte* to_base, Cursor& from, const std::byte* from_base,
+                  Bytes bytes);
 
 /// Packs the next out.size() data bytes at the cursor into `out` and moves the cursor on. `base` is
 /// where the layout's offset 0 lies.

@@ -14,6 +14,8 @@ namespace oratorio {
 [[nodiscard]] std::uint64_t mix(Offset at);
 [[nodiscard]] std::uint64_t coverage(const StridedRun& run);
 [[nodiscard]] std::uint64_t coverage(Extent whole);
+/// Sum over the data bytes from where `cursor` stands to data position `to`, where it stands then.
+[[nodiscard]] std::uint64_t coverage(Cursor& cursor, Bytes to);
 /// Sum over the data bytes of `layout` in data positions [from, to).
 [[nodiscard]] std::uint64_t coverage(const Layout& layout, Bytes from, Bytes to);
 

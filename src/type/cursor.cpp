@@ -219,6 +219,42 @@ StridedRun Cursor::next(Bytes bytes_max, Offset offset_limit) {
     return run;
 }
 
+void Cursor::next_pieces(PieceRows& pieces, Bytes bytes_max) {
+    PieceRun& row = pieces.row;
+    pieces.rows = leaf_.count > 0 ? 1 : 0;
+    if (pieces.rows == 0) return;
+    row.offsets = leaf_.offsets != nullptr ? leaf_.offsets + part_ : nullptr;
+    row.prefix = leaf_.prefix != nullptr ? leaf_.prefix + part_ : nullptr;
+    row.origin = leaf_.offsets != nullptr ? leaf_.origin : leaf_.begin_of(part_);
+    row.stride = leaf_.stride;
+    row.length = leaf_.length_of(part_);
+    row.count = 1;
+    const Bytes left = row.length - within_;
+    if (within_ > 0 || left > bytes_max) {  // a cut piece
+        row.origin = leaf_.begin_of(part_) + within_;
+        row.offsets = nullptr;
+        row.prefix = nullptr;
+        row.length = std::min(left, bytes_max);
+        return take(row.length);
+    }
+    row.count = leaf_.count - part_;
+    Bytes bytes = row.bytes();
+    if (bytes > bytes_max) {
+        row.count = pieces_within(row, 0, bytes_max);
+        bytes = row.bytes();
+    } else if (part_ == 0 && !stack_.empty() &&
+               stack_.back().shape->kind() == Shape::Kind::strided) {
+        Level& level = stack_.back();
+        pieces.stride = level.shape->stride();
+        pieces.rows = level.shape->count() - level.part;
+        if (pieces.rows * bytes > bytes_max) pieces.rows = bytes_max / bytes;
+        level.part += pieces.rows - 1;
+        bytes *= pieces.rows;
+    }
+    position_ += bytes;
+    advance(row.count);
+}
+
 Bytes size_before_offset(const Layout& layout, Offset offset) {
     Cursor cursor(layout);
     cursor.seek_offset(offset);

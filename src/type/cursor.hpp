@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "type/piece_run.hpp"
 #include "type/shape.hpp"
 
 namespace oratorio {
@@ -45,6 +46,11 @@ class Cursor {
     /// comes as a run of its own. A lone piece and the touching pieces of the parts and tiles after
     /// it come as one.
     StridedRun next(Bytes bytes_max = INT64_MAX, Offset offset_limit = INT64_MAX);
+    /// Takes pieces the way a leaf of the shape keeps them: whole ones, all that fit `bytes_max`
+    /// (> 0) data bytes, and as many whole repetitions of the leaf as its parent has and that fit;
+    /// or, as a run of its own, the part of a piece that fits or that is left of one. Touching
+    /// pieces aren't joined. pieces.rows == 0 at the end. O(log pieces taken).
+    void next_pieces(PieceRows& pieces, Bytes bytes_max = INT64_MAX);
 
   private:
     /// A run or a node of runs, unpacked: what every piece needs.

@@ -1,35 +1,224 @@
-"""`oratorio bench`: every workload runs, smoke-sized, with host and Oratorio, every byte verified."""
+"""`oratorio bench`: every workload runs, smoke-sized, every byte is verified, and what it reports is
+what it measured."""
 
 import json
+import re
+import subprocess
 
 import pytest
-from conftest import IS_BUILT, NOT_BUILT, host_or_skip
+from conftest import HERE, IS_BUILT, NOT_BUILT, compile_for, host_or_skip
+from oratorio.bench_arms import BEST, TUNINGS, methods
+from oratorio.bench_workloads import WORKLOADS
 from oratorio.paths import ROOT
 from test_run import oratorio
 
 pytestmark = pytest.mark.skipif(not IS_BUILT, reason=NOT_BUILT)
-MAP = ROOT.parent / "shared" / "data" / "e3sm" / "map_f_case_16p.nc"
+MAPS = ROOT.parent / "shared/data/e3sm"
+PNG = b"\x89PNG"
 
 
-def bench(tmp_path, workload, *options) -> list[dict]:
-    """The measured passes; the command ends with an error if a byte was wrong."""
-    result = tmp_path / "result.json"
-    words = ["bench", workload, "--smoke", "--arms", "host,auto,raw", "--dir", tmp_path, "--json", result]
-    done = oratorio(*words, *options)
+def bench(folder, *words, env=None) -> subprocess.CompletedProcess[str]:
+    return oratorio("bench", *words, "--smoke", "--dir", folder, env=env)
+
+
+def measured(folder, *words, arms="host,auto,raw") -> dict:
+    """The record of a run; the command ends with an error if a byte was wrong."""
+    result = folder / "result.json"
+    done = bench(folder, *words, "--arms", arms, "--json", result)
     assert done.returncode == 0, done.stdout[-3000:] + done.stderr[-3000:]
-    return [sample for run in json.loads(result.read_text())["runs"] for sample in run["samples"]]
+    return json.loads(result.read_text())
 
 
-@pytest.mark.parametrize("workload", ["block3d", "cyclic", "flash", "vec8", "hpio", "random1k"])
+def refusal(folder, *words) -> str:
+    """What a command that is refused says: one line, and nothing has run."""
+    done = bench(folder, *words)
+    assert done.returncode == 2, done.stdout + done.stderr
+    lines = done.stderr.strip().splitlines()
+    assert len(lines) == 1 and lines[0].startswith("oratorio: "), done.stderr
+    return lines[0]
+
+
+@pytest.mark.parametrize("workload", sorted(WORKLOADS))
 @pytest.mark.parametrize("name", ["mpich5", "openmpi5"])
 def test_a_workload_moves_every_byte(workload, name, tmp_path):
     host_or_skip(name)
-    samples = bench(tmp_path, workload, "--ranks", 4, "--mpi", name)
-    assert {sample["arm"] for sample in samples} == {"host", "auto", "raw"}
+    (run,) = measured(tmp_path, workload, "--ranks", 4, "--mpi", name)["runs"]
+    seen = {(s["arm"], s["direction"], s["repeat"]) for s in run["samples"]}
+    assert seen == {(a, d, r) for a in run["arms"] for d in ("write", "read") for r in (-1, 0)}
+    assert all(sample["verified"] and sample["counted"] for sample in run["samples"])
 
 
-def test_the_decomposition_of_a_climate_model_moves_every_byte(tmp_path):
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("array", "--dist", "block"),
+        ("array", "--dist", "block3d"),
+        ("array", "--dist", "random"),
+        ("hpio", "--memory", "contiguous"),
+        ("hpio", "--file", "contiguous"),
+        ("tile", "--overlap-x", "0", "--overlap-y", "0"),
+        ("sparse", "--sparsity", "100"),
+        ("btio", "--ghost", "0"),
+    ],
+    ids=" ".join,
+)
+def test_a_workload_s_variants_move_every_byte(words, tmp_path):
     host_or_skip("mpich5")
-    if not MAP.exists():
+    measured(tmp_path, *words, "--ranks", "3" if words[0] != "btio" else "4", arms="host,auto")
+
+
+@pytest.mark.parametrize(
+    "words", [("--overwrite",), ("--direct",), ("--sync", "--only", "write"), ("--only", "read")]
+)
+def test_ways_to_measure_move_every_byte(words, tmp_path):
+    """tile is the workload whose raw file has another size for reads; mar has holes."""
+    host_or_skip("mpich5")
+    record = measured(tmp_path, "suite", "--workloads", "tile,mar", *words, "--ranks", 2)
+    for run in record["runs"]:
+        assert run["reference"] == ("raw_direct" if "--direct" in words else "raw")
+        assert {s["direction"] for s in run["samples"]} == {s["direction"] for s in run["summary"]}
+        if "--direct" in words:
+            assert run["hints"]["auto"] == {"direct_read": "true", "direct_write": "true"}
+
+
+@pytest.mark.parametrize("case", ["f", "g"])
+def test_the_decomposition_of_a_climate_model_moves_every_byte(case, tmp_path):
+    host_or_skip("mpich5")
+    map_file = MAPS / f"map_{case}_case_16p.nc"
+    if not map_file.exists():
         pytest.skip("the decomposition maps (../shared/data/e3sm) are not here")
-    bench(tmp_path, "e3sm", "--map", MAP)
+    (run,) = measured(tmp_path, f"e3sm_{case}", "--map", map_file, "--ranks", 4)["runs"]
+    assert run["map_file"] == map_file.name
+    # Two variables of each map: arrays of 866 doubles and 72 x 866 floats, and so on.
+    elements = {"f": 8 * 866 + 8 * 866 + 8 * 62352, "g": 16 * (285 + 879 + 28500 + 87900 + 59300 + 28785)}
+    assert run["setup"]["bytes"] == elements[case]
+
+
+@pytest.mark.parametrize("byte", [0, 488])
+def test_a_wrong_byte_is_found(byte, tmp_path):
+    """Byte 0 of a rank's buffer is data; byte 488 lies between two regions of hpio."""
+    host = host_or_skip("mpich5")
+    library = compile_for(host.mpicc, HERE / "wrong_byte.c", "liboratorio-wrong-byte.so", "-shared", "-fPIC")
+    result = tmp_path / "result.json"
+    env = {"ORATORIO_PRELOAD": str(library), "WRONG_BYTE": str(byte)}
+    done = bench(tmp_path, "hpio", "--ranks", 2, "--arms", "auto,raw", "--json", result, env=env)
+    (run,) = json.loads(result.read_text())["runs"]
+    said = {(s["arm"], s["direction"]): s["problem"] for s in run["summary"]}
+    assert said["raw", "write"] == said["raw", "read"] == ""
+    if byte == 0:
+        assert done.returncode == 1
+        assert said["auto", "write"] == "the file is wrong at file offset 0"
+        assert said["auto", "read"] == "the data read is wrong at file offset 0"
+    else:
+        assert said["auto", "write"] == ""
+        assert said["auto", "read"] == "bytes between the pieces in memory were changed"
+    assert "problem" not in done.stdout and "auto" in done.stderr
+
+
+def test_the_table_says_what_the_record_has(tmp_path):
+    host_or_skip("mpich5")
+    result, picture = tmp_path / "result.json", tmp_path / "sub/picture.png"
+    words = ("coll_perf", "--ranks", "2", "--arms", "host,host_tuned,auto,raw", "--repeats", "2")
+    done = bench(tmp_path, *words, "--json", result, "--plot", picture)
+    assert done.returncode == 0, done.stderr
+    (run,) = json.loads(result.read_text())["runs"]
+    for arm in run["arms"]:
+        write, read = (s for s in run["summary"] if s["arm"] == arm)
+        cells = [
+            text
+            for s in (write, read)
+            for text in (f"{s['mib_per_s']:.0f}", f"{s['times_best_host']:.2f}", f"{s['percent_of_raw']:.0f}")
+        ]
+        (row,) = (line for line in done.stdout.splitlines() if re.match(rf"\W+{arm}\s", line))
+        assert re.findall(r"[\d.]+", row)[:6] == cells
+    by_arm = {s["arm"]: s for s in run["summary"] if s["direction"] == "read"}
+    best_host = max(by_arm["host"]["mib_per_s"], by_arm["host_tuned"]["mib_per_s"])
+    assert by_arm["auto"]["times_best_host"] == pytest.approx(by_arm["auto"]["mib_per_s"] / best_host)
+    assert by_arm["raw"]["percent_of_raw"] == pytest.approx(100)
+    sample = next(s for s in run["samples"] if (s["arm"], s["direction"], s["repeat"]) == ("auto", "read", 0))
+    assert by_arm["auto"]["mib_per_s"] == pytest.approx(sample["bytes"] / (1 << 20) / sample["seconds"])
+    assert picture.read_bytes().startswith(PNG)
+
+
+def test_the_suite_runs_every_workload_and_skips_what_can_t_run(tmp_path):
+    host_or_skip("mpich5")
+    picture = tmp_path / "suite.png"
+    done = bench(tmp_path, "suite", "--ranks", "2", "--arms", "auto,raw", "--plot", picture)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "skipped: btio needs a square number of ranks (1, 4, 9, 16 ...), not 2" in done.stderr
+    for name in set(WORKLOADS) - {"btio"}:
+        assert re.search(rf"{name}\b", done.stdout), name
+    assert picture.read_bytes().startswith(PNG)
+
+
+def test_every_method_is_an_arm(tmp_path):
+    host_or_skip("mpich5")
+    (run,) = measured(tmp_path, "vec8", "--ranks", 2, arms="methods")["runs"]
+    assert run["arms"] == methods() and len(run["arms"]) > 5
+    assert {s["arm"] for s in run["samples"] if s["verified"]} == set(methods())
+
+
+def test_the_figures_of_the_2006_paper_are_drawn(tmp_path):
+    host_or_skip("mpich5")
+    words = ("paper2006", "--ranks", "2,4", "--arms", "host,two_phase,auto,raw")
+    done = bench(tmp_path, *words, "--plot", tmp_path / "paper.png")
+    assert done.returncode == 0, done.stdout + done.stderr
+    names = sorted(file.name for file in tmp_path.glob("*.png"))
+    assert names == ["paper-1-coll_perf.png", "paper-2-tile.png", "paper-3-flash.png"]
+    rows = [line for line in done.stdout.splitlines() if re.search(r"│ (buffered|direct) +│", line)]
+    # coll_perf written and read, tile read, flash over block sizes and over ranks; two points, two modes
+    assert len(rows) == 5 * 2 * 2
+    assert all(len(re.findall(r"│\s+\d+ ", row)) >= 4 for row in rows)
+
+
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [
+        (("btio", "--ranks", "8"), "btio needs a square number of ranks (1, 4, 9, 16 ...), not 8"),
+        (("coll_perf", "--n", "0"), "--n is a whole number of at least 1, not 0"),
+        (("coll_perf", "--n", "many"), "--n is a whole number of at least 1, not many"),
+        (("array", "--dist", "spiral"), "--dist is one of block, cyclic, block3d, random, not spiral"),
+        (("tile", "--ranks", "4,x"), "--ranks wants numbers above zero, as in 2,4,8, not 4,x"),
+        (("tile", "--only", "both"), "--only is write or read, not both"),
+        (("tile", "--arms", "raw,fastest"), "no arm fastest; the methods are auto, "),
+        (("tile", "--arms", "host_mine"), "arm host_mine has no hints"),
+        (("tile", "--hint", "cb_nodes"), "a hint is [ARM:]key=value, not cb_nodes"),
+        (("tile", "--hint", "sieve:a=b"), "a hint for an arm that is not run: sieve"),
+        (("tile", "--mpi", "nompi"), "no MPI named nompi here"),
+        (("suite", "--workloads", "tiles"), "no workload tiles; there are coll_perf, "),
+        (("paper2006", "--parts", "tiles"), "--parts names coll_perf, tile or flash, not tiles"),
+        (("paper2006", "--modes", "fast"), "--modes names buffered, direct or both, not fast"),
+        (("e3sm_f", "--map", "nowhere.nc"), "nowhere.nc is not there"),
+    ],
+    ids=lambda value: " ".join(value) if isinstance(value, tuple) else "",
+)
+def test_a_bad_parameter_gets_one_sentence(words, says, tmp_path):
+    assert says in refusal(tmp_path, *words)
+
+
+def test_cold_reads_need_a_disk():
+    assert "--cold needs a disk: /dev/shm is in memory" in refusal("/dev/shm", "tile", "--cold")
+
+
+def test_a_map_of_another_case_is_refused(tmp_path):
+    map_file = MAPS / "map_g_case_16p.nc"
+    if not map_file.exists():
+        pytest.skip("the decomposition maps (../shared/data/e3sm) are not here")
+    assert "is of case G, and this workload is case F" in refusal(tmp_path, "e3sm_f", "--map", map_file)
+    assert "which 3 ranks can't share evenly" in refusal(
+        tmp_path, "e3sm_g", "--map", map_file, "--ranks", "3"
+    )
+
+
+def test_what_the_program_refuses_is_told(tmp_path):
+    """A parameter that only the program can judge."""
+    host_or_skip("mpich5")
+    done = bench(tmp_path, "tile", "--overlap-x", "64", "--ranks", "2")
+    assert done.returncode == 1
+    assert "tile, 2 ranks: exit code 2 while warming up: a tile must exceed its overlap" in done.stderr
+
+
+def test_every_workload_has_tuned_hints():
+    assert set(BEST) >= set(WORKLOADS)
+    for names in BEST.values():
+        assert set(names) <= set(TUNINGS)

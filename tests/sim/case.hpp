@@ -128,6 +128,8 @@ inline PlanOptions small_options(const std::string& method, std::uint64_t seed) 
     options.slots = static_cast<int>(random.below(4));
     options.message_bytes = random.between(4096, 20000);
     options.messages_in_flight = static_cast<int>(random.between(1, 4));
+    options.sub_buffer = random.chance(50) ? 0 : random.between(1, 9000);
+    options.mappable = options.coherent = true;
     return options;
 }
 

@@ -33,7 +33,7 @@ Stats run_pattern(Direction direction, const std::function<Layout(Rank)>& file_o
         access.memory = {Shape::run(bytes_each), bytes_each, 0, 1};
         access.buffer = memory.data();
         const RunContext context{transport, &store, options, stats[static_cast<std::size_t>(rank)],
-                                 buffers,   0,      {}};
+                                 buffers};
         const Outcome outcome = run_access(context, access, true);
         EXPECT_EQ(outcome.error.kind, ErrorKind::none);
         EXPECT_EQ(outcome.bytes, bytes_each);

@@ -36,6 +36,8 @@ Outcomes run_case(Case& made, Direction direction, MemoryDisk& disk, const Setti
         store_options.seed = made.seed * 100 + rank;
         MemoryStore store(disk, store_options, [&] { transport.idle(); });
         BufferPool buffers;
+        NodeMemory node;
+        IoThread io_thread;
         RankPart& part = made.parts[rank];
         part.access.direction = direction;
         part.access.buffer = part.memory.empty() ? nullptr : part.base();
@@ -46,6 +48,10 @@ Outcomes run_case(Case& made, Direction direction, MemoryDisk& disk, const Setti
                                  outcomes.stats[rank],
                                  buffers,
                                  0,
+                                 {},
+                                 &node,
+                                 nullptr,
+                                 &io_thread,
                                  {}};
         outcomes.of[rank] = run_access(context, part.access, collective);
     });

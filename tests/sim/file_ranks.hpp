@@ -39,7 +39,7 @@ class Lent : public Transport {
         return owner_.broadcast(root, data);
     }
     Result<Completion> test(Ticket ticket) override { return owner_.test(ticket); }
-    void idle() override { owner_.idle(); }
+    void idle(Bell* bell, std::uint32_t heard) override { owner_.idle(bell, heard); }
 
   private:
     Transport& owner_;

@@ -69,6 +69,7 @@ MemoryStore::MemoryStore(MemoryDisk& disk, const MemoryStoreOptions& options,
     limits_.iovecs_max = options.iovecs_max;
     limits_.bytes_max = options.bytes_max;
     limits_.asynchronous = options.asynchronous;
+    limits_.mappable = options.mode.read;
 }
 
 MemoryStore::~MemoryStore() {
@@ -162,6 +163,90 @@ Result<void> MemoryStore::sync() {
     const int number = options_.sync_errno;
     if (number != 0) return Error::make(kind_of_errno(number), "sync", number);
     return {};
+}
+
+// A copy of a range of the disk.
+class MemoryWindow final : public MappedWindow {
+  public:
+    /// Bytes in `bad` can't be had in this direction.
+    MemoryWindow(MemoryDisk& disk, Extent range, Direction direction, Extent bad)
+        : disk_(disk),
+          range_(range),
+          direction_(direction),
+          bad_(intersect(range, bad)),
+          before_(disk.contents(range)) {
+        // Bytes that have no place are odd, so that writing zeros there is a change too.
+        for (std::size_t at = 0; direction == Direction::write && at < before_.size(); ++at) {
+            if (refusal(range.begin + static_cast<Offset>(at)) != 0)
+                before_[at] = static_cast<std::byte>(at * 37 | 1);
+        }
+        bytes_ = before_;
+    }
+    ~MemoryWindow() override { (void)write_back(); }  // a fault was told by the guarded copy
+
+    [[nodiscard]] std::span<std::byte> bytes() { return bytes_; }
+
+    Result<void> guarded(const Touch& touch) override {
+        touch.call(touch.argument);
+        if (direction_ == Direction::write) return write_back();
+        return bad_.empty() ? Result<void>() : fault(bad_.begin, EIO);
+    }
+
+  private:
+    [[nodiscard]] Error fault(Offset at, int number) const {
+        return Error::make(kind_of_errno(number), "access to a mapped file", number)
+            .at(at, range_.end - at);
+    }
+
+    // 0 or why a byte has no place.
+    [[nodiscard]] int refusal(Offset offset) const {
+        return bad_.contains(offset) ? EIO : offset >= disk_.capacity_ ? ENOSPC : 0;
+    }
+
+    // Run by run, and up to the first byte that has changed and has no place.
+    Result<void> write_back() {
+        const auto length = direction_ == Direction::write ? bytes_.size() : 0;
+        for (std::size_t at = 0; at < length;) {
+            std::size_t end = at;
+            int number = 0;
+            for (; end < length && bytes_[end] != before_[end] && number == 0; ++end)
+                number = refusal(range_.begin + static_cast<Offset>(end));
+            if (number != 0) --end;
+            const std::span run = std::span(bytes_).subspan(at, end - at);
+            disk_.write(range_.begin + static_cast<Offset>(at), run);
+            std::ranges::copy(run, before_.begin() + static_cast<std::ptrdiff_t>(at));
+            if (number != 0) return fault(range_.begin + static_cast<Offset>(end), number);
+            at = end + 1;
+        }
+        return {};
+    }
+
+    MemoryDisk& disk_;
+    Extent range_;
+    Direction direction_;
+    Extent bad_;
+    std::vector<std::byte> before_;  // what the disk holds, as far as this window knows
+    std::vector<std::byte> bytes_;
+};
+
+Result<Mapped> MemoryStore::map(Extent range, Direction direction, Populate) {
+    ++disk_.counters_.maps;
+    const bool reading = direction == Direction::read;
+    if (!options_.mode.read) {
+        return Error::make(ErrorKind::unsupported_operation, "map: not open for reading", EACCES)
+            .at(range.begin, range.length());
+    }
+    if (!reading && !options_.mode.write) {
+        return Error::make(kind_of_errno(EBADF), "map: not open for writing", EBADF)
+            .at(range.begin, range.length());
+    }
+    if (reading) range.end = std::min(range.end, disk_.size());
+    if (range.empty()) return Mapped(range.begin, {}, nullptr);
+    if (range.end > disk_.size()) disk_.resize(range.end);
+    const Extent bad = reading ? options_.bad_reads : options_.bad_writes;
+    auto window = std::make_unique<MemoryWindow>(disk_, range, direction, bad);
+    const std::span bytes = window->bytes();
+    return Mapped(range.begin, bytes, std::move(window));
 }
 
 Result<void> MemoryStore::close() {

@@ -23,6 +23,7 @@ struct DiskCounters {
     std::uint64_t resizes = 0;
     std::uint64_t syncs = 0;
     std::uint64_t locks = 0;  ///< without unlocks
+    std::uint64_t maps = 0;
 };
 
 /// The bytes of one file. Sparse, so that offsets may be large.
@@ -44,6 +45,7 @@ class MemoryDisk {
 
   private:
     friend class MemoryStore;
+    friend class MemoryWindow;
     struct Lock {
         const void* owner;
         Extent range;
@@ -88,8 +90,11 @@ class MemoryStore final : public Store {
     Result<void> resize(Bytes bytes, bool allocate) override;
     Result<void> sync() override;
     Result<void> lock(Extent range, bool lock, bool exclusive) override;
+    /// Copies the bytes; the end of a guarded copy and of the mapping copies back those that
+    /// changed, so that what others wrote meanwhile stays. Full disk and bad ranges are met by the
+    /// guarded copy: its bytes before the fault are kept.
+    Result<Mapped> map(Extent range, Direction direction, Populate populate) override;
     Result<void> close() override;
-    [[nodiscard]] const StoreLimits& limits() const override { return limits_; }
 
   private:
     IoCompletion perform(const IoRequest& request);
@@ -99,7 +104,6 @@ class MemoryStore final : public Store {
     MemoryDisk& disk_;
     MemoryStoreOptions options_;
     std::function<void()> while_locked_;
-    StoreLimits limits_;
     Random random_;
     std::vector<IoRequest> queued_;
     std::deque<IoCompletion> done_;

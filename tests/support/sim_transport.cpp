@@ -119,7 +119,7 @@ class SimTransport final : public Transport {
                                                .in = data});
     }
     Result<Completion> test(Ticket ticket) override { return network_.test(me_, ticket); }
-    void idle() override { network_.idle(me_); }
+    void idle(Bell*, std::uint32_t) override { network_.idle(me_); }
 
   private:
     Network& network_;

@@ -1,5 +1,5 @@
-// What one rank moves in one collective call, said twice: as MPI datatypes, which the measured
-// MPI-IO is given, and as plain pieces, from which the data is filled and checked without MPI.
+// What one rank moves in one pass, said twice: as MPI datatypes, which the measured MPI-IO is
+// given, and as plain pieces, from which the data is filled and checked without MPI.
 #pragma once
 
 #include <mpi.h>
@@ -9,8 +9,13 @@
 #include <functional>
 #include <map>
 #include <string>
+#include <vector>
+
+#include "holes.hpp"
 
 namespace bench {
+
+enum class Direction { write, read };
 
 /// Bytes that are contiguous both in the buffer (`memory`) and in the file (`file`).
 struct Piece {
@@ -27,18 +32,20 @@ struct Types {
     MPI_Datatype memory;
 };
 
-/// The parts of the file nobody writes: of every `period` bytes those from `kept` on.
-struct Holes {
-    std::uint64_t period = 0;  ///< 0: the file has no holes
-    std::uint64_t kept = 0;
-    std::byte content{0};  ///< what must stay there
+/// A view, and the collective calls made with it: each goes on in the file where the one before
+/// it ended, and `memory_step` bytes further in memory.
+struct Call {
+    MPI_Offset displacement = 0;
+    std::function<Types()> make_types;
+    std::size_t memory = 0;  ///< where in the buffer the first call begins
+    std::uint64_t times = 1;
+    std::size_t memory_step = 0;
 };
 
 struct Access {
-    MPI_Offset displacement = 0;
     std::size_t buffer_bytes = 0;  ///< the buffer's length, gaps included
     Holes holes;
-    std::function<Types()> make_types;
+    std::vector<Call> calls;                                  ///< as many on every rank
     std::function<void(const PieceVisitor&)> for_each_piece;  ///< in the order of the datatypes
 };
 
@@ -54,17 +61,14 @@ class Params {
     void set(const std::string& name, const std::string& value) { values_[name] = value; }
     /// The text of parameter `name`; throws std::invalid_argument when it is missing.
     const std::string& text(const std::string& name) const;
-    /// The same as a number above zero.
-    std::uint64_t number(const std::string& name) const;
+    /// The same as a number of at least `least`.
+    std::uint64_t number(const std::string& name, std::uint64_t least = 1) const;
 
   private:
     std::map<std::string, std::string> values_;
 };
 
 /// The access of one rank in workload `name`; throws std::invalid_argument on a wrong parameter.
-Access make_access(const std::string& name, const Params& params, Place place);
-
-Access make_flash(const Params& params, Place place);
-Access make_e3sm(const Params& params, Place place);
+Access make_access(const std::string& name, const Params& params, Place place, Direction direction);
 
 }  // namespace bench

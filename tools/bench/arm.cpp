@@ -1,7 +1,6 @@
 #include "arm.hpp"
 
 #include <fcntl.h>
-#include <malloc.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -9,46 +8,12 @@
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
-#include <ctime>
-#include <fstream>
 
-#include "pattern.hpp"
+#include "clock.hpp"
 
 namespace bench {
 
 namespace {
-
-/// A value in bytes of /proc/self/status, 0 where the system has none.
-std::uint64_t status_bytes(const std::string& key) {
-    std::ifstream status("/proc/self/status");
-    for (std::string line; std::getline(status, line);) {
-        if (line.rfind(key, 0) == 0) return std::stoull(line.substr(key.size() + 1)) * 1024;
-    }
-    return 0;
-}
-
-std::uint64_t peak_resident() {
-    return status_bytes("VmHWM");
-}
-
-/// Gives free memory back, so that it counts again when it is taken, sets the peak to the present
-/// use, and returns that.
-std::uint64_t reset_peak() {
-    malloc_trim(0);
-    std::ofstream("/proc/self/clear_refs") << 5;
-    return status_bytes("VmRSS");
-}
-
-/// Seconds by a clock that all processes of a node share; MPI_Wtime may have an origin per rank.
-double node_clock() {
-    timespec now{};
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return static_cast<double>(now.tv_sec) + 1e-9 * static_cast<double>(now.tv_nsec);
-}
-
-std::uint64_t grown(std::uint64_t from, std::uint64_t to) {
-    return to > from ? to - from : 0;
-}
 
 std::string error_text(const char* call, int code) {
     if (code == MPI_SUCCESS) return {};
@@ -78,89 +43,131 @@ std::string hint_given_back(MPI_File file) {
     return found != 0 ? value.data() : "";
 }
 
-MPI_File open_with_view(const Arm& arm, Direction direction, const std::string& path,
-                        const Access& access, const Types& types, MPI_Comm comm, Sample& sample) {
-    MPI_Info info;
-    MPI_Info_create(&info);
-    MPI_Info_set(info, "oratorio_method", arm.method().c_str());
-    for (const auto& [key, value] : arm.hints) MPI_Info_set(info, key.c_str(), value.c_str());
-    const int mode =
-        direction == Direction::write ? MPI_MODE_CREATE | MPI_MODE_RDWR : MPI_MODE_RDONLY;
-
-    MPI_Barrier(comm);
-    const double start = node_clock();
-    MPI_File file = MPI_FILE_NULL;
-    note(sample, error_text("MPI_File_open", MPI_File_open(comm, path.c_str(), mode, info, &file)));
-    if (all_well(sample, comm)) {
-        const int code =
-            MPI_File_set_view(file, access.displacement, types.etype, types.file, "native", info);
-        note(sample, error_text("MPI_File_set_view", code));
+/// One pass of an arm that is an MPI-IO.
+class MpiPass {
+  public:
+    MpiPass(const Arm& arm, Direction direction, const Access& access, bool sync, Buffer& buffer,
+            MPI_Comm comm)
+        : write_(direction == Direction::write),
+          access_(access),
+          sync_(sync),
+          buffer_(buffer),
+          comm_(comm) {
+        MPI_Info_create(&info_);
+        MPI_Info_set(info_, "oratorio_method", arm.method().c_str());
+        for (const auto& [key, value] : arm.hints) MPI_Info_set(info_, key.c_str(), value.c_str());
+        // New types for each pass: an MPI-IO that keeps what it worked out with the type pays for
+        // it in every pass, in time and in memory.
+        for (const Call& call : access.calls) types_.push_back(call.make_types());
     }
-    sample.open_s = node_clock() - start;
-    MPI_Info_free(&info);
-    return file;
-}
-
-void call(Direction direction, MPI_File file, const Types& types, bool sync,
-          std::vector<std::byte>& buffer, MPI_Comm comm, Sample& sample) {
-    const std::uint64_t resident = reset_peak();
-    MPI_Status status;
-    MPI_Barrier(comm);
-    sample.call_start = node_clock();
-    if (direction == Direction::write) {
-        note(sample,
-             error_text("MPI_File_write_at_all",
-                        MPI_File_write_at_all(file, 0, buffer.data(), 1, types.memory, &status)));
-        if (sync) note(sample, error_text("MPI_File_sync", MPI_File_sync(file)));
-    } else {
-        note(sample,
-             error_text("MPI_File_read_at_all",
-                        MPI_File_read_at_all(file, 0, buffer.data(), 1, types.memory, &status)));
+    MpiPass(const MpiPass&) = delete;
+    MpiPass& operator=(const MpiPass&) = delete;
+    ~MpiPass() {
+        for (Types& types : types_) {
+            MPI_Type_free(&types.file);
+            MPI_Type_free(&types.memory);
+        }
+        MPI_Info_free(&info_);
     }
-    sample.call_s = node_clock() - sample.call_start;
-    sample.call_peak = grown(resident, peak_resident());
-    if (!sample.error.empty()) return;
-    MPI_Count asked = 0, moved = 0;
-    MPI_Type_size_x(types.memory, &asked);
-    MPI_Get_elements_x(&status, MPI_BYTE, &moved);
-    sample.counted = asked == moved;
-}
 
-Sample run_mpi(const Arm& arm, Direction direction, const std::string& path, const Access& access,
-               bool sync, std::vector<std::byte>& buffer, MPI_Comm comm) {
-    Sample sample;
-    // New types for each pass: an MPI-IO that keeps what it worked out with the type pays for it
-    // in every pass, in time and in memory.
-    Types types = access.make_types();
-    const std::uint64_t resident = reset_peak();
-    MPI_File file = open_with_view(arm, direction, path, access, types, comm, sample);
-    const std::uint64_t open_peak = grown(resident, peak_resident());
-    if (all_well(sample, comm)) {
-        call(direction, file, types, sync, buffer, comm, sample);
-        sample.total_peak = std::max(open_peak, grown(resident, peak_resident()));
-        sample.served_as = hint_given_back(file);
+    Sample run(const std::string& path) {
+        const PeakMemory with_open;
+        open(path);
+        std::uint64_t open_peak = 0;
+        for (std::size_t i = 0; i < types_.size() && all_well(sample_, comm_); ++i) {
+            set_view(access_.calls[i], types_[i]);
+            if (i == 0) {
+                open_peak = with_open.grown();
+                calls_memory_.emplace();
+            }
+            if (all_well(sample_, comm_)) make_calls(access_.calls[i], types_[i]);
+        }
+        sample_.call_peak = calls_memory_ ? calls_memory_->grown() : 0;
+        sample_.total_peak = std::max(open_peak, with_open.grown());
+        sample_.call_s = times_.total(comm_);
+        close();
+        return sample_;
     }
-    if (file != MPI_FILE_NULL) {
+
+  private:
+    void open(const std::string& path) {
+        const int mode = write_ ? MPI_MODE_CREATE | MPI_MODE_RDWR : MPI_MODE_RDONLY;
+        MPI_Barrier(comm_);
         const double start = node_clock();
-        note(sample, error_text("MPI_File_close", MPI_File_close(&file)));
-        sample.close_s = node_clock() - start;
+        note(sample_,
+             error_text("MPI_File_open", MPI_File_open(comm_, path.c_str(), mode, info_, &file_)));
+        sample_.open_s += node_clock() - start;
     }
-    MPI_Type_free(&types.file);
-    MPI_Type_free(&types.memory);
-    return sample;
-}
+
+    void set_view(const Call& call, const Types& types) {
+        const double start = node_clock();
+        const int code =
+            MPI_File_set_view(file_, call.displacement, types.etype, types.file, "native", info_);
+        note(sample_, error_text("MPI_File_set_view", code));
+        sample_.open_s += node_clock() - start;
+    }
+
+    void make_calls(const Call& call, const Types& types) {
+        MPI_Count bytes = 0, etype_bytes = 1;
+        MPI_Type_size_x(types.memory, &bytes);
+        MPI_Type_size_x(types.etype, &etype_bytes);
+        for (std::uint64_t i = 0; i < call.times && all_well(sample_, comm_); ++i) {
+            const bool last = &call == &access_.calls.back() && i + 1 == call.times;
+            transfer(static_cast<MPI_Offset>(i) * (bytes / etype_bytes),
+                     buffer_.data() + call.memory + i * call.memory_step, types.memory, bytes,
+                     last);
+        }
+    }
+
+    void transfer(MPI_Offset offset, void* data, MPI_Datatype type, MPI_Count bytes, bool last) {
+        MPI_Status status;
+        MPI_Barrier(comm_);
+        times_.start();
+        const int code = write_ ? MPI_File_write_at_all(file_, offset, data, 1, type, &status)
+                                : MPI_File_read_at_all(file_, offset, data, 1, type, &status);
+        note(sample_, error_text(write_ ? "MPI_File_write_at_all" : "MPI_File_read_at_all", code));
+        if (write_ && sync_ && last)
+            note(sample_, error_text("MPI_File_sync", MPI_File_sync(file_)));
+        times_.stop();
+        if (code != MPI_SUCCESS) return;
+        MPI_Count moved = 0;
+        MPI_Get_elements_x(&status, MPI_BYTE, &moved);
+        if (moved != bytes) sample_.counted = false;
+    }
+
+    void close() {
+        if (file_ == MPI_FILE_NULL) return;
+        sample_.served_as = hint_given_back(file_);
+        const double start = node_clock();
+        note(sample_, error_text("MPI_File_close", MPI_File_close(&file_)));
+        sample_.close_s = node_clock() - start;
+    }
+
+    bool write_;
+    const Access& access_;
+    bool sync_;
+    Buffer& buffer_;
+    MPI_Comm comm_;
+    MPI_Info info_ = MPI_INFO_NULL;
+    std::vector<Types> types_;
+    MPI_File file_ = MPI_FILE_NULL;
+    std::optional<PeakMemory> calls_memory_;
+    CallTimes times_;
+    Sample sample_;
+};
 
 /// The same number of bytes per rank, contiguous, in rank order. The access is one piece.
-Sample run_raw(Direction direction, const std::string& path, const Access& access, bool sync,
-               std::vector<std::byte>& buffer, MPI_Comm comm) {
+Sample run_raw(bool direct, Direction direction, const std::string& path, const Access& access,
+               bool sync, Buffer& buffer, MPI_Comm comm) {
     Sample sample;
     Piece piece{0, 0, 0};
     access.for_each_piece([&](const Piece& only) { piece = only; });
     const bool write = direction == Direction::write;
-    const std::uint64_t resident = reset_peak();
+    const int flags = (write ? O_RDWR | O_CREAT : O_RDONLY) | (direct ? O_DIRECT : 0) | O_CLOEXEC;
+    const PeakMemory memory;
     MPI_Barrier(comm);
     double start = node_clock();
-    const int fd = open(path.c_str(), (write ? O_RDWR | O_CREAT : O_RDONLY) | O_CLOEXEC, 0644);
+    const int fd = open(path.c_str(), flags, 0644);
     if (fd < 0) note(sample, std::string("open: ") + std::strerror(errno));
     sample.open_s = node_clock() - start;
     if (!all_well(sample, comm)) {
@@ -168,42 +175,27 @@ Sample run_raw(Direction direction, const std::string& path, const Access& acces
         return sample;
     }
     MPI_Barrier(comm);
-    sample.call_start = node_clock();
+    CallTimes times;
+    times.start();
     const bool moved = write ? pwrite_all(fd, buffer.data(), piece.bytes, piece.file)
                              : pread_all(fd, buffer.data(), piece.bytes, piece.file);
     const bool synced = !write || !sync || fsync(fd) == 0;
-    sample.call_s = node_clock() - sample.call_start;
+    times.stop();
     if (!moved || !synced) note(sample, std::string("raw transfer: ") + std::strerror(errno));
-    sample.call_peak = sample.total_peak = grown(resident, peak_resident());
+    sample.call_peak = sample.total_peak = memory.grown();
+    sample.call_s = times.total(comm);
     start = node_clock();
     close(fd);
     sample.close_s = node_clock() - start;
     return sample;
 }
 
-bool is_one_node(MPI_Comm comm) {
-    MPI_Comm node;
-    int node_ranks = 0, ranks = 0;
-    MPI_Comm_split_type(comm, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &node);
-    MPI_Comm_size(node, &node_ranks);
-    MPI_Comm_size(comm, &ranks);
-    MPI_Comm_free(&node);
-    return node_ranks == ranks;
-}
-
-void agree_times(Sample& sample, MPI_Comm comm) {
-    std::array<double, 4> times{sample.open_s, sample.call_s, sample.close_s,
-                                sample.call_start + sample.call_s};
-    MPI_Allreduce(MPI_IN_PLACE, times.data(), 4, MPI_DOUBLE, MPI_MAX, comm);
-    MPI_Allreduce(MPI_IN_PLACE, &sample.call_start, 1, MPI_DOUBLE, MPI_MIN, comm);
-    sample.open_s = times[0];
-    sample.call_s = is_one_node(comm) ? times[3] - sample.call_start : times[1];
-    sample.close_s = times[2];
-}
-
 /// Makes the sample the same on all ranks, with the error of the lowest rank that has one.
 void agree(Sample& sample, MPI_Comm comm) {
-    agree_times(sample, comm);
+    std::array<double, 2> times{sample.open_s, sample.close_s};
+    MPI_Allreduce(MPI_IN_PLACE, times.data(), 2, MPI_DOUBLE, MPI_MAX, comm);
+    sample.open_s = times[0];
+    sample.close_s = times[1];
     std::array<std::uint64_t, 3> peaks{sample.call_peak, sample.total_peak,
                                        sample.counted ? 0U : 1U};
     MPI_Allreduce(MPI_IN_PLACE, peaks.data(), 3, MPI_UINT64_T, MPI_MAX, comm);
@@ -226,9 +218,9 @@ void agree(Sample& sample, MPI_Comm comm) {
 }  // namespace
 
 Sample run_pass(const Arm& arm, Direction direction, const std::string& path, const Access& access,
-                bool sync, std::vector<std::byte>& buffer, MPI_Comm comm) {
-    Sample sample = arm.raw() ? run_raw(direction, path, access, sync, buffer, comm)
-                              : run_mpi(arm, direction, path, access, sync, buffer, comm);
+                bool sync, Buffer& buffer, MPI_Comm comm) {
+    Sample sample = arm.raw() ? run_raw(arm.direct(), direction, path, access, sync, buffer, comm)
+                              : MpiPass(arm, direction, access, sync, buffer, comm).run(path);
     agree(sample, comm);
     return sample;
 }

@@ -9,30 +9,26 @@
 #include <string>
 #include <vector>
 
-#include "access.hpp"
+#include "pattern.hpp"
 
 namespace bench {
 
-enum class Direction { write, read };
-
-/// `raw` is contiguous POSIX I/O; names that begin with `host` are the host MPI's own MPI-IO; any
-/// other name is a method of Oratorio.
+/// `raw` is contiguous POSIX I/O, `raw_direct` the same past the page cache; names that begin with
+/// `host` are the host MPI's own MPI-IO; any other name is a method of Oratorio.
 struct Arm {
     std::string name;
     std::map<std::string, std::string> hints;
 
-    bool raw() const { return name == "raw"; }
+    bool raw() const { return name == "raw" || direct(); }
+    bool direct() const { return name == "raw_direct"; }
     /// The value of the hint `oratorio_method`.
     std::string method() const { return name.rfind("host", 0) == 0 ? "host" : name; }
 };
 
-/// One pass. Peaks, and the times of open and close, are the maximum over the ranks. On one node
-/// `call_s` runs from the first rank's start to the last rank's end: with more ranks than cores a
-/// rank may begin when others have finished. On several nodes it is the maximum, too.
+/// One pass. Peaks, and the times of open and close, are the maximum over the ranks.
 struct Sample {
-    double open_s = 0;             ///< open and set the view
-    double call_start = 0;         ///< by the node's clock
-    double call_s = 0;             ///< the collective call, and the sync where asked for
+    double open_s = 0;             ///< open and set the views
+    double call_s = 0;             ///< the collective calls, and the sync where asked for
     double close_s = 0;            ///< close
     std::uint64_t call_peak = 0;   ///< memory the call added at its highest point, in bytes
     std::uint64_t total_peak = 0;  ///< the same from before open to the end of the call
@@ -44,6 +40,6 @@ struct Sample {
 
 /// Moves the access once. Collective; the sample is the same on all ranks.
 Sample run_pass(const Arm& arm, Direction direction, const std::string& path, const Access& access,
-                bool sync, std::vector<std::byte>& buffer, MPI_Comm comm);
+                bool sync, Buffer& buffer, MPI_Comm comm);
 
 }  // namespace bench

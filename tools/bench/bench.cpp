@@ -2,6 +2,7 @@
 // is checked byte by byte: a written file is read with pread, a read buffer is compared with the
 // pattern. `oratorio bench` builds and starts this program; README.md says the options.
 #include <dlfcn.h>
+#include <fcntl.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -9,76 +10,13 @@
 #include <iostream>
 #include <stdexcept>
 
+#include "options.hpp"
 #include "pattern.hpp"
 #include "report.hpp"
 
 namespace bench {
 
 namespace {
-
-struct Options {
-    std::string workload;
-    Params params;
-    std::vector<Arm> arms;
-    std::vector<Direction> directions{Direction::write, Direction::read};
-    int repeats = 5;
-    std::string dir = ".";
-    std::string out;
-    bool overwrite = false;
-    bool sync = false;
-};
-
-std::pair<std::string, std::string> split(const std::string& text, char at) {
-    const std::size_t found = text.find(at);
-    if (found == std::string::npos) throw std::invalid_argument("wrong option value: " + text);
-    return {text.substr(0, found), text.substr(found + 1)};
-}
-
-void add_hint(std::vector<Arm>& arms, const std::string& text) {
-    const auto [name, hint] = split(text, ':');
-    for (Arm& arm : arms) {
-        if (arm.name == name) {
-            arm.hints.insert(split(hint, '='));
-            return;
-        }
-    }
-    throw std::invalid_argument("a hint for an arm that is not run: " + text);
-}
-
-Options parse(int count, char** words) {
-    Options options;
-    for (int i = 1; i < count; ++i) {
-        const std::string word = words[i];
-        if (word == "--overwrite") {
-            options.overwrite = true;
-        } else if (word == "--sync") {
-            options.sync = true;
-        } else if (++i == count) {
-            throw std::invalid_argument("option without a value: " + word);
-        } else if (word == "--workload") {
-            options.workload = words[i];
-        } else if (word == "--param") {
-            const auto [key, value] = split(words[i], '=');
-            options.params.set(key, value);
-        } else if (word == "--arm") {
-            options.arms.push_back({words[i], {}});
-        } else if (word == "--hint") {
-            add_hint(options.arms, words[i]);
-        } else if (word == "--only") {
-            const bool write = std::string(words[i]) == "write";
-            options.directions = {write ? Direction::write : Direction::read};
-        } else if (word == "--repeats") {
-            options.repeats = std::stoi(words[i]);
-        } else if (word == "--dir") {
-            options.dir = words[i];
-        } else if (word == "--out") {
-            options.out = words[i];
-        } else {
-            throw std::invalid_argument("no option " + word);
-        }
-    }
-    return options;
-}
 
 std::uint64_t reduced(std::uint64_t value, MPI_Op op) {
     MPI_Allreduce(MPI_IN_PLACE, &value, 1, MPI_UINT64_T, op, MPI_COMM_WORLD);
@@ -107,10 +45,11 @@ Job make_job(Access access) {
     return job;
 }
 
-/// The same bytes per rank as `access`, contiguous, in rank order.
-Access contiguous_like(const Access& access) {
+/// As many bytes per rank as `access` has, contiguous, in rank order, rounded up to `unit`.
+Access contiguous_like(const Access& access, std::uint64_t unit) {
     std::uint64_t mine = 0;
     access.for_each_piece([&](const Piece& piece) { mine += piece.bytes; });
+    mine = (mine + unit - 1) / unit * unit;
     std::uint64_t end = 0;
     MPI_Scan(&mine, &end, 1, MPI_UINT64_T, MPI_SUM, MPI_COMM_WORLD);
     Access raw;
@@ -118,6 +57,29 @@ Access contiguous_like(const Access& access) {
     raw.for_each_piece = [=](const PieceVisitor& visit) { visit({0, end - mine, mine}); };
     return raw;
 }
+
+/// What the arms of each kind do in one direction.
+struct Jobs {
+    Job mpi;
+    Job raw;
+    Job raw_direct;
+
+    Jobs(const Options& options, Place place, Direction direction)
+        : mpi(make_job(make_access(options.workload, options.params, place, direction))),
+          raw(make_job(contiguous_like(mpi.access, 1))),
+          raw_direct(make_job(contiguous_like(mpi.access, page_bytes))) {
+        // A file that is overwritten has something in its holes.
+        if (options.overwrite) mpi.access.holes.content = std::byte{0x5a};
+    }
+    const Job& of(const Arm& arm) const {
+        if (arm.direct()) return raw_direct;
+        return arm.raw() ? raw : mpi;
+    }
+    /// The buffer that is enough for all arms, in bytes.
+    std::size_t buffer_bytes() const {
+        return std::max(mpi.access.buffer_bytes, raw_direct.access.buffer_bytes);
+    }
+};
 
 /// What is wrong on any rank, or "". Collective.
 std::string agreed_problem(std::optional<std::uint64_t> wrong_at, const char* what) {
@@ -129,49 +91,72 @@ std::string agreed_problem(std::optional<std::uint64_t> wrong_at, const char* wh
     return gap ? "bytes between the pieces in memory were changed" : "";
 }
 
+/// Brings a file to storage and takes it out of the page cache.
+bool drop_cached(const char* path) {
+    const int fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (fd < 0) return false;
+    const bool dropped = fsync(fd) == 0 && posix_fadvise(fd, 0, 0, POSIX_FADV_DONTNEED) == 0;
+    return close(fd) == 0 && dropped;
+}
+
 class Bench {
   public:
     Bench(Options options, Place place)
         : options_(std::move(options)),
           place_(place),
           report_(place.rank == 0 ? options_.out : ""),
-          job_(make_job(make_access(options_.workload, options_.params, place))),
-          raw_(make_job(contiguous_like(job_.access))),
-          buffer_(job_.access.buffer_bytes) {
-        if (options_.overwrite) job_.access.holes.content = std::byte{0x5a};
-    }
+          write_(options_, place, Direction::write),
+          read_(options_, place, Direction::read),
+          buffer_(std::max(write_.buffer_bytes(), read_.buffer_bytes())) {}
 
     void run() {
         tell_setup();
+        warm_up();
         const int arms = static_cast<int>(options_.arms.size());
         for (const Arm& arm : options_.arms) {
-            remove_file(arm);
-            if (options_.overwrite) make_file(arm, arm.raw() ? raw_ : job_, 0);
+            remove_file(path_of(arm));
+            if (options_.overwrite) make_file(path_of(arm), write_.of(arm), 0);
         }
         for (int repeat = -1; repeat < options_.repeats; ++repeat) {
             for (int turn = 0; turn < arms; ++turn) {
                 const int index = (turn + repeat + 1) % arms;  // no arm is always the first
-                pass(options_.arms[static_cast<std::size_t>(index)], repeat,
-                     static_cast<std::uint64_t>((repeat + 2) * arms + index));
+                passes(options_.arms[static_cast<std::size_t>(index)], repeat,
+                       static_cast<std::uint64_t>((repeat + 2) * arms + index));
             }
         }
-        for (const Arm& arm : options_.arms) remove_file(arm);
+        for (const Arm& arm : options_.arms) remove_file(path_of(arm));
     }
 
   private:
     std::string path_of(const Arm& arm) const { return options_.dir + "/" + arm.name + ".bin"; }
 
-    void remove_file(const Arm& arm) {
-        if (place_.rank == 0) unlink(path_of(arm).c_str());
+    void remove_file(const std::string& path) {
+        if (place_.rank == 0) unlink(path.c_str());
         MPI_Barrier(MPI_COMM_WORLD);
     }
 
     /// The file of `key` as it should be, made without MPI.
-    void make_file(const Arm& arm, const Job& job, std::uint64_t key) {
-        const std::string path = path_of(arm);
+    void make_file(const std::string& path, const Job& job, std::uint64_t key) {
         if (!write_image(path.c_str(), job.file_bytes, place_, key, job.access.holes)) {
             throw std::runtime_error("can't write " + path);
         }
+        MPI_Barrier(MPI_COMM_WORLD);
+    }
+
+    /// Memory that a virtual machine has never used before is slow at first: as many bytes are
+    /// written once as the files need together.
+    void warm_up() {
+        const std::uint64_t files = options_.overwrite ? options_.arms.size() : 1;
+        const std::string path = options_.dir + "/warm.bin";
+        Job job;
+        job.file_bytes = 0;
+        for (const Jobs* jobs : {&write_, &read_}) {
+            for (const Job* each : {&jobs->mpi, &jobs->raw_direct}) {
+                job.file_bytes = std::max(job.file_bytes, files * each->file_bytes);
+            }
+        }
+        make_file(path, job, 0);
+        remove_file(path);
     }
 
     void tell_setup() {
@@ -179,22 +164,30 @@ class Bench {
         Dl_info about{};
         const void* open = dlsym(RTLD_DEFAULT, "MPI_File_open");
         const bool known = open != nullptr && dladdr(open, &about) != 0;
-        report_.setup({options_.workload, place_.ranks, job_.bytes, job_.file_bytes, job_.pieces,
+        const Job& first = (options_.directions.front() == Direction::write ? write_ : read_).mpi;
+        report_.setup({options_.workload, place_.ranks, first.bytes, first.file_bytes, first.pieces,
                        known ? about.dli_fname : ""});
         if (!report_.good()) throw std::invalid_argument("can't write " + options_.out);
     }
 
     /// The directions of one arm in one repeat.
-    void pass(const Arm& arm, int repeat, std::uint64_t key) {
-        const Job& job = arm.raw() ? raw_ : job_;
-        bool file_is_right = false;
+    void passes(const Arm& arm, int repeat, std::uint64_t key) {
+        std::uint64_t right_bytes = 0;  // of the file, if it holds what this key says
         for (const Direction direction : options_.directions) {
-            const bool write = direction == Direction::write;
-            const std::string problem = write ? write_once(arm, job, repeat, key)
-                                              : read_once(arm, job, repeat, key, file_is_right);
-            file_is_right = problem.empty();
+            if (place_.rank == 0) report_.begin(arm, direction, repeat);
+            if (direction == Direction::write) {
+                const Job& job = write_.of(arm);
+                right_bytes = write_once(arm, job, repeat, key).empty() ? job.file_bytes : 0;
+            } else {
+                const Job& job = read_.of(arm);
+                if (right_bytes != job.file_bytes) make_file(path_of(arm), job, key);
+                read_once(arm, job, repeat, key);
+                const bool resized =
+                    options_.overwrite && job.file_bytes != write_.of(arm).file_bytes;
+                if (resized) make_file(path_of(arm), write_.of(arm), key);
+            }
         }
-        if (!options_.overwrite) remove_file(arm);
+        if (!options_.overwrite) remove_file(path_of(arm));
     }
 
     std::string write_once(const Arm& arm, const Job& job, int repeat, std::uint64_t key) {
@@ -209,15 +202,17 @@ class Bench {
         return tell(arm, Direction::write, job, repeat, sample, found);
     }
 
-    std::string read_once(const Arm& arm, const Job& job, int repeat, std::uint64_t key,
-                          bool file_is_right) {
-        if (!file_is_right) make_file(arm, job, key);
+    void read_once(const Arm& arm, const Job& job, int repeat, std::uint64_t key) {
         fill_buffer(buffer_, job.access, std::nullopt);
+        MPI_Barrier(MPI_COMM_WORLD);
+        if (options_.cold && place_.rank == 0 && !drop_cached(path_of(arm).c_str())) {
+            throw std::runtime_error("can't drop the cached pages of " + path_of(arm));
+        }
         const Sample sample = run_pass(arm, Direction::read, path_of(arm), job.access,
                                        options_.sync, buffer_, MPI_COMM_WORLD);
         const std::string found =
             agreed_problem(first_wrong_in_buffer(buffer_, job.access, key), "the data read is");
-        return tell(arm, Direction::read, job, repeat, sample, found);
+        tell(arm, Direction::read, job, repeat, sample, found);
     }
 
     /// Reports the pass and returns its problem: an error if there was one, else wrong bytes.
@@ -233,9 +228,9 @@ class Bench {
     Options options_;
     Place place_;
     Report report_;
-    Job job_;
-    Job raw_;
-    std::vector<std::byte> buffer_;
+    Jobs write_;
+    Jobs read_;
+    Buffer buffer_;
 };
 
 }  // namespace
@@ -248,9 +243,10 @@ int main(int argc, char** argv) {
     MPI_Comm_rank(MPI_COMM_WORLD, &place.rank);
     MPI_Comm_size(MPI_COMM_WORLD, &place.ranks);
     try {
-        bench::Bench(bench::parse(argc, argv), place).run();
+        bench::Bench(bench::parse_options(argc, argv), place).run();
     } catch (const std::exception& error) {
-        std::cerr << "bench: " << error.what() << std::endl;
+        // In one piece: another rank may already be ending the job.
+        std::cerr << "bench: " + std::string(error.what()) + "\n" << std::flush;
         MPI_Abort(MPI_COMM_WORLD, 2);
     }
     MPI_Finalize();

@@ -8,7 +8,7 @@
 #include <stdexcept>
 #include <vector>
 
-#include "access.hpp"
+#include "makers.hpp"
 
 namespace bench {
 
@@ -155,12 +155,13 @@ void visit_pieces(const std::vector<Map>& maps, const PieceVisitor& visit) {
 
 }  // namespace
 
-Access make_e3sm(const Params& params, Place place) {
+Access make_e3sm(const Params& params, Place place, Direction) {
     const auto maps =
         std::make_shared<const std::vector<Map>>(read_maps(params.text("runs"), place));
     Access access;
     for (const Map& map : *maps) access.buffer_bytes += map.variables * map.memory_bytes;
-    access.make_types = [maps] { return make_types(*maps); };
+    access.calls.resize(1);
+    access.calls[0].make_types = [maps] { return make_types(*maps); };
     access.for_each_piece = [maps](const PieceVisitor& visit) { visit_pieces(*maps, visit); };
     return access;
 }

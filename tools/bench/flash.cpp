@@ -2,7 +2,7 @@
 // nxb^3 cells inside `guard` ghost cells; a cell holds `nvar` doubles side by side. The file is
 // variable-major, and within a variable a rank's blocks follow one another, so that each 8-byte
 // value is alone in memory.
-#include "access.hpp"
+#include "makers.hpp"
 
 namespace bench {
 
@@ -40,8 +40,8 @@ MPI_Datatype memory_type(const Flash& flash) {
 
 }  // namespace
 
-Access make_flash(const Params& params, Place place) {
-    const Flash flash{params.number("blocks"), params.number("nxb"), params.number("guard"),
+Access make_flash(const Params& params, Place place, Direction) {
+    const Flash flash{params.number("blocks"), params.number("nxb"), params.number("guard", 0),
                       params.number("nvar")};
     const std::uint64_t chunk = flash.chunk_values();
     const auto ranks = static_cast<std::uint64_t>(place.ranks);
@@ -49,9 +49,10 @@ Access make_flash(const Params& params, Place place) {
     const std::uint64_t edge = flash.edge();
 
     Access access;
-    access.displacement = static_cast<MPI_Offset>(rank * chunk * sizeof(double));
     access.buffer_bytes = flash.blocks * edge * edge * edge * flash.variables * sizeof(double);
-    access.make_types = [=] {
+    access.calls.resize(1);
+    access.calls[0].displacement = static_cast<MPI_Offset>(rank * chunk * sizeof(double));
+    access.calls[0].make_types = [=] {
         MPI_Datatype file;
         MPI_Type_vector(static_cast<int>(flash.variables), static_cast<int>(chunk),
                         static_cast<int>(chunk * ranks), MPI_DOUBLE, &file);

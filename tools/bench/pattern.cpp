@@ -37,16 +37,17 @@ void for_each_word(std::uint64_t offset, std::size_t bytes, std::uint64_t key, V
 
 /// Notes the first byte that differs, and whether holes differ.
 void compare(const std::byte* expected, const std::byte* found, std::size_t bytes,
-             std::uint64_t offset, Holes holes, FileCheck& check) {
+             std::uint64_t offset, const Holes& holes, FileCheck& check) {
     if (std::memcmp(expected, found, bytes) == 0) return;
-    for (std::size_t i = 0; i < bytes && !check.wrong_at; ++i) {
+    for (std::size_t i = 0; i < bytes; ++i) {
         if (expected[i] == found[i]) continue;
-        const bool hole = holes.period > 0 && (offset + i) % holes.period >= holes.kept;
-        if (hole) {
-            check.holes_kept = false;
-        } else {
+        const Span hole = holes.first_after(offset + i);
+        if (offset + i < hole.begin) {
             check.wrong_at = offset + i;
+            return;
         }
+        check.holes_kept = false;
+        i = hole.end - offset - 1;
     }
 }
 
@@ -60,21 +61,18 @@ void fill_pattern(std::byte* to, std::uint64_t offset, std::size_t bytes, std::u
 }
 
 void fill_file_image(std::byte* to, std::uint64_t offset, std::size_t bytes, std::uint64_t key,
-                     Holes holes) {
+                     const Holes& holes) {
     fill_pattern(to, offset, bytes, key);
-    if (holes.period == 0) return;
     const std::uint64_t end = offset + bytes;
-    for (std::uint64_t start = offset / holes.period * holes.period; start < end;
-         start += holes.period) {
-        const std::uint64_t from = std::max(offset, start + holes.kept);
-        const std::uint64_t until = std::min(end, start + holes.period);
-        if (from < until)
-            std::memset(to + (from - offset), std::to_integer<int>(holes.content), until - from);
+    for (Span hole = holes.first_after(offset); hole.begin < end;
+         hole = holes.first_after(hole.end)) {
+        const std::uint64_t from = std::max(offset, hole.begin);
+        const std::uint64_t until = std::min(end, hole.end);
+        std::memset(to + (from - offset), std::to_integer<int>(holes.content), until - from);
     }
 }
 
-void fill_buffer(std::vector<std::byte>& buffer, const Access& access,
-                 std::optional<std::uint64_t> key) {
+void fill_buffer(Buffer& buffer, const Access& access, std::optional<std::uint64_t> key) {
     std::fill(buffer.begin(), buffer.end(), filler);
     if (!key) return;
     access.for_each_piece([&](const Piece& piece) {
@@ -82,8 +80,8 @@ void fill_buffer(std::vector<std::byte>& buffer, const Access& access,
     });
 }
 
-std::optional<std::uint64_t> first_wrong_in_buffer(std::vector<std::byte>& buffer,
-                                                   const Access& access, std::uint64_t key) {
+std::optional<std::uint64_t> first_wrong_in_buffer(Buffer& buffer, const Access& access,
+                                                   std::uint64_t key) {
     std::optional<std::uint64_t> wrong;
     access.for_each_piece([&](const Piece& piece) {
         std::byte* const data = buffer.data() + piece.memory;
@@ -108,7 +106,7 @@ Slice slice_of(std::uint64_t size, Place place) {
 }
 
 bool write_image(const char* path, std::uint64_t size, Place place, std::uint64_t key,
-                 Holes holes) {
+                 const Holes& holes) {
     const int fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0644);
     if (fd < 0) return false;
     std::vector<std::byte> image(chunk_bytes);
@@ -123,7 +121,7 @@ bool write_image(const char* path, std::uint64_t size, Place place, std::uint64_
 }
 
 FileCheck check_file(const char* path, std::uint64_t size, Place place, std::uint64_t key,
-                     Holes holes) {
+                     const Holes& holes) {
     const int fd = open(path, O_RDONLY | O_CLOEXEC);
     if (fd < 0) return {0, true};
     std::vector<std::byte> image(chunk_bytes), found(chunk_bytes);

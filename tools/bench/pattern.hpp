@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <new>
 #include <optional>
 #include <vector>
 
@@ -11,23 +12,39 @@
 
 namespace bench {
 
+/// Direct I/O wants buffers, offsets and lengths at multiples of this.
+constexpr std::size_t page_bytes = 4096;
+
+/// Memory at a page's beginning.
+template <typename T>
+struct PageAllocator {
+    using value_type = T;
+    T* allocate(std::size_t count) {
+        return static_cast<T*>(::operator new (count * sizeof(T), std::align_val_t{page_bytes}));
+    }
+    void deallocate(T* memory, std::size_t) {
+        ::operator delete (memory, std::align_val_t{page_bytes});
+    }
+    bool operator==(const PageAllocator&) const = default;
+};
+using Buffer = std::vector<std::byte, PageAllocator<std::byte>>;
+
 /// Writes the bytes that belong at file offset `offset` in the file of key `key`.
 void fill_pattern(std::byte* to, std::uint64_t offset, std::size_t bytes, std::uint64_t key);
 
 /// As fill_pattern, with the holes' content in the holes.
 void fill_file_image(std::byte* to, std::uint64_t offset, std::size_t bytes, std::uint64_t key,
-                     Holes holes);
+                     const Holes& holes);
 
 /// The buffer before a write (pattern in the pieces) or before a read (`key` is nullopt: none);
 /// every other byte is a known filler.
-void fill_buffer(std::vector<std::byte>& buffer, const Access& access,
-                 std::optional<std::uint64_t> key);
+void fill_buffer(Buffer& buffer, const Access& access, std::optional<std::uint64_t> key);
 
 /// The file offset of the first wrong byte after a read, or nullopt. A changed byte in a gap of
 /// the buffer is reported as `gap_changed`. Leaves the buffer full of the filler.
 constexpr std::uint64_t gap_changed = ~std::uint64_t{0};
-std::optional<std::uint64_t> first_wrong_in_buffer(std::vector<std::byte>& buffer,
-                                                   const Access& access, std::uint64_t key);
+std::optional<std::uint64_t> first_wrong_in_buffer(Buffer& buffer, const Access& access,
+                                                   std::uint64_t key);
 
 /// A rank's file bytes when all ranks share [0, size) in order.
 struct Slice {
@@ -37,7 +54,8 @@ struct Slice {
 Slice slice_of(std::uint64_t size, Place place);
 
 /// Writes this rank's slice of the expected file with pwrite; false on an I/O error.
-bool write_image(const char* path, std::uint64_t size, Place place, std::uint64_t key, Holes holes);
+bool write_image(const char* path, std::uint64_t size, Place place, std::uint64_t key,
+                 const Holes& holes);
 
 /// What a slice of a file looks like. A hole of a new file that doesn't read as zero is told apart
 /// from wrong data: the MPI standard doesn't say what an MPI-IO leaves there.
@@ -48,7 +66,7 @@ struct FileCheck {
 
 /// Checks this rank's slice, read with pread; a file of another size is wrong at its end.
 FileCheck check_file(const char* path, std::uint64_t size, Place place, std::uint64_t key,
-                     Holes holes);
+                     const Holes& holes);
 
 /// Transfers all bytes at `offset`, repeating short transfers; false on an I/O error or early end.
 bool pwrite_all(int fd, const std::byte* from, std::size_t bytes, std::uint64_t offset);

@@ -42,6 +42,10 @@ class Object {
     std::ostringstream out_;
 };
 
+const char* name_of(Direction direction) {
+    return direction == Direction::write ? "write" : "read";
+}
+
 std::string library_version() {
     std::array<char, MPI_MAX_LIBRARY_VERSION_STRING> text{};
     int length = 0;
@@ -69,13 +73,23 @@ void Report::setup(const Setup& setup) {
     out_ << line.line() << std::endl;
 }
 
+void Report::begin(const Arm& arm, Direction direction, int repeat) {
+    Object line;
+    line.text("kind", "begin")
+        .text("arm", arm.name)
+        .text("direction", name_of(direction))
+        .number("repeat", repeat);
+    out_ << line.line() << std::endl;
+}
+
 void Report::sample(const Arm& arm, Direction direction, int repeat, std::uint64_t bytes,
                     const Sample& sample, const std::string& problem) {
     Object line;
     line.text("kind", "sample")
         .text("arm", arm.name)
-        .text("direction", direction == Direction::write ? "write" : "read")
+        .text("direction", name_of(direction))
         .number("repeat", repeat)
+        .number("bytes", bytes)
         .number("seconds", sample.call_s)
         .number("mib_per_s",
                 sample.call_s > 0 ? static_cast<double>(bytes) / sample.call_s / (1 << 20) : 0)

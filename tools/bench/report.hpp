@@ -13,7 +13,7 @@ namespace bench {
 struct Setup {
     std::string workload;
     int ranks;
-    std::uint64_t bytes;       ///< moved by all ranks together
+    std::uint64_t bytes;       ///< moved by all ranks together in the first direction
     std::uint64_t file_bytes;  ///< holes included
     std::uint64_t pieces;      ///< contiguous on both sides, of all ranks together
     std::string io_library;    ///< the library MPI_File_open is found in
@@ -26,6 +26,8 @@ class Report {
 
     bool good() const { return out_.good(); }
     void setup(const Setup& setup);
+    /// Tells which pass is under way.
+    void begin(const Arm& arm, Direction direction, int repeat);
     /// `repeat` is -1 for the unmeasured pass; `problem` is empty when every byte was right.
     void sample(const Arm& arm, Direction direction, int repeat, std::uint64_t bytes,
                 const Sample& sample, const std::string& problem);

@@ -2,36 +2,28 @@
 I/O, interleaved in one run, every byte checked."""
 
 import inspect
-import os
 import sys
-import tempfile
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
+from types import MappingProxyType
 from typing import Annotated, Any
 
 import typer
 from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.table import Table
 
-from oratorio import bench_plot, bench_report
-from oratorio.bench_e3sm import MapError, write_runs
-from oratorio.bench_run import (
-    BenchError,
-    Run,
-    Settings,
-    build,
-    find_mpi,
-    is_oratorios,
-    measure,
-    oratorio_library,
-)
-from oratorio.bench_workloads import SUITE, WORKLOADS, Workload
+from oratorio import bench_arms, bench_e3sm, bench_paper, bench_plot, bench_report
+from oratorio.bench_progress import watching
+from oratorio.bench_run import DIRECTIONS, Run, Settings, build, find_mpi, measure, oratorio_library
+from oratorio.bench_workloads import SUITE, WORKLOADS, BenchError, Parameter, Workload
 
 app = typer.Typer(no_args_is_help=True, help="Measure workloads; every byte is checked.")
-stdout = Console(width=None if sys.stdout.isatty() else 160)
+stdout = Console(width=None if sys.stdout.isatty() else 180)
 stderr = Console(stderr=True, highlight=False)
+
+SECONDS_A_PASS = 30  # a run that takes longer on average hangs
+LEAST_TIMEOUT = 300
 
 
 @dataclass(frozen=True)
@@ -45,117 +37,115 @@ class Common:
     settings: Settings
 
 
-def _arms(text: str | None, library: Path | None) -> tuple[str, ...]:
-    if text is None:
-        return ("host", "auto", "raw") if library else ("host", "raw")
-    arms = tuple(arm for arm in text.split(",") if arm)
-    if len(set(arms)) < len(arms) or not arms:
-        raise BenchError(f"--arms wants each arm once: {text}")
-    missing = [arm for arm in arms if is_oratorios(arm)]
-    if missing and not library:
-        raise BenchError(f"no Oratorio library is built, so there is no arm {', '.join(missing)}")
-    return arms
+def _folder(folder: Path, cold: bool) -> Path:
+    if not folder.is_dir():
+        raise BenchError(f"no folder {folder}")
+    if cold and bench_report.is_in_memory(folder):
+        raise BenchError(f"--cold needs a disk: {folder} is in memory, so nothing can be dropped from it")
+    return folder.resolve()
 
 
-def _hints(texts: Sequence[str], arms: Sequence[str]) -> tuple[tuple[str, str, str], ...]:
-    """(arm, key, value) of each hint; host_tuned without any gets what suits ROMIO on one node."""
-    hints = []
-    for text in texts:
-        left, equals, value = text.partition("=")
-        arm, colon, key = left.rpartition(":")
-        if not (key and equals):
-            raise BenchError(f"a hint is [ARM:]key=value, not {text}")
-        hints.append((arm if colon else "host_tuned", key, value))
-    strangers = {arm for arm, _, _ in hints} - set(arms)
-    if strangers:
-        raise BenchError(f"a hint for an arm that is not run: {', '.join(sorted(strangers))}")
-    if "host_tuned" in arms and not any(arm == "host_tuned" for arm, _, _ in hints):
-        cores = len(os.sched_getaffinity(0))
-        tuned = {"romio_cb_write": "enable", "romio_cb_read": "enable"}
-        tuned |= {"cb_config_list": f"*:{cores}", "cb_nodes": str(cores)}
-        hints += [("host_tuned", key, value) for key, value in tuned.items()]
-    return tuple(hints)
+def _numbers(text: str, option: str) -> tuple[int, ...]:
+    counts = tuple(int(count) if count.isdecimal() else 0 for count in text.split(","))
+    if min(counts) < 1:
+        raise BenchError(f"--{option} wants numbers above zero, as in 2,4,8, not {text}")
+    return counts
+
+
+def _directions(only: str | None) -> tuple[str, ...]:
+    if only is not None and only not in DIRECTIONS:
+        raise BenchError(f"--only is write or read, not {only}")
+    return (only,) if only else DIRECTIONS
 
 
 def _common(
     *,
-    ranks: Annotated[str, typer.Option(help="Numbers of ranks, e.g. 4,8.")] = "4,8",
+    ranks: Annotated[str, typer.Option(help="Numbers of ranks, e.g. 2,4,8,16.")] = "4,8",
     arms: Annotated[
         str | None,
         typer.Option(
-            help="What to compare: host, host_tuned (with --hint), raw, or methods of Oratorio "
-            "such as auto. [default: host,auto,raw]"
+            help="What to compare: `methods` (all of Oratorio's) or names of methods, `hosts` (the host's "
+            "MPI-IO with all sets of hints), host, host_tuned, raw. \\[default: host,host_tuned,auto,raw]"
         ),
     ] = None,
     hint: Annotated[
-        list[str] | None, typer.Option(metavar="[ARM:]KEY=VALUE", help="An info key; for host_tuned.")
+        list[str] | None,
+        typer.Option(metavar="[ARM:]KEY=VALUE", help="An info key; for host_tuned if no arm is named."),
     ] = None,
     repeats: Annotated[int, typer.Option(min=1, help="Measured passes; one more comes before.")] = 5,
+    only: Annotated[str | None, typer.Option(help="write or read; both if not given.")] = None,
     mpi: Annotated[
-        str, typer.Option(help="mpich, openmpi, a name of `oratorio env`, or a folder.")
+        str, typer.Option(help="mpich, openmpi, a name of `oratorio info`, or a folder.")
     ] = "mpich",
     dir: Annotated[Path, typer.Option(help="Where the test files go.")] = Path("/dev/shm"),
     overwrite: Annotated[
-        bool, typer.Option("--overwrite", help="Write over an existing file, not a new one each time.")
+        bool, typer.Option("--overwrite/--new", help="Write over an existing file, or to a new one.")
+    ] = False,
+    direct: Annotated[
+        bool, typer.Option("--direct", help="Past the page cache; raw is O_DIRECT, too.")
+    ] = False,
+    cold: Annotated[
+        bool, typer.Option("--cold", help="Drop the file's cached pages before each read.")
     ] = False,
     sync: Annotated[bool, typer.Option("--sync", help="Count bringing written data to storage.")] = False,
     smoke: Annotated[bool, typer.Option("--smoke", help="Tiny and once: does it work?")] = False,
     json: Annotated[Path | None, typer.Option(help="Write everything measured to this file.")] = None,
     plot: Annotated[Path | None, typer.Option(help="Draw a chart into this PNG file.")] = None,
-    timeout: Annotated[float, typer.Option(help="Seconds one run may take.")] = 600,
+    timeout: Annotated[
+        float | None, typer.Option(help=f"Seconds one run may take. \\[default: {SECONDS_A_PASS} a pass]")
+    ] = None,
 ) -> Common:
-    try:
-        counts = tuple(int(count) for count in ranks.split(","))
-    except ValueError:
-        raise BenchError(f"--ranks wants numbers: {ranks}") from None
-    if not dir.is_dir():
-        raise BenchError(f"no folder {dir}")
     library = oratorio_library()
-    arm_names = _arms(arms, library)
+    arm_names = bench_arms.expand(arms, library is not None, direct)
+    measured = 1 if smoke else repeats
+    directions = _directions(only)
+    passes = (measured + 1) * len(arm_names) * len(directions)
     settings = Settings(
         host=find_mpi(mpi),
         arms=arm_names,
-        hints=_hints(hint or [], arm_names),
-        repeats=1 if smoke else repeats,
-        folder=dir.resolve(),
-        timeout_seconds=timeout,
+        hints=bench_arms.parse_hints(hint or [], arm_names),
+        repeats=measured,
+        folder=_folder(dir, cold),
+        timeout_seconds=timeout or max(LEAST_TIMEOUT, SECONDS_A_PASS * passes),
         overwrite=overwrite,
         sync=sync,
+        direct=direct,
+        cold=cold,
         library=library,
+        directions=directions,
     )
-    return Common(counts, smoke, json, plot, settings)
+    return Common(_numbers(ranks, "ranks"), smoke, json, plot, settings)
 
 
 COMMON = dict(inspect.signature(_common).parameters)
 
 
-def _measure_all(runs: Sequence[Run], common: Common) -> None:
-    """Runs them one after another with a progress bar; a failure doesn't keep the next from running."""
-    settings = common.settings
-    passes = (settings.repeats + 1) * len(settings.arms) * len(bench_report.DIRECTIONS)
-    bars = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
-    with Progress(*bars, console=stderr) as progress:
-        build_task = progress.add_task(f"build for {settings.host.name}", total=1)
-        build(settings.host)
-        progress.update(build_task, completed=1)
-        for run in runs:
-            task = progress.add_task(f"{run.label}, {run.ranks} ranks", total=passes)
-            measure(run, settings, lambda done, task=task: progress.update(task, completed=done))
+Job = tuple[Run, Settings]
 
 
-def _finish(runs: Sequence[Run], common: Common) -> None:
+def measure_all(jobs: Sequence[Job]) -> None:
+    """Runs them one after another; a failure doesn't keep the next from running."""
+    for host in {settings.host.name: settings.host for _, settings in jobs}.values():
+        build(host, lambda text: stderr.print(text, markup=False))
+    before = 0
+    with watching(stderr, sum(settings.passes for _, settings in jobs)) as watch:
+        for run, settings in jobs:
+            measure(run, settings, lambda done, what, before=before: watch.tell(before + done, what))
+            before += settings.passes
+
+
+def _finish(jobs: Sequence[Job], common: Common) -> None:
     """Problems, files and exit code."""
-    arms = common.settings.arms
     if common.settings.library is None:
         stderr.print("no Oratorio library is built: only the host MPI and raw I/O were measured")
-    for run in runs:
-        for line in bench_report.problems(run, arms):
+    for run, settings in jobs:
+        for line in bench_report.problems(run, settings):
             stderr.print(line, markup=False, soft_wrap=True)
     if common.json:
-        bench_report.write_json(common.json, runs, common.settings)
+        bench_report.write_json(common.json, jobs, common.settings)
     if common.plot:
-        bench_plot.draw(common.plot, runs, common.settings)
-    if not all(run.setup and bench_report.all_well(run, arms) for run in runs):
+        bench_plot.draw(common.plot, [run for run, _ in jobs], common.settings)
+    if not all(bench_report.all_well(run, settings) for run, settings in jobs):
         raise typer.Exit(1)
 
 
@@ -164,16 +154,16 @@ def _add_command(
     text: str,
     own: Sequence[inspect.Parameter],
     body: Callable[[Common, dict[str, Any]], None],
-    ranks: str = "4,8",
+    defaults: Mapping[str, Any] = MappingProxyType({}),
 ) -> None:
-    """A command with the common options and its own."""
-    common = COMMON | {"ranks": COMMON["ranks"].replace(default=ranks)}
-    parameters = [*own, *common.values()]
+    """A command with the common options, some of them with other defaults, and its own."""
+    common = [p.replace(default=defaults.get(name, p.default)) for name, p in COMMON.items()]
+    parameters = [*own, *common]
 
     def command(**given: Any) -> None:
         try:
             body(_common(**{key: given.pop(key) for key in COMMON}), given)
-        except (BenchError, MapError) as error:
+        except BenchError as error:
             stderr.print(f"oratorio: {error}", markup=False, soft_wrap=True)
             raise typer.Exit(2) from None
 
@@ -182,87 +172,110 @@ def _add_command(
     app.command(name, help=text)(command)
 
 
-def _option(name: str, annotation: Any, default: Any = inspect.Parameter.empty) -> inspect.Parameter:
+def _option(name: str, annotation: Any, default: Any = None) -> inspect.Parameter:
     return inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=annotation)
 
 
-def _own_options(workload: Workload) -> list[inspect.Parameter]:
-    return [
-        _option(
-            p.name,
-            Annotated[int | None, typer.Option(min=1, help=f"{p.help} \\[default: {p.default}]")],
-            None,
-        )
-        for p in workload.parameters
-    ]
+def _own_option(parameter: Parameter) -> inspect.Parameter:
+    words = f" ({', '.join(parameter.choices)})" if parameter.choices else ""
+    text = f"{parameter.help}{words} \\[default: {parameter.default}]"
+    return _option(parameter.name, Annotated[str | None, typer.Option(help=text)])
 
 
-def _show(runs: Sequence[Run], common: Common) -> None:
-    """A table for each run, and the end of the command."""
-    for run in runs:
-        if run.setup:
-            stdout.print(bench_report.run_table(run, common.settings.arms))
-    _finish(runs, common)
+def _check_map(map_file: Path, case: str, ranks: Sequence[int]) -> None:
+    """Raises BenchError if the map is of another case or can't be shared by so many ranks."""
+    found = bench_e3sm.case_of(map_file).name
+    if found != case:
+        raise BenchError(f"{map_file} is of case {found}, and this workload is case {case}")
+    processes = bench_e3sm.processes_of(map_file)
+    for count in ranks:
+        if processes % count:
+            raise BenchError(
+                f"{map_file} is of {processes} processes, which {count} ranks can't share evenly"
+            )
 
 
 def _add_workload(workload: Workload) -> None:
     def body(common: Common, given: dict[str, Any]) -> None:
+        map_file = given.pop("map", None)
         values = workload.values(given, common.smoke)
-        runs = [Run(workload.name, workload.name, values, ranks) for ranks in common.ranks]
-        _measure_all(runs, common)
-        _show(runs, common)
+        for ranks in common.ranks:
+            if reason := workload.refusal(ranks):
+                raise BenchError(reason)
+        if map_file:
+            _check_map(map_file, workload.case, common.ranks)
+        runs = [Run(workload.name, workload.name, values, ranks, map_file) for ranks in common.ranks]
+        jobs = [(run, common.settings) for run in runs]
+        measure_all(jobs)
+        for run in runs:
+            if run.setup:
+                stdout.print(bench_report.run_table(run, common.settings))
+        _finish(jobs, common)
 
-    _add_command(workload.name, workload.help, _own_options(workload), body)
+    own = [_own_option(p) for p in workload.parameters]
+    if workload.case:
+        own.insert(
+            0, _option("map", Annotated[Path | None, typer.Option(help="A decomposition map (netCDF).")])
+        )
+    _add_command(workload.name, workload.help, own, body)
 
 
-def _e3sm_runs(maps: Sequence[Path], ranks: Sequence[int], variables: int, folder: Path) -> list[Run]:
-    """The runs of each map; their run files are written into `folder`."""
+def _suite_runs(common: Common, names: Sequence[str], maps: Sequence[Path]) -> list[Run]:
+    """Those that can run; for the others a line on stderr."""
+    of_case = {bench_e3sm.case_of(map_file).name: map_file for map_file in maps}
     runs = []
-    for index, map_file in enumerate(maps):
-        run_file = folder / f"{index}.runs"
-        case = write_runs(map_file, run_file, variables)
-        parameters = {"runs": run_file}
-        runs += [Run(f"e3sm {case.name}", "e3sm", parameters, count) for count in ranks]
+    for figure in SUITE:
+        workload = WORKLOADS[figure.workload]
+        if names and workload.name not in names:
+            continue
+        values = workload.values({} if common.smoke else figure.given, common.smoke)
+        map_file = of_case.get(workload.case)
+        for ranks in common.ranks:
+            reason = workload.refusal(ranks)
+            if map_file and not reason:
+                try:
+                    _check_map(map_file, workload.case, [ranks])
+                except BenchError as error:
+                    reason = str(error)
+            if reason:
+                stderr.print(f"skipped: {reason}", markup=False, soft_wrap=True)
+            else:
+                runs.append(Run(figure.label, workload.name, values, ranks, map_file))
     return runs
 
 
-def _name_maps(runs: Sequence[Run], maps: Sequence[Path], variables: int) -> None:
-    """In the record the map stands for the run file made of it."""
-    for run in runs:
-        if run.workload == "e3sm":
-            index = int(run.parameters["runs"].stem)
-            run.parameters = {"map": maps[index].name, "variables": variables}
-
-
-Maps = Annotated[list[Path], typer.Option(help="A decomposition map (netCDF) of E3SM; repeatable.")]
-
-
-def _e3sm(common: Common, given: dict[str, Any]) -> None:
-    maps = given.pop("map")
-    variables = WORKLOADS["e3sm"].values(given, common.smoke)["variables"]
-    with tempfile.TemporaryDirectory() as folder:
-        runs = _e3sm_runs(maps, common.ranks, variables, Path(folder))
-        _measure_all(runs, common)
-    _name_maps(runs, maps, variables)
-    _show(runs, common)
+def _paper2006(common: Common, given: dict[str, Any]) -> None:
+    parts = given["parts"].split(",")
+    if strangers := set(parts) - {"coll_perf", "tile", "flash"}:
+        raise BenchError(f"--parts names coll_perf, tile or flash, not {', '.join(sorted(strangers))}")
+    scale = bench_paper.Scale(
+        common.ranks, given["n"], given["frames"], _numbers(given["nxb"], "nxb"), given["fixed_nxb"]
+    )  # fmt: skip
+    if common.smoke:
+        scale = bench_paper.smoke_scale(common.ranks)
+    measured = {
+        mode: (bench_paper.curves(scale, parts), bench_paper.settings_of(mode, common.settings))
+        for mode in bench_paper.check_modes(given["modes"])
+    }
+    jobs = [job for curves, settings in measured.values() for job in bench_paper.jobs(curves, settings)]
+    measure_all(jobs)
+    stdout.print(bench_paper.table(measured))
+    if common.plot:
+        for file in bench_paper.draw(common.plot, measured):
+            stderr.print(f"drawn: {file}", markup=False, soft_wrap=True)
+    _finish(jobs, replace(common, plot=None))
 
 
 def _suite(common: Common, given: dict[str, Any]) -> None:
-    maps = given["map"] or []
-    variables = WORKLOADS["e3sm"].values({}, common.smoke)["variables"]
-    runs = [
-        Run(
-            figure.label, figure.workload,
-            WORKLOADS[figure.workload].values({} if common.smoke else figure.given, common.smoke), ranks,
-        )
-        for figure in SUITE for ranks in common.ranks
-    ]  # fmt: skip
-    with tempfile.TemporaryDirectory() as folder:
-        runs += _e3sm_runs(maps, (16,), variables, Path(folder))
-        _measure_all(runs, common)
-    _name_maps(runs, maps, variables)
-    stdout.print(bench_report.suite_table(runs, common.settings.arms))
-    _finish(runs, common)
+    names = [name for name in (given["workloads"] or "").split(",") if name]
+    strangers = set(names) - set(WORKLOADS)
+    if strangers:
+        raise BenchError(f"no workload {', '.join(sorted(strangers))}; there are {', '.join(WORKLOADS)}")
+    runs = _suite_runs(common, names, given["map"] or [])
+    jobs = [(run, common.settings) for run in runs]
+    measure_all(jobs)
+    stdout.print(bench_report.suite_table(runs, common.settings))
+    _finish(jobs, common)
 
 
 @app.command("list")
@@ -276,18 +289,29 @@ def list_workloads() -> None:
 
 
 for known in WORKLOADS.values():
-    if known.name != "e3sm":
-        _add_workload(known)
-_add_command(
-    "e3sm",
-    WORKLOADS["e3sm"].help,
-    [_option("map", Maps), *_own_options(WORKLOADS["e3sm"])],
-    _e3sm,
-    ranks=WORKLOADS["e3sm"].ranks,
-)
+    _add_workload(known)
 _add_command(
     "suite",
-    "All workloads of the figures; E3SM too if maps are given.",
-    [_option("map", Maps | None, None)],
+    "All workloads; E3SM's with the real maps that are given, else made up.",
+    [
+        _option("workloads", Annotated[str | None, typer.Option(help="Only these, e.g. tile,flash.")]),
+        _option("map", Annotated[list[Path] | None, typer.Option(help="Decomposition map; repeatable.")]),
+    ],
     _suite,
+)
+_add_command(
+    "paper2006",
+    "Figures 1 to 3 of the 2006 paper for this machine: each method over ranks and block sizes.",
+    [
+        _option(
+            "parts", Annotated[str, typer.Option(help="Of coll_perf,tile,flash.")], "coll_perf,tile,flash"
+        ),
+        _option("modes", Annotated[str, typer.Option(help="Of buffered,direct.")], "buffered,direct"),
+        _option("n", Annotated[int, typer.Option(min=8, help="Edge of coll_perf's array.")], 320),
+        _option("frames", Annotated[int, typer.Option(min=1, help="Images of tile.")], 4),
+        _option("nxb", Annotated[str, typer.Option(help="Block sizes of flash.")], "6,8,10,12"),
+        _option("fixed_nxb", Annotated[int, typer.Option(min=1, help="Block size of flash over ranks.")], 8),
+    ],
+    _paper2006,
+    defaults={"arms": bench_paper.default_arms(), "ranks": "2,4,8"},
 )

@@ -1,5 +1,5 @@
-"""E3SM decomposition maps (netCDF, as the E3SM-IO benchmark has them) made into the run file that
-the benchmark program reads.
+"""Decompositions of the climate model E3SM, as the run file that the benchmark program reads: of
+real maps (netCDF, as the E3SM-IO benchmark has them), or made up with the same structure.
 
 The run file is a sequence of 64-bit little-endian integers: MAGIC, processes, maps; then for each
 map: bytes of an element, elements of the array, variables that use the map, and for each process
@@ -7,69 +7,149 @@ the number of its runs, their offsets and their lengths (in elements, in the ord
 them in memory). Runs of fill values are written like all others.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
 from netCDF4 import Dataset
 
+from oratorio.bench_workloads import BenchError
+
 MAGIC = int.from_bytes(b"E3SMRUN1", "little")
 
 
 @dataclass(frozen=True)
+class Map:
+    """One decomposition of a case, and what it has where no real map is given."""
+
+    variables: int
+    element_bytes: int
+    per_column: int  # points of the mesh for each column or cell: edges and vertices are more
+    layout: str  # flat: one value a point; layers: a layer after the other; points: a point's levels together
+    run: float  # points that follow one another in the file, on average
+
+
+@dataclass(frozen=True)
 class Case:
-    """How many variables of an output file use each map, and the bytes of their elements."""
+    """The maps of an output file."""
 
     name: str
-    variables: tuple[int, ...]
-    element_bytes: tuple[int, ...]
+    maps: tuple[Map, ...]
 
 
-# A map file has as many maps as its case: that tells the case.
 CASES = {
-    len(case.variables): case
-    for case in (
-        Case("F", (1, 323, 63), (8, 4, 4)),
-        Case("G", (6, 2, 25, 2, 2, 4), (8, 8, 8, 8, 8, 8)),
-        Case("I", (465, 75, 4, 1, 1), (4, 4, 4, 4, 4)),
-    )
-}
+    "F": Case(
+        "F",
+        (Map(1, 8, 1, "flat", 18.0), Map(323, 4, 1, "flat", 2.8), Map(63, 4, 1, "layers", 2.8)),
+    ),
+    "G": Case(
+        "G",
+        (
+            Map(6, 8, 1, "flat", 2.3), Map(2, 8, 3, "flat", 1.1), Map(25, 8, 1, "points", 1.0),
+            Map(2, 8, 3, "points", 1.0), Map(2, 8, 2, "points", 1.0), Map(4, 8, 1, "points", 1.0),
+        ),
+    ),
+}  # fmt: skip
 
 
-class MapError(Exception):
-    """The file is no decomposition map the benchmark knows."""
-
-
-def _map_numbers(data: Dataset, number: int, element_bytes: int, variables: int) -> list[np.ndarray]:
-    def values(name: str) -> np.ndarray:
-        return np.asarray(data.variables[f"D{number}.{name}"][:], dtype="<i8")
-
-    elements = int(np.prod(data.getncattr(f"D{number}.dims")))
-    counts, offsets, lengths = values("nreqs"), values("offsets"), values("lengths")
+def _run_lists(element_bytes: int, elements: int, variables: int, runs: list) -> list[np.ndarray]:
+    """A map of the run file; `runs` has (offsets, lengths) of each process."""
     parts = [np.array([element_bytes, elements, variables], dtype="<i8")]
-    ends = np.cumsum(counts)
-    for first, end in zip(ends - counts, ends, strict=True):
-        parts += [np.array([end - first], dtype="<i8"), offsets[first:end], lengths[first:end]]
+    for offsets, lengths in runs:
+        parts += [np.array([len(offsets)], dtype="<i8"), offsets.astype("<i8"), lengths.astype("<i8")]
     return parts
 
 
-def write_runs(map_file: Path, run_file: Path, max_variables: int) -> Case:
-    """Writes the run file of all of a case's variables, at most `max_variables` of each map."""
-    if not map_file.is_file():
-        raise MapError(f"{map_file} is not there")
-    try:
-        data = Dataset(map_file)
-    except OSError as error:
-        raise MapError(f"{map_file} is no netCDF file: {error}") from error
-    with data:
+def _map_runs(data: Dataset, number: int, sizes: Map, max_variables: int) -> list[np.ndarray]:
+    def values(name: str) -> np.ndarray:
+        return np.asarray(data.variables[f"D{number}.{name}"][:], dtype="<i8")
+
+    if data.getncattr(f"D{number}.fully_covered") != "true":
+        raise BenchError(f"map {number} of {data.filepath()} doesn't cover its array")
+    elements = int(np.prod(data.getncattr(f"D{number}.dims")))
+    counts, offsets, lengths = values("nreqs"), values("offsets"), values("lengths")
+    ends = np.cumsum(counts)
+    runs = [(offsets[first:end], lengths[first:end]) for first, end in zip(ends - counts, ends, strict=True)]
+    return _run_lists(sizes.element_bytes, elements, min(sizes.variables, max_variables), runs)
+
+
+def case_of(map_file: Path) -> Case:
+    """The case whose number of maps the file has. Raises BenchError."""
+    with _opened(map_file) as data:
         maps = len(data.dimensions.get("num_decomp", ()))
-        case = CASES.get(maps)
-        if case is None:
-            raise MapError(f"{map_file} has {maps} maps; a case has " + ", ".join(map(str, CASES)))
-        processes = len(data.dimensions["decomp_nprocs"])
-        parts = [np.array([MAGIC, processes, maps], dtype="<i8")]
-        sizes = zip(case.element_bytes, case.variables, strict=True)
-        for number, (element_bytes, variables) in enumerate(sizes, start=1):
-            parts += _map_numbers(data, number, element_bytes, min(variables, max_variables))
+    for case in CASES.values():
+        if len(case.maps) == maps:
+            return case
+    known = " and ".join(f"{len(case.maps)} (case {case.name})" for case in CASES.values())
+    raise BenchError(f"{map_file} has {maps} maps; known are {known}")
+
+
+def _opened(map_file: Path) -> Dataset:
+    if not map_file.is_file():
+        raise BenchError(f"{map_file} is not there")
+    try:
+        return Dataset(map_file)
+    except OSError as error:
+        raise BenchError(f"{map_file} is no netCDF file: {error}") from error
+
+
+def processes_of(map_file: Path) -> int:
+    """How many processes the map was made for."""
+    with _opened(map_file) as data:
+        return len(data.dimensions["decomp_nprocs"])
+
+
+def write_real(map_file: Path, run_file: Path, max_variables: int) -> None:
+    """The run file of all of a case's variables, at most `max_variables` of each map."""
+    case = case_of(map_file)
+    with _opened(map_file) as data:
+        parts = [np.array([MAGIC, len(data.dimensions["decomp_nprocs"]), len(case.maps)], dtype="<i8")]
+        for number, sizes in enumerate(case.maps, start=1):
+            parts += _map_runs(data, number, sizes, max_variables)
     np.concatenate(parts).tofile(run_file)
-    return case
+
+
+def _dealt(points: int, run: float, ranks: int, random: np.random.Generator) -> list[np.ndarray]:
+    """The runs of consecutive points of each rank in random order: rows of (first, length)."""
+    lengths = random.geometric(1 / run, size=points)
+    ends = np.minimum(np.cumsum(lengths), points)
+    ends = ends[: np.searchsorted(ends, points) + 1]
+    runs = np.stack([np.concatenate([[0], ends[:-1]]), np.diff(ends, prepend=0)], axis=1)
+    runs = runs[random.permutation(len(runs))]
+    # As many points for each rank: a run that crosses the border belongs to both in part.
+    before = np.cumsum(runs[:, 1]) - runs[:, 1]
+    borders = np.linspace(0, points, ranks + 1).astype(int)
+    result = []
+    for low, high in pairwise(borders):
+        begin, end = np.maximum(before, low), np.minimum(before + runs[:, 1], high)
+        mine = end > begin
+        first = runs[mine, 0] + begin[mine] - before[mine]
+        result.append(np.stack([first, end[mine] - begin[mine]], axis=1))
+    return result
+
+
+def _made_up(
+    sizes: Map, values: Mapping[str, int], ranks: int, random: np.random.Generator
+) -> list[np.ndarray]:
+    points = values["columns"] * ranks * sizes.per_column
+    levels = 1 if sizes.layout == "flat" else values["levels"]
+    runs = []
+    for first, length in (table.T for table in _dealt(points, sizes.run, ranks, random)):
+        if sizes.layout == "points":
+            runs.append((first * levels, length * levels))
+        else:
+            layer = np.arange(levels)[:, None] * points
+            runs.append(((layer + first).ravel(), np.tile(length, levels)))
+    variables = min(sizes.variables, values["variables"])
+    return _run_lists(sizes.element_bytes, points * levels, variables, runs)
+
+
+def write_made_up(case: Case, values: Mapping[str, int], ranks: int, run_file: Path) -> None:
+    """The run file of a mesh of `columns` columns for each rank, dealt to them at random."""
+    random = np.random.default_rng(values["seed"])
+    parts = [np.array([MAGIC, ranks, len(case.maps)], dtype="<i8")]
+    for sizes in case.maps:
+        parts += _made_up(sizes, values, ranks, random)
+    np.concatenate(parts).tofile(run_file)

@@ -1,4 +1,4 @@
-"""What the benchmark's samples say: summaries, tables, JSON, charts."""
+"""What the benchmark's samples say: summaries, tables, JSON."""
 
 import datetime
 import json
@@ -12,9 +12,9 @@ from statistics import median
 
 from rich.table import Table
 
-from oratorio.bench_run import Run, Settings, is_oratorios
+from oratorio.bench_arms import RAW, is_host, is_oratorios
+from oratorio.bench_run import Run, Settings, hints_of
 
-DIRECTIONS = ("write", "read")
 MIB = 1 << 20
 
 
@@ -24,28 +24,56 @@ class Summary:
 
     arm: str
     direction: str
-    seconds: float | None  # median of the call; None: no pass succeeded
+    seconds: float | None  # median of the calls; None: no pass succeeded
     mib_per_s: float | None
-    times_host: float | None  # how many times faster than arm `host`
+    fastest_mib_per_s: float | None
+    slowest_mib_per_s: float | None
+    times_host: float | None  # how many times as fast as arm `host`
+    times_best_host: float | None  # the same to the fastest arm that is the host's own MPI-IO
+    percent_of_raw: float | None
     open_seconds: float | None
-    call_peak_mib: float  # highest of all passes: memory added by the call
+    call_peak_mib: float  # highest of all passes: memory of a rank added by the calls
     total_peak_mib: float  # the same, with open and set_view
     verified: bool
     holes_kept: bool
     problem: str
 
 
-def _summary(run: Run, arm: str, direction: str, host_seconds: float | None) -> Summary:
-    passes = [s for s in run.samples if s["arm"] == arm and s["direction"] == direction]
-    measured = [s for s in passes if s["repeat"] >= 0 and s["verified"]]
-    seconds = median(s["seconds"] for s in measured) if measured else None
+def _passes(run: Run, arm: str, direction: str) -> list[dict]:
+    return [s for s in run.samples if s["arm"] == arm and s["direction"] == direction]
+
+
+def _measured(run: Run, arm: str, direction: str) -> list[dict]:
+    return [s for s in _passes(run, arm, direction) if s["repeat"] >= 0 and s["verified"]]
+
+
+def _rate(run: Run, arm: str, direction: str) -> float | None:
+    """MiB/s of the median pass."""
+    passes = _measured(run, arm, direction)
+    return passes[0]["bytes"] / MIB / median(s["seconds"] for s in passes) if passes else None
+
+
+def _ratio(value: float | None, to: float | None) -> float | None:
+    return value / to if value and to else None
+
+
+def _summary(run: Run, settings: Settings, arm: str, direction: str) -> Summary:
+    passes, measured = _passes(run, arm, direction), _measured(run, arm, direction)
+    rate = _rate(run, arm, direction)
+    host_rates = [_rate(run, other, direction) or 0 for other in settings.arms if is_host(other)]
+    of_raw = _ratio(rate, _rate(run, settings.reference, direction))
     problems = [s["error"] for s in passes if s["error"]]
+    rates = [s["mib_per_s"] for s in measured]
     return Summary(
         arm=arm,
         direction=direction,
-        seconds=seconds,
-        mib_per_s=run.setup["bytes"] / MIB / seconds if seconds else None,
-        times_host=host_seconds / seconds if seconds and host_seconds else None,
+        seconds=median(s["seconds"] for s in measured) if measured else None,
+        mib_per_s=rate,
+        fastest_mib_per_s=max(rates, default=None),
+        slowest_mib_per_s=min(rates, default=None),
+        times_host=_ratio(rate, _rate(run, "host", direction)),
+        times_best_host=_ratio(rate, max(host_rates, default=None)),
+        percent_of_raw=of_raw and 100 * of_raw,
         open_seconds=median(s["open_seconds"] for s in measured) if measured else None,
         call_peak_mib=max((s["call_peak_bytes"] for s in passes), default=0) / MIB,
         total_peak_mib=max((s["total_peak_bytes"] for s in passes), default=0) / MIB,
@@ -55,90 +83,115 @@ def _summary(run: Run, arm: str, direction: str, host_seconds: float | None) -> 
     )
 
 
-def summarise(run: Run, arms: Sequence[str]) -> list[Summary]:
-    """All arms in both directions."""
-    result = []
-    for direction in DIRECTIONS:
-        host = _summary(run, "host", direction, None).seconds
-        result += [_summary(run, arm, direction, host) for arm in arms]
-    return result
+def summarise(run: Run, settings: Settings) -> list[Summary]:
+    """All arms in the directions that were measured."""
+    return [_summary(run, settings, arm, d) for d in settings.directions for arm in settings.arms]
 
 
-def all_well(run: Run, arms: Sequence[str]) -> bool:
+def all_well(run: Run, settings: Settings) -> bool:
     """False if the run broke off or an arm that isn't the host's own moved wrong bytes."""
-    ours = [s for s in summarise(run, arms) if not s.arm.startswith("host")]
-    return not run.failure and all(s.verified for s in ours)
+    ours = [s for s in summarise(run, settings) if not is_host(s.arm)]
+    return bool(run.setup) and not run.failure and all(s.verified for s in ours)
 
 
 def _number(value: float | None, form: str) -> str:
     return "-" if value is None else format(value, form)
 
 
-def _verified(summary: Summary) -> str:
-    if not summary.verified:
+def _verified(summaries: Sequence[Summary]) -> str:
+    if not summaries or not all(s.verified for s in summaries):
         return "[red]NO[/red]"
-    return "yes" if summary.holes_kept else "yes, gaps overwritten"
+    return "yes" if all(s.holes_kept for s in summaries) else "yes, gaps overwritten"
 
 
-def run_table(run: Run, arms: Sequence[str]) -> Table:
-    """The table of one run."""
+def run_table(run: Run, settings: Settings) -> Table:
+    """The table of one run, a row for each arm."""
     setup = run.setup
     average = setup["bytes"] / max(setup["pieces"], 1)
     title = (
-        f"{run.label}, {run.ranks} ranks: {setup['bytes'] / MIB:.1f} MiB "
-        f"in {setup['pieces']} pieces of {average:.0f} B on average"
+        f"{run.title}: {setup['bytes'] / MIB:.1f} MiB in {setup['pieces']} pieces "
+        f"of {average:.0f} B on average"
     )
     table = Table(title=title, title_justify="left")
-    for name in ("arm", "direction"):
-        table.add_column(name)
-    for name in ("median s", "MiB/s", "x host", "peak extra MiB"):
-        table.add_column(name, justify="right")
+    table.add_column("arm")
+    for direction in settings.directions:
+        for name in (f"{direction} MiB/s", "x best host", "% of raw"):
+            table.add_column(name, justify="right")
+    table.add_column("peak extra MiB", justify="right")
     table.add_column("verified")
-    for s in summarise(run, arms):
+    summaries = summarise(run, settings)
+    for arm in settings.arms:
+        mine = [s for s in summaries if s.arm == arm]
+        cells = [
+            cell
+            for s in mine
+            for cell in (
+                _number(s.mib_per_s, ".0f"), _number(s.times_best_host, ".2f"),
+                _number(s.percent_of_raw, ".0f"),
+            )
+        ]  # fmt: skip
+        peak = max(s.call_peak_mib for s in mine)
         table.add_row(
-            s.arm, s.direction, _number(s.seconds, ".4f"), _number(s.mib_per_s, ".0f"),
-            _number(s.times_host, ".2f"), f"{s.call_peak_mib:.1f}", _verified(s),
-        )  # fmt: skip
+            arm, *cells, f"{peak:.1f}", _verified(mine), style="bold" if is_oratorios(arm) else None
+        )
     return table
 
 
-def suite_table(runs: Sequence[Run], arms: Sequence[str]) -> Table:
-    """All runs, a row for each direction; ratios are to the arm `host`."""
-    ours = [arm for arm in arms if is_oratorios(arm)]
-    table = Table(title="MiB/s; x: times as fast as host; peak: extra MiB of a rank")
-    table.add_column("workload")
-    table.add_column("ranks", justify="right")
-    table.add_column("direction")
-    for arm in arms:
-        table.add_column(arm, justify="right")
-    for arm in ours:
-        table.add_column(f"{arm} x", justify="right")
-    for arm in ("host", *ours):
-        table.add_column(f"{arm} peak", justify="right")
+def best_of(summaries: Sequence[Summary]) -> Summary | None:
+    """The fastest of those that were measured."""
+    known = [s for s in summaries if s.mib_per_s]
+    return max(known, key=lambda s: s.mib_per_s) if known else None
+
+
+def _suite_row(run: Run, settings: Settings, direction: str) -> list[str]:
+    summaries = [s for s in summarise(run, settings) if s.direction == direction]
+    ours = [s for s in summaries if is_oratorios(s.arm)]
+    raw = next((s for s in summaries if s.arm == settings.reference), None)
+    host = best_of([s for s in summaries if is_host(s.arm)])
+    best = best_of(ours)
+    shown = {
+        "auto": next((s for s in ours if s.arm == "auto"), None),
+        "best": best if "auto" not in settings.arms or len(ours) > 1 else None,
+    }
+    cells = [run.label, str(run.ranks), direction]
+    cells += [_number(raw and raw.mib_per_s, ".0f"), _number(host and host.mib_per_s, ".0f")]
+    cells += [host.arm if host else "-"]
+    for s in shown.values():
+        cells += [
+            _number(s and s.mib_per_s, ".0f"), _number(s and s.times_best_host, ".2f"),
+            _number(s and s.percent_of_raw, ".0f"),
+        ]  # fmt: skip
+    cells += [shown["best"].arm if shown["best"] else "-"]
+    cells += [_number(max((s.call_peak_mib for s in ours), default=None), ".1f")]
+    return [*cells, _verified([s for s in summaries if not is_host(s.arm)] if not run.failure else [])]
+
+
+def suite_table(runs: Sequence[Run], settings: Settings) -> Table:
+    """All runs, a row for each direction."""
+    table = Table(
+        title="MiB/s; x: times as fast as the best arm of the host; %: of raw I/O", title_justify="left"
+    )
+    for name in ("workload", "ranks", "direction", settings.reference, "best host", "which"):
+        table.add_column(name, justify="left" if name in ("workload", "direction", "which") else "right")
+    for name in ("auto", "x", "%", "best method", "x", "%"):
+        table.add_column(name, justify="right")
+    table.add_column("which")
+    table.add_column("peak extra MiB", justify="right")
     table.add_column("verified")
     for run in runs:
-        summaries = {(s.arm, s.direction): s for s in summarise(run, arms)} if run.setup else {}
-        for direction in DIRECTIONS:
-            row = {arm: summaries.get((arm, direction)) for arm in ("host", *arms)}
-            known = [s for arm, s in row.items() if s and arm in arms]
-            well = bool(known) and not run.failure and all(s.verified for s in known)
-            table.add_row(
-                run.label, str(run.ranks), direction,
-                *(_number(row[arm] and row[arm].mib_per_s, ".0f") for arm in arms),
-                *(_number(row[arm] and row[arm].times_host, ".2f") for arm in ours),
-                *(_number(row[arm] and row[arm].call_peak_mib, ".1f") for arm in ("host", *ours)),
-                "yes" if well else "[red]NO[/red]",
-            )  # fmt: skip
+        for direction in settings.directions:
+            table.add_row(*_suite_row(run, settings, direction))
     return table
 
 
-def problems(run: Run, arms: Sequence[str]) -> list[str]:
+def problems(run: Run, settings: Settings) -> list[str]:
     """A line for everything that went wrong."""
-    where = f"{run.label}, {run.ranks} ranks"
-    lines = [f"{where}: {run.failure}"] if run.failure else []
-    if run.setup:
-        lines += [f"{where}, {s.arm} {s.direction}: {s.problem}" for s in summarise(run, arms) if s.problem]
-    return lines
+    lines = [f"{run.title}: {run.failure}"] if run.failure else []
+    if not run.setup:
+        return lines
+    return lines + [
+        f"{run.title}, {s.arm} {s.direction}: {s.problem}" for s in summarise(run, settings) if s.problem
+    ]
 
 
 def _processor() -> str:
@@ -148,40 +201,55 @@ def _processor() -> str:
     return platform.machine()
 
 
-def machine(settings: Settings) -> dict:
+def file_system(folder: Path) -> str:
+    """The name of the kind of file system a folder is on."""
+    told = subprocess.run(["df", "--output=fstype", folder], capture_output=True, text=True, check=False)
+    return told.stdout.splitlines()[-1].strip() if told.returncode == 0 else "unknown"
+
+
+def is_in_memory(folder: Path) -> bool:
+    """True where files have no storage below the page cache."""
+    return file_system(folder) in ("tmpfs", "ramfs")
+
+
+def machine(folder: Path) -> dict:
     """What the figures were measured on."""
-    kind = subprocess.run(
-        ["stat", "-f", "-c", "%T", settings.folder], capture_output=True, text=True, check=False
-    )
     return {
         "date": datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
         "processor": _processor(),
         "cores": len(os.sched_getaffinity(0)),
         "memory_mib": os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") // MIB,
         "kernel": platform.release(),
-        "file_system": kind.stdout.strip(),
+        "file_system": file_system(folder),
         "load_at_end": os.getloadavg()[0],
     }
 
 
-def write_json(file: Path, runs: Sequence[Run], settings: Settings) -> None:
-    """Everything, the single passes included."""
+def _run_record(run: Run, settings: Settings) -> dict:
+    record = asdict(run) | {"map_file": run.map_file.name if run.map_file else None}
+    record["hints"] = {
+        arm: dict(hints_of(run, settings, arm))
+        for arm in settings.arms if arm not in RAW
+    }  # fmt: skip
+    record |= {"arms": settings.arms, "reference": settings.reference, "direct": settings.direct}
+    record["summary"] = [asdict(s) for s in summarise(run, settings)] if run.setup else []
+    return record
+
+
+def write_json(file: Path, jobs: Sequence[tuple[Run, Settings]], settings: Settings) -> None:
+    """Everything, the single passes included; each run has its own settings."""
     record = {
-        "machine": machine(settings),
+        "machine": machine(settings.folder),
         "mpi": {
             "name": settings.host.name,
-            "version": next((r.setup["mpi_version"] for r in runs if r.setup), settings.host.version),
+            "version": next((r.setup["mpi_version"] for r, _ in jobs if r.setup), settings.host.version),
             "env": dict(settings.host.env),
         },
         "oratorio": settings.library.name if settings.library else None,
-        "arms": settings.arms,
-        "hints": [{"arm": a, "key": k, "value": v} for a, k, v in settings.hints],
         "new_file_each_time": not settings.overwrite,
         "sync": settings.sync,
-        "runs": [
-            asdict(run) | {"summary": [asdict(s) for s in summarise(run, settings.arms)] if run.setup else []}
-            for run in runs
-        ],
+        "cold": settings.cold,
+        "runs": [_run_record(run, of_run) for run, of_run in jobs],
     }
     file.parent.mkdir(parents=True, exist_ok=True)
     file.write_text(json.dumps(record, indent=1) + "\n")

@@ -11,19 +11,18 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from oratorio import hosts
+from oratorio import bench_e3sm, hosts
+from oratorio.bench_arms import arm_hints, is_oratorios
+from oratorio.bench_workloads import WORKLOADS, BenchError
 from oratorio.hosts import Host
 from oratorio.launch import launcher_kind
 from oratorio.paths import PRIVATE, ROOT
 
 SOURCES = ROOT / "tools/bench"
 COMPILE_OPTIONS = ("-O2", "-std=c++20")
-POLL_SECONDS = 0.1
-NOT_ORATORIO = ("raw", "host")  # arms whose names begin so need no Oratorio
-
-
-class BenchError(Exception):
-    """A benchmark can't be run; the text says why."""
+POLL_SECONDS = 0.5  # the ranks need the cores
+DIRECTIONS = ("write", "read")
+Progress = Callable[[int, str], None]  # samples so far, what is under way
 
 
 @dataclass(frozen=True)
@@ -38,7 +37,20 @@ class Settings:
     timeout_seconds: float
     overwrite: bool = False
     sync: bool = False
+    direct: bool = False
+    cold: bool = False
     library: Path | None = None  # Oratorio's, None: not preloaded
+    directions: tuple[str, ...] = DIRECTIONS
+
+    @property
+    def passes(self) -> int:
+        """Of one run, the unmeasured ones included."""
+        return (self.repeats + 1) * len(self.arms) * len(self.directions)
+
+    @property
+    def reference(self) -> str:
+        """The arm whose bandwidth is 100 %."""
+        return "raw_direct" if self.direct else "raw"
 
 
 @dataclass
@@ -49,13 +61,14 @@ class Run:
     workload: str
     parameters: Mapping[str, object]
     ranks: int
+    map_file: Path | None = None  # a real decomposition of E3SM
     setup: dict = field(default_factory=dict)
     samples: list[dict] = field(default_factory=list)
     failure: str = ""  # why the program didn't reach its end
 
-
-def is_oratorios(arm: str) -> bool:
-    return not arm.startswith(NOT_ORATORIO)
+    @property
+    def title(self) -> str:
+        return f"{self.label}, {self.ranks} ranks"
 
 
 def oratorio_library() -> Path | None:
@@ -87,14 +100,15 @@ def find_mpi(name: str) -> Host:
     return found[0]
 
 
-def build(host: Host) -> Path:
-    """The benchmark program for this MPI, built when a source is newer or the MPI another."""
+def build(host: Host, announce: Callable[[str], None] = lambda _: None) -> Path:
+    """The benchmark program for this MPI, built (and announced) when a source or the MPI is another."""
     sources = sorted(SOURCES.glob("*.cpp"))
     stamps = [(file.name, file.stat().st_mtime_ns) for file in sorted(SOURCES.glob("*.[ch]pp"))]
     key = hashlib.sha256(repr((host.mpicxx, stamps, COMPILE_OPTIONS)).encode()).hexdigest()[:16]
     program = PRIVATE / "bench" / f"bench-{host.name}-{key}"
     if program.exists():
         return program
+    announce(f"building the benchmark for {host.name}")
     program.parent.mkdir(parents=True, exist_ok=True)
     for old in program.parent.glob(f"bench-{host.name}-*"):
         old.unlink(missing_ok=True)
@@ -108,40 +122,70 @@ def build(host: Host) -> Path:
     return program
 
 
+def _program_parameters(run: Run, folder: Path) -> Mapping[str, object]:
+    """What the program is told; for E3SM that is a file of all ranks' pieces."""
+    case = WORKLOADS[run.workload].case
+    if not case:
+        return run.parameters
+    run_file = folder / "pieces.runs"
+    if run.map_file:
+        bench_e3sm.write_real(run.map_file, run_file, run.parameters["variables"])
+    else:
+        bench_e3sm.write_made_up(bench_e3sm.CASES[case], run.parameters, run.ranks, run_file)
+    return {"runs": run_file}
+
+
+def hints_of(run: Run, settings: Settings, arm: str) -> Mapping[str, str]:
+    """The info keys an arm is given in this run."""
+    return arm_hints(arm, run.workload, run.parameters, settings.hints, settings.direct)
+
+
 def _arguments(run: Run, settings: Settings, folder: Path, out: Path) -> list[str]:
     words = ["--workload", run.workload, "--repeats", str(settings.repeats)]
     words += ["--dir", str(folder), "--out", str(out)]
-    for key, value in run.parameters.items():
+    for key, value in _program_parameters(run, folder).items():
         words += ["--param", f"{key}={value}"]
     for arm in settings.arms:
         words += ["--arm", arm]
-    for arm, key, value in settings.hints:
-        words += ["--hint", f"{arm}:{key}={value}"]
-    words += ["--overwrite"] if settings.overwrite else []
-    words += ["--sync"] if settings.sync else []
-    return words
+        for key, value in hints_of(run, settings, arm).items():
+            words += ["--hint", f"{arm}:{key}={value}"]
+    words += ["--only", settings.directions[0]] if len(settings.directions) == 1 else []
+    flags = {"--overwrite": settings.overwrite, "--sync": settings.sync, "--cold": settings.cold}
+    return words + [flag for flag, is_set in flags.items() if is_set]
 
 
-def _take_lines(run: Run, out: Path) -> int:
-    """Takes over what the program has reported so far; returns how many samples that is."""
+def _take_lines(run: Run, out: Path) -> tuple[int, str]:
+    """Takes over what the program has reported so far: the number of samples, what is under way."""
     text = out.read_text() if out.exists() else ""
     records = [json.loads(line) for line in text.splitlines(keepends=True) if line.endswith("\n")]
-    for record in records[:1]:
-        run.setup = record
-    run.samples = records[1:]
-    return len(run.samples)
+    by_kind = {kind: [r for r in records if r["kind"] == kind] for kind in ("setup", "begin", "sample")}
+    run.setup = (by_kind["setup"] or [{}])[0]
+    run.samples = by_kind["sample"]
+    if not by_kind["begin"]:
+        return 0, "warming up"
+    now = by_kind["begin"][-1]
+    return len(run.samples), f"{now['arm']} {now['direction']}"
 
 
 def _check_served(run: Run, settings: Settings) -> None:
-    """Figures of an Oratorio that wasn't there would be the host's."""
+    """Figures of an Oratorio that wasn't there, or of another method, would mislead."""
     used = Path(run.setup.get("io_library", "")).name
-    expected = any(is_oratorios(arm) for arm in settings.arms)
-    if expected and run.setup and "oratorio" not in used:
+    ours = [arm for arm in settings.arms if is_oratorios(arm)]
+    if ours and run.setup and "oratorio" not in used:
         run.failure = f"MPI_File_open is in {used}: Oratorio was not in the ranks"
+    for sample in run.samples:
+        if sample["arm"] in ours and sample["served_as"] not in ("", sample["arm"]):
+            sample |= {"verified": False, "error": "the library doesn't know this method"}
 
 
-def measure(run: Run, settings: Settings, progress: Callable[[int], None]) -> None:
-    """Runs the program; `progress` is called with the number of samples as they come.
+def _last_words(done: subprocess.CompletedProcess[str]) -> str:
+    """What the program says was wrong, or else the end of what the job said."""
+    own = [line.partition("bench: ")[2] for line in done.stderr.splitlines() if "bench: " in line]
+    return own[0] if own else (done.stderr.strip() or done.stdout.strip() or "it said nothing")[-600:]
+
+
+def measure(run: Run, settings: Settings, progress: Progress) -> None:
+    """Runs the program; `progress` is called while it works.
 
     Every failure is noted in `run`, with the samples there were before it.
     """
@@ -160,14 +204,14 @@ def measure(run: Run, settings: Settings, progress: Callable[[int], None]) -> No
                 timeout_seconds=settings.timeout_seconds,
             )
             while concurrent.futures.wait([job], timeout=POLL_SECONDS).not_done:
-                progress(_take_lines(run, out))
-            progress(_take_lines(run, out))
+                samples, now = _take_lines(run, out)
+                progress(samples, f"{run.title}: {now}")
+            _, last_pass = _take_lines(run, out)
             done = job.result()
         _check_served(run, settings)
         if done.returncode != 0:
-            last = (done.stderr.strip() or done.stdout.strip() or "it said nothing")[-600:]
-            run.failure = f"exit code {done.returncode}: {last}"
+            run.failure = f"exit code {done.returncode} while {last_pass}: {_last_words(done)}"
     except subprocess.TimeoutExpired:
-        run.failure = f"not ended after {settings.timeout_seconds:.0f} s"
+        run.failure = f"not ended after {settings.timeout_seconds:.0f} s, while {_take_lines(run, out)[1]}"
     finally:
         shutil.rmtree(folder, ignore_errors=True)

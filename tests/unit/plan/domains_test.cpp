@@ -42,6 +42,35 @@ TEST(FileDomains, EveryByteOfTheHullIsDealtToOneAggregatorInOneRound) {
     }
 }
 
+TEST(FileDomains, SlicesOfAllPartsDealEveryByteOnceAlsoWhenMoved) {
+    std::mt19937_64 random(8);
+    for (int trial = 0; trial < 300; ++trial) {
+        const Offset begin = static_cast<Offset>(random() % 5000);
+        const Bytes period = 1 + static_cast<Bytes>(random() % 900);
+        const auto parts = 2 + static_cast<std::int64_t>(random() % 6);
+        // The last part may be shorter than the period.
+        const Bytes last = 1 + static_cast<Bytes>(random()) % period;
+        const Extent hull{begin, begin + (parts - 1) * period + std::abs(last) % period + 1};
+        const int aggregators = 1 + static_cast<int>(random() % 4);
+        const Bytes buffer = 8 + static_cast<Bytes>(random() % 700);
+        SCOPED_TRACE(testing::Message() << "trial " << trial);
+        const auto domains = FileDomains::sliced(
+            hull, aggregators, 1 + static_cast<Bytes>(random() % 64), period, parts);
+        for (const int times : deal_out(domains, hull, buffer)) ASSERT_EQ(times, 1);
+        const Extent further{hull.begin + 12345, hull.end + 12345};
+        for (const int times : deal_out(domains.moved(12345), further, buffer)) ASSERT_EQ(times, 1);
+    }
+}
+
+TEST(FileDomains, ARoundOfSlicesHasAsMuchOfEachPart) {
+    const auto domains = FileDomains::sliced({0, 24 * 100000}, 2, 4096, 100000, 24);
+    const Region region = domains.region(1, 0, 1 << 20);
+    EXPECT_EQ(region.count, 24);
+    EXPECT_EQ(region.stride, 100000);
+    EXPECT_EQ(region.length, 40960);  // whole pages of (1 << 20) / 24
+    EXPECT_EQ(region.begin, 53248);   // half a period, cut at a page
+}
+
 TEST(FileDomains, EvenCutsFallOnTheAlignment) {
     const auto domains = FileDomains::even({1000, 100000}, 4, 4096);
     for (int aggregator = 1; aggregator < 4; ++aggregator) {

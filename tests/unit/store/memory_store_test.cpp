@@ -149,5 +149,69 @@ TEST(MemoryStore, part_of_a_lock_can_be_given_back) {
     EXPECT_TRUE(theirs.lock({0, 100}, true, true).ok());
 }
 
+void set(std::span<std::byte> bytes, std::size_t at, int value) {
+    bytes[at] = static_cast<std::byte>(value);
+}
+
+TEST(MemoryStore, a_mapping_gives_back_only_the_bytes_that_changed) {
+    MemoryDisk disk;
+    MemoryStore store(disk);
+    std::vector<std::byte> bytes(100, std::byte{1});
+    disk.write(0, bytes);
+    {
+        auto mapped = store.map({10, 120}, Direction::write, Populate::no);
+        ASSERT_TRUE(mapped.ok());
+        EXPECT_EQ(disk.size(), 120);
+        const std::byte theirs[] = {std::byte{9}};
+        disk.write(20, theirs);
+        disk.write(22, theirs);
+        EXPECT_TRUE(mapped->guarded([&] { set(mapped->bytes(), 11, 5); }).ok());
+        EXPECT_EQ(disk.contents({20, 23}), (std::vector{std::byte{9}, std::byte{5}, std::byte{9}}));
+        set(mapped->bytes(), 109, 7);
+    }
+    EXPECT_EQ(disk.contents({118, 120}), (std::vector{std::byte{0}, std::byte{7}}));
+    EXPECT_EQ(disk.counters().maps, 1U);
+}
+
+TEST(MemoryStore, a_mapped_write_to_a_full_disk_keeps_what_fits_and_tells_where_it_ended) {
+    for (const int value : {0, 3}) {
+        MemoryDisk disk(50);
+        MemoryStore store(disk);
+        auto mapped = store.map({10, 100}, Direction::write, Populate::no);
+        ASSERT_TRUE(mapped.ok());
+        const auto written = mapped->guarded(
+            [&] { std::ranges::fill(mapped->bytes(), static_cast<std::byte>(value)); });
+        ASSERT_FALSE(written.ok());
+        EXPECT_EQ(written.error().kind, ErrorKind::no_space);
+        EXPECT_EQ(written.error().offset, 50);
+        EXPECT_EQ(written.error().length, 50);
+        EXPECT_EQ(disk.contents({10, 50}), std::vector(40, static_cast<std::byte>(value)));
+        EXPECT_EQ(disk.contents({50, 100}), std::vector<std::byte>(50));
+    }
+}
+
+TEST(MemoryStore, bad_ranges_are_met_by_mappings_too_and_only_where_they_are_touched) {
+    MemoryDisk disk;
+    disk.resize(100);
+    MemoryStore store(disk, {.bad_reads = {40, 50}, .bad_writes = {60, 70}});
+    auto read = store.map({30, 100}, Direction::read, Populate::no);
+    ASSERT_TRUE(read.ok());
+    const auto done = read->guarded([] {});
+    ASSERT_FALSE(done.ok());
+    EXPECT_EQ(done.error().kind, ErrorKind::io);
+    EXPECT_EQ(done.error().offset, 40);
+    auto write = store.map({0, 100}, Direction::write, Populate::no);
+    ASSERT_TRUE(write.ok());
+    EXPECT_TRUE(write->guarded([&] { set(write->bytes(), 59, 1); }).ok());
+    const auto failed = write->guarded([&] {
+        set(write->bytes(), 58, 1);
+        set(write->bytes(), 65, 1);
+    });
+    ASSERT_FALSE(failed.ok());
+    EXPECT_EQ(failed.error().system_errno, EIO);
+    EXPECT_EQ(failed.error().offset, 65);
+    EXPECT_EQ(disk.contents({58, 60}), std::vector(2, std::byte{1}));
+}
+
 }  // namespace
 }  // namespace oratorio

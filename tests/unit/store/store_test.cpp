@@ -3,8 +3,10 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
+#include <cstdlib>
 #include <cstring>
 #include <functional>
 #include <map>
@@ -29,8 +31,23 @@ std::vector<std::byte> pattern(std::size_t length, std::uint64_t seed) {
 
 constexpr OpenMode kReadWrite{.read = true, .write = true, .create = true};
 
-class AnyStore : public testing::TestWithParam<const char*> {
+// Of the suite: what is opened, and where.
+struct StoreCase {
+    const char* kind;
+    bool direct = false;
+    bool tmpfs = false;  // in /dev/shm, else in the folder of temporary files
+};
+
+std::string name_of(const StoreCase& one) {
+    std::string name = one.kind;
+    if (one.direct) name += "_direct";
+    return one.tmpfs ? name + "_tmpfs" : name;
+}
+
+class AnyStore : public testing::TestWithParam<StoreCase> {
   protected:
+    AnyStore() : folder_(GetParam().tmpfs ? "/dev/shm" : std::filesystem::temp_directory_path()) {}
+
     void SetUp() override {
         auto opened = open(kReadWrite);
         if (!opened.ok() && kind() == "uring" &&
@@ -41,11 +58,13 @@ class AnyStore : public testing::TestWithParam<const char*> {
         store_ = std::move(*opened);
     }
 
-    [[nodiscard]] std::string kind() const { return GetParam(); }
+    [[nodiscard]] std::string kind() const { return GetParam().kind; }
     [[nodiscard]] std::string path() const { return folder_.file("data"); }
-    Result<std::unique_ptr<Store>> open(const OpenMode& mode) {
+    Result<std::unique_ptr<Store>> open(OpenMode mode) {
+        mode.direct_read = mode.direct_write = GetParam().direct;
         if (kind() == "posix") return open_posix(path(), mode);
         if (kind() == "uring") return open_uring(path(), mode, 4);
+        if (kind() == "threaded") return open_threaded(path(), mode, 4);
         const bool asynchronous = kind() == "memory_queued";
         return std::unique_ptr<Store>(std::make_unique<MemoryStore>(
             disk_, test::MemoryStoreOptions{.mode = mode, .asynchronous = asynchronous}));
@@ -246,9 +265,111 @@ TEST_P(AnyStore, two_transfers_over_one_store_see_only_their_own_requests) {
     EXPECT_EQ(read(0, bytes.size()), bytes);
 }
 
-INSTANTIATE_TEST_SUITE_P(Stores, AnyStore,
-                         testing::Values("posix", "uring", "memory", "memory_queued"),
-                         [](const auto& store) { return std::string(store.param); });
+// Any offset, length and place in memory, cut into any pieces: the same bytes by every way.
+TEST_P(AnyStore, ragged_transfers_keep_every_byte) {
+    Random random(14);
+    constexpr Bytes kSpace = 300'000;
+    std::vector<std::byte> oracle(kSpace);
+    const std::unique_ptr<std::byte, decltype(&std::free)> memory(
+        static_cast<std::byte*>(std::aligned_alloc(4096, 1 << 20)), &std::free);
+    write(0, oracle);
+    for (int step = 0; step < 300; ++step) {
+        SCOPED_TRACE("step " + std::to_string(step));
+        // Alignments of all kinds, also the same ones in file and memory.
+        const Bytes unit = std::array<Bytes, 4>{1, 16, 512, 4096}[random.below(4)];
+        const Offset offset = random.between(0, (kSpace - 1) / unit) * unit;
+        const Bytes length = std::min(random.between(1, 200'000), kSpace - offset);
+        const Bytes shift = random.chance(50) ? offset % 4096 : random.between(0, 8'191);
+        const std::span bytes(memory.get() + shift, static_cast<std::size_t>(length));
+        std::vector<iovec> pieces;
+        for (std::size_t at = 0; at < bytes.size();) {
+            const auto whole = static_cast<std::size_t>(random.between(1, 100'000) / unit * unit);
+            const auto some = std::min(std::max<std::size_t>(whole, 1), bytes.size() - at);
+            pieces.push_back({bytes.data() + at, some});
+            at += some;
+        }
+        const bool writing = random.chance(60);
+        if (writing) std::ranges::copy(pattern(bytes.size(), random.next()), bytes.begin());
+        const auto place =
+            std::span(oracle).subspan(static_cast<std::size_t>(offset), bytes.size());
+        if (writing) std::ranges::copy(bytes, place.begin());
+        Transfer transfer(*store_);
+        transfer.start(writing ? Direction::write : Direction::read, offset, pieces, 1);
+        Transferred done;
+        ASSERT_TRUE(transfer.poll(done, true));
+        ASSERT_EQ(done.error.kind, ErrorKind::none) << describe(done.error, path());
+        ASSERT_EQ(done.bytes, length);
+        ASSERT_TRUE(std::ranges::equal(bytes, place));
+    }
+    EXPECT_EQ(read(0, oracle.size() + 10), oracle);
+    if (kind().starts_with("memory")) return;
+    const auto buffered = open_posix(path(), {.read = true});
+    ASSERT_TRUE(buffered.ok());
+    std::vector<std::byte> back(oracle.size());
+    EXPECT_EQ(transfer(**buffered, Direction::read, 0, back).bytes, kSpace);
+    EXPECT_EQ(back, oracle);
+}
+
+TEST_P(AnyStore, a_mapped_write_is_read_and_a_write_is_seen_in_a_mapping) {
+    ASSERT_TRUE(store_->limits().mappable);
+    const auto bytes = pattern(10'000, 15);
+    {
+        auto mapped = store_->map({5'000, 15'000}, Direction::write, Populate::yes);
+        ASSERT_TRUE(mapped.ok()) << describe(mapped.error(), path());
+        EXPECT_EQ(mapped->range(), (Extent{5'000, 15'000}));
+        EXPECT_TRUE(
+            mapped->guarded([&] { std::ranges::copy(bytes, mapped->bytes().begin()); }).ok());
+    }
+    EXPECT_EQ(*store_->size(), 15'000);
+    EXPECT_EQ(read(0, 5'000), std::vector<std::byte>(5'000));
+    EXPECT_EQ(read(5'000, 20'000), bytes);
+    auto view = store_->map({7'000, 40'000}, Direction::read, Populate::yes);
+    ASSERT_TRUE(view.ok());
+    ASSERT_EQ(view->bytes().size(), 8'000U);  // up to the end of file
+    std::vector<std::byte> back(8'000);
+    EXPECT_TRUE(view->guarded([&] { std::ranges::copy(view->bytes(), back.begin()); }).ok());
+    EXPECT_TRUE(std::ranges::equal(back, std::span(bytes).subspan(2'000)));
+}
+
+TEST_P(AnyStore, mapping_for_a_write_never_shrinks_and_past_the_end_there_is_nothing_to_read) {
+    const auto bytes = pattern(50'000, 16);
+    write(0, bytes);
+    EXPECT_TRUE(store_->map({10, 100}, Direction::write, Populate::no).ok());
+    EXPECT_EQ(*store_->size(), 50'000);
+    EXPECT_EQ(read(0, 50'000), bytes);
+    auto past = store_->map({50'000, 60'000}, Direction::read, Populate::no);
+    ASSERT_TRUE(past.ok());
+    EXPECT_TRUE(past->bytes().empty());
+    EXPECT_TRUE(past->guarded([] {}).ok());
+}
+
+TEST_P(AnyStore, what_is_not_open_for_it_can_not_be_mapped) {
+    write(0, pattern(10, 17));
+    auto writer = open({.write = true});
+    ASSERT_TRUE(writer.ok());
+    EXPECT_FALSE((*writer)->limits().mappable);
+    auto mapped = (*writer)->map({0, 10}, Direction::write, Populate::no);
+    ASSERT_FALSE(mapped.ok());
+    EXPECT_EQ(mapped.error().kind, ErrorKind::unsupported_operation);
+    auto reader = open({.read = true});
+    ASSERT_TRUE(reader.ok());
+    EXPECT_TRUE((*reader)->limits().mappable);
+    EXPECT_TRUE((*reader)->map({0, 10}, Direction::read, Populate::no).ok());
+    auto written = (*reader)->map({0, 10}, Direction::write, Populate::no);
+    ASSERT_FALSE(written.ok());
+    EXPECT_EQ(written.error().kind, ErrorKind::access);
+    EXPECT_EQ(written.error().system_errno, EBADF);
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Stores, AnyStore,
+    testing::Values(StoreCase{"posix"}, StoreCase{"posix", true}, StoreCase{"uring"},
+                    StoreCase{"uring", true}, StoreCase{"threaded"}, StoreCase{"threaded", true},
+                    StoreCase{"posix", false, true}, StoreCase{"posix", true, true},
+                    StoreCase{"uring", false, true}, StoreCase{"uring", true, true},
+                    StoreCase{"threaded", false, true}, StoreCase{"threaded", true, true},
+                    StoreCase{"memory"}, StoreCase{"memory_queued"}),
+    [](const auto& one) { return name_of(one.param); });
 
 }  // namespace
 }  // namespace oratorio

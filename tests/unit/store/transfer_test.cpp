@@ -3,10 +3,12 @@
 
 #include <gtest/gtest.h>
 
+#include <array>
 #include <cerrno>
 #include <deque>
 #include <vector>
 
+#include "store/direct.hpp"
 #include "support/memory_store.hpp"
 
 namespace oratorio {
@@ -36,6 +38,7 @@ class ScriptedStore final : public Store {
         if (done_.size() == static_cast<std::size_t>(limits_.queue_depth)) return Submitted::full;
         offsets.push_back(request.offset);
         IoCompletion completion{.token = request.token};
+        if (script_.empty() && is_aligned(request, limits_.direct(request.direction))) ++direct;
         if (script_.empty()) {
             for (const iovec& piece : request.memory) {
                 completion.bytes += static_cast<Bytes>(piece.iov_len);
@@ -58,15 +61,22 @@ class ScriptedStore final : public Store {
     Result<void> resize(Bytes, bool) override { return {}; }
     Result<void> sync() override { return {}; }
     Result<void> lock(Extent, bool, bool) override { return {}; }
+    Result<Mapped> map(Extent range, Direction, Populate) override {
+        return Mapped(range.begin, {}, nullptr);
+    }
     Result<void> close() override { return {}; }
-    const StoreLimits& limits() const override { return limits_; }
+
+    void set_direct(const DirectAlignment& alignment, Bytes bytes_max) {
+        limits_.direct_write = alignment;
+        limits_.bytes_max = bytes_max;
+    }
 
     std::vector<Offset> offsets;  // of all requests
+    int direct = 0;               // requests that could go past the page cache
 
   private:
     std::deque<IoCompletion> script_;
     std::deque<IoCompletion> done_;
-    StoreLimits limits_;
 };
 
 IoCompletion moved(Bytes bytes) {
@@ -216,6 +226,83 @@ TEST(Transfer, a_full_disk_keeps_what_fits_and_says_where_it_ended) {
         EXPECT_EQ(done.error.offset, 1'500);
         EXPECT_EQ(disk.size(), 1'500);
     }
+}
+
+constexpr DirectAlignment kAlignment{.file = 4096, .memory = 512};
+
+struct Split {
+    std::vector<Offset> offsets;
+    int direct;
+};
+
+// How a write of pieces of memory, each (place, length), is cut.
+Split split_of(Offset offset, std::vector<std::pair<std::size_t, std::size_t>> pieces,
+               Bytes bytes_max = 1 << 20, std::deque<IoCompletion> script = {}) {
+    alignas(4096) static std::array<std::byte, 1 << 17> memory;
+    std::vector<iovec> list;
+    Bytes total = 0;
+    for (const auto& [at, length] : pieces) {
+        list.push_back({memory.data() + at, length});
+        total += static_cast<Bytes>(length);
+    }
+    ScriptedStore store(std::move(script));
+    store.set_direct(kAlignment, bytes_max);
+    Transfer transfer(store);
+    transfer.start(Direction::write, offset, list, 1);
+    Transferred done;
+    EXPECT_TRUE(transfer.poll(done, true));
+    EXPECT_EQ(done.bytes, total);
+    return {store.offsets, store.direct};
+}
+
+using Offsets = std::vector<Offset>;
+
+TEST(TransferDirect, ragged_ends_are_cut_off_when_memory_and_file_are_congruent) {
+    const Split both = split_of(100, {{100, 20'000}});
+    EXPECT_EQ(both.offsets, (Offsets{100, 4096, 16'384}));
+    EXPECT_EQ(both.direct, 1);
+    const Split other = split_of(100, {{612, 20'000}});  // congruent to what memory asks for
+    EXPECT_EQ(other.offsets, (Offsets{100, 4096, 16'384}));
+    const Split begin = split_of(8192, {{0, 5'000}});
+    EXPECT_EQ(begin.offsets, (Offsets{8192, 12'288}));
+    EXPECT_EQ(begin.direct, 1);
+    const Split whole = split_of(8192, {{512, 8192}});
+    EXPECT_EQ(whole.offsets, (Offsets{8192}));
+    EXPECT_EQ(whole.direct, 1);
+}
+
+TEST(TransferDirect, what_can_not_be_aligned_stays_one_request) {
+    EXPECT_EQ(split_of(100, {{101, 20'000}}).offsets, (Offsets{100}));
+    EXPECT_EQ(split_of(100, {{100, 4'000}}).offsets, (Offsets{100}));
+    EXPECT_EQ(split_of(100, {{100, 8'000}}).offsets, (Offsets{100}));  // no whole block inside
+    EXPECT_EQ(split_of(0, {{0, 100}, {512, 20'000}}).offsets, (Offsets{0}));
+}
+
+TEST(TransferDirect, pieces_of_memory_go_together_as_long_as_they_are_aligned) {
+    const Split all = split_of(4096, {{0, 4096}, {16'384, 8192}, {0, 0}, {8192, 4096}});
+    EXPECT_EQ(all.offsets, (Offsets{4096}));
+    EXPECT_EQ(all.direct, 1);
+    const Split some = split_of(4096, {{0, 8192}, {16'385, 8192}});
+    EXPECT_EQ(some.offsets, (Offsets{4096, 12'288}));
+    EXPECT_EQ(some.direct, 1);
+    const Split late = split_of(3'000, {{0, 500}, {500, 596}, {8192, 9'000}});
+    EXPECT_EQ(late.offsets, (Offsets{3'000, 4096, 12'288}));
+    EXPECT_EQ(late.direct, 1);
+}
+
+TEST(TransferDirect, a_split_at_the_largest_request_stays_aligned) {
+    const Split split = split_of(0, {{0, 20'480}}, 10'000);
+    EXPECT_EQ(split.offsets, (Offsets{0, 8192, 16'384}));
+    EXPECT_EQ(split.direct, 3);
+}
+
+TEST(TransferDirect, what_a_short_transfer_leaves_goes_where_its_alignment_says) {
+    const Split odd = split_of(0, {{0, 16'384}}, 1 << 20, {moved(5'000)});
+    EXPECT_EQ(odd.offsets, (Offsets{0, 5'000}));
+    EXPECT_EQ(odd.direct, 0);
+    const Split even = split_of(0, {{0, 16'384}}, 1 << 20, {moved(8192)});
+    EXPECT_EQ(even.offsets, (Offsets{0, 8192}));
+    EXPECT_EQ(even.direct, 1);
 }
 
 // The oracle: whatever faults a seed gives, bytes told as moved are there, and only a fault that

@@ -20,37 +20,6 @@ Buffer counting(std::size_t size, unsigned seed) {
     return buffer;
 }
 
-TEST(CopyStrided, EveryLengthAndDirectionMovesExactlyItsBytes) {
-    constexpr std::int64_t kCount = 5;
-    for (Bytes length = 0; length <= 70; ++length) {
-        for (const Bytes to_step : {length, length + 3, -length, -length - 1}) {
-            for (const Bytes from_step : {length, length + 5, -length - 2}) {
-                SCOPED_TRACE(testing::Message()
-                             << length << " bytes, strides " << to_step << " " << from_step);
-                const Buffer source = counting(800, 1);
-                Buffer target = counting(800, 2);
-                Buffer expected = target;
-                const Offset to = 400 - 2 * to_step;
-                const Offset from = 400 - 2 * from_step;
-                for (std::int64_t i = 0; i < kCount * length; ++i)
-                    expected[static_cast<std::size_t>(to + i / length * to_step + i % length)] =
-                        source[static_cast<std::size_t>(from + i / length * from_step +
-                                                        i % length)];
-                copy_strided(target.data() + to, to_step, source.data() + from, from_step, length,
-                             kCount);
-                ASSERT_EQ(target, expected);
-            }
-        }
-    }
-}
-
-TEST(CopyStrided, NoPiecesTouchNothing) {
-    Buffer target = counting(8, 1);
-    const Buffer before = target;
-    copy_strided(target.data(), 8, before.data() + 1, 8, 4, 0);
-    EXPECT_EQ(target, before);
-}
-
 /// Memory that a layout with any origin and negative offsets fits into.
 struct Memory {
     explicit Memory(Extent span)

@@ -1,0 +1,58 @@
+#include "base/bell.hpp"
+
+#include <linux/futex.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <ctime>
+
+namespace oratorio {
+
+namespace {
+
+// The word is waited for across processes, so FUTEX_PRIVATE_FLAG isn't set.
+void futex(const std::atomic<std::uint32_t>& word, int operation, std::uint32_t value,
+           const timespec* longest) {
+    static_assert(sizeof word == sizeof value);
+    syscall(SYS_futex, &word, operation, value, longest, nullptr, 0);
+}
+
+void pause_core() {
+#if defined(__x86_64__)
+    __builtin_ia32_pause();
+#elif defined(__aarch64__)
+    asm volatile("yield");
+#endif
+}
+
+void sleep_until_rung(Bell& bell, std::uint32_t heard, std::chrono::microseconds longest) {
+    bell.asleep.store(1);
+    if (bell.rings.load() == heard) {
+        constexpr std::int64_t kMicro = 1'000'000;
+        const timespec time{static_cast<time_t>(longest.count() / kMicro),
+                            static_cast<long>(longest.count() % kMicro * 1000)};
+        futex(bell.rings, FUTEX_WAIT, heard, &time);
+    }
+    bell.asleep.store(0);
+}
+
+}  // namespace
+
+// Both sides write their word before they read the other's (sequentially consistent), so that
+// either the ringer sees the sleeper or the sleeper sees the ring.
+void ring(Bell& bell) {
+    bell.rings.fetch_add(1);
+    if (bell.asleep.load() != 0) futex(bell.rings, FUTEX_WAKE, 1, nullptr);
+}
+
+void wait_until_rung(Bell& bell, std::uint32_t heard, bool spin,
+                     std::chrono::microseconds longest) {
+    constexpr int kSpins = 1000;
+    for (int spins = 0; spin && spins < kSpins; ++spins) {
+        if (bell.rings.load(std::memory_order_acquire) != heard) return;
+        pause_core();
+    }
+    sleep_until_rung(bell, heard, longest);
+}
+
+}  // namespace oratorio

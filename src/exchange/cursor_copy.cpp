@@ -1,0 +1,46 @@
+#include <algorithm>
+#include <cstdint>
+
+#include "exchange/cursor_pair.hpp"
+#include "exchange/region_copy.hpp"
+
+namespace oratorio {
+
+namespace {
+
+class CursorCopy final : public RegionCopy {
+  public:
+    CursorCopy(const Access& access, Direction direction)
+        : reading_(direction == Direction::read), cursors_(access, direction) {}
+
+    RoundContents copy(const Region& region, std::byte* buffer, Offset valid_until,
+                       bool with_hull) override {
+        RoundContents moved;
+        for (std::int64_t i = 0; i < region.count; ++i) {
+            Extent extent = region.extent(i);
+            if (reading_) extent.end = std::min(extent.end, valid_until);
+            const Bytes bytes = cursors_.enter(extent);
+            if (bytes == 0) continue;
+            if (with_hull) moved.hull = hull(moved.hull, cursors_.hull());
+            // An integer, because offset 0 of the file lies nowhere in memory.
+            const auto at =
+                reinterpret_cast<std::uintptr_t>(buffer) +
+                static_cast<std::uintptr_t>(region.buffer_position(i, extent.begin) - extent.begin);
+            cursors_.copy(reinterpret_cast<std::byte*>(at), bytes);
+            moved.bytes += bytes;
+        }
+        return moved;
+    }
+
+  private:
+    bool reading_;
+    CursorPair cursors_;
+};
+
+}  // namespace
+
+std::unique_ptr<RegionCopy> make_cursor_copy(const Access& access, Direction direction) {
+    return std::make_unique<CursorCopy>(access, direction);
+}
+
+}  // namespace oratorio

@@ -1,0 +1,50 @@
+#include "exchange/cursor_pair.hpp"
+
+#include <algorithm>
+
+#include "type/copy.hpp"
+
+namespace oratorio {
+
+CursorPair::CursorPair(const Access& access, Direction direction)
+    : reading_(direction == Direction::read),
+      from_(access.from),
+      to_(access.from + access.bytes()),
+      user_(access.buffer),
+      file_(access.file),
+      end_(access.file),
+      memory_(access.memory) {}
+
+Bytes CursorPair::before(Offset offset) {
+    end_.seek_offset(offset);
+    return std::clamp(end_.tell_size(), first_, last_) - first_;
+}
+
+Bytes CursorPair::enter(Extent extent) {
+    first_ = last_ = from_;
+    if (from_ == to_ || extent.empty()) return 0;
+    end_.seek_offset(extent.end);
+    last_ = std::min(end_.tell_size(), to_);
+    file_.seek_offset(extent.begin);
+    if (file_.tell_size() < from_) file_.seek_size(from_);
+    first_ = file_.tell_size();
+    last_ = std::max(first_, last_);
+    if (first_ < last_ && memory_.tell_size() != first_ - from_) memory_.seek_size(first_ - from_);
+    return last_ - first_;
+}
+
+Extent CursorPair::hull() {
+    if (first_ == last_) return {};
+    end_.seek_size(last_ - 1);
+    return {file_.tell_offset(), end_.tell_offset() + 1};
+}
+
+void CursorPair::copy(std::byte* base, Bytes bytes) {
+    if (reading_) {
+        copy_between(memory_, user_, file_, base, bytes);
+    } else {
+        copy_between(file_, base, memory_, user_, bytes);
+    }
+}
+
+}  // namespace oratorio

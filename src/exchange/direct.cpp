@@ -1,0 +1,191 @@
+// Exchange in which aggregators reach into the memory of the other ranks of the node (Hastings &
+// Choudhary 2006, "collective shared data"): each rank says where its data lies and waits until the
+// aggregators have been there. Cross-memory attach stands for the paper's shared address space.
+#include <algorithm>
+#include <map>
+
+#include "exchange/remote_data.hpp"
+#include "type/shape_codec.hpp"
+
+namespace oratorio {
+
+namespace {
+
+class DirectExchange final : public Exchange {
+  public:
+    explicit DirectExchange(const ExchangeContext& context);
+
+    void expect(std::int64_t) override {}
+    std::optional<RoundContents> contents(std::int64_t round) const override;
+    void open(std::int64_t round, std::span<std::byte> buffer, Offset valid_until) override;
+    bool close_if_served(std::int64_t round, RoundContents& held) override;
+    Result<bool> step() override;
+    Standing standing() const override;
+    Bell* bell() const override { return &node_.bell(rank_); }
+
+  private:
+    struct Open {
+        std::span<std::byte> buffer;
+        Offset valid_until = 0;
+        bool served = false;
+        Bytes bytes = 0;
+    };
+    [[nodiscard]] std::uint64_t key() const {
+        return static_cast<std::uint64_t>(context_.sequence) + 1;
+    }
+    void publish();
+    void end_of_rounds();
+    [[nodiscard]] bool wanted(std::int64_t round) const;
+    [[nodiscard]] bool all_ready(const Region& region) const;
+    RemoteData* data_of(std::size_t participant) const;
+    void serve(std::int64_t round, Open& open);
+
+    ExchangeContext context_;
+    const Plan& plan_;
+    const NodeMemory& node_;
+    Rank rank_;
+    int index_;
+    std::vector<std::byte> layouts_;
+    std::int64_t rounds_left_ = 0;  ///< of this aggregator
+    std::map<std::int64_t, Open> open_;
+    mutable std::map<std::size_t, RemoteData> data_;  ///< fetched when first wanted
+    mutable Error failed_;
+    mutable bool differs_ = false;
+};
+
+DirectExchange::DirectExchange(const ExchangeContext& context)
+    : context_(context),
+      plan_(context.plan),
+      node_(*context.node),
+      rank_(context.transport.topology().rank),
+      index_(plan_.aggregator_index(rank_)) {
+    publish();
+    if (index_ < 0) return;
+    for (std::int64_t round = 0; round < plan_.rounds; ++round) rounds_left_ += wanted(round);
+    if (rounds_left_ == 0) end_of_rounds();
+}
+
+/// Layouts stay where they are until the aggregators have fetched them, that is until the end.
+void DirectExchange::publish() {
+    const Access& access = context_.access;
+    encode(access.file, layouts_);
+    const Bytes file_bytes = std::ssize(layouts_);
+    encode(access.memory, layouts_);
+    Desk& desk = node_.desk(rank_);
+    desk.layouts = reinterpret_cast<std::uintptr_t>(layouts_.data());
+    desk.file_layout_bytes = file_bytes;
+    desk.memory_layout_bytes = std::ssize(layouts_) - file_bytes;
+    desk.buffer = reinterpret_cast<std::uintptr_t>(access.buffer);
+    desk.from = access.from;
+    desk.bytes = access.bytes();
+    desk.plan_begin = plan_.hull.begin;
+    desk.received = 0;
+    desk.ready = key();
+    for (const Rank aggregator : plan_.aggregators) ring(node_.bell(aggregator));
+}
+
+void DirectExchange::end_of_rounds() {
+    node_.desk(rank_).served = key();
+    for (const Rank participant : plan_.participants) ring(node_.bell(participant));
+}
+
+bool DirectExchange::wanted(std::int64_t round) const {
+    const Region region = plan_.region(index_, round);
+    return std::any_of(plan_.hulls.begin(), plan_.hulls.end(),
+                       [&](Extent hull) { return region.touches(hull); });
+}
+
+bool DirectExchange::all_ready(const Region& region) const {
+    for (std::size_t i = 0; i < plan_.participants.size(); ++i) {
+        if (region.touches(plan_.hulls[i]) && node_.desk(plan_.participants[i]).ready != key())
+            return false;
+    }
+    return true;
+}
+
+/// Null, and noted, when it can't be had.
+RemoteData* DirectExchange::data_of(std::size_t participant) const {
+    const auto found = data_.find(participant);
+    if (found != data_.end()) return &found->second;
+    auto data = RemoteData::open(node_, plan_.participants[participant]);
+    if (!data) {
+        if (failed_.kind == ErrorKind::none) failed_ = data.error();
+        return nullptr;
+    }
+    if (data->plan_begin() != plan_.hull.begin) {
+        differs_ = true;
+        return nullptr;
+    }
+    return &data_.emplace(participant, std::move(*data)).first->second;
+}
+
+std::optional<RoundContents> DirectExchange::contents(std::int64_t round) const {
+    const Region region = plan_.region(index_, round);
+    if (!all_ready(region)) return std::nullopt;
+    RoundContents all;
+    for (std::size_t i = 0; i < plan_.participants.size(); ++i) {
+        RemoteData* const data = region.touches(plan_.hulls[i]) ? data_of(i) : nullptr;
+        if (data == nullptr) continue;
+        const RoundContents one = data->contents(region);
+        all.bytes += one.bytes;
+        all.coverage += one.coverage;
+        all.hull = hull(all.hull, one.hull);
+    }
+    return all;
+}
+
+void DirectExchange::open(std::int64_t round, std::span<std::byte> buffer, Offset valid_until) {
+    open_[round] = {buffer, valid_until, false, 0};
+}
+
+bool DirectExchange::close_if_served(std::int64_t round, RoundContents& held) {
+    const auto found = open_.find(round);
+    if (found == open_.end() || !found->second.served) return false;
+    held = {found->second.bytes, 0, {}};
+    open_.erase(found);
+    if (--rounds_left_ == 0) end_of_rounds();
+    return true;
+}
+
+Result<bool> DirectExchange::step() {
+    bool moved = false;
+    for (auto& [round, open] : open_) {
+        if (open.served || !all_ready(plan_.region(index_, round))) continue;
+        serve(round, open);
+        moved = true;
+    }
+    return moved;
+}
+
+void DirectExchange::serve(std::int64_t round, Open& open) {
+    const Region region = plan_.region(index_, round);
+    for (std::size_t i = 0; i < plan_.participants.size(); ++i) {
+        RemoteData* const data = region.touches(plan_.hulls[i]) ? data_of(i) : nullptr;
+        if (data == nullptr) continue;
+        const auto moved =
+            data->move(region, open.buffer.data(), plan_.direction, open.valid_until);
+        if (!moved) {
+            if (failed_.kind == ErrorKind::none) failed_ = moved.error();
+            continue;
+        }
+        open.bytes += *moved;
+        context_.stats.bytes_reached += static_cast<std::uint64_t>(*moved);
+        node_.desk(plan_.participants[i]).received += *moved;
+    }
+    open.served = true;
+}
+
+Standing DirectExchange::standing() const {
+    const bool finished =
+        std::all_of(plan_.aggregators.begin(), plan_.aggregators.end(),
+                    [&](Rank aggregator) { return node_.desk(aggregator).served == key(); });
+    return {finished, node_.desk(rank_).received, differs_, failed_};
+}
+
+}  // namespace
+
+std::unique_ptr<Exchange> make_direct_exchange(const ExchangeContext& context) {
+    return std::make_unique<DirectExchange>(context);
+}
+
+}  // namespace oratorio

@@ -1,0 +1,118 @@
+// NodeMemory: what the ranks of one node share for the length of a file: a bell and a desk per
+// rank, control words per sub-buffer, and the collective buffers. Made at the first access that
+// wants it.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "base/bell.hpp"
+#include "base/shared_memory.hpp"
+#include "base/transport.hpp"
+
+namespace oratorio {
+
+/// Control of one sub-buffer. `round` is written last when it is opened; participants then move
+/// their data and check in.
+struct alignas(64) SlotControl {
+    std::atomic<std::uint64_t> round{0};   ///< key of the round that is open in it
+    std::atomic<std::int64_t> to_come{0};  ///< participants that haven't checked in
+    Offset begin = 0;                      ///< of the region
+    Offset valid_until = 0;                ///< see Exchange::open
+    Bytes buffer = 0;                      ///< where the sub-buffer lies in buffers()
+    std::atomic<std::int64_t> bytes{0};    ///< moved by those who have
+    std::atomic<Offset> first{INT64_MAX};  ///< hull of that
+    std::atomic<Offset> last{INT64_MIN};
+};
+
+/// One question of an aggregator to its participants: what will this round hold?
+struct alignas(64) Question {
+    std::atomic<std::uint64_t> round{0};
+    std::atomic<std::int64_t> to_come{0};
+    Offset begin = 0;
+    std::atomic<std::int64_t> bytes{0};
+    std::atomic<std::uint64_t> coverage{0};
+    std::atomic<Offset> first{INT64_MAX};
+    std::atomic<Offset> last{INT64_MIN};
+};
+
+/// Where other ranks find a rank, and what it owns (exchange/direct).
+struct Desk {
+    Bell bell;
+    /// Key of the access that the rest speaks of; written last.
+    alignas(64) std::atomic<std::uint64_t> ready{0};
+    std::uint64_t layouts = 0;  ///< address of the encoded layouts: file, then memory
+    Bytes file_layout_bytes = 0;
+    Bytes memory_layout_bytes = 0;
+    std::uint64_t buffer = 0;  ///< address of the user's buffer
+    Bytes from = 0;            ///< as in Access
+    Bytes bytes = 0;
+    Offset plan_begin = 0;                             ///< of its plan's hull
+    std::atomic<std::int64_t> received{0};             ///< bytes put into its memory (reads)
+    alignas(64) std::atomic<std::uint64_t> served{0};  ///< an aggregator: last access it finished
+};
+
+class NodeMemory {
+  public:
+    static constexpr int rounds_max = 8;  ///< of one aggregator that are open at once
+
+    /// Collective, made in steps: true when it is decided. Makes sure that there are `bytes` of
+    /// collective buffers on each node; does nothing when there are. `cross_memory`: ranks must be
+    /// able to reach into each other's memory. Where that can't be had all ranks have the same
+    /// refusal(), and won't try again.
+    Result<bool> prepare(Transport& transport, Bytes bytes, bool cross_memory);
+    [[nodiscard]] const Error& refusal() const { return refusal_; }
+    [[nodiscard]] bool shared_refused() const { return shared_refused_; }
+    [[nodiscard]] bool cross_memory_refused() const { return cross_memory_refused_; }
+
+    [[nodiscard]] Bell& bell(Rank rank) const { return desk(rank).bell; }
+    [[nodiscard]] Desk& desk(Rank rank) const;
+    [[nodiscard]] int process(Rank rank) const {
+        return processes_[static_cast<std::size_t>(rank)];
+    }
+    /// By index of the aggregator in the plan.
+    [[nodiscard]] SlotControl& slot(int aggregator, std::int64_t round) const;
+    [[nodiscard]] Question& question(int aggregator, std::int64_t round) const;
+    [[nodiscard]] std::span<std::byte> buffers() const { return buffers_; }
+
+  private:
+    enum class Phase { idle, naming, deciding, telling };
+    /// What a rank tells the others of itself.
+    struct Name {
+        char text[48] = {};  ///< of the memory it made; empty: it made none
+        int process = 0;
+        std::uint64_t probe = 0;  ///< address of a word that the others try to read
+    };
+    Result<bool> start(Result<Ticket> ticket, Phase next);
+    void create(const Topology& topology);
+    void attach(const Topology& topology);
+    void probe_others(const Topology& topology);
+    Result<bool> decide(Transport& transport);
+    void lay_out(const Topology& topology);
+
+    Phase phase_ = Phase::idle;
+    Ticket ticket_;
+    SharedMemory memory_;
+    SharedMemory next_;  ///< being made
+    Bytes capacity_ = 0;
+    Bytes wanted_ = 0;
+    bool cross_memory_ = false;  ///< proved
+    bool cross_memory_wanted_ = false;
+    bool shared_refused_ = false;
+    bool cross_memory_refused_ = false;
+    Error error_;    ///< this rank's
+    Error refusal_;  ///< what all ranks agreed on
+    std::uint64_t key_ = 0;
+    Name name_;
+    std::vector<Name> names_;
+    std::vector<int> processes_;
+    std::vector<int> place_;  ///< of each rank among those of its node
+    Desk* desks_ = nullptr;
+    SlotControl* slots_ = nullptr;
+    Question* questions_ = nullptr;
+    std::span<std::byte> buffers_;
+};
+
+}  // namespace oratorio

@@ -1,0 +1,125 @@
+#include "exchange/remote_data.hpp"
+
+#include <algorithm>
+#include <cerrno>
+
+#include "type/shape_codec.hpp"
+
+namespace oratorio {
+
+namespace {
+
+constexpr std::size_t kIovecsMax = 1024;  // UIO_MAXIOV
+
+Error failed() {
+    return Error::make(ErrorKind::buffer, "cross-memory attach: a rank's buffer can't be reached",
+                       errno);
+}
+
+void* address(std::uint64_t base, Offset by) {
+    return reinterpret_cast<void*>(base + static_cast<std::uint64_t>(by));
+}
+
+/// Appends the pieces of `run`, as far as there is room; gives the bytes they hold.
+Bytes append(std::vector<iovec>& list, const StridedRun& run, std::uint64_t base) {
+    const auto room = static_cast<std::int64_t>(kIovecsMax - list.size());
+    const std::int64_t count = std::min(run.count, room);
+    for (std::int64_t i = 0; i < count; ++i)
+        list.push_back(
+            {address(base, run.offset + i * run.stride), static_cast<std::size_t>(run.length)});
+    return count * run.length;
+}
+
+/// The next `bytes` of data as pieces, fewer where the list is full. Leaves the cursor after them.
+Bytes list_pieces(std::vector<iovec>& list, Cursor& cursor, Bytes bytes, std::uint64_t base) {
+    list.clear();
+    const Bytes first = cursor.tell_size();
+    Bytes listed = 0;
+    while (listed < bytes && list.size() < kIovecsMax) {
+        const StridedRun run = cursor.next(bytes - listed);
+        if (run.count == 0) break;
+        listed += append(list, run, base);
+    }
+    if (cursor.tell_size() != first + listed) cursor.seek_size(first + listed);
+    return listed;
+}
+
+void shorten(std::vector<iovec>& list, Bytes surplus) {
+    while (surplus > 0) {
+        const auto last = static_cast<Bytes>(list.back().iov_len);
+        if (last > surplus) {
+            list.back().iov_len -= static_cast<std::size_t>(surplus);
+            return;
+        }
+        surplus -= last;
+        list.pop_back();
+    }
+}
+
+}  // namespace
+
+Result<RemoteData> RemoteData::open(const NodeMemory& node, Rank rank) {
+    const Desk& desk = node.desk(rank);
+    std::vector<std::byte> encoded(
+        static_cast<std::size_t>(desk.file_layout_bytes + desk.memory_layout_bytes));
+    const iovec here{encoded.data(), encoded.size()};
+    const iovec there{address(desk.layouts, 0), encoded.size()};
+    const int process = node.process(rank);
+    if (process_vm_readv(process, &here, 1, &there, 1, 0) != std::ssize(encoded)) return failed();
+    const auto cut = static_cast<std::size_t>(desk.file_layout_bytes);
+    auto file = decode(std::span(encoded).first(cut));
+    if (!file) return file.error();
+    auto memory = decode(std::span(encoded).subspan(cut));
+    if (!memory) return memory.error();
+    RemoteData data(*file, *memory);
+    data.process_ = process;
+    data.user_ = desk.buffer;
+    data.from_ = desk.from;
+    data.to_ = desk.from + desk.bytes;
+    data.plan_begin_ = desk.plan_begin;
+    return data;
+}
+
+RoundContents RemoteData::contents(const Region& region) {
+    return from_ == to_ ? RoundContents{} : contents_of(file_, from_, to_, region);
+}
+
+Bytes RemoteData::collect(Bytes bytes, std::byte* base) {
+    const Bytes there = list_pieces(there_, memory_, bytes, user_);
+    const Bytes here = list_pieces(here_, file_, there, reinterpret_cast<std::uintptr_t>(base));
+    if (here < there) {
+        shorten(there_, there - here);
+        memory_.seek_size(memory_.tell_size() - (there - here));
+    }
+    return here;
+}
+
+Result<Bytes> RemoteData::move(const Region& region, std::byte* buffer, Direction direction,
+                               Offset valid_until) {
+    const bool reading = direction == Direction::read;
+    Bytes moved = 0;
+    for (std::int64_t i = 0; i < region.count && from_ < to_; ++i) {
+        Extent extent = region.extent(i);
+        if (reading) extent.end = std::min(extent.end, valid_until);
+        if (extent.empty()) continue;
+        file_.seek_offset(extent.end);
+        const Bytes last = std::min(file_.tell_size(), to_);
+        file_.seek_offset(extent.begin);
+        if (file_.tell_size() < from_) file_.seek_size(from_);
+        memory_.seek_size(file_.tell_size() - from_);
+        std::byte* const base = static_cast<std::byte*>(
+            address(reinterpret_cast<std::uintptr_t>(buffer),
+                    region.buffer_position(i, extent.begin) - extent.begin));
+        while (file_.tell_size() < last) {
+            const Bytes bytes = collect(last - file_.tell_size(), base);
+            const auto transfer = reading ? process_vm_writev : process_vm_readv;
+            if (transfer(process_, here_.data(), here_.size(), there_.data(), there_.size(), 0) !=
+                bytes)
+                return failed();
+            moved += bytes;
+        }
+    }
+    return moved;
+}
+
+}  // namespace oratorio

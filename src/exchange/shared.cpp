@@ -1,0 +1,232 @@
+// Exchange through collective buffers that all ranks of the node map: each rank copies its own
+// data, an aggregator only does the storage (Hastings & Choudhary 2006, "collective shared
+// buffer"). What ranks tell each other is in the control words of exchange/node_memory.
+#include <algorithm>
+#include <vector>
+
+#include "exchange/node_memory.hpp"
+#include "exchange/region_copy.hpp"
+#include "exchange/walk.hpp"
+#include "plan/methods.hpp"
+
+namespace oratorio {
+
+namespace {
+
+void lower(std::atomic<Offset>& word, Offset value) {
+    Offset seen = word.load();
+    while (value < seen && !word.compare_exchange_weak(seen, value)) {
+    }
+}
+
+void raise(std::atomic<Offset>& word, Offset value) {
+    Offset seen = word.load();
+    while (value > seen && !word.compare_exchange_weak(seen, value)) {
+    }
+}
+
+/// Adds one rank's part; Control is a SlotControl or a Question.
+template <class Control>
+void add(Control& control, const RoundContents& contents) {
+    control.bytes += contents.bytes;
+    if (contents.hull.empty()) return;
+    lower(control.first, contents.hull.begin);
+    raise(control.last, contents.hull.end);
+}
+
+template <class Control>
+Extent hull_in(const Control& control) {
+    const Offset first = control.first;
+    return first == INT64_MAX ? Extent{} : Extent{first, control.last};
+}
+
+template <class Control>
+void clear(Control& control, const Region& region, std::int64_t participants) {
+    control.begin = region.begin;
+    control.bytes = 0;
+    control.first = INT64_MAX;
+    control.last = INT64_MIN;
+    control.to_come = participants;
+}
+
+class SharedExchange final : public Exchange {
+  public:
+    SharedExchange(const ExchangeContext& context, std::unique_ptr<RegionCopy> copy);
+
+    void expect(std::int64_t round) override;
+    std::optional<RoundContents> contents(std::int64_t round) const override;
+    void open(std::int64_t round, std::span<std::byte> buffer, Offset valid_until) override;
+    bool close_if_served(std::int64_t round, RoundContents& held) override;
+    Result<bool> step() override;
+    Standing standing() const override;
+    Bell* bell() const override { return &context_.node->bell(rank_); }
+
+  private:
+    /// How far this rank is with one aggregator.
+    struct Progress {
+        std::int64_t round = 0;     ///< next to move data in
+        std::int64_t answered = 0;  ///< next to tell the contents of
+    };
+    [[nodiscard]] std::uint64_t key(std::int64_t round) const {
+        return (static_cast<std::uint64_t>(context_.sequence) + 1) << 32 |
+               static_cast<std::uint64_t>(round + 1);
+    }
+    [[nodiscard]] std::int64_t next_touched(int aggregator, std::int64_t round) const;
+    [[nodiscard]] std::int64_t touching(const Region& region) const;
+    void ring_touched(const Region& region);
+    bool answer(int aggregator, Progress& progress);
+    bool move_data(int aggregator, Progress& progress);
+    void check_in(std::atomic<std::int64_t>& to_come, int aggregator);
+
+    ExchangeContext context_;
+    const Plan& plan_;
+    Rank rank_;
+    int index_;  ///< among the aggregators
+    Extent mine_;
+    bool reading_;
+    bool late_hull_;  ///< holes are read without asking: the aggregator learns the hull afterwards
+    std::unique_ptr<RegionCopy> copy_;
+    Cursor asked_file_;
+    std::vector<Progress> progress_;
+    Bytes received_ = 0;
+    bool differs_ = false;
+};
+
+SharedExchange::SharedExchange(const ExchangeContext& context, std::unique_ptr<RegionCopy> copy)
+    : context_(context),
+      plan_(context.plan),
+      rank_(context.transport.topology().rank),
+      index_(plan_.aggregator_index(rank_)),
+      mine_(plan_.hull_of(rank_)),
+      reading_(plan_.direction == Direction::read),
+      late_hull_(!reading_ && !plan_.covered && !plan_.ask_contents),
+      copy_(std::move(copy)),
+      asked_file_(context.access.file),
+      progress_(plan_.aggregators.size()) {
+    for (int i = 0; i < static_cast<int>(progress_.size()); ++i) {
+        const std::int64_t first = next_touched(i, 0);
+        progress_[static_cast<std::size_t>(i)] = {first, plan_.ask_contents ? first : plan_.rounds};
+    }
+}
+
+std::int64_t SharedExchange::next_touched(int aggregator, std::int64_t round) const {
+    if (mine_.empty()) return plan_.rounds;
+    while (round < plan_.rounds && !plan_.region(aggregator, round).touches(mine_)) ++round;
+    return round;
+}
+
+std::int64_t SharedExchange::touching(const Region& region) const {
+    return std::count_if(plan_.hulls.begin(), plan_.hulls.end(),
+                         [&](Extent hull) { return region.touches(hull); });
+}
+
+void SharedExchange::ring_touched(const Region& region) {
+    for (std::size_t i = 0; i < plan_.participants.size(); ++i) {
+        if (plan_.participants[i] != rank_ && region.touches(plan_.hulls[i]))
+            ring(context_.node->bell(plan_.participants[i]));
+    }
+}
+
+void SharedExchange::expect(std::int64_t round) {
+    const Region region = plan_.region(index_, round);
+    Question& question = context_.node->question(index_, round);
+    clear(question, region, touching(region));
+    question.coverage = 0;
+    question.round = key(round);
+    ring_touched(region);
+}
+
+std::optional<RoundContents> SharedExchange::contents(std::int64_t round) const {
+    const Question& question = context_.node->question(index_, round);
+    if (question.to_come > 0) return std::nullopt;
+    return RoundContents{question.bytes, question.coverage, hull_in(question)};
+}
+
+void SharedExchange::open(std::int64_t round, std::span<std::byte> buffer, Offset valid_until) {
+    const Region region = plan_.region(index_, round);
+    SlotControl& slot = context_.node->slot(index_, round);
+    clear(slot, region, touching(region));
+    slot.valid_until = valid_until;
+    slot.buffer = buffer.data() - context_.node->buffers().data();
+    slot.round = key(round);
+    ring_touched(region);
+}
+
+bool SharedExchange::close_if_served(std::int64_t round, RoundContents& held) {
+    const SlotControl& slot = context_.node->slot(index_, round);
+    if (slot.to_come > 0) return false;
+    held = {slot.bytes, 0, hull_in(slot)};
+    return true;
+}
+
+Result<bool> SharedExchange::step() {
+    bool moved = false;
+    const auto count = static_cast<int>(progress_.size());
+    const int first = index_ >= 0 ? index_ + 1 : rank_;  // not all ranks at the same aggregator
+    for (int turn = 0; turn < count; ++turn) {
+        const int aggregator = (first + turn) % count;
+        Progress& progress = progress_[static_cast<std::size_t>(aggregator)];
+        while (progress.answered < plan_.rounds && answer(aggregator, progress)) moved = true;
+        while (progress.round < plan_.rounds && move_data(aggregator, progress)) moved = true;
+    }
+    return moved;
+}
+
+bool SharedExchange::answer(int aggregator, Progress& progress) {
+    Question& question = context_.node->question(aggregator, progress.answered);
+    if (question.round != key(progress.answered)) return false;
+    const Region region = plan_.region(aggregator, progress.answered);
+    if (question.begin == region.begin) {
+        const RoundContents mine =
+            contents_of(asked_file_, context_.access.from,
+                        context_.access.from + context_.access.bytes(), region);
+        question.coverage += mine.coverage;
+        add(question, mine);
+    }
+    progress.answered = next_touched(aggregator, progress.answered + 1);
+    check_in(question.to_come, aggregator);
+    return true;
+}
+
+bool SharedExchange::move_data(int aggregator, Progress& progress) {
+    SlotControl& slot = context_.node->slot(aggregator, progress.round);
+    if (slot.round != key(progress.round)) return false;
+    const Region region = plan_.region(aggregator, progress.round);
+    if (slot.begin == region.begin) {
+        std::byte* const buffer = context_.node->buffers().data() + slot.buffer;
+        const RoundContents mine = copy_->copy(region, buffer, slot.valid_until, late_hull_);
+        add(slot, mine);
+        context_.stats.bytes_shared += static_cast<std::uint64_t>(mine.bytes);
+        if (reading_) received_ += mine.bytes;
+    } else {
+        differs_ = true;
+    }
+    progress.round = next_touched(aggregator, progress.round + 1);
+    check_in(slot.to_come, aggregator);
+    return true;
+}
+
+void SharedExchange::check_in(std::atomic<std::int64_t>& to_come, int aggregator) {
+    const Rank owner = plan_.aggregators[static_cast<std::size_t>(aggregator)];
+    if (to_come.fetch_sub(1) == 1 && owner != rank_) ring(context_.node->bell(owner));
+}
+
+Standing SharedExchange::standing() const {
+    const bool finished =
+        std::all_of(progress_.begin(), progress_.end(), [&](const Progress& progress) {
+            return progress.round >= plan_.rounds && progress.answered >= plan_.rounds;
+        });
+    return {finished, received_, differs_};
+}
+
+}  // namespace
+
+std::unique_ptr<Exchange> make_shared_exchange(const ExchangeContext& context) {
+    const bool lists = context.plan.method->exchange == ExchangeKind::shared_list;
+    const Direction direction = context.plan.direction;
+    return std::make_unique<SharedExchange>(context,
+                                            lists ? make_list_copy(context.access, direction)
+                                                  : make_cursor_copy(context.access, direction));
+}
+
+}  // namespace oratorio

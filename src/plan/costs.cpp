@@ -1,0 +1,63 @@
+#include "plan/costs.hpp"
+
+#include <charconv>
+#include <cstdio>
+
+namespace oratorio {
+
+namespace {
+
+std::string_view trimmed(std::string_view text) {
+    const auto begin = text.find_first_not_of(" \t\r");
+    if (begin == std::string_view::npos) return {};
+    return text.substr(begin, text.find_last_not_of(" \t\r") - begin + 1);
+}
+
+bool set(Costs& costs, std::string_view name, double value) {
+#define COST(known, initial, doc) \
+    if (name == #known) {         \
+        costs.known = value;      \
+        return true;              \
+    }
+#include "plan/costs.def"
+#undef COST
+    return false;
+}
+
+}  // namespace
+
+Costs parse_costs(std::string_view text, std::vector<std::string>& warnings) {
+    Costs costs;
+    while (!text.empty()) {
+        const std::size_t end = std::min(text.find('\n'), text.size());
+        std::string_view line = text.substr(0, end);
+        text.remove_prefix(std::min(end + 1, text.size()));
+        line = trimmed(line.substr(0, line.find('#')));
+        if (line.empty()) continue;
+        const std::size_t space = std::min(line.find_first_of(" \t="), line.size());
+        const std::string_view number = trimmed(line.substr(std::min(space + 1, line.size())));
+        double value = 0;
+        const auto read = std::from_chars(number.data(), number.data() + number.size(), value);
+        const bool good = read.ec == std::errc() && read.ptr == number.data() + number.size() &&
+                          value > 0 && value < 1e12;
+        if (!good || !set(costs, line.substr(0, space), value))
+            warnings.push_back("costs: a line isn't understood and is left out: " +
+                               std::string(line));
+    }
+    return costs;
+}
+
+std::string to_text(const Costs& costs) {
+    std::string text;
+    const auto add = [&](const char* name, double value, const char* doc) {
+        char line[200];
+        std::snprintf(line, sizeof line, "%-16s %12.4g  # %s\n", name, value, doc);
+        text += line;
+    };
+#define COST(name, value, doc) add(#name, costs.name, doc);
+#include "plan/costs.def"
+#undef COST
+    return text;
+}
+
+}  // namespace oratorio

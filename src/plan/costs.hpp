@@ -1,0 +1,24 @@
+// Costs: constants of the cost model, one row each in costs.def. A plain value, equal on all ranks.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace oratorio {
+
+/// Nanoseconds of one core.
+struct Costs {
+#define COST(name, value, doc) double name = value;
+#include "plan/costs.def"
+#undef COST
+    bool operator==(const Costs&) const = default;
+};
+
+/// Lines "name value", # begins a comment; names that aren't given keep their default. Malformed
+/// lines and values that aren't above zero are left out and told in `warnings`.
+[[nodiscard]] Costs parse_costs(std::string_view text, std::vector<std::string>& warnings);
+/// The lines that parse_costs reads, with what each means.
+[[nodiscard]] std::string to_text(const Costs& costs);
+
+}  // namespace oratorio

@@ -1,0 +1,114 @@
+// Pieces copied between the user's memory and a mapping of the file, window by window (Hastings &
+// Choudhary 2006, "mmap"). Holes aren't touched, so nothing is read before it is written and ranks
+// need no word from each other.
+#include <algorithm>
+#include <vector>
+
+#include "exchange/cursor_pair.hpp"
+#include "run/work.hpp"
+
+namespace oratorio {
+
+namespace {
+
+constexpr Bytes kSliceBytes = 512 << 10;  // of all parts together; half a core's own cache
+
+class MappedWork final : public Work {
+  public:
+    MappedWork(const RunContext& context, const Plan& plan, const Access& access,
+               std::int64_t pieces)
+        : context_(context), plan_(plan), cursors_(access, plan.direction) {
+        // With a piece or more on every page all pages are touched: the kernel brings them at once.
+        constexpr Bytes kPage = 4096;
+        populate_ = pieces * kPage >= plan.hull.length() || access.bytes() * 2 >= plan.hull.length()
+                        ? Populate::yes
+                        : Populate::no;
+    }
+
+    Result<bool> step() override {
+        if (done()) return false;
+        if (round_ == 0 && plan_.direction == Direction::write) extend();
+        const Region region = plan_.region(0, round_++);
+        map(region);
+        // Several extents are parts that interleave in memory: a little of each at a time, so that
+        // what is fetched of memory for one part is still in the cache for the others.
+        const Bytes slice =
+            region.count > 1 ? std::max<Bytes>(64, kSliceBytes / region.count) : region.length;
+        for (Bytes from = 0; from < region.length; from += slice) {
+            for (Window& window : windows_) {
+                const Offset begin = window.extent.begin + from;
+                if (noted_.kind == ErrorKind::none)
+                    copy(window, intersect({begin, begin + slice}, window.extent));
+            }
+        }
+        windows_.clear();
+        return true;
+    }
+    bool done() const override { return round_ >= plan_.rounds || noted_.kind != ErrorKind::none; }
+    const Error& noted() const override { return noted_; }
+    Bytes moved() const override { return moved_; }
+
+  private:
+    struct Window {
+        Extent extent;
+        Mapped mapped;
+    };
+    void extend();
+    void map(const Region& region);
+    void copy(Window& window, Extent extent);
+    void note(const Error& error) { noted_ = error.on(context_.transport.topology().rank); }
+
+    RunContext context_;
+    const Plan& plan_;
+    CursorPair cursors_;
+    Populate populate_ = Populate::no;
+    std::int64_t round_ = 0;
+    std::vector<Window> windows_;
+    Bytes moved_ = 0;
+    Error noted_;
+};
+
+/// Makes the file as long as it will be: window by window would cost a file system far more.
+void MappedWork::extend() {
+    const Offset end = plan_.hull.end;
+    const auto last = context_.store->map({end - 1, end}, plan_.direction, Populate::no);
+    if (!last) note(last.error());
+}
+
+void MappedWork::map(const Region& region) {
+    for (std::int64_t i = 0; i < region.count && noted_.kind == ErrorKind::none; ++i) {
+        const Extent extent = region.extent(i);
+        if (cursors_.enter(extent) == 0) continue;
+        auto mapped = context_.store->map(cursors_.hull(), plan_.direction, populate_);
+        if (!mapped) return note(mapped.error());
+        context_.stats.mappings += 1;
+        windows_.push_back({extent, std::move(*mapped)});
+    }
+}
+
+void MappedWork::copy(Window& window, Extent extent) {
+    Mapped& mapped = window.mapped;
+    extent.end = std::min(extent.end, mapped.range().end);  // a read gets what the file has
+    Bytes bytes = cursors_.enter(extent);
+    if (bytes == 0) return;
+    // An integer, because offset 0 of the file lies nowhere in memory.
+    const auto base = reinterpret_cast<std::uintptr_t>(mapped.bytes().data()) -
+                      static_cast<std::uintptr_t>(mapped.range().begin);
+    const auto copied =
+        mapped.guarded([&] { cursors_.copy(reinterpret_cast<std::byte*>(base), bytes); });
+    if (!copied) {
+        note(copied.error());
+        bytes = cursors_.before(copied.error().offset);
+    }
+    moved_ += bytes;
+    context_.stats.bytes_shared += static_cast<std::uint64_t>(bytes);
+}
+
+}  // namespace
+
+std::unique_ptr<Work> make_mapped_work(const RunContext& context, const Plan& plan,
+                                       const Access& access, std::int64_t pieces) {
+    return std::make_unique<MappedWork>(context, plan, access, pieces);
+}
+
+}  // namespace oratorio

@@ -1,0 +1,115 @@
+#include "run/planning.hpp"
+
+#include "plan/methods.hpp"
+
+namespace oratorio {
+
+Planning::Planning(const RunContext& context, const Access& access, bool collective)
+    : context_(context), access_(access), collective_(collective), options_(context.options) {}
+
+void Planning::begin(bool may_recall, std::uint64_t flags) {
+    flags_ = flags;
+    recalled_ = absent_ = false;
+    options_.shared_memory =
+        context_.node != nullptr && !context_.node->shared_refused() && options_.shared_memory;
+    options_.cross_memory =
+        options_.shared_memory && !context_.node->cross_memory_refused() && options_.cross_memory;
+    if (may_recall && collective_ && context_.plans != nullptr &&
+        context_.plans->trusted(access_.direction)) {
+        recall();
+    } else {
+        phase_ = Phase::summarise;
+    }
+}
+
+void Planning::recall() {
+    recalled_ = true;
+    if (auto kept = context_.plans->recall(access_)) {
+        plan_ = std::move(kept->plan);
+        mine_ = kept->mine;
+    } else {
+        plan_ = context_.plans->plan(access_.direction);
+        mine_ = {};
+        absent_ = true;
+    }
+    phase_ = Phase::done;
+}
+
+Result<bool> Planning::step() {
+    switch (phase_) {
+        case Phase::summarise:
+            return summarise_access();
+        case Phase::gathering:
+            return gathered();
+        case Phase::sharing:
+            return shared();
+        case Phase::done:
+            break;
+    }
+    return true;
+}
+
+Result<bool> Planning::summarise_access() {
+    mine_ = summarise(access_, access_.direction == Direction::write);
+    mine_.flags |= flags_;
+    if (!collective_) {
+        plan_ =
+            make_own_plan(access_.direction, context_.transport.topology().rank, mine_, options_);
+        finish();
+        return true;
+    }
+    summaries_.resize(static_cast<std::size_t>(context_.transport.topology().size));
+    const auto ticket = context_.transport.gather(std::as_bytes(std::span(&mine_, 1)),
+                                                  std::as_writable_bytes(std::span(summaries_)));
+    if (!ticket) return ticket.error();
+    ticket_ = *ticket;
+    phase_ = Phase::gathering;
+    return false;
+}
+
+Result<bool> Planning::gathered() {
+    const auto completion = context_.transport.test(ticket_);
+    if (!completion) return completion.error();
+    if (!completion->done) return false;
+    choose();
+    return step();
+}
+
+void Planning::choose() {
+    const auto agreed = Agreed<Summaries>::vouch(summaries_);
+    plan_ = make_plan(access_.direction, agreed, context_.transport.topology(), options_);
+    phase_ = Phase::sharing;
+    if (!plan_.method->on_node() || plan_.participants.empty()) finish();
+}
+
+/// Where the node's memory can't be had, all ranks choose again without it.
+Result<bool> Planning::shared() {
+    const auto bytes = std::ssize(plan_.aggregators) * plan_.slots * plan_.slot_bytes;
+    const bool reach = plan_.method->exchange == ExchangeKind::direct;
+    const auto decided = context_.node->prepare(context_.transport, bytes, reach);
+    if (!decided || !*decided) return decided;
+    const bool shared_refused = context_.node->shared_refused();
+    if (!shared_refused && !(reach && context_.node->cross_memory_refused())) {
+        finish();
+        return true;
+    }
+    if (context_.on_remark) {
+        const Error& refusal = context_.node->refusal();
+        context_.on_remark("method " + std::string(plan_.method->name) +
+                           " isn't used: " + describe(refusal, ""));
+    }
+    options_.shared_memory = !shared_refused;
+    options_.cross_memory = options_.cross_memory && !context_.node->cross_memory_refused();
+    choose();
+    return step();
+}
+
+void Planning::finish() {
+    phase_ = Phase::done;
+    context_.stats.plans += 1;
+    if (context_.on_plan) context_.on_plan(plan_);
+    if (collective_ && context_.plans != nullptr)
+        context_.plans->keep(access_, plan_, mine_, summaries_);
+}
+
+}  // namespace oratorio

@@ -1,0 +1,50 @@
+// Planning: from an access to a plan that all its ranks share. Either the kept plan, without a
+// word, or summaries from all ranks, the plan, and the memory that its method wants.
+#pragma once
+
+#include "run/run.hpp"
+
+namespace oratorio {
+
+class Planning {
+  public:
+    /// `access` and `context` outlive it. Independent accesses are planned by the rank alone.
+    Planning(const RunContext& context, const Access& access, bool collective);
+
+    /// Starts over; `may_recall`: the kept plan will do.
+    void begin(bool may_recall, std::uint64_t flags);
+    /// True when the plan is there. An error is the transport's.
+    Result<bool> step();
+
+    [[nodiscard]] const Plan& plan() const { return plan_; }
+    /// What this rank told the others of its access, or would have.
+    [[nodiscard]] const AccessSummary& mine() const { return mine_; }
+    /// The kept plan is tried.
+    [[nodiscard]] bool recalled() const { return recalled_; }
+    /// It is, and this rank's access isn't of its shape.
+    [[nodiscard]] bool absent() const { return absent_; }
+
+  private:
+    enum class Phase { summarise, gathering, sharing, done };
+    Result<bool> summarise_access();
+    Result<bool> gathered();
+    Result<bool> shared();
+    void recall();
+    void choose();
+    void finish();
+
+    const RunContext& context_;
+    const Access& access_;
+    bool collective_;
+    PlanOptions options_;
+    Phase phase_ = Phase::summarise;
+    std::uint64_t flags_ = 0;
+    Ticket ticket_;
+    AccessSummary mine_;
+    Summaries summaries_;
+    Plan plan_;
+    bool recalled_ = false;
+    bool absent_ = false;
+};
+
+}  // namespace oratorio

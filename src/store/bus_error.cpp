@@ -1,0 +1,87 @@
+#include "store/bus_error.hpp"
+
+#include <csetjmp>
+#include <csignal>
+#include <mutex>
+
+namespace oratorio {
+namespace {
+
+// One call of catch_bus_error, on its thread's stack.
+struct Guard {
+    std::byte* begin;
+    std::byte* end;
+    Guard* outer;
+    std::byte* volatile fault = nullptr;
+    sigjmp_buf back = {};
+};
+
+// A signal has no argument of ours, so these can't be members of anything. initial-exec: the first
+// use by a thread may be in the handler, where nothing may be allocated.
+[[gnu::tls_model("initial-exec")]] thread_local Guard* current_guard = nullptr;
+std::mutex handler_lock;
+int handler_users = 0;               // calls under way in all threads
+struct sigaction handler_before {};  // written only while our handler isn't in place
+
+// Default and ignore are told by their names, a handler is called as the kernel would have.
+void pass_on(int number, siginfo_t* info, void* context) {
+    const bool forced = info->si_code > 0;  // by the kernel: the access will be tried again
+    if ((handler_before.sa_flags & SA_SIGINFO) != 0) {
+        handler_before.sa_sigaction(number, info, context);
+    } else if (handler_before.sa_handler == SIG_DFL ||
+               (handler_before.sa_handler == SIG_IGN && forced)) {
+        struct sigaction standard {};
+        standard.sa_handler = SIG_DFL;
+        ::sigaction(number, &standard, nullptr);
+        if (!forced) ::raise(number);
+    } else if (handler_before.sa_handler != SIG_IGN) {
+        handler_before.sa_handler(number);
+    }
+}
+
+void on_bus_error(int number, siginfo_t* info, void* context) {
+    Guard* guard = current_guard;
+    auto* at = static_cast<std::byte*>(info->si_addr);
+    if (info->si_code > 0 && guard != nullptr && at >= guard->begin && at < guard->end) {
+        guard->fault = at;
+        siglongjmp(guard->back, 1);
+    }
+    pass_on(number, info, context);
+}
+
+void install_handler() {
+    const std::lock_guard hold(handler_lock);
+    if (handler_users++ > 0) return;
+    struct sigaction ours {};
+    ours.sa_sigaction = on_bus_error;
+    ours.sa_flags = SA_SIGINFO | SA_ONSTACK;
+    sigemptyset(&ours.sa_mask);
+    ::sigaction(SIGBUS, nullptr, &handler_before);
+    ::sigaction(SIGBUS, &ours, nullptr);
+}
+
+void remove_handler() {
+    const std::lock_guard hold(handler_lock);
+    if (--handler_users > 0) return;
+    struct sigaction now {};
+    ::sigaction(SIGBUS, nullptr, &now);
+    // Whoever put in a handler meanwhile keeps it.
+    const bool ours = (now.sa_flags & SA_SIGINFO) != 0 && now.sa_sigaction == on_bus_error;
+    if (ours) ::sigaction(SIGBUS, &handler_before, nullptr);
+}
+
+}  // namespace
+
+std::byte* catch_bus_error(std::span<std::byte> memory, const Touch& touch) {
+    Guard guard{memory.data(), memory.data() + memory.size(), current_guard};
+    install_handler();
+    if (sigsetjmp(guard.back, 1) == 0) {
+        current_guard = &guard;
+        touch.call(touch.argument);
+    }
+    current_guard = guard.outer;
+    remove_handler();
+    return guard.fault;
+}
+
+}  // namespace oratorio

@@ -1,0 +1,175 @@
+#include "store/threaded.hpp"
+
+#include <algorithm>
+#include <array>
+#include <csignal>
+#include <system_error>
+#include <utility>
+
+namespace oratorio {
+namespace {
+
+// A handler of the program should find the program's threads.
+class SignalsBlocked {
+  public:
+    SignalsBlocked() {
+        sigset_t all;
+        sigfillset(&all);
+        for (const int number : {SIGBUS, SIGSEGV, SIGFPE, SIGILL, SIGTRAP, SIGSYS})
+            sigdelset(&all, number);
+        ::pthread_sigmask(SIG_BLOCK, &all, &before_);
+    }
+    ~SignalsBlocked() { ::pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
+    SignalsBlocked(const SignalsBlocked&) = delete;
+    SignalsBlocked& operator=(const SignalsBlocked&) = delete;
+
+  private:
+    sigset_t before_;
+};
+
+// What a store made by open_threaded keeps for itself.
+struct Belongings {
+    std::unique_ptr<Store> store;
+    IoThread thread;
+};
+
+class ThreadedStore final : public Store, private IoThread::Client {
+  public:
+    ThreadedStore(Store& store, IoThread& thread, int queue_depth,
+                  std::unique_ptr<Belongings> belongings = nullptr)
+        : belongings_(std::move(belongings)), store_(store), thread_(thread) {
+        limits_ = store_.limits();
+        limits_.queue_depth = std::max(queue_depth, 1);
+        limits_.asynchronous = true;
+    }
+    ~ThreadedStore() override { (void)wait_until_idle(); }
+
+    Submitted submit(const IoRequest& request) override {
+        {
+            const std::lock_guard hold(lock_);
+            if (queued_ + done_.size() >= static_cast<std::size_t>(limits_.queue_depth))
+                return Submitted::full;
+            ++queued_;
+        }
+        if (thread_.enqueue(*this, request)) return Submitted::queued;
+        perform(request);
+        return Submitted::done;
+    }
+
+    std::size_t reap(std::span<IoCompletion> out, bool wait) override {
+        std::unique_lock hold(lock_);
+        if (wait) changed_.wait(hold, [&] { return !done_.empty() || queued_ == 0; });
+        const std::size_t count = std::min(out.size(), done_.size());
+        std::copy_n(done_.begin(), count, out.begin());
+        done_.erase(done_.begin(), done_.begin() + static_cast<std::ptrdiff_t>(count));
+        if (queued_ == 0) take_over_limits();
+        return count;
+    }
+
+    Result<Bytes> size() override { return wait_until_idle().size(); }
+    Result<void> resize(Bytes bytes, bool allocate) override {
+        return wait_until_idle().resize(bytes, allocate);
+    }
+    Result<void> sync() override { return wait_until_idle().sync(); }
+    Result<void> lock(Extent range, bool lock, bool exclusive) override {
+        return wait_until_idle().lock(range, lock, exclusive);
+    }
+    Result<Mapped> map(Extent range, Direction direction, Populate populate) override {
+        return wait_until_idle().map(range, direction, populate);
+    }
+    Result<void> close() override { return wait_until_idle().close(); }
+
+  private:
+    void perform(const IoRequest& request) override {
+        (void)store_.submit(request);  // never full: requests come one at a time
+        IoCompletion completion;
+        while (store_.reap(std::span(&completion, 1), true) == 0) {
+        }
+        const std::lock_guard hold(lock_);
+        --queued_;
+        done_.push_back(completion);
+        changed_.notify_all();  // under the lock: whoever waits may destroy this at once
+    }
+
+    // The store underneath is the caller's own until it submits again.
+    Store& wait_until_idle() {
+        std::unique_lock hold(lock_);
+        changed_.wait(hold, [&] { return queued_ == 0; });
+        return store_;
+    }
+
+    // A refused transfer may have changed them.
+    void take_over_limits() {
+        limits_.direct_read = store_.limits().direct_read;
+        limits_.direct_write = store_.limits().direct_write;
+        limits_.remark = store_.limits().remark;
+    }
+
+    std::unique_ptr<Belongings> belongings_;
+    Store& store_;
+    IoThread& thread_;
+    std::mutex lock_;
+    std::condition_variable changed_;
+    std::size_t queued_ = 0;  // not done yet; while it is 0 the I/O thread leaves store_ alone
+    std::deque<IoCompletion> done_;
+};
+
+}  // namespace
+
+IoThread::~IoThread() {
+    {
+        const std::lock_guard hold(lock_);
+        ending_ = true;
+        changed_.notify_all();
+    }
+    if (thread_.joinable()) thread_.join();
+}
+
+bool IoThread::enqueue(Client& client, const IoRequest& request) {
+    const std::lock_guard hold(lock_);
+    if (!thread_.joinable() && !start()) return false;
+    jobs_.push_back({&client, request});
+    changed_.notify_one();
+    return true;
+}
+
+bool IoThread::start() {
+    const SignalsBlocked blocked;  // the new thread inherits it
+    try {
+        thread_ = std::thread([this] { run(); });
+    } catch (const std::system_error&) {
+        return false;
+    }
+    return true;
+}
+
+void IoThread::run() {
+    std::unique_lock hold(lock_);
+    for (;;) {
+        changed_.wait(hold, [&] { return ending_ || !jobs_.empty(); });
+        if (jobs_.empty()) return;
+        const Job job = jobs_.front();
+        jobs_.pop_front();
+        hold.unlock();
+        job.client->perform(job.request);
+        hold.lock();
+    }
+}
+
+std::unique_ptr<Store> make_threaded(Store& store, IoThread& thread, int queue_depth) {
+    return std::make_unique<ThreadedStore>(store, thread, queue_depth);
+}
+
+Result<std::unique_ptr<Store>> open_threaded(const std::string& path, const OpenMode& mode,
+                                             int queue_depth) {
+    auto opened = open_posix(path, mode);
+    if (!opened) return opened.error();
+    auto belongings = std::make_unique<Belongings>();
+    belongings->store = std::move(*opened);
+    Store& store = *belongings->store;
+    IoThread& thread = belongings->thread;
+    return std::unique_ptr<Store>(
+        std::make_unique<ThreadedStore>(store, thread, queue_depth, std::move(belongings)));
+}
+
+}  // namespace oratorio

@@ -1,0 +1,122 @@
+#include <algorithm>
+
+#include "type/kernels.hpp"
+#include "type/move_bytes.hpp"
+
+namespace oratorio {
+
+namespace {
+
+/// Ways a run of pieces is kept; what a merge asks of it.
+struct Spaced {
+    PieceRun run;
+    [[nodiscard]] Offset begin(std::int64_t piece) const { return piece * run.stride; }
+    [[nodiscard]] Bytes length(std::int64_t /*piece*/) const { return run.length; }
+};
+struct Listed {
+    PieceRun run;
+    [[nodiscard]] Offset begin(std::int64_t piece) const { return run.offsets[piece]; }
+    [[nodiscard]] Bytes length(std::int64_t /*piece*/) const { return run.length; }
+};
+struct ListedUneven {
+    PieceRun run;
+    [[nodiscard]] Offset begin(std::int64_t piece) const { return run.offsets[piece]; }
+    [[nodiscard]] Bytes length(std::int64_t piece) const {
+        return run.prefix[piece + 1] - run.prefix[piece];
+    }
+};
+
+template <class With>
+auto with_kind_of(const PieceRun& run, With with) {
+    if (run.offsets == nullptr) return with(Spaced{run});
+    if (run.prefix == nullptr) return with(Listed{run});
+    return with(ListedUneven{run});
+}
+
+/// Where a merge stands on one side.
+template <class Byte, class Kind>
+struct Walk {
+    Kind kind;
+    Byte* base;
+    std::int64_t piece;
+    Byte* at;
+    Bytes left;
+
+    Walk(Byte* side_base, Kind of, const PiecePosition& position)
+        : kind(of),
+          base(displaced(side_base, kind.run.origin)),
+          piece(position.piece),
+          at(displaced(base, kind.begin(piece) + position.within)),
+          left(kind.length(piece) - position.within) {}
+
+    void next_piece() {
+        ++piece;
+        at = displaced(base, kind.begin(piece));
+        left = kind.length(piece);
+    }
+    /// Without a branch: which side's piece ends first is often a matter of chance.
+    void move_on(Bytes bytes) {
+        const bool done = bytes == left;
+        piece += done;
+        Byte* const next = displaced(base, kind.begin(piece));
+        const Bytes whole = kind.length(piece);
+        at = done ? next : at + bytes;
+        left = done ? whole : left - bytes;
+    }
+    [[nodiscard]] PiecePosition position() const { return {piece, kind.length(piece) - left}; }
+};
+
+template <class Move, class To, class From>
+[[gnu::always_inline]] inline Bytes merge(To& to_side, From& from_side, std::int64_t to_last,
+                                          std::int64_t from_last) {
+    To to = to_side;  // copies, which stay in registers
+    From from = from_side;
+    Bytes total = 0;
+    while (to.piece < to_last && from.piece < from_last) {
+        const Bytes bytes = std::min(to.left, from.left);
+        Move()(to.at, from.at, bytes);
+        total += bytes;
+        if (to.left == from.left) {  // guessed, so that equal lists needn't wait for the loads
+            to.next_piece();
+            from.next_piece();
+        } else {
+            to.move_on(bytes);
+            from.move_on(bytes);
+        }
+    }
+    to_side = to;
+    from_side = from;
+    return total;
+}
+
+template <class To, class From>
+Bytes merge_branching(To& to, From& from, std::int64_t to_last, std::int64_t from_last) {
+    return merge<Branching>(to, from, to_last, from_last);
+}
+
+template <class To, class From>
+ORATORIO_MASKED Bytes merge_masked(To& to, From& from, std::int64_t to_last,
+                                   std::int64_t from_last) {
+    return merge<Masked>(to, from, to_last, from_last);
+}
+
+}  // namespace
+
+Bytes copy_merged(std::byte* to_base, const PieceRun& to, PiecePosition& to_position,
+                  const std::byte* from_base, const PieceRun& from, PiecePosition& from_position,
+                  bool masked) {
+    return with_kind_of(to, [&](auto to_kind) {
+        return with_kind_of(from, [&](auto from_kind) {
+            Walk to_walk(to_base, to_kind, to_position);
+            Walk from_walk(from_base, from_kind, from_position);
+            const auto run = masked ? merge_masked<decltype(to_walk), decltype(from_walk)>
+                                    : merge_branching<decltype(to_walk), decltype(from_walk)>;
+            const Bytes bytes = run(to_walk, from_walk, to.count - 1, from.count - 1);
+            to_position = to_walk.position();
+            from_position = from_walk.position();
+            return bytes;
+        });
+    });
+}
+
+}  // namespace oratorio

@@ -1,0 +1,201 @@
+// Kept plans: a collective access of the same shape as the last one is planned without a word, and
+// one of another shape, on any rank, is still done right.
+#include <gtest/gtest.h>
+
+#include <array>
+#include <map>
+
+#include "run/run.hpp"
+#include "support/memory_store.hpp"
+#include "support/sim_transport.hpp"
+
+namespace oratorio::test {
+namespace {
+
+constexpr int kRanks = 4;
+constexpr Bytes kPiece = 8;
+constexpr Bytes kTile = kRanks * kPiece * 2;  // half of each tile is nobody's when `holes`
+
+struct Call {
+    Bytes from = 0;  ///< data bytes
+    Bytes bytes = 0;
+};
+/// What each rank does in each step.
+using Steps = std::vector<std::array<Call, kRanks>>;
+
+std::byte value_of(Rank rank, Bytes data) {
+    return static_cast<std::byte>(1 + (static_cast<Bytes>(rank) * 61 + data * 7) % 250);
+}
+
+Layout file_of(Rank rank, bool holes) {
+    return {Shape::run(kPiece), holes ? kTile : kTile / 2, rank * kPiece, Layout::unbounded};
+}
+
+struct Report {
+    std::vector<Stats> stats{kRanks};
+    SimReport sim;
+};
+
+PlanOptions options_of(const std::string& method) {
+    PlanOptions options;
+    options.method = method;
+    options.cb_buffer_size = 16384;
+    options.mappable = options.coherent = true;
+    return options;
+}
+
+Report run_steps(const std::string& method, Direction direction, const Steps& steps, bool holes,
+                 MemoryDisk& disk, std::uint64_t seed = 1) {
+    Report report;
+    const PlanOptions options = options_of(method);
+    report.sim = run_ranks({.ranks = kRanks, .seed = seed}, [&](Transport& transport) {
+        const auto rank = static_cast<std::size_t>(transport.topology().rank);
+        MemoryStore store(disk);
+        BufferPool buffers;
+        NodeMemory node;
+        PlanCache plans;
+        IoThread thread;
+        unsigned sequence = 0;
+        const ShapePtr shape = file_of(0, holes).shape;  // a view's shape stays the same object
+        for (const auto& step : steps) {
+            const Call call = step[rank];
+            std::vector<std::byte> memory(static_cast<std::size_t>(call.bytes));
+            for (Bytes i = 0; i < call.bytes && direction == Direction::write; ++i)
+                memory[static_cast<std::size_t>(i)] =
+                    value_of(static_cast<Rank>(rank), call.from + i);
+            Access access;
+            access.direction = direction;
+            access.file = file_of(static_cast<Rank>(rank), holes);
+            access.file.shape = shape;
+            access.from = call.from;
+            access.memory = {Shape::run(call.bytes), call.bytes, 0, 1};
+            access.buffer = memory.data();
+            RunContext context{transport, &store, options, report.stats[rank], buffers};
+            context.sequence = sequence++;
+            context.node = &node;
+            context.plans = &plans;
+            context.io_thread = &thread;
+            const Outcome outcome = run_access(context, access, true);
+            ASSERT_EQ(outcome.error.kind, ErrorKind::none) << describe(outcome.error, "file");
+            ASSERT_EQ(outcome.bytes, call.bytes);
+            for (Bytes i = 0; i < call.bytes && direction == Direction::read; ++i)
+                ASSERT_EQ(memory[static_cast<std::size_t>(i)],
+                          value_of(static_cast<Rank>(rank), call.from + i));
+        }
+    });
+    return report;
+}
+
+void expect_written(const Steps& steps, bool holes, const MemoryDisk& disk) {
+    std::map<Offset, std::byte> expected;
+    for (const auto& step : steps) {
+        for (Rank rank = 0; rank < kRanks; ++rank) {
+            const Call call = step[static_cast<std::size_t>(rank)];
+            for (Bytes i = call.from; i < call.from + call.bytes; ++i)
+                expected[offset_of_size(file_of(rank, holes), i)] = value_of(rank, i);
+        }
+    }
+    const auto contents = disk.contents({0, disk.size()});
+    for (Offset at = 0; at < disk.size(); ++at) {
+        const auto found = expected.find(at);
+        const std::byte wanted = found == expected.end() ? std::byte{0x5a} : found->second;
+        ASSERT_EQ(contents[static_cast<std::size_t>(at)], wanted) << "at " << at;
+    }
+}
+
+void fill(MemoryDisk& disk, Bytes bytes) {
+    disk.write(0, std::vector<std::byte>(static_cast<std::size_t>(bytes), std::byte{0x5a}));
+}
+
+constexpr Bytes kBytes = 24000;
+Steps equal_steps(int count, Bytes step) {
+    Steps steps;
+    for (int i = 0; i < count; ++i) {
+        steps.emplace_back();
+        steps.back().fill({i * step, kBytes});
+    }
+    return steps;
+}
+
+class KeptPlan : public testing::TestWithParam<std::string> {};
+
+TEST_P(KeptPlan, ASecondAccessOfTheSameShapeTalksOnlyOfItsData) {
+    for (const Bytes step : {Bytes{0}, kPiece * 100}) {
+        std::vector<SimCounters> before;
+        std::uint64_t data_messages = 0;
+        for (const int count : {1, 2, 3}) {
+            MemoryDisk disk;
+            const Report report =
+                run_steps(GetParam(), Direction::write, equal_steps(count, step), false, disk);
+            for (std::size_t rank = 0; rank < kRanks; ++rank) {
+                EXPECT_EQ(report.stats[rank].plans, 1U);
+                if (before.empty()) continue;
+                // The one reduction that ends every collective.
+                EXPECT_EQ(report.sim.counters[rank].collectives, before[rank].collectives + 1);
+            }
+            before = report.sim.counters;
+            std::uint64_t sent = 0;
+            std::uint64_t counted = 0;
+            for (std::size_t rank = 0; rank < kRanks; ++rank) {
+                sent += report.sim.counters[rank].messages;
+                counted += report.stats[rank].messages_sent;
+            }
+            EXPECT_EQ(sent, counted);
+            if (data_messages == 0) data_messages = sent;
+            EXPECT_EQ(sent, data_messages * static_cast<std::uint64_t>(count));
+        }
+    }
+}
+
+TEST_P(KeptPlan, AnyRankMayChangeItsShapeAtAnyTime) {
+    for (std::uint64_t seed = 1; seed <= 8; ++seed) {
+        for (const bool holes : {false, true}) {
+            SCOPED_TRACE(testing::Message() << "seed " << seed << (holes ? ", holes" : ""));
+            Steps steps = equal_steps(6, kBytes);
+            const auto odd = static_cast<std::size_t>(seed % kRanks);
+            steps[1][odd].bytes -= 3 * kPiece;  // less than before
+            steps[2][odd].from += 5 * kPiece;   // a step of its own
+            steps[3][odd].bytes = 0;            // nothing
+            steps[4][odd].bytes += 11;          // more, and not a whole piece
+            MemoryDisk disk;
+            fill(disk, 6 * kBytes * kRanks * 2 + 4096);
+            const Report report = run_steps(GetParam(), Direction::write, steps, holes, disk, seed);
+            ASSERT_NO_FATAL_FAILURE(expect_written(steps, holes, disk));
+            EXPECT_GT(report.stats[0].plans, 1U);
+        }
+    }
+}
+
+TEST_P(KeptPlan, ReadsOfChangingShapeGetTheirBytes) {
+    Steps all(1);
+    all[0].fill({0, 5 * kBytes});
+    MemoryDisk disk;
+    run_steps("list_io", Direction::write, all, false, disk);
+    for (std::uint64_t seed = 1; seed <= 4; ++seed) {
+        Steps steps = equal_steps(4, kBytes / 2 / kPiece * kPiece);
+        steps[1][seed % kRanks].from += kPiece;
+        steps[2][(seed + 1) % kRanks].bytes = 5;
+        run_steps(GetParam(), Direction::read, steps, false, disk, seed);
+    }
+}
+
+INSTANTIATE_TEST_SUITE_P(Methods, KeptPlan,
+                         testing::Values("two_phase", "cb_cyclic", "shared_buffer",
+                                         "shared_buffer_list", "shared_data", "list_io", "mmap",
+                                         "sieve", "multithreaded"),
+                         [](const auto& tested) { return tested.param; });
+
+TEST(KeptPlanTrust, ShapesThatChangeEveryTimeAreSoonPlannedAtOnce) {
+    Steps steps;
+    for (int i = 0; i < 40; ++i) {
+        steps.emplace_back();
+        steps.back().fill({0, kPiece * (100 + i)});
+    }
+    MemoryDisk disk;
+    const Report report = run_steps("shared_buffer", Direction::write, steps, false, disk);
+    // Each access is planned; only the second was tried by the kept plan first.
+    EXPECT_EQ(report.stats[0].plans, 40U);
+}
+
+}  // namespace
+}  // namespace oratorio::test

@@ -1,0 +1,34 @@
+// The parts of a test file that nobody writes.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <limits>
+#include <vector>
+
+namespace bench {
+
+/// Bytes [begin, end) of a file.
+struct Span {
+    std::uint64_t begin;
+    std::uint64_t end;
+};
+constexpr Span no_span{std::numeric_limits<std::uint64_t>::max(),
+                       std::numeric_limits<std::uint64_t>::max()};
+
+struct Holes {
+    /// The first hole that ends after an offset, no_span where there is none; empty: no holes.
+    std::function<Span(std::uint64_t)> next;
+    std::byte content{0};  ///< what must stay there
+
+    Span first_after(std::uint64_t offset) const { return next ? next(offset) : no_span; }
+};
+
+/// Of every `period` bytes those from `kept` on.
+Holes periodic_holes(std::uint64_t period, std::uint64_t kept);
+
+/// What the spans leave uncovered before the end of the last one. They may come in any order.
+Holes holes_between(std::vector<Span> covered);
+
+}  // namespace bench

@@ -1,0 +1,211 @@
+// Workloads of scattered pieces: vec8, hpio (2014 paper), discontig, sparse and mar (2001 paper).
+#include <algorithm>
+#include <numeric>
+#include <random>
+#include <stdexcept>
+
+#include "makers.hpp"
+#include "types.hpp"
+
+namespace bench {
+
+namespace {
+
+using Random = std::mt19937_64;
+
+/// The numbers below `count`, in an order that only depends on the generator's state.
+std::vector<std::uint64_t> shuffled(std::uint64_t count, Random& random) {
+    std::vector<std::uint64_t> deck(count);
+    std::iota(deck.begin(), deck.end(), std::uint64_t{0});
+    for (std::size_t i = deck.size(); i > 1; --i) std::swap(deck[i - 1], deck[random() % i]);
+    return deck;
+}
+
+/// A view's offsets must not decrease.
+std::vector<std::uint64_t> sorted(std::vector<std::uint64_t> values) {
+    std::sort(values.begin(), values.end());
+    return values;
+}
+
+/// `count` of the numbers below `of`, ascending.
+std::vector<std::uint64_t> some(std::uint64_t count, std::uint64_t of, Random& random) {
+    std::vector<std::uint64_t> deck = shuffled(of, random);
+    deck.resize(count);
+    return sorted(std::move(deck));
+}
+
+/// Pieces of `bytes` bytes at ascending file offsets, contiguous in memory, in one call.
+Access pieces_at(const std::vector<std::uint64_t>& offsets, std::uint64_t bytes) {
+    Access access;
+    access.buffer_bytes = offsets.size() * bytes;
+    access.calls.resize(1);
+    access.calls[0].make_types = [=] {
+        return Types{MPI_BYTE, scattered_bytes(offsets, bytes),
+                     contiguous(offsets.size() * bytes, MPI_BYTE)};
+    };
+    access.for_each_piece = [=](const PieceVisitor& visit) {
+        for (std::size_t i = 0; i < offsets.size(); ++i) visit({i * bytes, offsets[i], bytes});
+    };
+    return access;
+}
+
+Holes holes_beside(const std::vector<std::vector<std::uint64_t>>& offsets, std::uint64_t bytes) {
+    std::vector<Span> covered;
+    for (const auto& of_rank : offsets) {
+        for (const std::uint64_t offset : of_rank) covered.push_back({offset, offset + bytes});
+    }
+    return holes_between(std::move(covered));
+}
+
+/// The pieces of one rank, given the offsets of all of them.
+Access pieces_of_ranks(std::vector<std::vector<std::uint64_t>> offsets, std::uint64_t bytes,
+                       Place place) {
+    Access access = pieces_at(sorted(offsets[static_cast<std::size_t>(place.rank)]), bytes);
+    access.holes = holes_beside(offsets, bytes);
+    return access;
+}
+
+/// `count` pieces of `bytes` bytes, equally spaced on both sides.
+struct Spaced {
+    std::uint64_t count;
+    std::uint64_t bytes;
+    std::uint64_t file_first;
+    std::uint64_t file_step;
+    std::uint64_t memory_step;
+};
+
+Access spaced_pieces(const Spaced& s) {
+    Access access;
+    access.buffer_bytes = s.count * s.memory_step;
+    access.calls.resize(1);
+    access.calls[0].displacement = static_cast<MPI_Offset>(s.file_first);
+    access.calls[0].make_types = [=] {
+        return Types{MPI_BYTE, strided_bytes(s.count, s.bytes, s.file_step),
+                     strided_bytes(s.count, s.bytes, s.memory_step)};
+    };
+    access.for_each_piece = [=](const PieceVisitor& visit) {
+        for (std::uint64_t i = 0; i < s.count; ++i) {
+            visit({i * s.memory_step, s.file_first + i * s.file_step, s.bytes});
+        }
+    };
+    return access;
+}
+
+/// True for "gaps", false for "contiguous".
+bool has_gaps(const Params& params, const std::string& name) {
+    const std::string& value = params.text(name);
+    if (value != "gaps" && value != "contiguous") {
+        throw std::invalid_argument(name + " is gaps or contiguous, not " + value);
+    }
+    return value == "gaps";
+}
+
+}  // namespace
+
+/// Rank r owns every P-th double of the file; in memory they lie 16 bytes apart.
+Access make_vec8(const Params& params, Place place, Direction) {
+    const auto ranks = static_cast<std::uint64_t>(place.ranks);
+    const auto rank = static_cast<std::uint64_t>(place.rank);
+    return spaced_pieces({params.number("count"), 8, rank * 8, ranks * 8, 16});
+}
+
+/// Regions with a gap after each. In the file they are dealt to the ranks in turn, or, without
+/// gaps, are one contiguous range of each rank.
+Access make_hpio(const Params& params, Place place, Direction) {
+    const auto ranks = static_cast<std::uint64_t>(place.ranks);
+    const auto rank = static_cast<std::uint64_t>(place.rank);
+    const std::uint64_t count = params.number("count");
+    const std::uint64_t region = params.number("region");
+    const std::uint64_t step = region + params.number("space", 0);
+    const std::uint64_t memory_step = has_gaps(params, "memory") ? step : region;
+    if (!has_gaps(params, "file")) {
+        return spaced_pieces({count, region, rank * count * region, region, memory_step});
+    }
+    Access access = spaced_pieces({count, region, rank * step, ranks * step, memory_step});
+    access.holes = periodic_holes(step, region);
+    return access;
+}
+
+Access blocks_at_random(std::uint64_t block, std::uint64_t count, std::uint64_t region,
+                        std::uint64_t seed, Place place) {
+    const auto ranks = static_cast<std::uint64_t>(place.ranks);
+    Random random(seed);
+    const std::vector<std::uint64_t> deck = shuffled(count * ranks, random);
+    const auto begin = deck.begin() + static_cast<std::ptrdiff_t>(count) * place.rank;
+    const std::vector<std::uint64_t> mine =
+        sorted({begin, begin + static_cast<std::ptrdiff_t>(count)});
+
+    std::vector<std::uint64_t> offsets(count);
+    std::transform(mine.begin(), mine.end(), offsets.begin(),
+                   [=](std::uint64_t index) { return index * block; });
+    Access access = pieces_at(offsets, block);
+    access.calls.clear();
+    for (std::uint64_t first = 0; first < count * ranks; first += region) {
+        const auto from = std::lower_bound(mine.begin(), mine.end(), first);
+        const auto until = std::lower_bound(from, mine.end(), first + region);
+        std::vector<std::uint64_t> within;
+        for (auto at = from; at < until; ++at) within.push_back((*at - first) * block);
+        Call call;
+        call.displacement = static_cast<MPI_Offset>(first * block);
+        call.memory = static_cast<std::size_t>(from - mine.begin()) * block;
+        call.make_types = [=] {
+            return Types{MPI_BYTE, scattered_bytes(within, block),
+                         contiguous(within.size() * block, MPI_BYTE)};
+        };
+        access.calls.push_back(call);
+    }
+    return access;
+}
+
+/// Blocks of a file that is tiled completely, region by region.
+Access make_discontig(const Params& params, Place place, Direction) {
+    const std::uint64_t block = params.number("block");
+    const std::uint64_t region = std::max<std::uint64_t>(1, params.number("region") / block);
+    const std::uint64_t all = region * params.number("regions");
+    const std::uint64_t count = all / static_cast<std::uint64_t>(place.ranks);
+    if (count == 0) throw std::invalid_argument("there are fewer blocks than ranks");
+    return blocks_at_random(block, count, region, params.number("seed"), place);
+}
+
+/// Stripes with room for a block of each rank; a rank has one in `sparsity` percent of them.
+Access make_sparse(const Params& params, Place place, Direction) {
+    const std::uint64_t block = params.number("block");
+    const std::uint64_t count = params.number("count");
+    const std::uint64_t sparsity = params.number("sparsity");
+    if (sparsity > 100) throw std::invalid_argument("sparsity is a percentage, 1 to 100");
+    const std::uint64_t stripes = (count * 100 + sparsity - 1) / sparsity;
+    const auto ranks = static_cast<std::uint64_t>(place.ranks);
+
+    Random random(params.number("seed"));
+    std::vector<std::vector<std::uint64_t>> slots(stripes);
+    for (auto& stripe : slots) stripe = shuffled(ranks, random);
+    std::vector<std::vector<std::uint64_t>> offsets(ranks);
+    for (std::uint64_t rank = 0; rank < ranks; ++rank) {
+        for (const std::uint64_t stripe : some(count, stripes, random)) {
+            offsets[rank].push_back((stripe * ranks + slots[stripe][rank]) * block);
+        }
+    }
+    return pieces_of_ranks(std::move(offsets), block, place);
+}
+
+/// File blocks dealt at random, and of each of them some random sub-blocks.
+Access make_mar(const Params& params, Place place, Direction) {
+    const std::uint64_t block = params.number("block");
+    const std::uint64_t piece = params.number("piece");
+    const std::uint64_t pieces = params.number("pieces");
+    const std::uint64_t blocks = params.number("blocks");
+    if (piece * pieces > block) throw std::invalid_argument("a block is too small for its pieces");
+    const auto ranks = static_cast<std::uint64_t>(place.ranks);
+
+    Random random(params.number("seed"));
+    const std::vector<std::uint64_t> deck = shuffled(blocks * ranks, random);
+    std::vector<std::vector<std::uint64_t>> offsets(ranks);
+    for (std::uint64_t i = 0; i < deck.size(); ++i) {
+        for (const std::uint64_t at : some(pieces, block / piece, random)) {
+            offsets[i / blocks].push_back(deck[i] * block + at * piece);
+        }
+    }
+    return pieces_of_ranks(std::move(offsets), piece, place);
+}
+
+}  // namespace bench
