@@ -1,4 +1,5 @@
 // Opening, closing, deleting.
+#include "base/node_transport.hpp"
 #include "bind/entry.hpp"
 #include "bind/info.hpp"
 #include "bind/with_file.hpp"
@@ -92,7 +93,10 @@ Error open_here(const OpenArguments& arguments, Opening& opening) {
         return Error::make(ErrorKind::internal, std::string("open: this MPI has no ") +
                                                     (lacking != nullptr ? lacking : "library"));
     }
-    auto transport = MpiTransport::open(arguments.comm, process().settings.ranks_per_node);
+    auto messages = MpiTransport::open(arguments.comm, process().settings.ranks_per_node);
+    if (!messages) return messages.error();
+    const MPI_Comm comm = (*messages)->comm();
+    auto transport = NodeTransport::over(std::move(*messages));
     if (!transport) return transport.error();
     opening.collective = true;
     opening.rank = (*transport)->topology().rank;
@@ -106,7 +110,7 @@ Error open_here(const OpenArguments& arguments, Opening& opening) {
     OpenFile& open = *opening.open;
     open.path = call.path;
     open.amode = arguments.amode;
-    open.comm = (*transport)->comm();
+    open.comm = comm;
     open.handler = process().handlers.default_handler();
     open.etype = HeldType(MPI_BYTE);
     open.filetype = HeldType(MPI_BYTE);

@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <exception>
 #include <iostream>
+#include <optional>
 #include <stdexcept>
 
 #include "options.hpp"
@@ -58,14 +59,14 @@ Access contiguous_like(const Access& access, std::uint64_t unit) {
     return raw;
 }
 
-/// What the arms of each kind do in one direction.
+/// What the arms of each kind do in one direction. Collective.
 struct Jobs {
     Job mpi;
     Job raw;
     Job raw_direct;
 
-    Jobs(const Options& options, Place place, Direction direction)
-        : mpi(make_job(make_access(options.workload, options.params, place, direction))),
+    Jobs(const Options& options, Access access)
+        : mpi(make_job(std::move(access))),
           raw(make_job(contiguous_like(mpi.access, 1))),
           raw_direct(make_job(contiguous_like(mpi.access, page_bytes))) {
         // A file that is overwritten has something in its holes.
@@ -99,14 +100,26 @@ bool drop_cached(const char* path) {
     return close(fd) == 0 && dropped;
 }
 
+/// What the command line asks this rank to do.
+struct Task {
+    Options options;
+    Access write;
+    Access read;
+
+    Task(int argc, char** argv, Place place)
+        : options(parse_options(argc, argv)),
+          write(make_access(options.workload, options.params, place, Direction::write)),
+          read(make_access(options.workload, options.params, place, Direction::read)) {}
+};
+
 class Bench {
   public:
-    Bench(Options options, Place place)
-        : options_(std::move(options)),
+    Bench(Task task, Place place)
+        : options_(std::move(task.options)),
           place_(place),
           report_(place.rank == 0 ? options_.out : ""),
-          write_(options_, place, Direction::write),
-          read_(options_, place, Direction::read),
+          write_(options_, std::move(task.write)),
+          read_(options_, std::move(task.read)),
           buffer_(std::max(write_.buffer_bytes(), read_.buffer_bytes())) {}
 
     void run() {
@@ -233,22 +246,40 @@ class Bench {
     Buffer buffer_;
 };
 
+void complain(const std::string& problem) {
+    // In one piece: another rank may already be ending the job.
+    std::cerr << "bench: " + problem + "\n" << std::flush;
+}
+
+/// Collective; returns the exit code.
+int run(int argc, char** argv) {
+    Place place{};
+    MPI_Comm_rank(MPI_COMM_WORLD, &place.rank);
+    MPI_Comm_size(MPI_COMM_WORLD, &place.ranks);
+    std::optional<Task> task;
+    try {
+        task.emplace(argc, argv, place);
+    } catch (const std::exception& error) {
+        complain(error.what());
+    }
+    // Nobody waits for anybody yet, so that a wrong parameter needs no abort.
+    if (reduced(task ? 1 : 0, MPI_MIN) == 0) return 2;
+    try {
+        Bench(std::move(*task), place).run();
+    } catch (const std::exception& error) {
+        complain(error.what());
+        MPI_Abort(MPI_COMM_WORLD, 2);
+    }
+    return 0;
+}
+
 }  // namespace
 
 }  // namespace bench
 
 int main(int argc, char** argv) {
     MPI_Init(&argc, &argv);
-    bench::Place place{};
-    MPI_Comm_rank(MPI_COMM_WORLD, &place.rank);
-    MPI_Comm_size(MPI_COMM_WORLD, &place.ranks);
-    try {
-        bench::Bench(bench::parse_options(argc, argv), place).run();
-    } catch (const std::exception& error) {
-        // In one piece: another rank may already be ending the job.
-        std::cerr << "bench: " + std::string(error.what()) + "\n" << std::flush;
-        MPI_Abort(MPI_COMM_WORLD, 2);
-    }
+    const int code = bench::run(argc, argv);
     MPI_Finalize();
-    return 0;
+    return code;
 }

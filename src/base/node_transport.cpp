@@ -1,0 +1,202 @@
+#include "base/node_transport.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <new>
+#include <utility>
+
+#include "base/agreed.hpp"
+
+namespace oratorio {
+
+/// One rank.
+struct alignas(64) NodeTransport::Member {
+    Bell bell;
+    alignas(64) std::atomic<std::uint64_t> finished{0};  ///< operations it has read the results of
+};
+
+/// One operation; operation n uses board n modulo kBoards.
+struct alignas(64) NodeTransport::Board {
+    std::atomic<std::uint64_t> arrived{0};  ///< ranks, summed over all operations of this board
+};
+
+namespace {
+
+constexpr std::int64_t kOurs = std::int64_t{1} << 62;  // ticket numbers from here on aren't inner's
+
+struct Name {
+    char text[48] = {};
+};
+
+}  // namespace
+
+// Layout: a Member per rank; per board a Board and an operand per rank.
+NodeTransport::Member& NodeTransport::member(Rank rank) const {
+    return reinterpret_cast<Member*>(memory_.span().data())[rank];
+}
+
+NodeTransport::Board& NodeTransport::board(std::uint64_t number) const {
+    const auto ranks = static_cast<std::size_t>(topology().size);
+    const std::size_t bytes = sizeof(Board) + ranks * kOperandMax;
+    return *reinterpret_cast<Board*>(memory_.span().data() + ranks * sizeof(Member) +
+                                     number % kBoards * bytes);
+}
+
+std::span<std::byte> NodeTransport::operand(const Board& board, Rank rank) const {
+    auto* const first = reinterpret_cast<std::byte*>(const_cast<Board*>(&board + 1));
+    return {first + static_cast<std::size_t>(rank) * kOperandMax, kOperandMax};
+}
+
+Result<std::unique_ptr<Transport>> NodeTransport::over(std::unique_ptr<Transport> inner) {
+    const Topology& topology = inner->topology();
+    const bool one_node = std::all_of(topology.node_of.begin(), topology.node_of.end(),
+                                      [](int node) { return node == 0; });
+    if (!one_node || topology.size == 1) return inner;
+    const auto ranks = static_cast<std::size_t>(topology.size);
+    static_assert(kOperandMax % 64 == 0);
+    const auto bytes = static_cast<Bytes>(ranks * sizeof(Member) +
+                                          kBoards * (sizeof(Board) + ranks * kOperandMax));
+    SharedMemory memory;
+    Name name;
+    std::uint64_t failed = 0;
+    if (topology.rank == 0) {
+        auto made = SharedMemory::create(bytes);
+        if (made) {
+            memory = std::move(*made);
+            std::copy(memory.name().begin(), memory.name().end(), name.text);
+        }
+    }
+    const auto told = agree_on_root(*inner, name);
+    if (!told) return told.error();
+    if ((*told)->text[0] == '\0') return inner;
+    if (topology.rank != 0) {
+        auto attached = SharedMemory::attach((*told)->text, bytes);
+        if (attached) memory = std::move(*attached);
+        failed = attached ? 0 : 1;
+    }
+    std::unique_ptr<NodeTransport> made(new NodeTransport(std::move(inner), std::move(memory)));
+    auto counted = oratorio::reduce(*made->inner_, std::span(&failed, 1), ReduceOp::sum);
+    made->memory_.unlink();
+    if (!counted) return counted.error();
+    if (failed > 0) return std::move(made->inner_);
+    return std::unique_ptr<Transport>(std::move(made));
+}
+
+NodeTransport::NodeTransport(std::unique_ptr<Transport> inner, SharedMemory memory)
+    : inner_(std::move(inner)), memory_(std::move(memory)) {
+    if (topology().rank != 0 || memory_.span().empty()) return;
+    for (Rank rank = 0; rank < topology().size; ++rank) new (&member(rank)) Member;
+    for (std::uint64_t number = 0; number < kBoards; ++number) new (&board(number)) Board;
+}
+
+Ticket NodeTransport::start(Kind kind, std::span<const std::byte> mine,
+                            std::span<std::byte> result) {
+    operations_.push_back({started_, kind, ReduceOp::max, 0, mine, result, false});
+    return Ticket{kOurs + static_cast<std::int64_t>(started_++)};
+}
+
+Result<Ticket> NodeTransport::reduce(std::span<std::uint64_t> values, ReduceOp op) {
+    if (values.size_bytes() > kOperandMax) return inner_->reduce(values, op);
+    const Ticket ticket =
+        start(Kind::reduce, std::as_bytes(values), std::as_writable_bytes(values));
+    operations_.back().op = op;
+    return ticket;
+}
+
+Result<Ticket> NodeTransport::gather(std::span<const std::byte> mine, std::span<std::byte> all) {
+    if (mine.size() > kOperandMax) return inner_->gather(mine, all);
+    return start(Kind::gather, mine, all);
+}
+
+Result<Ticket> NodeTransport::broadcast(Rank root, std::span<std::byte> data) {
+    if (data.size() > kOperandMax) return inner_->broadcast(root, data);
+    const Ticket ticket = start(Kind::broadcast, data, data);
+    operations_.back().root = root;
+    return ticket;
+}
+
+/// Puts this rank's operand on the board; false while some rank still reads what was there before.
+bool NodeTransport::post(Operation& operation) {
+    if (operation.number >= kBoards) {
+        for (Rank rank = 0; rank < topology().size; ++rank) {
+            if (member(rank).finished.load() <= operation.number - kBoards) return false;
+        }
+    }
+    Board& board = this->board(operation.number);
+    const auto to = operand(board, topology().rank);
+    const bool mute = operation.kind == Kind::broadcast && operation.root != topology().rank;
+    if (!mute && !operation.mine.empty())
+        std::memcpy(to.data(), operation.mine.data(), operation.mine.size());
+    operation.posted = true;
+    const auto ranks = static_cast<std::uint64_t>(topology().size);
+    const std::uint64_t all = (operation.number / kBoards + 1) * ranks;
+    if (board.arrived.fetch_add(1) + 1 < all) return true;
+    for (Rank rank = 0; rank < topology().size; ++rank) {
+        if (rank != topology().rank) ring(member(rank).bell);
+    }
+    return true;
+}
+
+Result<Completion> NodeTransport::test(Ticket ticket) {
+    if (ticket.id < kOurs) return inner_->test(ticket);
+    heard_ = member(topology().rank).bell.rings.load();
+    // In the order they were started, as all ranks started them.
+    for (Operation& operation : operations_) {
+        if (!operation.posted && !post(operation)) break;
+    }
+    const auto found =
+        std::find_if(operations_.begin(), operations_.end(), [&](const Operation& operation) {
+            return kOurs + static_cast<std::int64_t>(operation.number) == ticket.id;
+        });
+    if (found == operations_.end())
+        return Error::make(ErrorKind::internal, "test of a ticket that names no operation");
+    const auto ranks = static_cast<std::uint64_t>(topology().size);
+    const bool complete = found->posted && board(found->number).arrived.load() >=
+                                               (found->number / kBoards + 1) * ranks;
+    if (!complete) return Completion{};
+    combine(*found, board(found->number));
+    operations_.erase(found);
+    finish();
+    return Completion{.done = true};
+}
+
+/// Operations may end out of order; a board is free when all before it have ended, too.
+void NodeTransport::finish() {
+    std::uint64_t finished = started_;
+    for (const Operation& other : operations_) finished = std::min(finished, other.number);
+    member(topology().rank).finished.store(finished);
+}
+
+void NodeTransport::combine(const Operation& operation, const Board& board) {
+    const std::size_t bytes = operation.mine.size();
+    if (bytes == 0) return;
+    if (operation.kind == Kind::broadcast) {
+        std::memcpy(operation.result.data(), operand(board, operation.root).data(), bytes);
+        return;
+    }
+    if (operation.kind == Kind::gather) {
+        for (Rank rank = 0; rank < topology().size; ++rank)
+            std::memcpy(operation.result.data() + static_cast<std::size_t>(rank) * bytes,
+                        operand(board, rank).data(), bytes);
+        return;
+    }
+    for (std::size_t at = 0; at < bytes; at += sizeof(std::uint64_t)) {
+        std::uint64_t sum = 0;
+        for (Rank rank = 0; rank < topology().size; ++rank) {
+            std::uint64_t value = 0;
+            std::memcpy(&value, operand(board, rank).data() + at, sizeof value);
+            sum = rank == 0                       ? value
+                  : operation.op == ReduceOp::sum ? sum + value
+                  : operation.op == ReduceOp::max ? std::max(sum, value)
+                                                  : std::min(sum, value);
+        }
+        std::memcpy(operation.result.data() + at, &sum, sizeof sum);
+    }
+}
+
+void NodeTransport::idle(Bell* bell, std::uint32_t heard) {
+    if (bell != nullptr || operations_.empty()) return inner_->idle(bell, heard);
+    inner_->idle(&member(topology().rank).bell, heard_);
+}
+
+}  // namespace oratorio

@@ -1,0 +1,140 @@
+// Collectives in shared memory: the same results as by messages, in any interleaving, with several
+// under way at once.
+#include "base/node_transport.hpp"
+
+#include <gtest/gtest.h>
+
+#include <array>
+#include <map>
+#include <mutex>
+#include <numeric>
+
+#include "support/sim_transport.hpp"
+
+namespace oratorio::test {
+namespace {
+
+/// Lends the simulation's transport, which the run owns, to something that wants to own it.
+class Lent final : public Transport {
+  public:
+    explicit Lent(Transport& owner) : owner_(owner) {}
+    const Topology& topology() const override { return owner_.topology(); }
+    Result<Ticket> send(Rank to, Tag tag, std::span<const std::byte> data) override {
+        return owner_.send(to, tag, data);
+    }
+    Result<Ticket> receive(Rank from, Tag tag, std::span<std::byte> into) override {
+        return owner_.receive(from, tag, into);
+    }
+    Result<Ticket> reduce(std::span<std::uint64_t> values, ReduceOp op) override {
+        return owner_.reduce(values, op);
+    }
+    Result<Ticket> gather(std::span<const std::byte> mine, std::span<std::byte> all) override {
+        return owner_.gather(mine, all);
+    }
+    Result<Ticket> broadcast(Rank root, std::span<std::byte> data) override {
+        return owner_.broadcast(root, data);
+    }
+    Result<Completion> test(Ticket ticket) override { return owner_.test(ticket); }
+    void idle(Bell* bell, std::uint32_t heard) override { owner_.idle(bell, heard); }
+
+  private:
+    Transport& owner_;
+};
+
+SimReport run_on_node(int ranks, std::uint64_t seed, const std::function<void(Transport&)>& body) {
+    return run_ranks({.ranks = ranks, .seed = seed}, [&](Transport& transport) {
+        auto node = NodeTransport::over(std::make_unique<Lent>(transport));
+        ASSERT_TRUE(node.ok());
+        body(**node);
+    });
+}
+
+TEST(NodeTransport, ReducesGathersAndBroadcastsWithoutMessages) {
+    std::map<std::uint64_t, std::uint64_t> collectives;
+    for (const int times : {1, 20}) {
+        const SimReport report = run_on_node(5, 3, [&](Transport& transport) {
+            const auto rank = static_cast<std::uint64_t>(transport.topology().rank);
+            for (int i = 0; i < times; ++i) {
+                const auto salt = static_cast<std::uint64_t>(i);
+                std::array<std::uint64_t, 3> values{rank + salt, 10 - rank, UINT64_MAX};
+                ASSERT_TRUE(reduce(transport, values, ReduceOp::sum).ok());
+                EXPECT_EQ(values,
+                          (std::array<std::uint64_t, 3>{10 + 5 * salt, 40, UINT64_MAX - 4}));
+                std::uint64_t one = rank * 7 % 5;
+                ASSERT_TRUE(reduce(transport, std::span(&one, 1), ReduceOp::max).ok());
+                EXPECT_EQ(one, 4U);
+                one = rank + 3;
+                ASSERT_TRUE(reduce(transport, std::span(&one, 1), ReduceOp::min).ok());
+                EXPECT_EQ(one, 3U);
+                std::array<std::uint64_t, 5> all{};
+                const std::uint64_t mine = rank * 100 + salt;
+                ASSERT_TRUE(gather(transport, std::as_bytes(std::span(&mine, 1)),
+                                   std::as_writable_bytes(std::span(all)))
+                                .ok());
+                for (std::uint64_t other = 0; other < 5; ++other)
+                    EXPECT_EQ(all[other], other * 100 + salt);
+                std::uint64_t told = rank == 2 ? 77 + salt : 0;
+                ASSERT_TRUE(
+                    broadcast(transport, 2, std::as_writable_bytes(std::span(&told, 1))).ok());
+                EXPECT_EQ(told, 77 + salt);
+            }
+        });
+        collectives[static_cast<std::uint64_t>(times)] = report.counters[0].collectives;
+    }
+    EXPECT_EQ(collectives[1], collectives[20]);  // those of setting it up
+}
+
+TEST(NodeTransport, OperationsMayOverlapAndEndInAnyOrder) {
+    constexpr std::size_t kMany = 30;  // more than there are boards
+    for (std::uint64_t seed = 1; seed <= 20; ++seed) {
+        run_on_node(4, seed, [&](Transport& transport) {
+            const auto rank = static_cast<std::uint64_t>(transport.topology().rank);
+            std::vector<std::uint64_t> values(kMany);
+            std::vector<Ticket> tickets;
+            for (std::size_t i = 0; i < kMany; ++i) {
+                values[i] = rank + i;
+                auto ticket = transport.reduce(std::span(&values[i], 1), ReduceOp::sum);
+                ASSERT_TRUE(ticket.ok());
+                tickets.push_back(*ticket);
+            }
+            // Each rank waits in an order of its own, within what can be under way.
+            std::vector<std::size_t> order(kMany);
+            std::iota(order.begin(), order.end(), std::size_t{0});
+            for (std::size_t i = rank % 2; i + 1 < kMany; i += 2) std::swap(order[i], order[i + 1]);
+            for (const std::size_t i : order) {
+                ASSERT_TRUE(wait(transport, tickets[i]).ok());
+                EXPECT_EQ(values[i], 6 + 4 * i);
+            }
+        });
+    }
+}
+
+TEST(NodeTransport, LongOperandsAndMessagesGoByTheTransportBeneath) {
+    run_on_node(3, 1, [](Transport& transport) {
+        std::vector<std::uint64_t> values(100, 2);
+        ASSERT_TRUE(reduce(transport, values, ReduceOp::sum).ok());
+        EXPECT_EQ(values[99], 6U);
+        const Rank rank = transport.topology().rank;
+        std::byte token{static_cast<unsigned char>(rank)};
+        std::byte got{99};
+        auto received = transport.receive((rank + 2) % 3, 1, std::span(&got, 1));
+        auto sent = transport.send((rank + 1) % 3, 1, std::span(&token, 1));
+        ASSERT_TRUE(received.ok() && sent.ok());
+        ASSERT_TRUE(wait(transport, *received).ok());
+        ASSERT_TRUE(wait(transport, *sent).ok());
+        EXPECT_EQ(got, static_cast<std::byte>((rank + 2) % 3));
+    });
+}
+
+TEST(NodeTransport, SeveralNodesKeepTheirTransport) {
+    run_ranks({.ranks = 4, .seed = 1, .ranks_per_node = 2}, [](Transport& transport) {
+        auto lent = std::make_unique<Lent>(transport);
+        Transport* const before = lent.get();
+        auto after = NodeTransport::over(std::move(lent));
+        ASSERT_TRUE(after.ok());
+        EXPECT_EQ(after->get(), before);
+    });
+}
+
+}  // namespace
+}  // namespace oratorio::test
