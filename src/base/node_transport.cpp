@@ -89,30 +89,29 @@ NodeTransport::NodeTransport(std::unique_ptr<Transport> inner, SharedMemory memo
     for (std::uint64_t number = 0; number < kBoards; ++number) new (&board(number)) Board;
 }
 
-Ticket NodeTransport::start(Kind kind, std::span<const std::byte> mine,
-                            std::span<std::byte> result) {
-    operations_.push_back({started_, kind, ReduceOp::max, 0, mine, result, false});
-    return Ticket{kOurs + static_cast<std::int64_t>(started_++)};
+Ticket NodeTransport::start(Operation operation) {
+    operation.number = started_++;
+    operations_.push_back(operation);
+    post_waiting();
+    return Ticket{kOurs + static_cast<std::int64_t>(operation.number)};
 }
 
 Result<Ticket> NodeTransport::reduce(std::span<std::uint64_t> values, ReduceOp op) {
     if (values.size_bytes() > kOperandMax) return inner_->reduce(values, op);
-    const Ticket ticket =
-        start(Kind::reduce, std::as_bytes(values), std::as_writable_bytes(values));
-    operations_.back().op = op;
-    return ticket;
+    return start({.kind = Kind::reduce,
+                  .op = op,
+                  .mine = std::as_bytes(values),
+                  .result = std::as_writable_bytes(values)});
 }
 
 Result<Ticket> NodeTransport::gather(std::span<const std::byte> mine, std::span<std::byte> all) {
     if (mine.size() > kOperandMax) return inner_->gather(mine, all);
-    return start(Kind::gather, mine, all);
+    return start({.kind = Kind::gather, .mine = mine, .result = all});
 }
 
 Result<Ticket> NodeTransport::broadcast(Rank root, std::span<std::byte> data) {
     if (data.size() > kOperandMax) return inner_->broadcast(root, data);
-    const Ticket ticket = start(Kind::broadcast, data, data);
-    operations_.back().root = root;
-    return ticket;
+    return start({.kind = Kind::broadcast, .root = root, .mine = data, .result = data});
 }
 
 /// Puts this rank's operand on the board; false while some rank still reads what was there before.
@@ -137,23 +136,30 @@ bool NodeTransport::post(Operation& operation) {
     return true;
 }
 
-Result<Completion> NodeTransport::test(Ticket ticket) {
-    if (ticket.id < kOurs) return inner_->test(ticket);
+/// In the order they were started, as all ranks started them.
+void NodeTransport::post_waiting() {
     heard_ = member(topology().rank).bell.rings.load();
-    // In the order they were started, as all ranks started them.
     for (Operation& operation : operations_) {
         if (!operation.posted && !post(operation)) break;
     }
+}
+
+bool NodeTransport::is_complete(const Operation& operation) const {
+    const auto ranks = static_cast<std::uint64_t>(topology().size);
+    const std::uint64_t all = (operation.number / kBoards + 1) * ranks;
+    return operation.posted && board(operation.number).arrived.load() >= all;
+}
+
+Result<Completion> NodeTransport::test(Ticket ticket) {
+    if (ticket.id < kOurs) return inner_->test(ticket);
+    post_waiting();
     const auto found =
         std::find_if(operations_.begin(), operations_.end(), [&](const Operation& operation) {
             return kOurs + static_cast<std::int64_t>(operation.number) == ticket.id;
         });
     if (found == operations_.end())
         return Error::make(ErrorKind::internal, "test of a ticket that names no operation");
-    const auto ranks = static_cast<std::uint64_t>(topology().size);
-    const bool complete = found->posted && board(found->number).arrived.load() >=
-                                               (found->number / kBoards + 1) * ranks;
-    if (!complete) return Completion{};
+    if (!is_complete(*found)) return Completion{};
     combine(*found, board(found->number));
     operations_.erase(found);
     finish();
@@ -196,6 +202,10 @@ void NodeTransport::combine(const Operation& operation, const Board& board) {
 
 void NodeTransport::idle(Bell* bell, std::uint32_t heard) {
     if (bell != nullptr || operations_.empty()) return inner_->idle(bell, heard);
+    // Who comes last completes an operation, and nobody rings for that one.
+    const bool some = std::any_of(operations_.begin(), operations_.end(),
+                                  [&](const Operation& one) { return is_complete(one); });
+    if (some) return;
     inner_->idle(&member(topology().rank).bell, heard_);
 }
 

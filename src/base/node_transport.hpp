@@ -44,14 +44,16 @@ class NodeTransport final : public Transport {
         Kind kind = Kind::gather;
         ReduceOp op = ReduceOp::max;
         Rank root = 0;
-        std::span<const std::byte> mine;
-        std::span<std::byte> result;
+        std::span<const std::byte> mine = {};
+        std::span<std::byte> result = {};
         bool posted = false;
     };
 
     NodeTransport(std::unique_ptr<Transport> inner, SharedMemory memory);
-    Ticket start(Kind kind, std::span<const std::byte> mine, std::span<std::byte> result);
+    Ticket start(Operation operation);
+    void post_waiting();
     [[nodiscard]] bool post(Operation& operation);
+    [[nodiscard]] bool is_complete(const Operation& operation) const;
     void finish();
     void combine(const Operation& operation, const Board& board);
     [[nodiscard]] std::span<std::byte> operand(const Board& board, Rank rank) const;
@@ -62,7 +64,7 @@ class NodeTransport final : public Transport {
     SharedMemory memory_;
     std::uint64_t started_ = 0;
     std::vector<Operation> operations_;
-    std::uint32_t heard_ = 0;
+    std::uint32_t heard_ = 0;  ///< rings before the operations were last looked at
 };
 
 }  // namespace oratorio
