@@ -55,7 +55,8 @@ std::int64_t listed_offsets(const Shape& shape) {
 /// It pays to meet them together only when one part alone is more than a cache holds.
 std::int64_t interleaved_parts(const Layout& memory) {
     constexpr Bytes kCacheBytes = 256 << 10;
-    const Shape& shape = *memory.shape;
+    const bool moved = memory.shape->kind() == Shape::Kind::blocks && memory.shape->count() == 1;
+    const Shape& shape = moved ? *memory.shape->child() : *memory.shape;
     if (memory.count > 1) {
         const bool inside = memory.extent > 0 && memory.extent < shape.span().length();
         return inside && shape.span().length() > kCacheBytes ? memory.count : 1;

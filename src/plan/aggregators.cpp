@@ -8,9 +8,7 @@ namespace oratorio {
 
 namespace {
 
-// Two aggregators keep both directions of a node's memory busy; more only split the file finer.
 // Below a MiB each an aggregator costs more messages than it saves time.
-constexpr int kAggregatorsPerNode = 2;
 constexpr Bytes kBytesEachMin = 1 << 20;
 
 std::vector<std::vector<Rank>> able_ranks_by_node(const Topology& topology,
@@ -59,12 +57,13 @@ std::vector<ConfigEntry> parse_config_list(const std::string& text) {
 }
 
 std::vector<Rank> choose_aggregators(const Topology& topology, const Summaries& summaries,
-                                     const PlanOptions& options, Bytes hull_bytes) {
+                                     const PlanOptions& options, Bytes hull_bytes,
+                                     int per_node) {
     const auto nodes = able_ranks_by_node(topology, summaries);
     const auto entries = parse_config_list(options.cb_config_list);
     // cb_nodes alone is a wish for that many, wherever they fit; a config list alone bounds each
     // host.
-    const int per_node_default = options.cb_nodes > 0 ? INT_MAX : kAggregatorsPerNode;
+    const int per_node_default = options.cb_nodes > 0 ? INT_MAX : per_node;
     std::vector<std::vector<Rank>> chosen(nodes.size());
     std::size_t most = 0;
     for (std::size_t node = 0; node < nodes.size(); ++node) {

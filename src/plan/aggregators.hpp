@@ -11,6 +11,9 @@
 
 namespace oratorio {
 
+/// Two aggregators keep both directions of a node's memory busy; more only split the file finer.
+inline constexpr int kAggregatorsPerNode = 2;
+
 /// One entry of cb_config_list: at most `count` aggregators on hosts named `host`.
 struct ConfigEntry {
     std::string host;  ///< "*" = every host not named before
@@ -27,6 +30,7 @@ struct ConfigEntry {
 /// possible. Empty only when no rank has a store.
 [[nodiscard]] std::vector<Rank> choose_aggregators(const Topology& topology,
                                                    const Summaries& summaries,
-                                                   const PlanOptions& options, Bytes hull_bytes);
+                                                   const PlanOptions& options, Bytes hull_bytes,
+                                                   int per_node = kAggregatorsPerNode);
 
 }  // namespace oratorio

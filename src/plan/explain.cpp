@@ -42,7 +42,12 @@ std::string list_of(const std::vector<Rank>& ranks) {
 }
 
 std::string domains_text(const Plan& plan) {
-    if (!plan.method->aggregated()) return "none (each rank its own hull)";
+    if (!plan.method->aggregated()) {
+        std::string text = "none (each rank its own hull)";
+        if (plan.domains.parts() > 1)
+            text += ", a slice of all " + number(plan.domains.parts()) + " parts at a time";
+        return text;
+    }
     const std::string block = number(plan.domains.block());
     if (plan.domains.parts() > 1)
         return "even in each of " + number(plan.domains.parts()) + " parts, " + block +

@@ -61,9 +61,11 @@ struct Method {
     [[nodiscard]] bool on_node() const { return aggregated() && exchange != ExchangeKind::peer; }
 };
 
-/// A slot of a shared collective buffer, unless hints say otherwise: all slots of an aggregator
-/// stay in the cache together.
-inline constexpr Bytes kSharedSlotBytes = 1 << 20;
+/// A slot of a shared collective buffer, unless hints say otherwise: it stays in a core's own cache.
+inline constexpr Bytes kSharedSlotBytes = 512 << 10;
+/// Aggregators of a node that shares buffers, unless hints say otherwise: with many, ranks seldom
+/// wait for each other, and all slots together still fit the cache that the cores share.
+inline constexpr int kSharedAggregators = 8;
 /// What list access packs of fine-grained memory at a time.
 inline constexpr Bytes kStagingBytes = 512 << 10;
 /// What is mapped of a file at a time.

@@ -191,7 +191,9 @@ Plan make_plan(Direction direction, const Agreed<Summaries>& summaries, const To
         plan.participants.push_back(rank);
         plan.hulls.push_back((*summaries)[rank].hull);
     }
-    plan.aggregators = choose_aggregators(topology, *summaries, options, plan.hull.length());
+    plan.aggregators =
+        choose_aggregators(topology, *summaries, options, plan.hull.length(),
+                           plan.method->on_node() ? kSharedAggregators : kAggregatorsPerNode);
     if (plan.method->aggregators_max > 0) plan.aggregators.resize(plan.method->aggregators_max);
     plan.domains = make_domains(*plan.method, s, static_cast<int>(plan.aggregators.size()));
     plan.ask_contents = must_ask(s, *plan.method);
