@@ -57,8 +57,7 @@ std::vector<ConfigEntry> parse_config_list(const std::string& text) {
 }
 
 std::vector<Rank> choose_aggregators(const Topology& topology, const Summaries& summaries,
-                                     const PlanOptions& options, Bytes hull_bytes,
-                                     int per_node) {
+                                     const PlanOptions& options, Bytes hull_bytes, int per_node) {
     const auto nodes = able_ranks_by_node(topology, summaries);
     const auto entries = parse_config_list(options.cb_config_list);
     // cb_nodes alone is a wish for that many, wherever they fit; a config list alone bounds each

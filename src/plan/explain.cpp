@@ -87,7 +87,7 @@ std::string explain(const Plan& plan) {
     text += "  candidates\n";
     for (const Candidate& candidate : plan.candidates) {
         std::string line = "    " + std::string(candidate.name);
-        line.resize(20, ' ');
+        line.resize(26, ' ');
         text += line +
                 (candidate.applies ? milliseconds(candidate.seconds)
                                    : "does not apply: " + std::string(candidate.reason)) +

@@ -17,45 +17,51 @@ const Costs& costs(const Situation& s) {
 bool reads(const Situation& s) {
     return s.direction == Direction::read;
 }
-/// Work that the ranks do side by side.
-double shared_out(const Situation& s, double nanoseconds) {
-    return nanoseconds / std::max(1, std::min(s.ranks_with_data, s.cores));
+/// Cores that can work for the access at once.
+double workers(const Situation& s) {
+    return std::max(1, std::min(s.ranks_with_data, s.cores));
 }
 /// Pieces of memory and file, as one walk over both meets them.
 double walk_pieces(const Situation& s) {
     return static_cast<double>(std::max(s.pieces, s.memory_pieces));
 }
-/// The kernel's part of moving `bytes` in `calls` calls. Writers of one file wait for each other.
-double system(const Situation& s, double bytes, double calls) {
-    if (reads(s)) return shared_out(s, bytes * costs(s).read_byte + calls * costs(s).read_call);
+/// The kernel's part of moving `bytes` in `calls` calls, on one core.
+double storage(const Situation& s, double bytes, double calls) {
+    if (reads(s)) return bytes * costs(s).read_byte + calls * costs(s).read_call;
     return bytes * costs(s).write_byte + calls * costs(s).write_call;
-}
-double collective(const Situation& s) {
-    return s.collective ? s.ranks * costs(s).collective : 0;
-}
-/// Copying all data once between memory and something in the cache.
-double copied(const Situation& s) {
-    const auto bytes = static_cast<double>(s.bytes);
-    const double pieces = walk_pieces(s);
-    // A piece that is alone in its cache line costs the line.
-    const double scattered =
-        s.memory_pieces > 1 && bytes / static_cast<double>(s.memory_pieces) < 64
-            ? static_cast<double>(s.memory_pieces) * costs(s).piece_line
-            : 0;
-    return bytes * costs(s).copy_byte + pieces * costs(s).copy_piece +
-           (s.parts > 1 ? 0.3 : 1.0) * scattered;
-}
-/// Looking for holes before the first byte is written.
-double hashed(const Situation& s) {
-    return reads(s) ? 0 : static_cast<double>(s.pieces) * costs(s).hash_piece;
 }
 /// The whole hull, and before it is written, its holes.
 double hull_moved(const Situation& s, Bytes buffer) {
     const auto bytes = static_cast<double>(s.hull.length());
     const double calls = 1 + bytes / static_cast<double>(std::max<Bytes>(1, buffer));
-    double time = system(s, bytes, calls);
-    if (!reads(s) && !s.covered) time += bytes * costs(s).read_byte;
-    return time;
+    const double holes = !reads(s) && !s.covered ? bytes * costs(s).read_byte : 0;
+    return storage(s, bytes, calls) + holes;
+}
+/// Work of the ranks and of the storage on the same cores. Reads are done side by side; writers of
+/// one file wait for each other, so that writes take at least as long as one core needs for them.
+double together(const Situation& s, double ranks_work, double storage_work) {
+    const double shared_out = (ranks_work + storage_work) / workers(s);
+    return reads(s) ? shared_out : std::max(shared_out, storage_work);
+}
+/// Agreeing at the begin and at the end.
+double collective(const Situation& s) {
+    return s.collective ? 2 * s.ranks * costs(s).collective : 0;
+}
+/// Copying all data once between memory and something in the cache.
+double copied(const Situation& s) {
+    const auto bytes = static_cast<double>(s.bytes);
+    // A small piece that is alone in its cache line costs the line, unless the line is met for all
+    // its pieces at once.
+    constexpr double kLine = 64;
+    const auto pieces = static_cast<double>(s.memory_pieces);
+    const bool scattered = s.memory_pieces > s.ranks_with_data && bytes < kLine * pieces;
+    const double lines = scattered && s.parts < 2 ? pieces * costs(s).piece_line : 0;
+    return bytes * costs(s).copy_byte + walk_pieces(s) * costs(s).copy_piece + lines;
+}
+/// Looking for holes before the first byte is written.
+double hashed(const Situation& s) {
+    const bool looks = s.collective && !reads(s);
+    return looks ? static_cast<double>(s.pieces) * costs(s).hash_piece : 0;
 }
 
 std::string_view always(const Situation&) {
@@ -94,10 +100,10 @@ std::string_view needs_mapping(const Situation& s) {
 }
 
 double cost_list(const Situation& s) {
-    const double staged =
-        s.bytes / std::max<std::int64_t>(1, s.memory_pieces) < 1024 ? shared_out(s, copied(s)) : 0;
-    return kNano * (collective(s) + hashed(s) / s.cores + staged +
-                    system(s, static_cast<double>(s.bytes), static_cast<double>(s.pieces)));
+    constexpr Bytes kStagedBelow = 1024;  // run/list_work
+    const bool staged = s.bytes / std::max<std::int64_t>(1, s.memory_pieces) < kStagedBelow;
+    const double moved = storage(s, static_cast<double>(s.bytes), static_cast<double>(s.pieces));
+    return kNano * (collective(s) + together(s, hashed(s) + (staged ? copied(s) : 0), moved));
 }
 
 /// As the list, with nothing outstanding beside the one call.
@@ -109,27 +115,28 @@ double cost_naive(const Situation& s) {
 /// and copies its data.
 double cost_sieve(const Situation& s) {
     const Bytes buffer = reads(s) ? s.options->ind_rd_buffer_size : s.options->ind_wr_buffer_size;
-    return kNano * (collective(s) + shared_out(s, hashed(s) + copied(s)) +
-                    s.ranks_with_data * hull_moved(s, buffer));
+    return kNano * (collective(s) +
+                    together(s, hashed(s) + copied(s), s.ranks_with_data * hull_moved(s, buffer)));
 }
 
 double cost_two_phase(const Situation& s) {
     const double exchanged =
         static_cast<double>(s.bytes) * costs(s).message_byte +
         static_cast<double>(s.pieces + s.memory_pieces) * costs(s).message_piece;
-    return kNano * (3 * collective(s) + shared_out(s, hashed(s) + exchanged) +
-                    hull_moved(s, s.options->cb_buffer_size));
+    return kNano * (2 * collective(s) +
+                    together(s, hashed(s) + exchanged, hull_moved(s, s.options->cb_buffer_size)));
 }
 
-/// One core does the storage while the others copy; each round wakes every rank.
+/// All slots of the node are filled and emptied again and again; each time each rank is woken about
+/// twice.
 double cost_shared(const Situation& s) {
-    const double rounds =
-        1 + static_cast<double>(s.hull.length()) / static_cast<double>(kSharedSlotBytes);
-    const double copies = copied(s) + hashed(s) + rounds * s.ranks_with_data * costs(s).wake;
-    const double storage = hull_moved(s, kSharedSlotBytes);
-    // Both kinds of work share the cores; neither can be faster than alone.
-    const double together = (copies + storage) / std::max(1, std::min(s.cores, s.ranks));
-    return kNano * (collective(s) + std::max(together, storage));
+    const int aggregators = std::min(s.ranks, kSharedAggregators);
+    const auto slots = static_cast<double>(2 * aggregators * kSharedSlotBytes);
+    const double times = 1 + static_cast<double>(s.hull.length()) / slots;
+    const double woken = 2 * times * s.ranks_with_data * costs(s).wake;
+    const double work = copied(s) + hashed(s) + woken;
+    return kNano * (collective(s) + together(s, work, hull_moved(s, kSharedSlotBytes)) +
+                    (s.options->shared_ready ? 0 : costs(s).node_memory));
 }
 
 double cost_cross_memory(const Situation& s) {
@@ -137,15 +144,18 @@ double cost_cross_memory(const Situation& s) {
                                      walk_pieces(s) * costs(s).cross_piece);
 }
 
-/// Every page that any rank touches is mapped by that rank.
+/// Every page that a rank touches is mapped by that rank.
 double cost_mapped(const Situation& s) {
     const double per_page = reads(s) ? costs(s).map_read_page : costs(s).map_write_page;
-    const double all_pages = static_cast<double>(s.hull.length()) / kPage * s.ranks_with_data;
-    const double touched = static_cast<double>(s.pieces) + static_cast<double>(s.bytes) / kPage;
-    const double pages = std::min(all_pages, touched);
-    const double windows = pages * kPage / kMapWindowBytes + s.ranks_with_data;
+    const double hulls = static_cast<double>(s.hull.length()) / kPage * s.ranks_with_data;
+    const double touched =
+        static_cast<double>(s.pieces) + static_cast<double>(s.bytes) / static_cast<double>(kPage);
+    const double pages = std::min(hulls, touched);
+    const double windows =
+        s.ranks_with_data + static_cast<double>(s.parts) * pages * kPage / kMapWindowBytes;
     return kNano * (collective(s) +
-                    shared_out(s, copied(s) + pages * per_page + windows * costs(s).map_window));
+                    (copied(s) + hashed(s) + pages * per_page + windows * costs(s).map_window) /
+                        workers(s));
 }
 
 constexpr std::array kMethods{

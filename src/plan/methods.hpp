@@ -61,7 +61,8 @@ struct Method {
     [[nodiscard]] bool on_node() const { return aggregated() && exchange != ExchangeKind::peer; }
 };
 
-/// A slot of a shared collective buffer, unless hints say otherwise: it stays in a core's own cache.
+/// A slot of a shared collective buffer, unless hints say otherwise: it stays in a core's own
+/// cache.
 inline constexpr Bytes kSharedSlotBytes = 512 << 10;
 /// Aggregators of a node that shares buffers, unless hints say otherwise: with many, ranks seldom
 /// wait for each other, and all slots together still fit the cache that the cores share.

@@ -35,6 +35,7 @@ struct PlanOptions {
 
     // What is known of the place where the ranks run and the file lies.
     bool shared_memory = true;  ///< ranks of a node can map the same memory
+    bool shared_ready = false;  ///< and have done so before
     bool cross_memory = true;   ///< ranks of a node can reach into each other's memory
     bool mappable = false;      ///< every rank's store can map the file
     bool coherent = false;      ///< all ranks are on one node, so their mappings see each other

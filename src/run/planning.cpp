@@ -12,6 +12,7 @@ void Planning::begin(bool may_recall, std::uint64_t flags) {
     recalled_ = absent_ = false;
     options_.shared_memory =
         context_.node != nullptr && !context_.node->shared_refused() && options_.shared_memory;
+    options_.shared_ready = options_.shared_memory && !context_.node->buffers().empty();
     options_.cross_memory =
         options_.shared_memory && !context_.node->cross_memory_refused() && options_.cross_memory;
     if (may_recall && collective_ && context_.plans != nullptr &&

@@ -4,6 +4,7 @@
 #include <cassert>
 
 #include "type/kernels.hpp"
+#include "type/streamed.hpp"
 
 namespace oratorio {
 
@@ -40,6 +41,11 @@ class Side {
     /// Rows left, with this one; 1 when something of it is done.
     [[nodiscard]] std::int64_t rows() const { return position_.piece == 0 ? pieces_.rows : 1; }
     [[nodiscard]] Bytes row_bytes() const { return row_bytes_; }
+    /// Of the pieces of the row from this one on.
+    [[nodiscard]] PieceLengths lengths() const {
+        const Bytes* const prefix = row().prefix;
+        return {prefix != nullptr ? prefix + position_.piece : nullptr, row().length};
+    }
     [[nodiscard]] Bytes mean_length() const { return row_bytes_ / row().count; }
 
     /// Where the next byte lies.
@@ -101,11 +107,29 @@ class Side {
     Bytes row_bytes_ = 0;
 };
 
-using Target = Side<std::byte>;
-using Source = Side<const std::byte>;
+using TargetSide = Side<std::byte>;
+using SourceSide = Side<const std::byte>;
+
+/// How a copy stores.
+struct Stores {
+    Target target = Target::reused;
+    bool streamed = false;  ///< something was: the end of the copy has to order it
+};
+
+void copy_pieces(const Places<std::byte>& to, const Places<const std::byte>& from,
+                 PieceLengths lengths, std::int64_t count, std::int64_t rows, Stores& stores) {
+    if (stores.target == Target::streamed && worth_streaming(to, lengths, count)) {
+        stream_pieces(to, from, lengths, count, rows);
+        stores.streamed = true;
+    } else if (lengths.prefix == nullptr) {
+        copy_equal(to, from, lengths.length, count, rows);
+    } else {
+        copy_uneven(to, from, lengths.prefix, count, rows);
+    }
+}
 
 /// Pieces of one length on both sides: as many rows as can be, one call.
-Bytes copy_alike(Target& to, Source& from) {
+Bytes copy_alike(TargetSide& to, SourceSide& from, Stores& stores) {
     Places<std::byte> target = to.places();
     Places<const std::byte> source = from.places();
     const std::int64_t count = std::min(to.count(), from.count());
@@ -120,7 +144,7 @@ Bytes copy_alike(Target& to, Source& from) {
         target.row_stride = count * target.stride;
     }
     const Bytes bytes = rows * count * to.left();
-    copy_equal(target, source, to.left(), count, rows);
+    copy_pieces(target, source, {nullptr, to.left()}, count, rows, stores);
     to.drop(count, rows);
     from.drop(count, rows);
     return bytes;
@@ -145,84 +169,91 @@ Portion portion_within(Side& many, Bytes room) {
     return {count, 1, many.row().bytes_of(first, count)};
 }
 
-/// Pieces of `many`, which either side may be.
-template <class Side>
-void copy_portion(const Places<std::byte>& to, const Places<const std::byte>& from, Side& many,
-                  const Portion& portion) {
-    const PieceRun& row = many.row();
-    if (row.prefix == nullptr)
-        copy_equal(to, from, row.length, portion.count, portion.rows);
-    else
-        copy_uneven(to, from, row.prefix + many.position().piece, portion.count, portion.rows);
-    many.drop(portion.count, portion.rows);
+Bytes copy_into_long(TargetSide& to, SourceSide& from, Stores& stores) {
+    const auto [count, rows, bytes] = portion_within(from, to.left());
+    copy_pieces(to.packed_places(from), from.places(), from.lengths(), count, rows, stores);
+    from.drop(count, rows);
+    to.drop_bytes(bytes);
+    return bytes;
 }
 
-Bytes copy_into_long(Target& to, Source& from) {
-    const Portion portion = portion_within(from, to.left());
-    copy_portion(to.packed_places(from), from.places(), from, portion);
-    to.drop_bytes(portion.bytes);
-    return portion.bytes;
-}
-
-Bytes copy_out_of_long(Target& to, Source& from) {
-    const Portion portion = portion_within(to, from.left());
-    copy_portion(to.places(), from.packed_places(to), to, portion);
-    from.drop_bytes(portion.bytes);
-    return portion.bytes;
+Bytes copy_out_of_long(TargetSide& to, SourceSide& from, Stores& stores) {
+    const auto [count, rows, bytes] = portion_within(to, from.left());
+    copy_pieces(to.places(), from.packed_places(to), to.lengths(), count, rows, stores);
+    to.drop(count, rows);
+    from.drop_bytes(bytes);
+    return bytes;
 }
 
 /// Neither side's pieces are much longer than the other's, so that a piece takes few of the others.
-bool similar(const Target& to, const Source& from) {
+bool similar(const TargetSide& to, const SourceSide& from) {
     constexpr Bytes kFew = 4;
     const Bytes target = to.mean_length();
     const Bytes source = from.mean_length();
     return target < kFew * source && source < kFew * target;
 }
 
-Bytes copy_cut(Target& to, Source& from) {
+/// Whether to cut pieces where those of the other side end, which is done by ordinary stores. Cuts
+/// are of any length, so that most are worth streaming only where pieces are much longer.
+bool merges(const TargetSide& to, const SourceSide& from, const Stores& stores) {
+    constexpr Bytes kMuch = 8;
+    if (to.count() == 1 || from.count() == 1 || !similar(to, from)) return false;
+    return stores.target == Target::reused ||
+           !worth_streaming(std::min(to.mean_length(), from.mean_length()) / kMuch);
+}
+
+Bytes copy_cut(TargetSide& to, SourceSide& from, Stores& stores) {
     const Bytes bytes = std::min(to.left(), from.left());
-    copy_piece(to.first(), from.first(), bytes);
+    if (stores.target == Target::streamed && worth_streaming(bytes)) {
+        stream_piece(to.first(), from.first(), bytes);
+        stores.streamed = true;
+    } else {
+        copy_piece(to.first(), from.first(), bytes);
+    }
     to.drop_bytes(bytes);
     from.drop_bytes(bytes);
     return bytes;
 }
 
 /// Copies some of what both sides have; returns the bytes.
-Bytes copy_some(Target& to, Source& from) {
+Bytes copy_some(TargetSide& to, SourceSide& from, Stores& stores) {
     const bool whole = !to.begun() && !from.begun();
     const bool even = to.row().prefix == nullptr && from.row().prefix == nullptr;
-    if (whole && even && to.left() == from.left()) return copy_alike(to, from);
-    if (to.count() > 1 && from.count() > 1 && similar(to, from)) {
+    if (whole && even && to.left() == from.left()) return copy_alike(to, from, stores);
+    if (merges(to, from, stores)) {
         const Bytes bytes = copy_merged(to.base(), to.row(), to.position(), from.base(), from.row(),
                                         from.position());
         to.settle();
         from.settle();
         return bytes;
     }
-    if (!from.begun() && from.left() <= to.left()) return copy_into_long(to, from);
-    if (!to.begun() && to.left() <= from.left()) return copy_out_of_long(to, from);
-    return copy_cut(to, from);
+    if (!from.begun() && from.left() <= to.left()) return copy_into_long(to, from, stores);
+    if (!to.begun() && to.left() <= from.left()) return copy_out_of_long(to, from, stores);
+    return copy_cut(to, from, stores);
 }
 
 }  // namespace
 
 void copy_between(Cursor& to, std::byte* to_base, Cursor& from, const std::byte* from_base,
-                  Bytes bytes) {
-    Target target(to_base);
-    Source source(from_base);
+                  Bytes bytes, Target kind) {
+    TargetSide target(to_base);
+    SourceSide source(from_base);
+    Stores stores{kind};
     while (bytes > 0) {
         if (target.empty()) target.refill(to, bytes);
         if (source.empty()) source.refill(from, bytes);
         assert(!target.empty() && !source.empty());
-        if (target.empty() || source.empty()) return;
-        bytes -= copy_some(target, source);
+        if (target.empty() || source.empty()) break;
+        bytes -= copy_some(target, source, stores);
     }
+    if (stores.streamed) finish_streaming();
 }
 
 void gather_bytes(Cursor& memory, const std::byte* base, std::span<std::byte> out) {
-    Target target(out);
-    Source source(base);
-    for (Bytes bytes = std::ssize(out); bytes > 0; bytes -= copy_some(target, source)) {
+    TargetSide target(out);
+    SourceSide source(base);
+    Stores stores;
+    for (Bytes bytes = std::ssize(out); bytes > 0; bytes -= copy_some(target, source, stores)) {
         if (source.empty()) source.refill(memory, bytes);
         assert(!source.empty());
         if (source.empty()) return;
@@ -230,9 +261,10 @@ void gather_bytes(Cursor& memory, const std::byte* base, std::span<std::byte> ou
 }
 
 void scatter_bytes(Cursor& memory, std::byte* base, std::span<const std::byte> in) {
-    Target target(base);
-    Source source(in);
-    for (Bytes bytes = std::ssize(in); bytes > 0; bytes -= copy_some(target, source)) {
+    TargetSide target(base);
+    SourceSide source(in);
+    Stores stores;
+    for (Bytes bytes = std::ssize(in); bytes > 0; bytes -= copy_some(target, source, stores)) {
         if (target.empty()) target.refill(memory, bytes);
         assert(!target.empty());
         if (target.empty()) return;

@@ -8,4 +8,5 @@ oratorio_mpi_test(faults PRELOAD EXPORTS ${all_ranks} SOURCES faults_test.cpp io
 oratorio_mpi_test(large PRELOAD EXPORTS RANKS 1 3 OTHER_RANKS 2 SOURCES large_test.cpp io_faults.cpp)
 oratorio_mpi_test(full_disk PRELOAD RANKS 1 3 8 OTHER_RANKS 2 SOURCES full_disk_test.cpp
                   WRAPPER ${oratorio_SOURCE_DIR}/tests/support/with_small_disk.sh)
+oratorio_mpi_test(fallback PRELOAD EXPORTS RANKS 3 8 OTHER_RANKS 2 SOURCES fallback_test.cpp)
 oratorio_mpi_test(peak_memory PRELOAD RANKS 4 SOURCES peak_memory_test.cpp)

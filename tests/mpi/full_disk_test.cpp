@@ -135,6 +135,14 @@ int main(int argc, char** argv) {
             if (store == kStores.front()) two_files(hints, "two files, " + told);
         }
     }
+    // A thread beside does the storage calls.
+    for (const char* method : {"two_phase", "shared_buffer", "list_io"}) {
+        const Hints hints{{"oratorio_method", method},
+                          {"oratorio_store", "thread"},
+                          {"oratorio_slots", "4"},
+                          {"cb_buffer_size", "1000000"}};
+        collective_write_fills_it(hints, std::string("collective, thread, ") + method);
+    }
     preallocation_that_does_not_fit();
     const int code = verdict("full_disk_test");
     MPI_Finalize();

@@ -71,13 +71,13 @@ struct Growth {
     long long read;
 };
 
-Growth of_access(MPI_Datatype type, long long bytes) {
+Growth of_access(MPI_Datatype type, long long bytes, const char* method) {
     const ScratchFile scratch;
     Bytes data(static_cast<std::size_t>(bytes)), got(data.size(), 1);
     for (std::size_t i = 0; i < data.size(); ++i)
         data[i] = static_cast<unsigned char>(i * 7 + i / 8);
-    MPI_File file = open_file(scratch.name(), MPI_MODE_CREATE | MPI_MODE_RDWR,
-                              {{"oratorio_method", "two_phase"}});
+    MPI_File file =
+        open_file(scratch.name(), MPI_MODE_CREATE | MPI_MODE_RDWR, {{"oratorio_method", method}});
     Growth grown{};
     grown.view = growth([&] {
         CHECK(MPI_File_set_view(file, kPiece * rank_of_world(), MPI_BYTE, type, "native",
@@ -114,14 +114,31 @@ int main(int argc, char** argv) {
     using namespace oratorio::test;
     MPI_Init(&argc, &argv);
     MPI_Datatype type = strided();
-    const Growth regular = of_access(type, static_cast<long long>(kPieces) * kPiece);
+    const Growth regular = of_access(type, static_cast<long long>(kPieces) * kPiece, "two_phase");
+    // All ranks of the node map the same buffers: 2 slots of 512 KiB per aggregator, and every rank
+    // is one. Each rank may need a MiB of its own.
+    const long long shared = 2 * (512LL << 10) * size_of_world() + (1LL << 20);
+    const Growth buffers =
+        of_access(type, static_cast<long long>(kPieces) * kPiece, "shared_buffer");
+    const long long window = (4LL << 20) + (1LL << 20);  // what mmap has mapped at a time
+    const Growth mapped = of_access(type, static_cast<long long>(kPieces) * kPiece, "mmap");
     MPI_Type_free(&type);
+    tell("8 M pieces, shared_buffer", buffers);
+    tell("8 M pieces, mmap", mapped);
+    CHECK(buffers.write <= shared);
+    CHECK(buffers.read <= shared);
+    CHECK(mapped.write <= window);
+    CHECK(mapped.read <= window);
     tell("8 M pieces of a vector", regular);
     CHECK(regular.view <= 3 * kCollectiveBuffer);
     CHECK(regular.write <= 3 * kCollectiveBuffer);
     CHECK(regular.read <= 3 * kCollectiveBuffer);
     type = irregular();
-    tell("1 M pieces of a list", of_access(type, static_cast<long long>(kIndexedPieces) * kPiece));
+    const Growth listed =
+        of_access(type, static_cast<long long>(kIndexedPieces) * kPiece, "shared_buffer");
+    tell("1 M pieces of a list", listed);
+    CHECK(listed.write <= shared);
+    CHECK(listed.read <= shared);
     MPI_Type_free(&type);
     const int code = verdict("peak_memory_test");
     MPI_Finalize();

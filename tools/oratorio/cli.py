@@ -1,9 +1,10 @@
-"""The command line: run, explain, env, info, demo, test, bench, lint."""
+"""The command line: run, explain, env, info, demo, test, bench, calibrate, lint."""
 
 import os
 import re
 import shlex
 import sys
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -181,6 +182,26 @@ def lint_command(
 ) -> None:
     """Formatting, floors, sizes: everything that can be said without running the code."""
     raise typer.Exit(0 if lint.run(fix) else 1)
+
+
+@app.command()
+def calibrate(
+    dir: Annotated[Path, typer.Option(help="A folder on the file system to be measured.")] = Path(),
+    mpi: Annotated[
+        str | None, typer.Option(help="Whose messages: mpich, openmpi, a name of `info`, or a folder.")
+    ] = None,
+    show: Annotated[
+        bool, typer.Option("--show", help="Only print the costs in force and where they are from.")
+    ] = False,
+    quick: Annotated[bool, typer.Option("--quick", hidden=True)] = False,
+) -> None:
+    """Measure what `auto` should know of this machine and a file system."""
+    from oratorio import calibrate as costs  # noqa: PLC0415
+
+    try:
+        costs.show(dir) if show else costs.run(dir, mpi, quick)
+    except costs.CalibrateError as error:
+        _refuse(error)
 
 
 @app.command(

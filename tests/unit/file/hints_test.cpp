@@ -151,7 +151,7 @@ TEST(Hints, NumbersOutOfRangeAreClampedAndTheWarningTellsTheValueUsed) {
               "hint cb_config_list: 'a:b' is not understood; it is ignored");
     EXPECT_EQ(
         warning_of({{"oratorio_store", "tape"}}),
-        "hint oratorio_store: 'tape' is not understood, known are: posix uring; posix is used");
+        "hint oratorio_store: 'tape' is not understood, known are: posix uring thread; posix is used");
 }
 
 TEST(Hints, WordsAreReadInAnyCase) {

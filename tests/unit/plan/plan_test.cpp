@@ -110,6 +110,7 @@ TEST(Plan, WritesAreNeverSievedUnlessTheHintSaysSo) {
 
 TEST(Plan, EveryMethodCanBeForcedByNameWhereItApplies) {
     PlanOptions options;
+    options.mappable = options.coherent = true;
     for (const Method& method : methods()) {
         options.method = method.name;
         EXPECT_EQ(plan_of(interleaved(4, 64, 5000), options).method, &method) << method.name;
@@ -139,6 +140,106 @@ TEST(Plan, OneWriterHasOneAggregator) {
     PlanOptions options;
     options.method = "one_writer";
     EXPECT_EQ(plan_of(interleaved(8, 8, 1000000), options).aggregators.size(), 1U);
+}
+
+/// A node whose file system and kernel allow everything.
+PlanOptions all_allowed() {
+    PlanOptions options;
+    options.mappable = options.coherent = options.local_file_system = true;
+    return options;
+}
+
+TEST(Plan, FineGrainedDataOfOneNodeGoesThroughMemoryThatItShares) {
+    const PlanOptions options = all_allowed();
+    const Summaries fine = interleaved(8, 8, 1 << 20);
+    EXPECT_EQ(plan_of(fine, options).method->name, "shared_buffer");
+    EXPECT_EQ(plan_of(fine, options, 0, Direction::read).method->name, "shared_buffer");
+    const Summaries large = interleaved(8, 4 << 20, 4);
+    EXPECT_EQ(plan_of(large, options).method->name, "list_io");
+    EXPECT_EQ(plan_of(large, options, 0, Direction::read).method->name, "list_io");
+}
+
+TEST(Plan, WhatANodeRefusesIsNeverPlanned) {
+    PlanOptions options = all_allowed();
+    options.shared_memory = false;
+    for (const char* method : {"shared_buffer", "shared_buffer_list", "shared_data"}) {
+        options.method = method;
+        EXPECT_NE(plan_of(interleaved(4, 8, 1000), options).method->name, method);
+    }
+    options = all_allowed();
+    options.cross_memory = false;
+    options.method = "shared_data";
+    EXPECT_NE(plan_of(interleaved(4, 8, 1000), options).method->name, "shared_data");
+    options = all_allowed();
+    options.direct_write = true;
+    options.method = "mmap";
+    EXPECT_NE(plan_of(interleaved(4, 8, 1000), options).method->name, "mmap");
+    EXPECT_EQ(plan_of(interleaved(4, 8, 1000), options, 0, Direction::read).method->name, "mmap");
+}
+
+TEST(Plan, RanksOfSeveralNodesShareNoMemory) {
+    PlanOptions options = all_allowed();
+    options.method = "shared_buffer";
+    Topology topology = topology_of(4);
+    topology.node_of = {0, 0, 1, 1};
+    topology.node_names = {"n0", "n1"};
+    const Plan plan = make_plan(Direction::write, Agreed<Summaries>::vouch(interleaved(4, 8, 1000)),
+                                topology, options);
+    EXPECT_NE(plan.method->name, "shared_buffer");
+}
+
+/// `variables` values of 8 bytes side by side in each of `cells` cells; in the file one variable
+/// after another, the ranks' parts in turn.
+Access interleaved_variables(Rank rank, int ranks, std::int64_t variables, std::int64_t cells) {
+    Access access;
+    access.direction = Direction::write;
+    const ShapePtr one = Shape::strided(Shape::run(8), cells, 8 * variables);
+    access.memory = {Shape::strided(one, variables, 8), 8 * variables * cells, 0, 1};
+    const Bytes part = 8 * cells;
+    access.file = {Shape::strided(Shape::run(part), variables, part * ranks),
+                   part * ranks * variables, rank * part, 1};
+    return access;
+}
+
+TEST(Plan, VariablesSideBySideInMemoryAreMetTogether) {
+    constexpr int kRanks = 4;
+    constexpr std::int64_t kCells = 100000;
+    Summaries summaries;
+    for (Rank rank = 0; rank < kRanks; ++rank)
+        summaries.push_back(summarise(interleaved_variables(rank, kRanks, 6, kCells), true));
+    EXPECT_EQ(summaries[1].parts, 6);
+    EXPECT_EQ(summaries[1].period, 8 * kCells * kRanks);
+    PlanOptions options = all_allowed();
+    for (const char* method : {"shared_buffer", "mmap", "list_io"}) {
+        options.method = method;
+        const Plan plan = plan_of(summaries, options);
+        EXPECT_EQ(plan.domains.parts(), 6) << method;
+        EXPECT_EQ(plan.region(0, 0).count, 6) << method;
+    }
+    // Few cells stay in the cache from one variable to the next.
+    EXPECT_EQ(summarise(interleaved_variables(0, kRanks, 6, 100), true).parts, 1);
+    // One rank that is laid out otherwise, and nobody slices the shared buffers.
+    summaries[2] = summarise(interleaved_variables(2, kRanks, 12, kCells / 2), true);
+    options.method = "shared_buffer";
+    EXPECT_EQ(plan_of(summaries, options).domains.parts(), 1);
+}
+
+TEST(Plan, MovedPlansDealTheSameRegionsFurtherOn) {
+    PlanOptions options = all_allowed();
+    options.cb_buffer_size = 1 << 16;
+    for (const char* method : {"two_phase", "cb_cyclic", "shared_buffer"}) {
+        options.method = method;
+        const Plan plan = plan_of(interleaved(4, 64, 5000), options);
+        const Plan moved = plan.moved(12345);
+        EXPECT_EQ(moved.hull_of(2).begin, plan.hull_of(2).begin + 12345);
+        ASSERT_EQ(moved.rounds, plan.rounds);
+        for (std::int64_t round = 0; round < plan.rounds; ++round) {
+            const Region before = plan.region(0, round), after = moved.region(0, round);
+            ASSERT_EQ(after.begin, before.begin + 12345);
+            ASSERT_EQ(after.length, before.length);
+            ASSERT_EQ(after.count, before.count);
+        }
+    }
 }
 
 TEST(Plan, NoDataNeedsNoRounds) {

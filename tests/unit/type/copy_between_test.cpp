@@ -52,8 +52,9 @@ Typemap typemap_of(const Layout& layout) {
 /// Copies the data bytes [begin, end) in portions of `portion()` bytes and compares every byte of
 /// the target, also those that must stay.
 template <class Portion>
-void check_copy(const LaidOutMap& to, const LaidOutMap& from, Bytes begin, Bytes end,
+void check_copy(Target kind, const LaidOutMap& to, const LaidOutMap& from, Bytes begin, Bytes end,
                 Portion portion) {
+    SCOPED_TRACE(kind == Target::streamed ? "streamed" : "reused");
     Memory target(test::facts_of(to.bytes).span, 1);
     Memory source(test::facts_of(from.bytes).span, 2);
     Memory expected = target;
@@ -66,12 +67,19 @@ void check_copy(const LaidOutMap& to, const LaidOutMap& from, Bytes begin, Bytes
     from_cursor.seek_size(begin);
     for (Bytes done = begin; done < end;) {
         const Bytes bytes = std::min(portion(), end - done);
-        copy_between(to_cursor, target.base(), from_cursor, source.base(), bytes);
+        copy_between(to_cursor, target.base(), from_cursor, source.base(), bytes, kind);
         done += bytes;
         ASSERT_EQ(to_cursor.tell_size(), done);
         ASSERT_EQ(from_cursor.tell_size(), done);
     }
     ASSERT_EQ(target.data, expected.data);
+}
+
+template <class Portion>
+void check_copy(const LaidOutMap& to, const LaidOutMap& from, Bytes begin, Bytes end,
+                Portion portion) {
+    check_copy(Target::reused, to, from, begin, end, portion);
+    check_copy(Target::streamed, to, from, begin, end, portion);
 }
 
 /// A layout whose bytes don't repeat, so that the result doesn't depend on the order of the stores.
@@ -122,7 +130,7 @@ Layout pieces(Bytes length, std::int64_t count, bool listed, Offset origin) {
 TEST(CopyBetween, EveryPairOfPieceLengthsSpacedAndListed) {
     std::vector<Bytes> lengths;
     for (Bytes length = 1; length <= 40; ++length) lengths.push_back(length);
-    for (const Bytes length : {63, 64, 65, 127, 500, 4099}) lengths.push_back(length);
+    for (const Bytes length : {63, 64, 65, 127, 500, 704, 4099}) lengths.push_back(length);
     for (const Bytes to_length : lengths) {
         for (const Bytes from_length : lengths) {
             for (int listed = 0; listed < 4; ++listed) {

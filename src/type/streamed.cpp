@@ -1,0 +1,140 @@
+#include "type/streamed.hpp"
+
+#include <algorithm>
+
+#include "type/move_bytes.hpp"
+
+namespace oratorio {
+
+namespace {
+
+constexpr Bytes kLine = 64;
+
+// Break-even against ordinary stores. What costs are the lines at the ends of a piece: none where
+// pieces are whole lines, one for two ends where pieces lie side by side.
+constexpr Bytes kWholeLinesMin = 192;
+constexpr Bytes kPackedMin = 320;
+constexpr Bytes kSpacedMin = 512;
+
+#if defined(__x86_64__)
+constexpr bool kHasStreaming = true;
+
+/// One line; `to` is aligned to it. Any x86-64 has these stores; wider ones are no faster.
+void stream_line(std::byte* to, const std::byte* from) {
+    const auto* const source = reinterpret_cast<const __m128i*>(from);
+    auto* const target = reinterpret_cast<__m128i*>(to);
+    const __m128i a = _mm_loadu_si128(source);
+    const __m128i b = _mm_loadu_si128(source + 1);
+    const __m128i c = _mm_loadu_si128(source + 2);
+    const __m128i d = _mm_loadu_si128(source + 3);
+    _mm_stream_si128(target, a);
+    _mm_stream_si128(target + 1, b);
+    _mm_stream_si128(target + 2, c);
+    _mm_stream_si128(target + 3, d);
+}
+#else
+constexpr bool kHasStreaming = false;
+
+void stream_line(std::byte* to, const std::byte* from) {
+    std::memcpy(to, from, static_cast<std::size_t>(kLine));
+}
+#endif
+
+/// Bytes up to the next line boundary.
+Bytes to_boundary(const std::byte* at) {
+    return -static_cast<Bytes>(reinterpret_cast<std::uintptr_t>(at)) & (kLine - 1);
+}
+
+/// Fetches the lines that a piece has only part of. Stores take effect in order: all those behind
+/// one that waits for its line wait too, streamed ones as well. Without this streaming is slower
+/// than ordinary stores. (Inlined by force: GCC drops calls of functions that only prefetch.)
+[[gnu::always_inline]] inline void fetch_ends(const std::byte* to, Bytes length) {
+    if (to_boundary(to) != 0) __builtin_prefetch(to, 1);
+    if (to_boundary(to + length) != 0) __builtin_prefetch(to + length, 1);
+}
+
+/// One piece, whose ends have been fetched or soon will be: they come last.
+void stream_fetched(std::byte* to, const std::byte* from, Bytes length) {
+    if (length < kWholeLinesMin) return Branching()(to, from, length);
+    const Bytes head = to_boundary(to);
+    const Bytes end = length - (length - head) % kLine;
+    for (Bytes at = head; at < end; at += kLine) stream_line(to + at, from + at);
+    if (head > 0) Branching()(to, from, head);
+    if (end < length) Branching()(to + end, from + end, length - end);
+}
+
+/// Walks all pieces, row by row.
+template <class Byte>
+class Walker {
+  public:
+    Walker(const Places<Byte>& places, std::int64_t count) : places_(places), count_(count) {}
+
+    [[nodiscard]] std::int64_t piece() const { return piece_; }
+    [[nodiscard]] Byte* at() const {
+        const Offset* const offsets = places_.offsets;
+        return displaced(places_.base,
+                         offsets != nullptr ? offsets[piece_] : piece_ * places_.stride);
+    }
+    void next() {
+        if (++piece_ < count_) return;
+        piece_ = 0;
+        places_.base = displaced(places_.base, places_.row_stride);
+    }
+
+  private:
+    Places<Byte> places_;
+    std::int64_t count_;
+    std::int64_t piece_ = 0;
+};
+
+}  // namespace
+
+bool worth_streaming(const Places<std::byte>& to, PieceLengths lengths, std::int64_t count) {
+    if (!kHasStreaming) return false;
+    if (lengths.prefix != nullptr) {
+        const Bytes mean = (lengths.prefix[count] - lengths.prefix[0]) / count;
+        return mean >= (to.offsets == lengths.prefix ? kPackedMin : kSpacedMin);
+    }
+    if (lengths.length >= kSpacedMin) return true;
+    if (lengths.length < kWholeLinesMin || to.offsets != nullptr) return false;
+    if (lengths.length >= kPackedMin && to.stride == lengths.length) return true;
+    const auto base = static_cast<Bytes>(reinterpret_cast<std::intptr_t>(to.base));
+    return (base | to.stride | to.row_stride | lengths.length) % kLine == 0;
+}
+
+void stream_pieces(const Places<std::byte>& to, const Places<const std::byte>& from,
+                   PieceLengths lengths, std::int64_t count, std::int64_t rows) {
+    constexpr std::int64_t kAhead = 6;  // far enough for memory, and still in the first cache
+    const std::int64_t pieces = count * rows;
+    Walker<std::byte> ahead(to, count);
+    Walker<std::byte> target(to, count);
+    Walker<const std::byte> source(from, count);
+    const auto fetch = [&] {
+        fetch_ends(ahead.at(), lengths.of(ahead.piece()));
+        ahead.next();
+    };
+    for (std::int64_t i = 0; i < std::min(pieces, kAhead); ++i) fetch();
+    for (std::int64_t i = 0; i < pieces; ++i) {
+        if (i + kAhead < pieces) fetch();
+        stream_fetched(target.at(), source.at(), lengths.of(target.piece()));
+        target.next();
+        source.next();
+    }
+}
+
+bool worth_streaming(Bytes length) {
+    return kHasStreaming && length >= kSpacedMin;
+}
+
+void stream_piece(std::byte* to, const std::byte* from, Bytes length) {
+    fetch_ends(to, length);
+    stream_fetched(to, from, length);
+}
+
+void finish_streaming() {
+#if defined(__x86_64__)
+    _mm_sfence();
+#endif
+}
+
+}  // namespace oratorio

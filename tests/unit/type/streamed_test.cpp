@@ -1,0 +1,156 @@
+// Streamed copies move the same bytes as ordinary ones, and touch no byte beside their pieces.
+#include "type/streamed.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <numeric>
+#include <vector>
+
+#include "support/random.hpp"
+#include "type/copy.hpp"
+
+namespace oratorio {
+namespace {
+
+using Buffer = std::vector<std::byte>;
+
+constexpr std::size_t kLine = 64;
+
+Buffer counting(std::size_t size, unsigned seed) {
+    Buffer buffer(size);
+    for (std::size_t i = 0; i < size; ++i)
+        buffer[i] = static_cast<std::byte>((i * 2654435761U + seed) >> 8);
+    return buffer;
+}
+
+/// The first byte of `buffer` that lies on a line boundary.
+std::byte* aligned(Buffer& buffer) {
+    const auto address = reinterpret_cast<std::uintptr_t>(buffer.data());
+    return buffer.data() + (kLine - address % kLine) % kLine;
+}
+
+TEST(StreamPiece, EveryLengthAtEveryAlignmentMovesExactlyItsBytes) {
+    std::vector<std::size_t> lengths(601);
+    std::iota(lengths.begin(), lengths.end(), 0U);
+    for (const std::size_t length : {1000, 1023, 1024, 1025, 4096, 4161}) lengths.push_back(length);
+    constexpr auto kGuard = std::byte{0xA5};
+    Buffer source_memory = counting(4161 + 3 * kLine, 1);
+    Buffer target_memory(4161 + 5 * kLine, kGuard);
+    const Buffer guard(2 * kLine, kGuard);
+    for (const std::size_t length : lengths) {
+        for (std::size_t to = 0; to < kLine; ++to) {
+            for (std::size_t from = 0; from < kLine; ++from) {
+                const std::byte* const source = aligned(source_memory) + from;
+                std::byte* const target = aligned(target_memory) + kLine + to;
+                stream_piece(target, source, static_cast<Bytes>(length));
+                ASSERT_TRUE(std::equal(target, target + length, source) &&
+                            std::equal(target - kLine, target, guard.data()) &&
+                            std::equal(target + length, target + length + 2 * kLine, guard.data()))
+                    << length << " bytes, alignments " << to << " <- " << from;
+                std::fill(target, target + length, kGuard);
+            }
+        }
+    }
+}
+
+/// Layouts of long pieces: spaced, rows of spaced ones, listed, listed of any length, and one run.
+/// At least `bytes` data bytes.
+Layout long_pieces(test::Random& random, Bytes bytes) {
+    const Offset origin = random.between(0, 70);
+    const Bytes length = random.chance(50) ? random.between(4, 40) * 64 : random.between(150, 3000);
+    const Bytes step = length + (random.chance(50) ? random.between(0, 4) * 64 : 0) +
+                       (random.chance(50) ? random.between(1, 90) : 0);
+    const std::int64_t count = bytes / length + 1;
+    switch (random.between(0, 4)) {
+        case 0:
+            return {Shape::run(bytes), 0, origin, 1};
+        case 1:
+            return {Shape::strided(Shape::run(length), count, step), 0, origin, 1};
+        case 2: {
+            const Bytes row = 3 * step + random.between(0, 200);
+            return {Shape::strided(Shape::strided(Shape::run(length), 3, step), count / 3 + 1, row),
+                    0, origin, 1};
+        }
+        default:
+            break;
+    }
+    const bool even = random.chance(50);
+    std::vector<Offset> offsets;
+    std::vector<Bytes> lengths;
+    Offset end = origin;
+    for (Bytes done = 0; done < bytes; done += lengths.back()) {
+        offsets.push_back(end + random.between(0, 100));
+        lengths.push_back(even ? length : random.between(1, 2 * length));
+        end = offsets.back() + lengths.back();
+    }
+    if (even) return {Shape::blocks(Shape::run(length), std::move(offsets)), 0, 0, 1};
+    return {Shape::runs(std::move(offsets), std::move(lengths)), 0, 0, 1};
+}
+
+TEST(CopyBetweenStreamed, LongPiecesOfAnyLayoutEqualReused) {
+    for (std::uint64_t seed = 0; seed < 600; ++seed) {
+        SCOPED_TRACE(testing::Message() << "seed " << seed);
+        test::Random random(seed);
+        const Bytes bytes = random.between(1, 60000);
+        const Layout to = long_pieces(random, bytes);
+        const Layout from = long_pieces(random, bytes);
+        const Buffer source = counting(static_cast<std::size_t>(from.shape->span().end + 200), 1);
+        const Buffer before = counting(static_cast<std::size_t>(to.shape->span().end + 200), 2);
+        const auto copied = [&](Target kind) {
+            Buffer target = before;
+            Cursor to_cursor(to);
+            Cursor from_cursor(from);
+            test::Random portions(seed);
+            for (Bytes done = 0; done < bytes;) {
+                const Bytes portion = std::min(portions.between(1, 30000), bytes - done);
+                copy_between(to_cursor, target.data(), from_cursor, source.data(), portion, kind);
+                done += portion;
+            }
+            return target;
+        };
+        const Buffer expected = copied(Target::reused);
+        ASSERT_NE(expected, before);
+        ASSERT_EQ(copied(Target::streamed), expected);
+    }
+}
+
+/// Places `stride` apart from the line boundary plus `offset` on, in one row.
+Places<std::byte> spaced(Buffer& memory, std::size_t offset, Bytes stride) {
+    return {aligned(memory) + offset, nullptr, stride, 0};
+}
+
+TEST(WorthStreaming, WholeLinesPaySoonerThanPackedPiecesAndThoseSoonerThanSpacedOnes) {
+#if !defined(__x86_64__)
+    GTEST_SKIP() << "no streaming stores";
+#endif
+    Buffer memory(4 * kLine);
+    const auto worth = [&](std::size_t offset, Bytes stride, Bytes length) {
+        return worth_streaming(spaced(memory, offset, stride), {nullptr, length}, 2);
+    };
+    EXPECT_FALSE(worth(0, 128, 64));
+    EXPECT_TRUE(worth(0, 320, 256));
+    EXPECT_FALSE(worth(16, 320, 256));  // base, stride and length each make part lines
+    EXPECT_FALSE(worth(0, 328, 256));
+    EXPECT_FALSE(worth(0, 320, 248));
+    EXPECT_FALSE(worth(16, 248, 248));
+    EXPECT_TRUE(worth(16, 400, 400));
+    EXPECT_FALSE(worth(16, 408, 400));
+    EXPECT_TRUE(worth(16, 600, 512));
+}
+
+TEST(WorthStreaming, ListedPiecesCountByTheirMean) {
+#if !defined(__x86_64__)
+    GTEST_SKIP() << "no streaming stores";
+#endif
+    Buffer memory(4 * kLine);
+    const std::vector<Bytes> prefix{100, 110, 900};  // of a longer list: 10 and 790 bytes
+    const std::vector<Offset> offsets{0, 1000};
+    EXPECT_FALSE(worth_streaming({memory.data(), offsets.data(), 0, 0}, {prefix.data(), 0}, 2));
+    EXPECT_TRUE(worth_streaming({memory.data(), prefix.data(), 0, 0}, {prefix.data(), 0}, 2));
+    const std::vector<Bytes> longer{0, 10, 1200};
+    EXPECT_TRUE(worth_streaming({memory.data(), offsets.data(), 0, 0}, {longer.data(), 0}, 2));
+}
+
+}  // namespace
+}  // namespace oratorio

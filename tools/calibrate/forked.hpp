@@ -1,0 +1,78 @@
+// Forked: helper processes, and memory they share with their parent.
+#pragma once
+
+#include <sys/mman.h>
+#include <sys/types.h>
+
+#include <atomic>
+#include <functional>
+#include <memory>
+#include <new>
+#include <utility>
+
+#include "base/result.hpp"
+#include "base/transport.hpp"
+
+namespace oratorio::calibrate {
+
+/// A child process. It ends when `body` returns, with its owner, or with its parent.
+class Forked {
+  public:
+    static Result<Forked> start(const std::function<void()>& body);
+    Forked(Forked&& other) noexcept : process_(std::exchange(other.process_, -1)) {}
+    Forked& operator=(Forked&&) = delete;
+    ~Forked();
+
+    [[nodiscard]] pid_t process() const { return process_; }
+
+  private:
+    explicit Forked(pid_t process) : process_(process) {}
+    pid_t process_;
+};
+
+/// A T that processes forked later share. Null when there is no memory for it.
+template <class T>
+using SharedPtr = std::unique_ptr<T, void (*)(T*)>;
+
+template <class T>
+SharedPtr<T> make_shared_memory() {
+    const auto give_back = [](T* object) { munmap(object, sizeof(T)); };
+    void* const at =
+        mmap(nullptr, sizeof(T), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    return {at == MAP_FAILED ? nullptr : new (at) T, give_back};
+}
+
+/// What the ranks of a ForkedTransport meet in.
+struct MeetingPoint {
+    std::atomic<bool> told{false};
+    char text[256] = {};
+    std::atomic<std::uint64_t> sum{0};
+    std::atomic<int> arrived{0};
+};
+
+/// Ranks that are processes of one parent: exactly what NodeTransport::over asks of the transport
+/// beneath, that is one broadcast and one sum, and waiting. Anything else is an error.
+class ForkedTransport final : public Transport {
+  public:
+    ForkedTransport(MeetingPoint& meeting_point, Rank rank, int ranks);
+
+    [[nodiscard]] const Topology& topology() const override { return topology_; }
+    Result<Ticket> send(Rank, Tag, std::span<const std::byte>) override { return no_messages(); }
+    Result<Ticket> receive(Rank, Tag, std::span<std::byte>) override { return no_messages(); }
+    Result<Ticket> gather(std::span<const std::byte>, std::span<std::byte>) override {
+        return no_messages();
+    }
+    Result<Ticket> reduce(std::span<std::uint64_t> values, ReduceOp op) override;
+    Result<Ticket> broadcast(Rank root, std::span<std::byte> data) override;
+    Result<Completion> test(Ticket) override { return Completion{.done = true}; }
+    void idle(Bell* bell, std::uint32_t heard) override;
+
+  private:
+    static Error no_messages() {
+        return Error::make(ErrorKind::internal, "these processes send no messages");
+    }
+    MeetingPoint& meeting_point_;
+    Topology topology_;
+};
+
+}  // namespace oratorio::calibrate

@@ -1,0 +1,33 @@
+// Layouts that are measured.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "type/shape.hpp"
+
+namespace oratorio::calibrate {
+
+[[nodiscard]] inline Layout dense(Bytes bytes) {
+    return {Shape::run(bytes), bytes, 0, 1};
+}
+
+/// Pieces at equal distances, `span` bytes in all.
+[[nodiscard]] inline Layout strided(Bytes length, Bytes stride, Bytes span) {
+    return {Shape::strided(Shape::run(length), span / stride, stride), span, 0, 1};
+}
+
+/// Pieces at uneven distances, half of `span` bytes: of every two places one has a piece. A list
+/// for a few pages, repeated, as a program's datatype has it.
+[[nodiscard]] inline Layout listed(Bytes length, Bytes span) {
+    constexpr Bytes kTile = 64 << 10;
+    std::vector<Offset> offsets;
+    std::uint32_t random = 1;
+    for (Bytes at = 0; at < kTile; at += 2 * length) {
+        random = random * 1664525U + 1013904223U;
+        offsets.push_back(at + (random >> 31) * length);
+    }
+    return {Shape::blocks(Shape::run(length), std::move(offsets)), kTile, 0, span / kTile};
+}
+
+}  // namespace oratorio::calibrate

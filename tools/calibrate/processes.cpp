@@ -1,0 +1,216 @@
+// What processes of one node cost each other: memory reached across, wake-ups, reductions.
+#include <sys/uio.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <cerrno>
+#include <chrono>
+#include <thread>
+
+#include "base/bell.hpp"
+#include "base/node_transport.hpp"
+#include "base/shared_memory.hpp"
+#include "forked.hpp"
+#include "plan/methods.hpp"
+#include "session.hpp"
+#include "type/cursor.hpp"
+
+namespace oratorio::calibrate {
+
+using namespace std::chrono_literals;
+
+namespace {
+
+constexpr Bytes kLong = 16 << 10;
+constexpr Bytes kShort = 64;
+constexpr std::size_t kIovecsMax = 1024;  // as src/exchange/remote_data lists at a time
+constexpr int kRanks = kSharedAggregators;
+
+/// Lists the next pieces, at most `bytes`; the cursor may end behind them.
+Bytes list_pieces(std::vector<iovec>& list, Cursor& cursor, std::byte* base, Bytes bytes) {
+    list.clear();
+    Bytes listed = 0;
+    while (listed < bytes && list.size() < kIovecsMax) {
+        const auto room = static_cast<std::int64_t>(kIovecsMax - list.size());
+        StridedRun run = cursor.next(bytes - listed);
+        if (run.count == 0) break;
+        run.count = std::min(run.count, room);
+        for (std::int64_t i = 0; i < run.count; ++i)
+            list.push_back(
+                {base + run.offset + i * run.stride, static_cast<std::size_t>(run.length)});
+        listed += run.bytes();
+    }
+    return listed;
+}
+
+/// Reads the strided pieces of another process's `user`, sub-buffer by sub-buffer.
+Result<Nanoseconds> reach_across(const Forked& other, std::span<std::byte> user, Bytes length) {
+    const Bytes span = std::ssize(user);
+    const Layout layout{Shape::strided(Shape::run(length), span / (2 * length), 2 * length), span,
+                        0, 1};
+    std::vector<std::byte> buffer(static_cast<std::size_t>(kSharedSlotBytes), std::byte{1});
+    std::vector<iovec> here;
+    std::vector<iovec> there;
+    Cursor cursor(layout);
+    const Stopwatch watch;
+    for (Bytes taken = 0; taken < layout.size();) {
+        cursor.seek_size(taken);
+        const Bytes bytes = list_pieces(there, cursor, user.data(), kSharedSlotBytes / 2);
+        // The pieces lie as far apart in the collective buffer as in the file.
+        here.clear();
+        for (const iovec& piece : there)
+            here.push_back({buffer.data() + here.size() * 2 * piece.iov_len, piece.iov_len});
+        if (process_vm_readv(other.process(), here.data(), here.size(), there.data(), there.size(),
+                             0) != bytes)
+            return Error::make(ErrorKind::access, "the kernel refuses cross-memory attach", errno);
+        taken += bytes;
+    }
+    return watch.elapsed();
+}
+
+/// One side of a ping-pong: waits for its bell and rings the other's. False when the other one has
+/// gone silent.
+bool answer(Bell& mine, Bell& other, int turns) {
+    for (int turn = 0; turn < turns; ++turn) {
+        const auto heard = static_cast<std::uint32_t>(turn);
+        const Stopwatch watch;
+        while (mine.rings.load() == heard) {
+            constexpr Nanoseconds kTooLong = 5e9;
+            if (watch.elapsed() > kTooLong) return false;
+            wait_until_rung(mine, heard, false, 100ms);
+        }
+        ring(other);
+    }
+    return true;
+}
+
+struct Bells {
+    Bell child;
+    Bell parent;
+};
+
+Error silent() {
+    return Error::make(ErrorKind::other, "a helper process does not answer");
+}
+
+/// A ring of a sleeper's bell until the sleeper runs.
+Result<Nanoseconds> wake(int turns) {
+    const auto bells = make_shared_memory<Bells>();
+    if (bells == nullptr) return Error::make(ErrorKind::no_memory, "memory for two processes");
+    const auto child = Forked::start([&] { (void)answer(bells->child, bells->parent, turns + 1); });
+    if (!child) return child.error();
+    ring(bells->child);
+    while (bells->parent.rings.load() == 0) {  // the child has started
+        if (wait_until_rung(bells->parent, 0, false, 5s); bells->parent.rings.load() == 0)
+            return silent();
+    }
+    const Stopwatch watch;
+    if (!answer(bells->parent, bells->child, turns)) return silent();
+    return watch.elapsed() / (2.0 * turns);
+}
+
+/// Reductions of 8 bytes, one after another.
+Result<void> reduce_often(Transport& transport, int turns) {
+    for (int turn = 0; turn < turns; ++turn) {
+        std::uint64_t value = 1;
+        if (const auto done = reduce(transport, std::span(&value, 1), ReduceOp::sum); !done)
+            return done.error();
+    }
+    return {};
+}
+
+/// Time of one reduction, divided by the ranks.
+Result<Nanoseconds> collective(int turns) {
+    const auto meeting_point = make_shared_memory<MeetingPoint>();
+    if (meeting_point == nullptr)
+        return Error::make(ErrorKind::no_memory, "memory for several processes");
+    const auto join = [&](Rank rank) {
+        return NodeTransport::over(std::make_unique<ForkedTransport>(*meeting_point, rank, kRanks));
+    };
+    const int unmeasured = turns / 10 + 1;
+    std::vector<Forked> others;
+    for (Rank rank = 1; rank < kRanks; ++rank) {
+        auto other = Forked::start([&] {
+            auto transport = join(rank);
+            if (transport) (void)reduce_often(**transport, unmeasured + turns);
+        });
+        if (!other) return other.error();
+        others.push_back(std::move(*other));
+    }
+    auto transport = join(0);
+    if (!transport) return transport.error();
+    if (dynamic_cast<NodeTransport*>(transport->get()) == nullptr)
+        return Error::make(ErrorKind::no_space, "shared memory could not be had");
+    if (auto done = reduce_often(**transport, unmeasured); !done) return done.error();
+    const Stopwatch watch;
+    if (auto done = reduce_often(**transport, turns); !done) return done.error();
+    return watch.elapsed() / (static_cast<double>(turns) * kRanks);
+}
+
+/// Memory as the shared exchange makes it: by one rank, attached by the others on all cores.
+Result<Nanoseconds> make_node_memory() {
+    constexpr Bytes kBytes = kRanks * 2 * kSharedSlotBytes;
+    const Stopwatch making;
+    auto made = SharedMemory::create(kBytes);
+    if (!made) return made.error();
+    const Nanoseconds made_in = making.elapsed();
+    const Stopwatch attaching;
+    for (int other = 1; other < kRanks; ++other) {
+        if (auto attached = SharedMemory::attach(made->name(), kBytes); !attached)
+            return attached.error();
+    }
+    const unsigned cores = std::clamp(std::thread::hardware_concurrency(), 1U, kRanks - 1U);
+    return made_in + attaching.elapsed() / cores;
+}
+
+/// False, and told, where it can't be had.
+bool available(Session& session, const Error& error, std::initializer_list<const char*> names) {
+    for (const char* name : names) {
+        if (error.kind != ErrorKind::none) session.kept(name, describe(error, ""));
+    }
+    return error.kind == ErrorKind::none;
+}
+
+Result<void> measure_reaching(Session& session) {
+    std::vector<std::byte> user(static_cast<std::size_t>(session.scale().data), std::byte{1});
+    const auto child = Forked::start([] { pause(); });
+    if (!child) return child.error();
+    const auto refused = reach_across(*child, std::span(user).first(2 * kLong), kLong);
+    if (!available(session, refused ? Error{} : refused.error(), {"cross_byte", "cross_piece"}))
+        return {};
+    const std::vector<Probe> probes{
+        {"long pieces of another process", [&] { return reach_across(*child, user, kLong); }},
+        {"short pieces of another process",
+         [&] { return reach_across(*child, std::span(user).first(user.size() / 8), kShort); }}};
+    const auto times = session.medians(probes);
+    if (!times) return times.error();
+    const double bytes = static_cast<double>(user.size()) / 2;
+    const Line reached = fit(bytes, (*times)[0], bytes / kLong, 8 * (*times)[1], bytes / kShort);
+    session.measured("cross_byte", reached.byte);
+    session.measured("cross_piece", reached.piece);
+    return {};
+}
+
+}  // namespace
+
+Result<void> measure_processes(Session& session) {
+    if (const auto reached = measure_reaching(session); !reached) return reached.error();
+    const int turns = session.scale().turns;
+    const auto meeting = collective(turns / 10 + 1);
+    const bool shared =
+        available(session, meeting ? Error{} : meeting.error(), {"collective", "node_memory"});
+    std::vector<Probe> probes{{"waking another process", [=] { return wake(turns); }}};
+    if (shared) {
+        probes.push_back({"reductions of 8 processes", [=] { return collective(turns); }});
+        probes.push_back({"shared memory of 8 processes", make_node_memory});
+    }
+    const auto times = session.medians(probes);
+    if (!times) return times.error();
+    session.measured("wake", (*times)[0]);
+    if (!shared) return {};
+    session.measured("collective", (*times)[1]);
+    session.measured("node_memory", (*times)[2]);
+    return {};
+}
+
+}  // namespace oratorio::calibrate

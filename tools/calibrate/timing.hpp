@@ -1,0 +1,45 @@
+// Timing: the clock and the statistics of all that is measured here.
+#pragma once
+
+#include <algorithm>
+#include <chrono>
+#include <vector>
+
+namespace oratorio::calibrate {
+
+using Nanoseconds = double;
+
+class Stopwatch {
+  public:
+    [[nodiscard]] Nanoseconds elapsed() const {
+        return std::chrono::duration<double, std::nano>(Clock::now() - start_).count();
+    }
+
+  private:
+    using Clock = std::chrono::steady_clock;
+    Clock::time_point start_ = Clock::now();
+};
+
+/// Costs are above zero: what can't be told from nothing is this.
+inline constexpr Nanoseconds kLeastCost = 0.01;
+
+/// The upper one of the two in the middle; `values` isn't empty.
+[[nodiscard]] inline Nanoseconds median(std::vector<Nanoseconds> values) {
+    std::ranges::sort(values);
+    return values[values.size() / 2];
+}
+
+/// What a piece and a byte take when pieces of two lengths were moved, as many bytes both times.
+struct Line {
+    Nanoseconds piece = 0;
+    Nanoseconds byte = 0;
+};
+
+/// `few` is the time for `few_pieces` long pieces, `many` that for the short ones.
+[[nodiscard]] inline Line fit(double bytes, Nanoseconds few, double few_pieces, Nanoseconds many,
+                              double many_pieces) {
+    const Nanoseconds piece = std::max(0.0, (many - few) / (many_pieces - few_pieces));
+    return {piece, (few - few_pieces * piece) / bytes};
+}
+
+}  // namespace oratorio::calibrate

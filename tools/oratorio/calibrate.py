@@ -1,0 +1,307 @@
+"""`oratorio calibrate`: measures the constants of the cost model (src/plan/costs.def) for this machine
+and the file system of a folder, and keeps them where the library looks for them (src/bind/process.cpp)."""
+
+import fcntl
+import hashlib
+import os
+import re
+import subprocess
+import tempfile
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from rich.console import Console
+from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
+from rich.table import Table
+
+from oratorio.bench_run import find_mpi
+from oratorio.bench_workloads import BenchError
+from oratorio.hosts import Host, find_hosts, run_ranks
+from oratorio.paths import BUILD, PRIVATE, ROOT
+
+SOURCES = ROOT / "tools/calibrate"
+TARGET = "oratorio_calibrate"
+LIBRARIES = ("exchange", "plan", "stats", "type", "base")  # of messages.cpp, in the order of linking
+LONGEST_SECONDS = 120  # on a machine that does other things beside
+MESSAGE_NAMES = ("message_byte", "message_piece")
+SHARE_OF_MESSAGES = 0.1  # of the time
+LINE = re.compile(r"(?P<name>\w+)\s+(?P<value>\S+)\s+# (?P<meaning>.*)")
+
+Told = Callable[[float, str], None]  # share done, what is under way
+
+
+class CalibrateError(Exception):
+    """One sentence for the user."""
+
+
+@dataclass(frozen=True)
+class Place:
+    """A machine and a file system, as the library names the files of costs."""
+
+    machine: str
+    file_system: str
+
+    @property
+    def names(self) -> tuple[str, str]:
+        """Files the library looks into, the stronger first."""
+        return f"{self.machine}-{self.file_system}.costs", f"{self.file_system}.costs"
+
+
+@dataclass(frozen=True)
+class Constant:
+    """One row of costs.def; nanoseconds."""
+
+    value: float
+    meaning: str
+
+
+@dataclass
+class Found:
+    """What was measured, and why the rest was not."""
+
+    values: dict[str, float] = field(default_factory=dict)
+    kept: dict[str, str] = field(default_factory=dict)
+
+    def take(self, words: list[str]) -> None:
+        """A line that one of the programs printed."""
+        match words:
+            case ["measured", name, value]:
+                self.values[name] = float(value)
+            case ["kept", name, reason]:
+                self.kept[name] = reason
+
+
+def costs_folder(env: Mapping[str, str]) -> Path:
+    """Where the library looks: the same rule as in src/bind/process.cpp."""
+    if given := env.get("ORATORIO_COSTS"):
+        return Path(given)
+    if cache := env.get("XDG_CACHE_HOME"):
+        return Path(cache) / "oratorio"
+    return Path(env.get("HOME", "")) / ".cache/oratorio"
+
+
+def build_program() -> Path:
+    """The program of tools/calibrate, built if a source has changed since it was."""
+    PRIVATE.mkdir(exist_ok=True)
+    with (PRIVATE / "lock").open("w") as lock:  # tools/setup.sh builds under the same one
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        told = subprocess.run(
+            ["cmake", "--build", BUILD, "--target", TARGET], capture_output=True, text=True, check=False
+        )
+    if told.returncode != 0:
+        raise CalibrateError(f"{TARGET} can't be built:\n{(told.stdout + told.stderr)[-2000:]}")
+    return BUILD / "tools/calibrate" / TARGET
+
+
+def build_messages(host: Host) -> Path:
+    """The program that sends messages, for this MPI."""
+    libraries = [BUILD / f"liboratorio_{name}.a" for name in LIBRARIES]
+    stamps = [file.stat().st_mtime_ns for file in (*sorted(SOURCES.iterdir()), *libraries)]
+    key = hashlib.sha256(repr((host.mpicxx, stamps)).encode()).hexdigest()[:16]
+    program = PRIVATE / "calibrate" / f"messages-{host.name}-{key}"
+    if program.exists():
+        return program
+    program.parent.mkdir(parents=True, exist_ok=True)
+    for old in program.parent.glob(f"messages-{host.name}-*"):
+        old.unlink(missing_ok=True)
+    includes = [f"-I{ROOT / 'src'}", f"-I{SOURCES}"]
+    with tempfile.TemporaryDirectory(dir=program.parent) as folder:
+        made = Path(folder) / "messages"
+        options = ["-O2", "-std=c++20", *includes]
+        command = [host.mpicxx, *options, SOURCES / "messages.cpp", *libraries, "-o", made]
+        told = subprocess.run(command, capture_output=True, text=True, check=False)
+        if told.returncode != 0:
+            raise CalibrateError(f"{host.mpicxx} can't build messages.cpp:\n{told.stderr[-2000:]}")
+        made.rename(program)
+    return program
+
+
+def _ask(program: Path, *words: str | Path, text: str = "") -> subprocess.CompletedProcess[str]:
+    done = subprocess.run([program, *words], input=text, capture_output=True, text=True, check=False)
+    if done.returncode != 0:
+        raise CalibrateError(f"{program.name} failed: {done.stderr.strip() or done.returncode}")
+    return done
+
+
+def place_of(program: Path, folder: Path) -> Place:
+    return Place(*_ask(program, "place", folder).stdout.rstrip("\n").split("\t"))
+
+
+def read_costs(program: Path, text: str) -> tuple[dict[str, Constant], list[str]]:
+    """All constants in force when a file says `text`, as the library reads it; and its warnings."""
+    done = _ask(program, "costs", text=text)
+    lines = filter(None, map(LINE.fullmatch, done.stdout.splitlines()))
+    constants = {line["name"]: Constant(float(line["value"]), line["meaning"]) for line in lines}
+    return constants, done.stderr.splitlines()
+
+
+def measure(program: Path, folder: Path, quick: bool, told: Told) -> Found:
+    """Everything but messages."""
+    found = Found()
+    command = ["timeout", str(LONGEST_SECONDS), program, "measure", folder, *(["--quick"] if quick else [])]
+    with subprocess.Popen(command, text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as job:
+        for line in job.stdout:
+            words = line.rstrip("\n").split("\t")
+            if words[0] == "step":
+                told(float(words[1]), words[2])
+            found.take(words)
+        complaint = job.stderr.read().strip()
+    if job.returncode != 0:
+        raise CalibrateError(f"measuring failed: {complaint or f'exit code {job.returncode}'}")
+    return found
+
+
+def measure_messages(host: Host, quick: bool) -> Found:
+    """Between two ranks of this MPI; a failure keeps the constants as they are."""
+    found = Found()
+    size = ("1048576", "1") if quick else ("67108864", "5")
+    try:
+        done = run_ranks(host, 2, [build_messages(host), *size], timeout_seconds=LONGEST_SECONDS)
+        for line in done.stdout.splitlines():
+            found.take(line.split("\t"))
+        problem = done.stderr.strip()[-300:] or f"exit code {done.returncode}"
+    except CalibrateError as error:
+        problem = str(error)
+    except subprocess.TimeoutExpired:
+        problem = f"not ended after {LONGEST_SECONDS} s"
+    for name in MESSAGE_NAMES:
+        if name not in found.values:
+            found.kept[name] = f"{host.name}: {problem}"
+    return found
+
+
+def _host(mpi: str | None) -> Host | None:
+    """The MPI asked for, or the first there is; None if there is none at all."""
+    if mpi is None:
+        return next(iter(find_hosts()), None)
+    try:
+        return find_mpi(mpi)
+    except BenchError as error:
+        raise CalibrateError(str(error)) from None
+
+
+def check_writable(folder: Path) -> None:
+    """By writing: permissions, a read-only file system and a full disk all show."""
+    if not folder.is_dir():
+        raise CalibrateError(f"{folder} is not a folder")
+    try:
+        with tempfile.TemporaryFile(dir=folder) as file:
+            file.write(b"1")
+    except OSError as error:
+        raise CalibrateError(f"{folder} can't be written to: {error.strerror}") from None
+
+
+def _make_folder(folder: Path) -> None:
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise CalibrateError(f"{folder}, for the costs, can't be made: {error.strerror}") from None
+    check_writable(folder)
+
+
+def write_costs(path: Path, found: Found, meanings: Mapping[str, Constant]) -> None:
+    """Replaces the file at once, for programs may be reading it. What was not measured is left out."""
+    lines = [
+        f"{name:<16} {found.values[name]:>12.4g}  # {constant.meaning}\n"
+        for name, constant in meanings.items()
+        if name in found.values
+    ]
+    head = (
+        "# Measured by `oratorio calibrate`; nanoseconds. Remove this file to get the built-in values back.\n"
+    )
+    part = path.with_name(f".{path.name}.{os.getpid()}")
+    try:
+        part.write_text(head + "".join(lines))
+        part.replace(path)
+    except OSError as error:
+        part.unlink(missing_ok=True)
+        raise CalibrateError(f"{path} can't be written: {error.strerror}") from None
+
+
+def in_force(folder: Path, place: Place) -> tuple[str, str]:
+    """(text, where it is from) of the costs the library takes for this place."""
+    for name in place.names:
+        file = folder / name
+        try:
+            text = file.read_text()
+        except OSError:
+            continue
+        if text:
+            return text, str(file)
+    return "", ""
+
+
+def _value(constant: float | None) -> str:
+    return "-" if constant is None else f"{constant:.4g}"
+
+
+def table(built_in: Mapping[str, Constant], values: Mapping[str, float], column: str) -> Table:
+    shown = Table("constant", title_justify="left")
+    shown.add_column("built-in", justify="right")
+    shown.add_column(column, justify="right")
+    shown.add_column("ns for ...", overflow="fold")
+    for name, constant in built_in.items():
+        shown.add_row(name, _value(constant.value), _value(values.get(name)), constant.meaning)
+    return shown
+
+
+def show(folder: Path) -> None:
+    """Prints the costs in force for files in `folder`."""
+    if not folder.is_dir():
+        raise CalibrateError(f"{folder} is not a folder")
+    program = build_program()
+    place = place_of(program, folder)
+    built_in, _ = read_costs(program, "")
+    text, source = in_force(costs_folder(os.environ), place)
+    constants, warnings = read_costs(program, text)
+    out = Console(highlight=False)
+    out.print(table(built_in, {name: c.value for name, c in constants.items()}, "in force"))
+    origin = source or "built in: `oratorio calibrate` has not been run for this file system"
+    out.print(f"{place.machine}, {place.file_system}: {origin}", markup=False, soft_wrap=True)
+    for warning in warnings:
+        Console(stderr=True).print(f"oratorio: {warning}", markup=False, soft_wrap=True)
+
+
+def _measure_all(program: Path, folder: Path, host: Host | None, quick: bool, told: Told) -> Found:
+    own = 1 - SHARE_OF_MESSAGES
+    found = measure(program, folder, quick, lambda share, what: told(share * own, what))
+    if host is None:
+        found.kept |= dict.fromkeys(MESSAGE_NAMES, "no MPI is here")
+        return found
+    told(own, f"messages of {host.name}")
+    messages = measure_messages(host, quick)
+    return Found(found.values | messages.values, found.kept | messages.kept)
+
+
+def _with_progress(stderr: Console, work: Callable[[Told], Found]) -> Found:
+    if not stderr.is_terminal:
+        stderr.print("measuring, about 20 s ...")
+        return work(lambda share, what: None)
+    columns = (BarColumn(), TimeElapsedColumn(), TextColumn("{task.description}", markup=False))
+    with Progress(*columns, console=stderr, transient=True) as bar:
+        task = bar.add_task("", total=1.0)
+        return work(lambda share, what: bar.update(task, completed=share, description=what))
+
+
+def run(folder: Path, mpi: str | None, quick: bool) -> None:
+    """Measures, writes the file, and prints what has changed."""
+    folder = folder.resolve()
+    check_writable(folder)
+    costs = costs_folder(os.environ)
+    _make_folder(costs)
+    host = _host(mpi)
+    stderr = Console(stderr=True, highlight=False)
+    program = build_program()
+    place = place_of(program, folder)
+    built_in, _ = read_costs(program, "")
+    found = _with_progress(stderr, lambda told: _measure_all(program, folder, host, quick, told))
+    file = costs / place.names[0]
+    write_costs(file, found, built_in)
+    out = Console(highlight=False)
+    out.print(table(built_in, found.values, "measured"))
+    for name in built_in:
+        if name not in found.values:
+            reason = found.kept.get(name, "not measured")
+            stderr.print(f"{name} stays as built in: {reason}", markup=False, soft_wrap=True)
+    out.print(f"{place.machine}, {place.file_system}: written to {file}", markup=False, soft_wrap=True)
