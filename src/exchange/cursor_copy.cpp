@@ -11,7 +11,7 @@ namespace {
 class CursorCopy final : public RegionCopy {
   public:
     CursorCopy(const Access& access, Direction direction)
-        : reading_(direction == Direction::read), cursors_(access, direction) {}
+        : reading_(direction == Direction::read), cursors_(access, direction, Target::reused) {}
 
     RoundContents copy(const Region& region, std::byte* buffer, Offset valid_until,
                        bool with_hull) override {

@@ -2,12 +2,22 @@
 
 #include <algorithm>
 
-#include "type/copy.hpp"
-
 namespace oratorio {
 
-CursorPair::CursorPair(const Access& access, Direction direction)
+namespace {
+
+constexpr Bytes kCacheBytes = 1 << 20;  // a core's own
+
+Target target_of(const Access& access, Direction direction, Target file) {
+    if (direction == Direction::write) return file;
+    return access.bytes() > kCacheBytes ? Target::streamed : Target::reused;
+}
+
+}  // namespace
+
+CursorPair::CursorPair(const Access& access, Direction direction, Target file)
     : reading_(direction == Direction::read),
+      target_(target_of(access, direction, file)),
       from_(access.from),
       to_(access.from + access.bytes()),
       user_(access.buffer),
@@ -41,9 +51,9 @@ Extent CursorPair::hull() {
 
 void CursorPair::copy(std::byte* base, Bytes bytes) {
     if (reading_) {
-        copy_between(memory_, user_, file_, base, bytes);
+        copy_between(memory_, user_, file_, base, bytes, target_);
     } else {
-        copy_between(file_, base, memory_, user_, bytes);
+        copy_between(file_, base, memory_, user_, bytes, target_);
     }
 }
 

@@ -3,12 +3,15 @@
 #pragma once
 
 #include "plan/access.hpp"
+#include "type/copy.hpp"
 
 namespace oratorio {
 
 class CursorPair {
   public:
-    CursorPair(const Access& access, Direction direction);
+    /// `file`: what becomes of the file's side after a write. The user's memory is streamed to when
+    /// it is more than a cache holds.
+    CursorPair(const Access& access, Direction direction, Target file);
 
     /// Stands at the rank's data in `extent` and tells how many bytes that is.
     Bytes enter(Extent extent);
@@ -22,6 +25,7 @@ class CursorPair {
 
   private:
     bool reading_;
+    Target target_;
     Bytes from_;
     Bytes to_;
     std::byte* user_;

@@ -17,7 +17,7 @@ class MappedWork final : public Work {
   public:
     MappedWork(const RunContext& context, const Plan& plan, const Access& access,
                std::int64_t pieces)
-        : context_(context), plan_(plan), cursors_(access, plan.direction) {
+        : context_(context), plan_(plan), cursors_(access, plan.direction, Target::streamed) {
         // With a piece or more on every page all pages are touched: the kernel brings them at once.
         constexpr Bytes kPage = 4096;
         populate_ = pieces * kPage >= plan.hull.length() || access.bytes() * 2 >= plan.hull.length()

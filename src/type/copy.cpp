@@ -196,7 +196,7 @@ bool similar(const TargetSide& to, const SourceSide& from) {
 /// Whether to cut pieces where those of the other side end, which is done by ordinary stores. Cuts
 /// are of any length, so that most are worth streaming only where pieces are much longer.
 bool merges(const TargetSide& to, const SourceSide& from, const Stores& stores) {
-    constexpr Bytes kMuch = 8;
+    constexpr Bytes kMuch = 10;
     if (to.count() == 1 || from.count() == 1 || !similar(to, from)) return false;
     return stores.target == Target::reused ||
            !worth_streaming(std::min(to.mean_length(), from.mean_length()) / kMuch);

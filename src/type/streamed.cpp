@@ -9,12 +9,13 @@ namespace oratorio {
 namespace {
 
 constexpr Bytes kLine = 64;
+constexpr Bytes kPage = 4096;
 
 // Break-even against ordinary stores. What costs are the lines at the ends of a piece: none where
 // pieces are whole lines, one for two ends where pieces lie side by side.
 constexpr Bytes kWholeLinesMin = 192;
-constexpr Bytes kPackedMin = 320;
-constexpr Bytes kSpacedMin = 512;
+constexpr Bytes kPackedMin = 256;
+constexpr Bytes kSpacedMin = 384;
 
 #if defined(__x86_64__)
 constexpr bool kHasStreaming = true;
@@ -45,12 +46,16 @@ Bytes to_boundary(const std::byte* at) {
     return -static_cast<Bytes>(reinterpret_cast<std::uintptr_t>(at)) & (kLine - 1);
 }
 
-/// Fetches the lines that a piece has only part of. Stores take effect in order: all those behind
-/// one that waits for its line wait too, streamed ones as well. Without this streaming is slower
-/// than ordinary stores. (Inlined by force: GCC drops calls of functions that only prefetch.)
+/// Fetches the lines that a piece has only part of, and where the page is that it ends on. Stores
+/// take effect in order: all those behind one that waits for its line or for its page's address
+/// wait too, streamed ones as well. Without this streaming is slower than ordinary stores.
+/// (Inlined by force: GCC drops calls of functions that only prefetch.)
 [[gnu::always_inline]] inline void fetch_ends(const std::byte* to, Bytes length) {
+    const std::byte* const end = to + length;
+    const auto crossed =
+        reinterpret_cast<std::uintptr_t>(to) ^ reinterpret_cast<std::uintptr_t>(end);
     if (to_boundary(to) != 0) __builtin_prefetch(to, 1);
-    if (to_boundary(to + length) != 0) __builtin_prefetch(to + length, 1);
+    if (to_boundary(end) != 0 || crossed >= kPage) __builtin_prefetch(end, 1);
 }
 
 /// One piece, whose ends have been fetched or soon will be: they come last.
@@ -58,7 +63,11 @@ void stream_fetched(std::byte* to, const std::byte* from, Bytes length) {
     if (length < kWholeLinesMin) return Branching()(to, from, length);
     const Bytes head = to_boundary(to);
     const Bytes end = length - (length - head) % kLine;
-    for (Bytes at = head; at < end; at += kLine) stream_line(to + at, from + at);
+    for (Bytes at = head; at < end;) {
+        const Bytes stop = std::min(end, at + kPage / 2);
+        if (at + kPage < end) __builtin_prefetch(to + at + kPage, 1);  // where that page is
+        for (; at < stop; at += kLine) stream_line(to + at, from + at);
+    }
     if (head > 0) Branching()(to, from, head);
     if (end < length) Branching()(to + end, from + end, length - end);
 }

@@ -126,8 +126,8 @@ void measure(int rank, Bytes bytes, int repeats) {
     const Nanoseconds short_pieces = (median(times[1]) + median(times[2])) / 2;
     const Line line =
         fit(data, median(times[0]), 2 * data / kLong, short_pieces, 2 * data / kShort);
-    std::printf("measured\tmessage_byte\t%.6g\nmeasured\tmessage_piece\t%.6g\n", line.byte,
-                std::max(line.piece, kLeastCost));
+    std::printf("measured\tmessage_byte\t%.6g\nmeasured\tmessage_piece\t%.6g\n",
+                std::max(line.byte, kLeastCost), std::max(line.piece, kLeastCost));
 }
 
 }  // namespace

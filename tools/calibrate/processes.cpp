@@ -154,10 +154,12 @@ Result<Nanoseconds> make_node_memory() {
     auto made = SharedMemory::create(kBytes);
     if (!made) return made.error();
     const Nanoseconds made_in = making.elapsed();
+    std::vector<SharedMemory> attached;  // given back unmeasured
     const Stopwatch attaching;
     for (int other = 1; other < kRanks; ++other) {
-        if (auto attached = SharedMemory::attach(made->name(), kBytes); !attached)
-            return attached.error();
+        auto one = SharedMemory::attach(made->name(), kBytes);
+        if (!one) return one.error();
+        attached.push_back(std::move(*one));
     }
     const unsigned cores = std::clamp(std::thread::hardware_concurrency(), 1U, kRanks - 1U);
     return made_in + attaching.elapsed() / cores;
@@ -191,26 +193,37 @@ Result<void> measure_reaching(Session& session) {
     return {};
 }
 
+/// As a constant of its own, unless it can't be had here.
+struct Single {
+    const char* name;
+    Probe probe;
+};
+
+Result<void> measure_singles(Session& session, std::span<const Single> singles) {
+    std::vector<Probe> probes;
+    std::vector<const char*> names;
+    for (const Single& single : singles) {
+        const auto tried = single.probe.run();
+        if (!available(session, tried ? Error{} : tried.error(), {single.name})) continue;
+        probes.push_back(single.probe);
+        names.push_back(single.name);
+    }
+    const auto times = session.medians(probes);
+    if (!times) return times.error();
+    for (std::size_t i = 0; i < names.size(); ++i) session.measured(names[i], (*times)[i]);
+    return {};
+}
+
 }  // namespace
 
 Result<void> measure_processes(Session& session) {
     if (const auto reached = measure_reaching(session); !reached) return reached.error();
     const int turns = session.scale().turns;
-    const auto meeting = collective(turns / 10 + 1);
-    const bool shared =
-        available(session, meeting ? Error{} : meeting.error(), {"collective", "node_memory"});
-    std::vector<Probe> probes{{"waking another process", [=] { return wake(turns); }}};
-    if (shared) {
-        probes.push_back({"reductions of 8 processes", [=] { return collective(turns); }});
-        probes.push_back({"shared memory of 8 processes", make_node_memory});
-    }
-    const auto times = session.medians(probes);
-    if (!times) return times.error();
-    session.measured("wake", (*times)[0]);
-    if (!shared) return {};
-    session.measured("collective", (*times)[1]);
-    session.measured("node_memory", (*times)[2]);
-    return {};
+    const std::vector<Single> singles{
+        {"wake", {"waking another process", [=] { return wake(turns); }}},
+        {"collective", {"reductions of 8 processes", [=] { return collective(turns); }}},
+        {"node_memory", {"shared memory of 8 processes", make_node_memory}}};
+    return measure_singles(session, singles);
 }
 
 }  // namespace oratorio::calibrate

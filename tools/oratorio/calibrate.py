@@ -6,6 +6,7 @@ import hashlib
 import os
 import re
 import subprocess
+import sys
 import tempfile
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -139,7 +140,15 @@ def read_costs(program: Path, text: str) -> tuple[dict[str, Constant], list[str]
 def measure(program: Path, folder: Path, quick: bool, told: Told) -> Found:
     """Everything but messages."""
     found = Found()
-    command = ["timeout", str(LONGEST_SECONDS), program, "measure", folder, *(["--quick"] if quick else [])]
+    command = [
+        "timeout",
+        "--foreground",
+        str(LONGEST_SECONDS),
+        program,
+        "measure",
+        folder,
+        *(["--quick"] if quick else []),
+    ]
     with subprocess.Popen(command, text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as job:
         for line in job.stdout:
             words = line.rstrip("\n").split("\t")
@@ -232,6 +241,10 @@ def in_force(folder: Path, place: Place) -> tuple[str, str]:
     return "", ""
 
 
+def _out() -> Console:
+    return Console(highlight=False, width=None if sys.stdout.isatty() else 140)
+
+
 def _value(constant: float | None) -> str:
     return "-" if constant is None else f"{constant:.4g}"
 
@@ -255,7 +268,7 @@ def show(folder: Path) -> None:
     built_in, _ = read_costs(program, "")
     text, source = in_force(costs_folder(os.environ), place)
     constants, warnings = read_costs(program, text)
-    out = Console(highlight=False)
+    out = _out()
     out.print(table(built_in, {name: c.value for name, c in constants.items()}, "in force"))
     origin = source or "built in: `oratorio calibrate` has not been run for this file system"
     out.print(f"{place.machine}, {place.file_system}: {origin}", markup=False, soft_wrap=True)
@@ -276,7 +289,7 @@ def _measure_all(program: Path, folder: Path, host: Host | None, quick: bool, to
 
 def _with_progress(stderr: Console, work: Callable[[Told], Found]) -> Found:
     if not stderr.is_terminal:
-        stderr.print("measuring, about 20 s ...")
+        stderr.print("measuring, about 10 s ...")
         return work(lambda share, what: None)
     columns = (BarColumn(), TimeElapsedColumn(), TextColumn("{task.description}", markup=False))
     with Progress(*columns, console=stderr, transient=True) as bar:
@@ -298,7 +311,7 @@ def run(folder: Path, mpi: str | None, quick: bool) -> None:
     found = _with_progress(stderr, lambda told: _measure_all(program, folder, host, quick, told))
     file = costs / place.names[0]
     write_costs(file, found, built_in)
-    out = Console(highlight=False)
+    out = _out()
     out.print(table(built_in, found.values, "measured"))
     for name in built_in:
         if name not in found.values:

@@ -1,0 +1,128 @@
+"""`oratorio calibrate`: what it measures is kept where the library looks, and the library uses it."""
+
+import math
+import re
+
+import pytest
+from conftest import IS_BUILT, NOT_BUILT, host_or_skip
+from oratorio.paths import ROOT
+from test_run import block_program, environment_of, launch_words, oratorio
+
+pytestmark = pytest.mark.skipif(not IS_BUILT, reason=NOT_BUILT)
+NAMES = re.findall(r"^COST\((\w+)", (ROOT / "src/plan/costs.def").read_text(), re.MULTILINE)
+
+
+def calibrate(costs, *words):
+    return oratorio("calibrate", *words, env={"ORATORIO_COSTS": str(costs), "COLUMNS": "200"})
+
+
+def values_in(file) -> dict[str, float]:
+    """The constants of a file of costs."""
+    lines = (line.partition("#")[0].split() for line in file.read_text().splitlines())
+    return {words[0]: float(words[1]) for words in lines if words}
+
+
+@pytest.fixture(scope="module")
+def calibrated(tmp_path_factory):
+    """(folder of the costs, folder that was measured, what the command said)."""
+    host_or_skip("mpich5")
+    folder = tmp_path_factory.mktemp("calibrate")
+    costs, measured = folder / "not/yet/there", folder / "measured"
+    measured.mkdir()
+    done = calibrate(costs, "--quick", "--dir", measured, "--mpi", "mpich5")
+    assert done.returncode == 0, done.stdout + done.stderr
+    return costs, measured, done
+
+
+def costs_file(costs):
+    (file,) = costs.iterdir()
+    return file
+
+
+def test_every_constant_is_measured_or_accounted_for(calibrated):
+    costs, _, done = calibrated
+    measured = values_in(costs_file(costs))
+    kept = re.findall(r"^(\w+) stays as built in: .", done.stderr, re.MULTILINE)
+    assert sorted([*measured, *kept]) == sorted(NAMES)
+    assert all(math.isfinite(value) and value > 0 for value in measured.values())
+    # These need nothing that a machine may lack.
+    assert {"read_call", "write_byte", "copy_byte", "hash_piece", "message_byte", "wake"} <= set(measured)
+
+
+def test_the_table_has_what_the_file_has(calibrated):
+    costs, _, done = calibrated
+    for name, value in values_in(costs_file(costs)).items():
+        (row,) = (line for line in done.stdout.splitlines() if re.match(rf"\W+{name}\s", line))
+        assert float(re.split(r"\s*│\s*", row)[3]) == value
+    assert str(costs_file(costs)) in done.stdout
+
+
+def test_nothing_is_left_in_the_measured_folder(calibrated):
+    _, measured, _ = calibrated
+    assert not list(measured.iterdir())
+
+
+def test_show_tells_the_costs_in_force_and_their_source(calibrated, tmp_path):
+    costs, measured, _ = calibrated
+    file = costs_file(costs)
+    shown = calibrate(costs, "--show", "--dir", measured)
+    assert shown.returncode == 0 and str(file) in shown.stdout
+    (row,) = (line for line in shown.stdout.splitlines() if re.match(r"\W+hash_piece\s", line))
+    assert float(re.split(r"\s*│\s*", row)[3]) == values_in(file)["hash_piece"]
+    assert "built in" in calibrate(tmp_path / "nothing", "--show", "--dir", measured).stdout
+    file_system = file.name.rpartition("-")[2]
+    (tmp_path / file_system).write_text("wake 1234\nnonsense 5\n")  # of any machine
+    of_all = calibrate(tmp_path, "--show", "--dir", measured)
+    assert re.search(r"wake\W+\d+\W+1234\W", of_all.stdout) and file_system in of_all.stdout
+    assert "left out: nonsense 5" in of_all.stderr
+
+
+def milliseconds(host, folder, costs) -> dict[str, float]:
+    """Candidate -> estimated cost of a small collective write, as explain tells."""
+    env = {**environment_of(host), "ORATORIO_COSTS": str(costs)}
+    words = [*launch_words(host, 2), block_program(host), folder]
+    done = oratorio("explain", *words, env=env)
+    assert done.returncode == 0, done.stderr
+    return {
+        name: float(cost) for name, cost in re.findall(r"^ +(\w+) +([\d.]+) ms$", done.stderr, re.MULTILINE)
+    }
+
+
+def test_the_library_uses_what_was_measured(calibrated, tmp_path):
+    host = host_or_skip("mpich5")
+    costs, measured, _ = calibrated
+    file = costs_file(costs)
+    before = milliseconds(host, measured, costs)
+    dear = tmp_path / "dear"
+    dear.mkdir()
+    changed = re.sub(r"^write_call .*", "write_call 5e8", file.read_text(), flags=re.MULTILINE)
+    (dear / file.name).write_text(changed)
+    after = milliseconds(host, measured, dear)
+    # Two ranks write a block each: two calls of half a second, one after the other.
+    assert after["list_io"] - before["list_io"] == pytest.approx(1000, rel=0.01)
+    assert after["mmap"] == before["mmap"]
+
+
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [
+        (("--dir", "/proc"), "/proc can't be written to: "),
+        (("--dir", "/nowhere"), "/nowhere is not a folder"),
+        (("--dir", "/nowhere", "--show"), "/nowhere is not a folder"),
+        (("--mpi", "nompi"), "no MPI named nompi here"),
+    ],
+    ids=lambda value: " ".join(value) if isinstance(value, tuple) else "",
+)
+def test_what_can_t_be_done_gets_one_sentence(words, says, tmp_path):
+    done = calibrate(tmp_path, "--quick", *words)
+    assert done.returncode == 2
+    (line,) = done.stderr.strip().splitlines()
+    assert line.startswith("oratorio: " + says)
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_folder_for_the_costs_that_can_t_be_made_is_refused(tmp_path):
+    (tmp_path / "file").touch()
+    done = calibrate(tmp_path / "file/costs", "--quick", "--dir", tmp_path)
+    assert done.returncode == 2
+    assert f"{tmp_path}/file/costs, for the costs, can't be made: Not a directory" in done.stderr

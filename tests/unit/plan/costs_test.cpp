@@ -1,0 +1,106 @@
+// Costs as text: what a file of constants may say, and what becomes of what it may not.
+#include "plan/costs.hpp"
+
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
+
+namespace oratorio {
+namespace {
+
+/// What `text` comes to when it is all in order.
+Costs parsed(const std::string& text) {
+    std::vector<std::string> warnings;
+    const Costs costs = parse_costs(text, warnings);
+    EXPECT_TRUE(warnings.empty()) << text << ": " << warnings.front();
+    return costs;
+}
+
+/// Every constant another one, none its default.
+Costs all_different() {
+    Costs costs;
+    double value = 1001;
+#define COST(name, initial, doc) costs.name = value++;
+#include "plan/costs.def"
+#undef COST
+    return costs;
+}
+
+TEST(Costs, TextHoldsEveryConstant) {
+    const Costs costs = all_different();
+    EXPECT_EQ(parsed(to_text(costs)), costs);
+    EXPECT_EQ(parsed(to_text({})), Costs{});
+    EXPECT_NE(costs, Costs{});
+}
+
+TEST(Costs, TextSaysWhatEachMeans) {
+    const std::string text = to_text({});
+#define COST(name, initial, doc) EXPECT_NE(text.find("# " doc "\n"), std::string::npos) << #name;
+#include "plan/costs.def"
+#undef COST
+}
+
+TEST(Costs, SmallAndLargeValuesSurviveTheText) {
+    Costs costs;
+    costs.read_byte = 0.01234;
+    costs.collective = 9.875e11;
+    EXPECT_EQ(parsed(to_text(costs)), costs);
+}
+
+TEST(Costs, WhatIsNotGivenKeepsItsDefault) {
+    Costs expected;
+    EXPECT_EQ(parsed(""), expected);
+    expected.wake = 12.5;
+    EXPECT_EQ(parsed("wake 12.5"), expected);
+    expected.read_call = 7;
+    EXPECT_EQ(parsed("wake 12.5\nread_call 7\n"), expected);
+}
+
+TEST(Costs, CommentsBlanksAndLineEndsAreNoMatter) {
+    Costs expected;
+    expected.wake = 3;
+    expected.read_call = 2e3;
+    EXPECT_EQ(parsed("# wake 4\n\n  \t\n\twake \t 3 # not 5\r\nread_call 2e3\r\n#"), expected);
+}
+
+TEST(Costs, TheLastOfEqualNamesCounts) {
+    Costs expected;
+    expected.wake = 2;
+    EXPECT_EQ(parsed("wake 1\nwake 2\n"), expected);
+}
+
+class RefusedLine : public testing::TestWithParam<const char*> {};
+
+TEST_P(RefusedLine, IsLeftOutAndTold) {
+    const std::string line = GetParam();
+    std::vector<std::string> warnings;
+    Costs expected;
+    expected.wake = 5;
+    expected.read_byte = 6;
+    EXPECT_EQ(parse_costs("wake 5\n" + line + "\nread_byte 6\n", warnings), expected);
+    ASSERT_EQ(warnings.size(), 1U);
+    EXPECT_TRUE(warnings[0].ends_with(": " + line)) << warnings[0];
+}
+
+INSTANTIATE_TEST_SUITE_P(Malformed, RefusedLine,
+                         testing::Values("read_call", "read_call many", "read_call 5x",
+                                         "read_call 5 6", "read_call 5,6", "read_call 0x5", "7",
+                                         "read_call +", "read_call e5"));
+INSTANTIATE_TEST_SUITE_P(NotAboveZero, RefusedLine,
+                         testing::Values("read_call 0", "read_call -0.0", "read_call -5"));
+INSTANTIATE_TEST_SUITE_P(NoNumberToReckonWith, RefusedLine,
+                         testing::Values("read_call nan", "read_call -nan", "read_call inf",
+                                         "read_call 1e12", "read_call 1e400", "read_call 1e-400"));
+INSTANTIATE_TEST_SUITE_P(UnknownName, RefusedLine,
+                         testing::Values("read_calls 5", "Read_call 5", "read 5", "5 read_call"));
+
+TEST(Costs, EveryRefusedLineIsTold) {
+    std::vector<std::string> warnings{"told before"};
+    EXPECT_EQ(parse_costs("one\ntwo 2\nwake -3\n", warnings), Costs{});
+    ASSERT_EQ(warnings.size(), 4U);
+    EXPECT_EQ(warnings[0], "told before");
+}
+
+}  // namespace
+}  // namespace oratorio
