@@ -44,6 +44,7 @@ class BufferedWork final : public Work {
     void look_at_contents(std::size_t index, const RoundContents& contents);
     void lock(Slot& slot);
     void start_transfers(std::size_t index, Direction direction);
+    void start_transfers_from(std::size_t index, Direction direction, std::int64_t first);
     void open(Slot& slot);
     [[nodiscard]] bool is_as_planned(const Slot& slot, const RoundContents& held) const;
     void end_exchange(std::size_t index, const RoundContents& held);
@@ -221,7 +222,16 @@ void BufferedWork::lock(Slot& slot) {
 void BufferedWork::start_transfers(std::size_t index, Direction direction) {
     Slot& slot = slots_[index];
     slot.complete_until = slot.touched.end;
-    for (std::int64_t i = 0; i < slot.region.count; ++i) {
+    start_transfers_from(index, direction, 0);
+}
+
+/// Writes one extent after the other: what is stored of a region then ends at one place, wherever
+/// it fails.
+void BufferedWork::start_transfers_from(std::size_t index, Direction direction,
+                                        std::int64_t first) {
+    Slot& slot = slots_[index];
+    const bool writing = direction == Direction::write;
+    for (std::int64_t i = first; i < slot.region.count && !(writing && slot.transfers > 0); ++i) {
         const Extent extent = intersect(slot.region.extent(i), slot.touched);
         if (extent.empty()) continue;
         const auto at = static_cast<std::size_t>(slot.region.buffer_position(i, extent.begin));
@@ -239,8 +249,8 @@ bool BufferedWork::reap_transfers() {
     const bool alone = !plan_.method->aggregated();  // nobody else could be kept waiting
     while (transfer_->outstanding() > 0 && transfer_->poll(done, alone)) {
         Slot& slot = slots_[done.token >> 32];
-        const Extent extent = intersect(
-            slot.region.extent(static_cast<std::int64_t>(done.token & 0xffffffff)), slot.touched);
+        const auto number = static_cast<std::int64_t>(done.token & 0xffffffff);
+        const Extent extent = intersect(slot.region.extent(number), slot.touched);
         const bool storing = slot.phase == Phase::storing;
         (storing ? context_.stats.bytes_stored : context_.stats.bytes_loaded) +=
             static_cast<std::uint64_t>(done.bytes);
@@ -248,8 +258,8 @@ bool BufferedWork::reap_transfers() {
             slot.complete_until = std::min(slot.complete_until, extent.begin + done.bytes);
             if (!reading_ && !storing) {  // past the end of the file a hole is zeros, not what the
                                           // buffer held before
-                const auto at = static_cast<std::size_t>(slot.region.buffer_position(
-                    static_cast<std::int64_t>(done.token & 0xffffffff), extent.begin));
+                const auto at =
+                    static_cast<std::size_t>(slot.region.buffer_position(number, extent.begin));
                 std::memset(slot.buffer.data() + at + done.bytes, 0,
                             static_cast<std::size_t>(extent.length() - done.bytes));
             }
@@ -257,6 +267,8 @@ bool BufferedWork::reap_transfers() {
         if (done.error.kind != ErrorKind::none) note(done.error, slot.round);
         --slot.transfers;
         moved = true;
+        if (storing && done.bytes == extent.length())
+            start_transfers_from(done.token >> 32, Direction::write, number + 1);
     }
     return moved;
 }

@@ -142,6 +142,9 @@ void storage_fails() {
     };
     int turn = 0;
     for (const std::string& method : kMethods) {
+        // Copies to a mapping make no system call that could fail; auto takes it for data like
+        // this.
+        if (method == "mmap" || method == "auto") continue;
         for (const Case& one : cases) {
             // Seven ranks' worth of rounds, or all in one; as many aggregators as ranks or fewer.
             const Hints hints{{"oratorio_method", method},
