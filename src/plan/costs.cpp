@@ -1,5 +1,6 @@
 #include "plan/costs.hpp"
 
+#include <algorithm>
 #include <charconv>
 #include <cstdio>
 

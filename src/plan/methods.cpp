@@ -130,8 +130,7 @@ double cost_two_phase(const Situation& s) {
 /// All slots of the node are filled and emptied again and again; each time each rank is woken about
 /// twice.
 double cost_shared(const Situation& s) {
-    const int aggregators = std::min(s.ranks, kSharedAggregators);
-    const auto slots = static_cast<double>(2 * aggregators * kSharedSlotBytes);
+    const auto slots = static_cast<double>(kSharedSlots * kSharedSlotBytes);
     const double times = 1 + static_cast<double>(s.hull.length()) / slots;
     const double woken = 2 * times * s.ranks_with_data * costs(s).wake;
     const double work = copied(s) + hashed(s) + woken;
@@ -164,7 +163,7 @@ constexpr std::array kMethods{
     Method{"mmap", "the file mapped, pieces copied with two datatype iterators", DomainKind::none,
            ExchangeKind::none, StorageCalls::mapped, 1, true, needs_mapping, cost_mapped},
     Method{"shared_buffer", "each rank copies into collective buffers that the node shares",
-           DomainKind::sliced, ExchangeKind::shared, StorageCalls::buffered, 2, true, needs_node,
+           DomainKind::sliced, ExchangeKind::shared, StorageCalls::buffered, 0, true, needs_node,
            cost_shared},
     Method{"two_phase", "exchange by messages, file domains even, one buffer", DomainKind::even,
            ExchangeKind::peer, StorageCalls::buffered, 1, true, needs_collective, cost_two_phase},
@@ -172,7 +171,7 @@ constexpr std::array kMethods{
            DomainKind::none, ExchangeKind::none, StorageCalls::buffered, 1, true, needs_monotonic,
            cost_sieve},
     Method{"shared_buffer_list", "shared_buffer with flattened lists of all pieces",
-           DomainKind::sliced, ExchangeKind::shared_list, StorageCalls::buffered, 2, false,
+           DomainKind::sliced, ExchangeKind::shared_list, StorageCalls::buffered, 0, false,
            needs_node, cost_shared},
     Method{"shared_data", "aggregators reach into the memory of the other ranks", DomainKind::even,
            ExchangeKind::direct, StorageCalls::buffered, 2, false, needs_cross_memory,

@@ -47,7 +47,7 @@ struct Method {
     DomainKind domains = DomainKind::none;
     ExchangeKind exchange = ExchangeKind::none;
     StorageCalls storage = StorageCalls::buffered;
-    int slots = 1;
+    int slots = 1;           ///< 0 = as many as make up kSharedSlots on the node
     bool automatic = false;  ///< a candidate of `auto`
     /// "" when it applies, else the reason why not.
     std::string_view (*refuses)(const Situation&) = nullptr;
@@ -67,6 +67,9 @@ inline constexpr Bytes kSharedSlotBytes = 512 << 10;
 /// Aggregators of a node that shares buffers, unless hints say otherwise: with many, ranks seldom
 /// wait for each other, and all slots together still fit the cache that the cores share.
 inline constexpr int kSharedAggregators = 8;
+/// Slots of all of them together; each has at least one, and with direct I/O two, so that its
+/// storage is never idle.
+inline constexpr int kSharedSlots = 8;
 /// What list access packs of fine-grained memory at a time.
 inline constexpr Bytes kStagingBytes = 512 << 10;
 /// What is mapped of a file at a time.

@@ -83,6 +83,13 @@ Plan start_plan(const Situation& s, const Choice& choice) {
     return plan;
 }
 
+int slots_of_node(const Situation& s, int aggregators) {
+    constexpr int kMost = 4;
+    const bool direct =
+        s.direction == Direction::read ? s.options->direct_read : s.options->direct_write;
+    return std::clamp(kSharedSlots / aggregators, direct ? 2 : 1, kMost);
+}
+
 void set_buffers(Plan& plan, Bytes buffer, int slots, Bytes slot_bytes_max = INT64_MAX) {
     plan.slots = std::clamp(slots, 1, kSlotsMax);
     const Bytes share = std::min(buffer / plan.slots, slot_bytes_max);
@@ -200,8 +207,11 @@ Plan make_plan(Direction direction, const Agreed<Summaries>& summaries, const To
     const Bytes slot_max = options.sub_buffer > 0   ? options.sub_buffer
                            : plan.method->on_node() ? kSharedSlotBytes
                                                     : INT64_MAX;
-    set_buffers(plan, options.cb_buffer_size,
-                options.slots > 0 ? options.slots : plan.method->slots, slot_max);
+    const int own_slots = plan.method->slots > 0
+                              ? plan.method->slots
+                              : slots_of_node(s, static_cast<int>(plan.aggregators.size()));
+    set_buffers(plan, options.cb_buffer_size, options.slots > 0 ? options.slots : own_slots,
+                slot_max);
     return plan;
 }
 
