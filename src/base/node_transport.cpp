@@ -90,7 +90,7 @@ NodeTransport::NodeTransport(std::unique_ptr<Transport> inner, SharedMemory memo
 }
 
 Ticket NodeTransport::start(Operation operation) {
-    operation.number = started_++;
+    operation.number = wanted_ = started_++;
     operations_.push_back(operation);
     post_waiting();
     return Ticket{kOurs + static_cast<std::int64_t>(operation.number)};
@@ -159,6 +159,7 @@ Result<Completion> NodeTransport::test(Ticket ticket) {
         });
     if (found == operations_.end())
         return Error::make(ErrorKind::internal, "test of a ticket that names no operation");
+    wanted_ = found->number;
     if (!is_complete(*found)) return Completion{};
     combine(*found, board(found->number));
     operations_.erase(found);
@@ -203,9 +204,10 @@ void NodeTransport::combine(const Operation& operation, const Board& board) {
 void NodeTransport::idle(Bell* bell, std::uint32_t heard) {
     if (bell != nullptr || operations_.empty()) return inner_->idle(bell, heard);
     // Who comes last completes an operation, and nobody rings for that one.
-    const bool some = std::any_of(operations_.begin(), operations_.end(),
-                                  [&](const Operation& one) { return is_complete(one); });
-    if (some) return;
+    const bool complete = std::any_of(
+        operations_.begin(), operations_.end(),
+        [&](const Operation& one) { return one.number == wanted_ && is_complete(one); });
+    if (complete) return;
     inner_->idle(&member(topology().rank).bell, heard_);
 }
 

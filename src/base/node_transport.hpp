@@ -64,7 +64,8 @@ class NodeTransport final : public Transport {
     SharedMemory memory_;
     std::uint64_t started_ = 0;
     std::vector<Operation> operations_;
-    std::uint32_t heard_ = 0;  ///< rings before the operations were last looked at
+    std::uint64_t wanted_ = 0;  ///< the operation started or tested last
+    std::uint32_t heard_ = 0;   ///< rings before the operations were last looked at
 };
 
 }  // namespace oratorio

@@ -89,6 +89,9 @@ Outcome File::access(const AccessCall& call) {
         }
     }
     const Outcome outcome = run_access(context, access, call.collective);
+    // Something asked for may turn out not to be had only when it is first used.
+    if (state.store != nullptr && !state.store->limits().remark.empty())
+        state.opened.voice.warn(state.store->limits().remark);
     if (!call.explicit_offset && outcome.error.kind == ErrorKind::none && asked > 0) {
         state.place.position += asked / view.etype_size;
     }
