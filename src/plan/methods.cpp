@@ -143,18 +143,24 @@ double cost_cross_memory(const Situation& s) {
                                      walk_pieces(s) * costs(s).cross_piece);
 }
 
-/// Every page that a rank touches is mapped by that rank.
+/// Every page that a rank touches is mapped by that rank; to be read, with its neighbours. Bytes
+/// come from the page cache's memory, and with small pieces whole lines of it.
 double cost_mapped(const Situation& s) {
+    constexpr double kFaultAround = 16;
+    constexpr double kLine = 64;
+    const auto bytes = static_cast<double>(s.bytes);
+    const auto pieces = static_cast<double>(s.pieces);
     const double per_page = reads(s) ? costs(s).map_read_page : costs(s).map_write_page;
     const double hulls = static_cast<double>(s.hull.length()) / kPage * s.ranks_with_data;
-    const double touched =
-        static_cast<double>(s.pieces) + static_cast<double>(s.bytes) / static_cast<double>(kPage);
+    const double touched = (pieces + bytes / kPage) * (reads(s) ? kFaultAround : 1);
     const double pages = std::min(hulls, touched);
+    const double fetched = (reads(s) ? bytes * costs(s).read_byte : 0) +
+                           (bytes < kLine * pieces ? pieces * costs(s).piece_line : 0);
     const double windows =
         s.ranks_with_data + static_cast<double>(s.parts) * pages * kPage / kMapWindowBytes;
-    return kNano * (collective(s) +
-                    (copied(s) + hashed(s) + pages * per_page + windows * costs(s).map_window) /
-                        workers(s));
+    return kNano * (collective(s) + (copied(s) + fetched + hashed(s) + pages * per_page +
+                                     windows * costs(s).map_window) /
+                                        workers(s));
 }
 
 constexpr std::array kMethods{
@@ -199,6 +205,12 @@ bool allowed_by_hints(const Method& method, const Situation& s) {
     const bool read = s.direction == Direction::read;
     const Toggle collective = read ? s.options->cb_read : s.options->cb_write;
     const Toggle sieving = read ? s.options->ds_read : s.options->ds_write;
+    // What ranks can share is neither sent between them nor fetched by each of them.
+    const bool shared = collective != Toggle::disable && needs_node(s).empty();
+    if (shared && method.exchange == ExchangeKind::peer) return false;
+    if (shared && method.storage == StorageCalls::buffered && !method.aggregated() &&
+        s.ranks_with_data > 1 && sieving != Toggle::enable)
+        return false;
     if (method.aggregated()) return collective != Toggle::disable;
     if (collective == Toggle::enable && s.collective && needs_collective(s).empty()) return false;
     if (method.storage == StorageCalls::mapped && !s.options->local_file_system) return false;

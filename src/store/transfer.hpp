@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <deque>
 #include <memory>
+#include <optional>
 #include <span>
 
 #include "store/store.hpp"
@@ -44,6 +45,8 @@ class Transfer {
   private:
     struct Request;
     struct Part;
+    std::optional<IoCompletion> at_once(Direction direction, Offset offset,
+                                        std::span<const iovec> memory, std::uint64_t token);
     void pump();
     std::unique_ptr<Part> next_part();
     std::size_t reap(bool wait);
