@@ -9,37 +9,10 @@
 #include <mutex>
 #include <numeric>
 
-#include "support/sim_transport.hpp"
+#include "sim/file_ranks.hpp"
 
 namespace oratorio::test {
 namespace {
-
-/// Lends the simulation's transport, which the run owns, to something that wants to own it.
-class Lent final : public Transport {
-  public:
-    explicit Lent(Transport& owner) : owner_(owner) {}
-    const Topology& topology() const override { return owner_.topology(); }
-    Result<Ticket> send(Rank to, Tag tag, std::span<const std::byte> data) override {
-        return owner_.send(to, tag, data);
-    }
-    Result<Ticket> receive(Rank from, Tag tag, std::span<std::byte> into) override {
-        return owner_.receive(from, tag, into);
-    }
-    Result<Ticket> reduce(std::span<std::uint64_t> values, ReduceOp op) override {
-        return owner_.reduce(values, op);
-    }
-    Result<Ticket> gather(std::span<const std::byte> mine, std::span<std::byte> all) override {
-        return owner_.gather(mine, all);
-    }
-    Result<Ticket> broadcast(Rank root, std::span<std::byte> data) override {
-        return owner_.broadcast(root, data);
-    }
-    Result<Completion> test(Ticket ticket) override { return owner_.test(ticket); }
-    void idle(Bell* bell, std::uint32_t heard) override { owner_.idle(bell, heard); }
-
-  private:
-    Transport& owner_;
-};
 
 SimReport run_on_node(int ranks, std::uint64_t seed, const std::function<void(Transport&)>& body) {
     return run_ranks({.ranks = ranks, .seed = seed}, [&](Transport& transport) {
