@@ -3,6 +3,7 @@
 
 #include "exchange/cursor_pair.hpp"
 #include "exchange/region_copy.hpp"
+#include "type/kernels.hpp"
 
 namespace oratorio {
 
@@ -22,11 +23,8 @@ class CursorCopy final : public RegionCopy {
             const Bytes bytes = cursors_.enter(extent);
             if (bytes == 0) continue;
             if (with_hull) moved.hull = hull(moved.hull, cursors_.hull());
-            // An integer, because offset 0 of the file lies nowhere in memory.
-            const auto at =
-                reinterpret_cast<std::uintptr_t>(buffer) +
-                static_cast<std::uintptr_t>(region.buffer_position(i, extent.begin) - extent.begin);
-            cursors_.copy(reinterpret_cast<std::byte*>(at), bytes);
+            const Bytes base = region.buffer_position(i, extent.begin) - extent.begin;
+            cursors_.copy(displaced(buffer, base), bytes);
             moved.bytes += bytes;
         }
         return moved;

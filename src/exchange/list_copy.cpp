@@ -3,6 +3,7 @@
 
 #include "exchange/region_copy.hpp"
 #include "type/flatten.hpp"
+#include "type/kernels.hpp"
 
 namespace oratorio {
 
@@ -25,10 +26,8 @@ class ListCopy final : public RegionCopy {
             Extent extent = intersect(region.extent(i), mine_);
             if (reading_) extent.end = std::min(extent.end, valid_until);
             if (extent.empty()) continue;
-            const Offset begin = region.extent(i).begin;
-            const auto base = reinterpret_cast<std::uintptr_t>(buffer) +
-                              static_cast<std::uintptr_t>(region.buffer_position(i, begin) - begin);
-            const Bytes bytes = copy_extent(extent, reinterpret_cast<std::byte*>(base));
+            const Bytes base = region.buffer_position(i, extent.begin) - extent.begin;
+            const Bytes bytes = copy_extent(extent, displaced(buffer, base));
             if (bytes == 0) continue;
             moved.bytes += bytes;
             moved.hull = hull(moved.hull, extent);

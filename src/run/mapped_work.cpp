@@ -6,6 +6,7 @@
 
 #include "exchange/cursor_pair.hpp"
 #include "run/work.hpp"
+#include "type/kernels.hpp"
 
 namespace oratorio {
 
@@ -91,11 +92,8 @@ void MappedWork::copy(Window& window, Extent extent) {
     extent.end = std::min(extent.end, mapped.range().end);  // a read gets what the file has
     Bytes bytes = cursors_.enter(extent);
     if (bytes == 0) return;
-    // An integer, because offset 0 of the file lies nowhere in memory.
-    const auto base = reinterpret_cast<std::uintptr_t>(mapped.bytes().data()) -
-                      static_cast<std::uintptr_t>(mapped.range().begin);
-    const auto copied =
-        mapped.guarded([&] { cursors_.copy(reinterpret_cast<std::byte*>(base), bytes); });
+    std::byte* const base = displaced(mapped.bytes().data(), -mapped.range().begin);
+    const auto copied = mapped.guarded([&] { cursors_.copy(base, bytes); });
     if (!copied) {
         note(copied.error());
         bytes = cursors_.before(copied.error().offset);
