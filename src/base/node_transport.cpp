@@ -9,6 +9,11 @@
 
 namespace oratorio {
 
+/// What all ranks share alike.
+struct alignas(64) NodeTransport::Head {
+    std::atomic<std::int64_t> counter{0};
+};
+
 /// One rank.
 struct alignas(64) NodeTransport::Member {
     Bell bell;
@@ -30,15 +35,19 @@ struct Name {
 
 }  // namespace
 
-// Layout: a Member per rank; per board a Board and an operand per rank.
+// Layout: the Head; a Member per rank; per board a Board and an operand per rank.
+NodeTransport::Head& NodeTransport::head() const {
+    return *reinterpret_cast<Head*>(memory_.span().data());
+}
+
 NodeTransport::Member& NodeTransport::member(Rank rank) const {
-    return reinterpret_cast<Member*>(memory_.span().data())[rank];
+    return reinterpret_cast<Member*>(memory_.span().data() + sizeof(Head))[rank];
 }
 
 NodeTransport::Board& NodeTransport::board(std::uint64_t number) const {
     const auto ranks = static_cast<std::size_t>(topology().size);
     const std::size_t bytes = sizeof(Board) + ranks * kOperandMax;
-    return *reinterpret_cast<Board*>(memory_.span().data() + ranks * sizeof(Member) +
+    return *reinterpret_cast<Board*>(memory_.span().data() + sizeof(Head) + ranks * sizeof(Member) +
                                      number % kBoards * bytes);
 }
 
@@ -54,7 +63,7 @@ Result<std::unique_ptr<Transport>> NodeTransport::over(std::unique_ptr<Transport
     if (!one_node || topology.size == 1) return inner;
     const auto ranks = static_cast<std::size_t>(topology.size);
     static_assert(kOperandMax % 64 == 0);
-    const auto bytes = static_cast<Bytes>(ranks * sizeof(Member) +
+    const auto bytes = static_cast<Bytes>(sizeof(Head) + ranks * sizeof(Member) +
                                           kBoards * (sizeof(Board) + ranks * kOperandMax));
     SharedMemory memory;
     Name name;
@@ -85,6 +94,7 @@ Result<std::unique_ptr<Transport>> NodeTransport::over(std::unique_ptr<Transport
 NodeTransport::NodeTransport(std::unique_ptr<Transport> inner, SharedMemory memory)
     : inner_(std::move(inner)), memory_(std::move(memory)) {
     if (topology().rank != 0 || memory_.span().empty()) return;
+    new (&head()) Head;
     for (Rank rank = 0; rank < topology().size; ++rank) new (&member(rank)) Member;
     for (std::uint64_t number = 0; number < kBoards; ++number) new (&board(number)) Board;
 }
@@ -199,6 +209,15 @@ void NodeTransport::combine(const Operation& operation, const Board& board) {
         }
         std::memcpy(operation.result.data() + at, &sum, sizeof sum);
     }
+}
+
+Result<std::int64_t> NodeTransport::fetch_add(std::int64_t by) {
+    return head().counter.fetch_add(by);
+}
+
+Result<void> NodeTransport::set_counter(std::int64_t to) {
+    head().counter.store(to);
+    return {};
 }
 
 void NodeTransport::idle(Bell* bell, std::uint32_t heard) {

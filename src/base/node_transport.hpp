@@ -1,6 +1,7 @@
 // NodeTransport: a transport whose ranks are all on one node does its reductions, gathers and
-// broadcasts in memory that they share. Messages stay with the transport beneath. With more ranks
-// than cores this is many times quicker than messages, whose receivers must poll.
+// broadcasts in memory that they share, where its counter lies, too. Messages stay with the
+// transport beneath. With more ranks than cores this is many times quicker than messages, whose
+// receivers must poll.
 #pragma once
 
 #include <memory>
@@ -29,12 +30,16 @@ class NodeTransport final : public Transport {
     Result<Ticket> gather(std::span<const std::byte> mine, std::span<std::byte> all) override;
     Result<Ticket> broadcast(Rank root, std::span<std::byte> data) override;
     Result<Completion> test(Ticket ticket) override;
+    /// In the memory that the ranks share: no message, and no other rank takes part.
+    Result<std::int64_t> fetch_add(std::int64_t by) override;
+    Result<void> set_counter(std::int64_t to) override;
     void idle(Bell* bell, std::uint32_t heard) override;
     using Transport::idle;
 
   private:
     static constexpr std::size_t kOperandMax = 192;  ///< bytes of one rank
     static constexpr std::uint64_t kBoards = 8;      ///< operations that may overlap
+    struct Head;
     struct Board;
     struct Member;
     enum class Kind { reduce, gather, broadcast };
@@ -57,6 +62,7 @@ class NodeTransport final : public Transport {
     void finish();
     void combine(const Operation& operation, const Board& board);
     [[nodiscard]] std::span<std::byte> operand(const Board& board, Rank rank) const;
+    [[nodiscard]] Head& head() const;
     [[nodiscard]] Board& board(std::uint64_t number) const;
     [[nodiscard]] Member& member(Rank rank) const;
 

@@ -54,6 +54,11 @@ class Transport {
     /// Collective.
     virtual Result<Ticket> broadcast(Rank root, std::span<std::byte> data) = 0;
     virtual Result<Completion> test(Ticket ticket) = 0;
+    /// One number that all ranks of the transport share, 0 at first. Not collective. Adds and gives
+    /// what it was before; sums are modulo 2^64.
+    virtual Result<std::int64_t> fetch_add(std::int64_t by) = 0;
+    /// Not collective. Who sets it must see to it that nobody else is at the number meanwhile.
+    virtual Result<void> set_counter(std::int64_t to) = 0;
     /// Nothing could be done: lets others run. Called again and again while waiting; must not spin
     /// hard. With a bell it may sleep until that rings after `heard`, but not for long: messages
     /// ring no bell.

@@ -1,9 +1,8 @@
 // Opening, closing, deleting.
-#include "base/node_transport.hpp"
 #include "bind/entry.hpp"
 #include "bind/info.hpp"
 #include "bind/with_file.hpp"
-#include "mpi/mpi_transport.hpp"
+#include "mpi/open_transport.hpp"
 
 namespace oratorio::bind {
 
@@ -93,16 +92,13 @@ Error open_here(const OpenArguments& arguments, Opening& opening) {
         return Error::make(ErrorKind::internal, std::string("open: this MPI has no ") +
                                                     (lacking != nullptr ? lacking : "library"));
     }
-    auto messages = MpiTransport::open(arguments.comm, process().settings.ranks_per_node);
-    if (!messages) return messages.error();
-    const MPI_Comm comm = (*messages)->comm();
-    auto transport = NodeTransport::over(std::move(*messages));
-    if (!transport) return transport.error();
+    auto ranks = open_transport(arguments.comm, process().settings.ranks_per_node);
+    if (!ranks) return ranks.error();
     opening.collective = true;
-    opening.rank = (*transport)->topology().rank;
+    opening.rank = ranks->transport->topology().rank;
 
     OpenCall call = call_of(arguments);
-    const auto to_host = agree_on_root(**transport, wants_host(call.info, call.path));
+    const auto to_host = agree_on_root(*ranks->transport, wants_host(call.info, call.path));
     if (!to_host) return to_host.error();
     opening.to_host = **to_host;
     if (opening.to_host) return {};
@@ -110,7 +106,7 @@ Error open_here(const OpenArguments& arguments, Opening& opening) {
     OpenFile& open = *opening.open;
     open.path = call.path;
     open.amode = arguments.amode;
-    open.comm = comm;
+    open.comm = ranks->comm;
     open.handler = process().handlers.default_handler();
     open.etype = HeldType(MPI_BYTE);
     open.filetype = HeldType(MPI_BYTE);
@@ -118,7 +114,7 @@ Error open_here(const OpenArguments& arguments, Opening& opening) {
     opening.handle = process().files.add(opening.open);
     if (opening.handle == MPI_FILE_NULL)
         call.refused = Error::make(ErrorKind::no_memory, "open: too many files are open");
-    auto file = File::open(std::move(*transport), call);
+    auto file = File::open(std::move(ranks->transport), call);
     if (!file) return file.error();
     open.file = std::move(*file);
     watch_for_finalize();

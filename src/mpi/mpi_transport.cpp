@@ -79,7 +79,9 @@ MpiTransport::MpiTransport(Comm comm, Topology topology, Bytes chunk)
     : comm_(std::move(comm)),
       topology_(std::move(topology)),
       chunk_(chunk),
-      crowded_(ranks_here(topology_) > sysconf(_SC_NPROCESSORS_ONLN)) {}
+      crowded_(ranks_here(topology_) > sysconf(_SC_NPROCESSORS_ONLN)),
+      counter_refused_(
+          Error::make(ErrorKind::internal, "the counter of this transport isn't shared")) {}
 
 Result<std::unique_ptr<MpiTransport>> MpiTransport::open(MPI_Comm program, int ranks_per_node) {
     auto comm = Comm::duplicate(program);
@@ -87,6 +89,15 @@ Result<std::unique_ptr<MpiTransport>> MpiTransport::open(MPI_Comm program, int r
     auto topology = discover(*comm, ranks_per_node);
     if (!topology) return topology.error();
     return std::make_unique<MpiTransport>(std::move(*comm), std::move(*topology));
+}
+
+void MpiTransport::share_counter() {
+    if (topology_.size == 1) return;
+    if (auto made = WindowCounter::make(comm_)) {
+        shared_counter_ = std::move(*made);
+    } else {
+        counter_refused_ = made.error();
+    }
 }
 
 Result<Ticket> MpiTransport::send(Rank to, Tag tag, std::span<const std::byte> data) {
@@ -170,6 +181,21 @@ Result<Completion> MpiTransport::test(Ticket ticket) {
     return completion;
 }
 
+Result<std::int64_t> MpiTransport::fetch_add(std::int64_t by) {
+    if (topology_.size == 1) return std::exchange(own_counter_, own_counter_ + by);
+    if (shared_counter_ == nullptr) return counter_refused_;
+    return shared_counter_->fetch_add(by);
+}
+
+Result<void> MpiTransport::set_counter(std::int64_t to) {
+    if (topology_.size == 1) {
+        own_counter_ = to;
+        return {};
+    }
+    if (shared_counter_ == nullptr) return counter_refused_;
+    return shared_counter_->set(to);
+}
+
 void MpiTransport::idle(Bell* bell, std::uint32_t heard) {
     if (bell != nullptr) return wait_until_rung(*bell, heard, !crowded_, 1ms);
     // With more ranks than cores the one that has work needs our core at once: yield first, since
@@ -206,6 +232,7 @@ void MpiTransport::release(std::size_t slot) {
 
 MpiTransport::~MpiTransport() {
     if (free_.size() == slots_.size() || mpi_finalized()) return;
+    if (shared_counter_ != nullptr) shared_counter_->abandon();
     cancel_receives();
     const auto give_up = std::chrono::steady_clock::now() + 1s;
     while (!settle() && std::chrono::steady_clock::now() < give_up) idle();

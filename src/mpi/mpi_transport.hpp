@@ -8,6 +8,7 @@
 
 #include "base/transport.hpp"
 #include "mpi/comm.hpp"
+#include "mpi/window_counter.hpp"
 
 namespace oratorio {
 
@@ -30,8 +31,12 @@ class MpiTransport final : public Transport {
     /// Collective over `program`: own communicator, node discovery, transport. See discover() for
     /// ranks_per_node.
     static Result<std::unique_ptr<MpiTransport>> open(MPI_Comm program, int ranks_per_node = 0);
+    /// Collective, and dear: one-sided communication is set up. The counter needs it, unless the
+    /// rank is alone. Where the host can't, using the counter is an error that says so.
+    void share_counter();
     /// What is still in flight (a file closed after an error): receives are cancelled; sends and
-    /// collectives get a grace of a second to complete, then they are left to MPI. Never hangs.
+    /// collectives get a grace of a second to complete, then they are left to MPI, and so is the
+    /// shared counter. Else collective when share_counter() was called, and local when it wasn't.
     ~MpiTransport() override;
 
     [[nodiscard]] const Topology& topology() const override { return topology_; }
@@ -41,6 +46,8 @@ class MpiTransport final : public Transport {
     Result<Ticket> gather(std::span<const std::byte> mine, std::span<std::byte> all) override;
     Result<Ticket> broadcast(Rank root, std::span<std::byte> data) override;
     Result<Completion> test(Ticket ticket) override;
+    Result<std::int64_t> fetch_add(std::int64_t by) override;
+    Result<void> set_counter(std::int64_t to) override;
     /// Yields the core a few times, then sleeps for growing times up to 0.1 ms, or with a bell
     /// until it rings, up to 1 ms. A completion starts over.
     void idle(Bell* bell, std::uint32_t heard) override;
@@ -67,7 +74,10 @@ class MpiTransport final : public Transport {
     bool crowded_;                   ///< more ranks than cores on this node
     std::vector<Slot> slots_;        ///< a ticket's id is an index
     std::vector<std::size_t> free_;  ///< slots to use again
-    int idle_calls_ = 0;             ///< since the last completion
+    std::unique_ptr<WindowCounter> shared_counter_;
+    Error counter_refused_;         ///< why there is no shared counter
+    std::int64_t own_counter_ = 0;  ///< of a rank that is alone
+    int idle_calls_ = 0;            ///< since the last completion
     MessageCounters counters_;
 };
 

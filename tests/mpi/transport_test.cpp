@@ -8,6 +8,7 @@
 #include "mpi/check.hpp"
 #include "mpi/discover.hpp"
 #include "mpi/mpi_transport.hpp"
+#include "mpi/open_transport.hpp"
 
 namespace oratorio::test {
 namespace {
@@ -16,7 +17,7 @@ using Buffer = std::vector<std::byte>;
 
 constexpr Bytes kChunk = 1000;  ///< of a transport that takes messages of more bytes for large ones
 
-std::unique_ptr<MpiTransport> open_transport() {
+std::unique_ptr<MpiTransport> open_messages() {
     auto opened = MpiTransport::open(MPI_COMM_WORLD);
     CHECK(opened.ok());
     return std::move(*opened);
@@ -176,7 +177,7 @@ void too_long_a_message_is_an_error(Transport& transport) {
 }
 
 void counters_count_messages() {
-    auto transport = open_transport();
+    auto transport = open_messages();
     const Rank me = transport->topology().rank;
     Buffer out(100), in(200);
     std::uint64_t value = 0;
@@ -194,7 +195,7 @@ void the_program_hears_nothing() {
     int heard = 0, done = 0;
     MPI_Request request;
     MPI_Irecv(&heard, 1, MPI_INT, MPI_ANY_SOURCE, MPI_ANY_TAG, MPI_COMM_WORLD, &request);
-    all_to_all_arrives(*open_transport());
+    all_to_all_arrives(*open_messages());
     MPI_Test(&request, &done, MPI_STATUS_IGNORE);
     CHECK(!done);
     MPI_Cancel(&request);
@@ -227,7 +228,7 @@ void attributes_of_the_program_stay_behind() {
 /// What a failed collective leaves behind neither hangs the destructor nor the job.
 void destruction_in_flight_ends(Rank rank) {
     std::byte in{}, out{};
-    auto transport = open_transport();
+    auto transport = open_messages();
     CHECK(transport->receive(kAnyRank, 1, std::span(&in, 1)).ok());
     if (rank == 0) CHECK(transport->send(0, 2, std::span(&out, 1)).ok());
     transport.reset();
@@ -249,6 +250,34 @@ void nodes_are_found() {
           real->node_names.front() + "-" + std::to_string(pretended->node_names.size() - 1));
 }
 
+/// On one node in shared memory, on several by one-sided communication; a rank alone by itself.
+void the_counter_gives_each_rank_numbers_of_its_own(int ranks_per_node) {
+    constexpr std::size_t kTimes = 1000;
+    auto opened = open_transport(MPI_COMM_WORLD, ranks_per_node);
+    CHECK(opened.ok());
+    Transport& transport = *opened->transport;
+    const auto size = static_cast<std::size_t>(transport.topology().size);
+    std::vector<std::int64_t> mine(kTimes, -1), all(kTimes * size);
+    for (std::int64_t& number : mine) {
+        const auto before = transport.fetch_add(5);
+        if (before) number = *before;
+    }
+    CHECK(gather(transport, std::as_bytes(std::span(mine)), std::as_writable_bytes(std::span(all)))
+              .ok());
+    CHECK(std::is_sorted(mine.begin(), mine.end()));
+    std::sort(all.begin(), all.end());
+    for (std::size_t i = 0; i < all.size(); ++i) CHECK(all[i] == 5 * static_cast<std::int64_t>(i));
+
+    constexpr std::int64_t kFar = INT64_C(1) << 40;
+    std::uint64_t met = 0;
+    if (transport.topology().rank == transport.topology().size - 1)
+        CHECK(transport.set_counter(kFar).ok());
+    CHECK(reduce(transport, std::span(&met, 1), ReduceOp::sum).ok());
+    const auto now = transport.fetch_add(0);
+    CHECK(now.ok() && *now == kFar);
+    CHECK(reduce(transport, std::span(&met, 1), ReduceOp::sum).ok());
+}
+
 void wrong_communicators_are_errors() {
     const auto opened = MpiTransport::open(MPI_COMM_NULL);
     CHECK(!opened && opened.error().kind == ErrorKind::communicator);
@@ -268,7 +297,7 @@ int main(int argc, char** argv) {
     nodes_are_found();
     wrong_communicators_are_errors();
     {
-        auto transport = open_transport();
+        auto transport = open_messages();
         MpiTransport chunked = chunked_transport(transport->topology());
         for (Transport* each :
              {static_cast<Transport*>(transport.get()), static_cast<Transport*>(&chunked)}) {
@@ -287,6 +316,8 @@ int main(int argc, char** argv) {
     counters_count_messages();
     the_program_hears_nothing();
     attributes_of_the_program_stay_behind();
+    for (const int ranks_per_node : {0, 2})
+        the_counter_gives_each_rank_numbers_of_its_own(ranks_per_node);
     const int code = verdict("transport");
     MPI_Finalize();
     return code;

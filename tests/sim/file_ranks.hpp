@@ -39,6 +39,8 @@ class Lent : public Transport {
         return owner_.broadcast(root, data);
     }
     Result<Completion> test(Ticket ticket) override { return owner_.test(ticket); }
+    Result<std::int64_t> fetch_add(std::int64_t by) override { return owner_.fetch_add(by); }
+    Result<void> set_counter(std::int64_t to) override { return owner_.set_counter(to); }
     void idle(Bell* bell, std::uint32_t heard) override { owner_.idle(bell, heard); }
 
   private:

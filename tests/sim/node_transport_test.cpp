@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <array>
 #include <map>
 #include <mutex>
@@ -97,6 +98,32 @@ TEST(NodeTransport, LongOperandsAndMessagesGoByTheTransportBeneath) {
         ASSERT_TRUE(wait(transport, *sent).ok());
         EXPECT_EQ(got, static_cast<std::byte>((rank + 2) % 3));
     });
+}
+
+TEST(NodeTransport, TheCounterGivesEachRankNumbersOfItsOwn) {
+    constexpr int kRanks = 4;
+    constexpr int kTimes = 100;
+    std::array<std::vector<std::int64_t>, kRanks> numbers;
+    const SimReport report = run_on_node(kRanks, 5, [&](Transport& transport) {
+        std::uint64_t met = 0;
+        auto& mine = numbers[static_cast<std::size_t>(transport.topology().rank)];
+        for (int i = 0; i < kTimes; ++i) {
+            mine.push_back(*transport.fetch_add(3));
+            transport.idle();
+        }
+        ASSERT_TRUE(reduce(transport, std::span(&met, 1), ReduceOp::sum).ok());
+        EXPECT_EQ(*transport.fetch_add(0), 3 * kRanks * kTimes);
+        ASSERT_TRUE(reduce(transport, std::span(&met, 1), ReduceOp::sum).ok());
+        const bool sets = transport.topology().rank == 1;
+        ASSERT_TRUE(!sets || transport.set_counter(-7).ok());
+        ASSERT_TRUE(reduce(transport, std::span(&met, 1), ReduceOp::sum).ok());
+        EXPECT_EQ(*transport.fetch_add(0), -7);
+    });
+    EXPECT_EQ(report.counters[0].messages, 0U);
+    std::vector<std::int64_t> all;
+    for (const auto& of_rank : numbers) all.insert(all.end(), of_rank.begin(), of_rank.end());
+    std::sort(all.begin(), all.end());
+    for (std::size_t i = 0; i < all.size(); ++i) EXPECT_EQ(all[i], 3 * static_cast<int>(i));
 }
 
 TEST(NodeTransport, SeveralNodesKeepTheirTransport) {

@@ -8,6 +8,7 @@
 #include <memory>
 #include <string>
 #include <thread>
+#include <utility>
 
 #include "support/baton.hpp"
 #include "support/random.hpp"
@@ -50,6 +51,8 @@ class Network {
     Result<Ticket> start(Rank me, Operation operation);
     Result<Ticket> start_collective(Rank me, Operation operation);
     Result<Completion> test(Rank me, Ticket ticket);
+    Result<std::int64_t> fetch_add(Rank me, std::int64_t by);
+    Result<void> set_counter(Rank me, std::int64_t to);
     void idle(Rank me);
     [[nodiscard]] const SimOptions& options() const { return options_; }
 
@@ -72,6 +75,7 @@ class Network {
     Baton baton_;
     std::vector<RankState> ranks_;
     std::map<std::size_t, Collective> collectives_;
+    std::int64_t counter_ = 0;
     SimReport report_;
     std::string failure_;
     std::uint64_t idles_ = 0;  // since the last progress
@@ -119,6 +123,8 @@ class SimTransport final : public Transport {
                                                .in = data});
     }
     Result<Completion> test(Ticket ticket) override { return network_.test(me_, ticket); }
+    Result<std::int64_t> fetch_add(std::int64_t by) override { return network_.fetch_add(me_, by); }
+    Result<void> set_counter(std::int64_t to) override { return network_.set_counter(me_, to); }
     void idle(Bell*, std::uint32_t) override { network_.idle(me_); }
 
   private:
@@ -359,6 +365,19 @@ Result<Completion> Network::test(Rank me, Ticket ticket) {
     ranks_[me].operations.erase(found);
     idles_ = 0;
     return completion;
+}
+
+Result<std::int64_t> Network::fetch_add(Rank me, std::int64_t by) {
+    if (!step(me, options_.switch_percent)) return aborted();
+    note(6'000, me, static_cast<std::uint64_t>(by));
+    return std::exchange(counter_, counter_ + by);
+}
+
+Result<void> Network::set_counter(Rank me, std::int64_t to) {
+    if (!step(me, options_.switch_percent)) return aborted();
+    note(7'000, me, static_cast<std::uint64_t>(to));
+    counter_ = to;
+    return {};
 }
 
 void Network::idle(Rank me) {

@@ -65,6 +65,8 @@ class ForkedTransport final : public Transport {
     Result<Ticket> reduce(std::span<std::uint64_t> values, ReduceOp op) override;
     Result<Ticket> broadcast(Rank root, std::span<std::byte> data) override;
     Result<Completion> test(Ticket) override { return Completion{.done = true}; }
+    Result<std::int64_t> fetch_add(std::int64_t) override { return no_messages(); }
+    Result<void> set_counter(std::int64_t) override { return no_messages(); }
     void idle(Bell* bell, std::uint32_t heard) override;
 
   private:
