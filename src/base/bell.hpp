@@ -14,6 +14,12 @@ struct alignas(64) Bell {
     std::atomic<std::uint32_t> asleep{0};  ///< the owner sleeps, or is about to
 };
 
+/// What to wait for when nothing can be done just now. Without a bell only trying again tells.
+struct Rest {
+    Bell* bell = nullptr;
+    std::uint32_t heard = 0;
+};
+
 /// What was changed before is seen by the owner when it wakes.
 void ring(Bell& bell);
 /// Owner only. Returns when the bell has rung after `heard`, or after `longest`. Sleeps; with

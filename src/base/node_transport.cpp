@@ -222,12 +222,20 @@ Result<void> NodeTransport::set_counter(std::int64_t to) {
 
 void NodeTransport::idle(Bell* bell, std::uint32_t heard) {
     if (bell != nullptr || operations_.empty()) return inner_->idle(bell, heard);
-    // Who comes last completes an operation, and nobody rings for that one.
-    const bool complete = std::any_of(
-        operations_.begin(), operations_.end(),
-        [&](const Operation& one) { return one.number == wanted_ && is_complete(one); });
-    if (complete) return;
-    inner_->idle(&member(topology().rank).bell, heard_);
+    if (!wanted_complete()) inner_->idle(&member(topology().rank).bell, heard_);
+}
+
+/// Who comes last completes an operation, and nobody rings for that one.
+bool NodeTransport::wanted_complete() const {
+    return std::any_of(operations_.begin(), operations_.end(), [&](const Operation& one) {
+        return one.number == wanted_ && is_complete(one);
+    });
+}
+
+Rest NodeTransport::rest() const {
+    if (operations_.empty()) return {};
+    Bell& bell = member(topology().rank).bell;
+    return {&bell, wanted_complete() ? bell.rings.load() - 1 : heard_};
 }
 
 }  // namespace oratorio

@@ -34,6 +34,8 @@ class NodeTransport final : public Transport {
     Result<std::int64_t> fetch_add(std::int64_t by) override;
     Result<void> set_counter(std::int64_t to) override;
     void idle(Bell* bell, std::uint32_t heard) override;
+    [[nodiscard]] Rest rest() const override;
+    [[nodiscard]] bool in_memory() const override { return true; }
     using Transport::idle;
 
   private:
@@ -59,6 +61,7 @@ class NodeTransport final : public Transport {
     void post_waiting();
     [[nodiscard]] bool post(Operation& operation);
     [[nodiscard]] bool is_complete(const Operation& operation) const;
+    [[nodiscard]] bool wanted_complete() const;
     void finish();
     void combine(const Operation& operation, const Board& board);
     [[nodiscard]] std::span<std::byte> operand(const Board& board, Rank rank) const;

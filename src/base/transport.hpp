@@ -64,6 +64,11 @@ class Transport {
     /// ring no bell.
     virtual void idle(Bell* bell, std::uint32_t heard) = 0;
     void idle() { idle(nullptr, 0); }
+    /// As idle(), for a waiter that may not stay in the transport meanwhile.
+    [[nodiscard]] virtual Rest rest() const { return {}; }
+    /// Collectives of a rank's size (a summary, an error) need no messages: any thread may start
+    /// and test them, whatever the host MPI allows.
+    [[nodiscard]] virtual bool in_memory() const { return topology().size == 1; }
 };
 
 /// Steps until `ticket` is done.

@@ -37,13 +37,16 @@ class Run::State {
         begin(true);
     }
 
-    bool step();
+    bool step(int moves);
     void rest();
+    [[nodiscard]] std::optional<Rest> waits_for() const;
+    [[nodiscard]] bool sends_messages() const;
     [[nodiscard]] const Outcome& outcome() const { return outcome_; }
 
   private:
     enum class Phase { planning, working, agreeing, telling, reporting, done };
 
+    bool step();
     bool reserve_message_memory();
     void begin(bool may_recall);
     bool planning_done();
@@ -75,8 +78,8 @@ class Run::State {
     Access worked_;  ///< as access_, without data where this rank is absent from the kept plan
     std::unique_ptr<Store> threaded_;
     std::unique_ptr<Work> work_;
-    Bell* bell_ = nullptr;
-    std::uint32_t heard_ = 0;
+    Rest rest_;           ///< of the work
+    int moves_left_ = 0;  ///< of this step
     Extent locked_;
     Error error_;  ///< this rank's own failure
     std::uint64_t key_ = 0;
@@ -99,6 +102,11 @@ bool Run::State::reserve_message_memory() {
     return false;
 }
 
+bool Run::State::step(int moves) {
+    moves_left_ = moves;
+    return step();
+}
+
 bool Run::State::step() {
     switch (phase_) {
         case Phase::planning:
@@ -118,7 +126,19 @@ bool Run::State::step() {
 }
 
 void Run::State::rest() {
-    context_.transport.idle(phase_ == Phase::working ? bell_ : nullptr, heard_);
+    if (moves_left_ == 0) return;
+    const Rest rest = phase_ == Phase::working ? rest_ : Rest{};
+    context_.transport.idle(rest.bell, rest.heard);
+}
+
+std::optional<Rest> Run::State::waits_for() const {
+    if (moves_left_ == 0) return std::nullopt;
+    const bool own = phase_ == Phase::working && rest_.bell != nullptr;
+    return own ? rest_ : context_.transport.rest();
+}
+
+bool Run::State::sends_messages() const {
+    return phase_ != Phase::planning && plan().method->exchange == ExchangeKind::peer;
 }
 
 void Run::State::begin(bool may_recall) {
@@ -200,12 +220,12 @@ std::unique_ptr<Work> Run::State::make_buffered() {
 bool Run::State::work_done() {
     if (work_) {
         for (;;) {
-            bell_ = work_->bell();
-            if (bell_ != nullptr) heard_ = bell_->rings.load();
+            rest_.bell = work_->bell();
+            if (rest_.bell != nullptr) rest_.heard = rest_.bell->rings.load();
             const auto moved = work_->step();
             if (!moved) return fail(moved.error());
             if (work_->done()) break;
-            if (!*moved) return false;
+            if (!*moved || --moves_left_ == 0) return false;
         }
         if (error_.kind == ErrorKind::none) error_ = work_->noted();
         report_ = work_->report();
@@ -311,11 +331,17 @@ void Run::State::finish(const Error& error, Bytes bytes) {
 Run::Run(const RunContext& context, const Access& access, bool collective)
     : state_(std::make_unique<State>(context, access, collective)) {}
 Run::~Run() = default;
-bool Run::step() {
-    return state_->step();
+bool Run::step(int moves) {
+    return state_->step(moves);
 }
 void Run::rest() {
     state_->rest();
+}
+std::optional<Rest> Run::waits_for() const {
+    return state_->waits_for();
+}
+bool Run::sends_messages() const {
+    return state_->sends_messages();
 }
 const Outcome& Run::outcome() const {
     return state_->outcome();

@@ -3,8 +3,10 @@
 // order. Stepped by one thread at a time.
 #pragma once
 
+#include <climits>
 #include <functional>
 #include <memory>
+#include <optional>
 
 #include "base/buffer_pool.hpp"
 #include "exchange/node_memory.hpp"
@@ -43,11 +45,16 @@ class Run {
   public:
     Run(const RunContext& context, const Access& access, bool collective);
     ~Run();
-    /// Moves on as far as it can without waiting; true when done.
-    bool step();
+    /// Moves on as far as it can without waiting, at most so many moves of its work; true when
+    /// done.
+    bool step(int moves = INT_MAX);
     /// For whoever has nothing else to do after a step that didn't end it: waits until another step
     /// may get further, but not for long.
     void rest();
+    /// What rest() would wait for; nothing while more moves can be made at once.
+    [[nodiscard]] std::optional<Rest> waits_for() const;
+    /// Its plan needs messages of the host MPI between rounds.
+    [[nodiscard]] bool sends_messages() const;
     /// Valid when done. Collective: the error kind is the same on all ranks; bytes are this rank's.
     [[nodiscard]] const Outcome& outcome() const;
 
