@@ -2,6 +2,7 @@
 // afterwards. Whatever is wrong is noted in the Access, never returned early, when the call is
 // collective: the other ranks count on this one.
 #include <algorithm>
+#include <numeric>
 
 #include "file/path.hpp"
 #include "file/state.hpp"
@@ -10,34 +11,33 @@ namespace oratorio {
 
 namespace {
 
-Error check_mode(const AccessMode& mode, Direction direction) {
-    if (mode.sequential) {
+Error check_mode(const AccessMode& mode, const AccessCall& call) {
+    if (mode.sequential && call.at != Positioning::shared) {
         return Error::make(ErrorKind::unsupported_operation,
                            "access: a sequential file has only the shared pointer");
     }
-    if (direction == Direction::read && !mode.readable()) {
+    if (call.direction == Direction::read && !mode.readable()) {
         return Error::make(ErrorKind::access, "read: the file is open for writing only");
     }
-    if (direction == Direction::write && !mode.writable()) {
+    if (call.direction == Direction::write && !mode.writable()) {
         return Error::make(ErrorKind::read_only, "write: the file is open for reading only");
     }
     return {};
 }
 
-/// Fills in where in the view's data the access begins, or why it can't be made.
-void place(Access& access, const View& view, Offset start) {
-    const Bytes bytes = access.memory.size();
-    if (bytes == INT64_MAX) {
-        access.refused = Error::make(ErrorKind::count, "access: count times datatype is too large");
-    } else if (view.etype_size == 0 ? bytes > 0 : bytes % view.etype_size != 0) {
-        access.refused =
-            Error::make(ErrorKind::argument, "access: the data is not a whole number of etypes");
-    } else if (const auto from = view.data_position(start, bytes)) {
-        access.from = *from;
-    } else {
-        access.refused = Error::make(
-            ErrorKind::argument, "access: the offset is negative or past the largest file offset");
+/// How many etypes so many bytes are, or why they can't be accessed.
+Result<Offset> etypes_of(Bytes bytes, const View& view) {
+    if (bytes == INT64_MAX)
+        return Error::make(ErrorKind::count, "access: count times datatype is too large");
+    if (bytes == 0) return Offset{0};
+    if (view.etype_size == 0 || bytes % view.etype_size != 0) {
+        return Error::make(ErrorKind::argument, "access: the data is not a whole number of etypes");
     }
+    return bytes / view.etype_size;
+}
+
+Layout one_run(Bytes bytes) {
+    return Layout{Shape::run(bytes), bytes, 0, 1};
 }
 
 }  // namespace
@@ -57,44 +57,114 @@ PlanOptions File::State::plan_options() const {
     return options;
 }
 
-Outcome File::access(const AccessCall& call) {
-    State& state = *state_;
-    const View& view = state.place.view;
-    const Offset start = call.explicit_offset ? call.offset : state.place.position;
-    Access access{call.direction, view.file, 0, call.memory, call.buffer, call.refused};
-    if (access.refused.kind == ErrorKind::none) access.refused = check_mode(mode(), call.direction);
-    if (access.refused.kind == ErrorKind::none) place(access, view, start);
-    if (access.refused.kind != ErrorKind::none && !call.collective) return {0, access.refused};
-    const Bytes asked = access.bytes();
-    if (view.file.shape->size() == 0 || asked == 0) access.memory = Layout{};
-
-    const PlanOptions options = state.plan_options();
-    RunContext context{*state.transport,
-                       state.store.get(),
+RunContext File::State::context(const PlanOptions& options, bool collective) {
+    RunContext context{*transport,
+                       store.get(),
                        options,
-                       state.engine.stats,
-                       state.engine.buffers,
+                       engine.stats,
+                       engine.buffers,
                        0,
                        {},
-                       &state.engine.node,
-                       &state.engine.plans,
-                       &state.engine.io_thread,
-                       [&state](const std::string& text) { state.opened.voice.warn(text); }};
-    if (call.collective) {
-        context.sequence = state.engine.collectives++;
-        if (state.opened.explain) {
-            context.on_plan = [this, &voice = state.opened.voice](const Plan& plan) {
-                voice.say(path() + ": " + explain(plan));
-            };
-        }
+                       &engine.node,
+                       &engine.plans,
+                       &engine.io_thread,
+                       [this](const std::string& text) { opened.voice.warn(text); }};
+    if (!collective) return context;
+    context.sequence = engine.collectives++;
+    if (opened.explain) {
+        context.on_plan = [this](const Plan& plan) {
+            opened.voice.say(opened.path + ": " + explain(plan));
+        };
     }
-    const Outcome outcome = run_access(context, access, call.collective);
-    // Something asked for may turn out not to be had only when it is first used.
-    if (state.store != nullptr && !state.store->limits().remark.empty())
-        state.opened.voice.warn(state.store->limits().remark);
-    if (!call.explicit_offset && outcome.error.kind == ErrorKind::none && asked > 0) {
-        state.place.position += asked / view.etype_size;
+    return context;
+}
+
+/// Where the access begins. Ordered: collective; each rank's data follow those of the lower ranks,
+/// whose etypes all are told.
+Result<Offset> File::start_of(const AccessCall& call, Offset etypes) {
+    if (call.at == Positioning::explicit_offset) return call.offset;
+    if (call.at == Positioning::individual) return state_->place.position;
+    Transport& ranks = *state_->transport;
+    if (!call.collective) return ranks.fetch_add(etypes);
+    settle();
+    const Topology& topology = ranks.topology();
+    std::vector<Offset> all(static_cast<std::size_t>(topology.size));
+    if (auto told = gather(ranks, std::as_bytes(std::span(&etypes, 1)),
+                           std::as_writable_bytes(std::span(all)));
+        !told)
+        return told.error();
+    Offset first = 0;
+    Error error;
+    if (topology.rank == 0) {
+        const auto before = ranks.fetch_add(std::reduce(all.begin(), all.end()));
+        if (before) first = *before;
+        if (!before) error = before.error();
     }
+    if (auto added = agree_on_error(ranks, error); !added) return added.error();
+    if (auto told = broadcast(ranks, 0, std::as_writable_bytes(std::span(&first, 1))); !told)
+        return told.error();
+    return std::reduce(all.begin(), all.begin() + topology.rank, first);
+}
+
+/// The access with its place in the file; `etypes` is how far it moves its file pointer.
+Access File::placed(const AccessCall& call, Offset& etypes) {
+    State& state = *state_;
+    const View& view = state.place.view;
+    Access access{call.direction, view.file, 0, call.memory, call.buffer, call.refused};
+    const auto refuse = [&access](const Error& error) {
+        if (access.refused.kind == ErrorKind::none) access.refused = error;
+    };
+    if (call.conversion && call.refused.kind == ErrorKind::none)
+        access.memory = one_run(call.conversion->file_bytes());
+    refuse(check_mode(mode(), call));
+    if (call.collective && state.split) {
+        refuse(Error::make(ErrorKind::other,
+                           "access: a split collective on this file has begun and not ended"));
+    }
+    const Bytes bytes = access.memory.size();
+    const auto asked = etypes_of(bytes, view);
+    if (!asked) refuse(asked.error());
+    etypes = access.refused.kind == ErrorKind::none ? *asked : 0;
+    if (access.refused.kind != ErrorKind::none && !call.collective) return access;
+    const auto start = start_of(call, etypes);
+    if (!start) {
+        refuse(start.error());
+    } else if (const auto from = view.data_position(*start, bytes)) {
+        access.from = *from;
+    } else {
+        refuse(Error::make(ErrorKind::argument,
+                           "access: the offset is negative or past the largest file offset"));
+    }
+    if (access.refused.kind != ErrorKind::none) etypes = 0;
+    if (view.file.shape->size() == 0 || access.bytes() == 0) access.memory = Layout{};
+    return access;
+}
+
+OperationPtr File::enqueue(const AccessCall& call, const Access& access) {
+    State& state = *state_;
+    const PlanOptions options = state.plan_options();
+    const bool moves_data = access.memory.count > 0;
+    auto operation = std::make_shared<Operation>(
+        state.context(options, call.collective), options, access, call.collective,
+        moves_data ? call.conversion : nullptr, call.buffer);
+    auto& queue = call.collective ? state.queues.collective : state.queues.independent;
+    if (!operation->done()) queue.push_back(operation);
+    return operation;
+}
+
+OperationPtr File::start(const AccessCall& call) {
+    Offset etypes = 0;
+    const Access access = placed(call, etypes);
+    if (call.at == Positioning::individual) state_->place.position += etypes;
+    return enqueue(call, access);
+}
+
+Outcome File::access(const AccessCall& call) {
+    Offset etypes = 0;
+    const Access access = placed(call, etypes);
+    const Outcome outcome = finish(enqueue(call, access));
+    if (call.at == Positioning::individual && outcome.error.kind == ErrorKind::none)
+        state_->place.position += etypes;
     return outcome;
 }
 

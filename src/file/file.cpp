@@ -65,6 +65,9 @@ const std::string& File::path() const {
 const AccessMode& File::mode() const {
     return state_->opened.mode;
 }
+const Hints& File::hints() const {
+    return state_->hints;
+}
 const View& File::view() const {
     return state_->place.view;
 }
@@ -79,6 +82,7 @@ Offset File::position() const {
 }
 
 Result<void> File::close() {
+    settle();
     Transport& ranks = *state_->transport;
     Error error;
     if (auto closed = state_->store->close(); !closed) error = closed.error();
@@ -110,6 +114,7 @@ HintMap File::reported_hints() const {
 }
 
 Result<void> File::set_view(const Result<View>& mine, const HintMap& info) {
+    settle();
     Transport& ranks = *state_->transport;
     if (auto good = agree_on_error(ranks, mine ? Error{} : mine.error()); !good)
         return good.error();
@@ -120,16 +125,24 @@ Result<void> File::set_view(const Result<View>& mine, const HintMap& info) {
         !same) {
         return same.error();
     }
+    // All ranks have come, and none goes on before the hints are agreed on.
+    Error error;
+    if (ranks.topology().rank == 0) {
+        if (auto set = ranks.set_counter(0); !set) error = set.error();
+    }
+    if (auto reset = agree_on_error(ranks, error); !reset) return reset.error();
     if (auto taken = state_->take_hints(info); !taken) return taken.error();
     state_->place = {*mine, 0};
     return {};
 }
 
 Result<void> File::set_hints(const HintMap& info) {
+    settle();
     return state_->take_hints(info);
 }
 
 Result<void> File::resize(Bytes bytes, bool allocate, std::string_view what_differs) {
+    settle();
     Transport& ranks = *state_->transport;
     Error error;
     if (bytes < 0)
@@ -162,6 +175,7 @@ Result<Bytes> File::size() {
 }
 
 Result<void> File::sync() {
+    settle();
     Transport& ranks = *state_->transport;
     // With the hint no rank flushes before all have written (romio_synchronized_flush).
     if (state_->hints.synchronized_flush) {
@@ -175,6 +189,7 @@ Result<void> File::sync() {
 }
 
 Result<void> File::set_atomicity(bool atomic) {
+    settle();
     auto same = agree_on_equal(*state_->transport, atomic ? 1 : 0,
                                "set atomicity: the flag differs between ranks");
     if (same) state_->hints.plan.atomic = atomic;
@@ -182,14 +197,18 @@ Result<void> File::set_atomicity(bool atomic) {
     return same;
 }
 
-Result<void> File::seek(Offset offset, Whence whence) {
+Result<Offset> File::target_of(Offset offset, Whence whence, Offset current) {
     const View& view = state_->place.view;
     Offset from = 0;
     if (mode().sequential) {
         return Error::make(ErrorKind::unsupported_operation,
-                           "seek: a sequential file has only the shared pointer");
+                           "seek: the file is open for sequential access");
     }
-    if (whence == Whence::current) from = position();
+    if (whence == Whence::unknown) {
+        return Error::make(ErrorKind::argument,
+                           "seek: whence is none of MPI_SEEK_SET, MPI_SEEK_CUR, MPI_SEEK_END");
+    }
+    if (whence == Whence::current) from = current;
     if (whence == Whence::end) {
         if (!view.file.monotonic()) {
             return Error::make(ErrorKind::unsupported_operation,
@@ -204,8 +223,42 @@ Result<void> File::seek(Offset offset, Whence whence) {
         return Error::make(ErrorKind::argument,
                            "seek: the new position is before the begin of the view or too large");
     }
-    state_->place.position = target;
+    return target;
+}
+
+Result<void> File::seek(Offset offset, Whence whence) {
+    const auto target = target_of(offset, whence, position());
+    if (!target) return target.error();
+    state_->place.position = *target;
     return {};
+}
+
+Result<void> File::seek_shared(Offset offset, Whence whence) {
+    settle();
+    Transport& ranks = *state_->transport;
+    const auto asked = static_cast<std::uint64_t>(offset) * 4 + static_cast<std::uint64_t>(whence);
+    if (auto same =
+            agree_on_equal(ranks, asked, "seek shared: offset or whence differs between ranks");
+        !same)
+        return same.error();
+    Error error;
+    if (ranks.topology().rank == 0) {
+        const auto current = ranks.fetch_add(0);
+        const auto target = current ? target_of(offset, whence, *current) : current;
+        if (!target) error = target.error();
+        if (target) {
+            if (auto set = ranks.set_counter(*target); !set) error = set.error();
+        }
+    }
+    return agree_on_error(ranks, error);
+}
+
+Result<Offset> File::position_shared() {
+    if (mode().sequential) {
+        return Error::make(ErrorKind::unsupported_operation,
+                           "get position shared: the file is open for sequential access");
+    }
+    return state_->transport->fetch_add(0);
 }
 
 Result<Offset> File::byte_offset(Offset index) const {

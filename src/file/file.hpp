@@ -9,8 +9,8 @@
 #include <string>
 
 #include "file/hints.hpp"
+#include "file/operation.hpp"
 #include "file/view.hpp"
-#include "run/run.hpp"
 
 namespace oratorio {
 
@@ -30,19 +30,35 @@ struct AccessMode {
     [[nodiscard]] bool writable() const { return write_only || read_write; }
 };
 
+/// Where in the file an access begins (MPI-4.1, 14.4.1): at an offset given with the call, at the
+/// file pointer of this rank, or at the one that all ranks share.
+enum class Positioning { explicit_offset, individual, shared };
+
 /// One data access call.
 struct AccessCall {
     Direction direction = Direction::read;
-    bool collective = false;
-    bool explicit_offset = false;
+    bool collective = false;  ///< with the shared pointer: ordered by rank
+    Positioning at = Positioning::individual;
     Offset offset = 0;  ///< etypes, relative to the view; explicit offsets only
     std::byte* buffer = nullptr;
     Layout memory;  ///< the user's buffer: datatype x count, offsets relative to `buffer`
+    std::shared_ptr<Conversion> conversion;  ///< null: native data
     Error refused;  ///< an argument error found by the caller; a collective call still takes part,
                     ///< with no data
 };
 
-enum class Whence { set, current, end };
+/// Who moves operations on: the program's thread, or a helper of ours that calls neither MPI nor
+/// code of the program's.
+enum class Mover { program, helper };
+
+/// How operations stand.
+struct Progress {
+    bool pending = false;      ///< there are operations that this mover may move
+    bool any = false;          ///< there are operations at all
+    std::optional<Rest> rest;  ///< what to wait for; nothing: more can be done at once
+};
+
+enum class Whence { set, current, end, unknown };
 
 /// Receives warnings and explanations, one line or block at a time (bind/ writes them to stderr or
 /// a file).
@@ -85,6 +101,7 @@ class File {
     /// would be for a large access.
     [[nodiscard]] HintMap reported_hints() const;
     [[nodiscard]] const Stats& stats() const;
+    [[nodiscard]] const Hints& hints() const;
 
     /// Collective. `mine` may be an error found while making the view: all ranks then fail alike
     /// and keep their old view. The etype's size and the representation must be equal on all ranks
@@ -110,18 +127,44 @@ class File {
     [[nodiscard]] Offset position() const;  ///< etypes
     Result<Offset> byte_offset(Offset index) const;
 
-    /// Reads or writes. Without an explicit offset it starts at the position and moves that by the
-    /// etypes *asked for*, also at the end of file (MPI-4.1, 14.4.3: to the etype after the last
-    /// one "that will be accessed"); after an error it stays. Errors as in the peers: writing a
-    /// file opened read-only is `read_only`, reading one opened write-only is `access`. Data that
-    /// isn't a whole number of etypes, a negative offset and one past the largest file offset are
-    /// `argument`. Where the view has no data at all nothing is moved.
+    /// Reads or writes, and waits for it. Without an explicit offset it starts at the position and
+    /// moves that by the etypes *asked for*, also at the end of file (MPI-4.1, 14.4.3: to the etype
+    /// after the last one "that will be accessed"); after an error the individual one stays. Errors
+    /// as in the peers: writing a file opened read-only is `read_only`, reading one opened
+    /// write-only is `access`. Data that isn't a whole number of etypes, a negative offset and one
+    /// past the largest file offset are `argument`. Where the view has no data at all nothing is
+    /// moved. Collective calls with the shared pointer place the ranks' data by a prefix sum.
     Outcome access(const AccessCall& call);
+
+    /// Starts an access and moves the file pointer; the call's buffer must live until it is done.
+    /// Collective accesses of a file are worked on one at a time in the order they were started,
+    /// which is the same on all ranks; so are the others of this rank.
+    OperationPtr start(const AccessCall& call);
+    /// Moves on what was started, a little.
+    Progress progress(Mover mover);
+    /// Waits until it is done; the caller moves it on.
+    Outcome finish(const OperationPtr& operation);
+    /// Waits until everything that was started is done. Collective ones: collective.
+    void settle();
+
+    /// Split collectives (MPI-4.1, 14.4.5): at most one between its begin and end on a file, and no
+    /// other collective access meanwhile (else `other`); the end has the begin's kind and buffer
+    /// (else `argument`).
+    Result<void> begin_split(const AccessCall& call);
+    Outcome end_split(Direction direction, Positioning at, const std::byte* buffer);
+
+    /// Collective, with equal arguments (not_same); as seek(), for the shared pointer.
+    Result<void> seek_shared(Offset offset, Whence whence);
+    Result<Offset> position_shared();  ///< etypes
 
   private:
     struct State;
     explicit File(std::unique_ptr<State> state);
     Result<void> resize(Bytes bytes, bool allocate, std::string_view what_differs);
+    Result<Offset> target_of(Offset offset, Whence whence, Offset current);
+    OperationPtr enqueue(const AccessCall& call, const Access& access);
+    Access placed(const AccessCall& call, Offset& etypes);
+    Result<Offset> start_of(const AccessCall& call, Offset etypes);
     std::unique_ptr<State> state_;
 };
 

@@ -172,8 +172,13 @@ Result<std::unique_ptr<File>> File::open(std::unique_ptr<Transport> transport,
     }
 
     std::vector<std::string> warnings;
-    const auto facts =
-        agree_on_root(ranks, first ? facts_of(*state->store, path, call, warnings) : FileFacts{});
+    FileFacts found;
+    if (first) found = facts_of(*state->store, path, call, warnings);
+    const Bytes begin = call.mode.append ? found.size : 0;
+    if (first) {
+        if (auto set = ranks.set_counter(begin); !set) found.error = set.error();
+    }
+    const auto facts = agree_on_root(ranks, found);
     if (!facts) return facts.error();
     for (const std::string& warning : warnings) state->opened.voice.warn(warning);
     state->opened.costs = (*facts)->costs;

@@ -1,6 +1,7 @@
 // What an open file consists of. Private to src/file.
 #pragma once
 
+#include <deque>
 #include <set>
 #include <string>
 #include <vector>
@@ -54,13 +55,29 @@ struct File::State {
         IoThread io_thread;
     };
 
+    /// What was started and isn't done; the first of each queue is being worked on.
+    struct Queues {
+        std::deque<OperationPtr> collective;
+        std::deque<OperationPtr> independent;
+    };
+    /// A split collective between its begin and its end.
+    struct Split {
+        OperationPtr operation;
+        Direction direction = Direction::read;
+        Positioning at = Positioning::individual;
+        const std::byte* buffer = nullptr;
+    };
+
     std::unique_ptr<Transport> transport;
     std::unique_ptr<Store> store;
     Opened opened;
     Hints hints;
     Place place;
     Engine engine;
+    Queues queues;
+    std::optional<Split> split;
 
+    [[nodiscard]] RunContext context(const PlanOptions& options, bool collective);
     /// What the hints say, and what is known of the place. Equal on all ranks.
     [[nodiscard]] PlanOptions plan_options() const;
     /// Collective. Root's `info` over the hints in use; malformed values are warned about.

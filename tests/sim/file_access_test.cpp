@@ -22,7 +22,7 @@ AccessCall call_for(Direction direction, Buffer& buffer, bool collective) {
 }
 
 AccessCall at(AccessCall call, Offset offset) {
-    call.explicit_offset = true;
+    call.at = Positioning::explicit_offset;
     call.offset = offset;
     return call;
 }

@@ -1,0 +1,98 @@
+#include "file/operation.hpp"
+
+#include <algorithm>
+
+namespace oratorio {
+
+namespace {
+
+constexpr const char* kNoStaging = "no memory to convert the data in: access less at a time";
+
+RunContext with_options(RunContext context, const PlanOptions& options) {
+    return {context.transport,
+            context.store,
+            options,
+            context.stats,
+            context.buffers,
+            context.sequence,
+            std::move(context.on_plan),
+            context.node,
+            context.plans,
+            context.io_thread,
+            std::move(context.on_remark)};
+}
+
+}  // namespace
+
+Operation::Operation(RunContext context, const PlanOptions& options, const Access& access,
+                     bool collective, std::shared_ptr<Conversion> conversion, std::byte* user)
+    : options_(options),
+      context_(with_options(std::move(context), options_)),
+      access_(access),
+      collective_(collective),
+      conversion_(std::move(conversion)),
+      user_(user) {
+    if (access_.refused.kind != ErrorKind::none && !collective_) finish({0, access_.refused});
+}
+
+/// Memory is taken and data converted only when its turn comes: many may be waiting.
+void Operation::begin() {
+    if (conversion_ && access_.refused.kind == ErrorKind::none && !convert_for_write()) {
+        access_.memory = {};
+        if (!collective_) return finish({0, access_.refused});
+    }
+    run_ = std::make_unique<Run>(context_, access_, collective_);
+}
+
+bool Operation::convert_for_write() {
+    const Bytes bytes = conversion_->file_bytes();
+    staging_ = context_.buffers.take(std::max<Bytes>(bytes, 1));
+    if (staging_.span().empty()) {
+        access_.refused = Error::make(ErrorKind::no_memory, kNoStaging);
+        return false;
+    }
+    access_.buffer = staging_.span().data();
+    access_.memory = Layout{Shape::run(bytes), bytes, 0, 1};
+    if (access_.direction == Direction::read) return true;
+    access_.refused =
+        conversion_->to_file(user_, staging_.span().first(static_cast<std::size_t>(bytes)));
+    return access_.refused.kind == ErrorKind::none;
+}
+
+void Operation::step(int moves) {
+    if (!run_) begin();
+    if (done() || !run_->step(moves)) return;
+    Outcome outcome = run_->outcome();
+    if (conversion_ && !staging_.span().empty()) {
+        const auto file = std::as_bytes(staging_.span());
+        if (access_.direction == Direction::read && outcome.bytes > 0) {
+            const Error error =
+                conversion_->to_memory(file.first(static_cast<std::size_t>(outcome.bytes)), user_);
+            if (outcome.error.kind == ErrorKind::none) outcome.error = error;
+        }
+        outcome.bytes = conversion_->memory_bytes(outcome.bytes);
+    }
+    finish(outcome);
+}
+
+void Operation::finish(Outcome outcome) {
+    run_.reset();
+    staging_ = {};
+    outcome_ = outcome;
+    done_.store(true, std::memory_order_release);
+}
+
+void Operation::rest() {
+    if (run_) run_->rest();
+}
+
+std::optional<Rest> Operation::waits_for() const {
+    return run_ ? run_->waits_for() : std::nullopt;
+}
+
+bool Operation::fit_for_helper() const {
+    if (conversion_) return false;
+    return !collective_ || (context_.transport.in_memory() && !(run_ && run_->sends_messages()));
+}
+
+}  // namespace oratorio

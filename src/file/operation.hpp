@@ -1,0 +1,53 @@
+// Operation: one data access of a file, from its start to its outcome. Who started it may forget it
+// at once, wait for it, or look now and then; the file's queues move it on.
+#pragma once
+
+#include <atomic>
+#include <memory>
+
+#include "run/run.hpp"
+#include "type/conversion.hpp"
+
+namespace oratorio {
+
+class Operation {
+  public:
+    /// `conversion`: null when the data is the same in memory and in the file; else `access` has no
+    /// memory yet, and `user` is the buffer.
+    Operation(RunContext context, const PlanOptions& options, const Access& access, bool collective,
+              std::shared_ptr<Conversion> conversion, std::byte* user);
+
+    /// True from when the outcome is there; then it never changes again. Any thread may ask.
+    [[nodiscard]] bool done() const { return done_.load(std::memory_order_acquire); }
+    /// Bytes are of memory data. Valid when done.
+    [[nodiscard]] const Outcome& outcome() const { return outcome_; }
+
+    // The rest is the file's, one thread at a time.
+
+    /// Moves on, at most so many moves; begins with the first call.
+    void step(int moves);
+    void rest();
+    [[nodiscard]] std::optional<Rest> waits_for() const;
+    /// A thread of our own can make the next step without calling MPI or code of the program's.
+    [[nodiscard]] bool fit_for_helper() const;
+
+  private:
+    void begin();
+    [[nodiscard]] bool convert_for_write();
+    void finish(Outcome outcome);
+
+    PlanOptions options_;
+    RunContext context_;
+    Access access_;
+    bool collective_;
+    std::shared_ptr<Conversion> conversion_;
+    std::byte* user_;
+    BufferPool::Lease staging_;
+    std::unique_ptr<Run> run_;
+    Outcome outcome_;
+    std::atomic<bool> done_{false};
+};
+
+using OperationPtr = std::shared_ptr<Operation>;
+
+}  // namespace oratorio

@@ -1,0 +1,92 @@
+// Operations under way on a file, and split collectives.
+#include "file/state.hpp"
+
+namespace oratorio {
+
+namespace {
+
+// A mover that isn't waiting for the outcome lets others have the file after so many batches or
+// rounds' steps.
+constexpr int kMovesAtOnce = 4;
+
+void drop_done(std::deque<OperationPtr>& queue) {
+    while (!queue.empty() && queue.front()->done()) queue.pop_front();
+}
+
+/// Moves the queue on until it is empty or `last` is done.
+void run_until(std::deque<OperationPtr>& queue, const OperationPtr& last) {
+    for (;;) {
+        drop_done(queue);
+        if (queue.empty() || (last && last->done())) return;
+        Operation& first = *queue.front();
+        first.step(INT_MAX);
+        if (!first.done()) first.rest();
+    }
+}
+
+}  // namespace
+
+Progress File::progress(Mover mover) {
+    Progress progress;
+    bool more = false;
+    for (auto* queue : {&state_->queues.collective, &state_->queues.independent}) {
+        drop_done(*queue);
+        if (queue->empty()) continue;
+        progress.any = true;
+        Operation& first = *queue->front();
+        if (mover == Mover::helper && !first.fit_for_helper()) continue;
+        progress.pending = true;
+        first.step(kMovesAtOnce);
+        const auto rest = first.done() ? std::nullopt : first.waits_for();
+        more = more || !rest;
+        if (!progress.rest) progress.rest = rest;
+    }
+    if (more) progress.rest = std::nullopt;
+    return progress;
+}
+
+Outcome File::finish(const OperationPtr& operation) {
+    State& state = *state_;
+    run_until(state.queues.independent, operation);
+    if (!operation->done()) run_until(state.queues.collective, operation);
+    // Something asked for may turn out not to be had only when it is first used.
+    if (state.store != nullptr && !state.store->limits().remark.empty())
+        state.opened.voice.warn(state.store->limits().remark);
+    return operation->outcome();
+}
+
+void File::settle() {
+    run_until(state_->queues.collective, nullptr);
+    run_until(state_->queues.independent, nullptr);
+}
+
+Result<void> File::begin_split(const AccessCall& call) {
+    if (state_->split) {
+        return Error::make(
+            ErrorKind::other,
+            "split collective: another one on this file has begun and not ended; end it first");
+    }
+    const OperationPtr operation = start(call);
+    state_->split = State::Split{operation, call.direction, call.at, call.buffer};
+    return {};
+}
+
+Outcome File::end_split(Direction direction, Positioning at, const std::byte* buffer) {
+    auto& split = state_->split;
+    if (!split) {
+        return {0, Error::make(ErrorKind::other, "split collective: none has begun on this file")};
+    }
+    if (split->direction != direction || split->at != at) {
+        return {0, Error::make(ErrorKind::other,
+                               "split collective: the one that has begun is of another kind")};
+    }
+    if (split->buffer != buffer) {
+        return {0, Error::make(ErrorKind::argument,
+                               "split collective: the buffer is not that of its begin")};
+    }
+    const OperationPtr operation = split->operation;
+    split.reset();
+    return finish(operation);
+}
+
+}  // namespace oratorio
