@@ -1,5 +1,9 @@
-// Data access: one implementation for every blocking read and write.
+// Data access (MPI-4.1, 14.4): one implementation for every read and write, blocking, started with
+// a request, or split.
+#include <dlfcn.h>
+
 #include "bind/entry.hpp"
+#include "bind/host_hook.hpp"
 #include "bind/status.hpp"
 #include "bind/with_file.hpp"
 
@@ -30,18 +34,114 @@ AccessCall call_of(const AccessForm& form) {
     AccessCall call;
     call.direction = form.direction;
     call.collective = form.collective;
-    call.explicit_offset = form.offset != nullptr;
-    if (form.offset != nullptr) call.offset = *form.offset;
+    call.at = form.at;
+    call.offset = form.offset;
     call.refused = describe_memory(form, call);
     return call;
 }
 
+/// What moves the operations of a file on.
+struct Moved {
+    bool at_start = false;  ///< the call that starts them waits for them
+    Helpers helpers;
+    bool all_by_thread = false;  ///< the thread needs no other to get through
+
+    [[nodiscard]] std::string sentence() const {
+        if (at_start) return "the call that starts them waits for them";
+        if (all_by_thread) return "a thread beside moves them on";
+        std::string text = "they move on in the program's calls that wait, test or use files";
+        if (helpers.hook) text = "they move on wherever this MPI waits";
+        return helpers.thread ? "a thread beside moves on what needs no messages; else " + text
+                              : text;
+    }
+};
+
+/// The program's calls to complete requests come to us.
+bool sees_completions() {
+    static const bool sees = [] {
+        Dl_info theirs{};
+        void* const wait = dlsym(RTLD_DEFAULT, "MPI_Wait");
+        return wait != nullptr && dladdr(wait, &theirs) != 0 && theirs.dli_fname != nullptr &&
+               std::string(theirs.dli_fname).find("liboratorio") != std::string::npos;
+    }();
+    return sees;
+}
+
+Moved moved_how(const OpenFile& open) {
+    const std::string& wish = open.file->hints().progress;
+    const bool full = Engine::full_threads();
+    Moved moved;
+    moved.at_start = wish == "start" || (!full && !sees_completions());
+    moved.helpers = {.thread = wish != "calls", .hook = !full && host_has_hook()};
+    moved.all_by_thread = wish != "calls" && (full || open.file->transport().in_memory());
+    return moved;
+}
+
+/// Hands what was started to the engine; where nothing can move it on later, waits for it.
+void keep_moving(const std::shared_ptr<OpenFile>& open) {
+    const Moved moved = moved_how(*open);
+    if (process().settings.explain && !open->progress_told &&
+        open->file->transport().topology().rank == 0) {
+        narrate(open->path + ": nonblocking and split accesses: " + moved.sentence());
+    }
+    open->progress_told = true;
+    if (moved.at_start) return open->file->settle();
+    process().engine.add(open, moved.helpers);
+}
+
 }  // namespace
 
-int access(const AccessForm& form, MPI_File fh) {
+int access(const AccessForm& form, MPI_Status* status, MPI_File fh) {
     return with_file(fh, form.collective ? Scope::all_ranks : Scope::one_rank, [&](OpenFile& open) {
         const Outcome outcome = open.file->access(call_of(form));
-        set_status(form.status, outcome.bytes);
+        set_status(status, outcome.bytes);
+        return outcome.error;
+    });
+}
+
+int start(const AccessForm& form, MPI_Request* request, MPI_File fh) {
+    if (request != nullptr) *request = MPI_REQUEST_NULL;
+    const std::shared_ptr<OpenFile> open = process().files.find(fh);
+    PendingRequest pending{MPI_REQUEST_NULL, fh, open, nullptr, form.collective};
+    const int code = with_file(fh, Scope::one_rank, [&](OpenFile& file) -> Error {
+        AccessCall call = call_of(form);
+        if (request == nullptr)
+            call.refused = missing("nonblocking access: the request is a null pointer");
+        const OperationPtr operation = file.file->start(call);
+        keep_moving(open);
+        const bool refused = operation->done() && !form.collective;
+        if (request == nullptr || (refused && operation->outcome().error.kind != ErrorKind::none))
+            return request == nullptr ? call.refused : operation->outcome().error;
+        pending.operation = operation;
+        return {};
+    });
+    if (code != MPI_SUCCESS) return code;
+    if (process().requests.add(pending, request) != MPI_SUCCESS) {
+        return with_file(fh, Scope::one_rank, [&](OpenFile& file) {
+            file.file->finish(pending.operation);
+            return Error::make(ErrorKind::no_memory,
+                               "nonblocking access: the host makes no request");
+        });
+    }
+    process().requests.complete_done();  // also with nobody to move it on later
+    return MPI_SUCCESS;
+}
+
+int begin_split(const AccessForm& form, MPI_File fh) {
+    const std::shared_ptr<OpenFile> open = process().files.find(fh);
+    return with_file(fh, Scope::one_rank, [&](OpenFile& file) {
+        const Error error = error_of(file.file->begin_split(call_of(form)));
+        if (error.kind == ErrorKind::none) keep_moving(open);
+        return error;
+    });
+}
+
+int end_split(Direction direction, Positioning at, const void* buffer, MPI_Status* status,
+              MPI_File fh) {
+    return with_file(fh, Scope::all_ranks, [&](OpenFile& open) {
+        const Outcome outcome =
+            open.file->end_split(direction, at, static_cast<const std::byte*>(buffer));
+        set_status(status, outcome.bytes);
         return outcome.error;
     });
 }

@@ -6,6 +6,7 @@
 #include "base/direction.hpp"
 #include "bind/host_routine.hpp"
 #include "bind/process.hpp"
+#include "file/file.hpp"
 
 #define ORATORIO_ENTRY extern "C" __attribute__((visibility("default")))
 
@@ -42,23 +43,44 @@ int file_get_type_extent(MPI_File fh, MPI_Datatype datatype, Integer* extent) {
     return code;
 }
 
+int file_seek_shared(MPI_File fh, MPI_Offset offset, int whence);
+int file_get_position_shared(MPI_File fh, MPI_Offset* offset);
+
 /// One data access as the program asked for it.
 struct AccessForm {
     Direction direction;
     bool collective;
-    const MPI_Offset* offset;  ///< null: at the individual file pointer
+    Positioning at;
+    MPI_Offset offset;  ///< with an explicit offset only
     const void* buffer;
     MPI_Count count;
     MPI_Datatype datatype;
-    MPI_Status* status;
 };
-int access(const AccessForm& form, MPI_File fh);
+int access(const AccessForm& form, MPI_Status* status, MPI_File fh);
+/// The request is null when the start fails.
+int start(const AccessForm& form, MPI_Request* request, MPI_File fh);
+int begin_split(const AccessForm& form, MPI_File fh);
+int end_split(Direction direction, Positioning at, const void* buffer, MPI_Status* status,
+              MPI_File fh);
+
+/// Where requests are completed and MPI begins (MPI-4.1, 3.7, 11.2.1, 11.6.2).
+int init(int* argc, char*** argv);
+int init_thread(int* argc, char*** argv, int required, int* provided);
+int wait(MPI_Request* request, MPI_Status* status);
+int waitany(int count, MPI_Request* requests, int* index, MPI_Status* status);
+int waitall(int count, MPI_Request* requests, MPI_Status* statuses);
+int waitsome(int count, MPI_Request* requests, int* completed, int* indices, MPI_Status* statuses);
+int test(MPI_Request* request, int* flag, MPI_Status* status);
+int testany(int count, MPI_Request* requests, int* index, int* flag, MPI_Status* status);
+int testall(int count, MPI_Request* requests, int* flag, MPI_Status* statuses);
+int testsome(int count, MPI_Request* requests, int* completed, int* indices, MPI_Status* statuses);
+int request_get_status(MPI_Request request, int* flag, MPI_Status* status);
+/// Some operation of ours isn't done, or its request not yet freed.
+[[nodiscard]] bool requests_of_ours();
 
 /// A procedure that Oratorio doesn't have yet: MPI_ERR_UNSUPPORTED_OPERATION through the error
 /// handler.
 int refuse(MPI_File fh, const char* procedure);
-/// A request is made null, so that waiting for it does nothing.
-int refuse(MPI_File fh, const char* procedure, MPI_Request* request);
 
 int file_create_errhandler(MPI_File_errhandler_function* function, MPI_Errhandler* errhandler);
 int file_create_errhandler_x(MPIX_File_errhandler_function_x* function,

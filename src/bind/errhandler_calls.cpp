@@ -80,9 +80,4 @@ int refuse(MPI_File fh, const char* procedure) {
     return with_file(fh, Scope::one_rank, [&](OpenFile&) { return error; });
 }
 
-int refuse(MPI_File fh, const char* procedure, MPI_Request* request) {
-    if (request != nullptr) *request = MPI_REQUEST_NULL;
-    return refuse(fh, procedure);
-}
-
 }  // namespace oratorio::bind

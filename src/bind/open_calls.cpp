@@ -1,4 +1,6 @@
 // Opening, closing, deleting.
+#include <thread>
+
 #include "bind/entry.hpp"
 #include "bind/info.hpp"
 #include "bind/with_file.hpp"
@@ -175,6 +177,7 @@ int file_close(MPI_File* fh) {
     process().files.remove(handle);
     {
         const std::lock_guard lock(open->mutex);
+        while (open->resting > 0) std::this_thread::yield();
         open->file.reset();
     }
     *fh = MPI_FILE_NULL;

@@ -1,6 +1,7 @@
 // OpenFile: a File and what only the MPI side of it needs to know.
 #pragma once
 
+#include <atomic>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -39,15 +40,34 @@ class HeldType {
     bool owned_ = false;
 };
 
+/// A mutex that a thread of ours takes only when no call of the program waits for it.
+class FileMutex {
+  public:
+    void lock() {
+        ++waiting_;
+        mutex_.lock();
+        --waiting_;
+    }
+    void unlock() { mutex_.unlock(); }
+    /// For whoever can come again later.
+    bool try_lock() { return waiting_ == 0 && mutex_.try_lock(); }
+
+  private:
+    std::mutex mutex_;
+    std::atomic<int> waiting_{0};
+};
+
 struct OpenFile {
-    std::mutex mutex;  ///< guards all below but path; not held while a user's error handler runs
+    FileMutex mutex;   ///< guards all below but path; not held while a user's error handler runs
     std::string path;  ///< as the program gave it; never changes
+    std::atomic<int> resting{0};  ///< who waits for a bell of the file, without the mutex
     std::unique_ptr<File> file;
     ErrorHandler handler;
     int amode = 0;
     MPI_Comm comm{};  ///< the transport's; lives as long as the file
     HeldType etype;
     HeldType filetype;
+    bool progress_told = false;  ///< how operations move on
 };
 
 }  // namespace oratorio::bind

@@ -4,8 +4,10 @@
 
 #include <string>
 
+#include "bind/engine.hpp"
 #include "bind/error_handlers.hpp"
 #include "bind/file_table.hpp"
+#include "bind/requests.hpp"
 #include "file/hints.hpp"
 #include "mpi/decode.hpp"
 
@@ -24,9 +26,13 @@ struct Settings {
 };
 
 struct Process {
+    explicit Process(Settings environment) : settings(std::move(environment)) {}
+
     Settings settings;
     FileTable files;
     ErrorHandlers handlers;
+    Requests requests;
+    Engine engine;
 };
 
 /// Thread-safe.

@@ -56,11 +56,11 @@ Result<View> make_view(const ViewArguments& arguments, const AccessMode& mode, V
                       tile->extent, mode.writable(), arguments.representation);
 }
 
-std::optional<Whence> whence_of(int whence) {
-    if (whence == MPI_SEEK_SET) return Whence::set;
-    if (whence == MPI_SEEK_CUR) return Whence::current;
-    if (whence == MPI_SEEK_END) return Whence::end;
-    return std::nullopt;
+Whence whence_of(int whence) {
+    return whence == MPI_SEEK_SET   ? Whence::set
+           : whence == MPI_SEEK_CUR ? Whence::current
+           : whence == MPI_SEEK_END ? Whence::end
+                                    : Whence::unknown;
 }
 
 }  // namespace
@@ -101,12 +101,8 @@ int file_get_view(MPI_File fh, MPI_Offset* disp, MPI_Datatype* etype, MPI_Dataty
 }
 
 int file_seek(MPI_File fh, MPI_Offset offset, int whence) {
-    return with_file(fh, Scope::one_rank, [&](OpenFile& open) -> Error {
-        const auto known = whence_of(whence);
-        if (!known)
-            return Error::make(ErrorKind::argument,
-                               "seek: whence is none of MPI_SEEK_SET, MPI_SEEK_CUR, MPI_SEEK_END");
-        return error_of(open.file->seek(offset, *known));
+    return with_file(fh, Scope::one_rank, [&](OpenFile& open) {
+        return error_of(open.file->seek(offset, whence_of(whence)));
     });
 }
 
@@ -118,6 +114,22 @@ int file_get_position(MPI_File fh, MPI_Offset* offset) {
                                "get position: a sequential file has only the shared pointer");
         }
         *offset = open.file->position();
+        return {};
+    });
+}
+
+int file_seek_shared(MPI_File fh, MPI_Offset offset, int whence) {
+    return with_file(fh, Scope::all_ranks, [&](OpenFile& open) {
+        return error_of(open.file->seek_shared(offset, whence_of(whence)));
+    });
+}
+
+int file_get_position_shared(MPI_File fh, MPI_Offset* offset) {
+    return with_file(fh, Scope::one_rank, [&](OpenFile& open) -> Error {
+        if (offset == nullptr) return missing("get position shared: the offset is a null pointer");
+        const auto position = open.file->position_shared();
+        if (!position) return position.error();
+        *offset = *position;
         return {};
     });
 }

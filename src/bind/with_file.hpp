@@ -23,6 +23,7 @@ struct Trouble {
 /// Nothing when the call succeeded. The file is unlocked again on return.
 template <class Body>
 std::optional<Trouble> attempt(OpenFile& open, Scope scope, const Body& body) {
+    const InCall inside;
     const std::lock_guard lock(open.mutex);
     const Error error = contained([&] {
         return open.file ? body(open) : Error::make(ErrorKind::file_handle, "the file is closed");
@@ -40,6 +41,7 @@ int with_file(MPI_File fh, Scope scope, const Body& body) {
         return raise_default(
             Error::make(ErrorKind::file_handle, "this is not the handle of an open file"));
     const std::optional<Trouble> trouble = attempt(*open, scope, body);
+    if (process().requests.unfinished()) process().engine.poll();
     return trouble ? raise(trouble->handler, fh, trouble->failure) : MPI_SUCCESS;
 }
 

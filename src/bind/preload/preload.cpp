@@ -135,6 +135,14 @@ Routine find_fortran_routine(const char* name) {
     return found != nullptr ? reinterpret_cast<Routine>(found) : fail;
 }
 
+/// What isn't of the chapter works without us, too.
+Routine find_beside_routine(const char* name) {
+    const Routine found = find_routine(name);
+    if (found != fail) return found;
+    void* const own = find_definition(name).address;
+    return own != nullptr ? reinterpret_cast<Routine>(own) : fail;
+}
+
 /// Where a stub jumps to, found at the first call. Two threads may find it twice, with the same
 /// result.
 template <Routine (*find)(const char*)>
@@ -162,10 +170,12 @@ class Slot {
         static constinit Slot<find> slot(#name);                                \
         return slot.target()(a, b, c, d, e, f);                                 \
     }
-#define ORATORIO_STUB(name)                                                      \
-    ORATORIO_STUB_BODY(find_routine, name)                                       \
+#define ORATORIO_STUB_AND_ALIAS(find, name)                                      \
+    ORATORIO_STUB_BODY(find, name)                                               \
     ORATORIO_EXPORT Word P##name(Word a, Word b, Word c, Word d, Word e, Word f) \
         __attribute__((alias(#name)));
+#define ORATORIO_STUB(name) ORATORIO_STUB_AND_ALIAS(find_routine, name)
+#define ORATORIO_BESIDE_STUB(name) ORATORIO_STUB_AND_ALIAS(find_beside_routine, name)
 #define ORATORIO_FORTRAN_STUB(name) ORATORIO_STUB_BODY(find_fortran_routine, name)
 
 #include "stubs.inc"

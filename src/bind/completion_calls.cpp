@@ -1,0 +1,159 @@
+// Where the program completes requests (MPI-4.1, 3.7): while operations of ours are under way they
+// are moved on here, and one that failed reaches the error handler of its file.
+#include <algorithm>
+
+#include "bind/entry.hpp"
+#include "bind/requests.hpp"
+
+namespace oratorio::bind {
+
+namespace {
+
+enum class Until { once, done };
+
+/// Calls `attempt`, which says whether it completed what was asked for, once or until it did.
+template <class Attempt>
+int complete(Until until, const Attempt& attempt) {
+    for (;;) {
+        bool done = false;
+        const int code = attempt(done);
+        if (done || code != MPI_SUCCESS || until == Until::once) return code;
+        process().engine.poll_or_rest();
+    }
+}
+
+/// For calls that complete one request: the failure's code is the call's.
+template <class Attempt>
+int complete_one(Until until, const Attempt& attempt) {
+    if (until == Until::once) process().engine.poll();
+    FailureWatch watch;
+    const int code = complete(until, attempt);
+    int raised = code;
+    for (const PendingPtr& pending : watch.failed()) raised = FailureWatch::raise(*pending);
+    return raised;
+}
+
+/// The requests as they were before the host made those completed null.
+class Listed {
+  public:
+    Listed(int count, const MPI_Request* requests)
+        : requests_(requests, requests + std::max(0, count)) {}
+    [[nodiscard]] int index_of(MPI_Request request) const {
+        const auto found = std::ranges::find(requests_, request);
+        return found != requests_.end() ? static_cast<int>(found - requests_.begin()) : -1;
+    }
+
+  private:
+    std::vector<MPI_Request> requests_;
+};
+
+/// For calls that complete several: MPI_ERR_IN_STATUS, the codes in the statuses. `statuses` holds
+/// `completed` of them; place(i) is where the status of request i is, or negative.
+template <class Place>
+int raise_all(int code, const FailureWatch& watch, const Listed& listed, MPI_Status* statuses,
+              int completed, const Place& place) {
+    if (watch.failed().empty()) return code;
+    const bool wanted = statuses != MPI_STATUSES_IGNORE;
+    for (int i = 0; wanted && code == MPI_SUCCESS && i < completed; ++i)
+        statuses[i].MPI_ERROR = MPI_SUCCESS;
+    for (const PendingPtr& pending : watch.failed()) {
+        const int raised = FailureWatch::raise(*pending);
+        const int at = place(listed.index_of(pending->request));
+        if (wanted && at >= 0 && at < completed) statuses[at].MPI_ERROR = raised;
+    }
+    return MPI_ERR_IN_STATUS;
+}
+
+int all_of(Until until, int count, MPI_Request* requests, int* flag, MPI_Status* statuses) {
+    if (until == Until::once) process().engine.poll();
+    const Listed listed(count, requests);
+    FailureWatch watch;
+    const int code = complete(until, [&](bool& done) {
+        const int tested = ORATORIO_HOST(MPI_Testall)(count, requests, flag, statuses);
+        done = *flag != 0;
+        return tested;
+    });
+    return raise_all(code, watch, listed, statuses, *flag != 0 ? count : 0,
+                     [](int index) { return index; });
+}
+
+int some_of(Until until, int count, MPI_Request* requests, int* completed, int* indices,
+            MPI_Status* statuses) {
+    if (until == Until::once) process().engine.poll();
+    const Listed listed(count, requests);
+    FailureWatch watch;
+    const int code = complete(until, [&](bool& done) {
+        const int tested =
+            ORATORIO_HOST(MPI_Testsome)(count, requests, completed, indices, statuses);
+        done = *completed != 0;  // or MPI_UNDEFINED: there is nothing to wait for
+        return tested;
+    });
+    return raise_all(code, watch, listed, statuses, std::max(0, *completed), [&](int index) {
+        const std::span<const int> places(indices,
+                                          static_cast<std::size_t>(std::max(0, *completed)));
+        const auto found = std::ranges::find(places, index);
+        return found != places.end() ? static_cast<int>(found - places.begin()) : -1;
+    });
+}
+
+}  // namespace
+
+bool requests_of_ours() {
+    const Requests& requests = process().requests;
+    return requests.any() || requests.unfinished();
+}
+
+int wait(MPI_Request* request, MPI_Status* status) {
+    return complete_one(Until::done, [&](bool& done) {
+        int flag = 0;
+        const int code = ORATORIO_HOST(MPI_Test)(request, &flag, status);
+        done = flag != 0;
+        return code;
+    });
+}
+
+int test(MPI_Request* request, int* flag, MPI_Status* status) {
+    return complete_one(Until::once,
+                        [&](bool&) { return ORATORIO_HOST(MPI_Test)(request, flag, status); });
+}
+
+int waitany(int count, MPI_Request* requests, int* index, MPI_Status* status) {
+    return complete_one(Until::done, [&](bool& done) {
+        int flag = 0;
+        const int code = ORATORIO_HOST(MPI_Testany)(count, requests, index, &flag, status);
+        done = flag != 0;
+        return code;
+    });
+}
+
+int testany(int count, MPI_Request* requests, int* index, int* flag, MPI_Status* status) {
+    return complete_one(Until::once, [&](bool&) {
+        return ORATORIO_HOST(MPI_Testany)(count, requests, index, flag, status);
+    });
+}
+
+int waitall(int count, MPI_Request* requests, MPI_Status* statuses) {
+    int flag = 0;
+    return all_of(Until::done, count, requests, &flag, statuses);
+}
+
+int testall(int count, MPI_Request* requests, int* flag, MPI_Status* statuses) {
+    return all_of(Until::once, count, requests, flag, statuses);
+}
+
+int waitsome(int count, MPI_Request* requests, int* completed, int* indices, MPI_Status* statuses) {
+    return some_of(Until::done, count, requests, completed, indices, statuses);
+}
+
+int testsome(int count, MPI_Request* requests, int* completed, int* indices, MPI_Status* statuses) {
+    return some_of(Until::once, count, requests, completed, indices, statuses);
+}
+
+/// Leaves the request, so what failed is raised when it is completed.
+int request_get_status(MPI_Request request, int* flag, MPI_Status* status) {
+    process().engine.poll();
+    const FailureWatch watch;
+    return ORATORIO_HOST(MPI_Request_get_status)(request, flag, status);
+}
+
+}  // namespace oratorio::bind

@@ -1,0 +1,145 @@
+#include "bind/engine.hpp"
+
+#include <pthread.h>
+#include <sched.h>
+
+#include <algorithm>
+#include <chrono>
+#include <utility>
+
+#include "bind/host_hook.hpp"
+#include "bind/process.hpp"
+
+namespace oratorio::bind {
+
+namespace {
+
+using namespace std::chrono_literals;
+
+thread_local bool in_call = false;
+
+/// Hosts that bind a rank to one core would have the thread fight with the rank's own.
+void use_all_cores() {
+    cpu_set_t all;
+    CPU_ZERO(&all);
+    for (int core = 0; core < CPU_SETSIZE; ++core) CPU_SET(core, &all);
+    pthread_setaffinity_np(pthread_self(), sizeof all, &all);
+}
+
+}  // namespace
+
+bool Engine::full_threads() {
+    int level = MPI_THREAD_SINGLE;
+    return host().Query_thread(&level) == MPI_SUCCESS && level == MPI_THREAD_MULTIPLE;
+}
+
+InCall::InCall() : outer_(std::exchange(in_call, true)) {}
+InCall::~InCall() {
+    in_call = outer_;
+}
+
+void Engine::add(const std::shared_ptr<OpenFile>& open, Helpers helpers) {
+    const std::lock_guard lock(mutex_);
+    if (std::ranges::find(files_, open) == files_.end()) files_.push_back(open);
+    if (helpers.thread && !thread_.joinable() && !stopping_)
+        thread_ = std::thread([this] { run(); });
+    if (helpers.hook) hook_into_host(called_by_host);
+    work_.notify_one();
+}
+
+/// Requests aren't completed here: the host is in the middle of something.
+bool Engine::called_by_host() {
+    if (in_call) return true;
+    const InCall inside;
+    Engine& engine = process().engine;
+    const Turn turn = engine.turn(Mover::program);
+    if (turn.rest_on) --turn.rest_on->resting;
+    const std::lock_guard lock(engine.mutex_);
+    return !engine.files_.empty();
+}
+
+Engine::Turn Engine::turn(Mover mover) {
+    std::vector<std::shared_ptr<OpenFile>> files;
+    {
+        const std::lock_guard lock(mutex_);
+        files = files_;
+    }
+    Turn turn;
+    for (const auto& open : files) {
+        const std::unique_lock lock(open->mutex, std::try_to_lock);
+        if (!lock) {  // somebody else is moving it
+            turn.pending = true;
+            continue;
+        }
+        const Progress progress = open->file ? open->file->progress(mover) : Progress{};
+        turn.pending = turn.pending || progress.pending;
+        if (progress.pending && !progress.rest) turn.moved = true;
+        if (progress.rest && progress.rest->bell != nullptr && !turn.rest_on) {
+            turn.rest_on = open;
+            turn.rest = *progress.rest;
+            ++open->resting;
+        }
+        if (progress.any) continue;
+        const std::lock_guard list(mutex_);
+        std::erase(files_, open);
+    }
+    return turn;
+}
+
+void Engine::wait(const Turn& turn) {
+    if (!turn.moved && turn.rest_on) {
+        wait_until_rung(*turn.rest.bell, turn.rest.heard, false, 200us);
+    } else if (!turn.moved) {
+        std::this_thread::sleep_for(20us);
+    }
+    if (turn.rest_on) --turn.rest_on->resting;
+}
+
+void Engine::poll() {
+    const InCall inside;
+    const Turn turn = this->turn(Mover::program);
+    process().requests.complete_done();
+    if (turn.rest_on) --turn.rest_on->resting;
+}
+
+void Engine::poll_or_rest() {
+    const InCall inside;
+    const Turn turn = this->turn(Mover::program);
+    process().requests.complete_done();
+    wait(turn);
+}
+
+void Engine::run() {
+    use_all_cores();
+    const bool full = full_threads();
+    for (;;) {
+        {
+            std::unique_lock lock(mutex_);
+            work_.wait(lock, [this] { return stopping_ || !files_.empty(); });
+            if (stopping_) return;
+        }
+        const Turn turn = this->turn(full ? Mover::program : Mover::helper);
+        if (full) process().requests.complete_done();
+        wait(turn);
+    }
+}
+
+void Engine::shut_down() {
+    std::vector<std::shared_ptr<OpenFile>> files;
+    std::thread thread;
+    {
+        const std::lock_guard lock(mutex_);
+        stopping_ = true;
+        files = files_;
+        thread = std::move(thread_);
+    }
+    work_.notify_one();
+    if (thread.joinable()) thread.join();
+    for (const auto& open : files) {
+        const std::lock_guard lock(open->mutex);
+        if (open->file) open->file->settle();
+    }
+    process().requests.complete_done();
+}
+
+}  // namespace oratorio::bind

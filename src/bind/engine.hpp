@@ -1,0 +1,67 @@
+// Engine: moves the operations of all files on, between the program's calls and in them.
+#pragma once
+
+#include <condition_variable>
+#include <memory>
+#include <mutex>
+#include <thread>
+#include <vector>
+
+#include "bind/open_file.hpp"
+
+namespace oratorio::bind {
+
+/// While it lives this thread is in a call of ours: a host that calls us back is sent away.
+class InCall {
+  public:
+    InCall();
+    ~InCall();
+    InCall(const InCall&) = delete;
+    InCall& operator=(const InCall&) = delete;
+
+  private:
+    bool outer_;
+};
+
+/// Who moves operations on besides the program's calls that complete requests or use files.
+struct Helpers {
+    bool thread = false;
+    bool hook = false;  ///< the host, wherever it waits
+};
+
+/// Thread-safe.
+class Engine {
+  public:
+    /// The file has operations under way.
+    void add(const std::shared_ptr<OpenFile>& open, Helpers helpers);
+    /// From a call of the program, which may not hold a file's lock: moves everything on a little
+    /// and tells the host of what is done.
+    void poll();
+    /// poll(), and where that moves nothing a short wait.
+    void poll_or_rest();
+    /// For the end of MPI: everything that is under way is done, and the thread is gone.
+    void shut_down();
+    /// The helper thread may call MPI, too.
+    [[nodiscard]] static bool full_threads();
+
+  private:
+    /// One turn over all files; what to wait for is in `rest_on` when nothing more can be done.
+    struct Turn {
+        bool moved = false;  ///< or can be moved at once
+        bool pending = false;
+        std::shared_ptr<OpenFile> rest_on;  ///< its count of resters includes us
+        Rest rest;
+    };
+    static bool called_by_host();
+    Turn turn(Mover mover);
+    static void wait(const Turn& turn);
+    void run();
+
+    std::mutex mutex_;
+    std::condition_variable work_;
+    std::vector<std::shared_ptr<OpenFile>> files_;
+    bool stopping_ = false;
+    std::thread thread_;
+};
+
+}  // namespace oratorio::bind

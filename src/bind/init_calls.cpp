@@ -1,0 +1,28 @@
+// Where MPI begins: the hint oratorio_progress=thread asks for the level that lets a thread of ours
+// call MPI (MPI-4.1, 11.6.2).
+#include "bind/entry.hpp"
+
+namespace oratorio::bind {
+
+namespace {
+
+bool wants_full_threads() {
+    const HintMap hints = merge_hints(process().settings.hints, {}, "");
+    const auto progress = hints.find("oratorio_progress");
+    return progress != hints.end() && progress->second == "thread";
+}
+
+}  // namespace
+
+int init(int* argc, char*** argv) {
+    if (!wants_full_threads()) return ORATORIO_HOST(MPI_Init)(argc, argv);
+    int provided = MPI_THREAD_SINGLE;
+    return ORATORIO_HOST(MPI_Init_thread)(argc, argv, MPI_THREAD_MULTIPLE, &provided);
+}
+
+int init_thread(int* argc, char*** argv, int required, int* provided) {
+    const int level = wants_full_threads() ? MPI_THREAD_MULTIPLE : required;
+    return ORATORIO_HOST(MPI_Init_thread)(argc, argv, level, provided);
+}
+
+}  // namespace oratorio::bind

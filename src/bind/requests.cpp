@@ -1,0 +1,108 @@
+#include "bind/requests.hpp"
+
+#include <algorithm>
+
+#include "bind/errors.hpp"
+#include "bind/process.hpp"
+#include "bind/status.hpp"
+
+namespace oratorio::bind {
+
+namespace {
+
+thread_local FailureWatch* watch = nullptr;
+
+void* pointer_of(std::uintptr_t id) {
+    return reinterpret_cast<void*>(id);
+}
+
+}  // namespace
+
+int Requests::add(const PendingRequest& pending, MPI_Request* request) {
+    auto kept = std::make_shared<PendingRequest>(pending);
+    std::uintptr_t id = 0;
+    {
+        const std::lock_guard lock(mutex_);
+        id = ++last_id_;
+        known_.emplace(id, kept);
+        ++known_count_;
+    }
+    const int code = host().Grequest_start(query, forget, cancel, pointer_of(id), &kept->request);
+    if (code != MPI_SUCCESS) {
+        forget(pointer_of(id));
+        return code;
+    }
+    *request = kept->request;
+    const std::lock_guard lock(mutex_);
+    unfinished_.push_back(std::move(kept));
+    ++unfinished_count_;
+    return MPI_SUCCESS;
+}
+
+void Requests::complete_done() {
+    if (!unfinished()) return;
+    std::vector<PendingPtr> done;
+    {
+        const std::lock_guard lock(mutex_);
+        const auto first = std::stable_partition(
+            unfinished_.begin(), unfinished_.end(),
+            [](const PendingPtr& pending) { return !pending->operation->done(); });
+        done.assign(first, unfinished_.end());
+        unfinished_.erase(first, unfinished_.end());
+    }
+    // The host may call back, so nothing is locked.
+    for (const PendingPtr& pending : done) host().Grequest_complete(pending->request);
+    unfinished_count_ -= static_cast<int>(done.size());
+}
+
+PendingPtr Requests::find(std::uintptr_t id) {
+    const std::lock_guard lock(mutex_);
+    const auto found = known_.find(id);
+    return found != known_.end() ? found->second : nullptr;
+}
+
+int Requests::query(void* id, MPI_Status* status) {
+    const PendingPtr pending = process().requests.find(reinterpret_cast<std::uintptr_t>(id));
+    // Freed, or asked before it is done.
+    const bool done = pending && pending->operation->done();
+    set_status(status, done ? pending->operation->outcome().bytes : 0);
+    if (!done || pending->operation->outcome().error.kind == ErrorKind::none) return MPI_SUCCESS;
+    if (watch == nullptr) return class_of(pending->operation->outcome().error.kind);
+    watch->add(pending);
+    return MPI_SUCCESS;
+}
+
+int Requests::forget(void* id) {
+    Requests& requests = process().requests;
+    const std::lock_guard lock(requests.mutex_);
+    requests.known_count_ -=
+        static_cast<int>(requests.known_.erase(reinterpret_cast<std::uintptr_t>(id)));
+    return MPI_SUCCESS;
+}
+
+/// An access that has begun can't be taken back.
+int Requests::cancel(void*, int) {
+    return MPI_SUCCESS;
+}
+
+FailureWatch::FailureWatch() : outer_(watch) {
+    watch = this;
+}
+FailureWatch::~FailureWatch() {
+    watch = outer_;
+}
+
+int FailureWatch::raise(const PendingRequest& pending) {
+    ErrorHandler handler;
+    Rank rank = 0;
+    {
+        const std::lock_guard lock(pending.open->mutex);
+        handler = pending.open->handler;
+        if (pending.open->file) rank = pending.open->file->transport().topology().rank;
+    }
+    return bind::raise(
+        handler, pending.fh,
+        {pending.operation->outcome().error, pending.open->path, pending.collective, rank});
+}
+
+}  // namespace oratorio::bind

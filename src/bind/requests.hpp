@@ -1,0 +1,76 @@
+// Requests: the MPI requests of operations under way, and their failures. A request is a
+// generalized one of the host (MPI-4.1, 13.2), so the program completes it as any other.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <span>
+#include <vector>
+
+#include "bind/open_file.hpp"
+
+namespace oratorio::bind {
+
+/// One request of ours.
+struct PendingRequest {
+    MPI_Request request = MPI_REQUEST_NULL;
+    MPI_File fh{};
+    std::shared_ptr<OpenFile> open;
+    OperationPtr operation;
+    bool collective = false;
+};
+using PendingPtr = std::shared_ptr<PendingRequest>;
+
+/// Thread-safe.
+class Requests {
+  public:
+    /// A request for an operation that has been started, done or not. A code of the host's.
+    int add(const PendingRequest& pending, MPI_Request* request);
+    /// Requests that the program hasn't completed or freed, and operations under way.
+    [[nodiscard]] bool any() const { return known_count_.load(std::memory_order_relaxed) > 0; }
+    /// Tells the host of operations that are done. Only where MPI may be called.
+    void complete_done();
+    /// Operations that the host hasn't been told are done.
+    [[nodiscard]] bool unfinished() const {
+        return unfinished_count_.load(std::memory_order_relaxed) > 0;
+    }
+
+  private:
+    static int query(void* id, MPI_Status* status);
+    static int forget(void* id);
+    static int cancel(void* id, int done);
+    [[nodiscard]] PendingPtr find(std::uintptr_t id);
+
+    std::mutex mutex_;
+    std::uintptr_t last_id_ = 0;
+    // By number, as hosts may ask for the state of a request after it was freed, or free it twice.
+    std::map<std::uintptr_t, PendingPtr> known_;
+    std::vector<PendingPtr> unfinished_;
+    std::atomic<int> known_count_{0};
+    std::atomic<int> unfinished_count_{0};
+};
+
+/// While it lives the failures of operations that this thread's calls complete are kept, for the
+/// file's error handler to run after the host's call has returned. Without one the host gets the
+/// failure's code and does with it what its communicators' handlers say.
+class FailureWatch {
+  public:
+    FailureWatch();
+    ~FailureWatch();
+    FailureWatch(const FailureWatch&) = delete;
+    FailureWatch& operator=(const FailureWatch&) = delete;
+
+    [[nodiscard]] const std::vector<PendingPtr>& failed() const { return failed_; }
+    void add(const PendingPtr& pending) { failed_.push_back(pending); }
+    /// Runs the error handler of the file; the code for the program.
+    static int raise(const PendingRequest& pending);
+
+  private:
+    FailureWatch* outer_;
+    std::vector<PendingPtr> failed_;
+};
+
+}  // namespace oratorio::bind
