@@ -18,10 +18,9 @@ KINDS = {
     "ordered": "refused: needs the shared file pointer",
     "nonblocking": "refused: nonblocking",
     "split": "refused: split collective",
-    "datarep": "refused: representations other than native",
     "fortran": "works (Open MPI's Fortran name that does not call C)",
 }
-REFUSED = ("shared", "ordered", "nonblocking", "split", "datarep")
+REFUSED = ("shared", "ordered", "nonblocking", "split")
 
 # What the large-count twin has in place of the parameter of the base form (MPI-4.1, section 19.2).
 LARGE_TYPES = {

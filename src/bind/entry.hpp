@@ -42,6 +42,13 @@ int file_get_type_extent(MPI_File fh, MPI_Datatype datatype, Integer* extent) {
     return code;
 }
 
+int register_datarep(const char* datarep, MPI_Datarep_conversion_function* read_conversion_fn,
+                     MPI_Datarep_conversion_function* write_conversion_fn,
+                     MPI_Datarep_extent_function* dtype_file_extent_fn, void* extra_state);
+int register_datarep(const char* datarep, MPI_Datarep_conversion_function_c* read_conversion_fn,
+                     MPI_Datarep_conversion_function_c* write_conversion_fn,
+                     MPI_Datarep_extent_function* dtype_file_extent_fn, void* extra_state);
+
 /// One data access as the program asked for it.
 struct AccessForm {
     Direction direction;

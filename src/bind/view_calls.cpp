@@ -1,6 +1,7 @@
 // Views, file pointers and extents (MPI-4.1, 14.3, 14.4.3 and 14.5.1).
 #include <cstring>
 
+#include "bind/datarep.hpp"
 #include "bind/entry.hpp"
 #include "bind/info.hpp"
 #include "bind/with_file.hpp"
@@ -25,9 +26,9 @@ struct ViewTypes {
 Error check_view(const ViewArguments& arguments, const AccessMode& mode) {
     if (arguments.representation == nullptr)
         return missing("set view: the data representation is a null pointer");
-    if (std::strcmp(arguments.representation, "native") != 0) {
+    if (!representation_known(arguments.representation)) {
         return Error::make(ErrorKind::unsupported_datarep,
-                           "set view: use the data representation native");
+                           "set view: no representation of this name is registered");
     }
     if (arguments.etype == MPI_DATATYPE_NULL || arguments.filetype == MPI_DATATYPE_NULL) {
         return Error::make(ErrorKind::type,
@@ -47,9 +48,9 @@ Result<View> make_view(const ViewArguments& arguments, const AccessMode& mode, V
     if (!etype) return etype.error();
     auto filetype = HeldType::duplicate(arguments.filetype);
     if (!filetype) return filetype.error();
-    const auto unit = decode(arguments.etype);
+    const auto unit = decode_in_file(arguments.representation, arguments.etype);
     if (!unit) return unit.error();
-    const auto tile = decode(arguments.filetype);
+    const auto tile = decode_in_file(arguments.representation, arguments.filetype);
     if (!tile) return tile.error();
     types = {std::move(*etype), std::move(*filetype)};
     return View::make(arguments.displacement, unit->shape->size(), tile->shape, tile->lower_bound,
@@ -89,7 +90,8 @@ int file_get_view(MPI_File fh, MPI_Offset* disp, MPI_Datatype* etype, MPI_Dataty
         }
         const View& view = open.file->view();
         *disp = view.displacement;
-        std::strncpy(datarep, view.representation.c_str(), MPI_MAX_DATAREP_STRING);
+        // No more than the name: the program's array may be just large enough for it.
+        std::memcpy(datarep, view.representation.c_str(), view.representation.size() + 1);
         if (const Error error =
                 error_of(open.etype.copy_to(etype), "get view: the etype cannot be duplicated");
             error.kind != ErrorKind::none) {
@@ -132,15 +134,15 @@ int file_get_byte_offset(MPI_File fh, MPI_Offset offset, MPI_Offset* disp) {
     });
 }
 
-// All views are native, where data has the same extent in the file as in memory (MPI-4.1, 14.5.1).
 int type_extent(MPI_File fh, MPI_Datatype datatype, MPI_Count* extent) {
-    return with_file(fh, Scope::one_rank, [&](OpenFile&) -> Error {
+    return with_file(fh, Scope::one_rank, [&](OpenFile& open) -> Error {
         if (datatype == MPI_DATATYPE_NULL)
             return Error::make(ErrorKind::type,
                                "get type extent: the datatype is MPI_DATATYPE_NULL");
-        MPI_Count lower_bound = 0;
-        return error_of(host().Type_get_extent_x(datatype, &lower_bound, extent),
-                        "get type extent: the host knows no extent");
+        const auto decoded = decode_in_file(open.file->view().representation, datatype);
+        if (!decoded) return decoded.error();
+        *extent = decoded->extent;
+        return {};
     });
 }
 
