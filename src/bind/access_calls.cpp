@@ -2,6 +2,7 @@
 // a request, or split.
 #include <dlfcn.h>
 
+#include "bind/datarep.hpp"
 #include "bind/entry.hpp"
 #include "bind/host_hook.hpp"
 #include "bind/status.hpp"
@@ -12,7 +13,7 @@ namespace oratorio::bind {
 namespace {
 
 /// Fills in the memory side, or why it can't be.
-Error describe_memory(const AccessForm& form, AccessCall& call) {
+Error describe_memory(const AccessForm& form, const View& view, AccessCall& call) {
     if (form.count < 0) return Error::make(ErrorKind::count, "access: the count is negative");
     if (form.datatype == MPI_DATATYPE_NULL)
         return Error::make(ErrorKind::type, "access: the datatype is MPI_DATATYPE_NULL");
@@ -24,19 +25,22 @@ Error describe_memory(const AccessForm& form, AccessCall& call) {
         return Error::make(ErrorKind::buffer, "access: the buffer is a null pointer");
     }
     call.memory = {type->shape, type->extent, 0, form.count};
+    auto conversion = conversion_for(view.representation, form.datatype, form.count);
+    if (!conversion) return conversion.error();
+    call.conversion = std::move(*conversion);
     // MPI writes declare the buffer const, and no part of the engine writes to the memory of a
     // write.
     call.buffer = static_cast<std::byte*>(const_cast<void*>(form.buffer));
     return {};
 }
 
-AccessCall call_of(const AccessForm& form) {
+AccessCall call_of(const AccessForm& form, const File& file) {
     AccessCall call;
     call.direction = form.direction;
     call.collective = form.collective;
     call.at = form.at;
     call.offset = form.offset;
-    call.refused = describe_memory(form, call);
+    call.refused = describe_memory(form, file.view(), call);
     return call;
 }
 
@@ -93,7 +97,7 @@ void keep_moving(const std::shared_ptr<OpenFile>& open) {
 
 int access(const AccessForm& form, MPI_Status* status, MPI_File fh) {
     return with_file(fh, form.collective ? Scope::all_ranks : Scope::one_rank, [&](OpenFile& open) {
-        const Outcome outcome = open.file->access(call_of(form));
+        const Outcome outcome = open.file->access(call_of(form, *open.file));
         set_status(status, outcome.bytes);
         return outcome.error;
     });
@@ -104,7 +108,7 @@ int start(const AccessForm& form, MPI_Request* request, MPI_File fh) {
     const std::shared_ptr<OpenFile> open = process().files.find(fh);
     PendingRequest pending{MPI_REQUEST_NULL, fh, open, nullptr, form.collective};
     const int code = with_file(fh, Scope::one_rank, [&](OpenFile& file) -> Error {
-        AccessCall call = call_of(form);
+        AccessCall call = call_of(form, *file.file);
         if (request == nullptr)
             call.refused = missing("nonblocking access: the request is a null pointer");
         const OperationPtr operation = file.file->start(call);
@@ -130,7 +134,7 @@ int start(const AccessForm& form, MPI_Request* request, MPI_File fh) {
 int begin_split(const AccessForm& form, MPI_File fh) {
     const std::shared_ptr<OpenFile> open = process().files.find(fh);
     return with_file(fh, Scope::one_rank, [&](OpenFile& file) {
-        const Error error = error_of(file.file->begin_split(call_of(form)));
+        const Error error = error_of(file.file->begin_split(call_of(form, *file.file)));
         if (error.kind == ErrorKind::none) keep_moving(open);
         return error;
     });

@@ -45,6 +45,12 @@ int file_get_type_extent(MPI_File fh, MPI_Datatype datatype, Integer* extent) {
 
 int file_seek_shared(MPI_File fh, MPI_Offset offset, int whence);
 int file_get_position_shared(MPI_File fh, MPI_Offset* offset);
+int register_datarep(const char* datarep, MPI_Datarep_conversion_function* read_conversion_fn,
+                     MPI_Datarep_conversion_function* write_conversion_fn,
+                     MPI_Datarep_extent_function* dtype_file_extent_fn, void* extra_state);
+int register_datarep(const char* datarep, MPI_Datarep_conversion_function_c* read_conversion_fn,
+                     MPI_Datarep_conversion_function_c* write_conversion_fn,
+                     MPI_Datarep_extent_function* dtype_file_extent_fn, void* extra_state);
 
 /// One data access as the program asked for it.
 struct AccessForm {
@@ -77,10 +83,6 @@ int testsome(int count, MPI_Request* requests, int* completed, int* indices, MPI
 int request_get_status(MPI_Request request, int* flag, MPI_Status* status);
 /// Some operation of ours isn't done, or its request not yet freed.
 [[nodiscard]] bool requests_of_ours();
-
-/// A procedure that Oratorio doesn't have yet: MPI_ERR_UNSUPPORTED_OPERATION through the error
-/// handler.
-int refuse(MPI_File fh, const char* procedure);
 
 int file_create_errhandler(MPI_File_errhandler_function* function, MPI_Errhandler* errhandler);
 int file_create_errhandler_x(MPIX_File_errhandler_function_x* function,

@@ -73,11 +73,4 @@ int file_call_errhandler(MPI_File fh, int errorcode) {
     return MPI_SUCCESS;
 }
 
-int refuse(MPI_File fh, const char* procedure) {
-    const Error error = Error::make(ErrorKind::unsupported_operation,
-                                    std::string(procedure) + ": not supported by this version");
-    if (fh == MPI_FILE_NULL) return raise_default(error);
-    return with_file(fh, Scope::one_rank, [&](OpenFile&) { return error; });
-}
-
 }  // namespace oratorio::bind

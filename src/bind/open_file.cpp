@@ -32,7 +32,7 @@ Result<HeldType> HeldType::duplicate(MPI_Datatype type) {
     if (is_unfreeable(type)) return HeldType(type);
     HeldType held;
     if (host().Type_dup(type, &held.type_) != MPI_SUCCESS) {
-        return Error::make(ErrorKind::type, "set view: the datatype cannot be duplicated");
+        return Error::make(ErrorKind::type, "the datatype cannot be duplicated");
     }
     held.owned_ = true;
     return held;

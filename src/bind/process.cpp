@@ -79,6 +79,11 @@ int on_finalize(MPI_Comm, int, void*, void*) {
     return MPI_SUCCESS;
 }
 
+Result<std::unique_ptr<Decoder>>& decoder() {
+    static auto& decoder = *new Result(Decoder::make());
+    return decoder;
+}
+
 }  // namespace
 
 Process& process() {
@@ -115,9 +120,15 @@ std::string read_costs(std::string_view file_system) {
 }
 
 Result<DecodedType> decode(MPI_Datatype type) {
-    static auto& decoder = *new Result(Decoder::make());
-    if (!decoder) return decoder.error();
-    return (*decoder)->decode(type);
+    auto& known = decoder();
+    if (!known) return known.error();
+    return (*known)->decode(type);
+}
+
+Result<SignaturePtr> signature(MPI_Datatype type) {
+    auto& known = decoder();
+    if (!known) return known.error();
+    return (*known)->signature(type);
 }
 
 void watch_for_finalize() {

@@ -52,8 +52,9 @@ void narrate(const std::string& text);
 /// machine; "" when nothing was measured.
 [[nodiscard]] std::string read_costs(std::string_view file_system);
 
-/// The layout of a datatype, kept on the datatype.
+/// The layout of a datatype, and what its data consists of; both kept on the datatype.
 [[nodiscard]] Result<DecodedType> decode(MPI_Datatype type);
+[[nodiscard]] Result<SignaturePtr> signature(MPI_Datatype type);
 
 /// Looks after MPI_Finalize, where open files are warned about. Called at each open; does its work
 /// once.

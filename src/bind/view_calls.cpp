@@ -1,6 +1,7 @@
 // Views, file pointers and extents (MPI-4.1, 14.3, 14.4.3 and 14.5.1).
 #include <cstring>
 
+#include "bind/datarep.hpp"
 #include "bind/entry.hpp"
 #include "bind/info.hpp"
 #include "bind/with_file.hpp"
@@ -25,35 +26,42 @@ struct ViewTypes {
 Error check_view(const ViewArguments& arguments, const AccessMode& mode) {
     if (arguments.representation == nullptr)
         return missing("set view: the data representation is a null pointer");
-    if (std::strcmp(arguments.representation, "native") != 0) {
+    if (!representation_known(arguments.representation)) {
         return Error::make(ErrorKind::unsupported_datarep,
-                           "set view: use the data representation native");
+                           "set view: no representation of this name is registered");
     }
     if (arguments.etype == MPI_DATATYPE_NULL || arguments.filetype == MPI_DATATYPE_NULL) {
         return Error::make(ErrorKind::type,
                            "set view: the etype or the filetype is MPI_DATATYPE_NULL");
     }
-    if (mode.sequential) {
-        return Error::make(ErrorKind::unsupported_operation,
-                           "set view: views of sequential files need the shared file pointer");
+    if (mode.sequential != (arguments.displacement == MPI_DISPLACEMENT_CURRENT)) {
+        return Error::make(ErrorKind::argument,
+                           "set view: MPI_DISPLACEMENT_CURRENT is for files opened for sequential "
+                           "access, and they take no other displacement");
     }
     return {};
 }
 
-Result<View> make_view(const ViewArguments& arguments, const AccessMode& mode, ViewTypes& types) {
-    if (const Error error = check_view(arguments, mode); error.kind != ErrorKind::none)
+Result<View> make_view(const ViewArguments& arguments, File& file, ViewTypes& types) {
+    if (const Error error = check_view(arguments, file.mode()); error.kind != ErrorKind::none)
         return error;
+    Offset displacement = arguments.displacement;
+    if (file.mode().sequential) {
+        const auto current = file.shared_displacement();
+        if (!current) return current.error();
+        displacement = *current;
+    }
     auto etype = HeldType::duplicate(arguments.etype);
     if (!etype) return etype.error();
     auto filetype = HeldType::duplicate(arguments.filetype);
     if (!filetype) return filetype.error();
-    const auto unit = decode(arguments.etype);
+    const auto unit = decode_in_file(arguments.representation, arguments.etype);
     if (!unit) return unit.error();
-    const auto tile = decode(arguments.filetype);
+    const auto tile = decode_in_file(arguments.representation, arguments.filetype);
     if (!tile) return tile.error();
     types = {std::move(*etype), std::move(*filetype)};
-    return View::make(arguments.displacement, unit->shape->size(), tile->shape, tile->lower_bound,
-                      tile->extent, mode.writable(), arguments.representation);
+    return View::make(displacement, unit->shape->size(), tile->shape, tile->lower_bound,
+                      tile->extent, file.mode().writable(), arguments.representation);
 }
 
 Whence whence_of(int whence) {
@@ -71,7 +79,7 @@ int file_set_view(MPI_File fh, MPI_Offset disp, MPI_Datatype etype, MPI_Datatype
         ViewTypes types;
         const auto hints = hints_of(info);
         const auto view =
-            hints ? make_view({disp, etype, filetype, datarep}, open.file->mode(), types)
+            hints ? make_view({disp, etype, filetype, datarep}, *open.file, types)
                   : hints.error();
         if (auto set = open.file->set_view(view, hints ? *hints : HintMap{}); !set)
             return set.error();
@@ -89,7 +97,8 @@ int file_get_view(MPI_File fh, MPI_Offset* disp, MPI_Datatype* etype, MPI_Dataty
         }
         const View& view = open.file->view();
         *disp = view.displacement;
-        std::strncpy(datarep, view.representation.c_str(), MPI_MAX_DATAREP_STRING);
+        // No more than the name: the program's array may be just large enough for it.
+        std::memcpy(datarep, view.representation.c_str(), view.representation.size() + 1);
         if (const Error error =
                 error_of(open.etype.copy_to(etype), "get view: the etype cannot be duplicated");
             error.kind != ErrorKind::none) {
@@ -144,15 +153,15 @@ int file_get_byte_offset(MPI_File fh, MPI_Offset offset, MPI_Offset* disp) {
     });
 }
 
-// All views are native, where data has the same extent in the file as in memory (MPI-4.1, 14.5.1).
 int type_extent(MPI_File fh, MPI_Datatype datatype, MPI_Count* extent) {
-    return with_file(fh, Scope::one_rank, [&](OpenFile&) -> Error {
+    return with_file(fh, Scope::one_rank, [&](OpenFile& open) -> Error {
         if (datatype == MPI_DATATYPE_NULL)
             return Error::make(ErrorKind::type,
                                "get type extent: the datatype is MPI_DATATYPE_NULL");
-        MPI_Count lower_bound = 0;
-        return error_of(host().Type_get_extent_x(datatype, &lower_bound, extent),
-                        "get type extent: the host knows no extent");
+        const auto decoded = decode_in_file(open.file->view().representation, datatype);
+        if (!decoded) return decoded.error();
+        *extent = decoded->extent;
+        return {};
     });
 }
 

@@ -261,6 +261,11 @@ Result<Offset> File::position_shared() {
     return state_->transport->fetch_add(0);
 }
 
+Result<Offset> File::shared_displacement() {
+    const auto position = state_->transport->fetch_add(0);
+    return position ? byte_offset(*position) : position;
+}
+
 Result<Offset> File::byte_offset(Offset index) const {
     const View& view = state_->place.view;
     if (!view.data_position(index, 1)) {

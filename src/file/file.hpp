@@ -156,6 +156,8 @@ class File {
     /// Collective, with equal arguments (not_same); as seek(), for the shared pointer.
     Result<void> seek_shared(Offset offset, Whence whence);
     Result<Offset> position_shared();  ///< etypes
+    /// The byte of the file that the shared pointer is at.
+    Result<Offset> shared_displacement();
 
   private:
     struct State;

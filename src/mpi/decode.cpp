@@ -1,67 +1,53 @@
 #include "mpi/decode.hpp"
 
 #include "mpi/combiners.hpp"
-#include "mpi/comm.hpp"
 #include "mpi/datatype_contents.hpp"
+#include "mpi/elements.hpp"
 
 namespace oratorio {
 namespace {
 
-// Shapes are shared, so a copy of a datatype gets a holder of its own: MPI deletes each attribute
-// once.
-int copy_decoded(MPI_Datatype, int, void*, void* value, void* copy, int* flag) {
-    *static_cast<void**>(copy) = new DecodedType(*static_cast<const DecodedType*>(value));
-    *flag = 1;
-    return MPI_SUCCESS;
-}
-
-int delete_decoded(MPI_Datatype, int, void* value, void*) {
-    delete static_cast<DecodedType*>(value);
-    return MPI_SUCCESS;
+Result<Bytes> size_of(MPI_Datatype type) {
+    MPI_Count size = 0;
+    if (auto asked = check(host().Type_size_x(type, &size), "asking for the size of a datatype");
+        !asked)
+        return asked.error();
+    return Bytes{size};
 }
 
 /// Everything but the shape. Bounds come from the host, which knows the alignment rules it applied.
 Result<DecodedType> bounds_of(MPI_Datatype type) {
-    MPI_Count size = 0, lower_bound = 0, extent = 0;
-    if (auto asked = check(host().Type_size_x(type, &size), "asking for the size of a datatype");
-        !asked)
-        return asked.error();
+    MPI_Count lower_bound = 0, extent = 0;
+    const auto size = size_of(type);
+    if (!size) return size.error();
     if (auto asked = check(host().Type_get_extent_x(type, &lower_bound, &extent),
                            "asking for the extent of a datatype");
         !asked)
         return asked.error();
-    return DecodedType{Shape::empty(), size, lower_bound, extent};
+    return DecodedType{Shape::empty(), *size, lower_bound, extent};
+}
+
+Error null_type() {
+    return Error::make(ErrorKind::type, "null datatype");
+}
+
+bool is_null(MPI_Datatype type) {
+    return type == MPI_Datatype{} || type == MPI_DATATYPE_NULL;
 }
 
 }  // namespace
 
 Result<std::unique_ptr<Decoder>> Decoder::make() {
-    int keyval = MPI_KEYVAL_INVALID;
-    if (auto made = check(host().Type_create_keyval(copy_decoded, delete_decoded, &keyval, nullptr),
-                          "making a datatype attribute");
-        !made)
-        return made.error();
-    return std::unique_ptr<Decoder>(new Decoder(keyval));
-}
-
-Decoder::~Decoder() {
-    if (!mpi_finalized()) host().Type_free_keyval(&keyval_);
-}
-
-const DecodedType* Decoder::known(MPI_Datatype type) const {
-    void* value = nullptr;
-    int found = 0;
-    const int code = host().Type_get_attr(type, keyval_, &value, &found);
-    return code == MPI_SUCCESS && found ? static_cast<const DecodedType*>(value) : nullptr;
+    auto shapes = Shapes::make();
+    if (!shapes) return shapes.error();
+    auto signatures = Signatures::make();
+    if (!signatures) return signatures.error();
+    return std::unique_ptr<Decoder>(new Decoder(std::move(*shapes), std::move(*signatures)));
 }
 
 Result<DecodedType> Decoder::decode(MPI_Datatype type) {
-    if (type == MPI_Datatype{} || type == MPI_DATATYPE_NULL)
-        return Error::make(ErrorKind::type, "null datatype");
-    {
-        const std::lock_guard lock(cache_);
-        if (const DecodedType* decoded = known(type)) return *decoded;
-    }
+    if (is_null(type)) return null_type();
+    if (auto known = shapes_->of(type)) return std::move(*known);
     auto contents = DatatypeContents::of(type);
     if (!contents) return contents.error();
     auto decoded = bounds_of(type);
@@ -76,7 +62,7 @@ Result<DecodedType> Decoder::decode(MPI_Datatype type) {
     if (decoded->shape->size() != decoded->size)
         return Error::make(ErrorKind::internal,
                            "decoded datatype has another size than the host says");
-    return remember(type, *decoded);
+    return shapes_->keep(type, *decoded);
 }
 
 Result<ShapePtr> Decoder::derived_shape(const DatatypeContents& contents) {
@@ -90,13 +76,38 @@ Result<ShapePtr> Decoder::derived_shape(const DatatypeContents& contents) {
     return combine(contents, members);
 }
 
-Result<DecodedType> Decoder::remember(MPI_Datatype type, const DecodedType& decoded) {
-    const std::lock_guard lock(cache_);
-    if (const DecodedType* already = known(type)) return *already;  // another thread was faster
-    auto holder = std::make_unique<DecodedType>(decoded);
-    // Only a cache: a host without room for an attribute costs time, not correctness.
-    if (host().Type_set_attr(type, keyval_, holder.get()) == MPI_SUCCESS) (void)holder.release();
-    return decoded;
+Result<SignaturePtr> Decoder::signature(MPI_Datatype type) {
+    if (is_null(type)) return null_type();
+    if (auto known = signatures_->of(type)) return std::move(*known);
+    const auto contents = DatatypeContents::of(type);
+    if (!contents) return contents.error();
+    if (contents->predefined()) return predefined_signature(type);
+    auto derived = derived_signature(type, *contents);
+    if (!derived) return derived;
+    return signatures_->keep(type, *derived);
+}
+
+Result<SignaturePtr> Decoder::derived_signature(MPI_Datatype type,
+                                                const DatatypeContents& contents) {
+    std::vector<Signature::Part> parts;
+    for (MPI_Datatype member : contents.members()) {
+        auto nested = signature(member);
+        if (!nested) return nested;
+        parts.push_back({{}, std::move(*nested), 0});
+    }
+    if (contents.combiner() == MPI_COMBINER_STRUCT) {
+        for (std::size_t i = 0; i < parts.size(); ++i)
+            parts[i].count = contents.number(1 + static_cast<std::int64_t>(i));
+        return Signature::sequence(std::move(parts));
+    }
+    if (parts.size() != 1)
+        return Error::make(ErrorKind::type, "datatype made by an unknown constructor");
+    // All other constructors place whole copies of one type.
+    const auto size = size_of(type);
+    if (!size) return size.error();
+    const Bytes each = parts.front().nested->total().memory;
+    parts.front().count = each == 0 ? 0 : *size / each;
+    return Signature::sequence(std::move(parts));
 }
 
 }  // namespace oratorio

@@ -1,12 +1,11 @@
-// Decoder: MPI datatypes into shapes.
+// Decoder: MPI datatypes into shapes and signatures.
 #pragma once
 
 #include <memory>
-#include <mutex>
 
-#include "base/result.hpp"
-#include "mpi/host.hpp"
+#include "mpi/type_attribute.hpp"
 #include "type/shape.hpp"
+#include "type/signature.hpp"
 
 namespace oratorio {
 
@@ -20,28 +19,30 @@ struct DecodedType {
     Bytes extent = 0;
 };
 
-/// Keeps what it found on the datatype itself, as an attribute that copies of the datatype share
-/// and that goes with it, so that decoding a type a second time costs one lookup. One per process;
-/// thread-safe.
+/// Keeps what it found on the datatype itself, so that decoding a type a second time costs one
+/// lookup. One per process; thread-safe.
 class Decoder {
   public:
     static Result<std::unique_ptr<Decoder>> make();
-    ~Decoder();
-    Decoder(const Decoder&) = delete;
-    Decoder& operator=(const Decoder&) = delete;
 
-    /// The layout of `type`, committed or not. ErrorKind::type for MPI_DATATYPE_NULL and for
-    /// constructors that the MPI standard (4.1, 5.1.13) doesn't list.
+    /// The layout of `type` in memory, committed or not. ErrorKind::type for MPI_DATATYPE_NULL and
+    /// for constructors that the MPI standard (4.1, 5.1.13) doesn't list.
     [[nodiscard]] Result<DecodedType> decode(MPI_Datatype type);
+    /// What the data of `type` consists of; file sizes are those of external32, names as in
+    /// elements.hpp. Errors as above.
+    [[nodiscard]] Result<SignaturePtr> signature(MPI_Datatype type);
 
   private:
-    explicit Decoder(int keyval) : keyval_(keyval) {}
+    using Shapes = TypeAttribute<DecodedType>;
+    using Signatures = TypeAttribute<SignaturePtr>;
+    Decoder(std::unique_ptr<Shapes> shapes, std::unique_ptr<Signatures> signatures)
+        : shapes_(std::move(shapes)), signatures_(std::move(signatures)) {}
     [[nodiscard]] Result<ShapePtr> derived_shape(const DatatypeContents& contents);
-    [[nodiscard]] const DecodedType* known(MPI_Datatype type) const;
-    Result<DecodedType> remember(MPI_Datatype type, const DecodedType& decoded);
+    [[nodiscard]] Result<SignaturePtr> derived_signature(MPI_Datatype type,
+                                                         const DatatypeContents& contents);
 
-    int keyval_;
-    std::mutex cache_;  ///< for looking up and setting the attribute
+    std::unique_ptr<Shapes> shapes_;
+    std::unique_ptr<Signatures> signatures_;
 };
 
 }  // namespace oratorio

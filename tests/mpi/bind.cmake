@@ -4,7 +4,6 @@ oratorio_mpi_test(bind_views PRELOAD SOURCES bind_views_test.cpp RANKS 1 2)
 oratorio_mpi_test(bind_arguments PRELOAD SOURCES bind_arguments_test.cpp RANKS 2 3)
 oratorio_mpi_test(bind_errhandlers PRELOAD SOURCES bind_errhandlers_test.cpp RANKS 1 2)
 oratorio_mpi_test(bind_handles PRELOAD SOURCES bind_handles_test.cpp RANKS 1 TIMEOUT 400)
-oratorio_mpi_test(bind_refused PRELOAD SOURCES bind_refused_test.cpp RANKS 1 2)
 oratorio_mpi_test(bind_disabled PRELOAD SOURCES bind_host_test.cpp RANKS 1 2 ARGUMENTS all
                   ENVIRONMENT ORATORIO_DISABLE=1)
 oratorio_mpi_test(bind_host_method PRELOAD SOURCES bind_host_test.cpp RANKS 1 2 ARGUMENTS all
@@ -12,8 +11,6 @@ oratorio_mpi_test(bind_host_method PRELOAD SOURCES bind_host_test.cpp RANKS 1 2 
 oratorio_mpi_test(bind_host_hint PRELOAD SOURCES bind_host_test.cpp RANKS 1 2 ARGUMENTS hinted)
 oratorio_mpi_test(bind_fatal PRELOAD SOURCES bind_fatal_test.cpp RANKS 1)
 foreach(host ${ORATORIO_MPI_HOSTS})
-  add_dependencies(mpi_bind_refused_${host} oratorio_bindings)
-  target_include_directories(mpi_bind_refused_${host} PRIVATE ${ORATORIO_GENERATED_BINDINGS})
   set_tests_properties(mpi.bind_fatal.${host}.1 PROPERTIES
     PASS_REGULAR_EXPRESSION "oratorio: [^\n]*no such file" FAIL_REGULAR_EXPRESSION "still running")
 endforeach()

@@ -1,0 +1,135 @@
+#include "bind/user_conversion.hpp"
+
+#include <algorithm>
+#include <map>
+
+#include "mpi/elements.hpp"
+#include "type/copy.hpp"
+
+namespace oratorio::bind {
+
+namespace {
+
+/// At most so many data items in one call, which fits the int of the plain functions.
+constexpr std::int64_t kItemsPerCall = std::int64_t{1} << 20;
+
+Result<Bytes> extent_of(const UserRepresentation& representation, MPI_Datatype type) {
+    MPI_Aint extent = 0;
+    if (representation.extent(type, &extent, representation.extra_state) != MPI_SUCCESS)
+        return Error::make(ErrorKind::conversion, "the representation's extent function failed");
+    if (extent <= 0) {
+        return Error::make(ErrorKind::conversion,
+                           "the representation's extent function gave no positive extent");
+    }
+    return Bytes{extent};
+}
+
+class UserConversion final : public Conversion {
+  public:
+    /// `native_sizes`: every element is as long in the file as in memory.
+    UserConversion(const UserRepresentation& representation, HeldType type, const Layout& memory,
+                   SignaturePtr data, bool native_sizes)
+        : representation_(representation),
+          type_(std::move(type)),
+          memory_(memory),
+          data_(std::move(data)),
+          native_sizes_(native_sizes) {}
+
+    [[nodiscard]] Bytes file_bytes() const override { return data_->total().file; }
+    [[nodiscard]] Bytes memory_bytes(Bytes file_bytes) const override {
+        return data_->first(&Amount::file, file_bytes).memory;
+    }
+
+    Error to_file(const std::byte* user, std::span<std::byte> file) override {
+        const ConversionFunction& write = representation_.write;
+        // The functions of MPI take their source as not const.
+        if (write.plain != nullptr || write.large != nullptr)
+            return convert(write, const_cast<std::byte*>(user), file.data(),
+                           data_->total().elements);
+        if (!native_sizes_) return no_function();
+        Cursor memory(memory_);
+        gather_bytes(memory, user, file);
+        return {};
+    }
+
+    Error to_memory(std::span<const std::byte> file, std::byte* user) override {
+        const ConversionFunction& read = representation_.read;
+        const Amount whole = data_->first(&Amount::file, static_cast<Bytes>(file.size()));
+        if (read.plain != nullptr || read.large != nullptr)
+            return convert(read, user, const_cast<std::byte*>(file.data()), whole.elements);
+        if (!native_sizes_) return no_function();
+        Cursor memory(memory_);
+        scatter_bytes(memory, user, file.first(static_cast<std::size_t>(whole.file)));
+        return {};
+    }
+
+  private:
+    static Error no_function() {
+        return Error::make(ErrorKind::conversion,
+                           "the representation has no conversion function and other sizes than "
+                           "memory");
+    }
+
+    /// The first `items`, in calls that go on where the last one ended: `position` counts items.
+    Error convert(const ConversionFunction& function, std::byte* user, std::byte* file,
+                  std::int64_t items) {
+        for (std::int64_t position = 0; position < items;) {
+            const std::int64_t count = std::min(items - position, kItemsPerCall);
+            std::byte* from = file + data_->first(&Amount::elements, position).file;
+            void* extra = representation_.extra_state;
+            const int code = function.large != nullptr
+                                 ? function.large(user, type_.get(), count, from, position, extra)
+                                 : function.plain(user, type_.get(), static_cast<int>(count), from,
+                                                  position, extra);
+            if (code != MPI_SUCCESS) {
+                return Error::make(ErrorKind::conversion,
+                                   "the representation's conversion function failed");
+            }
+            position += count;
+        }
+        return {};
+    }
+
+    const UserRepresentation& representation_;
+    HeldType type_;
+    Layout memory_;
+    SignaturePtr data_;
+    bool native_sizes_;
+};
+
+}  // namespace
+
+FileSize sizes_in(const UserRepresentation& representation) {
+    return [&representation, known = std::map<std::uintptr_t, Bytes>()](
+               const Element& element) mutable -> Result<Bytes> {
+        Bytes& extent = known[element.name];
+        if (extent == 0) {
+            const auto asked = extent_of(representation, type_named(element.name));
+            if (!asked) return asked;
+            extent = *asked;
+        }
+        return extent;
+    };
+}
+
+Result<std::shared_ptr<Conversion>> user_conversion(const UserRepresentation& representation,
+                                                    MPI_Datatype type, const Layout& memory,
+                                                    const SignaturePtr& item) {
+    bool native_sizes = true;
+    const auto sized = with_file_sizes(
+        item, [&native_sizes, sizes = sizes_in(representation)](const Element& element) {
+            auto bytes = sizes(element);
+            native_sizes = native_sizes && bytes && *bytes == element.memory;
+            return bytes;
+        });
+    if (!sized) return sized.error();
+    SignaturePtr data = Signature::repeated(*sized, memory.count);
+    if (data->total().memory == INT64_MAX || data->total().file == INT64_MAX)
+        return Error::make(ErrorKind::count, "access: count times datatype is too large");
+    auto held = HeldType::duplicate(type);
+    if (!held) return held.error();
+    return std::shared_ptr<Conversion>(std::make_shared<UserConversion>(
+        representation, std::move(*held), memory, std::move(data), native_sizes));
+}
+
+}  // namespace oratorio::bind

@@ -1,0 +1,27 @@
+// Elements: the predefined datatypes and what they are in external32 (MPI-4.1, table 14.2 and
+// 19.1.9). One row per datatype in elements.def.
+#pragma once
+
+#include <cstdint>
+
+#include "mpi/host.hpp"
+#include "type/signature.hpp"
+
+namespace oratorio {
+
+/// The one or two elements of a predefined datatype, also of one made for a precision. The pair
+/// types of MINLOC count as two elements, as in the struct that defines them (MPI-4.1, 6.9.4). What
+/// the standard gives no external32 form is one element without.
+[[nodiscard]] Result<SignaturePtr> predefined_signature(MPI_Datatype type);
+
+/// Predefined datatypes live as long as MPI, so that their handles, numbers or pointers, can be
+/// names.
+[[nodiscard]] inline std::uintptr_t name_of(MPI_Datatype type) {
+    return (std::uintptr_t)type;
+}
+[[nodiscard]] inline MPI_Datatype type_named(std::uintptr_t name) {
+    static_assert(sizeof(MPI_Datatype) <= sizeof name);
+    return (MPI_Datatype)name;
+}
+
+}  // namespace oratorio

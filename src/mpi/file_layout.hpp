@@ -1,0 +1,14 @@
+// The layout of a datatype in a file whose representation isn't native (MPI-4.1, 14.5.1): as if the
+// same calls had made it on a machine with the file's sizes and no alignment. Displacements that
+// are counted in types scale with them, displacements in bytes stay.
+#pragma once
+
+#include "mpi/decode.hpp"
+
+namespace oratorio {
+
+/// Size, bounds and shape in the file. Bounds follow the markers of resized types and arrays
+/// (MPI-4.1, 5.1.6 and 5.1.7). Not kept on the datatype. Errors: those of `size` and of decoding.
+[[nodiscard]] Result<DecodedType> file_layout(MPI_Datatype type, const FileSize& size);
+
+}  // namespace oratorio
