@@ -96,7 +96,7 @@ void memory_may_be_given_by_addresses() {
 void a_refused_view_leaves_the_old_one() {
     MPI_File file = open_scratch();
     CHECK(MPI_File_set_view(file, 12, MPI_INT, MPI_INT, "native", MPI_INFO_NULL) == MPI_SUCCESS);
-    CHECK(class_of(MPI_File_set_view(file, 0, MPI_BYTE, MPI_BYTE, "external32", MPI_INFO_NULL)) ==
+    CHECK(class_of(MPI_File_set_view(file, 0, MPI_BYTE, MPI_BYTE, "external64", MPI_INFO_NULL)) ==
           MPI_ERR_UNSUPPORTED_DATAREP);
     const GotView view(file);
     CHECK(view.displacement == 12 && view.etype == MPI_INT && view.filetype == MPI_INT);

@@ -45,6 +45,11 @@ std::vector<T> RandomTypes::list(int count, int low, int high, T scale) {
 }
 
 MPI_Datatype RandomTypes::predefined(std::string& made) {
+    if (!leaves_.empty()) {
+        const int chosen = between(0, static_cast<int>(leaves_.size()) - 1);
+        made += "leaf" + std::to_string(chosen);
+        return leaves_[static_cast<std::size_t>(chosen)];
+    }
     // No long double: MPICH leaves its padding out. No complex: Open MPI mixes up overlapping
     // blocks of it.
     const MPI_Datatype types[] = {MPI_BYTE,       MPI_SHORT,     MPI_INT,       MPI_DOUBLE,
@@ -231,7 +236,8 @@ MPI_Datatype RandomTypes::structure(int depth, [[maybe_unused]] bool large, std:
     std::vector<MPI_Datatype> members;
     for (int i = 0; i < count; ++i) {
         members.push_back(derived(between(0, depth - 1), made));
-        if (members.back() == MPI_DATATYPE_NULL || empty(members.back())) members.back() = MPI_INT;
+        if (members.back() == MPI_DATATYPE_NULL || empty(members.back()))
+            members.back() = leaves_.empty() ? MPI_INT : leaves_.front();
         made += ",";
     }
     MPI_Datatype type = MPI_DATATYPE_NULL;

@@ -14,6 +14,10 @@ namespace oratorio::test {
 class RandomTypes {
   public:
     explicit RandomTypes(std::uint64_t seed) : random_(seed) {}
+    /// All types are made of these predefined ones. With as many of them, one seed makes the same
+    /// calls.
+    RandomTypes(std::uint64_t seed, std::vector<MPI_Datatype> leaves)
+        : random_(seed), leaves_(std::move(leaves)) {}
 
     /// An uncommitted type, to be freed by the caller unless it is predefined. `made` gets how it
     /// was made.
@@ -36,6 +40,7 @@ class RandomTypes {
     MPI_Datatype structure(int depth, bool large, std::string& made);
 
     std::mt19937_64 random_;
+    std::vector<MPI_Datatype> leaves_;
 };
 
 /// Predefined, so not to be freed.

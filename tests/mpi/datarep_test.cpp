@@ -1,0 +1,340 @@
+// Files in other representations than memory's: external32 against bytes worked out by hand, and
+// representations of the program's own.
+#include <algorithm>
+#include <cstddef>
+#include <cstring>
+#include <vector>
+
+#include "mpi/bind_support.hpp"
+
+namespace oratorio::test {
+namespace {
+
+using Raw = std::vector<unsigned char>;
+
+/// The first bytes of the file, seen as bytes. Collective: the view is set back to bytes.
+Raw raw(MPI_File file, int bytes) {
+    Raw data(static_cast<std::size_t>(bytes), 0xee);
+    MPI_Barrier(MPI_COMM_WORLD);
+    CHECK(MPI_File_set_view(file, 0, MPI_BYTE, MPI_BYTE, "native", MPI_INFO_NULL) == MPI_SUCCESS);
+    CHECK(MPI_File_read_at_all(file, 0, data.data(), bytes, MPI_BYTE, MPI_STATUS_IGNORE) ==
+          MPI_SUCCESS);
+    return data;
+}
+
+int set_view(MPI_File file, MPI_Datatype etype, const char* representation, MPI_Offset at = 0) {
+    return MPI_File_set_view(file, at, etype, etype, representation, MPI_INFO_NULL);
+}
+
+MPI_Aint extent_of(MPI_File file, MPI_Datatype type) {
+    MPI_Aint extent = -1;
+    return MPI_File_get_type_extent(file, type, &extent) == MPI_SUCCESS ? extent : -2;
+}
+
+void the_name_of_the_representation_is_got_back() {
+    MPI_File file = open_scratch();
+    for (const char* name : {"internal", "external32", "native"}) {
+        CHECK(set_view(file, MPI_INT, name) == MPI_SUCCESS);
+        char got[11];  // as long as the longest of the names
+        MPI_Offset at;
+        MPI_Datatype etype, filetype;
+        CHECK(MPI_File_get_view(file, &at, &etype, &filetype, got) == MPI_SUCCESS);
+        CHECK(std::strcmp(got, name) == 0);
+    }
+    CHECK(class_of(set_view(file, MPI_INT, "internal32")) == MPI_ERR_UNSUPPORTED_DATAREP);
+    CHECK(MPI_File_close(&file) == MPI_SUCCESS);
+}
+
+void extents_are_those_in_the_file() {
+    MPI_Datatype vector;
+    MPI_Type_vector(3, 1, 2, MPI_LONG, &vector);
+    MPI_File file = open_scratch();
+    CHECK(extent_of(file, MPI_LONG) == 8 && extent_of(file, vector) == 40);
+    CHECK(set_view(file, MPI_BYTE, "internal") == MPI_SUCCESS);
+    CHECK(extent_of(file, MPI_LONG) == 8 && extent_of(file, MPI_DOUBLE_INT) == 16);
+    CHECK(set_view(file, MPI_BYTE, "external32") == MPI_SUCCESS);
+    CHECK(extent_of(file, MPI_LONG) == 4 && extent_of(file, vector) == 20);
+    CHECK(extent_of(file, MPI_WCHAR) == 2 && extent_of(file, MPI_DOUBLE_INT) == 12);
+    CHECK(extent_of(file, MPI_AINT) == 8 && extent_of(file, MPI_LONG_DOUBLE) == 16);
+    MPI_Type_free(&vector);
+    CHECK(MPI_File_close(&file) == MPI_SUCCESS);
+}
+
+/// Ranks take turns of three longs, which are four bytes each in the file.
+void longs_are_interleaved_in_four_bytes(bool collective) {
+    const int ranks = size_of_world(), rank = rank_of_world();
+    MPI_Datatype three, turns;
+    MPI_Type_contiguous(3, MPI_LONG, &three);
+    MPI_Type_create_resized(three, 0, 12 * ranks, &turns);
+    MPI_Type_commit(&turns);
+    MPI_File file = open_scratch();
+    CHECK(MPI_File_set_view(file, 12 * rank, MPI_LONG, turns, "external32", MPI_INFO_NULL) ==
+          MPI_SUCCESS);
+    constexpr int kCount = 6000;
+    std::vector<long> out(kCount), in(kCount, 7);
+    for (int i = 0; i < kCount; ++i) out[static_cast<std::size_t>(i)] = -(i * ranks + rank);
+    MPI_Status status;
+    const auto write = collective ? MPI_File_write_all : MPI_File_write;
+    const auto read = collective ? MPI_File_read_all : MPI_File_read;
+    CHECK(write(file, out.data(), kCount, MPI_LONG, &status) == MPI_SUCCESS);
+    int moved = -1;
+    MPI_Get_count(&status, MPI_LONG, &moved);
+    CHECK(moved == kCount);
+    MPI_Offset position = -1;
+    CHECK(MPI_File_get_position(file, &position) == MPI_SUCCESS && position == kCount);
+    CHECK(MPI_File_seek(file, 0, MPI_SEEK_SET) == MPI_SUCCESS);
+    MPI_Barrier(MPI_COMM_WORLD);
+    CHECK(read(file, in.data(), kCount, MPI_LONG, &status) == MPI_SUCCESS);
+    CHECK(std::equal(out.begin(), out.end(), in.begin()));
+    const Raw bytes = raw(file, 4 * kCount * ranks);
+    for (int i = 0; i < kCount * ranks; ++i) {
+        const int turn = i / 3 / ranks, owner = i / 3 % ranks, place = 3 * turn + i % 3;
+        const std::int32_t value = -(place * ranks + owner);
+        const auto at = static_cast<std::size_t>(4 * i);
+        const auto word = static_cast<std::uint32_t>(bytes[at] << 24 | bytes[at + 1] << 16 |
+                                                     bytes[at + 2] << 8 | bytes[at + 3]);
+        CHECK(static_cast<std::int32_t>(word) == value);
+    }
+    MPI_Type_free(&turns);
+    MPI_Type_free(&three);
+    CHECK(MPI_File_close(&file) == MPI_SUCCESS);
+}
+
+void a_struct_has_no_padding_in_the_file() {
+    struct Record {
+        char letter;
+        double number;
+        wchar_t wide;
+        unsigned long natural;
+    } record = {'A', -2.5, L'\u20ac', 0xfffffffe};
+    const int lengths[] = {1, 1, 1, 1};
+    const MPI_Aint places[] = {offsetof(Record, letter), offsetof(Record, number),
+                               offsetof(Record, wide), offsetof(Record, natural)};
+    const MPI_Datatype members[] = {MPI_CHAR, MPI_DOUBLE, MPI_WCHAR, MPI_UNSIGNED_LONG};
+    MPI_Datatype type;
+    MPI_Type_create_struct(4, lengths, places, members, &type);
+    MPI_Type_commit(&type);
+    MPI_File file = open_scratch();
+    CHECK(set_view(file, MPI_BYTE, "external32") == MPI_SUCCESS);
+    if (rank_of_world() == 0)
+        CHECK(MPI_File_write_at(file, 0, &record, 1, type, MPI_STATUS_IGNORE) == MPI_SUCCESS);
+    const Raw expected = {'A', 0xc0, 4, 0, 0, 0, 0, 0, 0, 0x20, 0xac, 0xff, 0xff, 0xff, 0xfe};
+    CHECK(raw(file, 15) == expected);
+    MPI_Type_free(&type);
+    CHECK(MPI_File_close(&file) == MPI_SUCCESS);
+}
+
+/// On one rank; the collective call fails alike on all.
+void a_value_that_does_not_fit_is_a_conversion_error_everywhere() {
+    MPI_File file = open_scratch();
+    CHECK(set_view(file, MPI_LONG, "external32") == MPI_SUCCESS);
+    const long value = rank_of_world() == 0 ? 1L << 40 : 5;
+    CHECK(class_of(MPI_File_write_at_all(file, rank_of_world(), &value, 1, MPI_LONG,
+                                         MPI_STATUS_IGNORE)) == MPI_ERR_CONVERSION);
+    CHECK(MPI_File_close(&file) == MPI_SUCCESS);
+}
+
+void a_short_file_gives_its_whole_elements() {
+    MPI_File file = open_scratch();
+    CHECK(MPI_File_set_size(file, 11) == MPI_SUCCESS);
+    CHECK(set_view(file, MPI_LONG, "external32") == MPI_SUCCESS);
+    long values[4] = {7, 7, 7, 7};
+    MPI_Status status;
+    CHECK(MPI_File_read_at_all(file, 0, values, 4, MPI_LONG, &status) == MPI_SUCCESS);
+    MPI_Count elements = -1;
+    MPI_Get_elements_x(&status, MPI_LONG, &elements);
+    CHECK(elements == 2);
+    CHECK(values[0] == 0 && values[1] == 0 && values[2] == 7 && values[3] == 7);
+    CHECK(MPI_File_close(&file) == MPI_SUCCESS);
+}
+
+// A representation of our own: ints as text of eight digits, everything else one byte longer than
+// in memory (a mark before it). State counts calls and holds the code to return.
+
+struct State {
+    int result = MPI_SUCCESS;
+    int extent_result = MPI_SUCCESS;
+    std::vector<MPI_Offset> positions;
+    std::vector<MPI_Count> counts;
+};
+
+int text_extent(MPI_Datatype type, MPI_Aint* extent, void* extra) {
+    int size = 0;
+    MPI_Type_size(type, &size);
+    *extent = type == MPI_INT ? 8 : size + 1;
+    return static_cast<State*>(extra)->extent_result;
+}
+
+/// Where the item at `position` lies in memory; the tests use ints two apart.
+int& item(void* user, MPI_Datatype type, MPI_Offset position) {
+    MPI_Count lower = 0, extent = 0, size = 0;
+    MPI_Type_get_extent_x(type, &lower, &extent);
+    MPI_Type_size_x(type, &size);
+    const MPI_Count each = size / 4;
+    char* base = static_cast<char*>(user) + position / each * extent + position % each * 8;
+    return *reinterpret_cast<int*>(base);
+}
+
+int write_text(void* user, MPI_Datatype type, int count, void* file, MPI_Offset position,
+               void* extra) {
+    auto* state = static_cast<State*>(extra);
+    state->positions.push_back(position);
+    state->counts.push_back(count);
+    if (state->result != MPI_SUCCESS) return state->result;
+    for (int i = 0; i < count; ++i) {
+        char digits[16];
+        std::snprintf(digits, sizeof digits, "%08d", item(user, type, position + i));
+        std::memcpy(static_cast<char*>(file) + 8 * i, digits, 8);
+    }
+    return MPI_SUCCESS;
+}
+
+int read_text(void* user, MPI_Datatype type, int count, void* file, MPI_Offset position,
+              void* extra) {
+    auto* state = static_cast<State*>(extra);
+    state->positions.push_back(position);
+    state->counts.push_back(count);
+    if (state->result != MPI_SUCCESS) return state->result;
+    for (int i = 0; i < count; ++i) {
+        char digits[9] = {};
+        std::memcpy(digits, static_cast<const char*>(file) + 8 * i, 8);
+        item(user, type, position + i) = std::atoi(digits);
+    }
+    return MPI_SUCCESS;
+}
+
+State state;
+
+void names_are_registered_once() {
+    const auto add = [](const char* name) {
+        return class_of(MPI_Register_datarep(name, read_text, write_text, text_extent, &state));
+    };
+    CHECK(add("text") == MPI_SUCCESS);
+    CHECK(add("text") == MPI_ERR_DUP_DATAREP);
+    for (const char* name : {"native", "internal", "external32"})
+        CHECK(add(name) == MPI_ERR_DUP_DATAREP);
+    CHECK(add(std::string(MPI_MAX_DATAREP_STRING, 'x').c_str()) == MPI_ERR_ARG);
+    CHECK(add(std::string(MPI_MAX_DATAREP_STRING - 1, 'x').c_str()) == MPI_SUCCESS);
+    CHECK(add(nullptr) == MPI_ERR_ARG);
+    CHECK(class_of(MPI_Register_datarep("no extents", read_text, write_text, nullptr, nullptr)) ==
+          MPI_ERR_ARG);
+}
+
+/// Ints two apart in memory; more of them than one call takes, and a tile that calls cut.
+void data_is_converted_by_the_programs_functions() {
+    constexpr int kItems = 3 * 500'000;
+    const int rank = rank_of_world();
+    MPI_Datatype three;
+    MPI_Type_vector(3, 1, 2, MPI_INT, &three);
+    MPI_Datatype type;
+    MPI_Type_create_resized(three, 0, 24, &type);
+    MPI_Type_commit(&type);
+    std::vector<int> out(2 * kItems), in(2 * kItems, -1);
+    for (int i = 0; i < 2 * kItems; ++i) out[static_cast<std::size_t>(i)] = i;
+    MPI_File file = open_scratch();
+    CHECK(set_view(file, MPI_INT, "text") == MPI_SUCCESS);
+    CHECK(extent_of(file, MPI_INT) == 8 && extent_of(file, MPI_DOUBLE) == 9);
+    CHECK(extent_of(file, three) == 40);
+    state = {};
+    const MPI_Offset own = static_cast<MPI_Offset>(rank) * kItems;
+    MPI_Status status;
+    CHECK(MPI_File_write_at_all(file, own, out.data(), kItems / 3, type, &status) == MPI_SUCCESS);
+    int count = -1;
+    MPI_Get_count(&status, type, &count);
+    CHECK(count == kItems / 3);
+    MPI_Count converted = 0;
+    for (std::size_t i = 0; i < state.positions.size(); ++i) {
+        CHECK(state.positions[i] == converted);
+        converted += state.counts[i];
+    }
+    CHECK(converted == kItems && state.positions.size() > 1);
+    CHECK(MPI_File_read_at_all(file, own, in.data(), kItems / 3, type, &status) == MPI_SUCCESS);
+    for (int i = 0; i < 2 * kItems; ++i)
+        CHECK(in[static_cast<std::size_t>(i)] == (i % 2 == 0 ? i : -1));
+    const Raw bytes = raw(file, 24);
+    CHECK(std::memcmp(bytes.data(), "000000000000000200000004", 24) == 0);
+    MPI_Type_free(&type);
+    MPI_Type_free(&three);
+    CHECK(MPI_File_close(&file) == MPI_SUCCESS);
+}
+
+void a_function_that_fails_is_a_conversion_error_everywhere() {
+    MPI_File file = open_scratch();
+    CHECK(set_view(file, MPI_INT, "text") == MPI_SUCCESS);
+    int values[2] = {1, 2};
+    state = {};
+    if (rank_of_world() == 0) state.result = MPI_ERR_OTHER;
+    CHECK(class_of(MPI_File_write_at_all(file, 2 * rank_of_world(), values, 1, MPI_INT,
+                                         MPI_STATUS_IGNORE)) == MPI_ERR_CONVERSION);
+    state = {};
+    state.extent_result = MPI_ERR_OTHER;
+    MPI_Aint extent = 0;
+    CHECK(class_of(MPI_File_get_type_extent(file, MPI_INT, &extent)) == MPI_ERR_CONVERSION);
+    if (rank_of_world() != 0) state = {};
+    CHECK(class_of(set_view(file, MPI_INT, "text")) == MPI_ERR_CONVERSION);
+    state = {};
+    CHECK(MPI_File_close(&file) == MPI_SUCCESS);
+}
+
+int memory_extent(MPI_Datatype type, MPI_Aint* extent, void*) {
+    int size = 0;
+    MPI_Type_size(type, &size);
+    *extent = size;
+    return MPI_SUCCESS;
+}
+
+void without_functions_data_is_native() {
+    // The constant is a macro for a null pointer in C, and a symbol of the host in Fortran.
+    MPI_Datarep_conversion_function* none = nullptr;
+    CHECK(MPI_Register_datarep("plain", none, none, memory_extent, nullptr) == MPI_SUCCESS);
+    CHECK(MPI_Register_datarep("other sizes", none, none, text_extent, &state) == MPI_SUCCESS);
+    MPI_File file = open_scratch();
+    CHECK(set_view(file, MPI_INT, "plain") == MPI_SUCCESS);
+    const int value = 0x01020304;
+    int got = 0;
+    const int own = rank_of_world();
+    CHECK(MPI_File_write_at_all(file, own, &value, 1, MPI_INT, MPI_STATUS_IGNORE) == MPI_SUCCESS);
+    CHECK(MPI_File_read_at_all(file, own, &got, 1, MPI_INT, MPI_STATUS_IGNORE) == MPI_SUCCESS);
+    CHECK(got == value);
+    const Raw bytes = raw(file, 4);
+    CHECK(std::memcmp(bytes.data(), &value, 4) == 0);
+    CHECK(set_view(file, MPI_INT, "other sizes") == MPI_SUCCESS);
+    CHECK(class_of(MPI_File_write_at_all(file, own, &value, 1, MPI_INT, MPI_STATUS_IGNORE)) ==
+          MPI_ERR_CONVERSION);
+    CHECK(MPI_File_close(&file) == MPI_SUCCESS);
+}
+
+/// Registered on one rank only, a name is unknown to all.
+void a_name_that_a_rank_does_not_know_is_refused_on_all() {
+    if (rank_of_world() == 0)
+        CHECK(MPI_Register_datarep("mine", read_text, write_text, text_extent, &state) ==
+              MPI_SUCCESS);
+    MPI_File file = open_scratch();
+    const int code = set_view(file, MPI_INT, "mine");
+    CHECK(size_of_world() == 1 ? code == MPI_SUCCESS
+                               : class_of(code) == MPI_ERR_UNSUPPORTED_DATAREP);
+    CHECK(MPI_File_close(&file) == MPI_SUCCESS);
+}
+
+}  // namespace
+}  // namespace oratorio::test
+
+int main(int argc, char** argv) {
+    MPI_Init(&argc, &argv);
+    using namespace oratorio::test;
+    the_name_of_the_representation_is_got_back();
+    extents_are_those_in_the_file();
+    longs_are_interleaved_in_four_bytes(true);
+    longs_are_interleaved_in_four_bytes(false);
+    a_struct_has_no_padding_in_the_file();
+    a_value_that_does_not_fit_is_a_conversion_error_everywhere();
+    a_short_file_gives_its_whole_elements();
+    names_are_registered_once();
+    data_is_converted_by_the_programs_functions();
+    a_function_that_fails_is_a_conversion_error_everywhere();
+    without_functions_data_is_native();
+    a_name_that_a_rank_does_not_know_is_refused_on_all();
+    const int result = verdict("datarep");
+    MPI_Finalize();
+    return result;
+}
