@@ -9,12 +9,12 @@ from rich.console import Console
 from rich.table import Table
 
 from oratorio.hosts import Host, find_host, preload_library
-from oratorio.suites import hdf5, mpich, pnetcdf, python, report
+from oratorio.suites import hdf5, mpich, netcdf, pnetcdf, python, report
 from oratorio.suites.model import ARMS, PASS, SKIP, Result, Suite
 from oratorio.suites.runner import run_suite
 from oratorio.suites.sources import SourceError
 
-SUITES: tuple[Suite, ...] = (*mpich.SUITES, *python.SUITES, *hdf5.SUITES, *pnetcdf.SUITES)
+SUITES: tuple[Suite, ...] = (*mpich.SUITES, *python.SUITES, *hdf5.SUITES, *pnetcdf.SUITES, *netcdf.SUITES)
 
 app = typer.Typer(no_args_is_help=True, add_completion=False, help=__doc__)
 
@@ -113,6 +113,9 @@ def suites(
 def _run_both(console: Console, suite: Suite, host: Host, quick: bool, outcomes: report.Outcomes) -> None:
     """Runs the suite twice and puts what came of it into `outcomes`."""
     tests = outcomes.setdefault(suite.name, {})
+    if not quick:
+        for hosts in tests.values():
+            hosts.pop(host.name, None)
     for arm in ARMS:
         tell = _Lines(console, f"{suite.name} {host.name} {report.ARM_TITLES[arm]}")
         for test, result in run_suite(suite, host, arm == "oratorio", tell, quick).items():

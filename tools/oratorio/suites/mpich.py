@@ -102,6 +102,7 @@ def _romio_tests(suffix: str):
 # --- the MPI test suite ---
 
 GIGABYTES = ("bigtype", "i_bigtype")
+MPI_SECONDS = 120
 
 
 def _make_f90_harness(mpi: Path) -> None:
@@ -167,7 +168,7 @@ def _mpi_tests(*folders: str):
                         ranks=int(ranks),
                         arguments=tuple(word[4:] for word in rest if word.startswith("arg=")),
                         support="c" if is_c else Path(folder).parent.name,
-                        seconds=LONG_SECONDS if name in GIGABYTES else 120,
+                        seconds=LONG_SECONDS if name in GIGABYTES else MPI_SECONDS,
                         is_slow=name in GIGABYTES,
                     )
                 )

@@ -6,7 +6,7 @@ import tempfile
 from collections.abc import Callable
 from pathlib import Path
 
-from oratorio.hosts import Host, run_ranks
+from oratorio.hosts import Host, preload_library, run_ranks
 from oratorio.suites.building import Builder, BuildError
 from oratorio.suites.model import (
     FAIL,
@@ -81,7 +81,7 @@ def read_records(folder: Path) -> dict[str, tuple[str, str]]:
     return worst
 
 
-def _results_of(records: dict[str, tuple[str, str]]) -> Results:
+def results_of(records: dict[str, tuple[str, str]]) -> Results:
     """Of the tests without an end only the first: ranks that were ahead began others."""
     words = {"passed": PASS, "skipped": SKIP, "failed": FAIL}
     results: Results = {}
@@ -116,7 +116,7 @@ def run_script(host: Host, source: Path, script: Script, preload: bool, tell: Te
                 has_ended = done.returncode == 0
             except subprocess.TimeoutExpired:
                 has_ended = False
-            fresh = _results_of(read_records(Path(scratch)))
+            fresh = results_of(read_records(Path(scratch)))
         for name, result in fresh.items():
             tell(name, result)
         results |= fresh
@@ -124,10 +124,19 @@ def run_script(host: Host, source: Path, script: Script, preload: bool, tell: Te
             return results
 
 
+def _verify_preload(host: Host) -> None:
+    """Nothing that runs without Oratorio may count as its result."""
+    done = run_ranks(host, 1, ["cat", "/proc/self/maps"], preload=True, timeout_seconds=60)
+    if str(preload_library().resolve()) not in done.stdout:
+        raise LookupError(f"{host.mpiexec} does not give LD_PRELOAD to the ranks: {done.stderr[-400:]}")
+
+
 def run_suite(suite: Suite, host: Host, preload: bool, tell: Tell, without_slow: bool = False) -> Results:
     """All tests of the suite, one after the other. Raises SourceError."""
     source = source_folder(suite)
     tests = suite.tests(source, host)
+    if preload:
+        _verify_preload(host)
     if isinstance(tests, Script):
         return run_script(host, source, tests, preload, tell)
     results: Results = {}
