@@ -6,6 +6,7 @@ from typing import Annotated
 
 import typer
 from rich.console import Console
+from rich.markup import escape
 from rich.table import Table
 
 from oratorio.hosts import Host, find_host, preload_library
@@ -56,10 +57,8 @@ class _Lines:
     def __call__(self, test: str, result: Result) -> None:
         now = time.monotonic()
         color = {PASS: "green", SKIP: "yellow"}.get(result.outcome, "red")
-        self.console_.print(
-            f"{self.place_}  [{color}]{result.outcome:<9}[/] {now - self.start_:5.1f} s  {test}", end=""
-        )
-        self.console_.print(f"  {result.detail}" if result.detail else "", markup=False, soft_wrap=True)
+        line = f"{self.place_}  [{color}]{result.outcome:<9}[/] {now - self.start_:5.1f} s  {escape(test)}"
+        self.console_.print(f"{line}  {escape(result.detail)}", soft_wrap=True)
         self.start_ = now
 
 
@@ -70,7 +69,8 @@ def _print_summary(console: Console, outcomes: report.Outcomes, ran: list[tuple[
     console.print(table)
     for suite, test, host in report.behind(outcomes):
         if (suite, host) in ran:
-            console.print(f"passes only with the host's own MPI-IO: {suite}/{test} on {host}")
+            line = f"passes only with the host's own MPI-IO: {suite}/{test} on {host}"
+            console.print(line, markup=False, soft_wrap=True)
 
 
 @app.command()

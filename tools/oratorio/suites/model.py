@@ -51,7 +51,14 @@ class Finished:
     def complaint(self) -> str:
         """The first line that tells something, from stderr if there is one."""
         noise = ("---", "===", "***", "[proxy:", "Exit code:", "Process name:", "prterun", "mpiexec")
-        noise += ("Primary job", "with errorcode", "MPI_ABORT was invoked", "NOTE: invoking", "You may")
+        noise += (
+            "Primary job",
+            "Proc:",
+            "with errorcode",
+            "MPI_ABORT was invoked",
+            "NOTE: invoking",
+            "You may",
+        )
         for text in (self.stderr, self.stdout):
             lines = [line.strip() for line in text.splitlines()]
             telling = [line for line in lines if line and not line.startswith(noise)]

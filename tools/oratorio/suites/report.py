@@ -177,7 +177,8 @@ def write_page(suites: tuple[Suite, ...], outcomes: Outcomes, command: list[str]
         "",
         "The MPI-IO tests of others, fetched from the package registries and run unchanged, once with the "
         "host's own MPI-IO and once with Oratorio preloaded. Made by `oratorio conformance suites --write`; "
-        "`tests/programs/test_suites.py` runs the quick ones with every change and compares.",
+        "`tests/programs/test_suites.py` runs quick ones with every change and compares. Sources, programs "
+        "and scratch files are in `.oratorio/conformance` (or the folder `ORATORIO_CONFORMANCE` names).",
         "",
         f"Last run: `./oratorio {shlex.join(command)}`, {date.today()}, {platform.machine()}, "
         f"{platform.system()} {platform.release()}.",

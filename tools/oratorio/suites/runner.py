@@ -62,7 +62,7 @@ def run_program(builder: Builder, program: Program, preload: bool) -> Result:
 
 # --- Python programs that run many tests in one job ---
 
-ORDER = ("passed", "skipped", "failed", "began")  # the worst of all ranks counts
+ORDER = ("loaded", "passed", "skipped", "failed", "began")  # the worst of all ranks counts
 
 
 def read_records(folder: Path) -> dict[str, tuple[str, str]]:
@@ -73,8 +73,8 @@ def read_records(folder: Path) -> dict[str, tuple[str, str]]:
         for line in file.read_text().splitlines():
             name, outcome, detail = json.loads(line)
             # A failure stays, whatever tearDown says after it.
-            if outcome in ORDER and last.get(name, ("",))[0] != "failed":
-                last[name] = (outcome, detail)
+            if last.get(name, ("",))[0] != "failed":
+                last[name] = (outcome, f"{file.stem}: {detail}")
         for name, told in last.items():
             if name not in worst or ORDER.index(told[0]) > ORDER.index(worst[name][0]):
                 worst[name] = told
@@ -87,10 +87,10 @@ def results_of(records: dict[str, tuple[str, str]]) -> Results:
     results: Results = {}
     is_cut = False
     for name, (outcome, detail) in records.items():
-        if outcome != "began":
-            lines = [line.strip() for line in detail.splitlines() if line.strip()]
-            results[name] = Result(words[outcome], (lines or [""])[-1][:200])
-        elif not is_cut:
+        if outcome in words:
+            last_line = "" if outcome == "passed" else detail.strip().splitlines()[-1]
+            results[name] = Result(words[outcome], last_line.strip()[:200])
+        elif outcome == "began" and not is_cut:
             is_cut = True
             results[name] = Result(TIMEOUT, "the job hung or crashed in it")
     return results
