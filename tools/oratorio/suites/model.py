@@ -126,6 +126,7 @@ class Suite:
     hosts: tuple[str, ...]  # where it runs if nobody says otherwise
     needs: str  # what a host must have: "c", "fortran", "python"
     tests: Callable[[Path, Host], Sequence[Program] | Script]  # from the source folder
+    remark: str = ""  # what a reader of the results should know
     prepare: Callable[[Path], None] = lambda source: None  # once, after unpacking
     # Sources that programs are linked with, by what the program calls its support.
     support: Mapping[str, tuple[str, ...]] = field(default_factory=dict)

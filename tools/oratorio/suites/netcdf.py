@@ -55,6 +55,7 @@ SUITES = (
         hosts=("openmpi4",),
         needs="c",
         tests=_tests,
+        remark="Debian's parallel netCDF needs Open MPI 4.",
         prepare=_prepare,
         includes=("", "include"),
         flags=lambda host: _pkg_config("--cflags"),

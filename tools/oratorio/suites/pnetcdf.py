@@ -68,6 +68,7 @@ SUITES = (
         hosts=("openmpi4",),
         needs="c",
         tests=_tests,
+        remark="Debian's PnetCDF needs Open MPI 4.",
         prepare=_prepare,
         support={"c": ("test/common/testutils.c",)},
         includes=("", "test/common"),

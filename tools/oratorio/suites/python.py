@@ -34,6 +34,7 @@ SUITES = (
         hosts=("mpich5", "openmpi5"),
         needs="python",
         tests=_mpi4py,
+        remark="All tests in one job of 4 ranks; a job that hangs is begun again without the tests done.",
     ),
     Suite(
         name="h5py",
@@ -42,5 +43,6 @@ SUITES = (
         hosts=("mpich5", "openmpi4"),
         needs="python",
         tests=_h5py,
+        remark="Those it marks as tests with more than one rank.",
     ),
 )

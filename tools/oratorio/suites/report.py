@@ -141,6 +141,8 @@ def _suite_section(suite: Suite, outcomes: Outcomes, notes: list[Note]) -> list[
     lines = [f"## {suite.title}", ""]
     if suite.archive:
         lines += [f"`{suite.archive.file}`, SHA-256 `{suite.archive.sha256}`.", ""]
+    if suite.remark:
+        lines += [suite.remark, ""]
     heads = ["test", *_heads(hosts), "why"]
     lines += [_row(heads), _row(["---"] * len(heads))]
     for test, found in tests.items():
