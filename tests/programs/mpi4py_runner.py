@@ -1,16 +1,18 @@
 """Runs mpi4py's own tests on every rank. usage: mpi4py_runner.py TEST_FOLDER RESULT_FOLDER [NOT...]
 
-NOT are names of test methods to leave out. Each rank writes RESULT_FOLDER/<rank>.jsonl: a line when a
-test begins, a line when it has ended, so that the test in which a job hangs is known too; and last the
-Oratorio libraries that were loaded.
+NOT are tests to leave out: names of methods, or module.class.method. Each rank writes
+RESULT_FOLDER/<rank>.jsonl: a line when a test begins, a line when it has ended, so that the test in which a
+job hangs is known too; and last the Oratorio libraries that were loaded.
 """
 
 import json
+import signal
 import sys
 import unittest
 from pathlib import Path
 
 MODULES = ("test_io", "test_file")
+TEST_SECONDS = 60  # a test that hangs ends the job
 
 sys.path.insert(0, sys.argv[1])
 # As mpi4py's own main.py does.
@@ -38,6 +40,7 @@ class Recorder(unittest.TestResult):
 
     def startTest(self, test):  # noqa: N802
         super().startTest(test)
+        signal.alarm(TEST_SECONDS)
         self.tell(test, "began")
 
     def addSuccess(self, test):  # noqa: N802
@@ -61,13 +64,16 @@ class Loader(unittest.TestLoader):
     """Leaves out what the command line says."""
 
     def getTestCaseNames(self, testCaseClass):  # noqa: N802, N803
-        return [name for name in super().getTestCaseNames(testCaseClass) if name not in sys.argv[3:]]
+        place = f"{testCaseClass.__module__}.{testCaseClass.__qualname__}"
+        names = super().getTestCaseNames(testCaseClass)
+        return [name for name in names if not {name, f"{place}.{name}"} & set(sys.argv[3:])]
 
 
 def main() -> None:
     with (Path(sys.argv[2]) / f"{MPI.COMM_WORLD.rank}.jsonl").open("w") as stream:
         recorder = Recorder(stream)
         Loader().loadTestsFromNames(MODULES).run(recorder)
+        signal.alarm(0)
         maps = Path("/proc/self/maps").read_text().split()
         libraries = sorted({Path(word).name for word in maps if "liboratorio-" in word})
         recorder.tell("libraries", "loaded", " ".join(libraries))

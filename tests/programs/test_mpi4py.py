@@ -4,7 +4,6 @@ What passes with the MPI's own MPI-IO must pass with Oratorio, but for the tests
 Oratorio refuses so far; mpi4py_refused.toml names them.
 """
 
-import json
 import subprocess
 import tarfile
 import tempfile
@@ -15,6 +14,7 @@ import pytest
 from conftest import HERE, IS_BUILT, NOT_BUILT, host_or_skip
 from oratorio.hosts import Host, run_ranks
 from oratorio.paths import BUILD, PRIVATE
+from oratorio.suites.runner import read_records
 
 TIMEOUT_SECONDS = 240
 REFUSED = {
@@ -36,23 +36,6 @@ def test_folder() -> Path:
     return folder / "test"
 
 
-def read_outcomes(folder: Path) -> dict[str, tuple[str, str]]:
-    """test -> (worst outcome over the ranks, detail)."""
-    order = ("loaded", "passed", "skipped", "failed", "began")
-    worst: dict[str, tuple[str, str]] = {}
-    for file in sorted(folder.glob("*.jsonl")):
-        last = {}
-        for line in file.read_text().splitlines():
-            name, outcome, detail = json.loads(line)
-            # A failure stays, whatever tearDown says after it.
-            if last.get(name, ("",))[0] != "failed":
-                last[name] = (outcome, f"{file.stem}: {detail}")
-        for name, told in last.items():
-            if name not in worst or order.index(told[0]) > order.index(worst[name][0]):
-                worst[name] = told
-    return worst
-
-
 def run_tests(host: Host, ranks: int, tests: Path, folder: Path, preload: bool) -> dict[str, tuple[str, str]]:
     """Outcome of each test; one in which the job crashed or hung has the outcome `began`."""
     folder.mkdir()
@@ -66,7 +49,7 @@ def run_tests(host: Host, ranks: int, tests: Path, folder: Path, preload: bool) 
             told = f"exit code {done.returncode}\n{done.stderr[-3000:]}"
         except subprocess.TimeoutExpired as late:
             told = f"{late.timeout} seconds were over\n{(late.stderr or '')[-3000:]}"
-    outcomes = read_outcomes(folder)
+    outcomes = read_records(folder)
     assert "libraries" in outcomes, f"the job did not come to its end: {told}\n{_unfinished(outcomes)}"
     return outcomes
 

@@ -1,0 +1,140 @@
+"""What a suite is: tests of others, where they are from, how they are built, run and judged."""
+
+import os
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from oratorio.hosts import Host
+from oratorio.paths import PRIVATE
+
+# Sources, programs and scratch files; nothing in it needs to be kept.
+WORK = Path(os.environ.get("ORATORIO_CONFORMANCE", PRIVATE / "conformance"))
+
+ARMS = ("host", "oratorio")
+PASS, FAIL, TIMEOUT, NOT_BUILT, SKIP = "pass", "fail", "timeout", "not built", "skip"
+
+
+@dataclass(frozen=True)
+class Archive:
+    """The upstream source of a Debian source package, or a source distribution of PyPI."""
+
+    package: str
+    version: str  # Debian's, or PyPI's
+    file: str  # name of the .orig.tar, or of the distribution
+    sha256: str
+    parts: tuple[str, ...]  # beginnings of what to unpack, below the archive's only folder
+    registry: str = "debian"  # or "pypi"
+
+    @property
+    def name(self) -> str:
+        """Folder it is unpacked to."""
+        return f"{self.package}-{self.version.partition(':')[2] or self.version}"
+
+
+@dataclass(frozen=True)
+class Result:
+    """What came of one test."""
+
+    outcome: str  # PASS, FAIL, TIMEOUT, NOT_BUILT or SKIP
+    detail: str = ""  # one line: what the program said last
+
+
+@dataclass(frozen=True)
+class Finished:
+    """A program that has run."""
+
+    code: int
+    stdout: str
+    stderr: str
+
+    def complaint(self) -> str:
+        """The first line that tells something, from stderr if there is one."""
+        noise = ("---", "===", "***", "[proxy:", "Exit code:", "Process name:", "prterun", "mpiexec")
+        noise += (
+            "Primary job",
+            "Proc:",
+            "with errorcode",
+            "MPI_ABORT was invoked",
+            "NOTE: invoking",
+            "You may",
+        )
+        for text in (self.stderr, self.stdout):
+            lines = [line.strip() for line in text.splitlines()]
+            telling = [line for line in lines if line and not line.startswith(noise)]
+            if telling:
+                return telling[0][:200]
+        return f"exit code {self.code}"
+
+
+Judge = Callable[[Finished], Result]
+
+
+def says_no_errors(run: Finished) -> Result:
+    """Argonne's convention: a line ` No Errors`, and the exit code 0."""
+    if run.code == 0 and any(line.strip() == "No Errors" for line in run.stdout.splitlines()):
+        return Result(PASS)
+    return Result(FAIL, run.complaint())
+
+
+def ends_well(run: Finished) -> Result:
+    """For programs without a verdict of their own: exit code 0 and no word of an error."""
+    if run.code == 0 and "error" not in (run.stdout + run.stderr).lower():
+        return Result(PASS)
+    return Result(FAIL, run.complaint())
+
+
+def exits_with_zero(run: Finished) -> Result:
+    """The exit code alone."""
+    return Result(PASS) if run.code == 0 else Result(FAIL, run.complaint())
+
+
+@dataclass(frozen=True)
+class Program:
+    """One test program. In `arguments` and `env`, {scratch} is an empty folder and {source} the suite's."""
+
+    name: str
+    sources: tuple[str, ...]  # C and Fortran, relative to the suite's source
+    ranks: int = 4
+    arguments: tuple[str, ...] = ()
+    env: Mapping[str, str] = field(default_factory=dict)
+    seconds: int = 120
+    judge: Judge = says_no_errors
+    first: "Program | None" = None  # run before it in the same folder, whatever comes of it
+    support: str = "c"  # which of the suite's support sources it is linked with
+    is_slow: bool = False  # minutes, or gigabytes: left out of the tests that run with every change
+
+
+@dataclass(frozen=True)
+class Script:
+    """A Python program that runs many tests in one job and records them as mpi4py_runner.py does."""
+
+    file: Path
+    arguments: tuple[str, ...] = ()
+    ranks: int = 4
+    seconds: int = 300
+    env: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Suite:
+    """Tests that come together."""
+
+    name: str
+    title: str
+    archive: Archive | None  # None: what it needs is in the host's Python
+    hosts: tuple[str, ...]  # where it runs if nobody says otherwise
+    needs: str  # what a host must have: "c", "fortran", "python"
+    tests: Callable[[Path, Host], Sequence[Program] | Script]  # from the source folder
+    remark: str = ""  # what a reader of the results should know
+    prepare: Callable[[Path], None] = lambda source: None  # once, after unpacking
+    # Sources that programs are linked with, by what the program calls its support.
+    support: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    includes: tuple[str, ...] = ()  # folders relative to the source
+    flags: Callable[[Host], tuple[str, ...]] = lambda host: ()  # for compiling
+    libraries: Callable[[Host], tuple[str, ...]] = lambda host: ()  # for linking
+
+    def serves(self, host: Host) -> bool:
+        """Whether the host has what the suite needs."""
+        has = {"c": True, "fortran": host.mpifort, "python": host.python}
+        return bool(has[self.needs])

@@ -1,0 +1,139 @@
+"""Fetches the source packages: by apt and pip, from the mirrors this machine is set up with.
+
+apt gets a list of sources and folders of its own, so the machine's setup stays as it is. What arrives
+must have the SHA-256 written with the suite.
+"""
+
+import hashlib
+import shutil
+import subprocess
+import sys
+import tarfile
+from collections.abc import Callable
+from pathlib import Path
+
+from oratorio.paths import PRIVATE
+from oratorio.suites.model import WORK, Archive
+
+DEBIAN_KEYRING = Path("/usr/share/keyrings/debian-archive-keyring.gpg")
+FETCH_SECONDS = 300
+
+
+class SourceError(Exception):
+    """The source of a suite can't be had; the text says why."""
+
+
+def _run(*words: str, cwd: Path | None = None) -> str:
+    """What the command prints. Raises SourceError."""
+    try:
+        done = subprocess.run(
+            words, cwd=cwd, capture_output=True, text=True, timeout=FETCH_SECONDS, stdin=subprocess.DEVNULL
+        )
+    except subprocess.TimeoutExpired as late:
+        raise SourceError(f"{words[0]} took more than {FETCH_SECONDS} s: {' '.join(words)}") from late
+    if done.returncode != 0:
+        raise SourceError(f"{' '.join(words)} failed: {done.stderr.strip()[-600:]}")
+    return done.stdout
+
+
+def _source_lines() -> set[str]:
+    """A deb-src line for each of the machine's own lists of Debian's packages."""
+    wanted = "$(ORIGIN)|$(REPO_URI)|$(RELEASE)|$(COMPONENT)"
+    told = _run("apt-get", "indextargets", "--format", wanted, "Created-By: Packages")
+    targets = [line.split("|") for line in told.splitlines()]
+    option = f"[signed-by={DEBIAN_KEYRING}] " if DEBIAN_KEYRING.exists() else ""
+    lines = {
+        f"deb-src {option}{uri} {release} {component}\n"
+        for origin, uri, release, component in targets
+        if origin == "Debian"
+    }
+    if not lines:
+        raise SourceError("apt knows no packages of Debian here: run `apt-get update` first")
+    return lines
+
+
+def _private_apt(folder: Path) -> list[str]:
+    """Options that keep apt within `folder`."""
+    for part in ("lists/partial", "archives/partial"):
+        (folder / part).mkdir(parents=True, exist_ok=True)
+    (folder / "sources.list").write_text("".join(sorted(_source_lines())))
+    settings = {
+        "Dir::Etc::sourcelist": folder / "sources.list",
+        "Dir::Etc::sourceparts": "-",
+        "Dir::State::Lists": folder / "lists",
+        "Dir::Cache": folder,
+        "APT::Sandbox::User": "root",
+    }
+    return [word for key, value in settings.items() for word in ("-o", f"{key}={value}")]
+
+
+def _sha256(file: Path) -> str:
+    with file.open("rb") as stream:
+        return hashlib.file_digest(stream, "sha256").hexdigest()
+
+
+def _fetch_from_debian(archive: Archive, folder: Path) -> None:
+    if shutil.which("apt-get") is None:
+        raise SourceError(f"there is no apt-get here; put {archive.file} of Debian into {folder}")
+    options = _private_apt(WORK / "apt")
+    _run("apt-get", *options, "update")
+    wanted = f"{archive.package}={archive.version}"
+    _run("apt-get", *options, "source", "--download-only", "--tar-only", wanted, cwd=folder)
+
+
+def _fetch_from_pypi(archive: Archive, folder: Path) -> None:
+    """From what setup.sh keeps in .oratorio/wheels, else by pip."""
+    kept = PRIVATE / "wheels" / archive.file
+    if kept.exists():
+        shutil.copy(kept, folder)
+        return
+    wanted = f"{archive.package}=={archive.version}"
+    only_source = ("--no-deps", f"--no-binary={archive.package}")
+    _run(sys.executable, "-m", "pip", "download", *only_source, "-d", str(folder), wanted)
+
+
+FETCH = {"debian": _fetch_from_debian, "pypi": _fetch_from_pypi}
+
+
+def _download(archive: Archive) -> Path:
+    """The archive in WORK/archives, downloaded if it is not there yet."""
+    folder = WORK / "archives"
+    folder.mkdir(parents=True, exist_ok=True)
+    file = folder / archive.file
+    if not file.exists():
+        FETCH[archive.registry](archive, folder)
+    if not file.exists():
+        raise SourceError(f"{archive.package} {archive.version} came without {archive.file}")
+    found = _sha256(file)
+    if found != archive.sha256:
+        raise SourceError(f"{file} has the SHA-256 {found} instead of {archive.sha256}")
+    return file
+
+
+def _unpack(file: Path, parts: tuple[str, ...], target: Path) -> None:
+    """The wanted parts without the archive's outermost folder."""
+    with tarfile.open(file) as tar:
+        for member in tar:
+            _, _, inner = member.name.partition("/")
+            if member.isreg() and inner.startswith(parts):
+                (target / inner).parent.mkdir(parents=True, exist_ok=True)
+                with tar.extractfile(member) as stream, (target / inner).open("wb") as copy:
+                    shutil.copyfileobj(stream, copy)
+
+
+def source_of(archive: Archive, suite: str, prepare: Callable[[Path], None]) -> Path:
+    """Folder with the suite's part of the archive, unpacked and prepared once.
+
+    Raises SourceError if it can't be had.
+    """
+    target = WORK / "source" / archive.name / suite
+    if target.exists():
+        return target
+    file = _download(archive)
+    fresh = target.with_name(f"{suite}.new")
+    shutil.rmtree(fresh, ignore_errors=True)
+    fresh.mkdir(parents=True)
+    _unpack(file, archive.parts, fresh)
+    prepare(fresh)
+    fresh.rename(target)
+    return target
