@@ -1,4 +1,4 @@
-"""The command line: run, explain, env, info, demo, test, bench, calibrate, lint."""
+"""The command line: run, explain, env, info, demo, test, bench, calibrate, conformance, lint."""
 
 import os
 import re
@@ -213,6 +213,16 @@ def bench(context: typer.Context) -> None:
     from oratorio.bench import app as bench_app  # noqa: PLC0415
 
     bench_app(args=context.args, prog_name="oratorio bench")
+
+
+@app.command(
+    add_help_option=False, context_settings={"allow_extra_args": True, "ignore_unknown_options": True}
+)
+def conformance(context: typer.Context) -> None:
+    """Find what an MPI's file access does wrong: conformance mpiexec -n 4."""
+    from oratorio.conformance_cli import app as conformance_app  # noqa: PLC0415
+
+    conformance_app(args=context.args, prog_name="oratorio conformance")
 
 
 def main() -> None:
