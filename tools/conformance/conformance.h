@@ -89,6 +89,8 @@ int stored_bytes(Test* t, const char* path, MPI_Offset offset, void* bytes, int 
 void check_stored(Test* t, const char* path, const int* expected, int count);
 /* The status tells of `count` whole items of the type. */
 void check_count(Test* t, const MPI_Status* status, MPI_Datatype type, int count);
+/* Collective. Sync, barrier, sync: what was written before is seen by all after (14.6.1). */
+void settle(Test* t, MPI_File file);
 void check_position(Test* t, MPI_File file, MPI_Offset expected);
 MPI_Offset file_size(Test* t, MPI_File file);
 /* A view of ints from a displacement in bytes. Collective over the file's ranks. */

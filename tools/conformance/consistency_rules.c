@@ -128,6 +128,19 @@ static void reads_its_own_writes(Test* t) {
     close_file(t, &file);
 }
 
+/* Without a sync, though an aggregator on another rank may have done the writing. */
+static void reads_its_own_collective_writes(Test* t) {
+    MPI_File file = open_new(t);
+    for (int turn = 0; turn < 20; turn++) {
+        const int value = 100 * turn + t->rank;
+        int found = -1;
+        OK(t, MPI_File_write_at_all(file, 4 * t->rank, &value, 1, MPI_INT, MPI_STATUS_IGNORE));
+        OK(t, MPI_File_read_at(file, 4 * t->rank, &found, 1, MPI_INT, MPI_STATUS_IGNORE));
+        EQUAL(t, found, value);
+    }
+    close_file(t, &file);
+}
+
 /* Neighbours write alone and at once between each other's bytes. */
 static void neighbours_do_no_harm(Test* t) {
     enum { kEach = 2000 };
@@ -173,6 +186,7 @@ static void objects_may_be_freed(Test* t) {
     MPI_Type_free(&blocks);
     const int mine[2] = {t->rank, t->rank + 100};
     OK(t, MPI_File_write_all(file, mine, 2, MPI_INT, MPI_STATUS_IGNORE));
+    settle(t, file);
     view_ints(t, file, 4);
     OK(t, MPI_File_read_at(file, 2 * t->rank, &found, 1, MPI_INT, MPI_STATUS_IGNORE));
     EQUAL(t, found, t->rank + 100);
@@ -189,6 +203,7 @@ RULES(kConsistencyRules, {
     {"14.6.1", "sync-barrier-sync", "in nonatomic mode a write is seen by others after sync, barrier, sync", "sync write_at read_at", sync_barrier_sync, 1, kUsual, NULL},
     {"14.6.1", "sync-read-only", "MPI_File_sync works on a handle opened for reading, to see what another has written", "sync read_at", sync_of_a_reader, 1, kUsual, NULL},
     {"14.6.1", "own-writes", "a rank reads what it has written by the same handle", "write_at read_at", reads_its_own_writes, 1, kUsual, NULL},
+    {"14.6.1", "own-collective-writes", "a rank reads what it has written collectively by the same handle", "write_at_all read_at", reads_its_own_collective_writes, 1, kUsual, NULL},
     {"14.6.1", "neighbours", "independent writes at once to places between each other do not disturb each other", "write set_view", neighbours_do_no_harm, 2, kUsual, NULL},
     {"14.6.7", "objects-freed", "communicator, info, etype and filetype may be freed once the routine returns", "open set_view write_all", objects_may_be_freed, 1, kUsual, NULL},
 });

@@ -87,6 +87,7 @@ static void round_trip(Test* t, const char* datarep, const int* converted) {
     OK(t, MPI_File_write_at_all(file, 0, values, kItems, MPI_INT, MPI_STATUS_IGNORE));
     CHECK(t, *converted >= kItems, "the write function converted %d items", *converted);
     const int written = *converted;
+    settle(t, file);
     OK(t, MPI_File_read_at_all(file, 1, found, kItems - 1, MPI_INT, MPI_STATUS_IGNORE));
     CHECK(t, *converted >= written + kItems - 1, "the read function converted %d items",
           *converted - written);

@@ -36,6 +36,11 @@ static const char* error_text(int code) {
     if (MPI_Error_string(code, text, &length) != MPI_SUCCESS) {
         snprintf(text, sizeof text, "error code %d", code);
     }
+    /* Where it happened inside the MPI is of no use here. */
+    char* const stack = strstr(text, ", error stack");
+    if (stack) {
+        *stack = '\0';
+    }
     return text;
 }
 
@@ -135,6 +140,12 @@ void check_count(Test* t, const MPI_Status* status, MPI_Datatype type, int count
     int found = -1;
     MPI_Get_count(status, type, &found);
     CHECK(t, found == count, "the status tells of %d items instead of %d", found, count);
+}
+
+void settle(Test* t, MPI_File file) {
+    OK(t, MPI_File_sync(file));
+    MPI_Barrier(t->comm);
+    OK(t, MPI_File_sync(file));
 }
 
 void check_position(Test* t, MPI_File file, MPI_Offset expected) {

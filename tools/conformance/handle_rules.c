@@ -167,6 +167,7 @@ static void works_in_finalize(Test* t) {
     int found = -1;
     MPI_File file = open_new(t);
     OK(t, MPI_File_write_at_all(file, 4 * t->rank, &t->rank, 1, MPI_INT, MPI_STATUS_IGNORE));
+    settle(t, file);
     OK(t, MPI_File_read_at_all(file, 4 * t->rank, &found, 1, MPI_INT, MPI_STATUS_IGNORE));
     EQUAL(t, found, t->rank);
     close_file(t, &file);

@@ -171,6 +171,7 @@ static void external32_scales_views(Test* t) {
     EQUAL(t, place, 8);
     OK(t, MPI_File_write_all(file, mine, 2, MPI_LONG, MPI_STATUS_IGNORE));
     check_position(t, file, 2);
+    settle(t, file);
     OK(t, MPI_File_read_at(file, 1, &found, 1, MPI_LONG, MPI_STATUS_IGNORE));
     EQUAL(t, found, mine[1]);
     close_file(t, &file);
@@ -266,6 +267,7 @@ static void view_names(Test* t, const char* datarep) {
     OK(t, MPI_File_get_view(file, &displacement, &etype, &filetype, name));
     CHECK(t, strcmp(name, datarep) == 0, "MPI_File_get_view gives %s instead of %s", name, datarep);
     OK(t, MPI_File_write_at_all(file, t->rank, &t->rank, 1, MPI_INT, MPI_STATUS_IGNORE));
+    settle(t, file);
     OK(t, MPI_File_read_at_all(file, t->rank, &found, 1, MPI_INT, MPI_STATUS_IGNORE));
     EQUAL(t, found, t->rank);
     close_file(t, &file);

@@ -84,9 +84,7 @@ static void takes_turns(Test* t) {
     OK(t, MPI_File_seek(file, 2 * t->size + t->rank, MPI_SEEK_SET));
     OK(t, MPI_File_write_all_begin(file, &value, 1, MPI_INT));
     OK(t, MPI_File_write_all_end(file, &value, MPI_STATUS_IGNORE));
-    OK(t, MPI_File_sync(file));
-    MPI_Barrier(t->comm);
-    OK(t, MPI_File_sync(file));
+    settle(t, file);
     OK(t, MPI_File_read_ordered_begin(file, &found[0], 1, MPI_INT));
     OK(t, MPI_File_read_ordered_end(file, &found[0], MPI_STATUS_IGNORE));
     OK(t, MPI_File_read_at_all_begin(file, t->rank, &found[1], 1, MPI_INT));

@@ -269,6 +269,7 @@ static void takes_other_types_of_equal_signature(Test* t) {
     MPI_File file = open_new(t);
     OK(t, MPI_File_set_view(file, 12 * t->rank, packed, packed, "native", MPI_INFO_NULL));
     OK(t, MPI_File_write_all(file, &mine, 1, memory, MPI_STATUS_IGNORE));
+    settle(t, file);
     OK(t, MPI_File_read_at(file, 0, &item, 1, memory, MPI_STATUS_IGNORE));
     EQUAL(t, item.number, t->rank);
     CHECK(t, item.value == mine.value, "the double is %g", item.value);

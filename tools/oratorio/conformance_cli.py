@@ -86,20 +86,23 @@ def _section_key(outcome: Outcome) -> tuple:
     return tuple(int(part) for part in outcome.rule.section.split()[0].split("."))
 
 
-def tables(report: Report, with_all: bool) -> list[Table]:
-    """One table per section, with the broken rules or all."""
+def tables(report: Report, with_all: bool) -> list[Table | str]:
+    """One table per section, with all rules or with those that do not hold; a line where all do."""
     made = []
     for _, group in groupby(sorted(report.outcomes, key=_section_key), key=_section_key):
         outcomes = list(group)
         section = outcomes[0].rule.section
         fine = sum(outcome.result == OK for outcome in outcomes)
+        shown = [outcome for outcome in outcomes if with_all or outcome.result != OK]
         title = f"{section} {TITLES.get(section, '')}: {fine} of {len(outcomes)} ok"
-        table = Table("rule", title=title, title_justify="left", expand=True)
+        if not shown:
+            made.append(title)
+            continue
+        table = Table(title=title, title_justify="left", title_style="", expand=True)
+        table.add_column("rule", ratio=1, min_width=20, overflow="fold")
         table.add_column("what must hold", ratio=3)
         table.add_column("result", ratio=2)
-        for outcome in outcomes:
-            if outcome.result == OK and not with_all:
-                continue
+        for outcome in shown:
             word = WORDS.get(outcome.result, outcome.result)
             colour = COLOURS.get(outcome.result, "red")
             told = f": {escape(outcome.message)}" if outcome.message else ""
@@ -171,7 +174,8 @@ def check(
             progress.stop()
             print(f"oratorio: {error}", file=sys.stderr)
             raise typer.Exit(2) from None
-    console = Console(highlight=False)
+    # A file or a pipe has no width of its own.
+    console = Console(highlight=False, width=None if sys.stdout.isatty() else 160)
     for table in tables(report, not broken):
         console.print(table)
     console.print(f"{report.library}, {' '.join(launcher)}", markup=False)
