@@ -38,5 +38,6 @@ RULES(kSelfTestRules, {
     {"0", "selftest-ranks", "this needs many ranks", "open", holds, 10000, kSelfTest, NULL},
     {"0", "selftest-crash", "this crashes", "open", crashes, 1, kSelfTest, NULL},
     {"0", "selftest-hang", "this hangs", "open", hangs, 1, kSelfTest, NULL},
+    {"0", "selftest-last", "this holds after all that", "open", holds, 1, kSelfTest, NULL},
 });
 /* clang-format on */

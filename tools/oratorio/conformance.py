@@ -121,9 +121,7 @@ def list_rules(program: Path) -> list[Rule]:
     return rules
 
 
-def select(
-    rules: Sequence[Rule], sections: Sequence[str], ids: Sequence[str], with_long: bool
-) -> list[Rule]:
+def select(rules: Sequence[Rule], sections: Sequence[str], ids: Sequence[str], with_long: bool) -> list[Rule]:
     """The rules asked for: by name any, else those of the sections, long ones if asked for."""
     known = {rule.id for rule in rules}
     unknown = [name for name in ids if name not in known]
@@ -262,7 +260,11 @@ class Runner:
             self.report.remarks.append(f"After its last rule the program {how}: {self._last_words(code)}")
 
     def _last_words(self, code: int) -> str:
-        told = [line for line in self._noise if any(word in line.lower() for word in ("signal", "abort", "assert"))]
+        told = [
+            line
+            for line in self._noise
+            if any(word in line.lower() for word in ("signal", "abort", "assert"))
+        ]
         return told[0][:200] if told else f"exit code {code}"
 
 

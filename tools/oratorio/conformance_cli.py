@@ -61,7 +61,7 @@ COLOURS = {OK: "green", UNAVAILABLE: "yellow"}
 class LauncherOrCommand(TyperGroup):
     """A first word that is no subcommand belongs to `check`: `conformance mpiexec -n 4`."""
 
-    def parse_args(self, ctx, args):  # noqa: ANN001, ANN201
+    def parse_args(self, ctx, args):
         """As click's, with the subcommand put in where it was left out."""
         if args and args[0] not in self.commands and args[0] != "--help":
             args = ["check", *args]
@@ -152,10 +152,14 @@ def check(
     with_oratorio: Annotated[
         bool, typer.Option("--with-oratorio", help="Preload Oratorio; otherwise the MPI as it is.")
     ] = False,
-    with_long: Annotated[bool, typer.Option("--long", help="Also rules that take long or much space.")] = False,
+    with_long: Annotated[
+        bool, typer.Option("--long", help="Also rules that take long or much space.")
+    ] = False,
     broken: Annotated[bool, typer.Option("--broken", help="Leave out the rules that hold.")] = False,
     mpicc: Annotated[Path | None, typer.Option(help="Its compiler, if not beside the launcher.")] = None,
-    folder: Annotated[Path, typer.Option("--dir", help="A folder that all ranks see, to test there.")] = Path(),
+    folder: Annotated[
+        Path, typer.Option("--dir", help="A folder that all ranks see, to test there.")
+    ] = Path(),
     seconds: Annotated[int, typer.Option(min=1, help="Time limit of a rule.")] = 20,
     to_file: Annotated[Path | None, typer.Option("--json", help="Write the outcomes there too.")] = None,
 ) -> None:
