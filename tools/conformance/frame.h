@@ -5,10 +5,11 @@
 
 extern const RuleTable kOpenRules, kSizeRules, kViewRules, kAccessRules, kPositionRules,
     kSharedRules, kSplitRules, kNonblockingRules, kStatusRules, kInteroperabilityRules,
-    kDatarepRules, kConsistencyRules, kErrorRules, kHandleRules, kSelfTestRules;
+    kConversionRules, kDatarepRules, kConsistencyRules, kErrorRules, kHandleRules, kSelfTestRules;
 
 static const RuleTable* const kRuleTables[] = {
-    &kOpenRules,    &kSizeRules,        &kViewRules,        &kAccessRules, &kPositionRules,
-    &kSharedRules,  &kSplitRules,       &kNonblockingRules, &kStatusRules, &kInteroperabilityRules,
-    &kDatarepRules, &kConsistencyRules, &kErrorRules,       &kHandleRules, &kSelfTestRules};
+    &kOpenRules,       &kSizeRules,    &kViewRules,        &kAccessRules, &kPositionRules,
+    &kSharedRules,     &kSplitRules,   &kNonblockingRules, &kStatusRules, &kInteroperabilityRules,
+    &kConversionRules, &kDatarepRules, &kConsistencyRules, &kErrorRules,  &kHandleRules,
+    &kSelfTestRules};
 enum { kTables = (int)(sizeof kRuleTables / sizeof kRuleTables[0]) };
