@@ -219,8 +219,8 @@ def bench(context: typer.Context) -> None:
     add_help_option=False, context_settings={"allow_extra_args": True, "ignore_unknown_options": True}
 )
 def conformance(context: typer.Context) -> None:
-    """Run the MPI-IO tests of others with and without Oratorio."""
-    from oratorio.conformance import app as conformance_app  # noqa: PLC0415
+    """Find what an MPI's file access does wrong: conformance mpiexec -n 4."""
+    from oratorio.conformance_cli import app as conformance_app  # noqa: PLC0415
 
     conformance_app(args=context.args, prog_name="oratorio conformance")
 

@@ -1,122 +1,299 @@
-"""`oratorio conformance`: the MPI-IO tests of others, with the host's own MPI-IO and with Oratorio."""
+"""`oratorio conformance mpiexec -n 4`: what the MPI-IO of a launcher's MPI does wrong, rule by rule.
 
-import sys
+The rules are the C program in tools/conformance. All run in one launch, those of MPI_Finalize in another;
+where the program crashes or hangs, that rule is noted and a new launch goes on with the next.
+"""
+
+import hashlib
+import os
+import selectors
+import shutil
+import signal
+import subprocess
+import tempfile
 import time
-from typing import Annotated
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
 
-import typer
-from rich.console import Console
-from rich.markup import escape
-from rich.table import Table
+from oratorio import launch
+from oratorio.paths import PRIVATE, ROOT
 
-from oratorio.hosts import Host, find_host, preload_library
-from oratorio.suites import hdf5, mpich, netcdf, pnetcdf, python, report
-from oratorio.suites.model import ARMS, PASS, SKIP, Result, Suite
-from oratorio.suites.runner import run_suite
-from oratorio.suites.sources import SourceError
-
-SUITES: tuple[Suite, ...] = (*mpich.SUITES, *python.SUITES, *hdf5.SUITES, *pnetcdf.SUITES, *netcdf.SUITES)
-
-app = typer.Typer(no_args_is_help=True, add_completion=False, help=__doc__)
-
-
-@app.callback()
-def conformance() -> None:
-    """The MPI-IO tests of others, with the host's own MPI-IO and with Oratorio."""
+SOURCES = ROOT / "tools/conformance"
+COMPILE = ("-std=c11", "-D_GNU_SOURCE", "-O1", "-g")
+LIBRARIES = ("-ldl", "-lpthread")
+LAUNCH_SECONDS = 60  # until the first rule begins
+LONG_FACTOR = 30  # long rules may take so many times the limit, as the program knows too
+GRACE_SECONDS = 10  # a rank ends itself so long after the time limit
+OK, WRONG, CRASH, HANG, UNAVAILABLE = "ok", "wrong", "crash", "hang", "unavailable"
+BROKEN = (WRONG, CRASH, HANG)
 
 
-def find_suite(name: str) -> Suite:
-    """The suite of that name; raises LookupError, naming those there are."""
-    for suite in SUITES:
-        if suite.name == name:
-            return suite
-    raise LookupError(f"no suite named {name}; there are: " + ", ".join(suite.name for suite in SUITES))
+class ConformanceError(Exception):
+    """The rules can't be run; the text says why."""
 
 
-def _hosts_for(suite: Suite, names: list[str]) -> list[Host]:
-    """The hosts to run it under: those named that can, else the suite's own that are here."""
-    found = []
-    for name in names or suite.hosts:
+@dataclass(frozen=True)
+class Rule:
+    """A row of the program's table."""
+
+    section: str
+    id: str
+    ranks: int
+    kind: str  # usual, finalize, long or selftest
+    routines: tuple[str, ...]
+    sentence: str
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What came of a rule: ok, wrong, crash, hang or unavailable."""
+
+    rule: Rule
+    result: str
+    message: str = ""
+
+
+@dataclass
+class Report:
+    """Outcomes in the order of the table."""
+
+    command: list[str]
+    library: str = ""
+    outcomes: list[Outcome] = field(default_factory=list)
+    remarks: list[str] = field(default_factory=list)  # what belongs to no rule
+
+    def count(self, result: str) -> int:
+        return sum(outcome.result == result for outcome in self.outcomes)
+
+
+def find_mpicc(launcher: str) -> Path:
+    """The compiler that belongs to a launcher: mpiexec.mpich has mpicc.mpich beside it."""
+    found = shutil.which(launcher)
+    if not found:
+        raise ConformanceError(f"{launcher}: command not found")
+    place = Path(found)
+    suffix = place.name.removeprefix("mpiexec").removeprefix("mpirun")
+    for name in (f"mpicc{suffix}", "mpicc"):
+        if (place.parent / name).exists():
+            return place.parent / name
+    in_path = shutil.which("mpicc")
+    if place.name == "srun" and in_path:
+        return Path(in_path)
+    raise ConformanceError(f"no mpicc stands beside {place}; name one with --mpicc")
+
+
+def _cache() -> Path:
+    if PRIVATE.exists():
+        return PRIVATE / "conformance"
+    base = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
+    return Path(base) / "oratorio/conformance"
+
+
+def build(mpicc: Path) -> Path:
+    """The program for this compiler; kept until a source or the compiler's command changes."""
+    shown = subprocess.run([mpicc, "-show"], capture_output=True, text=True, check=False)
+    digest = hashlib.sha256((str(mpicc) + shown.stdout).encode())
+    for source in sorted(SOURCES.glob("*.[ch]")):
+        digest.update(source.read_bytes())
+    program = _cache() / digest.hexdigest()[:16] / "conformance"
+    if program.exists():
+        return program
+    program.parent.mkdir(parents=True, exist_ok=True)
+    # Linked under another name: two runs at once never see half a program.
+    unfinished = program.with_name(f"unfinished-{os.getpid()}")
+    command = [mpicc, *COMPILE, "-o", unfinished, *sorted(SOURCES.glob("*.c")), *LIBRARIES]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    if done.returncode:
+        raise ConformanceError(f"{mpicc} can't compile the rules:\n{done.stderr[-2000:]}")
+    unfinished.replace(program)
+    return program
+
+
+def list_rules(program: Path) -> list[Rule]:
+    """All rules the program has, those of the runner's own test too."""
+    done = subprocess.run([program, "--list"], capture_output=True, text=True, check=False)
+    if done.returncode:
+        raise ConformanceError(f"{program} does not start:\n{done.stderr[-2000:]}")
+    rules = []
+    for line in done.stdout.splitlines():
+        section, name, ranks, kind, routines, sentence = line.split("\t")
+        rules.append(Rule(section, name, int(ranks), kind, tuple(routines.split()), sentence))
+    return rules
+
+
+def select(rules: Sequence[Rule], sections: Sequence[str], ids: Sequence[str], with_long: bool) -> list[Rule]:
+    """The rules asked for: by name any, else those of the sections, long ones if asked for."""
+    known = {rule.id for rule in rules}
+    unknown = [name for name in ids if name not in known]
+    if unknown:
+        raise ConformanceError(f"no such rule: {', '.join(unknown)}")
+    if ids:
+        return [rule for rule in rules if rule.id in ids]
+    kinds = {"usual", "finalize"} | ({"long"} if with_long else set())
+    chosen = [
+        rule
+        for rule in rules
+        if rule.kind in kinds
+        and (not sections or any(f"{rule.section}.".startswith(f"{name}.") for name in sections))
+    ]
+    if not chosen:
+        raise ConformanceError(f"no rule is of section {', '.join(sections)}")
+    return chosen
+
+
+class _Job:
+    """One launch: its lines as they come, with a time limit that can be set anew."""
+
+    def __init__(self, command: Sequence[str], env: dict[str, str]) -> None:
+        self._process = subprocess.Popen(
+            command, env=os.environ | env, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT, start_new_session=True,
+        )  # fmt: skip
+        self.deadline = time.monotonic() + LAUNCH_SECONDS
+        self.is_late = False
+
+    def lines(self) -> Iterator[str]:
+        """Lines until the output ends or the deadline passes."""
+        rest = b""
+        with selectors.DefaultSelector() as selector:
+            selector.register(self._process.stdout, selectors.EVENT_READ)
+            while True:
+                left = self.deadline - time.monotonic()
+                if left <= 0 or not selector.select(left):
+                    self.is_late = True
+                    return
+                part = os.read(self._process.stdout.fileno(), 65536)
+                if not part:
+                    return
+                *whole, rest = (rest + part).split(b"\n")
+                yield from (line.decode(errors="replace") for line in whole)
+
+    def end(self) -> int:
+        """Ends what is left of the job and gives the launcher's exit code."""
+        for number, seconds in ((None, 5), (signal.SIGTERM, 10), (signal.SIGKILL, None)):
+            if number is None and self.is_late:
+                continue
+            if number is not None:
+                os.killpg(self._process.pid, number)
+            try:
+                return self._process.wait(seconds)
+            except subprocess.TimeoutExpired:
+                continue
+        return self._process.returncode
+
+
+class Runner:
+    """Runs rules by as many launches as it takes."""
+
+    def __init__(
+        self,
+        launcher: Sequence[str],
+        program: Path,
+        folder: Path,
+        seconds: int,
+        with_oratorio: bool,
+        advance: Callable[[Outcome], None],
+    ) -> None:
+        self._launcher, self._program, self._folder = list(launcher), program, folder
+        self._seconds, self._with_oratorio, self._advance = seconds, with_oratorio, advance
+        self._noise: list[str] = []
+        self.report = Report(self._launcher)
+
+    def run(self, rules: Sequence[Rule]) -> Report:
+        """All rules; raises ConformanceError if a launch comes to nothing."""
+        # What runs in MPI_Finalize must not meet what broken rules have left behind.
+        for at_finalize in (False, True):
+            left = {rule.id: rule for rule in rules if (rule.kind == "finalize") == at_finalize}
+            while left:
+                before = len(left)
+                self._launch_once(left)
+                if len(left) == before:
+                    raise ConformanceError("the program did not run:\n" + "\n".join(self._noise[-15:]))
+        order = {rule.id: place for place, rule in enumerate(rules)}
+        self.report.outcomes.sort(key=lambda outcome: order[outcome.rule.id])
+        return self.report
+
+    def _job(self, ids: Sequence[str]) -> _Job:
+        words = [*self._launcher, str(self._program), str(self._folder)]
+        words += [str(self._seconds + GRACE_SECONDS), *ids]
+        if not self._with_oratorio:
+            return _Job(words, {})
+        prepared = launch.prepare(words, {}, os.environ)
+        return _Job(prepared.argv, prepared.env)
+
+    def _note(self, left: dict[str, Rule], name: str, result: str, message: str) -> None:
+        rule = left.pop(name, None)
+        if rule:
+            outcome = Outcome(rule, result, message)
+            self.report.outcomes.append(outcome)
+            self._advance(outcome)
+
+    def _launch_once(self, left: dict[str, Rule]) -> None:
+        """One launch of the rules left; those told of are taken out."""
+        running, is_done, self._noise = None, False, []
+        job = self._job(list(left))
         try:
-            host = find_host(name)
-        except LookupError:
-            if names:
-                raise
-            continue
-        if suite.serves(host):
-            found.append(host)
-    return found
+            for line in job.lines():
+                # A launcher may put a label before each line.
+                mark, _, rest = line[max(line.find("@"), 0) :].partition(" ")
+                if mark == "@begin":
+                    running = rest.strip()
+                elif mark == "@end":
+                    name, _, told = rest.partition(" ")
+                    result, _, message = told.partition(" ")
+                    self._note(left, name, result, message.strip())
+                    running = None
+                elif mark == "@mpi":
+                    self.report.library = rest.strip()
+                elif mark == "@done":
+                    is_done = True
+                elif line.strip():
+                    self._noise.append(line.strip())
+                if mark in ("@begin", "@end"):
+                    is_long = running in left and left[running].kind == "long"
+                    job.deadline = time.monotonic() + self._seconds * (LONG_FACTOR if is_long else 1)
+        finally:
+            code = job.end()
+        if running and job.is_late:
+            self._note(left, running, HANG, f"no end within {self._seconds} s")
+        elif running:
+            self._note(left, running, CRASH, self._last_words(code))
+        elif not left and not is_done:
+            how = "hangs" if job.is_late else f"ends with exit code {code}"
+            self.report.remarks.append(f"After its last rule the program {how}: {self._last_words(code)}")
+
+    def _last_words(self, code: int) -> str:
+        told = [
+            line
+            for line in self._noise
+            if any(word in line.lower() for word in ("signal", "abort", "assert"))
+        ]
+        return told[0][:200] if told else f"exit code {code}"
 
 
-class _Lines:
-    """Tells each result as it comes."""
+def run_rules(
+    launcher: Sequence[str],
+    *,
+    mpicc: Path | None = None,
+    sections: Sequence[str] = (),
+    ids: Sequence[str] = (),
+    with_long: bool = False,
+    with_oratorio: bool = False,
+    seconds: int = 20,
+    folder: Path = Path(),
+    started: Callable[[int], None] = lambda total: None,
+    advance: Callable[[Outcome], None] = lambda outcome: None,
+) -> Report:
+    """Builds the rules for the launcher's MPI and runs them in a folder that all ranks see.
 
-    def __init__(self, console: Console, place: str) -> None:
-        self.console_, self.place_, self.start_ = console, place, time.monotonic()
-
-    def __call__(self, test: str, result: Result) -> None:
-        now = time.monotonic()
-        color = {PASS: "green", SKIP: "yellow"}.get(result.outcome, "red")
-        line = f"{self.place_}  [{color}]{result.outcome:<9}[/] {now - self.start_:5.1f} s  {escape(test)}"
-        self.console_.print(f"{line}  {escape(result.detail)}", soft_wrap=True)
-        self.start_ = now
-
-
-def _print_summary(console: Console, outcomes: report.Outcomes, ran: list[tuple[str, str]]) -> None:
-    table = Table("suite", "host", *(f"passed: {report.ARM_TITLES[arm]}" for arm in ARMS))
-    for suite, host in ran:
-        table.add_row(suite, host, *(report.count(outcomes, suite, host, arm) for arm in ARMS))
-    console.print(table)
-    for suite, test, host in report.behind(outcomes):
-        if (suite, host) in ran:
-            line = f"passes only with the host's own MPI-IO: {suite}/{test} on {host}"
-            console.print(line, markup=False, soft_wrap=True)
-
-
-@app.command()
-def suites(
-    host: Annotated[
-        list[str] | None, typer.Option(help="MPI to run under (see info); repeatable. Else each suite's own.")
-    ] = None,
-    suite: Annotated[
-        list[str] | None, typer.Option(help=f"{', '.join(suite.name for suite in SUITES)}; repeatable.")
-    ] = None,
-    quick: Annotated[
-        bool, typer.Option("--quick", help="Leave out what takes minutes or gigabytes.")
-    ] = False,
-    write: Annotated[
-        bool, typer.Option("--write", help="Keep the results: docs/conformance.md and its TOML file.")
-    ] = False,
-) -> None:
-    """Fetch, build and run them; the exit code is 1 if Oratorio fails where the host passes."""
-    console = Console(highlight=False)
+    `started` is told the number of rules, `advance` each outcome. Raises ConformanceError, LaunchError.
+    """
+    program = build(mpicc or find_mpicc(launcher[0]))
+    rules = select(list_rules(program), sections, ids, with_long)
+    started(len(rules))
+    scratch = Path(tempfile.mkdtemp(prefix="oratorio-conformance-", dir=folder.resolve()))
     try:
-        if not preload_library().exists():
-            raise LookupError(f"{preload_library()} is not there: build it with ./oratorio info")
-        chosen = [find_suite(name) for name in suite] if suite else list(SUITES)
-        plan = [(one, mpi) for one in chosen for mpi in _hosts_for(one, host or [])]
-        outcomes = report.load_outcomes() if write else {}
-        for one, mpi in plan:
-            _run_both(console, one, mpi, quick, outcomes)
-            if write:
-                report.write_outcomes(outcomes)
-                report.write_page(SUITES, outcomes, sys.argv[1:])
-    except (LookupError, SourceError) as error:
-        Console(stderr=True).print(f"oratorio: {error}", markup=False, soft_wrap=True)
-        raise typer.Exit(2) from error
-    ran = [(one.name, mpi.name) for one, mpi in plan]
-    _print_summary(console, outcomes, ran)
-    is_behind = any((name, mpi) in ran for name, _, mpi in report.behind(outcomes))
-    raise typer.Exit(1 if is_behind else 0)
-
-
-def _run_both(console: Console, suite: Suite, host: Host, quick: bool, outcomes: report.Outcomes) -> None:
-    """Runs the suite twice and puts what came of it into `outcomes`."""
-    tests = outcomes.setdefault(suite.name, {})
-    if not quick:
-        for hosts in tests.values():
-            hosts.pop(host.name, None)
-    for arm in ARMS:
-        tell = _Lines(console, f"{suite.name} {host.name} {report.ARM_TITLES[arm]}")
-        for test, result in run_suite(suite, host, arm == "oratorio", tell, quick).items():
-            tests.setdefault(test, {}).setdefault(host.name, {})[arm] = result.outcome
+        return Runner(launcher, program, scratch, seconds, with_oratorio, advance).run(rules)
+    finally:
+        shutil.rmtree(scratch, ignore_errors=True)

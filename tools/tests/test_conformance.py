@@ -1,93 +1,62 @@
-"""The suites of others: how programs are judged, what is kept of a run, what counts as explained."""
+"""`oratorio conformance`: finding the compiler, and which words belong to whom."""
 
-import json
+import stat
 
 import pytest
-from oratorio.suites import report, runner
-from oratorio.suites.model import FAIL, PASS, TIMEOUT, Archive, Finished, says_no_errors
-from oratorio.suites.sources import SourceError, _download
-
-OUTCOMES = {
-    "io": {
-        "good": {"mpich5": {"host": "pass", "oratorio": "pass"}},
-        "bad": {"mpich5": {"host": "pass", "oratorio": "fail"}, "openmpi5": {"host": "fail"}},
-        "absent": {"mpich5": {"host": "skip", "oratorio": "skip"}},
-    }
-}
+from oratorio import conformance, conformance_cli
+from oratorio.conformance import ConformanceError, Outcome, Report, Rule
+from typer.testing import CliRunner
 
 
-def note(tests=("bad",), hosts=("mpich5",), arms=("oratorio",)):
-    return report.Note("io", hosts, arms, tests, "Because.")
+def executable(file):
+    file.touch()
+    file.chmod(file.stat().st_mode | stat.S_IXUSR)
+    return file
 
 
-def test_a_program_passes_only_with_the_line_and_the_exit_code():
-    assert says_no_errors(Finished(0, "HINTS:\n No Errors\n", "")).outcome == PASS
-    assert says_no_errors(Finished(0, "Found 1 errors\n", "")).outcome == FAIL
-    assert says_no_errors(Finished(1, " No Errors\n", "")).outcome == FAIL
-    assert says_no_errors(Finished(0, "not No Errors at all\n", "")).outcome == FAIL
+@pytest.mark.parametrize(
+    ("launcher", "mpicc"),
+    [("mpiexec", "mpicc"), ("mpirun", "mpicc"), ("mpiexec.mpich", "mpicc.mpich"), ("mpiexec.hydra", "mpicc")],
+)
+def test_the_compiler_is_the_one_beside_the_launcher(tmp_path, launcher, mpicc):
+    executable(tmp_path / "mpicc")
+    executable(tmp_path / "mpicc.mpich")
+    path = executable(tmp_path / launcher)
+    assert conformance.find_mpicc(str(path)) == tmp_path / mpicc
 
 
-def test_the_complaint_is_the_first_line_that_is_not_the_launchers():
-    run = Finished(1, "buf[0] = 7\n", "=====\n[proxy:0] killed\nMPI_File_open: no such file\nAbort(1)\n")
-    assert run.complaint() == "MPI_File_open: no such file"
-    assert Finished(1, "buf[0] = 7\n", "").complaint() == "buf[0] = 7"
-    assert Finished(3, "", "").complaint() == "exit code 3"
+def test_a_launcher_without_a_compiler_is_told(tmp_path):
+    path = executable(tmp_path / "mpiexec")
+    with pytest.raises(ConformanceError, match="name one with --mpicc"):
+        conformance.find_mpicc(str(path))
+    with pytest.raises(ConformanceError, match="no-such-mpiexec: command not found"):
+        conformance.find_mpicc("no-such-mpiexec")
 
 
-def test_what_is_written_reads_back_the_same(tmp_path):
-    file = tmp_path / "conformance.toml"
-    report.write_outcomes(OUTCOMES, file)
-    assert report.load_outcomes(file) == OUTCOMES
+@pytest.mark.parametrize("first", [[], ["check"]])
+def test_options_before_the_launcher_are_ours_and_all_after_it_are_its_own(monkeypatch, first):
+    taken = {}
+
+    def run_rules(launcher, **options):
+        taken.update(options, launcher=launcher)
+        return Report(launcher)
+
+    monkeypatch.setattr(conformance, "run_rules", run_rules)
+    words = [*first, "--section", "14.4", "--seconds", "7", "mpiexec", "-n", "4", "--mpicc", "x", "--help"]
+    done = CliRunner().invoke(conformance_cli.app, words)
+    assert done.exit_code == 0, done.output
+    assert taken["launcher"] == ["mpiexec", "-n", "4", "--mpicc", "x", "--help"]
+    assert taken["sections"] == ["14.4"]
+    assert taken["seconds"] == 7
+    assert taken["mpicc"] is None
 
 
-def test_only_a_note_for_that_test_host_and_mpi_io_explains():
-    left = [("io", "bad", "mpich5", "oratorio"), ("io", "bad", "openmpi5", "host")]
-    skipped = [("io", "absent", "mpich5", arm) for arm in ("host", "oratorio")]
-    assert report.unexplained(OUTCOMES, []) == left + skipped
-    assert report.unexplained(OUTCOMES, [note()]) == left[1:] + skipped
-    assert report.unexplained(OUTCOMES, [note(hosts=("openmpi5",))]) == left + skipped
-    everywhere = note(("bad", "absent"), ("mpich5", "openmpi5"), ("host", "oratorio"))
-    assert report.unexplained(OUTCOMES, [everywhere]) == []
+def test_tables_sort_by_section_number_and_counts_add_up():
+    def outcome(section, result):
+        return Outcome(Rule(section, f"rule-{section}", 1, "usual", (), "holds"), result, "")
 
-
-def test_a_note_on_a_test_that_passes_is_stale():
-    assert report.stale(OUTCOMES, [note()]) == []
-    assert report.stale(OUTCOMES, [note(("good", "bad"))]) == ["io/good"]
-    assert report.stale(OUTCOMES, [note(("gone",))]) == ["io/gone"]
-
-
-def test_oratorio_is_behind_where_only_the_host_passes():
-    assert report.behind(OUTCOMES) == [("io", "bad", "mpich5")]
-
-
-def test_a_skipped_test_is_not_counted():
-    assert report.count(OUTCOMES, "io", "mpich5", "host") == "2 of 2"
-    assert report.count(OUTCOMES, "io", "mpich5", "oratorio") == "1 of 2"
-    assert report.count(OUTCOMES, "io", "openmpi5", "oratorio") == ""
-
-
-def write_records(folder, rank, records):
-    text = "".join(json.dumps(record) + "\n" for record in records)
-    (folder / f"{rank}.jsonl").write_text(text)
-
-
-def test_the_worst_rank_counts(tmp_path):
-    write_records(tmp_path, 0, [["a", "began", ""], ["a", "passed", ""]])
-    write_records(tmp_path, 1, [["a", "began", ""], ["a", "failed", "Traceback\nValueError: 7"]])
-    results = runner.results_of(runner.read_records(tmp_path))
-    assert (results["a"].outcome, results["a"].detail) == (FAIL, "ValueError: 7")
-
-
-def test_of_a_job_that_was_cut_only_the_first_unfinished_test_is_blamed(tmp_path):
-    write_records(tmp_path, 0, [["a", "began", ""]])
-    write_records(tmp_path, 1, [["a", "began", ""], ["a", "passed", ""], ["b", "began", ""]])
-    results = runner.results_of(runner.read_records(tmp_path))
-    assert {name: result.outcome for name, result in results.items()} == {"a": TIMEOUT}
-
-
-def test_an_archive_with_other_bytes_is_refused(tmp_path, monkeypatch):
-    monkeypatch.setattr("oratorio.suites.sources.WORK", tmp_path)
-    (tmp_path / "archives").mkdir()
-    (tmp_path / "archives/some.tar.xz").write_bytes(b"something else")
-    with pytest.raises(SourceError, match="SHA-256"):
-        _download(Archive("some", "1.0", "some.tar.xz", "0" * 64, ("test/",)))
+    found = [outcome("14.6.10", "ok"), outcome("14.6.2", "wrong"), outcome("9.3.3", "unavailable")]
+    report = Report(["mpiexec"], "MPI", found)
+    titles = [str(table.title).split()[0] for table in conformance_cli.tables(report, True)]
+    assert titles == ["9.3.3", "14.6.2", "14.6.10"]
+    assert conformance_cli.summary(report) == "3 rules: 1 ok, 1 wrong, 1 not available"

@@ -1,0 +1,110 @@
+"""`oratorio conformance`: the runner tells what breaks and goes on, and Oratorio breaks nothing."""
+
+import importlib.util
+import json
+import os
+import subprocess
+import sys
+
+import pytest
+from conftest import IS_BUILT, NOT_BUILT, host_or_skip
+from oratorio import conformance
+from oratorio.conformance import CRASH, HANG, OK, UNAVAILABLE, WRONG
+from oratorio.hosts import mpiexec_command
+from oratorio.paths import ROOT
+
+HOSTS = ["mpich5", "openmpi5"]
+RANKS = 4
+# Sections whose rules all hold with Oratorio as it is.
+EXPECTED_SECTIONS = (
+    "7.7", "9.3.3", "11.2.4", "11.6", "14.2.2", "14.2.3", "14.2.4", "14.2.5", "14.2.6", "14.2.7", "14.2.8",
+    "14.6.1", "14.6.6", "14.6.7", "14.6.8", "14.6.10", "14.7", "14.8", "19.3.4", "20 (5.0)",
+)  # fmt: skip
+
+
+def run_rules(name: str, folder, **options) -> conformance.Report:
+    host = host_or_skip(name)
+    return conformance.run_rules(
+        mpiexec_command(host, RANKS, False), mpicc=host.mpicc, folder=folder, **options
+    )
+
+
+def rules_of(name: str) -> list[conformance.Rule]:
+    return conformance.list_rules(conformance.build(host_or_skip(name).mpicc))
+
+
+@pytest.mark.parametrize("name", HOSTS)
+def test_a_rule_that_is_wrong_crashes_or_hangs_is_told_as_such_and_the_next_ones_run(name, tmp_path):
+    ids = [rule.id for rule in rules_of(name) if rule.kind == "selftest"]
+    report = run_rules(name, tmp_path, ids=ids, seconds=10)
+    found = {outcome.rule.id: outcome for outcome in report.outcomes}
+    assert list(found) == ids
+    results = {name.removeprefix("selftest-"): outcome.result for name, outcome in found.items()}
+    assert results == {
+        "ok": OK, "wrong": WRONG, "unavailable": UNAVAILABLE, "ranks": UNAVAILABLE,
+        "crash": CRASH, "hang": HANG, "last": OK,
+    }  # fmt: skip
+    assert found["selftest-wrong"].message.startswith("rank 3: selftest_rules.c:")
+    assert found["selftest-wrong"].message.endswith("told by the last rank only")
+    assert found["selftest-ranks"].message == "needs 10000 ranks"
+    assert not list(tmp_path.iterdir())
+
+
+def test_the_command_prints_a_table_writes_json_and_fails_if_a_rule_is_broken(tmp_path):
+    host = host_or_skip("mpich5")
+    file = tmp_path / "outcomes.json"
+    words = ["conformance", "--rule", "selftest-wrong", "--rule", "selftest-ok", "--json", file]
+    command = [sys.executable, "-m", "oratorio", *words, "--dir", tmp_path, *mpiexec_command(host, 2, False)]
+    env = os.environ | {"PYTHONPATH": str(ROOT / "tools")}
+    done = subprocess.run([*map(str, command)], capture_output=True, text=True, env=env, timeout=120)
+    assert done.returncode == 1, done.stderr
+    assert "wrong: rank 1: selftest_rules.c:" in done.stdout
+    assert "2 rules: 1 ok, 1 wrong" in done.stdout
+    told = json.loads(file.read_text())
+    assert {rule["id"]: rule["result"] for rule in told["rules"]} == {
+        "selftest-ok": "ok",
+        "selftest-wrong": "wrong",
+    }
+    assert "MPICH" in told["library"]
+
+
+def test_a_launcher_that_starts_nothing_is_told(tmp_path):
+    host = host_or_skip("mpich5")
+    with pytest.raises(conformance.ConformanceError, match="did not run"):
+        conformance.run_rules(["false"], mpicc=host.mpicc, ids=["selftest-ok"], folder=tmp_path)
+
+
+def test_rules_are_chosen_by_whole_section_numbers():
+    rules = rules_of("mpich5")
+    chosen = {rule.section for rule in conformance.select(rules, ["14.4", "14.5"], [], False)}
+    assert chosen == {"14.4.1", "14.4.2", "14.4.3", "14.4.4", "14.4.5", "14.5", "14.5.1", "14.5.2", "14.5.3"}
+    with pytest.raises(conformance.ConformanceError, match="no such rule: nobody"):
+        conformance.select(rules, [], ["nobody"], False)
+    with pytest.raises(conformance.ConformanceError, match=r"no rule is of section 14\.42"):
+        conformance.select(rules, ["14.42"], [], False)
+
+
+def test_every_procedure_of_the_chapter_is_exercised_by_a_rule_and_rules_have_names_of_their_own():
+    place = ROOT / "tools/gen_conformance_doc.py"
+    spec = importlib.util.spec_from_file_location("gen_conformance_doc", place)
+    page = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(page)
+    names, converters = page.procedures()
+    assert len(names) == 92
+    rules = [rule for rule in rules_of("mpich5") if rule.kind != "selftest"]
+    by_name = page.exercised([{"id": rule.id, "routines": rule.routines} for rule in rules])
+    assert set(by_name) == {*names, *converters}
+    assert len({rule.id for rule in rules}) == len(rules)
+
+
+@pytest.mark.skipif(not IS_BUILT, reason=NOT_BUILT)
+@pytest.mark.parametrize("name", HOSTS)
+def test_every_rule_holds_with_oratorio(name, tmp_path):
+    report = run_rules(name, tmp_path, sections=EXPECTED_SECTIONS, with_oratorio=True)
+    broken = [
+        f"{outcome.rule.section} {outcome.rule.id}: {outcome.result} {outcome.message}"
+        for outcome in report.outcomes
+        if outcome.result in conformance.BROKEN
+    ]
+    assert not broken, "\n".join(broken)
+    assert not report.remarks

@@ -1,0 +1,15 @@
+/* All tables of rules, in the order of the standard's sections. */
+#pragma once
+
+#include "conformance.h"
+
+extern const RuleTable kOpenRules, kSizeRules, kViewRules, kAccessRules, kPositionRules,
+    kSharedRules, kSplitRules, kNonblockingRules, kStatusRules, kInteroperabilityRules,
+    kConversionRules, kDatarepRules, kConsistencyRules, kErrorRules, kHandleRules, kSelfTestRules;
+
+static const RuleTable* const kRuleTables[] = {
+    &kOpenRules,       &kSizeRules,    &kViewRules,        &kAccessRules, &kPositionRules,
+    &kSharedRules,     &kSplitRules,   &kNonblockingRules, &kStatusRules, &kInteroperabilityRules,
+    &kConversionRules, &kDatarepRules, &kConsistencyRules, &kErrorRules,  &kHandleRules,
+    &kSelfTestRules};
+enum { kTables = (int)(sizeof kRuleTables / sizeof kRuleTables[0]) };
