@@ -6,6 +6,7 @@
 #include <string>
 
 #include "bind/error_handlers.hpp"
+#include "bind/workspaces.hpp"
 #include "file/file.hpp"
 
 namespace oratorio::bind {
@@ -42,10 +43,10 @@ class HeldType {
 struct OpenFile {
     std::mutex mutex;  ///< guards all below but path; not held while a user's error handler runs
     std::string path;  ///< as the program gave it; never changes
+    LentWorkspace workspace;  ///< the file's; given back when the file is gone
     std::unique_ptr<File> file;
     ErrorHandler handler;
     int amode = 0;
-    MPI_Comm comm{};  ///< the transport's; lives as long as the file
     HeldType etype;
     HeldType filetype;
 };

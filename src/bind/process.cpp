@@ -69,19 +69,20 @@ int copy_nothing(MPI_Comm, int, void*, void*, void*, int* flag) {
 }
 
 /// Runs at the beginning of MPI_Finalize. Closing is collective and some ranks may not come, so it
-/// is only warned about.
+/// is only warned about; all ranks come to give up the workspaces.
 int on_finalize(MPI_Comm, int, void*, void*) {
     for (const std::string& path : process().files.open_paths()) {
         tell(path +
              " is still open at MPI_Finalize: its last data may be missing; call MPI_File_close");
     }
+    process().workspaces.close();
     return MPI_SUCCESS;
 }
 
 }  // namespace
 
 Process& process() {
-    static Process* const process = new Process{read_environment(), {}, {}};
+    static Process* const process = new Process{read_environment(), {}, {}, {}};
     return *process;
 }
 

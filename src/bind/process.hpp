@@ -6,6 +6,7 @@
 
 #include "bind/error_handlers.hpp"
 #include "bind/file_table.hpp"
+#include "bind/workspaces.hpp"
 #include "file/hints.hpp"
 #include "mpi/decode.hpp"
 
@@ -27,6 +28,7 @@ struct Process {
     Settings settings;
     FileTable files;
     ErrorHandlers handlers;
+    Workspaces workspaces;
 };
 
 /// Thread-safe.
@@ -49,7 +51,7 @@ void narrate(const std::string& text);
 /// The layout of a datatype, kept on the datatype.
 [[nodiscard]] Result<DecodedType> decode(MPI_Datatype type);
 
-/// Looks after MPI_Finalize, where open files are warned about. Called at each open; does its work
+/// Looks after MPI_Finalize, where open files are warned about and kept workspaces go. Called at each open; does its work
 /// once.
 void watch_for_finalize();
 
