@@ -51,8 +51,8 @@ void narrate(const std::string& text);
 /// The layout of a datatype, kept on the datatype.
 [[nodiscard]] Result<DecodedType> decode(MPI_Datatype type);
 
-/// Looks after MPI_Finalize, where open files are warned about and kept workspaces go. Called at each open; does its work
-/// once.
+/// Looks after MPI_Finalize, where open files are warned about and kept workspaces go. Called at
+/// each open; does its work once.
 void watch_for_finalize();
 
 }  // namespace oratorio::bind

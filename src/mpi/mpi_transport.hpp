@@ -84,7 +84,7 @@ class MpiTransport final : public Transport {
     std::unique_ptr<WindowCounter> shared_counter_;
     Error counter_refused_;         ///< why there is no shared counter
     std::int64_t own_counter_ = 0;  ///< of a rank that is alone
-    bool failed_ = false;  ///< any operation ever
+    bool failed_ = false;           ///< any operation ever
     int idle_calls_ = 0;            ///< since the last completion
     MessageCounters counters_;
 };

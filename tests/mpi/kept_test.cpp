@@ -5,19 +5,20 @@
 #include <fcntl.h>
 #include <sys/mman.h>
 
-#include <algorithm>
+#include <atomic>
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
+#include <thread>
 
 #include "mpi/file_support.hpp"
 
 namespace oratorio::test {
 namespace {
 
-int segments_made = 0;  ///< by this process
+std::atomic<int> segments_made = 0;  ///< by this process
 
 constexpr int kMode = MPI_MODE_CREATE | MPI_MODE_RDWR;
 constexpr int kBlock = 64;
@@ -119,7 +120,7 @@ Held held() {
 /// Up to 256 bytes each time are the host's: UCX notes every munmap, and each open tries a mapping.
 template <class Action>
 void nothing_grows(const char* what, int times, Action action) {
-    for (int i = 0; i < 20; ++i) action();
+    for (int i = 0; i < 5; ++i) action();
     const Held before = held();
     for (int i = 0; i < times; ++i) action();
     const Held after = held();
@@ -171,32 +172,68 @@ extern "C" __attribute__((visibility("default"))) int shm_open(const char* name,
     return call(name, flags, mode);
 }
 
+namespace oratorio::test {
+namespace {
+
+void run_all(const std::string& name) {
+    const std::string mine = name + "." + std::to_string(rank_of_world());
+    // Those of several nodes are kept for the ranks of MPI_COMM_WORLD only, and are dearer to make.
+    const bool one_node = std::getenv("ORATORIO_RANKS_PER_NODE") == nullptr;
+    MPI_Comm comm = turned_round();
+    for (const MPI_Comm each : {MPI_COMM_WORLD, comm}) {
+        if (each == MPI_COMM_WORLD || one_node) a_second_file_makes_no_shared_segment(each, name);
+        files_of_all_methods_follow_each_other(each, name);
+    }
+    MPI_Comm_free(&comm);
+    two_files_at_once_are_apart(name);
+    nothing_grows("MPI_COMM_SELF", 20000, [&] { open_and_close(MPI_COMM_SELF, mine); });
+    nothing_grows("MPI_COMM_WORLD", one_node ? 2000 : 200,
+                  [&] { open_and_close(MPI_COMM_WORLD, name); });
+    nothing_grows("opens that fail", 200, [&] { fail_to_open(MPI_COMM_WORLD); });
+    for (const bool world : {true, false})
+        for (const bool open : {true, false})
+            nothing_grows("communicators", one_node ? 100 : 10,
+                          [&] { use_a_communicator_once(name, world, open); });
+    ::unlink(mine.c_str());
+    // MPI_Finalize finds some kept, on a communicator that is never freed, too.
+    use_file(turned_round(), name, "shared_buffer", 10);
+}
+
+/// Which thread comes first differs from rank to rank, and with it what each finds kept.
+void threads_open_files_at_once(const std::string& name) {
+    constexpr int kThreads = 3;
+    std::vector<std::thread> threads;
+    std::vector<MPI_Comm> comms(kThreads);
+    for (MPI_Comm& comm : comms) MPI_Comm_dup(MPI_COMM_WORLD, &comm);
+    for (int thread = 0; thread < kThreads; ++thread)
+        threads.emplace_back([&, thread] {
+            const std::string own = name + "." + std::to_string(thread);
+            const MPI_Comm comm = comms[static_cast<std::size_t>(thread)];
+            for (std::uint64_t turn = 0; turn < 15; ++turn) {
+                MPI_File file = open_on(comm, own, "shared_buffer");
+                write_and_read(file, comm, 20, turn, "a file of one thread");
+                CHECK(MPI_File_close(&file) == MPI_SUCCESS);
+            }
+            int rank = 0;
+            MPI_Comm_rank(comm, &rank);
+            if (rank == 0) ::unlink(own.c_str());
+        });
+    for (std::thread& thread : threads) thread.join();
+    for (MPI_Comm& comm : comms) MPI_Comm_free(&comm);
+}
+
+}  // namespace
+}  // namespace oratorio::test
+
 int main(int argc, char** argv) {
     using namespace oratorio::test;
-    MPI_Init(&argc, &argv);
+    const bool by_threads = argc > 1 && std::strcmp(argv[1], "threads") == 0;
+    int level = MPI_THREAD_SINGLE;
+    MPI_Init_thread(&argc, &argv, by_threads ? MPI_THREAD_MULTIPLE : MPI_THREAD_SINGLE, &level);
     {
         const ScratchFile scratch;
-        const std::string& name = scratch.name();
-        const std::string mine = name + "." + std::to_string(rank_of_world());
-        MPI_Comm comm = turned_round();
-        for (const MPI_Comm each : {MPI_COMM_WORLD, comm}) {
-            // Those of several nodes are kept for the ranks of MPI_COMM_WORLD only.
-            if (each == MPI_COMM_WORLD || std::getenv("ORATORIO_RANKS_PER_NODE") == nullptr)
-                a_second_file_makes_no_shared_segment(each, name);
-            files_of_all_methods_follow_each_other(each, name);
-        }
-        MPI_Comm_free(&comm);
-        two_files_at_once_are_apart(name);
-        nothing_grows("MPI_COMM_SELF", 20000, [&] { open_and_close(MPI_COMM_SELF, mine); });
-        nothing_grows("MPI_COMM_WORLD", 2000, [&] { open_and_close(MPI_COMM_WORLD, name); });
-        nothing_grows("opens that fail", 300, [&] { fail_to_open(MPI_COMM_WORLD); });
-        for (const bool world : {true, false})
-            for (const bool open : {true, false})
-                nothing_grows("communicators", 100,
-                              [&] { use_a_communicator_once(name, world, open); });
-        ::unlink(mine.c_str());
-        // MPI_Finalize finds some kept, on a communicator that is never freed, too.
-        use_file(turned_round(), name, "shared_buffer", 10);
+        if (!by_threads) run_all(scratch.name());
+        if (level == MPI_THREAD_MULTIPLE) threads_open_files_at_once(scratch.name());
     }
     const int code = verdict("kept_test");
     MPI_Finalize();
