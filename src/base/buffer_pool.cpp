@@ -36,12 +36,18 @@ BufferPool::Lease BufferPool::take(Bytes bytes) {
 void BufferPool::give_back(Block block) {
     // A changed size (new hints) would otherwise leave the old buffers behind for ever.
     constexpr std::size_t kept_max = 32;
-    if (free_.size() >= kept_max) {
-        munmap(free_.front().data, static_cast<std::size_t>(free_.front().bytes));
-        held_ -= free_.front().bytes;
-        free_.erase(free_.begin());
-    }
+    if (free_.size() >= kept_max) free_oldest();
     free_.push_back(block);
+}
+
+void BufferPool::trim(Bytes bytes) {
+    while (held_ > bytes && !free_.empty()) free_oldest();
+}
+
+void BufferPool::free_oldest() {
+    munmap(free_.front().data, static_cast<std::size_t>(free_.front().bytes));
+    held_ -= free_.front().bytes;
+    free_.erase(free_.begin());
 }
 
 BufferPool::Lease& BufferPool::Lease::operator=(Lease&& other) noexcept {

@@ -1,6 +1,6 @@
 // Buffer pool: large page-aligned buffers that outlive one access, because touching fresh pages
-// costs more than copying through warm ones. One per file; not thread-safe. Holds at most what was
-// in use at once.
+// costs more than copying through warm ones. One per open file; not thread-safe. Holds at most what
+// was in use at once.
 #pragma once
 
 #include <cstddef>
@@ -23,6 +23,8 @@ class BufferPool {
     /// `bytes` of memory, contents undefined; empty span when there is no memory. Goes back to the
     /// pool with the lease.
     [[nodiscard]] Lease take(Bytes bytes);
+    /// Frees memory that isn't in use, the oldest first, until no more than `bytes` are held.
+    void trim(Bytes bytes);
     /// Bytes held, in use or not.
     [[nodiscard]] Bytes held() const { return held_; }
 
@@ -32,6 +34,7 @@ class BufferPool {
         Bytes bytes = 0;
     };
     void give_back(Block block);
+    void free_oldest();
 
     std::vector<Block> free_;
     Bytes held_ = 0;

@@ -33,6 +33,7 @@ class NodeTransport final : public Transport {
     /// In the memory that the ranks share: no message, and no other rank takes part.
     Result<std::int64_t> fetch_add(std::int64_t by) override;
     Result<void> set_counter(std::int64_t to) override;
+    [[nodiscard]] bool quiet() const override { return operations_.empty() && inner_->quiet(); }
     void idle(Bell* bell, std::uint32_t heard) override;
     [[nodiscard]] Rest rest() const override;
     [[nodiscard]] bool in_memory() const override { return true; }

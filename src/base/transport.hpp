@@ -59,6 +59,8 @@ class Transport {
     virtual Result<std::int64_t> fetch_add(std::int64_t by) = 0;
     /// Not collective. Who sets it must see to it that nobody else is at the number meanwhile.
     virtual Result<void> set_counter(std::int64_t to) = 0;
+    /// Of this rank: nothing is under way and nothing has failed, so that another may use it next.
+    [[nodiscard]] virtual bool quiet() const = 0;
     /// Nothing could be done: lets others run. Called again and again while waiting; must not spin
     /// hard. With a bell it may sleep until that rings after `heard`, but not for long: messages
     /// ring no bell.

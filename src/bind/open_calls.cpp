@@ -4,7 +4,6 @@
 #include "bind/entry.hpp"
 #include "bind/info.hpp"
 #include "bind/with_file.hpp"
-#include "mpi/open_transport.hpp"
 
 namespace oratorio::bind {
 
@@ -94,21 +93,23 @@ Error open_here(const OpenArguments& arguments, Opening& opening) {
         return Error::make(ErrorKind::internal, std::string("open: this MPI has no ") +
                                                     (lacking != nullptr ? lacking : "library"));
     }
-    auto ranks = open_transport(arguments.comm, process().settings.ranks_per_node);
-    if (!ranks) return ranks.error();
+    OpenFile& open = *opening.open;
+    auto lent = process().workspaces.lend(arguments.comm, process().settings.ranks_per_node);
+    if (!lent) return lent.error();
+    open.workspace = std::move(*lent);
     opening.collective = true;
-    opening.rank = ranks->transport->topology().rank;
+    opening.rank = open.workspace.rank();
+    watch_for_finalize();
 
     OpenCall call = call_of(arguments);
-    const auto to_host = agree_on_root(*ranks->transport, wants_host(call.info, call.path));
+    const auto to_host =
+        agree_on_root(*open.workspace.workspace->transport, wants_host(call.info, call.path));
     if (!to_host) return to_host.error();
     opening.to_host = **to_host;
     if (opening.to_host) return {};
 
-    OpenFile& open = *opening.open;
     open.path = call.path;
     open.amode = arguments.amode;
-    open.comm = ranks->comm;
     open.handler = process().handlers.default_handler();
     open.etype = HeldType(MPI_BYTE);
     open.filetype = HeldType(MPI_BYTE);
@@ -116,10 +117,9 @@ Error open_here(const OpenArguments& arguments, Opening& opening) {
     opening.handle = process().files.add(opening.open);
     if (opening.handle == MPI_FILE_NULL)
         call.refused = Error::make(ErrorKind::no_memory, "open: too many files are open");
-    auto file = File::open(std::move(ranks->transport), call);
+    auto file = File::open(open.workspace.workspace, call);
     if (!file) return file.error();
     open.file = std::move(*file);
-    watch_for_finalize();
     if (process().settings.print_hints && opening.rank == 0) print_hints(open);
     return {};
 }
@@ -151,11 +151,12 @@ int file_open(MPI_Comm comm, const char* filename, int amode, MPI_Info info, MPI
     const OpenArguments arguments{comm, filename, amode, info, fh};
     Opening opening;
     const Error error = contained([&] { return open_here(arguments, opening); });
-    if (opening.to_host) return open_by_host(arguments);
-    if (error.kind == ErrorKind::none) {
+    if (!opening.to_host && error.kind == ErrorKind::none) {
         *fh = opening.handle;
         return MPI_SUCCESS;
     }
+    process().workspaces.give_back(std::move(opening.open->workspace));
+    if (opening.to_host) return open_by_host(arguments);
     process().files.remove(opening.handle);
     if (fh != nullptr) *fh = MPI_FILE_NULL;
     const std::string path = filename != nullptr ? filename : "";
@@ -179,6 +180,7 @@ int file_close(MPI_File* fh) {
         const std::lock_guard lock(open->mutex);
         while (open->resting > 0) std::this_thread::yield();
         open->file.reset();
+        process().workspaces.give_back(std::move(open->workspace));
     }
     *fh = MPI_FILE_NULL;
     return code;

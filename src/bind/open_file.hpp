@@ -7,6 +7,7 @@
 #include <string>
 
 #include "bind/error_handlers.hpp"
+#include "bind/workspaces.hpp"
 #include "file/file.hpp"
 
 namespace oratorio::bind {
@@ -61,10 +62,10 @@ struct OpenFile {
     FileMutex mutex;   ///< guards all below but path; not held while a user's error handler runs
     std::string path;  ///< as the program gave it; never changes
     std::atomic<int> resting{0};  ///< who waits for a bell of the file, without the mutex
+    LentWorkspace workspace;  ///< the file's; given back when the file is gone
     std::unique_ptr<File> file;
     ErrorHandler handler;
     int amode = 0;
-    MPI_Comm comm{};  ///< the transport's; lives as long as the file
     HeldType etype;
     HeldType filetype;
     bool progress_told = false;  ///< how operations move on

@@ -69,13 +69,14 @@ int copy_nothing(MPI_Comm, int, void*, void*, void*, int* flag) {
 }
 
 /// Runs at the beginning of MPI_Finalize. Closing is collective and some ranks may not come, so it
-/// is only warned about.
+/// is only warned about; all ranks come to give up the workspaces.
 int on_finalize(MPI_Comm, int, void*, void*) {
     process().engine.shut_down();
     for (const std::string& path : process().files.open_paths()) {
         tell(path +
              " is still open at MPI_Finalize: its last data may be missing; call MPI_File_close");
     }
+    process().workspaces.close();
     return MPI_SUCCESS;
 }
 

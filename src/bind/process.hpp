@@ -8,6 +8,7 @@
 #include "bind/error_handlers.hpp"
 #include "bind/file_table.hpp"
 #include "bind/requests.hpp"
+#include "bind/workspaces.hpp"
 #include "file/hints.hpp"
 #include "mpi/decode.hpp"
 
@@ -33,6 +34,7 @@ struct Process {
     ErrorHandlers handlers;
     Requests requests;
     Engine engine;
+    Workspaces workspaces;
 };
 
 /// Thread-safe.
@@ -56,8 +58,8 @@ void narrate(const std::string& text);
 [[nodiscard]] Result<DecodedType> decode(MPI_Datatype type);
 [[nodiscard]] Result<SignaturePtr> signature(MPI_Datatype type);
 
-/// Looks after MPI_Finalize, where open files are warned about. Called at each open; does its work
-/// once.
+/// Looks after MPI_Finalize, where open files are warned about and kept workspaces go. Called at
+/// each open; does its work once.
 void watch_for_finalize();
 
 }  // namespace oratorio::bind

@@ -172,6 +172,11 @@ void NodeMemory::lay_out(const Topology& topology) {
         place_.push_back(seen[static_cast<std::size_t>(node)]++);
 }
 
+void NodeMemory::tidy(Bytes kept_max) {
+    if (capacity_ > kept_max) *this = {};
+    shared_refused_ = cross_memory_refused_ = false;
+}
+
 Desk& NodeMemory::desk(Rank rank) const {
     return desks_[place_[static_cast<std::size_t>(rank)]];
 }

@@ -1,4 +1,4 @@
-// NodeMemory: what the ranks of one node share for the length of a file: a bell and a desk per
+// NodeMemory: what the ranks of one node share, for one file after the other: a bell and a desk per
 // rank, control words per sub-buffer, and the collective buffers. Made at the first access that
 // wants it.
 #pragma once
@@ -63,6 +63,9 @@ class NodeMemory {
     /// able to reach into each other's memory. Where that can't be had all ranks have the same
     /// refusal(), and won't try again.
     Result<bool> prepare(Transport& transport, Bytes bytes, bool cross_memory);
+    /// On all ranks alike, between two files: forgets refusals, and the memory if its collective
+    /// buffers are larger than `kept_max`.
+    void tidy(Bytes kept_max);
     [[nodiscard]] const Error& refusal() const { return refusal_; }
     [[nodiscard]] bool shared_refused() const { return shared_refused_; }
     [[nodiscard]] bool cross_memory_refused() const { return cross_memory_refused_; }

@@ -11,6 +11,7 @@
 #include "file/hints.hpp"
 #include "file/operation.hpp"
 #include "file/view.hpp"
+#include "file/workspace.hpp"
 
 namespace oratorio {
 
@@ -81,8 +82,9 @@ class File {
     /// Collective. Rank 0 creates the file before the others open it. A path may begin with a file
     /// system's prefix as in ROMIO
     /// ("ufs:"), which is dropped. Modes must be equal on all ranks (not_same) and make sense
-    /// (amode). On failure nothing stays open and a file this call created is left as it is.
-    static Result<std::unique_ptr<File>> open(std::unique_ptr<Transport> transport,
+    /// (amode). On failure nothing stays open and a file this call created is left as it is. No
+    /// other file uses the workspace meanwhile.
+    static Result<std::unique_ptr<File>> open(std::shared_ptr<Workspace> workspace,
                                               const OpenCall& call);
     ~File();
     File(const File&) = delete;

@@ -130,10 +130,9 @@ Result<void> count(Transport& transport, std::span<std::uint64_t> questions) {
 
 }  // namespace
 
-Result<std::unique_ptr<File>> File::open(std::unique_ptr<Transport> transport,
+Result<std::unique_ptr<File>> File::open(std::shared_ptr<Workspace> workspace,
                                          const OpenCall& call) {
-    auto state = std::make_unique<State>();
-    state->transport = std::move(transport);
+    auto state = std::make_unique<State>(std::move(workspace));
     Transport& ranks = *state->transport;
     const bool first = ranks.topology().rank == 0;
     const std::string path(without_prefix(call.path));

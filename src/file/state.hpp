@@ -47,13 +47,19 @@ struct File::State {
     };
     /// What goes from access to access.
     struct Engine {
-        BufferPool buffers;
+        explicit Engine(Workspace& workspace)
+            : buffers(workspace.buffers),
+              collectives(workspace.collectives),
+              node(workspace.node) {}
+        BufferPool& buffers;
+        unsigned& collectives;
+        NodeMemory& node;
         Stats stats;
-        unsigned collectives = 0;  ///< data accesses so far; equal on all ranks
-        NodeMemory node;
         PlanCache plans;
         IoThread io_thread;
     };
+    explicit State(std::shared_ptr<Workspace> lent)
+        : workspace(std::move(lent)), transport(workspace->transport.get()), engine(*workspace) {}
 
     /// What was started and isn't done; the first of each queue is being worked on.
     struct Queues {
@@ -68,7 +74,8 @@ struct File::State {
         const std::byte* buffer = nullptr;
     };
 
-    std::unique_ptr<Transport> transport;
+    std::shared_ptr<Workspace> workspace;
+    Transport* transport;  ///< the workspace's
     std::unique_ptr<Store> store;
     Opened opened;
     Hints hints;

@@ -49,15 +49,20 @@ bool mpi_finalized() {
     return finalized != 0;
 }
 
-Result<Comm> Comm::duplicate(MPI_Comm of) {
-    if (of == MPI_COMM_NULL) return Error::make(ErrorKind::communicator, "null communicator");
+Result<void> Comm::check_kind(MPI_Comm comm) {
+    if (comm == MPI_COMM_NULL) return Error::make(ErrorKind::communicator, "null communicator");
     int inter = 0;
     if (auto tested =
-            check(host().Comm_test_inter(of, &inter), "asking for the kind of communicator");
+            check(host().Comm_test_inter(comm, &inter), "asking for the kind of communicator");
         !tested)
         return tested.error();
     if (inter)
         return Error::make(ErrorKind::communicator, "an intercommunicator can't open a file");
+    return {};
+}
+
+Result<Comm> Comm::duplicate(MPI_Comm of) {
+    if (auto valid = check_kind(of); !valid) return valid.error();
     MPI_Group group = MPI_GROUP_NULL;
     if (auto got = check(host().Comm_group(of, &group), "getting the group of a communicator");
         !got)

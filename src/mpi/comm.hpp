@@ -17,6 +17,8 @@ namespace oratorio {
 /// fatal.
 class Comm {
   public:
+    /// `communicator` unless it is an intracommunicator.
+    static Result<void> check_kind(MPI_Comm comm);
     /// Collective over `of`, an intracommunicator. A new context for the same ranks in the same
     /// order; neither the program's attributes nor its assertions (such as
     /// mpi_assert_no_any_source) come along, which is why this isn't MPI_Comm_dup.

@@ -106,7 +106,7 @@ Result<Ticket> MpiTransport::send(Rank to, Tag tag, std::span<const std::byte> d
     MPI_Request request = MPI_REQUEST_NULL;
     const int code =
         host().Issend(data.data(), bytes->count(), bytes->type(), to, tag, comm_.get(), &request);
-    if (auto started = check(code, "sending a message"); !started) return started.error();
+    if (auto started = checked(code, "sending a message"); !started) return started.error();
     ++counters_.sends;
     counters_.bytes_sent += std::ssize(data);
     return keep(request, Kind::send);
@@ -119,7 +119,7 @@ Result<Ticket> MpiTransport::receive(Rank from, Tag tag, std::span<std::byte> in
     MPI_Request request = MPI_REQUEST_NULL;
     const int code = host().Irecv(into.data(), bytes->count(), bytes->type(), source, tag,
                                   comm_.get(), &request);
-    if (auto started = check(code, "receiving a message"); !started) return started.error();
+    if (auto started = checked(code, "receiving a message"); !started) return started.error();
     ++counters_.receives;
     return keep(request, Kind::receive);
 }
@@ -129,7 +129,7 @@ Result<Ticket> MpiTransport::reduce(std::span<std::uint64_t> values, ReduceOp op
     MPI_Request request = MPI_REQUEST_NULL;
     const int code = host().Iallreduce(MPI_IN_PLACE, values.data(), static_cast<int>(values.size()),
                                        MPI_UINT64_T, op_of(op), comm_.get(), &request);
-    if (auto started = check(code, "starting a reduction"); !started) return started.error();
+    if (auto started = checked(code, "starting a reduction"); !started) return started.error();
     return keep(request, Kind::collective);
 }
 
@@ -141,7 +141,7 @@ Result<Ticket> MpiTransport::gather(std::span<const std::byte> mine, std::span<s
     MPI_Request request = MPI_REQUEST_NULL;
     const int code = host().Iallgather(mine.data(), count, MPI_BYTE, all.data(), count, MPI_BYTE,
                                        comm_.get(), &request);
-    if (auto started = check(code, "starting a gather"); !started) return started.error();
+    if (auto started = checked(code, "starting a gather"); !started) return started.error();
     return keep(request, Kind::collective);
 }
 
@@ -151,7 +151,7 @@ Result<Ticket> MpiTransport::broadcast(Rank root, std::span<std::byte> data) {
     MPI_Request request = MPI_REQUEST_NULL;
     const int code =
         host().Ibcast(data.data(), bytes->count(), bytes->type(), root, comm_.get(), &request);
-    if (auto started = check(code, "starting a broadcast"); !started) return started.error();
+    if (auto started = checked(code, "starting a broadcast"); !started) return started.error();
     return keep(request, Kind::collective);
 }
 
@@ -163,7 +163,7 @@ Result<Completion> MpiTransport::test(Ticket ticket) {
     MPI_Status status;
     int done = 0;
     const int code = host().Test(&slots_[slot].request, &done, &status);
-    if (auto tested = check(code, "completing a message"); !tested) {
+    if (auto tested = checked(code, "completing a message"); !tested) {
         release(slot);
         return tested.error();
     }
@@ -184,7 +184,9 @@ Result<Completion> MpiTransport::test(Ticket ticket) {
 Result<std::int64_t> MpiTransport::fetch_add(std::int64_t by) {
     if (topology_.size == 1) return std::exchange(own_counter_, own_counter_ + by);
     if (shared_counter_ == nullptr) return counter_refused_;
-    return shared_counter_->fetch_add(by);
+    const auto before = shared_counter_->fetch_add(by);
+    failed_ = failed_ || !before;
+    return before;
 }
 
 Result<void> MpiTransport::set_counter(std::int64_t to) {
@@ -193,7 +195,9 @@ Result<void> MpiTransport::set_counter(std::int64_t to) {
         return {};
     }
     if (shared_counter_ == nullptr) return counter_refused_;
-    return shared_counter_->set(to);
+    const auto set = shared_counter_->set(to);
+    failed_ = failed_ || !set;
+    return set;
 }
 
 void MpiTransport::idle(Bell* bell, std::uint32_t heard) {
@@ -211,6 +215,15 @@ void MpiTransport::idle(Bell* bell, std::uint32_t heard) {
     const int step = std::min(idle_calls_ - kYields, 7);
     idle_calls_ = kYields + step + 1;
     std::this_thread::sleep_for(std::min<std::chrono::microseconds>(1us * (1 << step), kLongest));
+}
+
+void MpiTransport::abandon() {
+    if (shared_counter_ != nullptr) shared_counter_->abandon();
+}
+
+Result<void> MpiTransport::checked(int code, std::string_view doing) {
+    failed_ = failed_ || code != MPI_SUCCESS;
+    return check(code, doing);
 }
 
 Ticket MpiTransport::keep(MPI_Request request, Kind kind) {
@@ -232,7 +245,7 @@ void MpiTransport::release(std::size_t slot) {
 
 MpiTransport::~MpiTransport() {
     if (free_.size() == slots_.size() || mpi_finalized()) return;
-    if (shared_counter_ != nullptr) shared_counter_->abandon();
+    abandon();
     cancel_receives();
     const auto give_up = std::chrono::steady_clock::now() + 1s;
     while (!settle() && std::chrono::steady_clock::now() < give_up) idle();

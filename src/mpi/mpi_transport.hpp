@@ -48,10 +48,16 @@ class MpiTransport final : public Transport {
     Result<Completion> test(Ticket ticket) override;
     Result<std::int64_t> fetch_add(std::int64_t by) override;
     Result<void> set_counter(std::int64_t to) override;
+    [[nodiscard]] bool quiet() const override { return !failed_ && free_.size() == slots_.size(); }
     /// Yields the core a few times, then sleeps for growing times up to 0.1 ms, or with a bell
     /// until it rings, up to 1 ms. A completion starts over.
     void idle(Bell* bell, std::uint32_t heard) override;
     using Transport::idle;
+
+    /// Whether other ranks are needed to destroy it.
+    [[nodiscard]] bool collective_to_free() const { return shared_counter_ != nullptr; }
+    /// The others may not come to destroy it: leaves to MPI what would need them.
+    void abandon();
 
     [[nodiscard]] const MessageCounters& counters() const { return counters_; }
     [[nodiscard]] MPI_Comm comm() const { return comm_.get(); }
@@ -63,6 +69,7 @@ class MpiTransport final : public Transport {
         Kind kind = Kind::free;
     };
 
+    Result<void> checked(int code, std::string_view doing);
     Ticket keep(MPI_Request request, Kind kind);
     void release(std::size_t slot);
     void cancel_receives();
@@ -77,6 +84,7 @@ class MpiTransport final : public Transport {
     std::unique_ptr<WindowCounter> shared_counter_;
     Error counter_refused_;         ///< why there is no shared counter
     std::int64_t own_counter_ = 0;  ///< of a rank that is alone
+    bool failed_ = false;           ///< any operation ever
     int idle_calls_ = 0;            ///< since the last completion
     MessageCounters counters_;
 };

@@ -1,7 +1,6 @@
 #include "mpi/open_transport.hpp"
 
 #include "base/node_transport.hpp"
-#include "mpi/mpi_transport.hpp"
 
 namespace oratorio {
 
@@ -9,11 +8,10 @@ Result<OpenedTransport> open_transport(MPI_Comm program, int ranks_per_node) {
     auto opened = MpiTransport::open(program, ranks_per_node);
     if (!opened) return opened.error();
     MpiTransport& messages = **opened;
-    const MPI_Comm comm = messages.comm();
     auto transport = NodeTransport::over(std::move(*opened));
     if (!transport) return transport.error();
     if (transport->get() == &messages) messages.share_counter();
-    return OpenedTransport{std::move(*transport), comm};
+    return OpenedTransport{std::move(*transport), &messages};
 }
 
 }  // namespace oratorio

@@ -3,14 +3,13 @@
 
 #include <memory>
 
-#include "base/transport.hpp"
-#include "mpi/host.hpp"
+#include "mpi/mpi_transport.hpp"
 
 namespace oratorio {
 
 struct OpenedTransport {
     std::unique_ptr<Transport> transport;
-    MPI_Comm comm;  ///< the transport's own, with the ranks of the program's
+    MpiTransport* messages;  ///< it, or the one beneath it
 };
 
 /// Collective over `program`. Collectives and the counter lie in shared memory where all ranks are

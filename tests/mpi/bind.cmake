@@ -1,5 +1,7 @@
 # Tests of src/bind: plain MPI programs under the preload library, and what the libraries export.
 oratorio_mpi_test(bind_routines PRELOAD SOURCES bind_routines_test.cpp RANKS 1 3)
+oratorio_mpi_test(workspaces INTERNAL LINK oratorio_file RANKS 1 2 4 OTHER_RANKS 3
+                  SOURCES workspaces_test.cpp ${oratorio_SOURCE_DIR}/src/bind/workspaces.cpp)
 oratorio_mpi_test(bind_views PRELOAD SOURCES bind_views_test.cpp RANKS 1 2)
 oratorio_mpi_test(bind_arguments PRELOAD SOURCES bind_arguments_test.cpp RANKS 2 3)
 oratorio_mpi_test(bind_errhandlers PRELOAD SOURCES bind_errhandlers_test.cpp RANKS 1 2)

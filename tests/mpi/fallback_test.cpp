@@ -27,6 +27,20 @@ Call real(const char* name) {
     return reinterpret_cast<Call>(dlsym(RTLD_NEXT, name));
 }
 
+/// For files that find no memory kept from files before: the ranks in another order than ever else.
+/// The last rank of the world is the first here.
+class Fresh {
+  public:
+    Fresh() { MPI_Comm_split(MPI_COMM_WORLD, 0, -rank_of_world(), &comm_); }
+    ~Fresh() { MPI_Comm_free(&comm_); }
+    Fresh(const Fresh&) = delete;
+    Fresh& operator=(const Fresh&) = delete;
+    operator MPI_Comm() const { return comm_; }
+
+  private:
+    MPI_Comm comm_ = MPI_COMM_NULL;
+};
+
 /// Of the file that ORATORIO_EXPLAIN names.
 std::string told() {
     const Bytes bytes = bytes_of_file(std::getenv("ORATORIO_EXPLAIN"), 0, 1 << 20);
@@ -65,11 +79,12 @@ void write_and_read(MPI_File file, const std::string& name, const std::string& c
 
 void refusal_is_told(const char* method, const Refused& what, int of_rank, const char* sentence) {
     const ScratchFile scratch;
+    const Fresh comm;
     const std::string context =
         std::string(method) + ", refused on rank " + std::to_string(of_rank) + ", " + sentence;
     if (rank_of_world() == 0) ::unlink(std::getenv("ORATORIO_EXPLAIN"));
-    MPI_File file =
-        open_file(scratch.name(), MPI_MODE_CREATE | MPI_MODE_RDWR, {{"oratorio_method", method}});
+    MPI_File file = open_file(scratch.name(), MPI_MODE_CREATE | MPI_MODE_RDWR,
+                              {{"oratorio_method", method}}, comm);
     if (of_rank == rank_of_world()) refused = what;
     write_and_read(file, scratch.name(), context);
     refused = {};
@@ -81,8 +96,9 @@ void refusal_is_told(const char* method, const Refused& what, int of_rank, const
 /// Refused from the open on: the collectives of the node go by messages.
 void no_shared_memory_at_all() {
     const ScratchFile scratch;
+    const Fresh comm;
     refused = {.create = true, .attach = true};  // the MPI needs cross-memory attach itself
-    MPI_File file = open_file(scratch.name(), MPI_MODE_CREATE | MPI_MODE_RDWR, {});
+    MPI_File file = open_file(scratch.name(), MPI_MODE_CREATE | MPI_MODE_RDWR, {}, comm);
     write_and_read(file, scratch.name(), "no shared memory at all");
     CHECK(MPI_File_close(&file) == MPI_SUCCESS);
     refused = {};
@@ -128,8 +144,8 @@ int main(int argc, char** argv) {
     ::setenv("ORATORIO_EXPLAIN", where, 1);
     const int last = size_of_world() - 1;
     for (const char* method : {"shared_buffer", "shared_buffer_list", "shared_data"}) {
-        refusal_is_told(method, {.create = true}, 0, "isn't used: no space left on device");
-        refusal_is_told(method, {.attach = true}, last, "another rank's is not visible");
+        refusal_is_told(method, {.create = true}, last, "isn't used: no space left on device");
+        refusal_is_told(method, {.attach = true}, 0, "another rank's is not visible");
     }
     refusal_is_told("shared_data", {.cross_memory = true}, last, "cross-memory attach");
     no_shared_memory_at_all();

@@ -66,11 +66,12 @@ class ScratchFile {
     std::string name_;
 };
 
-/// Collective on MPI_COMM_WORLD.
-inline MPI_File open_file(const std::string& name, int mode, const Hints& hints) {
+/// Collective.
+inline MPI_File open_file(const std::string& name, int mode, const Hints& hints,
+                          MPI_Comm comm = MPI_COMM_WORLD) {
     MPI_File file = MPI_FILE_NULL;
     const Info info(hints);
-    const int code = MPI_File_open(MPI_COMM_WORLD, name.c_str(), mode, info, &file);
+    const int code = MPI_File_open(comm, name.c_str(), mode, info, &file);
     CHECK_IN(name + ", class " + std::to_string(class_of(code)), code == MPI_SUCCESS);
     if (code != MPI_SUCCESS) MPI_Abort(MPI_COMM_WORLD, 1);
     return file;

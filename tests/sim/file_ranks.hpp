@@ -41,6 +41,7 @@ class Lent : public Transport {
     Result<Completion> test(Ticket ticket) override { return owner_.test(ticket); }
     Result<std::int64_t> fetch_add(std::int64_t by) override { return owner_.fetch_add(by); }
     Result<void> set_counter(std::int64_t to) override { return owner_.set_counter(to); }
+    bool quiet() const override { return owner_.quiet(); }
     void idle(Bell* bell, std::uint32_t heard) override { owner_.idle(bell, heard); }
 
   private:
@@ -106,7 +107,7 @@ inline OpenCall call_of(std::string path, AccessMode mode, HintMap info = {}) {
 }
 
 inline OpenResult open_on(Transport& ranks, const OpenCall& call) {
-    return File::open(std::make_unique<Lent>(ranks), call);
+    return File::open(std::make_shared<Workspace>(std::make_unique<Lent>(ranks)), call);
 }
 
 template <class Outcome>

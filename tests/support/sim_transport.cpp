@@ -53,6 +53,7 @@ class Network {
     Result<Completion> test(Rank me, Ticket ticket);
     Result<std::int64_t> fetch_add(Rank me, std::int64_t by);
     Result<void> set_counter(Rank me, std::int64_t to);
+    [[nodiscard]] bool quiet(Rank me) const { return ranks_[me].operations.empty(); }
     void idle(Rank me);
     [[nodiscard]] const SimOptions& options() const { return options_; }
 
@@ -125,6 +126,7 @@ class SimTransport final : public Transport {
     Result<Completion> test(Ticket ticket) override { return network_.test(me_, ticket); }
     Result<std::int64_t> fetch_add(std::int64_t by) override { return network_.fetch_add(me_, by); }
     Result<void> set_counter(std::int64_t to) override { return network_.set_counter(me_, to); }
+    bool quiet() const override { return network_.quiet(me_); }
     void idle(Bell*, std::uint32_t) override { network_.idle(me_); }
 
   private:

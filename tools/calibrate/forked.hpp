@@ -67,6 +67,7 @@ class ForkedTransport final : public Transport {
     Result<Completion> test(Ticket) override { return Completion{.done = true}; }
     Result<std::int64_t> fetch_add(std::int64_t) override { return no_messages(); }
     Result<void> set_counter(std::int64_t) override { return no_messages(); }
+    [[nodiscard]] bool quiet() const override { return true; }
     void idle(Bell* bell, std::uint32_t heard) override;
 
   private:

@@ -1,0 +1,65 @@
+// Workspaces: lends a workspace (file/workspace) to each open file and keeps it for the next file
+// of the same ranks. Thread-safe.
+//
+// It is kept with the communicator that the file was opened on, until that is freed. Communicators
+// with the ranks of MPI_COMM_WORLD, and those of one rank, have one place together, until
+// MPI_Finalize: libraries open each file on a duplicate of their own. One workspace is kept per
+// place; more exist only while more files are open at once.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <vector>
+
+#include "file/workspace.hpp"
+#include "mpi/mpi_transport.hpp"
+
+namespace oratorio::bind {
+
+/// Where the workspaces of a communicator lie while no file uses them.
+struct Shelf;
+
+/// A workspace while a file uses it; empty when default-constructed.
+struct LentWorkspace {
+    std::shared_ptr<Workspace> workspace;
+    MpiTransport* messages = nullptr;  ///< of its transport
+    std::uint64_t number = 0;          ///< by which all its ranks know it, from 1
+    /// No rank of it is MPI_THREAD_MULTIPLE: on all of them files come and go in the same order, so
+    /// that who has it kept knows that all have.
+    bool ordered = false;
+    std::weak_ptr<Shelf> home;
+
+    [[nodiscard]] MPI_Comm comm() const { return messages->comm(); }
+    [[nodiscard]] Rank rank() const { return messages->topology().rank; }
+};
+
+class Workspaces {
+  public:
+    Workspaces();
+    /// Collective over `program`. One that was kept, if all ranks have it, else a new one; its
+    /// transport's counter is 0. See discover() for ranks_per_node.
+    Result<LentWorkspace> lend(MPI_Comm program, int ranks_per_node);
+    /// Collective over its ranks, when no file uses it any more; nothing for an empty one. After an
+    /// error of the transport on any rank it isn't kept.
+    void give_back(LentWorkspace lent);
+    /// Collective over all ranks, at MPI_Finalize: from now on nothing is kept.
+    void close();
+
+  private:
+    LentWorkspace take(MPI_Comm program);
+    void put(LentWorkspace kept);
+    Result<LentWorkspace> make(MPI_Comm program, int ranks_per_node, std::weak_ptr<Shelf> home);
+    bool has_room(const LentWorkspace& lent);
+    std::shared_ptr<Shelf> shelf_of(MPI_Comm program);
+    std::shared_ptr<Shelf> shelf_on(MPI_Comm program);
+
+    std::atomic<std::uint64_t> made_{0};
+    std::mutex mutex_;  ///< guards all below and all shelves
+    std::shared_ptr<Shelf> of_world_;
+    std::shared_ptr<Shelf> of_self_;
+    int key_;  ///< of the attribute that holds a communicator's shelf
+};
+
+}  // namespace oratorio::bind

@@ -1,0 +1,198 @@
+// What bind/workspaces.hpp promises, over a real MPI with any number of ranks.
+#include "bind/workspaces.hpp"
+
+#include "mpi/check.hpp"
+
+namespace oratorio::test {
+namespace {
+
+using bind::LentWorkspace;
+using bind::Workspaces;
+
+int communicators_made = 0;
+
+/// From here on the library's own table counts.
+void count_communicators() {
+    static const auto create = host().Comm_create;
+    const_cast<Host&>(host()).Comm_create = [](MPI_Comm of, MPI_Group group, MPI_Comm* made) {
+        ++communicators_made;
+        return create(of, group, made);
+    };
+}
+
+LentWorkspace lend(Workspaces& workspaces, MPI_Comm comm, int ranks_per_node = 0) {
+    auto lent = workspaces.lend(comm, ranks_per_node);
+    CHECK(lent.ok());
+    return std::move(*lent);
+}
+
+int size_of(MPI_Comm comm) {
+    int size = 0;
+    MPI_Comm_size(comm, &size);
+    return size;
+}
+
+/// The ranks in another order, so that it is like no other communicator but where it has one rank.
+MPI_Comm turned_round() {
+    int rank = 0;
+    MPI_Comm comm = MPI_COMM_NULL;
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    MPI_Comm_split(MPI_COMM_WORLD, 0, -rank, &comm);
+    return comm;
+}
+
+void the_second_makes_neither_communicator_nor_memory(MPI_Comm comm) {
+    Workspaces workspaces;
+    LentWorkspace lent = lend(workspaces, comm);
+    while (!*lent.workspace->node.prepare(*lent.workspace->transport, 1, false))
+        lent.workspace->transport->idle();
+    const Workspace* const first = lent.workspace.get();
+    const std::byte* const memory = lent.workspace->node.buffers().data();
+    lent.workspace->collectives = 17;
+    (void)lent.workspace->transport->fetch_add(5);
+    workspaces.give_back(std::move(lent));
+    const int made = communicators_made;
+    lent = lend(workspaces, comm);
+    CHECK(communicators_made == made);
+    CHECK(lent.workspace.get() == first && lent.workspace->node.buffers().data() == memory);
+    CHECK(lent.workspace->collectives == 17);
+    std::uint64_t met = 0;
+    CHECK(reduce(*lent.workspace->transport, std::span(&met, 1), ReduceOp::sum).ok());
+    CHECK(*lent.workspace->transport->fetch_add(0) == 0);
+    workspaces.give_back(std::move(lent));
+    workspaces.close();
+}
+
+/// Libraries open each file on a duplicate of their own.
+void duplicates_of_the_world_share_theirs() {
+    Workspaces workspaces;
+    workspaces.give_back(lend(workspaces, MPI_COMM_WORLD));
+    const int made = communicators_made;
+    for (int i = 0; i < 3; ++i) {
+        MPI_Comm duplicate = MPI_COMM_NULL;
+        MPI_Comm_dup(MPI_COMM_WORLD, &duplicate);
+        workspaces.give_back(lend(workspaces, duplicate));
+        MPI_Comm_free(&duplicate);
+    }
+    CHECK(communicators_made == made);
+    workspaces.close();
+}
+
+void two_at_once_are_two_and_one_is_kept(MPI_Comm comm) {
+    Workspaces workspaces;
+    LentWorkspace one = lend(workspaces, comm);
+    LentWorkspace two = lend(workspaces, comm);
+    CHECK(one.workspace != two.workspace && one.number != two.number);
+    const std::weak_ptr<Workspace> kept = one.workspace;
+    const std::weak_ptr<Workspace> gone = two.workspace;
+    workspaces.give_back(std::move(one));
+    workspaces.give_back(std::move(two));
+    one = {};
+    two = {};
+    CHECK(!kept.expired() && gone.expired());
+    workspaces.close();
+}
+
+/// One rank's trouble is enough.
+void one_in_disorder_is_not_kept(MPI_Comm comm) {
+    Workspaces workspaces;
+    LentWorkspace lent = lend(workspaces, comm);
+    const std::weak_ptr<Workspace> gone = lent.workspace;
+    std::byte never{};
+    if (lent.rank() == size_of(comm) - 1)
+        CHECK(lent.workspace->transport->receive(kAnyRank, 1, std::span(&never, 1)).ok());
+    workspaces.give_back(std::move(lent));
+    lent = {};
+    CHECK(gone.expired());
+    workspaces.close();
+}
+
+/// With `open`, while a file still uses it.
+void they_go_with_their_communicator(bool open) {
+    MPI_Comm comm = turned_round();
+    if (size_of(comm) == 1) return void(MPI_Comm_free(&comm));
+    Workspaces workspaces;
+    LentWorkspace lent = lend(workspaces, comm);
+    const std::weak_ptr<Workspace> workspace = lent.workspace;
+    if (!open) {
+        workspaces.give_back(std::move(lent));
+        lent = {};
+        CHECK(!workspace.expired());
+    }
+    MPI_Comm_free(&comm);
+    CHECK(workspace.expired() == !open);
+    if (open) workspaces.give_back(std::move(lent));
+    lent = {};
+    CHECK(workspace.expired());
+    workspaces.close();
+}
+
+/// Their counter can only be freed by all ranks together, and nobody waits in MPI_Comm_free.
+void of_several_nodes_only_those_of_the_world_are_kept() {
+    Workspaces workspaces;
+    MPI_Comm comm = turned_round();
+    const bool several = size_of(comm) > 1;
+    for (const MPI_Comm each : {MPI_COMM_WORLD, comm}) {
+        LentWorkspace lent = lend(workspaces, each, 1);
+        const std::weak_ptr<Workspace> workspace = lent.workspace;
+        workspaces.give_back(std::move(lent));
+        lent = {};
+        CHECK(workspace.expired() == (several && each == comm));
+    }
+    workspaces.close();
+    MPI_Comm_free(&comm);
+}
+
+void large_memory_is_not_kept(MPI_Comm comm) {
+    Workspaces workspaces;
+    for (const Bytes bytes : {Workspace::kept_max, Workspace::kept_max + 1}) {
+        LentWorkspace lent = lend(workspaces, comm);
+        Workspace& workspace = *lent.workspace;
+        while (!*workspace.node.prepare(*workspace.transport, bytes, false))
+            workspace.transport->idle();
+        { const BufferPool::Lease lease = workspace.buffers.take(bytes); }
+        CHECK(workspace.buffers.held() >= bytes && !workspace.node.buffers().empty());
+        workspaces.give_back(std::move(lent));
+        lent = lend(workspaces, comm);
+        const bool kept = bytes == Workspace::kept_max;
+        CHECK((lent.workspace->buffers.held() == bytes) == kept);
+        CHECK(lent.workspace->node.buffers().empty() == !kept);
+        workspaces.give_back(std::move(lent));
+    }
+    workspaces.close();
+}
+
+void nothing_is_kept_after_the_end() {
+    Workspaces workspaces;
+    workspaces.close();
+    LentWorkspace lent = lend(workspaces, MPI_COMM_WORLD);
+    const std::weak_ptr<Workspace> gone = lent.workspace;
+    workspaces.give_back(std::move(lent));
+    lent = {};
+    CHECK(gone.expired());
+}
+
+}  // namespace
+}  // namespace oratorio::test
+
+int main(int argc, char** argv) {
+    using namespace oratorio::test;
+    MPI_Init(&argc, &argv);
+    count_communicators();
+    MPI_Comm comm = turned_round();
+    for (const MPI_Comm each : {MPI_COMM_WORLD, MPI_COMM_SELF, comm}) {
+        the_second_makes_neither_communicator_nor_memory(each);
+        two_at_once_are_two_and_one_is_kept(each);
+        one_in_disorder_is_not_kept(each);
+        large_memory_is_not_kept(each);
+    }
+    MPI_Comm_free(&comm);
+    duplicates_of_the_world_share_theirs();
+    they_go_with_their_communicator(false);
+    they_go_with_their_communicator(true);
+    of_several_nodes_only_those_of_the_world_are_kept();
+    nothing_is_kept_after_the_end();
+    const int code = verdict("workspaces");
+    MPI_Finalize();
+    return code;
+}

@@ -1,0 +1,77 @@
+// Files that use a workspace one after the other: nothing of one gets into the next, whatever the
+// methods and the interleaving.
+#include "file/workspace.hpp"
+
+#include "base/node_transport.hpp"
+#include "sim/file_ranks.hpp"
+
+namespace oratorio::test {
+namespace {
+
+constexpr Bytes kPiece = 16;
+constexpr Bytes kPieces = 50;
+
+/// Writes the rank's pieces, reads them back, in a file of its own.
+void use_file(const std::shared_ptr<Workspace>& workspace, const std::string& path,
+              const std::string& method, int salt) {
+    auto opened = File::open(workspace, call_of(path, kCreate, {{"oratorio_method", method}}));
+    ASSERT_EQ(kind_of(opened), ErrorKind::none) << method;
+    File& file = **opened;
+    const Topology& topology = file.transport().topology();
+    const auto view = View::make(kPiece * topology.rank, 1, Shape::run(kPiece), 0,
+                                 kPiece * topology.size, true, "native");
+    ASSERT_EQ(kind_of(file.set_view(view, {})), ErrorKind::none);
+    std::vector<std::byte> mine(kPiece * kPieces, std::byte(salt * 16 + topology.rank));
+    std::vector<std::byte> back(mine.size());
+    AccessCall call;
+    call.collective = call.explicit_offset = true;
+    call.memory = Layout{Shape::run(std::ssize(mine)), std::ssize(mine), 0, 1};
+    for (int again = 0; again < 2; ++again) {
+        call.direction = Direction::write;
+        call.buffer = mine.data();
+        EXPECT_EQ(file.access(call).error.kind, ErrorKind::none) << method;
+        call.direction = Direction::read;
+        call.buffer = back.data();
+        EXPECT_EQ(file.access(call).error.kind, ErrorKind::none) << method;
+        EXPECT_EQ(back, mine) << method << " after other files";
+    }
+    EXPECT_EQ(kind_of(file.close()), ErrorKind::none);
+}
+
+TEST(Workspace, FilesFollowEachOtherInIt) {
+    for (std::uint64_t seed = 1; seed <= 10; ++seed) {
+        const Folder folder;
+        run_ranks({.ranks = 4, .seed = seed}, [&](Transport& transport) {
+            auto ranks = NodeTransport::over(std::make_unique<Lent>(transport));
+            ASSERT_TRUE(ranks.ok());
+            const auto workspace = std::make_shared<Workspace>(std::move(*ranks));
+            int number = 0;
+            for (const char* method : {"shared_buffer", "shared_buffer", "two_phase", "shared_data",
+                                       "shared_buffer_list", "auto", "shared_buffer"}) {
+                use_file(workspace, folder.file(std::to_string(number)), method, number);
+                EXPECT_TRUE(workspace->transport->quiet());
+                workspace->tidy();
+                ++number;
+            }
+            EXPECT_EQ(workspace->collectives, 7U * 4U);
+        });
+    }
+}
+
+TEST(Workspace, MemoryThatIsNotInUseIsGivenBackDownToALimit) {
+    BufferPool pool;
+    {
+        const auto in_use = pool.take(8 << 10);
+        { const auto idle = pool.take(4 << 10), other = pool.take(64 << 10); }
+        EXPECT_EQ(pool.held(), 76 << 10);
+        pool.trim(80 << 10);
+        EXPECT_EQ(pool.held(), 76 << 10);
+        pool.trim(0);
+        EXPECT_EQ(pool.held(), 8 << 10);
+    }
+    pool.trim(0);
+    EXPECT_EQ(pool.held(), 0);
+}
+
+}  // namespace
+}  // namespace oratorio::test
