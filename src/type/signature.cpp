@@ -127,8 +127,10 @@ SignatureCursor::Run SignatureCursor::next(Bytes memory_max, Bytes file_max) {
     const Signature::Part* part = settle();
     if (!part) return {};
     const Element& element = part->element;
-    const std::int64_t count =
-        std::min({part->count - taken_, memory_max / element.memory, file_max / element.file});
+    std::int64_t count = part->count - taken_;
+    // No division for the many parts that fit.
+    if (count * element.memory > memory_max) count = memory_max / element.memory;
+    if (count * element.file > file_max) count = file_max / element.file;
     taken_ += count;
     if (taken_ == part->count) {
         taken_ = 0;

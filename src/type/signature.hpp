@@ -77,7 +77,7 @@ using FileSize = std::function<Result<Bytes>(const Element&)>;
 [[nodiscard]] Result<SignaturePtr> with_file_sizes(const SignaturePtr& signature,
                                                    const FileSize& size);
 
-/// Walks the elements in data order. Needs a signature with a file form.
+/// Walks the elements in data order. Needs a signature with a file form whose total fits its units.
 class SignatureCursor {
   public:
     explicit SignatureCursor(SignaturePtr signature);
