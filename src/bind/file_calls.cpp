@@ -28,7 +28,8 @@ int file_get_size(MPI_File fh, MPI_Offset* size) {
 int file_get_group(MPI_File fh, MPI_Group* group) {
     return with_file(fh, Scope::one_rank, [&](OpenFile& open) -> Error {
         if (group == nullptr) return missing("get group: the group is a null pointer");
-        return error_of(host().Comm_group(open.workspace.comm(), group), "get group: the host gives no group");
+        return error_of(host().Comm_group(open.workspace.comm(), group),
+                        "get group: the host gives no group");
     });
 }
 

@@ -209,7 +209,7 @@ void threads_open_files_at_once(const std::string& name) {
         threads.emplace_back([&, thread] {
             const std::string own = name + "." + std::to_string(thread);
             const MPI_Comm comm = comms[static_cast<std::size_t>(thread)];
-            for (std::uint64_t turn = 0; turn < 15; ++turn) {
+            for (std::uint64_t turn = 0; turn < 100; ++turn) {
                 MPI_File file = open_on(comm, own, "shared_buffer");
                 write_and_read(file, comm, 20, turn, "a file of one thread");
                 CHECK(MPI_File_close(&file) == MPI_SUCCESS);
