@@ -1,4 +1,4 @@
-// Error handlers of files, and the refusal of procedures that are not there yet.
+// Error handlers of files (MPI-4.1, 9.3.4).
 #include "bind/entry.hpp"
 #include "bind/with_file.hpp"
 
@@ -10,8 +10,10 @@ int file_create_errhandler(MPI_File_errhandler_function* function, MPI_Errhandle
     // The host knows the function as well, for the files that it opens.
     const int code = host().File_create_errhandler(function, errhandler);
     if (code != MPI_SUCCESS) return code;
-    process().handlers.remember(*errhandler,
-                                [function](MPI_File fh, int error) { function(&fh, &error); });
+    process().handlers.remember(*errhandler, [function](MPI_File fh, int error) {
+        function(&fh, &error);
+        return error;
+    });
     return MPI_SUCCESS;
 }
 
@@ -28,6 +30,7 @@ int file_create_errhandler_x(MPIX_File_errhandler_function_x* function,
     const std::shared_ptr<void> state(extra_state, destroy);
     return process().handlers.make_handle(user_handler([function, state](MPI_File fh, int error) {
                                               function(fh, error, state.get());
+                                              return error;
                                           }),
                                           errhandler);
 }

@@ -2,6 +2,8 @@
 
 #include <utility>
 
+#include "mpi/comm.hpp"
+
 namespace oratorio::bind {
 
 namespace {
@@ -38,20 +40,36 @@ std::optional<ErrorHandler> ErrorHandlers::find(MPI_Errhandler handle) {
 #endif
     const auto known = functions_.find(handle);
     if (known == functions_.end()) return std::nullopt;
-    return ErrorHandler{ErrorHandler::Kind::user, known->second};
+    ErrorHandler found{ErrorHandler::Kind::user, known->second, {}};
+    MPI_Errhandler held{};
+    if (counted_handle(handle, &held) == MPI_SUCCESS) {
+        found.handle = {new MPI_Errhandler(held), [](const MPI_Errhandler* last) {
+                            MPI_Errhandler freed = *last;
+                            if (!mpi_finalized()) host().Errhandler_free(&freed);
+                            delete last;
+                        }};
+    }
+    return found;
 }
 
-/// A predefined handler as the program may get and free it. Open MPI counts those too, so it has to
-/// hand it out.
-int ErrorHandlers::counted_handle(MPI_Errhandler predefined, MPI_Errhandler* handle) {
-    *handle = predefined;
-#ifdef OPEN_MPI
-    MPI_Errhandler before = predefined;
+/// The same handle once more, for somebody else to free: only getting it from a file counts it.
+int ErrorHandlers::counted_handle(MPI_Errhandler wanted, MPI_Errhandler* handle) {
+    MPI_Errhandler before = wanted;
     int code = host().File_get_errhandler(MPI_FILE_NULL, &before);
-    if (code == MPI_SUCCESS) code = host().File_set_errhandler(MPI_FILE_NULL, predefined);
+    if (code == MPI_SUCCESS) code = host().File_set_errhandler(MPI_FILE_NULL, wanted);
     if (code == MPI_SUCCESS) code = host().File_get_errhandler(MPI_FILE_NULL, handle);
     if (code == MPI_SUCCESS) code = host().File_set_errhandler(MPI_FILE_NULL, before);
+#ifndef OPEN_MPI
+    if (before == errors_return() || before == MPI_ERRORS_ARE_FATAL) return code;
+#endif
     return code == MPI_SUCCESS ? host().Errhandler_free(&before) : code;
+}
+
+/// Open MPI counts those too.
+int ErrorHandlers::predefined_handle(MPI_Errhandler predefined, MPI_Errhandler* handle) {
+    *handle = predefined;
+#ifdef OPEN_MPI
+    return counted_handle(predefined, handle);
 #else
     return MPI_SUCCESS;
 #endif
@@ -61,16 +79,17 @@ int ErrorHandlers::make_handle(const ErrorHandler& handler, MPI_Errhandler* hand
     const std::lock_guard lock(mutex_);
     switch (handler.kind) {
         case ErrorHandler::Kind::returns:
-            return counted_handle(errors_return(), handle);
+            return predefined_handle(errors_return(), handle);
         case ErrorHandler::Kind::fatal:
-            return counted_handle(MPI_ERRORS_ARE_FATAL, handle);
+            return predefined_handle(MPI_ERRORS_ARE_FATAL, handle);
         case ErrorHandler::Kind::aborts:
 #ifdef MPI_ERRORS_ABORT
-            return counted_handle(
+            return predefined_handle(
                 errors_return() == MPI_ERRORS_ABORT ? MPI_ERRORS_RETURN : MPI_ERRORS_ABORT, handle);
 #endif
             break;
         case ErrorHandler::Kind::user:
+            if (handler.handle) return counted_handle(*handler.handle, handle);
             if (const int code = host().File_create_errhandler(never_called, handle);
                 code != MPI_SUCCESS)
                 return code;

@@ -16,15 +16,20 @@ namespace oratorio::bind {
 /// time.
 struct ErrorHandler {
     enum class Kind { returns, fatal, aborts, user };
-    using Function = std::function<void(MPI_File, int)>;
+    /// Gets the code, and gives the one that the failed call returns.
+    using Function = std::function<int(MPI_File, int)>;
 
     Kind kind = Kind::returns;
     std::shared_ptr<const Function> function;  ///< user only
+    /// User only: the host's handle that it was set by, kept from being freed, so that the program
+    /// gets the same one back.
+    std::shared_ptr<const MPI_Errhandler> handle = {};
 };
 
 [[nodiscard]] inline ErrorHandler user_handler(ErrorHandler::Function function) {
     return {ErrorHandler::Kind::user,
-            std::make_shared<const ErrorHandler::Function>(std::move(function))};
+            std::make_shared<const ErrorHandler::Function>(std::move(function)),
+            {}};
 }
 
 /// Gives the program true MPI_Errhandler handles, made by the host, and knows what each of ours
@@ -45,7 +50,8 @@ class ErrorHandlers {
     void set_default_handler(ErrorHandler handler);
 
   private:
-    static int counted_handle(MPI_Errhandler predefined, MPI_Errhandler* handle);
+    int counted_handle(MPI_Errhandler wanted, MPI_Errhandler* handle);
+    int predefined_handle(MPI_Errhandler predefined, MPI_Errhandler* handle);
     [[nodiscard]] MPI_Errhandler errors_return();
 
     std::mutex mutex_;

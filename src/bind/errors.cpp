@@ -79,7 +79,7 @@ bool told_here(const Failure& failure) {
 
 }  // namespace
 
-void call_handler(const ErrorHandler& handler, MPI_File fh, int code) {
+int call_handler(const ErrorHandler& handler, MPI_File fh, int code) {
     switch (handler.kind) {
         case ErrorHandler::Kind::returns:
             break;
@@ -90,9 +90,9 @@ void call_handler(const ErrorHandler& handler, MPI_File fh, int code) {
             host().Abort(MPI_COMM_SELF, code);
             break;
         case ErrorHandler::Kind::user:
-            (*handler.function)(fh, code);
-            break;
+            return (*handler.function)(fh, code);
     }
+    return code;
 }
 
 int raise(const ErrorHandler& handler, MPI_File fh, const Failure& failure) {
@@ -101,9 +101,7 @@ int raise(const ErrorHandler& handler, MPI_File fh, const Failure& failure) {
     if (ends || (worth_telling(failure.error.kind) && told_here(failure))) {
         tell(describe(failure.error, failure.path), ends);
     }
-    const int code = class_of(failure.error.kind);
-    call_handler(handler, fh, code);
-    return code;
+    return call_handler(handler, fh, class_of(failure.error.kind));
 }
 
 int raise_default(const Error& error, const std::string& path) {

@@ -29,7 +29,8 @@ int raise(const ErrorHandler& handler, MPI_File fh, const Failure& failure);
 /// The same through the handler of MPI_FILE_NULL.
 int raise_default(const Error& error, const std::string& path = {});
 /// Runs the handler for a code of the program's own choice (MPI_File_call_errhandler).
-void call_handler(const ErrorHandler& handler, MPI_File fh, int code);
+/// The code it leaves.
+int call_handler(const ErrorHandler& handler, MPI_File fh, int code);
 
 /// What `body` gives, or the Error of an exception that came out of it. No exception of ours leaves
 /// the library.

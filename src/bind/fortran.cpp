@@ -27,6 +27,7 @@ int create_errhandler(FortranHandler* function, MPI_Fint* errhandler) {
         MPI_Fint unit = file_c2f(fh);
         MPI_Fint fortran_error = error;
         function(&unit, &fortran_error);
+        return static_cast<int>(fortran_error);
     });
     const int code = process().handlers.make_handle(handler, &handle);
     if (code == MPI_SUCCESS) *errhandler = ORATORIO_HOST(MPI_Errhandler_c2f)(handle);

@@ -62,7 +62,7 @@ struct OpenFile {
     FileMutex mutex;   ///< guards all below but path; not held while a user's error handler runs
     std::string path;  ///< as the program gave it; never changes
     std::atomic<int> resting{0};  ///< who waits for a bell of the file, without the mutex
-    LentWorkspace workspace;  ///< the file's; given back when the file is gone
+    LentWorkspace workspace;      ///< the file's; given back when the file is gone
     std::unique_ptr<File> file;
     ErrorHandler handler;
     int amode = 0;

@@ -79,8 +79,7 @@ int file_set_view(MPI_File fh, MPI_Offset disp, MPI_Datatype etype, MPI_Datatype
         ViewTypes types;
         const auto hints = hints_of(info);
         const auto view =
-            hints ? make_view({disp, etype, filetype, datarep}, *open.file, types)
-                  : hints.error();
+            hints ? make_view({disp, etype, filetype, datarep}, *open.file, types) : hints.error();
         if (auto set = open.file->set_view(view, hints ? *hints : HintMap{}); !set)
             return set.error();
         open.etype = std::move(types.etype);

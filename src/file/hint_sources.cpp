@@ -33,7 +33,7 @@ void add_pair(HintMap& hints, std::string_view text, char separator) {
     const std::size_t at = text.find(separator);
     if (at == std::string_view::npos) return;
     const std::string key = trimmed(text.substr(0, at));
-    if (!key.empty()) hints[key] = trimmed(text.substr(at + 1));
+    if (!key.empty()) hints.emplace(key, trimmed(text.substr(at + 1)));  // the first one holds
 }
 
 /// "key value" lines; '#' begins a comment.

@@ -40,6 +40,7 @@ class BufferedWork final : public Work {
     };
 
     void take_round(Slot& slot);
+    [[nodiscard]] bool has_control(std::int64_t round) const;
     bool step_slot(std::size_t index);
     void look_at_contents(std::size_t index, const RoundContents& contents);
     void lock(Slot& slot);
@@ -123,6 +124,14 @@ bool BufferedWork::wanted(const Region& region) const {
                        [&](Extent hull) { return region.touches(hull); });
 }
 
+/// The ranks of a node find a round's control words by its number, so rounds under way must be less
+/// than rounds_max apart; those between them may hold nothing and end at once.
+bool BufferedWork::has_control(std::int64_t round) const {
+    return std::all_of(slots_.begin(), slots_.end(), [&](const Slot& slot) {
+        return slot.phase == Phase::idle || round - slot.round < NodeMemory::rounds_max;
+    });
+}
+
 void BufferedWork::take_round(Slot& slot) {
     slot.round = next_round_++;
     slot.region = plan_.region(index_, slot.round);
@@ -149,7 +158,8 @@ bool BufferedWork::step_slot(std::size_t index) {
     Slot& slot = slots_[index];
     switch (slot.phase) {
         case Phase::idle:
-            if (index_ < 0 || next_round_ >= plan_.rounds) return false;
+            if (index_ < 0 || next_round_ >= plan_.rounds || !has_control(next_round_))
+                return false;
             take_round(slot);
             if (slot.phase == Phase::loading) start_transfers(index, Direction::read);
             return true;

@@ -345,5 +345,46 @@ TEST(FileStats, CountWhatWasStored) {
     });
 }
 
+// Rounds that hold nothing are passed over, so rounds far apart are under way at once.
+TEST(FileAccess, DataFarApartSharesAggregatorsWithoutHarm) {
+    constexpr Offset kSubBuffer = 4096;
+    for (const char* method : {"shared_buffer", "two_phase"}) {
+        for (const Offset rounds : {1, 7, 8, 9, 16, 31}) {
+            SCOPED_TRACE(method + std::string(", rounds apart: ") + std::to_string(rounds));
+            const Folder folder;
+            const HintMap hints{{"oratorio_method", method},
+                                {"cb_nodes", "1"},
+                                {"oratorio_slots", "4"},
+                                {"oratorio_sub_buffer", std::to_string(kSubBuffer)}};
+            with_file(3, call_of(folder.file("data"), kCreate, hints), [&](File& file, Rank rank) {
+                Buffer mine = filled(100, 'a' + rank);
+                const Offset offset = rank * rounds * kSubBuffer;
+                EXPECT_EQ(access(file, at(call_for(Direction::write, mine, true), offset)),
+                          moved(100));
+                Buffer back = filled(100, 0);
+                EXPECT_EQ(access(file, at(call_for(Direction::read, back, true), offset)),
+                          moved(100));
+                EXPECT_EQ(back, mine);
+            });
+        }
+    }
+}
+
+// Such a view holds some bytes twice; they are read as often.
+TEST(FileAccess, AViewThatIsOnlyReadMayHoldABlockWithinTheOneBefore) {
+    const Folder folder;
+    for (const bool collective : {false, true}) {
+        with_file(
+            2, call_of(folder.make("data", "0123456789ABCDEF"), kRead), [&](File& file, Rank) {
+                const auto view =
+                    View::make(0, 1, Shape::runs({0, 2}, {6, 2}), 0, 8, false, "native");
+                EXPECT_EQ(kind_of(file.set_view(view, {})), ErrorKind::none);
+                Buffer back = filled(16, 0);
+                EXPECT_EQ(access(file, call_for(Direction::read, back, collective)), moved(16));
+                EXPECT_EQ(std::memcmp(back.data(), "0123452389ABCDAB", 16), 0);
+            });
+    }
+}
+
 }  // namespace
 }  // namespace oratorio::test

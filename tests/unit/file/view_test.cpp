@@ -25,6 +25,7 @@ TEST(ViewRules, AreThoseOfTheStandard) {
     const ShapePtr backwards = Shape::blocks(Shape::run(4), {8, 0});
     const ShapePtr before = Shape::moved(Shape::run(4), -4);
     const ShapePtr overlapping = Shape::runs({0, 4}, {8, 8});
+    const ShapePtr within = Shape::runs({0, 4}, {12, 4});
     const Rule rules[] = {
         {"plain bytes", 0, 1, Shape::run(1), 1, true, ErrorKind::none},
         {"a displacement", 100, 4, Shape::run(4), 4, true, ErrorKind::none},
@@ -33,11 +34,13 @@ TEST(ViewRules, AreThoseOfTheStandard) {
         {"a filetype of part of an etype", 0, 8, Shape::run(12), 12, true, ErrorKind::argument},
         {"a filetype with holes", 0, 4, column, 48, true, ErrorKind::none},
         {"tiles that interleave", 0, 4, column, 4, true, ErrorKind::none},
-        {"decreasing displacements", 0, 4, backwards, 16, true, ErrorKind::argument},
-        {"decreasing displacements, read only", 0, 4, backwards, 16, false, ErrorKind::argument},
-        {"a negative displacement in the filetype", 0, 4, before, 8, true, ErrorKind::argument},
-        {"an overlap, writable", 0, 4, overlapping, 16, true, ErrorKind::argument},
+        {"decreasing displacements", 0, 4, backwards, 16, true, ErrorKind::io},
+        {"decreasing displacements, read only", 0, 4, backwards, 16, false, ErrorKind::io},
+        {"a negative displacement in the filetype", 0, 4, before, 8, true, ErrorKind::io},
+        {"an overlap, writable", 0, 4, overlapping, 16, true, ErrorKind::io},
         {"an overlap, read only", 0, 4, overlapping, 16, false, ErrorKind::none},
+        {"a block within the one before it, writable", 0, 4, within, 16, true, ErrorKind::io},
+        {"a block within the one before it, read only", 0, 4, within, 16, false, ErrorKind::none},
         {"extent zero with data", 0, 4, Shape::run(4), 0, true, ErrorKind::argument},
         {"a negative extent", 0, 4, Shape::run(4), -4, true, ErrorKind::argument},
         {"an empty filetype", 0, 4, Shape::empty(), 0, true, ErrorKind::none},
