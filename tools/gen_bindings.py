@@ -123,7 +123,6 @@ def host_call(procedure):
 def own_call(procedure):
     """The statement that answers the call here."""
     arguments = procedure.arguments
-    first = arguments[0] if procedure.parameters[0] == "MPI_File fh" else "MPI_FILE_NULL"
     direction = "Direction::read" if "read" in procedure.name else "Direction::write"
     collective = "true" if "_all" in procedure.name or "_ordered" in procedure.name else "false"
     shared = "_shared" in procedure.name or "_ordered" in procedure.name

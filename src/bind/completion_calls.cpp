@@ -73,8 +73,8 @@ int all_of(Until until, int count, MPI_Request* requests, int* flag, MPI_Status*
         done = *flag != 0;
         return tested;
     });
-    return raise_all(code, watch, listed, statuses, *flag != 0 ? count : 0,
-                     [](int index) { return index; });
+    if (*flag == 0) return code;  // none is completed unless all are
+    return raise_all(code, watch, listed, statuses, count, [](int index) { return index; });
 }
 
 int some_of(Until until, int count, MPI_Request* requests, int* completed, int* indices,

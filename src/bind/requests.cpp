@@ -92,6 +92,10 @@ FailureWatch::~FailureWatch() {
     watch = outer_;
 }
 
+void FailureWatch::add(const PendingPtr& pending) {
+    if (std::ranges::find(failed_, pending) == failed_.end()) failed_.push_back(pending);
+}
+
 int FailureWatch::raise(const PendingRequest& pending) {
     ErrorHandler handler;
     Rank rank = 0;

@@ -64,7 +64,8 @@ class FailureWatch {
     FailureWatch& operator=(const FailureWatch&) = delete;
 
     [[nodiscard]] const std::vector<PendingPtr>& failed() const { return failed_; }
-    void add(const PendingPtr& pending) { failed_.push_back(pending); }
+    /// Hosts may ask for the state of one request several times.
+    void add(const PendingPtr& pending);
     /// Runs the error handler of the file; the code for the program.
     static int raise(const PendingRequest& pending);
 

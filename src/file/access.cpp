@@ -6,6 +6,7 @@
 
 #include "file/path.hpp"
 #include "file/state.hpp"
+#include "store/transfer.hpp"
 
 namespace oratorio {
 
@@ -140,6 +141,31 @@ Access File::placed(const AccessCall& call, Offset& etypes) {
     return access;
 }
 
+/// One contiguous piece on either side, by this rank alone: there is nothing to plan. (A program
+/// that appends small records with the shared pointer makes no other accesses.)
+std::optional<Outcome> File::State::move_one_piece(const Access& access) {
+    const Layout& file = access.file;
+    const Layout& memory = access.memory;
+    const Bytes bytes = access.bytes();
+    const bool one_piece = bytes > 0 && file.shape->kind() == Shape::Kind::run &&
+                           file.extent == file.shape->size() &&
+                           memory.shape->kind() == Shape::Kind::run && memory.contiguous();
+    if (!one_piece || hints.plan.atomic || hints.plan.method != "auto" ||
+        !queues.independent.empty())
+        return std::nullopt;
+    Transfer transfer(*store);
+    transfer.start(access.direction, file.origin + access.from,
+                   {access.buffer + memory.origin, static_cast<std::size_t>(bytes)}, 0);
+    Transferred done;
+    while (transfer.outstanding() > 0 && !transfer.poll(done, true)) {
+    }
+    engine.stats.storage_calls += transfer.calls();
+    (access.direction == Direction::read ? engine.stats.bytes_loaded : engine.stats.bytes_stored) +=
+        static_cast<std::uint64_t>(done.bytes);
+    const bool failed = done.error.kind != ErrorKind::none;
+    return Outcome{done.bytes, failed ? done.error.on(transport->topology().rank) : Error{}};
+}
+
 OperationPtr File::enqueue(const AccessCall& call, const Access& access) {
     State& state = *state_;
     const PlanOptions options = state.plan_options();
@@ -162,7 +188,9 @@ OperationPtr File::start(const AccessCall& call) {
 Outcome File::access(const AccessCall& call) {
     Offset etypes = 0;
     const Access access = placed(call, etypes);
-    const Outcome outcome = finish(enqueue(call, access));
+    std::optional<Outcome> moved;
+    if (!call.collective && !call.conversion) moved = state_->move_one_piece(access);
+    const Outcome outcome = moved ? *moved : finish(enqueue(call, access));
     if (call.at == Positioning::individual && outcome.error.kind == ErrorKind::none)
         state_->place.position += etypes;
     return outcome;

@@ -84,6 +84,8 @@ struct File::State {
     Queues queues;
     std::optional<Split> split;
 
+    /// Nothing when the access isn't that simple.
+    [[nodiscard]] std::optional<Outcome> move_one_piece(const Access& access);
     [[nodiscard]] RunContext context(const PlanOptions& options, bool collective);
     /// What the hints say, and what is known of the place. Equal on all ranks.
     [[nodiscard]] PlanOptions plan_options() const;

@@ -47,6 +47,13 @@ Result<std::unique_ptr<Decoder>> Decoder::make() {
 
 Result<DecodedType> Decoder::decode(MPI_Datatype type) {
     if (is_null(type)) return null_type();
+    // Predefined types carry no attribute of ours and are never freed, so the last one will do.
+    struct Last {
+        MPI_Datatype type{};
+        DecodedType decoded;
+    };
+    thread_local Last last;
+    if (type == last.type) return last.decoded;
     if (auto known = shapes_->of(type)) return std::move(*known);
     auto contents = DatatypeContents::of(type);
     if (!contents) return contents.error();
@@ -54,6 +61,7 @@ Result<DecodedType> Decoder::decode(MPI_Datatype type) {
     if (!decoded) return decoded.error();
     if (contents->predefined()) {
         decoded->shape = predefined_shape(type, decoded->size);
+        last = {type, *decoded};
         return decoded;
     }
     auto shape = derived_shape(*contents);

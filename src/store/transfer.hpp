@@ -4,7 +4,7 @@
 #pragma once
 
 #include <cstdint>
-#include <deque>
+#include <list>
 #include <memory>
 #include <optional>
 #include <span>
@@ -54,9 +54,10 @@ class Transfer {
     void close(std::unique_ptr<Part> part);
 
     Store& store_;
-    std::deque<std::shared_ptr<Request>> waiting_;  // not yet wholly cut into parts
-    std::deque<std::unique_ptr<Part>> ready_;       // cut, to be handed to the store (again)
-    std::deque<Transferred> finished_;
+    // Lists, as empty ones cost nothing: many a transfer is one small request done at once.
+    std::list<std::shared_ptr<Request>> waiting_;  // not yet wholly cut into parts
+    std::list<std::unique_ptr<Part>> ready_;       // cut, to be handed to the store (again)
+    std::list<Transferred> finished_;
     std::size_t in_store_ = 0;
     std::size_t outstanding_ = 0;
     std::uint64_t calls_ = 0;

@@ -6,6 +6,19 @@ oratorio_mpi_test(bind_views PRELOAD SOURCES bind_views_test.cpp RANKS 1 2)
 oratorio_mpi_test(bind_arguments PRELOAD SOURCES bind_arguments_test.cpp RANKS 2 3)
 oratorio_mpi_test(bind_errhandlers PRELOAD SOURCES bind_errhandlers_test.cpp RANKS 1 2)
 oratorio_mpi_test(bind_handles PRELOAD SOURCES bind_handles_test.cpp RANKS 1 TIMEOUT 400)
+oratorio_mpi_test(bind_shared_pointer PRELOAD SOURCES bind_shared_pointer_test.cpp RANKS 1 2 3 4 7 8 OTHER_RANKS 4)
+oratorio_mpi_test(bind_shared_pointer_nodes PRELOAD SOURCES bind_shared_pointer_test.cpp RANKS 4 7
+                  ENVIRONMENT ORATORIO_RANKS_PER_NODE=2)
+oratorio_mpi_test(bind_nonblocking PRELOAD SOURCES bind_nonblocking_test.cpp RANKS 1 2 3 4 7 8 OTHER_RANKS 4)
+oratorio_mpi_test(bind_nonblocking_threads PRELOAD SOURCES bind_nonblocking_test.cpp RANKS 1 4 ARGUMENTS thread OTHER_RANKS 4)
+oratorio_mpi_test(bind_nonblocking_threads_nodes PRELOAD SOURCES bind_nonblocking_test.cpp RANKS 4 ARGUMENTS thread
+                  ENVIRONMENT ORATORIO_RANKS_PER_NODE=2)
+oratorio_mpi_test(bind_nonblocking_raised PRELOAD SOURCES bind_nonblocking_test.cpp RANKS 4
+                  ENVIRONMENT ORATORIO_RANKS_PER_NODE=2 ORATORIO_HINTS=oratorio_progress=thread)
+oratorio_mpi_test(bind_nonblocking_calls PRELOAD SOURCES bind_nonblocking_test.cpp RANKS 3 ARGUMENTS calls
+                  ENVIRONMENT ORATORIO_HINTS=oratorio_progress=calls)
+oratorio_mpi_test(bind_nonblocking_start PRELOAD SOURCES bind_nonblocking_test.cpp RANKS 3
+                  ENVIRONMENT ORATORIO_HINTS=oratorio_progress=start)
 oratorio_mpi_test(bind_disabled PRELOAD SOURCES bind_host_test.cpp RANKS 1 2 ARGUMENTS all
                   ENVIRONMENT ORATORIO_DISABLE=1)
 oratorio_mpi_test(bind_host_method PRELOAD SOURCES bind_host_test.cpp RANKS 1 2 ARGUMENTS all

@@ -15,11 +15,6 @@ from oratorio.paths import ROOT
 
 HOSTS = ["mpich5", "openmpi5"]
 RANKS = 4
-# Sections whose rules all hold with Oratorio as it is.
-EXPECTED_SECTIONS = (
-    "7.7", "9.3.3", "11.2.4", "11.6", "14.2.2", "14.2.3", "14.2.4", "14.2.5", "14.2.6", "14.2.7", "14.2.8",
-    "14.6.1", "14.6.6", "14.6.7", "14.6.8", "14.6.10", "14.7", "14.8", "19.3.4", "20 (5.0)",
-)  # fmt: skip
 
 
 def run_rules(name: str, folder, **options) -> conformance.Report:
@@ -53,8 +48,24 @@ def test_a_rule_that_is_wrong_crashes_or_hangs_is_told_as_such_and_the_next_ones
 def test_the_command_prints_a_table_writes_json_and_fails_if_a_rule_is_broken(tmp_path):
     host = host_or_skip("mpich5")
     file = tmp_path / "outcomes.json"
-    words = ["conformance", "--rule", "selftest-wrong", "--rule", "selftest-ok", "--json", file]
-    command = [sys.executable, "-m", "oratorio", *words, "--dir", tmp_path, *mpiexec_command(host, 2, False)]
+    words = [
+        "conformance",
+        "--rule",
+        "selftest-wrong",
+        "--rule",
+        "selftest-ok",
+        "--json",
+        file,
+    ]
+    command = [
+        sys.executable,
+        "-m",
+        "oratorio",
+        *words,
+        "--dir",
+        tmp_path,
+        *mpiexec_command(host, 2, False),
+    ]
     env = os.environ | {"PYTHONPATH": str(ROOT / "tools")}
     done = subprocess.run([*map(str, command)], capture_output=True, text=True, env=env, timeout=120)
     assert done.returncode == 1, done.stderr
@@ -77,7 +88,17 @@ def test_a_launcher_that_starts_nothing_is_told(tmp_path):
 def test_rules_are_chosen_by_whole_section_numbers():
     rules = rules_of("mpich5")
     chosen = {rule.section for rule in conformance.select(rules, ["14.4", "14.5"], [], False)}
-    assert chosen == {"14.4.1", "14.4.2", "14.4.3", "14.4.4", "14.4.5", "14.5", "14.5.1", "14.5.2", "14.5.3"}
+    assert chosen == {
+        "14.4.1",
+        "14.4.2",
+        "14.4.3",
+        "14.4.4",
+        "14.4.5",
+        "14.5",
+        "14.5.1",
+        "14.5.2",
+        "14.5.3",
+    }
     with pytest.raises(conformance.ConformanceError, match="no such rule: nobody"):
         conformance.select(rules, [], ["nobody"], False)
     with pytest.raises(conformance.ConformanceError, match=r"no rule is of section 14\.42"):
@@ -100,7 +121,7 @@ def test_every_procedure_of_the_chapter_is_exercised_by_a_rule_and_rules_have_na
 @pytest.mark.skipif(not IS_BUILT, reason=NOT_BUILT)
 @pytest.mark.parametrize("name", HOSTS)
 def test_every_rule_holds_with_oratorio(name, tmp_path):
-    report = run_rules(name, tmp_path, sections=EXPECTED_SECTIONS, with_oratorio=True)
+    report = run_rules(name, tmp_path, with_oratorio=True)
     broken = [
         f"{outcome.rule.section} {outcome.rule.id}: {outcome.result} {outcome.message}"
         for outcome in report.outcomes

@@ -1,13 +1,11 @@
 """mpi4py's own tests of files (test_io.py, test_file.py), as its source distribution ships them.
 
-What passes with the MPI's own MPI-IO must pass with Oratorio, but for the tests that need routines
-Oratorio refuses so far; mpi4py_refused.toml names them.
+What passes with the MPI's own MPI-IO must pass with Oratorio.
 """
 
 import subprocess
 import tarfile
 import tempfile
-import tomllib
 from pathlib import Path
 
 import pytest
@@ -17,11 +15,6 @@ from oratorio.paths import BUILD, PRIVATE
 from oratorio.suites.runner import read_records
 
 TIMEOUT_SECONDS = 240
-REFUSED = {
-    test
-    for kind in tomllib.loads((HERE / "mpi4py_refused.toml").read_text()).values()
-    for test in kind["tests"]
-}
 
 
 @pytest.fixture(scope="module")
@@ -39,13 +32,19 @@ def test_folder() -> Path:
 def run_tests(host: Host, ranks: int, tests: Path, folder: Path, preload: bool) -> dict[str, tuple[str, str]]:
     """Outcome of each test; one in which the job crashed or hung has the outcome `began`."""
     folder.mkdir()
-    left_out = sorted(REFUSED) if ranks > 1 else []
-    program = [host.python, HERE / "mpi4py_runner.py", tests, folder, *left_out]
+    program = [host.python, HERE / "mpi4py_runner.py", tests, folder]
     # The tests sync thousands of times: their files go to memory.
     with tempfile.TemporaryDirectory(dir="/dev/shm") as files:
         env = {"TMPDIR": files}
         try:
-            done = run_ranks(host, ranks, program, preload=preload, env=env, timeout_seconds=TIMEOUT_SECONDS)
+            done = run_ranks(
+                host,
+                ranks,
+                program,
+                preload=preload,
+                env=env,
+                timeout_seconds=TIMEOUT_SECONDS,
+            )
             told = f"exit code {done.returncode}\n{done.stderr[-3000:]}"
         except subprocess.TimeoutExpired as late:
             told = f"{late.timeout} seconds were over\n{(late.stderr or '')[-3000:]}"
@@ -63,13 +62,8 @@ def wrong_outcomes(expected: dict[str, tuple[str, str]], found: dict[str, tuple[
     wrong = []
     for test in sorted(test for test, (outcome, _) in expected.items() if outcome == "passed"):
         outcome, detail = found.get(test, ("not run", ""))
-        if test.rpartition(".")[2] not in REFUSED:
-            if outcome != "passed":
-                wrong.append(f"{test}: {outcome}\n{detail}")
-        elif outcome == "passed":
-            wrong.append(f"{test} passes: take it out of mpi4py_refused.toml")
-        elif "unsupported" not in detail.lower():
-            wrong.append(f"{test}: {outcome}, but not for being unsupported\n{detail}")
+        if outcome != "passed":
+            wrong.append(f"{test}: {outcome}\n{detail}")
     return wrong
 
 
@@ -86,8 +80,3 @@ def test_mpi4py_passes_what_it_passes_with_the_host(name, ranks, test_folder, tm
     assert "liboratorio-" in found["libraries"][1]
     wrong = wrong_outcomes(expected, found)
     assert not wrong, "\n".join(wrong)
-
-
-def test_every_refused_test_exists(test_folder):
-    text = "".join((test_folder / f"{module}.py").read_text() for module in ("test_io", "test_file"))
-    assert [test for test in sorted(REFUSED) if f"def {test}(" not in text] == []

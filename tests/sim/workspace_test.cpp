@@ -24,7 +24,8 @@ void use_file(const std::shared_ptr<Workspace>& workspace, const std::string& pa
     std::vector<std::byte> mine(kPiece * kPieces, std::byte(salt * 16 + topology.rank));
     std::vector<std::byte> back(mine.size());
     AccessCall call;
-    call.collective = call.explicit_offset = true;
+    call.collective = true;
+    call.at = Positioning::explicit_offset;
     call.memory = Layout{Shape::run(std::ssize(mine)), std::ssize(mine), 0, 1};
     for (int again = 0; again < 2; ++again) {
         call.direction = Direction::write;

@@ -13,10 +13,11 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
-from oratorio import bench_arms, bench_e3sm, bench_paper, bench_plot, bench_report
+from oratorio import bench_arms, bench_calls, bench_e3sm, bench_paper, bench_plot, bench_report
 from oratorio.bench_progress import watching
 from oratorio.bench_run import DIRECTIONS, Run, Settings, build, find_mpi, measure, oratorio_library
 from oratorio.bench_workloads import SUITE, WORKLOADS, BenchError, Parameter, Workload
+from oratorio.hosts import find_host
 
 app = typer.Typer(no_args_is_help=True, help="Measure workloads; every byte is checked.")
 stdout = Console(width=None if sys.stdout.isatty() else 180)
@@ -286,6 +287,20 @@ def list_workloads() -> None:
         defaults = ", ".join(f"{p.name}={p.default}" for p in workload.parameters)
         table.add_row(workload.name, workload.help, defaults)
     stdout.print(table)
+
+
+@app.command("calls")
+def calls(
+    mpi: Annotated[list[str] | None, typer.Option(help="A name of `oratorio info`; repeatable.")] = None,
+    ranks: Annotated[int, typer.Option(min=1, help="Of the records.")] = 8,
+    records: Annotated[int, typer.Option(min=1, help="Of each rank.")] = 10000,
+    repeats: Annotated[int, typer.Option(min=1, help="Of each arm, interleaved.")] = 3,
+    dir: Annotated[Path, typer.Option(help="Where the records go.")] = Path("/dev/shm"),
+    disk: Annotated[Path, typer.Option(help="Where the overlapped write goes; a disk.")] = Path("/tmp"),
+) -> None:
+    """Small records with the shared file pointer, and computing beside a collective write."""
+    for name in mpi or ["mpich5", "openmpi5"]:
+        stdout.print(bench_calls.measure(find_host(name), ranks, repeats, records, dir, disk))
 
 
 for known in WORKLOADS.values():

@@ -17,6 +17,7 @@ from oratorio.suites.sources import SourceError
 
 SUITES: tuple[Suite, ...] = (*mpich.SUITES, *python.SUITES, *hdf5.SUITES, *pnetcdf.SUITES, *netcdf.SUITES)
 
+
 def find_suite(name: str) -> Suite:
     """The suite of that name; raises LookupError, naming those there are."""
     for suite in SUITES:

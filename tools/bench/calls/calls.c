@@ -1,0 +1,138 @@
+/* Rates of single calls, for `oratorio bench calls`.
+ *
+ *     calls FILE shared COUNT      every rank writes COUNT records of 100 bytes with the shared
+ * pointer calls FILE ordered COUNT     the same with MPI_File_write_ordered calls FILE overlap
+ * SECONDS   SECONDS of computing while a collective write of about as long is under way
+ *
+ * Rank 0 prints one line: seconds per call, or for overlap the seconds of computing alone, writing
+ * alone and both. MPI_THREAD_MULTIPLE is asked for by overlap.
+ */
+#include <mpi.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { kRecord = 100 };
+
+static int rank, ranks;
+static MPI_File file;
+
+static double longest(double seconds) {
+    MPI_Allreduce(MPI_IN_PLACE, &seconds, 1, MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD);
+    return seconds;
+}
+
+static void must(int code, const char* what) {
+    if (code == MPI_SUCCESS) return;
+    fprintf(stderr, "calls: rank %d: %s failed\n", rank, what);
+    MPI_Abort(MPI_COMM_WORLD, 1);
+}
+
+/* Every record is there once, and whole. */
+static void check_records(long count) {
+    MPI_Offset size = 0;
+    MPI_Barrier(MPI_COMM_WORLD);
+    MPI_File_get_size(file, &size);
+    if (size != (MPI_Offset)count * ranks * kRecord) must(MPI_ERR_OTHER, "the size of the file");
+    if (rank > 0) return;
+    char* all = malloc((size_t)size);
+    long* found = calloc((size_t)ranks, sizeof *found);
+    must(MPI_File_read_at(file, 0, all, (int)size, MPI_CHAR, MPI_STATUS_IGNORE), "reading back");
+    for (char* record = all; record < all + size; record += kRecord) {
+        const int from = record[0] - 'A';
+        for (int i = 1; i < kRecord; ++i)
+            if (record[i] != record[0] || from < 0 || from >= ranks)
+                must(MPI_ERR_OTHER, "a record");
+        ++found[from];
+    }
+    for (int i = 0; i < ranks; ++i)
+        if (found[i] != count) must(MPI_ERR_OTHER, "the number of records");
+    free(found);
+    free(all);
+}
+
+static void records(long count, int ordered) {
+    char record[kRecord];
+    memset(record, 'A' + rank, sizeof record);
+    MPI_Barrier(MPI_COMM_WORLD);
+    const double start = MPI_Wtime();
+    for (long i = 0; i < count; ++i) {
+        const int code =
+            ordered ? MPI_File_write_ordered(file, record, kRecord, MPI_CHAR, MPI_STATUS_IGNORE)
+                    : MPI_File_write_shared(file, record, kRecord, MPI_CHAR, MPI_STATUS_IGNORE);
+        must(code, "writing a record");
+    }
+    const double seconds = longest(MPI_Wtime() - start);
+    check_records(count);
+    if (rank == 0) printf("%.9f\n", seconds / (double)count);
+}
+
+/* Work that takes about as long as it is told to, measured once; gives the seconds it took. */
+static double compute(double rounds) {
+    static volatile double sink;
+    const double start = MPI_Wtime();
+    for (double i = 0; i < rounds; ++i) sink = sink * 0.999 + i;
+    return MPI_Wtime() - start;
+}
+
+enum { kPieces = 4096 }; /* the most of a rank, in pieces of 1 MiB */
+
+static double write_all(const char* data, int pieces, MPI_Datatype piece) {
+    MPI_Barrier(MPI_COMM_WORLD);
+    const double start = MPI_Wtime();
+    must(MPI_File_write_at_all(file, ((MPI_Offset)rank * pieces) << 20, data, pieces, piece,
+                               MPI_STATUS_IGNORE),
+         "MPI_File_write_at_all");
+    return longest(MPI_Wtime() - start);
+}
+
+static void overlap(double seconds) {
+    const double rounds = 2e7 * seconds / compute(2e7);
+    MPI_Datatype piece;
+    MPI_Type_contiguous(1 << 20, MPI_BYTE, &piece);
+    MPI_Type_commit(&piece);
+    char* data = malloc((size_t)kPieces << 20);
+    memset(data, rank + 1, (size_t)kPieces << 20);
+    write_all(data, 512, piece);
+    const double wanted = 512 / write_all(data, 512, piece) * seconds;
+    const int pieces = wanted < kPieces ? (int)wanted + 1 : kPieces;
+    write_all(data, pieces, piece); /* the file has its length now */
+    const double writing = write_all(data, pieces, piece);
+    MPI_Barrier(MPI_COMM_WORLD);
+    const double computing = longest(compute(rounds));
+    MPI_Barrier(MPI_COMM_WORLD);
+    const double start = MPI_Wtime();
+    MPI_Request request;
+    must(MPI_File_iwrite_at_all(file, ((MPI_Offset)rank * pieces) << 20, data, pieces, piece,
+                                &request),
+         "MPI_File_iwrite_at_all");
+    compute(rounds);
+    must(MPI_Wait(&request, MPI_STATUS_IGNORE), "MPI_Wait");
+    const double both = longest(MPI_Wtime() - start);
+    if (rank == 0) printf("%.3f %.3f %.3f\n", computing, writing, both);
+    MPI_Type_free(&piece);
+    free(data);
+}
+
+int main(int argc, char** argv) {
+    int level;
+    const int overlapping = argc == 4 && strcmp(argv[2], "overlap") == 0;
+    MPI_Init_thread(&argc, &argv, overlapping ? MPI_THREAD_MULTIPLE : MPI_THREAD_SINGLE, &level);
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    MPI_Comm_size(MPI_COMM_WORLD, &ranks);
+    if (argc != 4) must(MPI_ERR_ARG, "FILE shared|ordered|overlap NUMBER: reading the arguments");
+    MPI_Info info;
+    MPI_Info_create(&info);
+    if (overlapping) MPI_Info_set(info, "direct_write", "true");
+    must(MPI_File_open(MPI_COMM_WORLD, argv[1],
+                       MPI_MODE_CREATE | MPI_MODE_RDWR | MPI_MODE_DELETE_ON_CLOSE, info, &file),
+         "opening");
+    MPI_Info_free(&info);
+    if (overlapping)
+        overlap(atof(argv[3]));
+    else
+        records(atol(argv[3]), strcmp(argv[2], "ordered") == 0);
+    MPI_File_close(&file);
+    MPI_Finalize();
+    return 0;
+}

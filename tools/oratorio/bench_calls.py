@@ -1,0 +1,67 @@
+"""`oratorio bench calls`: small records with the shared file pointer, and computing beside a write."""
+
+import statistics
+import subprocess
+from pathlib import Path
+
+from rich.table import Table
+
+from oratorio.bench_workloads import BenchError
+from oratorio.hosts import Host, run_ranks
+from oratorio.paths import BUILD, ROOT
+
+SOURCE = ROOT / "tools/bench/calls/calls.c"
+TIMEOUT_SECONDS = 300
+KINDS = ("shared", "ordered", "overlap")
+
+
+def build(host: Host) -> Path:
+    """The program, for the host's MPI; raises BenchError when it doesn't compile."""
+    program = BUILD / "programs" / f"calls-{host.name}"
+    if program.exists() and program.stat().st_mtime > SOURCE.stat().st_mtime:
+        return program
+    program.parent.mkdir(parents=True, exist_ok=True)
+    done = subprocess.run(
+        [host.mpicc, "-O2", SOURCE, "-o", program], capture_output=True, text=True, check=False
+    )
+    if done.returncode != 0:
+        raise BenchError(f"{SOURCE} doesn't compile: {done.stderr[-2000:]}")
+    return program
+
+
+def run(host: Host, kind: str, amount: float, ranks: int, folder: Path, preload: bool) -> list[float]:
+    """What the program tells: seconds a call, or of computing, writing and both."""
+    file = folder / "oratorio-calls.dat"
+    command = [build(host), file, kind, f"{amount:g}"]
+    try:
+        done = run_ranks(host, ranks, command, preload=preload, timeout_seconds=TIMEOUT_SECONDS)
+    except subprocess.TimeoutExpired as late:
+        raise BenchError(f"{kind}: no end within {TIMEOUT_SECONDS} seconds") from late
+    finally:
+        file.unlink(missing_ok=True)
+    if done.returncode != 0:
+        raise BenchError(f"{kind}: exit code {done.returncode}: {done.stderr[-2000:]}")
+    return [float(word) for word in done.stdout.split()]
+
+
+def measure(host: Host, ranks: int, repeats: int, records: int, folder: Path, disk: Path) -> Table:
+    """All three, host and Oratorio interleaved; medians, and for records how many times as fast."""
+    table = Table("what", "host's MPI-IO", "Oratorio", "ratio", title=f"{host.name}, medians of {repeats}")
+    for kind in ("shared", "ordered"):
+        amount = records if kind == "shared" else max(1, records // 10)
+        seconds: dict[bool, list[float]] = {False: [], True: []}
+        for _ in range(repeats):
+            for preload, found in seconds.items():
+                found.extend(run(host, kind, amount, ranks, folder, preload))
+        own, ours = (1e6 * statistics.median(seconds[preload]) for preload in (False, True))
+        what = f"write_{kind}, {ranks} ranks x {amount} records of 100 B, microseconds a call"
+        table.add_row(what, f"{own:.1f}", f"{ours:.1f}", f"{own / ours:.1f}x")
+    for count in (1, 2):
+        own, ours = (
+            min((run(host, "overlap", 1, count, disk, preload) for _ in range(repeats)), key=lambda s: s[2])
+            for preload in (False, True)
+        )
+        what = f"iwrite_all beside computing, {count} ranks: seconds of computing, writing, both"
+        texts = [" ".join(f"{second:.2f}" for second in told) for told in (own, ours)]
+        table.add_row(what, *texts, "")
+    return table
