@@ -30,7 +30,7 @@ def procedures():
     found = []
     for line in TABLE.read_text().splitlines():
         row = re.match(r"\w+\s+(\+c\s+)?(?:int|MPI_File|MPI_Fint) (MPI_\w+)\(", line)
-        if row:
+        if row and not line.startswith("beside"):
             found += [row[2], *([f"{row[2]}_c"] if row[1] else [])]
     converters = ["MPI_File_c2f", "MPI_File_f2c"]
     return [name for name in found if name not in converters], converters
