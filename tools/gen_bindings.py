@@ -84,13 +84,9 @@ def read_table(path):
 
 
 def host_condition(procedure):
-    """When the host answers: the library is off or, for a file, it was opened by the host."""
+    """When the host answers: the library is off or, for a file, it was opened by the host. None: not asked."""
     if procedure.kind == "beside":
-        return (
-            "disabled() || !requests_of_ours()"
-            if "request" in " ".join(procedure.arguments)
-            else "disabled()"
-        )
+        return "!requests_of_ours()" if "request" in " ".join(procedure.arguments) else None
     if procedure.parameters[0] == "MPI_File fh":
         return "belongs_to_host(fh)"
     return "disabled()"
@@ -146,8 +142,9 @@ EITHER_SIDE = ("MPI_File_c2f", "MPI_File_f2c", "MPI_File_toint", "MPI_File_fromi
 
 def entry_point(procedure):
     lines = [f"ORATORIO_ENTRY {procedure.signature()} {{"]
-    if procedure.name not in EITHER_SIDE:
-        lines.append(f"    if ({host_condition(procedure)}) {{")
+    condition = None if procedure.name in EITHER_SIDE else host_condition(procedure)
+    if condition:
+        lines.append(f"    if ({condition}) {{")
         lines += ["        " + line for line in host_call(procedure)]
         lines.append("    }")
     lines += ["    " + own_call(procedure), "}"]

@@ -99,8 +99,7 @@ int some_of(Until until, int count, MPI_Request* requests, int* completed, int* 
 }  // namespace
 
 bool requests_of_ours() {
-    const Requests& requests = process().requests;
-    return requests.any() || requests.unfinished();
+    return Requests::any() || Requests::unfinished();
 }
 
 int wait(MPI_Request* request, MPI_Status* status) {

@@ -6,8 +6,11 @@ namespace oratorio::bind {
 
 namespace {
 
+/// The environment is looked at anew: programs may still change it before their first file.
 bool wants_full_threads() {
-    const HintMap hints = merge_hints(process().settings.hints, {}, "");
+    const Settings settings = read_environment();
+    if (settings.disabled) return false;
+    const HintMap hints = merge_hints(settings.hints, {}, "");
     const auto progress = hints.find("oratorio_progress");
     return progress != hints.end() && progress->second == "thread";
 }

@@ -34,28 +34,6 @@ std::string costs_folder() {
     return environment("HOME") + "/.cache/oratorio";
 }
 
-Settings read_environment() {
-    Settings settings;
-    settings.disabled = is_on("ORATORIO_DISABLE");
-    settings.quiet = is_on("ORATORIO_QUIET");
-    settings.explain = is_on("ORATORIO_EXPLAIN");
-    if (const std::string where = environment("ORATORIO_EXPLAIN"); where != "1")
-        settings.explain_path = where;
-    settings.print_hints = is_on("ROMIO_PRINT_HINTS");
-    settings.costs_folder = costs_folder();
-    settings.ranks_per_node = std::atoi(environment("ORATORIO_RANKS_PER_NODE").c_str());
-    settings.hints.mpich_mpiio_hints = environment("MPICH_MPIIO_HINTS");
-    settings.hints.oratorio_hints = environment("ORATORIO_HINTS");
-    if (const std::string method = environment("ORATORIO_METHOD"); !method.empty()) {
-        settings.hints.oratorio_hints += (settings.hints.oratorio_hints.empty() ? "" : ";");
-        settings.hints.oratorio_hints += "oratorio_method=" + method;
-    }
-    const std::string romio_hints = environment("ROMIO_HINTS");
-    settings.hints.romio_hints_text =
-        contents_of(romio_hints.empty() ? "/etc/romio-hints" : romio_hints);
-    return settings;
-}
-
 /// One write, so that the lines of several ranks don't mix.
 void write_line(int descriptor, const std::string& text) {
     const std::string line = text.ends_with('\n') ? text : text + "\n";
@@ -86,6 +64,28 @@ Result<std::unique_ptr<Decoder>>& decoder() {
 }
 
 }  // namespace
+
+Settings read_environment() {
+    Settings settings;
+    settings.disabled = is_on("ORATORIO_DISABLE");
+    settings.quiet = is_on("ORATORIO_QUIET");
+    settings.explain = is_on("ORATORIO_EXPLAIN");
+    if (const std::string where = environment("ORATORIO_EXPLAIN"); where != "1")
+        settings.explain_path = where;
+    settings.print_hints = is_on("ROMIO_PRINT_HINTS");
+    settings.costs_folder = costs_folder();
+    settings.ranks_per_node = std::atoi(environment("ORATORIO_RANKS_PER_NODE").c_str());
+    settings.hints.mpich_mpiio_hints = environment("MPICH_MPIIO_HINTS");
+    settings.hints.oratorio_hints = environment("ORATORIO_HINTS");
+    if (const std::string method = environment("ORATORIO_METHOD"); !method.empty()) {
+        settings.hints.oratorio_hints += (settings.hints.oratorio_hints.empty() ? "" : ";");
+        settings.hints.oratorio_hints += "oratorio_method=" + method;
+    }
+    const std::string romio_hints = environment("ROMIO_HINTS");
+    settings.hints.romio_hints_text =
+        contents_of(romio_hints.empty() ? "/etc/romio-hints" : romio_hints);
+    return settings;
+}
 
 Process& process() {
     static Process* const process = new Process(read_environment());

@@ -37,6 +37,8 @@ struct Process {
     Workspaces workspaces;
 };
 
+[[nodiscard]] Settings read_environment();
+
 /// Thread-safe.
 [[nodiscard]] Process& process();
 

@@ -24,17 +24,17 @@ struct PendingRequest {
 };
 using PendingPtr = std::shared_ptr<PendingRequest>;
 
-/// Thread-safe.
+/// One per process. Thread-safe.
 class Requests {
   public:
     /// A request for an operation that has been started, done or not. A code of the host's.
     int add(const PendingRequest& pending, MPI_Request* request);
     /// Requests that the program hasn't completed or freed, and operations under way.
-    [[nodiscard]] bool any() const { return known_count_.load(std::memory_order_relaxed) > 0; }
+    [[nodiscard]] static bool any() { return known_count_.load(std::memory_order_relaxed) > 0; }
     /// Tells the host of operations that are done. Only where MPI may be called.
     void complete_done();
     /// Operations that the host hasn't been told are done.
-    [[nodiscard]] bool unfinished() const {
+    [[nodiscard]] static bool unfinished() {
         return unfinished_count_.load(std::memory_order_relaxed) > 0;
     }
 
@@ -49,8 +49,9 @@ class Requests {
     // By number, as hosts may ask for the state of a request after it was freed, or free it twice.
     std::map<std::uintptr_t, PendingPtr> known_;
     std::vector<PendingPtr> unfinished_;
-    std::atomic<int> known_count_{0};
-    std::atomic<int> unfinished_count_{0};
+    // Asked by every MPI_Wait, also before anything of ours is in use.
+    static inline std::atomic<int> known_count_{0};
+    static inline std::atomic<int> unfinished_count_{0};
 };
 
 /// While it lives the failures of operations that this thread's calls complete are kept, for the

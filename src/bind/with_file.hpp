@@ -41,7 +41,7 @@ int with_file(MPI_File fh, Scope scope, const Body& body) {
         return raise_default(
             Error::make(ErrorKind::file_handle, "this is not the handle of an open file"));
     const std::optional<Trouble> trouble = attempt(*open, scope, body);
-    if (process().requests.unfinished()) process().engine.poll();
+    if (Requests::unfinished()) process().engine.poll();
     return trouble ? raise(trouble->handler, fh, trouble->failure) : MPI_SUCCESS;
 }
 
