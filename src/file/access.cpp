@@ -94,17 +94,20 @@ Result<Offset> File::start_of(const AccessCall& call, Offset etypes) {
                            std::as_writable_bytes(std::span(all)));
         !told)
         return told.error();
-    Offset first = 0;
-    Error error;
+    struct Claimed {
+        Offset first = 0;
+        ErrorKind failed = ErrorKind::none;
+    } claimed;
     if (topology.rank == 0) {
         const auto before = ranks.fetch_add(std::reduce(all.begin(), all.end()));
-        if (before) first = *before;
-        if (!before) error = before.error();
+        if (before) claimed.first = *before;
+        if (!before) claimed.failed = before.error().kind;
     }
-    if (auto added = agree_on_error(ranks, error); !added) return added.error();
-    if (auto told = broadcast(ranks, 0, std::as_writable_bytes(std::span(&first, 1))); !told)
+    if (auto told = broadcast(ranks, 0, std::as_writable_bytes(std::span(&claimed, 1))); !told)
         return told.error();
-    return std::reduce(all.begin(), all.begin() + topology.rank, first);
+    if (claimed.failed != ErrorKind::none)
+        return Error::make(claimed.failed, "ordered access: the shared pointer can't be moved");
+    return std::reduce(all.begin(), all.begin() + topology.rank, claimed.first);
 }
 
 /// The access with its place in the file; `etypes` is how far it moves its file pointer.
