@@ -23,6 +23,9 @@ struct alignas(64) NodeTransport::Member {
 /// One operation; operation n uses board n modulo kBoards.
 struct alignas(64) NodeTransport::Board {
     std::atomic<std::uint64_t> arrived{0};  ///< ranks, summed over all operations of this board
+    std::atomic<std::uint64_t> claimed{
+        0};                  ///< claims: the operation's number + 1, when first holds
+    std::int64_t first = 0;  ///< claims: the counter before
 };
 
 namespace {
@@ -140,6 +143,10 @@ bool NodeTransport::post(Operation& operation) {
     const auto ranks = static_cast<std::uint64_t>(topology().size);
     const std::uint64_t all = (operation.number / kBoards + 1) * ranks;
     if (board.arrived.fetch_add(1) + 1 < all) return true;
+    if (operation.kind == Kind::claim) {  // who comes last does it for all
+        board.first = head().counter.fetch_add(sum_before(board, topology().size));
+        board.claimed = operation.number + 1;
+    }
     for (Rank rank = 0; rank < topology().size; ++rank) {
         if (rank != topology().rank) ring(member(rank).bell);
     }
@@ -157,7 +164,9 @@ void NodeTransport::post_waiting() {
 bool NodeTransport::is_complete(const Operation& operation) const {
     const auto ranks = static_cast<std::uint64_t>(topology().size);
     const std::uint64_t all = (operation.number / kBoards + 1) * ranks;
-    return operation.posted && board(operation.number).arrived.load() >= all;
+    const Board& board = this->board(operation.number);
+    if (!operation.posted || board.arrived.load() < all) return false;
+    return operation.kind != Kind::claim || board.claimed == operation.number + 1;
 }
 
 Result<Completion> NodeTransport::test(Ticket ticket) {
@@ -191,6 +200,11 @@ void NodeTransport::combine(const Operation& operation, const Board& board) {
         std::memcpy(operation.result.data(), operand(board, operation.root).data(), bytes);
         return;
     }
+    if (operation.kind == Kind::claim) {
+        const std::int64_t place = board.first + sum_before(board, topology().rank);
+        std::memcpy(operation.result.data(), &place, sizeof place);
+        return;
+    }
     if (operation.kind == Kind::gather) {
         for (Rank rank = 0; rank < topology().size; ++rank)
             std::memcpy(operation.result.data() + static_cast<std::size_t>(rank) * bytes,
@@ -213,6 +227,26 @@ void NodeTransport::combine(const Operation& operation, const Board& board) {
 
 Result<std::int64_t> NodeTransport::fetch_add(std::int64_t by) {
     return head().counter.fetch_add(by);
+}
+
+Result<std::int64_t> NodeTransport::claim(std::int64_t by) {
+    std::int64_t place = 0;
+    const auto done = wait(*this, start({.kind = Kind::claim,
+                                         .mine = std::as_bytes(std::span(&by, 1)),
+                                         .result = std::as_writable_bytes(std::span(&place, 1))}));
+    if (!done) return done.error();
+    return place;
+}
+
+/// Of a claim: what the ranks below `rank` add.
+std::int64_t NodeTransport::sum_before(const Board& board, Rank rank) const {
+    std::int64_t sum = 0;
+    for (Rank other = 0; other < rank; ++other) {
+        std::int64_t value = 0;
+        std::memcpy(&value, operand(board, other).data(), sizeof value);
+        sum += value;
+    }
+    return sum;
 }
 
 Result<void> NodeTransport::set_counter(std::int64_t to) {

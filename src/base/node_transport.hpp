@@ -32,6 +32,7 @@ class NodeTransport final : public Transport {
     Result<Completion> test(Ticket ticket) override;
     /// In the memory that the ranks share: no message, and no other rank takes part.
     Result<std::int64_t> fetch_add(std::int64_t by) override;
+    Result<std::int64_t> claim(std::int64_t by) override;
     Result<void> set_counter(std::int64_t to) override;
     [[nodiscard]] bool quiet() const override { return operations_.empty() && inner_->quiet(); }
     void idle(Bell* bell, std::uint32_t heard) override;
@@ -45,7 +46,7 @@ class NodeTransport final : public Transport {
     struct Head;
     struct Board;
     struct Member;
-    enum class Kind { reduce, gather, broadcast };
+    enum class Kind { reduce, gather, broadcast, claim };
     /// An operation this rank has started and not finished.
     struct Operation {
         std::uint64_t number = 0;
@@ -65,6 +66,7 @@ class NodeTransport final : public Transport {
     [[nodiscard]] bool wanted_complete() const;
     void finish();
     void combine(const Operation& operation, const Board& board);
+    [[nodiscard]] std::int64_t sum_before(const Board& board, Rank rank) const;
     [[nodiscard]] std::span<std::byte> operand(const Board& board, Rank rank) const;
     [[nodiscard]] Head& head() const;
     [[nodiscard]] Board& board(std::uint64_t number) const;

@@ -57,6 +57,9 @@ class Transport {
     /// One number that all ranks of the transport share, 0 at first. Not collective. Adds and gives
     /// what it was before; sums are modulo 2^64.
     virtual Result<std::int64_t> fetch_add(std::int64_t by) = 0;
+    /// Collective: as if the ranks did fetch_add one after the other, in their order, with nobody
+    /// else between; waits for all of them.
+    virtual Result<std::int64_t> claim(std::int64_t by);
     /// Not collective. Who sets it must see to it that nobody else is at the number meanwhile.
     virtual Result<void> set_counter(std::int64_t to) = 0;
     /// Of this rank: nothing is under way and nothing has failed, so that another may use it next.

@@ -2,7 +2,6 @@
 // afterwards. Whatever is wrong is noted in the Access, never returned early, when the call is
 // collective: the other ranks count on this one.
 #include <algorithm>
-#include <numeric>
 
 #include "file/path.hpp"
 #include "file/state.hpp"
@@ -80,34 +79,13 @@ RunContext File::State::context(const PlanOptions& options, bool collective) {
     return context;
 }
 
-/// Where the access begins. Ordered: collective; each rank's data follow those of the lower ranks,
-/// whose etypes all are told.
+/// Where the access begins. Ordered: collective.
 Result<Offset> File::start_of(const AccessCall& call, Offset etypes) {
     if (call.at == Positioning::explicit_offset) return call.offset;
     if (call.at == Positioning::individual) return state_->place.position;
-    Transport& ranks = *state_->transport;
-    if (!call.collective) return ranks.fetch_add(etypes);
+    if (!call.collective) return state_->transport->fetch_add(etypes);
     settle();
-    const Topology& topology = ranks.topology();
-    std::vector<Offset> all(static_cast<std::size_t>(topology.size));
-    if (auto told = gather(ranks, std::as_bytes(std::span(&etypes, 1)),
-                           std::as_writable_bytes(std::span(all)));
-        !told)
-        return told.error();
-    struct Claimed {
-        Offset first = 0;
-        ErrorKind failed = ErrorKind::none;
-    } claimed;
-    if (topology.rank == 0) {
-        const auto before = ranks.fetch_add(std::reduce(all.begin(), all.end()));
-        if (before) claimed.first = *before;
-        if (!before) claimed.failed = before.error().kind;
-    }
-    if (auto told = broadcast(ranks, 0, std::as_writable_bytes(std::span(&claimed, 1))); !told)
-        return told.error();
-    if (claimed.failed != ErrorKind::none)
-        return Error::make(claimed.failed, "ordered access: the shared pointer can't be moved");
-    return std::reduce(all.begin(), all.begin() + topology.rank, claimed.first);
+    return state_->transport->claim(etypes);
 }
 
 /// The access with its place in the file; `etypes` is how far it moves its file pointer.

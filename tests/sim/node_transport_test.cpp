@@ -126,6 +126,24 @@ TEST(NodeTransport, TheCounterGivesEachRankNumbersOfItsOwn) {
     for (std::size_t i = 0; i < all.size(); ++i) EXPECT_EQ(all[i], 3 * static_cast<int>(i));
 }
 
+/// Rank r claims r + 1, again and again; its places follow those of the lower ranks.
+void claim_in_turns(Transport& transport) {
+    const Rank rank = transport.topology().rank;
+    const std::int64_t ranks = transport.topology().size;
+    for (std::int64_t turn = 0; turn < 30; ++turn) {
+        const auto place = transport.claim(rank + 1);
+        ASSERT_TRUE(place.ok());
+        EXPECT_EQ(*place, turn * ranks * (ranks + 1) / 2 + rank * (rank + 1) / 2);
+    }
+}
+
+TEST(NodeTransport, ClaimsLieInTheOrderOfTheRanksWithOneMeetingEach) {
+    for (const int ranks : {2, 3, 4, 7, 8}) {
+        EXPECT_EQ(run_on_node(ranks, 11, claim_in_turns).counters[0].messages, 0U);
+        run_ranks({.ranks = ranks, .seed = 12}, claim_in_turns);
+    }
+}
+
 TEST(NodeTransport, SeveralNodesKeepTheirTransport) {
     run_ranks({.ranks = 4, .seed = 1, .ranks_per_node = 2}, [](Transport& transport) {
         auto lent = std::make_unique<Lent>(transport);

@@ -92,10 +92,11 @@ static void overlap(double seconds) {
     MPI_Type_contiguous(1 << 20, MPI_BYTE, &piece);
     MPI_Type_commit(&piece);
     char* data = malloc((size_t)kPieces << 20);
-    memset(data, rank + 1, (size_t)kPieces << 20);
+    memset(data, rank + 1, (size_t)512 << 20);
     write_all(data, 512, piece);
     const double wanted = 512 / write_all(data, 512, piece) * seconds;
     const int pieces = wanted < kPieces ? (int)wanted + 1 : kPieces;
+    if (pieces > 512) memset(data + ((size_t)512 << 20), rank + 1, (size_t)(pieces - 512) << 20);
     write_all(data, pieces, piece); /* the file has its length now */
     const double writing = write_all(data, pieces, piece);
     MPI_Barrier(MPI_COMM_WORLD);
