@@ -9,6 +9,9 @@ PROGRAMS = {
     "mpif": ("fortran_mpif.f90", ("-cpp",)),
     "use_mpi": ("fortran_mpif.f90", USE_MPI),
     "f08": ("fortran_f08.f90", ()),
+    "routines_mpif": ("fortran_routines.f90", ("-cpp",)),
+    "routines_use_mpi": ("fortran_routines.f90", USE_MPI),
+    "routines_f08": ("fortran_routines.f90", ("-cpp", "-DUSE_F08")),
 }
 
 
