@@ -12,7 +12,7 @@ import sys
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 TABLE = ROOT / "src/bind/mpi_file.def"
-FORTRAN = pathlib.Path(__file__).resolve().parents[1] / "tests/programs"
+FORTRAN = ROOT / "tests/programs"
 PAGE = ROOT / "docs/conformance-rules.md"
 SHOWN_MAX = 8
 

@@ -1,6 +1,8 @@
 // Where the program completes requests (MPI-4.1, 3.7): while operations of ours are under way they
 // are moved on here, and one that failed reaches the error handler of its file.
 #include <algorithm>
+#include <span>
+#include <type_traits>
 
 #include "bind/entry.hpp"
 #include "bind/requests.hpp"
@@ -9,25 +11,34 @@ namespace oratorio::bind {
 
 namespace {
 
-enum class Until { once, done };
+/// For MPI_Test and its kin.
+struct NoBlocking {};
 
-/// Calls `attempt`, which says whether it completed what was asked for, once or until it did.
-template <class Attempt>
-int complete(Until until, const Attempt& attempt) {
-    for (;;) {
+/// Calls `attempt`, which says whether it completed what was asked for, once; or with a `block`
+/// until it did. `block` is the host's waiting call, for when nothing of ours is under way any
+/// more.
+template <class Attempt, class Block>
+int complete(const Attempt& attempt, const Block& block) {
+    if constexpr (std::is_same_v<Block, NoBlocking>) {
+        process().engine.poll();
         bool done = false;
-        const int code = attempt(done);
-        if (done || code != MPI_SUCCESS || until == Until::once) return code;
-        process().engine.poll_or_rest();
+        return attempt(done);
+    } else {
+        while (Requests::unfinished()) {
+            bool done = false;
+            const int code = attempt(done);
+            if (done || code != MPI_SUCCESS) return code;
+            process().engine.poll_or_rest();
+        }
+        return block();
     }
 }
 
 /// For calls that complete one request: the failure's code is the call's.
-template <class Attempt>
-int complete_one(Until until, const Attempt& attempt) {
-    if (until == Until::once) process().engine.poll();
+template <class Attempt, class Block = NoBlocking>
+int complete_one(const Attempt& attempt, const Block& block = {}) {
     FailureWatch watch;
-    const int code = complete(until, attempt);
+    const int code = complete(attempt, block);
     int raised = code;
     for (const PendingPtr& pending : watch.failed()) raised = FailureWatch::raise(*pending);
     return raised;
@@ -64,30 +75,35 @@ int raise_all(int code, const FailureWatch& watch, const Listed& listed, MPI_Sta
     return MPI_ERR_IN_STATUS;
 }
 
-int all_of(Until until, int count, MPI_Request* requests, int* flag, MPI_Status* statuses) {
-    if (until == Until::once) process().engine.poll();
+template <class Block = NoBlocking>
+int all_of(int count, MPI_Request* requests, int* flag, MPI_Status* statuses,
+           const Block& block = {}) {
     const Listed listed(count, requests);
     FailureWatch watch;
-    const int code = complete(until, [&](bool& done) {
-        const int tested = ORATORIO_HOST(MPI_Testall)(count, requests, flag, statuses);
-        done = *flag != 0;
-        return tested;
-    });
+    const int code = complete(
+        [&](bool& done) {
+            const int tested = ORATORIO_HOST(MPI_Testall)(count, requests, flag, statuses);
+            done = *flag != 0;
+            return tested;
+        },
+        block);
     if (*flag == 0) return code;  // none is completed unless all are
     return raise_all(code, watch, listed, statuses, count, [](int index) { return index; });
 }
 
-int some_of(Until until, int count, MPI_Request* requests, int* completed, int* indices,
-            MPI_Status* statuses) {
-    if (until == Until::once) process().engine.poll();
+template <class Block = NoBlocking>
+int some_of(int count, MPI_Request* requests, int* completed, int* indices, MPI_Status* statuses,
+            const Block& block = {}) {
     const Listed listed(count, requests);
     FailureWatch watch;
-    const int code = complete(until, [&](bool& done) {
-        const int tested =
-            ORATORIO_HOST(MPI_Testsome)(count, requests, completed, indices, statuses);
-        done = *completed != 0;  // or MPI_UNDEFINED: there is nothing to wait for
-        return tested;
-    });
+    const int code = complete(
+        [&](bool& done) {
+            const int tested =
+                ORATORIO_HOST(MPI_Testsome)(count, requests, completed, indices, statuses);
+            done = *completed != 0;  // or MPI_UNDEFINED: there is nothing to wait for
+            return tested;
+        },
+        block);
     return raise_all(code, watch, listed, statuses, std::max(0, *completed), [&](int index) {
         const std::span<const int> places(indices,
                                           static_cast<std::size_t>(std::max(0, *completed)));
@@ -103,49 +119,55 @@ bool requests_of_ours() {
 }
 
 int wait(MPI_Request* request, MPI_Status* status) {
-    return complete_one(Until::done, [&](bool& done) {
+    const auto attempt = [&](bool& done) {
         int flag = 0;
         const int code = ORATORIO_HOST(MPI_Test)(request, &flag, status);
         done = flag != 0;
         return code;
-    });
+    };
+    return complete_one(attempt, [&] { return ORATORIO_HOST(MPI_Wait)(request, status); });
 }
 
 int test(MPI_Request* request, int* flag, MPI_Status* status) {
-    return complete_one(Until::once,
-                        [&](bool&) { return ORATORIO_HOST(MPI_Test)(request, flag, status); });
+    return complete_one([&](bool&) { return ORATORIO_HOST(MPI_Test)(request, flag, status); });
 }
 
 int waitany(int count, MPI_Request* requests, int* index, MPI_Status* status) {
-    return complete_one(Until::done, [&](bool& done) {
+    const auto attempt = [&](bool& done) {
         int flag = 0;
         const int code = ORATORIO_HOST(MPI_Testany)(count, requests, index, &flag, status);
         done = flag != 0;
         return code;
-    });
+    };
+    return complete_one(attempt,
+                        [&] { return ORATORIO_HOST(MPI_Waitany)(count, requests, index, status); });
 }
 
 int testany(int count, MPI_Request* requests, int* index, int* flag, MPI_Status* status) {
-    return complete_one(Until::once, [&](bool&) {
-        return ORATORIO_HOST(MPI_Testany)(count, requests, index, flag, status);
-    });
+    return complete_one(
+        [&](bool&) { return ORATORIO_HOST(MPI_Testany)(count, requests, index, flag, status); });
 }
 
 int waitall(int count, MPI_Request* requests, MPI_Status* statuses) {
     int flag = 0;
-    return all_of(Until::done, count, requests, &flag, statuses);
+    return all_of(count, requests, &flag, statuses, [&] {
+        flag = 1;
+        return ORATORIO_HOST(MPI_Waitall)(count, requests, statuses);
+    });
 }
 
 int testall(int count, MPI_Request* requests, int* flag, MPI_Status* statuses) {
-    return all_of(Until::once, count, requests, flag, statuses);
+    return all_of(count, requests, flag, statuses);
 }
 
 int waitsome(int count, MPI_Request* requests, int* completed, int* indices, MPI_Status* statuses) {
-    return some_of(Until::done, count, requests, completed, indices, statuses);
+    return some_of(count, requests, completed, indices, statuses, [&] {
+        return ORATORIO_HOST(MPI_Waitsome)(count, requests, completed, indices, statuses);
+    });
 }
 
 int testsome(int count, MPI_Request* requests, int* completed, int* indices, MPI_Status* statuses) {
-    return some_of(Until::once, count, requests, completed, indices, statuses);
+    return some_of(count, requests, completed, indices, statuses);
 }
 
 /// Leaves the request, so what failed is raised when it is completed.

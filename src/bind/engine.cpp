@@ -90,7 +90,7 @@ void Engine::wait(const Turn& turn) {
     if (!turn.moved && turn.rest_on) {
         wait_until_rung(*turn.rest.bell, turn.rest.heard, false, 200us);
     } else if (!turn.moved) {
-        std::this_thread::sleep_for(20us);
+        std::this_thread::sleep_for(turn.pending ? 20us : 1000us);
     }
     if (turn.rest_on) --turn.rest_on->resting;
 }

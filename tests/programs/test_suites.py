@@ -6,9 +6,9 @@ them, with the host's own MPI-IO too, and writes what is compared with here.
 
 import pytest
 from conftest import IS_BUILT, NOT_BUILT, host_or_skip
-from oratorio.conformance import find_suite
 from oratorio.suites import report
 from oratorio.suites.building import Builder
+from oratorio.suites.command import find_suite
 from oratorio.suites.runner import run_program, source_folder
 from oratorio.suites.sources import SourceError
 
