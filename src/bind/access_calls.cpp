@@ -2,6 +2,9 @@
 // a request, or split.
 #include <dlfcn.h>
 
+#include <algorithm>
+#include <array>
+
 #include "bind/datarep.hpp"
 #include "bind/entry.hpp"
 #include "bind/host_hook.hpp"
@@ -12,6 +15,20 @@ namespace oratorio::bind {
 
 namespace {
 
+/// MPI_BOTTOM of Open MPI's Fortran modules is the address of a variable, which its routines for
+/// files hand on as it is.
+bool is_fortran_bottom(const void* buffer) {
+    static const auto known = [] {
+        std::array<void*, 4> addresses{};
+        std::size_t count = 0;
+        for (const char* name : {"mpi_fortran_bottom", "mpi_fortran_bottom_",
+                                 "mpi_fortran_bottom__", "MPI_FORTRAN_BOTTOM"})
+            addresses[count++] = dlsym(RTLD_DEFAULT, name);
+        return addresses;
+    }();
+    return buffer != nullptr && std::ranges::find(known, buffer) != known.end();
+}
+
 /// Fills in the memory side, or why it can't be.
 Error describe_memory(const AccessForm& form, const View& view, AccessCall& call) {
     if (form.count < 0) return Error::make(ErrorKind::count, "access: the count is negative");
@@ -21,7 +38,8 @@ Error describe_memory(const AccessForm& form, const View& view, AccessCall& call
     if (!type) return type.error();
     const Shape& shape = *type->shape;
     // A null buffer is MPI_BOTTOM when the datatype holds addresses.
-    if (form.buffer == nullptr && form.count > 0 && shape.size() > 0 && shape.span().begin == 0) {
+    const void* const buffer = is_fortran_bottom(form.buffer) ? nullptr : form.buffer;
+    if (buffer == nullptr && form.count > 0 && shape.size() > 0 && shape.span().begin == 0) {
         return Error::make(ErrorKind::buffer, "access: the buffer is a null pointer");
     }
     call.memory = {type->shape, type->extent, 0, form.count};
@@ -30,7 +48,7 @@ Error describe_memory(const AccessForm& form, const View& view, AccessCall& call
     call.conversion = std::move(*conversion);
     // MPI writes declare the buffer const, and no part of the engine writes to the memory of a
     // write.
-    call.buffer = static_cast<std::byte*>(const_cast<void*>(form.buffer));
+    call.buffer = static_cast<std::byte*>(const_cast<void*>(buffer));
     return {};
 }
 

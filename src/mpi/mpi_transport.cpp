@@ -126,6 +126,7 @@ Result<Ticket> MpiTransport::receive(Rank from, Tag tag, std::span<std::byte> in
 
 Result<Ticket> MpiTransport::reduce(std::span<std::uint64_t> values, ReduceOp op) {
     if (!fits_int(values.size())) return Error::make(ErrorKind::count, "too many values to reduce");
+    if (topology_.size == 1) return keep(MPI_REQUEST_NULL, Kind::alone);
     MPI_Request request = MPI_REQUEST_NULL;
     const int code = host().Iallreduce(MPI_IN_PLACE, values.data(), static_cast<int>(values.size()),
                                        MPI_UINT64_T, op_of(op), comm_.get(), &request);
@@ -137,6 +138,10 @@ Result<Ticket> MpiTransport::gather(std::span<const std::byte> mine, std::span<s
     if (!fits_int(mine.size())) return Error::make(ErrorKind::count, "too many bytes to gather");
     if (all.size() != mine.size() * static_cast<std::size_t>(comm_.size()))
         return Error::make(ErrorKind::internal, "gather into a buffer of the wrong length");
+    if (topology_.size == 1) {
+        std::ranges::copy(mine, all.begin());
+        return keep(MPI_REQUEST_NULL, Kind::alone);
+    }
     const int count = static_cast<int>(mine.size());
     MPI_Request request = MPI_REQUEST_NULL;
     const int code = host().Iallgather(mine.data(), count, MPI_BYTE, all.data(), count, MPI_BYTE,
@@ -146,6 +151,7 @@ Result<Ticket> MpiTransport::gather(std::span<const std::byte> mine, std::span<s
 }
 
 Result<Ticket> MpiTransport::broadcast(Rank root, std::span<std::byte> data) {
+    if (topology_.size == 1) return keep(MPI_REQUEST_NULL, Kind::alone);
     auto bytes = ByteType::make(std::ssize(data), chunk_);
     if (!bytes) return bytes.error();
     MPI_Request request = MPI_REQUEST_NULL;
@@ -160,6 +166,11 @@ Result<Completion> MpiTransport::test(Ticket ticket) {
     if (!ticket.valid() || slot >= slots_.size() || slots_[slot].kind == Kind::free)
         return Error::make(ErrorKind::internal, "test of a ticket that names no operation");
     const Kind kind = slots_[slot].kind;
+    // A rank alone has nobody to agree with: no call of the host, so any thread may do it.
+    if (kind == Kind::alone) {
+        release(slot);
+        return Completion{.done = true};
+    }
     MPI_Status status;
     int done = 0;
     const int code = host().Test(&slots_[slot].request, &done, &status);

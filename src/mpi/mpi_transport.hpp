@@ -63,7 +63,7 @@ class MpiTransport final : public Transport {
     [[nodiscard]] MPI_Comm comm() const { return comm_.get(); }
 
   private:
-    enum class Kind { free, send, receive, collective };
+    enum class Kind { free, send, receive, collective, alone };
     struct Slot {
         MPI_Request request = MPI_REQUEST_NULL;
         Kind kind = Kind::free;

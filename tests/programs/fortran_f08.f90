@@ -84,6 +84,7 @@ contains
         call require(all(back == sent), 'read_at_all_begin and _end')
         call MPI_File_seek_shared(file, 2_MPI_OFFSET_KIND * ranks, MPI_SEEK_SET)
         call MPI_File_write_ordered(file, sent, 1, MPI_INTEGER, MPI_STATUS_IGNORE)
+        call MPI_Barrier(MPI_COMM_WORLD)
         shared = 7 ! of all ranks, as they come in any order
         call MPI_File_write_shared(file, shared, 1, MPI_INTEGER, MPI_STATUS_IGNORE)
         call MPI_Barrier(MPI_COMM_WORLD)
@@ -92,23 +93,6 @@ contains
         call MPI_File_iread_at(file, 2_MPI_OFFSET_KIND * ranks + rank, shared, 1, MPI_INTEGER, requests(1))
         call MPI_Wait(requests(1), MPI_STATUS_IGNORE)
         call require(shared == rank, 'write_ordered')
-        call read_at_bottom()
-    end subroutine
-
-    ! A datatype of absolute addresses, and MPI_BOTTOM for the buffer.
-    subroutine read_at_bottom()
-        integer, asynchronous :: value
-        integer(MPI_ADDRESS_KIND) :: address
-        type(MPI_Datatype) :: absolute
-
-        value = -1
-        call MPI_Get_address(value, address)
-        call MPI_Type_create_hindexed(1, [1], [address], MPI_INTEGER, absolute)
-        call MPI_Type_commit(absolute)
-        call MPI_File_read_at(file, 2_MPI_OFFSET_KIND * rank, MPI_BOTTOM, 1, absolute, MPI_STATUS_IGNORE)
-        call MPI_F_sync_reg(value)
-        call require(value == rank, 'read_at with MPI_BOTTOM')
-        call MPI_Type_free(absolute)
     end subroutine
 
     subroutine require(holds, what)

@@ -78,7 +78,7 @@ contains
         call MPI_File_iwrite_at_all(file, first, sent(1), 1, MPI_INTEGER, requests(1), ierr)
         call MPI_File_iwrite_at(file, first + 1, sent(2), 1, MPI_INTEGER, requests(2), ierr)
         call MPI_Waitall(2, requests, statuses, ierr)
-        call MPI_Get_count(statuses(1, 2), MPI_INTEGER, got, ierr)
+        call MPI_Get_count(statuses(:, 2), MPI_INTEGER, got, ierr)
         call require(got == 1, 'iwrite_at')
         back = 0
         call MPI_File_read_at_all_begin(file, first, back, 2, MPI_INTEGER, ierr)
@@ -87,6 +87,7 @@ contains
         position = 2 * ranks
         call MPI_File_seek_shared(file, position, MPI_SEEK_SET, ierr)
         call MPI_File_write_ordered(file, sent, 1, MPI_INTEGER, status, ierr)
+        call MPI_Barrier(MPI_COMM_WORLD, ierr)
         shared = 7 ! of all ranks, as they come in any order
         call MPI_File_write_shared(file, shared, 1, MPI_INTEGER, MPI_STATUS_IGNORE, ierr)
         call MPI_Barrier(MPI_COMM_WORLD, ierr)

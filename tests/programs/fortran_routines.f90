@@ -203,6 +203,7 @@ contains
         call MPI_File_write_ordered(file, mine, 1, MPI_INTEGER, status, ierr)
         call MPI_File_write_ordered_begin(file, mine, 1, MPI_INTEGER, ierr)
         call MPI_File_write_ordered_end(file, mine, status, ierr)
+        call MPI_Barrier(MPI_COMM_WORLD, ierr)
         call MPI_File_get_position_shared(file, at, ierr)
         call require(at == base + 4 * ranks, 'get_position_shared')
         call MPI_File_sync(file, ierr)

@@ -1,7 +1,8 @@
 """Plain Fortran programs, by mpif.h, `use mpi` and mpi_f08."""
 
 import pytest
-from conftest import HERE, compile_for, host_or_skip, run_both_ways
+from conftest import HERE, IS_BUILT, NOT_BUILT, compile_for, host_or_skip, run_both_ways
+from oratorio.hosts import run_ranks
 
 # gfortran's mpif.h is the same program as `use mpi`, but for where the constants come from.
 USE_MPI = ("-cpp", "-DUSE_MPI")
@@ -27,3 +28,15 @@ def test_fortran_leaves_the_same_file(name, kind, ranks, tmp_path):
         host.mpifort, HERE / source, f"fortran-{kind}-{name}", "-fallow-argument-mismatch", *flags
     )
     run_both_ways(host, ranks, [program], tmp_path)
+
+
+# Open MPI 4.1's own MPI-IO takes mpi_f08's MPI_BOTTOM for a buffer.
+@pytest.mark.skipif(not IS_BUILT, reason=NOT_BUILT)
+@pytest.mark.parametrize("name", ["mpich4", "openmpi4"])
+def test_bottom_is_known_from_fortran(name, tmp_path):
+    host = host_or_skip(name)
+    if host.mpifort is None:
+        pytest.skip(f"{name} has no Fortran compiler")
+    program = compile_for(host.mpifort, HERE / "fortran_bottom.f90", f"fortran-bottom-{name}")
+    done = run_ranks(host, 2, [program, tmp_path], preload=True, timeout_seconds=60)
+    assert done.returncode == 0, done.stdout + done.stderr
