@@ -37,22 +37,21 @@ Operation::Operation(RunContext context, const PlanOptions& options, const Acces
 
 /// Memory is taken and data converted only when its turn comes: many may be waiting.
 void Operation::begin() {
-    if (conversion_ && access_.refused.kind == ErrorKind::none && !convert_for_write()) {
+    if (conversion_ && access_.refused.kind == ErrorKind::none && !stage()) {
         access_.memory = {};
         if (!collective_) return finish({0, access_.refused});
     }
     run_ = std::make_unique<Run>(context_, access_, collective_);
 }
 
-bool Operation::convert_for_write() {
-    const Bytes bytes = conversion_->file_bytes();
+bool Operation::stage() {
+    const Bytes bytes = access_.bytes();
     staging_ = context_.buffers.take(std::max<Bytes>(bytes, 1));
     if (staging_.span().empty()) {
         access_.refused = Error::make(ErrorKind::no_memory, kNoStaging);
         return false;
     }
     access_.buffer = staging_.span().data();
-    access_.memory = Layout{Shape::run(bytes), bytes, 0, 1};
     if (access_.direction == Direction::read) return true;
     access_.refused =
         conversion_->to_file(user_, staging_.span().first(static_cast<std::size_t>(bytes)));

@@ -12,8 +12,8 @@ namespace oratorio {
 
 class Operation {
   public:
-    /// `conversion`: null when the data is the same in memory and in the file; else `access` has no
-    /// memory yet, and `user` is the buffer.
+    /// `conversion`: null when the data is the same in memory and in the file; else the memory of
+    /// `access` is one run of the file's data, staged here, and `user` is the program's buffer.
     Operation(RunContext context, const PlanOptions& options, const Access& access, bool collective,
               std::shared_ptr<Conversion> conversion, std::byte* user);
 
@@ -33,7 +33,7 @@ class Operation {
 
   private:
     void begin();
-    [[nodiscard]] bool convert_for_write();
+    [[nodiscard]] bool stage();
     void finish(Outcome outcome);
 
     PlanOptions options_;
