@@ -206,6 +206,7 @@ contains
         call MPI_Barrier(MPI_COMM_WORLD, ierr)
         call MPI_File_get_position_shared(file, at, ierr)
         call require(at == base + 4 * ranks, 'get_position_shared')
+        call MPI_Barrier(MPI_COMM_WORLD, ierr) ! nobody moves it before everybody has asked
         call MPI_File_sync(file, ierr)
         call MPI_File_seek_shared(file, base, MPI_SEEK_SET, ierr)
         call MPI_File_read_shared(file, back, 1, MPI_INTEGER, status, ierr)
