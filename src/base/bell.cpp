@@ -1,6 +1,7 @@
 #include "base/bell.hpp"
 
 #include <linux/futex.h>
+#include <sched.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -45,12 +46,16 @@ void ring(Bell& bell) {
     if (bell.asleep.load() != 0) futex(bell.rings, FUTEX_WAKE, 1, nullptr);
 }
 
-void wait_until_rung(Bell& bell, std::uint32_t heard, bool spin,
+void wait_until_rung(Bell& bell, std::uint32_t heard, Before sleep,
                      std::chrono::microseconds longest) {
+    // A round of yields lets each rank of the core run once, so that a meeting of all needs few of
+    // them; what takes longer waits for storage.
     constexpr int kSpins = 1000;
-    for (int spins = 0; spin && spins < kSpins; ++spins) {
+    constexpr int kYields = 50;
+    const int tries = sleep == Before::spins ? kSpins : sleep == Before::yields ? kYields : 0;
+    for (int tried = 0; tried < tries; ++tried) {
         if (bell.rings.load(std::memory_order_acquire) != heard) return;
-        pause_core();
+        sleep == Before::spins ? pause_core() : static_cast<void>(sched_yield());
     }
     sleep_until_rung(bell, heard, longest);
 }

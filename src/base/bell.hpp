@@ -22,9 +22,15 @@ struct Rest {
 
 /// What was changed before is seen by the owner when it wakes.
 void ring(Bell& bell);
-/// Owner only. Returns when the bell has rung after `heard`, or after `longest`. Sleeps; with
-/// `spin` only after spinning for about as long as waking up costs, which pays where no other rank
-/// needs the core.
-void wait_until_rung(Bell& bell, std::uint32_t heard, bool spin, std::chrono::microseconds longest);
+/// What a waiter does before it sleeps, which takes several microseconds to come back from.
+enum class Before {
+    nothing,  ///< a thread beside the program: others need the core
+    spins,    ///< every rank has a core of its own
+    yields,   ///< ranks share cores: who is waited for runs in our place
+};
+
+/// Owner only. Returns when the bell has rung after `heard`, or after `longest` of sleep.
+void wait_until_rung(Bell& bell, std::uint32_t heard, Before sleep,
+                     std::chrono::microseconds longest);
 
 }  // namespace oratorio

@@ -23,9 +23,7 @@ struct alignas(64) NodeTransport::Member {
 /// One operation; operation n uses board n modulo kBoards.
 struct alignas(64) NodeTransport::Board {
     std::atomic<std::uint64_t> arrived{0};  ///< ranks, summed over all operations of this board
-    std::atomic<std::uint64_t> claimed{
-        0};                  ///< claims: the operation's number + 1, when first holds
-    std::int64_t first = 0;  ///< claims: the counter before
+    std::atomic<std::uint64_t> acted{0};  ///< meetings: the operation's number + 1, when it is over
 };
 
 namespace {
@@ -143,9 +141,10 @@ bool NodeTransport::post(Operation& operation) {
     const auto ranks = static_cast<std::uint64_t>(topology().size);
     const std::uint64_t all = (operation.number / kBoards + 1) * ranks;
     if (board.arrived.fetch_add(1) + 1 < all) return true;
-    if (operation.kind == Kind::claim) {  // who comes last does it for all
-        board.first = head().counter.fetch_add(sum_before(board, topology().size));
-        board.claimed = operation.number + 1;
+    if (operation.kind == Kind::meet) {  // who comes last does it for all
+        (*operation.act)(
+            {operand(board, 0).data(), operation.mine.size(), kOperandMax, topology().size});
+        board.acted = operation.number + 1;
     }
     for (Rank rank = 0; rank < topology().size; ++rank) {
         if (rank != topology().rank) ring(member(rank).bell);
@@ -166,7 +165,7 @@ bool NodeTransport::is_complete(const Operation& operation) const {
     const std::uint64_t all = (operation.number / kBoards + 1) * ranks;
     const Board& board = this->board(operation.number);
     if (!operation.posted || board.arrived.load() < all) return false;
-    return operation.kind != Kind::claim || board.claimed == operation.number + 1;
+    return operation.kind != Kind::meet || board.acted == operation.number + 1;
 }
 
 Result<Completion> NodeTransport::test(Ticket ticket) {
@@ -196,13 +195,9 @@ void NodeTransport::finish() {
 void NodeTransport::combine(const Operation& operation, const Board& board) {
     const std::size_t bytes = operation.mine.size();
     if (bytes == 0) return;
-    if (operation.kind == Kind::broadcast) {
-        std::memcpy(operation.result.data(), operand(board, operation.root).data(), bytes);
-        return;
-    }
-    if (operation.kind == Kind::claim) {
-        const std::int64_t place = board.first + sum_before(board, topology().rank);
-        std::memcpy(operation.result.data(), &place, sizeof place);
+    if (operation.kind == Kind::broadcast || operation.kind == Kind::meet) {
+        const Rank from = operation.kind == Kind::meet ? topology().rank : operation.root;
+        std::memcpy(operation.result.data(), operand(board, from).data(), bytes);
         return;
     }
     if (operation.kind == Kind::gather) {
@@ -229,24 +224,12 @@ Result<std::int64_t> NodeTransport::fetch_add(std::int64_t by) {
     return head().counter.fetch_add(by);
 }
 
-Result<std::int64_t> NodeTransport::claim(std::int64_t by) {
-    std::int64_t place = 0;
-    const auto done = wait(*this, start({.kind = Kind::claim,
-                                         .mine = std::as_bytes(std::span(&by, 1)),
-                                         .result = std::as_writable_bytes(std::span(&place, 1))}));
+Result<void> NodeTransport::meet(std::span<std::byte> mine, const Act& act) {
+    if (mine.size() > kOperandMax) return Transport::meet(mine, act);
+    const auto done =
+        wait(*this, start({.kind = Kind::meet, .mine = mine, .result = mine, .act = &act}));
     if (!done) return done.error();
-    return place;
-}
-
-/// Of a claim: what the ranks below `rank` add.
-std::int64_t NodeTransport::sum_before(const Board& board, Rank rank) const {
-    std::int64_t sum = 0;
-    for (Rank other = 0; other < rank; ++other) {
-        std::int64_t value = 0;
-        std::memcpy(&value, operand(board, other).data(), sizeof value);
-        sum += value;
-    }
-    return sum;
+    return {};
 }
 
 Result<void> NodeTransport::set_counter(std::int64_t to) {

@@ -32,7 +32,8 @@ class NodeTransport final : public Transport {
     Result<Completion> test(Ticket ticket) override;
     /// In the memory that the ranks share: no message, and no other rank takes part.
     Result<std::int64_t> fetch_add(std::int64_t by) override;
-    Result<std::int64_t> claim(std::int64_t by) override;
+    Result<void> meet(std::span<std::byte> mine, const Act& act) override;
+    [[nodiscard]] std::size_t meeting_max() const override { return kOperandMax; }
     Result<void> set_counter(std::int64_t to) override;
     [[nodiscard]] bool quiet() const override { return operations_.empty() && inner_->quiet(); }
     void idle(Bell* bell, std::uint32_t heard) override;
@@ -41,12 +42,12 @@ class NodeTransport final : public Transport {
     using Transport::idle;
 
   private:
-    static constexpr std::size_t kOperandMax = 192;  ///< bytes of one rank
+    static constexpr std::size_t kOperandMax = 512;  ///< bytes of one rank
     static constexpr std::uint64_t kBoards = 8;      ///< operations that may overlap
     struct Head;
     struct Board;
     struct Member;
-    enum class Kind { reduce, gather, broadcast, claim };
+    enum class Kind { reduce, gather, broadcast, meet };
     /// An operation this rank has started and not finished.
     struct Operation {
         std::uint64_t number = 0;
@@ -55,6 +56,7 @@ class NodeTransport final : public Transport {
         Rank root = 0;
         std::span<const std::byte> mine = {};
         std::span<std::byte> result = {};
+        const Act* act = nullptr;  ///< of a meeting
         bool posted = false;
     };
 
@@ -66,7 +68,6 @@ class NodeTransport final : public Transport {
     [[nodiscard]] bool wanted_complete() const;
     void finish();
     void combine(const Operation& operation, const Board& board);
-    [[nodiscard]] std::int64_t sum_before(const Board& board, Rank rank) const;
     [[nodiscard]] std::span<std::byte> operand(const Board& board, Rank rank) const;
     [[nodiscard]] Head& head() const;
     [[nodiscard]] Board& board(std::uint64_t number) const;

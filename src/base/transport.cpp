@@ -1,7 +1,8 @@
 // The blocking forms of the transport's operations.
 #include "base/transport.hpp"
 
-#include <numeric>
+#include <algorithm>
+#include <cstring>
 #include <vector>
 
 namespace oratorio {
@@ -16,27 +17,15 @@ Result<void> finish(Transport& transport, const Result<Ticket>& started) {
 
 }  // namespace
 
-Result<std::int64_t> Transport::claim(std::int64_t by) {
-    std::vector<std::int64_t> all(static_cast<std::size_t>(topology().size));
-    if (auto told = oratorio::gather(*this, std::as_bytes(std::span(&by, 1)),
-                                     std::as_writable_bytes(std::span(all)));
-        !told)
-        return told.error();
-    struct Claimed {
-        std::int64_t first = 0;
-        ErrorKind failed = ErrorKind::none;
-    } claimed;
-    if (topology().rank == 0) {
-        const auto before = fetch_add(std::reduce(all.begin(), all.end()));
-        if (before) claimed.first = *before;
-        if (!before) claimed.failed = before.error().kind;
-    }
-    if (auto told = oratorio::broadcast(*this, 0, std::as_writable_bytes(std::span(&claimed, 1)));
-        !told)
-        return told.error();
-    if (claimed.failed != ErrorKind::none)
-        return Error::make(claimed.failed, "the number that the ranks share can't be moved");
-    return std::reduce(all.begin(), all.begin() + topology().rank, claimed.first);
+Result<void> Transport::meet(std::span<std::byte> mine, const Act& act) {
+    const Rank ranks = topology().size;
+    std::vector<std::byte> all(mine.size() * static_cast<std::size_t>(ranks));
+    if (auto told = oratorio::gather(*this, mine, all); !told) return told.error();
+    const Blocks blocks{all.data(), mine.size(), mine.size(), ranks};
+    if (topology().rank == 0) act(blocks);
+    if (auto told = oratorio::broadcast(*this, 0, all); !told) return told.error();
+    std::ranges::copy(blocks.of(topology().rank), mine.begin());
+    return {};
 }
 
 Result<Completion> wait(Transport& transport, Ticket ticket) {
@@ -58,6 +47,35 @@ Result<void> broadcast(Transport& transport, Rank root, std::span<std::byte> dat
 Result<void> gather(Transport& transport, std::span<const std::byte> mine,
                     std::span<std::byte> all) {
     return finish(transport, transport.gather(mine, all));
+}
+
+Result<std::int64_t> claim(Transport& transport, std::int64_t by) {
+    struct Claim {
+        std::int64_t by = 0;
+        std::int64_t first = 0;
+        ErrorKind failed = ErrorKind::none;
+    } mine{.by = by};
+    const auto bytes = std::as_writable_bytes(std::span(&mine, 1));
+    const auto told = transport.meet(bytes, [&transport](const Blocks& all) {
+        std::vector<Claim> claims(static_cast<std::size_t>(all.ranks));
+        const auto claim_of = [&](Rank rank) { return &claims[static_cast<std::size_t>(rank)]; };
+        std::int64_t sum = 0;
+        for (Rank rank = 0; rank < all.ranks; ++rank) {
+            std::memcpy(claim_of(rank), all.of(rank).data(), sizeof(Claim));
+            claim_of(rank)->first = sum;
+            sum += claim_of(rank)->by;
+        }
+        const auto before = transport.fetch_add(sum);
+        for (Rank rank = 0; rank < all.ranks; ++rank) {
+            if (before) claim_of(rank)->first += *before;
+            if (!before) claim_of(rank)->failed = before.error().kind;
+            std::memcpy(all.of(rank).data(), claim_of(rank), sizeof(Claim));
+        }
+    });
+    if (!told) return told.error();
+    if (mine.failed != ErrorKind::none)
+        return Error::make(mine.failed, "the number that the ranks share can't be moved");
+    return mine.first;
 }
 
 }  // namespace oratorio

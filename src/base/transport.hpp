@@ -5,6 +5,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <span>
 
 #include "base/bell.hpp"
@@ -30,6 +31,18 @@ struct Completion {
     Rank source = -1;  ///< receive: who sent it
     Bytes bytes = 0;   ///< receive: length of the message
 };
+
+/// What the ranks brought to a meeting, in rank order: blocks of equal length.
+struct Blocks {
+    std::byte* first = nullptr;
+    std::size_t bytes = 0;   ///< of a block
+    std::size_t stride = 0;  ///< from block to block
+    Rank ranks = 0;
+    [[nodiscard]] std::span<std::byte> of(Rank rank) const {
+        return {first + static_cast<std::size_t>(rank) * stride, bytes};
+    }
+};
+using Act = std::function<void(const Blocks& all)>;
 
 /// Buffers stay the caller's and must live until the operation is done. Messages of one pair with
 /// one tag arrive in the order they were sent. A failure of the transport surfaces at start or at
@@ -57,9 +70,11 @@ class Transport {
     /// One number that all ranks of the transport share, 0 at first. Not collective. Adds and gives
     /// what it was before; sums are modulo 2^64.
     virtual Result<std::int64_t> fetch_add(std::int64_t by) = 0;
-    /// Collective: as if the ranks did fetch_add one after the other, in their order, with nobody
-    /// else between; waits for all of them.
-    virtual Result<std::int64_t> claim(std::int64_t by);
+    /// Collective, waits for all: one rank, which where they share memory is the last to come, does
+    /// `act` with what all of them brought; each gets its block back as that leaves it.
+    virtual Result<void> meet(std::span<std::byte> mine, const Act& act);
+    /// Bytes of a block up to which a meeting costs no message.
+    [[nodiscard]] virtual std::size_t meeting_max() const { return 0; }
     /// Not collective. Who sets it must see to it that nobody else is at the number meanwhile.
     virtual Result<void> set_counter(std::int64_t to) = 0;
     /// Of this rank: nothing is under way and nothing has failed, so that another may use it next.
@@ -82,5 +97,8 @@ Result<void> reduce(Transport& transport, std::span<std::uint64_t> values, Reduc
 Result<void> broadcast(Transport& transport, Rank root, std::span<std::byte> data);
 Result<void> gather(Transport& transport, std::span<const std::byte> mine,
                     std::span<std::byte> all);
+/// Collective: as if the ranks did fetch_add one after the other, in their order, with nobody else
+/// between.
+Result<std::int64_t> claim(Transport& transport, std::int64_t by);
 
 }  // namespace oratorio

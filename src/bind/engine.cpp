@@ -88,7 +88,7 @@ Engine::Turn Engine::turn(Mover mover) {
 
 void Engine::wait(const Turn& turn) {
     if (!turn.moved && turn.rest_on) {
-        wait_until_rung(*turn.rest.bell, turn.rest.heard, false, 200us);
+        wait_until_rung(*turn.rest.bell, turn.rest.heard, Before::nothing, 200us);
     } else if (!turn.moved) {
         std::this_thread::sleep_for(turn.pending ? 20us : 1000us);
     }

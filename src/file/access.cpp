@@ -79,20 +79,23 @@ RunContext File::State::context(const PlanOptions& options, bool collective) {
     return context;
 }
 
-/// Where the access begins. Ordered: collective.
-Result<Offset> File::start_of(const AccessCall& call, Offset etypes) {
+/// Where the access begins. Ordered: collective, and small data may be written on the way.
+Result<Offset> File::start_of(const AccessCall& call, Placed& placed) {
     if (call.at == Positioning::explicit_offset) return call.offset;
     if (call.at == Positioning::individual) return state_->place.position;
-    if (!call.collective) return state_->transport->fetch_add(etypes);
+    if (!call.collective) return state_->transport->fetch_add(placed.etypes);
     settle();
-    return state_->transport->claim(etypes);
+    return state_->claim_in_order(placed);
 }
 
-/// The access with its place in the file; `etypes` is how far it moves its file pointer.
-Access File::placed(const AccessCall& call, Offset& etypes) {
+File::Placed File::place(const AccessCall& call, bool may_move) {
     State& state = *state_;
     const View& view = state.place.view;
-    Access access{call.direction, view.file, 0, call.memory, call.buffer, call.refused};
+    Placed placed{.access = {call.direction, view.file, 0, call.memory, call.buffer, call.refused},
+                  .etypes = 0,
+                  .may_move = may_move && !call.conversion,
+                  .moved = {}};
+    Access& access = placed.access;
     const auto refuse = [&access](const Error& error) {
         if (access.refused.kind == ErrorKind::none) access.refused = error;
     };
@@ -106,9 +109,9 @@ Access File::placed(const AccessCall& call, Offset& etypes) {
     const Bytes bytes = access.memory.size();
     const auto asked = etypes_of(bytes, view);
     if (!asked) refuse(asked.error());
-    etypes = access.refused.kind == ErrorKind::none ? *asked : 0;
-    if (access.refused.kind != ErrorKind::none && !call.collective) return access;
-    const auto start = start_of(call, etypes);
+    placed.etypes = access.refused.kind == ErrorKind::none ? *asked : 0;
+    if (access.refused.kind != ErrorKind::none && !call.collective) return placed;
+    const auto start = start_of(call, placed);
     if (!start) {
         refuse(start.error());
     } else if (const auto from = view.data_position(*start, bytes)) {
@@ -117,25 +120,29 @@ Access File::placed(const AccessCall& call, Offset& etypes) {
         refuse(Error::make(ErrorKind::argument,
                            "access: the offset is negative or past the largest file offset"));
     }
-    if (access.refused.kind != ErrorKind::none) etypes = 0;
+    if (access.refused.kind != ErrorKind::none) placed.etypes = 0;
     if (view.file.shape->size() == 0 || access.bytes() == 0) access.memory = Layout{};
-    return access;
+    return placed;
 }
 
-/// One contiguous piece on either side, by this rank alone: there is nothing to plan. (A program
-/// that appends small records with the shared pointer makes no other accesses.)
-std::optional<Outcome> File::State::move_one_piece(const Access& access) {
+/// One contiguous piece on either side, and nothing that asks for more than moving it.
+bool File::State::is_one_piece(const Access& access) const {
     const Layout& file = access.file;
     const Layout& memory = access.memory;
+    return access.bytes() > 0 && file.shape->kind() == Shape::Kind::run &&
+           file.extent == file.shape->size() && memory.shape->kind() == Shape::Kind::run &&
+           memory.contiguous() && !hints.plan.atomic && hints.plan.method == "auto" &&
+           queues.independent.empty();
+}
+
+/// By this rank alone: there is nothing to plan. (A program that appends small records with the
+/// shared pointer makes no other accesses.)
+std::optional<Outcome> File::State::move_one_piece(const Access& access) {
+    if (!is_one_piece(access)) return std::nullopt;
+    const Layout& memory = access.memory;
     const Bytes bytes = access.bytes();
-    const bool one_piece = bytes > 0 && file.shape->kind() == Shape::Kind::run &&
-                           file.extent == file.shape->size() &&
-                           memory.shape->kind() == Shape::Kind::run && memory.contiguous();
-    if (!one_piece || hints.plan.atomic || hints.plan.method != "auto" ||
-        !queues.independent.empty())
-        return std::nullopt;
     Transfer transfer(*store);
-    transfer.start(access.direction, file.origin + access.from,
+    transfer.start(access.direction, access.file.origin + access.from,
                    {access.buffer + memory.origin, static_cast<std::size_t>(bytes)}, 0);
     Transferred done;
     while (transfer.outstanding() > 0 && !transfer.poll(done, true)) {
@@ -160,20 +167,18 @@ OperationPtr File::enqueue(const AccessCall& call, const Access& access) {
 }
 
 OperationPtr File::start(const AccessCall& call) {
-    Offset etypes = 0;
-    const Access access = placed(call, etypes);
-    if (call.at == Positioning::individual) state_->place.position += etypes;
-    return enqueue(call, access);
+    const Placed placed = place(call, false);
+    if (call.at == Positioning::individual) state_->place.position += placed.etypes;
+    return enqueue(call, placed.access);
 }
 
 Outcome File::access(const AccessCall& call) {
-    Offset etypes = 0;
-    const Access access = placed(call, etypes);
-    std::optional<Outcome> moved;
-    if (!call.collective && !call.conversion) moved = state_->move_one_piece(access);
-    const Outcome outcome = moved ? *moved : finish(enqueue(call, access));
+    Placed placed = place(call, true);
+    if (!placed.moved && placed.may_move && !call.collective)
+        placed.moved = state_->move_one_piece(placed.access);
+    const Outcome outcome = placed.moved ? *placed.moved : finish(enqueue(call, placed.access));
     if (call.at == Positioning::individual && outcome.error.kind == ErrorKind::none)
-        state_->place.position += etypes;
+        state_->place.position += placed.etypes;
     return outcome;
 }
 

@@ -167,8 +167,9 @@ class File {
     Result<void> resize(Bytes bytes, bool allocate, std::string_view what_differs);
     Result<Offset> target_of(Offset offset, Whence whence, Offset current);
     OperationPtr enqueue(const AccessCall& call, const Access& access);
-    Access placed(const AccessCall& call, Offset& etypes);
-    Result<Offset> start_of(const AccessCall& call, Offset etypes);
+    struct Placed;
+    Placed place(const AccessCall& call, bool may_move);
+    Result<Offset> start_of(const AccessCall& call, Placed& placed);
     std::unique_ptr<State> state_;
 };
 

@@ -27,6 +27,14 @@ class Voice {
     std::set<std::string> said_;
 };
 
+/// An access with its place in the file.
+struct File::Placed {
+    Access access;
+    Offset etypes = 0;             ///< how far it moves its file pointer
+    bool may_move = false;         ///< the caller waits for it, and nothing is to be converted
+    std::optional<Outcome> moved;  ///< it is done already
+};
+
 struct File::State {
     /// What was opened.
     struct Opened {
@@ -84,6 +92,10 @@ struct File::State {
     Queues queues;
     std::optional<Split> split;
 
+    [[nodiscard]] bool is_one_piece(const Access& access) const;
+    /// Collective. The place of this rank's data in an ordered access, in etypes. Small data of a
+    /// write is on its way already if the ranks share memory: see Placed::moved.
+    Result<Offset> claim_in_order(Placed& placed);
     /// Nothing when the access isn't that simple.
     [[nodiscard]] std::optional<Outcome> move_one_piece(const Access& access);
     [[nodiscard]] RunContext context(const PlanOptions& options, bool collective);

@@ -1,16 +1,21 @@
 /* Rates of single calls, for `oratorio bench calls`.
  *
- *     calls FILE shared COUNT      every rank writes COUNT records of 100 bytes with the shared
- * pointer calls FILE ordered COUNT     the same with MPI_File_write_ordered calls FILE overlap
- * SECONDS   SECONDS of computing while a collective write of about as long is under way
+ *     calls FILE shared COUNT      every rank writes COUNT records of 100 bytes, shared pointer
+ *     calls FILE ordered COUNT     the same with MPI_File_write_ordered
+ *     calls FILE raw COUNT         the same with pwrite(2), without any pointer: what one system
+ *                                  call a record can reach
+ *     calls FILE overlap SECONDS   SECONDS of computing while a collective write of about as long
+ *                                  is under way
  *
  * Rank 0 prints one line: seconds per call, or for overlap the seconds of computing alone, writing
  * alone and both. MPI_THREAD_MULTIPLE is asked for by overlap.
  */
+#include <fcntl.h>
 #include <mpi.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 enum { kRecord = 100 };
 
@@ -51,17 +56,25 @@ static void check_records(long count) {
     free(all);
 }
 
-static void records(long count, int ordered) {
+static int raw; /* its descriptor */
+
+static void write_record(const char* kind, const char* record, long number) {
+    int code = MPI_SUCCESS;
+    if (kind[0] == 'r')
+        code = pwrite(raw, record, kRecord, (number * ranks + rank) * kRecord) != kRecord;
+    else if (kind[0] == 'o')
+        code = MPI_File_write_ordered(file, record, kRecord, MPI_CHAR, MPI_STATUS_IGNORE);
+    else
+        code = MPI_File_write_shared(file, record, kRecord, MPI_CHAR, MPI_STATUS_IGNORE);
+    must(code, "writing a record");
+}
+
+static void records(long count, const char* kind) {
     char record[kRecord];
     memset(record, 'A' + rank, sizeof record);
     MPI_Barrier(MPI_COMM_WORLD);
     const double start = MPI_Wtime();
-    for (long i = 0; i < count; ++i) {
-        const int code =
-            ordered ? MPI_File_write_ordered(file, record, kRecord, MPI_CHAR, MPI_STATUS_IGNORE)
-                    : MPI_File_write_shared(file, record, kRecord, MPI_CHAR, MPI_STATUS_IGNORE);
-        must(code, "writing a record");
-    }
+    for (long i = 0; i < count; ++i) write_record(kind, record, i);
     const double seconds = longest(MPI_Wtime() - start);
     check_records(count);
     if (rank == 0) printf("%.9f\n", seconds / (double)count);
@@ -121,7 +134,8 @@ int main(int argc, char** argv) {
     MPI_Init_thread(&argc, &argv, overlapping ? MPI_THREAD_MULTIPLE : MPI_THREAD_SINGLE, &level);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Comm_size(MPI_COMM_WORLD, &ranks);
-    if (argc != 4) must(MPI_ERR_ARG, "FILE shared|ordered|overlap NUMBER: reading the arguments");
+    if (argc != 4)
+        must(MPI_ERR_ARG, "FILE shared|ordered|raw|overlap NUMBER: reading the arguments");
     MPI_Info info;
     MPI_Info_create(&info);
     if (overlapping) MPI_Info_set(info, "direct_write", "true");
@@ -129,10 +143,12 @@ int main(int argc, char** argv) {
                        MPI_MODE_CREATE | MPI_MODE_RDWR | MPI_MODE_DELETE_ON_CLOSE, info, &file),
          "opening");
     MPI_Info_free(&info);
+    raw = open(argv[1], O_WRONLY);
     if (overlapping)
         overlap(atof(argv[3]));
     else
-        records(atol(argv[3]), strcmp(argv[2], "ordered") == 0);
+        records(atol(argv[3]), argv[2]);
+    close(raw);
     MPI_File_close(&file);
     MPI_Finalize();
     return 0;

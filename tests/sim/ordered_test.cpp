@@ -1,0 +1,157 @@
+// Ordered writes by ranks that share memory: small data goes with the claim of its place and is
+// written at once; everything else goes its usual way, and nobody can tell from the file.
+#include <sys/resource.h>
+
+#include <csignal>
+#include <numeric>
+
+#include "base/node_transport.hpp"
+#include "sim/file_ranks.hpp"
+
+namespace oratorio::test {
+namespace {
+
+using Lengths = std::vector<std::size_t>;
+
+constexpr std::size_t kLong = 5000;  // more than goes with a claim
+
+AccessCall ordered(Direction direction, std::vector<std::byte>& buffer) {
+    AccessCall call;
+    call.direction = direction;
+    call.collective = true;
+    call.at = Positioning::shared;
+    call.buffer = buffer.data();
+    const auto bytes = static_cast<Bytes>(buffer.size());
+    call.memory = Layout{Shape::run(bytes), bytes, 0, 1};
+    return call;
+}
+
+/// As with_file, with ranks that share memory.
+template <class Body>
+void with_file_on_node(int ranks, const OpenCall& call, Body body) {
+    on_ranks(ranks, [&](Transport& transport) {
+        auto node = NodeTransport::over(std::make_unique<Lent>(transport));
+        EXPECT_TRUE(node.ok());
+        auto file = File::open(std::make_shared<Workspace>(std::move(*node)), call);
+        EXPECT_EQ(kind_of(file), ErrorKind::none);
+        body(**file, transport.topology().rank);
+        EXPECT_EQ(kind_of((*file)->close()), ErrorKind::none);
+        return 0;
+    });
+}
+
+std::vector<std::byte> record_of(Rank rank, std::size_t bytes) {
+    return std::vector<std::byte>(bytes, std::byte('a' + rank));
+}
+
+/// Each rank writes once; gives the system calls that storing took, of all ranks.
+std::uint64_t write_once(const Folder& folder, const Lengths& lengths, const HintMap& hints = {}) {
+    std::atomic<std::uint64_t> calls{0};
+    with_file_on_node(static_cast<int>(lengths.size()),
+                      call_of(folder.file("data"), kCreate, hints), [&](File& file, Rank rank) {
+                          auto mine = record_of(rank, lengths[static_cast<std::size_t>(rank)]);
+                          const auto before = file.stats().storage_calls;
+                          const Outcome outcome = file.access(ordered(Direction::write, mine));
+                          EXPECT_EQ(outcome.error.kind, ErrorKind::none);
+                          EXPECT_EQ(outcome.bytes, static_cast<Bytes>(mine.size()));
+                          EXPECT_EQ(*file.position_shared(),
+                                    std::reduce(lengths.begin(), lengths.end()));
+                          calls += file.stats().storage_calls - before;
+                      });
+    std::string expected;
+    for (std::size_t rank = 0; rank < lengths.size(); ++rank)
+        expected += std::string(lengths[rank], static_cast<char>('a' + rank));
+    EXPECT_EQ(folder.read("data"), expected);
+    return calls;
+}
+
+TEST(OrderedWrite, SmallDataOfAllRanksTakesOneSystemCall) {
+    EXPECT_EQ(write_once(Folder(), {100, 100, 100, 100, 100, 100, 100, 100}), 1U);
+    EXPECT_EQ(write_once(Folder(), {0, 7, 0, 100}), 1U);
+    EXPECT_EQ(write_once(Folder(), {0, 0, 0}), 0U);
+}
+
+TEST(OrderedWrite, LongDataOfOneRankSendsAllTheirUsualWay) {
+    EXPECT_GE(write_once(Folder(), {10, kLong, 10}), 1U);
+    EXPECT_EQ(write_once(Folder(), {10, 20, 30}, {{"oratorio_method", "list_io"}}), 3U)
+        << "a method that was asked for is used";
+}
+
+TEST(OrderedWrite, AtomicModeAndDataInPiecesGoTheirUsualWay) {
+    for (const bool atomic : {true, false}) {
+        const Folder folder;
+        with_file_on_node(3, call_of(folder.file("data"), kCreate), [&](File& file, Rank rank) {
+            EXPECT_EQ(kind_of(file.set_atomicity(atomic)), ErrorKind::none);
+            std::vector<std::byte> spaced(20, std::byte('.'));
+            for (std::size_t at = 0; at < 20; at += 4) spaced[at] = std::byte('a' + rank);
+            auto call = ordered(Direction::write, spaced);
+            if (rank == 1) call.memory = Layout{Shape::run(1), 4, 0, 5};  // every fourth byte
+            if (rank != 1) call.memory = Layout{Shape::run(5), 5, 0, 1};
+            EXPECT_EQ(file.access(call).bytes, 5);
+        });
+        EXPECT_EQ(folder.read("data"), "a...abbbbbc...c");
+    }
+}
+
+TEST(OrderedWrite, RecordsFollowOneAnotherThroughAView) {
+    const Folder folder;
+    with_file_on_node(3, call_of(folder.file("data"), kCreate), [&](File& file, Rank rank) {
+        // Two of every four bytes, from byte 3.
+        const auto view = View::make(3, 1, Shape::run(2), 0, 4, true, "native");
+        EXPECT_EQ(kind_of(file.set_view(view, {})), ErrorKind::none);
+        auto mine = record_of(rank, 2);
+        for (int i = 0; i < 2; ++i)
+            EXPECT_EQ(file.access(ordered(Direction::write, mine)).bytes, 2);
+        EXPECT_EQ(kind_of(file.set_view(View::make(1, 1, Shape::run(1), 0, 1, true, "native"), {})),
+                  ErrorKind::none);
+        EXPECT_EQ(file.access(ordered(Direction::write, mine)).bytes, 2);
+    });
+    std::string content = folder.read("data");
+    std::ranges::replace(content, '\0', '.');
+    EXPECT_EQ(content, ".aabbccbb..cc..aa..bb..cc");
+}
+
+TEST(OrderedWrite, ARefusalOfOneRankIsToldToAllAndNothingOfItsIsWritten) {
+    const Folder folder;
+    with_file_on_node(3, call_of(folder.file("data"), kCreate), [&](File& file, Rank rank) {
+        auto mine = record_of(rank, 4);
+        auto call = ordered(Direction::write, mine);
+        if (rank == 1) call.refused = Error::make(ErrorKind::type, "a bad datatype");
+        const Outcome outcome = file.access(call);
+        EXPECT_EQ(outcome.error.kind, ErrorKind::type);
+        EXPECT_EQ(file.access(ordered(Direction::write, mine)).bytes, 4);
+    });
+    EXPECT_EQ(folder.read("data").size(), 8U + 12U);
+}
+
+TEST(OrderedWrite, AFailureIsToldToAllWithTheBytesOfEachThatArrived) {
+    const Folder folder;
+    rlimit before{};
+    ASSERT_EQ(getrlimit(RLIMIT_FSIZE, &before), 0);
+    const auto handler = std::signal(SIGXFSZ, SIG_IGN);
+    std::array<Outcome, 4> outcomes;
+    with_file_on_node(4, call_of(folder.file("data"), kCreate), [&](File& file, Rank rank) {
+        auto mine = record_of(rank, 100);
+        std::uint64_t here = 0;
+        const rlimit small{250, before.rlim_max};
+        EXPECT_EQ(setrlimit(RLIMIT_FSIZE, &small), 0);
+        outcomes[static_cast<std::size_t>(rank)] = file.access(ordered(Direction::write, mine));
+        EXPECT_TRUE(reduce(file.transport(), std::span(&here, 1), ReduceOp::sum).ok());
+        EXPECT_EQ(setrlimit(RLIMIT_FSIZE, &before), 0);
+        EXPECT_TRUE(reduce(file.transport(), std::span(&here, 1), ReduceOp::sum).ok());
+        EXPECT_EQ(file.access(ordered(Direction::write, mine)).error.kind, ErrorKind::none)
+            << "the file can be used again";
+    });
+    std::signal(SIGXFSZ, handler);
+    constexpr std::array<Bytes, 4> kArrived{100, 100, 50, 0};
+    for (std::size_t rank = 0; rank < 4; ++rank) {
+        EXPECT_EQ(outcomes[rank].bytes, kArrived[rank]);
+        EXPECT_EQ(outcomes[rank].error.kind, ErrorKind::io);
+        EXPECT_EQ(outcomes[rank].error.system_errno, EFBIG);
+    }
+    EXPECT_EQ(folder.read("data").substr(400), std::string(100, 'a') + std::string(100, 'b') +
+                                                   std::string(100, 'c') + std::string(100, 'd'));
+}
+
+}  // namespace
+}  // namespace oratorio::test
