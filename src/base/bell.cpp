@@ -9,6 +9,8 @@
 
 namespace oratorio {
 
+using namespace std::chrono_literals;
+
 namespace {
 
 // The word is waited for across processes, so FUTEX_PRIVATE_FLAG isn't set.
@@ -48,14 +50,18 @@ void ring(Bell& bell) {
 
 void wait_until_rung(Bell& bell, std::uint32_t heard, Before sleep,
                      std::chrono::microseconds longest) {
-    // A round of yields lets each rank of the core run once, so that a meeting of all needs few of
-    // them; what takes longer waits for storage.
     constexpr int kSpins = 1000;
-    constexpr int kYields = 50;
-    const int tries = sleep == Before::spins ? kSpins : sleep == Before::yields ? kYields : 0;
-    for (int tried = 0; tried < tries; ++tried) {
+    for (int tried = 0; sleep == Before::spins && tried < kSpins; ++tried) {
         if (bell.rings.load(std::memory_order_acquire) != heard) return;
-        sleep == Before::spins ? pause_core() : static_cast<void>(sched_yield());
+        pause_core();
+    }
+    // As long as waking a core that has gone idle may take: shorter, and ranks that meet again and
+    // again sleep each time; longer, and a core that only yields isn't given another one's work.
+    constexpr auto kYielding = 50us;
+    const auto until = std::chrono::steady_clock::now() + kYielding;
+    while (sleep == Before::yields && std::chrono::steady_clock::now() < until) {
+        if (bell.rings.load(std::memory_order_acquire) != heard) return;
+        sched_yield();
     }
     sleep_until_rung(bell, heard, longest);
 }

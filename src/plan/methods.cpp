@@ -128,14 +128,16 @@ double cost_two_phase(const Situation& s) {
 }
 
 /// All slots of the node are filled and emptied again and again; each time each rank is woken about
-/// twice.
+/// twice. The memory stays for the accesses that follow, of this file and of others: each pays a
+/// part of making it, or a program of many short accesses would never have it.
 double cost_shared(const Situation& s) {
+    constexpr double kAccesses = 16;
     const auto slots = static_cast<double>(kSharedSlots * kSharedSlotBytes);
     const double times = 1 + static_cast<double>(s.hull.length()) / slots;
     const double woken = 2 * times * s.ranks_with_data * costs(s).wake;
     const double work = copied(s) + hashed(s) + woken;
     return kNano * (collective(s) + together(s, work, hull_moved(s, kSharedSlotBytes)) +
-                    (s.options->shared_ready ? 0 : costs(s).node_memory));
+                    (s.options->shared_ready ? 0 : costs(s).node_memory / kAccesses));
 }
 
 double cost_cross_memory(const Situation& s) {

@@ -67,7 +67,8 @@ void ForkedTransport::idle(Bell* bell, std::uint32_t heard) {
         sched_yield();
         return;
     }
-    wait_until_rung(*bell, heard, topology_.size <= topology_.cores, 1ms);
+    const bool crowded = topology_.size > topology_.cores;
+    wait_until_rung(*bell, heard, crowded ? Before::yields : Before::spins, 1ms);
 }
 
 }  // namespace oratorio::calibrate

@@ -1,7 +1,9 @@
 // What processes of one node cost each other: memory reached across, wake-ups, reductions.
+#include <sched.h>
 #include <sys/uio.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
 #include <cerrno>
 #include <chrono>
@@ -77,7 +79,7 @@ bool answer(Bell& mine, Bell& other, int turns) {
         while (mine.rings.load() == heard) {
             constexpr Nanoseconds kTooLong = 5e9;
             if (watch.elapsed() > kTooLong) return false;
-            wait_until_rung(mine, heard, false, 100ms);
+            wait_until_rung(mine, heard, Before::yields, 100ms);
         }
         ring(other);
     }
@@ -93,15 +95,37 @@ Error silent() {
     return Error::make(ErrorKind::other, "a helper process does not answer");
 }
 
-/// A ring of a sleeper's bell until the sleeper runs.
+/// Keeps this process, and those it starts, on one core while it lives.
+class OneCore {
+  public:
+    OneCore() {
+        known_ = sched_getaffinity(0, sizeof before_, &before_) == 0;
+        cpu_set_t here;
+        CPU_ZERO(&here);
+        CPU_SET(static_cast<std::size_t>(std::max(0, sched_getcpu())), &here);
+        if (known_) (void)sched_setaffinity(0, sizeof here, &here);
+    }
+    ~OneCore() {
+        if (known_) (void)sched_setaffinity(0, sizeof before_, &before_);
+    }
+    OneCore(const OneCore&) = delete;
+    OneCore& operator=(const OneCore&) = delete;
+
+  private:
+    cpu_set_t before_{};
+    bool known_ = false;
+};
+
+/// A ring of a waiter's bell until the waiter runs, where ranks share a core.
 Result<Nanoseconds> wake(int turns) {
+    const OneCore shared;
     const auto bells = make_shared_memory<Bells>();
     if (bells == nullptr) return Error::make(ErrorKind::no_memory, "memory for two processes");
     const auto child = Forked::start([&] { (void)answer(bells->child, bells->parent, turns + 1); });
     if (!child) return child.error();
     ring(bells->child);
     while (bells->parent.rings.load() == 0) {  // the child has started
-        if (wait_until_rung(bells->parent, 0, false, 5s); bells->parent.rings.load() == 0)
+        if (wait_until_rung(bells->parent, 0, Before::nothing, 5s); bells->parent.rings.load() == 0)
             return silent();
     }
     const Stopwatch watch;
