@@ -53,7 +53,30 @@ Error unknown_representation() {
                        "set view: no representation of this name is registered");
 }
 
-int add(const char* name, const UserRepresentation& representation) {
+template <class Count>
+ConversionFunction bound(int (*function)(void*, MPI_Datatype, Count, void*, MPI_Offset, void*),
+                         void* extra_state) {
+    if (function == nullptr) return {};
+    return [=](void* user, MPI_Datatype type, std::int64_t count, void* file, MPI_Offset position) {
+        return function(user, type, static_cast<Count>(count), file, position, extra_state);
+    };
+}
+
+template <class Conversion>
+int add(const char* name, Conversion* read, Conversion* write, MPI_Datarep_extent_function* extent,
+        void* extra_state) {
+    UserRepresentation representation{bound(read, extra_state), bound(write, extra_state), {}};
+    if (extent != nullptr) {
+        representation.extent = [=](MPI_Datatype type, MPI_Aint* bytes) {
+            return extent(type, bytes, extra_state);
+        };
+    }
+    return register_representation(name, representation);
+}
+
+}  // namespace
+
+int register_representation(const char* name, const UserRepresentation& representation) {
     const Error error = contained([&] {
         if (name == nullptr || *name == '\0')
             return Error::make(ErrorKind::argument, "register datarep: the name is missing");
@@ -62,15 +85,13 @@ int add(const char* name, const UserRepresentation& representation) {
             return Error::make(ErrorKind::argument,
                                "register datarep: the name is longer than MPI_MAX_DATAREP_STRING");
         }
-        if (representation.extent == nullptr)
+        if (!representation.extent)
             return Error::make(ErrorKind::argument,
                                "register datarep: the extent function is a null pointer");
         return registry().add(name, representation);
     });
     return error.kind == ErrorKind::none ? MPI_SUCCESS : raise_default(error);
 }
-
-}  // namespace
 
 bool representation_known(const std::string& name) {
     return is_native(name) || is_external32(name) || registry().find(name) != nullptr;
@@ -103,19 +124,13 @@ Result<std::shared_ptr<Conversion>> conversion_for(const std::string& representa
 int register_datarep(const char* datarep, MPI_Datarep_conversion_function* read_conversion_fn,
                      MPI_Datarep_conversion_function* write_conversion_fn,
                      MPI_Datarep_extent_function* dtype_file_extent_fn, void* extra_state) {
-    return add(datarep, {{read_conversion_fn, nullptr},
-                         {write_conversion_fn, nullptr},
-                         dtype_file_extent_fn,
-                         extra_state});
+    return add(datarep, read_conversion_fn, write_conversion_fn, dtype_file_extent_fn, extra_state);
 }
 
 int register_datarep(const char* datarep, MPI_Datarep_conversion_function_c* read_conversion_fn,
                      MPI_Datarep_conversion_function_c* write_conversion_fn,
                      MPI_Datarep_extent_function* dtype_file_extent_fn, void* extra_state) {
-    return add(datarep, {{nullptr, read_conversion_fn},
-                         {nullptr, write_conversion_fn},
-                         dtype_file_extent_fn,
-                         extra_state});
+    return add(datarep, read_conversion_fn, write_conversion_fn, dtype_file_extent_fn, extra_state);
 }
 
 }  // namespace oratorio::bind

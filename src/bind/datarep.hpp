@@ -6,9 +6,13 @@
 #include <string>
 
 #include "bind/process.hpp"
+#include "bind/user_conversion.hpp"
 #include "type/conversion.hpp"
 
 namespace oratorio::bind {
+
+/// MPI_Register_datarep, whatever language its functions are of; the code for the program.
+int register_representation(const char* name, const UserRepresentation& representation);
 
 [[nodiscard]] bool representation_known(const std::string& name);
 

@@ -15,7 +15,7 @@ constexpr std::int64_t kItemsPerCall = std::int64_t{1} << 20;
 
 Result<Bytes> extent_of(const UserRepresentation& representation, MPI_Datatype type) {
     MPI_Aint extent = 0;
-    if (representation.extent(type, &extent, representation.extra_state) != MPI_SUCCESS)
+    if (representation.extent(type, &extent) != MPI_SUCCESS)
         return Error::make(ErrorKind::conversion, "the representation's extent function failed");
     if (extent <= 0) {
         return Error::make(ErrorKind::conversion,
@@ -43,7 +43,7 @@ class UserConversion final : public Conversion {
     Error to_file(const std::byte* user, std::span<std::byte> file) override {
         const ConversionFunction& write = representation_.write;
         // The functions of MPI take their source as not const.
-        if (write.plain != nullptr || write.large != nullptr)
+        if (write)
             return convert(write, const_cast<std::byte*>(user), file.data(),
                            data_->total().elements);
         if (!native_sizes_) return no_function();
@@ -55,8 +55,7 @@ class UserConversion final : public Conversion {
     Error to_memory(std::span<const std::byte> file, std::byte* user) override {
         const ConversionFunction& read = representation_.read;
         const Amount whole = data_->first(&Amount::file, static_cast<Bytes>(file.size()));
-        if (read.plain != nullptr || read.large != nullptr)
-            return convert(read, user, const_cast<std::byte*>(file.data()), whole.elements);
+        if (read) return convert(read, user, const_cast<std::byte*>(file.data()), whole.elements);
         if (!native_sizes_) return no_function();
         Cursor memory(memory_);
         scatter_bytes(memory, user, file.first(static_cast<std::size_t>(whole.file)));
@@ -76,11 +75,7 @@ class UserConversion final : public Conversion {
         for (std::int64_t position = 0; position < items;) {
             const std::int64_t count = std::min(items - position, kItemsPerCall);
             std::byte* from = file + data_->first(&Amount::elements, position).file;
-            void* extra = representation_.extra_state;
-            const int code = function.large != nullptr
-                                 ? function.large(user, type_.get(), count, from, position, extra)
-                                 : function.plain(user, type_.get(), static_cast<int>(count), from,
-                                                  position, extra);
+            const int code = function(user, type_.get(), count, from, position);
             if (code != MPI_SUCCESS) {
                 return Error::make(ErrorKind::conversion,
                                    "the representation's conversion function failed");

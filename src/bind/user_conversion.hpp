@@ -2,6 +2,8 @@
 // access by its functions. They run while the file is locked, and must not throw.
 #pragma once
 
+#include <cstdint>
+#include <functional>
 #include <memory>
 
 #include "bind/mpi_types.hpp"
@@ -12,17 +14,15 @@
 
 namespace oratorio::bind {
 
-/// A conversion function of either form, or neither (MPI_CONVERSION_FN_NULL): native data.
-struct ConversionFunction {
-    MPI_Datarep_conversion_function* plain = nullptr;
-    MPI_Datarep_conversion_function_c* large = nullptr;
-};
+/// A conversion function of the program's, with its extra state; empty (MPI_CONVERSION_FN_NULL):
+/// native data. Gets the user's buffer, the datatype, how many items, the file's data, and the
+/// number of the first item; gives an MPI error code. Never asked for more than an int of items.
+using ConversionFunction = std::function<int(void*, MPI_Datatype, std::int64_t, void*, MPI_Offset)>;
 
 struct UserRepresentation {
     ConversionFunction read;
     ConversionFunction write;
-    MPI_Datarep_extent_function* extent = nullptr;
-    void* extra_state = nullptr;
+    std::function<int(MPI_Datatype, MPI_Aint*)> extent;
 };
 
 /// Asks the extent function, once for each predefined datatype as long as the answer lives.

@@ -44,7 +44,7 @@ class Run::State {
     [[nodiscard]] const Outcome& outcome() const { return outcome_; }
 
   private:
-    enum class Phase { planning, working, agreeing, telling, reporting, done };
+    enum class Phase { planning, planned, working, agreeing, telling, reporting, done };
 
     bool step();
     bool reserve_message_memory();
@@ -111,6 +111,9 @@ bool Run::State::step() {
     switch (phase_) {
         case Phase::planning:
             return planning_done();
+        case Phase::planned:
+            start_work();
+            return step();  // a lock taken for atomic mode isn't kept while others are waited for
         case Phase::working:
             return work_done();
         case Phase::agreeing:
@@ -155,8 +158,10 @@ bool Run::State::planning_done() {
     const auto planned = planning_.step();
     if (!planned) return fail(planned.error());
     if (!*planned) return false;
-    start_work();
-    return step();  // a lock taken for atomic mode isn't kept while other ranks are waited for
+    phase_ = Phase::planned;
+    if (!sends_messages()) return step();
+    moves_left_ = 0;  // who may send messages goes on at once
+    return false;
 }
 
 void Run::State::start_work() {

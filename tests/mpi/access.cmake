@@ -6,6 +6,14 @@ oratorio_mpi_test(datarep PRELOAD RANKS 1 3 OTHER_RANKS 2 SOURCES datarep_test.c
 oratorio_mpi_test(holes PRELOAD ${all_ranks} SOURCES holes_test.cpp)
 oratorio_mpi_test(modes PRELOAD ${all_ranks} SOURCES modes_test.cpp)
 oratorio_mpi_test(faults PRELOAD EXPORTS ${all_ranks} SOURCES faults_test.cpp io_faults.cpp)
+oratorio_mpi_test(faults_under_way PRELOAD EXPORTS ${all_ranks} SOURCES faults_under_way_test.cpp io_faults.cpp)
+oratorio_mpi_test(faults_under_way_threads PRELOAD EXPORTS RANKS 4 OTHER_RANKS 2 ARGUMENTS thread
+                  SOURCES faults_under_way_test.cpp io_faults.cpp)
+oratorio_mpi_test(faults_under_way_nodes PRELOAD EXPORTS RANKS 4 OTHER_RANKS 3 ENVIRONMENT ORATORIO_RANKS_PER_NODE=2
+                  SOURCES faults_under_way_test.cpp io_faults.cpp)
+oratorio_mpi_test(faults_under_way_calls PRELOAD EXPORTS RANKS 3 OTHER_RANKS 2
+                  ENVIRONMENT ORATORIO_HINTS=oratorio_progress=calls
+                  SOURCES faults_under_way_test.cpp io_faults.cpp)
 oratorio_mpi_test(large PRELOAD EXPORTS RANKS 1 3 OTHER_RANKS 2 SOURCES large_test.cpp io_faults.cpp)
 oratorio_mpi_test(full_disk PRELOAD RANKS 1 3 8 OTHER_RANKS 2 SOURCES full_disk_test.cpp
                   WRAPPER ${oratorio_SOURCE_DIR}/tests/support/with_small_disk.sh)

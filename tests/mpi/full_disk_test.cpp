@@ -78,6 +78,21 @@ void collective_write_fills_it(const Hints& hints, const std::string& told) {
     CHECK_IN(told, MPI_File_close(&file) == MPI_SUCCESS);
 }
 
+void nonblocking_write_fills_it(const Hints& hints, const std::string& told) {
+    const ScratchFile scratch(in_folder("one"));
+    const Blocks blocks(kTooMuch);
+    MPI_File file = open_in_turn(scratch.name(), hints);
+    MPI_Request request = MPI_REQUEST_NULL;
+    MPI_Status status;
+    CHECK_IN(told, MPI_File_iwrite_all(file, blocks.bytes.data(), blocks.size(), MPI_BYTE,
+                                       &request) == MPI_SUCCESS);
+    CHECK_IN(told, MPI_Waitall(1, &request, &status) == MPI_ERR_IN_STATUS);
+    CHECK_IN(told, same_on_all_ranks(class_of(status.MPI_ERROR)) == MPI_ERR_NO_SPACE);
+    counts_are_true(scratch.name(), status, told);
+    fits_after_making_room(file, scratch.name(), told);
+    CHECK_IN(told, MPI_File_close(&file) == MPI_SUCCESS);
+}
+
 void independent_writes_fill_it(const Hints& hints, const std::string& told) {
     const ScratchFile scratch(in_folder("one"));
     const Blocks blocks(kTooMuch);
@@ -132,6 +147,7 @@ int main(int argc, char** argv) {
             const std::string told = method + " " + store;
             collective_write_fills_it(hints, "collective, " + told);
             independent_writes_fill_it(hints, "independent, " + told);
+            nonblocking_write_fills_it(hints, "nonblocking, " + told);
             if (store == kStores.front()) two_files(hints, "two files, " + told);
         }
     }

@@ -44,6 +44,9 @@ ssize_t faulty(Call call, bool reading, int descriptor, const iovec* memory, int
         case IoFault::Kind::fails:
             errno = EIO;
             return -1;
+        case IoFault::Kind::full:
+            errno = ENOSPC;
+            return -1;
         case IoFault::Kind::cut_short:
             return half(call, descriptor, memory, count, offset, length);
         case IoFault::Kind::vanishes:

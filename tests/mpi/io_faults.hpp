@@ -11,6 +11,7 @@ struct IoFault {
     enum class Kind {
         none,
         fails,        ///< with EIO, when the range is touched
+        full,         ///< the same with ENOSPC
         cut_short,    ///< half of what was asked for, at least a byte; then goes on as asked
         interrupted,  ///< every other call ends with EINTR
         vanishes,     ///< writes take all bytes and store none

@@ -1,7 +1,7 @@
 """Plain Fortran programs, by mpif.h, `use mpi` and mpi_f08."""
 
 import pytest
-from conftest import HERE, IS_BUILT, NOT_BUILT, compile_for, host_or_skip, run_both_ways
+from conftest import HERE, IS_BUILT, NOT_BUILT, compile_for, host_or_skip, run_both_ways, run_checked
 from oratorio.hosts import run_ranks
 
 # gfortran's mpif.h is the same program as `use mpi`, but for where the constants come from.
@@ -40,3 +40,26 @@ def test_bottom_is_known_from_fortran(name, tmp_path):
     program = compile_for(host.mpifort, HERE / "fortran_bottom.f90", f"fortran-bottom-{name}")
     done = run_ranks(host, 2, [program, tmp_path], preload=True, timeout_seconds=60)
     assert done.returncode == 0, done.stdout + done.stderr
+
+
+# The hosts' own MPI-IO knows no representations of a program's own: the files are compared with known bytes.
+@pytest.mark.skipif(not IS_BUILT, reason=NOT_BUILT)
+@pytest.mark.parametrize("ranks", [1, 3])
+@pytest.mark.parametrize("flags", [(), ("-DUSE_MPI",), ("-DUSE_F08",)], ids=["mpif", "use_mpi", "f08"])
+@pytest.mark.parametrize("name", ["mpich4", "openmpi4"])
+def test_representations_of_fortran_functions_leave_their_bytes(name, flags, ranks, tmp_path):
+    host = host_or_skip(name)
+    if host.mpifort is None:
+        pytest.skip(f"{name} has no Fortran compiler")
+    program = compile_for(
+        host.mpifort,
+        HERE / "fortran_datarep.f90",
+        "-".join(["fortran-datarep", name, *(flag.lstrip("-D") for flag in flags)]),
+        "-fallow-argument-mismatch",
+        "-cpp",
+        *flags,
+    )
+    run_checked(host, ranks, [program, tmp_path], preload=True, timeout_seconds=60)
+    values = [1000000 * (rank + 1) + i for rank in range(ranks) for i in range(1, 6)]
+    assert (tmp_path / "wide").read_bytes() == b"".join(value.to_bytes(8, "big") for value in values)
+    assert (tmp_path / "plain").read_bytes() == b"".join(value.to_bytes(4, "little") for value in values)

@@ -1,6 +1,7 @@
 // Operations under way: started and finished in any order, split collectives, the shared pointer.
 #include <numeric>
 
+#include "base/node_transport.hpp"
 #include "sim/file_ranks.hpp"
 
 namespace oratorio::test {
@@ -90,6 +91,50 @@ TEST(Operations, AHelperLeavesAloneWhatNeedsTheProgramsThread) {
         EXPECT_FALSE(all->done());
         EXPECT_EQ(file.finish(all).bytes, 64);
     });
+}
+
+/// Messages that a helper sends, receives or asks for are a failure: it may not call the host.
+class NotForHelpers : public Lent {
+  public:
+    NotForHelpers(Transport& owner, const bool& helping) : Lent(owner), helping_(helping) {}
+    Result<Ticket> send(Rank to, Tag tag, std::span<const std::byte> data) override {
+        EXPECT_FALSE(helping_);
+        return Lent::send(to, tag, data);
+    }
+    Result<Ticket> receive(Rank from, Tag tag, std::span<std::byte> into) override {
+        EXPECT_FALSE(helping_);
+        return Lent::receive(from, tag, into);
+    }
+    Result<Completion> test(Ticket ticket) override {
+        EXPECT_FALSE(helping_);
+        return Lent::test(ticket);
+    }
+
+  private:
+    const bool& helping_;
+};
+
+TEST(Operations, AHelperPlansOnANodeAndLeavesTheRoundsToWhoMaySendMessages) {
+    const Folder folder;
+    const OpenCall call = call_of(folder.file("data"), kCreate, {{"oratorio_method", "two_phase"}});
+    on_ranks(3, [&](Transport& transport) {
+        bool helping = false;
+        auto node = NodeTransport::over(std::make_unique<NotForHelpers>(transport, helping));
+        EXPECT_TRUE(node.ok() && (*node)->in_memory());
+        auto file = File::open(std::make_shared<Workspace>(std::move(*node)), call);
+        EXPECT_EQ(kind_of(file), ErrorKind::none);
+        Buffer mine = filled(64, 1);
+        const Rank rank = transport.topology().rank;
+        const OperationPtr all = (*file)->start(call_for(kWriting, mine, true, kAt, 64 * rank));
+        helping = true;
+        while ((*file)->progress(Mover::helper).pending) transport.idle();
+        helping = false;
+        EXPECT_FALSE(all->done());
+        EXPECT_EQ((*file)->finish(all).bytes, 64);
+        EXPECT_EQ(kind_of((*file)->close()), ErrorKind::none);
+        return 0;
+    });
+    EXPECT_EQ(folder.read("data").size(), 192U);
 }
 
 TEST(Operations, TheIndividualPointerMovesWhenOneIsStarted) {

@@ -22,6 +22,7 @@ namespace {
 // with the same six words therefore hands on any of them unchanged.
 using Word = long;
 using Routine = Word (*)(Word, Word, Word, Word, Word, Word);
+using LongRoutine = Word (*)(Word, Word, Word, Word, Word, Word, Word);
 
 enum class Flavour { none, mpich, ompi, abi };
 
@@ -127,16 +128,9 @@ Routine find_routine(const char* name) {
     return found != nullptr ? reinterpret_cast<Routine>(found) : fail;
 }
 
-/// Only Open MPI's flavour answers the Fortran names; other hosts keep their own routine, which
-/// calls C.
-Routine find_fortran_routine(const char* name) {
-    if (host().flavour == Flavour::ompi) return find_routine(name);
-    void* found = find_definition(name).address;
-    return found != nullptr ? reinterpret_cast<Routine>(found) : fail;
-}
-
-/// What isn't of the chapter works without us, too.
-Routine find_beside_routine(const char* name) {
+/// What isn't of the chapter works without us, too; and Fortran names that the flavour doesn't
+/// answer are those of routines which call C.
+Routine find_own_or_host_routine(const char* name) {
     const Routine found = find_routine(name);
     if (found != fail) return found;
     void* const own = find_definition(name).address;
@@ -175,7 +169,12 @@ class Slot {
     ORATORIO_EXPORT Word P##name(Word a, Word b, Word c, Word d, Word e, Word f) \
         __attribute__((alias(#name)));
 #define ORATORIO_STUB(name) ORATORIO_STUB_AND_ALIAS(find_routine, name)
-#define ORATORIO_BESIDE_STUB(name) ORATORIO_STUB_AND_ALIAS(find_beside_routine, name)
-#define ORATORIO_FORTRAN_STUB(name) ORATORIO_STUB_BODY(find_fortran_routine, name)
+#define ORATORIO_BESIDE_STUB(name) ORATORIO_STUB_AND_ALIAS(find_own_or_host_routine, name)
+// A Fortran routine may have the length of a string behind its arguments, a seventh word.
+#define ORATORIO_FORTRAN_STUB(name)                                                     \
+    ORATORIO_EXPORT Word name(Word a, Word b, Word c, Word d, Word e, Word f, Word g) { \
+        static constinit Slot<find_own_or_host_routine> slot(#name);                    \
+        return reinterpret_cast<LongRoutine>(slot.target())(a, b, c, d, e, f, g);       \
+    }
 
 #include "stubs.inc"

@@ -1,0 +1,365 @@
+// Storage that fails inside an access that the program completes later or that is ordered:
+// nonblocking, split and ordered ones. Where it is completed the program gets the right class (on
+// all ranks when the access is collective) and a true count, the file's error handler runs once,
+// nobody hangs, and the file works again afterwards.
+// Arguments: "thread": MPI is begun with MPI_THREAD_MULTIPLE.
+#include <algorithm>
+#include <cstring>
+
+#include "mpi/file_support.hpp"
+#include "mpi/io_faults.hpp"
+
+namespace oratorio::test {
+namespace {
+
+constexpr int kPieces = 60;
+constexpr int kPiece = 96;
+constexpr int kBytes = kPieces * kPiece;  ///< of each rank
+
+long long whole() {
+    return static_cast<long long>(kBytes) * size_of_world();
+}
+
+// What begins an access, and what ends it where that is no request's completion.
+using Begin = int (*)(MPI_File, void*, MPI_Request*);
+using End = int (*)(MPI_File, void*, MPI_Status*);
+
+template <auto call>
+int with_request(MPI_File file, void* buffer, MPI_Request* request) {
+    return call(file, buffer, kBytes, MPI_BYTE, request);
+}
+template <auto call>
+int with_request_at(MPI_File file, void* buffer, MPI_Request* request) {
+    return call(file, 0, buffer, kBytes, MPI_BYTE, request);
+}
+template <auto call>
+int split(MPI_File file, void* buffer, MPI_Request*) {
+    return call(file, buffer, kBytes, MPI_BYTE);
+}
+template <auto call>
+int split_at(MPI_File file, void* buffer, MPI_Request*) {
+    return call(file, 0, buffer, kBytes, MPI_BYTE);
+}
+template <auto call>
+int end_of_split(MPI_File file, void* buffer, MPI_Status* status) {
+    return call(file, buffer, status);
+}
+template <auto call>
+int at_once(MPI_File file, void* buffer, MPI_Status* status) {
+    return call(file, buffer, kBytes, MPI_BYTE, status);
+}
+
+struct Form {
+    const char* name;
+    bool reads;
+    bool collective;
+    bool shared;  ///< by the shared file pointer: all ranks have one view
+    Begin begin;  ///< null: the end does everything
+    End end;      ///< null: the begin makes a request
+
+    [[nodiscard]] bool ordered() const { return shared && collective; }
+};
+
+constexpr Form kForms[] = {
+    {"iwrite", false, false, false, with_request<MPI_File_iwrite>, nullptr},
+    {"iwrite_at", false, false, false, with_request_at<MPI_File_iwrite_at>, nullptr},
+    {"iwrite_shared", false, false, true, with_request<MPI_File_iwrite_shared>, nullptr},
+    {"iwrite_all", false, true, false, with_request<MPI_File_iwrite_all>, nullptr},
+    {"iwrite_at_all", false, true, false, with_request_at<MPI_File_iwrite_at_all>, nullptr},
+    {"write_all, split", false, true, false, split<MPI_File_write_all_begin>,
+     end_of_split<MPI_File_write_all_end>},
+    {"write_at_all, split", false, true, false, split_at<MPI_File_write_at_all_begin>,
+     end_of_split<MPI_File_write_at_all_end>},
+    {"write_ordered", false, true, true, nullptr, at_once<MPI_File_write_ordered>},
+    {"write_ordered, split", false, true, true, split<MPI_File_write_ordered_begin>,
+     end_of_split<MPI_File_write_ordered_end>},
+    {"iread", true, false, false, with_request<MPI_File_iread>, nullptr},
+    {"iread_at", true, false, false, with_request_at<MPI_File_iread_at>, nullptr},
+    {"iread_shared", true, false, true, with_request<MPI_File_iread_shared>, nullptr},
+    {"iread_all", true, true, false, with_request<MPI_File_iread_all>, nullptr},
+    {"iread_at_all", true, true, false, with_request_at<MPI_File_iread_at_all>, nullptr},
+    {"read_all, split", true, true, false, split<MPI_File_read_all_begin>,
+     end_of_split<MPI_File_read_all_end>},
+    {"read_at_all, split", true, true, false, split_at<MPI_File_read_at_all_begin>,
+     end_of_split<MPI_File_read_at_all_end>},
+    {"read_ordered", true, true, true, nullptr, at_once<MPI_File_read_ordered>},
+    {"read_ordered, split", true, true, true, split<MPI_File_read_ordered_begin>,
+     end_of_split<MPI_File_read_ordered_end>},
+};
+
+/// Where byte i of a rank's data is in the file: a block per rank, or piece by piece in turn. With
+/// the shared pointer and no order it is one of the blocks, whoever's.
+long long place(const Form& form, int rank, long long i) {
+    if (form.shared) return rank * static_cast<long long>(kBytes) + i;
+    return (i / kPiece * size_of_world() + rank) * kPiece + i % kPiece;
+}
+
+Bytes data_of(const Form& form, int rank) {
+    Bytes bytes;
+    for (long long i = 0; i < kBytes; ++i)
+        bytes.push_back(pattern(static_cast<std::uint64_t>(place(form, rank, i))));
+    return bytes;
+}
+
+struct Handled {
+    int calls = 0;
+    MPI_File file = MPI_FILE_NULL;
+    int error_class = -1;
+};
+Handled handled;
+
+extern "C" void tell_handler(MPI_File* file, int* code, ...) {
+    handled = {handled.calls + 1, *file, class_of(*code)};
+}
+
+MPI_File open_for(const Form& form, const ScratchFile& scratch, const Hints& hints) {
+    MPI_File file = open_file(scratch.name(), MPI_MODE_CREATE | MPI_MODE_RDWR, hints);
+    MPI_Errhandler handler;
+    MPI_File_create_errhandler(tell_handler, &handler);
+    MPI_File_set_errhandler(file, handler);
+    MPI_Errhandler_free(&handler);
+    if (form.shared) return file;
+    MPI_Datatype pieces, type;
+    MPI_Type_vector(kPieces, kPiece, kPiece * size_of_world(), MPI_BYTE, &pieces);
+    MPI_Type_create_resized(pieces, 0, static_cast<MPI_Aint>(whole()), &type);
+    MPI_Type_free(&pieces);
+    MPI_Type_commit(&type);
+    MPI_File_set_view(file, rank_of_world() * kPiece, MPI_BYTE, type, "native", MPI_INFO_NULL);
+    MPI_Type_free(&type);
+    return file;
+}
+
+/// Bytes of everybody's data that are in the file.
+long long stored(const Form& form, const std::string& name) {
+    const bool known_places = !form.shared || form.collective;
+    const Bytes bytes = bytes_of_file(name, 0, whole());
+    long long count = 0;
+    for (std::size_t i = 0; i < bytes.size(); ++i)
+        count += known_places ? bytes[i] == pattern(i) : bytes[i] != 0;
+    return count;
+}
+
+/// The routines that complete requests.
+enum class Ending { wait, waitall, waitany, waitsome, test, testall, testany, testsome };
+constexpr int kEndings = 8;
+
+/// The code of the access; the routines that complete several must say it in its status.
+int complete(Ending ending, MPI_Request& request, MPI_Status& status) {
+    // Beside a request that is null and one that succeeds.
+    MPI_Request requests[3] = {MPI_REQUEST_NULL, MPI_REQUEST_NULL, request};
+    MPI_Status statuses[3];
+    int flag = 0, index = -1, indices[3], done = 0, code = MPI_SUCCESS;
+    const auto said_in = [&](const MPI_Status& one, int returned) {
+        status = one;
+        CHECK(returned == MPI_SUCCESS || returned == MPI_ERR_IN_STATUS);
+        return returned == MPI_ERR_IN_STATUS ? one.MPI_ERROR : returned;
+    };
+    switch (ending) {
+        case Ending::wait:
+            return MPI_Wait(&request, &status);
+        case Ending::test:
+            while (flag == 0) code = MPI_Test(&request, &flag, &status);
+            return code;
+        case Ending::waitany:
+            code = MPI_Waitany(3, requests, &index, &status);
+            CHECK(index == 2);
+            return code;
+        case Ending::testany:
+            while (flag == 0) code = MPI_Testany(3, requests, &index, &flag, &status);
+            CHECK(index == 2);
+            return code;
+        case Ending::waitsome:
+            code = MPI_Waitsome(3, requests, &done, indices, statuses);
+            break;
+        case Ending::testsome:
+            while (done == 0) code = MPI_Testsome(3, requests, &done, indices, statuses);
+            break;
+        case Ending::waitall:
+        case Ending::testall: {
+            int in = -1, out = 7;
+            MPI_Irecv(&in, 1, MPI_INT, 0, 1, MPI_COMM_SELF, &requests[0]);
+            MPI_Isend(&out, 1, MPI_INT, 0, 1, MPI_COMM_SELF, &requests[1]);
+            if (ending == Ending::waitall) code = MPI_Waitall(3, requests, statuses);
+            while (ending == Ending::testall && flag == 0)
+                code = MPI_Testall(3, requests, &flag, statuses);
+            CHECK(in == out && moved_bytes(statuses[0]) == sizeof(int));
+            CHECK(code == MPI_SUCCESS ||
+                  (statuses[0].MPI_ERROR == MPI_SUCCESS && statuses[1].MPI_ERROR == MPI_SUCCESS));
+            CHECK(requests[2] == MPI_REQUEST_NULL);
+            return said_in(statuses[2], code);
+        }
+    }
+    CHECK(done == 1 && indices[0] == 2 && requests[2] == MPI_REQUEST_NULL);
+    return said_in(statuses[0], code);
+}
+
+/// The whole access, from its beginning to its end.
+int do_access(const Form& form, Ending ending, MPI_File file, Bytes& bytes, MPI_Status& status) {
+    MPI_Request request = MPI_REQUEST_NULL;
+    if (form.begin != nullptr) CHECK(form.begin(file, bytes.data(), &request) == MPI_SUCCESS);
+    if (form.end != nullptr) return form.end(file, bytes.data(), &status);
+    return complete(ending, request, status);
+}
+
+/// As many bytes were read as the count says; not always the leading ones.
+bool holds_what_is_counted(const Form& form, const Bytes& got, long long moved) {
+    const auto bytes_of = [&](int rank) {
+        const Bytes bytes = data_of(form, rank);
+        long long count = 0;
+        for (std::size_t i = 0; i < bytes.size(); ++i) count += got[i] == bytes[i];
+        return count;
+    };
+    if (!form.shared || form.ordered()) return bytes_of(rank_of_world()) == moved;
+    for (int rank = 0; rank < size_of_world(); ++rank)
+        if (bytes_of(rank) >= moved) return true;
+    return false;
+}
+
+/// Collective, by the same handle.
+void works_again(const Form& form, MPI_File file, const ScratchFile& scratch,
+                 const std::string& told) {
+    handled = {};
+    Bytes bytes = data_of(form, rank_of_world());
+    MPI_Status status;
+    if (form.shared) CHECK_IN(told, MPI_File_seek_shared(file, 0, MPI_SEEK_SET) == MPI_SUCCESS);
+    const int code = form.shared
+                         ? MPI_File_write_ordered(file, bytes.data(), kBytes, MPI_BYTE, &status)
+                         : MPI_File_write_at_all(file, 0, bytes.data(), kBytes, MPI_BYTE, &status);
+    CHECK_IN(told, code == MPI_SUCCESS && moved_bytes(status) == kBytes && handled.calls == 0);
+    CHECK_IN(told, MPI_File_sync(file) == MPI_SUCCESS);
+    if (rank_of_world() == 0) {
+        const Form& placed = form.shared ? kForms[7] : form;
+        CHECK_IN(told, stored(placed, scratch.name()) == whole());
+    }
+}
+
+void access_meets(const Form& form, const IoFault& fault, Ending ending, const Hints& hints,
+                  const std::string& told) {
+    const ScratchFile scratch;
+    if (form.reads && rank_of_world() == 0) {
+        Bytes all;
+        for (long long i = 0; i < whole(); ++i)
+            all.push_back(pattern(static_cast<std::uint64_t>(i)));
+        put_into_file(scratch.name(), 0, all);
+    }
+    MPI_File file = open_for(form, scratch, hints);
+    Bytes bytes = form.reads ? Bytes(kBytes) : data_of(form, rank_of_world());
+    MPI_Status status;
+    handled = {};
+    set_io_fault(fault);
+    const int code = do_access(form, ending, file, bytes, status);
+    const bool met_here = io_faults_met() > 0;
+    set_io_fault({});
+    const bool met = sum_of_ranks(met_here ? 1 : 0) > 0;
+    const bool fails = form.collective ? met : met_here;
+    const int expected = !fails                              ? MPI_SUCCESS
+                         : fault.kind == IoFault::Kind::full ? MPI_ERR_NO_SPACE
+                                                             : MPI_ERR_IO;
+    CHECK_IN(told + ", class " + std::to_string(class_of(code)), class_of(code) == expected);
+    CHECK_IN(told, handled.calls == (fails ? 1 : 0));
+    if (fails) CHECK_IN(told, handled.file == file && handled.error_class == expected);
+    const long long moved = moved_bytes(status);
+    CHECK_IN(told, fails ? moved >= 0 && moved <= kBytes : moved == kBytes);
+    if (form.reads && moved >= 0 && moved <= kBytes)
+        CHECK_IN(told, holds_what_is_counted(form, bytes, moved));
+    const long long sum = sum_of_ranks(moved);
+    if (!form.reads && rank_of_world() == 0) CHECK_IN(told, sum == stored(form, scratch.name()));
+    MPI_Barrier(MPI_COMM_WORLD);
+    works_again(form, file, scratch, told);
+    CHECK_IN(told, MPI_File_close(&file) == MPI_SUCCESS);
+}
+
+/// The storage fails somewhere in the middle, everywhere, or for one rank alone. Ranks that don't
+/// meet it have the same kind of fault nowhere in the file.
+IoFault fault_of(int number, const Form& form) {
+    const auto end = static_cast<off_t>(whole());
+    const auto kind = form.reads ? IoFault::Kind::fails : IoFault::Kind::full;
+    const bool mine = number != 2 || rank_of_world() == size_of_world() - 1;
+    const off_t first = number == 0 ? end / 3 : 0, last = number == 0 ? end / 3 + 1 : end;
+    return {kind, form.reads, !form.reads, first, mine ? last : first};
+}
+
+void storage_fails_under_way(const std::vector<std::string>& methods) {
+    int turn = 0;
+    for (const std::string& method : methods) {
+        for (const Form& form : kForms) {
+            // As many aggregators as ranks or fewer; many rounds, or all in one.
+            const Hints hints{{"oratorio_method", method},
+                              {"oratorio_store", turn % 3 == 0 ? "thread" : "posix"},
+                              {"cb_buffer_size", turn % 2 == 0 ? "5000" : "16777216"},
+                              {"cb_nodes", turn % 3 == 0 ? "2" : std::to_string(size_of_world())},
+                              {"oratorio_cyclic_block", "3000"},
+                              {"ind_wr_buffer_size", "5000"},
+                              {"ind_rd_buffer_size", "5000"}};
+            const int fault = turn % 5 % 3, ending = turn % kEndings;
+            access_meets(form, fault_of(fault, form), static_cast<Ending>(ending), hints,
+                         std::string(form.name) + ", " + method + ", fault " +
+                             std::to_string(fault) + ", ending " + std::to_string(ending));
+            ++turn;
+        }
+    }
+}
+
+/// Others under way on the same file, before and after it, succeed.
+void only_the_one_that_meets_it_fails(bool collective) {
+    constexpr int kAccesses = 9, kBad = 4;
+    const ScratchFile scratch;
+    const Form& form = kForms[collective ? 4 : 1];
+    MPI_File file = open_for(form, scratch, {{"oratorio_method", "list_io"}});
+    Bytes bytes = data_of(form, rank_of_world());
+    set_io_fault({IoFault::Kind::full, false, true, kBad * whole(), (kBad + 1) * whole()});
+    handled = {};
+    MPI_Request requests[kAccesses];
+    const auto start = collective ? MPI_File_iwrite_at_all : MPI_File_iwrite_at;
+    for (int i = 0; i < kAccesses; ++i)
+        start(file, MPI_Offset{i} * kBytes, bytes.data(), kBytes, MPI_BYTE, &requests[i]);
+    MPI_Status statuses[kAccesses];
+    CHECK(MPI_Waitall(kAccesses, requests, statuses) == MPI_ERR_IN_STATUS && handled.calls == 1);
+    set_io_fault({});
+    for (int i = 0; i < kAccesses; ++i) {
+        const int expected = i == kBad ? MPI_ERR_NO_SPACE : MPI_SUCCESS;
+        CHECK(class_of(statuses[i].MPI_ERROR) == expected);
+        CHECK(moved_bytes(statuses[i]) == (i == kBad ? 0 : kBytes));
+    }
+    MPI_Barrier(MPI_COMM_WORLD);
+    works_again(form, file, scratch, "several");
+    CHECK(MPI_File_close(&file) == MPI_SUCCESS);
+}
+
+/// Freed, so nobody is told; the close still waits for it and all ranks get away.
+void a_failed_access_whose_request_was_freed_holds_up_nobody() {
+    const ScratchFile scratch;
+    const Form& form = kForms[4];
+    MPI_File file = open_for(form, scratch, {{"oratorio_method", "two_phase"}});
+    Bytes bytes = data_of(form, rank_of_world());
+    set_io_fault(fault_of(1, form));
+    MPI_Request request = MPI_REQUEST_NULL;
+    CHECK(form.begin(file, bytes.data(), &request) == MPI_SUCCESS);
+    CHECK(MPI_Request_free(&request) == MPI_SUCCESS);
+    CHECK(MPI_File_close(&file) == MPI_SUCCESS);
+    set_io_fault({});
+}
+
+}  // namespace
+}  // namespace oratorio::test
+
+int main(int argc, char** argv) {
+    using namespace oratorio::test;
+    int level = MPI_THREAD_SINGLE;
+    if (argc > 1 && std::string(argv[1]) == "thread") {
+        MPI_Init_thread(&argc, &argv, MPI_THREAD_MULTIPLE, &level);
+    } else {
+        MPI_Init(&argc, &argv);
+    }
+    // Copies to a mapping make no system call that could fail; auto may take them.
+    std::vector<std::string> methods = kMethods;
+    std::erase(methods, "mmap");
+    std::erase(methods, "auto");
+    storage_fails_under_way(methods);
+    only_the_one_that_meets_it_fails(false);
+    only_the_one_that_meets_it_fails(true);
+    a_failed_access_whose_request_was_freed_holds_up_nobody();
+    const int code = verdict("faults_under_way_test");
+    MPI_Finalize();
+    return code;
+}
