@@ -29,8 +29,7 @@ void use_all_cores() {
 }  // namespace
 
 bool Engine::full_threads() {
-    int level = MPI_THREAD_SINGLE;
-    return host().Query_thread(&level) == MPI_SUCCESS && level == MPI_THREAD_MULTIPLE;
+    return thread_level(MPI_THREAD_SINGLE) == MPI_THREAD_MULTIPLE;
 }
 
 InCall::InCall() : outer_(std::exchange(in_call, true)) {}

@@ -68,13 +68,13 @@ void FileTable::remove_host(MPI_File fh) {
     host_files_.erase(fh);
 }
 
-std::vector<std::string> FileTable::open_paths() const {
+std::vector<std::shared_ptr<OpenFile>> FileTable::open_files() const {
     const std::lock_guard lock(mutex_);
-    std::vector<std::string> paths;
+    std::vector<std::shared_ptr<OpenFile>> files;
     for (const Slot& slot : slots_) {
-        if (slot.file) paths.push_back(slot.file->path);
+        if (slot.file) files.push_back(slot.file);
     }
-    return paths;
+    return files;
 }
 
 }  // namespace oratorio::bind

@@ -5,7 +5,6 @@
 #include <memory>
 #include <mutex>
 #include <set>
-#include <string>
 #include <vector>
 
 #include "bind/open_file.hpp"
@@ -30,8 +29,7 @@ class FileTable {
     [[nodiscard]] bool is_host(MPI_File fh) const;
     void remove_host(MPI_File fh);
 
-    /// Paths of the files that are open.
-    [[nodiscard]] std::vector<std::string> open_paths() const;
+    [[nodiscard]] std::vector<std::shared_ptr<OpenFile>> open_files() const;
 
     /// Whether a number can be a handle of ours, alive or not.
     [[nodiscard]] static bool in_range(std::intptr_t number);

@@ -50,11 +50,14 @@ int copy_nothing(MPI_Comm, int, void*, void*, void*, int* flag) {
 /// is only warned about; all ranks come to give up the workspaces.
 int on_finalize(MPI_Comm, int, void*, void*) {
     process().engine.shut_down();
-    for (const std::string& path : process().files.open_paths()) {
-        tell(path +
+    std::vector<const LentWorkspace*> in_use;
+    const auto files = process().files.open_files();
+    for (const auto& open : files) {
+        tell(open->path +
              " is still open at MPI_Finalize: its last data may be missing; call MPI_File_close");
+        in_use.push_back(&open->workspace);
     }
-    process().workspaces.close();
+    process().workspaces.close(std::move(in_use));
     return MPI_SUCCESS;
 }
 

@@ -1,6 +1,10 @@
 #include "bind/workspaces.hpp"
 
+#include <unistd.h>
+
+#include <algorithm>
 #include <array>
+#include <chrono>
 #include <utility>
 
 #include "mpi/open_transport.hpp"
@@ -24,9 +28,7 @@ bool world_exists() {
 }
 
 bool files_come_in_order() {
-    int level = MPI_THREAD_MULTIPLE;
-    host().Query_thread(&level);
-    return level != MPI_THREAD_MULTIPLE;
+    return thread_level(MPI_THREAD_MULTIPLE) != MPI_THREAD_MULTIPLE;
 }
 
 int copy_no_shelf(MPI_Comm, int, void*, void*, void*, int* flag) {
@@ -37,6 +39,14 @@ int copy_no_shelf(MPI_Comm, int, void*, void*, void*, int* flag) {
 int drop_shelf(MPI_Comm, int, void* shelf, void*) {
     delete static_cast<std::shared_ptr<Shelf>*>(shelf);
     return MPI_SUCCESS;
+}
+
+/// Another one in each process: workspaces are numbered by their rank 0, and ranks give up those of
+/// several in the order of the numbers.
+std::uint64_t first_number() {
+    const auto now = std::chrono::system_clock::now().time_since_epoch();
+    const auto ticks = static_cast<std::uint64_t>(std::chrono::nanoseconds(now).count());
+    return (ticks << 16) + static_cast<std::uint64_t>(getpid() % (1 << 16));
 }
 
 /// Collective. Whether all ranks hold the workspace of this number, which isn't 0.
@@ -53,7 +63,8 @@ Result<bool> agree_on_number(MPI_Comm program, std::uint64_t mine) {
 }  // namespace
 
 Workspaces::Workspaces()
-    : of_world_(std::make_shared<Shelf>(Shelf{true, {}})),
+    : last_number_(first_number()),
+      of_world_(std::make_shared<Shelf>(Shelf{true, {}})),
       of_self_(std::make_shared<Shelf>(Shelf{true, {}})),
       key_(MPI_KEYVAL_INVALID) {}
 
@@ -131,7 +142,7 @@ Result<LentWorkspace> Workspaces::make(MPI_Comm program, int ranks_per_node,
     if (!opened) return opened.error();
     Transport& ranks = *opened->transport;
     const bool names_it = ranks.topology().rank == 0;
-    std::array<std::uint64_t, 2> facts{names_it ? made_.fetch_add(1) + 1 : 0,
+    std::array<std::uint64_t, 2> facts{names_it ? ++last_number_ : 0,
                                        files_come_in_order() ? 0u : 1u};
     if (auto told = reduce(ranks, facts, ReduceOp::max); !told) return told.error();
     return LentWorkspace{std::make_shared<Workspace>(std::move(opened->transport)),
@@ -160,7 +171,11 @@ bool Workspaces::has_room(const LentWorkspace& lent) {
            (shelf->lasting || !lent.messages->collective_to_free());
 }
 
-void Workspaces::close() {
+void Workspaces::close(std::vector<const LentWorkspace*> in_use) {
+    // All ranks of a window must come to free it: in one order, whoever shares which.
+    std::ranges::sort(in_use, {}, &LentWorkspace::number);
+    for (const LentWorkspace* lent : in_use)
+        if (lent->messages != nullptr) lent->messages->drop_counter();
     std::vector<std::shared_ptr<Shelf>> all;
     {
         const std::lock_guard lock(mutex_);

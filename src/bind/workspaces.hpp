@@ -25,7 +25,7 @@ struct Shelf;
 struct LentWorkspace {
     std::shared_ptr<Workspace> workspace;
     MpiTransport* messages = nullptr;  ///< of its transport
-    std::uint64_t number = 0;          ///< by which all its ranks know it, from 1
+    std::uint64_t number = 0;          ///< by which all its ranks know it; no other has it
     /// No rank of it is MPI_THREAD_MULTIPLE: on all of them files come and go in the same order, so
     /// that who has it kept knows that all have.
     bool ordered = false;
@@ -44,8 +44,9 @@ class Workspaces {
     /// Collective over its ranks, when no file uses it any more; nothing for an empty one. After an
     /// error of the transport on any rank it isn't kept.
     void give_back(LentWorkspace lent);
-    /// Collective over all ranks, at MPI_Finalize: from now on nothing is kept.
-    void close();
+    /// Collective over all ranks, at MPI_Finalize: from now on nothing is kept. `in_use`: of files
+    /// that were never closed; not every host survives the windows of theirs.
+    void close(std::vector<const LentWorkspace*> in_use = {});
 
   private:
     LentWorkspace take(MPI_Comm program);
@@ -55,7 +56,7 @@ class Workspaces {
     std::shared_ptr<Shelf> shelf_of(MPI_Comm program);
     std::shared_ptr<Shelf> shelf_on(MPI_Comm program);
 
-    std::atomic<std::uint64_t> made_{0};
+    std::atomic<std::uint64_t> last_number_;
     std::mutex mutex_;  ///< guards all below and all shelves
     std::shared_ptr<Shelf> of_world_;
     std::shared_ptr<Shelf> of_self_;

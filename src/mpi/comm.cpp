@@ -43,6 +43,11 @@ Result<void> check(int code, std::string_view doing) {
     return Error::make(kind_of_class(error_class), std::string(doing) + text_of(code));
 }
 
+int thread_level(int unknown) {
+    int level = MPI_THREAD_SINGLE;
+    return host().Query_thread(&level) == MPI_SUCCESS ? level : unknown;
+}
+
 bool mpi_finalized() {
     int finalized = 0;
     host().Finalized(&finalized);

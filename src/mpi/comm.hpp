@@ -45,5 +45,8 @@ class Comm {
 
 /// MPI has been shut down: handles can be neither used nor freed.
 [[nodiscard]] bool mpi_finalized();
+/// The level of thread support that the program has (MPI-4.1, 11.6); `unknown` where the host
+/// doesn't tell.
+[[nodiscard]] int thread_level(int unknown);
 
 }  // namespace oratorio

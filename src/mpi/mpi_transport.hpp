@@ -34,6 +34,8 @@ class MpiTransport final : public Transport {
     /// Collective, and dear: one-sided communication is set up. The counter needs it, unless the
     /// rank is alone. Where the host can't, using the counter is an error that says so.
     void share_counter();
+    /// Collective after share_counter(), unless abandoned: the counter is gone.
+    void drop_counter() { shared_counter_.reset(); }
     /// What is still in flight (a file closed after an error): receives are cancelled; sends and
     /// collectives get a grace of a second to complete, then they are left to MPI, and so is the
     /// shared counter. Else collective when share_counter() was called, and local when it wasn't.
