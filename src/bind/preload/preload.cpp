@@ -174,7 +174,8 @@ class Slot {
 #define ORATORIO_FORTRAN_STUB(name)                                                     \
     ORATORIO_EXPORT Word name(Word a, Word b, Word c, Word d, Word e, Word f, Word g) { \
         static constinit Slot<find_own_or_host_routine> slot(#name);                    \
-        return reinterpret_cast<LongRoutine>(slot.target())(a, b, c, d, e, f, g);       \
+        auto* const target = reinterpret_cast<void*>(slot.target());                    \
+        return reinterpret_cast<LongRoutine>(target)(a, b, c, d, e, f, g);              \
     }
 
 #include "stubs.inc"
