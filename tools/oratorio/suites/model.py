@@ -73,8 +73,9 @@ Judge = Callable[[Finished], Result]
 
 
 def says_no_errors(run: Finished) -> Result:
-    """Argonne's convention: a line ` No Errors`, and the exit code 0."""
-    if run.code == 0 and any(line.strip() == "No Errors" for line in run.stdout.splitlines()):
+    """Argonne's convention: a line ` No Errors` (big_extents: on stderr), and the exit code 0."""
+    lines = (run.stdout + "\n" + run.stderr).splitlines()
+    if run.code == 0 and any(line.strip() == "No Errors" for line in lines):
         return Result(PASS)
     return Result(FAIL, run.complaint())
 

@@ -239,8 +239,9 @@ def write_page(suites: tuple[Suite, ...], outcomes: Outcomes, runs: list[Run], f
         "",
         *_summary(present, outcomes),
         "",
-        "`pass`, `fail`, `timeout` (no end within the test's limit, 120 s if nothing else is said), "
-        "`not built` (it does not compile with that MPI), `skip` (the test itself says it can't run).",
+        "`pass`, `fail`, `timeout` (no end within the test's limit: 120 s, slow ones 240 s, HDF5 and Python "
+        "300 s), `not built` (it does not compile with that MPI), `skip` (the test itself says it can't "
+        "run).",
         "",
     ]
     for suite in present:
