@@ -99,14 +99,18 @@ Moved moved_how(const OpenFile& open) {
     return moved;
 }
 
+/// Waking a thread costs more than to move so much at once, when nothing else is under way.
+constexpr Bytes kMovedAtStart = 64 << 10;
+
 /// Hands what was started to the engine; where nothing can move it on later, waits for it.
-void keep_moving(const std::shared_ptr<OpenFile>& open) {
+void keep_moving(const std::shared_ptr<OpenFile>& open, const OperationPtr& operation = nullptr) {
     const Moved moved = moved_how(*open);
     if (process().settings.explain && !open->progress_told &&
         open->file->transport().topology().rank == 0) {
         narrate(open->path + ": nonblocking and split accesses: " + moved.sentence());
     }
     open->progress_told = true;
+    if (operation && operation->done()) return;
     if (moved.at_start) return open->file->settle();
     process().engine.add(open, moved.helpers);
 }
@@ -130,7 +134,9 @@ int start(const AccessForm& form, MPI_Request* request, MPI_File fh) {
         if (request == nullptr)
             call.refused = missing("nonblocking access: the request is a null pointer");
         const OperationPtr operation = file.file->start(call);
-        keep_moving(open);
+        if (!form.collective && call.memory.size() <= kMovedAtStart && !Requests::unfinished())
+            file.file->progress(Mover::program);
+        keep_moving(open, operation);
         const bool refused = operation->done() && !form.collective;
         if (request == nullptr || (refused && operation->outcome().error.kind != ErrorKind::none))
             return request == nullptr ? call.refused : operation->outcome().error;

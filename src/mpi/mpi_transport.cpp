@@ -96,7 +96,10 @@ void MpiTransport::share_counter() {
     if (auto made = WindowCounter::make(comm_)) {
         shared_counter_ = std::move(*made);
     } else {
-        counter_refused_ = made.error();
+        counter_refused_ = Error::make(
+            ErrorKind::unsupported_operation,
+            "the shared file pointer needs one-sided communication between nodes; this MPI has "
+            "none here");
     }
 }
 
@@ -193,19 +196,21 @@ Result<Completion> MpiTransport::test(Ticket ticket) {
 }
 
 Result<std::int64_t> MpiTransport::fetch_add(std::int64_t by) {
-    if (topology_.size == 1) return std::exchange(own_counter_, own_counter_ + by);
-    if (shared_counter_ == nullptr) return counter_refused_;
+    if (shared_counter_ == nullptr) {
+        if (topology_.rank != 0) return counter_refused_;
+        return std::exchange(own_counter_, own_counter_ + by);
+    }
     const auto before = shared_counter_->fetch_add(by);
     failed_ = failed_ || !before;
     return before;
 }
 
 Result<void> MpiTransport::set_counter(std::int64_t to) {
-    if (topology_.size == 1) {
+    if (shared_counter_ == nullptr) {
+        if (topology_.rank != 0) return counter_refused_;
         own_counter_ = to;
         return {};
     }
-    if (shared_counter_ == nullptr) return counter_refused_;
     const auto set = shared_counter_->set(to);
     failed_ = failed_ || !set;
     return set;

@@ -31,8 +31,9 @@ class MpiTransport final : public Transport {
     /// Collective over `program`: own communicator, node discovery, transport. See discover() for
     /// ranks_per_node.
     static Result<std::unique_ptr<MpiTransport>> open(MPI_Comm program, int ranks_per_node = 0);
-    /// Collective, and dear: one-sided communication is set up. The counter needs it, unless the
-    /// rank is alone. Where the host can't, using the counter is an error that says so.
+    /// Collective, and dear: one-sided communication is set up, so that each rank can reach the
+    /// counter. Where the host can't, rank 0 has the counter to itself, which is enough for all
+    /// that is collective (`claim`); elsewhere using it is an error that says so.
     void share_counter();
     /// Collective after share_counter(), unless abandoned: the counter is gone.
     void drop_counter() { shared_counter_.reset(); }
@@ -85,7 +86,7 @@ class MpiTransport final : public Transport {
     std::vector<std::size_t> free_;  ///< slots to use again
     std::unique_ptr<WindowCounter> shared_counter_;
     Error counter_refused_;         ///< why there is no shared counter
-    std::int64_t own_counter_ = 0;  ///< of a rank that is alone
+    std::int64_t own_counter_ = 0;  ///< rank 0's, when there is no shared one
     bool failed_ = false;           ///< any operation ever
     int idle_calls_ = 0;            ///< since the last completion
     MessageCounters counters_;

@@ -2,6 +2,9 @@
 // order, mixed with messages; statuses and failures; what is started and never waited for.
 // Arguments: "thread": MPI is begun with MPI_THREAD_MULTIPLE; "calls": by the hint, nothing but the
 // program's calls moves them on.
+#include <fcntl.h>
+#include <unistd.h>
+
 #include <cstring>
 #include <vector>
 
@@ -170,6 +173,24 @@ void what_is_freed_is_done_by_the_close_and_cancelling_changes_nothing() {
     CHECK(MPI_File_close(&file) == MPI_SUCCESS);
 }
 
+/// Nobody needs to be woken for it, and no other call needs to be made.
+void a_small_access_is_made_when_it_starts() {
+    const std::string name = shared_name();
+    const int mode = MPI_MODE_CREATE | MPI_MODE_RDWR | MPI_MODE_DELETE_ON_CLOSE;
+    MPI_File file = MPI_FILE_NULL;
+    CHECK(MPI_File_open(MPI_COMM_WORLD, name.c_str(), mode, MPI_INFO_NULL, &file) == MPI_SUCCESS);
+    const int value = 1000 + rank_of_world();
+    MPI_Request request = MPI_REQUEST_NULL;
+    const MPI_Offset mine = rank_of_world() * static_cast<MPI_Offset>(sizeof value);
+    CHECK(MPI_File_iwrite_at(file, mine, &value, 1, MPI_INT, &request) == MPI_SUCCESS);
+    int stored = -1;
+    const int descriptor = open(name.c_str(), O_RDONLY);
+    CHECK(pread(descriptor, &stored, sizeof stored, mine) == sizeof stored && stored == value);
+    close(descriptor);
+    CHECK(MPI_Wait(&request, MPI_STATUS_IGNORE) == MPI_SUCCESS);
+    CHECK(MPI_File_close(&file) == MPI_SUCCESS);
+}
+
 /// Never waited for: MPI_Finalize must find nothing that holds it up.
 void one_is_left_to_finalize() {
     static Data data;
@@ -183,6 +204,7 @@ void run(const std::string& how) {
     // Only in calls of the program: not every host lets others in while it waits for a message.
     if (how != "calls") a_rank_that_waits_for_a_message_does_not_hold_up_the_others(file);
     CHECK(MPI_File_close(&file) == MPI_SUCCESS);
+    a_small_access_is_made_when_it_starts();
     failures_reach_the_files_handler_when_they_are_completed();
     what_is_freed_is_done_by_the_close_and_cancelling_changes_nothing();
     one_is_left_to_finalize();

@@ -280,6 +280,17 @@ void the_counter_gives_each_rank_numbers_of_its_own(int ranks_per_node) {
     CHECK(reduce(transport, std::span(&met, 1), ReduceOp::sum).ok());
 }
 
+/// As where the host has no one-sided communication: rank 0 keeps the number.
+void without_a_shared_counter_ranks_still_claim_together(MpiTransport& transport) {
+    const Rank rank = transport.topology().rank;
+    const std::int64_t before_me = rank * (rank - 1) / 2;
+    if (rank == 0) CHECK(transport.set_counter(100).ok());
+    CHECK(transport.fetch_add(0).ok() == (rank == 0));
+    CHECK(transport.set_counter(100).ok() == (rank == 0));
+    const auto first = transport.claim(rank);
+    CHECK(first.ok() && *first == 100 + before_me);
+}
+
 void wrong_communicators_are_errors() {
     const auto opened = MpiTransport::open(MPI_COMM_NULL);
     CHECK(!opened && opened.error().kind == ErrorKind::communicator);
@@ -313,6 +324,7 @@ int main(int argc, char** argv) {
             misuse_is_an_error(*each);
             too_long_a_message_is_an_error(*each);
         }
+        without_a_shared_counter_ranks_still_claim_together(*transport);
         destruction_in_flight_ends(transport->topology().rank);
     }
     counters_count_messages();

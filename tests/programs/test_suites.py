@@ -9,6 +9,7 @@ from conftest import IS_BUILT, NOT_BUILT, host_or_skip
 from oratorio.suites import report
 from oratorio.suites.building import Builder
 from oratorio.suites.command import find_suite
+from oratorio.suites.model import QUICK
 from oratorio.suites.runner import run_program, source_folder
 from oratorio.suites.sources import SourceError
 
@@ -30,7 +31,7 @@ def test_programs_have_the_committed_outcome(suite_name, host_name, capsys):
     builder = Builder(suite, host, source)
     wrong = []
     for program in suite.tests(source, host):
-        if program.is_slow:
+        if not program.is_in(QUICK):
             continue
         expected = COMMITTED[suite_name][program.name][host_name]["oratorio"]
         found = run_program(builder, program, preload=True)

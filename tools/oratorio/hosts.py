@@ -7,6 +7,7 @@ ABI) that decides which of Oratorio's libraries serves it.
 import re
 import shutil
 import subprocess
+import tempfile
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -22,6 +23,8 @@ MPICH_OVERSUBSCRIBED = {
     "MPIR_CVAR_CH4_PROGRESS_THROTTLE": "1",
     "MPIR_CVAR_CH4_PROGRESS_THROTTLE_NO_PROGRESS_COUNT": "1",
 }
+# Which of the hosts have no such setting; see yielding.c.
+NEVER_YIELD = ("mpich4",)
 TIMED_OUT, KILLED = 124, 137  # exit codes of timeout(1)
 OPENMPI_OPTIONS = ("--allow-run-as-root", "--oversubscribe", "--bind-to", "none")
 
@@ -118,14 +121,44 @@ def find_host(name: str) -> Host:
     raise LookupError(f"no MPI named {name} here; there are: " + ", ".join(h.name for h in find_hosts()))
 
 
+@cache
+def yielding_library() -> Path | None:
+    """What makes ranks of NEVER_YIELD yield, compiled once per change; None without a compiler."""
+    source = Path(__file__).with_name("yielding.c")
+    target = PRIVATE / "yielding.so"
+    if target.exists() and target.stat().st_mtime > source.stat().st_mtime:
+        return target
+    compiler = shutil.which("cc")
+    if not compiler:
+        return None
+    PRIVATE.mkdir(parents=True, exist_ok=True)
+    # Others may load the old file, or compile it too: it comes into place whole.
+    with tempfile.TemporaryDirectory(dir=PRIVATE) as folder:
+        fresh = Path(folder) / target.name
+        command = [compiler, "-O2", "-shared", "-fPIC", "-o", fresh, source, "-ldl"]
+        if subprocess.run(command, capture_output=True, check=False).returncode != 0:
+            return None
+        fresh.rename(target)
+    return target
+
+
+def _with_preloads(host: Host, variables: dict[str, str], preload: bool) -> dict[str, str]:
+    """LD_PRELOAD: what the caller names, Oratorio if asked for, and what the host needs to yield."""
+    libraries = [variables["LD_PRELOAD"]] if variables.get("LD_PRELOAD") else []
+    if preload:
+        libraries.append(str(preload_library()))
+    yielding = yielding_library() if host.name in NEVER_YIELD else None
+    if yielding:
+        libraries.append(str(yielding))
+    return variables | ({"LD_PRELOAD": ":".join(libraries)} if libraries else {})
+
+
 def mpiexec_command(host: Host, ranks: int, preload: bool, env: Mapping[str, str] | None = None) -> list[str]:
     """The words before the program: `ranks` ranks with `env` and, if asked for, Oratorio preloaded.
 
     Only the ranks get these variables, not the launcher.
     """
-    variables = dict(host.env) | dict(env or {})
-    if preload:
-        variables["LD_PRELOAD"] = str(preload_library())
+    variables = _with_preloads(host, dict(host.env) | dict(env or {}), preload)
     command = [str(host.mpiexec)]
     if host.launcher == "hydra":
         for key, value in variables.items():

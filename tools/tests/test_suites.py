@@ -4,7 +4,18 @@ import json
 
 import pytest
 from oratorio.suites import report, runner
-from oratorio.suites.model import FAIL, PASS, TIMEOUT, Archive, Finished, says_no_errors
+from oratorio.suites.model import (
+    ALL,
+    FAIL,
+    PASS,
+    QUICK,
+    SLOW,
+    TIMEOUT,
+    Archive,
+    Finished,
+    Program,
+    says_no_errors,
+)
 from oratorio.suites.sources import SourceError, _download
 
 OUTCOMES = {
@@ -18,6 +29,10 @@ OUTCOMES = {
 
 def note(tests=("bad",), hosts=("mpich5",), arms=("oratorio",)):
     return report.Note("io", hosts, arms, tests, "Because.")
+
+
+def run(host, part):
+    return report.Run("io", host, part, f"./oratorio --{part} '\"'", "2026-01-01", "x86_64")
 
 
 def test_a_program_passes_only_with_the_line_and_the_exit_code():
@@ -36,8 +51,26 @@ def test_the_complaint_is_the_first_line_that_is_not_the_launchers():
 
 def test_what_is_written_reads_back_the_same(tmp_path):
     file = tmp_path / "conformance.toml"
-    report.write_outcomes(OUTCOMES, file)
+    runs = [run("mpich5", ALL), run("openmpi5", QUICK)]
+    report.write_outcomes(OUTCOMES, runs, file)
     assert report.load_outcomes(file) == OUTCOMES
+    assert report.load_runs(file) == runs
+
+
+def test_a_run_supersedes_only_those_whose_results_it_replaced():
+    quick, slow, other = run("mpich5", QUICK), run("mpich5", SLOW), run("openmpi5", ALL)
+    assert report.with_run([quick, other], slow) == [quick, other, slow]
+    assert report.with_run([quick, slow, other], quick) == [slow, other, quick]
+    everything = run("mpich5", ALL)
+    assert report.with_run([quick, slow, other], everything) == [other, everything]
+    assert report.with_run([everything], slow) == [everything, slow]
+
+
+def test_the_slow_programs_are_what_quick_leaves_out():
+    fast, slow = Program("fast", ()), Program("slow", (), is_slow=True)
+    assert [one.is_in(QUICK) for one in (fast, slow)] == [True, False]
+    assert [one.is_in(SLOW) for one in (fast, slow)] == [False, True]
+    assert fast.is_in(ALL) and slow.is_in(ALL)
 
 
 def test_only_a_note_for_that_test_host_and_mpi_io_explains():

@@ -11,7 +11,7 @@ from rich.table import Table
 
 from oratorio.hosts import Host, find_host, preload_library
 from oratorio.suites import hdf5, mpich, netcdf, pnetcdf, python, report
-from oratorio.suites.model import ARMS, PASS, SKIP, Result, Suite
+from oratorio.suites.model import ALL, ARMS, PASS, QUICK, SKIP, SLOW, Result, Suite
 from oratorio.suites.runner import run_suite
 from oratorio.suites.sources import SourceError
 
@@ -76,8 +76,9 @@ def suites(
     quick: Annotated[
         bool, typer.Option("--quick", help="Leave out what takes minutes or gigabytes.")
     ] = False,
+    slow: Annotated[bool, typer.Option("--slow", help="Run only what --quick leaves out.")] = False,
     write: Annotated[
-        bool, typer.Option("--write", help="Keep the results: docs/conformance.md and its TOML file.")
+        bool, typer.Option("--write", help="Put the results into docs/conformance.md and its TOML file.")
     ] = False,
 ) -> None:
     """Fetch, build and run them; the exit code is 1 if Oratorio fails where the host passes."""
@@ -85,14 +86,19 @@ def suites(
     try:
         if not preload_library().exists():
             raise LookupError(f"{preload_library()} is not there: build it with ./oratorio info")
+        if quick and slow:
+            raise LookupError("--quick and --slow leave nothing to run; without both everything is run")
+        part = QUICK if quick else SLOW if slow else ALL
         chosen = [find_suite(name) for name in suite] if suite else list(SUITES)
         plan = [(one, mpi) for one in chosen for mpi in _hosts_for(one, host or [])]
         outcomes = report.load_outcomes() if write else {}
+        runs = report.load_runs() if write else []
         for one, mpi in plan:
-            _run_both(console, one, mpi, quick, outcomes)
-            if write:
-                report.write_outcomes(outcomes)
-                report.write_page(SUITES, outcomes, sys.argv[1:])
+            has_run = _run_both(console, one, mpi, part, outcomes)
+            if write and has_run:
+                runs = report.with_run(runs, report.run_of_today(one.name, mpi.name, part, sys.argv[1:]))
+                report.write_outcomes(outcomes, runs)
+                report.write_page(SUITES, outcomes, runs)
     except (LookupError, SourceError) as error:
         Console(stderr=True).print(f"oratorio: {error}", markup=False, soft_wrap=True)
         raise typer.Exit(2) from error
@@ -102,13 +108,16 @@ def suites(
     raise typer.Exit(1 if is_behind else 0)
 
 
-def _run_both(console: Console, suite: Suite, host: Host, quick: bool, outcomes: report.Outcomes) -> None:
-    """Runs the suite twice and puts what came of it into `outcomes`."""
+def _run_both(console: Console, suite: Suite, host: Host, part: str, outcomes: report.Outcomes) -> bool:
+    """Runs that part of the suite twice and puts what came of it into `outcomes`; False if it is empty."""
     tests = outcomes.setdefault(suite.name, {})
-    if not quick:
+    if part == ALL:
         for hosts in tests.values():
             hosts.pop(host.name, None)
+    has_run = False
     for arm in ARMS:
         tell = _Lines(console, f"{suite.name} {host.name} {report.ARM_TITLES[arm]}")
-        for test, result in run_suite(suite, host, arm == "oratorio", tell, quick).items():
+        for test, result in run_suite(suite, host, arm == "oratorio", tell, part).items():
             tests.setdefault(test, {}).setdefault(host.name, {})[arm] = result.outcome
+            has_run = True
+    return has_run

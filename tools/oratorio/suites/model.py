@@ -12,6 +12,8 @@ from oratorio.paths import PRIVATE
 WORK = Path(os.environ.get("ORATORIO_CONFORMANCE", PRIVATE / "conformance"))
 
 ARMS = ("host", "oratorio")
+# What of a suite is run: all, what is not slow, what is.
+PARTS = ALL, QUICK, SLOW = "all", "quick", "slow"
 PASS, FAIL, TIMEOUT, NOT_BUILT, SKIP = "pass", "fail", "timeout", "not built", "skip"
 
 
@@ -71,8 +73,9 @@ Judge = Callable[[Finished], Result]
 
 
 def says_no_errors(run: Finished) -> Result:
-    """Argonne's convention: a line ` No Errors`, and the exit code 0."""
-    if run.code == 0 and any(line.strip() == "No Errors" for line in run.stdout.splitlines()):
+    """Argonne's convention: a line ` No Errors` (big_extents: on stderr), and the exit code 0."""
+    lines = (run.stdout + "\n" + run.stderr).splitlines()
+    if run.code == 0 and any(line.strip() == "No Errors" for line in lines):
         return Result(PASS)
     return Result(FAIL, run.complaint())
 
@@ -103,6 +106,10 @@ class Program:
     first: "Program | None" = None  # run before it in the same folder, whatever comes of it
     support: str = "c"  # which of the suite's support sources it is linked with
     is_slow: bool = False  # minutes, or gigabytes: left out of the tests that run with every change
+
+    def is_in(self, part: str) -> bool:
+        """Whether that part of the suite, one of PARTS, has it."""
+        return part == ALL or self.is_slow == (part == SLOW)
 
 
 @dataclass(frozen=True)

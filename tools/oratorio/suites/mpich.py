@@ -21,7 +21,7 @@ from oratorio.suites.model import (
 HERE = Path(__file__).resolve().parent
 C_HOSTS, FORTRAN_HOSTS = ("mpich5", "openmpi5"), ("mpich4", "openmpi4")
 ROMIO, MPI = "src/mpi/romio/test", "test/mpi"
-LONG_SECONDS = 240
+MPI_SECONDS, LONG_SECONDS = 120, 240
 FILE = "{scratch}/file"
 
 
@@ -94,6 +94,7 @@ def _romio_program(file: str) -> Program:
         arguments=ROMIO_ARGUMENTS.get(name, arguments),
         env=_environment(name),
         judge=_tells_big_endian if name == "external32" else judge,
+        seconds=LONG_SECONDS if name in ROMIO_SLOW else MPI_SECONDS,
         is_slow=name in ROMIO_SLOW,
     )
 
@@ -108,7 +109,6 @@ def _romio_tests(suffix: str):
 # --- the MPI test suite ---
 
 GIGABYTES = ("bigtype", "i_bigtype")
-MPI_SECONDS = 120
 
 
 def _make_f90_harness(mpi: Path) -> None:

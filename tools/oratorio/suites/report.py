@@ -3,18 +3,19 @@
 The results are measured; the reasons for what does not pass are written by hand, in NOTES.
 """
 
+import json
 import platform
 import shlex
 import tomllib
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from datetime import date
 from pathlib import Path
 
 from oratorio.hosts import find_host
 from oratorio.paths import ROOT
-from oratorio.suites.model import ARMS, PASS, SKIP, Suite
+from oratorio.suites.model import ALL, ARMS, PASS, SKIP, Suite
 
 RESULTS = ROOT / "tests/programs/conformance.toml"
 NOTES = ROOT / "tests/programs/conformance_notes.toml"
@@ -40,20 +41,56 @@ class Note:
         return suite == self.suite and host in self.hosts and arm in self.arms and test in self.tests
 
 
+@dataclass(frozen=True)
+class Run:
+    """What some of the results of a suite on a host come from."""
+
+    suite: str
+    host: str
+    part: str  # one of PARTS
+    command: str
+    day: str
+    machine: str
+
+
+def run_of_today(suite: str, host: str, part: str, words: list[str]) -> Run:
+    """The run that `oratorio WORDS` makes on this machine."""
+    machine = f"{platform.machine()}, {platform.system()} {platform.release()}"
+    return Run(suite, host, part, f"./oratorio {shlex.join(words)}", str(date.today()), machine)
+
+
+def with_run(runs: list[Run], run: Run) -> list[Run]:
+    """Those whose results are still there, and the new one: it replaced the results of its part."""
+    kept = [
+        old
+        for old in runs
+        if (old.suite, old.host) != (run.suite, run.host) or run.part not in (ALL, old.part)
+    ]
+    return [*kept, run]
+
+
+def _load(file: Path) -> dict:
+    return tomllib.loads(file.read_text()) if file.exists() else {}
+
+
 def load_outcomes(file: Path = RESULTS) -> Outcomes:
     """What is committed; empty where nothing is."""
-    return tomllib.loads(file.read_text()) if file.exists() else {}
+    return {suite: tests for suite, tests in _load(file).items() if suite != "run"}
+
+
+def load_runs(file: Path = RESULTS) -> list[Run]:
+    """What the committed results come from."""
+    return [Run(**told) for told in _load(file).get("run", [])]
 
 
 def load_notes(file: Path = NOTES) -> list[Note]:
     """The reasons, in the order of the file."""
-    listed = tomllib.loads(file.read_text()).get("note", []) if file.exists() else []
     return [
         Note(
             suite=note["suite"], hosts=tuple(note["hosts"]), arms=tuple(note["arms"]),
             tests=tuple(note["tests"]), text=note["text"],
         )
-        for note in listed
+        for note in _load(file).get("note", [])
     ]  # fmt: skip
 
 
@@ -109,8 +146,8 @@ def count(outcomes: Outcomes, suite: str, host: str, arm: str) -> str:
 # --- files ---
 
 
-def write_outcomes(outcomes: Outcomes, file: Path = RESULTS) -> None:
-    """One line per test."""
+def write_outcomes(outcomes: Outcomes, runs: list[Run], file: Path = RESULTS) -> None:
+    """One line per test, then the runs."""
     lines = ["# Made by `oratorio conformance suites --write`: outcome of each test, by host and MPI-IO."]
     for suite, tests in outcomes.items():
         lines += ["", f"[{suite}]"]
@@ -120,6 +157,8 @@ def write_outcomes(outcomes: Outcomes, file: Path = RESULTS) -> None:
                 for host, arms in hosts.items()
             ]
             lines.append(f'"{test}" = {{ {", ".join(told)} }}')
+    for run in runs:
+        lines += ["", "[[run]]", *(f"{key} = {json.dumps(value)}" for key, value in asdict(run).items())]
     file.write_text("\n".join(lines) + "\n")
 
 
@@ -135,7 +174,19 @@ def _row(words: list[str]) -> str:
     return "| " + " | ".join(words) + " |"
 
 
-def _suite_section(suite: Suite, outcomes: Outcomes, notes: list[Note]) -> list[str]:
+def _runs_told(suite: str, runs: list[Run]) -> list[str]:
+    """A line for each command, with the hosts it ran on."""
+    hosts: dict[tuple[str, str, str], list[str]] = {}
+    for run in runs:
+        if run.suite == suite:
+            hosts.setdefault((run.command, run.day, run.machine), []).append(run.host)
+    return [
+        f"- `{command}` on {' and '.join(names)}, {day}, {machine}"
+        for (command, day, machine), names in hosts.items()
+    ]
+
+
+def _suite_section(suite: Suite, outcomes: Outcomes, runs: list[Run], notes: list[Note]) -> list[str]:
     tests = outcomes[suite.name]
     hosts = _hosts_of(tests)
     lines = [f"## {suite.title}", ""]
@@ -143,6 +194,7 @@ def _suite_section(suite: Suite, outcomes: Outcomes, notes: list[Note]) -> list[
         lines += [f"`{suite.archive.file}`, SHA-256 `{suite.archive.sha256}`.", ""]
     if suite.remark:
         lines += [suite.remark, ""]
+    lines += ["Run by:", *_runs_told(suite.name, runs), ""]
     heads = ["test", *_heads(hosts), "why"]
     lines += [_row(heads), _row(["---"] * len(heads))]
     for test, found in tests.items():
@@ -170,7 +222,7 @@ def _summary(suites: list[Suite], outcomes: Outcomes) -> list[str]:
     return rows
 
 
-def write_page(suites: tuple[Suite, ...], outcomes: Outcomes, command: list[str], file: Path = PAGE) -> None:
+def write_page(suites: tuple[Suite, ...], outcomes: Outcomes, runs: list[Run], file: Path = PAGE) -> None:
     """docs/conformance.md."""
     notes = load_notes()
     present = [suite for suite in suites if outcomes.get(suite.name)]
@@ -182,17 +234,18 @@ def write_page(suites: tuple[Suite, ...], outcomes: Outcomes, command: list[str]
         "`tests/programs/test_suites.py` runs quick ones with every change and compares. Sources, programs "
         "and scratch files are in `.oratorio/conformance` (or the folder `ORATORIO_CONFORMANCE` names).",
         "",
-        f"Last run: `./oratorio {shlex.join(command)}`, {date.today()}, {platform.machine()}, "
-        f"{platform.system()} {platform.release()}.",
+        "More ranks than cores: MPICH is set to yield when polling brings nothing; MPICH 4, which has no "
+        "such setting, is made to by `tools/oratorio/yielding.c`, with its own MPI-IO and with Oratorio.",
         "",
         *_summary(present, outcomes),
         "",
-        "`pass`, `fail`, `timeout` (no end within the test's limit, 120 s if nothing else is said), "
-        "`not built` (it does not compile with that MPI), `skip` (the test itself says it can't run).",
+        "`pass`, `fail`, `timeout` (no end within the test's limit: 120 s, slow ones 240 s, HDF5 and Python "
+        "300 s), `not built` (it does not compile with that MPI), `skip` (the test itself says it can't "
+        "run).",
         "",
     ]
     for suite in present:
-        lines += _suite_section(suite, outcomes, notes)
+        lines += _suite_section(suite, outcomes, runs, notes)
     lines += ["## Why", ""]
     lines += [f"{number}. {note.text}" for number, note in enumerate(notes, 1)]
     left = unexplained(outcomes, notes)

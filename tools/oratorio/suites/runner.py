@@ -9,10 +9,12 @@ from pathlib import Path
 from oratorio.hosts import Host, preload_library, run_ranks
 from oratorio.suites.building import Builder, BuildError
 from oratorio.suites.model import (
+    ALL,
     FAIL,
     NOT_BUILT,
     PASS,
     SKIP,
+    SLOW,
     TIMEOUT,
     WORK,
     Finished,
@@ -131,18 +133,21 @@ def _verify_preload(host: Host) -> None:
         raise LookupError(f"{host.mpiexec} does not give LD_PRELOAD to the ranks: {done.stderr[-400:]}")
 
 
-def run_suite(suite: Suite, host: Host, preload: bool, tell: Tell, without_slow: bool = False) -> Results:
-    """All tests of the suite, one after the other. Raises SourceError."""
+def run_suite(suite: Suite, host: Host, preload: bool, tell: Tell, part: str = ALL) -> Results:
+    """The tests of that part of the suite (all of a script's are quick), one after the other.
+
+    Raises SourceError.
+    """
     source = source_folder(suite)
     tests = suite.tests(source, host)
     if preload:
         _verify_preload(host)
     if isinstance(tests, Script):
-        return run_script(host, source, tests, preload, tell)
+        return {} if part == SLOW else run_script(host, source, tests, preload, tell)
     results: Results = {}
     builder = Builder(suite, host, source)
     for program in tests:
-        if without_slow and program.is_slow:
+        if not program.is_in(part):
             continue
         results[program.name] = run_program(builder, program, preload)
         tell(program.name, results[program.name])

@@ -1,0 +1,92 @@
+"""Jobs on true nodes: separate networks, host names, processes and shared memory, a common file system.
+
+See several_nodes.py for how one machine has several.
+"""
+
+import pytest
+from conftest import HERE, IS_BUILT, NOT_BUILT, compile_for, host_or_skip, run_checked
+from oratorio import conformance
+from oratorio.hosts import Host, mpiexec_command
+from several_nodes import Nodes, NoNodesError
+
+pytestmark = pytest.mark.skipif(not IS_BUILT, reason=NOT_BUILT)
+# Without MPICH 4, which may hang in MPI_Finalize with its own MPI-IO too when it has several nodes.
+HOSTS = ["mpich5", "openmpi5", "openmpi4"]
+# Debian's Open MPI 4 has no one-sided communication between nodes for programs with threads.
+TOGETHER = [
+    "write_ordered-data",
+    "read_ordered-data",
+    "write_ordered_begin-data",
+    "read_ordered_begin-data",
+    "ordered-read-order",
+    "write_all-data",
+    "read_all-data",
+    "iwrite_at_all-data",
+    "atomic-overlap",
+    "atomic-overlap-collective",
+]
+
+
+@pytest.fixture(scope="module")
+def nodes(tmp_path_factory):
+    try:
+        with Nodes(tmp_path_factory.mktemp("nodes")) as made:
+            yield made
+    except NoNodesError as error:
+        pytest.skip(f"no nodes can be made here: {error}")
+
+
+def broken_rules(host: Host, ranks: int, folder, env=None, **chosen) -> list[str]:
+    """What Oratorio breaks with that job; at least one rule must have been run to its end."""
+    launcher = mpiexec_command(host, ranks, True, env)
+    report = conformance.run_rules(launcher, mpicc=host.mpicc, folder=folder, **chosen)
+    assert report.count(conformance.OK) + report.count(conformance.WRONG) > 0
+    return [
+        f"{outcome.rule.section} {outcome.rule.id}: {outcome.result} {outcome.message}"
+        for outcome in report.outcomes
+        if outcome.result in conformance.BROKEN
+    ]
+
+
+@pytest.mark.parametrize("method", ["auto", "two_phase"])
+@pytest.mark.parametrize("name", HOSTS)
+def test_oratorio_sees_the_nodes_and_writes_what_each_rank_gave(name, method, nodes, tmp_path):
+    host = host_or_skip(name)
+    program = compile_for(host.mpicc, HERE / "written_block.c", f"written-block-{name}")
+    env = {"ORATORIO_EXPLAIN": "1", "ORATORIO_HINTS": f"oratorio_method={method}"}
+    job = nodes.host(host, 2)
+    done = run_checked(job, 4, [program, tmp_path], preload=True, env=env, cwd=tmp_path, timeout_seconds=60)
+    assert "does not apply: the ranks are on several nodes" in done.stderr
+    words = (tmp_path / "blocks.dat").read_bytes()
+    assert words == b"".join(number.to_bytes(4, "little") for number in range(4000))
+
+
+@pytest.mark.parametrize("ranks_per_node", [1, 2])
+def test_every_rule_holds_between_nodes(ranks_per_node, nodes, tmp_path):
+    job = nodes.host(host_or_skip("mpich5"), ranks_per_node)
+    assert broken_rules(job, 2 * ranks_per_node, tmp_path) == []
+
+
+def test_the_rules_of_data_access_and_consistency_hold_between_nodes_with_open_mpi(nodes, tmp_path):
+    job = nodes.host(host_or_skip("openmpi5"), 2)
+    assert broken_rules(job, 4, tmp_path, sections=["14.4.4", "14.4.5", "14.6"]) == []
+
+
+def test_the_rules_of_data_access_hold_between_nodes_if_data_moves_in_messages(nodes, tmp_path):
+    host = host_or_skip("mpich5")
+    env = {"ORATORIO_HINTS": "oratorio_method=two_phase"}
+    sections = ["14.4", "14.6"]
+    assert broken_rules(nodes.host(host, 4), 8, tmp_path, env, sections=sections) == []
+
+
+def test_the_shared_pointer_and_atomic_mode_work_between_nodes_with_mpich_4(nodes, tmp_path):
+    job = nodes.host(host_or_skip("mpich4"), 2)
+    # The host may hang when all is done, which is waited for so long.
+    assert broken_rules(job, 4, tmp_path, sections=["14.4.4", "14.6.1"], seconds=10) == []
+
+
+def test_without_one_sided_communication_ranks_still_share_the_pointer_in_collective_calls(nodes, tmp_path):
+    job = nodes.host(host_or_skip("openmpi4"), 2)
+    assert broken_rules(job, 4, tmp_path, ids=TOGETHER) == []
+    (told,) = broken_rules(job, 4, tmp_path, ids=["read_shared-data"])
+    assert "MPI_ERR_UNSUPPORTED_OPERATION" in told
