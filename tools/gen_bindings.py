@@ -249,7 +249,7 @@ def docs(procedures):
     lines += [f"| `{p.name}` | {'yes' if p.name in twins else ''} | {KINDS[p.kind]} |" for p in rows]
     lines += [
         "",
-        "Beside the chapter it owns what begins MPI and completes requests, so that operations under way move on and a failed one",
+        "Beside the chapter it owns what begins and ends MPI and completes requests, so that operations under way move on and a failed one",
         "reaches its file's error handler; with no request of ours these calls go to the host at once:",
         "",
         ", ".join(f"`{p.name}`" for p in procedures if p.kind == "beside") + ".",

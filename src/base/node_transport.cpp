@@ -59,9 +59,7 @@ std::span<std::byte> NodeTransport::operand(const Board& board, Rank rank) const
 
 Result<std::unique_ptr<Transport>> NodeTransport::over(std::unique_ptr<Transport> inner) {
     const Topology& topology = inner->topology();
-    const bool one_node = std::all_of(topology.node_of.begin(), topology.node_of.end(),
-                                      [](int node) { return node == 0; });
-    if (!one_node || topology.size == 1) return inner;
+    if (!topology.one_node() || topology.size == 1) return inner;
     const auto ranks = static_cast<std::size_t>(topology.size);
     static_assert(kOperandMax % 64 == 0);
     const auto bytes = static_cast<Bytes>(sizeof(Head) + ranks * sizeof(Member) +

@@ -1,6 +1,7 @@
 // Topology: which rank sits on which node. A plain value; plans are pure functions of it.
 #pragma once
 
+#include <algorithm>
 #include <string>
 #include <vector>
 
@@ -14,6 +15,10 @@ struct Topology {
     int cores = 1;             ///< of the node that has the fewest
     std::vector<int> node_of;  ///< node index of each rank, nodes numbered by first appearance
     std::vector<std::string> node_names;  ///< host name of each node, for cb_config_list
+
+    [[nodiscard]] bool one_node() const {
+        return std::ranges::all_of(node_of, [](int node) { return node == 0; });
+    }
 };
 
 }  // namespace oratorio

@@ -72,6 +72,7 @@ int end_split(Direction direction, Positioning at, const void* buffer, MPI_Statu
 /// Where requests are completed and MPI begins (MPI-4.1, 3.7, 11.2.1, 11.6.2).
 int init(int* argc, char*** argv);
 int init_thread(int* argc, char*** argv, int required, int* provided);
+int finalize();
 int wait(MPI_Request* request, MPI_Status* status);
 int waitany(int count, MPI_Request* requests, int* index, MPI_Status* status);
 int waitall(int count, MPI_Request* requests, MPI_Status* statuses);

@@ -44,8 +44,7 @@ Layout one_run(Bytes bytes) {
 
 PlanOptions File::State::plan_options() const {
     PlanOptions options = hints.plan;
-    const auto& nodes = transport->topology().node_of;
-    options.coherent = std::ranges::all_of(nodes, [](int node) { return node == 0; });
+    options.coherent = transport->topology().one_node();
     options.local_file_system = is_local(opened.file_system);
     options.mappable = opened.mappable;
     options.costs = opened.costs;

@@ -80,6 +80,7 @@ MpiTransport::MpiTransport(Comm comm, Topology topology, Bytes chunk)
       topology_(std::move(topology)),
       chunk_(chunk),
       crowded_(ranks_here(topology_) > sysconf(_SC_NPROCESSORS_ONLN)),
+      several_nodes_(!topology_.one_node()),
       counter_refused_(
           Error::make(ErrorKind::internal, "the counter of this transport isn't shared")) {}
 
@@ -118,6 +119,15 @@ Result<Ticket> MpiTransport::send(Rank to, Tag tag, std::span<const std::byte> d
 Result<Ticket> MpiTransport::receive(Rank from, Tag tag, std::span<std::byte> into) {
     auto bytes = ByteType::make(std::ssize(into), chunk_);
     if (!bytes) return bytes.error();
+    // Between nodes MPICH 5 over UCX loses messages that a receive from any source waits for, but
+    // not those that are looked for.
+    if (from == kAnyRank && several_nodes_) {
+        ++counters_.receives;
+        const Ticket ticket = keep(MPI_REQUEST_NULL, Kind::sought);
+        slots_[static_cast<std::size_t>(ticket.id)].into = into;
+        slots_[static_cast<std::size_t>(ticket.id)].tag = tag;
+        return ticket;
+    }
     const int source = from == kAnyRank ? MPI_ANY_SOURCE : from;
     MPI_Request request = MPI_REQUEST_NULL;
     const int code = host().Irecv(into.data(), bytes->count(), bytes->type(), source, tag,
@@ -125,6 +135,20 @@ Result<Ticket> MpiTransport::receive(Rank from, Tag tag, std::span<std::byte> in
     if (auto started = checked(code, "receiving a message"); !started) return started.error();
     ++counters_.receives;
     return keep(request, Kind::receive);
+}
+
+/// Looks for a message from any rank; when there is one, the slot receives it.
+Result<void> MpiTransport::seek(Slot& slot) {
+    int found = 0;
+    MPI_Message message = MPI_MESSAGE_NULL;
+    int code =
+        host().Improbe(MPI_ANY_SOURCE, slot.tag, comm_.get(), &found, &message, MPI_STATUS_IGNORE);
+    if (auto looked = checked(code, "looking for a message"); !looked || !found) return looked;
+    slot.kind = Kind::receive;
+    auto bytes = ByteType::make(std::ssize(slot.into), chunk_);
+    if (!bytes) return bytes.error();
+    code = host().Imrecv(slot.into.data(), bytes->count(), bytes->type(), &message, &slot.request);
+    return checked(code, "receiving a message");
 }
 
 Result<Ticket> MpiTransport::reduce(std::span<std::uint64_t> values, ReduceOp op) {
@@ -168,6 +192,12 @@ Result<Completion> MpiTransport::test(Ticket ticket) {
     const auto slot = static_cast<std::size_t>(ticket.id);
     if (!ticket.valid() || slot >= slots_.size() || slots_[slot].kind == Kind::free)
         return Error::make(ErrorKind::internal, "test of a ticket that names no operation");
+    if (slots_[slot].kind == Kind::sought) {
+        const auto looked = seek(slots_[slot]);
+        if (!looked) release(slot);
+        if (!looked) return looked.error();
+        if (slots_[slot].kind == Kind::sought) return Completion{};
+    }
     const Kind kind = slots_[slot].kind;
     // A rank alone has nobody to agree with: no call of the host, so any thread may do it.
     if (kind == Kind::alone) {
@@ -251,7 +281,7 @@ Ticket MpiTransport::keep(MPI_Request request, Kind kind) {
     }
     const std::size_t slot = free_.back();
     free_.pop_back();
-    slots_[slot] = {request, kind};
+    slots_[slot] = {.request = request, .kind = kind};
     return Ticket{static_cast<std::int64_t>(slot)};
 }
 
@@ -277,6 +307,10 @@ void MpiTransport::cancel_receives() {
 bool MpiTransport::settle() {
     for (std::size_t slot = 0; slot < slots_.size(); ++slot) {
         if (slots_[slot].kind == Kind::free) continue;
+        if (slots_[slot].kind == Kind::sought) {
+            release(slot);
+            continue;
+        }
         int done = 0;
         const int code = host().Test(&slots_[slot].request, &done, MPI_STATUS_IGNORE);
         if (done || code != MPI_SUCCESS) release(slot);

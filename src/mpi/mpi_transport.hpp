@@ -66,12 +66,15 @@ class MpiTransport final : public Transport {
     [[nodiscard]] MPI_Comm comm() const { return comm_.get(); }
 
   private:
-    enum class Kind { free, send, receive, collective, alone };
+    enum class Kind { free, send, receive, sought, collective, alone };
     struct Slot {
         MPI_Request request = MPI_REQUEST_NULL;
         Kind kind = Kind::free;
+        std::span<std::byte> into = {};  ///< sought: a message from any rank
+        Tag tag = 0;
     };
 
+    Result<void> seek(Slot& slot);
     Result<void> checked(int code, std::string_view doing);
     Ticket keep(MPI_Request request, Kind kind);
     void release(std::size_t slot);
@@ -81,7 +84,8 @@ class MpiTransport final : public Transport {
     Comm comm_;
     Topology topology_;
     Bytes chunk_;
-    bool crowded_;                   ///< more ranks than cores on this node
+    bool crowded_;  ///< more ranks than cores on this node
+    bool several_nodes_;
     std::vector<Slot> slots_;        ///< a ticket's id is an index
     std::vector<std::size_t> free_;  ///< slots to use again
     std::unique_ptr<WindowCounter> shared_counter_;

@@ -16,12 +16,6 @@ constexpr Bytes kMessageMin = 4096;
 constexpr int kSlotsMax = 8;
 constexpr Bytes kSparse = 4;  // bytes of hull per byte of data
 
-/// Nodes are many only where ranks with data, or those that could serve them, are on several.
-bool one_node(const Topology& topology) {
-    return std::all_of(topology.node_of.begin(), topology.node_of.end(),
-                       [](int node) { return node == 0; });
-}
-
 /// Parts count only where all ranks have the same ones, and every rank's first part lies in the
 /// first period.
 void agree_on_parts(Situation& s, const Summaries& summaries) {
@@ -40,7 +34,7 @@ void agree_on_parts(Situation& s, const Summaries& summaries) {
 Situation situation_of(Direction direction, bool collective, const Summaries& summaries,
                        const PlanOptions& options, const Topology& topology) {
     Situation s;
-    s.one_node = one_node(topology);
+    s.one_node = topology.one_node();
     s.cores = topology.cores;
     s.direction = direction;
     s.collective = collective;

@@ -1,5 +1,5 @@
-// Where MPI begins: the hint oratorio_progress=thread asks for the level that lets a thread of ours
-// call MPI (MPI-4.1, 11.6.2).
+// Where MPI begins and ends: the hint oratorio_progress=thread asks for the level that lets a thread
+// of ours call MPI (MPI-4.1, 11.6.2).
 #include "bind/entry.hpp"
 
 namespace oratorio::bind {
@@ -26,6 +26,13 @@ int init(int* argc, char*** argv) {
 int init_thread(int* argc, char*** argv, int required, int* provided) {
     const int level = wants_full_threads() ? MPI_THREAD_MULTIPLE : required;
     return ORATORIO_HOST(MPI_Init_thread)(argc, argv, level, provided);
+}
+
+/// MPICH stops taking locks when it begins to finalize, so a thread of ours that is inside a call
+/// then would never give back the one it holds.
+int finalize() {
+    process().engine.shut_down();
+    return ORATORIO_HOST(MPI_Finalize)();
 }
 
 }  // namespace oratorio::bind
