@@ -40,12 +40,10 @@ HEAD_NAMESPACES = ("--net", "--mount", "--uts")
 OPENMPI_NETWORK = (
     "--mca mpi_yield_when_idle 1 --mca pml ob1 --mca btl self,{shared},tcp --mca btl_tcp_if_include eth0"
 )
-# MPICH 5.0.2 over UCX loses messages of other nodes that are received from MPI_ANY_SOURCE, in plain
-# programs too; over libfabric it doesn't. MPICH 4 is built for UCX alone, and has no such fault.
 HYDRA = "-launcher ssh -launcher-exec {remote} -iface bridge0 -hosts {names} -ppn {ranks}"
 DIALECTS = {
     "mpich4": HYDRA,
-    "mpich5": HYDRA + " -genv MPIR_CVAR_CH4_NETMOD ofi",
+    "mpich5": HYDRA,
     "openmpi4": "--mca plm_rsh_agent {remote} --host {slots} " + OPENMPI_NETWORK.format(shared="vader"),
     "openmpi5": "--prtemca plm_ssh_agent {remote} --host {slots} " + OPENMPI_NETWORK.format(shared="sm"),
 }

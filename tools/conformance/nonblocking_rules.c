@@ -175,18 +175,19 @@ static void keeps_hundreds(Test* t) {
 
 static void mixes_with_messages(Test* t) {
     const int next = (t->rank + 1) % t->size;
+    const int before = (t->rank + t->size - 1) % t->size;
     int sent = t->rank;
     int received = -1;
     int value = t->rank;
     MPI_Request requests[4] = {MPI_REQUEST_NULL, MPI_REQUEST_NULL, MPI_REQUEST_NULL,
                                MPI_REQUEST_NULL};
     MPI_File file = open_new(t);
-    MPI_Irecv(&received, 1, MPI_INT, MPI_ANY_SOURCE, 3, t->comm, &requests[0]);
+    MPI_Irecv(&received, 1, MPI_INT, before, 3, t->comm, &requests[0]);
     OK(t, MPI_File_iwrite_at(file, 4 * t->rank, &value, 1, MPI_INT, &requests[1]));
     MPI_Isend(&sent, 1, MPI_INT, next, 3, t->comm, &requests[2]);
     OK(t, MPI_File_iwrite_at_all(file, 4 * (t->size + t->rank), &value, 1, MPI_INT, &requests[3]));
     OK(t, MPI_Waitall(4, requests, MPI_STATUSES_IGNORE));
-    EQUAL(t, received, (t->rank + t->size - 1) % t->size);
+    EQUAL(t, received, before);
     close_file(t, &file);
 }
 

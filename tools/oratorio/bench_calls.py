@@ -45,7 +45,8 @@ def run(host: Host, kind: str, amount: float, ranks: int, folder: Path, preload:
 
 def measure(host: Host, ranks: int, repeats: int, records: int, folder: Path, disk: Path) -> Table:
     """All three, the arms interleaved; medians, and for records how many times as fast as the host."""
-    table = Table("what", "pwrite(2)", "host's MPI-IO", "Oratorio", "ratio", title=f"{host.name}, medians of {repeats}")
+    title = f"{host.name}, medians of {repeats}"
+    table = Table("what", "pwrite(2)", "host's MPI-IO", "Oratorio", "ratio", title=title)
     for kind in ("shared", "ordered"):
         amount = records if kind == "shared" else max(1, records // 10)
         arms = (("raw", False), (kind, False), (kind, True))
