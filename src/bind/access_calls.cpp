@@ -134,10 +134,11 @@ int start(const AccessForm& form, MPI_Request* request, MPI_File fh) {
         if (request == nullptr)
             call.refused = missing("nonblocking access: the request is a null pointer");
         const OperationPtr operation = file.file->start(call);
+        // Only what can't be begun is an error here; what storage refuses, MPI_Wait tells.
+        const bool refused = operation->done() && !form.collective;
         if (!form.collective && call.memory.size() <= kMovedAtStart && !Requests::unfinished())
             file.file->progress(Mover::program);
         keep_moving(open, operation);
-        const bool refused = operation->done() && !form.collective;
         if (request == nullptr || (refused && operation->outcome().error.kind != ErrorKind::none))
             return request == nullptr ? call.refused : operation->outcome().error;
         pending.operation = operation;
