@@ -45,6 +45,7 @@ Layout one_run(Bytes bytes) {
 PlanOptions File::State::plan_options() const {
     PlanOptions options = hints.plan;
     options.coherent = transport->topology().one_node();
+    options.alone = transport->topology().size == 1;
     options.local_file_system = is_local(opened.file_system);
     options.mappable = opened.mappable;
     options.costs = opened.costs;

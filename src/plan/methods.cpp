@@ -96,6 +96,8 @@ std::string_view needs_mapping(const Situation& s) {
     if (reads(s) ? s.options->direct_read : s.options->direct_write)
         return "direct I/O goes past the page cache";
     if (!s.options->coherent) return "mappings of several nodes may not see each other";
+    if (!reads(s) && !s.collective && !s.options->alone)
+        return "other ranks may make the file longer meanwhile, which mappings don't survive";
     return needs_monotonic(s);
 }
 
@@ -160,9 +162,11 @@ double cost_mapped(const Situation& s) {
                            (bytes < kLine * pieces ? pieces * costs(s).piece_line : 0);
     const double windows =
         s.ranks_with_data + static_cast<double>(s.parts) * pages * kPage / kMapWindowBytes;
-    return kNano * (collective(s) + (copied(s) + fetched + hashed(s) + pages * per_page +
-                                     windows * costs(s).map_window) /
-                                        workers(s));
+    const double extended = reads(s) ? 0 : collective(s);
+    return kNano *
+           (collective(s) + extended +
+            (copied(s) + fetched + hashed(s) + pages * per_page + windows * costs(s).map_window) /
+                workers(s));
 }
 
 constexpr std::array kMethods{

@@ -39,6 +39,7 @@ struct PlanOptions {
     bool cross_memory = true;   ///< ranks of a node can reach into each other's memory
     bool mappable = false;      ///< every rank's store can map the file
     bool coherent = false;      ///< all ranks are on one node, so their mappings see each other
+    bool alone = true;          ///< no other rank has the file open
     bool local_file_system = false;  ///< the node's own
     bool direct_read = false;        ///< past the page cache
     bool direct_write = false;

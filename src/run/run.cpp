@@ -5,6 +5,7 @@
 #include "base/agreed.hpp"
 #include "exchange/message_buffers.hpp"
 #include "plan/methods.hpp"
+#include "run/extension.hpp"
 #include "run/planning.hpp"
 #include "run/work.hpp"
 
@@ -44,12 +45,14 @@ class Run::State {
     [[nodiscard]] const Outcome& outcome() const { return outcome_; }
 
   private:
-    enum class Phase { planning, planned, working, agreeing, telling, reporting, done };
+    enum class Phase { planning, planned, extending, working, agreeing, telling, reporting, done };
 
     bool step();
     bool reserve_message_memory();
     void begin(bool may_recall);
     bool planning_done();
+    [[nodiscard]] bool extends_first() const;
+    bool file_extended();
     void start_work();
     std::unique_ptr<Work> make_work();
     std::unique_ptr<Work> make_buffered();
@@ -70,6 +73,7 @@ class Run::State {
     bool collective_;
     Rank rank_;
     Planning planning_;
+    Extension extension_;
     Phase phase_ = Phase::planning;
     bool again_ = false;  ///< the kept plan didn't do, the access is made a second time
     Ticket ticket_;
@@ -112,8 +116,12 @@ bool Run::State::step() {
         case Phase::planning:
             return planning_done();
         case Phase::planned:
+            phase_ = Phase::extending;
+            if (extends_first()) return step();
             start_work();
             return step();  // a lock taken for atomic mode isn't kept while others are waited for
+        case Phase::extending:
+            return file_extended();
         case Phase::working:
             return work_done();
         case Phase::agreeing:
@@ -164,6 +172,21 @@ bool Run::State::planning_done() {
     return false;
 }
 
+bool Run::State::extends_first() const {
+    return collective_ && plan().storage == StorageCalls::mapped &&
+           access_.direction == Direction::write && context_.transport.topology().size > 1;
+}
+
+bool Run::State::file_extended() {
+    const bool writes = error_.kind == ErrorKind::none && !planning_.absent();
+    const auto extended = extension_.step(context_, writes ? planning_.mine().hull.end : 0);
+    if (!extended) return fail(extended.error());
+    if (!*extended) return false;
+    if (error_.kind == ErrorKind::none) error_ = extension_.error();
+    start_work();
+    return step();
+}
+
 void Run::State::start_work() {
     phase_ = Phase::working;
     worked_ = access_;
@@ -178,7 +201,8 @@ void Run::State::start_work() {
         }
     }
     const bool aggregated = plan().method->aggregated();
-    const bool can_work = aggregated || (error_.kind == ErrorKind::none && worked_.bytes() > 0);
+    const bool can_work = aggregated || (error_.kind == ErrorKind::none && worked_.bytes() > 0 &&
+                                         !extension_.failed());
     if (!plan().participants.empty() && can_work) work_ = make_work();
 }
 
@@ -256,6 +280,7 @@ bool Run::State::agreement_done() {
     if (key_ == kPlanAnew) {
         context_.plans->distrust(access_.direction);
         again_ = true;
+        extension_ = {};
         work_.reset();
         threaded_.reset();
         error_ = access_.refused;

@@ -214,6 +214,7 @@ class MemoryWindow final : public MappedWindow {
             if (number != 0) --end;
             const std::span run = std::span(bytes_).subspan(at, end - at);
             disk_.write(range_.begin + static_cast<Offset>(at), run);
+            disk_.mapped_writes_ = true;
             std::ranges::copy(run, before_.begin() + static_cast<std::ptrdiff_t>(at));
             if (number != 0) return fault(range_.begin + static_cast<Offset>(end), number);
             at = end + 1;
@@ -242,7 +243,10 @@ Result<Mapped> MemoryStore::map(Extent range, Direction direction, Populate) {
     }
     if (reading) range.end = std::min(range.end, disk_.size());
     if (range.empty()) return Mapped(range.begin, {}, nullptr);
-    if (range.end > disk_.size()) disk_.resize(range.end);
+    if (range.end > disk_.size()) {
+        disk_.counters_.late_extensions += disk_.mapped_writes_ ? 1 : 0;
+        disk_.resize(range.end);
+    }
     const Extent bad = reading ? options_.bad_reads : options_.bad_writes;
     auto window = std::make_unique<MemoryWindow>(disk_, range, direction, bad);
     const std::span bytes = window->bytes();

@@ -24,6 +24,7 @@ struct DiskCounters {
     std::uint64_t syncs = 0;
     std::uint64_t locks = 0;  ///< without unlocks
     std::uint64_t maps = 0;
+    std::uint64_t late_extensions = 0;  ///< by maps, after data was written through one
 };
 
 /// The bytes of one file. Sparse, so that offsets may be large.
@@ -55,6 +56,7 @@ class MemoryDisk {
     Bytes size_ = 0;
     std::map<Offset, std::vector<std::byte>> pages_;  // by page number
     std::vector<Lock> locks_;
+    bool mapped_writes_ = false;  ///< something was written through a mapping
     DiskCounters counters_;
 };
 

@@ -1,0 +1,32 @@
+// Extension: makes a file as long as a collective access through mappings needs it, before any rank
+// writes. Storing to mappings beside ranks that make the file longer loses data: ext4 of Linux 6.18
+// clears pages behind the end that it knew.
+#pragma once
+
+#include "run/run.hpp"
+
+namespace oratorio {
+
+/// Collective, made in steps; used once.
+class Extension {
+  public:
+    /// True when it is over. `end`: what this rank's data needs, 0 for none. An error is fatal: the
+    /// transport failed.
+    Result<bool> step(const RunContext& context, Offset end);
+    /// On all ranks alike: the file is too short, and nobody may write to mappings of it.
+    [[nodiscard]] bool failed() const { return failed_; }
+    /// Why, on the rank that tried.
+    [[nodiscard]] const Error& error() const { return error_; }
+
+  private:
+    enum class Phase { idle, measuring, extending };
+    Result<bool> start(const RunContext& context, Phase next);
+
+    Phase phase_ = Phase::idle;
+    Ticket ticket_;
+    std::uint64_t told_ = 0;  ///< the end, then 1 for a failure
+    Error error_;
+    bool failed_ = false;
+};
+
+}  // namespace oratorio
