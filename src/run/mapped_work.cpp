@@ -1,6 +1,6 @@
 // Pieces copied between the user's memory and a mapping of the file, window by window (Hastings &
-// Choudhary 2006, "mmap"). Holes aren't touched, so nothing is read before it is written and ranks
-// need no word from each other.
+// Choudhary 2006, "mmap"). Holes aren't touched, so nothing is read before it is written. Ranks
+// need no word from each other but how long the file must be (run/extension).
 #include <algorithm>
 #include <vector>
 
