@@ -35,7 +35,8 @@ def check_program(host: Host, program: Path, folder: Path) -> None:
     """It runs by itself, and its files are Oratorio's business."""
     done = run_checked(host, 2, [program, folder], env={"ORATORIO_EXPLAIN": "1"})
     assert_oratorio_was_used(done)
-    assert done.stdout == "preload none\n"
+    # MPICH 4 has a preload of its own, see tools/oratorio/yielding.c.
+    assert done.stdout in ("preload none\n", "preload yielding.so\n")
     assert (folder / "blocks.dat").stat().st_size == 2 * 4000
 
 

@@ -7,9 +7,16 @@
 
 unsigned ucp_worker_progress(void* worker);
 
+/* A program that loads its MPI late (Python) has UCX where RTLD_NEXT doesn't look. */
+static void* real_progress(void) {
+    void* next = dlsym(RTLD_NEXT, "ucp_worker_progress");
+    if (next) return next;
+    return dlsym(dlopen("libucp.so.0", RTLD_LAZY | RTLD_NOLOAD), "ucp_worker_progress");
+}
+
 unsigned ucp_worker_progress(void* worker) {
     static unsigned (*progress)(void*);
-    if (!progress) *(void**)&progress = dlsym(RTLD_NEXT, "ucp_worker_progress");
+    if (!progress) *(void**)&progress = real_progress();
     unsigned events = progress(worker);
     if (events == 0) sched_yield();
     return events;
