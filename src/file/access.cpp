@@ -5,7 +5,6 @@
 
 #include "file/path.hpp"
 #include "file/state.hpp"
-#include "store/transfer.hpp"
 
 namespace oratorio {
 
@@ -135,21 +134,28 @@ bool File::State::is_one_piece(const Access& access) const {
            queues.independent.empty();
 }
 
+Transferred File::State::move_now(Direction direction, Offset offset,
+                                  std::span<const iovec> memory) {
+    Transfer transfer(*store);
+    transfer.start(direction, offset, memory, 0);
+    Transferred done;
+    while (transfer.outstanding() > 0 && !transfer.poll(done, true)) {
+    }
+    engine.stats.storage_calls += transfer.calls();
+    (direction == Direction::read ? engine.stats.bytes_loaded : engine.stats.bytes_stored) +=
+        static_cast<std::uint64_t>(done.bytes);
+    return done;
+}
+
 /// By this rank alone: there is nothing to plan. (A program that appends small records with the
 /// shared pointer makes no other accesses.)
 std::optional<Outcome> File::State::move_one_piece(const Access& access) {
     if (!is_one_piece(access)) return std::nullopt;
     const Layout& memory = access.memory;
     const Bytes bytes = access.bytes();
-    Transfer transfer(*store);
-    transfer.start(access.direction, access.file.origin + access.from,
-                   {access.buffer + memory.origin, static_cast<std::size_t>(bytes)}, 0);
-    Transferred done;
-    while (transfer.outstanding() > 0 && !transfer.poll(done, true)) {
-    }
-    engine.stats.storage_calls += transfer.calls();
-    (access.direction == Direction::read ? engine.stats.bytes_loaded : engine.stats.bytes_stored) +=
-        static_cast<std::uint64_t>(done.bytes);
+    const iovec piece{access.buffer + memory.origin, static_cast<std::size_t>(bytes)};
+    const Transferred done =
+        move_now(access.direction, access.file.origin + access.from, std::span(&piece, 1));
     const bool failed = done.error.kind != ErrorKind::none;
     return Outcome{done.bytes, failed ? done.error.on(transport->topology().rank) : Error{}};
 }

@@ -5,7 +5,6 @@
 #include <vector>
 
 #include "file/state.hpp"
-#include "store/transfer.hpp"
 
 namespace oratorio {
 
@@ -56,24 +55,20 @@ class Meeting {
             first += part(rank).etypes;
         }
     }
-    /// With as few system calls as the store needs. Counts are of the leading bytes that arrived.
-    void write(Store& store, Offset offset, Stats& stats, Rank here) const {
+    /// All data, in the order of the ranks.
+    [[nodiscard]] std::vector<iovec> data() const {
         std::vector<iovec> memory;
         for (Rank rank = 0; rank < all_.ranks; ++rank) {
             Part& one = part(rank);
-            one.written = true;
             if (one.bytes > 0) memory.push_back({&one + 1, static_cast<std::size_t>(one.bytes)});
         }
-        if (memory.empty()) return;
-        Transfer transfer(store);
-        transfer.start(Direction::write, offset, memory, 0);
-        Transferred done;
-        while (transfer.outstanding() > 0 && !transfer.poll(done, true)) {
-        }
-        stats.storage_calls += transfer.calls();
-        stats.bytes_stored += static_cast<std::uint64_t>(done.bytes);
+        return memory;
+    }
+    /// What became of all data; each rank's count is of what arrived of the leading bytes.
+    void tell(Transferred done, Rank here) const {
         for (Rank rank = 0; rank < all_.ranks; ++rank) {
             Part& one = part(rank);
+            one.written = true;
             one.moved = std::min(one.bytes, done.bytes);
             done.bytes -= one.moved;
             if (done.error.kind != ErrorKind::none) one.failed = done.error.on(here);
@@ -109,9 +104,13 @@ Result<Offset> File::State::claim_in_order(Placed& placed) {
         meeting.claim(*transport);
         if (meeting.part(0).failed.kind != ErrorKind::none || !meeting.all_here()) return;
         const View& view = place.view;
-        if (const auto from = view.data_position(meeting.part(0).first, meeting.bytes()))
-            meeting.write(*store, view.file.origin + *from, engine.stats,
-                          transport->topology().rank);
+        const auto from = view.data_position(meeting.part(0).first, meeting.bytes());
+        if (!from) return;
+        const auto data = meeting.data();
+        const Transferred done = data.empty()
+                                     ? Transferred{}
+                                     : move_now(Direction::write, view.file.origin + *from, data);
+        meeting.tell(done, transport->topology().rank);
     });
     if (!told) return told.error();
     if (mine.written) {

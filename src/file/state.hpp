@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "file/file.hpp"
+#include "store/transfer.hpp"
 
 namespace oratorio {
 
@@ -96,6 +97,8 @@ struct File::State {
     /// Collective. The place of this rank's data in an ordered access, in etypes. Small data of a
     /// write is on its way already if the ranks share memory: see Placed::moved.
     Result<Offset> claim_in_order(Placed& placed);
+    /// One contiguous range of the file, from its beginning to its end.
+    Transferred move_now(Direction direction, Offset offset, std::span<const iovec> memory);
     /// Nothing when the access isn't that simple.
     [[nodiscard]] std::optional<Outcome> move_one_piece(const Access& access);
     [[nodiscard]] RunContext context(const PlanOptions& options, bool collective);
