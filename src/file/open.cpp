@@ -35,12 +35,18 @@ std::uint64_t bits(const AccessMode& mode) {
     return sum;
 }
 
+/// What `auto` is. A device works beside us, and on many requests at once; copies to and from the
+/// page cache are made by our own cores either way, and cost less without a ring.
+std::string store_for(const PlanOptions& options) {
+    return options.direct_read || options.direct_write ? "uring" : "posix";
+}
+
 /// One rank's store, and what it turned out to be.
 struct Opening {
     std::unique_ptr<Store> store;
     Error error;
     bool readable = true;
-    bool fell_back = false;  ///< uring was asked for and refused
+    bool fell_back = false;  ///< uring was to be and is refused
 };
 
 Opening open_as(const std::string& path, const OpenMode& mode, const Hints& hints) {
@@ -113,14 +119,20 @@ FileFacts facts_of(Store& store, const std::string& path, const OpenCall& call,
                    std::vector<std::string>& warnings) {
     FileFacts facts;
     facts.file_system = file_system_type(path);
-    if (call.read_costs)
-        facts.costs = parse_costs(call.read_costs(file_system_name(facts.file_system)), warnings);
+    const std::string_view name = file_system_name(facts.file_system);
+    facts.costs = built_in_costs(name);
+    if (call.read_costs) facts.costs = parse_costs(call.read_costs(name), facts.costs, warnings);
     if (const auto size = store.size(); size) {
         facts.size = *size;
     } else {
         facts.error = size.error();
     }
     return facts;
+}
+
+std::string no_uring_on(std::uint64_t ranks) {
+    return "hint oratorio_store: the kernel refuses io_uring on " + std::to_string(ranks) +
+           " ranks; posix is used there";
 }
 
 /// Collective. The number of ranks that answer yes to each question.
@@ -150,6 +162,8 @@ Result<std::unique_ptr<File>> File::open(std::shared_ptr<Workspace> workspace,
     if (auto taken = state->take_hints(merge_hints(call.sources, call.info, path)); !taken)
         return taken.error();
 
+    const bool any_store = state->hints.store == "auto";
+    if (any_store) state->hints.store = store_for(state->hints.plan);
     auto opening = open_everywhere(ranks, path, call.mode, state->hints);
     if (!opening) return opening.error();
     state->store = std::move(opening->store);
@@ -159,11 +173,8 @@ Result<std::unique_ptr<File>> File::open(std::shared_ptr<Workspace> workspace,
                                          limits.remark.empty() ? 0u : 1u};
     if (auto counted = count(ranks, answers); !counted) return counted.error();
     state->opened.holes_readable = answers[0] == 0;
-    if (answers[1] > 0) {
-        state->opened.voice.warn("hint oratorio_store: the kernel refuses io_uring on " +
-                                 std::to_string(answers[1]) + " ranks; posix is used there");
-        state->hints.store = "posix";
-    }
+    if (answers[1] > 0) state->hints.store = "posix";
+    if (answers[1] > 0 && !any_store) state->opened.voice.warn(no_uring_on(answers[1]));
     state->opened.mappable = answers[2] == 0;
     if (answers[3] > 0) {
         state->opened.voice.warn(limits.remark.empty() ? "the store of some rank isn't as asked for"

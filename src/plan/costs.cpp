@@ -15,10 +15,10 @@ std::string_view trimmed(std::string_view text) {
 }
 
 bool set(Costs& costs, std::string_view name, double value) {
-#define COST(known, initial, doc) \
-    if (name == #known) {         \
-        costs.known = value;      \
-        return true;              \
+#define COST(known, memory, disk, doc) \
+    if (name == #known) {              \
+        costs.known = value;           \
+        return true;                   \
     }
 #include "plan/costs.def"
 #undef COST
@@ -27,8 +27,16 @@ bool set(Costs& costs, std::string_view name, double value) {
 
 }  // namespace
 
-Costs parse_costs(std::string_view text, std::vector<std::string>& warnings) {
+Costs built_in_costs(std::string_view file_system) {
     Costs costs;
+    if (file_system == "TMPFS") return costs;
+#define COST(name, memory, disk, doc) costs.name = disk;
+#include "plan/costs.def"
+#undef COST
+    return costs;
+}
+
+Costs parse_costs(std::string_view text, Costs costs, std::vector<std::string>& warnings) {
     while (!text.empty()) {
         const std::size_t end = std::min(text.find('\n'), text.size());
         std::string_view line = text.substr(0, end);
@@ -55,7 +63,7 @@ std::string to_text(const Costs& costs) {
         std::snprintf(line, sizeof line, "%-16s %12.4g  # %s\n", name, value, doc);
         text += line;
     };
-#define COST(name, value, doc) add(#name, costs.name, doc);
+#define COST(name, memory, disk, doc) add(#name, costs.name, doc);
 #include "plan/costs.def"
 #undef COST
     return text;

@@ -9,15 +9,18 @@ namespace oratorio {
 
 /// Nanoseconds of one core.
 struct Costs {
-#define COST(name, value, doc) double name = value;
+#define COST(name, memory, disk, doc) double name = memory;
 #include "plan/costs.def"
 #undef COST
     bool operator==(const Costs&) const = default;
 };
 
-/// Lines "name value", # begins a comment; names that aren't given keep their default. Malformed
+/// Those of a file system that nobody has calibrated, by the name that file/path gives it.
+[[nodiscard]] Costs built_in_costs(std::string_view file_system);
+/// Lines "name value", # begins a comment; names that aren't given keep what `costs` has. Malformed
 /// lines and values that aren't above zero are left out and told in `warnings`.
-[[nodiscard]] Costs parse_costs(std::string_view text, std::vector<std::string>& warnings);
+[[nodiscard]] Costs parse_costs(std::string_view text, Costs costs,
+                                std::vector<std::string>& warnings);
 /// The lines that parse_costs reads, with what each means.
 [[nodiscard]] std::string to_text(const Costs& costs);
 

@@ -17,6 +17,9 @@ const Costs& costs(const Situation& s) {
 bool reads(const Situation& s) {
     return s.direction == Direction::read;
 }
+bool is_direct(const Situation& s) {
+    return reads(s) ? s.options->direct_read : s.options->direct_write;
+}
 /// Cores that can work for the access at once.
 double workers(const Situation& s) {
     return std::max(1, std::min(s.ranks_with_data, s.cores));
@@ -25,21 +28,33 @@ double workers(const Situation& s) {
 double walk_pieces(const Situation& s) {
     return static_cast<double>(std::max(s.pieces, s.memory_pieces));
 }
-/// The kernel's part of moving `bytes` in `calls` calls, on one core.
+double read_storage(const Situation& s, double bytes, double calls) {
+    const Costs& c = costs(s);
+    return is_direct(s) ? bytes * c.direct_read_byte + calls * c.direct_read_call
+                        : bytes * c.read_byte + calls * c.read_call;
+}
+double write_storage(const Situation& s, double bytes, double calls) {
+    const Costs& c = costs(s);
+    return is_direct(s) ? bytes * c.direct_write_byte + calls * c.direct_write_call
+                        : bytes * c.write_byte + calls * c.write_call;
+}
+/// What storage takes to move `bytes` in `calls` calls: a core's time where the page cache is
+/// between, the device's where it isn't.
 double storage(const Situation& s, double bytes, double calls) {
-    if (reads(s)) return bytes * costs(s).read_byte + calls * costs(s).read_call;
-    return bytes * costs(s).write_byte + calls * costs(s).write_call;
+    return reads(s) ? read_storage(s, bytes, calls) : write_storage(s, bytes, calls);
 }
 /// The whole hull, and before it is written, its holes.
 double hull_moved(const Situation& s, Bytes buffer) {
     const auto bytes = static_cast<double>(s.hull.length());
     const double calls = 1 + bytes / static_cast<double>(std::max<Bytes>(1, buffer));
-    const double holes = !reads(s) && !s.covered ? bytes * costs(s).read_byte : 0;
+    const double holes = !reads(s) && !s.covered ? read_storage(s, bytes, calls) : 0;
     return storage(s, bytes, calls) + holes;
 }
 /// Work of the ranks and of the storage on the same cores. Reads are done side by side; writers of
 /// one file wait for each other, so that writes take at least as long as one core needs for them.
+/// A device works beside the cores, for all ranks.
 double together(const Situation& s, double ranks_work, double storage_work) {
+    if (is_direct(s)) return std::max(ranks_work / workers(s), storage_work);
     const double shared_out = (ranks_work + storage_work) / workers(s);
     return reads(s) ? shared_out : std::max(shared_out, storage_work);
 }
@@ -93,8 +108,7 @@ std::string_view needs_cross_memory(const Situation& s) {
 
 std::string_view needs_mapping(const Situation& s) {
     if (!s.options->mappable) return "the file can't be mapped";
-    if (reads(s) ? s.options->direct_read : s.options->direct_write)
-        return "direct I/O goes past the page cache";
+    if (is_direct(s)) return "direct I/O goes past the page cache";
     if (!s.options->coherent) return "mappings of several nodes may not see each other";
     if (!reads(s) && !s.collective && !s.options->alone)
         return "other ranks may make the file longer meanwhile, which mappings don't survive";

@@ -333,5 +333,23 @@ TEST(FileHints, TheUringStoreIsUsedOrItsRefusalToldOnce) {
     EXPECT_EQ(folder.read("data").size(), 100u);
 }
 
+TEST(FileHints, DirectFilesUseTheUringStoreWithoutAWordWhereItIsRefused) {
+    const Folder folder;
+    const auto store_used = [&](const HintMap& hints, std::vector<std::string>& said) {
+        OpenCall call = call_of(folder.file("data"), kCreate, hints);
+        call.narrate = [&](const std::string& text) { said.push_back(text); };
+        std::string used;
+        with_file(3, call,
+                  [&](File& file, Rank) { used = file.reported_hints().at("oratorio_store"); });
+        return used;
+    };
+    std::vector<std::string> said, said_when_asked;
+    EXPECT_EQ(store_used({}, said), "posix");
+    store_used({{"oratorio_store", "uring"}}, said_when_asked);
+    EXPECT_EQ(store_used({{"direct_write", "true"}}, said),
+              said_when_asked.empty() ? "uring" : "posix");
+    for (const std::string& text : said) EXPECT_EQ(text.find("io_uring"), std::string::npos);
+}
+
 }  // namespace
 }  // namespace oratorio::test

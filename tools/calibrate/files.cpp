@@ -1,10 +1,10 @@
 // What storage calls and mappings cost, by the project's own store: Transfer as the list method
 // uses it, windows as the mmap method maps them.
-#include <unistd.h>
 
 #include <string>
 
 #include "plan/methods.hpp"
+#include "scratch.hpp"
 #include "session.hpp"
 #include "store/transfer.hpp"
 
@@ -15,15 +15,6 @@ constexpr Bytes kPiece = 512;
 constexpr Bytes kPieceStride = 4096;
 constexpr std::int64_t kOutstanding = 1024;  // as the list method has
 constexpr Bytes kPage = 4096;
-
-/// A file that goes with its store, however this process ends.
-Result<std::unique_ptr<Store>> open_scratch(const std::string& folder) {
-    const std::string path = folder + "/.oratorio-calibrate-" + std::to_string(::getpid());
-    auto store = open_posix(path, {.read = true, .write = true, .create = true, .exclusive = true});
-    if (!store) return store.error();
-    if (const auto removed = remove_file(path); !removed) return removed.error();
-    return store;
-}
 
 class Files {
   public:
@@ -178,9 +169,9 @@ Result<void> measure_mappings(Session& session, Files& files) {
 }  // namespace
 
 Result<void> measure_files(Session& session, const std::string& folder) {
-    auto store = open_scratch(folder);
+    auto store = open_scratch(folder, 1, false);
     if (!store) return store.error();
-    Files files(std::move(*store), session.scale());
+    Files files(std::move(store->front()), session.scale());
     if (const auto done = measure_calls(session, files); !done) return done.error();
     return measure_mappings(session, files);
 }

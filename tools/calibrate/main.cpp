@@ -1,7 +1,8 @@
 // oratorio_calibrate: measures what the cost model wants to know. For tools/oratorio/calibrate.py.
 //   measure FOLDER [--quick]  prints the lines of session.hpp
 //   place FOLDER              prints the machine and the file system, as the library names costs
-//   costs                     reads a file of costs and prints all constants that are in force
+//   costs FILE_SYSTEM         reads a file of costs and prints all constants that are in force
+//   there
 #include <unistd.h>
 
 #include <cstdio>
@@ -20,6 +21,7 @@ int measure(const std::string& folder, bool quick) {
     const Scale scale = quick ? Scale{.data = 1 << 20, .repeats = 1, .turns = 40} : Scale{};
     Session session(scale, kGroups);
     Result<void> done = measure_files(session, folder);
+    if (done) done = measure_direct(session, folder);
     if (done) done = measure_copies(session);
     if (done) done = measure_processes(session);
     if (done) return 0;
@@ -35,22 +37,23 @@ int tell_place(const std::string& folder) {
     return 0;
 }
 
-int tell_costs() {
+int tell_costs(const std::string& file_system) {
     const std::string given{std::istreambuf_iterator<char>(std::cin), {}};
     std::vector<std::string> warnings;
-    std::fputs(to_text(parse_costs(given, warnings)).c_str(), stdout);
+    std::fputs(to_text(parse_costs(given, built_in_costs(file_system), warnings)).c_str(), stdout);
     for (const std::string& warning : warnings) std::fprintf(stderr, "%s\n", warning.c_str());
     return 0;
 }
 
 int run(const std::vector<std::string>& words) {
     const std::string mode = words.empty() ? "" : words[0];
-    if (mode == "costs" && words.size() == 1) return tell_costs();
+    if (mode == "costs" && words.size() == 2) return tell_costs(words[1]);
     if (mode == "place" && words.size() == 2) return tell_place(words[1]);
     const bool quick = words.size() == 3 && words[2] == "--quick";
     if (mode == "measure" && (words.size() == 2 || quick)) return measure(words[1], quick);
-    std::fputs("usage: oratorio_calibrate measure FOLDER [--quick] | place FOLDER | costs\n",
-               stderr);
+    std::fputs(
+        "usage: oratorio_calibrate measure FOLDER [--quick] | place FOLDER | costs FILE_SYSTEM\n",
+        stderr);
     return 2;
 }
 

@@ -129,9 +129,9 @@ def place_of(program: Path, folder: Path) -> Place:
     return Place(*_ask(program, "place", folder).stdout.rstrip("\n").split("\t"))
 
 
-def read_costs(program: Path, text: str) -> tuple[dict[str, Constant], list[str]]:
-    """All constants in force when a file says `text`, as the library reads it; and its warnings."""
-    done = _ask(program, "costs", text=text)
+def read_costs(program: Path, file_system: str, text: str) -> tuple[dict[str, Constant], list[str]]:
+    """All constants in force there when a file says `text`, as the library reads it; and its warnings."""
+    done = _ask(program, "costs", file_system, text=text)
     lines = filter(None, map(LINE.fullmatch, done.stdout.splitlines()))
     constants = {line["name"]: Constant(float(line["value"]), line["meaning"]) for line in lines}
     return constants, done.stderr.splitlines()
@@ -265,9 +265,9 @@ def show(folder: Path) -> None:
         raise CalibrateError(f"{folder} is not a folder")
     program = build_program()
     place = place_of(program, folder)
-    built_in, _ = read_costs(program, "")
+    built_in, _ = read_costs(program, place.file_system, "")
     text, source = in_force(costs_folder(os.environ), place)
-    constants, warnings = read_costs(program, text)
+    constants, warnings = read_costs(program, place.file_system, text)
     out = _out()
     out.print(table(built_in, {name: c.value for name, c in constants.items()}, "in force"))
     origin = source or "built in: `oratorio calibrate` has not been run for this file system"
@@ -307,7 +307,7 @@ def run(folder: Path, mpi: str | None, quick: bool) -> None:
     stderr = Console(stderr=True, highlight=False)
     program = build_program()
     place = place_of(program, folder)
-    built_in, _ = read_costs(program, "")
+    built_in, _ = read_costs(program, place.file_system, "")
     found = _with_progress(stderr, lambda told: _measure_all(program, folder, host, quick, told))
     file = costs / place.names[0]
     write_costs(file, found, built_in)

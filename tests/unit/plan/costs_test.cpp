@@ -12,7 +12,7 @@ namespace {
 /// What `text` comes to when it is all in order.
 Costs parsed(const std::string& text) {
     std::vector<std::string> warnings;
-    const Costs costs = parse_costs(text, warnings);
+    const Costs costs = parse_costs(text, Costs{}, warnings);
     EXPECT_TRUE(warnings.empty()) << text << ": " << warnings.front();
     return costs;
 }
@@ -21,7 +21,7 @@ Costs parsed(const std::string& text) {
 Costs all_different() {
     Costs costs;
     double value = 1001;
-#define COST(name, initial, doc) costs.name = value++;
+#define COST(name, memory, disk, doc) costs.name = value++;
 #include "plan/costs.def"
 #undef COST
     return costs;
@@ -36,7 +36,8 @@ TEST(Costs, TextHoldsEveryConstant) {
 
 TEST(Costs, TextSaysWhatEachMeans) {
     const std::string text = to_text({});
-#define COST(name, initial, doc) EXPECT_NE(text.find("# " doc "\n"), std::string::npos) << #name;
+#define COST(name, memory, disk, doc) \
+    EXPECT_NE(text.find("# " doc "\n"), std::string::npos) << #name;
 #include "plan/costs.def"
 #undef COST
 }
@@ -55,6 +56,16 @@ TEST(Costs, WhatIsNotGivenKeepsItsDefault) {
     EXPECT_EQ(parsed("wake 12.5"), expected);
     expected.read_call = 7;
     EXPECT_EQ(parsed("wake 12.5\nread_call 7\n"), expected);
+}
+
+TEST(Costs, AFileSystemHasItsOwnWhereNothingIsGiven) {
+    EXPECT_EQ(built_in_costs("TMPFS"), Costs{});
+    const Costs disk = built_in_costs("UFS");
+    EXPECT_LT(disk.map_read_page, Costs{}.map_read_page);  // large pages in the page cache
+    std::vector<std::string> warnings;
+    Costs expected = disk;
+    expected.wake = 12.5;
+    EXPECT_EQ(parse_costs("wake 12.5", disk, warnings), expected);
 }
 
 TEST(Costs, CommentsBlanksAndLineEndsAreNoMatter) {
@@ -78,7 +89,7 @@ TEST_P(RefusedLine, IsLeftOutAndTold) {
     Costs expected;
     expected.wake = 5;
     expected.read_byte = 6;
-    EXPECT_EQ(parse_costs("wake 5\n" + line + "\nread_byte 6\n", warnings), expected);
+    EXPECT_EQ(parse_costs("wake 5\n" + line + "\nread_byte 6\n", Costs{}, warnings), expected);
     ASSERT_EQ(warnings.size(), 1U);
     EXPECT_TRUE(warnings[0].ends_with(": " + line)) << warnings[0];
 }
@@ -97,7 +108,7 @@ INSTANTIATE_TEST_SUITE_P(UnknownName, RefusedLine,
 
 TEST(Costs, EveryRefusedLineIsTold) {
     std::vector<std::string> warnings{"told before"};
-    EXPECT_EQ(parse_costs("one\ntwo 2\nwake -3\n", warnings), Costs{});
+    EXPECT_EQ(parse_costs("one\ntwo 2\nwake -3\n", Costs{}, warnings), Costs{});
     ASSERT_EQ(warnings.size(), 4U);
     EXPECT_EQ(warnings[0], "told before");
 }

@@ -177,6 +177,24 @@ TEST(Plan, WhatANodeRefusesIsNeverPlanned) {
     EXPECT_EQ(plan_of(interleaved(4, 8, 1000), options, 0, Direction::read).method->name, "mmap");
 }
 
+TEST(Plan, SmallPiecesPastThePageCacheAreGatheredFirst) {
+    PlanOptions options = all_allowed();
+    options.costs = built_in_costs("UFS");
+    const auto method_for = [&](Bytes piece, std::int64_t count, Direction direction) {
+        return std::string(
+            plan_of(interleaved(4, piece, count), options, 0, direction).method->name);
+    };
+    // Through the page cache a call for each piece is cheap enough.
+    EXPECT_EQ(method_for(64 << 10, 100, Direction::read), "list_io");
+    EXPECT_EQ(method_for(1 << 20, 25, Direction::read), "list_io");
+    options.direct_read = options.direct_write = true;
+    for (const Direction direction : {Direction::read, Direction::write}) {
+        EXPECT_EQ(method_for(4 << 10, 5000, direction), "shared_buffer");
+        EXPECT_EQ(method_for(64 << 10, 500, direction), "shared_buffer");
+    }
+    EXPECT_EQ(method_for(16 << 20, 4, Direction::read), "list_io");
+}
+
 TEST(Plan, RanksOfSeveralNodesShareNoMemory) {
     PlanOptions options = all_allowed();
     options.method = "shared_buffer";
