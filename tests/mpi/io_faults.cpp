@@ -91,3 +91,13 @@ EXPORTED ssize_t pwritev(int descriptor, const iovec* memory, int count, off_t o
     static const auto call = oratorio::test::real("pwritev");
     return oratorio::test::faulty(call, false, descriptor, memory, count, offset);
 }
+
+EXPORTED ssize_t pread(int descriptor, void* data, size_t length, off_t offset) {
+    const iovec memory{data, length};
+    return preadv(descriptor, &memory, 1, offset);
+}
+
+EXPORTED ssize_t pwrite(int descriptor, const void* data, size_t length, off_t offset) {
+    const iovec memory{const_cast<void*>(data), length};
+    return pwritev(descriptor, &memory, 1, offset);
+}

@@ -1,5 +1,5 @@
-// Faulty storage: a program that has io_faults.cpp in it and exports its symbols sees the preadv
-// and pwritev of every library of the process, and can make them fail. The uring store makes none
+// Faulty storage: a program that has io_faults.cpp in it and exports its symbols sees the pread,
+// pwrite, preadv and pwritev of every library of the process, and can make them fail. The uring store makes none
 // of these calls.
 #pragma once
 

@@ -149,10 +149,12 @@ TEST(Direct, where_opening_is_refused_the_page_cache_serves_and_a_remark_says_so
 bool refuse_transfers_by(int file) {
     constexpr unsigned kCall = offsetof(seccomp_data, nr);
     constexpr unsigned kFirstArgument = offsetof(seccomp_data, args);
-    std::array<sock_filter, 7> filter{{
+    std::array<sock_filter, 9> filter{{
         BPF_STMT(BPF_LD | BPF_W | BPF_ABS, kCall),
-        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_pwritev, 1, 0),
-        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_preadv, 0, 3),
+        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_pwritev, 3, 0),
+        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_preadv, 2, 0),
+        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_pwrite64, 1, 0),
+        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_pread64, 0, 3),
         BPF_STMT(BPF_LD | BPF_W | BPF_ABS, kFirstArgument),
         BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, static_cast<unsigned>(file), 0, 1),
         BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EINVAL),
