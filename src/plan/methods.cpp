@@ -43,6 +43,12 @@ double write_storage(const Situation& s, double bytes, double calls) {
 double storage(const Situation& s, double bytes, double calls) {
     return reads(s) ? read_storage(s, bytes, calls) : write_storage(s, bytes, calls);
 }
+/// The same in calls that all ranks make by themselves: writers wait for each other.
+double storage_by_all(const Situation& s, double bytes, double calls) {
+    const bool contended = !reads(s) && !is_direct(s) && s.ranks_with_data > 1;
+    const double more = contended ? costs(s).contended_byte - costs(s).write_byte : 0;
+    return storage(s, bytes, calls) + bytes * std::max(0.0, more);
+}
 /// The whole hull, and before it is written, its holes.
 double hull_moved(const Situation& s, Bytes buffer) {
     const auto bytes = static_cast<double>(s.hull.length());
@@ -117,9 +123,12 @@ std::string_view needs_mapping(const Situation& s) {
 
 double cost_list(const Situation& s) {
     constexpr Bytes kStagedBelow = 1024;  // run/list_work
+    const auto bytes = static_cast<double>(s.bytes);
     const bool staged = s.bytes / std::max<std::int64_t>(1, s.memory_pieces) < kStagedBelow;
-    const double moved = storage(s, static_cast<double>(s.bytes), static_cast<double>(s.pieces));
-    return kNano * (collective(s) + together(s, hashed(s) + (staged ? copied(s) : 0), moved));
+    // What storage calls move is in no cache, unlike a collective buffer.
+    const double memory = staged ? copied(s) : bytes * costs(s).copy_byte;
+    const double moved = storage_by_all(s, bytes, static_cast<double>(s.pieces));
+    return kNano * (collective(s) + together(s, hashed(s) + memory, moved));
 }
 
 /// As the list, with nothing outstanding beside the one call.
@@ -145,14 +154,17 @@ double cost_two_phase(const Situation& s) {
 
 /// All slots of the node are filled and emptied again and again; each time each rank is woken about
 /// twice. The memory stays for the accesses that follow, of this file and of others: each pays a
-/// part of making it, or a program of many short accesses would never have it.
+/// part of making it, or a program of many short accesses would never have it. And ranks wait for
+/// one another: a fifth of the time (docs/benchmarks.md, what is left to the limit).
 double cost_shared(const Situation& s) {
     constexpr double kAccesses = 16;
+    constexpr double kWaiting = 1.2;
     const auto slots = static_cast<double>(kSharedSlots * kSharedSlotBytes);
     const double times = 1 + static_cast<double>(s.hull.length()) / slots;
     const double woken = 2 * times * s.ranks_with_data * costs(s).wake;
     const double work = copied(s) + hashed(s) + woken;
-    return kNano * (collective(s) + together(s, work, hull_moved(s, kSharedSlotBytes)) +
+    const double moved = together(s, work, hull_moved(s, kSharedSlotBytes));
+    return kNano * (collective(s) + moved * (is_direct(s) ? 1 : kWaiting) +
                     (s.options->shared_ready ? 0 : costs(s).node_memory / kAccesses));
 }
 

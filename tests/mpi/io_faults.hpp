@@ -1,6 +1,6 @@
 // Faulty storage: a program that has io_faults.cpp in it and exports its symbols sees the pread,
-// pwrite, preadv and pwritev of every library of the process, and can make them fail. The uring store makes none
-// of these calls.
+// pwrite, preadv and pwritev of every library of the process, and can make them fail. The uring
+// store makes none of these calls.
 #pragma once
 
 #include <sys/types.h>

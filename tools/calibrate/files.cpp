@@ -35,8 +35,7 @@ class Files {
     Result<void> empty() { return store_->resize(0, false); }
     Result<void> large_calls(Direction direction);
     Result<void> small_calls(Direction direction);
-    Result<void> map(Direction direction, bool touch);
-    Result<void> map_new();
+    Result<void> map(bool touch);
     Result<void> map_untouched();
 
   private:
@@ -71,39 +70,25 @@ Result<void> Files::small_calls(Direction direction) {
     return {};
 }
 
-/// Window by window; `touch`: a byte of each page.
-Result<void> Files::map(Direction direction, bool touch) {
-    const bool write = direction == Direction::write;
+/// Window by window, to be read; `touch`: a byte of each page.
+Result<void> Files::map(bool touch) {
     for (Offset begin = 0; begin < scale_.data; begin += kMapWindowBytes) {
         const Extent window{begin, std::min(begin + kMapWindowBytes, scale_.data)};
-        auto mapped = store_->map(window, direction, touch ? Populate::yes : Populate::no);
+        auto mapped = store_->map(window, Direction::read, touch ? Populate::yes : Populate::no);
         if (!mapped) return mapped.error();
         volatile std::byte* const first = mapped->bytes().data();
         const Bytes end = touch ? std::ssize(mapped->bytes()) : 0;
         const auto touched = mapped->guarded([&] {
-            for (Bytes at = 0; at < end; at += kPage) {
-                if (write) {
-                    first[at] = std::byte{2};
-                } else {
-                    (void)first[at];
-                }
-            }
+            for (Bytes at = 0; at < end; at += kPage) (void)first[at];
         });
         if (!touched) return touched.error();
     }
     return {};
 }
 
-/// As the mmap method does: the end first.
-Result<void> Files::map_new() {
-    const auto last = store_->map({scale_.data - 1, scale_.data}, Direction::write, Populate::no);
-    if (!last) return last.error();
-    return map(Direction::write, true);
-}
-
 Result<void> Files::map_untouched() {
     for (int turn = 0; turn < map_turns(); ++turn) {
-        if (const auto mapped = map(Direction::read, false); !mapped) return mapped.error();
+        if (const auto mapped = map(false); !mapped) return mapped.error();
     }
     return {};
 }
@@ -144,24 +129,18 @@ Result<void> measure_calls(Session& session, Files& files) {
 
 Result<void> measure_mappings(Session& session, Files& files) {
     if (!files.mappable()) {
-        for (const char* name : {"map_read_page", "map_write_page", "map_window"})
+        for (const char* name : {"map_read_page", "map_window"})
             session.kept(name, "this file system can't map files");
         return {};
     }
     const std::vector<Probe> probes{
-        probe(
-            "new pages mapped", [&] { return files.map_new(); }, [&] { return files.empty(); }),
-        probe("pages mapped", [&] { return files.map(Direction::read, true); }),
+        probe("pages mapped", [&] { return files.map(true); }),
         probe("windows mapped", [&] { return files.map_untouched(); }),
     };
     const auto times = session.medians(probes);
     if (!times) return times.error();
-    const Nanoseconds window = (*times)[2] / (files.windows() * files.map_turns());
-    const auto page = [&](Nanoseconds time) {
-        return (time - files.windows() * window) / files.pages();
-    };
-    session.measured("map_read_page", page((*times)[1]));
-    session.measured("map_write_page", page((*times)[0]));
+    const Nanoseconds window = (*times)[1] / (files.windows() * files.map_turns());
+    session.measured("map_read_page", ((*times)[0] - files.windows() * window) / files.pages());
     session.measured("map_window", window);
     return {};
 }

@@ -47,9 +47,10 @@ class Session {
 
 /// Each measures the constants that its name says. All need no MPI.
 Result<void> measure_files(Session& session, const std::string& folder);
+Result<void> measure_writers(Session& session, const std::string& folder);
 Result<void> measure_direct(Session& session, const std::string& folder);
 Result<void> measure_copies(Session& session);
 Result<void> measure_processes(Session& session);
-inline constexpr int kGroups = 6;
+inline constexpr int kGroups = 7;
 
 }  // namespace oratorio::calibrate

@@ -1,0 +1,120 @@
+// What it costs that several processes write one new file side by side: they wait for each other at
+// its lock, and where it gets its pages.
+#include <unistd.h>
+
+#include <algorithm>
+#include <atomic>
+#include <thread>
+#include <vector>
+
+#include "forked.hpp"
+#include "plan/methods.hpp"
+#include "scratch.hpp"
+#include "session.hpp"
+#include "store/transfer.hpp"
+
+namespace oratorio::calibrate {
+namespace {
+
+constexpr int kWriters = 4;
+constexpr Bytes kPage = 4096;
+constexpr Bytes kStretch = 64 << 10;  // of a mapping, before it is another writer's turn
+
+/// Where the writers wait for each other.
+struct Gate {
+    std::atomic<int> ready{0};
+    std::atomic<bool> open{false};
+    std::atomic<int> done{0};
+    std::atomic<int> failed{0};
+};
+
+/// Its share of the file, in large calls, from a buffer of its own.
+bool write_share(Store& store, Bytes bytes, int writer) {
+    std::vector<std::byte> buffer(static_cast<std::size_t>(kSharedSlotBytes), std::byte{1});
+    const Bytes share = bytes / kWriters;
+    for (Offset at = writer * share; at < (writer + 1) * share; at += kSharedSlotBytes) {
+        const auto left = static_cast<std::size_t>((writer + 1) * share - at);
+        const Transferred done = transfer(store, Direction::write, at,
+                                          std::span(buffer).first(std::min(buffer.size(), left)));
+        if (done.error.kind != ErrorKind::none) return false;
+    }
+    return true;
+}
+
+/// A byte of each page of its stretches, which interleave with those of the others.
+bool map_share(Store& store, Bytes bytes, int writer) {
+    for (Offset begin = 0; begin < bytes; begin += kMapWindowBytes) {
+        const Extent window{begin, std::min(begin + kMapWindowBytes, bytes)};
+        auto mapped = store.map(window, Direction::write, Populate::no);
+        if (!mapped) return false;
+        volatile std::byte* const first = mapped->bytes().data();
+        const auto touched = mapped->guarded([&] {
+            for (Bytes stretch = writer * kStretch; stretch < window.length();
+                 stretch += kWriters * kStretch) {
+                const Bytes end = std::min(stretch + kStretch, window.length());
+                for (Bytes at = stretch; at < end; at += kPage) first[at] = std::byte{2};
+            }
+        });
+        if (!touched) return false;
+    }
+    return true;
+}
+
+using Share = bool (*)(Store&, Bytes, int);
+
+/// From when all are ready to when the last is done. The file is emptied and made as long first.
+Result<Nanoseconds> side_by_side(Store& store, Bytes bytes, Share share) {
+    const auto gate = make_shared_memory<Gate>();
+    if (gate == nullptr) return Error::make(ErrorKind::no_memory, "memory for several processes");
+    if (const auto emptied = store.resize(0, false); !emptied) return emptied.error();
+    if (share == map_share) {
+        const auto last = store.map({bytes - 1, bytes}, Direction::write, Populate::no);
+        if (!last) return last.error();
+    }
+    std::vector<Forked> writers;
+    for (int writer = 0; writer < kWriters; ++writer) {
+        auto started = Forked::start([&, writer] {
+            gate->ready += 1;
+            while (!gate->open) usleep(50);
+            if (!share(store, bytes, writer)) gate->failed += 1;
+            gate->done += 1;
+        });
+        if (!started) return started.error();
+        writers.push_back(std::move(*started));
+    }
+    constexpr Nanoseconds kTooLong = 60e9;
+    const Stopwatch waiting;
+    while (gate->ready < kWriters && waiting.elapsed() < kTooLong) usleep(100);
+    gate->open = true;
+    const Stopwatch watch;
+    while (gate->done < kWriters && watch.elapsed() < kTooLong) usleep(100);
+    if (gate->done < kWriters || gate->failed > 0)
+        return Error::make(ErrorKind::other, "a helper process can't write the scratch file");
+    return watch.elapsed();
+}
+
+}  // namespace
+
+Result<void> measure_writers(Session& session, const std::string& folder) {
+    auto stores = open_scratch(folder, 1, false);
+    if (!stores) return stores.error();
+    Store& store = *stores->front();
+    const Bytes bytes = session.scale().data;
+    std::vector<Probe> probes{
+        {"writers side by side", [&] { return side_by_side(store, bytes, write_share); }}};
+    if (store.limits().mappable)
+        probes.push_back(
+            {"pages mapped side by side", [&] { return side_by_side(store, bytes, map_share); }});
+    const auto times = session.medians(probes);
+    if (!times) return times.error();
+    session.measured("contended_byte", (*times)[0] / static_cast<double>(bytes));
+    if (!store.limits().mappable) {
+        session.kept("map_write_page", "this file system can't map files");
+        return {};
+    }
+    const unsigned cores = std::clamp(std::thread::hardware_concurrency(), 1U, unsigned{kWriters});
+    session.measured("map_write_page", (*times)[1] * cores / (static_cast<double>(bytes) / kPage));
+    return {};
+}
+
+}  // namespace oratorio::calibrate
