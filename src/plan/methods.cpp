@@ -155,16 +155,16 @@ double cost_two_phase(const Situation& s) {
 /// All slots of the node are filled and emptied again and again; each time each rank is woken about
 /// twice. The memory stays for the accesses that follow, of this file and of others: each pays a
 /// part of making it, or a program of many short accesses would never have it. And ranks wait for
-/// one another: a fifth of the time (docs/benchmarks.md, what is left to the limit).
+/// one another (docs/benchmarks.md, what is left to the limit), writers while others store.
 double cost_shared(const Situation& s) {
     constexpr double kAccesses = 16;
-    constexpr double kWaiting = 1.2;
+    const double waiting = is_direct(s) ? 1 : reads(s) ? 1.5 : 1.2;
     const auto slots = static_cast<double>(kSharedSlots * kSharedSlotBytes);
     const double times = 1 + static_cast<double>(s.hull.length()) / slots;
     const double woken = 2 * times * s.ranks_with_data * costs(s).wake;
     const double work = copied(s) + hashed(s) + woken;
     const double moved = together(s, work, hull_moved(s, kSharedSlotBytes));
-    return kNano * (collective(s) + moved * (is_direct(s) ? 1 : kWaiting) +
+    return kNano * (collective(s) + moved * waiting +
                     (s.options->shared_ready ? 0 : costs(s).node_memory / kAccesses));
 }
 

@@ -11,8 +11,9 @@
 namespace oratorio::calibrate {
 namespace {
 
-constexpr Bytes kPiece = 512;
-constexpr Bytes kPieceStride = 4096;
+constexpr Bytes kPiece =
+    4096;  // a page: what it costs to find one is in the costs of bytes already
+constexpr Bytes kPieceStride = 2 * kPiece;
 constexpr std::int64_t kOutstanding = 1024;  // as the list method has
 constexpr Bytes kPage = 4096;
 
@@ -57,7 +58,7 @@ Result<void> Files::small_calls(Direction direction) {
     const std::span<std::byte> buffer(buffer_);
     for (Offset offset = 0; offset < scale_.data;) {
         for (std::int64_t i = 0; i < kOutstanding && offset < scale_.data; ++i) {
-            const auto at = static_cast<std::size_t>(i * kPiece);
+            const auto at = static_cast<std::size_t>(i * kPiece) % buffer.size();
             transfer.start(direction, offset, buffer.subspan(at, kPiece),
                            static_cast<std::uint64_t>(i));
             offset += kPieceStride;
