@@ -5,6 +5,7 @@
 #include <array>
 #include <cerrno>
 #include <deque>
+#include <memory>
 #include <numeric>
 #include <utility>
 #include <vector>
@@ -20,28 +21,40 @@ bool is_transient(int system_errno) {
     return system_errno == EINTR || system_errno == EAGAIN || system_errno == EBUSY;
 }
 
+// The kernel's ring, for as long as it lives.
+class Ring {
+  public:
+    Ring() = default;
+    Ring(const Ring&) = delete;
+    Ring& operator=(const Ring&) = delete;
+    ~Ring() {
+        if (open_) io_uring_queue_exit(&ring_);
+    }
+
+    /// To be called once. Gives 0 or an errno.
+    int open(int queue_depth) {
+        const int result = io_uring_queue_init(static_cast<unsigned>(queue_depth), &ring_, 0);
+        open_ = result == 0;
+        return -result;
+    }
+    io_uring* get() { return &ring_; }
+
+  private:
+    io_uring ring_{};
+    bool open_ = false;
+};
+
 class UringStore final : public DescriptorStore {
   public:
-    UringStore(Descriptor file, const OpenMode& mode, int queue_depth)
-        : DescriptorStore(std::move(file), mode) {
-        limits_.queue_depth = std::clamp(queue_depth, 1, kDepthMax);
+    UringStore(Descriptor file, const OpenMode& mode, int queue_depth, std::unique_ptr<Ring> ring)
+        : DescriptorStore(std::move(file), mode), ring_(std::move(ring)) {
+        limits_.queue_depth = queue_depth;
         limits_.asynchronous = true;
         places_.resize(static_cast<std::size_t>(limits_.queue_depth));
         free_.resize(places_.size());
         std::iota(free_.begin(), free_.end(), std::size_t{0});
     }
-    ~UringStore() override {
-        drain();
-        if (open_) io_uring_queue_exit(&ring_);
-    }
-
-    /// To be called once, first. Gives 0 or an errno.
-    int set_up() {
-        const int result =
-            io_uring_queue_init(static_cast<unsigned>(limits_.queue_depth), &ring_, 0);
-        open_ = result == 0;
-        return -result;
-    }
+    ~UringStore() override { drain(); }
 
     Submitted submit(const IoRequest& request) override {
         if (in_kernel_ + unsent_.size() + refused_.size() >=
@@ -55,7 +68,7 @@ class UringStore final : public DescriptorStore {
         const std::size_t place = free_.back();  // there is one, and a ring entry for it
         free_.pop_back();
         places_[place] = {request.token, goes_direct(request)};
-        io_uring_sqe* entry = io_uring_get_sqe(&ring_);
+        io_uring_sqe* entry = io_uring_get_sqe(ring_->get());
         prepare(entry, request, descriptor(places_[place].direct));
         io_uring_sqe_set_data64(entry, place);
         unsent_.push_back(place);
@@ -107,10 +120,10 @@ class UringStore final : public DescriptorStore {
     void send(unsigned wanted) {
         if (broken_ != 0) {  // its entries are refused already and must not be sent after all
             io_uring_cqe* entry = nullptr;
-            if (wanted > 0) io_uring_wait_cqe(&ring_, &entry);
+            if (wanted > 0) io_uring_wait_cqe(ring_->get(), &entry);
             return;
         }
-        const int sent = io_uring_submit_and_wait(&ring_, wanted);
+        const int sent = io_uring_submit_and_wait(ring_->get(), wanted);
         if (sent >= 0) {
             in_kernel_ += static_cast<std::size_t>(sent);
             unsent_.erase(unsent_.begin(), unsent_.begin() + sent);
@@ -129,11 +142,12 @@ class UringStore final : public DescriptorStore {
             refused_.pop_front();
         }
         io_uring_cqe* entry = nullptr;
-        while (count < out.size() && in_kernel_ > 0 && io_uring_peek_cqe(&ring_, &entry) == 0) {
+        while (count < out.size() && in_kernel_ > 0 &&
+               io_uring_peek_cqe(ring_->get(), &entry) == 0) {
             const Place place = vacate(io_uring_cqe_get_data64(entry));
             const int result = entry->res;
             int number = result < 0 ? -result : 0;
-            io_uring_cqe_seen(&ring_, entry);
+            io_uring_cqe_seen(ring_->get(), entry);
             --in_kernel_;
             if (place.direct && number == EINVAL) {
                 give_up_direct();
@@ -156,8 +170,7 @@ class UringStore final : public DescriptorStore {
         }
     }
 
-    io_uring ring_{};
-    bool open_ = false;
+    std::unique_ptr<Ring> ring_;
     int broken_ = 0;  // errno of a ring that refuses entries
     std::size_t in_kernel_ = 0;
     std::vector<Place> places_;  // the ring knows requests by their place here
@@ -170,14 +183,17 @@ class UringStore final : public DescriptorStore {
 
 Result<std::unique_ptr<Store>> open_uring(const std::string& path, const OpenMode& mode,
                                           int queue_depth) {
-    auto file = open_descriptor(path, mode);
-    if (!file) return file.error();
-    auto store = std::make_unique<UringStore>(std::move(*file), mode, queue_depth);
-    if (const int number = store->set_up(); number != 0) {
+    // The ring first: where there is none, the file isn't made, and another store may make it.
+    queue_depth = std::clamp(queue_depth, 1, kDepthMax);
+    auto ring = std::make_unique<Ring>();
+    if (const int number = ring->open(queue_depth); number != 0) {
         return Error::make(ErrorKind::unsupported_operation, "io_uring: the kernel refuses it",
                            number);
     }
-    return std::unique_ptr<Store>(std::move(store));
+    auto file = open_descriptor(path, mode);
+    if (!file) return file.error();
+    return std::unique_ptr<Store>(
+        std::make_unique<UringStore>(std::move(*file), mode, queue_depth, std::move(ring)));
 }
 
 }  // namespace oratorio

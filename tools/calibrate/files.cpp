@@ -11,8 +11,8 @@
 namespace oratorio::calibrate {
 namespace {
 
-constexpr Bytes kPiece =
-    4096;  // a page: what it costs to find one is in the costs of bytes already
+// A page: what it costs to find one is in the costs of bytes already.
+constexpr Bytes kPiece = 4096;
 constexpr Bytes kPieceStride = 2 * kPiece;
 constexpr std::int64_t kOutstanding = 1024;  // as the list method has
 constexpr Bytes kPage = 4096;

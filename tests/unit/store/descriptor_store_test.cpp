@@ -197,6 +197,20 @@ TEST_F(DescriptorStoreTest, uring_says_unsupported_when_the_kernel_gives_no_ring
     EXPECT_EQ(error.system_errno, EPERM);
 }
 
+TEST_F(DescriptorStoreTest, where_uring_is_refused_posix_can_still_be_the_one_that_makes_the_file) {
+    OpenMode mode = kReadWrite;
+    mode.exclusive = true;
+    const std::string fresh = path() + ".fresh";
+    bool forbidden = false, made = false;
+    std::thread([&] {
+        forbidden = forbid_io_uring();
+        (void)open_uring(fresh, mode, 4);
+        made = open_posix(fresh, mode).ok();
+    }).join();
+    if (!forbidden) GTEST_SKIP() << "this kernel has no system call filters";
+    EXPECT_TRUE(made);
+}
+
 TEST_F(DescriptorStoreTest, uring_refuses_what_posix_refuses) {
     EXPECT_EQ(open_uring(path(), {.read = true}, 4).error().kind, ErrorKind::no_such_file);
     EXPECT_EQ(open_uring(folder_.path(), {.read = true}, 4).error().kind, ErrorKind::bad_file);

@@ -1,6 +1,6 @@
 // Repeats one block-cyclic collective access without checking anything, so that a profiler sees the
-// access and nothing else; tells its best rate and that of contiguous POSIX calls of the same
-// bytes.
+// access and nothing else; tells the median of its rates and that of contiguous POSIX calls of the
+// same bytes. All ranks are on one node, as their clocks are one.
 //
 //     mpicxx -O2 -std=c++20 tools/bench/profile/repeat.cpp -o repeat
 //     mpiexec -n 8 env LD_PRELOAD=.../liboratorio.so ./repeat FILE METHOD read|write BLOCK BYTES
@@ -14,25 +14,35 @@
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
+#include <ctime>
 #include <string>
 #include <vector>
 
 namespace {
 
-/// MiB per second of all ranks, from the slowest one's time.
-double rate(double seconds, double bytes_each) {
-    int ranks = 0;
-    MPI_Comm_size(MPI_COMM_WORLD, &ranks);
-    MPI_Allreduce(MPI_IN_PLACE, &seconds, 1, MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD);
-    return bytes_each * ranks / seconds / (1 << 20);
+double node_clock() {
+    timespec now{};
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return static_cast<double>(now.tv_sec) + 1e-9 * static_cast<double>(now.tv_nsec);
 }
 
+/// MiB per second of all ranks, from the first one's start to the last one's end.
 template <class Action>
-double timed(Action action) {
+double rate_of(double bytes_each, Action action) {
+    int ranks = 0;
+    MPI_Comm_size(MPI_COMM_WORLD, &ranks);
     MPI_Barrier(MPI_COMM_WORLD);
-    const double start = MPI_Wtime();
+    double start = node_clock();
     action();
-    return MPI_Wtime() - start;
+    double end = node_clock();
+    MPI_Allreduce(MPI_IN_PLACE, &start, 1, MPI_DOUBLE, MPI_MIN, MPI_COMM_WORLD);
+    MPI_Allreduce(MPI_IN_PLACE, &end, 1, MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD);
+    return bytes_each * ranks / (end - start) / (1 << 20);
+}
+
+double median(std::vector<double> rates) {
+    std::sort(rates.begin(), rates.end());
+    return rates[rates.size() / 2];
 }
 
 MPI_File open_with_view(const char* path, const char* method, int block, int blocks, int rank,
@@ -72,28 +82,22 @@ int main(int argc, char** argv) {
     const off_t begin = static_cast<off_t>(rank) * bytes;
     bool whole = pwrite(descriptor, data.data(), data.size(), begin) == bytes;
     MPI_File file = open_with_view(argv[1], argv[2], block, bytes / block, rank, ranks);
-    double best = 0, raw = 0;
+    const bool write = direction == "write";
+    std::vector<double> collective, raw;
     for (int repeat = 0; repeat < repeats; ++repeat) {
-        best = std::max(best, rate(timed([&] {
-                                       direction == "write"
-                                           ? MPI_File_write_at_all(file, 0, data.data(), bytes,
-                                                                   MPI_BYTE, MPI_STATUS_IGNORE)
-                                           : MPI_File_read_at_all(file, 0, data.data(), bytes,
-                                                                  MPI_BYTE, MPI_STATUS_IGNORE);
-                                   }),
-                                   bytes));
-        raw = std::max(raw, rate(timed([&] {
-                                     whole &=
-                                         bytes ==
-                                         (direction == "write"
-                                              ? pwrite(descriptor, data.data(), data.size(), begin)
-                                              : pread(descriptor, data.data(), data.size(), begin));
-                                 }),
-                                 bytes));
+        collective.push_back(rate_of(bytes, [&] {
+            write ? MPI_File_write_at_all(file, 0, data.data(), bytes, MPI_BYTE, MPI_STATUS_IGNORE)
+                  : MPI_File_read_at_all(file, 0, data.data(), bytes, MPI_BYTE, MPI_STATUS_IGNORE);
+        }));
+        raw.push_back(rate_of(bytes, [&] {
+            whole &= bytes == (write ? pwrite(descriptor, data.data(), data.size(), begin)
+                                     : pread(descriptor, data.data(), data.size(), begin));
+        }));
     }
     if (rank == 0)
         std::printf("%s %s, %d-byte blocks, %d ranks: %.0f MiB/s, raw %.0f MiB/s%s\n", argv[2],
-                    argv[3], block, ranks, best, raw, whole ? "" : " (a raw call was short)");
+                    argv[3], block, ranks, median(collective), median(raw),
+                    whole ? "" : " (a raw call was short)");
     MPI_File_close(&file);
     if (rank == 0) unlink(argv[1]);
     MPI_Finalize();
