@@ -122,6 +122,13 @@ contains
         call MPI_File_set_view(file, displacement, MPI_INTEGER, MPI_INTEGER, 'native', MPI_INFO_NULL, ierr)
     end subroutine
 
+    !> What another rank has written for this one can be read: a host may end a collective call before.
+    subroutine settle()
+        call MPI_File_sync(file, ierr)
+        call MPI_Barrier(MPI_COMM_WORLD, ierr)
+        call MPI_File_sync(file, ierr)
+    end subroutine
+
     subroutine explicit_offsets()
         integer(kind=MPI_OFFSET_KIND) :: at
         integer, asynchronous :: sent(4), back(8)
@@ -144,6 +151,7 @@ contains
         call MPI_File_write_at_all_begin(file, at, sent, 4, MPI_INTEGER, ierr)
         call MPI_File_write_at_all_end(file, sent, status, ierr)
         call require(counted() == 4, 'write_at_all_begin and _end')
+        call settle()
         call MPI_File_read_at(file, at, back, 1, MPI_INTEGER, status, ierr)
         call MPI_File_read_at_all(file, at + 1, back(2), 1, MPI_INTEGER, status, ierr)
         call MPI_File_iread_at(file, at + 2, back(3), 1, MPI_INTEGER, request(3), ierr)
@@ -175,6 +183,7 @@ contains
         call MPI_File_write_all_end(file, sent(5), status, ierr)
         call MPI_File_get_position(file, at, ierr)
         call require(at == base + 5, 'writing at the individual pointer')
+        call settle()
         call MPI_File_seek(file, base, MPI_SEEK_SET, ierr)
         call MPI_File_read(file, back, 1, MPI_INTEGER, status, ierr)
         call MPI_File_read_all(file, back(2), 1, MPI_INTEGER, status, ierr)
@@ -206,8 +215,7 @@ contains
         call MPI_Barrier(MPI_COMM_WORLD, ierr)
         call MPI_File_get_position_shared(file, at, ierr)
         call require(at == base + 4 * ranks, 'get_position_shared')
-        call MPI_Barrier(MPI_COMM_WORLD, ierr) ! nobody moves it before everybody has asked
-        call MPI_File_sync(file, ierr)
+        call settle() ! and nobody moves the pointer before everybody has asked
         call MPI_File_seek_shared(file, base, MPI_SEEK_SET, ierr)
         call MPI_File_read_shared(file, back, 1, MPI_INTEGER, status, ierr)
         call require(back == 7, 'read_shared')
