@@ -6,6 +6,7 @@ with Oratorio preloaded, and must leave the same bytes behind.
 
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 
 import pytest
@@ -44,11 +45,27 @@ def assert_oratorio_was_used(done: subprocess.CompletedProcess[str]) -> None:
     )
 
 
+ORACLE_TRIES = 3
+
+
+def run_oracle(host: Host, ranks: int, program: list, folder: Path, tries: int = ORACLE_TRIES, **options):
+    """(folder of the files, what it said) of `program FOLDER` with the host's own MPI-IO.
+
+    That one is compared with, not tested, and has races of its own under load (Open MPI 4: 5 of 60 runs of
+    fortran_routines, where Oratorio has none): it may try again."""
+    theirs = Path(tempfile.mkdtemp(prefix="host", dir=folder))
+    try:
+        return theirs, run_checked(host, ranks, [*program, theirs], **options)
+    except AssertionError:
+        if tries == 1:
+            raise
+        return run_oracle(host, ranks, program, folder, tries - 1, **options)
+
+
 def run_both_ways(host: Host, ranks: int, program: list, folder: Path, **options) -> None:
     """Runs `program FOLDER` with the host and with Oratorio; the files left must be equal."""
-    ours, theirs = folder / "oratorio", folder / "host"
-    theirs.mkdir()
-    expected = run_checked(host, ranks, [*program, theirs], **options)
+    ours = folder / "oratorio"
+    theirs, expected = run_oracle(host, ranks, program, folder, **options)
     names = sorted(file.name for file in theirs.iterdir())
     assert names, "the program left no files"
     if not IS_BUILT:
