@@ -159,6 +159,13 @@ int main(int argc, char** argv) {
                           {"cb_buffer_size", "1000000"}};
         collective_write_fills_it(hints, std::string("collective, thread, ") + method);
     }
+    // Past the page cache, by the store that such files get by themselves.
+    for (const char* method : {"auto", "two_phase", "shared_buffer", "list_io"}) {
+        const Hints hints{
+            {"oratorio_method", method}, {"direct_write", "true"}, {"cb_buffer_size", "1000000"}};
+        collective_write_fills_it(hints, std::string("collective, direct, ") + method);
+        independent_writes_fill_it(hints, std::string("independent, direct, ") + method);
+    }
     preallocation_that_does_not_fit();
     const int code = verdict("full_disk_test");
     MPI_Finalize();

@@ -2,15 +2,16 @@
 
 #include <unistd.h>
 
+#include "file/hints.hpp"
+
 namespace oratorio::calibrate {
 
 namespace {
 
 /// As files are opened when hints say nothing (file/open).
 Result<std::unique_ptr<Store>> open(const std::string& path, const OpenMode& mode) {
-    constexpr int kDepth = 16;
     if (mode.direct_read) {
-        auto store = open_uring(path, mode, kDepth);
+        auto store = open_uring(path, mode, Hints().uring_depth);
         if (store || store.error().kind != ErrorKind::unsupported_operation) return store;
     }
     return open_posix(path, mode);
