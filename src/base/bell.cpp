@@ -29,14 +29,15 @@ void pause_core() {
 }
 
 void sleep_until_rung(Bell& bell, std::uint32_t heard, std::chrono::microseconds longest) {
-    bell.asleep.store(1);
+    bell.heard.store(heard);
+    bell.sleep.store(Bell::asleep);
     if (bell.rings.load() == heard) {
         constexpr std::int64_t kMicro = 1'000'000;
         const timespec time{static_cast<time_t>(longest.count() / kMicro),
                             static_cast<long>(longest.count() % kMicro * 1000)};
         futex(bell.rings, FUTEX_WAIT, heard, &time);
     }
-    bell.asleep.store(0);
+    bell.sleep.store(Bell::awake);
 }
 
 }  // namespace
@@ -45,7 +46,20 @@ void sleep_until_rung(Bell& bell, std::uint32_t heard, std::chrono::microseconds
 // either the ringer sees the sleeper or the sleeper sees the ring.
 void ring(Bell& bell) {
     bell.rings.fetch_add(1);
-    if (bell.asleep.load() != 0) futex(bell.rings, FUTEX_WAKE, 1, nullptr);
+    if (bell.sleep.load() != Bell::awake) futex(bell.rings, FUTEX_WAKE, 1, nullptr);
+}
+
+void ring_softly(Bell& bell) {
+    bell.rings.fetch_add(1);
+}
+
+bool call(Bell& bell) {
+    std::uint32_t sleep = bell.sleep.load();
+    if (sleep != Bell::asleep || bell.rings.load() == bell.heard.load())
+        return sleep == Bell::called;
+    if (!bell.sleep.compare_exchange_strong(sleep, Bell::called)) return sleep == Bell::called;
+    futex(bell.rings, FUTEX_WAKE, 1, nullptr);
+    return true;
 }
 
 void wait_until_rung(Bell& bell, std::uint32_t heard, Before sleep,

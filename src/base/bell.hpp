@@ -11,23 +11,42 @@ namespace oratorio {
 /// before it looks, and sleeps only if nothing has rung since.
 struct alignas(64) Bell {
     std::atomic<std::uint32_t> rings{0};
-    std::atomic<std::uint32_t> asleep{0};  ///< the owner sleeps, or is about to
+    /// Whether the owner sleeps or is about to, and has been called since.
+    enum Sleep : std::uint32_t { awake, asleep, called };
+    std::atomic<std::uint32_t> sleep{awake};
+    std::atomic<std::uint32_t> heard{0};  ///< the last ring before it fell asleep
 };
 
 /// What to wait for when nothing can be done just now. Without a bell only trying again tells.
 struct Rest {
     Bell* bell = nullptr;
     std::uint32_t heard = 0;
+    bool relieved = false;  ///< somebody with work was woken in our place, so don't yield: sleep
 };
+
+/// For what rings from now on.
+inline Rest rest_on(Bell* bell) {
+    return {bell, bell != nullptr ? bell->rings.load() : 0};
+}
 
 /// What was changed before is seen by the owner when it wakes.
 void ring(Bell& bell);
+/// The same, but leaves the owner asleep: somebody must call() it.
+void ring_softly(Bell& bell);
+/// Wakes the owner if it has slept through a ring; true when it is on its way.
+bool call(Bell& bell);
 /// What a waiter does before it sleeps, which takes several microseconds to come back from.
 enum class Before {
     nothing,  ///< a thread beside the program: others need the core
     spins,    ///< every rank has a core of its own
     yields,   ///< ranks share cores: who is waited for runs in our place
 };
+
+/// For a rank of a program; `crowded`: ranks share cores.
+inline Before before_sleep(const Rest& rest, bool crowded) {
+    if (!crowded) return Before::spins;
+    return rest.relieved ? Before::nothing : Before::yields;
+}
 
 /// Owner only. Returns when the bell has rung after `heard`, or after `longest` of sleep.
 void wait_until_rung(Bell& bell, std::uint32_t heard, Before sleep,

@@ -235,9 +235,9 @@ Result<void> NodeTransport::set_counter(std::int64_t to) {
     return {};
 }
 
-void NodeTransport::idle(Bell* bell, std::uint32_t heard) {
-    if (bell != nullptr || operations_.empty()) return inner_->idle(bell, heard);
-    if (!wanted_complete()) inner_->idle(&member(topology().rank).bell, heard_);
+void NodeTransport::idle(const Rest& rest) {
+    if (rest.bell != nullptr || operations_.empty()) return inner_->idle(rest);
+    if (!wanted_complete()) inner_->idle({&member(topology().rank).bell, heard_});
 }
 
 /// Who comes last completes an operation, and nobody rings for that one.

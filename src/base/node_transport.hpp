@@ -36,7 +36,7 @@ class NodeTransport final : public Transport {
     [[nodiscard]] std::size_t meeting_max() const override { return kOperandMax; }
     Result<void> set_counter(std::int64_t to) override;
     [[nodiscard]] bool quiet() const override { return operations_.empty() && inner_->quiet(); }
-    void idle(Bell* bell, std::uint32_t heard) override;
+    void idle(const Rest& rest) override;
     [[nodiscard]] Rest rest() const override;
     [[nodiscard]] bool in_memory() const override { return true; }
     using Transport::idle;

@@ -80,10 +80,10 @@ class Transport {
     /// Of this rank: nothing is under way and nothing has failed, so that another may use it next.
     [[nodiscard]] virtual bool quiet() const = 0;
     /// Nothing could be done: lets others run. Called again and again while waiting; must not spin
-    /// hard. With a bell it may sleep until that rings after `heard`, but not for long: messages
+    /// hard. With a bell it may sleep until that has rung, but not for long: messages
     /// ring no bell.
-    virtual void idle(Bell* bell, std::uint32_t heard) = 0;
-    void idle() { idle(nullptr, 0); }
+    virtual void idle(const Rest& rest) = 0;
+    void idle() { idle({}); }
     /// As idle(), for a waiter that may not stay in the transport meanwhile.
     [[nodiscard]] virtual Rest rest() const { return {}; }
     /// Collectives of a rank's size (a summary, an error) need no messages: any thread may start

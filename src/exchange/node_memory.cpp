@@ -38,7 +38,8 @@ constexpr std::size_t kPerRank =
     sizeof(Desk) + NodeMemory::rounds_max * (sizeof(SlotControl) + sizeof(Question));
 
 Bytes control_bytes(const Topology& topology) {
-    return round_up(ranks_beside(topology, topology.rank) * static_cast<Bytes>(kPerRank));
+    return round_up(static_cast<Bytes>(sizeof(Shift)) +
+                    ranks_beside(topology, topology.rank) * static_cast<Bytes>(kPerRank));
 }
 
 /// `count` objects at the front of `memory`, which is shortened by them.
@@ -103,6 +104,7 @@ void NodeMemory::create(const Topology& topology) {
     std::copy(next_.name().begin(), next_.name().end(), name_.text);
     auto memory = next_.span();
     const std::int64_t ranks = ranks_beside(topology, topology.rank);
+    carve<Shift>(memory, 1, true);
     carve<Desk>(memory, ranks, true);
     carve<SlotControl>(memory, ranks * rounds_max, true);
     carve<Question>(memory, ranks * rounds_max, true);
@@ -160,6 +162,7 @@ Result<bool> NodeMemory::decide(Transport& transport) {
 void NodeMemory::lay_out(const Topology& topology) {
     const std::int64_t ranks = ranks_beside(topology, topology.rank);
     auto memory = memory_.span();
+    shift_ = carve<Shift>(memory, 1, false);
     desks_ = carve<Desk>(memory, ranks, false);
     slots_ = carve<SlotControl>(memory, ranks * rounds_max, false);
     questions_ = carve<Question>(memory, ranks * rounds_max, false);

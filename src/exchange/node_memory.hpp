@@ -17,13 +17,14 @@ namespace oratorio {
 /// Control of one sub-buffer. `round` is written last when it is opened; participants then move
 /// their data and check in.
 struct alignas(64) SlotControl {
-    std::atomic<std::uint64_t> round{0};   ///< key of the round that is open in it
-    std::atomic<std::int64_t> to_come{0};  ///< participants that haven't checked in
-    Offset begin = 0;                      ///< of the region
-    Offset valid_until = 0;                ///< see Exchange::open
-    Bytes buffer = 0;                      ///< where the sub-buffer lies in buffers()
-    std::atomic<std::int64_t> bytes{0};    ///< moved by those who have
-    std::atomic<Offset> first{INT64_MAX};  ///< hull of that
+    std::atomic<std::uint64_t> round{0};    ///< key of the round that is open in it
+    std::atomic<std::uint64_t> claimed{0};  ///< key of the last round that a rank set out to load
+    std::atomic<std::int64_t> to_come{0};   ///< participants that haven't checked in
+    Offset begin = 0;                       ///< of the region
+    Offset valid_until = 0;                 ///< see Exchange::open
+    Bytes buffer = 0;                       ///< where the sub-buffer lies in buffers()
+    std::atomic<std::int64_t> bytes{0};     ///< moved by those who have
+    std::atomic<Offset> first{INT64_MAX};   ///< hull of that
     std::atomic<Offset> last{INT64_MIN};
 };
 
@@ -36,6 +37,11 @@ struct alignas(64) Question {
     std::atomic<std::uint64_t> coverage{0};
     std::atomic<Offset> first{INT64_MAX};
     std::atomic<Offset> last{INT64_MIN};
+};
+
+/// Of all ranks of the node.
+struct alignas(64) Shift {
+    std::atomic<int> awake{0};  ///< ranks at work that don't wait for another (run/shared_read)
 };
 
 /// Where other ranks find a rank, and what it owns (exchange/direct).
@@ -75,6 +81,7 @@ class NodeMemory {
     [[nodiscard]] int process(Rank rank) const {
         return processes_[static_cast<std::size_t>(rank)];
     }
+    [[nodiscard]] Shift& shift() const { return *shift_; }
     /// By index of the aggregator in the plan.
     [[nodiscard]] SlotControl& slot(int aggregator, std::int64_t round) const;
     [[nodiscard]] Question& question(int aggregator, std::int64_t round) const;
@@ -112,6 +119,7 @@ class NodeMemory {
     std::vector<Name> names_;
     std::vector<int> processes_;
     std::vector<int> place_;  ///< of each rank among those of its node
+    Shift* shift_ = nullptr;
     Desk* desks_ = nullptr;
     SlotControl* slots_ = nullptr;
     Question* questions_ = nullptr;

@@ -246,9 +246,9 @@ Result<void> MpiTransport::set_counter(std::int64_t to) {
     return set;
 }
 
-void MpiTransport::idle(Bell* bell, std::uint32_t heard) {
-    const Before sleep = crowded_ ? Before::yields : Before::spins;
-    if (bell != nullptr) return wait_until_rung(*bell, heard, sleep, 1ms);
+void MpiTransport::idle(const Rest& rest) {
+    if (rest.bell != nullptr)
+        return wait_until_rung(*rest.bell, rest.heard, before_sleep(rest, crowded_), 1ms);
     // With more ranks than cores the one that has work needs our core at once: yield first, since
     // the shortest sleep costs 50 us. What takes longer than that is storage, or a rank that is far
     // behind.

@@ -54,7 +54,7 @@ class MpiTransport final : public Transport {
     [[nodiscard]] bool quiet() const override { return !failed_ && free_.size() == slots_.size(); }
     /// Yields the core a few times, then sleeps for growing times up to 0.1 ms, or with a bell
     /// until it rings, up to 1 ms. A completion starts over.
-    void idle(Bell* bell, std::uint32_t heard) override;
+    void idle(const Rest& rest) override;
     using Transport::idle;
 
     /// Whether other ranks are needed to destroy it.

@@ -72,7 +72,8 @@ std::string explain(const Plan& plan) {
     text += "  storage      " + std::string(name_of(plan.storage)) +
             (plan.atomic ? ", locked (atomic mode)" : "") + "\n";
     if (plan.storage == StorageCalls::buffered) {
-        text += "  aggregators  " + list_of(plan.aggregators) + "\n";
+        text += "  aggregators  " + list_of(plan.aggregators) +
+                (plan.shared_loads ? ", and whichever rank is free loads for them" : "") + "\n";
         text += "  buffers      " + number(plan.slots) + " x " + number(plan.slot_bytes) +
                 " bytes per aggregator, " + number(plan.rounds) + " rounds\n";
     }

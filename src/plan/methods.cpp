@@ -152,16 +152,17 @@ double cost_two_phase(const Situation& s) {
                     together(s, hashed(s) + exchanged, hull_moved(s, s.options->cb_buffer_size)));
 }
 
-/// All slots of the node are filled and emptied again and again; each time each rank is woken about
-/// twice. The memory stays for the accesses that follow, of this file and of others: each pays a
-/// part of making it, or a program of many short accesses would never have it. And ranks wait for
-/// one another (docs/benchmarks.md, what is left to the limit), writers while others store.
+/// All slots of the node are filled and emptied again and again; each time each rank is woken once
+/// (reads), or about twice. The memory stays for the accesses that follow, of this file and of
+/// others: each pays a part of making it, or a program of many short accesses would never have it.
+/// And ranks wait for one another (docs/benchmarks.md, what is left to the limit), writers while
+/// others store.
 double cost_shared(const Situation& s) {
     constexpr double kAccesses = 16;
-    const double waiting = is_direct(s) ? 1 : reads(s) ? 1.5 : 1.2;
+    const double waiting = is_direct(s) ? 1 : reads(s) ? 1.1 : 1.2;
     const auto slots = static_cast<double>(kSharedSlots * kSharedSlotBytes);
     const double times = 1 + static_cast<double>(s.hull.length()) / slots;
-    const double woken = 2 * times * s.ranks_with_data * costs(s).wake;
+    const double woken = (reads(s) ? 1 : 2) * times * s.ranks_with_data * costs(s).wake;
     const double work = copied(s) + hashed(s) + woken;
     const double moved = together(s, work, hull_moved(s, kSharedSlotBytes));
     return kNano * (collective(s) + moved * waiting +

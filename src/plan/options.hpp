@@ -43,6 +43,7 @@ struct PlanOptions {
     bool local_file_system = false;  ///< the node's own
     bool direct_read = false;        ///< past the page cache
     bool direct_write = false;
+    bool asynchronous = false;  ///< storage calls progress while the caller does other things
     Costs costs;
 };
 

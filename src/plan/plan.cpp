@@ -127,6 +127,15 @@ bool must_ask(const Situation& s, const Method& method) {
            method.exchange == ExchangeKind::direct;
 }
 
+/// A storage call that ends before it returns keeps a core busy, whichever rank makes it. Others go
+/// on beside the ranks, and each aggregator keeps its own under way.
+bool loads_are_shared(const Situation& s, const Plan& plan) {
+    const ExchangeKind exchange = plan.method->exchange;
+    return s.direction == Direction::read && !s.options->asynchronous && !plan.ask_contents &&
+           !plan.method->io_thread &&
+           (exchange == ExchangeKind::shared || exchange == ExchangeKind::shared_list);
+}
+
 /// An access without exchange: the rank is its own aggregator of its own hull.
 void plan_alone(Plan& plan, Rank rank, const AccessSummary& mine, const PlanOptions& options) {
     const bool mapped = plan.storage == StorageCalls::mapped;
@@ -198,6 +207,7 @@ Plan make_plan(Direction direction, const Agreed<Summaries>& summaries, const To
     if (plan.method->aggregators_max > 0) plan.aggregators.resize(plan.method->aggregators_max);
     plan.domains = make_domains(*plan.method, s, static_cast<int>(plan.aggregators.size()));
     plan.ask_contents = must_ask(s, *plan.method);
+    plan.shared_loads = loads_are_shared(s, plan);
     const Bytes slot_max = options.sub_buffer > 0   ? options.sub_buffer
                            : plan.method->on_node() ? kSharedSlotBytes
                                                     : INT64_MAX;

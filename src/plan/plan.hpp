@@ -52,6 +52,7 @@ struct Plan {
     Bytes bytes = 0;            ///< of all participants
     bool covered = false;       ///< the pieces tile the hull exactly once: no holes, no overlaps
     bool ask_contents = false;  ///< aggregators ask what a round will hold before they load it
+    bool shared_loads = false;  ///< whichever rank is free loads a round, not its aggregator
     bool atomic = false;        ///< each rank locks its hull around its access
     /// Ranks with data or an aggregator's role in the exchange, and each one's hull (parallel
     /// vectors). Without exchange (independent access) only the rank itself.

@@ -23,7 +23,7 @@ class BufferedWork final : public Work {
     Bytes moved() const override;
     StoredReport report() const override { return report_; }
     bool differs() const override { return differs_ || exchange_->standing().differs; }
-    Bell* bell() const override;
+    Rest rest() const override;
 
   private:
     enum class Phase { idle, expecting, loading, exchanging, storing };
@@ -103,8 +103,8 @@ bool BufferedWork::done() const {
 }
 
 /// Storage that works beside us rings no bell.
-Bell* BufferedWork::bell() const {
-    return transfer_ && transfer_->outstanding() > 0 ? nullptr : exchange_->bell();
+Rest BufferedWork::rest() const {
+    return rest_on(transfer_ && transfer_->outstanding() > 0 ? nullptr : exchange_->bell());
 }
 
 Result<bool> BufferedWork::step() {

@@ -56,6 +56,7 @@ class Run::State {
     void start_work();
     std::unique_ptr<Work> make_work();
     std::unique_ptr<Work> make_buffered();
+    [[nodiscard]] RunContext numbered_context() const;
     bool work_done();
     bool agreement_done();
     bool telling_done();
@@ -139,7 +140,7 @@ bool Run::State::step() {
 void Run::State::rest() {
     if (moves_left_ == 0) return;
     const Rest rest = phase_ == Phase::working ? rest_ : Rest{};
-    context_.transport.idle(rest.bell, rest.heard);
+    context_.transport.idle(rest);
 }
 
 std::optional<Rest> Run::State::waits_for() const {
@@ -207,6 +208,7 @@ void Run::State::start_work() {
 }
 
 std::unique_ptr<Work> Run::State::make_work() {
+    if (plan().shared_loads) return make_shared_read(numbered_context(), plan(), worked_);
     if (plan().storage == StorageCalls::buffered) return make_buffered();
     if (plan().storage == StorageCalls::mapped)
         return make_mapped_work(context_, plan(), worked_, planning_.mine().pieces);
@@ -217,6 +219,13 @@ std::unique_ptr<Work> Run::State::make_work() {
         return nullptr;
     }
     return make_list_work(context_, plan(), worked_, collective_memory_.span());
+}
+
+/// The same, with a number of its own for each attempt.
+RunContext Run::State::numbered_context() const {
+    RunContext context = context_;
+    context.sequence = 2 * context_.sequence + (again_ ? 1 : 0);
+    return context;
 }
 
 std::unique_ptr<Work> Run::State::make_buffered() {
@@ -230,8 +239,7 @@ std::unique_ptr<Work> Run::State::make_buffered() {
             return nullptr;
         }
     }
-    RunContext context = context_;
-    context.sequence = 2 * context_.sequence + (again_ ? 1 : 0);
+    RunContext context = numbered_context();
     if (plan().method->io_thread && context.store != nullptr && context.io_thread != nullptr) {
         threaded_ = make_threaded(*context_.store, *context_.io_thread, plan().slots);
         context.store = threaded_.get();
@@ -249,11 +257,11 @@ std::unique_ptr<Work> Run::State::make_buffered() {
 bool Run::State::work_done() {
     if (work_) {
         for (;;) {
-            rest_.bell = work_->bell();
-            if (rest_.bell != nullptr) rest_.heard = rest_.bell->rings.load();
+            rest_ = work_->rest();
             const auto moved = work_->step();
             if (!moved) return fail(moved.error());
             if (work_->done()) break;
+            rest_.relieved = work_->relieved();
             if (!*moved || --moves_left_ == 0) return false;
         }
         if (error_.kind == ErrorKind::none) error_ = work_->noted();

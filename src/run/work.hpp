@@ -43,8 +43,10 @@ class Work {
     [[nodiscard]] virtual StoredReport report() const { return {}; }
     /// Some rank was seen to work by another plan than this one.
     [[nodiscard]] virtual bool differs() const { return false; }
-    /// Rings when a step may move something again; null where only trying tells.
-    [[nodiscard]] virtual Bell* bell() const { return nullptr; }
+    /// Before a step: what to wait for if that moves nothing.
+    [[nodiscard]] virtual Rest rest() const { return {}; }
+    /// After such a step: others keep all cores busy.
+    [[nodiscard]] virtual bool relieved() const { return false; }
 };
 
 struct WorkBuffers {
@@ -57,6 +59,9 @@ struct WorkBuffers {
 /// participant.
 std::unique_ptr<Work> make_buffered_work(const RunContext& context, const Plan& plan,
                                          const Access& access, WorkBuffers buffers);
+/// Reads through sub-buffers that the ranks of a node share, filled by whichever rank is free.
+std::unique_ptr<Work> make_shared_read(const RunContext& context, const Plan& plan,
+                                       const Access& access);
 /// Pieces straight between user memory (or a small staging buffer where memory is fine-grained) and
 /// the store.
 std::unique_ptr<Work> make_list_work(const RunContext& context, const Plan& plan,

@@ -127,7 +127,7 @@ class SimTransport final : public Transport {
     Result<std::int64_t> fetch_add(std::int64_t by) override { return network_.fetch_add(me_, by); }
     Result<void> set_counter(std::int64_t to) override { return network_.set_counter(me_, to); }
     bool quiet() const override { return network_.quiet(me_); }
-    void idle(Bell*, std::uint32_t) override { network_.idle(me_); }
+    void idle(const Rest&) override { network_.idle(me_); }
 
   private:
     Network& network_;

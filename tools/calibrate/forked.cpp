@@ -62,13 +62,13 @@ Result<Ticket> ForkedTransport::broadcast(Rank root, std::span<std::byte> data) 
 }
 
 /// As the MPI transport waits.
-void ForkedTransport::idle(Bell* bell, std::uint32_t heard) {
-    if (bell == nullptr) {
+void ForkedTransport::idle(const Rest& rest) {
+    if (rest.bell == nullptr) {
         sched_yield();
         return;
     }
     const bool crowded = topology_.size > topology_.cores;
-    wait_until_rung(*bell, heard, crowded ? Before::yields : Before::spins, 1ms);
+    wait_until_rung(*rest.bell, rest.heard, before_sleep(rest, crowded), 1ms);
 }
 
 }  // namespace oratorio::calibrate

@@ -68,7 +68,7 @@ class ForkedTransport final : public Transport {
     Result<std::int64_t> fetch_add(std::int64_t) override { return no_messages(); }
     Result<void> set_counter(std::int64_t) override { return no_messages(); }
     [[nodiscard]] bool quiet() const override { return true; }
-    void idle(Bell* bell, std::uint32_t heard) override;
+    void idle(const Rest& rest) override;
 
   private:
     static Error no_messages() {

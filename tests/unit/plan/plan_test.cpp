@@ -159,6 +159,28 @@ TEST(Plan, FineGrainedDataOfOneNodeGoesThroughMemoryThatItShares) {
     EXPECT_EQ(plan_of(large, options, 0, Direction::read).method->name, "list_io");
 }
 
+TEST(Plan, LoadsAreSharedWhereACallKeepsACoreBusy) {
+    PlanOptions options;
+    options.method = "shared_buffer";
+    const auto shared = [&](const Summaries& summaries, Direction direction = Direction::read) {
+        const Plan plan = plan_of(summaries, options, 0, direction);
+        EXPECT_EQ(plan.shared_loads,
+                  explain(plan).find("whichever rank is free loads") != std::string::npos);
+        return plan.shared_loads;
+    };
+    const Summaries fine = interleaved(4, 8, 1000);
+    EXPECT_TRUE(shared(fine));
+    EXPECT_FALSE(shared(fine, Direction::write));
+    Summaries sparse = fine;  // what to load must be asked for
+    sparse[3].hull.end += 1 << 30;
+    EXPECT_FALSE(shared(sparse));
+    options.asynchronous = true;
+    EXPECT_FALSE(shared(fine));
+    options.asynchronous = false;
+    options.method = "shared_data";
+    EXPECT_FALSE(shared(fine));
+}
+
 TEST(Plan, WhatANodeRefusesIsNeverPlanned) {
     PlanOptions options = all_allowed();
     options.shared_memory = false;

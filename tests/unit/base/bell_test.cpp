@@ -1,0 +1,79 @@
+#include "base/bell.hpp"
+
+#include <gtest/gtest.h>
+
+#include <thread>
+
+namespace oratorio::test {
+namespace {
+
+using namespace std::chrono_literals;
+
+/// A rank that sleeps on its bell until it is woken.
+class Sleeper {
+  public:
+    explicit Sleeper(Bell& bell) : bell_(bell), heard_(bell.rings) {
+        thread_ = std::thread([this] {
+            wait_until_rung(bell_, heard_, Before::nothing, 60s);
+            woken_ = true;
+        });
+        while (bell_.sleep != Bell::asleep) std::this_thread::yield();
+    }
+    ~Sleeper() {
+        ring(bell_);
+        thread_.join();
+    }
+    [[nodiscard]] bool woken() const { return woken_; }
+    void wait() const {
+        while (!woken_) std::this_thread::yield();
+    }
+
+  private:
+    Bell& bell_;
+    std::uint32_t heard_;
+    std::atomic<bool> woken_{false};
+    std::thread thread_;
+};
+
+TEST(Bell, ARingWakesTheOwner) {
+    Bell bell;
+    const Sleeper sleeper(bell);
+    ring(bell);
+    sleeper.wait();
+    EXPECT_EQ(bell.sleep, Bell::awake);
+}
+
+TEST(Bell, ASoftRingLeavesTheOwnerAsleepUntilItIsCalled) {
+    Bell bell;
+    const Sleeper sleeper(bell);
+    EXPECT_FALSE(call(bell)) << "nothing has rung";
+    ring_softly(bell);
+    std::this_thread::sleep_for(20ms);
+    EXPECT_FALSE(sleeper.woken());
+    EXPECT_TRUE(call(bell));
+    sleeper.wait();
+}
+
+TEST(Bell, WhoIsAwakeIsNotCalled) {
+    Bell bell;
+    ring_softly(bell);
+    EXPECT_FALSE(call(bell));
+}
+
+TEST(Bell, WhoHeardTheRingBeforeDoesNotSleep) {
+    Bell bell;
+    const std::uint32_t heard = bell.rings;
+    ring_softly(bell);
+    wait_until_rung(bell, heard, Before::nothing, 60s);
+    EXPECT_EQ(bell.sleep, Bell::awake);
+}
+
+TEST(Bell, WhoIsRelievedByOthersSleepsAtOnceInACrowd) {
+    EXPECT_EQ(before_sleep({}, false), Before::spins);
+    EXPECT_EQ(before_sleep({}, true), Before::yields);
+    EXPECT_EQ(before_sleep({.relieved = true}, true), Before::nothing);
+    EXPECT_EQ(before_sleep({.relieved = true}, false), Before::spins);
+}
+
+}  // namespace
+}  // namespace oratorio::test
