@@ -83,6 +83,7 @@ RunContext File::State::context(const PlanOptions& options, bool collective) {
 Result<Offset> File::start_of(const AccessCall& call, Placed& placed) {
     if (call.at == Positioning::explicit_offset) return call.offset;
     if (call.at == Positioning::individual) return state_->place.position;
+    if (!call.collective && state_->is_gathered(call, placed)) return state_->append(placed);
     if (!call.collective) return state_->transport->fetch_add(placed.etypes);
     settle();
     return state_->claim_in_order(placed);
@@ -110,6 +111,9 @@ File::Placed File::place(const AccessCall& call, bool may_move) {
     const auto asked = etypes_of(bytes, view);
     if (!asked) refuse(asked.error());
     placed.etypes = access.refused.kind == ErrorKind::none ? *asked : 0;
+    if (!state.is_gathered(call, placed)) {
+        if (auto written = state.write_gathered(); !written) refuse(written.error());
+    }
     if (access.refused.kind != ErrorKind::none && !call.collective) return placed;
     const auto start = start_of(call, placed);
     if (!start) {

@@ -47,10 +47,11 @@ Result<void> File::State::take_hints(const HintMap& info) {
                           " ranks gave other hints than rank 0; those of rank 0 hold");
     }
     std::vector<std::string> warnings;
+    const Bytes before = hints.shared_write_behind;
     hints = parse_hints(**agreed, warnings, hints);
     engine.plans.forget();
     for (const std::string& warning : warnings) opened.voice.warn(warning);
-    return {};
+    return gather_records(before);
 }
 
 File::File(std::unique_ptr<State> state) : state_(std::move(state)) {}
@@ -85,7 +86,9 @@ Result<void> File::close() {
     settle();
     Transport& ranks = *state_->transport;
     Error error;
-    if (auto closed = state_->store->close(); !closed) error = closed.error();
+    if (auto written = state_->write_gathered(); !written) error = written.error();
+    if (auto closed = state_->store->close(); !closed && error.kind == ErrorKind::none)
+        error = closed.error();
     state_->store.reset();
     auto outcome = agree_on_error(ranks, error);
     if (!mode().delete_on_close) return outcome;
@@ -152,6 +155,7 @@ Result<void> File::resize(Bytes bytes, bool allocate, std::string_view what_diff
                             "resize: the file is open for sequential access");
     if (!mode().writable())
         error = Error::make(ErrorKind::read_only, "resize: the file is open for reading only");
+    if (auto written = state_->write_gathered(); !written) error = written.error();
     if (auto good = agree_on_error(ranks, error); !good) return good.error();
     if (auto same = agree_on_equal(ranks, static_cast<std::uint64_t>(bytes), what_differs); !same)
         return same.error();
@@ -171,6 +175,7 @@ Result<void> File::preallocate(Bytes bytes) {
 }
 
 Result<Bytes> File::size() {
+    if (auto written = state_->write_gathered(); !written) return written.error();
     return state_->store->size();
 }
 
@@ -183,15 +188,21 @@ Result<void> File::sync() {
     }
     Error error;
     if (mode().writable()) {
-        if (auto flushed = state_->store->sync(); !flushed) error = flushed.error();
+        const auto written = state_->write_gathered();
+        const auto flushed = state_->store->sync();
+        if (!flushed) error = flushed.error();
+        if (!written) error = written.error();
     }
     return agree_on_error(ranks, error);
 }
 
 Result<void> File::set_atomicity(bool atomic) {
     settle();
-    auto same = agree_on_equal(*state_->transport, atomic ? 1 : 0,
-                               "set atomicity: the flag differs between ranks");
+    const auto written = state_->write_gathered();
+    auto same = agree_on_error(*state_->transport, written ? Error{} : written.error());
+    if (same)
+        same = agree_on_equal(*state_->transport, atomic ? 1 : 0,
+                              "set atomicity: the flag differs between ranks");
     if (same) state_->hints.plan.atomic = atomic;
     state_->engine.plans.forget();
     return same;

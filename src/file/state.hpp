@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "file/file.hpp"
+#include "file/write_behind.hpp"
 #include "store/transfer.hpp"
 
 namespace oratorio {
@@ -92,11 +93,21 @@ struct File::State {
     Engine engine;
     Queues queues;
     std::optional<Split> split;
+    std::unique_ptr<WriteBehind> write_behind;  ///< null: records are written at once
 
     [[nodiscard]] bool is_one_piece(const Access& access) const;
     /// Collective. The place of this rank's data in an ordered access, in etypes. Small data of a
     /// write is on its way already if the ranks share memory: see Placed::moved.
     Result<Offset> claim_in_order(Placed& placed);
+    /// Collective. Prepares for the hint's new value.
+    Result<void> gather_records(Bytes before);
+    /// The place of a record written with the shared pointer, in etypes. Where records are gathered
+    /// it is with them already: see Placed::moved.
+    Result<Offset> append(Placed& placed);
+    [[nodiscard]] bool is_gathered(const AccessCall& call, const Placed& placed) const;
+    /// Writes the records that were gathered, whoever made them.
+    Result<void> write_gathered();
+    Transferred write_record(Offset offset, std::span<std::byte> data);
     /// One contiguous range of the file, from its beginning to its end.
     Transferred move_now(Direction direction, Offset offset, std::span<const iovec> memory);
     /// Nothing when the access isn't that simple.

@@ -13,14 +13,19 @@ namespace {
 constexpr int kRecords = 200;
 constexpr int kRecordBytes = 100;
 
-void no_record_is_lost_or_torn() {
-    MPI_File file = open_scratch();
+/// `gathered`: bytes in which records wait for company.
+void no_record_is_lost_or_torn(const char* gathered) {
+    MPI_Info info;
+    MPI_Info_create(&info);
+    MPI_Info_set(info, "oratorio_shared_write_behind", gathered);
+    MPI_File file = open_scratch(info);
+    MPI_Info_free(&info);
     const std::string mine(kRecordBytes, static_cast<char>('A' + rank_of_world()));
     for (int i = 0; i < kRecords; ++i) {
         MPI_Status status;
         int bytes = 0;
         MPI_Request request = MPI_REQUEST_NULL;
-        if (i % 2 == 0) {
+        if (i % 8 != 0) {
             CHECK(MPI_File_write_shared(file, mine.data(), kRecordBytes, MPI_CHAR, &status) ==
                   MPI_SUCCESS);
         } else {
@@ -163,7 +168,7 @@ void a_sequential_file_is_a_stream() {
 }
 
 void run() {
-    no_record_is_lost_or_torn();
+    for (const char* gathered : {"0", "10000"}) no_record_is_lost_or_torn(gathered);
     ordered_data_lies_in_the_order_of_the_ranks();
     each_opening_has_its_pointer_and_no_hidden_file();
     a_split_collective_ends_as_it_began();

@@ -13,6 +13,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/node_transport.hpp"
 #include "file/file.hpp"
 #include "support/sim_transport.hpp"
 
@@ -138,6 +139,20 @@ void with_file(int ranks, const OpenCall& call, Body body) {
         auto file = open_on(transport, call);
         EXPECT_EQ(kind_of(file), ErrorKind::none);
         if (!file) return 0;
+        body(**file, transport.topology().rank);
+        EXPECT_EQ(kind_of((*file)->close()), ErrorKind::none);
+        return 0;
+    });
+}
+
+/// As with_file, with ranks that share memory.
+template <class Body>
+void with_file_on_node(int ranks, const OpenCall& call, Body body) {
+    on_ranks(ranks, [&](Transport& transport) {
+        auto node = NodeTransport::over(std::make_unique<Lent>(transport));
+        EXPECT_TRUE(node.ok());
+        auto file = File::open(std::make_shared<Workspace>(std::move(*node)), call);
+        EXPECT_EQ(kind_of(file), ErrorKind::none);
         body(**file, transport.topology().rank);
         EXPECT_EQ(kind_of((*file)->close()), ErrorKind::none);
         return 0;

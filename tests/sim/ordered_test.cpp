@@ -5,7 +5,6 @@
 #include <csignal>
 #include <numeric>
 
-#include "base/node_transport.hpp"
 #include "sim/file_ranks.hpp"
 
 namespace oratorio::test {
@@ -24,20 +23,6 @@ AccessCall ordered(Direction direction, std::vector<std::byte>& buffer) {
     const auto bytes = static_cast<Bytes>(buffer.size());
     call.memory = Layout{Shape::run(bytes), bytes, 0, 1};
     return call;
-}
-
-/// As with_file, with ranks that share memory.
-template <class Body>
-void with_file_on_node(int ranks, const OpenCall& call, Body body) {
-    on_ranks(ranks, [&](Transport& transport) {
-        auto node = NodeTransport::over(std::make_unique<Lent>(transport));
-        EXPECT_TRUE(node.ok());
-        auto file = File::open(std::make_shared<Workspace>(std::move(*node)), call);
-        EXPECT_EQ(kind_of(file), ErrorKind::none);
-        body(**file, transport.topology().rank);
-        EXPECT_EQ(kind_of((*file)->close()), ErrorKind::none);
-        return 0;
-    });
 }
 
 std::vector<std::byte> record_of(Rank rank, std::size_t bytes) {

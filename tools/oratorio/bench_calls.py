@@ -1,5 +1,6 @@
 """`oratorio bench calls`: small records with the shared file pointer, and computing beside a write."""
 
+import dataclasses
 import statistics
 import subprocess
 from pathlib import Path
@@ -12,6 +13,7 @@ from oratorio.paths import BUILD, ROOT
 
 SOURCE = ROOT / "tools/bench/calls/calls.c"
 TIMEOUT_SECONDS = 300
+GATHERED = {"ORATORIO_HINTS": "oratorio_shared_write_behind=1048576"}
 
 
 def build(host: Host) -> Path:
@@ -28,12 +30,29 @@ def build(host: Host) -> Path:
     return program
 
 
-def run(host: Host, kind: str, amount: float, ranks: int, folder: Path, preload: bool) -> list[float]:
+@dataclasses.dataclass(frozen=True)
+class Arm:
+    """What the program is told to do, and with which MPI-IO."""
+
+    kind: str
+    preload: bool = False
+    gathered: bool = False
+
+
+def run(host: Host, arm: Arm, amount: float, ranks: int, folder: Path) -> list[float]:
     """What the program tells: seconds a call, or of computing, writing and both."""
+    kind = arm.kind
     file = folder / "oratorio-calls.dat"
     command = [build(host), file, kind, f"{amount:g}"]
     try:
-        done = run_ranks(host, ranks, command, preload=preload, timeout_seconds=TIMEOUT_SECONDS)
+        done = run_ranks(
+            host,
+            ranks,
+            command,
+            preload=arm.preload,
+            env=GATHERED if arm.gathered else None,
+            timeout_seconds=TIMEOUT_SECONDS,
+        )
     except subprocess.TimeoutExpired as late:
         raise BenchError(f"{kind}: no end within {TIMEOUT_SECONDS} seconds") from late
     finally:
@@ -46,23 +65,26 @@ def run(host: Host, kind: str, amount: float, ranks: int, folder: Path, preload:
 def measure(host: Host, ranks: int, repeats: int, records: int, folder: Path, disk: Path) -> Table:
     """All three, the arms interleaved; medians, and for records how many times as fast as the host."""
     title = f"{host.name}, medians of {repeats}"
-    table = Table("what", "pwrite(2)", "host's MPI-IO", "Oratorio", "ratio", title=title)
+    table = Table("what", "pwrite(2)", "host's MPI-IO", "Oratorio", "ratio", "gathered", "ratio", title=title)
     for kind in ("shared", "ordered"):
         amount = records if kind == "shared" else max(1, records // 10)
-        arms = (("raw", False), (kind, False), (kind, True))
-        seconds: dict[tuple[str, bool], list[float]] = {arm: [] for arm in arms}
+        arms = [Arm("raw"), Arm(kind), Arm(kind, preload=True)]
+        if kind == "shared":
+            arms.append(Arm(kind, preload=True, gathered=True))
+        seconds: dict[Arm, list[float]] = {arm: [] for arm in arms}
         for _ in range(repeats):
-            for (what, preload), found in seconds.items():
-                found.extend(run(host, what, amount, ranks, folder, preload))
-        raw, own, ours = (1e6 * statistics.median(found) for found in seconds.values())
+            for arm, found in seconds.items():
+                found.extend(run(host, arm, amount, ranks, folder))
+        raw, own, *ours = (1e6 * statistics.median(found) for found in seconds.values())
         what = f"write_{kind}, {ranks} ranks x {amount} records of 100 B, microseconds a call"
-        table.add_row(what, f"{raw:.1f}", f"{own:.1f}", f"{ours:.1f}", f"{own / ours:.1f}x")
+        told = [text for each in ours for text in (f"{each:.1f}", f"{own / each:.1f}x")]
+        table.add_row(what, f"{raw:.1f}", f"{own:.1f}", *told)
     for count in (1, 2):
         own, ours = (
-            min((run(host, "overlap", 1, count, disk, preload) for _ in range(repeats)), key=lambda s: s[2])
-            for preload in (False, True)
+            min((run(host, arm, 1, count, disk) for _ in range(repeats)), key=lambda s: s[2])
+            for arm in (Arm("overlap"), Arm("overlap", preload=True))
         )
         what = f"iwrite_all beside computing, {count} ranks: seconds of computing, writing, both"
         texts = [" ".join(f"{second:.2f}" for second in told) for told in (own, ours)]
-        table.add_row(what, "", *texts, "")
+        table.add_row(what, "", *texts)
     return table
