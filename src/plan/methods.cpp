@@ -160,7 +160,8 @@ double cost_two_phase(const Situation& s) {
 double cost_shared(const Situation& s) {
     constexpr double kAccesses = 16;
     const double waiting = is_direct(s) ? 1 : reads(s) ? 1.1 : 1.2;
-    const auto slots = static_cast<double>(kSharedSlots * kSharedSlotBytes);
+    const int node_slots = reads(s) && !is_direct(s) ? kSharedLoadSlots : kSharedSlots;
+    const auto slots = static_cast<double>(node_slots * kSharedSlotBytes);
     const double times = 1 + static_cast<double>(s.hull.length()) / slots;
     const double woken = (reads(s) ? 1 : 2) * times * s.ranks_with_data * costs(s).wake;
     const double work = copied(s) + hashed(s) + woken;

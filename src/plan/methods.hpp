@@ -70,6 +70,8 @@ inline constexpr int kSharedAggregators = 8;
 /// Slots of all of them together; each has at least one, and with direct I/O two, so that its
 /// storage is never idle.
 inline constexpr int kSharedSlots = 8;
+/// The same where any rank may load: the more are open, the longer a rank works before it rests.
+inline constexpr int kSharedLoadSlots = 16;
 /// What list access packs of fine-grained memory at a time.
 inline constexpr Bytes kStagingBytes = 512 << 10;
 /// What is mapped of a file at a time.

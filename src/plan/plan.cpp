@@ -77,11 +77,24 @@ Plan start_plan(const Situation& s, const Choice& choice) {
     return plan;
 }
 
-int slots_of_node(const Situation& s, int aggregators) {
+int slots_of_node(const Situation& s, const Plan& plan) {
     constexpr int kMost = 4;
+    const auto aggregators = static_cast<int>(plan.aggregators.size());
+    if (plan.shared_loads) return std::clamp(kSharedLoadSlots / aggregators, 1, kMost);
     const bool direct =
         s.direction == Direction::read ? s.options->direct_read : s.options->direct_write;
     return std::clamp(kSharedSlots / aggregators, direct ? 2 : 1, kMost);
+}
+
+Bytes slot_bytes_most(const Situation& s, const Plan& plan, int slots) {
+    if (s.options->sub_buffer > 0) return s.options->sub_buffer;
+    if (!plan.method->on_node()) return INT64_MAX;
+    if (!plan.shared_loads) return kSharedSlotBytes;
+    // Filled several times, a sub-buffer is in a cache all times but the first.
+    constexpr Bytes kTimes = 4;
+    constexpr Bytes kLeast = 64 << 10;
+    const Bytes filled = kTimes * slots * std::ssize(plan.aggregators);
+    return std::clamp(s.hull.length() / filled, kLeast, kSharedSlotBytes);
 }
 
 void set_buffers(Plan& plan, Bytes buffer, int slots, Bytes slot_bytes_max = INT64_MAX) {
@@ -208,14 +221,9 @@ Plan make_plan(Direction direction, const Agreed<Summaries>& summaries, const To
     plan.domains = make_domains(*plan.method, s, static_cast<int>(plan.aggregators.size()));
     plan.ask_contents = must_ask(s, *plan.method);
     plan.shared_loads = loads_are_shared(s, plan);
-    const Bytes slot_max = options.sub_buffer > 0   ? options.sub_buffer
-                           : plan.method->on_node() ? kSharedSlotBytes
-                                                    : INT64_MAX;
-    const int own_slots = plan.method->slots > 0
-                              ? plan.method->slots
-                              : slots_of_node(s, static_cast<int>(plan.aggregators.size()));
-    set_buffers(plan, options.cb_buffer_size, options.slots > 0 ? options.slots : own_slots,
-                slot_max);
+    const int own_slots = plan.method->slots > 0 ? plan.method->slots : slots_of_node(s, plan);
+    const int slots = options.slots > 0 ? options.slots : own_slots;
+    set_buffers(plan, options.cb_buffer_size, slots, slot_bytes_most(s, plan, slots));
     return plan;
 }
 
