@@ -4,6 +4,7 @@
 // whose aggregators each fill their own). With more ranks than cores the ranks that happen to run
 // then keep the cores busy; an aggregator that sleeps keeps nobody waiting.
 #include <algorithm>
+#include <optional>
 #include <vector>
 
 #include "exchange/region_copy.hpp"
@@ -46,7 +47,8 @@ class SharedRead final : public Work {
     [[nodiscard]] std::int64_t next_round(const Column& column, std::int64_t round,
                                           Touches touches) const;
     [[nodiscard]] std::int64_t next_mine(const Column& column, std::int64_t round) const;
-    [[nodiscard]] std::int64_t next_to_fill(const Column& column, std::uint64_t claimed) const;
+    [[nodiscard]] std::optional<std::int64_t> next_to_fill(const Column& column,
+                                                           std::uint64_t claimed) const;
     [[nodiscard]] bool served(const Column& column) const;
     void begin_shift();
     void end_shift();
@@ -110,13 +112,14 @@ std::int64_t SharedRead::next_mine(const Column& column, std::int64_t round) con
     return next_round(column, round, [&](const Region& region) { return region.touches(mine_); });
 }
 
-/// The round to be loaded when the column's control says that `claimed` was the last one; one
-/// behind all rounds where that is still in use.
-std::int64_t SharedRead::next_to_fill(const Column& column, std::uint64_t claimed) const {
+/// The round to be loaded when the column's control says that `claimed` was the last one, one
+/// behind all rounds when there is none left; nothing while the sub-buffer is in use.
+std::optional<std::int64_t> SharedRead::next_to_fill(const Column& column,
+                                                     std::uint64_t claimed) const {
     std::int64_t round = column.slot;
     if (claimed >> 32 == key(0) >> 32) {
         const SlotControl& slot = control(column);
-        if (slot.round != claimed || slot.to_come > 0) return plan_.rounds;
+        if (slot.round != claimed || slot.to_come > 0) return std::nullopt;
         round = static_cast<std::int64_t>(claimed & 0xffffffff) - 1 + plan_.slots;
     }
     return next_round(column, round, [&](const Region& region) {
@@ -127,11 +130,8 @@ std::int64_t SharedRead::next_to_fill(const Column& column, std::uint64_t claime
 
 /// Everybody has what is in the column's rounds.
 bool SharedRead::served(const Column& column) const {
-    const SlotControl& slot = control(column);
-    const std::uint64_t claimed = slot.claimed;
-    const bool begun = claimed >> 32 == key(0) >> 32;
-    if (begun && (slot.round != claimed || slot.to_come > 0)) return false;
-    return next_to_fill(column, claimed) >= plan_.rounds;
+    const auto next = next_to_fill(column, control(column).claimed);
+    return next && *next >= plan_.rounds;
 }
 
 Result<bool> SharedRead::step() {
@@ -203,9 +203,11 @@ bool SharedRead::copy(Column& column) {
 bool SharedRead::fill(Column& column) {
     SlotControl& slot = control(column);
     std::uint64_t claimed = slot.claimed;
-    const std::int64_t round = next_to_fill(column, claimed);
-    if (round >= plan_.rounds || !slot.claimed.compare_exchange_strong(claimed, key(round)))
+    const auto next = next_to_fill(column, claimed);
+    if (!next || *next >= plan_.rounds ||
+        !slot.claimed.compare_exchange_strong(claimed, key(*next)))
         return false;
+    const std::int64_t round = *next;
     context_.stats.rounds += 1;
     const Region region = plan_.region(column.aggregator, round);
     const Bytes at = (column.aggregator * plan_.slots + column.slot) * plan_.slot_bytes;
@@ -218,7 +220,6 @@ bool SharedRead::fill(Column& column) {
 /// Returns where what is there of the region ends.
 Offset SharedRead::load(const Region& region, std::span<std::byte> buffer, std::int64_t round) {
     Offset valid_until = region.extent(region.count - 1).end;
-    std::vector<Bytes> asked;
     for (std::int64_t i = 0; i < region.count; ++i) {
         const Extent extent = region.extent(i);
         if (extent.empty()) continue;
