@@ -5,6 +5,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <random>
+#include <thread>
 #include <vector>
 
 #include "mpi/check.hpp"
@@ -285,10 +286,25 @@ void counters_that_fit_the_nodes_count(int ranks_per_node) {
     the_counter_gives_each_rank_numbers_of_its_own(*opened->transport);
 }
 
+/// Rank 0 looks at nothing but its own number meanwhile.
+void others_count_while_rank_0_does_not_call_mpi(Transport& transport) {
+    constexpr std::int64_t kTimes = 100;
+    const Topology& topology = transport.topology();
+    std::uint64_t met = 0;
+    if (topology.rank == 0) {
+        while (*transport.fetch_add(0) < kTimes * (topology.size - 1)) std::this_thread::yield();
+        CHECK(transport.set_counter(0).ok());
+    } else {
+        for (std::int64_t i = 0; i < kTimes; ++i) CHECK(transport.fetch_add(1).ok());
+    }
+    CHECK(reduce(transport, std::span(&met, 1), ReduceOp::sum).ok());
+}
+
 /// As where the host has no one-sided communication. Rank 0 may be rid of it before the others.
 void a_served_counter_counts() {
     auto transport = open_messages();
     transport->share_counter(false);
+    others_count_while_rank_0_does_not_call_mpi(*transport);
     the_counter_gives_each_rank_numbers_of_its_own(*transport);
     CHECK(transport->quiet());
     if (transport->topology().rank == 0) transport->drop_counter();
