@@ -127,9 +127,9 @@ void CounterServer::accept_all() {
             continue;
         }
         const int number = accepted.error().system_errno;
-        crowded_ = number == EMFILE || number == ENFILE || number == ENOBUFS || number == ENOMEM;
-        if (crowded_ || number == EAGAIN) return;
-        // EINTR, or that one is gone already: the next.
+        if (number == EINTR || number == ECONNABORTED) continue;
+        crowded_ = number != EAGAIN;
+        return;
     }
 }
 

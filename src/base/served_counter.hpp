@@ -75,7 +75,7 @@ class CounterServer final : public Counter {
     Descriptor end_;  ///< an eventfd: the thread is to end
     // The thread's:
     std::vector<Connection> connections_;
-    bool crowded_ = false;  ///< no descriptor for another connection just now
+    bool crowded_ = false;  ///< no room for another connection just now
     std::thread thread_;
 };
 

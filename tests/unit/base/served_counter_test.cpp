@@ -1,16 +1,21 @@
 #include "base/served_counter.hpp"
 
 #include <gtest/gtest.h>
+#include <netinet/in.h>
 #include <sys/resource.h>
+#include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
 #include <csignal>
+#include <filesystem>
+#include <iterator>
 #include <limits>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
 namespace oratorio::test {
@@ -140,9 +145,16 @@ TEST(ServedCounter, half_a_request_does_nothing_until_the_rest_has_come) {
     EXPECT_EQ(*other.fetch_add(0), 42);
 }
 
+std::ptrdiff_t open_descriptors() {
+    const std::filesystem::directory_iterator all("/proc/self/fd");
+    return std::distance(begin(all), end(all));
+}
+
 TEST(ServedCounter, a_client_that_goes_in_the_middle_is_forgotten) {
     const auto server = started();
     CounterClient other(server->place());
+    EXPECT_TRUE(other.fetch_add(0).ok());
+    const auto before = open_descriptors();
     for (const std::size_t bytes : {0U, 1U, 8U, 15U}) {
         RawClient gone = RawClient::admitted(server->place());
         gone.say(std::span<const std::byte>(request(kAdd, 40)).first(bytes));
@@ -153,6 +165,9 @@ TEST(ServedCounter, a_client_that_goes_in_the_middle_is_forgotten) {
     }
     EXPECT_EQ(*other.fetch_add(1), 0);
     EXPECT_EQ(*server->fetch_add(0), 1);
+    const auto give_up = Clock::now() + kSoon;
+    while (open_descriptors() != before && Clock::now() < give_up) std::this_thread::yield();
+    EXPECT_EQ(open_descriptors(), before);
 }
 
 TEST(ServedCounter, who_asks_for_what_there_is_not_is_sent_away) {
@@ -195,9 +210,11 @@ TEST(ServedCounter, a_child_of_rank_0_does_not_keep_the_connections_alive) {
     }
     const CounterPlace place = server->place();
     server.reset();
-    EXPECT_FALSE(client.fetch_add(1).ok());
+    const auto gone = client.fetch_add(1);
+    EXPECT_TRUE(!gone && gone.error().system_errno != ETIMEDOUT);
     CounterClient late(place);
-    EXPECT_FALSE(late.fetch_add(1).ok());
+    const auto refused = late.fetch_add(1);
+    EXPECT_TRUE(!refused && refused.error().system_errno == ECONNREFUSED);
     ::kill(child, SIGKILL);
     ::waitpid(child, nullptr, 0);
 }
@@ -217,11 +234,13 @@ TEST(ServedCounter, where_nobody_answers_the_error_tells_the_address_and_what_to
 
 /// A server that lets clients in as `answer` says and never replies to a request.
 void let_in(const Socket& listener, std::uint64_t answer) {
+    const auto give_up = Clock::now() + kSoon;
     auto accepted = listener.accept();
-    while (!accepted) {
+    while (!accepted && Clock::now() < give_up) {
         std::this_thread::yield();
         accepted = listener.accept();
     }
+    ASSERT_TRUE(accepted.ok());
     Word token{};
     EXPECT_TRUE(accepted->receive(token, Clock::now() + kSoon).ok());
     EXPECT_TRUE(accepted->send(to_word(answer), Clock::now() + kSoon).ok());
@@ -254,7 +273,36 @@ TEST(ServedCounter, a_reply_that_never_comes_is_an_error_in_the_end) {
     mute.join();
 }
 
-TEST(ServedCounter, an_address_that_does_not_answer_is_passed_over) {
+/// At 127.0.0.`last` alone; without a number where that port is in use.
+Socket listen_at_loopback(std::uint8_t last, std::uint16_t port) {
+    Socket socket(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+    sockaddr_in name{};
+    name.sin_family = AF_INET;
+    name.sin_port = htons(port);
+    name.sin_addr.s_addr = htonl(INADDR_LOOPBACK - 1U + last);
+    const bool bound =
+        ::bind(socket.number(), reinterpret_cast<sockaddr*>(&name), sizeof name) == 0;
+    return bound && ::listen(socket.number(), 5) == 0 ? std::move(socket) : Socket();
+}
+
+TEST(ServedCounter, an_address_that_is_silent_does_not_keep_a_client_from_the_next) {
+    Socket silent, listener;
+    while (listener.number() < 0) {
+        silent = listen_at_loopback(2, 0);
+        listener = listen_at_loopback(1, *silent.port());
+    }
+    CounterPlace place = at_loopback(*listener.port());
+    place.addresses[1] =
+        std::exchange(place.addresses[0], {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff, 127, 0, 0, 2});
+    place.count = 2;
+    std::thread server([&] { let_in(listener, place.answer); });
+    CounterClient client(place, {.connect = kSoon, .reply = 1ms});
+    const auto connected = client.fetch_add(1);  // that far, and no reply comes
+    EXPECT_TRUE(!connected && connected.error().kind == ErrorKind::io);
+    server.join();
+}
+
+TEST(ServedCounter, an_address_that_cannot_be_reached_is_passed_over) {
     const auto server = started();
     CounterPlace place = server->place();
     place.addresses[1] = at_loopback(0).addresses[0];
