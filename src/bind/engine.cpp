@@ -1,12 +1,10 @@
 #include "bind/engine.hpp"
 
-#include <pthread.h>
-#include <sched.h>
-
 #include <algorithm>
 #include <chrono>
 #include <utility>
 
+#include "base/helper_thread.hpp"
 #include "bind/host_hook.hpp"
 #include "bind/process.hpp"
 
@@ -17,14 +15,6 @@ namespace {
 using namespace std::chrono_literals;
 
 thread_local bool in_call = false;
-
-/// Hosts that bind a rank to one core would have the thread fight with the rank's own.
-void use_all_cores() {
-    cpu_set_t all;
-    CPU_ZERO(&all);
-    for (int core = 0; core < CPU_SETSIZE; ++core) CPU_SET(core, &all);
-    pthread_setaffinity_np(pthread_self(), sizeof all, &all);
-}
 
 }  // namespace
 

@@ -162,17 +162,18 @@ void Workspaces::give_back(LentWorkspace lent) {
     put(std::move(lent));
 }
 
-/// A communicator is freed at another time on other ranks, so what lies there must be free to go
-/// without them.
+/// A communicator is freed at another time on other ranks, or never, so what lies there must be
+/// free to go without them, or to stay.
 bool Workspaces::has_room(const LentWorkspace& lent) {
     const std::lock_guard lock(mutex_);
     const auto shelf = lent.home.lock();
     return shelf != nullptr && shelf->idle.empty() &&
-           (shelf->lasting || !lent.messages->collective_to_free());
+           (shelf->lasting || !lent.messages->has_shared_counter());
 }
 
 void Workspaces::close(std::vector<const LentWorkspace*> in_use) {
-    // All ranks of a window must come to free it: in one order, whoever shares which.
+    // All ranks of a window must come to free it: in one order, whoever shares which. No thread
+    // that serves a counter may outlive MPI.
     std::ranges::sort(in_use, {}, &LentWorkspace::number);
     for (const LentWorkspace* lent : in_use)
         if (lent->messages != nullptr) lent->messages->drop_counter();

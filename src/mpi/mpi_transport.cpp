@@ -7,7 +7,10 @@
 #include <chrono>
 #include <thread>
 
+#include "base/agreed.hpp"
+#include "base/served_counter.hpp"
 #include "mpi/discover.hpp"
+#include "mpi/window_counter.hpp"
 
 namespace oratorio {
 namespace {
@@ -69,6 +72,11 @@ long ranks_here(const Topology& topology) {
     return std::count(topology.node_of.begin(), topology.node_of.end(), topology.node_of[rank]);
 }
 
+/// Not a counter that was never reached: another file wouldn't reach one either.
+bool is_failure(const Error& error) {
+    return error.kind != ErrorKind::unsupported_operation;
+}
+
 bool fits_int(std::size_t count) {
     return count <= INT_MAX;
 }
@@ -92,16 +100,31 @@ Result<std::unique_ptr<MpiTransport>> MpiTransport::open(MPI_Comm program, int r
     return std::make_unique<MpiTransport>(std::move(*comm), std::move(*topology));
 }
 
-void MpiTransport::share_counter() {
+void MpiTransport::share_counter(bool one_sided) {
     if (topology_.size == 1) return;
-    if (auto made = WindowCounter::make(comm_)) {
-        shared_counter_ = std::move(*made);
-    } else {
+    if (one_sided) {
+        if (auto made = WindowCounter::make(comm_)) shared_counter_ = std::move(*made);
+    }
+    if (shared_counter_ == nullptr) shared_counter_ = serve_counter();
+    if (shared_counter_ == nullptr)
         counter_refused_ = Error::make(
             ErrorKind::unsupported_operation,
-            "the shared file pointer needs one-sided communication between nodes; this MPI has "
-            "none here");
+            "the shared file pointer needs one-sided communication or sockets between nodes; rank "
+            "0 has neither");
+}
+
+/// Collective. Null on all ranks where rank 0 can't serve it.
+std::unique_ptr<Counter> MpiTransport::serve_counter() {
+    CounterPlace place;
+    std::unique_ptr<CounterServer> server;
+    if (topology_.rank == 0) {
+        if (auto started = CounterServer::start()) server = std::move(*started);
+        if (server != nullptr) place = server->place();
     }
+    const auto told = agree_on_root(*this, place);
+    if (!told || (*told)->count == 0) return nullptr;
+    if (topology_.rank == 0) return server;
+    return std::make_unique<CounterClient>(**told);
 }
 
 Result<Ticket> MpiTransport::send(Rank to, Tag tag, std::span<const std::byte> data) {
@@ -230,8 +253,8 @@ Result<std::int64_t> MpiTransport::fetch_add(std::int64_t by) {
         if (topology_.rank != 0) return counter_refused_;
         return std::exchange(own_counter_, own_counter_ + by);
     }
-    const auto before = shared_counter_->fetch_add(by);
-    failed_ = failed_ || !before;
+    auto before = shared_counter_->fetch_add(by);
+    if (!before) failed_ = failed_ || is_failure(before.error());
     return before;
 }
 
@@ -241,8 +264,8 @@ Result<void> MpiTransport::set_counter(std::int64_t to) {
         own_counter_ = to;
         return {};
     }
-    const auto set = shared_counter_->set(to);
-    failed_ = failed_ || !set;
+    auto set = shared_counter_->set(to);
+    if (!set) failed_ = failed_ || is_failure(set.error());
     return set;
 }
 

@@ -6,9 +6,9 @@
 #include <memory>
 #include <vector>
 
+#include "base/counter.hpp"
 #include "base/transport.hpp"
 #include "mpi/comm.hpp"
-#include "mpi/window_counter.hpp"
 
 namespace oratorio {
 
@@ -32,10 +32,11 @@ class MpiTransport final : public Transport {
     /// ranks_per_node.
     static Result<std::unique_ptr<MpiTransport>> open(MPI_Comm program, int ranks_per_node = 0);
     /// Collective, and dear: one-sided communication is set up, so that each rank can reach the
-    /// counter. Where the host can't, rank 0 has the counter to itself, which is enough for all
+    /// counter. Where the host has none (or `one_sided` is false, for tests) rank 0 serves it by
+    /// TCP. Where that can't be either, rank 0 has the counter to itself, which is enough for all
     /// that is collective (`claim`); elsewhere using it is an error that says so.
-    void share_counter();
-    /// Collective after share_counter(), unless abandoned: the counter is gone.
+    void share_counter(bool one_sided = true);
+    /// Collective after share_counter(), unless abandoned: the counter is gone, with its thread.
     void drop_counter() { shared_counter_.reset(); }
     /// What is still in flight (a file closed after an error): receives are cancelled; sends and
     /// collectives get a grace of a second to complete, then they are left to MPI, and so is the
@@ -57,8 +58,8 @@ class MpiTransport final : public Transport {
     void idle(const Rest& rest) override;
     using Transport::idle;
 
-    /// Whether other ranks are needed to destroy it.
-    [[nodiscard]] bool collective_to_free() const { return shared_counter_ != nullptr; }
+    /// It is more than a communicator and memory: a window or a thread must end before MPI does.
+    [[nodiscard]] bool has_shared_counter() const { return shared_counter_ != nullptr; }
     /// The others may not come to destroy it: leaves to MPI what would need them.
     void abandon();
 
@@ -74,6 +75,7 @@ class MpiTransport final : public Transport {
         Tag tag = 0;
     };
 
+    [[nodiscard]] std::unique_ptr<Counter> serve_counter();
     Result<void> seek(Slot& slot);
     Result<void> checked(int code, std::string_view doing);
     Ticket keep(MPI_Request request, Kind kind);
@@ -88,7 +90,7 @@ class MpiTransport final : public Transport {
     bool several_nodes_;
     std::vector<Slot> slots_;        ///< a ticket's id is an index
     std::vector<std::size_t> free_;  ///< slots to use again
-    std::unique_ptr<WindowCounter> shared_counter_;
+    std::unique_ptr<Counter> shared_counter_;
     Error counter_refused_;         ///< why there is no shared counter
     std::int64_t own_counter_ = 0;  ///< rank 0's, when there is no shared one
     bool failed_ = false;           ///< any operation ever

@@ -44,24 +44,6 @@ int flags_of(const OpenMode& mode) {
 
 }  // namespace
 
-Descriptor::Descriptor(Descriptor&& other) noexcept : number_(std::exchange(other.number_, -1)) {}
-
-Descriptor& Descriptor::operator=(Descriptor&& other) noexcept {
-    std::swap(number_, other.number_);
-    return *this;
-}
-
-Descriptor::~Descriptor() {
-    (void)close();
-}
-
-Result<void> Descriptor::close() {
-    const int number = std::exchange(number_, -1);
-    // EINTR: Linux has closed it all the same, and the number may already be another file's.
-    if (number < 0 || ::close(number) == 0 || errno == EINTR) return {};
-    return failed("close");
-}
-
 Result<Descriptor> open_descriptor(const std::string& path, const OpenMode& mode) {
     Descriptor file(uninterrupted([&] {
         return ::open(path.c_str(), flags_of(mode), static_cast<mode_t>(mode.permissions));

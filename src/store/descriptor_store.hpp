@@ -2,7 +2,7 @@
 // moving bytes.
 #pragma once
 
-#include "store/descriptor.hpp"
+#include "base/descriptor.hpp"
 #include "store/store.hpp"
 
 namespace oratorio {

@@ -5,7 +5,7 @@
 
 #include <string>
 
-#include "store/descriptor.hpp"
+#include "base/descriptor.hpp"
 #include "store/store.hpp"
 
 namespace oratorio {

@@ -2,30 +2,13 @@
 
 #include <algorithm>
 #include <array>
-#include <csignal>
 #include <system_error>
 #include <utility>
 
+#include "base/helper_thread.hpp"
+
 namespace oratorio {
 namespace {
-
-// A handler of the program should find the program's threads.
-class SignalsBlocked {
-  public:
-    SignalsBlocked() {
-        sigset_t all;
-        sigfillset(&all);
-        for (const int number : {SIGBUS, SIGSEGV, SIGFPE, SIGILL, SIGTRAP, SIGSYS})
-            sigdelset(&all, number);
-        ::pthread_sigmask(SIG_BLOCK, &all, &before_);
-    }
-    ~SignalsBlocked() { ::pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
-    SignalsBlocked(const SignalsBlocked&) = delete;
-    SignalsBlocked& operator=(const SignalsBlocked&) = delete;
-
-  private:
-    sigset_t before_;
-};
 
 // What a store made by open_threaded keeps for itself.
 struct Belongings {

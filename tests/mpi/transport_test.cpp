@@ -1,8 +1,11 @@
 // What transport.hpp and discover.hpp promise, over a real MPI with any number of ranks.
+#include <sys/resource.h>
+
 #include <algorithm>
 #include <cstdlib>
 #include <cstring>
 #include <random>
+#include <thread>
 #include <vector>
 
 #include "mpi/check.hpp"
@@ -252,12 +255,8 @@ void nodes_are_found() {
           real->node_names.front() + "-" + std::to_string(pretended->node_names.size() - 1));
 }
 
-/// On one node in shared memory, on several by one-sided communication; a rank alone by itself.
-void the_counter_gives_each_rank_numbers_of_its_own(int ranks_per_node) {
+void the_counter_gives_each_rank_numbers_of_its_own(Transport& transport) {
     constexpr std::size_t kTimes = 1000;
-    auto opened = open_transport(MPI_COMM_WORLD, ranks_per_node);
-    CHECK(opened.ok());
-    Transport& transport = *opened->transport;
     const auto size = static_cast<std::size_t>(transport.topology().size);
     std::vector<std::int64_t> mine(kTimes, -1), all(kTimes * size);
     for (std::int64_t& number : mine) {
@@ -280,7 +279,39 @@ void the_counter_gives_each_rank_numbers_of_its_own(int ranks_per_node) {
     CHECK(reduce(transport, std::span(&met, 1), ReduceOp::sum).ok());
 }
 
-/// As where the host has no one-sided communication: rank 0 keeps the number.
+/// On one node in shared memory, on several by one-sided communication; a rank alone by itself.
+void counters_that_fit_the_nodes_count(int ranks_per_node) {
+    auto opened = open_transport(MPI_COMM_WORLD, ranks_per_node);
+    CHECK(opened.ok());
+    the_counter_gives_each_rank_numbers_of_its_own(*opened->transport);
+}
+
+/// Rank 0 looks at nothing but its own number meanwhile.
+void others_count_while_rank_0_does_not_call_mpi(Transport& transport) {
+    constexpr std::int64_t kTimes = 100;
+    const Topology& topology = transport.topology();
+    std::uint64_t met = 0;
+    if (topology.rank == 0) {
+        while (*transport.fetch_add(0) < kTimes * (topology.size - 1)) std::this_thread::yield();
+        CHECK(transport.set_counter(0).ok());
+    } else {
+        for (std::int64_t i = 0; i < kTimes; ++i) CHECK(transport.fetch_add(1).ok());
+    }
+    CHECK(reduce(transport, std::span(&met, 1), ReduceOp::sum).ok());
+}
+
+/// As where the host has no one-sided communication. Rank 0 may be rid of it before the others.
+void a_served_counter_counts() {
+    auto transport = open_messages();
+    transport->share_counter(false);
+    others_count_while_rank_0_does_not_call_mpi(*transport);
+    the_counter_gives_each_rank_numbers_of_its_own(*transport);
+    CHECK(transport->quiet());
+    if (transport->topology().rank == 0) transport->drop_counter();
+    MPI_Barrier(MPI_COMM_WORLD);
+}
+
+/// Rank 0 keeps the number.
 void without_a_shared_counter_ranks_still_claim_together(MpiTransport& transport) {
     const Rank rank = transport.topology().rank;
     const std::int64_t before_me = rank * (rank - 1) / 2;
@@ -289,6 +320,24 @@ void without_a_shared_counter_ranks_still_claim_together(MpiTransport& transport
     CHECK(transport.set_counter(100).ok() == (rank == 0));
     const auto first = claim(transport, rank);
     CHECK(first.ok() && *first == 100 + before_me);
+}
+
+/// Neither one-sided communication nor descriptors for sockets, on rank 0 alone.
+void where_rank_0_cannot_serve_it_it_keeps_the_number() {
+    auto transport = open_messages();
+    const Rank rank = transport->topology().rank;
+    MPI_Barrier(transport->comm());  // hosts may need sockets to reach each other first
+    rlimit before{};
+    getrlimit(RLIMIT_NOFILE, &before);
+    const rlimit none{.rlim_cur = 0, .rlim_max = before.rlim_max};
+    if (rank == 0) setrlimit(RLIMIT_NOFILE, &none);
+    transport->share_counter(false);
+    if (rank == 0) setrlimit(RLIMIT_NOFILE, &before);
+    without_a_shared_counter_ranks_still_claim_together(*transport);
+    const auto used = transport->fetch_add(0);
+    CHECK(used.ok() == (rank == 0));
+    CHECK(used || used.error().kind == ErrorKind::unsupported_operation);
+    CHECK(transport->quiet());
 }
 
 void wrong_communicators_are_errors() {
@@ -330,8 +379,9 @@ int main(int argc, char** argv) {
     counters_count_messages();
     the_program_hears_nothing();
     attributes_of_the_program_stay_behind();
-    for (const int ranks_per_node : {0, 2})
-        the_counter_gives_each_rank_numbers_of_its_own(ranks_per_node);
+    for (const int ranks_per_node : {0, 2}) counters_that_fit_the_nodes_count(ranks_per_node);
+    a_served_counter_counts();
+    where_rank_0_cannot_serve_it_it_keeps_the_number();
     const int code = verdict("transport");
     MPI_Finalize();
     return code;

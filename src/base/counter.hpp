@@ -1,0 +1,25 @@
+// Counter: the number that the ranks of a transport share, 0 at first, where it isn't in memory
+// that they share. One thread of a rank at a time.
+#pragma once
+
+#include <cstdint>
+
+#include "base/result.hpp"
+
+namespace oratorio {
+
+class Counter {
+  public:
+    virtual ~Counter() = default;
+    Counter() = default;
+    Counter(const Counter&) = delete;
+    Counter& operator=(const Counter&) = delete;
+
+    /// Adds and gives what it was before; sums are modulo 2^64.
+    virtual Result<std::int64_t> fetch_add(std::int64_t by) = 0;
+    virtual Result<void> set(std::int64_t to) = 0;
+    /// The other ranks may not come to destroy it: lets go of what would need them.
+    virtual void abandon() {}
+};
+
+}  // namespace oratorio

@@ -1,0 +1,28 @@
+#include "base/descriptor.hpp"
+
+#include <unistd.h>
+
+#include <cerrno>
+#include <utility>
+
+namespace oratorio {
+
+Descriptor::Descriptor(Descriptor&& other) noexcept : number_(std::exchange(other.number_, -1)) {}
+
+Descriptor& Descriptor::operator=(Descriptor&& other) noexcept {
+    std::swap(number_, other.number_);
+    return *this;
+}
+
+Descriptor::~Descriptor() {
+    (void)close();
+}
+
+Result<void> Descriptor::close() {
+    const int number = std::exchange(number_, -1);
+    // EINTR: Linux has closed it all the same, and the number may already be another file's.
+    if (number < 0 || ::close(number) == 0 || errno == EINTR) return {};
+    return Error::make(kind_of_errno(errno), "close", errno);
+}
+
+}  // namespace oratorio

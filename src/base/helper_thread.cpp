@@ -1,0 +1,29 @@
+#include "base/helper_thread.hpp"
+
+#include <pthread.h>
+#include <sched.h>
+
+#include <initializer_list>
+
+namespace oratorio {
+
+SignalsBlocked::SignalsBlocked() {
+    sigset_t all;
+    sigfillset(&all);
+    for (const int number : {SIGBUS, SIGSEGV, SIGFPE, SIGILL, SIGTRAP, SIGSYS})
+        sigdelset(&all, number);
+    ::pthread_sigmask(SIG_BLOCK, &all, &before_);
+}
+
+SignalsBlocked::~SignalsBlocked() {
+    ::pthread_sigmask(SIG_SETMASK, &before_, nullptr);
+}
+
+void use_all_cores() {
+    cpu_set_t all;
+    CPU_ZERO(&all);
+    for (int core = 0; core < CPU_SETSIZE; ++core) CPU_SET(core, &all);
+    ::pthread_setaffinity_np(::pthread_self(), sizeof all, &all);
+}
+
+}  // namespace oratorio

@@ -1,0 +1,24 @@
+// What every thread of ours does that runs beside the program's.
+#pragma once
+
+#include <csignal>
+
+namespace oratorio {
+
+/// While it lives this thread takes no signals, and a thread started meanwhile never will: a
+/// handler of the program should find the program's threads.
+class SignalsBlocked {
+  public:
+    SignalsBlocked();
+    ~SignalsBlocked();
+    SignalsBlocked(const SignalsBlocked&) = delete;
+    SignalsBlocked& operator=(const SignalsBlocked&) = delete;
+
+  private:
+    sigset_t before_;
+};
+
+/// For this thread. Hosts that bind a rank to one core would have it fight with the rank's own.
+void use_all_cores();
+
+}  // namespace oratorio

@@ -1,0 +1,238 @@
+#include "base/socket.hpp"
+
+#include <arpa/inet.h>
+#include <fcntl.h>
+#include <ifaddrs.h>
+#include <net/if.h>
+#include <netinet/tcp.h>
+#include <poll.h>
+#include <sys/socket.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <memory>
+#include <string_view>
+
+namespace oratorio {
+namespace {
+
+constexpr int kKind = SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK;
+
+Error failed(std::string_view what, int number = errno) {
+    return Error::make(kind_of_errno(number), what, number);
+}
+
+in6_addr raw(const IpAddress& address) {
+    in6_addr raw{};
+    std::memcpy(&raw, address.data(), address.size());
+    return raw;
+}
+
+bool is_ipv4(const IpAddress& address) {
+    const in6_addr mapped = raw(address);
+    return IN6_IS_ADDR_V4MAPPED(&mapped);
+}
+
+in_addr ipv4_of(const IpAddress& mapped) {
+    in_addr address{};
+    std::memcpy(&address, mapped.data() + 12, sizeof address);
+    return address;
+}
+
+/// An address of the system, with how long it is.
+struct Name {
+    sockaddr_storage storage{};
+    socklen_t length = 0;
+    [[nodiscard]] const sockaddr* get() const {
+        return reinterpret_cast<const sockaddr*>(&storage);
+    }
+    template <class T>
+    static Name of(const T& address) {
+        Name name;
+        std::memcpy(&name.storage, &address, sizeof address);
+        name.length = sizeof address;
+        return name;
+    }
+};
+
+Name ipv6_name(const in6_addr& address, std::uint16_t port) {
+    sockaddr_in6 name{};
+    name.sin6_family = AF_INET6;
+    name.sin6_addr = address;
+    name.sin6_port = htons(port);
+    return Name::of(name);
+}
+
+Name ipv4_name(in_addr address, std::uint16_t port) {
+    sockaddr_in name{};
+    name.sin_family = AF_INET;
+    name.sin_addr = address;
+    name.sin_port = htons(port);
+    return Name::of(name);
+}
+
+Result<Socket> listen_at(const Name& name) {
+    Socket socket(::socket(name.storage.ss_family, kKind, 0));
+    if (socket.number() < 0) return failed("making a socket");
+    const int off = 0;  // IPv4 is welcome, too
+    if (name.storage.ss_family == AF_INET6 &&
+        ::setsockopt(socket.number(), IPPROTO_IPV6, IPV6_V6ONLY, &off, sizeof off) != 0)
+        return failed("making a socket");
+    if (::bind(socket.number(), name.get(), name.length) != 0 ||
+        ::listen(socket.number(), SOMAXCONN) != 0)
+        return failed("listening at a socket");
+    return socket;
+}
+
+/// Requests are small and each is waited for.
+void send_at_once(const Socket& socket) {
+    const int on = 1;
+    (void)::setsockopt(socket.number(), IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
+}
+
+/// Nothing for other families, and for IPv6 addresses of one link.
+std::vector<IpAddress> address_of(const sockaddr* name, bool ipv6) {
+    IpAddress address{};
+    if (name != nullptr && name->sa_family == AF_INET) {
+        address[10] = address[11] = 0xff;
+        std::memcpy(address.data() + 12, &reinterpret_cast<const sockaddr_in*>(name)->sin_addr, 4);
+        return {address};
+    }
+    if (name == nullptr || name->sa_family != AF_INET6 || !ipv6) return {};
+    const in6_addr& found = reinterpret_cast<const sockaddr_in6*>(name)->sin6_addr;
+    if (IN6_IS_ADDR_LINKLOCAL(&found)) return {};
+    std::memcpy(address.data(), &found, address.size());
+    return {address};
+}
+
+}  // namespace
+
+std::string text_of(const IpAddress& address, std::uint16_t port) {
+    char text[INET6_ADDRSTRLEN] = "?";
+    const in6_addr ipv6 = raw(address);
+    const in_addr ipv4 = ipv4_of(address);
+    if (is_ipv4(address)) {
+        ::inet_ntop(AF_INET, &ipv4, text, sizeof text);
+    } else {
+        ::inet_ntop(AF_INET6, &ipv6, text, sizeof text);
+    }
+    return std::string(text) + " port " + std::to_string(port);
+}
+
+Socket::~Socket() {
+    if (number() >= 0) ::shutdown(number(), SHUT_RDWR);
+}
+
+Result<Socket> Socket::listen() {
+    auto both = listen_at(ipv6_name(in6addr_any, 0));
+    return both ? std::move(both) : listen_at(ipv4_name({.s_addr = htonl(INADDR_ANY)}, 0));
+}
+
+Result<Socket> Socket::connect(const IpAddress& to, std::uint16_t port) {
+    // A machine without IPv6 knows no mapped addresses.
+    const Name name = is_ipv4(to) ? ipv4_name(ipv4_of(to), port) : ipv6_name(raw(to), port);
+    Socket socket(::socket(name.storage.ss_family, kKind, 0));
+    if (socket.number() < 0) return failed("making a socket");
+    send_at_once(socket);
+    // EINTR: it goes on all the same.
+    if (::connect(socket.number(), name.get(), name.length) != 0 && errno != EINPROGRESS &&
+        errno != EINTR)
+        return failed("connecting");
+    return socket;
+}
+
+Result<Socket> Socket::accept() const {
+    Socket socket(::accept4(number(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
+    if (socket.number() < 0) return failed("accepting a connection");
+    send_at_once(socket);
+    return socket;
+}
+
+Result<std::uint16_t> Socket::port() const {
+    sockaddr_in6 name{};  // the port of an IPv4 one lies at the same place
+    socklen_t length = sizeof name;
+    if (::getsockname(number(), reinterpret_cast<sockaddr*>(&name), &length) != 0)
+        return failed("asking for the port of a socket");
+    return ntohs(name.sin6_port);
+}
+
+bool Socket::hears_ipv6() const {
+    int family = AF_UNSPEC;
+    socklen_t length = sizeof family;
+    return ::getsockopt(number(), SOL_SOCKET, SO_DOMAIN, &family, &length) == 0 &&
+           family == AF_INET6;
+}
+
+int Socket::error() const {
+    int error = 0;
+    socklen_t length = sizeof error;
+    return ::getsockopt(number(), SOL_SOCKET, SO_ERROR, &error, &length) == 0 ? error : errno;
+}
+
+Result<std::size_t> Socket::receive_some(std::span<std::byte> into) const {
+    ssize_t got = -1;
+    do {
+        got = ::recv(number(), into.data(), into.size(), 0);
+    } while (got < 0 && errno == EINTR);
+    if (got == 0) return failed("receiving", ECONNRESET);
+    if (got < 0) return failed("receiving");
+    return static_cast<std::size_t>(got);
+}
+
+Result<void> Socket::send(std::span<const std::byte> data, Clock::time_point until) const {
+    while (!data.empty()) {
+        const ssize_t sent = ::send(number(), data.data(), data.size(), MSG_NOSIGNAL);
+        if (sent < 0 && errno != EINTR && errno != EAGAIN) return failed("sending");
+        if (sent >= 0) {
+            data = data.subspan(static_cast<std::size_t>(sent));
+        } else if (errno == EAGAIN) {
+            if (auto ready = wait_for(POLLOUT, until); !ready) return ready;
+        }
+    }
+    return {};
+}
+
+Result<void> Socket::receive(std::span<std::byte> into, Clock::time_point until) const {
+    while (!into.empty()) {
+        if (auto ready = wait_for(POLLIN, until); !ready) return ready;
+        const auto got = receive_some(into);
+        if (got) into = into.subspan(*got);
+        if (!got && got.error().system_errno != EAGAIN) return got.error();
+    }
+    return {};
+}
+
+Result<void> Socket::wait_for(short events, Clock::time_point until) const {
+    for (;;) {
+        pollfd watched{number(), events, 0};
+        const int ready = ::poll(&watched, 1, poll_timeout(until));
+        if (ready > 0) return {};
+        if (ready < 0 && errno != EINTR) return failed("waiting at a socket");
+        if (Clock::now() >= until) return failed("waiting at a socket", ETIMEDOUT);
+    }
+}
+
+int poll_timeout(Socket::Clock::time_point until) {
+    const auto left =
+        std::chrono::ceil<std::chrono::milliseconds>(until - Socket::Clock::now()).count();
+    return static_cast<int>(std::max<std::int64_t>(left, 0));
+}
+
+Result<std::vector<IpAddress>> own_addresses(bool ipv6) {
+    ifaddrs* first = nullptr;
+    if (::getifaddrs(&first) != 0) return failed("asking for the machine's addresses");
+    const std::unique_ptr<ifaddrs, void (*)(ifaddrs*)> owner(first, ::freeifaddrs);
+    std::vector<IpAddress> found;
+    for (const bool loopback : {false, true}) {
+        for (const ifaddrs* each = first; each != nullptr; each = each->ifa_next) {
+            const bool wanted = ((each->ifa_flags & IFF_LOOPBACK) != 0) == loopback;
+            if (!wanted || (each->ifa_flags & IFF_UP) == 0) continue;
+            for (const IpAddress& address : address_of(each->ifa_addr, ipv6))
+                found.push_back(address);
+        }
+    }
+    return found;
+}
+
+}  // namespace oratorio

@@ -1,0 +1,377 @@
+#include "base/served_counter.hpp"
+
+#include <gtest/gtest.h>
+#include <netinet/in.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <csignal>
+#include <filesystem>
+#include <iterator>
+#include <limits>
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
+
+namespace oratorio::test {
+namespace {
+
+using namespace std::chrono_literals;
+using Clock = Socket::Clock;
+
+constexpr auto kSoon = 20s;  // far more than anything here takes
+
+std::unique_ptr<CounterServer> started() {
+    auto server = CounterServer::start();
+    EXPECT_TRUE(server.ok());
+    return std::move(*server);
+}
+
+/// Loopback, where all sockets of this test are.
+CounterPlace at_loopback(std::uint16_t port) {
+    CounterPlace place{.token = 1, .answer = 2, .port = port, .count = 1, .addresses = {}};
+    place.addresses[0] = {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff, 127, 0, 0, 1};
+    return place;
+}
+
+/// Words over a connection of our own, whole or not.
+class RawClient {
+  public:
+    explicit RawClient(const CounterPlace& place)
+        : socket_(std::move(*Socket::connect(at_loopback(0).addresses[0],
+                                             static_cast<std::uint16_t>(place.port)))) {}
+    static RawClient admitted(const CounterPlace& place) {
+        RawClient client(place);
+        client.say(to_word(place.token));
+        EXPECT_EQ(client.hear(), place.answer);
+        return client;
+    }
+
+    void say(std::span<const std::byte> bytes) {
+        EXPECT_TRUE(socket_.send(bytes, Clock::now() + kSoon).ok());
+    }
+    std::uint64_t hear() {
+        Word word{};
+        EXPECT_TRUE(socket_.receive(word, Clock::now() + kSoon).ok());
+        return from_word(word);
+    }
+    bool is_closed() {
+        Word word{};
+        const auto got = socket_.receive(word, Clock::now() + kSoon);
+        return !got && got.error().system_errno == ECONNRESET;
+    }
+
+  private:
+    Socket socket_;
+};
+
+std::array<std::byte, 16> request(std::uint64_t operation, std::int64_t operand) {
+    std::array<std::byte, 16> words{};
+    std::ranges::copy(to_word(operation), words.begin());
+    std::ranges::copy(to_word(static_cast<std::uint64_t>(operand)), words.begin() + 8);
+    return words;
+}
+
+constexpr auto kAdd = static_cast<std::uint64_t>(CounterOperation::add);
+
+TEST(ServedCounter, each_number_is_given_once_to_clients_and_the_server_together) {
+    constexpr std::size_t kClients = 8;
+    constexpr std::size_t kTimes = 300;
+    const auto server = started();
+    std::array<std::vector<std::int64_t>, kClients + 1> given;
+    std::vector<std::thread> threads;
+    for (std::size_t i = 0; i <= kClients; ++i) {
+        threads.emplace_back([&, i] {
+            CounterClient client(server->place());
+            Counter& counter = i == kClients ? static_cast<Counter&>(*server) : client;
+            for (std::size_t n = 0; n < kTimes; ++n) given[i].push_back(*counter.fetch_add(3));
+        });
+    }
+    for (std::thread& thread : threads) thread.join();
+    std::vector<std::int64_t> all;
+    for (const auto& some : given) {
+        EXPECT_TRUE(std::ranges::is_sorted(some));
+        all.insert(all.end(), some.begin(), some.end());
+    }
+    std::ranges::sort(all);
+    std::vector<std::int64_t> expected((kClients + 1) * kTimes);
+    for (std::size_t i = 0; i < expected.size(); ++i) expected[i] = 3 * static_cast<int>(i);
+    EXPECT_EQ(all, expected);
+}
+
+TEST(ServedCounter, what_one_sets_all_find) {
+    constexpr std::int64_t kMost = std::numeric_limits<std::int64_t>::max();
+    const auto server = started();
+    CounterClient one(server->place()), two(server->place());
+    ASSERT_TRUE(one.set(-7).ok());
+    EXPECT_EQ(*two.fetch_add(0), -7);
+    ASSERT_TRUE(server->set(kMost).ok());
+    EXPECT_EQ(*one.fetch_add(1), kMost);
+    EXPECT_EQ(*two.fetch_add(-1), std::numeric_limits<std::int64_t>::min());
+    EXPECT_EQ(*server->fetch_add(0), kMost);
+}
+
+TEST(ServedCounter, who_has_not_the_token_moves_nothing_and_harms_nobody) {
+    const auto server = started();
+    CounterClient good(server->place());
+    EXPECT_EQ(*good.fetch_add(5), 0);
+    CounterPlace wrong = server->place();
+    wrong.token ^= 1;
+    CounterClient stranger(wrong);
+    const auto refused = stranger.fetch_add(100);
+    ASSERT_FALSE(refused.ok());
+    EXPECT_EQ(refused.error().kind, ErrorKind::unsupported_operation);
+    RawClient raw(server->place());
+    raw.say(to_word(wrong.token));
+    EXPECT_TRUE(raw.is_closed());
+    EXPECT_EQ(*good.fetch_add(0), 5);
+}
+
+TEST(ServedCounter, half_a_request_does_nothing_until_the_rest_has_come) {
+    const auto server = started();
+    const auto whole = request(kAdd, 40);
+    RawClient slow = RawClient::admitted(server->place());
+    slow.say(std::span(whole).first(11));
+    CounterClient other(server->place());
+    EXPECT_EQ(*other.fetch_add(2), 0);
+    EXPECT_EQ(*other.fetch_add(0), 2);
+    slow.say(std::span(whole).subspan(11));
+    EXPECT_EQ(slow.hear(), 2U);
+    EXPECT_EQ(*other.fetch_add(0), 42);
+}
+
+std::ptrdiff_t open_descriptors() {
+    const std::filesystem::directory_iterator all("/proc/self/fd");
+    return std::distance(begin(all), end(all));
+}
+
+TEST(ServedCounter, a_client_that_goes_in_the_middle_is_forgotten) {
+    const auto server = started();
+    CounterClient other(server->place());
+    EXPECT_TRUE(other.fetch_add(0).ok());
+    const auto before = open_descriptors();
+    for (const std::size_t bytes : {0U, 1U, 8U, 15U}) {
+        RawClient gone = RawClient::admitted(server->place());
+        gone.say(std::span<const std::byte>(request(kAdd, 40)).first(bytes));
+    }
+    for (const std::size_t bytes : {0U, 5U}) {
+        RawClient stranger(server->place());
+        stranger.say(std::span<const std::byte>(to_word(server->place().token)).first(bytes));
+    }
+    EXPECT_EQ(*other.fetch_add(1), 0);
+    EXPECT_EQ(*server->fetch_add(0), 1);
+    const auto give_up = Clock::now() + kSoon;
+    while (open_descriptors() != before && Clock::now() < give_up) std::this_thread::yield();
+    EXPECT_EQ(open_descriptors(), before);
+}
+
+TEST(ServedCounter, who_asks_for_what_there_is_not_is_sent_away) {
+    const auto server = started();
+    RawClient client = RawClient::admitted(server->place());
+    client.say(request(77, 40));
+    EXPECT_TRUE(client.is_closed());
+    EXPECT_EQ(*server->fetch_add(0), 0);
+}
+
+TEST(ServedCounter, when_the_server_has_gone_its_clients_are_told_each_time) {
+    auto server = started();
+    const CounterPlace place = server->place();
+    CounterClient connected(place), late(place);
+    RawClient silent(place);  // doesn't keep the server
+    EXPECT_TRUE(connected.fetch_add(1).ok());
+    server.reset();
+    for (int i = 0; i < 2; ++i) {
+        const auto gone = connected.fetch_add(1);
+        ASSERT_FALSE(gone.ok());
+        EXPECT_EQ(gone.error().kind, ErrorKind::io);
+        EXPECT_NE(gone.error().system_errno, 0);
+        EXPECT_FALSE(connected.set(1).ok());
+    }
+    const auto none = late.fetch_add(1);
+    ASSERT_FALSE(none.ok());
+    EXPECT_EQ(none.error().kind, ErrorKind::unsupported_operation);
+    EXPECT_EQ(none.error().system_errno, ECONNREFUSED);
+}
+
+/// As a child that a program has forked, which has all its descriptors.
+TEST(ServedCounter, a_child_of_rank_0_does_not_keep_the_connections_alive) {
+    auto server = started();
+    CounterClient client(server->place());
+    EXPECT_TRUE(client.fetch_add(1).ok());
+    const pid_t child = ::fork();
+    if (child == 0) {
+        ::pause();
+        ::_exit(0);
+    }
+    const CounterPlace place = server->place();
+    server.reset();
+    const auto gone = client.fetch_add(1);
+    EXPECT_TRUE(!gone && gone.error().system_errno != ETIMEDOUT);
+    CounterClient late(place);
+    const auto refused = late.fetch_add(1);
+    EXPECT_TRUE(!refused && refused.error().system_errno == ECONNREFUSED);
+    ::kill(child, SIGKILL);
+    ::waitpid(child, nullptr, 0);
+}
+
+TEST(ServedCounter, where_nobody_answers_the_error_tells_the_address_and_what_to_do) {
+    const auto mute = Socket::listen();
+    ASSERT_TRUE(mute.ok());
+    CounterClient client(at_loopback(*mute->port()), {.connect = 50ms, .reply = 50ms});
+    const auto none = client.fetch_add(1);
+    ASSERT_FALSE(none.ok());
+    EXPECT_EQ(none.error().kind, ErrorKind::unsupported_operation);
+    EXPECT_EQ(none.error().system_errno, ETIMEDOUT);
+    EXPECT_EQ(std::string(none.error().what),
+              "no connection to rank 0 at 127.0.0.1 port " + std::to_string(*mute->port()) +
+                  " for the shared pointer: check firewalls or use collective calls");
+}
+
+/// A server that lets clients in as `answer` says and never replies to a request.
+void let_in(const Socket& listener, std::uint64_t answer) {
+    const auto give_up = Clock::now() + kSoon;
+    auto accepted = listener.accept();
+    while (!accepted && Clock::now() < give_up) {
+        std::this_thread::yield();
+        accepted = listener.accept();
+    }
+    ASSERT_TRUE(accepted.ok());
+    Word token{};
+    EXPECT_TRUE(accepted->receive(token, Clock::now() + kSoon).ok());
+    EXPECT_TRUE(accepted->send(to_word(answer), Clock::now() + kSoon).ok());
+    Word request{};
+    while (accepted->receive(request, Clock::now() + kSoon).ok()) {
+    }
+}
+
+TEST(ServedCounter, another_server_at_that_address_is_not_taken_for_it) {
+    const auto listener = Socket::listen();
+    CounterPlace place = at_loopback(*listener->port());
+    std::thread other([&] { let_in(*listener, place.answer + 1); });
+    CounterClient client(place);
+    const auto refused = client.fetch_add(1);
+    ASSERT_FALSE(refused.ok());
+    EXPECT_EQ(refused.error().kind, ErrorKind::unsupported_operation);
+    EXPECT_EQ(refused.error().system_errno, EPROTO);
+    other.join();
+}
+
+TEST(ServedCounter, a_reply_that_never_comes_is_an_error_in_the_end) {
+    const auto listener = Socket::listen();
+    const CounterPlace place = at_loopback(*listener->port());
+    std::thread mute([&] { let_in(*listener, place.answer); });
+    CounterClient client(place, {.connect = kSoon, .reply = 50ms});
+    const auto lost = client.fetch_add(1);
+    ASSERT_FALSE(lost.ok());
+    EXPECT_EQ(lost.error().kind, ErrorKind::io);
+    EXPECT_EQ(lost.error().system_errno, ETIMEDOUT);
+    mute.join();
+}
+
+/// At 127.0.0.`last` alone; without a number where that port is in use.
+Socket listen_at_loopback(std::uint8_t last, std::uint16_t port) {
+    Socket socket(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+    sockaddr_in name{};
+    name.sin_family = AF_INET;
+    name.sin_port = htons(port);
+    name.sin_addr.s_addr = htonl(INADDR_LOOPBACK - 1U + last);
+    const bool bound =
+        ::bind(socket.number(), reinterpret_cast<sockaddr*>(&name), sizeof name) == 0;
+    return bound && ::listen(socket.number(), 5) == 0 ? std::move(socket) : Socket();
+}
+
+TEST(ServedCounter, an_address_that_is_silent_does_not_keep_a_client_from_the_next) {
+    Socket silent, listener;
+    while (listener.number() < 0) {
+        silent = listen_at_loopback(2, 0);
+        listener = listen_at_loopback(1, *silent.port());
+    }
+    CounterPlace place = at_loopback(*listener.port());
+    place.addresses[1] =
+        std::exchange(place.addresses[0], {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff, 127, 0, 0, 2});
+    place.count = 2;
+    std::thread server([&] { let_in(listener, place.answer); });
+    CounterClient client(place, {.connect = kSoon, .reply = 1ms});
+    const auto connected = client.fetch_add(1);  // that far, and no reply comes
+    EXPECT_TRUE(!connected && connected.error().kind == ErrorKind::io);
+    server.join();
+}
+
+TEST(ServedCounter, an_address_that_cannot_be_reached_is_passed_over) {
+    const auto server = started();
+    CounterPlace place = server->place();
+    place.addresses[1] = at_loopback(0).addresses[0];
+    // For documentation only: nobody has it (RFC 5737).
+    place.addresses[0] = {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff, 192, 0, 2, 1};
+    place.count = 2;
+    CounterClient client(place);
+    EXPECT_TRUE(client.fetch_add(9).ok());
+    EXPECT_EQ(*server->fetch_add(0), 9);
+}
+
+TEST(ServedCounter, each_address_that_is_told_leads_to_the_server) {
+    const auto server = started();
+    const CounterPlace& place = server->place();
+    ASSERT_GT(place.count, 0U);
+    for (std::uint32_t i = 0; i < place.count; ++i) {
+        CounterPlace one = place;
+        one.addresses[0] = place.addresses[i];
+        one.count = 1;
+        CounterClient client(one);
+        EXPECT_EQ(*client.fetch_add(1), i) << text_of(place.addresses[i], 0);
+    }
+    const std::string last = text_of(place.addresses[place.count - 1], 1);
+    EXPECT_TRUE(last == "127.0.0.1 port 1" || last == "::1 port 1") << last;
+}
+
+TEST(ServedCounter, servers_have_tokens_of_their_own) {
+    const auto one = started(), two = started();
+    EXPECT_NE(one->place().token, two->place().token);
+    EXPECT_NE(one->place().answer, two->place().answer);
+    EXPECT_NE(one->place().token, one->place().answer);
+}
+
+/// Takes all descriptors that this process may have, and gives one back if asked.
+class NoDescriptors {
+  public:
+    NoDescriptors() {
+        ::getrlimit(RLIMIT_NOFILE, &before_);
+        const rlimit few{.rlim_cur = 64, .rlim_max = before_.rlim_max};
+        ::setrlimit(RLIMIT_NOFILE, &few);
+        for (int copy = ::dup(0); copy >= 0; copy = ::dup(0)) taken_.emplace_back(copy);
+    }
+    ~NoDescriptors() { ::setrlimit(RLIMIT_NOFILE, &before_); }
+    void give_one_back() { taken_.pop_back(); }
+
+  private:
+    rlimit before_{};
+    std::vector<Descriptor> taken_;
+};
+
+TEST(ServedCounter, where_no_socket_can_be_made_there_is_no_server) {
+    const NoDescriptors none;
+    const auto server = CounterServer::start();
+    ASSERT_FALSE(server.ok());
+    EXPECT_EQ(server.error().system_errno, EMFILE);
+}
+
+TEST(ServedCounter, a_client_for_whom_rank_0_has_no_descriptor_waits_and_the_others_go_on) {
+    const auto server = started();
+    CounterClient first(server->place());
+    EXPECT_EQ(*first.fetch_add(1), 0);
+    auto none = std::make_unique<NoDescriptors>();
+    none->give_one_back();
+    RawClient second(server->place());
+    second.say(to_word(server->place().token));
+    for (int i = 1; i < 4; ++i) EXPECT_EQ(*first.fetch_add(1), i);
+    none.reset();
+    EXPECT_EQ(second.hear(), server->place().answer);
+}
+
+}  // namespace
+}  // namespace oratorio::test
