@@ -66,7 +66,7 @@ class SharedRead final : public Work {
     Extent mine_;
     std::unique_ptr<RegionCopy> copy_;
     std::unique_ptr<Transfer> transfer_;  ///< null: this rank can't fill
-    std::vector<Column> columns_;         ///< all ranks begin at different ones
+    std::vector<Column> columns_;         ///< in the order that this rank looks at them
     Bytes received_ = 0;
     bool differs_ = false;
     Error noted_;
@@ -86,8 +86,9 @@ SharedRead::SharedRead(const RunContext& context, const Plan& plan, const Access
     if (context_.store != nullptr) transfer_ = std::make_unique<Transfer>(*context_.store);
     const auto aggregators = static_cast<int>(plan.aggregators.size());
     const int first = index_ >= 0 ? index_ : rank_;
-    for (int slot = 0; slot < plan.slots; ++slot) {
-        for (int turn = 0; turn < aggregators; ++turn) {
+    // All of one's own domain first: where ranks' data lies apart nobody need touch another's.
+    for (int turn = 0; turn < aggregators; ++turn) {
+        for (int slot = 0; slot < plan.slots; ++slot) {
             Column column{(first + turn) % aggregators, slot, 0};
             column.next = next_mine(column, slot);
             columns_.push_back(column);

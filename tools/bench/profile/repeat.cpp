@@ -15,6 +15,8 @@
 #include <cstdio>
 #include <cstdlib>
 #include <ctime>
+#include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -77,7 +79,13 @@ int main(int argc, char** argv) {
     }
     const std::string direction = argv[3];
     const int block = std::atoi(argv[4]), bytes = std::atoi(argv[5]), repeats = std::atoi(argv[6]);
-    std::vector<char> data(static_cast<std::size_t>(bytes), 'x');
+    constexpr std::size_t kPage = 4096;  // as programs' large arrays mostly are aligned
+    std::vector<char> memory(static_cast<std::size_t>(bytes) + kPage, 'x');
+    void* begin_of_page = memory.data();
+    std::size_t room = memory.size();
+    const std::span data(
+        static_cast<char*>(std::align(kPage, static_cast<std::size_t>(bytes), begin_of_page, room)),
+        static_cast<std::size_t>(bytes));
     const int descriptor = open(argv[1], O_RDWR | O_CREAT, 0600);
     const off_t begin = static_cast<off_t>(rank) * bytes;
     bool whole = pwrite(descriptor, data.data(), data.size(), begin) == bytes;
