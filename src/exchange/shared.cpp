@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "exchange/node_memory.hpp"
+#include "exchange/node_rounds.hpp"
 #include "exchange/region_copy.hpp"
 #include "exchange/walk.hpp"
 #include "plan/methods.hpp"
@@ -68,11 +69,9 @@ class SharedExchange final : public Exchange {
         std::int64_t answered = 0;  ///< next to tell the contents of
     };
     [[nodiscard]] std::uint64_t key(std::int64_t round) const {
-        return (static_cast<std::uint64_t>(context_.sequence) + 1) << 32 |
-               static_cast<std::uint64_t>(round + 1);
+        return round_key(context_.sequence, round);
     }
     [[nodiscard]] std::int64_t next_touched(int aggregator, std::int64_t round) const;
-    [[nodiscard]] std::int64_t touching(const Region& region) const;
     void ring_touched(const Region& region);
     bool answer(int aggregator, Progress& progress);
     bool move_data(int aggregator, Progress& progress);
@@ -115,11 +114,6 @@ std::int64_t SharedExchange::next_touched(int aggregator, std::int64_t round) co
     return round;
 }
 
-std::int64_t SharedExchange::touching(const Region& region) const {
-    return std::count_if(plan_.hulls.begin(), plan_.hulls.end(),
-                         [&](Extent hull) { return region.touches(hull); });
-}
-
 void SharedExchange::ring_touched(const Region& region) {
     for (std::size_t i = 0; i < plan_.participants.size(); ++i) {
         if (plan_.participants[i] != rank_ && region.touches(plan_.hulls[i]))
@@ -130,7 +124,7 @@ void SharedExchange::ring_touched(const Region& region) {
 void SharedExchange::expect(std::int64_t round) {
     const Region region = plan_.region(index_, round);
     Question& question = context_.node->question(index_, round);
-    clear(question, region, touching(region));
+    clear(question, region, ranks_touching(plan_, region));
     question.coverage = 0;
     question.round = key(round);
     ring_touched(region);
@@ -145,7 +139,7 @@ std::optional<RoundContents> SharedExchange::contents(std::int64_t round) const 
 void SharedExchange::open(std::int64_t round, std::span<std::byte> buffer, Offset valid_until) {
     const Region region = plan_.region(index_, round);
     SlotControl& slot = context_.node->slot(index_, round);
-    clear(slot, region, touching(region));
+    clear(slot, region, ranks_touching(plan_, region));
     slot.valid_until = valid_until;
     slot.buffer = buffer.data() - context_.node->buffers().data();
     slot.round = key(round);

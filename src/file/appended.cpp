@@ -7,9 +7,7 @@ namespace oratorio {
 
 Result<void> File::State::gather_records(Bytes before) {
     if (hints.shared_write_behind == before) return {};
-    const auto written = write_gathered();
-    if (auto agreed = agree_on_error(*transport, written ? Error{} : written.error()); !agreed)
-        return agreed;
+    if (auto written = write_gathered_together(); !written) return written;
     write_behind.reset();
     if (hints.shared_write_behind == 0) return {};
     auto made = WriteBehind::make(*transport, hints.shared_write_behind);
@@ -34,9 +32,7 @@ bool File::State::is_gathered(const AccessCall& call, const Placed& placed) cons
 Result<Offset> File::State::append(Placed& placed) {
     const Access& access = placed.access;
     const Bytes bytes = access.bytes();
-    const auto write = [this](Offset offset, std::span<std::byte> data) {
-        return write_record(offset, data);
-    };
+    const auto write = record_writer();
     WriteBehind::Turn turn(*write_behind);
     const auto room = turn.make_room(bytes, write);
     if (!room) return room.error().on(transport->topology().rank);
@@ -53,17 +49,22 @@ Result<Offset> File::State::append(Placed& placed) {
 
 Result<void> File::State::write_gathered() {
     if (write_behind == nullptr || store == nullptr) return {};
-    const auto written = WriteBehind::Turn(*write_behind)
-                             .write_all([this](Offset offset, std::span<std::byte> data) {
-                                 return write_record(offset, data);
-                             });
+    const auto written = WriteBehind::Turn(*write_behind).write_all(record_writer());
     if (!written) return written.error().on(transport->topology().rank);
     return {};
 }
 
-Transferred File::State::write_record(Offset offset, std::span<std::byte> data) {
-    const iovec piece{data.data(), data.size()};
-    return move_now(Direction::write, offset, std::span(&piece, 1));
+Result<void> File::State::write_gathered_together() {
+    if (write_behind == nullptr) return {};
+    const auto written = write_gathered();
+    return agree_on_error(*transport, written ? Error{} : written.error());
+}
+
+WriteBehind::Write File::State::record_writer() {
+    return [this](Offset offset, std::span<std::byte> data) {
+        const iovec piece{data.data(), data.size()};
+        return move_now(Direction::write, offset, std::span(&piece, 1));
+    };
 }
 
 }  // namespace oratorio

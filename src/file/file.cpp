@@ -198,8 +198,7 @@ Result<void> File::sync() {
 
 Result<void> File::set_atomicity(bool atomic) {
     settle();
-    const auto written = state_->write_gathered();
-    auto same = agree_on_error(*state_->transport, written ? Error{} : written.error());
+    auto same = state_->write_gathered_together();
     if (same)
         same = agree_on_equal(*state_->transport, atomic ? 1 : 0,
                               "set atomicity: the flag differs between ranks");

@@ -107,7 +107,9 @@ struct File::State {
     [[nodiscard]] bool is_gathered(const AccessCall& call, const Placed& placed) const;
     /// Writes the records that were gathered, whoever made them.
     Result<void> write_gathered();
-    Transferred write_record(Offset offset, std::span<std::byte> data);
+    /// Collective; the worst error of any rank.
+    Result<void> write_gathered_together();
+    [[nodiscard]] WriteBehind::Write record_writer();
     /// One contiguous range of the file, from its beginning to its end.
     Transferred move_now(Direction direction, Offset offset, std::span<const iovec> memory);
     /// Nothing when the access isn't that simple.

@@ -7,6 +7,7 @@
 #include <optional>
 #include <vector>
 
+#include "exchange/node_rounds.hpp"
 #include "exchange/region_copy.hpp"
 #include "plan/methods.hpp"
 #include "run/work.hpp"
@@ -36,8 +37,7 @@ class SharedRead final : public Work {
         std::int64_t next = 0;  ///< round that this rank copies from next
     };
     [[nodiscard]] std::uint64_t key(std::int64_t round) const {
-        return (static_cast<std::uint64_t>(context_.sequence) + 1) << 32 |
-               static_cast<std::uint64_t>(round + 1);
+        return round_key(context_.sequence, round);
     }
     [[nodiscard]] SlotControl& control(const Column& column) const {
         return context_.node->slot(column.aggregator, column.slot);
@@ -123,10 +123,8 @@ std::optional<std::int64_t> SharedRead::next_to_fill(const Column& column,
         if (slot.round != claimed || slot.to_come > 0) return std::nullopt;
         round = static_cast<std::int64_t>(claimed & 0xffffffff) - 1 + plan_.slots;
     }
-    return next_round(column, round, [&](const Region& region) {
-        return std::any_of(plan_.hulls.begin(), plan_.hulls.end(),
-                           [&](Extent hull) { return region.touches(hull); });
-    });
+    return next_round(column, round,
+                      [&](const Region& region) { return ranks_touching(plan_, region) > 0; });
 }
 
 /// Everybody has what is in the column's rounds.
@@ -249,8 +247,7 @@ void SharedRead::open(const Column& column, const Region& region, Bytes buffer, 
     slot.begin = region.begin;
     slot.buffer = buffer;
     slot.valid_until = valid_until;
-    slot.to_come = std::count_if(plan_.hulls.begin(), plan_.hulls.end(),
-                                 [&](Extent hull) { return region.touches(hull); });
+    slot.to_come = ranks_touching(plan_, region);
     slot.round = key(round);
     for (std::size_t i = 0; i < plan_.participants.size(); ++i) {
         if (plan_.participants[i] != rank_ && region.touches(plan_.hulls[i]))

@@ -97,6 +97,20 @@ inline constexpr AccessMode kWrite{.write_only = true};
 inline constexpr AccessMode kReadWrite{.read_write = true};
 inline constexpr AccessMode kCreate{.read_write = true, .create = true};
 
+/// A call with all of `buffer`, contiguous.
+inline AccessCall call_for(Direction direction, std::vector<std::byte>& buffer, bool collective,
+                           Positioning at, Offset offset = 0) {
+    AccessCall call;
+    call.direction = direction;
+    call.collective = collective;
+    call.at = at;
+    call.offset = offset;
+    call.buffer = buffer.data();
+    const auto bytes = static_cast<Bytes>(buffer.size());
+    call.memory = Layout{Shape::run(bytes), bytes, 0, 1};
+    return call;
+}
+
 using OpenResult = Result<std::unique_ptr<File>>;
 
 inline OpenCall call_of(std::string path, AccessMode mode, HintMap info = {}) {

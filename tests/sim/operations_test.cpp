@@ -13,19 +13,6 @@ Buffer filled(std::size_t bytes, int with) {
     return Buffer(bytes, std::byte(with));
 }
 
-AccessCall call_for(Direction direction, Buffer& buffer, bool collective, Positioning at,
-                    Offset offset = 0) {
-    AccessCall call;
-    call.direction = direction;
-    call.collective = collective;
-    call.at = at;
-    call.offset = offset;
-    call.buffer = buffer.data();
-    const auto bytes = static_cast<Bytes>(buffer.size());
-    call.memory = Layout{Shape::run(bytes), bytes, 0, 1};
-    return call;
-}
-
 constexpr auto kAt = Positioning::explicit_offset;
 constexpr auto kShared = Positioning::shared;
 constexpr auto kWriting = Direction::write;

@@ -15,14 +15,7 @@ using Lengths = std::vector<std::size_t>;
 constexpr std::size_t kLong = 5000;  // more than goes with a claim
 
 AccessCall ordered(Direction direction, std::vector<std::byte>& buffer) {
-    AccessCall call;
-    call.direction = direction;
-    call.collective = true;
-    call.at = Positioning::shared;
-    call.buffer = buffer.data();
-    const auto bytes = static_cast<Bytes>(buffer.size());
-    call.memory = Layout{Shape::run(bytes), bytes, 0, 1};
-    return call;
+    return call_for(direction, buffer, true, Positioning::shared);
 }
 
 std::vector<std::byte> record_of(Rank rank, std::size_t bytes) {

@@ -17,25 +17,13 @@ HintMap gathering(std::size_t bytes) {
     return {{"oratorio_shared_write_behind", std::to_string(bytes)}};
 }
 
-AccessCall access_of(Direction direction, std::vector<std::byte>& buffer, Positioning at,
-                     Offset offset = 0) {
-    AccessCall call;
-    call.direction = direction;
-    call.at = at;
-    call.offset = offset;
-    call.buffer = buffer.data();
-    const auto bytes = static_cast<Bytes>(buffer.size());
-    call.memory = Layout{Shape::run(bytes), bytes, 0, 1};
-    return call;
-}
-
 std::vector<std::byte> record_of(Rank rank, std::size_t bytes = kRecord) {
     return std::vector<std::byte>(bytes, std::byte('a' + rank));
 }
 
 Outcome append(File& file, Rank rank, std::size_t bytes = kRecord) {
     auto record = record_of(rank, bytes);
-    return file.access(access_of(Direction::write, record, Positioning::shared));
+    return file.access(call_for(Direction::write, record, false, Positioning::shared));
 }
 
 /// How many records of each rank the content is made of; fails if one is torn.
@@ -100,14 +88,15 @@ TEST(WriteBehind, WhateverElseIsCalledSeesTheRecords) {
     const auto read_at = [](File& file) {
         std::vector<std::byte> found(kRecord);
         EXPECT_EQ(
-            file.access(access_of(Direction::read, found, Positioning::explicit_offset, 0)).bytes,
+            file.access(call_for(Direction::read, found, false, Positioning::explicit_offset, 0))
+                .bytes,
             Bytes{kRecord});
         EXPECT_EQ(found, record_of(0));
     };
     const auto start_read = [](File& file) {
         std::vector<std::byte> found(kRecord);
         const auto read =
-            file.start(access_of(Direction::read, found, Positioning::explicit_offset, 0));
+            file.start(call_for(Direction::read, found, false, Positioning::explicit_offset, 0));
         EXPECT_EQ(file.finish(read).bytes, Bytes{kRecord});
     };
     const auto size = [](File& file) { EXPECT_EQ(*file.size(), Bytes{kRecord}); };
