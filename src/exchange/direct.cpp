@@ -158,6 +158,7 @@ Result<bool> DirectExchange::step() {
 }
 
 void DirectExchange::serve(std::int64_t round, Open& open) {
+    const Timing timing(&context_.stats, &Stats::copy_time);
     const Region region = plan_.region(index_, round);
     for (std::size_t i = 0; i < plan_.participants.size(); ++i) {
         RemoteData* const data = region.touches(plan_.hulls[i]) ? data_of(i) : nullptr;

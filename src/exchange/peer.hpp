@@ -76,6 +76,8 @@ class AggregatorSide {
     Result<bool> step_expected(Expected& expected);
     Result<bool> step_open(OpenRound& round);
     void place(OpenRound& round, const MessageView& message);
+    Bytes fetch(const OpenRound& round, std::span<const std::byte> table,
+                std::span<std::byte> into);
     Result<void> serve(OpenRound& round, Rank source, std::span<std::byte> buffer);
     Result<bool> reap_replies();
 
@@ -123,6 +125,7 @@ class ParticipantSide {
     Result<bool> hand_over(AggregatorSide& own);
     Result<void> send_chunk(std::span<std::byte> message);
     void serve_own_chunk(AggregatorSide& own, std::span<std::byte> message);
+    void unpack(const std::vector<Segment>& segments, std::span<const std::byte> payload);
     MessageView fill(std::span<std::byte> message);
 
     PeerContext& context_;

@@ -137,10 +137,8 @@ Result<void> AggregatorSide::serve(OpenRound& round, Rank source, std::span<std:
     }
     const auto reply = context_.buffers.take();
     MessageHead head = message.head;
-    head.payload = fetch_runs(message.table, reply.subspan(sizeof head), round.region, round.buffer,
-                              round.valid_until);
+    head.payload = fetch(round, message.table, reply.subspan(sizeof head));
     std::memcpy(reply.data(), &head, sizeof head);
-    context_.stats.bytes_placed += static_cast<std::uint64_t>(head.payload);
     context_.buffers.give_back(buffer);
     const std::size_t bytes = sizeof head + static_cast<std::size_t>(head.payload);
     const auto ticket = context_.transport.send(
@@ -153,20 +151,25 @@ Result<void> AggregatorSide::serve(OpenRound& round, Rank source, std::span<std:
 }
 
 void AggregatorSide::place(OpenRound& round, const MessageView& message) {
+    const Timing timing(&context_.stats, &Stats::copy_time);
     place_runs(message.table, message.payload, round.region, round.buffer);
     round.bytes += std::ssize(message.payload);
     context_.stats.bytes_placed += message.payload.size();
 }
 
+Bytes AggregatorSide::fetch(const OpenRound& round, std::span<const std::byte> table,
+                            std::span<std::byte> into) {
+    const Timing timing(&context_.stats, &Stats::copy_time);
+    const Bytes there = fetch_runs(table, into, round.region, round.buffer, round.valid_until);
+    context_.stats.bytes_placed += static_cast<std::uint64_t>(there);
+    return there;
+}
+
 Bytes AggregatorSide::serve_own(const MessageView& message) {
     OpenRound& round = open_.at(message.head.round);
     if (message.head.last != 0) round.own = false;
-    if (context_.plan.direction == Direction::read) {
-        const Bytes there = fetch_runs(message.table, message.payload, round.region, round.buffer,
-                                       round.valid_until);
-        context_.stats.bytes_placed += static_cast<std::uint64_t>(there);
-        return there;
-    }
+    if (context_.plan.direction == Direction::read)
+        return fetch(round, message.table, message.payload);
     place(round, message);
     return message.head.payload;
 }

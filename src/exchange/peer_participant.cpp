@@ -95,9 +95,7 @@ Result<bool> ParticipantSide::finish(Outgoing& outgoing) {
     std::memcpy(&head, outgoing.reply.data(), sizeof head);
     const auto payload =
         outgoing.reply.subspan(sizeof head, static_cast<std::size_t>(head.payload));
-    unpack_segments(memory_, context_.access.buffer, outgoing.segments, payload);
-    received_ += head.payload;
-    context_.stats.bytes_packed += static_cast<std::uint64_t>(head.payload);
+    unpack(outgoing.segments, payload);
     context_.buffers.give_back(outgoing.reply);
     return true;
 }
@@ -135,6 +133,7 @@ MessageView ParticipantSide::fill(std::span<std::byte> message) {
     std::memcpy(message.data(), &head, sizeof head);
     const MessageView view = view_message(message, true);
     if (!reading_) {
+        const Timing timing(&context_.stats, &Stats::copy_time);
         pack_segments(memory_, context_.access.buffer, chunk_.segments, view.payload);
         context_.stats.bytes_packed += view.payload.size();
     }
@@ -170,12 +169,17 @@ void ParticipantSide::serve_own_chunk(AggregatorSide& own, std::span<std::byte> 
     const MessageView view = fill(message);
     const Bytes bytes = own.serve_own(view);
     if (reading_) {
-        unpack_segments(memory_, context_.access.buffer, chunk_.segments,
-                        view.payload.first(static_cast<std::size_t>(bytes)));
-        received_ += bytes;
-        context_.stats.bytes_packed += static_cast<std::uint64_t>(bytes);
+        unpack(chunk_.segments, view.payload.first(static_cast<std::size_t>(bytes)));
     }
     context_.buffers.give_back(message);
+}
+
+void ParticipantSide::unpack(const std::vector<Segment>& segments,
+                             std::span<const std::byte> payload) {
+    const Timing timing(&context_.stats, &Stats::copy_time);
+    unpack_segments(memory_, context_.access.buffer, segments, payload);
+    received_ += std::ssize(payload);
+    context_.stats.bytes_packed += payload.size();
 }
 
 }  // namespace oratorio

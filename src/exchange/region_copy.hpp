@@ -10,22 +10,36 @@ namespace oratorio {
 
 class RegionCopy {
   public:
+    RegionCopy(Direction direction, Stats& stats)
+        : reading_(direction == Direction::read), stats_(stats) {}
     virtual ~RegionCopy() = default;
-    RegionCopy() = default;
     RegionCopy(const RegionCopy&) = delete;
     RegionCopy& operator=(const RegionCopy&) = delete;
 
     /// Moves the rank's data in `region` (writes: memory to buffer). Reads stop at `valid_until`.
     /// Says how many bytes, and, `with_hull`, between which offsets.
-    virtual RoundContents copy(const Region& region, std::byte* buffer, Offset valid_until,
-                               bool with_hull) = 0;
+    RoundContents copy(const Region& region, std::byte* buffer, Offset valid_until, bool with_hull);
+
+  protected:
+    struct Moved {
+        Bytes bytes = 0;
+        Extent hull;
+    };
+    /// Moves the rank's data in `extent`. `base` is where the file's offset 0 would lie.
+    virtual Moved move(Extent extent, std::byte* base, bool with_hull) = 0;
+    [[nodiscard]] bool reading() const { return reading_; }
+
+  private:
+    bool reading_;
+    Stats& stats_;
 };
 
 /// By datatype iterators: walks the file layout and the memory layout together (Hastings &
 /// Choudhary 2006, "dynamic offset/length generation").
-std::unique_ptr<RegionCopy> make_cursor_copy(const Access& access, Direction direction);
+std::unique_ptr<RegionCopy> make_cursor_copy(const Access& access, Direction direction,
+                                             Stats& stats);
 /// By lists of all pieces, made at once (the same paper's "flattened datatypes"). Memory grows with
 /// the number of pieces.
-std::unique_ptr<RegionCopy> make_list_copy(const Access& access, Direction direction);
+std::unique_ptr<RegionCopy> make_list_copy(const Access& access, Direction direction, Stats& stats);
 
 }  // namespace oratorio

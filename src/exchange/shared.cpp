@@ -190,7 +190,6 @@ bool SharedExchange::move_data(int aggregator, Progress& progress) {
         std::byte* const buffer = context_.node->buffers().data() + slot.buffer;
         const RoundContents mine = copy_->copy(region, buffer, slot.valid_until, late_hull_);
         add(slot, mine);
-        context_.stats.bytes_shared += static_cast<std::uint64_t>(mine.bytes);
         if (reading_) received_ += mine.bytes;
     } else {
         differs_ = true;
@@ -218,9 +217,9 @@ Standing SharedExchange::standing() const {
 std::unique_ptr<Exchange> make_shared_exchange(const ExchangeContext& context) {
     const bool lists = context.plan.method->exchange == ExchangeKind::shared_list;
     const Direction direction = context.plan.direction;
-    return std::make_unique<SharedExchange>(context,
-                                            lists ? make_list_copy(context.access, direction)
-                                                  : make_cursor_copy(context.access, direction));
+    return std::make_unique<SharedExchange>(
+        context, lists ? make_list_copy(context.access, direction, context.stats)
+                       : make_cursor_copy(context.access, direction, context.stats));
 }
 
 }  // namespace oratorio

@@ -141,12 +141,11 @@ bool File::State::is_one_piece(const Access& access) const {
 
 Transferred File::State::move_now(Direction direction, Offset offset,
                                   std::span<const iovec> memory) {
-    Transfer transfer(*store);
+    Transfer transfer(*store, &engine.stats);
     transfer.start(direction, offset, memory, 0);
     Transferred done;
     while (transfer.outstanding() > 0 && !transfer.poll(done, true)) {
     }
-    engine.stats.storage_calls += transfer.calls();
     (direction == Direction::read ? engine.stats.bytes_loaded : engine.stats.bytes_stored) +=
         static_cast<std::uint64_t>(done.bytes);
     return done;
@@ -184,9 +183,12 @@ OperationPtr File::start(const AccessCall& call) {
 }
 
 Outcome File::access(const AccessCall& call) {
+    Stats& stats = state_->engine.stats;
+    const Timing timing(&stats, &Stats::access_time);
     Placed placed = place(call, true);
     if (!placed.moved && placed.may_move && !call.collective)
         placed.moved = state_->move_one_piece(placed.access);
+    if (placed.moved) stats.count_access(placed.moved->bytes);
     const Outcome outcome = placed.moved ? *placed.moved : finish(enqueue(call, placed.access));
     if (call.at == Positioning::individual && outcome.error.kind == ErrorKind::none)
         state_->place.position += placed.etypes;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <sstream>
 
 #include "file/path.hpp"
 #include "file/state.hpp"
@@ -82,6 +83,17 @@ Offset File::position() const {
     return state_->place.position;
 }
 
+Result<void> File::State::tell_account() {
+    if (!opened.account) return {};
+    auto sums = engine.stats.values();
+    if (auto summed = reduce(*transport, sums, ReduceOp::sum); !summed) return summed.error();
+    std::string text = opened.path + ": closed; what it took, all ranks together\n";
+    std::istringstream lines(Stats::of(sums).report());
+    for (std::string line; std::getline(lines, line);) text += "  " + line + "\n";
+    opened.voice.say(text);
+    return {};
+}
+
 Result<void> File::close() {
     settle();
     Transport& ranks = *state_->transport;
@@ -91,6 +103,7 @@ Result<void> File::close() {
         error = closed.error();
     state_->store.reset();
     auto outcome = agree_on_error(ranks, error);
+    if (auto told = state_->tell_account(); !told && outcome) outcome = told.error();
     if (!mode().delete_on_close) return outcome;
     // All ranks have closed it by now.
     error = {};

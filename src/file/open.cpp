@@ -168,14 +168,15 @@ Result<std::unique_ptr<File>> File::open(std::shared_ptr<Workspace> workspace,
     if (!opening) return opening.error();
     state->store = std::move(opening->store);
     const StoreLimits& limits = state->store->limits();
-    std::array<std::uint64_t, 4> answers{opening->readable ? 0u : 1u, opening->fell_back ? 1u : 0u,
-                                         limits.mappable ? 0u : 1u,
-                                         limits.remark.empty() ? 0u : 1u};
+    std::array<std::uint64_t, 5> answers{opening->readable ? 0u : 1u, opening->fell_back ? 1u : 0u,
+                                         limits.mappable ? 0u : 1u, limits.remark.empty() ? 0u : 1u,
+                                         call.explain ? 0u : 1u};
     if (auto counted = count(ranks, answers); !counted) return counted.error();
     state->opened.holes_readable = answers[0] == 0;
     if (answers[1] > 0) state->hints.store = "posix";
     if (answers[1] > 0 && !any_store) state->opened.voice.warn(no_uring_on(answers[1]));
     state->opened.mappable = answers[2] == 0;
+    state->opened.account = state->engine.stats.timed = answers[4] == 0;
     if (answers[3] > 0) {
         state->opened.voice.warn(limits.remark.empty() ? "the store of some rank isn't as asked for"
                                                        : limits.remark);

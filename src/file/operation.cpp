@@ -78,6 +78,7 @@ void Operation::finish(Outcome outcome) {
     run_.reset();
     staging_ = {};
     outcome_ = outcome;
+    context_.stats.count_access(outcome.bytes);
     done_.store(true, std::memory_order_release);
 }
 

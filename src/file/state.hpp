@@ -48,6 +48,7 @@ struct File::State {
         bool mappable = false;       ///< every rank's store can map the file
         Costs costs;
         bool explain = false;
+        bool account = false;  ///< on all ranks: what the accesses took is told at the end
         Voice voice;
     };
     /// Where this rank is.
@@ -105,6 +106,8 @@ struct File::State {
     /// it is with them already: see Placed::moved.
     Result<Offset> append(Placed& placed);
     [[nodiscard]] bool is_gathered(const AccessCall& call, const Placed& placed) const;
+    /// Collective. Tells what the accesses of all ranks took together.
+    Result<void> tell_account();
     /// Writes the records that were gathered, whoever made them.
     Result<void> write_gathered();
     /// Collective; the worst error of any rank.

@@ -16,7 +16,6 @@ class BufferedWork final : public Work {
     BufferedWork(const RunContext& context, const Plan& plan, const Access& access,
                  WorkBuffers buffers);
 
-    ~BufferedWork() override { context_.stats.storage_calls += transfer_ ? transfer_->calls() : 0; }
     Result<bool> step() override;
     bool done() const override;
     const Error& noted() const override { return noted_; }
@@ -80,7 +79,7 @@ BufferedWork::BufferedWork(const RunContext& context, const Plan& plan, const Ac
       exchange_(make_exchange({context.transport, plan, access, context.stats, context.sequence,
                                buffers.messages, buffers.node})) {
     if (index_ < 0) return;
-    transfer_ = std::make_unique<Transfer>(*context.store);
+    transfer_ = std::make_unique<Transfer>(*context.store, &context_.stats);
     slots_.resize(static_cast<std::size_t>(plan.slots));
     for (std::size_t i = 0; i < slots_.size(); ++i) {
         slots_[i].buffer = buffers.collective.subspan(i * static_cast<std::size_t>(plan.slot_bytes),

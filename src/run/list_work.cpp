@@ -26,7 +26,7 @@ class ListWork final : public Work {
           reading_(plan.direction == Direction::read),
           batch_max_(plan.storage == StorageCalls::list ? kBatchPiecesMax : 1),
           staging_(staging),
-          transfer_(*context.store),
+          transfer_(*context.store, &context_.stats),
           file_(access.file),
           memory_(access.memory),
           plan_(plan) {
@@ -38,8 +38,6 @@ class ListWork final : public Work {
         file_.seek_size(access.from);
         sliced_ = plan.domains.parts() > 1 && !direct_;
     }
-
-    ~ListWork() override { context_.stats.storage_calls += transfer_.calls(); }
 
     Result<bool> step() override {
         if (transfer_.outstanding() > 0) return reap();
@@ -184,6 +182,7 @@ void ListWork::stage(Bytes bytes) {
     }
     taken_ += staged_ - begin;
     if (reading_) return;
+    const Timing timing(&context_.stats, &Stats::copy_time);
     if (memory_.tell_size() != data) memory_.seek_size(data);
     gather_bytes(memory_, access_.buffer,
                  staging_.subspan(static_cast<std::size_t>(begin),
@@ -219,6 +218,7 @@ Result<bool> ListWork::reap() {
 }
 
 void ListWork::end_batch() {
+    const Timing timing(&context_.stats, &Stats::copy_time);
     for (const Piece& piece : batch_) {
         const auto there = static_cast<std::size_t>(piece.bytes);
         if (memory_.tell_size() != piece.data) memory_.seek_size(piece.data);

@@ -80,6 +80,7 @@ void MappedWork::map(const Region& region) {
     for (std::int64_t i = 0; i < region.count && noted_.kind == ErrorKind::none; ++i) {
         const Extent extent = region.extent(i);
         if (cursors_.enter(extent) == 0) continue;
+        const Timing timing(&context_.stats, &Stats::storage_time);
         auto mapped = context_.store->map(cursors_.hull(), plan_.direction, populate_);
         if (!mapped) return note(mapped.error());
         context_.stats.mappings += 1;
@@ -92,6 +93,7 @@ void MappedWork::copy(Window& window, Extent extent) {
     extent.end = std::min(extent.end, mapped.range().end);  // a read gets what the file has
     Bytes bytes = cursors_.enter(extent);
     if (bytes == 0) return;
+    const Timing timing(&context_.stats, &Stats::copy_time);
     std::byte* const base = displaced(mapped.bytes().data(), -mapped.range().begin);
     const auto copied = mapped.guarded([&] { cursors_.copy(base, bytes); });
     if (!copied) {

@@ -81,9 +81,10 @@ SharedRead::SharedRead(const RunContext& context, const Plan& plan, const Access
       index_(plan.aggregator_index(rank_)),
       mine_(plan.hull_of(rank_)),
       copy_(plan.method->exchange == ExchangeKind::shared_list
-                ? make_list_copy(access, Direction::read)
-                : make_cursor_copy(access, Direction::read)) {
-    if (context_.store != nullptr) transfer_ = std::make_unique<Transfer>(*context_.store);
+                ? make_list_copy(access, Direction::read, context.stats)
+                : make_cursor_copy(access, Direction::read, context.stats)) {
+    if (context_.store != nullptr)
+        transfer_ = std::make_unique<Transfer>(*context_.store, &context_.stats);
     const auto aggregators = static_cast<int>(plan.aggregators.size());
     const int first = index_ >= 0 ? index_ : rank_;
     // All of one's own domain first: where ranks' data lies apart nobody need touch another's.
@@ -98,7 +99,6 @@ SharedRead::SharedRead(const RunContext& context, const Plan& plan, const Access
 
 SharedRead::~SharedRead() {
     end_shift();
-    context_.stats.storage_calls += transfer_ ? transfer_->calls() : 0;
 }
 
 template <class Touches>
@@ -184,9 +184,7 @@ bool SharedRead::copy(Column& column) {
     const Region region = plan_.region(column.aggregator, column.next);
     if (slot.begin == region.begin) {
         std::byte* const buffer = context_.node->buffers().data() + slot.buffer;
-        const Bytes bytes = copy_->copy(region, buffer, slot.valid_until, false).bytes;
-        context_.stats.bytes_shared += static_cast<std::uint64_t>(bytes);
-        received_ += bytes;
+        received_ += copy_->copy(region, buffer, slot.valid_until, false).bytes;
     } else {
         differs_ = true;
     }

@@ -1,7 +1,10 @@
-// Stats: exact counts of what the engine did, one number per row of counters.def. Passed down,
-// never global.
+// Stats: exact counts of what the engine did, one number per row of counters.def, and where its
+// time went, for who asks. Passed down, never global.
 #pragma once
 
+#include <array>
+#include <chrono>
+#include <cstddef>
 #include <cstdint>
 #include <string>
 
@@ -12,8 +15,47 @@ struct Stats {
 #include "stats/counters.def"
 #undef COUNTER
 
-    /// One "name value unit" line per counter that isn't zero.
+    void count_access(std::int64_t bytes) {
+        accesses += 1;
+        bytes_moved += static_cast<std::uint64_t>(bytes);
+    }
+
+    bool timed = false;  ///< times are taken; two looks at the clock for each
+
+    enum Row : std::size_t {
+#define COUNTER(name, unit, description) row_##name,
+#include "stats/counters.def"
+#undef COUNTER
+        rows
+    };
+    /// All rows in their order, to be summed over ranks, and back.
+    [[nodiscard]] std::array<std::uint64_t, rows> values() const;
+    static Stats of(const std::array<std::uint64_t, rows>& values);
+
+    /// One "name value unit" line per row that isn't zero; times in milliseconds.
     [[nodiscard]] std::string report() const;
+};
+
+/// Adds the time from its begin to its end to a row of `stats`, if there are any and times are
+/// taken.
+class Timing {
+  public:
+    Timing(Stats* stats, std::uint64_t Stats::*row)
+        : sum_(stats != nullptr && stats->timed ? &(stats->*row) : nullptr) {
+        if (sum_ != nullptr) begin_ = Clock::now();
+    }
+    ~Timing() {
+        if (sum_ == nullptr) return;
+        const std::chrono::nanoseconds taken = Clock::now() - begin_;
+        *sum_ += static_cast<std::uint64_t>(taken.count());
+    }
+    Timing(const Timing&) = delete;
+    Timing& operator=(const Timing&) = delete;
+
+  private:
+    using Clock = std::chrono::steady_clock;
+    std::uint64_t* sum_;
+    Clock::time_point begin_;
 };
 
 }  // namespace oratorio

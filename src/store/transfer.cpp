@@ -97,7 +97,7 @@ struct Transfer::Part {
     }
 };
 
-Transfer::Transfer(Store& store) : store_(store) {}
+Transfer::Transfer(Store& store, Stats* stats) : store_(store), stats_(stats) {}
 
 Transfer::~Transfer() {
     waiting_.clear();
@@ -143,8 +143,9 @@ std::optional<IoCompletion> Transfer::at_once(Direction direction, Offset offset
     if (total == 0 || total > limits.bytes_max ||
         memory.size() > static_cast<std::size_t>(limits.iovecs_max))
         return std::nullopt;
+    const Timing timing(stats_, &Stats::storage_time);
     if (store_.submit({direction, offset, memory, 0}) != Submitted::done) return std::nullopt;
-    ++calls_;
+    count_call();
     IoCompletion completion;
     store_.reap(std::span(&completion, 1), true);
     completion.token = completion.system_errno == 0 && completion.bytes == total ? kWhole : 0;
@@ -172,8 +173,14 @@ bool Transfer::poll(Transferred& out, bool wait) {
     return true;
 }
 
+void Transfer::count_call() {
+    ++calls_;
+    if (stats_ != nullptr) ++stats_->storage_calls;
+}
+
 // Hands the store all it takes.
 void Transfer::pump() {
+    const Timing timing(stats_, &Stats::storage_time);
     for (;;) {
         if (ready_.empty()) {
             auto part = next_part();
@@ -192,7 +199,7 @@ void Transfer::pump() {
                            std::span(part.memory).subspan(part.first),
                            reinterpret_cast<std::uintptr_t>(&part)};
         if (store_.submit(io) == Submitted::full) return;
-        ++calls_;
+        count_call();
         ++in_store_;
         (void)ready_.front().release();  // comes back in reap
         ready_.pop_front();
@@ -229,6 +236,7 @@ std::unique_ptr<Transfer::Part> Transfer::next_part() {
 
 // The store may be shared: a completion goes to the transfer that asked for it.
 std::size_t Transfer::reap(bool wait) {
+    const Timing timing(stats_, &Stats::storage_time);
     std::array<IoCompletion, 32> completions;
     const std::size_t count = store_.reap(completions, wait);
     for (const IoCompletion& completion : std::span(completions).first(count)) {

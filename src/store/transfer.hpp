@@ -9,6 +9,7 @@
 #include <optional>
 #include <span>
 
+#include "stats/stats.hpp"
 #include "store/store.hpp"
 
 namespace oratorio {
@@ -21,10 +22,11 @@ struct Transferred {
     Error error = {};  ///< kind none when all went well; end of file is not an error
 };
 
-/// Several transfers may share one store; each sees only its own requests.
+/// Several transfers may share one store; each sees only its own requests. `stats`, if there are
+/// any, are told of the calls to the store and the time in them.
 class Transfer {
   public:
-    explicit Transfer(Store& store);
+    explicit Transfer(Store& store, Stats* stats = nullptr);
     ~Transfer();  ///< waits for what the store holds: the kernel may still write into the memory
     Transfer(const Transfer&) = delete;
     Transfer& operator=(const Transfer&) = delete;
@@ -53,7 +55,10 @@ class Transfer {
     void complete(std::unique_ptr<Part> part, const IoCompletion& completion);
     void close(std::unique_ptr<Part> part);
 
+    void count_call();
+
     Store& store_;
+    Stats* stats_;
     // Lists, as empty ones cost nothing: many a transfer is one small request done at once.
     std::list<std::shared_ptr<Request>> waiting_;  // not yet wholly cut into parts
     std::list<std::unique_ptr<Part>> ready_;       // cut, to be handed to the store (again)

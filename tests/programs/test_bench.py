@@ -158,6 +158,30 @@ def test_every_method_is_an_arm(tmp_path):
     assert {s["arm"] for s in run["samples"] if s["verified"]} == set(methods())
 
 
+@pytest.mark.parametrize("name", ["mpich5", "openmpi5"])
+def test_a_profile_accounts_for_what_was_moved(name, tmp_path):
+    host_or_skip(name)
+    words = ("hpio", "--ranks", 2, "--profile", "--mpi", name)
+    (run,) = measured(tmp_path, *words, arms="shared_buffer,two_phase,raw")["runs"]
+    for sample in run["samples"]:
+        account = sample["account"]
+        if sample["arm"] == "raw":
+            assert account == {}
+            continue
+        assert account["bytes_moved"] == sample["bytes"]
+        copies = {"shared_buffer": {"bytes_shared"}, "two_phase": {"bytes_packed", "bytes_placed"}}
+        for row in copies[sample["arm"]]:
+            assert account[row] == sample["bytes"], (sample["arm"], row)
+        assert account["storage_time"] + account["copy_time"] < account["access_time"]
+        direction = "bytes_loaded" if sample["direction"] == "read" else "bytes_stored"
+        assert account[direction] >= sample["bytes"] and account["storage_calls"] > 0
+
+
+def test_a_profile_is_shown_as_a_table(tmp_path):
+    done = bench(tmp_path, "tile", "--ranks", 2, "--profile", "--arms", "two_phase,raw")
+    assert done.returncode == 0 and "copying, ns a piece" in done.stdout, done.stdout
+
+
 def test_the_figures_of_the_2006_paper_are_drawn(tmp_path):
     host_or_skip("mpich5")
     words = ("paper2006", "--ranks", "2,4", "--arms", "host,two_phase,auto,raw")

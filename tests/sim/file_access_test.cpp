@@ -1,5 +1,4 @@
-// Data access through a File: argument errors, file pointers, end of file, views, atomic mode,
-// explain.
+// Data access through a File: argument errors, file pointers, end of file, views, atomic mode.
 #include "sim/file_ranks.hpp"
 
 namespace oratorio::test {
@@ -311,28 +310,6 @@ TEST(FileAccess, AtomicModeWritesTheSameBytes) {
             EXPECT_EQ(folder.read("data"), expected)
                 << ranks << " ranks, collective " << collective;
         }
-    }
-}
-
-TEST(FileExplain, EachCollectiveIsToldOnceByRankZero) {
-    const Folder folder;
-    for (const int ranks : kRankCounts) {
-        std::vector<std::string> said;
-        OpenCall call = call_of(folder.file("data"), kCreate);
-        call.explain = true;
-        call.narrate = [&](const std::string& text) { said.push_back(text); };
-        with_file(ranks, call, [](File& file, Rank rank) {
-            Buffer mine = filled(64, 'x');
-            EXPECT_EQ(access(file, at(call_for(Direction::write, mine, true), 64 * rank)),
-                      moved(64));
-            EXPECT_EQ(access(file, at(call_for(Direction::write, mine, false), 64 * rank)),
-                      moved(64));
-            EXPECT_EQ(access(file, at(call_for(Direction::read, mine, true), 64 * rank)),
-                      moved(64));
-        });
-        ASSERT_EQ(said.size(), 2u) << ranks;
-        EXPECT_NE(said[0].find("data: collective write"), std::string::npos) << said[0];
-        EXPECT_NE(said[1].find("data: collective read"), std::string::npos) << said[1];
     }
 }
 

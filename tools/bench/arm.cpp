@@ -9,6 +9,7 @@
 #include <cstdio>
 #include <cstring>
 
+#include "account.hpp"
 #include "clock.hpp"
 
 namespace bench {
@@ -72,6 +73,7 @@ class MpiPass {
 
     Sample run(const std::string& path) {
         const PeakMemory with_open;
+        const Account account;
         open(path);
         std::uint64_t open_peak = 0;
         for (std::size_t i = 0; i < types_.size() && all_well(sample_, comm_); ++i) {
@@ -86,6 +88,7 @@ class MpiPass {
         sample_.total_peak = std::max(open_peak, with_open.grown());
         sample_.call_s = times_.total(comm_);
         close();
+        sample_.account = account.text();
         return sample_;
     }
 

@@ -36,6 +36,7 @@ struct Sample {
     bool holes_kept = true;        ///< a write left the bytes between the pieces of the file alone
     std::string error;             ///< empty when every call succeeded
     std::string served_as;         ///< the hint `oratorio_method` as the open file gives it back
+    std::string account;           ///< rank 0's: see Account
 };
 
 /// Moves the access once. Collective; the sample is the same on all ranks.

@@ -101,6 +101,7 @@ void Report::sample(const Arm& arm, Direction direction, int repeat, std::uint64
         .flag("holes_kept", sample.holes_kept)
         .flag("verified", problem.empty())
         .text("served_as", sample.served_as)
+        .text("account", sample.account)
         .text("error", problem);
     out_ << line.line() << std::endl;
 }

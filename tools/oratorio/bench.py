@@ -13,7 +13,7 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
-from oratorio import bench_arms, bench_calls, bench_e3sm, bench_paper, bench_plot, bench_report
+from oratorio import bench_arms, bench_calls, bench_e3sm, bench_paper, bench_plot, bench_profile, bench_report
 from oratorio.bench_progress import watching
 from oratorio.bench_run import DIRECTIONS, Run, Settings, build, find_mpi, measure, oratorio_library
 from oratorio.bench_workloads import SUITE, WORKLOADS, BenchError, Parameter, Workload
@@ -89,6 +89,9 @@ def _common(
         bool, typer.Option("--cold", help="Drop the file's cached pages before each read.")
     ] = False,
     sync: Annotated[bool, typer.Option("--sync", help="Count bringing written data to storage.")] = False,
+    profile: Annotated[
+        bool, typer.Option("--profile", help="Where Oratorio's time goes: storage, copying, the rest.")
+    ] = False,
     smoke: Annotated[bool, typer.Option("--smoke", help="Tiny and once: does it work?")] = False,
     json: Annotated[Path | None, typer.Option(help="Write everything measured to this file.")] = None,
     plot: Annotated[Path | None, typer.Option(help="Draw a chart into this PNG file.")] = None,
@@ -114,6 +117,7 @@ def _common(
         cold=cold,
         library=library,
         directions=directions,
+        profile=profile,
     )
     return Common(_numbers(ranks, "ranks"), smoke, json, plot, settings)
 
@@ -136,7 +140,9 @@ def measure_all(jobs: Sequence[Job]) -> None:
 
 
 def _finish(jobs: Sequence[Job], common: Common) -> None:
-    """Problems, files and exit code."""
+    """Profile, problems, files and exit code."""
+    if common.settings.profile:
+        stdout.print(bench_profile.table([run for run, _ in jobs], common.settings))
     if common.settings.library is None:
         stderr.print("no Oratorio library is built: only the host MPI and raw I/O were measured")
     for run, settings in jobs:

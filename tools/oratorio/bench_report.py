@@ -43,13 +43,14 @@ def _passes(run: Run, arm: str, direction: str) -> list[dict]:
     return [s for s in run.samples if s["arm"] == arm and s["direction"] == direction]
 
 
-def _measured(run: Run, arm: str, direction: str) -> list[dict]:
+def measured(run: Run, arm: str, direction: str) -> list[dict]:
+    """The good passes but the first."""
     return [s for s in _passes(run, arm, direction) if s["repeat"] >= 0 and s["verified"]]
 
 
 def _rate(run: Run, arm: str, direction: str) -> float | None:
     """MiB/s of the median pass."""
-    passes = _measured(run, arm, direction)
+    passes = measured(run, arm, direction)
     return passes[0]["bytes"] / MIB / median(s["seconds"] for s in passes) if passes else None
 
 
@@ -58,23 +59,23 @@ def _ratio(value: float | None, to: float | None) -> float | None:
 
 
 def _summary(run: Run, settings: Settings, arm: str, direction: str) -> Summary:
-    passes, measured = _passes(run, arm, direction), _measured(run, arm, direction)
+    passes, good = _passes(run, arm, direction), measured(run, arm, direction)
     rate = _rate(run, arm, direction)
     host_rates = [_rate(run, other, direction) or 0 for other in settings.arms if is_host(other)]
     of_raw = _ratio(rate, _rate(run, settings.reference, direction))
     problems = [s["error"] for s in passes if s["error"]]
-    rates = [s["mib_per_s"] for s in measured]
+    rates = [s["mib_per_s"] for s in good]
     return Summary(
         arm=arm,
         direction=direction,
-        seconds=median(s["seconds"] for s in measured) if measured else None,
+        seconds=median(s["seconds"] for s in good) if good else None,
         mib_per_s=rate,
         fastest_mib_per_s=max(rates, default=None),
         slowest_mib_per_s=min(rates, default=None),
         times_host=_ratio(rate, _rate(run, "host", direction)),
         times_best_host=_ratio(rate, max(host_rates, default=None)),
         percent_of_raw=of_raw and 100 * of_raw,
-        open_seconds=median(s["open_seconds"] for s in measured) if measured else None,
+        open_seconds=median(s["open_seconds"] for s in good) if good else None,
         call_peak_mib=max((s["call_peak_bytes"] for s in passes), default=0) / MIB,
         total_peak_mib=max((s["total_peak_bytes"] for s in passes), default=0) / MIB,
         verified=bool(passes) and not problems,

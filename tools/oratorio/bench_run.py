@@ -41,6 +41,7 @@ class Settings:
     cold: bool = False
     library: Path | None = None  # Oratorio's, None: not preloaded
     directions: tuple[str, ...] = DIRECTIONS
+    profile: bool = False  # Oratorio's counts and times of each pass
 
     @property
     def passes(self) -> int:
@@ -154,13 +155,19 @@ def _arguments(run: Run, settings: Settings, folder: Path, out: Path) -> list[st
     return words + [flag for flag, is_set in flags.items() if is_set]
 
 
+def _account(rows: str) -> dict[str, float]:
+    """What the library told at close: rows "name value unit", times in milliseconds."""
+    words = rows.split()
+    return {name: float(value) for name, value in zip(words[::3], words[1::3], strict=True)}
+
+
 def _take_lines(run: Run, out: Path) -> tuple[int, str]:
     """Takes over what the program has reported so far: the number of samples, what is under way."""
     text = out.read_text() if out.exists() else ""
     records = [json.loads(line) for line in text.splitlines(keepends=True) if line.endswith("\n")]
     by_kind = {kind: [r for r in records if r["kind"] == kind] for kind in ("setup", "begin", "sample")}
     run.setup = (by_kind["setup"] or [{}])[0]
-    run.samples = by_kind["sample"]
+    run.samples = [sample | {"account": _account(sample["account"])} for sample in by_kind["sample"]]
     if not by_kind["begin"]:
         return 0, "warming up"
     now = by_kind["begin"][-1]
@@ -193,6 +200,8 @@ def measure(run: Run, settings: Settings, progress: Progress) -> None:
     folder = Path(tempfile.mkdtemp(prefix="oratorio-bench-", dir=settings.folder))
     out = folder / "samples.json"
     env = {"LD_PRELOAD": str(settings.library)} if settings.library else {}
+    if settings.profile:
+        env["ORATORIO_EXPLAIN"] = str(folder / "explain.txt")
     try:
         with concurrent.futures.ThreadPoolExecutor(max_workers=1) as pool:
             job = pool.submit(

@@ -1,0 +1,67 @@
+// What a file tells whoever asks for explanations: its plans, and at the end what they took.
+#include "sim/file_ranks.hpp"
+
+namespace oratorio::test {
+namespace {
+
+/// 64 bytes of each rank, in rank order.
+void move_mine(File& file, Rank rank, Direction direction, bool collective) {
+    constexpr Bytes kBytes = 64;
+    std::vector<std::byte> mine(kBytes, std::byte{'x'});
+    AccessCall call;
+    call.direction = direction;
+    call.collective = collective;
+    call.at = Positioning::explicit_offset;
+    call.offset = kBytes * rank;
+    call.buffer = mine.data();
+    call.memory = Layout{Shape::run(kBytes), kBytes, 0, 1};
+    EXPECT_EQ(file.access(call).bytes, kBytes);
+}
+
+TEST(FileExplain, EachCollectiveIsToldOnceByRankZeroAndTheSumAtTheEnd) {
+    for (const int ranks : kRankCounts) {
+        const Folder folder;
+        std::vector<std::string> said;
+        OpenCall call = call_of(folder.file("data"), kCreate);
+        call.explain = true;
+        call.narrate = [&](const std::string& text) { said.push_back(text); };
+        with_file(ranks, call, [](File& file, Rank rank) {
+            move_mine(file, rank, Direction::write, true);
+            move_mine(file, rank, Direction::write, false);
+            move_mine(file, rank, Direction::read, true);
+        });
+        ASSERT_EQ(said.size(), 3u) << ranks;
+        const auto tells = [&](std::size_t number, const std::string& text) {
+            EXPECT_NE(said[number].find(text), std::string::npos) << text << " in " << said[number];
+        };
+        tells(0, "data: collective write");
+        tells(1, "data: collective read");
+        tells(2, "data: closed; what it took, all ranks together\n");
+        tells(2, "\n  accesses " + std::to_string(3 * ranks) + " accesses\n");
+        tells(2, "\n  bytes_moved " + std::to_string(3 * 64 * ranks) + " bytes\n");
+        for (const char* row : {"storage_calls", "access_time", "storage_time"})
+            tells(2, "\n  " + std::string(row) + " ");
+    }
+}
+
+TEST(FileExplain, NoSumAndNoTimesUnlessAllRanksAsk) {
+    for (const int ranks : {2, 4}) {
+        const Folder folder;
+        std::vector<std::string> said;
+        on_ranks(ranks, [&](Transport& transport) {
+            const Rank rank = transport.topology().rank;
+            OpenCall call = call_of(folder.file("data"), kCreate);
+            call.explain = rank == 0;
+            call.narrate = [&](const std::string& text) { said.push_back(text); };
+            auto file = open_on(transport, call);
+            move_mine(**file, rank, Direction::write, true);
+            EXPECT_EQ((*file)->stats().access_time, 0u);
+            EXPECT_EQ(kind_of((*file)->close()), ErrorKind::none);
+            return 0;
+        });
+        EXPECT_EQ(said.size(), 1u) << "the plan only";
+    }
+}
+
+}  // namespace
+}  // namespace oratorio::test
