@@ -13,6 +13,8 @@ namespace {
 constexpr Bytes kDirectPieceMin = 1024;
 constexpr std::size_t kIovecsMax = 512;  // of one storage call
 constexpr int kBatchPiecesMax = 1024;    // outstanding at once
+// In a store that does requests when they are started; looked at while in the first cache.
+constexpr int kBatchPiecesAtOnce = 16;
 
 /// The access piece by piece, in batches. A batch is a stretch of data: its file pieces are all
 /// outstanding at once
@@ -35,6 +37,8 @@ class ListWork final : public Work {
             layout.contiguous() ? 1
                                 : std::max<std::int64_t>(1, layout.shape->pieces() * layout.count);
         direct_ = access.bytes() / pieces >= kDirectPieceMin;
+        if (direct_ && !context.store->limits().asynchronous)
+            batch_max_ = std::min(batch_max_, kBatchPiecesAtOnce);
         file_.seek_size(access.from);
         sliced_ = plan.domains.parts() > 1 && !direct_;
     }
