@@ -15,6 +15,7 @@ class BufferedWork final : public Work {
   public:
     BufferedWork(const RunContext& context, const Plan& plan, const Access& access,
                  WorkBuffers buffers);
+    ~BufferedWork() override;
 
     Result<bool> step() override;
     bool done() const override;
@@ -54,6 +55,7 @@ class BufferedWork final : public Work {
     void note(const Error& error, std::int64_t round);
     void release(Slot& slot);
     [[nodiscard]] bool wanted(const Region& region) const;
+    void announce(std::span<std::byte> memory);
 
     RunContext context_;
     const Plan& plan_;
@@ -61,6 +63,7 @@ class BufferedWork final : public Work {
     bool reading_;
     int index_;  ///< among the aggregators, -1: this rank only takes part
     std::unique_ptr<Transfer> transfer_;
+    bool announced_ = false;
     std::unique_ptr<Exchange> exchange_;
     std::vector<Slot> slots_;
     std::int64_t next_round_ = 0;
@@ -79,12 +82,25 @@ BufferedWork::BufferedWork(const RunContext& context, const Plan& plan, const Ac
       exchange_(make_exchange({context.transport, plan, access, context.stats, context.sequence,
                                buffers.messages, buffers.node})) {
     if (index_ < 0) return;
+    announce(buffers.collective);
     transfer_ = std::make_unique<Transfer>(*context.store, &context_.stats);
     slots_.resize(static_cast<std::size_t>(plan.slots));
     for (std::size_t i = 0; i < slots_.size(); ++i) {
         slots_[i].buffer = buffers.collective.subspan(i * static_cast<std::size_t>(plan.slot_bytes),
                                                       static_cast<std::size_t>(plan.slot_bytes));
     }
+}
+
+BufferedWork::~BufferedWork() {
+    transfer_.reset();  // waits for what is under way
+    if (announced_) context_.store->announce({});
+}
+
+/// Pays from the second time on that direct requests fill or empty the memory.
+void BufferedWork::announce(std::span<std::byte> memory) {
+    announced_ = context_.store->limits().direct(plan_.direction).file > 0 &&
+                 plan_.rounds >= 2 * plan_.slots;
+    if (announced_) context_.store->announce(memory);
 }
 
 Bytes BufferedWork::moved() const {

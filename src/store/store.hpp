@@ -87,6 +87,10 @@ class Store {
     /// Locks the range against other writers (advisory, per open file); blocks. `lock == false`
     /// unlocks.
     virtual Result<void> lock(Extent range, bool lock, bool exclusive) = 0;
+    /// Requests will come from and go to this memory again and again, which stays where it is until
+    /// the next call; with none, until now. A store may tell the system of it beforehand. All
+    /// memory is good for requests, announced or not.
+    virtual void announce(std::span<std::byte> /*memory*/) {}
     /// Gives the range as memory, until the result ends or the store closes. A read gets what the
     /// file has of it. A write makes the file as long as range.end first, if it is shorter: that
     /// never shrinks it nor changes a byte, whoever else extends it at the same time, and allocates

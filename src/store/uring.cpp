@@ -5,6 +5,7 @@
 #include <array>
 #include <cerrno>
 #include <deque>
+#include <functional>
 #include <memory>
 #include <numeric>
 #include <utility>
@@ -69,7 +70,11 @@ class UringStore final : public DescriptorStore {
         free_.pop_back();
         places_[place] = {request.token, goes_direct(request)};
         io_uring_sqe* entry = io_uring_get_sqe(ring_->get());
-        prepare(entry, request, descriptor(places_[place].direct));
+        const bool direct = places_[place].direct;
+        if (direct && is_announced(request.memory))
+            prepare_announced(entry, request, descriptor(direct));
+        else
+            prepare(entry, request, descriptor(direct));
         io_uring_sqe_set_data64(entry, place);
         unsent_.push_back(place);
         send(0);
@@ -88,8 +93,20 @@ class UringStore final : public DescriptorStore {
         }
     }
 
+    /// The kernel then needn't look up and hold the memory's pages for each direct request: half of
+    /// what one costs the core. Where it won't (a limit on locked memory) requests go as always.
+    void announce(std::span<std::byte> memory) override {
+        if (!announced_.empty()) io_uring_unregister_buffers(ring_->get());
+        announced_ = {};
+        constexpr std::size_t kRegisteredMax = 1 << 30;
+        if (memory.empty() || memory.size() > kRegisteredMax) return;
+        const iovec whole{memory.data(), memory.size()};
+        if (io_uring_register_buffers(ring_->get(), &whole, 1) == 0) announced_ = memory;
+    }
+
     Result<void> close() override {
         drain();
+        announce({});
         return DescriptorStore::close();
     }
 
@@ -114,6 +131,24 @@ class UringStore final : public DescriptorStore {
             read ? io_uring_prep_readv(entry, file, request.memory.data(), count, offset)
                  : io_uring_prep_writev(entry, file, request.memory.data(), count, offset);
         }
+    }
+
+    [[nodiscard]] bool is_announced(std::span<const iovec> memory) const {
+        if (announced_.empty() || memory.size() != 1) return false;
+        const auto* const begin = static_cast<const std::byte*>(memory.front().iov_base);
+        const std::less_equal<const std::byte*> no_later;
+        return no_later(announced_.data(), begin) &&
+               no_later(begin + memory.front().iov_len, announced_.data() + announced_.size());
+    }
+
+    static void prepare_announced(io_uring_sqe* entry, const IoRequest& request, int file) {
+        const iovec& one = request.memory.front();
+        const auto bytes = static_cast<unsigned>(one.iov_len);
+        const auto offset = static_cast<std::uint64_t>(request.offset);
+        if (request.direction == Direction::read)
+            io_uring_prep_read_fixed(entry, file, one.iov_base, bytes, offset, 0);
+        else
+            io_uring_prep_write_fixed(entry, file, one.iov_base, bytes, offset, 0);
     }
 
     // Tells the kernel of new entries and waits for `wanted` completions.
@@ -171,7 +206,8 @@ class UringStore final : public DescriptorStore {
     }
 
     std::unique_ptr<Ring> ring_;
-    int broken_ = 0;  // errno of a ring that refuses entries
+    std::span<std::byte> announced_;  // what the kernel holds, as its buffer 0
+    int broken_ = 0;                  // errno of a ring that refuses entries
     std::size_t in_kernel_ = 0;
     std::vector<Place> places_;  // the ring knows requests by their place here
     std::vector<std::size_t> free_;

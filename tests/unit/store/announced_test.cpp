@@ -1,0 +1,120 @@
+// Memory a store was told of beforehand: requests from inside, outside and across its borders.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <array>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <memory>
+#include <string>
+
+#include "store/transfer.hpp"
+#include "support/temporary_folder.hpp"
+
+namespace oratorio {
+namespace {
+
+constexpr Bytes kPage = 4096;
+constexpr Bytes kPages = 16;
+
+/// Pages, each with a value of its own.
+class Pages {
+  public:
+    explicit Pages(int first) : memory_(std::aligned_alloc(kPage, kPages * kPage)) {
+        for (Bytes at = 0; at < kPages * kPage; ++at)
+            data()[at] = static_cast<std::byte>(first + at / kPage);
+    }
+    ~Pages() { std::free(memory_); }
+    Pages(const Pages&) = delete;
+    Pages& operator=(const Pages&) = delete;
+    [[nodiscard]] std::span<std::byte> of(Bytes first, Bytes count) const {
+        return {data() + first * kPage, static_cast<std::size_t>(count * kPage)};
+    }
+
+  private:
+    [[nodiscard]] std::byte* data() const { return static_cast<std::byte*>(memory_); }
+    void* memory_;
+};
+
+/// Buffers that the kernel holds for this process's rings.
+int registered_buffers() {
+    int sum = 0;
+    for (const auto& entry : std::filesystem::directory_iterator("/proc/self/fdinfo")) {
+        std::ifstream in(entry.path());
+        for (std::string word; in >> word;) {
+            int buffers = 0;
+            if (word == "UserBufs:" && in >> buffers) sum += buffers;
+        }
+    }
+    return sum;
+}
+
+class Announced : public testing::Test {
+  protected:
+    void SetUp() override {
+        auto opened = open_uring(folder_.file("data"),
+                                 {.read = true,
+                                  .write = true,
+                                  .create = true,
+                                  .direct_read = true,
+                                  .direct_write = true},
+                                 4);
+        if (!opened) GTEST_SKIP() << "io_uring isn't to be had";
+        store_ = std::move(*opened);
+        if (store_->limits().direct_write.file == 0) GTEST_SKIP() << "no direct I/O here";
+    }
+    void move(Direction direction, Offset page, std::span<std::byte> memory) {
+        const Transferred done = transfer(*store_, direction, page * kPage, memory);
+        EXPECT_EQ(done.bytes, std::ssize(memory));
+        EXPECT_EQ(done.error.kind, ErrorKind::none);
+    }
+
+    test::TemporaryFolder folder_;
+    std::unique_ptr<Store> store_;
+};
+
+TEST_F(Announced, the_kernel_holds_what_was_announced_last_until_nothing_is) {
+    const Pages one(0), other(0);
+    EXPECT_EQ(registered_buffers(), 0);
+    store_->announce(one.of(0, 4));
+    EXPECT_EQ(registered_buffers(), 1);
+    store_->announce(other.of(0, 8));
+    EXPECT_EQ(registered_buffers(), 1);
+    store_->announce({});
+    EXPECT_EQ(registered_buffers(), 0);
+    store_->announce(one.of(0, 4));
+    EXPECT_TRUE(store_->close());
+    EXPECT_EQ(registered_buffers(), 0);
+}
+
+TEST_F(Announced, requests_from_anywhere_move_their_bytes) {
+    const Pages from(1), into(100);
+    const std::array<Bytes, 4> firsts{0, 3, 6,
+                                      10};  // before, across the begin, inside, across the end
+    store_->announce(from.of(4, 8));
+    for (const Bytes first : firsts) move(Direction::write, first, from.of(first, 3));
+    store_->announce(into.of(4, 8));
+    for (const Bytes first : firsts) {
+        move(Direction::read, first, into.of(first, 3));
+        const auto sent = from.of(first, 3);
+        EXPECT_TRUE(std::equal(sent.begin(), sent.end(), into.of(first, 3).begin())) << first;
+    }
+    EXPECT_EQ(into.of(13, 1).front(), std::byte{113}) << "nobody read into that page";
+}
+
+TEST_F(Announced, memory_that_took_the_place_of_announced_memory_has_its_own_bytes) {
+    auto first = std::make_unique<Pages>(1);
+    store_->announce(first->of(0, kPages));
+    move(Direction::write, 0, first->of(0, kPages));
+    store_->announce({});
+    first.reset();
+    const Pages second(50);  // likely at the same address
+    move(Direction::write, 0, second.of(0, kPages));
+    const Pages back(0);
+    move(Direction::read, 0, back.of(0, kPages));
+    EXPECT_EQ(back.of(5, 1).front(), std::byte{55});
+}
+
+}  // namespace
+}  // namespace oratorio
