@@ -101,7 +101,7 @@ def explain_command(
     dry_run: DryRun = False,
     quiet: Quiet = False,
 ) -> None:
-    """Like run, and tell on stderr how each access is done and why."""
+    """Like run, and tell on stderr how each access is done and why, and at each close what they took."""
     _run(command, method, hints, True, dry_run, quiet)
 
 
