@@ -70,11 +70,12 @@ class UringStore final : public DescriptorStore {
         free_.pop_back();
         places_[place] = {request.token, goes_direct(request)};
         io_uring_sqe* entry = io_uring_get_sqe(ring_->get());
-        const bool direct = places_[place].direct;
-        if (direct && is_announced(request.memory))
-            prepare_announced(entry, request, descriptor(direct));
-        else
-            prepare(entry, request, descriptor(direct));
+        prepare(entry, request, descriptor(places_[place].direct));
+        if (places_[place].direct && is_announced(request.memory)) {
+            const bool read = request.direction == Direction::read;
+            entry->opcode = read ? IORING_OP_READ_FIXED : IORING_OP_WRITE_FIXED;
+            entry->buf_index = 0;
+        }
         io_uring_sqe_set_data64(entry, place);
         unsent_.push_back(place);
         send(0);
@@ -139,16 +140,6 @@ class UringStore final : public DescriptorStore {
         const std::less_equal<const std::byte*> no_later;
         return no_later(announced_.data(), begin) &&
                no_later(begin + memory.front().iov_len, announced_.data() + announced_.size());
-    }
-
-    static void prepare_announced(io_uring_sqe* entry, const IoRequest& request, int file) {
-        const iovec& one = request.memory.front();
-        const auto bytes = static_cast<unsigned>(one.iov_len);
-        const auto offset = static_cast<std::uint64_t>(request.offset);
-        if (request.direction == Direction::read)
-            io_uring_prep_read_fixed(entry, file, one.iov_base, bytes, offset, 0);
-        else
-            io_uring_prep_write_fixed(entry, file, one.iov_base, bytes, offset, 0);
     }
 
     // Tells the kernel of new entries and waits for `wanted` completions.

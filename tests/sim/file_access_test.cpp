@@ -10,16 +10,6 @@ Buffer filled(std::size_t bytes, int with) {
     return Buffer(bytes, std::byte(with));
 }
 
-AccessCall call_for(Direction direction, Buffer& buffer, bool collective) {
-    AccessCall call;
-    call.direction = direction;
-    call.collective = collective;
-    call.buffer = buffer.data();
-    const auto bytes = static_cast<Bytes>(buffer.size());
-    call.memory = Layout{Shape::run(bytes), bytes, 0, 1};
-    return call;
-}
-
 AccessCall at(AccessCall call, Offset offset) {
     call.at = Positioning::explicit_offset;
     call.offset = offset;

@@ -8,14 +8,8 @@ namespace {
 void move_mine(File& file, Rank rank, Direction direction, bool collective) {
     constexpr Bytes kBytes = 64;
     std::vector<std::byte> mine(kBytes, std::byte{'x'});
-    AccessCall call;
-    call.direction = direction;
-    call.collective = collective;
-    call.at = Positioning::explicit_offset;
-    call.offset = kBytes * rank;
-    call.buffer = mine.data();
-    call.memory = Layout{Shape::run(kBytes), kBytes, 0, 1};
-    EXPECT_EQ(file.access(call).bytes, kBytes);
+    const auto at = Positioning::explicit_offset;
+    EXPECT_EQ(file.access(call_for(direction, mine, collective, at, kBytes * rank)).bytes, kBytes);
 }
 
 TEST(FileExplain, EachCollectiveIsToldOnceByRankZeroAndTheSumAtTheEnd) {

@@ -99,7 +99,7 @@ inline constexpr AccessMode kCreate{.read_write = true, .create = true};
 
 /// A call with all of `buffer`, contiguous.
 inline AccessCall call_for(Direction direction, std::vector<std::byte>& buffer, bool collective,
-                           Positioning at, Offset offset = 0) {
+                           Positioning at = Positioning::individual, Offset offset = 0) {
     AccessCall call;
     call.direction = direction;
     call.collective = collective;

@@ -1,8 +1,11 @@
 // Memory a store was told of beforehand: requests from inside, outside and across its borders.
 #include <gtest/gtest.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
 
 #include <algorithm>
 #include <array>
+#include <csignal>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
@@ -101,6 +104,40 @@ TEST_F(Announced, requests_from_anywhere_move_their_bytes) {
         EXPECT_TRUE(std::equal(sent.begin(), sent.end(), into.of(first, 3).begin())) << first;
     }
     EXPECT_EQ(into.of(13, 1).front(), std::byte{113}) << "nobody read into that page";
+}
+
+TEST_F(Announced, what_the_kernel_refuses_to_hold_changes_nothing) {
+    void* const none =
+        ::mmap(nullptr, kPage, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);  // can't be held
+    ASSERT_NE(none, MAP_FAILED);
+    store_->announce({static_cast<std::byte*>(none), kPage});
+    EXPECT_EQ(registered_buffers(), 0);
+    const Pages from(1);
+    move(Direction::write, 0, from.of(0, 4));
+    const std::span<std::byte> bad(static_cast<std::byte*>(none), kPage);
+    EXPECT_NE(transfer(*store_, Direction::write, 0, bad).error.kind, ErrorKind::none);
+    ::munmap(none, kPage);
+}
+
+TEST_F(Announced, a_failing_request_from_announced_memory_tells_how_far_it_got) {
+    const Pages from(1), into(100);
+    move(Direction::write, 0, from.of(0, 2));
+    store_->announce(into.of(0, kPages));
+    const Transferred past_end = transfer(*store_, Direction::read, 0, into.of(0, 4));
+    EXPECT_EQ(past_end.bytes, 2 * kPage);
+    EXPECT_EQ(past_end.error.kind, ErrorKind::none);
+
+    rlimit before{};
+    ASSERT_EQ(::getrlimit(RLIMIT_FSIZE, &before), 0);
+    const auto old = std::signal(SIGXFSZ, SIG_IGN);
+    const rlimit small{static_cast<rlim_t>(3 * kPage), before.rlim_max};
+    ASSERT_EQ(::setrlimit(RLIMIT_FSIZE, &small), 0);
+    const Transferred full = transfer(*store_, Direction::write, 4 * kPage, into.of(4, 1));
+    ASSERT_EQ(::setrlimit(RLIMIT_FSIZE, &before), 0);
+    std::signal(SIGXFSZ, old);
+    EXPECT_EQ(full.bytes, 0);
+    EXPECT_NE(full.error.kind, ErrorKind::none);
+    EXPECT_EQ(full.error.offset, 4 * kPage);
 }
 
 TEST_F(Announced, memory_that_took_the_place_of_announced_memory_has_its_own_bytes) {
