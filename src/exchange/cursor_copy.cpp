@@ -8,18 +8,26 @@ namespace {
 class CursorCopy final : public RegionCopy {
   public:
     CursorCopy(const Access& access, Direction direction, Stats& stats)
-        : RegionCopy(direction, stats), cursors_(access, direction, Target::reused) {}
+        : RegionCopy(direction, stats),
+          cursors_(access, direction, Target::reused),
+          marked_(access.file),
+          from_(access.from),
+          to_(access.from + access.bytes()) {}
 
   private:
-    Moved move(Extent extent, std::byte* base, bool with_hull) override {
-        Moved moved{cursors_.enter(extent), {}};
-        if (moved.bytes == 0) return moved;
-        if (with_hull) moved.hull = cursors_.hull();
-        cursors_.copy(base, moved.bytes);
-        return moved;
+    Bytes move(Extent extent, std::byte* base) override {
+        const Bytes bytes = cursors_.enter(extent);
+        if (bytes > 0) cursors_.copy(base, bytes);
+        return bytes;
+    }
+    void mark(Extent extent, std::byte* base) override {
+        mark_given(base, marked_, from_, to_, extent);
     }
 
     CursorPair cursors_;
+    Cursor marked_;
+    Bytes from_;
+    Bytes to_;
 };
 
 }  // namespace

@@ -17,15 +17,15 @@ class DirectExchange final : public Exchange {
 
     void expect(std::int64_t) override {}
     std::optional<RoundContents> contents(std::int64_t round) const override;
-    void open(std::int64_t round, std::span<std::byte> buffer, Offset valid_until) override;
-    bool close_if_served(std::int64_t round, RoundContents& held) override;
+    void open(std::int64_t round, const RoundBuffer& buffer, Offset valid_until) override;
+    bool close_if_served(std::int64_t round, Bytes& held) override;
     Result<bool> step() override;
     Standing standing() const override;
     Bell* bell() const override { return &node_.bell(rank_); }
 
   private:
     struct Open {
-        std::span<std::byte> buffer;
+        RoundBuffer buffer;
         Offset valid_until = 0;
         bool served = false;
         Bytes bytes = 0;
@@ -134,14 +134,14 @@ std::optional<RoundContents> DirectExchange::contents(std::int64_t round) const 
     return all;
 }
 
-void DirectExchange::open(std::int64_t round, std::span<std::byte> buffer, Offset valid_until) {
+void DirectExchange::open(std::int64_t round, const RoundBuffer& buffer, Offset valid_until) {
     open_[round] = {buffer, valid_until, false, 0};
 }
 
-bool DirectExchange::close_if_served(std::int64_t round, RoundContents& held) {
+bool DirectExchange::close_if_served(std::int64_t round, Bytes& held) {
     const auto found = open_.find(round);
     if (found == open_.end() || !found->second.served) return false;
-    held = {found->second.bytes, 0, {}};
+    held = found->second.bytes;
     open_.erase(found);
     if (--rounds_left_ == 0) end_of_rounds();
     return true;
@@ -163,8 +163,7 @@ void DirectExchange::serve(std::int64_t round, Open& open) {
     for (std::size_t i = 0; i < plan_.participants.size(); ++i) {
         RemoteData* const data = region.touches(plan_.hulls[i]) ? data_of(i) : nullptr;
         if (data == nullptr) continue;
-        const auto moved =
-            data->move(region, open.buffer.data(), plan_.direction, open.valid_until);
+        const auto moved = data->move(region, open.buffer, plan_.direction, open.valid_until);
         if (!moved) {
             if (failed_.kind == ErrorKind::none) failed_ = moved.error();
             continue;

@@ -9,6 +9,7 @@
 #include <optional>
 #include <span>
 
+#include "exchange/given.hpp"
 #include "plan/plan.hpp"
 #include "stats/stats.hpp"
 
@@ -16,7 +17,7 @@ namespace oratorio {
 
 class NodeMemory;
 
-/// What all participants together put into one region.
+/// What all participants together want of one region.
 struct RoundContents {
     Bytes bytes = 0;
     std::uint64_t coverage = 0;
@@ -38,18 +39,18 @@ class Exchange {
     Exchange(const Exchange&) = delete;
     Exchange& operator=(const Exchange&) = delete;
 
-    /// Aggregator, where the plan asks for contents: begins to ask what `round` will hold.
+    /// Aggregator of a read, where the plan asks for contents: begins to ask what `round` will
+    /// hold.
     virtual void expect(std::int64_t round) = 0;
     /// The answer; nothing while it isn't complete.
     [[nodiscard]] virtual std::optional<RoundContents> contents(std::int64_t round) const = 0;
-    /// Aggregator. `buffer` holds the region of `round` as Region::buffer_position says. Reads:
-    /// file bytes at or after `valid_until` are not there (end of file, or a failed read) and reach
-    /// nobody.
-    virtual void open(std::int64_t round, std::span<std::byte> buffer, Offset valid_until) = 0;
+    /// Aggregator. `buffer` holds the region of `round`; its mask, where it has one, is clear.
+    /// Reads: file bytes at or after `valid_until` are not there (end of file, or a failed read)
+    /// and reach nobody.
+    virtual void open(std::int64_t round, const RoundBuffer& buffer, Offset valid_until) = 0;
     /// True when every participant is served and the buffer isn't touched any more; then the round
-    /// is forgotten and `held` says what came into it (its coverage isn't computed; its hull only
-    /// where holes were read without asking for contents).
-    virtual bool close_if_served(std::int64_t round, RoundContents& held) = 0;
+    /// is forgotten and `held` says how many bytes came into it. What those are the mask says.
+    virtual bool close_if_served(std::int64_t round, Bytes& held) = 0;
     /// Moves on without waiting; true when something moved. An error is the transport's: the run
     /// can't go on.
     virtual Result<bool> step() = 0;

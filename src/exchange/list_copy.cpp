@@ -21,21 +21,29 @@ class ListCopy final : public RegionCopy {
     }
 
   private:
-    Moved move(Extent extent, std::byte* base, bool) override {
+    Bytes move(Extent extent, std::byte* base) override {
         extent = intersect(extent, mine_);
-        if (extent.empty()) return {};
+        if (extent.empty()) return 0;
         file_.seek_offset(extent.end);
         const Bytes last = file_.tell_size();
         file_.seek_offset(extent.begin);
         const Bytes bytes = last - file_.tell_size();
-        if (bytes == 0) return {};
+        if (bytes == 0) return 0;
         memory_.seek_size(file_.tell_size());
         if (reading()) {
             copy_between(memory_, user_, file_, base, bytes);
         } else {
             copy_between(file_, base, memory_, user_, bytes);
         }
-        return {bytes, extent};
+        return bytes;
+    }
+    void mark(Extent extent, std::byte* base) override {
+        const auto& pieces = file_.pieces();
+        auto piece = std::ranges::upper_bound(pieces, extent.begin, {}, &Extent::end);
+        for (; piece != pieces.end() && piece->begin < extent.end; ++piece) {
+            const Extent part = intersect(*piece, extent);
+            mark_given(displaced(base, part.begin), {part.begin, part.length(), 0, 1});
+        }
     }
 
     std::byte* user_;

@@ -23,9 +23,8 @@ struct alignas(64) SlotControl {
     Offset begin = 0;                       ///< of the region
     Offset valid_until = 0;                 ///< see Exchange::open
     Bytes buffer = 0;                       ///< where the sub-buffer lies in buffers()
+    Bytes given = -1;                       ///< where its mask lies there; -1: it has none
     std::atomic<std::int64_t> bytes{0};     ///< moved by those who have
-    std::atomic<Offset> first{INT64_MAX};   ///< hull of that
-    std::atomic<Offset> last{INT64_MIN};
 };
 
 /// One question of an aggregator to its participants: what will this round hold?
@@ -47,6 +46,8 @@ struct alignas(64) Shift {
 /// Where other ranks find a rank, and what it owns (exchange/direct).
 struct Desk {
     Bell bell;
+    /// Key of the last access that the rank has entered (run/arrival).
+    alignas(64) std::atomic<std::uint64_t> entered{0};
     /// Key of the access that the rest speaks of; written last.
     alignas(64) std::atomic<std::uint64_t> ready{0};
     std::uint64_t layouts = 0;  ///< address of the encoded layouts: file, then memory

@@ -19,10 +19,10 @@ class PeerExchange final : public Exchange {
     std::optional<RoundContents> contents(std::int64_t round) const override {
         return aggregator_.contents(round);
     }
-    void open(std::int64_t round, std::span<std::byte> buffer, Offset valid_until) override {
+    void open(std::int64_t round, const RoundBuffer& buffer, Offset valid_until) override {
         aggregator_.open(round, buffer, valid_until);
     }
-    bool close_if_served(std::int64_t round, RoundContents& held) override {
+    bool close_if_served(std::int64_t round, Bytes& held) override {
         return aggregator_.close_if_served(round, held);
     }
     Result<bool> step() override {

@@ -40,9 +40,9 @@ class AggregatorSide {
 
     void expect(std::int64_t round);
     [[nodiscard]] std::optional<RoundContents> contents(std::int64_t round) const;
-    void open(std::int64_t round, std::span<std::byte> buffer, Offset valid_until);
+    void open(std::int64_t round, const RoundBuffer& buffer, Offset valid_until);
     [[nodiscard]] bool is_open(std::int64_t round) const { return open_.contains(round); }
-    bool close_if_served(std::int64_t round, RoundContents& held);
+    bool close_if_served(std::int64_t round, Bytes& held);
     Result<bool> step();
     /// All replies have left.
     [[nodiscard]] bool finished() const { return replies_.empty(); }
@@ -61,7 +61,7 @@ class AggregatorSide {
     struct OpenRound {
         ReceiveQueue queue;
         Region region;
-        std::span<std::byte> buffer;
+        RoundBuffer buffer;
         Offset valid_until = 0;
         std::int64_t senders = 0;  ///< with more to come
         bool own = false;          ///< this rank's own data is still to come

@@ -33,7 +33,7 @@ std::optional<RoundContents> AggregatorSide::contents(std::int64_t round) const 
     return found->second.contents;
 }
 
-void AggregatorSide::open(std::int64_t round, std::span<std::byte> buffer, Offset valid_until) {
+void AggregatorSide::open(std::int64_t round, const RoundBuffer& buffer, Offset valid_until) {
     const Region region = context_.plan.region(index_, round);
     OpenRound opened{ReceiveQueue(context_.transport, context_.tag(round, MessageKind::data)),
                      region,
@@ -160,7 +160,7 @@ void AggregatorSide::place(OpenRound& round, const MessageView& message) {
 Bytes AggregatorSide::fetch(const OpenRound& round, std::span<const std::byte> table,
                             std::span<std::byte> into) {
     const Timing timing(&context_.stats, &Stats::copy_time);
-    const Bytes there = fetch_runs(table, into, round.region, round.buffer, round.valid_until);
+    const Bytes there = fetch_runs(table, into, round.region, round.buffer.data, round.valid_until);
     context_.stats.bytes_placed += static_cast<std::uint64_t>(there);
     return there;
 }
@@ -191,10 +191,10 @@ Result<bool> AggregatorSide::reap_replies() {
     return moved;
 }
 
-bool AggregatorSide::close_if_served(std::int64_t round, RoundContents& held) {
+bool AggregatorSide::close_if_served(std::int64_t round, Bytes& held) {
     const auto found = open_.find(round);
     if (found == open_.end() || found->second.senders > 0 || found->second.own) return false;
-    held = {found->second.bytes, 0, {}};
+    held = found->second.bytes;
     open_.erase(found);
     return true;
 }

@@ -16,17 +16,15 @@ class RegionCopy {
     RegionCopy(const RegionCopy&) = delete;
     RegionCopy& operator=(const RegionCopy&) = delete;
 
-    /// Moves the rank's data in `region` (writes: memory to buffer). Reads stop at `valid_until`.
-    /// Says how many bytes, and, `with_hull`, between which offsets.
-    RoundContents copy(const Region& region, std::byte* buffer, Offset valid_until, bool with_hull);
+    /// Moves the rank's data in `region` (writes: memory to buffer, and marks it in `given` if that
+    /// isn't null). Reads stop at `valid_until`. Gives the bytes moved.
+    Bytes copy(const Region& region, std::byte* buffer, std::byte* given, Offset valid_until);
 
   protected:
-    struct Moved {
-        Bytes bytes = 0;
-        Extent hull;
-    };
     /// Moves the rank's data in `extent`. `base` is where the file's offset 0 would lie.
-    virtual Moved move(Extent extent, std::byte* base, bool with_hull) = 0;
+    virtual Bytes move(Extent extent, std::byte* base) = 0;
+    /// Marks it; `base` is where the mask of offset 0 would lie.
+    virtual void mark(Extent extent, std::byte* base) = 0;
     [[nodiscard]] bool reading() const { return reading_; }
 
   private:

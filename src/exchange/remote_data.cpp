@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <cstring>
 
 #include "type/shape_codec.hpp"
 
@@ -94,7 +95,7 @@ Bytes RemoteData::collect(Bytes bytes, std::byte* base) {
     return here;
 }
 
-Result<Bytes> RemoteData::move(const Region& region, std::byte* buffer, Direction direction,
+Result<Bytes> RemoteData::move(const Region& region, const RoundBuffer& buffer, Direction direction,
                                Offset valid_until) {
     const bool reading = direction == Direction::read;
     Bytes moved = 0;
@@ -108,7 +109,7 @@ Result<Bytes> RemoteData::move(const Region& region, std::byte* buffer, Directio
         if (file_.tell_size() < from_) file_.seek_size(from_);
         memory_.seek_size(file_.tell_size() - from_);
         std::byte* const base = static_cast<std::byte*>(
-            address(reinterpret_cast<std::uintptr_t>(buffer),
+            address(reinterpret_cast<std::uintptr_t>(buffer.data.data()),
                     region.buffer_position(i, extent.begin) - extent.begin));
         while (file_.tell_size() < last) {
             const Bytes bytes = collect(last - file_.tell_size(), base);
@@ -117,6 +118,10 @@ Result<Bytes> RemoteData::move(const Region& region, std::byte* buffer, Directio
                 bytes)
                 return failed();
             moved += bytes;
+            for (std::size_t k = 0; !buffer.given.empty() && k < here_.size(); ++k) {
+                const auto at = static_cast<std::byte*>(here_[k].iov_base) - buffer.data.data();
+                std::memset(buffer.given.data() + at, 0xff, here_[k].iov_len);
+            }
         }
     }
     return moved;

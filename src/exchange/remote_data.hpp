@@ -17,9 +17,9 @@ class RemoteData {
 
     /// What the rank has in the region.
     [[nodiscard]] RoundContents contents(const Region& region);
-    /// Moves the rank's data in the region between its memory and `buffer`; reads stop at
-    /// `valid_until`. Gives the bytes moved.
-    Result<Bytes> move(const Region& region, std::byte* buffer, Direction direction,
+    /// Moves the rank's data in the region between its memory and `buffer`, whose mask says so;
+    /// reads stop at `valid_until`. Gives the bytes moved.
+    Result<Bytes> move(const Region& region, const RoundBuffer& buffer, Direction direction,
                        Offset valid_until);
     [[nodiscard]] Offset plan_begin() const { return plan_begin_; }
 

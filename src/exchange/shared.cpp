@@ -26,28 +26,18 @@ void raise(std::atomic<Offset>& word, Offset value) {
     }
 }
 
-/// Adds one rank's part; Control is a SlotControl or a Question.
-template <class Control>
-void add(Control& control, const RoundContents& contents) {
-    control.bytes += contents.bytes;
+/// Adds one rank's part.
+void add(Question& question, const RoundContents& contents) {
+    question.bytes += contents.bytes;
+    question.coverage += contents.coverage;
     if (contents.hull.empty()) return;
-    lower(control.first, contents.hull.begin);
-    raise(control.last, contents.hull.end);
+    lower(question.first, contents.hull.begin);
+    raise(question.last, contents.hull.end);
 }
 
-template <class Control>
-Extent hull_in(const Control& control) {
-    const Offset first = control.first;
-    return first == INT64_MAX ? Extent{} : Extent{first, control.last};
-}
-
-template <class Control>
-void clear(Control& control, const Region& region, std::int64_t participants) {
-    control.begin = region.begin;
-    control.bytes = 0;
-    control.first = INT64_MAX;
-    control.last = INT64_MIN;
-    control.to_come = participants;
+Extent hull_in(const Question& question) {
+    const Offset first = question.first;
+    return first == INT64_MAX ? Extent{} : Extent{first, question.last};
 }
 
 class SharedExchange final : public Exchange {
@@ -56,8 +46,8 @@ class SharedExchange final : public Exchange {
 
     void expect(std::int64_t round) override;
     std::optional<RoundContents> contents(std::int64_t round) const override;
-    void open(std::int64_t round, std::span<std::byte> buffer, Offset valid_until) override;
-    bool close_if_served(std::int64_t round, RoundContents& held) override;
+    void open(std::int64_t round, const RoundBuffer& buffer, Offset valid_until) override;
+    bool close_if_served(std::int64_t round, Bytes& held) override;
     Result<bool> step() override;
     Standing standing() const override;
     Bell* bell() const override { return &context_.node->bell(rank_); }
@@ -83,7 +73,6 @@ class SharedExchange final : public Exchange {
     int index_;  ///< among the aggregators
     Extent mine_;
     bool reading_;
-    bool late_hull_;  ///< holes are read without asking: the aggregator learns the hull afterwards
     std::unique_ptr<RegionCopy> copy_;
     Cursor asked_file_;
     std::vector<Progress> progress_;
@@ -98,7 +87,6 @@ SharedExchange::SharedExchange(const ExchangeContext& context, std::unique_ptr<R
       index_(plan_.aggregator_index(rank_)),
       mine_(plan_.hull_of(rank_)),
       reading_(plan_.direction == Direction::read),
-      late_hull_(!reading_ && !plan_.covered && !plan_.ask_contents),
       copy_(std::move(copy)),
       asked_file_(context.access.file),
       progress_(plan_.aggregators.size()) {
@@ -124,8 +112,12 @@ void SharedExchange::ring_touched(const Region& region) {
 void SharedExchange::expect(std::int64_t round) {
     const Region region = plan_.region(index_, round);
     Question& question = context_.node->question(index_, round);
-    clear(question, region, ranks_touching(plan_, region));
+    question.begin = region.begin;
+    question.bytes = 0;
     question.coverage = 0;
+    question.first = INT64_MAX;
+    question.last = INT64_MIN;
+    question.to_come = ranks_touching(plan_, region);
     question.round = key(round);
     ring_touched(region);
 }
@@ -136,20 +128,24 @@ std::optional<RoundContents> SharedExchange::contents(std::int64_t round) const 
     return RoundContents{question.bytes, question.coverage, hull_in(question)};
 }
 
-void SharedExchange::open(std::int64_t round, std::span<std::byte> buffer, Offset valid_until) {
+void SharedExchange::open(std::int64_t round, const RoundBuffer& buffer, Offset valid_until) {
     const Region region = plan_.region(index_, round);
     SlotControl& slot = context_.node->slot(index_, round);
-    clear(slot, region, ranks_touching(plan_, region));
+    const std::byte* const first = context_.node->buffers().data();
+    slot.begin = region.begin;
+    slot.bytes = 0;
     slot.valid_until = valid_until;
-    slot.buffer = buffer.data() - context_.node->buffers().data();
+    slot.buffer = buffer.data.data() - first;
+    slot.given = buffer.given.empty() ? -1 : buffer.given.data() - first;
+    slot.to_come = ranks_touching(plan_, region);
     slot.round = key(round);
     ring_touched(region);
 }
 
-bool SharedExchange::close_if_served(std::int64_t round, RoundContents& held) {
+bool SharedExchange::close_if_served(std::int64_t round, Bytes& held) {
     const SlotControl& slot = context_.node->slot(index_, round);
     if (slot.to_come > 0) return false;
-    held = {slot.bytes, 0, hull_in(slot)};
+    held = slot.bytes;
     return true;
 }
 
@@ -174,7 +170,6 @@ bool SharedExchange::answer(int aggregator, Progress& progress) {
         const RoundContents mine =
             contents_of(asked_file_, context_.access.from,
                         context_.access.from + context_.access.bytes(), region);
-        question.coverage += mine.coverage;
         add(question, mine);
     }
     progress.answered = next_touched(aggregator, progress.answered + 1);
@@ -187,10 +182,11 @@ bool SharedExchange::move_data(int aggregator, Progress& progress) {
     if (slot.round != key(progress.round)) return false;
     const Region region = plan_.region(aggregator, progress.round);
     if (slot.begin == region.begin) {
-        std::byte* const buffer = context_.node->buffers().data() + slot.buffer;
-        const RoundContents mine = copy_->copy(region, buffer, slot.valid_until, late_hull_);
-        add(slot, mine);
-        if (reading_) received_ += mine.bytes;
+        std::byte* const first = context_.node->buffers().data();
+        std::byte* const given = slot.given < 0 ? nullptr : first + slot.given;
+        const Bytes mine = copy_->copy(region, first + slot.buffer, given, slot.valid_until);
+        slot.bytes += mine;
+        if (reading_) received_ += mine;
     } else {
         differs_ = true;
     }

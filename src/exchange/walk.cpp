@@ -162,10 +162,11 @@ void unpack_segments(Cursor& memory, std::byte* buffer, const std::vector<Segmen
 }
 
 void place_runs(std::span<const std::byte> table, std::span<const std::byte> payload,
-                const Region& region, std::span<std::byte> buffer) {
+                const Region& region, const RoundBuffer& buffer) {
     const std::byte* from = payload.data();
     for_each_run(table, region, [&](const StridedRun& run, Bytes at) {
-        copy_strided(buffer.data() + at, run.stride, from, run.length, run.length, run.count);
+        copy_strided(buffer.data.data() + at, run.stride, from, run.length, run.length, run.count);
+        if (!buffer.given.empty()) mark_given(buffer.given.data() + at, run);
         from += run.bytes();
     });
 }

@@ -79,9 +79,9 @@ void pack_segments(Cursor& memory, const std::byte* buffer, const std::vector<Se
 void unpack_segments(Cursor& memory, std::byte* buffer, const std::vector<Segment>& segments,
                      std::span<const std::byte> payload);
 
-/// Payload -> collective buffer, as the run table says.
+/// Payload -> collective buffer and its mask, as the run table says.
 void place_runs(std::span<const std::byte> table, std::span<const std::byte> payload,
-                const Region& region, std::span<std::byte> buffer);
+                const Region& region, const RoundBuffer& buffer);
 /// Collective buffer -> payload; stops at `valid_until`. Returns the bytes of payload that are
 /// there.
 Bytes fetch_runs(std::span<const std::byte> table, std::span<std::byte> payload,

@@ -68,7 +68,8 @@ RunContext File::State::context(const PlanOptions& options, bool collective) {
                        &engine.node,
                        &engine.plans,
                        &engine.io_thread,
-                       [this](const std::string& text) { opened.voice.warn(text); }};
+                       [this](const std::string& text) { opened.voice.warn(text); },
+                       &engine.exclusion};
     if (!collective) return context;
     context.sequence = engine.collectives++;
     if (opened.explain) {
@@ -141,11 +142,21 @@ bool File::State::is_one_piece(const Access& access) const {
 
 Transferred File::State::move_now(Direction direction, Offset offset,
                                   std::span<const iovec> memory) {
+    Transferred done;
+    RangeLock held;
+    if (direction == Direction::write && engine.exclusion.shares(false)) {
+        Bytes bytes = 0;
+        for (const iovec& piece : memory) bytes += static_cast<Bytes>(piece.iov_len);
+        auto shared = RangeLock::take(*store, {offset, offset + bytes}, false);
+        if (!shared) return {.error = shared.error()};
+        held = std::move(*shared);
+    }
     Transfer transfer(*store, &engine.stats);
     transfer.start(direction, offset, memory, 0);
-    Transferred done;
     while (transfer.outstanding() > 0 && !transfer.poll(done, true)) {
     }
+    if (const auto unlocked = held.give_back(); !unlocked && done.error.kind == ErrorKind::none)
+        done.error = unlocked.error();
     (direction == Direction::read ? engine.stats.bytes_loaded : engine.stats.bytes_stored) +=
         static_cast<std::uint64_t>(done.bytes);
     return done;

@@ -50,6 +50,7 @@ Result<void> File::State::take_hints(const HintMap& info) {
     std::vector<std::string> warnings;
     const Bytes before = hints.shared_write_behind;
     hints = parse_hints(**agreed, warnings, hints);
+    engine.exclusion.sieves = hints.plan.ds_write == Toggle::enable || hints.plan.method == "sieve";
     engine.plans.forget();
     for (const std::string& warning : warnings) opened.voice.warn(warning);
     return gather_records(before);

@@ -113,7 +113,21 @@ struct FileFacts {
     Bytes size = 0;
     long file_system = 0;
     Costs costs;
+    bool sole = true;
+    bool lockable = true;
 };
+
+/// A byte that no file has, and that every rank of an open file locks for as long as it may write.
+constexpr Extent kPresence{Offset{1} << 62, (Offset{1} << 62) + 1};
+
+/// Of rank 0, before the other ranks of this open are present. Of two that come at once neither is
+/// alone.
+void look_for_others(Store& store, FileFacts& facts) {
+    const auto present = store.lock(kPresence, true, false);
+    const auto others = store.is_locked_elsewhere(kPresence);
+    facts.lockable = present && others;
+    facts.sole = facts.lockable && !*others;
+}
 
 FileFacts facts_of(Store& store, const std::string& path, const OpenCall& call,
                    std::vector<std::string>& warnings) {
@@ -142,11 +156,40 @@ Result<void> count(Transport& transport, std::span<std::uint64_t> questions) {
 
 }  // namespace
 
+/// Collective. What rank 0 finds of the opened file holds on all ranks.
+Result<void> File::State::find_facts(const OpenCall& call) {
+    std::vector<std::string> warnings;
+    FileFacts found;
+    const bool first = transport->topology().rank == 0;
+    if (first) found = facts_of(*store, opened.path, call, warnings);
+    const Bytes begin = call.mode.append ? found.size : 0;
+    if (first) {
+        if (auto set = transport->set_counter(begin); !set) found.error = set.error();
+    }
+    // A descriptor that can't read can't share a lock either: it takes care as if others were here.
+    const bool shares = call.mode.writable() && !call.mode.unique_open && opened.holes_readable;
+    found.sole = opened.holes_readable;
+    if (first && shares) look_for_others(*store, found);
+    const auto facts = agree_on_root(*transport, found);
+    if (!facts) return facts.error();
+    engine.exclusion.sole = (*facts)->sole;
+    engine.exclusion.lockable = (*facts)->lockable;
+    if (!first && shares && (*facts)->lockable) (void)store->lock(kPresence, true, false);
+    for (const std::string& warning : warnings) opened.voice.warn(warning);
+    opened.costs = (*facts)->costs;
+    if ((*facts)->error.kind != ErrorKind::none) {
+        (void)store->close();  // the first error is the one to tell
+        return (*facts)->error;
+    }
+    opened.file_system = (*facts)->file_system;
+    if (call.mode.append) place.position = (*facts)->size;
+    return {};
+}
+
 Result<std::unique_ptr<File>> File::open(std::shared_ptr<Workspace> workspace,
                                          const OpenCall& call) {
     auto state = std::make_unique<State>(std::move(workspace));
     Transport& ranks = *state->transport;
-    const bool first = ranks.topology().rank == 0;
     const std::string path(without_prefix(call.path));
     state->opened.path = path;
     state->opened.mode = call.mode;
@@ -182,23 +225,7 @@ Result<std::unique_ptr<File>> File::open(std::shared_ptr<Workspace> workspace,
                                                        : limits.remark);
     }
 
-    std::vector<std::string> warnings;
-    FileFacts found;
-    if (first) found = facts_of(*state->store, path, call, warnings);
-    const Bytes begin = call.mode.append ? found.size : 0;
-    if (first) {
-        if (auto set = ranks.set_counter(begin); !set) found.error = set.error();
-    }
-    const auto facts = agree_on_root(ranks, found);
-    if (!facts) return facts.error();
-    for (const std::string& warning : warnings) state->opened.voice.warn(warning);
-    state->opened.costs = (*facts)->costs;
-    if ((*facts)->error.kind != ErrorKind::none) {
-        (void)state->store->close();  // the first error is the one to tell
-        return (*facts)->error;
-    }
-    state->opened.file_system = (*facts)->file_system;
-    if (call.mode.append) state->place.position = (*facts)->size;
+    if (auto found = state->find_facts(call); !found) return found.error();
     return std::unique_ptr<File>(new File(std::move(state)));
 }
 

@@ -19,7 +19,8 @@ RunContext with_options(RunContext context, const PlanOptions& options) {
             context.node,
             context.plans,
             context.io_thread,
-            std::move(context.on_remark)};
+            std::move(context.on_remark),
+            context.exclusion};
 }
 
 }  // namespace
@@ -33,6 +34,8 @@ Operation::Operation(RunContext context, const PlanOptions& options, const Acces
       conversion_(std::move(conversion)),
       user_(user) {
     if (access_.refused.kind != ErrorKind::none && !collective_) finish({0, access_.refused});
+    if (collective_ && access_.direction == Direction::write && context_.exclusion != nullptr)
+        entered_.emplace(*context_.exclusion);
 }
 
 /// Memory is taken and data converted only when its turn comes: many may be waiting.
@@ -76,6 +79,7 @@ void Operation::step(int moves) {
 
 void Operation::finish(Outcome outcome) {
     run_.reset();
+    entered_.reset();
     staging_ = {};
     outcome_ = outcome;
     context_.stats.count_access(outcome.bytes);

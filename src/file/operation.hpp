@@ -4,6 +4,7 @@
 
 #include <atomic>
 #include <memory>
+#include <optional>
 
 #include "run/run.hpp"
 #include "type/conversion.hpp"
@@ -43,6 +44,7 @@ class Operation {
     std::shared_ptr<Conversion> conversion_;
     std::byte* user_;
     BufferPool::Lease staging_;
+    std::optional<CollectiveWrite> entered_;
     std::unique_ptr<Run> run_;
     Outcome outcome_;
     std::atomic<bool> done_{false};

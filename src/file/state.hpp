@@ -68,6 +68,7 @@ struct File::State {
         Stats stats;
         PlanCache plans;
         IoThread io_thread;
+        Exclusion exclusion;
     };
     explicit State(std::shared_ptr<Workspace> lent)
         : workspace(std::move(lent)), transport(workspace->transport.get()), engine(*workspace) {}
@@ -106,6 +107,7 @@ struct File::State {
     /// it is with them already: see Placed::moved.
     Result<Offset> append(Placed& placed);
     [[nodiscard]] bool is_gathered(const AccessCall& call, const Placed& placed) const;
+    Result<void> find_facts(const OpenCall& call);
     /// Collective. Tells what the accesses of all ranks took together.
     Result<void> tell_account();
     /// Writes the records that were gathered, whoever made them.
@@ -113,7 +115,8 @@ struct File::State {
     /// Collective; the worst error of any rank.
     Result<void> write_gathered_together();
     [[nodiscard]] WriteBehind::Write record_writer();
-    /// One contiguous range of the file, from its beginning to its end.
+    /// One contiguous range of the file, from its beginning to its end; a write leaves out nothing
+    /// and shares the range with others where that is needed.
     Transferred move_now(Direction direction, Offset offset, std::span<const iovec> memory);
     /// Nothing when the access isn't that simple.
     [[nodiscard]] std::optional<Outcome> move_one_piece(const Access& access);

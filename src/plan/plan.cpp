@@ -89,7 +89,7 @@ int slots_of_node(const Situation& s, const Plan& plan) {
 Bytes slot_bytes_most(const Situation& s, const Plan& plan, int slots) {
     if (s.options->sub_buffer > 0) return s.options->sub_buffer;
     if (!plan.method->on_node()) return INT64_MAX;
-    if (!plan.shared_loads) return kSharedSlotBytes;
+    if (!plan.shared_loads) return plan.keeps_holes() ? kSharedSlotBytes / 2 : kSharedSlotBytes;
     // Filled several times, a sub-buffer is in a cache all times but the first.
     constexpr Bytes kTimes = 4;
     constexpr Bytes kLeast = 64 << 10;
@@ -97,9 +97,11 @@ Bytes slot_bytes_most(const Situation& s, const Plan& plan, int slots) {
     return std::clamp(s.hull.length() / filled, kLeast, kSharedSlotBytes);
 }
 
+/// Masks come out of the same memory.
 void set_buffers(Plan& plan, Bytes buffer, int slots, Bytes slot_bytes_max = INT64_MAX) {
     plan.slots = std::clamp(slots, 1, kSlotsMax);
-    const Bytes share = std::min(buffer / plan.slots, slot_bytes_max);
+    const Bytes data = plan.keeps_holes() ? buffer / 2 : buffer;
+    const Bytes share = std::min(data / plan.slots, slot_bytes_max);
     plan.slot_bytes = std::max<Bytes>(kPage, share / kPage * kPage);
     plan.rounds = plan.domains.rounds(plan.slot_bytes);
     if (plan.rounds < plan.slots) {  // no more buffer than there is work
@@ -129,15 +131,10 @@ FileDomains make_domains(const Method& method, const Situation& s, int aggregato
     return FileDomains::even(s.hull, aggregators, unit);
 }
 
-/// Whether aggregators must know what a round will hold before they load it. Messages: to find
-/// holes. Else, and in reads, only where there is so little data between holes that most of what
-/// was loaded would be in vain.
-bool must_ask(const Situation& s, const Method& method) {
-    const bool sparse = s.hull.length() / kSparse > s.bytes;
-    if (s.direction == Direction::read) return sparse;
-    if (s.covered) return false;
-    return sparse || method.exchange == ExchangeKind::peer ||
-           method.exchange == ExchangeKind::direct;
+/// Whether aggregators ask what a round will hold before they load it: where there is so little
+/// data between holes that most of what was loaded would be in vain.
+bool must_ask(Direction direction, Extent hull, Bytes bytes) {
+    return direction == Direction::read && hull.length() / kSparse > bytes;
 }
 
 /// A storage call that ends before it returns keeps a core busy, whichever rank makes it. Others go
@@ -165,8 +162,8 @@ void plan_alone(Plan& plan, Rank rank, const AccessSummary& mine, const PlanOpti
     plan.domains = sliced ? FileDomains::sliced(mine.hull, 1, kPage, mine.period, mine.parts)
                           : FileDomains::even(mine.hull, 1, mapped ? kMapWindowAlignment : kPage);
     const bool read = plan.direction == Direction::read;
-    const bool sparse = mine.hull.length() / kSparse > mine.bytes;
-    plan.ask_contents = plan.storage == StorageCalls::buffered && (read ? sparse : !plan.covered);
+    plan.ask_contents =
+        plan.storage == StorageCalls::buffered && must_ask(plan.direction, mine.hull, mine.bytes);
     const Bytes sieved = read ? options.ind_rd_buffer_size : options.ind_wr_buffer_size;
     const Bytes listed = plan.storage == StorageCalls::buffered ? sieved : kStagingBytes;
     set_buffers(plan, mapped ? kMapWindowBytes : listed, 1);
@@ -219,7 +216,7 @@ Plan make_plan(Direction direction, const Agreed<Summaries>& summaries, const To
                            plan.method->on_node() ? kSharedAggregators : kAggregatorsPerNode);
     if (plan.method->aggregators_max > 0) plan.aggregators.resize(plan.method->aggregators_max);
     plan.domains = make_domains(*plan.method, s, static_cast<int>(plan.aggregators.size()));
-    plan.ask_contents = must_ask(s, *plan.method);
+    plan.ask_contents = must_ask(s.direction, s.hull, s.bytes);
     plan.shared_loads = loads_are_shared(s, plan);
     const int own_slots = plan.method->slots > 0 ? plan.method->slots : slots_of_node(s, plan);
     const int slots = options.slots > 0 ? options.slots : own_slots;

@@ -51,7 +51,7 @@ struct Plan {
     Extent hull;                ///< of all participants
     Bytes bytes = 0;            ///< of all participants
     bool covered = false;       ///< the pieces tile the hull exactly once: no holes, no overlaps
-    bool ask_contents = false;  ///< aggregators ask what a round will hold before they load it
+    bool ask_contents = false;  ///< reads: aggregators ask what a round will hold before they load
     bool shared_loads = false;  ///< whichever rank is free loads a round, not its aggregator
     bool atomic = false;        ///< each rank locks its hull around its access
     /// Ranks with data or an aggregator's role in the exchange, and each one's hull (parallel
@@ -67,6 +67,14 @@ struct Plan {
     int messages_in_flight = 1;
     std::vector<Candidate> candidates;
 
+    /// A write through buffers some of whose bytes nobody gives: what was given is marked.
+    [[nodiscard]] bool keeps_holes() const {
+        return direction == Direction::write && storage == StorageCalls::buffered && !covered;
+    }
+    /// Buffers of one aggregator, all slots and their masks.
+    [[nodiscard]] Bytes buffer_bytes() const {
+        return slot_bytes * slots * (keeps_holes() ? 2 : 1);
+    }
     /// The same plan, `by` bytes further on in the file.
     [[nodiscard]] Plan moved(Offset by) const;
     /// Index of `rank` among the aggregators, -1 when it isn't one.

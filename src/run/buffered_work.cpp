@@ -4,8 +4,9 @@
 
 #include "exchange/walk.hpp"
 #include "plan/methods.hpp"
+#include "run/arrival.hpp"
+#include "run/region_writer.hpp"
 #include "run/work.hpp"
-#include "type/coverage.hpp"
 
 namespace oratorio {
 
@@ -26,34 +27,32 @@ class BufferedWork final : public Work {
     Rest rest() const override;
 
   private:
-    enum class Phase { idle, expecting, loading, exchanging, storing };
+    enum class Phase { idle, expecting, awaiting, loading, exchanging, storing };
     struct Slot {
         Phase phase = Phase::idle;
         std::int64_t round = 0;
         Region region;
-        std::span<std::byte> buffer;
-        Extent touched;       ///< what of the region is read or written
-        Bytes expected = -1;  ///< bytes that the participants said they would put there
-        Extent locked;        ///< held against other writers while holes are kept
-        int transfers = 0;    ///< outstanding
+        RoundBuffer buffer;
+        Extent touched;     ///< what of the region is read or written
+        int transfers = 0;  ///< outstanding
         Offset complete_until = 0;
     };
 
     void take_round(Slot& slot);
     [[nodiscard]] bool has_control(std::int64_t round) const;
     bool step_slot(std::size_t index);
-    void look_at_contents(std::size_t index, const RoundContents& contents);
-    void lock(Slot& slot);
     void start_transfers(std::size_t index, Direction direction);
     void start_transfers_from(std::size_t index, Direction direction, std::int64_t first);
     void open(Slot& slot);
-    [[nodiscard]] bool is_as_planned(const Slot& slot, const RoundContents& held) const;
-    void end_exchange(std::size_t index, const RoundContents& held);
+    [[nodiscard]] bool is_as_planned(const Slot& slot, Bytes held) const;
+    void end_exchange(std::size_t index, Bytes held);
+    void store(std::size_t index);
+    void store_given(Slot& slot);
+    void store_sharing(std::size_t index);
     [[nodiscard]] bool is_next(const Slot& slot) const;
     void end_storing(Slot& slot);
-    bool reap_transfers();
+    bool reap_transfers(bool wait);
     void note(const Error& error, std::int64_t round);
-    void release(Slot& slot);
     [[nodiscard]] bool wanted(const Region& region) const;
     void announce(std::span<std::byte> memory);
 
@@ -62,7 +61,9 @@ class BufferedWork final : public Work {
     const Access& access_;
     bool reading_;
     int index_;  ///< among the aggregators, -1: this rank only takes part
+    Arrival arrival_;
     std::unique_ptr<Transfer> transfer_;
+    std::unique_ptr<RegionWriter> writer_;  ///< where holes are kept
     bool announced_ = false;
     std::unique_ptr<Exchange> exchange_;
     std::vector<Slot> slots_;
@@ -79,15 +80,20 @@ BufferedWork::BufferedWork(const RunContext& context, const Plan& plan, const Ac
       access_(access),
       reading_(plan.direction == Direction::read),
       index_(plan.aggregator_index(context.transport.topology().rank)),
+      arrival_(context, plan),
       exchange_(make_exchange({context.transport, plan, access, context.stats, context.sequence,
                                buffers.messages, buffers.node})) {
     if (index_ < 0) return;
     announce(buffers.collective);
     transfer_ = std::make_unique<Transfer>(*context.store, &context_.stats);
+    if (plan.keeps_holes())
+        writer_ = std::make_unique<RegionWriter>(context_, plan_, buffers.scratch);
     slots_.resize(static_cast<std::size_t>(plan.slots));
+    const auto bytes = static_cast<std::size_t>(plan.slot_bytes);
     for (std::size_t i = 0; i < slots_.size(); ++i) {
-        slots_[i].buffer = buffers.collective.subspan(i * static_cast<std::size_t>(plan.slot_bytes),
-                                                      static_cast<std::size_t>(plan.slot_bytes));
+        slots_[i].buffer.data = buffers.collective.subspan(i * bytes, bytes);
+        if (writer_)
+            slots_[i].buffer.given = buffers.collective.subspan((slots_.size() + i) * bytes, bytes);
     }
 }
 
@@ -110,7 +116,7 @@ Bytes BufferedWork::moved() const {
 }
 
 bool BufferedWork::done() const {
-    if (!exchange_->standing().finished) return false;
+    if (!exchange_->standing().finished || !arrival_.settled()) return false;
     if (index_ < 0) return true;
     return next_round_ >= plan_.rounds &&
            std::all_of(slots_.begin(), slots_.end(),
@@ -123,7 +129,8 @@ Rest BufferedWork::rest() const {
 }
 
 Result<bool> BufferedWork::step() {
-    bool moved = reap_transfers();
+    if (const auto arrived = arrival_.step(); !arrived) return arrived.error();
+    bool moved = reap_transfers(!plan_.method->aggregated());  // nobody else is kept waiting
     for (std::size_t i = 0; i < slots_.size(); ++i) {
         while (step_slot(i)) moved = true;
     }
@@ -154,18 +161,9 @@ void BufferedWork::take_round(Slot& slot) {
     context_.stats.rounds += 1;
     const Region& region = slot.region;
     slot.touched = intersect({region.begin, region.extent(region.count - 1).end}, region.clip);
-    slot.expected = -1;
-    if (plan_.ask_contents) {
-        slot.phase = Phase::expecting;
-        exchange_->expect(slot.round);
-    } else if (reading_) {
-        slot.phase = Phase::loading;
-    } else {
-        lock(slot);
-        if (plan_.covered) return open(slot);
-        context_.stats.hole_reads += 1;
-        slot.phase = Phase::loading;
-    }
+    if (!reading_) return open(slot);
+    slot.phase = plan_.ask_contents ? Phase::expecting : Phase::awaiting;
+    if (plan_.ask_contents) exchange_->expect(slot.round);
 }
 
 /// One step of one slot; true when it moved.
@@ -176,21 +174,28 @@ bool BufferedWork::step_slot(std::size_t index) {
             if (index_ < 0 || next_round_ >= plan_.rounds || !has_control(next_round_))
                 return false;
             take_round(slot);
-            if (slot.phase == Phase::loading) start_transfers(index, Direction::read);
             return true;
         case Phase::expecting: {
             const auto contents = exchange_->contents(slot.round);
             if (!contents) return false;
-            look_at_contents(index, *contents);
+            slot.touched = contents->hull;
+            slot.phase = Phase::awaiting;
             return true;
         }
+        case Phase::awaiting:
+            if (!arrival_.all_of(slot.region)) return false;
+            slot.phase = Phase::loading;
+            start_transfers(index, Direction::read);
+            return true;
         case Phase::loading:
             if (slot.transfers > 0) return false;
             open(slot);
             return true;
         case Phase::exchanging: {
-            RoundContents held;
-            if (!is_next(slot) || !exchange_->close_if_served(slot.round, held)) return false;
+            Bytes held = 0;
+            if (!is_next(slot) || (writer_ && !arrival_.everybody()) ||
+                !exchange_->close_if_served(slot.round, held))
+                return false;
             end_exchange(index, held);
             return true;
         }
@@ -200,48 +205,6 @@ bool BufferedWork::step_slot(std::size_t index) {
             return true;
     }
     return false;
-}
-
-/// Holes between the pieces must keep what the file has there: read the range first, unless the
-/// pieces tile it.
-void BufferedWork::look_at_contents(std::size_t index, const RoundContents& contents) {
-    Slot& slot = slots_[index];
-    slot.touched = contents.hull;
-    slot.expected = contents.bytes;
-    if (reading_) {
-        slot.phase = Phase::loading;
-        start_transfers(index, Direction::read);
-        return;
-    }
-    lock(slot);
-    std::uint64_t whole = 0;
-    Bytes bytes = 0;
-    for (std::int64_t i = 0; i < slot.region.count; ++i) {
-        const Extent extent = intersect(slot.region.extent(i), contents.hull);
-        if (extent.empty()) continue;
-        whole += coverage(extent);
-        bytes += extent.length();
-    }
-    if (contents.bytes == bytes && contents.coverage == whole) {
-        open(slot);
-        return;
-    }
-    context_.stats.hole_reads += 1;
-    slot.phase = Phase::loading;
-    start_transfers(index, Direction::read);
-}
-
-/// Data sieving by several ranks: each must keep its hands off a range while another writes back
-/// what it read there, so all lock. Aggregators own their file domains and don't: a lock held while
-/// waiting for messages could wait for itself in a circle.
-void BufferedWork::lock(Slot& slot) {
-    if (plan_.method->aggregated() || slot.touched.empty()) return;
-    const auto locked = context_.store->lock(slot.touched, true, true);
-    if (locked) {
-        slot.locked = slot.touched;
-    } else {
-        note(locked.error(), slot.round);
-    }
 }
 
 void BufferedWork::start_transfers(std::size_t index, Direction direction) {
@@ -262,33 +225,25 @@ void BufferedWork::start_transfers_from(std::size_t index, Direction direction,
         const auto at = static_cast<std::size_t>(slot.region.buffer_position(i, extent.begin));
         const auto token = static_cast<std::uint64_t>(index) << 32 | static_cast<std::uint64_t>(i);
         transfer_->start(direction, extent.begin,
-                         slot.buffer.subspan(at, static_cast<std::size_t>(extent.length())), token);
+                         slot.buffer.data.subspan(at, static_cast<std::size_t>(extent.length())),
+                         token);
         ++slot.transfers;
     }
 }
 
-bool BufferedWork::reap_transfers() {
+bool BufferedWork::reap_transfers(bool wait) {
     if (!transfer_ || transfer_->outstanding() == 0) return false;
     bool moved = false;
     Transferred done;
-    const bool alone = !plan_.method->aggregated();  // nobody else could be kept waiting
-    while (transfer_->outstanding() > 0 && transfer_->poll(done, alone)) {
+    while (transfer_->outstanding() > 0 && transfer_->poll(done, wait)) {
         Slot& slot = slots_[done.token >> 32];
         const auto number = static_cast<std::int64_t>(done.token & 0xffffffff);
         const Extent extent = intersect(slot.region.extent(number), slot.touched);
         const bool storing = slot.phase == Phase::storing;
         (storing ? context_.stats.bytes_stored : context_.stats.bytes_loaded) +=
             static_cast<std::uint64_t>(done.bytes);
-        if (done.bytes < extent.length()) {
+        if (done.bytes < extent.length())
             slot.complete_until = std::min(slot.complete_until, extent.begin + done.bytes);
-            if (!reading_ && !storing) {  // past the end of the file a hole is zeros, not what the
-                                          // buffer held before
-                const auto at =
-                    static_cast<std::size_t>(slot.region.buffer_position(number, extent.begin));
-                std::memset(slot.buffer.data() + at + done.bytes, 0,
-                            static_cast<std::size_t>(extent.length() - done.bytes));
-            }
-        }
         if (done.error.kind != ErrorKind::none) note(done.error, slot.round);
         --slot.transfers;
         moved = true;
@@ -309,48 +264,66 @@ bool BufferedWork::is_next(const Slot& slot) const {
 
 void BufferedWork::open(Slot& slot) {
     slot.phase = Phase::exchanging;
+    if (writer_) {
+        const Bytes bytes = slot.region.count * slot.region.length;
+        std::memset(slot.buffer.given.data(), 0, static_cast<std::size_t>(bytes));
+    }
     exchange_->open(slot.round, slot.buffer, slot.complete_until);
 }
 
-/// What a round should hold where that was known before; anything else would store bytes of nobody.
-bool BufferedWork::is_as_planned(const Slot& slot, const RoundContents& held) const {
-    if (slot.expected >= 0) return held.bytes == slot.expected;
-    if (!plan_.covered) return true;
-    Bytes whole = 0;
-    for (std::int64_t i = 0; i < slot.region.count; ++i)
-        whole += intersect(slot.region.extent(i), slot.touched).length();
-    return held.bytes == whole;
+/// What a round should hold where that is known: anything else would store bytes of nobody.
+bool BufferedWork::is_as_planned(const Slot& slot, Bytes held) const {
+    return reading_ || !plan_.covered || held == slot.region.bytes();
 }
 
-void BufferedWork::end_exchange(std::size_t index, const RoundContents& held) {
+void BufferedWork::end_exchange(std::size_t index, Bytes held) {
     Slot& slot = slots_[index];
-    if (!reading_ && noted_.kind == ErrorKind::none && !is_as_planned(slot, held)) differs_ = true;
-    if (!reading_ && !plan_.covered && slot.expected < 0)
-        slot.touched = intersect(slot.touched, held.hull);
-    if (reading_ || slot.touched.empty() || differs_) {
-        release(slot);
+    if (noted_.kind == ErrorKind::none && !is_as_planned(slot, held)) differs_ = true;
+    if (reading_ || differs_) {
+        slot.phase = Phase::idle;
     } else if (noted_.kind !=
                ErrorKind::none) {  // after a failure data is only taken from the others
         report_.first_not_begun = std::min(report_.first_not_begun, slot.round);
-        release(slot);
+        slot.phase = Phase::idle;
     } else {
         slot.phase = Phase::storing;
+        store(index);
+    }
+}
+
+void BufferedWork::store(std::size_t index) {
+    const bool shares = !plan_.atomic && context_.excluded().shares(plan_.collective);
+    if (writer_) {
+        store_given(slots_[index]);
+    } else if (shares) {
+        store_sharing(index);
+    } else {
         start_transfers(index, Direction::write);
     }
+}
+
+void BufferedWork::store_given(Slot& slot) {
+    const auto stored = writer_->write(slot.region, slot.buffer);
+    slot.complete_until = std::min(stored.until, slot.touched.end);
+    if (stored.error.kind != ErrorKind::none) note(stored.error, slot.round);
+}
+
+/// The lock is given back before this rank does anything else.
+void BufferedWork::store_sharing(std::size_t index) {
+    Slot& slot = slots_[index];
+    auto held = context_.excluded().share(*context_.store, slot.touched, plan_.collective);
+    if (!held) {
+        slot.complete_until = slot.touched.begin;
+        return note(held.error(), slot.round);
+    }
+    start_transfers(index, Direction::write);
+    while (slot.transfers > 0) reap_transfers(true);
+    if (const auto unlocked = held->give_back(); !unlocked) note(unlocked.error(), slot.round);
 }
 
 void BufferedWork::end_storing(Slot& slot) {
     if (slot.complete_until < slot.touched.end && report_.shorts < StoredReport::shorts_max) {
         report_.short_rounds[report_.shorts++] = {slot.round, slot.complete_until};
-    }
-    release(slot);
-}
-
-void BufferedWork::release(Slot& slot) {
-    if (!slot.locked.empty()) {
-        const auto unlocked = context_.store->lock(slot.locked, false, true);
-        if (!unlocked) note(unlocked.error(), slot.round);
-        slot.locked = {};
     }
     slot.phase = Phase::idle;
 }

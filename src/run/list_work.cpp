@@ -46,8 +46,7 @@ class ListWork final : public Work {
     Result<bool> step() override {
         if (transfer_.outstanding() > 0) return reap();
         if (done()) return false;
-        start_batch();
-        return true;
+        return reading_ ? start_batch() : write_batch();
     }
     bool done() const override { return taken_ >= access_.bytes() && transfer_.outstanding() == 0; }
     const Error& noted() const override { return noted_; }
@@ -61,13 +60,15 @@ class ListWork final : public Work {
         Bytes bytes = 0;  ///< moved
     };
 
-    void start_batch();
+    bool start_batch();
+    Result<bool> write_batch();
     void start_direct(const StridedRun& run);
     void start_staged();
     void start_slice();
     void stage(Bytes bytes);
     void start_transfers();
     Result<bool> reap();
+    void note(const Error& error);
     void end_batch();
 
     RunContext context_;
@@ -90,10 +91,33 @@ class ListWork final : public Work {
     Error noted_;
 };
 
-void ListWork::start_batch() {
+/// A batch of a write is done before the step ends: nothing of it is under way when this rank
+/// enters a collective write, and no lock is kept.
+Result<bool> ListWork::write_batch() {
+    RangeLock held;
+    if (!plan_.atomic) {
+        auto shared = context_.excluded().share(*context_.store, plan_.hull, plan_.collective);
+        if (!shared) {
+            note(shared.error());
+        } else {
+            held = std::move(*shared);
+        }
+    }
+    start_batch();
+    while (transfer_.outstanding() > 0) (void)reap();
+    if (const auto unlocked = held.give_back(); !unlocked) note(unlocked.error());
+    return true;
+}
+
+void ListWork::note(const Error& error) {
+    if (noted_.kind == ErrorKind::none) noted_ = error.on(context_.transport.topology().rank);
+}
+
+/// Always true: something has moved.
+bool ListWork::start_batch() {
     if (noted_.kind != ErrorKind::none) {  // nothing more after a failure
         taken_ = access_.bytes();
-        return;
+        return true;
     }
     batch_.clear();
     if (!direct_) {
@@ -104,7 +128,7 @@ void ListWork::start_batch() {
             start_staged();
         }
         start_transfers();
-        return;
+        return true;
     }
     while (taken_ < access_.bytes() && static_cast<int>(batch_.size()) < batch_max_) {
         const std::int64_t pieces_left = batch_max_ - static_cast<int>(batch_.size());
@@ -115,6 +139,7 @@ void ListWork::start_batch() {
         }
         start_direct(run);
     }
+    return true;
 }
 
 /// Straight from or to the user's memory, as many iovecs as the memory has pieces.
@@ -212,9 +237,7 @@ Result<bool> ListWork::reap() {
         moved_ += done.bytes;
         (reading_ ? context_.stats.bytes_loaded : context_.stats.bytes_stored) +=
             static_cast<std::uint64_t>(done.bytes);
-        if (done.error.kind != ErrorKind::none && noted_.kind == ErrorKind::none) {
-            noted_ = done.error.on(context_.transport.topology().rank);
-        }
+        if (done.error.kind != ErrorKind::none) note(done.error);
         moved = true;
     }
     if (transfer_.outstanding() == 0 && reading_ && !direct_) end_batch();

@@ -30,6 +30,7 @@ class MappedWork final : public Work {
         if (done()) return false;
         if (round_ == 0 && plan_.direction == Direction::write) extend();
         const Region region = plan_.region(0, round_++);
+        RangeLock held = share(region);
         map(region);
         // Several extents are parts that interleave in memory: a little of each at a time, so that
         // what is fetched of memory for one part is still in the cache for the others.
@@ -43,6 +44,7 @@ class MappedWork final : public Work {
             }
         }
         windows_.clear();
+        if (const auto unlocked = held.give_back(); !unlocked) note(unlocked.error());
         return true;
     }
     bool done() const override { return round_ >= plan_.rounds || noted_.kind != ErrorKind::none; }
@@ -55,9 +57,12 @@ class MappedWork final : public Work {
         Mapped mapped;
     };
     void extend();
+    [[nodiscard]] RangeLock share(const Region& region);
     void map(const Region& region);
     void copy(Window& window, Extent extent);
-    void note(const Error& error) { noted_ = error.on(context_.transport.topology().rank); }
+    void note(const Error& error) {
+        if (noted_.kind == ErrorKind::none) noted_ = error.on(context_.transport.topology().rank);
+    }
 
     RunContext context_;
     const Plan& plan_;
@@ -74,6 +79,16 @@ void MappedWork::extend() {
     const Offset end = plan_.hull.end;
     const auto last = context_.store->map({end - 1, end}, plan_.direction, Populate::no);
     if (!last) note(last.error());
+}
+
+/// What is stored to a mapping is written by nobody else.
+RangeLock MappedWork::share(const Region& region) {
+    if (plan_.direction == Direction::read || plan_.atomic || region.empty()) return {};
+    const Extent range{region.begin, region.extent(region.count - 1).end};
+    auto shared = context_.excluded().share(*context_.store, range, plan_.collective);
+    if (shared) return std::move(*shared);
+    note(shared.error());
+    return {};
 }
 
 void MappedWork::map(const Region& region) {

@@ -85,7 +85,7 @@ void Planning::choose() {
 
 /// Where the node's memory can't be had, all ranks choose again without it.
 Result<bool> Planning::shared() {
-    const auto bytes = std::ssize(plan_.aggregators) * plan_.slots * plan_.slot_bytes;
+    const auto bytes = std::ssize(plan_.aggregators) * plan_.buffer_bytes();
     const bool reach = plan_.method->exchange == ExchangeKind::direct;
     const auto decided = context_.node->prepare(context_.transport, bytes, reach);
     if (!decided || !*decided) return decided;

@@ -3,18 +3,16 @@
 #include <vector>
 
 #include "base/agreed.hpp"
-#include "exchange/message_buffers.hpp"
 #include "plan/methods.hpp"
 #include "run/extension.hpp"
 #include "run/planning.hpp"
+#include "run/run_memory.hpp"
 #include "run/work.hpp"
 
 namespace oratorio {
 
 namespace {
 
-constexpr Bytes kCollectiveBytesMin =
-    64 << 10;  // a page for each of the most slots, whatever the hint says
 constexpr std::uint64_t kPlanAnew = UINT64_MAX;  // above the key of any error
 
 }  // namespace
@@ -28,13 +26,14 @@ class Run::State {
           access_(access),
           collective_(collective),
           rank_(context.transport.topology().rank),
+          memory_(context_.buffers),
           planning_(context_, access_, collective) {
         if (context_.store == nullptr && access_.refused.kind == ErrorKind::none) {
             access_.refused =
                 Error::make(ErrorKind::file_handle, "the file isn't open on this rank");
         }
         error_ = access_.refused;
-        if (!reserve_message_memory()) access_.refused = error_;
+        if (!reserve_memory()) access_.refused = error_;
         begin(true);
     }
 
@@ -48,7 +47,7 @@ class Run::State {
     enum class Phase { planning, planned, extending, working, agreeing, telling, reporting, done };
 
     bool step();
-    bool reserve_message_memory();
+    bool reserve_memory();
     void begin(bool may_recall);
     bool planning_done();
     [[nodiscard]] bool extends_first() const;
@@ -73,13 +72,12 @@ class Run::State {
     Access access_;
     bool collective_;
     Rank rank_;
+    RunMemory memory_;
     Planning planning_;
     Extension extension_;
     Phase phase_ = Phase::planning;
     bool again_ = false;  ///< the kept plan didn't do, the access is made a second time
     Ticket ticket_;
-    BufferPool::Lease message_memory_;
-    BufferPool::Lease collective_memory_;
     Access worked_;  ///< as access_, without data where this rank is absent from the kept plan
     std::unique_ptr<Store> threaded_;
     std::unique_ptr<Work> work_;
@@ -93,15 +91,10 @@ class Run::State {
     Outcome outcome_;
 };
 
-/// Memory is asked for before this rank's role is known: later it could not step back without
-/// others waiting for it.
-bool Run::State::reserve_message_memory() {
-    if (!collective_) return true;
-    message_memory_ = context_.buffers.take(MessageBuffers::bytes_needed(
-        message_bytes_of(context_.options), std::max(1, context_.options.messages_in_flight)));
-    collective_memory_ =
-        context_.buffers.take(std::max(context_.options.cb_buffer_size, kCollectiveBytesMin));
-    if (!message_memory_.span().empty() && !collective_memory_.span().empty()) return true;
+/// Memory is asked for before this rank's role is known.
+bool Run::State::reserve_memory() {
+    if (!collective_ || memory_.take_for_collective(access_.direction, context_.options))
+        return true;
     error_ = Error::make(ErrorKind::no_memory,
                          "no memory for message and collective buffers: lower cb_buffer_size");
     return false;
@@ -212,42 +205,38 @@ std::unique_ptr<Work> Run::State::make_work() {
     if (plan().storage == StorageCalls::buffered) return make_buffered();
     if (plan().storage == StorageCalls::mapped)
         return make_mapped_work(context_, plan(), worked_, planning_.mine().pieces);
-    collective_memory_ =
-        context_.buffers.take(std::min(kStagingBytes, std::max<Bytes>(4096, access_.bytes())));
-    if (collective_memory_.span().empty()) {
+    if (!memory_.take_for_staging(
+            std::min(kStagingBytes, std::max<Bytes>(4096, access_.bytes())))) {
         error_ = Error::make(ErrorKind::no_memory, "no memory for the staging buffer");
         return nullptr;
     }
-    return make_list_work(context_, plan(), worked_, collective_memory_.span());
+    return make_list_work(context_, plan(), worked_, memory_.collective());
 }
 
-/// The same, with a number of its own for each attempt.
+/// The same, with a number of its own for each attempt. Where plans are kept nobody has heard of
+/// the others yet.
 RunContext Run::State::numbered_context() const {
     RunContext context = context_;
+    context.gathered = !planning_.recalled();
     context.sequence = 2 * context_.sequence + (again_ ? 1 : 0);
     return context;
 }
 
 std::unique_ptr<Work> Run::State::make_buffered() {
-    if (!plan().method->aggregated()) {
-        collective_memory_ = context_.buffers.take(plan().slot_bytes * plan().slots);
-        message_memory_ = context_.buffers.take(
-            MessageBuffers::bytes_needed(plan().message_bytes, plan().messages_in_flight));
-        if (collective_memory_.span().empty() || message_memory_.span().empty()) {
-            error_ = Error::make(ErrorKind::no_memory,
-                                 "no memory for the sieving buffer: lower ind_rd_buffer_size");
-            return nullptr;
-        }
+    if (!plan().method->aggregated() && !memory_.take_for_alone(plan())) {
+        error_ = Error::make(ErrorKind::no_memory,
+                             "no memory for the sieving buffer: lower ind_rd_buffer_size");
+        return nullptr;
     }
     RunContext context = numbered_context();
     if (plan().method->io_thread && context.store != nullptr && context.io_thread != nullptr) {
         threaded_ = make_threaded(*context_.store, *context_.io_thread, plan().slots);
         context.store = threaded_.get();
     }
-    WorkBuffers buffers{collective_memory_.span(), message_memory_.span(), context_.node};
+    WorkBuffers buffers{memory_.collective(), memory_.scratch(), memory_.messages(), context_.node};
     if (plan().method->on_node()) {
         const int index = std::max(0, plan().aggregator_index(rank_));
-        const auto bytes = static_cast<std::size_t>(plan().slot_bytes * plan().slots);
+        const auto bytes = static_cast<std::size_t>(plan().buffer_bytes());
         buffers.collective =
             context_.node->buffers().subspan(static_cast<std::size_t>(index) * bytes, bytes);
     }
@@ -262,6 +251,7 @@ bool Run::State::work_done() {
             if (!moved) return fail(moved.error());
             if (work_->done()) break;
             rest_.relieved = work_->relieved();
+            if (!locked_.empty()) continue;  // nobody waits for a lock of a rank that waits itself
             if (!*moved || --moves_left_ == 0) return false;
         }
         if (error_.kind == ErrorKind::none) error_ = work_->noted();

@@ -10,6 +10,7 @@
 
 #include "base/buffer_pool.hpp"
 #include "exchange/node_memory.hpp"
+#include "run/exclusion.hpp"
 #include "run/plan_cache.hpp"
 #include "stats/stats.hpp"
 #include "store/store.hpp"
@@ -38,7 +39,13 @@ struct RunContext {
     PlanCache* plans = nullptr;     ///< the file's; null: every access is planned anew
     IoThread* io_thread = nullptr;  ///< the file's; null: the caller does the storage calls
     std::function<void(const std::string&)> on_remark =
-        {};  ///< may be empty; what a user should know
+        {};                          ///< may be empty; what a user should know
+    Exclusion* exclusion = nullptr;  ///< the file's; null: nobody else writes it
+    bool gathered = true;            ///< all ranks are known to have entered this access
+
+    [[nodiscard]] Exclusion excluded() const {
+        return exclusion != nullptr ? *exclusion : Exclusion{};
+    }
 };
 
 class Run {

@@ -10,6 +10,7 @@
 #include "exchange/node_rounds.hpp"
 #include "exchange/region_copy.hpp"
 #include "plan/methods.hpp"
+#include "run/arrival.hpp"
 #include "run/work.hpp"
 
 namespace oratorio {
@@ -64,6 +65,7 @@ class SharedRead final : public Work {
     Rank rank_;
     int index_;  ///< among the aggregators
     Extent mine_;
+    Arrival arrival_;
     std::unique_ptr<RegionCopy> copy_;
     std::unique_ptr<Transfer> transfer_;  ///< null: this rank can't fill
     std::vector<Column> columns_;         ///< in the order that this rank looks at them
@@ -80,6 +82,7 @@ SharedRead::SharedRead(const RunContext& context, const Plan& plan, const Access
       rank_(context.transport.topology().rank),
       index_(plan.aggregator_index(rank_)),
       mine_(plan.hull_of(rank_)),
+      arrival_(context, plan),
       copy_(plan.method->exchange == ExchangeKind::shared_list
                 ? make_list_copy(access, Direction::read, context.stats)
                 : make_cursor_copy(access, Direction::read, context.stats)) {
@@ -184,7 +187,7 @@ bool SharedRead::copy(Column& column) {
     const Region region = plan_.region(column.aggregator, column.next);
     if (slot.begin == region.begin) {
         std::byte* const buffer = context_.node->buffers().data() + slot.buffer;
-        received_ += copy_->copy(region, buffer, slot.valid_until, false).bytes;
+        received_ += copy_->copy(region, buffer, nullptr, slot.valid_until);
     } else {
         differs_ = true;
     }
@@ -202,6 +205,7 @@ bool SharedRead::fill(Column& column) {
     std::uint64_t claimed = slot.claimed;
     const auto next = next_to_fill(column, claimed);
     if (!next || *next >= plan_.rounds ||
+        !arrival_.all_of(plan_.region(column.aggregator, *next)) ||
         !slot.claimed.compare_exchange_strong(claimed, key(*next)))
         return false;
     const std::int64_t round = *next;

@@ -50,7 +50,8 @@ class Work {
 };
 
 struct WorkBuffers {
-    std::span<std::byte> collective;  ///< plan.slots * plan.slot_bytes
+    std::span<std::byte> collective;  ///< plan.buffer_bytes()
+    std::span<std::byte> scratch;     ///< where holes are kept: RegionWriter::scratch_bytes
     std::span<std::byte> messages;
     const NodeMemory* node = nullptr;  ///< where `collective` lies, for methods on a node
 };

@@ -35,6 +35,15 @@ int access_of(int descriptor) {
     return ::fcntl(descriptor, F_GETFL) & O_ACCMODE;
 }
 
+struct flock lock_of(Extent range, int type) {
+    struct flock region {};
+    region.l_type = static_cast<short>(type);
+    region.l_whence = SEEK_SET;
+    region.l_start = range.begin;
+    region.l_len = range.length();
+    return region;
+}
+
 int flags_of(const OpenMode& mode) {
     int flags = mode.read && mode.write ? O_RDWR : mode.write ? O_WRONLY : O_RDONLY;
     if (mode.create) flags |= O_CREAT;
@@ -133,13 +142,18 @@ Result<void> DescriptorStore::sync() {
 // descriptor of the same file doesn't drop them.
 Result<void> DescriptorStore::lock(Extent range, bool lock, bool exclusive) {
     if (range.empty()) return {};  // a length of 0 would mean "to the end of the file"
-    struct flock region {};
-    region.l_type = static_cast<short>(!lock ? F_UNLCK : exclusive ? F_WRLCK : F_RDLCK);
-    region.l_whence = SEEK_SET;
-    region.l_start = range.begin;
-    region.l_len = range.length();
+    const bool shares = !exclusive && access_of(descriptor()) != O_WRONLY;  // the system's rule
+    struct flock region = lock_of(range, !lock ? F_UNLCK : shares ? F_RDLCK : F_WRLCK);
     if (uninterrupted([&] { return ::fcntl(descriptor(), F_OFD_SETLKW, &region); }) == 0) return {};
     return failed(lock ? "lock: this file system may be mounted without locks" : "unlock")
+        .at(range.begin, range.length());
+}
+
+Result<bool> DescriptorStore::is_locked_elsewhere(Extent range) {
+    struct flock region = lock_of(range, F_WRLCK);
+    if (uninterrupted([&] { return ::fcntl(descriptor(), F_OFD_GETLK, &region); }) == 0)
+        return region.l_type != F_UNLCK;
+    return failed("lock: this file system may be mounted without locks")
         .at(range.begin, range.length());
 }
 

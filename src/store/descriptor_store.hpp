@@ -24,6 +24,7 @@ class DescriptorStore : public Store {
     Result<void> resize(Bytes bytes, bool allocate) final;
     Result<void> sync() final;
     Result<void> lock(Extent range, bool lock, bool exclusive) final;
+    Result<bool> is_locked_elsewhere(Extent range) final;
     Result<Mapped> map(Extent range, Direction direction, Populate populate) final;
     Result<void> close() override;
 

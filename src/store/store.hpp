@@ -87,6 +87,8 @@ class Store {
     /// Locks the range against other writers (advisory, per open file); blocks. `lock == false`
     /// unlocks.
     virtual Result<void> lock(Extent range, bool lock, bool exclusive) = 0;
+    /// Whether somebody else holds a lock on any of the range.
+    virtual Result<bool> is_locked_elsewhere(Extent range) = 0;
     /// Requests will come from and go to this memory again and again, which stays where it is until
     /// the next call; with none, until now. A store may tell the system of it beforehand. All
     /// memory is good for requests, announced or not.

@@ -57,6 +57,9 @@ class ThreadedStore final : public Store, private IoThread::Client {
     Result<void> lock(Extent range, bool lock, bool exclusive) override {
         return wait_until_idle().lock(range, lock, exclusive);
     }
+    Result<bool> is_locked_elsewhere(Extent range) override {
+        return wait_until_idle().is_locked_elsewhere(range);
+    }
     Result<Mapped> map(Extent range, Direction direction, Populate populate) override {
         return wait_until_idle().map(range, direction, populate);
     }

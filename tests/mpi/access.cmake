@@ -23,3 +23,8 @@ oratorio_mpi_test(kept_by_threads PRELOAD EXPORTS RANKS 4 OTHER_RANKS 3 SOURCES 
 oratorio_mpi_test(kept_on_nodes PRELOAD EXPORTS RANKS 4 OTHER_RANKS 3 SOURCES kept_test.cpp TIMEOUT 300
                   ENVIRONMENT ORATORIO_RANKS_PER_NODE=2)
 oratorio_mpi_test(peak_memory PRELOAD RANKS 4 SOURCES peak_memory_test.cpp)
+oratorio_mpi_test(unsynchronised PRELOAD RANKS 4 OTHER_RANKS 3 SOURCES unsynchronised_test.cpp)
+oratorio_mpi_test(unsynchronised_nodes PRELOAD RANKS 4 OTHER_RANKS 3 SOURCES unsynchronised_test.cpp
+                  ENVIRONMENT ORATORIO_RANKS_PER_NODE=2)
+oratorio_mpi_test(unsynchronised_calls PRELOAD RANKS 2 SOURCES unsynchronised_test.cpp
+                  ENVIRONMENT ORATORIO_HINTS=oratorio_progress=calls)

@@ -92,6 +92,7 @@ class MemoryStore final : public Store {
     Result<void> resize(Bytes bytes, bool allocate) override;
     Result<void> sync() override;
     Result<void> lock(Extent range, bool lock, bool exclusive) override;
+    Result<bool> is_locked_elsewhere(Extent range) override { return conflicts(range, true); }
     /// Copies the bytes; the end of a guarded copy and of the mapping copies back those that
     /// changed, so that what others wrote meanwhile stays. Full disk and bad ranges are met by the
     /// guarded copy: its bytes before the fault are kept.

@@ -1,0 +1,64 @@
+#include "run/arrival.hpp"
+
+#include "exchange/node_rounds.hpp"
+#include "plan/methods.hpp"
+
+namespace oratorio {
+
+namespace {
+
+/// Whether somebody will ask: what was given and covers its hull can be stored at any time.
+bool is_asked_for(const Plan& plan) {
+    return plan.method->aggregated() && (plan.direction == Direction::read || plan.keeps_holes());
+}
+
+}  // namespace
+
+Arrival::Arrival(const RunContext& context, const Plan& plan)
+    : transport_(context.transport),
+      node_(plan.method->on_node() ? context.node : nullptr),
+      plan_(plan),
+      key_(round_key(context.sequence, 0) >> 32),
+      complete_(context.gathered || !is_asked_for(plan)) {
+    if (complete_ || node_ == nullptr) return;
+    const Rank rank = transport_.topology().rank;
+    node_->desk(rank).entered = key_;
+    for (const Rank aggregator : plan_.aggregators) {
+        if (aggregator != rank) ring(node_->bell(aggregator));
+    }
+}
+
+Result<void> Arrival::step() {
+    if (complete_ || node_ != nullptr) return {};
+    if (!ticket_.valid()) {
+        const auto started = transport_.reduce(std::span(&nothing_, 1), ReduceOp::max);
+        if (!started) return started.error();
+        ticket_ = *started;
+    }
+    const auto completion = transport_.test(ticket_);
+    if (!completion) return completion.error();
+    complete_ = completion->done;
+    return {};
+}
+
+/// Entering later ones doesn't take it back: nobody is at the next access before this one is over.
+bool Arrival::has_entered(Rank rank) const {
+    return node_->desk(rank).entered == key_;
+}
+
+bool Arrival::everybody() {
+    if (complete_ || node_ == nullptr) return complete_;
+    while (next_ < transport_.topology().size && has_entered(next_)) ++next_;
+    complete_ = next_ == transport_.topology().size;
+    return complete_;
+}
+
+bool Arrival::all_of(const Region& region) {
+    if (complete_ || node_ == nullptr) return complete_;
+    for (std::size_t i = 0; i < plan_.participants.size(); ++i) {
+        if (region.touches(plan_.hulls[i]) && !has_entered(plan_.participants[i])) return false;
+    }
+    return true;
+}
+
+}  // namespace oratorio
