@@ -75,6 +75,9 @@ struct OpenCall {
     Narrator narrate;  ///< may be empty
     /// The costs that were measured for a kind of file system, as text; "" when there are none.
     std::function<std::string(std::string_view file_system)> read_costs;
+    /// Opens stores in place of those of src/store; may be empty. (Simulated storage.)
+    std::function<Result<std::unique_ptr<Store>>(const std::string& path, const OpenMode& mode)>
+        open_store;
 };
 
 class File {

@@ -49,9 +49,11 @@ struct Opening {
     bool fell_back = false;  ///< uring was to be and is refused
 };
 
-Opening open_as(const std::string& path, const OpenMode& mode, const Hints& hints) {
+Opening open_as(const OpenCall& call, const std::string& path, const OpenMode& mode,
+                const Hints& hints) {
     Opening opening;
-    auto opened = hints.store == "uring"    ? open_uring(path, mode, hints.uring_depth)
+    auto opened = call.open_store           ? call.open_store(path, mode)
+                  : hints.store == "uring"  ? open_uring(path, mode, hints.uring_depth)
                   : hints.store == "thread" ? open_threaded(path, mode, hints.uring_depth)
                                             : open_posix(path, mode);
     if (!opened && hints.store == "uring" &&
@@ -67,8 +69,8 @@ Opening open_as(const std::string& path, const OpenMode& mode, const Hints& hint
     return opening;
 }
 
-Opening open_here(const std::string& path, const AccessMode& amode, bool create,
-                  const Hints& hints) {
+Opening open_here(const OpenCall& call, const std::string& path, bool create, const Hints& hints) {
+    const AccessMode& amode = call.mode;
     // Write-only files are opened for reading as well where that is allowed, so that holes between
     // pieces can be filled.
     OpenMode mode{true,
@@ -78,26 +80,26 @@ Opening open_here(const std::string& path, const AccessMode& amode, bool create,
                   hints.file_permissions,
                   hints.plan.direct_read,
                   hints.plan.direct_write};
-    Opening opening = open_as(path, mode, hints);
+    Opening opening = open_as(call, path, mode, hints);
     if (amode.write_only && opening.error.kind == ErrorKind::access) {
         mode.read = false;
-        opening = open_as(path, mode, hints);
+        opening = open_as(call, path, mode, hints);
         opening.readable = false;
     }
     return opening;
 }
 
 /// Collective. Rank 0 creates, and only when it has are the others let in.
-Result<Opening> open_everywhere(Transport& transport, const std::string& path,
-                                const AccessMode& mode, const Hints& hints) {
+Result<Opening> open_everywhere(Transport& transport, const OpenCall& call, const std::string& path,
+                                const Hints& hints) {
     const bool first = transport.topology().rank == 0;
     Opening opening;
-    if (mode.create) {
-        if (first) opening = open_here(path, mode, true, hints);
+    if (call.mode.create) {
+        if (first) opening = open_here(call, path, true, hints);
         if (auto created = agree_on_error(transport, opening.error); !created)
             return created.error();
     }
-    if (opening.store == nullptr) opening = open_here(path, mode, false, hints);
+    if (opening.store == nullptr) opening = open_here(call, path, false, hints);
     if (auto opened = agree_on_error(transport, opening.error); !opened) {
         if (opening.store != nullptr)
             (void)opening.store
@@ -207,7 +209,7 @@ Result<std::unique_ptr<File>> File::open(std::shared_ptr<Workspace> workspace,
 
     const bool any_store = state->hints.store == "auto";
     if (any_store) state->hints.store = store_for(state->hints.plan);
-    auto opening = open_everywhere(ranks, path, call.mode, state->hints);
+    auto opening = open_everywhere(ranks, call, path, state->hints);
     if (!opening) return opening.error();
     state->store = std::move(opening->store);
     const StoreLimits& limits = state->store->limits();
