@@ -1,0 +1,235 @@
+// What the rules are asked about a program: who knows of what when, who writes which byte.
+#include <algorithm>
+
+#include "oracle/rules.hpp"
+
+namespace oratorio::oracle {
+
+namespace {
+
+constexpr int kValues = 255;  // of a byte that isn't zero
+
+/// Different from byte to byte, so that data that lands beside its place is seen.
+int shift_of(Offset at) {
+    return static_cast<int>((static_cast<std::uint64_t>(at) * 0x9e3779b97f4a7c15ULL) >> 40) %
+           kValues;
+}
+
+std::byte coded(Offset at, int number) {
+    return static_cast<std::byte>(1 + (number + shift_of(at)) % kValues);
+}
+
+}  // namespace
+
+Rules::Rules(const Program& program) : program_(program) {
+    before_all_.rank = after_all_.rank = -1;
+    walk();
+    index_writers();
+}
+
+/// The program's steps in their order, which each rank keeps to.
+void Rules::walk() {
+    std::array<Clock, kRanksMax> clocks;
+    for (Clock& clock : clocks) clock.fill(-1);
+    struct Seen {  // of a rank and a handle
+        Tiles view;
+        Clock refreshed;
+    };
+    std::vector<std::array<Seen, kRanksMax>> seen(program_.handles.size());
+    std::vector<bool> atomic(program_.handles.size());
+    const auto count = static_cast<int>(program_.steps.size());
+    int epoch = 0;
+    for (int s = 0; s < count; ++s) {
+        const Step& step = program_.steps[static_cast<std::size_t>(s)];
+        const auto h = static_cast<std::size_t>(std::max(0, step.handle));
+        const bool starts = step.kind == Kind::access || step.kind == Kind::start;
+        for (std::size_t p = 0; p < step.parts.size(); ++p) {
+            const Part& part = step.parts[p];
+            const auto r = static_cast<std::size_t>(part.rank);
+            Seen& mine = seen[h][r];
+            if (step.kind == Kind::view) mine.view = part.view;
+            if (step.kind == Kind::open || step.kind == Kind::sync) mine.refreshed = clocks[r];
+            if (step.kind == Kind::sync || step.kind == Kind::close) {
+                for (Access& access : accesses) {
+                    if (access.rank == part.rank && access.handle == step.handle &&
+                        access.end < s && access.flushed == INT_MAX)
+                        access.flushed = s;
+                }
+                for (Resize& resize : resizes_) {
+                    if (resize.as.rank == part.rank && resize.as.handle == step.handle &&
+                        resize.as.flushed == INT_MAX)
+                        resize.as.flushed = s;
+                }
+            }
+            if (step.kind == Kind::finish) {
+                const int found = find(step.refers, p);
+                if (found >= 0) accesses[static_cast<std::size_t>(found)].end = s;
+            }
+            if (starts) {
+                Access access;
+                access.step = step.id;
+                access.part = p;
+                access.rank = part.rank;
+                access.handle = step.handle;
+                access.direction = step.direction;
+                access.atomic = atomic[h];
+                access.record = step.at == Positioning::shared;
+                access.begin = s;
+                access.end = step.kind == Kind::access ? s : INT_MAX;
+                if (!access.record) access.pieces = mine.view.range(part.from, part.bytes);
+                access.bytes = part.bytes;
+                access.known = clocks[r];
+                access.refreshed = mine.refreshed;
+                access.epoch = epoch;
+                accesses.push_back(std::move(access));
+            }
+            clocks[r][r] = s;
+        }
+        if (step.kind == Kind::atomic) atomic[h] = step.on;
+        if (step.kind == Kind::size) {
+            Resize resize;
+            resize.size = step.size;
+            resize.as.rank = step.parts[0].rank;
+            resize.as.handle = step.handle;
+            resize.as.begin = resize.as.end = s;
+            resize.as.known = clocks[static_cast<std::size_t>(resize.as.rank)];
+            resize.as.refreshed = seen[h][static_cast<std::size_t>(resize.as.rank)].refreshed;
+            resize.as.epoch = ++epoch;
+            resizes_.push_back(resize);
+        }
+        if (step.kind == Kind::message) {
+            const auto from = static_cast<std::size_t>(step.from);
+            const auto to = static_cast<std::size_t>(step.to);
+            for (std::size_t r = 0; r < kRanksMax; ++r)
+                clocks[to][r] = std::max(clocks[to][r], clocks[from][r]);
+            clocks[from][from] = clocks[to][to] = s;
+        }
+        if (step.kind == Kind::barrier) {
+            Clock all = clocks[0];
+            for (const Clock& clock : clocks) {
+                for (std::size_t r = 0; r < kRanksMax; ++r) all[r] = std::max(all[r], clock[r]);
+            }
+            clocks.fill(all);
+            for (std::size_t r = 0; r < kRanksMax; ++r) clocks[r][r] = s;
+        }
+    }
+    // The file is looked at when all have closed it.
+    after_all_.begin = after_all_.end = count;
+    after_all_.known.fill(count);
+    after_all_.refreshed.fill(count);
+    after_all_.epoch = epoch;
+    before_all_.flushed = -2;
+    before_all_.rank = after_all_.rank = 0;
+    before_all_.handle = after_all_.handle = -1;
+    before_all_.begin = before_all_.end = -2;
+}
+
+void Rules::index_writers() {
+    Offset end = 1;
+    for (const Access& access : accesses) {
+        has_log_ = has_log_ || access.record;
+        for (const Piece& piece : access.pieces) end = std::max(end, piece.at + piece.length);
+    }
+    first_.assign(static_cast<std::size_t>(end) + 1, 0);
+    const auto each_byte = [&](auto visit) {
+        for (std::size_t i = 0; i < accesses.size(); ++i) {
+            if (accesses[i].direction != Direction::write) continue;
+            for (const Piece& piece : accesses[i].pieces) {
+                for (Offset at = piece.at; at < piece.at + piece.length; ++at)
+                    visit(static_cast<std::size_t>(at), i);
+            }
+        }
+    };
+    each_byte([&](std::size_t at, std::size_t) { ++first_[at + 1]; });
+    for (std::size_t at = 1; at < first_.size(); ++at) first_[at] += first_[at - 1];
+    writers_.resize(first_.back());
+    std::vector<std::uint32_t> next(first_.begin(), first_.end() - 1);
+    each_byte([&](std::size_t at, std::size_t access) {
+        writers_[next[at]++] = static_cast<std::uint16_t>(access);
+    });
+}
+
+int Rules::find(int step, std::size_t part) const {
+    const auto found = std::ranges::find_if(
+        accesses, [&](const Access& access) { return access.step == step && access.part == part; });
+    return found == accesses.end() ? -1 : static_cast<int>(found - accesses.begin());
+}
+
+std::vector<const Access*> Rules::writers_of(Offset at) const {
+    std::vector<const Access*> found;
+    if (at < data_end()) {
+        for (std::uint32_t i = first_[static_cast<std::size_t>(at)];
+             i < first_[static_cast<std::size_t>(at) + 1]; ++i)
+            found.push_back(&accesses[writers_[i]]);
+    }
+    for (const Resize& resize : resizes_) {
+        if (resize.size <= at) found.push_back(&resize.as);
+    }
+    return found;
+}
+
+std::byte Rules::value(int access, Offset at) const {
+    const auto begin = first_[static_cast<std::size_t>(at)];
+    const auto end = first_[static_cast<std::size_t>(at) + 1];
+    for (std::uint32_t i = begin; i < end; ++i) {
+        if (writers_[i] == access) return coded(at, static_cast<int>(i - begin));
+    }
+    return std::byte{0};
+}
+
+std::byte Rules::old_value(Offset at) const {
+    return at < program_.setting.prefill ? coded(at, kValues - 1) : std::byte{0};
+}
+
+bool Rules::is_alone(int access, Offset at) const {
+    const auto writers = writers_of(at);
+    return writers.size() == 1 && writers[0] == &accesses[static_cast<std::size_t>(access)];
+}
+
+/// Null: nobody.
+const Access* Rules::writer_of(Offset at, std::byte found) const {
+    if (found == old_value(at)) return &before_all_;
+    if (found == std::byte{0} || at >= data_end()) return nullptr;
+    const int number = (static_cast<int>(found) - 1 - shift_of(at) + 2 * kValues) % kValues;
+    const auto begin = first_[static_cast<std::size_t>(at)];
+    if (number >= static_cast<int>(first_[static_cast<std::size_t>(at) + 1] - begin))
+        return nullptr;
+    return &accesses[writers_[begin + static_cast<std::uint32_t>(number)]];
+}
+
+std::string Rules::name(const Access& access) const {
+    if (&access == &before_all_) return "the file's old byte";
+    if (&access == &after_all_) return "the end";
+    for (const Resize& resize : resizes_) {
+        if (&resize.as == &access) return "a change of size";
+    }
+    const std::string kind = access.direction == Direction::read ? "read" : "write";
+    std::string text = kind + " #" + std::to_string(access.step) + " of rank " +
+                       std::to_string(access.rank) + " (handle " + std::to_string(access.handle);
+    return text + (access.atomic ? ", atomic)" : ")");
+}
+
+std::string Rules::explain(const Access& reader, Offset at, std::byte found) const {
+    std::string text = "\n  byte " + std::to_string(at) + ", seen by " + name(reader) + ", is " +
+                       std::to_string(static_cast<int>(found)) + "; written there:";
+    const auto line = [&](const Access& write, std::byte value) {
+        const Access* by = nullptr;
+        text += "\n    " + std::to_string(static_cast<int>(value)) + "  " + name(write);
+        if (is_future(write, reader)) {
+            text += " (later)";
+        } else if (overwritten(write, reader, at, &by)) {
+            text += " (overwritten by " + name(*by) + ")";
+        } else {
+            text += is_before(write, reader) ? " (before)" : " (maybe)";
+        }
+    };
+    line(before_all_, old_value(at));
+    for (const Access* write : writers_of(at)) {
+        const auto index = write - accesses.data();
+        const bool real = index >= 0 && index < static_cast<std::ptrdiff_t>(accesses.size());
+        line(*write, real ? value(static_cast<int>(index), at) : std::byte{0});
+    }
+    return text;
+}
+
+}  // namespace oratorio::oracle

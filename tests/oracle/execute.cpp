@@ -1,0 +1,319 @@
+#include "oracle/execute.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <map>
+#include <utility>
+
+#include "base/node_transport.hpp"
+#include "oracle/network.hpp"
+#include "oracle/outcome.hpp"
+
+namespace oratorio::oracle {
+
+namespace {
+
+/// A file as one rank has it open.
+struct Opened {
+    std::unique_ptr<File> file;
+    bool busy = false;  ///< in a call, or being moved by the helper: bind/ has a lock for this
+    bool failed = false;
+    std::map<int, OperationPtr> started;  ///< by id of the step
+};
+
+class Machine {
+  public:
+    Machine(const Program& program, Rules& rules, Stacks& stacks)
+        : program_(program),
+          rules_(rules),
+          outcome_(program, rules),
+          fibers_(stacks, program.schedule * 0x2545f4914f6cdd1dULL + 7, program.setting.pace,
+                  program.setting.switch_percent),
+          opened_(program.handles.size()),
+          networks_(program.handles.size()),
+          at_(static_cast<std::size_t>(program.ranks)),
+          faults_(static_cast<std::size_t>(program.ranks)),
+          arrived_(program.steps.size()) {}
+
+    Verdict run();
+
+  private:
+    void live(Rank rank);
+    void help(Rank rank);
+    void take(Rank rank, const Step& step, std::size_t part);
+    void open(Rank rank, const Step& step);
+    void data(Rank rank, const Step& step, std::size_t part);
+    void finish(Rank rank, const Step& step, std::size_t part);
+    void manage(Opened& one, const Step& step, std::size_t part);
+    void meet(Rank rank, const Step& step);
+    void poll(Rank rank);
+    [[nodiscard]] AccessCall call_of(const Step& step, std::size_t part);
+    [[nodiscard]] std::unique_ptr<Transport> ranks_of(Rank rank, int handle);
+    [[nodiscard]] test::MemoryStoreOptions store_options(Rank rank, int handle) const;
+    [[nodiscard]] Opened& opened(Rank rank, int handle) {
+        return opened_[static_cast<std::size_t>(handle)][static_cast<std::size_t>(rank)];
+    }
+    void enter(Opened& one);
+
+    const Program& program_;
+    Rules& rules_;
+    Outcomes outcome_;
+    Fibers fibers_;
+    Storage storage_;
+    std::vector<std::array<Opened, kRanksMax>> opened_;  ///< by handle and rank
+    std::vector<std::shared_ptr<Network>> networks_;
+    std::vector<std::size_t> at_;  ///< the step that each rank is in; one behind all: done
+    std::vector<Fault> faults_;
+    std::vector<int> arrived_;  ///< ranks at a barrier, or a message that was sent
+};
+
+Verdict Machine::run() {
+    const Setting& setting = program_.setting;
+    if (setting.prefill > 0) {
+        std::vector<std::byte> old(static_cast<std::size_t>(setting.prefill));
+        for (std::size_t at = 0; at < old.size(); ++at)
+            old[at] = rules_.old_value(static_cast<Offset>(at));
+        storage_.disk.write(0, old);
+    }
+    if (program_.faulty()) faults_[static_cast<std::size_t>(setting.fault_rank)] = setting.fault;
+    for (Rank rank = 0; rank < program_.ranks; ++rank)
+        fibers_.add("rank " + std::to_string(rank), [this, rank] { live(rank); });
+    for (Rank rank = 0; rank < program_.ranks && setting.beside != Beside::nothing; ++rank)
+        fibers_.add("helper of rank " + std::to_string(rank), [this, rank] { help(rank); });
+    fibers_.describe = [this](int fiber) {
+        if (fiber >= program_.ranks) return std::string("moves accesses on");
+        const std::size_t at = at_[static_cast<std::size_t>(fiber)];
+        return at < program_.steps.size() ? "in " + describe(program_, program_.steps[at])
+                                          : std::string("at the end");
+    };
+    Verdict verdict;
+    verdict.wrong = fibers_.run();
+    verdict.overslept = fibers_.overslept();
+    if (verdict.ok()) verdict.wrong = outcome_.judge(storage_.disk);
+    return verdict;
+}
+
+void Machine::live(Rank rank) {
+    for (std::size_t s = 0; s < program_.steps.size(); ++s) {
+        const Step& step = program_.steps[s];
+        at_[static_cast<std::size_t>(rank)] = s;
+        const bool all = step.kind == Kind::barrier;
+        if (all || (step.kind == Kind::message && (step.from == rank || step.to == rank))) {
+            meet(rank, step);
+            continue;
+        }
+        const auto mine = std::ranges::find(step.parts, rank, &Part::rank);
+        if (mine == step.parts.end()) continue;
+        take(rank, step, static_cast<std::size_t>(mine - step.parts.begin()));
+        fibers_.moved();
+        fibers_.maybe();
+    }
+    at_[static_cast<std::size_t>(rank)] = program_.steps.size();
+}
+
+/// The thread beside a rank's program.
+void Machine::help(Rank rank) {
+    const bool full = program_.setting.beside == Beside::full;
+    const auto has_work = [this, rank] {
+        if (at_[static_cast<std::size_t>(rank)] == program_.steps.size()) return true;
+        return std::ranges::any_of(opened_, [&](const auto& ranks) {
+            return !ranks[static_cast<std::size_t>(rank)].started.empty();
+        });
+    };
+    while (at_[static_cast<std::size_t>(rank)] < program_.steps.size()) {
+        if (!has_work()) fibers_.wait(has_work, "work", true);
+        for (auto& ranks : opened_) {
+            Opened& one = ranks[static_cast<std::size_t>(rank)];
+            if (one.file == nullptr || one.busy || one.started.empty()) continue;
+            one.busy = true;
+            one.file->progress(full ? Mover::program : Mover::helper);
+            one.busy = false;
+        }
+        fibers_.idle();
+    }
+}
+
+/// Waits for the file's lock.
+void Machine::enter(Opened& one) {
+    if (one.busy) fibers_.wait([&one] { return !one.busy; }, "the file's lock");
+    one.busy = true;
+}
+
+void Machine::take(Rank rank, const Step& step, std::size_t part) {
+    if (step.kind == Kind::poll) return poll(rank);
+    if (step.kind == Kind::open) return open(rank, step);
+    Opened& one = opened(rank, step.handle);
+    if (one.file == nullptr) return;  // its open failed, on all ranks
+    enter(one);
+    if (step.kind == Kind::access || step.kind == Kind::start) {
+        data(rank, step, part);
+    } else if (step.kind == Kind::finish) {
+        finish(rank, step, part);
+    } else {
+        manage(one, step, part);
+    }
+    one.busy = false;
+}
+
+std::unique_ptr<Transport> Machine::ranks_of(Rank rank, int handle) {
+    const auto& members = program_.handles[static_cast<std::size_t>(handle)].members;
+    auto& network = networks_[static_cast<std::size_t>(handle)];
+    if (network == nullptr) {
+        std::vector<int> nodes;
+        std::vector<int> seen;
+        for (const Rank member : members) {
+            const int per_node = program_.setting.ranks_per_node;
+            const int node = per_node > 0 ? member / per_node : 0;
+            const auto found = std::ranges::find(seen, node);
+            nodes.push_back(static_cast<int>(found - seen.begin()));
+            if (found == seen.end()) seen.push_back(node);
+        }
+        network = std::make_shared<Network>(fibers_, nodes, program_.setting.cores,
+                                            program_.setting.late_percent);
+    }
+    const auto local = std::ranges::find(members, rank) - members.begin();
+    return Network::transport(network, static_cast<Rank>(local));
+}
+
+test::MemoryStoreOptions Machine::store_options(Rank rank, int handle) const {
+    const Setting& setting = program_.setting;
+    test::MemoryStoreOptions options;
+    options.seed = program_.schedule * 31 + static_cast<std::uint64_t>(rank * 7 + handle);
+    options.asynchronous = setting.asynchronous;
+    options.short_percent = options.interrupted_percent = options.again_percent =
+        setting.trouble_percent;
+    return options;
+}
+
+void Machine::open(Rank rank, const Step& step) {
+    auto transport = ranks_of(rank, step.handle);
+    if (program_.setting.node_memory) {
+        auto node = NodeTransport::over(std::move(transport));
+        if (!node) return;
+        transport = std::move(*node);
+    }
+    const auto options = store_options(rank, step.handle);
+    OpenCall call;
+    call.path = "simulated";
+    call.mode = {.read_write = true, .create = true};
+    call.info = program_.handles[static_cast<std::size_t>(step.handle)].hints;
+    call.open_store = [this, rank, options](const std::string&,
+                                            const OpenMode&) -> Result<std::unique_ptr<Store>> {
+        return std::unique_ptr<Store>(std::make_unique<SimulatedStore>(
+            fibers_, storage_, rank, faults_[static_cast<std::size_t>(rank)], options));
+    };
+    auto file = File::open(std::make_shared<Workspace>(std::move(transport)), call);
+    outcome_.note(step, rank, file ? Error{} : file.error());
+    if (file) opened(rank, step.handle).file = std::move(*file);
+}
+
+AccessCall Machine::call_of(const Step& step, std::size_t part) {
+    const Part& mine = step.parts[part];
+    AccessCall call;
+    call.direction = step.direction;
+    call.collective = step.collective;
+    call.at = step.at;
+    call.offset = mine.from;
+    call.buffer = outcome_.buffer(step, part).data();
+    call.memory = Layout{Shape::run(mine.bytes), mine.bytes, 0, 1};
+    return call;
+}
+
+void Machine::data(Rank rank, const Step& step, std::size_t part) {
+    Opened& one = opened(rank, step.handle);
+    File& file = *one.file;
+    const AccessCall call = call_of(step, part);
+    if (call.at == Positioning::individual) {
+        const auto sought = file.seek(call.offset, Whence::set);
+        if (!sought) outcome_.note(step, rank, sought.error());
+    }
+    if (step.kind == Kind::access) {
+        const Outcome done = file.access(call);
+        if (!fibers_.stopping()) outcome_.done(step, part, done);
+    } else if (step.split) {
+        const auto begun = file.begin_split(call);
+        if (!begun) outcome_.note(step, rank, begun.error());
+        one.started[step.id] = nullptr;
+    } else {
+        one.started[step.id] = file.start(call);
+    }
+}
+
+void Machine::finish(Rank rank, const Step& step, std::size_t part) {
+    Opened& one = opened(rank, step.handle);
+    const auto found = one.started.find(step.refers);
+    if (found == one.started.end()) return;
+    const Step& start = *std::ranges::find(program_.steps, step.refers, &Step::id);
+    const Outcome done = step.split ? one.file->end_split(start.direction, start.at,
+                                                          outcome_.buffer(start, part).data())
+                                    : one.file->finish(found->second);
+    one.started.erase(found);
+    if (!fibers_.stopping()) outcome_.done(start, part, done);
+}
+
+void Machine::manage(Opened& one, const Step& step, std::size_t part) {
+    File& file = *one.file;
+    const auto note = [&](const Result<void>& done) {
+        if (fibers_.stopping()) return;
+        outcome_.note(step, step.parts[part].rank, done ? Error{} : done.error());
+    };
+    switch (step.kind) {
+        case Kind::view: {
+            const Tiles& view = step.parts[part].view;
+            std::vector<Offset> offsets;
+            std::vector<Bytes> lengths;
+            for (const Piece& piece : view.pieces) {
+                offsets.push_back(piece.at);
+                lengths.push_back(piece.length);
+            }
+            return note(
+                file.set_view(View::make(view.displacement, 1, Shape::runs(offsets, lengths), 0,
+                                         view.extent, true, "native"),
+                              {}));
+        }
+        case Kind::sync:
+            return note(file.sync());
+        case Kind::size:
+            return note(file.set_size(step.size));
+        case Kind::atomic:
+            return note(file.set_atomicity(step.on));
+        case Kind::close:
+            note(file.close());
+            one.file.reset();
+            return;
+        default:
+            return;
+    }
+}
+
+/// Barriers and messages of the program. Who waits in the host MPI lets it move accesses on.
+void Machine::meet(Rank rank, const Step& step) {
+    int& arrived = arrived_[at_[static_cast<std::size_t>(rank)]];
+    if (step.kind == Kind::barrier || step.from == rank) ++arrived;
+    fibers_.moved();
+    const int wanted = step.kind == Kind::barrier ? program_.ranks : 1;
+    while (arrived < wanted) {
+        poll(rank);
+        if (arrived < wanted) fibers_.idle();
+    }
+    fibers_.maybe();
+}
+
+void Machine::poll(Rank rank) {
+    for (auto& ranks : opened_) {
+        Opened& one = ranks[static_cast<std::size_t>(rank)];
+        if (one.file == nullptr || one.busy || one.started.empty()) continue;
+        one.busy = true;
+        one.file->progress(Mover::program);
+        one.busy = false;
+    }
+}
+
+}  // namespace
+
+Verdict execute(const Program& program, Stacks& stacks) {
+    Rules rules(program);
+    return Machine(program, rules, stacks).run();
+}
+
+}  // namespace oratorio::oracle

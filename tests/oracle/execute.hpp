@@ -1,0 +1,21 @@
+// Execute: one run of a program in the simulation, judged by the rules.
+#pragma once
+
+#include <string>
+
+#include "oracle/program.hpp"
+
+namespace oratorio::oracle {
+
+struct Verdict {
+    std::string wrong;  ///< "" if everything is allowed; else begins with a word for the kind
+    int overslept = 0;  ///< sleeps that nobody ended by a ring
+    [[nodiscard]] bool ok() const { return wrong.empty(); }
+    /// The first word of `wrong`: lost, stale, foreign, future, torn, count, size, error, ranks,
+    /// records, deadlock, exception, ...
+    [[nodiscard]] std::string kind() const { return wrong.substr(0, wrong.find(':')); }
+};
+
+Verdict execute(const Program& program, Stacks& stacks);
+
+}  // namespace oratorio::oracle

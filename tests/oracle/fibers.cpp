@@ -1,0 +1,206 @@
+#include "oracle/fibers.hpp"
+
+#include <sys/mman.h>
+
+#include <cstdint>
+#include <exception>
+#include <utility>
+
+#if defined(__SANITIZE_ADDRESS__)
+#include <sanitizer/common_interface_defs.h>
+#endif
+
+namespace oratorio::oracle {
+
+namespace {
+
+constexpr long kIdlesMax = 20'000;        // with nobody getting further
+constexpr long kSwitchesMax = 1'000'000;  // of one program
+constexpr std::size_t kGuard = 4096;
+
+}  // namespace
+
+Stacks::~Stacks() {
+    for (std::byte* stack : free_) munmap(stack, bytes);
+}
+
+std::byte* Stacks::take() {
+    if (!free_.empty()) {
+        std::byte* const stack = free_.back();
+        free_.pop_back();
+        return stack;
+    }
+    void* const memory = mmap(nullptr, bytes, PROT_READ | PROT_WRITE,
+                              MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (memory == MAP_FAILED) std::terminate();
+    mprotect(memory, kGuard, PROT_NONE);
+    return static_cast<std::byte*>(memory);
+}
+
+Fibers::Fibers(Stacks& stacks, std::uint64_t seed, Pace pace, int switch_percent)
+    : stacks_(stacks), random_(seed), pace_(pace), switch_percent_(switch_percent) {}
+
+Fibers::~Fibers() {
+    for (const auto& fiber : fibers_) stacks_.give_back(fiber->stack);
+}
+
+void Fibers::add(std::string name, std::function<void()> body) {
+    auto fiber = std::make_unique<Fiber>();
+    fiber->name = std::move(name);
+    fiber->body = std::move(body);
+    fiber->stack = stacks_.take();
+    getcontext(&fiber->context);
+    fiber->context.uc_stack = {fiber->stack + kGuard, 0, Stacks::bytes - kGuard};
+    fiber->context.uc_link = nullptr;
+    const auto self = reinterpret_cast<std::uintptr_t>(this);
+    makecontext(&fiber->context, reinterpret_cast<void (*)()>(enter), 2,
+                static_cast<unsigned>(self >> 32), static_cast<unsigned>(self));
+    fibers_.push_back(std::move(fiber));
+}
+
+void Fibers::enter(unsigned high, unsigned low) {
+    const auto self = static_cast<std::uintptr_t>(high) << 32 | low;
+    reinterpret_cast<Fibers*>(self)->live();
+}
+
+void Fibers::live() {
+#if defined(__SANITIZE_ADDRESS__)
+    // The first one comes from outside.
+    const bool first = outside_stack_.ss_sp == nullptr;
+    const void* bottom = nullptr;
+    __sanitizer_finish_switch_fiber(nullptr, &bottom, first ? &outside_stack_.ss_size : nullptr);
+    if (first) outside_stack_.ss_sp = const_cast<void*>(bottom);
+#endif
+    Fiber& me = *fibers_[static_cast<std::size_t>(current_)];
+    try {
+        if (!stopping()) me.body();
+    } catch (const Stopped&) {
+    } catch (const std::exception& exception) {
+        if (failure_.empty()) failure_ = "exception: " + me.name + " threw " + exception.what();
+    }
+    me.ended = true;
+    moved();
+    switch_to(choose(true));
+}
+
+std::string Fibers::run() {
+    draw_weights();
+    const int first = choose(false);
+    current_ = first;
+#if defined(__SANITIZE_ADDRESS__)
+    const ucontext_t& context = fibers_[static_cast<std::size_t>(first)]->context;
+    __sanitizer_start_switch_fiber(&outside_sanitizer_, context.uc_stack.ss_sp,
+                                   context.uc_stack.ss_size);
+#endif
+    swapcontext(&outside_, &fibers_[static_cast<std::size_t>(first)]->context);
+#if defined(__SANITIZE_ADDRESS__)
+    __sanitizer_finish_switch_fiber(outside_sanitizer_, nullptr, nullptr);
+#endif
+    return failure_;
+}
+
+/// -1: back to run().
+void Fibers::switch_to(int next) {
+    if (next == current_) return;
+    Fiber& me = *fibers_[static_cast<std::size_t>(current_)];
+    current_ = next;
+    ucontext_t& target = next < 0 ? outside_ : fibers_[static_cast<std::size_t>(next)]->context;
+#if defined(__SANITIZE_ADDRESS__)
+    const stack_t& stack = next < 0 ? outside_stack_ : target.uc_stack;
+    __sanitizer_start_switch_fiber(me.ended ? nullptr : &me.sanitizer, stack.ss_sp, stack.ss_size);
+#endif
+    swapcontext(&me.context, &target);
+#if defined(__SANITIZE_ADDRESS__)
+    __sanitizer_finish_switch_fiber(me.sanitizer, nullptr, nullptr);
+#endif
+}
+
+void Fibers::draw_weights() {
+    for (const auto& fiber : fibers_)
+        fiber->weight = pace_ == Pace::uneven ? 1 << random_.below(8) : 1;
+}
+
+/// Who can run next: while stopping each in turn, to its end. -1 when none is left.
+int Fibers::choose(bool others_only) {
+    if (pace_ == Pace::uneven && random_.chance(1)) draw_weights();
+    for (bool awake = false;; awake = true) {
+        int sum = 0;
+        int alive = 0;
+        int chosen = -1;
+        for (std::size_t i = 0; i < fibers_.size(); ++i) {
+            Fiber& fiber = *fibers_[i];
+            if (fiber.ended) continue;
+            ++alive;
+            if (stopping()) return static_cast<int>(i);
+            if (fiber.ready && !fiber.ready() && !(awake && fiber.sleeping)) continue;
+            const int weight = others_only && static_cast<int>(i) == current_ ? 0 : fiber.weight;
+            sum += weight;
+            const bool first = chosen < 0;
+            if (first || static_cast<int>(
+                             random_.below(static_cast<std::uint64_t>(std::max(sum, 1)))) < weight)
+                chosen = static_cast<int>(i);
+        }
+        if (alive == 0) return -1;
+        if (chosen >= 0) {
+            overslept_ += awake ? 1 : 0;
+            return chosen;
+        }
+        if (awake) failure_ = "deadlock: every rank waits" + who_waits();
+    }
+}
+
+std::string Fibers::who_waits() const {
+    std::string text;
+    for (std::size_t i = 0; i < fibers_.size(); ++i) {
+        const Fiber& fiber = *fibers_[i];
+        if (fiber.ended) continue;
+        text += "\n  " + fiber.name + ": ";
+        if (describe) text += describe(static_cast<int>(i));
+        if (fiber.ready) text += ", waits for " + fiber.why;
+    }
+    return text;
+}
+
+void Fibers::pass(bool others_only) {
+    if (++switches_ > kSwitchesMax && !stopping())
+        failure_ = "endless: a million switches" + who_waits();
+    if (!stopping()) switch_to(choose(others_only));
+    check();
+}
+
+void Fibers::check() {
+    if (stopping() && std::uncaught_exceptions() == 0) throw Stopped{};
+}
+
+void Fibers::maybe() {
+    // Called by code that must not be thrown out of, so a stop is noticed at the next wait.
+    if (stopping() || !random_.chance(pace_ == Pace::bursts ? 2 : switch_percent_)) return;
+    ++switches_;
+    switch_to(choose(false));
+}
+
+void Fibers::idle() {
+    if (!stopping() && ++idles_ > kIdlesMax)
+        failure_ = "deadlock: no rank gets further" + who_waits();
+    pass(true);
+}
+
+void Fibers::wait(Ready ready, std::string why, bool sleeping) {
+    if (stopping()) return check();
+    if (ready()) return idle();
+    Fiber& me = *fibers_[static_cast<std::size_t>(current_)];
+    me.ready = std::move(ready);
+    me.why = std::move(why);
+    me.sleeping = sleeping;
+    if (++switches_ > kSwitchesMax) failure_ = "endless: a million switches" + who_waits();
+    if (!stopping()) switch_to(choose(false));
+    me.ready = nullptr;
+    check();
+}
+
+void Fibers::fail(const std::string& text) {
+    if (failure_.empty()) failure_ = text;
+    check();
+}
+
+}  // namespace oratorio::oracle

@@ -1,0 +1,446 @@
+// The program of a seed. Mostly no two ranks touch the same byte, so that the rules say exactly
+// what must be where; and the same accesses come again and again, because that is what plans are
+// kept for.
+#include <algorithm>
+#include <cerrno>
+#include <iterator>
+
+#include "oracle/program.hpp"
+
+namespace oratorio::oracle {
+
+namespace {
+
+using test::Random;
+
+constexpr Offset kDataEnd = 40 << 10;  // accesses end before it
+
+constexpr const char* kMethods[] = {
+    "auto",          "auto",          "auto",      "list_io",        "mmap",
+    "shared_buffer", "shared_buffer", "two_phase", "sieve",          "shared_buffer_list",
+    "shared_data",   "double_buffer", "cb_cyclic", "cb_file_layout", "one_writer",
+    "naive"};
+
+/// What of an access ends before kDataEnd.
+Part clamped(Part part, const Tiles& view) {
+    const auto end = [&] {
+        const auto pieces = view.range(part.from, std::max<Bytes>(part.bytes, 1));
+        return pieces.back().at + pieces.back().length;
+    };
+    if (end() > kDataEnd) part.from %= view.size();
+    while (end() > kDataEnd && part.bytes > 0) part.bytes /= 2;
+    return part;
+}
+
+class Generator {
+  public:
+    Generator(std::uint64_t seed, const Features& features)
+        : random_(seed * 0x9e3779b97f4a7c15ULL + 1), features_(features) {
+        program_.seed = seed;
+        program_.schedule = seed;
+    }
+    Program make();
+
+  private:
+    /// What is going on with a handle.
+    struct State {
+        std::vector<Tiles> views;  ///< by member
+        std::vector<Part> shape;   ///< of the last collective access
+        std::vector<int> starts;   ///< ids of those not finished
+        bool split = false;
+        bool atomic = false;
+    };
+
+    void setting();
+    void handles();
+    HintMap hints();
+    void add_handle(std::vector<Rank> members, bool log);
+    void deal();
+    Tiles view_of(std::size_t owner);
+    Step& add(Kind kind, int handle);
+    void open_all();
+    void set_view(int handle);
+    void act();
+    void collective();
+    void new_shape(int handle);
+    void independent();
+    Part part_of(int handle, std::size_t member);
+    void own_then_together();
+    void records();
+    void finish(int handle, std::size_t which);
+    void finish_all(int handle);
+    void sync(int handle);
+    void sync_barrier_sync();
+    void set_size();
+    void message();
+    int data_handle();
+    bool chance(int percent) { return random_.chance(percent); }
+    int below(int bound) {
+        return static_cast<int>(random_.below(static_cast<std::uint64_t>(bound)));
+    }
+    [[nodiscard]] State& state(int handle) { return states_[static_cast<std::size_t>(handle)]; }
+    [[nodiscard]] const Handle& handle(int number) const {
+        return program_.handles[static_cast<std::size_t>(number)];
+    }
+
+    Random random_;
+    Features features_;
+    Program program_;
+    std::vector<State> states_;
+    std::vector<Tiles> owned_;  ///< by handle and member
+    int steps_ = 0;
+};
+
+void Generator::setting() {
+    Setting& s = program_.setting;
+    program_.ranks = chance(60) ? 3 + below(2) : 2 + below(5);
+    s.ranks_per_node = chance(75) ? 0 : 1 + below(3);
+    s.node_memory = chance(80);
+    s.cores = 1 + below(program_.ranks);
+    s.beside = static_cast<Beside>(below(3));
+    s.pace = static_cast<Pace>(below(3));
+    constexpr int kSwitches[] = {3, 10, 30, 60};
+    s.switch_percent = kSwitches[below(4)];
+    s.late_percent = chance(50) ? 0 : 30;
+    s.prefill = chance(50) ? 0 : random_.between(1, kDataEnd);
+    s.asynchronous = chance(25);
+    s.trouble_percent = chance(15) ? 20 : 0;
+    if (features_.only_faults || (features_.faults && chance(30))) {
+        s.fault_rank = below(program_.ranks);
+        constexpr int kErrors[] = {EIO, ENOSPC, EIO, EDQUOT};
+        s.fault = {1 + below(40), kErrors[below(4)], chance(70), true};
+        if (!s.fault.writes) s.fault.reads = true;
+    }
+}
+
+HintMap Generator::hints() {
+    HintMap hints;
+    const std::string method = features_.method.empty()
+                                   ? kMethods[below(static_cast<int>(std::size(kMethods)))]
+                                   : features_.method;
+    if (method != "auto") hints["oratorio_method"] = method;
+    hints["cb_buffer_size"] = std::to_string(4096 << below(5));
+    if (chance(60)) hints["oratorio_sub_buffer"] = "4096";
+    if (chance(50)) hints["oratorio_slots"] = std::to_string(1 + below(4));
+    if (chance(50)) hints["cb_nodes"] = std::to_string(1 + below(program_.ranks));
+    if (chance(25)) hints["romio_cb_write"] = chance(70) ? "enable" : "disable";
+    if (chance(25)) hints["romio_cb_read"] = chance(70) ? "enable" : "disable";
+    if (chance(20)) hints["romio_ds_write"] = "enable";
+    if (chance(20)) hints["romio_ds_read"] = chance(50) ? "enable" : "disable";
+    hints["ind_rd_buffer_size"] = hints["ind_wr_buffer_size"] = chance(50) ? "4096" : "16384";
+    hints["oratorio_message_bytes"] = "4096";
+    hints["oratorio_messages_in_flight"] = std::to_string(1 + below(3));
+    hints["oratorio_cyclic_block"] = std::to_string(random_.between(50, 5000));
+    if (program_.setting.asynchronous) hints["oratorio_store"] = "uring";
+    return hints;
+}
+
+void Generator::add_handle(std::vector<Rank> members, bool log) {
+    program_.handles.push_back({std::move(members), hints(), log});
+}
+
+void Generator::handles() {
+    std::vector<Rank> all;
+    for (Rank rank = 0; rank < program_.ranks; ++rank) all.push_back(rank);
+    add_handle(all, false);
+    if (chance(35)) {  // another one, of all or of some
+        std::vector<Rank> some = all;
+        if (chance(50) && program_.ranks > 2) some.erase(some.begin() + below(program_.ranks));
+        add_handle(some, false);
+    }
+    const bool selves = chance(25);
+    for (const Rank rank : all) {
+        if (selves || chance(8)) add_handle({rank}, false);
+    }
+    if (chance(20)) add_handle(all, true);
+}
+
+/// Cuts a tile into pieces and deals them to the members of all handles, and to nobody.
+void Generator::deal() {
+    std::size_t owners = 0;
+    for (const Handle& handle : program_.handles) owners += handle.log ? 0 : handle.members.size();
+    owned_.assign(owners, {});
+    const bool holes = chance(60);
+    constexpr int kLongest[] = {1, 6, 40, 300, 1500};
+    const int longest = kLongest[below(5)];
+    const auto count = static_cast<std::size_t>(below(16)) + owners;
+    std::vector<std::size_t> order;
+    for (std::size_t i = 0; i < count; ++i)
+        order.push_back(i < owners ? i : random_.below(owners + (holes ? 2 : 0)));
+    if (chance(70)) {
+        for (std::size_t i = order.size(); i > 1; --i)
+            std::swap(order[i - 1], order[random_.below(i)]);
+    }
+    Offset at = 0;
+    for (const std::size_t owner : order) {
+        const Bytes length = random_.between(1, longest);
+        if (owner < owners) owned_[owner].pieces.push_back({at, length});
+        at += length;
+        if (holes && chance(10)) at += random_.between(1, longest);
+    }
+    const Offset displacement = chance(50) ? 0 : random_.between(0, 6000);
+    for (Tiles& view : owned_) {
+        view.displacement = displacement;
+        view.extent = at;
+    }
+}
+
+Tiles Generator::view_of(std::size_t owner) {
+    if (chance(4)) return {random_.between(0, 3000), 1, {{0, 1}}};  // conflicts with others
+    return owned_[owner];
+}
+
+Step& Generator::add(Kind kind, int handle) {
+    Step step;
+    step.id = steps_++;
+    step.kind = kind;
+    step.handle = handle;
+    if (handle >= 0) {
+        for (const Rank rank : this->handle(handle).members) step.parts.push_back({rank, {}, 0, 0});
+    }
+    step.collective = true;
+    program_.steps.push_back(std::move(step));
+    return program_.steps.back();
+}
+
+void Generator::open_all() {
+    states_.resize(program_.handles.size());
+    for (int h = 0; h < static_cast<int>(program_.handles.size()); ++h) {
+        add(Kind::open, h);
+        set_view(h);
+    }
+}
+
+void Generator::set_view(int handle) {
+    finish_all(handle);
+    Step& step = add(Kind::view, handle);
+    std::size_t owner = 0;
+    for (int h = 0; h < handle; ++h)
+        owner += this->handle(h).log ? 0 : this->handle(h).members.size();
+    State& now = state(handle);
+    now.views.clear();
+    now.shape.clear();
+    for (Part& part : step.parts) {
+        part.view = this->handle(handle).log ? Tiles{kLogBegin, 1, {{0, 1}}} : view_of(owner++);
+        now.views.push_back(part.view);
+    }
+}
+
+int Generator::data_handle() {
+    int candidates = 0;
+    for (const Handle& handle : program_.handles) candidates += handle.log ? 0 : 1;
+    return chance(50) ? 0 : below(candidates);
+}
+
+void Generator::new_shape(int handle) {
+    State& now = state(handle);
+    now.shape.clear();
+    const Bytes extent = now.views[0].extent;
+    const Bytes tiles = std::max<Bytes>(1, random_.between(1, 12000) / extent);
+    const Bytes first = random_.between(0, std::max<Bytes>(0, 10000 / extent));
+    for (std::size_t m = 0; m < now.views.size(); ++m) {
+        const Bytes size = now.views[m].size();
+        Part part{this->handle(handle).members[m], {}, first * size, tiles * size};
+        if (now.views[m].extent != extent) part = {part.rank, {}, first, random_.between(1, 400)};
+        if (chance(12)) part.bytes = 0;
+        if (chance(12)) part.bytes = random_.between(0, part.bytes);
+        if (chance(8)) part.from += random_.between(0, size);
+        part.bytes = std::min<Bytes>(part.bytes, 1200);
+        now.shape.push_back(clamped(part, now.views[m]));
+    }
+}
+
+void Generator::collective() {
+    const int h = data_handle();
+    State& now = state(h);
+    if (now.shape.empty() || chance(25)) {
+        new_shape(h);
+    } else if (chance(30)) {  // the same further on, as a plan is kept for
+        for (std::size_t m = 0; m < now.shape.size(); ++m) now.shape[m].from += now.views[m].size();
+    }
+    if (now.split) finish_all(h);
+    const bool waits = chance(60);
+    Step& step = add(waits ? Kind::access : Kind::start, h);
+    step.parts = now.shape;
+    step.direction = chance(55) ? Direction::write : Direction::read;
+    step.at = chance(70) ? Positioning::explicit_offset : Positioning::individual;
+    step.split = !waits && chance(40);
+    if (waits) return;
+    now.split = now.split || step.split;
+    now.starts.push_back(step.id);
+}
+
+Part Generator::part_of(int handle, std::size_t member) {
+    State& now = state(handle);
+    if (now.shape.empty()) new_shape(handle);
+    Part part = now.shape[member];
+    if (part.bytes == 0 || chance(25)) {
+        part.from = random_.between(0, std::max<Bytes>(1, now.views[member].size() * 3));
+        part.bytes = random_.between(1, 200);
+    } else if (chance(50)) {
+        const Bytes skip = random_.between(0, part.bytes - 1);
+        part.from += skip;
+        part.bytes = random_.between(1, part.bytes - skip);
+    }
+    return clamped(part, now.views[member]);
+}
+
+void Generator::independent() {
+    const int h = data_handle();
+    const auto member = random_.below(handle(h).members.size());
+    const Part part = part_of(h, member);
+    Step& step = add(chance(75) ? Kind::access : Kind::start, h);
+    step.parts = {part};
+    step.collective = false;
+    step.direction = chance(65) ? Direction::write : Direction::read;
+    step.at = chance(70) ? Positioning::explicit_offset : Positioning::individual;
+    if (step.kind == Kind::start) state(h).starts.push_back(step.id);
+}
+
+/// Some write their own data by themselves, then all access it together.
+void Generator::own_then_together() {
+    const int h = data_handle();
+    State& now = state(h);
+    if (now.split) finish_all(h);
+    if (now.shape.empty()) new_shape(h);
+    const std::vector<Part> shape = now.shape;
+    const auto direction = chance(60) ? Direction::read : Direction::write;
+    for (int times = 1 + below(3); times > 0; --times) {
+        for (const Part& part : shape) {
+            if (part.bytes == 0 || chance(30)) continue;
+            Step& own = add(Kind::access, h);
+            own.collective = false;
+            own.direction = Direction::write;
+            own.parts = {part};
+        }
+        Step& all = add(Kind::access, h);
+        all.direction = direction;
+        all.parts = shape;
+        for (Part& part : all.parts) {
+            if (direction == Direction::write && chance(30)) part.bytes /= 2;
+        }
+    }
+}
+
+/// With the shared pointer, on the handle that has nothing else.
+void Generator::records() {
+    const int h = static_cast<int>(program_.handles.size()) - 1;
+    if (!handle(h).log) return independent();
+    State& now = state(h);
+    const bool ordered = chance(40);
+    if (ordered && now.split) finish_all(h);
+    Step& step = add(chance(70) ? Kind::access : Kind::start, h);
+    step.collective = ordered;
+    step.direction = Direction::write;
+    step.at = Positioning::shared;
+    if (!ordered)
+        step.parts = {{handle(h).members[random_.below(handle(h).members.size())], {}, 0, 0}};
+    for (Part& part : step.parts) part.bytes = random_.between(ordered && chance(20) ? 0 : 6, 150);
+    for (Part& part : step.parts) part.bytes = part.bytes < 6 ? 0 : part.bytes;
+    if (step.kind == Kind::access) return;
+    step.split = ordered && chance(50);
+    now.split = now.split || step.split;
+    now.starts.push_back(step.id);
+}
+
+void Generator::finish(int handle, std::size_t which) {
+    State& now = state(handle);
+    const int id = now.starts[which];
+    now.starts.erase(now.starts.begin() + static_cast<std::ptrdiff_t>(which));
+    const auto start = std::ranges::find(program_.steps, id, &Step::id);
+    Step step = *start;
+    step.id = steps_++;
+    step.kind = Kind::finish;
+    step.refers = id;
+    if (step.split) now.split = false;
+    program_.steps.push_back(std::move(step));
+}
+
+void Generator::finish_all(int handle) {
+    while (!state(handle).starts.empty())
+        finish(handle, random_.below(state(handle).starts.size()));
+}
+
+void Generator::sync(int handle) {
+    finish_all(handle);
+    add(Kind::sync, handle);
+}
+
+void Generator::sync_barrier_sync() {
+    const int handles = static_cast<int>(program_.handles.size());
+    for (int h = 0; h < handles; ++h) {
+        if (!handle(h).log) sync(h);
+    }
+    add(Kind::barrier, -1);
+    for (int h = 0; h < handles; ++h) {
+        if (!handle(h).log) sync(h);
+    }
+}
+
+/// Sizes are only changed where everything is known to all, before and after.
+void Generator::set_size() {
+    if (program_.handles.back().log) return;
+    sync_barrier_sync();
+    add(Kind::size, below(static_cast<int>(program_.handles.size()))).size =
+        random_.between(0, kDataEnd);
+    sync_barrier_sync();
+}
+
+void Generator::message() {
+    Step& step = add(Kind::message, -1);
+    step.from = below(program_.ranks);
+    step.to = (step.from + 1 + below(program_.ranks - 1)) % program_.ranks;
+}
+
+void Generator::act() {
+    const int dice = below(100);
+    if (dice < 28) return collective();
+    if (dice < 55) return independent();
+    if (dice < 67) return own_then_together();
+    if (dice < 74) return records();
+    if (dice < 78) return message();
+    if (dice < 80) return sync(data_handle());
+    if (dice < 82) return sync_barrier_sync();
+    if (dice < 84) return set_view(data_handle());
+    const int h = below(static_cast<int>(program_.handles.size()));
+    if (dice < 86) {
+        finish_all(h);
+        Step& step = add(Kind::atomic, h);
+        step.on = state(h).atomic = !state(h).atomic;
+        return;
+    }
+    if (dice < 87) return set_size();
+    if (dice < 91) {
+        Step& step = add(Kind::poll, -1);
+        step.collective = false;
+        step.parts = {{below(program_.ranks), {}, 0, 0}};
+        return;
+    }
+    if (dice < 92) {
+        add(Kind::barrier, -1);
+        return;
+    }
+    if (!state(h).starts.empty()) finish(h, random_.below(state(h).starts.size()));
+}
+
+Program Generator::make() {
+    setting();
+    handles();
+    deal();
+    open_all();
+    const int wanted = program_.ranks * (5 + below(16));
+    for (int acts = 0; acts < 60 && program_.accesses() < wanted; ++acts) act();
+    for (int h = 0; h < static_cast<int>(program_.handles.size()); ++h) {
+        finish_all(h);
+        add(Kind::close, h);
+    }
+    return std::move(program_);
+}
+
+}  // namespace
+
+Program make_program(std::uint64_t seed, const Features& features) {
+    return Generator(seed, features).make();
+}
+
+}  // namespace oratorio::oracle

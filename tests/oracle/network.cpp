@@ -1,0 +1,233 @@
+#include "oracle/network.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <utility>
+
+namespace oratorio::oracle {
+
+namespace {
+
+Error stopped() {
+    return Error::make(ErrorKind::internal, "the simulation was stopped");
+}
+
+}  // namespace
+
+class NetworkTransport final : public Transport {
+  public:
+    NetworkTransport(std::shared_ptr<Network> network, Rank rank)
+        : network_(std::move(network)), me_(rank) {
+        topology_.rank = rank;
+        topology_.size = static_cast<int>(network_->node_of_.size());
+        topology_.cores = network_->cores_;
+        topology_.node_of = network_->node_of_;
+        const int nodes = *std::ranges::max_element(topology_.node_of) + 1;
+        for (int n = 0; n < nodes; ++n) topology_.node_names.push_back("node" + std::to_string(n));
+    }
+    const Topology& topology() const override { return topology_; }
+    Result<Ticket> send(Rank to, Tag tag, std::span<const std::byte> data) override {
+        return network_->start(me_,
+                               {.kind = Network::Kind::send, .peer = to, .tag = tag, .out = data});
+    }
+    Result<Ticket> receive(Rank from, Tag tag, std::span<std::byte> into) override {
+        return network_->start(
+            me_, {.kind = Network::Kind::receive, .peer = from, .tag = tag, .in = into});
+    }
+    Result<Ticket> reduce(std::span<std::uint64_t> values, ReduceOp op) override {
+        const auto bytes = std::as_writable_bytes(values);
+        return network_->join(me_,
+                              {.kind = Network::Kind::reduce, .out = bytes, .in = bytes, .op = op});
+    }
+    Result<Ticket> gather(std::span<const std::byte> mine, std::span<std::byte> all) override {
+        return network_->join(me_, {.kind = Network::Kind::gather, .out = mine, .in = all});
+    }
+    Result<Ticket> broadcast(Rank root, std::span<std::byte> data) override {
+        return network_->join(
+            me_, {.kind = Network::Kind::broadcast, .peer = root, .out = data, .in = data});
+    }
+    Result<Completion> test(Ticket ticket) override { return network_->test(me_, ticket); }
+    Result<std::int64_t> fetch_add(std::int64_t by) override {
+        network_->fibers_.maybe();
+        return std::exchange(network_->counter_, network_->counter_ + by);
+    }
+    Result<void> set_counter(std::int64_t to) override {
+        network_->fibers_.maybe();
+        network_->counter_ = to;
+        return {};
+    }
+    bool quiet() const override {
+        return network_->members_[static_cast<std::size_t>(me_)].operations.empty();
+    }
+    void idle(const Rest& rest) override { network_->idle(me_, rest); }
+
+  private:
+    std::shared_ptr<Network> network_;
+    Rank me_;
+    Topology topology_;
+};
+
+Network::Network(Fibers& fibers, std::vector<int> node_of, int cores, int late_percent)
+    : fibers_(fibers),
+      node_of_(std::move(node_of)),
+      cores_(cores),
+      late_percent_(late_percent),
+      members_(node_of_.size()) {}
+
+std::unique_ptr<Transport> Network::transport(const std::shared_ptr<Network>& network, Rank rank) {
+    return std::make_unique<NetworkTransport>(network, rank);
+}
+
+Result<Ticket> Network::start(Rank me, Operation operation) {
+    fibers_.maybe();
+    if (fibers_.stopping()) return stopped();
+    fibers_.moved();
+    Member& member = members_[static_cast<std::size_t>(me)];
+    operation.ticket = member.tickets++;
+    member.operations.push_back(std::move(operation));
+    Operation& posted = member.operations.back();
+    const Ticket ticket{posted.ticket};
+    if (posted.kind == Kind::send) match_send(me, posted);
+    if (posted.kind == Kind::receive) match_receive(me, posted);
+    return ticket;
+}
+
+/// The earliest posted receive that fits.
+void Network::match_send(Rank from, Operation& send) {
+    for (Operation& receive : members_[static_cast<std::size_t>(send.peer)].operations) {
+        if (receive.kind != Kind::receive || receive.matched || receive.tag != send.tag) continue;
+        if (receive.peer != from && receive.peer != kAnyRank) continue;
+        return deliver(from, send, receive);
+    }
+}
+
+/// The earliest send of one source; which source is drawn when any will do.
+void Network::match_receive(Rank me, Operation& receive) {
+    std::vector<std::pair<Rank, Operation*>> candidates;
+    for (std::size_t from = 0; from < members_.size(); ++from) {
+        if (receive.peer != kAnyRank && receive.peer != static_cast<Rank>(from)) continue;
+        for (Operation& send : members_[from].operations) {
+            if (send.kind != Kind::send || send.matched || send.peer != me) continue;
+            if (send.tag != receive.tag) continue;
+            candidates.emplace_back(static_cast<Rank>(from), &send);
+            break;
+        }
+    }
+    if (candidates.empty()) return;
+    const auto [from, send] = candidates[fibers_.random().below(candidates.size())];
+    deliver(from, *send, receive);
+}
+
+void Network::deliver(Rank from, Operation& send, Operation& receive) {
+    if (send.out.size() > receive.in.size())
+        return fibers_.fail("transport: a message is longer than its receive");
+    receive.arrived.assign(send.out.begin(), send.out.end());
+    receive.source = from;
+    send.matched = receive.matched = true;
+}
+
+Network::Collective& Network::collective(std::size_t number) {
+    return collectives_[number - first_];
+}
+
+Result<Ticket> Network::join(Rank me, Operation operation) {
+    const std::size_t number = members_[static_cast<std::size_t>(me)].collectives++;
+    if (number >= first_ + collectives_.size()) collectives_.resize(number - first_ + 1);
+    Collective& all = collective(number);
+    operation.collective = number;
+    if (all.joined++ == 0) {
+        all.kind = operation.kind;
+        all.bytes = operation.out.size();
+        all.root = operation.peer;
+    } else if (all.kind != operation.kind || all.bytes != operation.out.size() ||
+               all.root != operation.peer) {
+        fibers_.fail("collectives differ: rank " + std::to_string(me) +
+                     " is in another one than the rank before it");
+        return stopped();
+    }
+    if (operation.kind == Kind::broadcast && operation.peer == me) {
+        all.root_joined = true;
+        all.data.assign(operation.out.begin(), operation.out.end());
+    } else if (operation.kind == Kind::gather) {
+        all.data.resize(all.bytes * members_.size());
+        std::ranges::copy(operation.out,
+                          all.data.begin() + static_cast<std::ptrdiff_t>(
+                                                 static_cast<std::size_t>(me) * all.bytes));
+    } else if (operation.kind == Kind::reduce) {
+        std::vector<std::uint64_t> mine(all.bytes / sizeof(std::uint64_t));
+        std::memcpy(mine.data(), operation.out.data(), all.bytes);
+        const bool first = all.values.empty();
+        if (first) all.values = mine;
+        for (std::size_t i = 0; i < mine.size() && !first; ++i) {
+            std::uint64_t& value = all.values[i];
+            value = operation.op == ReduceOp::sum   ? value + mine[i]
+                    : operation.op == ReduceOp::max ? std::max(value, mine[i])
+                                                    : std::min(value, mine[i]);
+        }
+    }
+    return start(me, std::move(operation));
+}
+
+/// A broadcast may end before all have joined, as in an MPI; it is no barrier.
+bool Network::ready(const Operation& operation) {
+    if (operation.kind == Kind::send || operation.kind == Kind::receive) return operation.matched;
+    const Collective& all = collective(operation.collective);
+    if (operation.kind == Kind::broadcast) return all.root_joined;
+    return all.joined == static_cast<int>(members_.size());
+}
+
+void Network::take_result(Operation& operation) {
+    if (operation.kind == Kind::send) return;
+    if (operation.kind == Kind::receive) {
+        std::ranges::copy(operation.arrived, operation.in.begin());
+        return;
+    }
+    Collective& all = collective(operation.collective);
+    if (operation.kind == Kind::reduce) {
+        std::memcpy(operation.in.data(), all.values.data(), all.bytes);
+    } else {
+        std::ranges::copy(all.data, operation.in.begin());
+    }
+    ++all.told;
+    while (!collectives_.empty() &&
+           collectives_.front().told == static_cast<int>(members_.size())) {
+        collectives_.erase(collectives_.begin());
+        ++first_;
+    }
+}
+
+Result<Completion> Network::test(Rank me, Ticket ticket) {
+    fibers_.maybe();
+    if (fibers_.stopping()) return stopped();
+    auto& operations = members_[static_cast<std::size_t>(me)].operations;
+    const auto found = std::ranges::find(operations, ticket.id, &Operation::ticket);
+    if (found == operations.end()) {
+        fibers_.fail("transport: a test of a ticket that names no operation");
+        return stopped();
+    }
+    if (!ready(*found) || fibers_.random().chance(late_percent_)) return Completion{};
+    take_result(*found);
+    Completion completion{.done = true};
+    if (found->kind == Kind::receive) {
+        completion.source = found->source;
+        completion.bytes = static_cast<Bytes>(found->arrived.size());
+    }
+    operations.erase(found);
+    fibers_.moved();
+    return completion;
+}
+
+/// With a bell it sleeps until somebody rings it; now and then it wakes by itself, as in reality.
+void Network::idle(Rank, const Rest& rest) {
+    if (rest.bell == nullptr || fibers_.random().chance(2)) return fibers_.idle();
+    Bell& bell = *rest.bell;
+    const std::uint32_t heard = rest.heard;
+    bell.heard.store(heard);
+    bell.sleep.store(Bell::asleep);
+    fibers_.wait(
+        [&bell, heard] { return bell.rings.load() != heard || bell.sleep.load() == Bell::called; },
+        "its bell", true);
+    bell.sleep.store(Bell::awake);
+}
+
+}  // namespace oratorio::oracle

@@ -1,0 +1,74 @@
+// Network: the transport of one open file's ranks, over fibers. Messages arrive, collectives end
+// and completions are told in an order drawn from the fibers' seed.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "base/transport.hpp"
+#include "oracle/fibers.hpp"
+
+namespace oratorio::oracle {
+
+class Network {
+  public:
+    /// `node_of`: of each rank, numbered by first appearance. `late_percent`: chance that a test
+    /// keeps a completion to itself once more.
+    Network(Fibers& fibers, std::vector<int> node_of, int cores, int late_percent);
+    /// The way of one rank; the network lives as long as any.
+    static std::unique_ptr<Transport> transport(const std::shared_ptr<Network>& network, Rank rank);
+
+  private:
+    friend class NetworkTransport;
+    enum class Kind { send, receive, reduce, gather, broadcast };
+    struct Operation {
+        std::int64_t ticket = 0;
+        Kind kind = Kind::send;
+        Rank peer = -1;
+        Tag tag = 0;
+        std::span<const std::byte> out = {};
+        std::span<std::byte> in = {};
+        ReduceOp op = ReduceOp::sum;
+        std::size_t collective = 0;
+        bool matched = false;
+        Rank source = -1;
+        std::vector<std::byte> arrived = {};  ///< goes to `in` when the completion is told
+    };
+    struct Collective {
+        Kind kind = Kind::reduce;
+        std::size_t bytes = 0;
+        Rank root = -1;
+        int joined = 0;
+        int told = 0;
+        bool root_joined = false;
+        std::vector<std::byte> data;
+        std::vector<std::uint64_t> values;
+    };
+    struct Member {
+        std::vector<Operation> operations;
+        std::int64_t tickets = 0;
+        std::size_t collectives = 0;
+    };
+
+    Result<Ticket> start(Rank me, Operation operation);
+    Result<Ticket> join(Rank me, Operation operation);
+    void match_send(Rank from, Operation& send);
+    void match_receive(Rank me, Operation& receive);
+    void deliver(Rank from, Operation& send, Operation& receive);
+    [[nodiscard]] Collective& collective(std::size_t number);
+    [[nodiscard]] bool ready(const Operation& operation);
+    void take_result(Operation& operation);
+    Result<Completion> test(Rank me, Ticket ticket);
+    void idle(Rank me, const Rest& rest);
+
+    Fibers& fibers_;
+    std::vector<int> node_of_;
+    int cores_;
+    int late_percent_;
+    std::vector<Member> members_;
+    std::vector<Collective> collectives_;  ///< from number first_ on
+    std::size_t first_ = 0;
+    std::int64_t counter_ = 0;
+};
+
+}  // namespace oratorio::oracle

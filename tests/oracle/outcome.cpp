@@ -1,0 +1,194 @@
+#include "oracle/outcome.hpp"
+
+#include <algorithm>
+
+namespace oratorio::oracle {
+
+namespace {
+
+/// A record tells whose it is.
+std::byte record_byte(const Access& access, Bytes at) {
+    const auto mixed = (static_cast<std::uint64_t>(access.step) * 64 +
+                        static_cast<std::uint64_t>(access.rank) + 1) *
+                           0x9e3779b97f4a7c15ULL +
+                       static_cast<std::uint64_t>(at) * 0xbf58476d1ce4e5b9ULL;
+    return static_cast<std::byte>(1 + (mixed >> 33) % 255);
+}
+
+}  // namespace
+
+Outcomes::Outcomes(const Program& program, Rules& rules)
+    : program_(program), rules_(rules), done_(rules.accesses.size()) {
+    for (std::size_t i = 0; i < done_.size(); ++i) {
+        const Access& access = rules_.accesses[i];
+        auto& buffer = done_[i].buffer;
+        buffer.resize(static_cast<std::size_t>(access.bytes));
+        if (access.direction == Direction::read) continue;
+        std::size_t index = 0;
+        for (const Piece& piece : access.pieces) {
+            for (Offset at = piece.at; at < piece.at + piece.length; ++at)
+                buffer[index++] = rules_.value(static_cast<int>(i), at);
+        }
+        for (; index < buffer.size(); ++index)
+            buffer[index] = record_byte(access, static_cast<Bytes>(index));
+    }
+}
+
+std::vector<std::byte>& Outcomes::buffer(const Step& step, std::size_t part) {
+    return done_[static_cast<std::size_t>(rules_.find(step.id, part))].buffer;
+}
+
+void Outcomes::done(const Step& step, std::size_t part, const Outcome& outcome) {
+    const auto access = static_cast<std::size_t>(rules_.find(step.id, part));
+    done_[access].over = true;
+    done_[access].outcome = outcome;
+    rules_.accesses[access].failed = outcome.error.kind != ErrorKind::none;
+}
+
+void Outcomes::note(const Step& step, Rank rank, const Error& error) {
+    notes_[step.id][rank] = error;
+}
+
+const Step& Outcomes::step_of(const Access& access) const {
+    return *std::ranges::find(program_.steps, access.step, &Step::id);
+}
+
+/// All ranks get the same class, and none where nothing was made to fail.
+std::string Outcomes::judge_errors() const {
+    std::map<int, std::map<Rank, Error>> all = notes_;
+    for (std::size_t i = 0; i < done_.size(); ++i) {
+        const Access& access = rules_.accesses[i];
+        if (done_[i].over && step_of(access).collective)
+            all[access.step][access.rank] = done_[i].outcome.error;
+        if (!program_.faulty() && done_[i].outcome.error.kind != ErrorKind::none)
+            return "error: " + oratorio::describe(done_[i].outcome.error, "the file") + " in " +
+                   oracle::describe(program_, step_of(access));
+    }
+    for (const auto& [id, ranks] : all) {
+        const Step& step = *std::ranges::find(program_.steps, id, &Step::id);
+        const Error& first = ranks.begin()->second;
+        for (const auto& [rank, error] : ranks) {
+            if (!program_.faulty() && error.kind != ErrorKind::none)
+                return "error: " + oratorio::describe(error, "the file") + " in " +
+                       oracle::describe(program_, step);
+            if (error.kind != first.kind)
+                return "ranks: of another mind about " + oracle::describe(program_, step) + ": " +
+                       oratorio::describe(first, "the file") + " and " +
+                       oratorio::describe(error, "the file");
+        }
+    }
+    return "";
+}
+
+std::string Outcomes::judge_read(int access) const {
+    const Access& reader = rules_.accesses[static_cast<std::size_t>(access)];
+    const Done& done = done_[static_cast<std::size_t>(access)];
+    if (reader.failed || !done.over) return "";
+    const Bytes bytes = done.outcome.bytes;
+    if (bytes < 0 || bytes > reader.bytes)
+        return "count: " + std::to_string(bytes) + " bytes read of " + std::to_string(reader.bytes);
+    if (auto wrong = rules_.check_count(access, bytes); !wrong.empty()) return wrong;
+    std::size_t index = 0;
+    for (const Piece& piece : reader.pieces) {
+        for (Offset at = piece.at; at < piece.at + piece.length; ++at, ++index) {
+            if (index >= static_cast<std::size_t>(bytes)) break;
+            if (auto wrong = rules_.check_read(access, at, done.buffer[index]); !wrong.empty())
+                return wrong;
+        }
+    }
+    return rules_.check_atomic(access, {done.buffer.begin(), done.buffer.begin() + bytes});
+}
+
+/// Counts of writes: all of it without an error; with one, no more than can be found.
+std::string Outcomes::judge_written(const std::vector<std::byte>& contents) const {
+    for (std::size_t i = 0; i < done_.size(); ++i) {
+        const Access& access = rules_.accesses[i];
+        const Done& done = done_[i];
+        if (access.direction == Direction::read || !done.over) continue;
+        const Bytes bytes = done.outcome.bytes;
+        const std::string name = oracle::describe(program_, step_of(access));
+        if (!access.failed && bytes != access.bytes)
+            return "count: " + std::to_string(bytes) + " bytes written without an error in " + name;
+        if (!access.failed || access.record) continue;
+        Bytes found = 0;
+        Bytes others = 0;
+        std::size_t index = 0;
+        for (const Piece& piece : access.pieces) {
+            for (Offset at = piece.at; at < piece.at + piece.length; ++at, ++index) {
+                const bool there = at < static_cast<Offset>(contents.size());
+                if (there && contents[static_cast<std::size_t>(at)] == done.buffer[index]) {
+                    ++found;
+                } else if (!rules_.is_alone(static_cast<int>(i), at)) {
+                    ++others;  // may have been overwritten
+                }
+            }
+        }
+        if (bytes > found + others)
+            return "count: " + std::to_string(bytes) + " bytes are told to be written, " +
+                   std::to_string(found) + " can be found, in " + name;
+    }
+    return "";
+}
+
+/// Each record lies somewhere, whole, and none over another; those of one rank in their order, and
+/// those of an ordered write in the order of the ranks with nothing between.
+std::string Outcomes::judge_records(const std::vector<std::byte>& log) const {
+    std::vector<std::size_t> left;
+    for (std::size_t i = 0; i < done_.size(); ++i) {
+        if (rules_.accesses[i].record && rules_.accesses[i].bytes > 0) left.push_back(i);
+    }
+    std::vector<std::size_t> order;
+    std::size_t at = 0;
+    while (at < log.size()) {
+        const auto fits = [&](std::size_t i) {
+            const auto& buffer = done_[i].buffer;
+            return at + buffer.size() <= log.size() &&
+                   std::equal(buffer.begin(), buffer.end(),
+                              log.begin() + static_cast<std::ptrdiff_t>(at));
+        };
+        const auto found = std::ranges::find_if(left, fits);
+        if (found == left.end())
+            return "records: no record begins at byte " + std::to_string(at) + " of the log";
+        at += done_[*found].buffer.size();
+        order.push_back(*found);
+        left.erase(found);
+    }
+    if (!left.empty())
+        return "records: lost in " + oracle::describe(program_, step_of(rules_.accesses[left[0]]));
+    for (std::size_t i = 0; i < order.size(); ++i) {
+        const Access& one = rules_.accesses[order[i]];
+        for (std::size_t k = i + 1; k < order.size(); ++k) {
+            const Access& other = rules_.accesses[order[k]];
+            const bool before = other.known[static_cast<std::size_t>(one.rank)] >= one.end;
+            const bool after = one.known[static_cast<std::size_t>(other.rank)] >= other.end;
+            if (after && !before)
+                return "records: in the wrong order: " + oracle::describe(program_, step_of(other));
+            const bool same = one.step == other.step;
+            if (same && (other.rank < one.rank || rules_.accesses[order[i + 1]].step != one.step))
+                return "records: not by rank in " + oracle::describe(program_, step_of(one));
+        }
+    }
+    return "";
+}
+
+std::string Outcomes::judge(const test::MemoryDisk& disk) {
+    if (auto wrong = judge_errors(); !wrong.empty()) return wrong;
+    for (std::size_t i = 0; i < done_.size(); ++i) {
+        if (rules_.accesses[i].direction == Direction::write) continue;
+        if (auto wrong = judge_read(static_cast<int>(i)); !wrong.empty()) return wrong;
+    }
+    const auto contents = disk.contents();
+    const auto data = std::min<std::size_t>(contents.size(), kLogBegin);
+    for (std::size_t at = 0; at < data; ++at) {
+        if (auto wrong = rules_.check_end(static_cast<Offset>(at), contents[at]); !wrong.empty())
+            return wrong;
+    }
+    if (auto wrong = judge_written(contents); !wrong.empty()) return wrong;
+    const bool log = program_.handles.back().log;
+    if (log && contents.size() > data && !program_.faulty()) {
+        return judge_records({contents.begin() + kLogBegin, contents.end()});
+    }
+    return log ? "" : rules_.check_size(disk.size());
+}
+
+}  // namespace oratorio::oracle

@@ -1,0 +1,42 @@
+// Outcomes: what a run of a program gave, to be judged when it is over.
+#pragma once
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "oracle/rules.hpp"
+
+namespace oratorio::oracle {
+
+class Outcomes {
+  public:
+    Outcomes(const Program& program, Rules& rules);
+
+    /// The program's memory of an access: what it writes, or room for what it reads.
+    std::vector<std::byte>& buffer(const Step& step, std::size_t part);
+    void done(const Step& step, std::size_t part, const Outcome& outcome);
+    /// Of a call that moves no data.
+    void note(const Step& step, Rank rank, const Error& error);
+    /// "" if all of it is allowed.
+    std::string judge(const test::MemoryDisk& disk);
+
+  private:
+    struct Done {
+        std::vector<std::byte> buffer;
+        bool over = false;
+        Outcome outcome;
+    };
+    [[nodiscard]] std::string judge_errors() const;
+    [[nodiscard]] std::string judge_read(int access) const;
+    [[nodiscard]] std::string judge_records(const std::vector<std::byte>& log) const;
+    [[nodiscard]] std::string judge_written(const std::vector<std::byte>& contents) const;
+    [[nodiscard]] const Step& step_of(const Access& access) const;
+
+    const Program& program_;
+    Rules& rules_;
+    std::vector<Done> done_;                      ///< by access
+    std::map<int, std::map<Rank, Error>> notes_;  ///< by step
+};
+
+}  // namespace oratorio::oracle

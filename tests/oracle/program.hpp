@@ -1,0 +1,130 @@
+// Program: what N ranks do to one file, as a list of steps that each rank walks in its order. The
+// list makes every program free of deadlocks: whoever waits, waits for steps that stand before.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "file/file.hpp"
+#include "oracle/fibers.hpp"
+#include "oracle/storage.hpp"
+
+namespace oratorio::oracle {
+
+inline constexpr int kRanksMax = 6;
+/// Data lies below; records of the shared pointer lie from here on.
+inline constexpr Offset kLogBegin = 64 << 10;
+
+struct Piece {
+    Offset at = 0;
+    Bytes length = 0;
+};
+
+/// A file view: pieces, again and again.
+struct Tiles {
+    Offset displacement = 0;
+    Bytes extent = 1;
+    std::vector<Piece> pieces;
+
+    [[nodiscard]] Bytes size() const;
+    /// Where `bytes` of the data from byte `from` on lie in the file.
+    [[nodiscard]] std::vector<Piece> range(Bytes from, Bytes bytes) const;
+};
+
+enum class Kind {
+    open,
+    close,
+    view,
+    access,  ///< blocking
+    start,   ///< nonblocking, or the begin of a split collective
+    finish,  ///< its end
+    sync,
+    size,
+    atomic,
+    barrier,
+    message,
+    poll,  ///< a call that moves nonblocking accesses on, as MPI_Test
+};
+
+/// One rank's share of a step.
+struct Part {
+    Rank rank = 0;
+    Tiles view;      ///< Kind::view
+    Bytes from = 0;  ///< data of the view
+    Bytes bytes = 0;
+};
+
+struct Step {
+    int id = 0;
+    Kind kind = Kind::barrier;
+    int handle = -1;
+    Direction direction = Direction::read;
+    Positioning at = Positioning::explicit_offset;
+    bool collective = false;
+    bool split = false;
+    int refers = -1;  ///< Kind::finish: the id of the start
+    Bytes size = 0;   ///< Kind::size
+    bool on = false;  ///< Kind::atomic
+    Rank from = 0;    ///< Kind::message
+    Rank to = 0;
+    std::vector<Part> parts;  ///< barrier and message have none
+};
+
+struct Handle {
+    std::vector<Rank> members;
+    HintMap hints;
+    bool log = false;  ///< only the shared pointer is used on it
+};
+
+/// What moves nonblocking accesses on between a rank's calls.
+enum class Beside {
+    nothing,  ///< only the program's calls (oratorio_progress=calls)
+    helper,   ///< a thread that may not call the host MPI
+    full,     ///< a thread that may
+};
+
+/// What isn't the program's own: where it runs and how.
+struct Setting {
+    int ranks_per_node = 0;  ///< 0: all on one
+    int cores = 1;
+    bool node_memory = true;  ///< collectives of a node in shared memory (NodeTransport)
+    Beside beside = Beside::nothing;
+    Pace pace = Pace::even;
+    int switch_percent = 20;
+    int late_percent = 20;
+    Bytes prefill = 0;
+    bool asynchronous = false;  ///< the store
+    int trouble_percent = 0;    ///< of short transfers, EINTR and EAGAIN: must not be seen
+    Rank fault_rank = -1;
+    Fault fault;  ///< of that rank: errors are legal then
+};
+
+struct Program {
+    std::uint64_t seed = 0;
+    std::uint64_t schedule = 0;  ///< seed of the order in which things happen
+    int ranks = 2;
+    Setting setting;
+    std::vector<Handle> handles;
+    std::vector<Step> steps;
+
+    [[nodiscard]] bool faulty() const { return setting.fault_rank >= 0; }
+    [[nodiscard]] int accesses() const;
+};
+
+/// What programs may have in them; all but faults by default.
+struct Features {
+    bool faults = false;
+    bool only_faults = false;
+    std::string method;  ///< "" or the method that every handle asks for
+};
+
+/// The program of a seed.
+Program make_program(std::uint64_t seed, const Features& features);
+
+/// One line per step, as a person would write it down.
+std::string describe(const Program& program);
+std::string describe(const Program& program, const Step& step);
+const char* name_of(Kind kind);
+
+}  // namespace oratorio::oracle

@@ -1,0 +1,160 @@
+// The page of rules. MPI-4.1, 14.6.1 "File Consistency":
+//
+// - Accesses conflict where they have a byte in common and one writes. Nothing else is ever undone,
+//   delayed or overwritten by anybody, whatever handle it goes through.
+// - Of two conflicting accesses one comes after the other for certain in three cases: (a), (b), (c)
+// of
+//   is_before(). Collective accesses don't synchronise; only barriers and messages do.
+// - A read may give what any write left there that isn't certain to have been overwritten before
+// the
+//   read began, and isn't certain to begin after the read ended.
+// - Two atomic accesses of one open, concurrent, happen one wholly after the other.
+// - At its end, when all have closed the file, it holds what any write left there that isn't
+// certain
+//   to have been overwritten.
+// - A write that failed may have happened in part, and overwrites nothing for certain.
+#include "oracle/rules.hpp"
+
+#include <algorithm>
+
+namespace oratorio::oracle {
+
+bool Rules::is_before(const Access& earlier, const Access& later) {
+    const auto rank = static_cast<std::size_t>(earlier.rank);
+    // (a) One process, one handle, and the first is over when the second begins.
+    if (earlier.rank == later.rank && earlier.handle == later.handle && earlier.end < later.begin)
+        return true;
+    // (b) One open, both atomic, and the second begins when its process knows that the first is
+    // over.
+    if (earlier.handle == later.handle && earlier.atomic && later.atomic &&
+        later.known[rank] >= earlier.end)
+        return true;
+    // (c) Any handles: sync (or close) after the first, then barriers or messages, then sync (or
+    // open) before the second.
+    return later.refreshed[rank] >= earlier.flushed;
+}
+
+bool Rules::is_future(const Access& write, const Access& read) {
+    return write.known[static_cast<std::size_t>(read.rank)] >= read.end;
+}
+
+/// `by`: a write after it, before the reader.
+bool Rules::overwritten(const Access& write, const Access& reader, Offset at,
+                        const Access** by) const {
+    for (const Access* other : writers_of(at)) {
+        if (other == &write || other->failed) continue;
+        if (is_before(*other, reader) && is_before(write, *other)) {
+            *by = other;
+            return true;
+        }
+    }
+    return false;
+}
+
+std::string Rules::judge(const Access& reader, Offset at, std::byte found) const {
+    const Access* const write = writer_of(at, found);
+    const Access* by = nullptr;
+    // Zeros can be of the time before, or of any change of size.
+    if (found == std::byte{0}) {
+        if (old_value(at) == found && !overwritten(before_all_, reader, at, &by)) return "";
+        for (const Resize& resize : resizes_) {
+            if (resize.size <= at && !is_future(resize.as, reader) &&
+                !overwritten(resize.as, reader, at, &by))
+                return "";
+        }
+        return "lost: found zero, as if nobody had written;" + explain(reader, at, found);
+    }
+    if (write == nullptr)
+        return "foreign: found a byte that nobody writes there;" + explain(reader, at, found);
+    if (is_future(*write, reader))
+        return "future: found what is written later, by " + name(*write) + ";" +
+               explain(reader, at, found);
+    if (!overwritten(*write, reader, at, &by)) return "";
+    return (&reader == &after_all_ ? "lost" : "stale") + std::string(": found ") + name(*write) +
+           ", which " + name(*by) + " overwrote;" + explain(reader, at, found);
+}
+
+std::string Rules::check_read(int access, Offset at, std::byte found) const {
+    return judge(accesses[static_cast<std::size_t>(access)], at, found);
+}
+
+std::string Rules::check_end(Offset at, std::byte found) const {
+    return judge(after_all_, at, found);
+}
+
+std::string Rules::check_atomic(int access, const std::vector<std::byte>& found) const {
+    const Access& reader = accesses[static_cast<std::size_t>(access)];
+    for (const Access& write : accesses) {
+        if (!reader.atomic || !write.atomic || write.direction != Direction::write ||
+            write.failed || write.handle != reader.handle || write.record)
+            continue;
+        if (write.begin > reader.end && write.rank == reader.rank) continue;
+        int seen = 0;
+        int unseen = 0;
+        std::size_t index = 0;
+        for (const Piece& piece : reader.pieces) {
+            for (Offset at = piece.at; at < piece.at + piece.length; ++at, ++index) {
+                if (index >= found.size()) continue;
+                const auto writers = writers_of(at);
+                const bool only = std::ranges::all_of(writers, [&](const Access* other) {
+                    return other == &write || is_before(*other, write) || is_future(*other, reader);
+                });
+                if (!only || std::ranges::find(writers, &write) == writers.end()) continue;
+                ++(writer_of(at, found[index]) == &write ? seen : unseen);
+            }
+        }
+        if (seen > 0 && unseen > 0)
+            return "torn: an atomic read found " + std::to_string(seen) + " bytes of " +
+                   name(write) + " and missed " + std::to_string(unseen);
+    }
+    return "";
+}
+
+/// How long the file may be for a reader. Changes of size are made where all know of all.
+void Rules::sizes(const Access& reader, Bytes& least, Bytes& most) const {
+    least = most = program_.setting.prefill;
+    for (const Resize& resize : resizes_) {
+        if (resize.as.epoch <= reader.epoch) least = most = resize.size;
+    }
+    for (const Access& write : accesses) {
+        if (write.direction != Direction::write || write.epoch != reader.epoch || write.record)
+            continue;
+        for (const Piece& piece : write.pieces) {
+            const Offset end = piece.at + piece.length;
+            if (!is_future(write, reader)) most = std::max(most, end);
+            if (is_before(write, reader) && !write.failed) least = std::max(least, end);
+        }
+    }
+    if (has_log_) most = INT64_MAX;
+}
+
+std::string Rules::check_count(int access, Bytes bytes) const {
+    const Access& reader = accesses[static_cast<std::size_t>(access)];
+    Bytes least = 0;
+    Bytes most = 0;
+    sizes(reader, least, most);
+    Bytes index = 0;
+    for (const Piece& piece : reader.pieces) {
+        for (Offset at = piece.at; at < piece.at + piece.length; ++at, ++index) {
+            if (index < bytes && at >= most)
+                return "count: read a byte at " + std::to_string(at) + " of a file of at most " +
+                       std::to_string(most) + " bytes: " + name(reader);
+            if (index >= bytes && at < least)
+                return "count: read " + std::to_string(bytes) + " bytes and not the one at " +
+                       std::to_string(at) + " of a file of at least " + std::to_string(least) +
+                       " bytes: " + name(reader);
+        }
+    }
+    return "";
+}
+
+std::string Rules::check_size(Bytes size) const {
+    Bytes least = 0;
+    Bytes most = 0;
+    sizes(after_all_, least, most);
+    if (size >= least && size <= most) return "";
+    return "size: the file has " + std::to_string(size) + " bytes at its end and should have " +
+           std::to_string(least);
+}
+
+}  // namespace oratorio::oracle

@@ -1,0 +1,100 @@
+// Rules: what MPI's chapter on consistency allows (MPI-4.1, 14.6.1), for every byte that a program
+// reads and for every byte of the file at its end. The rules themselves are the page rules.cpp;
+// what they are asked about a program is worked out here before it runs.
+#pragma once
+
+#include <array>
+#include <climits>
+#include <string>
+#include <vector>
+
+#include "oracle/program.hpp"
+
+namespace oratorio::oracle {
+
+/// Of each rank, the last step that is known to be over.
+using Clock = std::array<int, kRanksMax>;
+
+/// One rank's data access.
+struct Access {
+    int step = 0;  ///< id of the step that starts it
+    std::size_t part = 0;
+    Rank rank = 0;
+    int handle = 0;
+    Direction direction = Direction::read;
+    bool atomic = false;
+    bool record = false;        ///< with the shared pointer
+    int begin = 0;              ///< step of the program that starts it
+    int end = 0;                ///< and the one after which it is done
+    std::vector<Piece> pieces;  ///< in data order; of records unknown
+    Bytes bytes = 0;
+    Clock known = {};       ///< when it starts
+    Clock refreshed = {};   ///< when this rank last synced or opened the handle before it
+    int flushed = INT_MAX;  ///< step in which this rank next syncs or closes the handle after it
+    int epoch = 0;          ///< changes of the file's size before it
+    bool failed = false;    ///< seen when it ran: some of it may have happened
+};
+
+/// A change of the file's size: zeros from there on.
+struct Resize {
+    Access as;  ///< its place among the accesses
+    Bytes size = 0;
+};
+
+class Rules {
+  public:
+    explicit Rules(const Program& program);
+
+    std::vector<Access> accesses;  ///< in the program's order
+
+    /// -1: no such access.
+    [[nodiscard]] int find(int step, std::size_t part) const;
+    /// The byte that an access writes at an offset; each of the accesses to a byte has its own.
+    [[nodiscard]] std::byte value(int access, Offset at) const;
+    /// What the file holds before anything is written.
+    [[nodiscard]] std::byte old_value(Offset at) const;
+
+    /// "" if `found` may have been read at `at`, else what is wrong.
+    [[nodiscard]] std::string check_read(int access, Offset at, std::byte found) const;
+    /// The same for the file at the end.
+    [[nodiscard]] std::string check_end(Offset at, std::byte found) const;
+    /// An atomic read sees other atomic writes wholly or not at all, and of two atomic writes one
+    /// is over the other; `found` gives the bytes in data order. "" if so.
+    [[nodiscard]] std::string check_atomic(int access, const std::vector<std::byte>& found) const;
+    /// Whether a read may have ended after so many bytes.
+    [[nodiscard]] std::string check_count(int access, Bytes bytes) const;
+    [[nodiscard]] std::string check_size(Bytes size) const;
+    /// Nobody else writes there.
+    [[nodiscard]] bool is_alone(int access, Offset at) const;
+    /// Offsets that anything was written to.
+    [[nodiscard]] Offset data_end() const { return static_cast<Offset>(first_.size()) - 1; }
+
+    // The page of rules (rules.cpp).
+
+    /// The chapter says that `later`, which conflicts, comes after `earlier`.
+    [[nodiscard]] static bool is_before(const Access& earlier, const Access& later);
+    /// `write` can't have begun when `read` was over.
+    [[nodiscard]] static bool is_future(const Access& write, const Access& read);
+
+  private:
+    void walk();
+    void index_writers();
+    [[nodiscard]] std::vector<const Access*> writers_of(Offset at) const;
+    [[nodiscard]] const Access* writer_of(Offset at, std::byte found) const;
+    [[nodiscard]] std::string judge(const Access& reader, Offset at, std::byte found) const;
+    [[nodiscard]] std::string explain(const Access& reader, Offset at, std::byte found) const;
+    [[nodiscard]] std::string name(const Access& access) const;
+    [[nodiscard]] bool overwritten(const Access& write, const Access& reader, Offset at,
+                                   const Access** by) const;
+    void sizes(const Access& reader, Bytes& least, Bytes& most) const;
+
+    const Program& program_;
+    Access before_all_;  ///< "wrote" the old bytes
+    Access after_all_;   ///< "reads" the file at the end
+    std::vector<Resize> resizes_;
+    std::vector<std::uint32_t> first_;    ///< by offset: of its writers in writers_
+    std::vector<std::uint16_t> writers_;  ///< accesses
+    bool has_log_ = false;
+};
+
+}  // namespace oratorio::oracle

@@ -1,0 +1,109 @@
+#include "oracle/storage.hpp"
+
+#include <algorithm>
+#include <cerrno>
+#include <string>
+
+namespace oratorio::oracle {
+
+SimulatedStore::SimulatedStore(Fibers& fibers, Storage& storage, int rank, Fault& fault,
+                               const test::MemoryStoreOptions& options)
+    : fibers_(fibers),
+      storage_(storage),
+      rank_(rank),
+      fault_(fault),
+      store_(storage.disk, options, [this] { wait_for_unlock(); }) {
+    limits_ = store_.limits();
+}
+
+SimulatedStore::~SimulatedStore() {
+    drop_locks();
+}
+
+Submitted SimulatedStore::submit(const IoRequest& request) {
+    fibers_.maybe();
+    fibers_.moved();
+    const bool counts = request.direction == Direction::read ? fault_.reads : fault_.writes;
+    if (counts && fault_.nth > 0 && --fault_.nth == 0) {
+        failed_.push_back({.token = request.token, .system_errno = fault_.system_errno});
+        return Submitted::done;
+    }
+    const Submitted submitted = store_.submit(request);
+    fibers_.maybe();
+    return submitted;
+}
+
+std::size_t SimulatedStore::reap(std::span<IoCompletion> out, bool wait) {
+    fibers_.maybe();
+    const std::size_t count = std::min(out.size(), failed_.size());
+    std::copy_n(failed_.begin(), count, out.begin());
+    failed_.erase(failed_.begin(), failed_.begin() + static_cast<std::ptrdiff_t>(count));
+    const std::size_t more = store_.reap(out.subspan(count), wait && count == 0);
+    if (more > 0) fibers_.moved();
+    return count + more;
+}
+
+Result<Bytes> SimulatedStore::size() {
+    fibers_.maybe();
+    return store_.size();
+}
+
+Result<void> SimulatedStore::resize(Bytes bytes, bool allocate) {
+    fibers_.maybe();
+    auto done = store_.resize(bytes, allocate);
+    fibers_.maybe();
+    return done;
+}
+
+Result<void> SimulatedStore::sync() {
+    fibers_.maybe();
+    return store_.sync();
+}
+
+Result<void> SimulatedStore::lock(Extent range, bool lock, bool exclusive) {
+    fibers_.maybe();
+    if (lock && fibers_.stopping()) return Error::make(ErrorKind::internal, "stopped");
+    wanted_ = range;
+    auto done = store_.lock(range, lock, exclusive);
+    if (!done) return done;
+    fibers_.moved();
+    ++storage_.locks_changed;
+    // A lock of one's own is replaced; a part that is given back is told as the whole.
+    std::erase_if(storage_.held, [&](const Storage::Held& held) {
+        return held.owner == this && !intersect(held.range, range).empty();
+    });
+    if (lock) storage_.held.push_back({this, rank_, range});
+    fibers_.maybe();
+    return done;
+}
+
+void SimulatedStore::wait_for_unlock() {
+    std::string why = "a lock of [" + std::to_string(wanted_.begin) + ", " +
+                      std::to_string(wanted_.end) + "), which is held by";
+    for (const Storage::Held& held : storage_.held) {
+        if (held.owner != this && !intersect(held.range, wanted_).empty())
+            why += " rank " + std::to_string(held.fiber_rank) + " [" +
+                   std::to_string(held.range.begin) + ", " + std::to_string(held.range.end) + ")";
+    }
+    const std::uint64_t seen = storage_.locks_changed;
+    fibers_.wait([this, seen] { return storage_.locks_changed != seen; }, why);
+}
+
+Result<Mapped> SimulatedStore::map(Extent range, Direction direction, Populate populate) {
+    fibers_.maybe();
+    return store_.map(range, direction, populate);
+}
+
+void SimulatedStore::drop_locks() {
+    ++storage_.locks_changed;
+    std::erase_if(storage_.held, [&](const Storage::Held& held) { return held.owner == this; });
+}
+
+Result<void> SimulatedStore::close() {
+    fibers_.maybe();
+    auto done = store_.close();
+    drop_locks();
+    return done;
+}
+
+}  // namespace oratorio::oracle

@@ -1,0 +1,61 @@
+// Storage: the stores of a simulated file, one per rank and open. Every call lets others run; range
+// locks wait as those of the system do; chosen calls fail.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "oracle/fibers.hpp"
+#include "support/memory_store.hpp"
+
+namespace oratorio::oracle {
+
+/// What the stores of one file share.
+struct Storage {
+    struct Held {
+        const void* owner;
+        int fiber_rank;
+        Extent range;
+    };
+    test::MemoryDisk disk;
+    std::uint64_t locks_changed = 0;
+    std::vector<Held> held;  ///< for the explanation of a deadlock only
+};
+
+/// The nth storage request (from 1) of a rank fails with this number; 0: none does.
+struct Fault {
+    int nth = 0;
+    int system_errno = 0;
+    bool writes = true;
+    bool reads = true;
+};
+
+class SimulatedStore final : public Store {
+  public:
+    SimulatedStore(Fibers& fibers, Storage& storage, int rank, Fault& fault,
+                   const test::MemoryStoreOptions& options);
+    ~SimulatedStore() override;
+
+    Submitted submit(const IoRequest& request) override;
+    std::size_t reap(std::span<IoCompletion> out, bool wait) override;
+    Result<Bytes> size() override;
+    Result<void> resize(Bytes bytes, bool allocate) override;
+    Result<void> sync() override;
+    Result<void> lock(Extent range, bool lock, bool exclusive) override;
+    Result<Mapped> map(Extent range, Direction direction, Populate populate) override;
+    Result<void> close() override;
+
+  private:
+    void wait_for_unlock();
+    void drop_locks();
+
+    Fibers& fibers_;
+    Storage& storage_;
+    int rank_;
+    Fault& fault_;  ///< counts down over all stores of the rank
+    Extent wanted_;
+    test::MemoryStore store_;
+    std::vector<IoCompletion> failed_;
+};
+
+}  // namespace oratorio::oracle
