@@ -121,7 +121,7 @@ void Machine::help(Rank rank) {
         });
     };
     while (at_[static_cast<std::size_t>(rank)] < program_.steps.size()) {
-        if (!has_work()) fibers_.wait(has_work, "work", true);
+        if (!has_work()) fibers_.wait(has_work, "work");
         for (auto& ranks : opened_) {
             Opened& one = ranks[static_cast<std::size_t>(rank)];
             if (one.file == nullptr || one.busy || one.started.empty()) continue;

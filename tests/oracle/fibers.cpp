@@ -15,6 +15,8 @@ namespace oratorio::oracle {
 namespace {
 
 constexpr long kIdlesMax = 20'000;        // with nobody getting further
+constexpr long kSleep = 1000;             // as many, and who sleeps wakes by itself
+constexpr long kOversleep = 100;          // counts as so many
 constexpr long kSwitchesMax = 1'000'000;  // of one program
 constexpr std::size_t kGuard = 4096;
 
@@ -132,7 +134,8 @@ int Fibers::choose(bool others_only) {
             if (fiber.ended) continue;
             ++alive;
             if (stopping()) return static_cast<int>(i);
-            if (fiber.ready && !fiber.ready() && !(awake && fiber.sleeping)) continue;
+            const bool wakes = fiber.sleeping && (awake || idles_ > kSleep);
+            if (fiber.ready && !wakes && !fiber.ready()) continue;
             const int weight = others_only && static_cast<int>(i) == current_ ? 0 : fiber.weight;
             sum += weight;
             const bool first = chosen < 0;
@@ -142,10 +145,16 @@ int Fibers::choose(bool others_only) {
         }
         if (alive == 0) return -1;
         if (chosen >= 0) {
-            overslept_ += awake ? 1 : 0;
-            return chosen;
+            const Fiber& fiber = *fibers_[static_cast<std::size_t>(chosen)];
+            if (fiber.ready && !fiber.ready()) {
+                ++overslept_;
+                idles_ += kOversleep;
+            }
+            if (idles_ <= kIdlesMax) return chosen;
+            failure_ = "deadlock: no rank gets further" + who_waits();
+            continue;
         }
-        if (awake) failure_ = "deadlock: every rank waits" + who_waits();
+        if (awake && !stopping()) failure_ = "deadlock: every rank waits" + who_waits();
     }
 }
 
@@ -180,8 +189,7 @@ void Fibers::maybe() {
 }
 
 void Fibers::idle() {
-    if (!stopping() && ++idles_ > kIdlesMax)
-        failure_ = "deadlock: no rank gets further" + who_waits();
+    if (!stopping()) ++idles_;
     pass(true);
 }
 

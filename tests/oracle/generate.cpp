@@ -60,17 +60,20 @@ class Generator {
     Step& add(Kind kind, int handle);
     void open_all();
     void set_view(int handle);
+    void renew_view(int handle);
     void act();
     void collective();
     void new_shape(int handle);
     void independent();
     Part part_of(int handle, std::size_t member);
     void own_then_together();
+    void under_way();
     void records();
     void finish(int handle, std::size_t which);
     void finish_all(int handle);
     void sync(int handle);
     void sync_barrier_sync();
+    void set_atomic(int handle);
     void set_size();
     void message();
     int data_handle();
@@ -185,6 +188,13 @@ void Generator::deal() {
     }
 }
 
+/// The same view again: no plan is kept from before.
+void Generator::renew_view(int handle) {
+    finish_all(handle);
+    Step& step = add(Kind::view, handle);
+    for (std::size_t m = 0; m < step.parts.size(); ++m) step.parts[m].view = state(handle).views[m];
+}
+
 Tiles Generator::view_of(std::size_t owner) {
     if (chance(4)) return {random_.between(0, 3000), 1, {{0, 1}}};  // conflicts with others
     return owned_[owner];
@@ -208,6 +218,7 @@ void Generator::open_all() {
     for (int h = 0; h < static_cast<int>(program_.handles.size()); ++h) {
         add(Kind::open, h);
         set_view(h);
+        if (chance(10)) set_atomic(h);
     }
 }
 
@@ -259,6 +270,7 @@ void Generator::collective() {
         for (std::size_t m = 0; m < now.shape.size(); ++m) now.shape[m].from += now.views[m].size();
     }
     if (now.split) finish_all(h);
+    if (features_.fresh_views) renew_view(h);
     const bool waits = chance(60);
     Step& step = add(waits ? Kind::access : Kind::start, h);
     step.parts = now.shape;
@@ -313,6 +325,7 @@ void Generator::own_then_together() {
             own.direction = Direction::write;
             own.parts = {part};
         }
+        if (features_.fresh_views) renew_view(h);
         Step& all = add(Kind::access, h);
         all.direction = direction;
         all.parts = shape;
@@ -320,6 +333,43 @@ void Generator::own_then_together() {
             if (direction == Direction::write && chance(30)) part.bytes /= 2;
         }
     }
+}
+
+/// Something is under way on one handle of a rank while it uses another one.
+void Generator::under_way() {
+    const int one = data_handle();
+    const auto member = random_.below(handle(one).members.size());
+    const Rank rank = handle(one).members[member];
+    std::vector<int> others;
+    for (int h = 0; h < static_cast<int>(program_.handles.size()); ++h) {
+        if (!handle(h).log && std::ranges::find(handle(h).members, rank) != handle(h).members.end())
+            others.push_back(h);
+    }
+    const bool together = chance(50);
+    if (together) {
+        if (state(one).split) finish_all(one);
+        if (state(one).shape.empty()) new_shape(one);
+        if (features_.fresh_views) renew_view(one);
+    }
+    const Part part = part_of(one, member);
+    Step& start = add(Kind::start, one);
+    start.direction = chance(80) ? Direction::write : Direction::read;
+    start.collective = together;
+    start.parts = together ? state(one).shape : std::vector<Part>{part};
+    state(one).starts.push_back(start.id);
+    if (chance(60)) {
+        Step& step = add(Kind::poll, -1);
+        step.collective = false;
+        step.parts = {{rank, {}, 0, 0}};
+    }
+    const int other = others[random_.below(others.size())];
+    const auto& members = handle(other).members;
+    const Part more = part_of(
+        other, static_cast<std::size_t>(std::ranges::find(members, rank) - members.begin()));
+    Step& step = add(Kind::access, other);
+    step.collective = false;
+    step.direction = chance(80) ? Direction::write : Direction::read;
+    step.parts = {more};
 }
 
 /// With the shared pointer, on the handle that has nothing else.
@@ -377,6 +427,12 @@ void Generator::sync_barrier_sync() {
     }
 }
 
+void Generator::set_atomic(int handle) {
+    finish_all(handle);
+    Step& step = add(Kind::atomic, handle);
+    step.on = state(handle).atomic = !state(handle).atomic;
+}
+
 /// Sizes are only changed where everything is known to all, before and after.
 void Generator::set_size() {
     if (program_.handles.back().log) return;
@@ -394,8 +450,9 @@ void Generator::message() {
 
 void Generator::act() {
     const int dice = below(100);
-    if (dice < 28) return collective();
-    if (dice < 55) return independent();
+    if (dice < 25) return collective();
+    if (dice < 48) return independent();
+    if (dice < 55) return under_way();
     if (dice < 67) return own_then_together();
     if (dice < 74) return records();
     if (dice < 78) return message();
@@ -403,12 +460,7 @@ void Generator::act() {
     if (dice < 82) return sync_barrier_sync();
     if (dice < 84) return set_view(data_handle());
     const int h = below(static_cast<int>(program_.handles.size()));
-    if (dice < 86) {
-        finish_all(h);
-        Step& step = add(Kind::atomic, h);
-        step.on = state(h).atomic = !state(h).atomic;
-        return;
-    }
+    if (dice < 86) return set_atomic(h);
     if (dice < 87) return set_size();
     if (dice < 91) {
         Step& step = add(Kind::poll, -1);

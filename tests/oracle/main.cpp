@@ -29,7 +29,7 @@ int usage() {
     std::fputs(
         "oracle_soak [--first S] [--count N] [--every K] [--method NAME] [--faults] "
         "[--only-faults]\n"
-        "            [--only KIND] [--go-on] [--no-shrink] [--show]\n",
+        "            [--fresh-views] [--only KIND] [--go-on] [--no-shrink] [--show]\n",
         stderr);
     return 2;
 }
@@ -48,6 +48,8 @@ bool parse(int argc, char** argv, Options& options) {
             options.features.faults = true;
         } else if (word == "--only-faults") {
             options.features.only_faults = true;
+        } else if (word == "--fresh-views") {
+            options.features.fresh_views = true;
         } else if (word == "--method" && more) {
             options.features.method = argv[++i];
         } else if (word == "--only" && more) {
@@ -98,6 +100,7 @@ int soak(const Options& options) {
     std::map<std::string, std::pair<std::uint64_t, std::uint64_t>> kinds;  // how many, the first
     std::uint64_t failed = 0;
     std::uint64_t accesses = 0;
+    std::uint64_t overslept = 0;
     std::uint64_t done = 0;
     for (; done < options.count; ++done) {
         const std::uint64_t seed = options.first + done * options.every;
@@ -107,6 +110,8 @@ int soak(const Options& options) {
             std::printf("seed %llu\n%s", static_cast<unsigned long long>(seed),
                         describe(program).c_str());
         const Verdict verdict = execute(program, stacks);
+        overslept += static_cast<std::uint64_t>(verdict.overslept);
+        if (options.show && verdict.overslept > 0) std::printf("overslept %d\n", verdict.overslept);
         teller.tell(done + 1, failed, false);
         if (verdict.ok() || (!options.only.empty() && verdict.kind() != options.only)) continue;
         ++failed;
@@ -116,7 +121,8 @@ int soak(const Options& options) {
         if (!options.go_on) break;
     }
     teller.tell(done, failed, true);
-    std::printf("accesses %llu\n", static_cast<unsigned long long>(accesses));
+    std::printf("accesses %llu\noverslept %llu\n", static_cast<unsigned long long>(accesses),
+                static_cast<unsigned long long>(overslept));
     for (const auto& [kind, found] : kinds)
         std::printf("kind %s %llu first %llu\n", kind.c_str(),
                     static_cast<unsigned long long>(found.first),

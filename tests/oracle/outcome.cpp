@@ -173,15 +173,15 @@ std::string Outcomes::judge_records(const std::vector<std::byte>& log) const {
 
 std::string Outcomes::judge(const test::MemoryDisk& disk) {
     if (auto wrong = judge_errors(); !wrong.empty()) return wrong;
-    for (std::size_t i = 0; i < done_.size(); ++i) {
-        if (rules_.accesses[i].direction == Direction::write) continue;
-        if (auto wrong = judge_read(static_cast<int>(i)); !wrong.empty()) return wrong;
-    }
     const auto contents = disk.contents();
     const auto data = std::min<std::size_t>(contents.size(), kLogBegin);
     for (std::size_t at = 0; at < data; ++at) {
         if (auto wrong = rules_.check_end(static_cast<Offset>(at), contents[at]); !wrong.empty())
             return wrong;
+    }
+    for (std::size_t i = 0; i < done_.size(); ++i) {
+        if (rules_.accesses[i].direction == Direction::write) continue;
+        if (auto wrong = judge_read(static_cast<int>(i)); !wrong.empty()) return wrong;
     }
     if (auto wrong = judge_written(contents); !wrong.empty()) return wrong;
     const bool log = program_.handles.back().log;

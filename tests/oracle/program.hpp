@@ -116,7 +116,8 @@ struct Program {
 struct Features {
     bool faults = false;
     bool only_faults = false;
-    std::string method;  ///< "" or the method that every handle asks for
+    bool fresh_views = false;  ///< a view is set before each collective access, so no plan is kept
+    std::string method;        ///< "" or the method that every handle asks for
 };
 
 /// The program of a seed.

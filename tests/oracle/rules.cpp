@@ -54,6 +54,7 @@ bool Rules::overwritten(const Access& write, const Access& reader, Offset at,
 std::string Rules::judge(const Access& reader, Offset at, std::byte found) const {
     const Access* const write = writer_of(at, found);
     const Access* by = nullptr;
+    const std::string kind = &reader == &after_all_ ? "lost" : "stale";
     // Zeros can be of the time before, or of any change of size.
     if (found == std::byte{0}) {
         if (old_value(at) == found && !overwritten(before_all_, reader, at, &by)) return "";
@@ -62,7 +63,7 @@ std::string Rules::judge(const Access& reader, Offset at, std::byte found) const
                 !overwritten(resize.as, reader, at, &by))
                 return "";
         }
-        return "lost: found zero, as if nobody had written;" + explain(reader, at, found);
+        return kind + ": found zero, as if nobody had written;" + explain(reader, at, found);
     }
     if (write == nullptr)
         return "foreign: found a byte that nobody writes there;" + explain(reader, at, found);
@@ -70,8 +71,8 @@ std::string Rules::judge(const Access& reader, Offset at, std::byte found) const
         return "future: found what is written later, by " + name(*write) + ";" +
                explain(reader, at, found);
     if (!overwritten(*write, reader, at, &by)) return "";
-    return (&reader == &after_all_ ? "lost" : "stale") + std::string(": found ") + name(*write) +
-           ", which " + name(*by) + " overwrote;" + explain(reader, at, found);
+    return kind + ": found " + name(*write) + ", which " + name(*by) + " overwrote;" +
+           explain(reader, at, found);
 }
 
 std::string Rules::check_read(int access, Offset at, std::byte found) const {

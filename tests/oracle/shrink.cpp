@@ -30,6 +30,15 @@ void tidy(Program& program) {
     });
 }
 
+/// A handle that is used is opened, has a view, and is closed.
+bool can_go(const Program& program, std::size_t at) {
+    const Step& step = program.steps[at];
+    if (step.kind != Kind::view) return step.kind != Kind::open && step.kind != Kind::close;
+    return std::any_of(
+        program.steps.begin(), program.steps.begin() + static_cast<std::ptrdiff_t>(at),
+        [&](const Step& other) { return other.kind == Kind::view && other.handle == step.handle; });
+}
+
 class Shrinker {
   public:
     Shrinker(const Program& program, const Verdict& verdict, Stacks& stacks)
@@ -95,8 +104,7 @@ class Shrinker {
                 Program candidate = best_.program;
                 const std::size_t end = std::min(at + length, candidate.steps.size());
                 for (std::size_t s = end; s-- > at;) {
-                    const Kind kind = candidate.steps[s].kind;
-                    if (kind != Kind::open && kind != Kind::close && kind != Kind::view)
+                    if (can_go(candidate, s))
                         candidate.steps.erase(candidate.steps.begin() +
                                               static_cast<std::ptrdiff_t>(s));
                 }
