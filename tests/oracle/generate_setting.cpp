@@ -1,0 +1,114 @@
+// Where a generated program runs, its handles, and whose every byte is.
+#include <algorithm>
+#include <cerrno>
+#include <iterator>
+
+#include "oracle/generator.hpp"
+
+namespace oratorio::oracle {
+
+namespace {
+
+constexpr const char* kMethods[] = {
+    "auto",          "auto",          "auto",      "list_io",        "mmap",
+    "shared_buffer", "shared_buffer", "two_phase", "sieve",          "shared_buffer_list",
+    "shared_data",   "double_buffer", "cb_cyclic", "cb_file_layout", "one_writer",
+    "naive"};
+
+}  // namespace
+
+void Generator::setting() {
+    Setting& s = program_.setting;
+    program_.ranks = chance(60) ? 3 + below(2) : 2 + below(5);
+    s.ranks_per_node = chance(75) ? 0 : 1 + below(3);
+    s.node_memory = chance(80);
+    s.cores = 1 + below(program_.ranks);
+    s.beside = static_cast<Beside>(below(3));
+    s.pace = static_cast<Pace>(below(3));
+    constexpr int kSwitches[] = {3, 10, 30, 60};
+    s.switch_percent = kSwitches[below(4)];
+    s.late_percent = chance(50) ? 0 : 30;
+    s.prefill = chance(50) ? 0 : random_.between(1, kDataEnd);
+    s.asynchronous = chance(25);
+    s.trouble_percent = chance(15) ? 20 : 0;
+    if (features_.only_faults || (features_.faults && chance(30))) {
+        s.fault_rank = below(program_.ranks);
+        constexpr int kErrors[] = {EIO, ENOSPC, EIO, EDQUOT};
+        s.fault = {1 + below(40), kErrors[below(4)], chance(70), true};
+        if (!s.fault.writes) s.fault.reads = true;
+    }
+}
+
+HintMap Generator::hints() {
+    HintMap hints;
+    const std::string method = features_.method.empty()
+                                   ? kMethods[below(static_cast<int>(std::size(kMethods)))]
+                                   : features_.method;
+    if (method != "auto") hints["oratorio_method"] = method;
+    hints["cb_buffer_size"] = std::to_string(4096 << below(5));
+    if (chance(60)) hints["oratorio_sub_buffer"] = "4096";
+    if (chance(50)) hints["oratorio_slots"] = std::to_string(1 + below(4));
+    if (chance(50)) hints["cb_nodes"] = std::to_string(1 + below(program_.ranks));
+    if (chance(25)) hints["romio_cb_write"] = chance(70) ? "enable" : "disable";
+    if (chance(25)) hints["romio_cb_read"] = chance(70) ? "enable" : "disable";
+    if (chance(20)) hints["romio_ds_write"] = "enable";
+    if (chance(20)) hints["romio_ds_read"] = chance(50) ? "enable" : "disable";
+    hints["ind_rd_buffer_size"] = hints["ind_wr_buffer_size"] = chance(50) ? "4096" : "16384";
+    hints["oratorio_message_bytes"] = "4096";
+    hints["oratorio_messages_in_flight"] = std::to_string(1 + below(3));
+    hints["oratorio_cyclic_block"] = std::to_string(random_.between(50, 5000));
+    if (program_.setting.asynchronous) hints["oratorio_store"] = "uring";
+    return hints;
+}
+
+void Generator::add_handle(std::vector<Rank> members, bool log) {
+    program_.handles.push_back({std::move(members), hints(), log});
+}
+
+void Generator::handles() {
+    std::vector<Rank> all;
+    for (Rank rank = 0; rank < program_.ranks; ++rank) all.push_back(rank);
+    add_handle(all, false);
+    if (chance(35)) {  // another one, of all or of some
+        std::vector<Rank> some = all;
+        if (chance(50) && program_.ranks > 2) some.erase(some.begin() + below(program_.ranks));
+        add_handle(some, false);
+    }
+    const bool selves = chance(25);
+    for (const Rank rank : all) {
+        if (selves || chance(8)) add_handle({rank}, false);
+    }
+    if (chance(20)) add_handle(all, true);
+}
+
+/// Cuts a tile into pieces and deals them to the members of all handles, and to nobody.
+void Generator::deal() {
+    std::size_t owners = 0;
+    for (const Handle& handle : program_.handles) owners += handle.log ? 0 : handle.members.size();
+    owned_.assign(owners, {});
+    const bool holes = chance(60);
+    constexpr int kLongest[] = {1, 6, 40, 300, 1500};
+    const int longest = kLongest[below(5)];
+    const auto count = static_cast<std::size_t>(below(16)) + owners;
+    std::vector<std::size_t> order;
+    for (std::size_t i = 0; i < count; ++i)
+        order.push_back(i < owners ? i : random_.below(owners + (holes ? 2 : 0)));
+    if (chance(70)) {
+        for (std::size_t i = order.size(); i > 1; --i)
+            std::swap(order[i - 1], order[random_.below(i)]);
+    }
+    Offset at = 0;
+    for (const std::size_t owner : order) {
+        const Bytes length = random_.between(1, longest);
+        if (owner < owners) owned_[owner].pieces.push_back({at, length});
+        at += length;
+        if (holes && chance(10)) at += random_.between(1, longest);
+    }
+    const Offset displacement = chance(50) ? 0 : random_.between(0, 6000);
+    for (Tiles& view : owned_) {
+        view.displacement = displacement;
+        view.extent = at;
+    }
+}
+
+}  // namespace oratorio::oracle
