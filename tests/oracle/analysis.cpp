@@ -155,19 +155,6 @@ int Rules::find(int step, std::size_t part) const {
     return found == accesses.end() ? -1 : static_cast<int>(found - accesses.begin());
 }
 
-std::vector<const Access*> Rules::writers_of(Offset at) const {
-    std::vector<const Access*> found;
-    if (at < data_end()) {
-        for (std::uint32_t i = first_[static_cast<std::size_t>(at)];
-             i < first_[static_cast<std::size_t>(at) + 1]; ++i)
-            found.push_back(&accesses[writers_[i]]);
-    }
-    for (const Resize& resize : resizes_) {
-        if (resize.size <= at) found.push_back(&resize.as);
-    }
-    return found;
-}
-
 std::byte Rules::value(int access, Offset at) const {
     const auto begin = first_[static_cast<std::size_t>(at)];
     const auto end = first_[static_cast<std::size_t>(at) + 1];
@@ -182,8 +169,8 @@ std::byte Rules::old_value(Offset at) const {
 }
 
 bool Rules::is_alone(int access, Offset at) const {
-    const auto writers = writers_of(at);
-    return writers.size() == 1 && writers[0] == &accesses[static_cast<std::size_t>(access)];
+    const Access* const me = &accesses[static_cast<std::size_t>(access)];
+    return !any_writer(at, [me](const Access& one) { return &one != me; });
 }
 
 /// Null: nobody.
@@ -224,11 +211,12 @@ std::string Rules::explain(const Access& reader, Offset at, std::byte found) con
         }
     };
     line(before_all_, old_value(at));
-    for (const Access* write : writers_of(at)) {
-        const auto index = write - accesses.data();
+    any_writer(at, [&](const Access& write) {
+        const auto index = &write - accesses.data();
         const bool real = index >= 0 && index < static_cast<std::ptrdiff_t>(accesses.size());
-        line(*write, real ? value(static_cast<int>(index), at) : std::byte{0});
-    }
+        line(write, real ? value(static_cast<int>(index), at) : std::byte{0});
+        return false;
+    });
     return text;
 }
 

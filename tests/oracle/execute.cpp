@@ -88,6 +88,7 @@ Verdict Machine::run() {
     };
     Verdict verdict;
     verdict.wrong = fibers_.run();
+    verdict.switches = fibers_.switches();
     verdict.overslept = fibers_.overslept();
     if (verdict.ok()) verdict.wrong = outcome_.judge(storage_.disk);
     return verdict;

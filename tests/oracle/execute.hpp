@@ -9,6 +9,7 @@ namespace oratorio::oracle {
 
 struct Verdict {
     std::string wrong;  ///< "" if everything is allowed; else begins with a word for the kind
+    long switches = 0;  ///< of who runs
     int overslept = 0;  ///< sleeps that nobody ended by a ring
     [[nodiscard]] bool ok() const { return wrong.empty(); }
     /// The first word of `wrong`: lost, stale, foreign, future, torn, count, size, error, ranks,

@@ -67,6 +67,7 @@ class Fibers {
     [[nodiscard]] test::Random& random() { return random_; }
     /// Sleeps that ended only because all slept.
     [[nodiscard]] int overslept() const { return overslept_; }
+    [[nodiscard]] long switches() const { return switches_; }
     /// May be set; says what a fiber is doing when all wait.
     std::function<std::string(int fiber)> describe;
 

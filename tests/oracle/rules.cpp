@@ -41,14 +41,11 @@ bool Rules::is_future(const Access& write, const Access& read) {
 /// `by`: a write after it, before the reader.
 bool Rules::overwritten(const Access& write, const Access& reader, Offset at,
                         const Access** by) const {
-    for (const Access* other : writers_of(at)) {
-        if (other == &write || other->failed) continue;
-        if (is_before(*other, reader) && is_before(write, *other)) {
-            *by = other;
-            return true;
-        }
-    }
-    return false;
+    return any_writer(at, [&](const Access& other) {
+        *by = &other;
+        return &other != &write && !other.failed && is_before(other, reader) &&
+               is_before(write, other);
+    });
 }
 
 std::string Rules::judge(const Access& reader, Offset at, std::byte found) const {
@@ -85,9 +82,10 @@ std::string Rules::check_end(Offset at, std::byte found) const {
 
 std::string Rules::check_atomic(int access, const std::vector<std::byte>& found) const {
     const Access& reader = accesses[static_cast<std::size_t>(access)];
+    if (!reader.atomic) return "";
     for (const Access& write : accesses) {
-        if (!reader.atomic || !write.atomic || write.direction != Direction::write ||
-            write.failed || write.handle != reader.handle || write.record)
+        if (!write.atomic || write.direction != Direction::write || write.failed ||
+            write.handle != reader.handle || write.record)
             continue;
         if (write.begin > reader.end && write.rank == reader.rank) continue;
         int seen = 0;
@@ -96,11 +94,12 @@ std::string Rules::check_atomic(int access, const std::vector<std::byte>& found)
         for (const Piece& piece : reader.pieces) {
             for (Offset at = piece.at; at < piece.at + piece.length; ++at, ++index) {
                 if (index >= found.size()) continue;
-                const auto writers = writers_of(at);
-                const bool only = std::ranges::all_of(writers, [&](const Access* other) {
-                    return other == &write || is_before(*other, write) || is_future(*other, reader);
+                bool mine = false;
+                const bool other = any_writer(at, [&](const Access& one) {
+                    mine = mine || &one == &write;
+                    return &one != &write && !is_before(one, write) && !is_future(one, reader);
                 });
-                if (!only || std::ranges::find(writers, &write) == writers.end()) continue;
+                if (other || !mine) continue;
                 ++(writer_of(at, found[index]) == &write ? seen : unseen);
             }
         }

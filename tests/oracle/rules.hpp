@@ -3,6 +3,7 @@
 // what they are asked about a program is worked out here before it runs.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <climits>
 #include <string>
@@ -79,7 +80,17 @@ class Rules {
   private:
     void walk();
     void index_writers();
-    [[nodiscard]] std::vector<const Access*> writers_of(Offset at) const;
+    /// visit(access) of all that write a byte, until one says true; whether one did.
+    template <class Visit>
+    bool any_writer(Offset at, Visit visit) const {
+        for (std::uint32_t i = at < data_end() ? first_[static_cast<std::size_t>(at)] : 0;
+             at < data_end() && i < first_[static_cast<std::size_t>(at) + 1]; ++i) {
+            if (visit(accesses[writers_[i]])) return true;
+        }
+        return std::any_of(resizes_.begin(), resizes_.end(), [&](const Resize& resize) {
+            return resize.size <= at && visit(resize.as);
+        });
+    }
     [[nodiscard]] const Access* writer_of(Offset at, std::byte found) const;
     [[nodiscard]] std::string judge(const Access& reader, Offset at, std::byte found) const;
     [[nodiscard]] std::string explain(const Access& reader, Offset at, std::byte found) const;

@@ -1,0 +1,208 @@
+// The oracle itself, on programs small enough to judge by hand; and a fixed number of random ones.
+#include <gtest/gtest.h>
+
+#include "oracle/execute.hpp"
+#include "oracle/rules.hpp"
+#include "oracle/shrink.hpp"
+
+namespace oratorio::oracle {
+namespace {
+
+constexpr auto kWriting = Direction::write;
+constexpr auto kReading = Direction::read;
+
+/// Two ranks and two handles of both; everybody sees all bytes.
+class Small {
+  public:
+    Small() {
+        program_.ranks = 2;
+        program_.handles = {{{0, 1}, {}, false}, {{0, 1}, {}, false}};
+        for (int handle = 0; handle < 2; ++handle) {
+            both(Kind::open, handle);
+            both(Kind::view, handle);
+        }
+    }
+    Step& both(Kind kind, int handle) {
+        Step& step = add(kind, handle);
+        step.collective = true;
+        const Tiles all{0, 1, {{0, 1}}};
+        step.parts = {{0, all, 0, 0}, {1, all, 0, 0}};
+        return step;
+    }
+    /// Bytes [0, 8).
+    int access(Rank rank, int handle, Direction direction) {
+        Step& step = add(Kind::access, handle);
+        step.direction = direction;
+        step.parts = {{rank, {}, 0, 8}};
+        return accesses_++;
+    }
+    void barrier() { add(Kind::barrier, -1); }
+    const Program& done() {
+        both(Kind::close, 0);
+        both(Kind::close, 1);
+        return program_;
+    }
+    Program& program() { return program_; }
+
+  private:
+    Step& add(Kind kind, int handle) {
+        Step step;
+        step.id = static_cast<int>(program_.steps.size());
+        step.kind = kind;
+        step.handle = handle;
+        program_.steps.push_back(step);
+        return program_.steps.back();
+    }
+    Program program_;
+    int accesses_ = 0;
+};
+
+bool may_read(const Rules& rules, int reader, int writer) {
+    return rules.check_read(reader, 3, rules.value(writer, 3)).empty();
+}
+
+TEST(Rules, AProcessSeesOnOneHandleWhatItWroteThere) {
+    Small small;
+    const int first = small.access(0, 0, kWriting);
+    const int second = small.access(0, 0, kWriting);
+    const int read = small.access(0, 0, kReading);
+    const Rules rules(small.done());
+    EXPECT_TRUE(may_read(rules, read, second));
+    EXPECT_FALSE(may_read(rules, read, first));
+    EXPECT_NE(rules.check_read(read, 3, std::byte{0}), "");
+}
+
+TEST(Rules, ABarrierAloneMakesNothingVisible) {
+    Small small;
+    const int write = small.access(0, 0, kWriting);
+    small.barrier();
+    const int read = small.access(1, 0, kReading);
+    const Rules rules(small.done());
+    EXPECT_TRUE(may_read(rules, read, write));
+    EXPECT_EQ(rules.check_read(read, 3, std::byte{0}), "");
+}
+
+TEST(Rules, SyncBarrierSyncDoesForAnyHandles) {
+    for (const int handle : {0, 1}) {
+        Small small;
+        const int write = small.access(0, 0, kWriting);
+        small.both(Kind::sync, 0);
+        small.barrier();
+        small.both(Kind::sync, handle);
+        const int read = small.access(1, handle, kReading);
+        const Rules rules(small.done());
+        EXPECT_TRUE(may_read(rules, read, write));
+        EXPECT_NE(rules.check_read(read, 3, std::byte{0}), "");
+    }
+}
+
+TEST(Rules, ASyncDoesntSynchronise) {
+    Small small;
+    small.access(0, 0, kWriting);
+    small.both(Kind::sync, 0);
+    const int read = small.access(1, 0, kReading);
+    const Rules rules(small.done());
+    EXPECT_EQ(rules.check_read(read, 3, std::byte{0}), "");
+}
+
+TEST(Rules, AtomicModeMakesABarrierEnoughOnOneOpen) {
+    for (const int handle : {0, 1}) {
+        Small small;
+        small.both(Kind::atomic, 0).on = true;
+        small.both(Kind::atomic, 1).on = true;
+        small.access(0, 0, kWriting);
+        small.barrier();
+        const int read = small.access(1, handle, kReading);
+        const Rules rules(small.done());
+        EXPECT_EQ(rules.check_read(read, 3, std::byte{0}).empty(), handle == 1);
+    }
+}
+
+TEST(Rules, AReadDoesntSeeWhatIsWrittenWhenItIsOver) {
+    Small small;
+    const int read = small.access(1, 0, kReading);
+    small.barrier();
+    const int write = small.access(0, 0, kWriting);
+    const Rules rules(small.done());
+    EXPECT_FALSE(may_read(rules, read, write));
+}
+
+TEST(Rules, AnAtomicReadSeesAWriteWhollyOrNotAtAll) {
+    Small small;
+    small.both(Kind::atomic, 0).on = true;
+    const int write = small.access(0, 0, kWriting);
+    const int read = small.access(1, 0, kReading);
+    const Rules rules(small.done());
+    std::vector<std::byte> found(8);
+    EXPECT_EQ(rules.check_atomic(read, found), "");
+    for (Offset at = 0; at < 4; ++at) found[static_cast<std::size_t>(at)] = rules.value(write, at);
+    EXPECT_NE(rules.check_atomic(read, found), "");
+    for (Offset at = 4; at < 8; ++at) found[static_cast<std::size_t>(at)] = rules.value(write, at);
+    EXPECT_EQ(rules.check_atomic(read, found), "");
+}
+
+TEST(Rules, TheEndHoldsOneOfTheWritesThatNobodyOrders) {
+    Small small;
+    const int one = small.access(0, 0, kWriting);
+    const int other = small.access(1, 1, kWriting);
+    const int last = small.access(1, 1, kWriting);
+    const Rules rules(small.done());
+    EXPECT_EQ(rules.check_end(3, rules.value(one, 3)), "");
+    EXPECT_EQ(rules.check_end(3, rules.value(last, 3)), "");
+    EXPECT_NE(rules.check_end(3, rules.value(other, 3)), "");
+    EXPECT_NE(rules.check_end(3, std::byte{0}), "");
+}
+
+TEST(Rules, ACountEndsWhereTheFileMayEnd) {
+    Small small;
+    small.access(0, 0, kWriting);
+    const int read = small.access(0, 0, kReading);
+    const Rules rules(small.done());
+    EXPECT_EQ(rules.check_count(read, 8), "");
+    EXPECT_NE(rules.check_count(read, 7), "");
+}
+
+TEST(Oracle, ASeedIsOneProgramAndOneInterleaving) {
+    Stacks stacks;
+    for (std::uint64_t seed = 1; seed <= 20; ++seed) {
+        const Program program = make_program(seed, {});
+        EXPECT_EQ(describe(program), describe(make_program(seed, {})));
+        const Verdict one = execute(program, stacks);
+        const Verdict two = execute(program, stacks);
+        EXPECT_EQ(one.wrong, two.wrong);
+        EXPECT_EQ(one.switches, two.switches);
+    }
+}
+
+/// A fixed number of each sort; `oratorio soak` runs as many as wanted.
+void run_seeds(std::uint64_t count, const Features& features) {
+    Stacks stacks;
+    for (std::uint64_t seed = 1; seed <= count; ++seed) {
+        const Program program = make_program(seed, features);
+        const Verdict verdict = execute(program, stacks);
+        if (verdict.ok()) continue;
+        const Shrunk shrunk = shrink(program, verdict, stacks);
+        FAIL() << "seed " << seed << ": " << verdict.wrong
+               << "\nthe shortest program that fails alike:\n"
+               << describe(shrunk.program) << shrunk.verdict.wrong;
+    }
+}
+
+TEST(RandomPrograms, SeeWhatTheChapterAllows) {
+    run_seeds(1000, {});
+}
+
+TEST(RandomPrograms, SeeItWhereNoPlanIsKept) {
+    Features features;
+    features.fresh_views = true;
+    run_seeds(300, features);
+}
+
+TEST(RandomPrograms, FailAlikeOnAllRanksWhereStorageFails) {
+    Features features;
+    features.only_faults = true;
+    run_seeds(400, features);
+}
+
+}  // namespace
+}  // namespace oratorio::oracle
