@@ -38,7 +38,6 @@ void Rules::walk() {
     std::vector<std::array<Seen, kRanksMax>> seen(program_.handles.size());
     std::vector<bool> atomic(program_.handles.size());
     const auto count = static_cast<int>(program_.steps.size());
-    int epoch = 0;
     for (int s = 0; s < count; ++s) {
         const Step& step = program_.steps[static_cast<std::size_t>(s)];
         const auto h = static_cast<std::size_t>(std::max(0, step.handle));
@@ -80,7 +79,6 @@ void Rules::walk() {
                 access.bytes = part.bytes;
                 access.known = clocks[r];
                 access.refreshed = mine.refreshed;
-                access.epoch = epoch;
                 accesses.push_back(std::move(access));
             }
             clocks[r][r] = s;
@@ -94,7 +92,6 @@ void Rules::walk() {
             resize.as.begin = resize.as.end = s;
             resize.as.known = clocks[static_cast<std::size_t>(resize.as.rank)];
             resize.as.refreshed = seen[h][static_cast<std::size_t>(resize.as.rank)].refreshed;
-            resize.as.epoch = ++epoch;
             resizes_.push_back(resize);
         }
         if (step.kind == Kind::message) {
@@ -117,7 +114,6 @@ void Rules::walk() {
     after_all_.begin = after_all_.end = count;
     after_all_.known.fill(count);
     after_all_.refreshed.fill(count);
-    after_all_.epoch = epoch;
     before_all_.flushed = -2;
     before_all_.rank = after_all_.rank = 0;
     before_all_.handle = after_all_.handle = -1;

@@ -16,7 +16,7 @@ namespace {
 
 constexpr long kIdlesMax = 20'000;        // with nobody getting further
 constexpr long kSleep = 1000;             // as many, and who sleeps wakes by itself
-constexpr long kOversleep = 100;          // counts as so many
+constexpr long kOversleep = 10;           // counts as so many
 constexpr long kSwitchesMax = 1'000'000;  // of one program
 constexpr std::size_t kGuard = 4096;
 

@@ -110,22 +110,33 @@ std::string Rules::check_atomic(int access, const std::vector<std::byte>& found)
     return "";
 }
 
-/// How long the file may be for a reader. Changes of size are made where all know of all.
+/// How long the file may be for a reader. Nothing is said where a change of size has no certain
+/// place among the others and before or after the reader.
 void Rules::sizes(const Access& reader, Bytes& least, Bytes& most) const {
-    least = most = program_.setting.prefill;
+    const Resize* last = nullptr;
     for (const Resize& resize : resizes_) {
-        if (resize.as.epoch <= reader.epoch) least = most = resize.size;
+        if (is_before(resize.as, reader)) last = &resize;
+    }
+    least = most = last != nullptr ? last->size : program_.setting.prefill;
+    bool certain = true;
+    for (const Resize& resize : resizes_) {
+        certain = certain && (&resize == last || is_future(resize.as, reader) ||
+                              (last != nullptr && is_before(resize.as, last->as)));
     }
     for (const Access& write : accesses) {
-        if (write.direction != Direction::write || write.epoch != reader.epoch || write.record)
+        if (write.direction != Direction::write || write.record || is_future(write, reader))
             continue;
+        if (last != nullptr && is_before(write, last->as)) continue;
+        const bool after_last = last == nullptr || is_before(last->as, write);
         for (const Piece& piece : write.pieces) {
             const Offset end = piece.at + piece.length;
-            if (!is_future(write, reader)) most = std::max(most, end);
-            if (is_before(write, reader) && !write.failed) least = std::max(least, end);
+            most = std::max(most, end);
+            if (after_last && is_before(write, reader) && !write.failed)
+                least = std::max(least, end);
         }
     }
-    if (has_log_) most = INT64_MAX;
+    if (has_log_ || !certain) most = INT64_MAX;
+    if (!certain) least = 0;
 }
 
 std::string Rules::check_count(int access, Bytes bytes) const {

@@ -32,7 +32,6 @@ struct Access {
     Clock known = {};       ///< when it starts
     Clock refreshed = {};   ///< when this rank last synced or opened the handle before it
     int flushed = INT_MAX;  ///< step in which this rank next syncs or closes the handle after it
-    int epoch = 0;          ///< changes of the file's size before it
     bool failed = false;    ///< seen when it ran: some of it may have happened
 };
 

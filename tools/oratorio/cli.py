@@ -1,4 +1,4 @@
-"""The command line: run, explain, env, info, demo, test, bench, calibrate, conformance, lint."""
+"""The command line: run, explain, env, info, demo, test, soak, bench, calibrate, conformance, lint."""
 
 import os
 import re
@@ -174,6 +174,33 @@ def test(
     if unknown:
         _refuse(ValueError(f"no such part: {', '.join(sorted(unknown))}"))
     raise typer.Exit(0 if testing.run(only or testing.PARTS, match) else 1)
+
+
+@app.command()
+def soak(
+    seeds: Annotated[int, typer.Option(min=1, help="How many random programs.")] = 10_000,
+    first: Annotated[int, typer.Option(min=0, help="The first one's seed.")] = 1,
+    jobs: Annotated[int | None, typer.Option(min=1, help="Processes; one per core if not given.")] = None,
+    method: Annotated[
+        str | None, typer.Option(help="Method of every file; all of them if not given.")
+    ] = None,
+    faults: Annotated[
+        bool, typer.Option("--faults", help="In some of them a storage request fails.")
+    ] = False,
+    fresh_views: Annotated[
+        bool, typer.Option("--fresh-views", help="Views are set anew, so that no plan is kept.")
+    ] = False,
+) -> None:
+    """Random programs in a simulation: is every byte one that MPI allows? See docs/oracle.md."""
+    from oratorio import soak as soaking  # noqa: PLC0415
+
+    options = [*(["--faults"] if faults else []), *(["--fresh-views"] if fresh_views else [])]
+    options += ["--method", method] if method else []
+    try:
+        is_clean = soaking.run(seeds, first, jobs, options)
+    except soaking.SoakError as error:
+        _refuse(error)
+    raise typer.Exit(0 if is_clean else 1)
 
 
 @app.command("lint")
