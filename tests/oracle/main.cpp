@@ -19,6 +19,7 @@ struct Options {
     std::uint64_t count = 1000;
     std::uint64_t every = 1;  ///< seeds apart
     Features features;
+    bool list = false;   ///< every seed that fails, in a line
     bool show = false;   ///< the programs too
     bool shrink = true;  ///< the first failure of each kind
     bool go_on = false;  ///< after a failure
@@ -29,7 +30,7 @@ int usage() {
     std::fputs(
         "oracle_soak [--first S] [--count N] [--every K] [--method NAME] [--faults] "
         "[--only-faults]\n"
-        "            [--fresh-views] [--only KIND] [--go-on] [--no-shrink] [--show]\n",
+        "            [--fresh-views] [--only KIND] [--go-on] [--no-shrink] [--list] [--show]\n",
         stderr);
     return 2;
 }
@@ -40,6 +41,8 @@ bool parse(int argc, char** argv, Options& options) {
         const bool more = i + 1 < argc;
         if (word == "--show") {
             options.show = true;
+        } else if (word == "--list") {
+            options.list = true;
         } else if (word == "--go-on") {
             options.go_on = true;
         } else if (word == "--no-shrink") {
@@ -115,6 +118,9 @@ int soak(const Options& options) {
         teller.tell(done + 1, failed, false);
         if (verdict.ok() || (!options.only.empty() && verdict.kind() != options.only)) continue;
         ++failed;
+        if (options.list)
+            std::printf("failed %llu %s\n", static_cast<unsigned long long>(seed),
+                        verdict.kind().c_str());
         const bool first = kinds.emplace(verdict.kind(), std::pair(0, seed)).second;
         ++kinds[verdict.kind()].first;
         if (first || options.show) tell_failure(program, verdict, options, stacks);

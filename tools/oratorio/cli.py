@@ -1,4 +1,4 @@
-"""The command line: run, explain, env, info, demo, test, soak, bench, calibrate, conformance, lint."""
+"""The command line: one command per function, each with its help."""
 
 import os
 import re
@@ -201,6 +201,21 @@ def soak(
     except soaking.SoakError as error:
         _refuse(error)
     raise typer.Exit(0 if is_clean else 1)
+
+
+@app.command()
+def mutations(
+    seeds: Annotated[int, typer.Option(min=1, help="Programs to try each with.")] = 2000,
+    match: Annotated[str | None, typer.Option("-k", help="Those whose name has this in it.")] = None,
+) -> None:
+    """Does `soak` notice when the library is made wrong on purpose? Prints a table."""
+    from oratorio import mutations as mutating  # noqa: PLC0415
+
+    try:
+        is_good = mutating.run(seeds, match)
+    except mutating.MutationError as error:
+        _refuse(error)
+    raise typer.Exit(0 if is_good else 1)
 
 
 @app.command("lint")

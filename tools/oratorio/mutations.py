@@ -1,0 +1,152 @@
+"""`oratorio mutations`: does the oracle notice when something in the library is wrong on purpose?
+
+A copy of the sources is built with one mutation of tests/oracle/mutations.toml after the other. A mutation is
+killed by the first seed whose program fails with it and doesn't fail alike without it.
+"""
+
+import shutil
+import subprocess
+import tomllib
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from rich.console import Console
+
+from oratorio.paths import OUT, ROOT
+from oratorio.soak import TARGET
+
+LIST = ROOT / "tests/oracle/mutations.toml"
+WORK = OUT / "mutations"
+COPIED = ("CMakeLists.txt", "cmake", "src", "tests", "tools/calibrate")
+SECONDS = 600  # of one run
+
+
+class MutationError(Exception):
+    """The sources can't be built without a mutation."""
+
+
+@dataclass(frozen=True)
+class Mutation:
+    """One wrong; see the head of the list."""
+
+    name: str
+    file: str
+    old: str
+    new: str
+    options: tuple[str, ...] = ()
+
+    def apply(self, text: str) -> str | None:
+        """The file's text with it; None if its place isn't there exactly once."""
+        return text.replace(self.old, self.new) if text.count(self.old) == 1 else None
+
+
+@dataclass
+class Found:
+    """How a mutation was found, if it was."""
+
+    mutation: Mutation
+    outcome: str  # killed, survived, doesn't apply, doesn't build, crashed
+    seed: int | None = None
+    kind: str = ""
+
+
+@dataclass
+class Bench:
+    """The copy that is built again and again, and what fails in it without any mutation."""
+
+    seeds: int
+    known: dict[tuple[str, ...], dict[int, str]] = field(default_factory=dict)
+
+    def prepare(self) -> None:
+        """Copies the sources, touching only files that differ, and configures."""
+        sources = WORK / "sources"
+        files = {
+            file for name in COPIED for file in [ROOT / name, *(ROOT / name).rglob("*")] if file.is_file()
+        }
+        for stale in sources.rglob("*"):
+            if stale.is_file() and ROOT / stale.relative_to(sources) not in files:
+                stale.unlink()
+        for file in sorted(files):
+            target = sources / file.relative_to(ROOT)
+            target.parent.mkdir(parents=True, exist_ok=True)
+            if not target.exists() or target.read_bytes() != file.read_bytes():
+                target.write_bytes(file.read_bytes())
+        launcher = ["-DCMAKE_CXX_COMPILER_LAUNCHER=ccache"] if shutil.which("ccache") else []
+        command = ["cmake", "-S", WORK / "sources", "-B", WORK / "build", "-G", "Ninja", "-DORATORIO_MPI=OFF"]
+        subprocess.run([*command, *launcher], check=True, stdout=subprocess.DEVNULL)
+        if not self.build():
+            raise MutationError(f"the sources don't build without a mutation: ninja -C {WORK}/build {TARGET}")
+        shutil.copy(WORK / "build/tests/oracle" / TARGET, WORK / "unharmed")
+
+    def build(self) -> bool:
+        """True if it builds."""
+        command = ["ninja", "-C", WORK / "build", TARGET]
+        return subprocess.run(command, stdout=subprocess.DEVNULL, check=False).returncode == 0
+
+    def failures(self, program: Path, options: tuple[str, ...]) -> tuple[dict[int, str], str]:
+        """What fails, by seed, and how the program ended if it did so badly."""
+        command = [program, "--count", str(self.seeds), "--go-on", "--no-shrink", "--list", *options]
+        try:
+            done = subprocess.run(
+                command, capture_output=True, text=True, errors="replace", timeout=SECONDS, check=False
+            )
+        except subprocess.TimeoutExpired:
+            return {}, f"no end in {SECONDS} s"
+        rows = (line.split() for line in done.stdout.splitlines() if line.startswith("failed "))
+        bad = "" if done.returncode in (0, 1) else f"ended with {done.returncode}"
+        return {int(row[1]): row[2] for row in rows}, bad
+
+    def find(self, mutation: Mutation) -> Found:
+        """Builds with the mutation and looks for a seed."""
+        file = WORK / "sources/src" / mutation.file
+        text = file.read_text() if file.exists() else ""
+        mutated = mutation.apply(text)
+        if mutated is None:
+            return Found(mutation, "doesn't apply")
+        if mutation.options not in self.known:
+            self.known[mutation.options], _ = self.failures(WORK / "unharmed", mutation.options)
+        try:
+            file.write_text(mutated)
+            if not self.build():
+                return Found(mutation, "doesn't build")
+            failed, bad = self.failures(WORK / "build/tests/oracle" / TARGET, mutation.options)
+        finally:
+            file.write_text(text)
+        known = self.known[mutation.options]
+        new = [seed for seed, kind in sorted(failed.items()) if known.get(seed) != kind]
+        if new:
+            return Found(mutation, "killed", new[0], failed[new[0]])
+        return Found(mutation, "crashed" if bad else "survived", kind=bad)
+
+
+def read_list(file: Path = LIST) -> list[Mutation]:
+    """The mutations in the list's order."""
+    rows = tomllib.loads(file.read_text())["mutation"]
+    return [Mutation(**{**row, "options": tuple(row.get("options", ()))}) for row in rows]
+
+
+def row(found: Found) -> str:
+    """A line of the table in docs/oracle.md."""
+    mutation = found.mutation
+    by = (
+        f"seed {found.seed}, {found.kind}"
+        if found.seed is not None
+        else f"{found.outcome} {found.kind}".strip()
+    )
+    return f"| {mutation.name} | `{mutation.file}` | `{' '.join(mutation.options)}` | {by} |"
+
+
+def run(seeds: int, match: str | None) -> bool:
+    """Prints the table; true if all that apply were found."""
+    console = Console(highlight=False)
+    bench = Bench(seeds)
+    bench.prepare()
+    console.print("| what is wrong | in `src/` | options | found by |\n|---|---|---|---|", markup=False)
+    good = True
+    for mutation in read_list():
+        if match and match not in mutation.name:
+            continue
+        found = bench.find(mutation)
+        good = good and found.outcome in ("killed", "crashed")
+        console.print(row(found), markup=False, soft_wrap=True)
+    return good
