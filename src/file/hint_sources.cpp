@@ -2,6 +2,8 @@
 #include <fnmatch.h>
 
 #include <algorithm>
+#include <cstdint>
+#include <cstring>
 #include <set>
 #include <span>
 
@@ -36,10 +38,11 @@ void add_pair(HintMap& hints, std::string_view text, char separator) {
     if (!key.empty()) hints.emplace(key, trimmed(text.substr(at + 1)));  // the first one holds
 }
 
-/// "key value" lines; '#' begins a comment.
+/// "key value" lines; '#' begins a comment. A line with a NUL byte is none of a text file.
 HintMap romio_file(std::string_view text) {
     HintMap hints;
     for (const std::string_view line : split(text, "\n")) {
+        if (line.find('\0') != std::string_view::npos) continue;
         std::string entry = trimmed(line.substr(0, line.find('#')));
         std::ranges::replace(entry, '\t', ' ');
         add_pair(hints, entry, ' ');
@@ -95,20 +98,34 @@ void overlay(HintMap& hints, const HintMap& stronger) {
     for (const auto& [key, value] : stronger) hints.insert_or_assign(key, value);
 }
 
+void add_text(std::string& all, std::string_view text) {
+    const auto length = static_cast<std::uint64_t>(text.size());
+    all.append(reinterpret_cast<const char*>(&length), sizeof length).append(text);
+}
+
 std::string encode(const HintMap& hints) {
     std::string text;
-    for (const auto& [key, value] : hints)
-        text.append(key).append(1, '\0').append(value).append(1, '\0');
+    for (const auto& [key, value] : hints) {
+        add_text(text, key);
+        add_text(text, value);
+    }
+    return text;
+}
+
+/// The next text of what add_text has made; it is taken away.
+std::string take_text(std::string_view& all) {
+    std::uint64_t length = 0;
+    std::memcpy(&length, all.data(), sizeof length);
+    const std::string text(all.substr(sizeof length, length));
+    all.remove_prefix(sizeof length + text.size());
     return text;
 }
 
 HintMap decode(std::string_view text) {
     HintMap hints;
     while (!text.empty()) {
-        const std::size_t key_end = text.find('\0');
-        const std::size_t value_end = text.find('\0', key_end + 1);
-        hints.emplace(text.substr(0, key_end), text.substr(key_end + 1, value_end - key_end - 1));
-        text.remove_prefix(value_end + 1);
+        const std::string key = take_text(text);
+        hints.emplace(key, take_text(text));
     }
     return hints;
 }

@@ -7,6 +7,7 @@
 #include <set>
 
 #include "file/hint_table.hpp"
+#include "support/sim_transport.hpp"
 
 namespace oratorio {
 namespace {
@@ -221,6 +222,24 @@ TEST(HintSources, TheStrongerSourceWins) {
     EXPECT_EQ(merge_hints(sources, {}, "a").at("cb_nodes"), "2");
     sources.mpich_mpiio_hints.clear();
     EXPECT_EQ(merge_hints(sources, {}, "a").at("cb_nodes"), "1");
+}
+
+TEST(HintSources, LinesWithANulByteAreLeftOutOfARomioFile) {
+    using namespace std::string_literals;
+    HintSources sources;
+    sources.romio_hints_text = "cb_nodes 3\0\ncb_\0read enable\n\0\nstriping_unit 7\n\0"s;
+    EXPECT_EQ(merge_hints(sources, {}, "a"), (HintMap{{"striping_unit", "7"}}));
+}
+
+TEST(HintSources, WhateverBytesAreInRootsHintsComeToAllRanks) {
+    using namespace std::string_literals;
+    const HintMap given{{"a\0b"s, "c\0"s}, {"", ""}, {"\0"s, ""}, {"x", "\0\0y"s}};
+    test::run_ranks({.ranks = 3}, [&](Transport& transport) {
+        const bool root = transport.topology().rank == 0;
+        const auto agreed = agree_on_hints(transport, root ? given : HintMap{{"mine", "1"}});
+        ASSERT_TRUE(agreed.ok());
+        EXPECT_EQ(**agreed, given);
+    });
 }
 
 TEST(HintSources, MpichPatternsChooseFilesByPathOrByName) {
