@@ -15,13 +15,15 @@ struct ErrnoRow {
     int number;
     const char* name;
     ErrorKind kind;
+    const char* advice = "";  // in place of the kind's
 };
 
-// EBADF here is a transfer in a direction the file isn't open for; the descriptor itself is ours.
+// EBADF is no lack of permission: directions are checked before, so the descriptor is gone.
 constexpr ErrnoRow kErrnos[] = {
     {EACCES, "EACCES", ErrorKind::access},
     {EAGAIN, "EAGAIN", ErrorKind::io},
-    {EBADF, "EBADF", ErrorKind::access},
+    {EBADF, "EBADF", ErrorKind::io,
+     "something in this process has closed the file's descriptor, which is the library's"},
     {EBUSY, "EBUSY", ErrorKind::file_in_use},
     {ECONNREFUSED, "ECONNREFUSED", ErrorKind::io},
     {ECONNRESET, "ECONNRESET", ErrorKind::io},
@@ -104,6 +106,11 @@ const ErrnoRow* row_of(int system_errno) {
     return row == std::end(kErrnos) ? nullptr : row;
 }
 
+std::string_view advice_on(const Error& error) {
+    const ErrnoRow* row = row_of(error.system_errno);
+    return row != nullptr && *row->advice != '\0' ? row->advice : row_of(error.kind).advice;
+}
+
 std::string system_text(int system_errno) {
     std::string text = std::generic_category().message(system_errno);
     // "No space" -> "no space", but an acronym ("RPC ...") stays as it is.
@@ -134,7 +141,8 @@ std::string describe(const Error& error, std::string_view path) {
     if (!path.empty()) text.append(", ").append(path);
     std::string_view what(error.what, ::strnlen(error.what, sizeof error.what));
     if (!what.empty()) text.append(": ").append(what);
-    if (*kind.advice != '\0') text.append(what.empty() ? ": " : "; ").append(kind.advice);
+    const std::string_view advice = advice_on(error);
+    if (!advice.empty()) text.append(what.empty() ? ": " : "; ").append(advice);
     return text;
 }
 

@@ -210,20 +210,20 @@ TEST_P(AnyStore, allocating_extends_but_never_shrinks_nor_changes_data) {
     EXPECT_EQ(read(1'000, 299'000), std::vector<std::byte>(299'000));
 }
 
-TEST_P(AnyStore, a_transfer_in_a_direction_not_opened_is_an_access_error) {
+TEST_P(AnyStore, a_transfer_in_a_direction_not_opened_is_an_error) {
     write(0, pattern(10, 10));
     auto reader = open({.read = true});
     ASSERT_TRUE(reader.ok());
     std::vector<std::byte> bytes(10);
     auto done = transfer(**reader, Direction::write, 4, bytes);
-    EXPECT_EQ(done.error.kind, ErrorKind::access);
+    EXPECT_EQ(done.error.kind, ErrorKind::io);
     EXPECT_EQ(done.error.system_errno, EBADF);
     EXPECT_EQ(done.error.offset, 4);
     EXPECT_EQ(done.error.length, 10);
     EXPECT_EQ(done.bytes, 0);
     auto writer = open({.write = true});
     ASSERT_TRUE(writer.ok());
-    EXPECT_EQ(transfer(**writer, Direction::read, 0, bytes).error.kind, ErrorKind::access);
+    EXPECT_EQ(transfer(**writer, Direction::read, 0, bytes).error.kind, ErrorKind::io);
 }
 
 TEST_P(AnyStore, syncs_locks_and_closes) {
@@ -357,7 +357,7 @@ TEST_P(AnyStore, what_is_not_open_for_it_can_not_be_mapped) {
     EXPECT_TRUE((*reader)->map({0, 10}, Direction::read, Populate::no).ok());
     auto written = (*reader)->map({0, 10}, Direction::write, Populate::no);
     ASSERT_FALSE(written.ok());
-    EXPECT_EQ(written.error().kind, ErrorKind::access);
+    EXPECT_EQ(written.error().kind, ErrorKind::io);
     EXPECT_EQ(written.error().system_errno, EBADF);
 }
 
