@@ -100,6 +100,7 @@ Error open_here(const OpenArguments& arguments, Opening& opening) {
     opening.collective = true;
     opening.rank = open.workspace.rank();
     watch_for_finalize();
+    if (opening.rank == 0) tell_troubles(process().settings.troubles);
 
     OpenCall call = call_of(arguments);
     const auto to_host =

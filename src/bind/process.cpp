@@ -2,11 +2,12 @@
 
 #include <unistd.h>
 
-#include <cstdio>
+#include <atomic>
 #include <cstdlib>
-#include <fstream>
-#include <iterator>
 #include <mutex>
+#include <set>
+
+#include "base/small_file.hpp"
 
 namespace oratorio::bind {
 
@@ -22,9 +23,13 @@ bool is_on(const char* name) {
     return !value.empty() && value != "0";
 }
 
-std::string contents_of(const std::string& path) {
-    std::ifstream file(path);
-    return {std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
+/// Of a file that `variable` names. "" with a sentence in `troubles` where it is of no use.
+std::string contents_of(const std::string& path, const char* variable,
+                        std::vector<std::string>& troubles) {
+    auto text = read_small_file(path);
+    if (text) return std::move(*text);
+    troubles.push_back(std::string(variable) + " is ignored: " + describe(text.error(), path));
+    return "";
 }
 
 std::string costs_folder() {
@@ -85,8 +90,8 @@ Settings read_environment() {
         settings.hints.oratorio_hints += "oratorio_method=" + method;
     }
     const std::string romio_hints = environment("ROMIO_HINTS");
-    settings.hints.romio_hints_text =
-        contents_of(romio_hints.empty() ? "/etc/romio-hints" : romio_hints);
+    settings.hints.romio_hints_text = contents_of(
+        romio_hints.empty() ? "/etc/romio-hints" : romio_hints, "ROMIO_HINTS", settings.troubles);
     return settings;
 }
 
@@ -109,9 +114,24 @@ void tell(const std::string& text, bool urgent) {
 
 void narrate(const std::string& text) {
     const Settings& settings = process().settings;
-    if (settings.explain_path.empty()) return tell(text, settings.explain);
-    std::ofstream(settings.explain_path, std::ios::app)
-        << text << (text.ends_with('\n') ? "" : "\n");
+    static std::atomic<bool> to_file{!settings.explain_path.empty()};
+    if (!to_file) return tell(text, settings.explain);
+    const std::string line = text.ends_with('\n') ? text : text + "\n";
+    const auto written = append_to_file(settings.explain_path, line);
+    if (written) return;
+    if (to_file.exchange(false))
+        tell("ORATORIO_EXPLAIN: what would go there comes here instead: " +
+                 describe(written.error(), settings.explain_path),
+             true);
+    tell(text, settings.explain);
+}
+
+void tell_troubles(const std::vector<std::string>& troubles) {
+    static std::mutex telling;
+    static std::set<std::string> told;
+    const std::lock_guard lock(telling);
+    for (const std::string& trouble : troubles)
+        if (told.insert(trouble).second) tell(trouble);
 }
 
 std::string read_costs(std::string_view file_system) {
@@ -119,8 +139,11 @@ std::string read_costs(std::string_view file_system) {
     gethostname(machine, sizeof machine - 1);
     const std::string folder = process().settings.costs_folder + "/";
     const std::string name = std::string(file_system) + ".costs";
-    const std::string here = contents_of(folder + machine + "-" + name);
-    return here.empty() ? contents_of(folder + name) : here;
+    std::vector<std::string> troubles;
+    std::string text = contents_of(folder + machine + "-" + name, "a file of costs", troubles);
+    if (text.empty()) text = contents_of(folder + name, "a file of costs", troubles);
+    tell_troubles(troubles);
+    return text;
 }
 
 Result<DecodedType> decode(MPI_Datatype type) {

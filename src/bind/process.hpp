@@ -3,6 +3,7 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "bind/engine.hpp"
 #include "bind/error_handlers.hpp"
@@ -24,6 +25,7 @@ struct Settings {
     std::string costs_folder;  ///< ORATORIO_COSTS, else the user's cache: what calibration found
     int ranks_per_node = 0;    ///< ORATORIO_RANKS_PER_NODE: pretended node size; 0 = the true one
     HintSources hints;         ///< ROMIO_HINTS, MPICH_MPIIO_HINTS, ORATORIO_HINTS, ORATORIO_METHOD
+    std::vector<std::string> troubles;  ///< what of all this is of no use, in sentences
 };
 
 struct Process {
@@ -51,6 +53,9 @@ struct Process {
 void tell(const std::string& text, bool urgent = false);
 /// Plans and warnings of one file: to where ORATORIO_EXPLAIN says, else as `tell`.
 void narrate(const std::string& text);
+
+/// To the user, each sentence once.
+void tell_troubles(const std::vector<std::string>& troubles);
 
 /// The text of the costs measured on this machine for a kind of file system, else of those for any
 /// machine; "" when nothing was measured.

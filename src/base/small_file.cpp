@@ -1,0 +1,98 @@
+#include "base/small_file.hpp"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <csignal>
+
+#include "base/descriptor.hpp"
+#include "base/helper_thread.hpp"
+
+namespace oratorio {
+namespace {
+
+// O_NONBLOCK: a FIFO is opened at once. O_NOCTTY: a terminal stays what it was to this process.
+constexpr int kAnyThing = O_NONBLOCK | O_NOCTTY | O_CLOEXEC;
+constexpr int kForReader = 1000;  ///< milliseconds
+
+Error failed(std::string_view what, int number = errno) {
+    return Error::make(kind_of_errno(number), what, number);
+}
+
+/// The next bytes; EOF as 0.
+ssize_t read_once(int descriptor, char* into, std::size_t bytes) {
+    ssize_t got = -1;
+    do {
+        got = ::read(descriptor, into, bytes);
+    } while (got < 0 && errno == EINTR);
+    return got;
+}
+
+bool can_be_written(int descriptor) {
+    pollfd watched{descriptor, POLLOUT, 0};
+    return ::poll(&watched, 1, kForReader) > 0;
+}
+
+Result<void> write_all(int descriptor, std::string_view text) {
+    while (!text.empty()) {
+        const ssize_t written = ::write(descriptor, text.data(), text.size());
+        if (written >= 0) {
+            text.remove_prefix(static_cast<std::size_t>(written));
+        } else if (errno != EINTR && (errno != EAGAIN || !can_be_written(descriptor))) {
+            return failed("writing", errno == EINTR ? EAGAIN : errno);
+        }
+    }
+    return {};
+}
+
+/// The signal that came with an EPIPE; the program isn't to hear of a pipe that it doesn't know.
+void swallow_sigpipe() {
+    sigset_t pipe;
+    sigemptyset(&pipe);
+    sigaddset(&pipe, SIGPIPE);
+    const timespec at_once{};
+    ::sigtimedwait(&pipe, nullptr, &at_once);
+}
+
+}  // namespace
+
+Result<std::string> read_small_file(const std::string& path) {
+    const Descriptor file(::open(path.c_str(), O_RDONLY | kAnyThing));
+    if (file.number() < 0 && (errno == ENOENT || errno == ENOTDIR || errno == EACCES))
+        return std::string();
+    if (file.number() < 0) return failed("opening");
+    struct stat status {};
+    if (::fstat(file.number(), &status) != 0) return failed("looking at it");
+    if (S_ISDIR(status.st_mode)) return failed("reading", EISDIR);
+    if (!S_ISREG(status.st_mode))
+        return Error::make(ErrorKind::bad_file, "this is no regular file");
+    // One byte more than allowed, and not what st_size says: files of /proc have none.
+    std::string text(kSmallFile + 1, '\0');
+    std::size_t filled = 0;
+    while (filled < text.size()) {
+        const ssize_t got = read_once(file.number(), text.data() + filled, text.size() - filled);
+        if (got < 0) return failed("reading");
+        if (got == 0) break;
+        filled += static_cast<std::size_t>(got);
+    }
+    if (filled == text.size())
+        return Error::make(ErrorKind::bad_file,
+                           "it is longer than 1 MiB, so it isn't what it should be");
+    text.resize(filled);
+    return text;
+}
+
+Result<void> append_to_file(const std::string& path, std::string_view text) {
+    const Descriptor file(::open(path.c_str(), O_WRONLY | O_APPEND | O_CREAT | kAnyThing, 0666));
+    if (file.number() < 0)
+        return failed(errno == ENXIO ? "nobody reads from this pipe" : "opening");
+    const SignalsBlocked blocked;
+    auto written = write_all(file.number(), text);
+    if (!written && written.error().system_errno == EPIPE) swallow_sigpipe();
+    return written;
+}
+
+}  // namespace oratorio

@@ -1,0 +1,60 @@
+"""What the environment names may be anything: a program neither ends nor waits for it."""
+
+import os
+
+import pytest
+from conftest import HERE, IS_BUILT, NOT_BUILT, compile_for, host_or_skip, run_checked
+
+pytestmark = pytest.mark.skipif(not IS_BUILT, reason=NOT_BUILT)
+ALL = ["mpich5", "openmpi5"]
+
+
+def run_block(name, folder, env, ranks=2):
+    """The smallest program, with these variables; what it said on stderr."""
+    host = host_or_skip(name)
+    program = compile_for(host.mpicc, HERE / "written_block.c", f"written-block-{name}")
+    done = run_checked(host, ranks, [program, folder], preload=True, env=env, timeout_seconds=60)
+    assert (folder / "blocks.dat").stat().st_size == ranks * 4000
+    return done.stderr
+
+
+def odd_things(folder):
+    fifo = folder / "fifo"
+    os.mkfifo(fifo)
+    directory = folder / "directory"
+    directory.mkdir()
+    return fifo, directory
+
+
+@pytest.mark.parametrize("name", ALL)
+def test_a_hint_file_that_is_none_is_ignored_with_one_warning(name, tmp_path):
+    for odd in odd_things(tmp_path):
+        told = run_block(name, tmp_path, {"ROMIO_HINTS": str(odd)})
+        assert told.count("ROMIO_HINTS is ignored") == 1, told
+        assert str(odd) in told
+
+
+@pytest.mark.parametrize("name", ALL)
+def test_a_file_of_costs_that_is_none_is_ignored_with_one_warning(name, tmp_path):
+    fifo, directory = odd_things(tmp_path)
+    for kind in ("TMPFS", "UFS", "XFS", "FUSE"):
+        os.link(fifo, tmp_path / f"{kind}.costs")
+        (directory / f"{kind}.costs").mkdir()
+    for folder in (tmp_path, directory):
+        told = run_block(name, tmp_path, {"ORATORIO_COSTS": str(folder)})
+        assert told.count("a file of costs is ignored") == 1, told
+
+
+@pytest.mark.parametrize("name", ALL)
+def test_explanations_that_cannot_go_where_they_should_go_to_stderr_after_one_warning(name, tmp_path):
+    for odd in odd_things(tmp_path):
+        told = run_block(name, tmp_path, {"ORATORIO_EXPLAIN": str(odd)})
+        assert told.count("ORATORIO_EXPLAIN: what would go there comes here instead") == 1, told
+        assert "blocks.dat: collective write: method" in told
+
+
+@pytest.mark.parametrize("name", ALL)
+def test_a_hint_file_with_a_nul_byte_keeps_no_rank_waiting(name, tmp_path):
+    (tmp_path / "hints").write_bytes(b"cb_nodes 1\0\noratorio_method two_phase\n\0")
+    told = run_block(name, tmp_path, {"ROMIO_HINTS": str(tmp_path / "hints"), "ORATORIO_EXPLAIN": "1"})
+    assert "method two_phase" in told

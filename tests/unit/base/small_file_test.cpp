@@ -1,0 +1,107 @@
+#include "base/small_file.hpp"
+
+#include <fcntl.h>
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <csignal>
+#include <fstream>
+#include <thread>
+
+#include "base/descriptor.hpp"
+#include "support/temporary_folder.hpp"
+
+namespace oratorio::test {
+namespace {
+
+void write(const std::string& path, const std::string& text) {
+    std::ofstream(path, std::ios::binary) << text;
+}
+
+std::string contents(const std::string& path) {
+    std::ifstream file(path, std::ios::binary);
+    return {std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
+}
+
+int errno_of(const Result<void>& result) {
+    return result ? 0 : result.error().system_errno;
+}
+
+TEST(SmallFile, a_regular_file_is_read_whole_and_one_that_is_not_there_is_empty) {
+    const TemporaryFolder folder;
+    const std::string text(70'000, 'x');
+    write(folder.file("long"), text + std::string(1, '\0') + "end");
+    EXPECT_EQ(*read_small_file(folder.file("long")), text + std::string(1, '\0') + "end");
+    EXPECT_EQ(*read_small_file(folder.file("none")), "");
+    EXPECT_EQ(*read_small_file(folder.file("long") + "/none"), "");
+    EXPECT_NE(*read_small_file("/proc/self/status"), "") << "its length is told as 0";
+}
+
+TEST(SmallFile, folders_pipes_and_devices_are_errors_at_once) {
+    const TemporaryFolder folder;
+    ASSERT_EQ(::mkfifo(folder.file("fifo").c_str(), 0600), 0);
+    ASSERT_EQ(::mkdir(folder.file("folder").c_str(), 0700), 0);
+    for (const std::string& path :
+         {folder.file("fifo"), folder.file("folder"), std::string("/dev/zero")}) {
+        const auto text = read_small_file(path);
+        ASSERT_FALSE(text.ok()) << path;
+        EXPECT_EQ(text.error().kind, ErrorKind::bad_file) << path;
+    }
+}
+
+TEST(SmallFile, more_than_a_mebibyte_is_an_error) {
+    const TemporaryFolder folder;
+    const std::string most(kSmallFile, 'x');
+    write(folder.file("most"), most);
+    write(folder.file("more"), most + "x");
+    EXPECT_EQ(*read_small_file(folder.file("most")), most);
+    EXPECT_EQ(read_small_file(folder.file("more")).error().kind, ErrorKind::bad_file);
+}
+
+TEST(SmallFile, text_is_added_at_the_end_of_a_file_that_is_made_if_need_be) {
+    const TemporaryFolder folder;
+    EXPECT_TRUE(append_to_file(folder.file("told"), "one\n").ok());
+    EXPECT_TRUE(append_to_file(folder.file("told"), "two\n").ok());
+    EXPECT_EQ(contents(folder.file("told")), "one\ntwo\n");
+    EXPECT_EQ(errno_of(append_to_file(folder.path(), "one\n")), EISDIR);
+    EXPECT_EQ(errno_of(append_to_file(folder.file("none/told"), "one\n")), ENOENT);
+    EXPECT_EQ(errno_of(append_to_file("/dev/full", "one\n")), ENOSPC);
+}
+
+TEST(SmallFile, a_pipe_takes_text_as_far_as_it_is_read) {
+    const TemporaryFolder folder;
+    const std::string path = folder.file("fifo");
+    ASSERT_EQ(::mkfifo(path.c_str(), 0600), 0);
+    EXPECT_EQ(errno_of(append_to_file(path, "lost\n")), ENXIO) << "nobody reads";
+    const Descriptor reader(::open(path.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC));
+    const Descriptor writer(::open(path.c_str(), O_WRONLY | O_NONBLOCK | O_CLOEXEC));
+    EXPECT_TRUE(append_to_file(path, "told\n").ok());
+    char told[8] = {};
+    EXPECT_EQ(::read(reader.number(), told, sizeof told), 5);
+    EXPECT_STREQ(told, "told\n");
+    const std::string much(1 << 20, 'x');
+    EXPECT_EQ(errno_of(append_to_file(path, much)), EAGAIN) << "its reader has gone to sleep";
+}
+
+TEST(SmallFile, a_reader_that_goes_away_ends_nobody) {
+    const TemporaryFolder folder;
+    const std::string path = folder.file("fifo");
+    ASSERT_EQ(::mkfifo(path.c_str(), 0600), 0);
+    Descriptor reader(::open(path.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC));
+    std::thread goes([&] {
+        char some[1024];
+        while (::read(reader.number(), some, sizeof some) <= 0) std::this_thread::yield();
+        (void)reader.close();
+    });
+    const std::string much(1 << 20, 'x');
+    EXPECT_EQ(errno_of(append_to_file(path, much)), EPIPE);
+    goes.join();
+    sigset_t pending;
+    sigpending(&pending);
+    EXPECT_EQ(sigismember(&pending, SIGPIPE), 0);
+}
+
+}  // namespace
+}  // namespace oratorio::test
