@@ -13,8 +13,9 @@ namespace oratorio::bind {
 
 namespace {
 
+/// Nothing in a set-uid program: files would be read and written with rights that the user hasn't.
 std::string environment(const char* name) {
-    const char* value = std::getenv(name);
+    const char* value = secure_getenv(name);
     return value != nullptr ? value : "";
 }
 
@@ -36,7 +37,8 @@ std::string costs_folder() {
     if (const std::string given = environment("ORATORIO_COSTS"); !given.empty()) return given;
     if (const std::string cache = environment("XDG_CACHE_HOME"); !cache.empty())
         return cache + "/oratorio";
-    return environment("HOME") + "/.cache/oratorio";
+    const std::string home = environment("HOME");
+    return home.empty() ? "" : home + "/.cache/oratorio";
 }
 
 /// One write, so that the lines of several ranks don't mix.
@@ -135,6 +137,7 @@ void tell_troubles(const std::vector<std::string>& troubles) {
 }
 
 std::string read_costs(std::string_view file_system) {
+    if (process().settings.costs_folder.empty()) return "";
     char machine[256] = {};
     gethostname(machine, sizeof machine - 1);
     const std::string folder = process().settings.costs_folder + "/";

@@ -1,9 +1,14 @@
 """What the environment names may be anything: a program neither ends nor waits for it."""
 
 import os
+import shutil
+import subprocess
+import tempfile
+from pathlib import Path
 
 import pytest
 from conftest import HERE, IS_BUILT, NOT_BUILT, compile_for, host_or_skip, run_checked
+from oratorio.paths import preload_library
 
 pytestmark = pytest.mark.skipif(not IS_BUILT, reason=NOT_BUILT)
 ALL = ["mpich5", "openmpi5"]
@@ -58,3 +63,33 @@ def test_a_hint_file_with_a_nul_byte_keeps_no_rank_waiting(name, tmp_path):
     (tmp_path / "hints").write_bytes(b"cb_nodes 1\0\noratorio_method two_phase\n\0")
     told = run_block(name, tmp_path, {"ROMIO_HINTS": str(tmp_path / "hints"), "ORATORIO_EXPLAIN": "1"})
     assert "method two_phase" in told
+
+
+NOBODY = 65534
+
+
+@pytest.fixture
+def open_folder():
+    """One that anybody can see and write to, and where set-uid programs may be."""
+    with tempfile.TemporaryDirectory() as name:
+        Path(name).chmod(0o777)
+        if os.geteuid() != 0 or os.statvfs(name).f_flag & os.ST_NOSUID:
+            pytest.skip("set-uid programs can't be made here")
+        yield Path(name)
+
+
+def test_a_set_uid_program_heeds_no_variable(open_folder):
+    host = host_or_skip("mpich4")  # its library is found without LD_LIBRARY_PATH, which counts as little
+    for name in ("liboratorio.so", "liboratorio-mpich.so"):
+        shutil.copy(preload_library().parent / name, open_folder)
+    program, told = open_folder / "program", open_folder / "told"
+    linked = [f"-L{open_folder}", f"-Wl,-rpath,{open_folder}", "-Wl,--no-as-needed", "-loratorio"]
+    subprocess.run([host.mpicc, "-o", program, HERE / "written_block.c", *linked], check=True)
+    for mode, tells in ((0o755, True), (0o4755, False)):
+        os.chown(program, NOBODY, NOBODY)
+        program.chmod(mode)
+        environ = {**os.environ, "ORATORIO_EXPLAIN": str(told)}
+        subprocess.run([program, open_folder], env=environ, check=True, timeout=60)
+        (open_folder / "blocks.dat").unlink()
+        assert told.exists() == tells
+        told.unlink(missing_ok=True)
