@@ -1,4 +1,5 @@
 // Opening, closing, deleting.
+#include <cstdlib>
 #include <thread>
 
 #include "bind/entry.hpp"
@@ -47,6 +48,25 @@ struct OpenArguments {
     MPI_File* fh;
 };
 
+/// Tried with MPICH 4.0 and 5.0, and Open MPI 4 and 5.
+Prefixes find_prefixes() {
+    char text[MPI_MAX_LIBRARY_VERSION_STRING] = {};
+    int length = 0;
+    host().Get_library_version(text, &length);
+    const std::string version(text, static_cast<std::size_t>(length));
+    if (version.find("Open MPI") != std::string::npos) return Prefixes::kept;
+    constexpr std::string_view kMpich = "MPICH Version:";
+    const std::size_t number = version.find(kMpich);
+    const bool is_new =
+        number != std::string::npos && std::atoi(version.c_str() + number + kMpich.size()) >= 5;
+    return is_new ? Prefixes::in_small_letters : Prefixes::in_any_letters;
+}
+
+Prefixes prefixes_of_host() {
+    static const Prefixes found = find_prefixes();
+    return found;
+}
+
 /// What an open came to on this rank.
 struct Opening {
     std::shared_ptr<OpenFile> open = std::make_shared<OpenFile>();
@@ -61,6 +81,7 @@ OpenCall call_of(const OpenArguments& arguments) {
     OpenCall call;
     bool unknown_bits = false;
     call.path = arguments.filename != nullptr ? arguments.filename : "";
+    call.prefixes = prefixes_of_host();
     call.mode = mode_of(arguments.amode, unknown_bits);
     call.sources = process().settings.hints;
     call.explain = process().settings.explain;
@@ -87,12 +108,14 @@ void print_hints(const OpenFile& open) {
     tell(text, true);
 }
 
+Error no_host(const std::string& routine) {
+    const char* lacking = host_defect();
+    return Error::make(ErrorKind::internal,
+                       routine + ": this MPI has no " + (lacking != nullptr ? lacking : "library"));
+}
+
 Error open_here(const OpenArguments& arguments, Opening& opening) {
-    if (host_if_loaded() == nullptr) {
-        const char* lacking = host_defect();
-        return Error::make(ErrorKind::internal, std::string("open: this MPI has no ") +
-                                                    (lacking != nullptr ? lacking : "library"));
-    }
+    if (host_if_loaded() == nullptr) return no_host("open");
     OpenFile& open = *opening.open;
     auto lent = process().workspaces.lend(arguments.comm, process().settings.ranks_per_node);
     if (!lent) return lent.error();
@@ -191,10 +214,11 @@ int file_delete(const char* filename, MPI_Info info) {
     bool to_host = false;
     const Error error = contained([&]() -> Error {
         if (filename == nullptr) return missing("delete: the file name is a null pointer");
+        if (host_if_loaded() == nullptr) return no_host("delete");
         const auto hints = hints_of(info);
         if (!hints) return hints.error();
         to_host = wants_host(*hints, filename);
-        return to_host ? Error{} : error_of(delete_file(filename));
+        return to_host ? Error{} : error_of(delete_file(filename, prefixes_of_host()));
     });
     if (to_host) return ORATORIO_HOST(MPI_File_delete)(filename, info);
     if (error.kind == ErrorKind::none) return MPI_SUCCESS;

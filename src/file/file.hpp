@@ -10,6 +10,7 @@
 
 #include "file/hints.hpp"
 #include "file/operation.hpp"
+#include "file/path.hpp"
 #include "file/view.hpp"
 #include "file/workspace.hpp"
 
@@ -67,6 +68,7 @@ using Narrator = std::function<void(const std::string&)>;
 
 struct OpenCall {
     std::string path;
+    Prefixes prefixes = Prefixes::in_small_letters;
     AccessMode mode;
     HintMap info;  ///< the program's
     HintSources sources;
@@ -82,11 +84,9 @@ struct OpenCall {
 
 class File {
   public:
-    /// Collective. Rank 0 creates the file before the others open it. A path may begin with a file
-    /// system's prefix as in ROMIO
-    /// ("ufs:"), which is dropped. Modes must be equal on all ranks (not_same) and make sense
-    /// (amode). On failure nothing stays open and a file this call created is left as it is. No
-    /// other file uses the workspace meanwhile.
+    /// Collective. Rank 0 creates the file before the others open it. Modes must be equal on all
+    /// ranks (not_same) and make sense (amode). On failure nothing stays open and a file this call
+    /// created is left as it is. No other file uses the workspace meanwhile.
     static Result<std::unique_ptr<File>> open(std::shared_ptr<Workspace> workspace,
                                               const OpenCall& call);
     ~File();
@@ -177,6 +177,6 @@ class File {
 };
 
 /// MPI_File_delete: not collective. `path` may have a prefix, as in File::open.
-Result<void> delete_file(const std::string& path);
+Result<void> delete_file(const std::string& path, Prefixes dropped);
 
 }  // namespace oratorio

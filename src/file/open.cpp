@@ -192,7 +192,7 @@ Result<std::unique_ptr<File>> File::open(std::shared_ptr<Workspace> workspace,
                                          const OpenCall& call) {
     auto state = std::make_unique<State>(std::move(workspace));
     Transport& ranks = *state->transport;
-    const std::string path(without_prefix(call.path));
+    const std::string path(without_prefix(call.path, call.prefixes));
     state->opened.path = path;
     state->opened.mode = call.mode;
     state->opened.explain = call.explain;
@@ -231,8 +231,8 @@ Result<std::unique_ptr<File>> File::open(std::shared_ptr<Workspace> workspace,
     return std::unique_ptr<File>(new File(std::move(state)));
 }
 
-Result<void> delete_file(const std::string& path) {
-    const std::string name(without_prefix(path));
+Result<void> delete_file(const std::string& path, Prefixes dropped) {
+    const std::string name(without_prefix(path, dropped));
     if (name.empty()) return Error::make(ErrorKind::bad_file, "delete: the file name is empty");
     return remove_file(name);
 }

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cstring>
 
 namespace oratorio {
 
@@ -32,11 +33,12 @@ constexpr std::array<long, 6> kLocal{0xEF53,     0x58465342, 0x9123683E,
 
 }  // namespace
 
-std::string_view without_prefix(std::string_view path) {
+std::string_view without_prefix(std::string_view path, Prefixes dropped) {
     const std::size_t colon = path.find(':');
-    if (colon == std::string_view::npos) return path;
+    if (colon == std::string_view::npos || dropped == Prefixes::kept) return path;
+    const auto compare = dropped == Prefixes::in_any_letters ? strncasecmp : std::strncmp;
     const bool known = std::ranges::any_of(kPrefixes, [&](std::string_view prefix) {
-        return prefix.size() == colon && strncasecmp(prefix.data(), path.data(), colon) == 0;
+        return prefix.size() == colon && compare(prefix.data(), path.data(), colon) == 0;
     });
     return known ? path.substr(colon + 1) : path;
 }

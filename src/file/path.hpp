@@ -6,9 +6,12 @@
 
 namespace oratorio {
 
-/// `path` without a leading "ufs:", "nfs:", "lustre:" and so on, in small or capital letters. Other
-/// colons are part of the name.
-[[nodiscard]] std::string_view without_prefix(std::string_view path);
+/// Which of ROMIO's prefixes ("ufs:", "nfs:", "lustre:" ...) are no part of a file's name. Hosts
+/// differ in that, and a file has the name that the host gives it.
+enum class Prefixes { kept, in_small_letters, in_any_letters };
+
+/// `path` without a leading prefix of those. Other colons are part of the name.
+[[nodiscard]] std::string_view without_prefix(std::string_view path, Prefixes dropped);
 
 /// Number of the system's f_type; 0 when it can't be asked.
 [[nodiscard]] long file_system_type(const std::string& path);

@@ -208,15 +208,16 @@ TEST(FileOpen, AFileSystemPrefixIsDropped) {
     const Folder folder;
     with_file(2, call_of("ufs:" + folder.make("data", "x"), kRead),
               [&](File& file, Rank) { EXPECT_EQ(file.path(), folder.file("data")); });
-    EXPECT_EQ(kind_of(delete_file("nfs:" + folder.file("data"))), ErrorKind::none);
+    EXPECT_EQ(kind_of(delete_file("nfs:" + folder.file("data"), Prefixes::in_small_letters)),
+              ErrorKind::none);
     EXPECT_FALSE(folder.has("data"));
 }
 
 TEST(FileDelete, TellsWhyItCannot) {
     const Folder folder;
-    EXPECT_EQ(kind_of(delete_file(folder.file("gone"))), ErrorKind::no_such_file);
-    EXPECT_EQ(kind_of(delete_file("")), ErrorKind::bad_file);
-    EXPECT_EQ(kind_of(delete_file(folder.file("."))), ErrorKind::bad_file);
+    EXPECT_EQ(kind_of(delete_file(folder.file("gone"), Prefixes::kept)), ErrorKind::no_such_file);
+    EXPECT_EQ(kind_of(delete_file("", Prefixes::kept)), ErrorKind::bad_file);
+    EXPECT_EQ(kind_of(delete_file(folder.file("."), Prefixes::kept)), ErrorKind::bad_file);
 }
 
 TEST(FileOpen, FilePermChoosesThePermissions) {

@@ -2,26 +2,37 @@
 
 #include <gtest/gtest.h>
 
+#include <array>
+#include <string>
+
 namespace oratorio {
 namespace {
 
-TEST(Path, KnownPrefixesAreDropped) {
-    for (const char* prefix : {"ufs:", "nfs:", "lustre:", "gpfs:", "testfs:", "xfs:", "panfs:",
-                               "daos:", "UFS:", "Lustre:"}) {
-        EXPECT_EQ(without_prefix(std::string(prefix) + "/scratch/a:b.h5"), "/scratch/a:b.h5")
-            << prefix;
+constexpr std::array kWays{Prefixes::kept, Prefixes::in_small_letters, Prefixes::in_any_letters};
+
+TEST(Path, KnownPrefixesAreDroppedAsTheHostDoes) {
+    const std::string name = "/scratch/a:b.h5";
+    for (const char* prefix :
+         {"ufs:", "nfs:", "lustre:", "gpfs:", "testfs:", "xfs:", "panfs:", "daos:"}) {
+        EXPECT_EQ(without_prefix(prefix + name, Prefixes::in_small_letters), name) << prefix;
+        EXPECT_EQ(without_prefix(prefix + name, Prefixes::in_any_letters), name) << prefix;
+        EXPECT_EQ(without_prefix(prefix + name, Prefixes::kept), prefix + name) << prefix;
+    }
+    for (const char* prefix : {"UFS:", "Lustre:", "nFS:"}) {
+        EXPECT_EQ(without_prefix(prefix + name, Prefixes::in_any_letters), name) << prefix;
+        EXPECT_EQ(without_prefix(prefix + name, Prefixes::in_small_letters), prefix + name);
     }
 }
 
 TEST(Path, OtherColonsBelongToTheName) {
     for (const char* path :
          {"", ":", "a", "run:12.dat", "/ufs:x", "ufs", "u:x", "ufsx:y", "uf:x"}) {
-        EXPECT_EQ(without_prefix(path), path);
+        for (const Prefixes way : kWays) EXPECT_EQ(without_prefix(path, way), path);
     }
 }
 
 TEST(Path, OnlyOnePrefixIsDropped) {
-    EXPECT_EQ(without_prefix("ufs:nfs:x"), "nfs:x");
+    EXPECT_EQ(without_prefix("ufs:nfs:x", Prefixes::in_any_letters), "nfs:x");
 }
 
 TEST(FileSystem, IsKnownForTheRootFolder) {
