@@ -2,10 +2,16 @@
 
 #include <fcntl.h>
 #include <sys/mman.h>
+#include <sys/random.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
 #include <cerrno>
+#include <cinttypes>
+#include <cstdio>
+#include <string_view>
 #include <utility>
 
 namespace oratorio {
@@ -16,9 +22,30 @@ Error failed(std::string_view what, int number) {
     return Error::make(kind_of_errno(number), what, number);
 }
 
+/// What follows the bytes: the name, which only the maker and whom it told know. Another container
+/// may have processes of the same numbers, and memory of its own by names that follow from them.
+constexpr Bytes kMark = 64;
+
+/// Zeros where the system has no random number yet.
+std::string random_digits() {
+    std::uint64_t number = 0;
+    if (::getrandom(&number, sizeof number, GRND_NONBLOCK) != sizeof number) number = 0;
+    char text[17];
+    std::snprintf(text, sizeof text, "%016" PRIx64, number);
+    return text;
+}
+
 std::string new_name() {
     static std::atomic<unsigned> made{0};
-    return "/oratorio-" + std::to_string(getpid()) + "-" + std::to_string(made.fetch_add(1));
+    return "/oratorio-" + std::to_string(getpid()) + "-" + std::to_string(made.fetch_add(1)) + "-" +
+           random_digits();
+}
+
+Error another() {
+    return Error::make(
+        ErrorKind::io,
+        "shared memory: another rank's name leads to other memory here; the ranks of "
+        "this node see different /dev/shm");
 }
 
 }  // namespace
@@ -34,11 +61,12 @@ Result<SharedMemory> SharedMemory::create(Bytes bytes) {
         memory.name_.clear();
         return failed("shared memory: shm_open", errno);
     }
-    const int full = posix_fallocate(descriptor, 0, bytes);
+    const int full = posix_fallocate(descriptor, 0, bytes + kMark);
     auto mapped = full == 0 ? memory.map(descriptor, bytes)
                             : failed("shared memory: /dev/shm is too small", full);
     ::close(descriptor);
     if (!mapped) return mapped.error();
+    std::ranges::copy(memory.name_, memory.mark());
     return memory;
 }
 
@@ -46,18 +74,28 @@ Result<SharedMemory> SharedMemory::attach(const std::string& name, Bytes bytes) 
     SharedMemory memory;
     const int descriptor = shm_open(name.c_str(), O_RDWR, 0);
     if (descriptor < 0) return failed("shared memory: another rank's is not visible", errno);
-    auto mapped = memory.map(descriptor, bytes);
+    // Less than we map would end the program at the first touch of what isn't there.
+    struct stat status {};
+    const bool as_long = ::fstat(descriptor, &status) == 0 && status.st_size == bytes + kMark;
+    auto mapped = as_long ? memory.map(descriptor, bytes) : another();
     ::close(descriptor);
     if (!mapped) return mapped.error();
+    if (name.size() >= kMark || std::string_view(memory.mark(), name.size() + 1) !=
+                                    std::string_view(name.c_str(), name.size() + 1))
+        return another();
     return memory;
 }
 
+char* SharedMemory::mark() const {
+    return reinterpret_cast<char*>(memory_.data() + memory_.size());
+}
+
 Result<void> SharedMemory::map(int descriptor, Bytes bytes) {
-    const auto length = static_cast<std::size_t>(bytes);
+    const auto length = static_cast<std::size_t>(bytes + kMark);
     void* const at =
         mmap(nullptr, length, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_POPULATE, descriptor, 0);
     if (at == MAP_FAILED) return failed("shared memory: mmap", errno);
-    memory_ = {static_cast<std::byte*>(at), length};
+    memory_ = {static_cast<std::byte*>(at), static_cast<std::size_t>(bytes)};
     return {};
 }
 
@@ -69,7 +107,7 @@ SharedMemory& SharedMemory::operator=(SharedMemory&& other) noexcept {
 
 SharedMemory::~SharedMemory() {
     unlink();
-    if (!memory_.empty()) munmap(memory_.data(), memory_.size());
+    if (!memory_.empty()) munmap(memory_.data(), memory_.size() + kMark);
 }
 
 void SharedMemory::unlink() {

@@ -16,7 +16,7 @@ class SharedMemory {
     /// A new object under a name nobody else has. All its pages are taken at once, so that a full
     /// /dev/shm is an error here (no_space) and not a SIGBUS later.
     static Result<SharedMemory> create(Bytes bytes);
-    /// What another process created.
+    /// What another process created: that and nothing else of the same name and length.
     static Result<SharedMemory> attach(const std::string& name, Bytes bytes);
     SharedMemory(SharedMemory&& other) noexcept { *this = std::move(other); }
     SharedMemory& operator=(SharedMemory&& other) noexcept;
@@ -29,6 +29,7 @@ class SharedMemory {
 
   private:
     Result<void> map(int descriptor, Bytes bytes);
+    [[nodiscard]] char* mark() const;
 
     std::string name_;  ///< empty once it is gone, or when another process made it
     std::span<std::byte> memory_;
