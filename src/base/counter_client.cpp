@@ -16,10 +16,16 @@ using Clock = Socket::Clock;
 /// The next address is tried when this one has not answered for so long, or has failed.
 constexpr auto kStagger = 250ms;
 
+/// How often one address is tried where the connection is made and then closed: a server that many
+/// strangers besiege may have taken us for one of them.
+constexpr int kTries = 8;
+
 /// Trying one address: it is ours when the server's answer to the token has come.
 struct Attempt {
+    std::size_t address = 0;  ///< of the place
     Socket socket;
     int error = 0;  ///< errno
+    int tries = 0;
     bool asked = false;
     std::size_t filled = 0;
     Word answer{};
@@ -58,12 +64,25 @@ class Connecting {
 
   private:
     void begin() {
-        auto socket = Socket::connect(place_.addresses[attempts_.size()],
-                                      static_cast<std::uint16_t>(place_.port));
-        Attempt& made = attempts_.emplace_back();
-        if (socket) made.socket = std::move(*socket);
-        if (!socket) made.error = socket.error().system_errno;
+        const std::size_t address = attempts_.size();
+        attempts_.emplace_back().address = address;
+        connect(attempts_.back());
         next_ = Clock::now() + kStagger;
+    }
+
+    void connect(Attempt& attempt) const {
+        auto socket = Socket::connect(place_.addresses[attempt.address],
+                                      static_cast<std::uint16_t>(place_.port));
+        Attempt next{attempt.address, Socket(), 0, attempt.tries + 1};
+        if (socket) next.socket = std::move(*socket);
+        if (!socket) next.error = socket.error().system_errno;
+        attempt = std::move(next);
+    }
+
+    /// After a failure with a connection that was there.
+    void closed(Attempt& attempt, int error) const {
+        attempt.error = error;
+        if ((error == ECONNRESET || error == EPIPE) && attempt.tries < kTries) connect(attempt);
     }
 
     [[nodiscard]] bool any_under_way() const {
@@ -76,14 +95,14 @@ class Connecting {
             attempt.error = attempt.socket.error();
             if (attempt.error != 0) return false;
             const auto sent = attempt.socket.send(to_word(place_.token), Clock::now());
-            if (!sent) attempt.error = sent.error().system_errno;
             attempt.asked = true;
+            if (!sent) closed(attempt, sent.error().system_errno);
             return false;
         }
         const auto got =
             attempt.socket.receive_some(std::span(attempt.answer).subspan(attempt.filled));
         if (got) attempt.filled += *got;
-        if (!got && got.error().system_errno != EAGAIN) attempt.error = got.error().system_errno;
+        if (!got && got.error().system_errno != EAGAIN) closed(attempt, got.error().system_errno);
         if (attempt.filled < attempt.answer.size()) return false;
         if (from_word(attempt.answer) == place_.answer) return true;
         attempt.error = EPROTO;

@@ -18,8 +18,9 @@ namespace {
 
 using namespace std::chrono_literals;
 
-constexpr auto kForToken = 10s;  ///< a connection without the token is closed after that
-constexpr int kLookAgain = 100;  ///< milliseconds, while time changes what is to be done
+constexpr auto kForToken = 10s;    ///< a connection without the token is closed after that
+constexpr int kLookAgain = 100;    ///< milliseconds, while time changes what is to be done
+constexpr int kAcceptAtOnce = 64;  ///< before those who are in are looked after again
 
 }  // namespace
 
@@ -36,15 +37,18 @@ std::uint64_t from_word(std::span<const std::byte> word) {
     return le64toh(little);
 }
 
-CounterServer::CounterServer(Socket listener, Descriptor end)
-    : listener_(std::move(listener)), end_(std::move(end)) {}
+CounterServer::CounterServer(Socket listener, Descriptor end, Rank clients)
+    : clients_(static_cast<std::size_t>(clients)),
+      listener_(std::move(listener)),
+      end_(std::move(end)) {}
 
-Result<std::unique_ptr<CounterServer>> CounterServer::start() {
+Result<std::unique_ptr<CounterServer>> CounterServer::start(Rank clients) {
     auto listener = Socket::listen();
     if (!listener) return listener.error();
     Descriptor end(::eventfd(0, EFD_CLOEXEC));
     if (end.number() < 0) return Error::make(kind_of_errno(errno), "making an eventfd", errno);
-    std::unique_ptr<CounterServer> server(new CounterServer(std::move(*listener), std::move(end)));
+    std::unique_ptr<CounterServer> server(
+        new CounterServer(std::move(*listener), std::move(end), clients));
     if (auto found = server->find_place(); !found) return found.error();
     const SignalsBlocked blocked;  // the new thread inherits it
     try {
@@ -100,7 +104,7 @@ void CounterServer::run() {
             if (!keep) connections_.erase(connections_.begin() + static_cast<std::ptrdiff_t>(i));
         }
         crowded_ = false;
-        if (watched[1].revents != 0) accept_all();
+        if (watched[1].revents != 0) accept_some();
     }
     // Clients find out at once, also where poll(2) failed.
     connections_.clear();
@@ -118,19 +122,36 @@ int CounterServer::poll_once(std::vector<pollfd>& watched) const {
     return ::poll(watched.data(), watched.size(), crowded_ || strangers ? kLookAgain : -1);
 }
 
-void CounterServer::accept_all() {
-    for (;;) {
+void CounterServer::accept_some() {
+    for (int i = 0; i < kAcceptAtOnce; ++i) {
         auto accepted = listener_.accept();
         if (accepted) {
-            connections_.push_back(
-                {.socket = std::move(*accepted), .until = Socket::Clock::now() + kForToken});
+            welcome(std::move(*accepted));
             continue;
         }
         const int number = accepted.error().system_errno;
         if (number == EINTR || number == ECONNABORTED) continue;
-        crowded_ = number != EAGAIN;
-        return;
+        if (number == EAGAIN) return;
+        crowded_ = !drop_oldest_stranger();
+        if (crowded_) return;
     }
+}
+
+/// A rank says the token as soon as it is connected: mostly it is there already.
+void CounterServer::welcome(Socket socket) {
+    Connection& client = connections_.emplace_back(
+        Connection{.socket = std::move(socket), .until = Socket::Clock::now() + kForToken});
+    if (!serve(client)) return connections_.pop_back();
+    const auto strangers = std::ranges::count(connections_, false, &Connection::admitted);
+    if (static_cast<std::size_t>(strangers) > strangers_max) drop_oldest_stranger();
+}
+
+/// False where there is none.
+bool CounterServer::drop_oldest_stranger() {
+    const auto oldest = std::ranges::find(connections_, false, &Connection::admitted);
+    if (oldest == connections_.end()) return false;
+    connections_.erase(oldest);
+    return true;
 }
 
 /// Takes what has come. False when the connection is over.
@@ -146,12 +167,20 @@ bool CounterServer::serve(Connection& client) {
     return reply && client.socket.send(to_word(*reply), Socket::Clock::now()).ok();
 }
 
+/// A comparison of one word takes as long whatever is in it. A rank may have a connection to each
+/// address until one of them has answered.
+bool CounterServer::may_come_in(std::uint64_t word) const {
+    const auto inside = std::ranges::count(connections_, true, &Connection::admitted);
+    return word == place_.token &&
+           static_cast<std::size_t>(inside) < clients_ * std::max(place_.count, 1U);
+}
+
 /// Nothing for who may not ask that.
 std::optional<std::uint64_t> CounterServer::reply_to(Connection& client) {
     const std::span request(client.request);
     const std::uint64_t first = from_word(request.first(8));
     if (!client.admitted) {
-        client.admitted = first == place_.token;
+        client.admitted = may_come_in(first);
         return client.admitted ? std::optional(place_.answer) : std::nullopt;
     }
     const auto operand = static_cast<std::int64_t>(from_word(request.last(8)));

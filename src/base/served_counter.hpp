@@ -43,8 +43,12 @@ using Word = std::array<std::byte, 8>;
 /// Rank 0's: has the number, which other threads may move meanwhile.
 class CounterServer final : public Counter {
   public:
-    /// Listens on all addresses of the machine. An error: no sockets, no addresses or no thread.
-    static Result<std::unique_ptr<CounterServer>> start();
+    /// Of those who haven't said the token: the next one takes the place of the oldest.
+    static constexpr std::size_t strangers_max = 16;
+
+    /// Listens on all addresses of the machine, for so many ranks. An error: no sockets, no
+    /// addresses or no thread.
+    static Result<std::unique_ptr<CounterServer>> start(Rank clients);
     /// Ends the thread and all connections. Needs no client to agree.
     ~CounterServer() override;
 
@@ -61,14 +65,18 @@ class CounterServer final : public Counter {
         std::array<std::byte, 16> request{};
     };
 
-    CounterServer(Socket listener, Descriptor end);
+    CounterServer(Socket listener, Descriptor end, Rank clients);
     [[nodiscard]] Result<void> find_place();
     void run();
     [[nodiscard]] int poll_once(std::vector<pollfd>& watched) const;
     [[nodiscard]] bool serve(Connection& client);
     [[nodiscard]] std::optional<std::uint64_t> reply_to(Connection& client);
-    void accept_all();
+    [[nodiscard]] bool may_come_in(std::uint64_t word) const;
+    void accept_some();
+    void welcome(Socket socket);
+    bool drop_oldest_stranger();
 
+    const std::size_t clients_;  ///< ranks besides this one
     CounterPlace place_;
     std::atomic<std::int64_t> number_{0};
     Socket listener_;

@@ -118,7 +118,7 @@ std::unique_ptr<Counter> MpiTransport::serve_counter() {
     CounterPlace place;
     std::unique_ptr<CounterServer> server;
     if (topology_.rank == 0) {
-        if (auto started = CounterServer::start()) server = std::move(*started);
+        if (auto started = CounterServer::start(topology_.size - 1)) server = std::move(*started);
         if (server != nullptr) place = server->place();
     }
     const auto told = agree_on_root(*this, place);

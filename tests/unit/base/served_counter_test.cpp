@@ -2,82 +2,18 @@
 
 #include <gtest/gtest.h>
 #include <netinet/in.h>
-#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <algorithm>
-#include <cerrno>
 #include <csignal>
-#include <filesystem>
-#include <iterator>
 #include <limits>
 #include <string>
-#include <thread>
-#include <utility>
-#include <vector>
+
+#include "counter_support.hpp"
 
 namespace oratorio::test {
 namespace {
-
-using namespace std::chrono_literals;
-using Clock = Socket::Clock;
-
-constexpr auto kSoon = 20s;  // far more than anything here takes
-
-std::unique_ptr<CounterServer> started() {
-    auto server = CounterServer::start();
-    EXPECT_TRUE(server.ok());
-    return std::move(*server);
-}
-
-/// Loopback, where all sockets of this test are.
-CounterPlace at_loopback(std::uint16_t port) {
-    CounterPlace place{.token = 1, .answer = 2, .port = port, .count = 1, .addresses = {}};
-    place.addresses[0] = {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff, 127, 0, 0, 1};
-    return place;
-}
-
-/// Words over a connection of our own, whole or not.
-class RawClient {
-  public:
-    explicit RawClient(const CounterPlace& place)
-        : socket_(std::move(*Socket::connect(at_loopback(0).addresses[0],
-                                             static_cast<std::uint16_t>(place.port)))) {}
-    static RawClient admitted(const CounterPlace& place) {
-        RawClient client(place);
-        client.say(to_word(place.token));
-        EXPECT_EQ(client.hear(), place.answer);
-        return client;
-    }
-
-    void say(std::span<const std::byte> bytes) {
-        EXPECT_TRUE(socket_.send(bytes, Clock::now() + kSoon).ok());
-    }
-    std::uint64_t hear() {
-        Word word{};
-        EXPECT_TRUE(socket_.receive(word, Clock::now() + kSoon).ok());
-        return from_word(word);
-    }
-    bool is_closed() {
-        Word word{};
-        const auto got = socket_.receive(word, Clock::now() + kSoon);
-        return !got && got.error().system_errno == ECONNRESET;
-    }
-
-  private:
-    Socket socket_;
-};
-
-std::array<std::byte, 16> request(std::uint64_t operation, std::int64_t operand) {
-    std::array<std::byte, 16> words{};
-    std::ranges::copy(to_word(operation), words.begin());
-    std::ranges::copy(to_word(static_cast<std::uint64_t>(operand)), words.begin() + 8);
-    return words;
-}
-
-constexpr auto kAdd = static_cast<std::uint64_t>(CounterOperation::add);
 
 TEST(ServedCounter, each_number_is_given_once_to_clients_and_the_server_together) {
     constexpr std::size_t kClients = 8;
@@ -143,11 +79,6 @@ TEST(ServedCounter, half_a_request_does_nothing_until_the_rest_has_come) {
     slow.say(std::span(whole).subspan(11));
     EXPECT_EQ(slow.hear(), 2U);
     EXPECT_EQ(*other.fetch_add(0), 42);
-}
-
-std::ptrdiff_t open_descriptors() {
-    const std::filesystem::directory_iterator all("/proc/self/fd");
-    return std::distance(begin(all), end(all));
 }
 
 TEST(ServedCounter, a_client_that_goes_in_the_middle_is_forgotten) {
@@ -230,23 +161,6 @@ TEST(ServedCounter, where_nobody_answers_the_error_tells_the_address_and_what_to
     EXPECT_EQ(std::string(none.error().what),
               "no connection to rank 0 at 127.0.0.1 port " + std::to_string(*mute->port()) +
                   " for the shared pointer: check firewalls or use collective calls");
-}
-
-/// A server that lets clients in as `answer` says and never replies to a request.
-void let_in(const Socket& listener, std::uint64_t answer) {
-    const auto give_up = Clock::now() + kSoon;
-    auto accepted = listener.accept();
-    while (!accepted && Clock::now() < give_up) {
-        std::this_thread::yield();
-        accepted = listener.accept();
-    }
-    ASSERT_TRUE(accepted.ok());
-    Word token{};
-    EXPECT_TRUE(accepted->receive(token, Clock::now() + kSoon).ok());
-    EXPECT_TRUE(accepted->send(to_word(answer), Clock::now() + kSoon).ok());
-    Word request{};
-    while (accepted->receive(request, Clock::now() + kSoon).ok()) {
-    }
 }
 
 TEST(ServedCounter, another_server_at_that_address_is_not_taken_for_it) {
@@ -336,26 +250,9 @@ TEST(ServedCounter, servers_have_tokens_of_their_own) {
     EXPECT_NE(one->place().token, one->place().answer);
 }
 
-/// Takes all descriptors that this process may have, and gives one back if asked.
-class NoDescriptors {
-  public:
-    NoDescriptors() {
-        ::getrlimit(RLIMIT_NOFILE, &before_);
-        const rlimit few{.rlim_cur = 64, .rlim_max = before_.rlim_max};
-        ::setrlimit(RLIMIT_NOFILE, &few);
-        for (int copy = ::dup(0); copy >= 0; copy = ::dup(0)) taken_.emplace_back(copy);
-    }
-    ~NoDescriptors() { ::setrlimit(RLIMIT_NOFILE, &before_); }
-    void give_one_back() { taken_.pop_back(); }
-
-  private:
-    rlimit before_{};
-    std::vector<Descriptor> taken_;
-};
-
 TEST(ServedCounter, where_no_socket_can_be_made_there_is_no_server) {
     const NoDescriptors none;
-    const auto server = CounterServer::start();
+    const auto server = CounterServer::start(1);
     ASSERT_FALSE(server.ok());
     EXPECT_EQ(server.error().system_errno, EMFILE);
 }

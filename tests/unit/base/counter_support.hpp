@@ -1,0 +1,127 @@
+// What tests of the served counter share: servers, clients that keep to no rules, and descriptors.
+#pragma once
+
+#include <gtest/gtest.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <filesystem>
+#include <iterator>
+#include <memory>
+#include <span>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "base/served_counter.hpp"
+
+namespace oratorio::test {
+
+using namespace std::chrono_literals;
+using Clock = Socket::Clock;
+
+inline constexpr auto kSoon = 20s;  // far more than anything here takes
+
+inline std::unique_ptr<CounterServer> started(Rank clients = 64) {
+    auto server = CounterServer::start(clients);
+    EXPECT_TRUE(server.ok());
+    return std::move(*server);
+}
+
+/// Loopback, where all sockets of this test are.
+inline CounterPlace at_loopback(std::uint16_t port) {
+    CounterPlace place{.token = 1, .answer = 2, .port = port, .count = 1, .addresses = {}};
+    place.addresses[0] = {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff, 127, 0, 0, 1};
+    return place;
+}
+
+/// Words over a connection of our own, whole or not.
+class RawClient {
+  public:
+    explicit RawClient(const CounterPlace& place)
+        : socket_(std::move(*Socket::connect(at_loopback(0).addresses[0],
+                                             static_cast<std::uint16_t>(place.port)))) {}
+    static RawClient admitted(const CounterPlace& place) {
+        RawClient client(place);
+        client.say(to_word(place.token));
+        EXPECT_EQ(client.hear(), place.answer);
+        return client;
+    }
+
+    void say(std::span<const std::byte> bytes) {
+        // A server that has closed already has made up its mind.
+        const auto sent = socket_.send(bytes, Clock::now() + kSoon);
+        EXPECT_TRUE(sent || sent.error().system_errno == EPIPE ||
+                    sent.error().system_errno == ECONNRESET);
+    }
+    std::uint64_t hear() {
+        Word word{};
+        EXPECT_TRUE(socket_.receive(word, Clock::now() + kSoon).ok());
+        return from_word(word);
+    }
+    std::uint64_t ask(std::span<const std::byte> words) {
+        say(words);
+        return hear();
+    }
+    bool is_closed() {
+        Word word{};
+        const auto got = socket_.receive(word, Clock::now() + kSoon);
+        return !got && got.error().system_errno == ECONNRESET;
+    }
+
+  private:
+    Socket socket_;
+};
+
+inline std::array<std::byte, 16> request(std::uint64_t operation, std::int64_t operand) {
+    std::array<std::byte, 16> words{};
+    std::ranges::copy(to_word(operation), words.begin());
+    std::ranges::copy(to_word(static_cast<std::uint64_t>(operand)), words.begin() + 8);
+    return words;
+}
+
+inline constexpr auto kAdd = static_cast<std::uint64_t>(CounterOperation::add);
+
+inline std::ptrdiff_t open_descriptors() {
+    const std::filesystem::directory_iterator all("/proc/self/fd");
+    return std::distance(begin(all), end(all));
+}
+
+/// Takes all descriptors that this process may have, and gives one back if asked.
+class NoDescriptors {
+  public:
+    NoDescriptors() {
+        ::getrlimit(RLIMIT_NOFILE, &before_);
+        const rlimit few{.rlim_cur = 64, .rlim_max = before_.rlim_max};
+        ::setrlimit(RLIMIT_NOFILE, &few);
+        for (int copy = ::dup(0); copy >= 0; copy = ::dup(0)) taken_.emplace_back(copy);
+    }
+    ~NoDescriptors() { ::setrlimit(RLIMIT_NOFILE, &before_); }
+    void give_one_back() { taken_.pop_back(); }
+
+  private:
+    rlimit before_{};
+    std::vector<Descriptor> taken_;
+};
+
+/// A server that lets clients in as `answer` says and never replies to a request.
+inline void let_in(const Socket& listener, std::uint64_t answer) {
+    const auto give_up = Clock::now() + kSoon;
+    auto accepted = listener.accept();
+    while (!accepted && Clock::now() < give_up) {
+        std::this_thread::yield();
+        accepted = listener.accept();
+    }
+    ASSERT_TRUE(accepted.ok());
+    Word token{};
+    EXPECT_TRUE(accepted->receive(token, Clock::now() + kSoon).ok());
+    EXPECT_TRUE(accepted->send(to_word(answer), Clock::now() + kSoon).ok());
+    Word request{};
+    while (accepted->receive(request, Clock::now() + kSoon).ok()) {
+    }
+}
+
+}  // namespace oratorio::test
