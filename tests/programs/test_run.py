@@ -2,6 +2,7 @@
 
 import os
 import shlex
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -16,9 +17,9 @@ ALL = ["mpich5", "abi", "mpich4", "openmpi5", "openmpi4"]
 ODD_WORDS = ["two words", "a;b", "$HOME", "it's", '"q"', "*", "", "--method", "-x"]
 
 
-def oratorio(*words, env=None, timeout=180) -> subprocess.CompletedProcess[str]:
+def oratorio(*words, env=None, timeout=180, root=ROOT) -> subprocess.CompletedProcess[str]:
     """The command line, as ./oratorio calls it after setting things up."""
-    environ = {**os.environ, "PYTHONPATH": str(ROOT / "tools"), **(env or {})}
+    environ = {**os.environ, "PYTHONPATH": str(root / "tools"), **(env or {})}
     command = ["timeout", "--kill-after=10", str(timeout), sys.executable, "-m", "oratorio", *map(str, words)]
     return subprocess.run(command, capture_output=True, text=True, env=environ, stdin=subprocess.DEVNULL)
 
@@ -57,6 +58,22 @@ def test_explain_tells_of_the_access(name, tmp_path):
     done = oratorio("explain", "--method", "two_phase", *words, env=environment_of(host))
     assert done.returncode == 0, done.stderr
     assert "blocks.dat: collective write: method two_phase" in done.stderr
+
+
+@needs_library
+@pytest.mark.parametrize("name", ["mpich5", "openmpi5"])
+def test_run_works_where_its_own_path_would_break_ld_preload(name, tmp_path):
+    host = host_or_skip(name)
+    elsewhere = tmp_path / "two words, and more"
+    shutil.copytree(ROOT / "tools/oratorio", elsewhere / "tools/oratorio")
+    (elsewhere / "build").mkdir()
+    (elsewhere / "build/lib").symlink_to(preload_library().parent)
+    words = [*launch_words(host, 2), block_program(host), tmp_path, "word"]
+    environ = {**environment_of(host), "XDG_CACHE_HOME": str(tmp_path / "cache")}
+    done = oratorio("explain", *words, env=environ, root=elsewhere)
+    assert done.returncode == 0, done.stderr
+    assert "blocks.dat: collective write: method" in done.stderr
+    assert "cannot be preloaded" not in done.stderr
 
 
 @needs_library

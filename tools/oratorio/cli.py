@@ -110,9 +110,9 @@ def env(method: Method = None, hints: Hints = None, explain: Explain = False) ->
     """Print export lines for a batch script: eval "$(./oratorio env)"."""
     try:
         variables = launch.oratorio_variables(method, hints or [], explain, os.environ)
+        variables = {"LD_PRELOAD": launch.preload_value(os.environ), **variables}
     except launch.LaunchError as error:
         _refuse(error)
-    variables = {"LD_PRELOAD": launch.preload_value(os.environ), **variables}
     for key, value in variables.items():
         print(f"export {key}={shlex.quote(value)}")
 

@@ -15,6 +15,7 @@ from functools import cache
 from pathlib import Path
 
 from oratorio.paths import PRIVATE, preload_library
+from oratorio.preload import preloadable
 
 __all__ = ["Host", "find_host", "find_hosts", "mpiexec_command", "preload_library", "run_ranks"]
 
@@ -146,7 +147,7 @@ def _with_preloads(host: Host, variables: dict[str, str], preload: bool) -> dict
     """LD_PRELOAD: what the caller names, Oratorio if asked for, and what the host needs to yield."""
     libraries = [variables["LD_PRELOAD"]] if variables.get("LD_PRELOAD") else []
     if preload:
-        libraries.append(str(preload_library()))
+        libraries.append(str(preloadable(preload_library())))
     yielding = yielding_library() if host.name in NEVER_YIELD else None
     if yielding:
         libraries.append(str(yielding))

@@ -12,6 +12,7 @@ from itertools import pairwise
 from pathlib import Path
 
 from oratorio.paths import LIBRARIES, preload_library
+from oratorio.preload import PreloadError, preloadable
 from oratorio.programs import FLAVOUR_NAMES, Needs, needs_of
 
 LAUNCHER_NAMES = ("mpiexec", "mpirun", "orterun", "prterun", "srun")
@@ -57,9 +58,14 @@ def oratorio_variables(
 
 
 def preload_value(environ: Mapping[str, str]) -> str:
-    """LD_PRELOAD with Oratorio last, so that a profiler named before sees the program's calls."""
+    """LD_PRELOAD with Oratorio last, so that a profiler named before sees the program's calls.
+
+    Raises LaunchError."""
     before = environ.get("LD_PRELOAD", "")
-    library = str(preload_library())
+    try:
+        library = str(preloadable(preload_library()))
+    except PreloadError as error:
+        raise LaunchError(str(error)) from error
     if library in before.replace(":", " ").split():
         return before
     return f"{before}:{library}" if before else library

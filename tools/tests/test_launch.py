@@ -96,6 +96,52 @@ def test_a_preloaded_profiler_stays_before_oratorio(library, launcher, program):
     assert done.env["LD_PRELOAD"] == f"{library}:/tool.so"
 
 
+@pytest.fixture
+def broken_library(tmp_path, monkeypatch) -> Path:
+    """A build in a folder whose name LD_PRELOAD would break."""
+    folder = tmp_path / "two words: a,b"
+    folder.mkdir()
+    (folder / "liboratorio.so").write_text("x")
+    monkeypatch.setattr(launch, "LIBRARIES", folder)
+    monkeypatch.setattr(launch, "preload_library", lambda: folder / "liboratorio.so")
+    return folder / "liboratorio.so"
+
+
+def test_a_library_whose_path_would_break_is_reached_by_a_link(
+    broken_library, program, tmp_path, monkeypatch
+):
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    for _ in range(2):
+        found = prepared([program]).env["LD_PRELOAD"]
+        assert not set(" :,") & set(found)
+        assert found.startswith(str(tmp_path / "cache/oratorio/"))
+        assert Path(found).read_text() == "x"
+    # The link of an older build at another place is none of ours.
+    Path(found).parent.unlink()
+    Path(found).parent.symlink_to(tmp_path)
+    assert Path(prepared([program]).env["LD_PRELOAD"]).read_text() == "x"
+
+
+def test_a_folder_that_others_may_write_to_is_no_place_for_that_link(
+    broken_library, program, tmp_path, monkeypatch
+):
+    cache = tmp_path / "cache"
+    (cache / "oratorio").mkdir(parents=True)
+    (cache / "oratorio").chmod(0o777)
+    monkeypatch.setenv("XDG_CACHE_HOME", str(cache))
+    monkeypatch.setenv("XDG_RUNTIME_DIR", str(tmp_path / "run"))
+    assert prepared([program]).env["LD_PRELOAD"].startswith(str(tmp_path / "run/oratorio/"))
+
+
+def test_where_no_link_can_be_made_the_command_is_refused(broken_library, program, tmp_path, monkeypatch):
+    odd = tmp_path / "odd place"
+    monkeypatch.setenv("XDG_CACHE_HOME", str(odd))
+    monkeypatch.delenv("XDG_RUNTIME_DIR", raising=False)
+    monkeypatch.setattr("tempfile.gettempdir", lambda: str(odd))
+    with pytest.raises(launch.LaunchError, match="breaks paths at spaces"):
+        prepared([program])
+
+
 @pytest.mark.parametrize("option", [["-genv", "LD_PRELOAD", "/x.so"], ["-env", "LD_PRELOAD", "/x.so"]])
 def test_a_command_with_its_own_preload_is_refused(library, launcher, program, option):
     with pytest.raises(launch.LaunchError, match="LD_PRELOAD itself"):
