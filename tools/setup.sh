@@ -1,7 +1,9 @@
 #!/usr/bin/env bash
 # Brings the checkout into a runnable state; does nothing, quickly, where nothing is to be done.
 #
-# usage: tools/setup.sh STAGE...
+# usage: tools/setup.sh [--if-stale] STAGE...
+#   --if-stale nothing is done, and no lock taken, where the library is there and as new as its sources; where it is there
+#              and somebody else is building, it is used as it is
 #   base       Debian packages, .oratorio/venv (tools), .oratorio/mpich, .oratorio/openmpi
 #   tests      the Python programs of the tests: mpi4py, parallel h5py (built once, kept as a wheel)
 #   build      the library, in build/
@@ -141,18 +143,47 @@ show_progress() {
 build() {
     local folder=$1 start=$SECONDS output=$private/build.log
     shift
+    [[ $folder != build ]] || touch "$private/stamp-building"
     [[ -f $root/$folder/build.ninja ]] || step "configuring $folder/" configure "$folder"
     if ! ninja -C "$root/$folder" "$@" 2>&1 | tee "$output" | show_progress; then
         grep -A 30 '^FAILED' "$output" >&2 || tail -n 30 "$output" >&2
         say "the build failed (the whole log: $output)"
         exit 1
     fi
+    [[ $folder != build ]] || mv "$private/stamp-building" "$private/stamp-built"
     grep -q 'no work to do' "$output" || say "building $folder/: done in $((SECONDS - start)) s"
 }
 
+is_usable() {
+    [[ -x $private/venv/bin/python && -f $root/build/lib/liboratorio.so ]] &&
+        compgen -G "$root/build/lib/liboratorio-*.so" >/dev/null
+}
+is_fresh() {
+    [[ -f $private/stamp-built && -f $private/stamp-base ]] &&
+        [[ -z $(find "$root/src" "$root/cmake" "$root/CMakeLists.txt" "$root"/tools/{gen_bindings.py,calibrate,requirements} \
+            -newer "$private/stamp-built" -print -quit) ]]
+}
+
+if_stale=false
+if [[ ${1:-} == --if-stale ]]; then
+    shift
+    if is_usable; then
+        if_stale=true
+        # Who may not write here can't build either.
+        if is_fresh || [[ ! -w $private ]]; then exit 0; fi
+    fi
+fi
+
 mkdir -p "$private"
 exec 9>"$private/lock"
-flock 9
+if ! flock -n 9; then
+    if $if_stale; then
+        say "the library is older than its sources and somebody else is building it: it is used as it is"
+        exit 0
+    fi
+    say "waiting for another ./oratorio that sets things up or builds here (its logs are in $private) ..."
+    flock 9
+fi
 for stage in "$@"; do
     case $stage in
         base) stage_base ;;

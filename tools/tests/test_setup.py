@@ -1,0 +1,97 @@
+"""`./oratorio run` waits for nobody, and whoever has to wait is told at once."""
+
+import fcntl
+import os
+import shutil
+import signal
+import stat
+import subprocess
+import time
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+@pytest.fixture
+def checkout(tmp_path) -> Path:
+    """A checkout that is set up and built, with a Python that prints its words."""
+    root = tmp_path / "checkout"
+    (root / "tools").mkdir(parents=True)
+    shutil.copy(ROOT / "oratorio", root)
+    shutil.copy(ROOT / "tools/setup.sh", root / "tools")
+    for folder in (
+        "src",
+        "cmake",
+        "build/lib",
+        "tools/calibrate",
+        "tools/requirements",
+        ".oratorio/venv/bin",
+    ):
+        (root / folder).mkdir(parents=True)
+    for file in ("CMakeLists.txt", "src/a.cpp", "tools/gen_bindings.py", "tools/packages-debian.txt"):
+        (root / file).touch()
+    for name in ("tools", "mpich", "openmpi"):
+        (root / f"tools/requirements/{name}.txt").touch()
+    for name in ("", "-mpich"):
+        (root / f"build/lib/liboratorio{name}.so").touch()
+    python = root / ".oratorio/venv/bin/python"
+    python.write_text('#!/bin/sh\necho "$@"\n')
+    python.chmod(python.stat().st_mode | stat.S_IXUSR)
+    for stamp in ("stamp-base", "stamp-built"):
+        (root / ".oratorio" / stamp).touch()
+    return root
+
+
+@pytest.fixture
+def locked(checkout):
+    """Somebody is building there."""
+    with (checkout / ".oratorio/lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        yield checkout
+
+
+def call(root: Path, *words: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run([root / "oratorio", *words], capture_output=True, text=True, timeout=60)
+
+
+@pytest.mark.parametrize(
+    "words", [["run", "x"], ["explain", "x"], ["env"], ["--help"], ["-h"], [], ["bench", "--help"]]
+)
+def test_who_starts_a_job_or_asks_for_help_waits_for_no_lock(locked, words):
+    done = call(locked, *words)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.split() == ["-m", "oratorio", *words]
+    assert done.stderr == ""
+
+
+def test_a_library_older_than_its_sources_is_used_while_somebody_builds_and_that_is_told(locked):
+    later = time.time() + 10
+    os.utime(locked / "src/a.cpp", (later, later))
+    done = call(locked, "run", "x")
+    assert done.stdout.split() == ["-m", "oratorio", "run", "x"]
+    assert "it is used as it is" in done.stderr
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root may write anywhere")
+def test_a_checkout_that_may_not_be_written_to_takes_no_lock(checkout):
+    (checkout / ".oratorio/stamp-built").unlink()
+    (checkout / ".oratorio").chmod(0o555)
+    done = call(checkout, "run", "x")
+    (checkout / ".oratorio").chmod(0o755)
+    assert done.stdout.split() == ["-m", "oratorio", "run", "x"]
+    assert not (checkout / ".oratorio/lock").exists()
+
+
+@pytest.mark.parametrize("missing", ["build/lib/liboratorio.so", "build/lib/liboratorio-mpich.so"])
+def test_who_has_to_wait_is_told_at_once(locked, missing):
+    (locked / missing).unlink()
+    command = [locked / "oratorio", "run", "x"]
+    waiting = subprocess.Popen(command, stderr=subprocess.PIPE, text=True, start_new_session=True)
+    try:
+        assert "waiting for another ./oratorio" in waiting.stderr.readline()
+        assert waiting.poll() is None
+    finally:
+        os.killpg(waiting.pid, signal.SIGKILL)
+        waiting.wait()
