@@ -56,6 +56,8 @@ def values(kind):
         low, high = (argument.strip() for argument in arguments.split(","))
         high = {"INT_MAX": "2147483647", "TiB": "1 TiB"}.get(high, high)
         return f"{'octal ' if name == 'octal' else ''}{low} to {high}{' bytes' if name == 'bytes' else ''}"
+    if name == "memory":
+        return f"{arguments} bytes to what the machine can give"
     if name == "one_of":
         return ", ".join(f"`{word}`" for word in unquote(arguments).split())
     return {

@@ -4,6 +4,7 @@
 #include <array>
 #include <sstream>
 
+#include "base/machine_memory.hpp"
 #include "file/path.hpp"
 #include "file/state.hpp"
 #include "plan/aggregators.hpp"
@@ -38,9 +39,14 @@ Result<void> agree_on_equal(Transport& transport, std::uint64_t mine, std::strin
 }
 
 Result<void> File::State::take_hints(const HintMap& info) {
-    const auto agreed = agree_on_hints(*transport, info);
+    const Topology& topology = transport->topology();
+    const auto own = static_cast<std::size_t>(topology.rank);
+    const auto beside = std::ranges::count(topology.node_of, topology.node_of[own]);
+    const auto agreed =
+        agree_on_hints(*transport, {info, buffer_bytes_most(static_cast<int>(beside))});
     if (!agreed) return agreed.error();
-    std::array<std::uint64_t, 1> differing{**agreed == info ? 0u : 1u};
+    const auto& [given, buffer_most] = **agreed;
+    std::array<std::uint64_t, 1> differing{given == info ? 0u : 1u};
     if (auto counted = reduce(*transport, differing, ReduceOp::sum); !counted)
         return counted.error();
     if (differing[0] > 0) {
@@ -49,7 +55,7 @@ Result<void> File::State::take_hints(const HintMap& info) {
     }
     std::vector<std::string> warnings;
     const Bytes before = hints.shared_write_behind;
-    hints = parse_hints(**agreed, warnings, hints);
+    hints = parse_hints(given, warnings, hints, buffer_most);
     engine.exclusion.sieves = hints.plan.ds_write == Toggle::enable || hints.plan.method == "sieve";
     engine.plans.forget();
     for (const std::string& warning : warnings) opened.voice.warn(warning);

@@ -140,16 +140,20 @@ HintMap merge_hints(const HintSources& sources, const HintMap& info, std::string
     return merged;
 }
 
-Result<Agreed<HintMap>> agree_on_hints(Transport& transport, const HintMap& mine) {
-    std::string text = encode(mine);
-    const auto length = agree_on_root(transport, static_cast<std::uint64_t>(text.size()));
-    if (!length) return length.error();
-    text.resize(**length);
+Result<Agreed<GivenHints>> agree_on_hints(Transport& transport, const GivenHints& mine) {
+    struct Head {
+        std::uint64_t length;
+        Bytes buffer_most;
+    };
+    std::string text = encode(mine.map);
+    const auto head = agree_on_root(transport, Head{text.size(), mine.buffer_most});
+    if (!head) return head.error();
+    text.resize((*head)->length);
     if (!text.empty()) {
         if (auto sent = broadcast(transport, 0, std::as_writable_bytes(std::span(text))); !sent)
             return sent.error();
     }
-    return Agreed<HintMap>::vouch(decode(text));
+    return Agreed<GivenHints>::vouch({decode(text), (*head)->buffer_most});
 }
 
 }  // namespace oratorio

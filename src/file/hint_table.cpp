@@ -12,6 +12,9 @@ constexpr std::int64_t TiB = std::int64_t{1} << 40;
 constexpr HintKind bytes(std::int64_t low, std::int64_t high) {
     return {HintSyntax::number, low, high};
 }
+constexpr HintKind memory(std::int64_t low) {
+    return {HintSyntax::number, low, TiB, "", true};
+}
 constexpr HintKind integer(std::int64_t low, std::int64_t high) {
     return {HintSyntax::number, low, high};
 }

@@ -18,6 +18,7 @@ struct HintKind {
     std::int64_t low = 0;           ///< number, octal
     std::int64_t high = 0;          ///< number, octal
     std::string_view choices = "";  ///< choice: names, a blank between
+    bool memory = false;            ///< number: bytes that a rank will ask for
 };
 
 enum class HintRole { acts, kept };

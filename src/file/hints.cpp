@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cctype>
 #include <charconv>
+#include <climits>
 #include <concepts>
 #include <optional>
 #include <type_traits>
@@ -10,12 +11,13 @@
 #include "file/hint_table.hpp"
 #include "plan/aggregators.hpp"
 #include "plan/methods.hpp"
+#include "plan/plan.hpp"
 
 namespace oratorio {
 
 namespace {
 
-enum class Verdict { good, malformed, out_of_range };
+enum class Verdict { good, malformed, out_of_range, too_much };
 
 std::string_view trimmed(std::string_view text) {
     constexpr std::string_view blanks = " \t\r\n";
@@ -51,7 +53,8 @@ Verdict assign_number(const HintKind& kind, std::string_view text, Number& membe
     const auto value = parse_number(text, kind.syntax == HintSyntax::octal ? 8 : 10);
     if (!value) return Verdict::malformed;
     member = static_cast<Number>(std::clamp(*value, kind.low, kind.high));
-    return member == *value ? Verdict::good : Verdict::out_of_range;
+    if (member == *value) return Verdict::good;
+    return kind.memory && *value > kind.high ? Verdict::too_much : Verdict::out_of_range;
 }
 
 Verdict assign(const HintKind&, std::string_view text, Toggle& member) {
@@ -132,7 +135,9 @@ std::string warning(std::string_view key, std::string_view given, std::string_vi
 }
 
 std::string warning(const HintRow& row, Verdict verdict, std::string_view given, Hints& hints) {
-    std::string what = verdict == Verdict::malformed ? "is not understood" : "is out of range";
+    std::string what = verdict == Verdict::malformed  ? "is not understood"
+                       : verdict == Verdict::too_much ? "is more than the machine can give"
+                                                      : "is out of range";
     if (row.kind.syntax == HintSyntax::choice)
         what += ", known are: " + std::string(row.kind.choices);
     const std::string used = print(row, hints);
@@ -163,18 +168,34 @@ HintMap expand(const HintMap& given, Hints& hints, std::vector<std::string>& war
     return expanded;
 }
 
+/// Memory for messages is their length times their number, so it takes both.
+void bound_messages(Hints& hints, std::vector<std::string>& warnings, Bytes buffer_most) {
+    const Bytes together = 4 * message_bytes_of(hints.plan);
+    const auto most = static_cast<int>(std::clamp<Bytes>(buffer_most / together, 1, INT_MAX));
+    if (hints.plan.messages_in_flight <= most) return;
+    warnings.push_back(warning(
+        "oratorio_messages_in_flight", std::to_string(hints.plan.messages_in_flight),
+        "of that length are more than the machine can give; " + std::to_string(most) + " is used"));
+    hints.plan.messages_in_flight = most;
+}
+
 }  // namespace
 
-Hints parse_hints(const HintMap& given, std::vector<std::string>& warnings, Hints start) {
+Hints parse_hints(const HintMap& given, std::vector<std::string>& warnings, Hints start,
+                  Bytes buffer_most) {
     Hints hints = std::move(start);
     const HintMap expanded = expand(given, hints, warnings);
-    for (const HintRow& row : hint_rows()) {
+    for (HintRow row : hint_rows()) {
         const auto found = expanded.find(std::string(row.key));
         if (found == expanded.end()) continue;
+        if (row.kind.memory)
+            row.kind.high = std::max(row.kind.low, std::min(row.kind.high, buffer_most));
         const Verdict verdict = assign(row, trimmed(found->second), hints);
         if (verdict != Verdict::good)
             warnings.push_back(warning(row, verdict, found->second, hints));
     }
+    if (expanded.contains("oratorio_messages_in_flight"))
+        bound_messages(hints, warnings, buffer_most);
     for (const std::string_view key : accepted_hints()) {
         const auto found = given.find(std::string(key));
         if (found != given.end()) hints.accepted.insert_or_assign(found->first, found->second);

@@ -32,6 +32,17 @@ struct Hints {
     HintMap accepted;  ///< known keys that change nothing here, reported back as given
 };
 
+/// The most that a buffer may be where nothing is known of the machine.
+inline constexpr Bytes kBufferMost = Bytes{1} << 40;
+
+/// What one rank brings to where hints are agreed on.
+struct GivenHints {
+    HintMap map;
+    Bytes buffer_most = kBufferMost;  ///< what its machine can give, see parse_hints
+
+    bool operator==(const GivenHints&) const = default;
+};
+
 /// Texts that hints come from besides the program's info; read once by bind/ from the environment.
 struct HintSources {
     std::string romio_hints_text;   ///< contents of the ROMIO_HINTS file ("key value" lines)
@@ -44,12 +55,12 @@ struct HintSources {
 [[nodiscard]] HintMap merge_hints(const HintSources& sources, const HintMap& info,
                                   std::string_view path);
 /// Pure. Keys that aren't given stay as in `start`. Warnings are sentences for the user, one per
-/// malformed value.
+/// malformed value, and one where buffers would be larger than `buffer_most` and are made smaller.
 [[nodiscard]] Hints parse_hints(const HintMap& given, std::vector<std::string>& warnings,
-                                Hints start = {});
+                                Hints start = {}, Bytes buffer_most = kBufferMost);
 /// Effective values of the keys that were set or that Oratorio reports always (MPI_File_get_info).
 [[nodiscard]] HintMap report_hints(const Hints& hints);
-/// Collective: root's map on all ranks.
-Result<Agreed<HintMap>> agree_on_hints(Transport& transport, const HintMap& mine);
+/// Collective: root's on all ranks.
+Result<Agreed<GivenHints>> agree_on_hints(Transport& transport, const GivenHints& mine);
 
 }  // namespace oratorio

@@ -65,6 +65,18 @@ def test_a_hint_file_with_a_nul_byte_keeps_no_rank_waiting(name, tmp_path):
     assert "method two_phase" in told
 
 
+BUFFERS = ("cb_buffer_size", "ind_rd_buffer_size", "ind_wr_buffer_size", "oratorio_sub_buffer")
+
+
+@pytest.mark.parametrize("name", ALL)
+@pytest.mark.parametrize("method", ["auto", "two_phase", "sieve"])
+def test_buffers_of_an_exabyte_are_made_smaller_with_a_warning(name, method, tmp_path):
+    hints = [f"{key}={10**18}" for key in BUFFERS] + ["oratorio_messages_in_flight=65536"]
+    told = run_block(name, tmp_path, {"ORATORIO_HINTS": ";".join([f"oratorio_method={method}", *hints])})
+    for key in BUFFERS:
+        assert told.count(f"hint {key}: '{10**18}' is more than the machine can give") == 1, told
+
+
 NOBODY = 65534
 
 

@@ -156,6 +156,33 @@ TEST(Hints, NumbersOutOfRangeAreClampedAndTheWarningTellsTheValueUsed) {
         "is used");
 }
 
+TEST(Hints, BuffersAreNoLargerThanTheMachineCanGive) {
+    constexpr Bytes kMost = 1 << 20;
+    for (const HintRow& row : hint_rows()) {
+        if (!row.kind.memory) continue;
+        const std::string key(row.key);
+        std::vector<std::string> warnings;
+        const HintMap huge{{key, "1000000000000000000"}};
+        const HintMap report = report_hints(parse_hints(huge, warnings, {}, kMost));
+        EXPECT_EQ(report.at(key), std::to_string(kMost));
+        EXPECT_EQ(warnings, (std::vector{"hint " + key +
+                                         ": '1000000000000000000' is more than the machine can "
+                                         "give; 1048576 is used"}));
+    }
+    std::vector<std::string> warnings;
+    (void)parse_hints({{"striping_unit", "1099511627776"}}, warnings, {}, kMost);
+    EXPECT_TRUE(warnings.empty()) << "bytes of a file are no memory";
+}
+
+TEST(Hints, MessagesTogetherAreNoMoreThanTheMachineCanGive) {
+    std::vector<std::string> warnings;
+    const Hints hints = parse_hints(
+        {{"oratorio_messages_in_flight", "65536"}, {"oratorio_message_bytes", "1048576"}}, warnings,
+        {}, Bytes{1} << 30);
+    EXPECT_EQ(hints.plan.messages_in_flight, 256);
+    EXPECT_EQ(warnings.size(), 1u);
+}
+
 TEST(Hints, WordsAreReadInAnyCase) {
     EXPECT_EQ(parse({{"romio_cb_write", "ENABLE"}}).plan.cb_write, Toggle::enable);
     EXPECT_EQ(parse({{"romio_ds_read", "Disable"}}).plan.ds_read, Toggle::disable);
@@ -234,11 +261,13 @@ TEST(HintSources, LinesWithANulByteAreLeftOutOfARomioFile) {
 TEST(HintSources, WhateverBytesAreInRootsHintsComeToAllRanks) {
     using namespace std::string_literals;
     const HintMap given{{"a\0b"s, "c\0"s}, {"", ""}, {"\0"s, ""}, {"x", "\0\0y"s}};
+    const GivenHints roots{given, 12345};
     test::run_ranks({.ranks = 3}, [&](Transport& transport) {
         const bool root = transport.topology().rank == 0;
-        const auto agreed = agree_on_hints(transport, root ? given : HintMap{{"mine", "1"}});
+        const auto agreed =
+            agree_on_hints(transport, root ? roots : GivenHints{{{"mine", "1"}}, 7});
         ASSERT_TRUE(agreed.ok());
-        EXPECT_EQ(**agreed, given);
+        EXPECT_EQ(**agreed, roots);
     });
 }
 

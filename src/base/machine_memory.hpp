@@ -1,0 +1,12 @@
+// How much memory there is for buffers.
+#pragma once
+
+#include "base/extent.hpp"
+
+namespace oratorio {
+
+/// The most that one buffer of a rank should be, where `ranks` share this machine: a quarter of its
+/// memory, or of what the limits of this process allow, among as many of them as may aggregate.
+[[nodiscard]] Bytes buffer_bytes_most(int ranks);
+
+}  // namespace oratorio
