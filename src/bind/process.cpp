@@ -13,6 +13,8 @@ namespace oratorio::bind {
 
 namespace {
 
+Process* made = nullptr;  ///< what process() gives, once it has been called
+
 /// Nothing in a set-uid program: files would be read and written with rights that the user hasn't.
 std::string environment(const char* name) {
     const char* value = secure_getenv(name);
@@ -53,19 +55,27 @@ int copy_nothing(MPI_Comm, int, void*, void*, void*, int* flag) {
     return MPI_SUCCESS;
 }
 
-/// Runs at the beginning of MPI_Finalize. Closing is collective and some ranks may not come, so it
-/// is only warned about; all ranks come to give up the workspaces.
+/// Runs at the beginning of MPI_Finalize, to which all ranks come to give up the workspaces. Files
+/// may still be closed: by others whom MPI_Finalize calls, or by who has a session.
 int on_finalize(MPI_Comm, int, void*, void*) {
     process().engine.shut_down();
     std::vector<const LentWorkspace*> in_use;
     const auto files = process().files.open_files();
-    for (const auto& open : files) {
-        tell(open->path +
-             " is still open at MPI_Finalize: its last data may be missing; call MPI_File_close");
-        in_use.push_back(&open->workspace);
-    }
+    for (const auto& open : files) in_use.push_back(&open->workspace);
     process().workspaces.close(std::move(in_use));
     return MPI_SUCCESS;
+}
+
+/// Closing is collective and MPI is over, so what is left open can only be told. Not of a program
+/// that ends in the middle of things: it has said so itself.
+[[gnu::destructor]] void tell_open_files() {
+    const auto files =
+        made == nullptr ? std::vector<std::shared_ptr<OpenFile>>() : process().files.open_files();
+    if (files.empty() || (world_exists() && !mpi_finalized())) return;
+    for (const auto& open : files)
+        if (open->workspace.rank() == 0)
+            tell(open->path +
+                 " was never closed: its last data may be missing; call MPI_File_close");
 }
 
 Result<std::unique_ptr<Decoder>>& decoder() {
@@ -98,8 +108,8 @@ Settings read_environment() {
 }
 
 Process& process() {
-    static Process* const process = new Process(read_environment());
-    return *process;
+    static Process* const only = made = new Process(read_environment());
+    return *only;
 }
 
 bool disabled() {
@@ -162,6 +172,7 @@ Result<SignaturePtr> signature(MPI_Datatype type) {
 }
 
 void watch_for_finalize() {
+    if (!world_exists()) return;  // only sessions: each has its own communicators
     static std::once_flag once;
     std::call_once(once, [] {
         int key = 0;

@@ -65,8 +65,7 @@ void tell_troubles(const std::vector<std::string>& troubles);
 [[nodiscard]] Result<DecodedType> decode(MPI_Datatype type);
 [[nodiscard]] Result<SignaturePtr> signature(MPI_Datatype type);
 
-/// Looks after MPI_Finalize, where open files are warned about and kept workspaces go. Called at
-/// each open; does its work once.
+/// Looks after MPI_Finalize, where kept workspaces go. Called at each open; does its work once.
 void watch_for_finalize();
 
 }  // namespace oratorio::bind

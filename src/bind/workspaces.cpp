@@ -21,12 +21,6 @@ namespace {
 /// What becomes of a workspace that is given back; the ranks' largest holds.
 enum Fate : std::uint64_t { keep, destroy, abandon };
 
-bool world_exists() {
-    int initialized = 0;  // not by MPI_Session_init
-    host().Initialized(&initialized);
-    return initialized != 0;
-}
-
 bool files_come_in_order() {
     return thread_level(MPI_THREAD_MULTIPLE) != MPI_THREAD_MULTIPLE;
 }

@@ -48,6 +48,12 @@ int thread_level(int unknown) {
     return host().Query_thread(&level) == MPI_SUCCESS ? level : unknown;
 }
 
+bool world_exists() {
+    int initialized = 0;  // not by MPI_Session_init
+    host().Initialized(&initialized);
+    return initialized != 0;
+}
+
 bool mpi_finalized() {
     int finalized = 0;
     host().Finalized(&finalized);

@@ -43,6 +43,8 @@ class Comm {
     int size_ = 1;
 };
 
+/// MPI_COMM_WORLD and MPI_COMM_SELF are or have been there: not where there are only sessions.
+[[nodiscard]] bool world_exists();
 /// MPI has been shut down: handles can be neither used nor freed.
 [[nodiscard]] bool mpi_finalized();
 /// The level of thread support that the program has (MPI-4.1, 11.6); `unknown` where the host

@@ -1,0 +1,89 @@
+/* Files of MPI sessions, and files that are closed late. usage: sessions FOLDER HOW
+ *
+ *   session    two sessions, one after the other, and no MPI_Init
+ *   beside     a session's file is closed after MPI_Finalize
+ *   finalize   a file is closed inside MPI_Finalize, as libraries do it
+ *   open       a file is never closed
+ * Each rank writes its number at its place.
+ */
+#include <mpi.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static void require(int holds, const char* what) {
+    if (holds) return;
+    fprintf(stderr, "failed: %s\n", what);
+    exit(1);
+}
+
+static MPI_File file = MPI_FILE_NULL;
+
+static void open_and_write(MPI_Comm comm, const char* folder) {
+    char path[4096];
+    int rank, found = -1;
+    MPI_Request request;
+    MPI_Comm_rank(comm, &rank);
+    snprintf(path, sizeof path, "%s/numbers.dat", folder);
+    require(MPI_File_open(comm, path, MPI_MODE_CREATE | MPI_MODE_RDWR, MPI_INFO_NULL, &file) ==
+                MPI_SUCCESS,
+            "open");
+    const MPI_Offset place = (MPI_Offset)rank * (MPI_Offset)sizeof rank;
+    require(MPI_File_iwrite_at_all(file, place, &rank, 1, MPI_INT, &request) == MPI_SUCCESS,
+            "write");
+    require(MPI_Wait(&request, MPI_STATUS_IGNORE) == MPI_SUCCESS, "wait");
+    require(MPI_File_read_at_all(file, place, &found, 1, MPI_INT, MPI_STATUS_IGNORE) == MPI_SUCCESS,
+            "read");
+    require(found == rank, "comparing");
+}
+
+static MPI_Comm open_session(MPI_Session* session) {
+    MPI_Group group;
+    MPI_Comm comm;
+    require(MPI_Session_init(MPI_INFO_NULL, MPI_ERRORS_ARE_FATAL, session) == MPI_SUCCESS,
+            "session");
+    require(MPI_Group_from_session_pset(*session, "mpi://WORLD", &group) == MPI_SUCCESS, "group");
+    require(MPI_Comm_create_from_group(group, "oratorio.test", MPI_INFO_NULL, MPI_ERRORS_ARE_FATAL,
+                                       &comm) == MPI_SUCCESS,
+            "communicator");
+    MPI_Group_free(&group);
+    return comm;
+}
+
+static void close_session(MPI_Session* session, MPI_Comm* comm) {
+    require(MPI_File_close(&file) == MPI_SUCCESS, "close");
+    MPI_Comm_free(comm);
+    require(MPI_Session_finalize(session) == MPI_SUCCESS, "end of the session");
+}
+
+static int close_late(MPI_Comm comm, int key, void* value, void* state) {
+    (void)comm, (void)key, (void)value, (void)state;
+    require(MPI_File_close(&file) == MPI_SUCCESS, "close");
+    return MPI_SUCCESS;
+}
+
+int main(int argc, char** argv) {
+    const char* how = argv[2];
+    MPI_Session session;
+    MPI_Comm comm = MPI_COMM_NULL;
+    int key;
+    if (strcmp(how, "session") == 0) {
+        for (int i = 0; i < 2; ++i) {
+            comm = open_session(&session);
+            open_and_write(comm, argv[1]);
+            close_session(&session, &comm);
+        }
+        return 0;
+    }
+    if (strcmp(how, "beside") == 0) comm = open_session(&session);
+    MPI_Init(&argc, &argv);
+    if (strcmp(how, "finalize") == 0) {
+        /* Before Oratorio's first file, so that Oratorio is told of the end before us. */
+        MPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, close_late, &key, NULL);
+        MPI_Comm_set_attr(MPI_COMM_SELF, key, NULL);
+    }
+    open_and_write(comm == MPI_COMM_NULL ? MPI_COMM_WORLD : comm, argv[1]);
+    MPI_Finalize();
+    if (comm != MPI_COMM_NULL) close_session(&session, &comm);
+    return 0;
+}
