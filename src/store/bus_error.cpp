@@ -1,5 +1,6 @@
 #include "store/bus_error.hpp"
 
+#include <cerrno>
 #include <csetjmp>
 #include <csignal>
 #include <mutex>
@@ -12,6 +13,7 @@ struct Guard {
     std::byte* begin;
     std::byte* end;
     Guard* outer;
+    Mend mend;
     std::byte* volatile fault = nullptr;
     sigjmp_buf back = {};
 };
@@ -43,6 +45,11 @@ void on_bus_error(int number, siginfo_t* info, void* context) {
     Guard* guard = current_guard;
     auto* at = static_cast<std::byte*>(info->si_addr);
     if (info->si_code > 0 && guard != nullptr && at >= guard->begin && at < guard->end) {
+        const int before = errno;
+        if (guard->mend.call != nullptr && guard->mend.call(guard->mend.argument, at)) {
+            errno = before;
+            return;
+        }
         guard->fault = at;
         siglongjmp(guard->back, 1);
     }
@@ -72,8 +79,8 @@ void remove_handler() {
 
 }  // namespace
 
-std::byte* catch_bus_error(std::span<std::byte> memory, const Touch& touch) {
-    Guard guard{memory.data(), memory.data() + memory.size(), current_guard};
+std::byte* catch_bus_error(std::span<std::byte> memory, const Touch& touch, const Mend& mend) {
+    Guard guard{memory.data(), memory.data() + memory.size(), current_guard, mend};
     install_handler();
     if (sigsetjmp(guard.back, 1) == 0) {
         current_guard = &guard;

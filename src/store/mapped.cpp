@@ -70,7 +70,12 @@ class FileWindow final : public MappedWindow {
     ~FileWindow() override { ::munmap(pages_.data(), pages_.size()); }
 
     Result<void> guarded(const Touch& touch) override {
-        const std::byte* fault = catch_bus_error(pages_, touch);
+        const Mend mend{[](void* self, std::byte* at) {
+                            return static_cast<FileWindow*>(self)->give_zeros(at);
+                        },
+                        this};
+        const bool reads = direction_ == Direction::read;
+        const std::byte* fault = catch_bus_error(pages_, touch, reads ? mend : Mend{});
         if (fault == nullptr) return {};
         const Offset within = (fault - pages_.data()) / page_bytes() * page_bytes();
         const int number = reason_of_fault(descriptor_, direction_, first_ + within);
@@ -80,6 +85,22 @@ class FileWindow final : public MappedWindow {
     }
 
   private:
+    /// Reading a hole of a tmpfs takes a page of it, and a full one has none. A hole is zeros, so
+    /// memory of this process alone does as well, as long as this window lasts. In a signal
+    /// handler.
+    bool give_zeros(std::byte* at) {
+        const Offset page = first_ + (at - pages_.data()) / page_bytes() * page_bytes();
+        struct stat status {};
+        if (::fstat(descriptor_, &status) != 0 || page >= status.st_size) return false;
+        Offset end = ::lseek(descriptor_, page, SEEK_DATA);
+        if (end < 0 && errno != ENXIO) return false;
+        end = end < 0 ? status.st_size : end / page_bytes() * page_bytes();
+        end = std::min(end, first_ + static_cast<Bytes>(pages_.size()));
+        if (end <= page) return false;
+        return ::mmap(pages_.data() + (page - first_), static_cast<std::size_t>(end - page),
+                      PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0) != MAP_FAILED;
+    }
+
     int descriptor_;
     Direction direction_;
     Extent range_;

@@ -148,6 +148,39 @@ TEST(Mapped, a_full_disk_is_no_space_and_everything_before_its_offset_is_there) 
     }
 }
 
+TEST(Mapped, holes_of_a_full_disk_read_as_zeros) {
+    const test::SmallDisk disk("1m");
+    if (!disk.mounted()) GTEST_SKIP() << "no file system can be mounted here";
+    constexpr Bytes kPages = 40;
+    auto store = opened(disk.file("data"));
+    ASSERT_TRUE(store->resize(kPages * kPage - 100, false).ok());
+    std::vector<std::byte> oracle(static_cast<std::size_t>(kPages * kPage - 100));
+    std::vector<std::byte> some(static_cast<std::size_t>(kPage / 2), std::byte{7});
+    for (const Offset page : {3, 4, 20}) {
+        ASSERT_EQ(transfer(*store, Direction::write, page * kPage + 10, some).bytes, kPage / 2);
+        std::ranges::copy(some, oracle.begin() + page * kPage + 10);
+    }
+    std::vector<std::byte> filler(1 << 20);
+    auto other = opened(disk.file("filler"));
+    ASSERT_EQ(transfer(*other, Direction::write, 0, filler).error.kind, ErrorKind::no_space);
+    auto mapped = store->map({100, kPages * kPage}, Direction::read, Populate::yes);
+    ASSERT_TRUE(mapped.ok());
+    std::vector<std::byte> found(mapped->bytes().size());
+    const auto copied =
+        mapped->guarded([&] { std::memcpy(found.data(), mapped->bytes().data(), found.size()); });
+    ASSERT_TRUE(copied.ok()) << describe(copied.error(), "");
+    EXPECT_TRUE(std::equal(found.begin(), found.end(), oracle.begin() + 100, oracle.end()));
+    // What is written there afterwards is seen by the next window.
+    ASSERT_TRUE(other->resize(0, false).ok());
+    ASSERT_EQ(transfer(*store, Direction::write, 10 * kPage, some).bytes, kPage / 2);
+    EXPECT_EQ(leading(*store, 10 * kPage, kPage, std::byte{7}), kPage / 2);
+    auto again = store->map({10 * kPage, 11 * kPage}, Direction::read, Populate::no);
+    ASSERT_TRUE(again.ok());
+    std::byte first{};
+    ASSERT_TRUE(again->guarded([&] { first = again->bytes().front(); }).ok());
+    EXPECT_EQ(first, std::byte{7});
+}
+
 TEST(Mapped, a_disk_without_room_for_the_new_end_is_no_space_and_the_file_stays_as_it_is) {
     const test::SmallDisk disk("1m");
     if (!disk.mounted()) GTEST_SKIP() << "no file system can be mounted here";
