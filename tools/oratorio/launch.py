@@ -146,6 +146,11 @@ def _with_srun(words: Sequence[str], variables: Mapping[str, str]) -> list[str]:
 
 
 def _warnings(kind: str, program: str | None, needs: Needs | None) -> list[str]:
+    if needs is not None and needs.has_own_io:
+        return [
+            f"{program} has an MPI linked into it, so its files will be accessed by that MPI's own MPI-IO; "
+            "link it with Oratorio before the MPI (pkg-config oratorio), or with the MPI's shared library"
+        ]
     if needs is None or needs.flavour is None:
         return []
     told = []

@@ -24,6 +24,7 @@ class Needs:
     flavour: str | None
     reason: str
     is_static: bool = False
+    has_own_io: bool = False  # an MPI's own MPI-IO is linked into it, where no other can take its place
 
 
 @cache
@@ -53,6 +54,13 @@ def _is_elf(file: Path) -> bool:
 def _is_static(file: Path) -> bool:
     headers = subprocess.run(["readelf", "-l", file], capture_output=True, text=True, check=False).stdout
     return "INTERP" not in headers
+
+
+def _defines(file: Path, name: str) -> bool:
+    """Whether a function of that name is in the file itself; not known where symbols were stripped."""
+    symbols = subprocess.run(["readelf", "-sW", file], capture_output=True, text=True, check=False).stdout
+    found = re.findall(rf"^.*\bFUNC\b.*\s(\S+)\s+{name}$", symbols, re.MULTILINE)
+    return any(section != "UND" for section in found)
 
 
 def _interpreter(file: Path) -> Path | None:
@@ -92,8 +100,11 @@ def needs_of(program: Path) -> Needs:
         return Needs(None, "a script; the MPI is found at run time")
     if _is_static(program):
         return Needs(None, "it is linked statically", is_static=True)
-    found = flavour_of_file(program)
-    if found is None:
-        return Needs(None, "it is not linked to an MPI; one may be loaded at run time")
-    flavour, soname = found
-    return Needs(flavour, f"it uses {FLAVOUR_NAMES[flavour]} ({soname})")
+    if found := flavour_of_file(program):
+        flavour, soname = found
+        return Needs(flavour, f"it uses {FLAVOUR_NAMES[flavour]} ({soname})")
+    own = _defines(program, "PMPI_File_open")
+    reason = (
+        "an MPI is linked into it" if own else "it is not linked to an MPI; one may be loaded at run time"
+    )
+    return Needs(None, reason, has_own_io=own)

@@ -2,6 +2,7 @@
 
 import os
 import stat
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -94,6 +95,31 @@ def test_a_preloaded_profiler_stays_before_oratorio(library, launcher, program):
     assert done.argv[1:4] == ["-genv", "LD_PRELOAD", f"/tool.so:{library}"]
     done = prepared([program], environ={"LD_PRELOAD": f"{library}:/tool.so"})
     assert done.env["LD_PRELOAD"] == f"{library}:/tool.so"
+
+
+def compiled(folder: Path, text: str, *flags: str) -> str:
+    source = folder / "program.c"
+    source.write_text(text)
+    subprocess.run(["cc", *flags, "-o", folder / "program", source], check=True)
+    return str(folder / "program")
+
+
+@pytest.mark.parametrize("flags", [[], ["-rdynamic"]])
+def test_a_program_with_an_mpi_inside_is_told_to_keep_its_own_mpi_io(library, tmp_path, flags):
+    main = "int main(void) { return PMPI_File_open(); }"
+    has = compiled(tmp_path, f"int PMPI_File_open(void) {{ return 0; }} {main}", *flags)
+    (warning,) = prepared([has]).warnings
+    assert "its files will be accessed by that MPI's own MPI-IO" in warning
+
+
+def test_a_program_that_gets_its_mpi_elsewhere_is_told_nothing(library, tmp_path):
+    calls = (
+        "extern int PMPI_File_open(void) __attribute__((weak)); int main(void) { return !PMPI_File_open; }"
+    )
+    assert prepared([compiled(tmp_path, calls)]).warnings == []
+    # A profiling tool that is linked statically has the other name, and calls this one.
+    tool = f"{calls} int MPI_File_open(void) {{ return PMPI_File_open(); }}"
+    assert prepared([compiled(tmp_path, tool)]).warnings == []
 
 
 @pytest.fixture

@@ -12,6 +12,8 @@
 #include <string>
 #include <vector>
 
+#include "preload/bypass.hpp"
+
 #define ORATORIO_EXPORT extern "C" __attribute__((visibility("default")))
 
 namespace {
@@ -122,7 +124,10 @@ Word fail(Word, Word, Word, Word, Word, Word) {
     return host().error_other;
 }
 
+std::atomic<bool> opens_here{false};  ///< an open of a file has come to us, in C or Fortran
+
 Routine find_routine(const char* name) {
+    if (strcasestr(name, "file_open") != nullptr) opens_here = true;
     void* library = flavour_library();
     void* found = library != nullptr ? dlsym(library, name) : nullptr;
     return found != nullptr ? reinterpret_cast<Routine>(found) : fail;
@@ -156,6 +161,13 @@ class Slot {
     const char* name_;
     std::atomic<Routine> target_{nullptr};
 };
+
+/// When the process ends. Other calls than opens come to us from the host itself.
+[[gnu::destructor]] void look_for_bypass() {
+    if (opens_here) return;
+    const Definition init = find_definition("PMPI_Init_thread");
+    if (init.library != nullptr && has_moved_file_data(init.library)) tell_bypassed();
+}
 
 }  // namespace
 

@@ -1,0 +1,107 @@
+#include "preload/bypass.hpp"
+
+#include <dlfcn.h>
+#include <elf.h>
+#include <link.h>
+
+#include <array>
+#include <cstdio>
+#include <cstdlib>
+#include <string_view>
+
+namespace {
+
+constexpr std::array<std::string_view, 4> kTransfers{"pread", "pwrite", "pread64", "pwrite64"};
+
+/// What the dynamic linker knows of a library's calls to others.
+struct Calls {
+    ElfW(Addr) table = 0;  ///< DT_JMPREL
+    std::size_t bytes = 0;
+    const ElfW(Sym) * symbols = nullptr;
+    const char* names = nullptr;
+    bool bound_at_first_call = true;
+};
+
+Calls calls_of(const link_map& map) {
+    Calls calls;
+    // The dynamic linker has made addresses of the offsets, but not on every machine.
+    const auto address = [&](ElfW(Addr) value) {
+        return value < map.l_addr ? value + map.l_addr : value;
+    };
+    for (const ElfW(Dyn)* entry = map.l_ld; entry->d_tag != DT_NULL; ++entry) {
+        switch (entry->d_tag) {
+            case DT_JMPREL:
+                calls.table = address(entry->d_un.d_ptr);
+                break;
+            case DT_PLTRELSZ:
+                calls.bytes = entry->d_un.d_val;
+                break;
+            case DT_SYMTAB:
+                calls.symbols = reinterpret_cast<const ElfW(Sym)*>(address(entry->d_un.d_ptr));
+                break;
+            case DT_STRTAB:
+                calls.names = reinterpret_cast<const char*>(address(entry->d_un.d_ptr));
+                break;
+            case DT_BIND_NOW:
+                calls.bound_at_first_call = false;
+                break;
+            case DT_FLAGS:
+                if ((entry->d_un.d_val & DF_BIND_NOW) != 0) calls.bound_at_first_call = false;
+                break;
+            case DT_FLAGS_1:
+                if ((entry->d_un.d_val & DF_1_NOW) != 0) calls.bound_at_first_call = false;
+                break;
+            default:
+                break;
+        }
+    }
+    if (std::getenv("LD_BIND_NOW") != nullptr) calls.bound_at_first_call = false;
+    return calls;
+}
+
+const void* holder_of(const void* address) {
+    Dl_info where{};
+    return dladdr(address, &where) != 0 ? where.dli_fbase : nullptr;
+}
+
+bool is_first_rank() {
+    for (const char* name : {"PMI_RANK", "PMIX_RANK", "OMPI_COMM_WORLD_RANK", "SLURM_PROCID"})
+        if (const char* rank = std::getenv(name)) return std::string_view(rank) == "0";
+    return true;
+}
+
+bool is_set(const char* name) {
+    const char* value = secure_getenv(name);
+    return value != nullptr && *value != '\0' && std::string_view(value) != "0";
+}
+
+}  // namespace
+
+bool has_moved_file_data(void* library) {
+    link_map* map = nullptr;
+    if (dlinfo(library, RTLD_DI_LINKMAP, static_cast<void*>(&map)) != 0) return false;
+    const Calls calls = calls_of(*map);
+    if (!calls.bound_at_first_call || calls.symbols == nullptr || calls.names == nullptr)
+        return false;
+    const auto* const all = reinterpret_cast<const ElfW(Rela)*>(calls.table);
+    for (std::size_t i = 0; i < calls.bytes / sizeof *all; ++i) {
+        const std::string_view name =
+            calls.names + calls.symbols[ELF64_R_SYM(all[i].r_info)].st_name;
+        bool wanted = false;
+        for (const std::string_view transfer : kTransfers) wanted = wanted || name == transfer;
+        if (!wanted) continue;
+        // Before the first call it leads to the library itself, where the binding begins.
+        const void* const to = *reinterpret_cast<void* const*>(map->l_addr + all[i].r_offset);
+        if (holder_of(to) != holder_of(map->l_ld)) return true;
+    }
+    return false;
+}
+
+void tell_bypassed() {
+    if (!is_first_rank() || is_set("ORATORIO_QUIET") || is_set("ORATORIO_DISABLE")) return;
+    std::fprintf(stderr,
+                 "oratorio: this program's file access was not Oratorio's: it reaches its MPI past "
+                 "preloaded libraries (by dlsym on a library of its own choice), so the MPI's own "
+                 "MPI-IO was used; link it with Oratorio, or let it look up MPI_File_ names in "
+                 "liboratorio.so\n");
+}

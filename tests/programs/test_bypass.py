@@ -1,0 +1,25 @@
+"""Programs whose MPI can't be reached by a preloaded library are told of: their files aren't Oratorio's."""
+
+import pytest
+from conftest import HERE, IS_BUILT, NOT_BUILT, compile_for, host_or_skip, run_checked
+
+pytestmark = pytest.mark.skipif(not IS_BUILT, reason=NOT_BUILT)
+LIBRARY = {"mpich5": "libmpi.so.12", "mpich4": "libmpich.so.12", "openmpi5": "libmpi.so.40"}
+TOLD = "this program's file access was not Oratorio's"
+
+
+@pytest.mark.parametrize("name", LIBRARY)
+@pytest.mark.parametrize(("words", "times"), [(["write"], 1), ([], 0)])
+def test_names_looked_up_in_the_mpi_library_are_noticed_when_data_was_moved(name, words, times, tmp_path):
+    host = host_or_skip(name)
+    program = compile_for(host.mpicc, HERE / "own_choice.c", f"own-choice-{name}", "-Wl,--as-needed", "-ldl")
+    done = run_checked(host, 2, [program, LIBRARY[name], tmp_path, *words], preload=True)
+    assert done.stderr.count(TOLD) == times, done.stderr
+
+
+@pytest.mark.parametrize("name", LIBRARY)
+def test_an_ordinary_program_is_told_nothing(name, tmp_path):
+    host = host_or_skip(name)
+    program = compile_for(host.mpicc, HERE / "written_block.c", f"written-block-{name}")
+    done = run_checked(host, 2, [program, tmp_path], preload=True)
+    assert TOLD not in done.stderr
