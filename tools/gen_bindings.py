@@ -140,8 +140,8 @@ def own_call(procedure):
     return f"return {procedure.implementation}({', '.join(arguments)});"
 
 
-# c2f and its kin are answered for handles of either side in one place.
-EITHER_SIDE = ("MPI_File_c2f", "MPI_File_f2c", "MPI_File_toint", "MPI_File_fromint")
+# c2f and its kin are answered for handles of either side in one place; an open is for all its ranks together.
+EITHER_SIDE = ("MPI_File_open", "MPI_File_c2f", "MPI_File_f2c", "MPI_File_toint", "MPI_File_fromint")
 
 
 def entry_point(procedure):

@@ -128,8 +128,8 @@ bool Reserve::make_room(std::size_t bytes) {
         if (largest(arenas_[i]) >= whole) return true;
     if (count_ == kArenas) return false;
     const std::size_t length = 4 * whole;
-    void* const memory = mmap(nullptr, length, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS,
-                              -1, 0);
+    void* const memory =
+        mmap(nullptr, length, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (memory == MAP_FAILED) return false;
     arenas_[count_] = Arena{{static_cast<std::byte*>(memory), length}};
     count_.fetch_add(1, std::memory_order_release);
@@ -139,8 +139,8 @@ bool Reserve::make_room(std::size_t bytes) {
 }  // namespace oratorio
 
 // The library's own, and that of its tests. In the library it can't be seen from outside, so the
-// program's own stays what it is. No type of ours that is made by it asks for more than the ordinary
-// alignment. Here, so that whoever relies on the reserve has them.
+// program's own stays what it is. No type of ours that is made by it asks for more than the
+// ordinary alignment. Here, so that whoever relies on the reserve has them.
 
 void* operator new(std::size_t bytes) {
     if (void* const memory = std::malloc(bytes == 0 ? 1 : bytes)) return memory;

@@ -1,7 +1,7 @@
 // Reserve: memory set aside for the small needs of this library, for when the system gives none. A
-// rank inside a collective call can't step back half way: the others count on what it sends. So what
-// operator new is refused by malloc it takes from here, and a collective call that
-// finds too little here is refused before its first message, on all ranks alike.
+// rank inside a collective call can't step back half way: the others count on what it sends. So
+// what operator new is refused by malloc it takes from here, and a collective call that finds too
+// little here is refused before its first message, on all ranks alike.
 // docs/decisions/0018-memory-in-collectives.md
 //
 // One per process, used by any thread.
@@ -25,8 +25,9 @@ class Reserve {
     Reserve& operator=(const Reserve&) = delete;
     ~Reserve() = default;  ///< what was mapped stays: blocks are given back at any time
 
-    /// Memory aligned to 16 bytes, or null. No block is larger than a quarter of what it comes from,
-    /// so that a large need, which its caller can do without, leaves enough for the small ones.
+    /// Memory aligned to 16 bytes, or null. No block is larger than a quarter of what it comes
+    /// from, so that a large need, which its caller can do without, leaves enough for the small
+    /// ones.
     [[nodiscard]] void* take(std::size_t bytes);
     /// False for memory that isn't from here.
     [[nodiscard]] bool give_back(void* memory);

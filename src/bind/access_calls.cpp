@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <mutex>
 
 #include "bind/datarep.hpp"
 #include "bind/entry.hpp"
@@ -58,7 +59,7 @@ AccessCall call_of(const AccessForm& form, const File& file) {
     call.collective = form.collective;
     call.at = form.at;
     call.offset = form.offset;
-    call.refused = describe_memory(form, file.view(), call);
+    call.refused = contained([&] { return describe_memory(form, file.view(), call); });
     return call;
 }
 
@@ -112,7 +113,12 @@ void keep_moving(const std::shared_ptr<OpenFile>& open, const OperationPtr& oper
     open->progress_told = true;
     if (operation && operation->done()) return;
     if (moved.at_start) return open->file->settle();
-    process().engine.add(open, moved.helpers);
+    if (process().engine.add(open, moved.helpers)) return;
+    static std::once_flag told;
+    std::call_once(told, [] {
+        tell("no thread can be had to move nonblocking accesses on; they move on in calls of MPI");
+    });
+    if (!sees_completions()) open->file->settle();
 }
 
 }  // namespace
@@ -129,7 +135,8 @@ int start(const AccessForm& form, MPI_Request* request, MPI_File fh) {
     if (request != nullptr) *request = MPI_REQUEST_NULL;
     const std::shared_ptr<OpenFile> open = process().files.find(fh);
     PendingRequest pending{MPI_REQUEST_NULL, fh, open, nullptr, form.collective};
-    const int code = with_file(fh, Scope::one_rank, [&](OpenFile& file) -> Error {
+    const Scope scope = form.collective ? Scope::started : Scope::one_rank;
+    const int code = with_file(fh, scope, [&](OpenFile& file) -> Error {
         AccessCall call = call_of(form, *file.file);
         if (request == nullptr)
             call.refused = missing("nonblocking access: the request is a null pointer");
@@ -145,8 +152,8 @@ int start(const AccessForm& form, MPI_Request* request, MPI_File fh) {
         return {};
     });
     if (code != MPI_SUCCESS) return code;
-    if (process().requests.add(pending, request) != MPI_SUCCESS) {
-        return with_file(fh, Scope::one_rank, [&](OpenFile& file) {
+    if (unbroken([&] { return process().requests.add(pending, request); }) != MPI_SUCCESS) {
+        return with_file(fh, scope, [&](OpenFile& file) {
             file.file->finish(pending.operation);
             return Error::make(ErrorKind::no_memory,
                                "nonblocking access: the host makes no request");
@@ -158,7 +165,7 @@ int start(const AccessForm& form, MPI_Request* request, MPI_File fh) {
 
 int begin_split(const AccessForm& form, MPI_File fh) {
     const std::shared_ptr<OpenFile> open = process().files.find(fh);
-    return with_file(fh, Scope::one_rank, [&](OpenFile& file) {
+    return with_file(fh, Scope::started, [&](OpenFile& file) {
         const Error error = error_of(file.file->begin_split(call_of(form, *file.file)));
         if (error.kind == ErrorKind::none) keep_moving(open);
         return error;

@@ -5,6 +5,7 @@
 #include <type_traits>
 
 #include "bind/entry.hpp"
+#include "bind/errors.hpp"
 #include "bind/requests.hpp"
 
 namespace oratorio::bind {
@@ -47,8 +48,13 @@ int complete_one(const Attempt& attempt, const Block& block = {}) {
 /// The requests as they were before the host made those completed null.
 class Listed {
   public:
-    Listed(int count, const MPI_Request* requests)
-        : requests_(requests, requests + std::max(0, count)) {}
+    Listed(int count, const MPI_Request* requests) {
+        // Without memory for it a failure is told for all of them together only.
+        (void)contained([&] {
+            requests_.assign(requests, requests + std::max(0, count));
+            return Error{};
+        });
+    }
     [[nodiscard]] int index_of(MPI_Request request) const {
         const auto found = std::ranges::find(requests_, request);
         return found != requests_.end() ? static_cast<int>(found - requests_.begin()) : -1;

@@ -2,9 +2,11 @@
 
 #include <algorithm>
 #include <chrono>
+#include <system_error>
 #include <utility>
 
 #include "base/helper_thread.hpp"
+#include "bind/errors.hpp"
 #include "bind/host_hook.hpp"
 #include "bind/process.hpp"
 
@@ -27,13 +29,24 @@ InCall::~InCall() {
     in_call = outer_;
 }
 
-void Engine::add(const std::shared_ptr<OpenFile>& open, Helpers helpers) {
+bool Engine::add(const std::shared_ptr<OpenFile>& open, Helpers helpers) {
     const std::lock_guard lock(mutex_);
     if (std::ranges::find(files_, open) == files_.end()) files_.push_back(open);
-    if (helpers.thread && !thread_.joinable() && !stopping_)
-        thread_ = std::thread([this] { run(); });
+    const bool helped = !helpers.thread || start_thread();
     if (helpers.hook) hook_into_host(called_by_host);
     work_.notify_one();
+    return helped;
+}
+
+/// Tried again with the next operation where the system gives none now.
+bool Engine::start_thread() {
+    if (thread_.joinable() || stopping_) return true;
+    try {
+        thread_ = std::thread([this] { run(); });
+    } catch (const std::system_error&) {
+        return false;
+    }
+    return true;
 }
 
 /// Requests aren't completed here: the host is in the middle of something.
@@ -48,12 +61,19 @@ bool Engine::called_by_host() {
 }
 
 Engine::Turn Engine::turn(Mover mover) {
+    return unbroken([&] {
+        Turn turn;
+        take_turn(mover, turn);
+        return turn;
+    });
+}
+
+void Engine::take_turn(Mover mover, Turn& turn) {
     std::vector<std::shared_ptr<OpenFile>> files;
     {
         const std::lock_guard lock(mutex_);
         files = files_;
     }
-    Turn turn;
     for (const auto& open : files) {
         const std::unique_lock lock(open->mutex, std::try_to_lock);
         if (!lock) {  // somebody else is moving it
@@ -72,7 +92,6 @@ Engine::Turn Engine::turn(Mover mover) {
         const std::lock_guard list(mutex_);
         std::erase(files_, open);
     }
-    return turn;
 }
 
 void Engine::wait(const Turn& turn) {

@@ -32,8 +32,9 @@ struct Helpers {
 /// Thread-safe.
 class Engine {
   public:
-    /// The file has operations under way.
-    void add(const std::shared_ptr<OpenFile>& open, Helpers helpers);
+    /// The file has operations under way. False when the system gives no thread: then only the
+    /// others move them on.
+    bool add(const std::shared_ptr<OpenFile>& open, Helpers helpers);
     /// From a call of the program, which may not hold a file's lock: moves everything on a little
     /// and tells the host of what is done.
     void poll();
@@ -53,8 +54,11 @@ class Engine {
         Rest rest;
     };
     static bool called_by_host();
+    /// Whoever moves an operation of all ranks on may not stop half way: see unbroken().
     Turn turn(Mover mover);
+    void take_turn(Mover mover, Turn& turn);
     static void wait(const Turn& turn);
+    [[nodiscard]] bool start_thread();
     void run();
 
     std::mutex mutex_;

@@ -1,5 +1,10 @@
 #include "bind/errors.hpp"
 
+#include <unistd.h>
+
+#include <cstdio>
+#include <cstdlib>
+
 #include "bind/process.hpp"
 
 namespace oratorio::bind {
@@ -78,6 +83,20 @@ bool told_here(const Failure& failure) {
 }
 
 }  // namespace
+
+/// Nothing here asks for memory.
+void end_job(const char* why) {
+    char line[256] = {};
+    const int length = std::snprintf(
+        line, sizeof line,
+        "oratorio: the job ends, since a call that other ranks take part in can't go on: %s\n",
+        why);
+    const auto bytes = static_cast<std::size_t>(length);
+    [[maybe_unused]] const auto written =
+        ::write(STDERR_FILENO, line, bytes < sizeof line ? bytes : sizeof line - 1);
+    if (host_if_loaded() != nullptr) host().Abort(MPI_COMM_WORLD, MPI_ERR_NO_MEM);
+    std::abort();
+}
 
 int call_handler(const ErrorHandler& handler, MPI_File fh, int code) {
     switch (handler.kind) {

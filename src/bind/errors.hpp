@@ -32,8 +32,11 @@ int raise_default(const Error& error, const std::string& path = {});
 /// The code it leaves.
 int call_handler(const ErrorHandler& handler, MPI_File fh, int code);
 
+/// Says why on stderr, and ends the job: other ranks would wait for this one for ever.
+[[noreturn]] void end_job(const char* why);
+
 /// What `body` gives, or the Error of an exception that came out of it. No exception of ours leaves
-/// the library.
+/// the library. For calls of one rank, and for what a collective one does before its first message.
 template <class Body>
 Error contained(const Body& body) {
     try {
@@ -42,6 +45,19 @@ Error contained(const Body& body) {
         return Error::make(ErrorKind::no_memory, "out of memory");
     } catch (const std::exception& exception) {
         return Error::make(ErrorKind::internal, exception.what());
+    }
+}
+
+/// The same where other ranks count on this one: an exception has left the call half done. It is
+/// one that had nothing else to be made of, as small needs are met from the reserve (base/reserve).
+template <class Body>
+auto unbroken(const Body& body) {
+    try {
+        return body();
+    } catch (const std::bad_alloc&) {
+        end_job("no memory is left, not even what was set aside for such a case");
+    } catch (const std::exception& exception) {
+        end_job(exception.what());
     }
 }
 

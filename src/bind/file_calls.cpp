@@ -43,9 +43,14 @@ int file_get_amode(MPI_File fh, int* amode) {
 
 int file_set_info(MPI_File fh, MPI_Info info) {
     return with_file(fh, Scope::all_ranks, [&](OpenFile& open) -> Error {
-        const auto hints = hints_of(info);
-        const Error error = error_of(open.file->set_hints(hints ? *hints : HintMap{}));
-        return error.kind == ErrorKind::none && !hints ? hints.error() : error;
+        HintMap hints;
+        const Error refused = contained([&] {
+            auto given = hints_of(info);
+            if (given) hints = std::move(*given);
+            return given ? Error{} : given.error();
+        });
+        const Error error = error_of(open.file->set_hints(hints));
+        return error.kind == ErrorKind::none ? refused : error;
     });
 }
 

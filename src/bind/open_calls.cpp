@@ -76,27 +76,29 @@ struct Opening {
     Rank rank = 0;
 };
 
-/// Errors go into the call: the other ranks are told of them by File::open.
-OpenCall call_of(const OpenArguments& arguments) {
-    OpenCall call;
+/// What of the arguments may be wrong.
+Error describe(const OpenArguments& arguments, OpenCall& call) {
     bool unknown_bits = false;
     call.path = arguments.filename != nullptr ? arguments.filename : "";
     call.prefixes = prefixes_of_host();
     call.mode = mode_of(arguments.amode, unknown_bits);
+    if (arguments.fh == nullptr) return missing("open: the file handle is a null pointer");
+    if (arguments.filename == nullptr) return missing("open: the file name is a null pointer");
+    if (unknown_bits) return Error::make(ErrorKind::amode, "open: unknown bits in the access mode");
+    auto hints = hints_of(arguments.info);
+    if (!hints) return hints.error();
+    call.info = std::move(*hints);
+    return {};
+}
+
+/// Errors go into the call: the other ranks are told of them by File::open.
+OpenCall call_of(const OpenArguments& arguments) {
+    OpenCall call;
     call.sources = process().settings.hints;
     call.explain = process().settings.explain;
     call.narrate = narrate;
     call.read_costs = read_costs;
-    if (auto hints = hints_of(arguments.info)) {
-        call.info = std::move(*hints);
-    } else {
-        call.refused = hints.error();
-    }
-    if (unknown_bits)
-        call.refused = Error::make(ErrorKind::amode, "open: unknown bits in the access mode");
-    if (arguments.filename == nullptr)
-        call.refused = missing("open: the file name is a null pointer");
-    if (arguments.fh == nullptr) call.refused = missing("open: the file handle is a null pointer");
+    call.refused = contained([&] { return describe(arguments, call); });
     return call;
 }
 
@@ -119,7 +121,10 @@ Error open_here(const OpenArguments& arguments, Opening& opening) {
     OpenFile& open = *opening.open;
     auto lent = process().workspaces.lend(arguments.comm, process().settings.ranks_per_node);
     if (!lent) return lent.error();
-    open.workspace = std::move(*lent);
+    if (!lent->remark.empty()) tell(lent->remark);
+    opening.to_host = lent->workspace.workspace == nullptr;
+    if (opening.to_host) return {};
+    open.workspace = std::move(lent->workspace);
     opening.collective = true;
     opening.rank = open.workspace.rank();
     watch_for_finalize();
@@ -138,9 +143,13 @@ Error open_here(const OpenArguments& arguments, Opening& opening) {
     open.etype = HeldType(MPI_BYTE);
     open.filetype = HeldType(MPI_BYTE);
     // Known before it is open, so that a full table is an error of all ranks.
-    opening.handle = process().files.add(opening.open);
-    if (opening.handle == MPI_FILE_NULL)
-        call.refused = Error::make(ErrorKind::no_memory, "open: too many files are open");
+    const Error listed = contained([&] {
+        opening.handle = process().files.add(opening.open);
+        return opening.handle != MPI_FILE_NULL
+                   ? Error{}
+                   : Error::make(ErrorKind::no_memory, "open: too many files are open");
+    });
+    if (listed.kind != ErrorKind::none) call.refused = listed;
     auto file = File::open(open.workspace.workspace, call);
     if (!file) return file.error();
     open.file = std::move(*file);
@@ -172,9 +181,14 @@ Error close_here(OpenFile& open) {
 }  // namespace
 
 int file_open(MPI_Comm comm, const char* filename, int amode, MPI_Info info, MPI_File* fh) {
+    if (disabled()) {
+        // The others may not be off, and would wait.
+        if (host_if_loaded() != nullptr) Workspaces::stand_aside(comm);
+        return ORATORIO_HOST(MPI_File_open)(comm, filename, amode, info, fh);
+    }
     const OpenArguments arguments{comm, filename, amode, info, fh};
-    Opening opening;
-    const Error error = contained([&] { return open_here(arguments, opening); });
+    Opening opening = unbroken([] { return Opening{}; });
+    const Error error = unbroken([&] { return open_here(arguments, opening); });
     if (!opening.to_host && error.kind == ErrorKind::none) {
         *fh = opening.handle;
         return MPI_SUCCESS;

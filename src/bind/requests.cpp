@@ -42,14 +42,14 @@ int Requests::add(const PendingRequest& pending, MPI_Request* request) {
 void Requests::complete_done() {
     if (!unfinished()) return;
     std::vector<PendingPtr> done;
-    {
+    unbroken([&] {
         const std::lock_guard lock(mutex_);
         const auto first = std::stable_partition(
             unfinished_.begin(), unfinished_.end(),
             [](const PendingPtr& pending) { return !pending->operation->done(); });
         done.assign(first, unfinished_.end());
         unfinished_.erase(first, unfinished_.end());
-    }
+    });
     // The host may call back, so nothing is locked.
     for (const PendingPtr& pending : done) host().Grequest_complete(pending->request);
     unfinished_count_ -= static_cast<int>(done.size());

@@ -77,11 +77,17 @@ int file_set_view(MPI_File fh, MPI_Offset disp, MPI_Datatype etype, MPI_Datatype
                   const char* datarep, MPI_Info info) {
     return with_file(fh, Scope::all_ranks, [&](OpenFile& open) -> Error {
         ViewTypes types;
-        const auto hints = hints_of(info);
-        const auto view =
-            hints ? make_view({disp, etype, filetype, datarep}, *open.file, types) : hints.error();
-        if (auto set = open.file->set_view(view, hints ? *hints : HintMap{}); !set)
-            return set.error();
+        HintMap hints;
+        Result<View> view = View::bytes();
+        const Error refused = contained([&] {
+            const auto given = hints_of(info);
+            if (!given) return given.error();
+            hints = *given;
+            view = make_view({disp, etype, filetype, datarep}, *open.file, types);
+            return Error{};
+        });
+        if (refused.kind != ErrorKind::none) view = refused;
+        if (auto set = open.file->set_view(view, hints); !set) return set.error();
         open.etype = std::move(types.etype);
         open.filetype = std::move(types.filetype);
         return {};

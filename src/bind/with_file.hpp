@@ -10,9 +10,10 @@
 namespace oratorio::bind {
 
 enum class Scope {
-    one_rank,
-    all_ranks
-};  ///< who gets an error: only the caller, or all ranks alike
+    one_rank,  ///< the call is the caller's alone
+    started,   ///< the error is the caller's alone, but other ranks take part in what it starts
+    all_ranks  ///< all ranks get the error alike
+};
 
 /// What went wrong in a call, and who is to be told.
 struct Trouble {
@@ -25,9 +26,10 @@ template <class Body>
 std::optional<Trouble> attempt(OpenFile& open, Scope scope, const Body& body) {
     const InCall inside;
     const std::lock_guard lock(open.mutex);
-    const Error error = contained([&] {
+    const auto call = [&] {
         return open.file ? body(open) : Error::make(ErrorKind::file_handle, "the file is closed");
-    });
+    };
+    const Error error = scope == Scope::one_rank ? contained(call) : unbroken(call);
     if (error.kind == ErrorKind::none) return std::nullopt;
     const Rank rank = open.file ? open.file->transport().topology().rank : 0;
     return Trouble{{error, open.path, scope == Scope::all_ranks, rank}, open.handler};

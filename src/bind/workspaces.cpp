@@ -7,6 +7,7 @@
 #include <chrono>
 #include <utility>
 
+#include "base/reserve.hpp"
 #include "mpi/open_transport.hpp"
 
 namespace oratorio::bind {
@@ -43,15 +44,52 @@ std::uint64_t first_number() {
     return (ticks << 16) + static_cast<std::uint64_t>(getpid() % (1 << 16));
 }
 
-/// Collective. Whether all ranks hold the workspace of this number, which isn't 0.
-Result<bool> agree_on_number(MPI_Comm program, std::uint64_t mine) {
-    // The largest number and, turned round, the smallest.
-    std::array<std::uint64_t, 2> extremes{mine, ~mine};
-    auto agreed =
-        check(host().Allreduce(MPI_IN_PLACE, extremes.data(), 2, MPI_UINT64_T, MPI_MAX, program),
-              "agreeing on a kept workspace");
+int size_of(MPI_Comm comm) {
+    int ranks = 1;
+    host().Comm_size(comm, &ranks);
+    return ranks;
+}
+
+int rank_in(MPI_Comm comm) {
+    int rank = 0;
+    host().Comm_rank(comm, &rank);
+    return rank;
+}
+
+/// What the ranks tell each other before anything else; of each word the largest holds.
+struct Muster {
+    std::uint64_t number = 0;   ///< of the workspace that is kept
+    std::uint64_t turned = 0;   ///< ~number
+    std::uint64_t off = 0;      ///< 1: the library is off on this rank
+    std::uint64_t speaker = 0;  ///< size - rank where it isn't off
+    std::uint64_t unready = 0;  ///< key_of an error
+
+    [[nodiscard]] bool all_have_it() const { return number != 0 && number == ~turned; }
+};
+
+/// Collective.
+Result<Agreed<Muster>> muster(MPI_Comm program, Muster mine) {
+    mine.turned = ~mine.number;
+    auto agreed = check(host().Allreduce(MPI_IN_PLACE, &mine, sizeof mine / sizeof mine.number,
+                                         MPI_UINT64_T, MPI_MAX, program),
+                        "agreeing on a kept workspace");
     if (!agreed) return agreed.error();
-    return mine != 0 && extremes[0] == ~extremes[1];
+    return Agreed<Muster>::vouch(mine);
+}
+
+/// Collective.
+Result<Agreed<int>> agree_on_nodes(MPI_Comm program, int mine) {
+    auto told =
+        check(host().Bcast(&mine, 1, MPI_INT, 0, program), "agreeing on the ranks of a node");
+    if (!told) return told.error();
+    return Agreed<int>::vouch(mine);
+}
+
+Lending stood_aside(bool speaks) {
+    return {{},
+            speaks
+                ? "ORATORIO_DISABLE is set on other ranks; the host's MPI-IO opens files of theirs"
+                : ""};
 }
 
 }  // namespace
@@ -64,14 +102,12 @@ Workspaces::Workspaces()
 
 /// Null when nothing can be kept.
 std::shared_ptr<Shelf> Workspaces::shelf_of(MPI_Comm program) {
-    int ranks = 0;
-    host().Comm_size(program, &ranks);
+    const int ranks = size_of(program);
     if (world_exists()) {
         if (ranks == 1) return of_self_;
-        int all = 0;
         int difference = MPI_UNEQUAL;
-        host().Comm_size(MPI_COMM_WORLD, &all);
-        if (all == ranks) host().Comm_compare(program, MPI_COMM_WORLD, &difference);
+        if (size_of(MPI_COMM_WORLD) == ranks)
+            host().Comm_compare(program, MPI_COMM_WORLD, &difference);
         if (difference == MPI_IDENT || difference == MPI_CONGRUENT) return of_world_;
     }
     return shelf_on(program);
@@ -92,22 +128,38 @@ std::shared_ptr<Shelf> Workspaces::shelf_on(MPI_Comm program) {
     return *made.release();
 }
 
-Result<LentWorkspace> Workspaces::lend(MPI_Comm program, int ranks_per_node) {
+void Workspaces::stand_aside(MPI_Comm program) {
+    if (!Comm::check_kind(program) || size_of(program) == 1) return;
+    (void)muster(program, {.off = 1});  // the host answers this call, whatever comes of it
+}
+
+Result<Lending> Workspaces::lend(MPI_Comm program, int ranks_per_node) {
     if (auto valid = Comm::check_kind(program); !valid) return valid.error();
     LentWorkspace kept = take(program);
+    // Who has an ordered one knows that all have it, and that the library is off on none of them.
     if (!kept.ordered) {
-        const auto agreed = agree_on_number(program, kept.number);
-        if (!agreed || !*agreed) {
+        const int ranks = size_of(program);
+        const Rank rank = rank_in(program);
+        const auto agreed = muster(program, {.number = kept.number,
+                                             .speaker = static_cast<std::uint64_t>(ranks - rank),
+                                             .unready = key_of(ready_for_collective(ranks), rank)});
+        const bool good = agreed && (*agreed)->off == 0 && (*agreed)->unready == 0;
+        if (!good || !(*agreed)->all_have_it()) {
             const auto home = kept.home;
             put(std::move(kept));
             if (!agreed) return agreed.error();
+            if ((*agreed)->off != 0)
+                return stood_aside((*agreed)->speaker == static_cast<std::uint64_t>(ranks - rank));
+            if ((*agreed)->unready != 0)
+                return Error::make(ErrorKind::no_memory, "open: too little is left to begin with")
+                    .on(owner_of((*agreed)->unready));
             return make(program, ranks_per_node, home);
         }
     }
     // Before the first thing that the ranks of the new file agree on. Where there is no counter,
     // who uses it is told so.
     if (kept.rank() == 0) (void)kept.workspace->transport->set_counter(0);
-    return kept;
+    return Lending{std::move(kept), {}};
 }
 
 /// Empty but for its home when there is none.
@@ -130,17 +182,24 @@ void Workspaces::put(LentWorkspace kept) {
     if (const auto shelf = kept.home.lock()) shelf->idle.push_back(std::move(kept));
 }
 
-Result<LentWorkspace> Workspaces::make(MPI_Comm program, int ranks_per_node,
-                                       std::weak_ptr<Shelf> home) {
-    auto opened = open_transport(program, ranks_per_node);
+Result<Lending> Workspaces::make(MPI_Comm program, int ranks_per_node, std::weak_ptr<Shelf> home) {
+    const auto agreed = agree_on_nodes(program, ranks_per_node);
+    if (!agreed) return agreed.error();
+    auto opened = open_transport(program, *agreed);
     if (!opened) return opened.error();
     Transport& ranks = *opened->transport;
     const bool names_it = ranks.topology().rank == 0;
-    std::array<std::uint64_t, 2> facts{names_it ? ++last_number_ : 0,
-                                       files_come_in_order() ? 0u : 1u};
+    std::array<std::uint64_t, 3> facts{names_it ? ++last_number_ : 0,
+                                       files_come_in_order() ? 0u : 1u,
+                                       **agreed != ranks_per_node ? 1u : 0u};
     if (auto told = reduce(ranks, facts, ReduceOp::max); !told) return told.error();
-    return LentWorkspace{std::make_shared<Workspace>(std::move(opened->transport)),
-                         opened->messages, facts[0], facts[1] == 0, std::move(home)};
+    std::string remark;
+    if (names_it && facts[2] != 0)
+        remark = "ORATORIO_RANKS_PER_NODE differs between ranks; rank 0's value holds: " +
+                 std::to_string(**agreed);
+    return Lending{{std::make_shared<Workspace>(std::move(opened->transport)), opened->messages,
+                    facts[0], facts[1] == 0, std::move(home)},
+                   std::move(remark)};
 }
 
 void Workspaces::give_back(LentWorkspace lent) {

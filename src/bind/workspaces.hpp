@@ -11,6 +11,7 @@
 #include <cstdint>
 #include <memory>
 #include <mutex>
+#include <string>
 #include <vector>
 
 #include "file/workspace.hpp"
@@ -35,12 +36,20 @@ struct LentWorkspace {
     [[nodiscard]] Rank rank() const { return messages->topology().rank; }
 };
 
+struct Lending {
+    LentWorkspace workspace;  ///< empty where the library is off on some rank
+    std::string remark;       ///< for the user; one rank has it
+};
+
 class Workspaces {
   public:
     Workspaces();
     /// Collective over `program`. One that was kept, if all ranks have it, else a new one; its
-    /// transport's counter is 0. See discover() for ranks_per_node.
-    Result<LentWorkspace> lend(MPI_Comm program, int ranks_per_node);
+    /// transport's counter is 0. Rank 0's `ranks_per_node` holds, see discover(). An error is one
+    /// of all ranks.
+    Result<Lending> lend(MPI_Comm program, int ranks_per_node);
+    /// Collective with the others' lend(), for a rank where the library is off.
+    static void stand_aside(MPI_Comm program);
     /// Collective over its ranks, when no file uses it any more; nothing for an empty one. After an
     /// error of the transport on any rank it isn't kept.
     void give_back(LentWorkspace lent);
@@ -51,7 +60,7 @@ class Workspaces {
   private:
     LentWorkspace take(MPI_Comm program);
     void put(LentWorkspace kept);
-    Result<LentWorkspace> make(MPI_Comm program, int ranks_per_node, std::weak_ptr<Shelf> home);
+    Result<Lending> make(MPI_Comm program, int ranks_per_node, std::weak_ptr<Shelf> home);
     bool has_room(const LentWorkspace& lent);
     std::shared_ptr<Shelf> shelf_of(MPI_Comm program);
     std::shared_ptr<Shelf> shelf_on(MPI_Comm program);

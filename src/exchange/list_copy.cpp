@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <cstdint>
+#include <new>
 
 #include "exchange/region_copy.hpp"
 #include "type/flatten.hpp"
@@ -56,7 +57,12 @@ class ListCopy final : public RegionCopy {
 
 std::unique_ptr<RegionCopy> make_list_copy(const Access& access, Direction direction,
                                            Stats& stats) {
-    return std::make_unique<ListCopy>(access, direction, stats);
+    // The lists are as long as the access has pieces, and the others count on this rank by now.
+    try {
+        return std::make_unique<ListCopy>(access, direction, stats);
+    } catch (const std::bad_alloc&) {
+        return make_cursor_copy(access, direction, stats);
+    }
 }
 
 }  // namespace oratorio

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <new>
 
 #include "type/shape_codec.hpp"
 
@@ -15,6 +16,10 @@ constexpr std::size_t kIovecsMax = 1024;  // UIO_MAXIOV
 Error failed() {
     return Error::make(ErrorKind::buffer, "cross-memory attach: a rank's buffer can't be reached",
                        errno);
+}
+
+Error no_memory() {
+    return Error::make(ErrorKind::no_memory, "no memory for the layouts of a rank's data");
 }
 
 void* address(std::uint64_t base, Offset by) {
@@ -60,7 +65,16 @@ void shorten(std::vector<iovec>& list, Bytes surplus) {
 }  // namespace
 
 Result<RemoteData> RemoteData::open(const NodeMemory& node, Rank rank) {
+    try {
+        return fetch(node, rank);
+    } catch (const std::bad_alloc&) {
+        return no_memory();
+    }
+}
+
+Result<RemoteData> RemoteData::fetch(const NodeMemory& node, Rank rank) {
     const Desk& desk = node.desk(rank);
+    if (desk.file_layout_bytes == Desk::no_layouts) return no_memory();
     std::vector<std::byte> encoded(
         static_cast<std::size_t>(desk.file_layout_bytes + desk.memory_layout_bytes));
     const iovec here{encoded.data(), encoded.size()};

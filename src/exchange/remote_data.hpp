@@ -24,6 +24,7 @@ class RemoteData {
     [[nodiscard]] Offset plan_begin() const { return plan_begin_; }
 
   private:
+    static Result<RemoteData> fetch(const NodeMemory& node, Rank rank);
     RemoteData(Layout file, Layout memory) : file_(std::move(file)), memory_(std::move(memory)) {}
     /// The next at most `bytes` of data, as pieces here and there; gives how many bytes they hold.
     Bytes collect(Bytes bytes, std::byte* base);

@@ -104,6 +104,7 @@ File::Placed File::place(const AccessCall& call, bool may_move) {
     if (call.conversion && call.refused.kind == ErrorKind::none)
         access.memory = one_run(call.conversion->file_bytes());
     refuse(check_mode(mode(), call));
+    if (call.collective) refuse(state.ready());
     if (call.collective && state.split) {
         refuse(Error::make(ErrorKind::other,
                            "access: a split collective on this file has begun and not ended"));

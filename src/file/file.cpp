@@ -139,7 +139,7 @@ HintMap File::reported_hints() const {
 Result<void> File::set_view(const Result<View>& mine, const HintMap& info) {
     settle();
     Transport& ranks = *state_->transport;
-    if (auto good = agree_on_error(ranks, mine ? Error{} : mine.error()); !good)
+    if (auto good = agree_on_error(ranks, mine ? state_->ready() : mine.error()); !good)
         return good.error();
     const std::uint64_t units =
         hash(mine->representation) ^ static_cast<std::uint64_t>(mine->etype_size);
@@ -161,6 +161,7 @@ Result<void> File::set_view(const Result<View>& mine, const HintMap& info) {
 
 Result<void> File::set_hints(const HintMap& info) {
     settle();
+    if (auto good = agree_on_error(*state_->transport, state_->ready()); !good) return good.error();
     return state_->take_hints(info);
 }
 

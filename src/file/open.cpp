@@ -198,7 +198,9 @@ Result<std::unique_ptr<File>> File::open(std::shared_ptr<Workspace> workspace,
     state->opened.explain = call.explain;
     state->opened.voice = Voice(call.narrate, ranks.topology().rank);
 
-    if (auto good = agree_on_error(ranks, check(call, path)); !good) return good.error();
+    Error refused = check(call, path);
+    if (refused.kind == ErrorKind::none) refused = state->ready();
+    if (auto good = agree_on_error(ranks, refused); !good) return good.error();
     if (auto same =
             agree_on_equal(ranks, bits(call.mode), "open: the access mode differs between ranks");
         !same) {

@@ -1,6 +1,7 @@
 #include "file/operation.hpp"
 
 #include <algorithm>
+#include <new>
 
 namespace oratorio {
 
@@ -61,7 +62,17 @@ bool Operation::stage() {
     return access_.refused.kind == ErrorKind::none;
 }
 
+/// One of a single rank ends where there is no memory to go on; the others count on the rest.
 void Operation::step(int moves) {
+    try {
+        step_on(moves);
+    } catch (const std::bad_alloc&) {
+        if (collective_) throw;
+        finish({0, Error::make(ErrorKind::no_memory, "access: no memory to go on with")});
+    }
+}
+
+void Operation::step_on(int moves) {
     if (!run_) begin();
     if (done() || !run_->step(moves)) return;
     Outcome outcome = run_->outcome();

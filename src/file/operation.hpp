@@ -33,6 +33,7 @@ class Operation {
     [[nodiscard]] bool fit_for_helper() const;
 
   private:
+    void step_on(int moves);
     void begin();
     [[nodiscard]] bool stage();
     void finish(Outcome outcome);

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "base/reserve.hpp"
 #include "file/file.hpp"
 #include "file/write_behind.hpp"
 #include "store/transfer.hpp"
@@ -97,6 +98,8 @@ struct File::State {
     std::optional<Split> split;
     std::unique_ptr<WriteBehind> write_behind;  ///< null: records are written at once
 
+    /// Before a collective call's first message: too little memory is an error of all ranks then.
+    [[nodiscard]] Error ready() const { return ready_for_collective(transport->topology().size); }
     [[nodiscard]] bool is_one_piece(const Access& access) const;
     /// Collective. The place of this rank's data in an ordered access, in etypes. Small data of a
     /// write is on its way already if the ranks share memory: see Placed::moved.

@@ -72,7 +72,8 @@ Result<int> fewest_cores(const Comm& comm) {
 
 }  // namespace
 
-Result<Topology> discover(const Comm& comm, int ranks_per_node) {
+Result<Topology> discover(const Comm& comm, const Agreed<int>& agreed) {
+    const int ranks_per_node = *agreed;
     std::vector<Rank> leaders(static_cast<std::size_t>(comm.size()));
     std::string name = processor_name();
     if (ranks_per_node > 0) {

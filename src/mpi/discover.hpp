@@ -1,6 +1,7 @@
 // Discovery: which ranks share a node.
 #pragma once
 
+#include "base/agreed.hpp"
 #include "base/topology.hpp"
 #include "mpi/comm.hpp"
 
@@ -8,7 +9,7 @@ namespace oratorio {
 
 /// Collective. Nodes are the shared-memory domains of the host, named by its processor names.
 /// ranks_per_node > 0 pretends nodes of that many consecutive ranks, named "<host>-<node>", so that
-/// one machine can stand for several; it must be the same on all ranks.
-[[nodiscard]] Result<Topology> discover(const Comm& comm, int ranks_per_node);
+/// one machine can stand for several.
+[[nodiscard]] Result<Topology> discover(const Comm& comm, const Agreed<int>& ranks_per_node);
 
 }  // namespace oratorio

@@ -92,7 +92,8 @@ MpiTransport::MpiTransport(Comm comm, Topology topology, Bytes chunk)
       counter_refused_(
           Error::make(ErrorKind::internal, "the counter of this transport isn't shared")) {}
 
-Result<std::unique_ptr<MpiTransport>> MpiTransport::open(MPI_Comm program, int ranks_per_node) {
+Result<std::unique_ptr<MpiTransport>> MpiTransport::open(MPI_Comm program,
+                                                         const Agreed<int>& ranks_per_node) {
     auto comm = Comm::duplicate(program);
     if (!comm) return comm.error();
     auto topology = discover(*comm, ranks_per_node);

@@ -6,6 +6,7 @@
 #include <memory>
 #include <vector>
 
+#include "base/agreed.hpp"
 #include "base/counter.hpp"
 #include "base/transport.hpp"
 #include "mpi/comm.hpp"
@@ -30,7 +31,8 @@ class MpiTransport final : public Transport {
     MpiTransport(Comm comm, Topology topology, Bytes chunk = INT_MAX);
     /// Collective over `program`: own communicator, node discovery, transport. See discover() for
     /// ranks_per_node.
-    static Result<std::unique_ptr<MpiTransport>> open(MPI_Comm program, int ranks_per_node = 0);
+    static Result<std::unique_ptr<MpiTransport>> open(
+        MPI_Comm program, const Agreed<int>& ranks_per_node = Agreed<int>::vouch(0));
     /// Collective, and dear: one-sided communication is set up, so that each rank can reach the
     /// counter. Where the host has none (or `one_sided` is false, for tests) rank 0 serves it by
     /// TCP. Where that can't be either, rank 0 has the counter to itself, which is enough for all

@@ -4,7 +4,7 @@
 
 namespace oratorio {
 
-Result<OpenedTransport> open_transport(MPI_Comm program, int ranks_per_node) {
+Result<OpenedTransport> open_transport(MPI_Comm program, const Agreed<int>& ranks_per_node) {
     auto opened = MpiTransport::open(program, ranks_per_node);
     if (!opened) return opened.error();
     MpiTransport& messages = **opened;

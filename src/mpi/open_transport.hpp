@@ -14,6 +14,7 @@ struct OpenedTransport {
 
 /// Collective over `program`. Collectives and the counter lie in shared memory where all ranks are
 /// on one node, else they go by the host. See discover() for ranks_per_node.
-[[nodiscard]] Result<OpenedTransport> open_transport(MPI_Comm program, int ranks_per_node);
+[[nodiscard]] Result<OpenedTransport> open_transport(MPI_Comm program,
+                                                     const Agreed<int>& ranks_per_node);
 
 }  // namespace oratorio

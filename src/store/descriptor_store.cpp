@@ -65,7 +65,7 @@ Result<Descriptor> open_descriptor(const std::string& path, const OpenMode& mode
 }
 
 Result<void> allocate_by_writing(int descriptor, Bytes bytes) {
-    constexpr Bytes kChunk = 1 << 20;
+    constexpr Bytes kChunk = 256 << 10;
     struct stat status {};
     if (::fstat(descriptor, &status) != 0) return failed("allocate: fstat");
     const bool readable = access_of(descriptor) != O_WRONLY;

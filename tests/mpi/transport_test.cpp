@@ -242,12 +242,12 @@ void destruction_in_flight_ends(Rank rank) {
 
 void nodes_are_found() {
     const auto comm = Comm::duplicate(MPI_COMM_WORLD);
-    const auto real = discover(*comm, 0);
+    const auto real = discover(*comm, Agreed<int>::vouch(0));
     CHECK(real.ok() && real->rank == comm->rank() && real->size == comm->size());
     CHECK(std::ssize(real->node_of) == comm->size() && real->node_of.front() == 0);
     CHECK(real->node_names.size() == 1 &&
           !real->node_names.front().empty());  // mpiexec was told of one host
-    const auto pretended = discover(*comm, 3);
+    const auto pretended = discover(*comm, Agreed<int>::vouch(3));
     CHECK(pretended.ok() && std::ssize(pretended->node_names) == (comm->size() + 2) / 3);
     for (Rank rank = 0; rank < comm->size(); ++rank)
         CHECK(pretended->node_of[static_cast<std::size_t>(rank)] == rank / 3);
@@ -281,7 +281,7 @@ void the_counter_gives_each_rank_numbers_of_its_own(Transport& transport) {
 
 /// On one node in shared memory, on several by one-sided communication; a rank alone by itself.
 void counters_that_fit_the_nodes_count(int ranks_per_node) {
-    auto opened = open_transport(MPI_COMM_WORLD, ranks_per_node);
+    auto opened = open_transport(MPI_COMM_WORLD, Agreed<int>::vouch(ranks_per_node));
     CHECK(opened.ok());
     the_counter_gives_each_rank_numbers_of_its_own(*opened->transport);
 }

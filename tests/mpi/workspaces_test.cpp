@@ -23,7 +23,7 @@ void count_communicators() {
 LentWorkspace lend(Workspaces& workspaces, MPI_Comm comm, int ranks_per_node = 0) {
     auto lent = workspaces.lend(comm, ranks_per_node);
     CHECK(lent.ok());
-    return std::move(*lent);
+    return std::move(lent->workspace);
 }
 
 int size_of(MPI_Comm comm) {
