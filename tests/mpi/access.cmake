@@ -28,3 +28,32 @@ oratorio_mpi_test(unsynchronised_nodes PRELOAD RANKS 4 OTHER_RANKS 3 SOURCES uns
                   ENVIRONMENT ORATORIO_RANKS_PER_NODE=2)
 oratorio_mpi_test(unsynchronised_calls PRELOAD RANKS 2 SOURCES unsynchronised_test.cpp
                   ENVIRONMENT ORATORIO_HINTS=oratorio_progress=calls)
+
+# Every variable of docs/environment.md on one rank only: the first of the communicator, and another.
+set(settings_quiet ORATORIO_QUIET=1 ROMIO_PRINT_HINTS=1 ORATORIO_EXPLAIN=%s/told ORATORIO_COSTS=%s
+    ORATORIO_HINTS=cb_nodes=1 ROMIO_HINTS=%s MPICH_MPIIO_HINTS=*:cb_buffer_size=70000 ORATORIO_PRELOAD=/nowhere)
+set(settings_home HOME=%s XDG_CACHE_HOME=%s)
+# MPICH 5 itself hangs where the ranks begin MPI with different levels of thread support.
+set(settings_thread ORATORIO_HINTS=oratorio_progress=thread)
+set(settings_nodes ORATORIO_RANKS_PER_NODE=1)
+set(settings_method ORATORIO_METHOD=two_phase)
+set(settings_host ORATORIO_METHOD=host)
+set(settings_off ORATORIO_DISABLE=1)
+oratorio_mpi_test(settings PRELOAD SOURCES settings_test.cpp RANKS 3)
+foreach(host mpich5 ompi5)
+  if(NOT TARGET mpi_settings_${host})
+    continue()
+  endif()
+  foreach(rank 0 1)
+    foreach(group quiet home nodes method host off thread)
+      if(host STREQUAL mpich5 AND group STREQUAL thread)
+        continue()
+      endif()
+      set(test_name mpi.settings_${group}_of_${rank}.${host}.3)
+      add_test(NAME ${test_name} COMMAND timeout -k 5 60 ${ORATORIO_MPIEXEC_${host}} -n 3
+               env LD_PRELOAD=${ORATORIO_PRELOAD_LIBRARY} $<TARGET_FILE:mpi_settings_${host}> ${rank} ${settings_${group}})
+      set_tests_properties(${test_name} PROPERTIES LABELS mpi TIMEOUT 90 PROCESSORS 3
+                           ENVIRONMENT "${ORATORIO_MPI_ENVIRONMENT_${host}}")
+    endforeach()
+  endforeach()
+endforeach()
