@@ -65,7 +65,7 @@ Result<bool> Planning::summarise_access() {
     if (!ticket) return ticket.error();
     ticket_ = *ticket;
     phase_ = Phase::gathering;
-    return false;
+    return gathered();
 }
 
 Result<bool> Planning::gathered() {

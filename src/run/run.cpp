@@ -330,7 +330,7 @@ bool Run::State::start(Result<Ticket> ticket, Phase next) {
     if (!ticket) return fail(ticket.error());
     ticket_ = *ticket;
     phase_ = next;
-    return false;
+    return step();  // a rank alone has it already, and so has the last to come
 }
 
 /// True when the collective under way is done; `failed` when the run has ended with it.

@@ -1,0 +1,41 @@
+// A rank that is alone in its communicator waits for nobody.
+#include "sim/file_ranks.hpp"
+
+namespace oratorio::test {
+namespace {
+
+/// Runs `body` with a file of one rank; how often that rank rested.
+template <class Body>
+std::uint64_t rests_of_one_rank(const HintMap& hints, Body body) {
+    const Folder folder;
+    SimOptions options;
+    options.late_percent = 0;
+    const SimReport report = run_ranks(options, [&](Transport& transport) {
+        auto file = open_on(transport, call_of(folder.file("data"), kCreate, hints));
+        ASSERT_EQ(kind_of(file), ErrorKind::none);
+        body(**file);
+        EXPECT_EQ(kind_of((*file)->close()), ErrorKind::none);
+    });
+    return report.counters.front().idles;
+}
+
+TEST(OneRank, DoesNotRestInEachCollectiveCall) {
+    for (const char* method : {"auto", "list_io", "two_phase", "shared_buffer", "sieve"}) {
+        SCOPED_TRACE(method);
+        const auto rests = rests_of_one_rank({{"oratorio_method", method}}, [](File& file) {
+            std::vector<std::byte> data(64, std::byte{7});
+            for (int i = 0; i < 100; ++i) {
+                EXPECT_EQ(file.access(call_for(Direction::write, data, true)).bytes, 64);
+                EXPECT_EQ(file.access(call_for(Direction::read, data, true,
+                                               Positioning::explicit_offset, 0))
+                              .bytes,
+                          64);
+                EXPECT_EQ(kind_of(file.set_size(6400)), ErrorKind::none);
+            }
+        });
+        EXPECT_LE(rests, 2U) << "once, when the memory of the node is made";
+    }
+}
+
+}  // namespace
+}  // namespace oratorio::test
