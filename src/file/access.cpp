@@ -93,6 +93,7 @@ Result<Offset> File::start_of(const AccessCall& call, Placed& placed) {
 File::Placed File::place(const AccessCall& call, bool may_move) {
     State& state = *state_;
     const View& view = state.place.view;
+    if (call.collective && call.direction == Direction::write) state.written_together = true;
     Placed placed{.access = {call.direction, view.file, 0, call.memory, call.buffer, call.refused},
                   .etypes = 0,
                   .may_move = may_move && !call.conversion,

@@ -200,6 +200,13 @@ Result<Bytes> File::size() {
     return state_->store->size();
 }
 
+/// What a rank's own flush doesn't reach: its data that a rank of another node wrote, and records
+/// of others whose failure only one rank sees. The same on all ranks.
+bool File::State::flushes_together() const {
+    const bool elsewhere = written_together && !transport->topology().one_node();
+    return hints.synchronized_flush || write_behind != nullptr || elsewhere;
+}
+
 Result<void> File::sync() {
     settle();
     Transport& ranks = *state_->transport;
@@ -214,7 +221,12 @@ Result<void> File::sync() {
         if (!flushed) error = flushed.error();
         if (!written) error = written.error();
     }
-    return agree_on_error(ranks, error);
+    if (state_->flushes_together()) {
+        state_->written_together = false;
+        return agree_on_error(ranks, error);
+    }
+    if (error.kind == ErrorKind::none) return {};
+    return error.on(ranks.topology().rank);
 }
 
 Result<void> File::set_atomicity(bool atomic) {

@@ -119,7 +119,9 @@ class File {
     Result<void> set_size(Bytes bytes);
     Result<void> preallocate(Bytes bytes);
     Result<Bytes> size();
-    /// Collective. What any rank has written is on the device afterwards. Fine on a read-only file.
+    /// Collective. What this rank has written is on the device afterwards. Waits for the others
+    /// only where that takes their flush, too; else an error is this rank's alone. Fine on a
+    /// read-only file.
     Result<void> sync();
     /// Collective; the flag must be equal on all ranks.
     Result<void> set_atomicity(bool atomic);

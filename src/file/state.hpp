@@ -97,6 +97,7 @@ struct File::State {
     Queues queues;
     std::optional<Split> split;
     std::unique_ptr<WriteBehind> write_behind;  ///< null: records are written at once
+    bool written_together = false;  ///< by a collective write since all ranks flushed together
 
     /// Before a collective call's first message: too little memory is an error of all ranks then.
     [[nodiscard]] Error ready() const { return ready_for_collective(transport->topology().size); }
@@ -113,6 +114,7 @@ struct File::State {
     Result<void> find_facts(const OpenCall& call);
     /// Collective. Tells what the accesses of all ranks took together.
     Result<void> tell_account();
+    [[nodiscard]] bool flushes_together() const;
     /// Writes the records that were gathered, whoever made them.
     Result<void> write_gathered();
     /// Collective; the worst error of any rank.

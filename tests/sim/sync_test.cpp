@@ -1,0 +1,64 @@
+// Who waits for whom in a sync: nobody, where each rank's own flush is all of it.
+#include <array>
+
+#include "sim/file_ranks.hpp"
+
+namespace oratorio::test {
+namespace {
+
+/// The simulation ends with an explanation when ranks differ in their collectives or wait for ever.
+TEST(Sync, ByOneRankAloneReturnsWhereRanksShareAKernel) {
+    const Folder folder;
+    with_file(3, call_of(folder.file("data"), kCreate), [](File& file, Rank rank) {
+        std::vector<std::byte> data(64, std::byte{7});
+        EXPECT_EQ(file.access(call_for(Direction::write, data, true)).bytes, 64);
+        if (rank == 1) {
+            EXPECT_EQ(kind_of(file.sync()), ErrorKind::none);
+        }
+        EXPECT_EQ(kind_of(file.set_size(100)), ErrorKind::none);
+    });
+}
+
+template <class Body>
+void on_two_nodes(Body body) {
+    const Folder folder;
+    SimOptions options;
+    options.ranks = 4;
+    options.ranks_per_node = 2;
+    run_ranks(options, [&](Transport& transport) {
+        auto file = open_on(transport, call_of(folder.file("data"), kCreate));
+        ASSERT_EQ(kind_of(file), ErrorKind::none);
+        body(**file, transport.topology().rank);
+        EXPECT_EQ(kind_of((*file)->close()), ErrorKind::none);
+    });
+}
+
+TEST(Sync, ByOneRankAloneReturnsOnSeveralNodesWhileNobodyElseWritesItsData) {
+    on_two_nodes([](File& file, Rank rank) {
+        std::vector<std::byte> data(64, std::byte{7});
+        EXPECT_EQ(file.access(call_for(Direction::write, data, false)).bytes, 64);
+        if (rank == 1) {
+            EXPECT_EQ(kind_of(file.sync()), ErrorKind::none);
+        }
+        EXPECT_EQ(file.access(call_for(Direction::write, data, true)).bytes, 64);
+        EXPECT_EQ(kind_of(file.sync()), ErrorKind::none);
+        if (rank == 2) {
+            EXPECT_EQ(kind_of(file.sync()), ErrorKind::none);
+        }
+    });
+}
+
+/// An aggregator of another node may hold this rank's data in its page cache.
+TEST(Sync, AfterACollectiveWriteOfSeveralNodesReturnsWhenAllRanksHaveFlushed) {
+    std::array<bool, 4> come{};  // one rank of the simulation runs at a time
+    on_two_nodes([&come](File& file, Rank rank) {
+        std::vector<std::byte> data(64, std::byte{7});
+        EXPECT_EQ(file.access(call_for(Direction::write, data, true)).bytes, 64);
+        come[static_cast<std::size_t>(rank)] = true;
+        EXPECT_EQ(kind_of(file.sync()), ErrorKind::none);
+        EXPECT_EQ(come, (std::array{true, true, true, true}));
+    });
+}
+
+}  // namespace
+}  // namespace oratorio::test
