@@ -151,6 +151,8 @@ def entry_point(procedure):
         lines.append(f"    if ({condition}) {{")
         lines += ["        " + line for line in host_call(procedure)]
         lines.append("    }")
+    if procedure.name == "MPI_File_open" or procedure.parameters[:1] in (["MPI_File fh"], ["MPI_File* fh"]):
+        lines.append(f'    const InRoutine routine("{procedure.name}");')
     lines += ["    " + own_call(procedure), "}"]
     alias = procedure.signature().replace(procedure.name, "P" + procedure.name, 1)
     lines.append(f'ORATORIO_ENTRY {alias} __attribute__((alias("{procedure.name}")));')

@@ -28,6 +28,8 @@ void pause_core() {
 #endif
 }
 
+}  // namespace
+
 void sleep_until_rung(Bell& bell, std::uint32_t heard, std::chrono::microseconds longest) {
     bell.heard.store(heard);
     bell.sleep.store(Bell::asleep);
@@ -39,8 +41,6 @@ void sleep_until_rung(Bell& bell, std::uint32_t heard, std::chrono::microseconds
     }
     bell.sleep.store(Bell::awake);
 }
-
-}  // namespace
 
 // Both sides write their word before they read the other's (sequentially consistent), so that
 // either the ringer sees the sleeper or the sleeper sees the ring.
@@ -62,11 +62,10 @@ bool call(Bell& bell) {
     return true;
 }
 
-void wait_until_rung(Bell& bell, std::uint32_t heard, Before sleep,
-                     std::chrono::microseconds longest) {
+bool rings_before_sleep(const Bell& bell, std::uint32_t heard, Before sleep) {
     constexpr int kSpins = 1000;
     for (int tried = 0; sleep == Before::spins && tried < kSpins; ++tried) {
-        if (bell.rings.load(std::memory_order_acquire) != heard) return;
+        if (bell.rings.load(std::memory_order_acquire) != heard) return true;
         pause_core();
     }
     // As long as waking a core that has gone idle may take: shorter, and ranks that meet again and
@@ -74,10 +73,15 @@ void wait_until_rung(Bell& bell, std::uint32_t heard, Before sleep,
     constexpr auto kYielding = 50us;
     const auto until = std::chrono::steady_clock::now() + kYielding;
     while (sleep == Before::yields && std::chrono::steady_clock::now() < until) {
-        if (bell.rings.load(std::memory_order_acquire) != heard) return;
+        if (bell.rings.load(std::memory_order_acquire) != heard) return true;
         sched_yield();
     }
-    sleep_until_rung(bell, heard, longest);
+    return false;
+}
+
+void wait_until_rung(Bell& bell, std::uint32_t heard, Before sleep,
+                     std::chrono::microseconds longest) {
+    if (!rings_before_sleep(bell, heard, sleep)) sleep_until_rung(bell, heard, longest);
 }
 
 }  // namespace oratorio

@@ -51,5 +51,8 @@ inline Before before_sleep(const Rest& rest, bool crowded) {
 /// Owner only. Returns when the bell has rung after `heard`, or after `longest` of sleep.
 void wait_until_rung(Bell& bell, std::uint32_t heard, Before sleep,
                      std::chrono::microseconds longest);
+/// Its two halves, for who has something to see to in between. True when the bell has rung.
+[[nodiscard]] bool rings_before_sleep(const Bell& bell, std::uint32_t heard, Before sleep);
+void sleep_until_rung(Bell& bell, std::uint32_t heard, std::chrono::microseconds longest);
 
 }  // namespace oratorio

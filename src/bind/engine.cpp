@@ -32,6 +32,7 @@ InCall::~InCall() {
 bool Engine::add(const std::shared_ptr<OpenFile>& open, Helpers helpers) {
     const std::lock_guard lock(mutex_);
     if (std::ranges::find(files_, open) == files_.end()) files_.push_back(open);
+    busy_ = files_.size();
     const bool helped = !helpers.thread || start_thread();
     if (helpers.hook) hook_into_host(called_by_host);
     work_.notify_one();
@@ -91,6 +92,7 @@ void Engine::take_turn(Mover mover, Turn& turn) {
         if (progress.any) continue;
         const std::lock_guard list(mutex_);
         std::erase(files_, open);
+        busy_ = files_.size();
     }
 }
 
@@ -115,6 +117,14 @@ void Engine::poll_or_rest() {
     const Turn turn = this->turn(Mover::program);
     process().requests.complete_done();
     wait(turn);
+}
+
+bool Engine::move_others() {
+    if (busy_ == 0) return false;
+    const InCall inside;
+    const Turn turn = this->turn(Mover::program);
+    if (turn.rest_on) --turn.rest_on->resting;
+    return turn.moved;
 }
 
 void Engine::run() {

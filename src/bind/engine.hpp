@@ -1,6 +1,7 @@
 // Engine: moves the operations of all files on, between the program's calls and in them.
 #pragma once
 
+#include <atomic>
 #include <condition_variable>
 #include <memory>
 #include <mutex>
@@ -40,6 +41,9 @@ class Engine {
     void poll();
     /// poll(), and where that moves nothing a short wait.
     void poll_or_rest();
+    /// From a call of the program that waits, and may hold the lock of its own file: moves the other
+    /// files on, as other ranks may wait for those. True when that moved something.
+    bool move_others();
     /// For the end of MPI: everything that is under way is done, and the thread is gone.
     void shut_down();
     /// The helper thread may call MPI, too.
@@ -64,6 +68,7 @@ class Engine {
     std::mutex mutex_;
     std::condition_variable work_;
     std::vector<std::shared_ptr<OpenFile>> files_;
+    std::atomic<std::size_t> busy_{0};  ///< how many files that is
     bool stopping_ = false;
     std::thread thread_;
 };

@@ -6,6 +6,7 @@
 #include "base/direction.hpp"
 #include "bind/host_routine.hpp"
 #include "bind/process.hpp"
+#include "bind/waiting.hpp"
 #include "file/file.hpp"
 
 #define ORATORIO_ENTRY extern "C" __attribute__((visibility("default")))

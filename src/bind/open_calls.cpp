@@ -4,6 +4,7 @@
 
 #include "bind/entry.hpp"
 #include "bind/info.hpp"
+#include "bind/waiting.hpp"
 #include "bind/with_file.hpp"
 
 namespace oratorio::bind {
@@ -127,17 +128,19 @@ Error open_here(const OpenArguments& arguments, Opening& opening) {
     open.workspace = std::move(lent->workspace);
     opening.collective = true;
     opening.rank = open.workspace.rank();
+    open.workspace.messages->while_waiting(while_waiting);
     watch_for_finalize();
     if (opening.rank == 0) tell_troubles(process().settings.troubles);
 
     OpenCall call = call_of(arguments);
+    open.path = call.path;
+    routine_uses(open.path, opening.rank);
     const auto to_host =
         agree_on_root(*open.workspace.workspace->transport, wants_host(call.info, call.path));
     if (!to_host) return to_host.error();
     opening.to_host = **to_host;
     if (opening.to_host) return {};
 
-    open.path = call.path;
     open.amode = arguments.amode;
     open.handler = process().handlers.default_handler();
     open.etype = HeldType(MPI_BYTE);

@@ -5,6 +5,7 @@
 #include <memory>
 #include <mutex>
 #include <string>
+#include <thread>
 
 #include "bind/error_handlers.hpp"
 #include "bind/workspaces.hpp"
@@ -48,14 +49,24 @@ class FileMutex {
         ++waiting_;
         mutex_.lock();
         --waiting_;
+        owner_ = std::this_thread::get_id();
     }
-    void unlock() { mutex_.unlock(); }
-    /// For whoever can come again later.
-    bool try_lock() { return waiting_ == 0 && mutex_.try_lock(); }
+    void unlock() {
+        owner_ = std::thread::id{};
+        mutex_.unlock();
+    }
+    /// For whoever can come again later, or has it already and waits in a call on this file.
+    bool try_lock() {
+        const auto me = std::this_thread::get_id();
+        if (owner_ == me || waiting_ != 0 || !mutex_.try_lock()) return false;
+        owner_ = me;
+        return true;
+    }
 
   private:
     std::mutex mutex_;
     std::atomic<int> waiting_{0};
+    std::atomic<std::thread::id> owner_{};
 };
 
 struct OpenFile {

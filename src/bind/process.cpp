@@ -95,6 +95,8 @@ Settings read_environment() {
     settings.print_hints = is_on("ROMIO_PRINT_HINTS");
     settings.costs_folder = costs_folder();
     settings.ranks_per_node = std::atoi(environment("ORATORIO_RANKS_PER_NODE").c_str());
+    if (const std::string wait = environment("ORATORIO_WAIT_NOTICE"); !wait.empty())
+        settings.wait_notice = std::atoi(wait.c_str());
     settings.hints.mpich_mpiio_hints = environment("MPICH_MPIIO_HINTS");
     settings.hints.oratorio_hints = environment("ORATORIO_HINTS");
     if (const std::string method = environment("ORATORIO_METHOD"); !method.empty()) {

@@ -6,6 +6,7 @@
 
 #include "bind/errors.hpp"
 #include "bind/process.hpp"
+#include "bind/waiting.hpp"
 
 namespace oratorio::bind {
 
@@ -26,6 +27,7 @@ template <class Body>
 std::optional<Trouble> attempt(OpenFile& open, Scope scope, const Body& body) {
     const InCall inside;
     const std::lock_guard lock(open.mutex);
+    if (open.file) routine_uses(open.path, open.workspace.rank());
     const auto call = [&] {
         return open.file ? body(open) : Error::make(ErrorKind::file_handle, "the file is closed");
     };

@@ -271,8 +271,11 @@ Result<void> MpiTransport::set_counter(std::int64_t to) {
 }
 
 void MpiTransport::idle(const Rest& rest) {
-    if (rest.bell != nullptr)
-        return wait_until_rung(*rest.bell, rest.heard, before_sleep(rest, crowded_), 1ms);
+    if (rest.bell != nullptr) {
+        if (rings_before_sleep(*rest.bell, rest.heard, before_sleep(rest, crowded_))) return;
+        if (!see_to_others()) sleep_until_rung(*rest.bell, rest.heard, 1ms);
+        return;
+    }
     // With more ranks than cores the one that has work needs our core at once: yield first, since
     // the shortest sleep costs 50 us. What takes longer than that is storage, or a rank that is far
     // behind.
@@ -283,9 +286,20 @@ void MpiTransport::idle(const Rest& rest) {
         sched_yield();
         return;
     }
+    if (see_to_others()) return;
     const int step = std::min(idle_calls_ - kYields, 7);
     idle_calls_ = kYields + step + 1;
     std::this_thread::sleep_for(std::min<std::chrono::microseconds>(1us * (1 << step), kLongest));
+}
+
+/// Who waits drives all that others may wait for: acknowledgements that the host couldn't send at
+/// once, the program's own messages, other files. Looking for a message that nobody sends gives the
+/// host its turn.
+bool MpiTransport::see_to_others() {
+    constexpr Tag kNobodys = 16384;
+    int found = 0;
+    (void)host().Iprobe(topology_.rank, kNobodys, comm_.get(), &found, MPI_STATUS_IGNORE);
+    return chores_ != nullptr && chores_();
 }
 
 void MpiTransport::abandon() {

@@ -56,9 +56,13 @@ class MpiTransport final : public Transport {
     Result<void> set_counter(std::int64_t to) override;
     [[nodiscard]] bool quiet() const override { return !failed_ && free_.size() == slots_.size(); }
     /// Yields the core a few times, then sleeps for growing times up to 0.1 ms, or with a bell
-    /// until it rings, up to 1 ms. A completion starts over.
+    /// until it rings, up to 1 ms. A completion starts over. Before each sleep the host gets a
+    /// turn, and so do the chores.
     void idle(const Rest& rest) override;
     using Transport::idle;
+    /// True: they moved something on, so there may be more. Called by whoever waits in `idle`.
+    using Chores = bool (*)();
+    void while_waiting(Chores chores) { chores_ = chores; }
 
     /// It is more than a communicator and memory: a window or a thread must end before MPI does.
     [[nodiscard]] bool has_shared_counter() const { return shared_counter_ != nullptr; }
@@ -84,6 +88,7 @@ class MpiTransport final : public Transport {
     void release(std::size_t slot);
     void cancel_receives();
     [[nodiscard]] bool settle();
+    [[nodiscard]] bool see_to_others();
 
     Comm comm_;
     Topology topology_;
@@ -97,6 +102,7 @@ class MpiTransport final : public Transport {
     std::int64_t own_counter_ = 0;  ///< rank 0's, when there is no shared one
     bool failed_ = false;           ///< any operation ever
     int idle_calls_ = 0;            ///< since the last completion
+    Chores chores_ = nullptr;
     MessageCounters counters_;
 };
 

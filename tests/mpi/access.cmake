@@ -22,6 +22,20 @@ oratorio_mpi_test(kept PRELOAD EXPORTS RANKS 1 4 OTHER_RANKS 2 SOURCES kept_test
 oratorio_mpi_test(kept_by_threads PRELOAD EXPORTS RANKS 4 OTHER_RANKS 3 SOURCES kept_test.cpp ARGUMENTS threads)
 oratorio_mpi_test(kept_on_nodes PRELOAD EXPORTS RANKS 4 OTHER_RANKS 3 SOURCES kept_test.cpp TIMEOUT 300
                   ENVIRONMENT ORATORIO_RANKS_PER_NODE=2)
+oratorio_mpi_test(waiting PRELOAD RANKS 2 4 OTHER_RANKS 2 SOURCES waiting_test.cpp TIMEOUT 60)
+oratorio_mpi_test(waiting_notice PRELOAD RANKS 3 OTHER_RANKS 2 SOURCES waiting_test.cpp ARGUMENTS late
+                  ENVIRONMENT ORATORIO_WAIT_NOTICE=1)
+foreach(host ${ORATORIO_MPI_HOSTS})
+  set(ranks 2)
+  if(host MATCHES "^(mpich5|ompi5)$")
+    set(ranks 3)
+  endif()
+  # Rank 1 would be next after two more seconds of waiting.
+  set_tests_properties(mpi.waiting_notice.${host}.${ranks} PROPERTIES
+    PASS_REGULAR_EXPRESSION "rank 0 has waited 1 s in MPI_File_write_at_all: /[^\n]*other ranks" FAIL_REGULAR_EXPRESSION "rank 2 has")
+endforeach()
+oratorio_mpi_test(many_ranks PRELOAD RANKS 64 OTHER_RANKS 16 SOURCES many_ranks_test.cpp)
+oratorio_mpi_test(many_ranks_messages PRELOAD RANKS 128 OTHER_RANKS 16 SOURCES many_ranks_test.cpp ARGUMENTS messages)
 oratorio_mpi_test(peak_memory PRELOAD RANKS 4 SOURCES peak_memory_test.cpp)
 oratorio_mpi_test(unsynchronised PRELOAD RANKS 4 OTHER_RANKS 3 SOURCES unsynchronised_test.cpp)
 oratorio_mpi_test(unsynchronised_nodes PRELOAD RANKS 4 OTHER_RANKS 3 SOURCES unsynchronised_test.cpp

@@ -1,0 +1,62 @@
+#include "bind/waiting.hpp"
+
+#include <chrono>
+#include <utility>
+
+#include "bind/process.hpp"
+
+namespace oratorio::bind {
+
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+/// What this thread is in.
+struct Routine {
+    const char* name = nullptr;
+    const std::string* path = nullptr;
+    int rank = 0;
+    Clock::time_point first_wait = {};  ///< none yet while it is the epoch
+    bool told = false;
+};
+thread_local Routine routine;
+
+/// Ranks speak one after the other, so that a job that hangs doesn't drown in them, and one whose
+/// ranks come late hears a single sentence.
+void notice() {
+    const int seconds = process().settings.wait_notice;
+    if (seconds <= 0 || routine.told || routine.name == nullptr) return;
+    const auto now = Clock::now();
+    if (routine.first_wait == Clock::time_point{}) routine.first_wait = now;
+    const auto waited =
+        std::chrono::duration_cast<std::chrono::seconds>(now - routine.first_wait).count();
+    if (waited < seconds * (routine.rank + std::int64_t{1})) return;
+    routine.told = true;
+    const std::string where = routine.path != nullptr ? ": " + *routine.path : "";
+    tell("rank " + std::to_string(routine.rank) + " has waited " + std::to_string(waited) +
+         " s in " + routine.name + where +
+         ": other ranks of the file haven't come to this call, or are slow in it (all of them must "
+         "make it, in the same order; ORATORIO_WAIT_NOTICE=0 silences this)");
+}
+
+}  // namespace
+
+InRoutine::InRoutine(const char* name) : outer_(routine.name) {
+    if (outer_ == nullptr) routine = {.name = name};
+}
+
+InRoutine::~InRoutine() {
+    routine.name = outer_;
+}
+
+void routine_uses(const std::string& path, int rank) {
+    routine.path = &path;
+    routine.rank = rank;
+}
+
+bool while_waiting() {
+    notice();
+    return process().engine.move_others();
+}
+
+}  // namespace oratorio::bind

@@ -1,0 +1,28 @@
+// Waiting: what a rank does while a call of the program waits for other ranks: other files move on,
+// and who waits for long says for what.
+#pragma once
+
+#include <string>
+
+namespace oratorio::bind {
+
+/// While it lives this thread is in this routine, called by the program. Where routines of ours
+/// call each other the outer one counts.
+class InRoutine {
+  public:
+    explicit InRoutine(const char* name);
+    ~InRoutine();
+    InRoutine(const InRoutine&) = delete;
+    InRoutine& operator=(const InRoutine&) = delete;
+
+  private:
+    const char* outer_;
+};
+
+/// The file that the routine works on, for a notice; `path` must live as long as the routine runs.
+void routine_uses(const std::string& path, int rank);
+
+/// For transports: called again and again by a rank that waits. True when other files moved on.
+bool while_waiting();
+
+}  // namespace oratorio::bind

@@ -1,0 +1,70 @@
+// More ranks on a node than a host has cells in shared memory: all methods, tiny data, and the
+// ranks that aggregate come late, so that all others have sent by then and many acknowledgements
+// are due at once. A plain MPI program. Argument: "messages": only the methods that send messages.
+#include <algorithm>
+#include <cstring>
+#include <thread>
+
+#include "mpi/file_support.hpp"
+
+namespace oratorio::test {
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr int kPieces = 20;
+constexpr int kPiece = 3000;
+
+const std::vector<std::string> kOfMessages = {"two_phase", "double_buffer", "cb_cyclic"};
+
+/// Aggregators are spread evenly, whatever their number.
+void come_late_if_an_aggregator() {
+    if (rank_of_world() % (size_of_world() / 8) == 0) std::this_thread::sleep_for(100ms);
+}
+
+void write_and_read(MPI_File file, const std::string& method, bool late) {
+    const int rank = rank_of_world();
+    Bytes bytes(kPieces * kPiece), got(bytes.size());
+    for (std::size_t i = 0; i < bytes.size(); ++i)
+        bytes[i] = pattern(i + (static_cast<std::uint64_t>(rank) << 32));
+    if (late) come_late_if_an_aggregator();
+    CHECK_IN(method, MPI_File_write_at_all(file, 0, bytes.data(), kPieces * kPiece, MPI_BYTE,
+                                           MPI_STATUS_IGNORE) == MPI_SUCCESS);
+    if (late) come_late_if_an_aggregator();
+    CHECK_IN(method, MPI_File_read_at_all(file, 0, got.data(), kPieces * kPiece, MPI_BYTE,
+                                          MPI_STATUS_IGNORE) == MPI_SUCCESS);
+    CHECK_IN(method, got == bytes);
+}
+
+/// Many messages from each rank, as they are so short.
+void use_file(const std::string& name, const std::string& method, bool late) {
+    const int ranks = size_of_world();
+    MPI_File file = open_file(name, MPI_MODE_CREATE | MPI_MODE_RDWR,
+                              {{"oratorio_method", method}, {"oratorio_message_bytes", "1024"}});
+    MPI_Datatype type;
+    MPI_Type_vector(kPieces, kPiece, kPiece * ranks, MPI_BYTE, &type);
+    MPI_Type_commit(&type);
+    MPI_File_set_view(file, static_cast<MPI_Offset>(kPiece) * rank_of_world(), MPI_BYTE, type,
+                      "native", MPI_INFO_NULL);
+    MPI_Type_free(&type);
+    write_and_read(file, method, late);
+    CHECK(MPI_File_close(&file) == MPI_SUCCESS);
+}
+
+}  // namespace
+}  // namespace oratorio::test
+
+int main(int argc, char** argv) {
+    using namespace oratorio::test;
+    MPI_Init(&argc, &argv);
+    {
+        const bool messages = argc > 1 && std::strcmp(argv[1], "messages") == 0;
+        const ScratchFile file;
+        for (const std::string& method : messages ? kOfMessages : kMethods)
+            use_file(file.name(), method,
+                     std::ranges::find(kOfMessages, method) != kOfMessages.end());
+    }
+    const int code = verdict("many_ranks");
+    MPI_Finalize();
+    return code;
+}
