@@ -47,7 +47,7 @@ PlanOptions File::State::plan_options() const {
     options.alone = transport->topology().size == 1;
     options.local_file_system = is_local(opened.file_system);
     options.mappable = opened.mappable;
-    options.asynchronous = hints.store != "posix";
+    options.asynchronous = hints.store == "uring" || hints.store == "thread";
     options.costs = opened.costs;
     // Without reading, only methods that write the pieces and nothing between them.
     if (!opened.holes_readable) {

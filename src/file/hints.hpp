@@ -20,7 +20,7 @@ using HintMap = std::map<std::string, std::string>;  ///< as given: key -> value
 
 struct Hints {
     PlanOptions plan;
-    std::string store = "auto";     ///< auto, posix, uring, thread
+    std::string store = "auto";     ///< auto, posix, uring, thread, uncached
     std::string progress = "auto";  ///< auto, thread, calls, start
     int uring_depth = 16;
     int file_permissions = 0666;         ///< file_perm, octal

@@ -47,17 +47,24 @@ struct Opening {
     Error error;
     bool readable = true;
     bool fell_back = false;  ///< uring was to be and is refused
+    bool is_uncached = false;
 };
 
 Opening open_as(const OpenCall& call, const std::string& path, const OpenMode& mode,
                 const Hints& hints) {
     Opening opening;
-    auto opened = call.open_store           ? call.open_store(path, mode)
-                  : hints.store == "uring"  ? open_uring(path, mode, hints.uring_depth)
-                  : hints.store == "thread" ? open_threaded(path, mode, hints.uring_depth)
-                                            : open_posix(path, mode);
-    if (!opened && hints.store == "uring" &&
-        opened.error().kind == ErrorKind::unsupported_operation) {
+    // Each rank answers for its own client: on the server itself the page cache is right.
+    const std::string name = call.open_store                          ? "the caller's"
+                             : hints.store != "auto"                  ? hints.store
+                             : is_incoherent(file_system_type(path)) ? "uncached"
+                                                                      : store_for(hints.plan);
+    opening.is_uncached = name == "uncached";
+    auto opened = call.open_store       ? call.open_store(path, mode)
+                  : name == "uring"     ? open_uring(path, mode, hints.uring_depth)
+                  : name == "thread"    ? open_threaded(path, mode, hints.uring_depth)
+                  : opening.is_uncached ? open_uncached(path, mode)
+                                        : open_posix(path, mode);
+    if (!opened && name == "uring" && opened.error().kind == ErrorKind::unsupported_operation) {
         opening.fell_back = true;
         opened = open_posix(path, mode);
     }
@@ -100,6 +107,13 @@ Result<Opening> open_everywhere(Transport& transport, const OpenCall& call, cons
             return created.error();
     }
     if (opening.store == nullptr) opening = open_here(call, path, false, hints);
+    // A client may have kept for a while that there is no such file; one that creates asks anew.
+    const bool kept_so = opening.is_uncached && opening.error.kind == ErrorKind::no_such_file;
+    if (call.mode.create && kept_so) {
+        OpenCall there = call;
+        there.mode.exclusive = false;
+        opening = open_here(there, path, true, hints);
+    }
     if (auto opened = agree_on_error(transport, opening.error); !opened) {
         if (opening.store != nullptr)
             (void)opening.store
@@ -210,16 +224,17 @@ Result<std::unique_ptr<File>> File::open(std::shared_ptr<Workspace> workspace,
         return taken.error();
 
     const bool any_store = state->hints.store == "auto";
-    if (any_store) state->hints.store = store_for(state->hints.plan);
     auto opening = open_everywhere(ranks, call, path, state->hints);
     if (!opening) return opening.error();
     state->store = std::move(opening->store);
     const StoreLimits& limits = state->store->limits();
-    std::array<std::uint64_t, 5> answers{opening->readable ? 0u : 1u, opening->fell_back ? 1u : 0u,
-                                         limits.mappable ? 0u : 1u, limits.remark.empty() ? 0u : 1u,
-                                         call.explain ? 0u : 1u};
+    std::array<std::uint64_t, 6> answers{
+        opening->readable ? 0u : 1u, opening->fell_back ? 1u : 0u,
+        limits.mappable ? 0u : 1u,   limits.remark.empty() ? 0u : 1u,
+        call.explain ? 0u : 1u,      opening->is_uncached ? 1u : 0u};
     if (auto counted = count(ranks, answers); !counted) return counted.error();
     state->opened.holes_readable = answers[0] == 0;
+    if (any_store) state->hints.store = answers[5] > 0 ? "uncached" : store_for(state->hints.plan);
     if (answers[1] > 0) state->hints.store = "posix";
     if (answers[1] > 0 && !any_store) state->opened.voice.warn(no_uring_on(answers[1]));
     state->opened.mappable = answers[2] == 0;

@@ -30,6 +30,13 @@ constexpr std::array kTypes{
 /// ext2 to ext4, XFS, Btrfs, F2FS, tmpfs, and an overlay of them.
 constexpr std::array<long, 6> kLocal{0xEF53,     0x58465342, 0x9123683E,
                                      0xF2F52010, kTmpfs,     0x794C7630};
+/// Those of one machine that need no speed: ramfs, hugetlbfs, ZFS, bcachefs, JFS, FAT, exFAT, NTFS,
+/// UDF, and the machine's own below user-mode Linux; and those whose nodes keep their caches in
+/// step: Lustre, GPFS, PanFS, BeeGFS, Ceph, GFS2, OCFS2, OrangeFS.
+constexpr std::array<long, 18> kCoherent{0x858458F6, 0x958458F6, 0x2FC12FC1, 0xCA451A4E, 0x3153464A,
+                                         0x4D44,     0x2011BAB0, 0x7366746E, 0x15013346, 0x00C0FFEE,
+                                         0x0BD00BD0, 0x47504653, 0xAAD7AAEA, 0x19830326, 0x00C36400,
+                                         0x01161970, 0x7461636F, 0x20030528};
 
 }  // namespace
 
@@ -45,7 +52,10 @@ std::string_view without_prefix(std::string_view path, Prefixes dropped) {
 
 long file_system_type(const std::string& path) {
     struct statfs facts {};
-    return statfs(path.c_str(), &facts) == 0 ? static_cast<long>(facts.f_type) : 0;
+    if (statfs(path.c_str(), &facts) == 0) return static_cast<long>(facts.f_type);
+    const std::size_t slash = path.rfind('/');
+    const std::string folder = slash == std::string::npos ? "." : path.substr(0, slash + 1);
+    return statfs(folder.c_str(), &facts) == 0 ? static_cast<long>(facts.f_type) : 0;
 }
 
 std::string_view file_system_name(long type) {
@@ -55,6 +65,10 @@ std::string_view file_system_name(long type) {
 
 bool is_local(long type) {
     return std::ranges::find(kLocal, type) != kLocal.end();
+}
+
+bool is_incoherent(long type) {
+    return type != 0 && !is_local(type) && std::ranges::find(kCoherent, type) == kCoherent.end();
 }
 
 bool visible_at_once(long type) {

@@ -13,12 +13,16 @@ enum class Prefixes { kept, in_small_letters, in_any_letters };
 /// `path` without a leading prefix of those. Other colons are part of the name.
 [[nodiscard]] std::string_view without_prefix(std::string_view path, Prefixes dropped);
 
-/// Number of the system's f_type; 0 when it can't be asked.
+/// Number of the system's f_type, of the folder while there is no such file; 0 when it can't be
+/// asked.
 [[nodiscard]] long file_system_type(const std::string& path);
 /// "NFS", "LUSTRE", "GPFS", ...; "UFS" for all that need no care.
 [[nodiscard]] std::string_view file_system_name(long type);
 /// A file system of one node's own, whose page cache is the only one.
 [[nodiscard]] bool is_local(long type);
+/// A file system whose clients have page caches that know nothing of each other, or one we don't
+/// know: a client then may write back more bytes than it was given, and read old ones.
+[[nodiscard]] bool is_incoherent(long type);
 /// What one rank writes is seen by ranks on other nodes as soon as the call returns.
 [[nodiscard]] bool visible_at_once(long type);
 

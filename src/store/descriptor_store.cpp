@@ -53,10 +53,11 @@ int flags_of(const OpenMode& mode) {
 
 }  // namespace
 
-Result<Descriptor> open_descriptor(const std::string& path, const OpenMode& mode) {
+Result<Descriptor> open_descriptor(const std::string& path, const OpenMode& mode, int more) {
     Descriptor file(uninterrupted([&] {
-        return ::open(path.c_str(), flags_of(mode), static_cast<mode_t>(mode.permissions));
+        return ::open(path.c_str(), flags_of(mode) | more, static_cast<mode_t>(mode.permissions));
     }));
+    if (file.number() < 0 && errno == ESTALE) errno = ENOENT;  // another client has removed it
     if (file.number() < 0) return failed("open");
     struct stat status {};
     if (::fstat(file.number(), &status) != 0) return failed("open: fstat");

@@ -7,8 +7,8 @@
 
 namespace oratorio {
 
-/// Opens `path`; a directory is refused as bad_file.
-Result<Descriptor> open_descriptor(const std::string& path, const OpenMode& mode);
+/// Opens `path`, with `more` flags of open(2); a directory is refused as bad_file.
+Result<Descriptor> open_descriptor(const std::string& path, const OpenMode& mode, int more = 0);
 
 /// Gives [0, bytes) storage by writing every block again, zeros where there was nothing. Needs no
 /// support from the file system, but no one else may write meanwhile. Where the file can't be read,
@@ -20,12 +20,12 @@ class DescriptorStore : public Store {
     /// `mode` as `file` was opened. Where direct I/O is asked for and refused, limits().remark says
     /// so.
     DescriptorStore(Descriptor file, const OpenMode& mode);
-    Result<Bytes> size() final;
-    Result<void> resize(Bytes bytes, bool allocate) final;
+    Result<Bytes> size() override;
+    Result<void> resize(Bytes bytes, bool allocate) override;
     Result<void> sync() final;
     Result<void> lock(Extent range, bool lock, bool exclusive) final;
     Result<bool> is_locked_elsewhere(Extent range) final;
-    Result<Mapped> map(Extent range, Direction direction, Populate populate) final;
+    Result<Mapped> map(Extent range, Direction direction, Populate populate) override;
     Result<void> close() override;
 
   protected:

@@ -120,6 +120,11 @@ Result<std::unique_ptr<Store>> open_uring(const std::string& path, const OpenMod
 Result<std::unique_ptr<Store>> open_threaded(const std::string& path, const OpenMode& mode,
                                              int queue_depth);
 
+/// As posix, but past all that this machine keeps of the file: what is written is on the server
+/// when submit returns, byte for byte, and what is read comes from there. For file systems whose
+/// clients have caches that know nothing of each other; right on all, slow on those of one machine.
+Result<std::unique_ptr<Store>> open_uncached(const std::string& path, const OpenMode& mode);
+
 /// Unlinks `path`.
 Result<void> remove_file(const std::string& path);
 

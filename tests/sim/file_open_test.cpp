@@ -334,6 +334,16 @@ TEST(FileHints, TheUringStoreIsUsedOrItsRefusalToldOnce) {
     EXPECT_EQ(folder.read("data").size(), 100u);
 }
 
+TEST(FileHints, TheUncachedStoreIsUsedWhereItIsAskedFor) {
+    const Folder folder;
+    with_file(3, call_of(folder.file("data"), kCreate, {{"oratorio_store", "uncached"}}),
+              [](File& file, Rank) {
+                  EXPECT_EQ(kind_of(file.set_size(100)), ErrorKind::none);
+                  EXPECT_EQ(file.reported_hints().at("oratorio_store"), "uncached");
+              });
+    EXPECT_EQ(folder.read("data").size(), 100u);
+}
+
 TEST(FileHints, DirectFilesUseTheUringStoreWithoutAWordWhereItIsRefused) {
     const Folder folder;
     const auto store_used = [&](const HintMap& hints, std::vector<std::string>& said) {

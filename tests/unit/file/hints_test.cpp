@@ -152,7 +152,7 @@ TEST(Hints, NumbersOutOfRangeAreClampedAndTheWarningTellsTheValueUsed) {
               "hint cb_config_list: 'a:b' is not understood; it is ignored");
     EXPECT_EQ(
         warning_of({{"oratorio_store", "tape"}}),
-        "hint oratorio_store: 'tape' is not understood, known are: auto posix uring thread; auto "
+        "hint oratorio_store: 'tape' is not understood, known are: auto posix uring thread uncached; auto "
         "is used");
 }
 

@@ -37,7 +37,9 @@ TEST(Path, OnlyOnePrefixIsDropped) {
 
 TEST(FileSystem, IsKnownForTheRootFolder) {
     EXPECT_NE(file_system_type("/"), 0);
-    EXPECT_EQ(file_system_type("/no such folder"), 0);
+    EXPECT_EQ(file_system_type("/no such file"), file_system_type("/"));
+    EXPECT_EQ(file_system_type("/no such folder/file"), 0);
+    EXPECT_EQ(file_system_type("no such file"), file_system_type("."));
 }
 
 TEST(FileSystem, OnlyNfsDelaysVisibility) {
@@ -47,6 +49,15 @@ TEST(FileSystem, OnlyNfsDelaysVisibility) {
     EXPECT_TRUE(visible_at_once(0x0BD00BD0));
     EXPECT_EQ(file_system_name(0xEF53), "UFS");
     EXPECT_TRUE(visible_at_once(0xEF53));
+}
+
+TEST(FileSystem, ClientsOfNetworkFileSystemsAndUnknownOnesAreIncoherent) {
+    constexpr std::array kIncoherent{0x6969L,     0xFF534D42L, 0xFE534D42L, 0x517BL,
+                                     0x01021997L, 0x65735546L, 0x5346414FL, 0x12345L};
+    for (const long type : kIncoherent) EXPECT_TRUE(is_incoherent(type)) << std::hex << type;
+    constexpr std::array kCoherent{0xEF53L,     0x01021994L, 0x794C7630L, 0x0BD00BD0L,
+                                   0x47504653L, 0x858458F6L, 0L};
+    for (const long type : kCoherent) EXPECT_FALSE(is_incoherent(type)) << std::hex << type;
 }
 
 }  // namespace

@@ -65,6 +65,7 @@ class AnyStore : public testing::TestWithParam<StoreCase> {
         if (kind() == "posix") return open_posix(path(), mode);
         if (kind() == "uring") return open_uring(path(), mode, 4);
         if (kind() == "threaded") return open_threaded(path(), mode, 4);
+        if (kind() == "uncached") return open_uncached(path(), mode);
         const bool asynchronous = kind() == "memory_queued";
         return std::unique_ptr<Store>(std::make_unique<MemoryStore>(
             disk_, test::MemoryStoreOptions{.mode = mode, .asynchronous = asynchronous}));
@@ -311,6 +312,7 @@ TEST_P(AnyStore, ragged_transfers_keep_every_byte) {
 }
 
 TEST_P(AnyStore, a_mapped_write_is_read_and_a_write_is_seen_in_a_mapping) {
+    if (kind() == "uncached") GTEST_SKIP() << "pages are what this store is there to avoid";
     ASSERT_TRUE(store_->limits().mappable);
     const auto bytes = pattern(10'000, 15);
     {
@@ -332,6 +334,7 @@ TEST_P(AnyStore, a_mapped_write_is_read_and_a_write_is_seen_in_a_mapping) {
 }
 
 TEST_P(AnyStore, mapping_for_a_write_never_shrinks_and_past_the_end_there_is_nothing_to_read) {
+    if (kind() == "uncached") GTEST_SKIP() << "pages are what this store is there to avoid";
     const auto bytes = pattern(50'000, 16);
     write(0, bytes);
     EXPECT_TRUE(store_->map({10, 100}, Direction::write, Populate::no).ok());
@@ -344,6 +347,7 @@ TEST_P(AnyStore, mapping_for_a_write_never_shrinks_and_past_the_end_there_is_not
 }
 
 TEST_P(AnyStore, what_is_not_open_for_it_can_not_be_mapped) {
+    if (kind() == "uncached") GTEST_SKIP() << "pages are what this store is there to avoid";
     write(0, pattern(10, 17));
     auto writer = open({.write = true});
     ASSERT_TRUE(writer.ok());
@@ -368,7 +372,8 @@ INSTANTIATE_TEST_SUITE_P(
                     StoreCase{"posix", false, true}, StoreCase{"posix", true, true},
                     StoreCase{"uring", false, true}, StoreCase{"uring", true, true},
                     StoreCase{"threaded", false, true}, StoreCase{"threaded", true, true},
-                    StoreCase{"memory"}, StoreCase{"memory_queued"}),
+                    StoreCase{"uncached"}, StoreCase{"uncached", false, true}, StoreCase{"memory"},
+                    StoreCase{"memory_queued"}),
     [](const auto& one) { return name_of(one.param); });
 
 }  // namespace

@@ -1,0 +1,190 @@
+// The store of file systems whose clients keep caches that know nothing of each other. Two clients
+// of NFS that share a page each write back the whole page, and so take each other's bytes back; and
+// either reads what its own cache has. So nothing goes through that cache: each write is sent byte
+// for byte and is on the server when submit returns, each read asks the server
+// (docs/decisions/0019).
+#include <fcntl.h>
+#include <linux/magic.h>
+#include <sys/stat.h>
+#include <sys/uio.h>
+#include <sys/vfs.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <memory>
+#include <new>
+#include <utility>
+
+#include "store/descriptor_store.hpp"
+
+namespace oratorio {
+namespace {
+
+/// Scattered memory is gathered, as each piece of it would be a message to the server.
+constexpr Bytes kGatheredMax = 4 << 20;
+/// Behind all data, and behind the locks the engine takes. A client of NFS that has a lock on a
+/// file sends the bytes that were written, not the pages they are in.
+constexpr Extent kPresence{(Offset{1} << 62) + 64, (Offset{1} << 62) + 65};
+
+/// Whether a direct write has left all of the client when it returns. Others may have a cache of
+/// their own behind the system's.
+bool sends_at_once(int descriptor) {
+    struct statfs facts {};
+    return ::fstatfs(descriptor, &facts) == 0 && facts.f_type == NFS_SUPER_MAGIC;
+}
+
+Bytes length_of(std::span<const iovec> memory) {
+    Bytes sum = 0;
+    for (const iovec& piece : memory) sum += static_cast<Bytes>(piece.iov_len);
+    return sum;
+}
+
+class UncachedStore final : public DescriptorStore {
+  public:
+    UncachedStore(Descriptor file, bool direct)
+        : DescriptorStore(std::move(file), OpenMode{}),
+          sends_at_once_(sends_at_once(descriptor())) {
+        limits_.mappable = false;
+        limits_.bytes_max = kGatheredMax;
+        if (!direct) use_cache();
+    }
+
+    Submitted submit(const IoRequest& request) override {
+        if (waiting_) return Submitted::full;
+        const ssize_t moved =
+            request.memory.size() == 1 ? whole(request, request.memory.front()) : gathered(request);
+        completion_ = {request.token, std::max<ssize_t>(moved, 0), moved < 0 ? errno : 0};
+        waiting_ = true;
+        return Submitted::done;
+    }
+
+    std::size_t reap(std::span<IoCompletion> out, bool) override {
+        if (!waiting_ || out.empty()) return 0;
+        out[0] = completion_;
+        waiting_ = false;
+        return 1;
+    }
+
+    /// As the server knows it. A flush also makes some clients ask for it anew.
+    Result<Bytes> size() override {
+        if (auto flushed = sync(); !flushed) return flushed.error();
+        struct statx status {};
+        constexpr int kFlags = AT_EMPTY_PATH | AT_STATX_FORCE_SYNC;
+        if (::statx(descriptor(), "", kFlags, STATX_SIZE, &status) == 0) {
+            return static_cast<Bytes>(status.stx_size);
+        }
+        return DescriptorStore::size();
+    }
+
+    Result<void> resize(Bytes bytes, bool allocate) override {
+        auto resized = DescriptorStore::resize(bytes, allocate);
+        if (!resized && resized.error().system_errno == EINVAL && direct_) {
+            use_cache();  // it was to be allocated by writing
+            resized = DescriptorStore::resize(bytes, allocate);
+        }
+        return resized && allocate ? sync() : resized;
+    }
+
+    Result<Mapped> map(Extent, Direction, Populate) override {
+        return Error::make(ErrorKind::unsupported_operation,
+                           "map: the file system's clients don't see each other's pages");
+    }
+
+  private:
+    ssize_t whole(const IoRequest& request, iovec memory) {
+        const ssize_t moved = request.direction == Direction::write ? write(memory, request.offset)
+                                                                    : read(memory, request.offset);
+        if (moved >= 0 || errno != EINVAL || !direct_) return moved;
+        use_cache();
+        return whole(request, memory);
+    }
+
+    ssize_t gathered(const IoRequest& request) {
+        const auto length = static_cast<std::size_t>(length_of(request.memory));
+        if (gathered_ == nullptr) gathered_.reset(new (std::nothrow) std::byte[kGatheredMax]);
+        if (gathered_ == nullptr) {
+            errno = ENOMEM;
+            return -1;
+        }
+        std::byte* at = gathered_.get();
+        const bool writes = request.direction == Direction::write;
+        for (const iovec& piece : request.memory) {
+            if (!writes) break;
+            std::memcpy(at, piece.iov_base, piece.iov_len);
+            at += piece.iov_len;
+        }
+        const ssize_t moved = whole(request, {gathered_.get(), length});
+        auto left = writes ? 0 : static_cast<std::size_t>(std::max<ssize_t>(moved, 0));
+        at = gathered_.get();
+        for (const iovec& piece : request.memory) {
+            const std::size_t taken = std::min(left, piece.iov_len);
+            if (taken == 0) break;
+            std::memcpy(piece.iov_base, at, taken);
+            at += taken;
+            left -= taken;
+        }
+        return moved;
+    }
+
+    ssize_t write(iovec memory, Offset offset) {
+        const ssize_t moved = ::pwrite(descriptor(), memory.iov_base, memory.iov_len, offset);
+        if (moved <= 0 || (direct_ && sends_at_once_)) return moved;
+        return ::fdatasync(descriptor()) == 0 ? moved : -1;
+    }
+
+    /// A client may also hold to an old size of the file: a read that comes up short asks for it.
+    ssize_t read(iovec memory, Offset offset) {
+        if (!direct_) forget_pages();
+        const ssize_t moved = ::pread(descriptor(), memory.iov_base, memory.iov_len, offset);
+        if (moved < 0 || static_cast<std::size_t>(moved) == memory.iov_len) return moved;
+        const auto told = size();
+        if (!told || *told <= offset + moved) return moved;
+        const ssize_t more =
+            ::pread(descriptor(), static_cast<std::byte*>(memory.iov_base) + moved,
+                    memory.iov_len - static_cast<std::size_t>(moved), offset + moved);
+        return more < 0 ? moved : moved + more;
+    }
+
+    /// The system refuses direct I/O for this file, or for any bytes: pages are used, sent at once
+    /// and read anew each time.
+    void use_cache() {
+        direct_ = false;
+        (void)::fcntl(descriptor(), F_SETFL, ::fcntl(descriptor(), F_GETFL) & ~O_DIRECT);
+        limits_.remark =
+            "this file system's clients have caches of their own, and it refuses direct I/O of "
+            "any bytes; each write is flushed, and pages are read anew each time";
+        // Where there are no locks (it may be mounted so) flushing alone has to do.
+        (void)lock(kPresence, true, false);
+    }
+
+    /// Taking a lock makes a client of NFS forget its pages, those of others go when told to.
+    void forget_pages() {
+        (void)lock(kPresence, true, false);
+        (void)::posix_fadvise(descriptor(), 0, 0, POSIX_FADV_DONTNEED);
+    }
+
+    const bool sends_at_once_;
+    bool direct_ = true;
+    std::unique_ptr<std::byte[]> gathered_;
+    IoCompletion completion_;  // of the one request that may be outstanding
+    bool waiting_ = false;
+};
+
+}  // namespace
+
+Result<std::unique_ptr<Store>> open_uncached(const std::string& path, const OpenMode& mode) {
+    auto file = open_descriptor(path, mode, O_DIRECT);
+    const bool direct = file.ok();
+    if (!direct && file.error().system_errno == EINVAL) {
+        // The first try may have made the file: it got past the question whether there is one.
+        OpenMode again = mode;
+        again.exclusive = false;
+        file = open_descriptor(path, again);
+    }
+    if (!file) return file.error();
+    return std::unique_ptr<Store>(std::make_unique<UncachedStore>(std::move(*file), direct));
+}
+
+}  // namespace oratorio

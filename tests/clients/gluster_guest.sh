@@ -1,0 +1,40 @@
+#!/bin/sh
+# The first process of a set of namespaces (rig.py makes them): GlusterFS with two bricks and shards, and three
+# mounts of it: $CLIENT, $CLIENT.second and /export, which stands for the server; then $RIG/command, whose exit code goes to
+# $RIG/code. All daemons end with this process, as the first of its process namespace.
+PATH=/usr/sbin:/usr/bin:/sbin:/bin
+export PATH
+stop() {
+    echo "$1" >"$RIG/why"
+    exit 0
+}
+mount -t proc proc /proc
+mount -t sysfs sysfs /sys
+mount -t tmpfs tmpfs /run
+mount -t tmpfs tmpfs /dev/shm
+# Bricks need a file system with extended attributes of their own, and an address that isn't the loopback's.
+mkdir -p /bricks /export "$CLIENT" "$CLIENT.second"
+mount -t tmpfs tmpfs /bricks
+mkdir /bricks/one /bricks/two /run/gluster
+hostname first
+ip link set lo up
+ip link add brick0 type veth peer name brick1
+ip address add 10.79.0.1/24 dev brick0
+ip link set brick0 up
+ip link set brick1 up
+echo "127.0.0.1 localhost first" >/etc/hosts
+glusterd || stop "glusterd doesn't start"
+tries=0
+until gluster --mode=script volume create data 10.79.0.1:/bricks/one 10.79.0.1:/bricks/two force; do
+    tries=$((tries + 1))
+    [ "$tries" -lt 20 ] || stop "no volume can be made"
+    sleep 0.5
+done
+gluster --mode=script volume start data || stop "the volume doesn't start"
+for folder in "$CLIENT" "$CLIENT.second" /export; do
+    mount -t glusterfs 10.79.0.1:/data "$folder" || stop "$folder can't be mounted"
+done
+chmod 777 "$CLIENT"
+"$RIG/command"
+echo $? >"$RIG/code"
+stop ended

@@ -1,0 +1,55 @@
+#!/bin/sh
+# The first process of a Linux kernel in user mode (nfs.py boots it): an NFSv4.2 server on a tmpfs and two clients of
+# it, then $RIG/command, whose exit code goes to $RIG/code. The folder of the first client is $CLIENT, that of the second
+# $CLIENT.second, what the server exports /export. Everything ends with the kernel.
+PATH=/usr/sbin:/usr/bin:/sbin:/bin
+export PATH
+stop() {
+    echo "$1" >"$RIG/why"
+    sync
+    echo o >/proc/sysrq-trigger
+    sleep 100
+}
+mount -t proc proc /proc
+mount -t sysfs sysfs /sys
+mkdir -p /dev/shm /dev/pts
+mount -t tmpfs tmpfs /run
+mount -t tmpfs tmpfs /dev/shm
+mount -t devpts devpts /dev/pts
+mount -t tmpfs tmpfs /var/lib/nfs
+for link in fd:/proc/self/fd stdin:/proc/self/fd/0 stdout:/proc/self/fd/1 stderr:/proc/self/fd/2; do
+    [ -e "/dev/${link%%:*}" ] || ln -s "${link#*:}" "/dev/${link%%:*}"
+done
+mkdir -p /var/lib/nfs/rpc_pipefs /var/lib/nfs/v4recovery /lib/modules /export "$CLIENT" "$CLIENT.second"
+ln -sfn "/usr/lib/uml/modules/$(uname -r)" "/lib/modules/$(uname -r)"
+modprobe -a nfsd nfs nfsv4 veth || stop "modules can't be loaded"
+
+# The server. Locks are refused until its time of grace is over; nobody has any to claim.
+hostname first
+ip link set lo up
+mount -t tmpfs tmpfs /export
+chmod 777 /export
+mount -t rpc_pipefs rpc_pipefs /var/lib/nfs/rpc_pipefs
+mount -t nfsd nfsd /proc/fs/nfsd
+rpcbind || stop "rpcbind doesn't start"
+touch /var/lib/nfs/etab /var/lib/nfs/rmtab
+exportfs -i -o rw,no_root_squash,no_subtree_check,fsid=0,sync '*:/export' || stop "exportfs fails"
+rpc.mountd --no-nfs-version 3 || stop "rpc.mountd doesn't start"
+rpc.nfsd --no-nfs-version 3 4 || stop "rpc.nfsd doesn't start"
+echo Y >/proc/fs/nfsd/v4_end_grace
+
+# The second client: another network and another host name make it one, which the server can tell from the first.
+ip netns add second
+ip link add to-second type veth peer name eth0 netns second
+ip address add 10.78.0.1/24 dev to-second
+ip link set to-second up
+ip -n second address add 10.78.0.2/24 dev eth0
+ip -n second link set eth0 up
+ip -n second link set lo up
+mount -t nfs4 -o "vers=4.2,$MOUNT" 10.78.0.1:/ "$CLIENT" || stop "the first client can't mount"
+nsenter --net=/run/netns/second unshare --uts sh -c \
+    "hostname second && mount -t nfs4 -o 'vers=4.2,$MOUNT' 10.78.0.1:/ '$CLIENT.second'" || stop "the second client can't mount"
+
+"$RIG/command"
+echo $? >"$RIG/code"
+stop ended

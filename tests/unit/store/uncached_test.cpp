@@ -1,0 +1,135 @@
+// What only the uncached store does: bytes that leave at once, by direct I/O or by pages.
+#include <fcntl.h>
+#include <gtest/gtest.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstddef>
+#include <thread>
+#include <vector>
+
+#include "store/descriptor_store.hpp"
+#include "store/transfer.hpp"
+#include "support/temporary_folder.hpp"
+
+namespace oratorio {
+namespace {
+
+constexpr OpenMode kReadWrite{.read = true, .write = true, .create = true};
+
+std::vector<std::byte> counted(std::size_t length) {
+    std::vector<std::byte> bytes(length);
+    for (std::size_t i = 0; i < length; ++i) bytes[i] = static_cast<std::byte>(i * 7 + i / 251);
+    return bytes;
+}
+
+// Refuses a system call with that flag in that argument, to the calling thread alone.
+bool forbid(int call, unsigned argument, unsigned flag, unsigned number) {
+    const auto offset =
+        static_cast<unsigned>(offsetof(seccomp_data, args) + argument * sizeof(std::uint64_t));
+    const auto which = static_cast<unsigned>(call);
+    std::array<sock_filter, 6> filter{{
+        BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, nr)),
+        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, which, 0, 3),
+        BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offset),
+        BPF_JUMP(BPF_JMP | BPF_JSET | BPF_K, flag, 0, 1),
+        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | number),
+        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+    }};
+    const sock_fprog program{filter.size(), filter.data()};
+    return ::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 &&
+           ::prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) == 0;
+}
+
+class UncachedTest : public testing::Test {
+  protected:
+    [[nodiscard]] std::string path() const { return folder_.file("data"); }
+    test::TemporaryFolder folder_;
+};
+
+void keeps_ragged_bytes(Store& store, const std::string& path) {
+    auto bytes = counted(10'001);
+    ASSERT_EQ(transfer(store, Direction::write, 3, bytes).bytes, 10'001);
+    std::vector<std::byte> back(20'000);
+    ASSERT_EQ(transfer(store, Direction::read, 3, back).bytes, 10'001);
+    back.resize(10'001);
+    EXPECT_EQ(back, bytes);
+    auto other = open_posix(path, {.read = true});
+    ASSERT_TRUE(other.ok());
+    ASSERT_EQ(transfer(**other, Direction::read, 3, back).bytes, 10'001);
+    EXPECT_EQ(back, bytes);
+}
+
+TEST_F(UncachedTest, where_direct_io_is_refused_pages_are_used_and_the_user_is_told) {
+    bool forbidden = false;
+    std::thread([&] {
+        forbidden = forbid(SYS_openat, 2, O_DIRECT, EINVAL);
+        if (!forbidden) return;
+        auto store = open_uncached(path(), kReadWrite);
+        ASSERT_TRUE(store.ok());
+        EXPECT_NE((*store)->limits().remark.find("caches of their own"), std::string::npos);
+        keeps_ragged_bytes(**store, path());
+    }).join();
+    if (!forbidden) GTEST_SKIP() << "this kernel has no system call filters";
+}
+
+TEST_F(UncachedTest, with_pages_a_lock_behind_the_data_tells_the_client_to_send_bytes) {
+    bool forbidden = false;
+    std::thread([&] {
+        forbidden = forbid(SYS_openat, 2, O_DIRECT, EINVAL);
+        if (!forbidden) return;
+        auto store = open_uncached(path(), kReadWrite);
+        auto other = open_uncached(path(), kReadWrite);
+        ASSERT_TRUE(store.ok() && other.ok());  // the lock is shared
+        auto file = open_descriptor(path(), kReadWrite);
+        struct flock region {};
+        region.l_type = F_WRLCK;
+        region.l_start = Offset{1} << 62;
+        ASSERT_EQ(::fcntl(file->number(), F_OFD_GETLK, &region), 0);
+        EXPECT_EQ(region.l_type, F_RDLCK);
+        EXPECT_EQ(region.l_len, 1);
+    }).join();
+    if (!forbidden) GTEST_SKIP() << "this kernel has no system call filters";
+}
+
+TEST_F(UncachedTest, a_file_that_is_not_there_is_not_made_by_the_second_try) {
+    EXPECT_EQ(open_uncached(path(), {.read = true, .write = true}).error().kind,
+              ErrorKind::no_such_file);
+    const OpenMode exclusive{.write = true, .create = true, .exclusive = true};
+    EXPECT_TRUE(open_uncached(path(), exclusive).ok());
+    EXPECT_EQ(open_uncached(path(), exclusive).error().kind, ErrorKind::file_exists);
+}
+
+TEST_F(UncachedTest, pieces_of_memory_are_one_request) {
+    auto store = open_uncached(path(), kReadWrite);
+    ASSERT_TRUE(store.ok());
+    auto bytes = counted(3'000);
+    std::vector<iovec> pieces;
+    for (std::size_t i = 0; i < 300; ++i) pieces.push_back({bytes.data() + i * 10, 10});
+    ASSERT_EQ((*store)->submit({Direction::write, 1, pieces, 5}), Submitted::done);
+    IoCompletion done;
+    ASSERT_EQ((*store)->reap(std::span(&done, 1), true), 1U);
+    EXPECT_EQ(done.bytes, 3'000);
+    std::vector<std::byte> back(3'000);
+    for (std::size_t i = 0; i < 300; ++i) pieces[i].iov_base = back.data() + i * 10;
+    ASSERT_EQ((*store)->submit({Direction::read, 1, pieces, 6}), Submitted::done);
+    ASSERT_EQ((*store)->reap(std::span(&done, 1), true), 1U);
+    EXPECT_EQ(done.bytes, 3'000);
+    EXPECT_EQ(back, bytes);
+}
+
+TEST_F(UncachedTest, it_can_not_be_mapped) {
+    auto store = open_uncached(path(), kReadWrite);
+    ASSERT_TRUE(store.ok());
+    EXPECT_FALSE((*store)->limits().mappable);
+    EXPECT_EQ((*store)->map({0, 10}, Direction::write, Populate::no).error().kind,
+              ErrorKind::unsupported_operation);
+}
+
+}  // namespace
+}  // namespace oratorio
