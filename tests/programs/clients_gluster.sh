@@ -1,5 +1,5 @@
 #!/bin/sh
-# The first process of a set of namespaces (rig.py makes them): GlusterFS with two bricks and shards, and three
+# The first process of a set of namespaces (clients.py makes them): GlusterFS with two bricks and three
 # mounts of it: $CLIENT, $CLIENT.second and /export, which stands for the server; then $RIG/command, whose exit code goes to
 # $RIG/code. All daemons end with this process, as the first of its process namespace.
 PATH=/usr/sbin:/usr/bin:/sbin:/bin
@@ -30,6 +30,8 @@ until gluster --mode=script volume create data 10.79.0.1:/bricks/one 10.79.0.1:/
     [ "$tries" -lt 20 ] || stop "no volume can be made"
     sleep 0.5
 done
+# Else what a small file held a second ago is read after it is opened anew, whatever a program does.
+gluster --mode=script volume set data performance.quick-read off || stop "quick-read can't be turned off"
 gluster --mode=script volume start data || stop "the volume doesn't start"
 for folder in "$CLIENT" "$CLIENT.second" /export; do
     mount -t glusterfs 10.79.0.1:/data "$folder" || stop "$folder can't be mounted"

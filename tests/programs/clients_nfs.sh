@@ -1,5 +1,5 @@
 #!/bin/sh
-# The first process of a Linux kernel in user mode (nfs.py boots it): an NFSv4.2 server on a tmpfs and two clients of
+# The first process of a Linux kernel in user mode (clients.py boots it): an NFSv4.2 server on a tmpfs and two clients of
 # it, then $RIG/command, whose exit code goes to $RIG/code. The folder of the first client is $CLIENT, that of the second
 # $CLIENT.second, what the server exports /export. Everything ends with the kernel.
 PATH=/usr/sbin:/usr/bin:/sbin:/bin
@@ -46,9 +46,13 @@ ip link set to-second up
 ip -n second address add 10.78.0.2/24 dev eth0
 ip -n second link set eth0 up
 ip -n second link set lo up
-mount -t nfs4 -o "vers=4.2,$MOUNT" 10.78.0.1:/ "$CLIENT" || stop "the first client can't mount"
+mount -t nfs4 -o vers=4.2 10.78.0.1:/ "$CLIENT" || stop "the first client can't mount"
 nsenter --net=/run/netns/second unshare --uts sh -c \
-    "hostname second && mount -t nfs4 -o 'vers=4.2,$MOUNT' 10.78.0.1:/ '$CLIENT.second'" || stop "the second client can't mount"
+    "hostname second && mount -t nfs4 -o vers=4.2 10.78.0.1:/ '$CLIENT.second'" || stop "the second client can't mount"
+
+if [ -s "$RIG/network" ]; then
+    modprobe sch_netem && xargs tc qdisc add dev to-second root netem <"$RIG/network" || stop "no netem"
+fi
 
 "$RIG/command"
 echo $? >"$RIG/code"

@@ -1,0 +1,153 @@
+"""Two real clients of one network file system on one machine, set up from Debian's packages.
+
+NFS: a Linux kernel in user mode, whose root is an overlay of this machine's, has an NFSv4.2 server and two clients
+that it takes for two machines. GlusterFS: two mounts in namespaces of their own. Nothing is installed and all
+ends with the first process. `Clients.run` runs a shell command there; it finds the shared folder as $CLIENT, which is
+another client's for the upper half of the ranks that rank_command() starts, and the server's own as /export.
+"""
+
+import os
+import platform
+import shutil
+import subprocess
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+
+from oratorio.paths import PRIVATE, ROOT
+
+HERE = Path(__file__).resolve().parent
+PACKAGES = {
+    "nfs": "user-mode-linux nfs-kernel-server nfs-common rpcbind kmod keyutils".split(),
+    "gluster": "glusterfs-server glusterfs-client".split(),
+}
+# A process namespace, so that nothing outlives the command; the overlay is seen by it alone. Folders that the
+# root's file system doesn't hold itself come along.
+NAMESPACES = {
+    "nfs": ("--mount", "--pid"),
+    "gluster": ("--mount", "--pid", "--net", "--uts", "--ipc"),
+}
+OVERLAY = """
+layer=$1 rig=$2 checkout=$3 script=$4
+mount -t proc proc /proc
+mount -t tmpfs tmpfs /mnt
+mkdir /mnt/upper /mnt/work /mnt/root
+cp -a "$layer/." /mnt/upper/
+mount -t overlay overlay -o lowerdir=/,upperdir=/mnt/upper,workdir=/mnt/work /mnt/root
+for folder in "$rig" "$checkout"; do
+    mkdir -p "/mnt/root$folder"
+    mount --rbind "$folder" "/mnt/root$folder"
+done
+"""
+BEGIN = {
+    "nfs": """
+exec /mnt/root/usr/bin/linux.uml root=/dev/root rootfstype=hostfs rootflags=/mnt/root rw mem=1500M quiet \
+    uml_dir="$rig/uml/" con=null con0=fd:0,fd:1 init="$script" RIG="$rig" CLIENT="$CLIENT"
+""",
+    "gluster": """
+mount --rbind /dev /mnt/root/dev
+RIG=$rig exec chroot /mnt/root "$script"
+""",
+}
+UNPACK = """
+packages=$1 layer=$2
+mount -t tmpfs tmpfs /mnt
+mkdir /mnt/upper /mnt/work /mnt/root
+mount -t overlay overlay -o lowerdir=/,upperdir=/mnt/upper,workdir=/mnt/work /mnt/root
+for package in "$packages"/*.deb; do
+    dpkg-deb --fsys-tarfile "$package" | tar -x --keep-directory-symlink -C /mnt/root
+done
+cp -a /mnt/upper/. "$layer/"
+"""
+FOLDER = "/client"
+RANKS = 4
+
+
+class NoClientsError(Exception):
+    """This machine has no such clients; the text says why."""
+
+
+@dataclass(frozen=True)
+class Ended:
+    """What a command came to."""
+
+    code: int
+    output: str
+
+
+def _checked(*words: str | Path, cwd: Path | None = None) -> str:
+    done = subprocess.run(words, cwd=cwd, capture_output=True, text=True, check=False)
+    if done.returncode != 0:
+        raise NoClientsError(f"{words[0]} fails: {done.stderr.strip()[-300:]}")
+    return done.stdout
+
+
+def _download(packages: list[str], folder: Path) -> None:
+    """The packages and what of theirs isn't installed here."""
+    told = _checked("apt-get", "install", "--simulate", "--no-install-recommends", *packages)
+    missing = [line.split()[1] for line in told.splitlines() if line.startswith("Inst ")]
+    # Those that happen to be installed are wanted too, at least one must be.
+    _checked("apt-get", "download", "-q", *dict.fromkeys(missing + packages), cwd=folder)
+
+
+def _layer(kind: str) -> Path:
+    """The unpacked packages as they lie over the root, made once."""
+    layer = PRIVATE / "clients" / kind
+    if layer.exists():
+        return layer
+    layer.parent.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory() as name, tempfile.TemporaryDirectory(dir=layer.parent) as unfinished:
+        packages, place = Path(name), Path(unfinished) / kind
+        place.mkdir()
+        try:
+            _download(PACKAGES[kind], packages)
+        except NoClientsError:
+            _checked("apt-get", "-q", "update")
+            _download(PACKAGES[kind], packages)
+        _checked("unshare", "--mount", "bash", "-e", "-o", "pipefail", "-c", UNPACK, "sh", packages, place)
+        place.rename(layer)
+    return layer
+
+
+class Clients:
+    """`kind` is nfs or gluster. Raises NoClientsError."""
+
+    def __init__(self, kind: str, folder: Path) -> None:
+        if os.geteuid() != 0:
+            raise NoClientsError("mounting file systems needs root")
+        if not shutil.which("apt-get"):
+            raise NoClientsError("the packages are Debian's, and this isn't Debian")
+        if kind == "nfs" and platform.machine() != "x86_64":
+            raise NoClientsError("Linux in user mode is for x86_64")
+        if kind == "gluster" and not Path("/dev/fuse").exists():
+            raise NoClientsError("this kernel has no FUSE")
+        self.kind_, self.folder_, self.layer_ = kind, folder, _layer(kind)
+
+    def run(self, command: str, seconds: int, network: str = "") -> Ended:
+        """Sets all up, runs a shell command of it, and ends all. `network`: words for tc netem of NFS."""
+        rig = Path(tempfile.mkdtemp(dir=self.folder_))
+        script = rig / "command"
+        script.write_text(f"#!/bin/sh\nexec >{rig}/output 2>&1\nexport RANKS={RANKS}\n{command}\n")
+        script.chmod(0o755)
+        (rig / "network").write_text(network)
+        words = ["timeout", "--kill-after=5", str(seconds), "unshare", *NAMESPACES[self.kind_], "--fork"]
+        words += ["--kill-child", "sh", "-e", "-c", OVERLAY + BEGIN[self.kind_], "sh"]
+        words += [self.layer_, rig, ROOT, HERE / f"clients_{self.kind_}.sh"]
+        env = {"PATH": os.environ["PATH"], "CLIENT": FOLDER, "HOME": "/root"}
+        console = rig / "console"
+        with console.open("wb") as kept:
+            subprocess.run(words, stdin=subprocess.DEVNULL, stdout=kept, stderr=kept, env=env, check=False)
+        output, why, code = (rig / name for name in ("output", "why", "code"))
+        if why.exists() and why.read_text().strip() != "ended":
+            told = console.read_text(errors="replace")[-600:]
+            raise NoClientsError(f"{why.read_text().strip()}: {told}")
+        text = output.read_text(errors="replace") if output.exists() else ""
+        if not code.exists():
+            last = console.read_text(errors="replace")[-300:]
+            return Ended(124, f"{text}\nno end within {seconds} s\n{last}")
+        return Ended(int(code.read_text()), text)
+
+
+def rank_command(launcher: list[str]) -> list[str]:
+    """The words before a program whose ranks are to be on two clients."""
+    return [*launcher, str(HERE / "clients_rank.sh")]

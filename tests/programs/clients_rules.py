@@ -1,0 +1,33 @@
+"""Runs the rules of the standard where the clients are: clients_rules.py FOLDER SECONDS SECTIONS WORD...
+
+The words are the launcher's; sections are parted by commas, '-' are all. Prints each rule that isn't kept, then how
+many are. Debian's Python runs it, which has none of our packages.
+"""
+
+import sys
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "tools"))
+
+from oratorio import conformance
+
+
+def main() -> int:
+    """0 if the rules were run, whatever came of them."""
+    folder, seconds, sections, compiler, *launcher = sys.argv[1:]
+
+    def tell(outcome: conformance.Outcome) -> None:
+        if outcome.result in conformance.BROKEN:
+            rule = outcome.rule
+            print(f"broken {rule.id} ({rule.section}): {outcome.result} {outcome.message}", flush=True)
+
+    report = conformance.run_rules(
+        launcher, mpicc=Path(compiler), folder=Path(folder), seconds=int(seconds), advance=tell,
+        sections=[] if sections == "-" else sections.split(","),
+    )  # fmt: skip
+    print(f"kept {report.count(conformance.OK)}")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

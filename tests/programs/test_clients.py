@@ -1,0 +1,76 @@
+"""Ranks on two clients of one network file system, which know nothing of each other's caches (clients.py)."""
+
+import shlex
+
+import pytest
+from clients import FOLDER, RANKS, Clients, NoClientsError, rank_command
+from conftest import HERE, IS_BUILT, NOT_BUILT, compile_for, host_or_skip
+from oratorio import conformance
+from oratorio.hosts import mpiexec_command
+
+pytestmark = pytest.mark.skipif(not IS_BUILT, reason=NOT_BUILT)
+KINDS = ["nfs", "gluster"]
+TWO_NODES = {"ORATORIO_RANKS_PER_NODE": str(RANKS // 2)}
+# Thousands of opens, each of which asks the server several times: minutes on NFS.
+LONG = {"fortran-handles", "open-many"}
+
+
+@pytest.fixture(scope="module")
+def clients(tmp_path_factory):
+    """The clients of a kind; the test is skipped where they can't be had."""
+
+    def get(kind):
+        try:
+            return Clients(kind, tmp_path_factory.mktemp(kind))
+        except NoClientsError as error:
+            pytest.skip(f"no {kind} clients here: {error}")
+
+    return get
+
+
+def job(host):
+    """The words that start a program with Oratorio on both clients."""
+    return rank_command(mpiexec_command(host, RANKS, True, TWO_NODES))
+
+
+def run(clients, words, seconds, network=""):
+    """What the command came to; skipped where something that is needed doesn't start."""
+    try:
+        return clients.run(shlex.join(map(str, words)), seconds, network)
+    except NoClientsError as error:
+        pytest.skip(f"no clients here: {error}")
+
+
+def assert_nothing_is_lost(ended):
+    wrong = [line for line in ended.output.splitlines() if ": 0 wrong" not in line]
+    assert (ended.code, wrong) == (0, []), ended.output[-6000:]
+    assert ended.output.count(": 0 wrong") > 40
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_no_byte_is_lost_or_old_between_two_clients(kind, clients):
+    host = host_or_skip("mpich5")
+    program = compile_for(host.mpicc, HERE / "clients_loss.c", "clients-loss")
+    assert_nothing_is_lost(run(clients(kind), [*job(host), program, FOLDER, "/export"], 200))
+
+
+def test_no_byte_is_lost_on_a_slow_network_that_loses_packets(clients):
+    host = host_or_skip("mpich5")
+    program = compile_for(host.mpicc, HERE / "clients_loss.c", "clients-loss")
+    cases = ["write holes", "write_all holes", "split", "shared pointer", "growth", "reopened"]
+    words = [*job(host), program, FOLDER, "/export", *cases]
+    ended = run(clients("nfs"), words, 150, "delay 1ms 1ms loss 1%")
+    wrong = [line for line in ended.output.splitlines() if ": 0 wrong" not in line]
+    assert (ended.code, wrong) == (0, []), ended.output[-6000:]
+
+
+@pytest.mark.parametrize(("kind", "sections"), [("nfs", "14.4.4,14.4.5,14.6"), ("gluster", "-")])
+def test_the_rules_hold_between_two_clients(kind, sections, clients):
+    host = host_or_skip("mpich5")
+    conformance.build(host.mpicc)
+    words = ["/usr/bin/python3", HERE / "clients_rules.py", FOLDER, 60, sections, host.mpicc, *job(host)]
+    ended = run(clients(kind), words, 300)
+    lines = ended.output.splitlines()
+    broken = [line for line in lines if not line.startswith("kept") and line.split()[1] not in LONG]
+    assert (ended.code, broken) == (0, []), ended.output[-6000:]
+    assert int(lines[-1].removeprefix("kept ")) > 20
