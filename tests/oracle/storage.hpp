@@ -42,6 +42,9 @@ class SimulatedStore final : public Store {
     Result<void> resize(Bytes bytes, bool allocate) override;
     Result<void> sync() override;
     Result<void> lock(Extent range, bool lock, bool exclusive) override;
+    Result<bool> is_locked_elsewhere(Extent range) override {
+        return store_.is_locked_elsewhere(range);
+    }
     Result<Mapped> map(Extent range, Direction direction, Populate populate) override;
     Result<void> close() override;
 
