@@ -193,13 +193,16 @@ void Generator::under_way() {
     start.direction = chance(80) ? Direction::write : Direction::read;
     start.collective = together;
     start.parts = together ? state(one).shape : std::vector<Part>{part};
+    for (Part& given : start.parts) {  // what is left out others may write meanwhile
+        if (together && chance(40)) given.bytes /= 2;
+    }
     state(one).starts.push_back(start.id);
     if (chance(60)) {
         Step& step = add(Kind::poll, -1);
         step.collective = false;
         step.parts = {{rank, {}, 0, 0}};
     }
-    const int other = others[random_.below(others.size())];
+    const int other = chance(40) ? one : others[random_.below(others.size())];
     const auto& members = handle(other).members;
     const Part more = part_of(
         other, static_cast<std::size_t>(std::ranges::find(members, rank) - members.begin()));
