@@ -27,88 +27,58 @@ Rules::Rules(const Program& program) : program_(program) {
     index_writers();
 }
 
-/// The program's steps in their order, which each rank keeps to.
-void Rules::walk() {
-    std::array<Clock, kRanksMax> clocks;
-    for (Clock& clock : clocks) clock.fill(-1);
+/// Where each rank is in its walk through the program.
+struct Rules::Walk {
     struct Seen {  // of a rank and a handle
         Tiles view;
         Clock refreshed;
     };
-    std::vector<std::array<Seen, kRanksMax>> seen(program_.handles.size());
-    std::vector<bool> atomic(program_.handles.size());
+    explicit Walk(const Program& program)
+        : seen(program.handles.size()), atomic(program.handles.size()) {
+        for (Clock& clock : clocks) clock.fill(-1);
+    }
+    [[nodiscard]] Seen& at(int handle, Rank rank) {
+        return seen[static_cast<std::size_t>(handle)][static_cast<std::size_t>(rank)];
+    }
+    [[nodiscard]] Clock& clock(Rank rank) { return clocks[static_cast<std::size_t>(rank)]; }
+    void meet(const Step& step, int number);
+
+    std::array<Clock, kRanksMax> clocks;
+    std::vector<std::array<Seen, kRanksMax>> seen;
+    std::vector<bool> atomic;
+};
+
+/// Barriers and messages: who comes later knows what the others knew.
+void Rules::Walk::meet(const Step& step, int number) {
+    const auto learn = [](Clock& mine, const Clock& other) {
+        for (std::size_t r = 0; r < kRanksMax; ++r) mine[r] = std::max(mine[r], other[r]);
+    };
+    if (step.kind == Kind::message) {
+        learn(clock(step.to), clock(step.from));
+        clock(step.from)[static_cast<std::size_t>(step.from)] = number;
+        clock(step.to)[static_cast<std::size_t>(step.to)] = number;
+    }
+    if (step.kind == Kind::barrier) {
+        Clock all = clocks[0];
+        for (const Clock& clock : clocks) learn(all, clock);
+        clocks.fill(all);
+        for (std::size_t r = 0; r < kRanksMax; ++r) clocks[r][r] = number;
+    }
+}
+
+/// The program's steps in their order, which each rank keeps to.
+void Rules::walk() {
+    Walk walk(program_);
     const auto count = static_cast<int>(program_.steps.size());
     for (int s = 0; s < count; ++s) {
         const Step& step = program_.steps[static_cast<std::size_t>(s)];
-        const auto h = static_cast<std::size_t>(std::max(0, step.handle));
-        const bool starts = step.kind == Kind::access || step.kind == Kind::start;
         for (std::size_t p = 0; p < step.parts.size(); ++p) {
-            const Part& part = step.parts[p];
-            const auto r = static_cast<std::size_t>(part.rank);
-            Seen& mine = seen[h][r];
-            if (step.kind == Kind::view) mine.view = part.view;
-            if (step.kind == Kind::open || step.kind == Kind::sync) mine.refreshed = clocks[r];
-            if (step.kind == Kind::sync || step.kind == Kind::close) {
-                for (Access& access : accesses) {
-                    if (access.rank == part.rank && access.handle == step.handle &&
-                        access.end < s && access.flushed == INT_MAX)
-                        access.flushed = s;
-                }
-                for (Resize& resize : resizes_) {
-                    if (resize.as.rank == part.rank && resize.as.handle == step.handle &&
-                        resize.as.flushed == INT_MAX)
-                        resize.as.flushed = s;
-                }
-            }
-            if (step.kind == Kind::finish) {
-                const int found = find(step.refers, p);
-                if (found >= 0) accesses[static_cast<std::size_t>(found)].end = s;
-            }
-            if (starts) {
-                Access access;
-                access.step = step.id;
-                access.part = p;
-                access.rank = part.rank;
-                access.handle = step.handle;
-                access.direction = step.direction;
-                access.atomic = atomic[h];
-                access.record = step.at == Positioning::shared;
-                access.begin = s;
-                access.end = step.kind == Kind::access ? s : INT_MAX;
-                if (!access.record) access.pieces = mine.view.range(part.from, part.bytes);
-                access.bytes = part.bytes;
-                access.known = clocks[r];
-                access.refreshed = mine.refreshed;
-                accesses.push_back(std::move(access));
-            }
-            clocks[r][r] = s;
+            if (step.handle >= 0) take(walk, step, p, s);
+            const Rank rank = step.parts[p].rank;
+            walk.clock(rank)[static_cast<std::size_t>(rank)] = s;
         }
-        if (step.kind == Kind::atomic) atomic[h] = step.on;
-        if (step.kind == Kind::size) {
-            Resize resize;
-            resize.size = step.size;
-            resize.as.rank = step.parts[0].rank;
-            resize.as.handle = step.handle;
-            resize.as.begin = resize.as.end = s;
-            resize.as.known = clocks[static_cast<std::size_t>(resize.as.rank)];
-            resize.as.refreshed = seen[h][static_cast<std::size_t>(resize.as.rank)].refreshed;
-            resizes_.push_back(resize);
-        }
-        if (step.kind == Kind::message) {
-            const auto from = static_cast<std::size_t>(step.from);
-            const auto to = static_cast<std::size_t>(step.to);
-            for (std::size_t r = 0; r < kRanksMax; ++r)
-                clocks[to][r] = std::max(clocks[to][r], clocks[from][r]);
-            clocks[from][from] = clocks[to][to] = s;
-        }
-        if (step.kind == Kind::barrier) {
-            Clock all = clocks[0];
-            for (const Clock& clock : clocks) {
-                for (std::size_t r = 0; r < kRanksMax; ++r) all[r] = std::max(all[r], clock[r]);
-            }
-            clocks.fill(all);
-            for (std::size_t r = 0; r < kRanksMax; ++r) clocks[r][r] = s;
-        }
+        if (step.kind == Kind::atomic) walk.atomic[static_cast<std::size_t>(step.handle)] = step.on;
+        walk.meet(step, s);
     }
     // The file is looked at when all have closed it.
     after_all_.begin = after_all_.end = count;
@@ -118,6 +88,67 @@ void Rules::walk() {
     before_all_.rank = after_all_.rank = 0;
     before_all_.handle = after_all_.handle = -1;
     before_all_.begin = before_all_.end = -2;
+}
+
+/// One rank's share of a step on a handle.
+void Rules::take(Walk& walk, const Step& step, std::size_t part, int number) {
+    const Part& mine = step.parts[part];
+    Walk::Seen& seen = walk.at(step.handle, mine.rank);
+    const auto access = [&] {
+        Access made;
+        made.step = step.id;
+        made.part = part;
+        made.rank = mine.rank;
+        made.handle = step.handle;
+        made.direction = step.direction;
+        made.atomic = walk.atomic[static_cast<std::size_t>(step.handle)];
+        made.record = step.at == Positioning::shared;
+        made.begin = number;
+        made.end = step.kind == Kind::start ? INT_MAX : number;
+        made.bytes = mine.bytes;
+        made.known = walk.clock(mine.rank);
+        made.refreshed = seen.refreshed;
+        return made;
+    };
+    switch (step.kind) {
+        case Kind::view:
+            seen.view = mine.view;
+            return;
+        case Kind::access:
+        case Kind::start:
+            accesses.push_back(access());
+            if (step.at != Positioning::shared)
+                accesses.back().pieces = seen.view.range(mine.from, mine.bytes);
+            return;
+        case Kind::finish:
+            if (const int found = find(step.refers, part); found >= 0)
+                accesses[static_cast<std::size_t>(found)].end = number;
+            return;
+        case Kind::size:  // done once, for all
+            if (part == 0) resizes_.push_back({access(), step.size});
+            return;
+        case Kind::open:
+            seen.refreshed = walk.clock(mine.rank);
+            return;
+        case Kind::sync:
+            seen.refreshed = walk.clock(mine.rank);
+            return flush(mine.rank, step.handle, number);
+        case Kind::close:
+            return flush(mine.rank, step.handle, number);
+        default:
+            return;
+    }
+}
+
+/// What this rank has done on the handle goes to the file.
+void Rules::flush(Rank rank, int handle, int number) {
+    const auto note = [&](Access& access) {
+        if (access.rank == rank && access.handle == handle && access.end < number &&
+            access.flushed == INT_MAX)
+            access.flushed = number;
+    };
+    for (Access& access : accesses) note(access);
+    for (Resize& resize : resizes_) note(resize.as);
 }
 
 void Rules::index_writers() {

@@ -77,7 +77,10 @@ class Rules {
     [[nodiscard]] static bool is_future(const Access& write, const Access& read);
 
   private:
+    struct Walk;
     void walk();
+    void take(Walk& walk, const Step& step, std::size_t part, int number);
+    void flush(Rank rank, int handle, int number);
     void index_writers();
     /// visit(access) of all that write a byte, until one says true; whether one did.
     template <class Visit>
