@@ -150,10 +150,10 @@ TEST(Hints, NumbersOutOfRangeAreClampedAndTheWarningTellsTheValueUsed) {
               "hint cb_buffer_size: '16M' is not understood; 16777216 is used");
     EXPECT_EQ(warning_of({{"cb_config_list", "a:b"}}),
               "hint cb_config_list: 'a:b' is not understood; it is ignored");
-    EXPECT_EQ(
-        warning_of({{"oratorio_store", "tape"}}),
-        "hint oratorio_store: 'tape' is not understood, known are: auto posix uring thread uncached; auto "
-        "is used");
+    EXPECT_EQ(warning_of({{"oratorio_store", "tape"}}),
+              "hint oratorio_store: 'tape' is not understood, known are: auto posix uring thread "
+              "uncached; auto "
+              "is used");
 }
 
 TEST(Hints, BuffersAreNoLargerThanTheMachineCanGive) {
