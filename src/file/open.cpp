@@ -145,12 +145,19 @@ void look_for_others(Store& store, FileFacts& facts) {
     facts.sole = facts.lockable && !*others;
 }
 
-FileFacts facts_of(Store& store, const std::string& path, const OpenCall& call,
+/// One was asked for that goes by the page cache.
+constexpr const char* kUnseen =
+    "hint oratorio_store: this file system's clients have caches of their own; other nodes may "
+    "read old bytes, and lose theirs";
+
+FileFacts facts_of(Store& store, const std::string& path, const OpenCall& call, const Hints& hints,
                    std::vector<std::string>& warnings) {
     FileFacts facts;
     facts.file_system = file_system_type(path);
     const std::string_view name = file_system_name(facts.file_system);
     facts.costs = built_in_costs(name);
+    if (hints.store != "uncached" && is_incoherent(facts.file_system))
+        warnings.emplace_back(kUnseen);
     if (call.read_costs) facts.costs = parse_costs(call.read_costs(name), facts.costs, warnings);
     if (const auto size = store.size(); size) {
         facts.size = *size;
@@ -177,7 +184,7 @@ Result<void> File::State::find_facts(const OpenCall& call) {
     std::vector<std::string> warnings;
     FileFacts found;
     const bool first = transport->topology().rank == 0;
-    if (first) found = facts_of(*store, opened.path, call, warnings);
+    if (first) found = facts_of(*store, opened.path, call, hints, warnings);
     const Bytes begin = call.mode.append ? found.size : 0;
     if (first) {
         if (auto set = transport->set_counter(begin); !set) found.error = set.error();

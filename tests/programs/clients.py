@@ -1,9 +1,10 @@
 """Two real clients of one network file system on one machine, set up from Debian's packages.
 
-NFS: a Linux kernel in user mode, whose root is an overlay of this machine's, has an NFSv4.2 server and two clients
-that it takes for two machines. GlusterFS: two mounts in namespaces of their own. Nothing is installed and all
-ends with the first process. `Clients.run` runs a shell command there; it finds the shared folder as $CLIENT, which is
-another client's for the upper half of the ranks that rank_command() starts, and the server's own as /export.
+NFS: a Linux kernel in user mode, whose root is an overlay of this machine's, has an NFSv4.2 server and two
+clients that the server takes for two machines. GlusterFS: two mounts in namespaces of their own. Nothing is
+installed, and all ends with the first process. `Clients.run` runs a shell command there. It finds the common
+folder as $CLIENT, which is the other client's for the upper half of the ranks that rank_command() starts, and
+what the server has as /export.
 """
 
 import os
@@ -18,8 +19,8 @@ from oratorio.paths import PRIVATE, ROOT
 
 HERE = Path(__file__).resolve().parent
 PACKAGES = {
-    "nfs": "user-mode-linux nfs-kernel-server nfs-common rpcbind kmod keyutils".split(),
-    "gluster": "glusterfs-server glusterfs-client".split(),
+    "nfs": ["user-mode-linux", "nfs-kernel-server", "nfs-common", "rpcbind", "kmod", "keyutils"],
+    "gluster": ["glusterfs-server", "glusterfs-client"],
 }
 # A process namespace, so that nothing outlives the command; the overlay is seen by it alone. Folders that the
 # root's file system doesn't hold itself come along.

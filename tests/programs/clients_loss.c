@@ -1,9 +1,10 @@
 /* What is lost where ranks write to one file by clients that know nothing of each other's caches.
  *
- * usage: loss FOLDER SERVER [CASE...]   the same folder as each rank's client and as the server has it
- * Prints a line "CASE: so many wrong of so many" per case; ends with 1 if anything is wrong.
- * Every case writes ints that tell their place and their round. They are looked at by every rank after
- * sync, barrier and sync, so by the other client too, and by rank 0 on the server after the close. */
+ * usage: loss FOLDER SERVER [CASE...]   the same folder as each rank's client and as the server has
+ * it Prints a line "CASE: so many wrong of so many" per case; ends with 1 if anything is wrong.
+ * Every case writes ints that tell their place and their round. They are looked at by every rank
+ * after sync, barrier and sync, so by the other client too, and by rank 0 on the server after the
+ * close. */
 #include <fcntl.h>
 #include <mpi.h>
 #include <stdio.h>
@@ -25,7 +26,9 @@ static void must(int code, const char* what) {
     MPI_Abort(MPI_COMM_WORLD, 2);
 }
 
-static int value(int place, int round) { return (round + 1) * 1000003 + place; }
+static int value(int place, int round) {
+    return (round + 1) * 1000003 + place;
+}
 
 static void sync_all(MPI_File file) {
     must(MPI_File_sync(file), "sync");
@@ -33,15 +36,15 @@ static void sync_all(MPI_File file) {
     must(MPI_File_sync(file), "sync");
 }
 
-/* An int that belongs to no rank is a hole in its case: it keeps what a rank wrote before the rounds. */
+/* An int that belongs to no rank is a hole in its case: it keeps what a rank wrote before the
+ * rounds. */
 typedef struct Case Case;
 struct Case {
     const char* name;
-    int block;   /* ints in a row of one rank */
-    int keeps;   /* of so many blocks the last belongs to no rank; 0: none */
+    int block; /* ints in a row of one rank */
+    int keeps; /* of so many blocks the last belongs to no rank; 0: none */
     void (*write)(const Case* one, MPI_File file, const int* mine, int count);
     int atomic;
-    int exact;   /* the view isn't used: explicit offsets */
 };
 
 /* The rank that writes an int; -1 where it is a hole. */
@@ -60,7 +63,9 @@ static void set_own_view(const Case* one, MPI_File file) {
     MPI_Type_contiguous(one->block, MPI_INT, &block);
     MPI_Type_create_resized(block, 0, (MPI_Aint)4 * one->block * turn, &type);
     MPI_Type_commit(&type);
-    must(MPI_File_set_view(file, (MPI_Offset)4 * one->block * rank, MPI_INT, type, "native", MPI_INFO_NULL), "view");
+    must(MPI_File_set_view(file, (MPI_Offset)4 * one->block * rank, MPI_INT, type, "native",
+                           MPI_INFO_NULL),
+         "view");
     MPI_Type_free(&type);
     MPI_Type_free(&block);
 }
@@ -72,7 +77,8 @@ static void one_by_one(const Case* one, MPI_File file, const int* mine, int coun
 
 static void by_offset(const Case* one, MPI_File file, const int* mine, int count) {
     for (int i = 0; i < count; i += one->block)
-        must(MPI_File_write_at(file, i, mine + i, one->block, MPI_INT, MPI_STATUS_IGNORE), "write_at");
+        must(MPI_File_write_at(file, i, mine + i, one->block, MPI_INT, MPI_STATUS_IGNORE),
+             "write_at");
 }
 
 static void all_pieces(const Case* one, MPI_File file, const int* mine, int count) {
@@ -88,7 +94,8 @@ static void collective(const Case* one, MPI_File file, const int* mine, int coun
 static void small_collective(const Case* one, MPI_File file, const int* mine, int count) {
     const int part = 10 * one->block;
     for (int i = 0; i < count; i += part)
-        must(MPI_File_write_all(file, mine + i, i + part < count ? part : count - i, MPI_INT, MPI_STATUS_IGNORE),
+        must(MPI_File_write_all(file, mine + i, i + part < count ? part : count - i, MPI_INT,
+                                MPI_STATUS_IGNORE),
              "write_all");
 }
 
@@ -105,7 +112,8 @@ static void nonblocking(const Case* one, MPI_File file, const int* mine, int cou
     for (int i = 0; i < count;) {
         int started = 0;
         for (; started < 8 && i < count; ++started, i += one->block)
-            must(MPI_File_iwrite_at(file, i, mine + i, one->block, MPI_INT, &requests[started]), "iwrite_at");
+            must(MPI_File_iwrite_at(file, i, mine + i, one->block, MPI_INT, &requests[started]),
+                 "iwrite_at");
         must(MPI_Waitall(started, requests, MPI_STATUSES_IGNORE), "wait");
     }
 }
@@ -123,7 +131,9 @@ static int wrong_ints(const Case* one, const int* found, int round) {
     return wrong;
 }
 
-static int open_flags(void) { return MPI_MODE_CREATE | MPI_MODE_RDWR; }
+static int open_flags(void) {
+    return MPI_MODE_CREATE | MPI_MODE_RDWR;
+}
 
 static int read_on_server(const char* server, const char* name, void* data, size_t bytes) {
     char path[4096];
@@ -144,9 +154,8 @@ static void tell(const char* name, const char* seen, int wrong, int of, double s
     if (rank == 0) printf("%s%s: %d wrong of %d, %.1f ms\n", name, seen, sum, of, seconds * 1e3);
 }
 
-static void fill(MPI_File file, const Case* one, int* all) {
+static void fill(MPI_File file, int* all) {
     for (int i = 0; i < kInts; ++i) all[i] = value(i, -1);
-    (void)one;
     if (rank == 0) must(MPI_File_write_at(file, 0, all, kInts, MPI_INT, MPI_STATUS_IGNORE), "fill");
     sync_all(file);
     /* What every client has read may lie in its cache from here on. */
@@ -171,7 +180,7 @@ static void run_case(const Case* one, const char* folder, const char* server) {
     snprintf(name, sizeof name, "%s.%d", one->name, one->block);
     snprintf(path, sizeof path, "%s/%s", folder, name);
     must(MPI_File_open(MPI_COMM_WORLD, path, open_flags(), MPI_INFO_NULL, &file), "open");
-    fill(file, one, all);
+    fill(file, all);
     if (one->atomic) must(MPI_File_set_atomicity(file, 1), "atomic");
     for (int round = 0; round < kRounds; ++round) {
         int count = 0;
@@ -188,7 +197,8 @@ static void run_case(const Case* one, const char* folder, const char* server) {
         if (round % 2 == 0) {
             must(MPI_File_read_at(file, 0, all, kInts, MPI_INT, MPI_STATUS_IGNORE), "read_at");
         } else {
-            must(MPI_File_read_at_all(file, 0, all, kInts, MPI_INT, MPI_STATUS_IGNORE), "read_at_all");
+            must(MPI_File_read_at_all(file, 0, all, kInts, MPI_INT, MPI_STATUS_IGNORE),
+                 "read_at_all");
         }
         wrong_seen += wrong_ints(one, all, round);
         MPI_Barrier(MPI_COMM_WORLD);
@@ -223,22 +233,26 @@ static void shared_records(const char* folder, const char* server, int ordered) 
         int record[kRecord];
         for (int k = 0; k < kRecord; ++k) record[k] = value((i * ranks + rank) * kRecord + k, 0);
         must(ordered ? MPI_File_write_ordered(file, record, kRecord, MPI_INT, MPI_STATUS_IGNORE)
-                     : MPI_File_write_shared(file, record, kRecord, MPI_INT, MPI_STATUS_IGNORE), "write_shared");
+                     : MPI_File_write_shared(file, record, kRecord, MPI_INT, MPI_STATUS_IGNORE),
+             "write_shared");
     }
     MPI_Barrier(MPI_COMM_WORLD);
     const double seconds = MPI_Wtime() - begin;
     sync_all(file);
-    must(MPI_File_read_at(file, 0, all, kRecord * total * 4, MPI_BYTE, MPI_STATUS_IGNORE), "read_at");
+    must(MPI_File_read_at(file, 0, all, kRecord * total * 4, MPI_BYTE, MPI_STATUS_IGNORE),
+         "read_at");
     must(MPI_File_close(&file), "close");
     MPI_Barrier(MPI_COMM_WORLD);
     for (int seen = 0; seen < (server && rank == 0 ? 2 : 1); ++seen) {
-        if (seen && read_on_server(server, name, all, sizeof(int) * kRecord * (size_t)total) != 0) wrong += total;
+        if (seen && read_on_server(server, name, all, sizeof(int) * kRecord * (size_t)total) != 0)
+            wrong += total;
         memset(times, 0, (size_t)total);
         for (int i = 0; i < total; ++i) {
             const int first = all[i * kRecord] - value(0, 0);
             const int which = first >= 0 && first % kRecord == 0 ? first / kRecord : total;
             int good = which < total;
-            for (int k = 0; k < kRecord && good; ++k) good = all[i * kRecord + k] == value(first + k, 0);
+            for (int k = 0; k < kRecord && good; ++k)
+                good = all[i * kRecord + k] == value(first + k, 0);
             if (good && ordered) good = which == i;
             if (good) ++times[which];
         }
@@ -249,7 +263,8 @@ static void shared_records(const char* folder, const char* server, int ordered) 
     free(times);
 }
 
-/* Sizes that another client has made are seen after a sync, and so are the zeros of the hole it left. */
+/* Sizes that another client has made are seen after a sync, and so are the zeros of the hole it
+ * left. */
 static void growth(const char* folder) {
     enum { kSteps = 12, kStep = 1000 };
     char path[4096];
@@ -263,12 +278,14 @@ static void growth(const char* folder) {
         const int number = value(step, 0);
         MPI_Offset size = -1;
         int found[kStep / 4];
-        if (step % ranks == rank) must(MPI_File_write_at(file, at, &number, 4, MPI_BYTE, MPI_STATUS_IGNORE), "write_at");
+        if (step % ranks == rank)
+            must(MPI_File_write_at(file, at, &number, 4, MPI_BYTE, MPI_STATUS_IGNORE), "write_at");
         sync_all(file);
         must(MPI_File_get_size(file, &size), "size");
         wrong += size != at + 4;
         memset(found, 0xff, sizeof found);
-        must(MPI_File_read_at(file, at + 4 - kStep, found, kStep, MPI_BYTE, MPI_STATUS_IGNORE), "read_at");
+        must(MPI_File_read_at(file, at + 4 - kStep, found, kStep, MPI_BYTE, MPI_STATUS_IGNORE),
+             "read_at");
         for (int i = 0; i < kStep / 4 - 1; ++i) wrong += found[i] != 0;
         wrong += found[kStep / 4 - 1] != number;
         of += kStep / 4 + 1;
@@ -299,7 +316,8 @@ static void atomic_turns(const char* folder) {
     for (int turn = 0; turn < kTurns; ++turn) {
         int number = value(turn, 0), found = -1;
         const MPI_Offset at = 4 * (turn * 7 % 50);
-        if (turn % ranks == rank) must(MPI_File_write_at(file, at, &number, 1, MPI_INT, MPI_STATUS_IGNORE), "write_at");
+        if (turn % ranks == rank)
+            must(MPI_File_write_at(file, at, &number, 1, MPI_INT, MPI_STATUS_IGNORE), "write_at");
         MPI_Barrier(MPI_COMM_WORLD);
         must(MPI_File_read_at(file, at, &found, 1, MPI_INT, MPI_STATUS_IGNORE), "read_at");
         wrong += found != number;
@@ -309,7 +327,7 @@ static void atomic_turns(const char* folder) {
     tell("atomic turns", "", wrong, kTurns * ranks, MPI_Wtime() - begin);
 }
 
-/* Another file handle per rank pair: a file that is written by one client and read by the other later. */
+/* What one client has written and closed the other reads when it opens it. */
 static void reopened(const char* folder) {
     char path[4096];
     int wrong = 0;
@@ -336,26 +354,26 @@ static void reopened(const char* folder) {
 
 int main(int count, char** words) {
     static const Case cases[] = {
-        {"write", 1, 0, one_by_one, 0, 0},
-        {"write", 4, 0, one_by_one, 0, 0},
-        {"write", 25, 0, one_by_one, 0, 0},
-        {"write", 256, 0, one_by_one, 0, 0},
-        {"write", 1024, 0, one_by_one, 0, 0},
-        {"write holes", 3, 3, one_by_one, 0, 0},
-        {"write_at", 5, 0, by_offset, 0, 0},
-        {"pieces", 3, 0, all_pieces, 0, 0},
-        {"pieces holes", 7, 1, all_pieces, 0, 0},
-        {"pieces", 300, 0, all_pieces, 0, 0},
-        {"write_all", 3, 0, collective, 0, 0},
-        {"write_all holes", 3, 1, collective, 0, 0},
-        {"write_all holes", 400, 1, collective, 0, 0},
-        {"small write_all", 5, 0, small_collective, 0, 0},
-        {"small write_all holes", 5, 1, small_collective, 0, 0},
-        {"split", 7, 1, split, 0, 0},
-        {"iwrite_at", 5, 0, nonblocking, 0, 0},
-        {"iwrite_all", 5, 1, nonblocking_all, 0, 0},
-        {"atomic pieces", 6, 0, all_pieces, 1, 0},
-        {"atomic write", 30, 1, one_by_one, 1, 0},
+        {"write", 1, 0, one_by_one, 0},
+        {"write", 4, 0, one_by_one, 0},
+        {"write", 25, 0, one_by_one, 0},
+        {"write", 256, 0, one_by_one, 0},
+        {"write", 1024, 0, one_by_one, 0},
+        {"write holes", 3, 3, one_by_one, 0},
+        {"write_at", 5, 0, by_offset, 0},
+        {"pieces", 3, 0, all_pieces, 0},
+        {"pieces holes", 7, 1, all_pieces, 0},
+        {"pieces", 300, 0, all_pieces, 0},
+        {"write_all", 3, 0, collective, 0},
+        {"write_all holes", 3, 1, collective, 0},
+        {"write_all holes", 400, 1, collective, 0},
+        {"small write_all", 5, 0, small_collective, 0},
+        {"small write_all holes", 5, 1, small_collective, 0},
+        {"split", 7, 1, split, 0},
+        {"iwrite_at", 5, 0, nonblocking, 0},
+        {"iwrite_all", 5, 1, nonblocking_all, 0},
+        {"atomic pieces", 6, 0, all_pieces, 1},
+        {"atomic write", 30, 1, one_by_one, 1},
     };
     MPI_Init(&count, &words);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);

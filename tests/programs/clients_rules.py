@@ -1,7 +1,7 @@
-"""Runs the rules of the standard where the clients are: clients_rules.py FOLDER SECONDS SECTIONS WORD...
+"""Runs the rules of the standard where the clients are: FOLDER SECONDS SECTIONS MPICC WORD...
 
-The words are the launcher's; sections are parted by commas, '-' are all. Prints each rule that isn't kept, then how
-many are. Debian's Python runs it, which has none of our packages.
+The words are the launcher's; sections are parted by commas, '-' are all. Prints each rule that isn't kept,
+then how many are. Debian's Python runs it, which has none of our packages.
 """
 
 import sys
