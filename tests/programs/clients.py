@@ -70,10 +70,11 @@ class NoClientsError(Exception):
 
 @dataclass(frozen=True)
 class Ended:
-    """What a command came to."""
+    """What a command came to, and the folder that it had as $RIG."""
 
     code: int
     output: str
+    folder: Path
 
 
 def _checked(*words: str | Path, cwd: Path | None = None) -> str:
@@ -145,8 +146,8 @@ class Clients:
         text = output.read_text(errors="replace") if output.exists() else ""
         if not code.exists():
             last = console.read_text(errors="replace")[-300:]
-            return Ended(124, f"{text}\nno end within {seconds} s\n{last}")
-        return Ended(int(code.read_text()), text)
+            return Ended(124, f"{text}\nno end within {seconds} s\n{last}", rig)
+        return Ended(int(code.read_text()), text, rig)
 
 
 def rank_command(launcher: list[str]) -> list[str]:

@@ -272,6 +272,7 @@ static void growth(const char* folder) {
     MPI_File file;
     snprintf(path, sizeof path, "%s/growth", folder);
     must(MPI_File_open(MPI_COMM_WORLD, path, open_flags(), MPI_INFO_NULL, &file), "open");
+    must(MPI_File_set_size(file, 0), "set_size");
     const double begin = MPI_Wtime();
     for (int step = 0; step < kSteps; ++step) {
         const MPI_Offset at = (MPI_Offset)(step + 1) * kStep - 4;

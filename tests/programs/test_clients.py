@@ -1,10 +1,11 @@
 """Ranks on two clients of one network file system, which know nothing of each other's caches (clients.py)."""
 
+import platform
 import shlex
 
 import pytest
 from clients import FOLDER, RANKS, Clients, NoClientsError, rank_command
-from conftest import HERE, IS_BUILT, NOT_BUILT, compile_for, host_or_skip
+from conftest import HERE, IS_BUILT, NOT_BUILT, assert_same_bytes, compile_for, host_or_skip, run_checked
 from oratorio import conformance
 from oratorio.hosts import mpiexec_command
 
@@ -33,10 +34,10 @@ def job(host):
     return rank_command(mpiexec_command(host, RANKS, True, TWO_NODES))
 
 
-def run(clients, words, seconds, network=""):
+def run(clients, words, seconds, network="", then="true"):
     """What the command came to; skipped where something that is needed doesn't start."""
     try:
-        return clients.run(shlex.join(map(str, words)), seconds, network)
+        return clients.run(f"{shlex.join(map(str, words))} && {then}", seconds, network)
     except NoClientsError as error:
         pytest.skip(f"no clients here: {error}")
 
@@ -62,6 +63,17 @@ def test_no_byte_is_lost_on_a_slow_network_that_loses_packets(clients):
     ended = run(clients("nfs"), words, 150, "delay 1ms 1ms loss 1%")
     wrong = [line for line in ended.output.splitlines() if ": 0 wrong" not in line]
     assert (ended.code, wrong) == (0, []), ended.output[-6000:]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_hdf5_leaves_the_same_file_on_the_server_as_on_a_local_file_system(kind, clients, tmp_path):
+    host = host_or_skip("mpich5")
+    flags = ["-I/usr/include/hdf5/mpich", f"-L/usr/lib/{platform.machine()}-linux-gnu/hdf5/mpich", "-lhdf5"]
+    program = compile_for(host.mpicc, HERE / "hdf5_program.c", "hdf5-mpich5", *flags)
+    run_checked(host, RANKS, [program, tmp_path], timeout_seconds=60)
+    ended = run(clients(kind), [*job(host), program, FOLDER], 120, then='cp /export/data.h5 "$RIG"')
+    assert ended.code == 0, ended.output[-6000:]
+    assert_same_bytes(tmp_path / "data.h5", ended.folder / "data.h5")
 
 
 @pytest.mark.parametrize(("kind", "sections"), [("nfs", "14.4.4,14.4.5,14.6"), ("gluster", "-")])
