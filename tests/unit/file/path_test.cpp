@@ -52,8 +52,8 @@ TEST(FileSystem, OnlyNfsDelaysVisibility) {
 }
 
 TEST(FileSystem, ClientsOfNetworkFileSystemsAndUnknownOnesAreIncoherent) {
-    constexpr std::array kIncoherent{0x6969L,     0xFF534D42L, 0xFE534D42L, 0x517BL,
-                                     0x01021997L, 0x65735546L, 0x5346414FL, 0x12345L};
+    constexpr std::array kIncoherent{0x6969L,     0xFF534D42L, 0xFE534D42L, 0x517BL, 0x01021997L,
+                                     0x65735546L, 0x5346414FL, 0x19830326L, 0x12345L};
     for (const long type : kIncoherent) EXPECT_TRUE(is_incoherent(type)) << std::hex << type;
     constexpr std::array kCoherent{0xEF53L,     0x01021994L, 0x794C7630L, 0x0BD00BD0L,
                                    0x47504653L, 0x858458F6L, 0L};
