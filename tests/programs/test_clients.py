@@ -12,8 +12,6 @@ from oratorio.hosts import mpiexec_command
 pytestmark = pytest.mark.skipif(not IS_BUILT, reason=NOT_BUILT)
 KINDS = ["nfs", "gluster"]
 TWO_NODES = {"ORATORIO_RANKS_PER_NODE": str(RANKS // 2)}
-# Thousands of opens, each of which asks the server several times: minutes on NFS.
-LONG = {"fortran-handles", "open-many"}
 
 
 @pytest.fixture(scope="module")
@@ -76,13 +74,13 @@ def test_hdf5_leaves_the_same_file_on_the_server_as_on_a_local_file_system(kind,
     assert_same_bytes(tmp_path / "data.h5", ended.folder / "data.h5")
 
 
-@pytest.mark.parametrize(("kind", "sections"), [("nfs", "14.4.4,14.4.5,14.6"), ("gluster", "-")])
-def test_the_rules_hold_between_two_clients(kind, sections, clients):
+# On NFS all would take minutes: the kernel in user mode needs much longer for a system call.
+@pytest.mark.parametrize(("kind", "sections", "least"), [("nfs", "14.4.4,14.6", 57), ("gluster", "-", 312)])
+def test_the_rules_hold_between_two_clients(kind, sections, least, clients):
     host = host_or_skip("mpich5")
     conformance.build(host.mpicc)
     words = ["/usr/bin/python3", HERE / "clients_rules.py", FOLDER, 60, sections, host.mpicc, *job(host)]
     ended = run(clients(kind), words, 300)
-    lines = ended.output.splitlines()
-    broken = [line for line in lines if not line.startswith("kept") and line.split()[1] not in LONG]
+    *broken, last = ended.output.splitlines() or [""]
     assert (ended.code, broken) == (0, []), ended.output[-6000:]
-    assert int(lines[-1].removeprefix("kept ")) > 20
+    assert int(last.removeprefix("kept ")) >= least
