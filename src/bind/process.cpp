@@ -78,9 +78,14 @@ int on_finalize(MPI_Comm, int, void*, void*) {
                  " was never closed: its last data may be missing; call MPI_File_close");
 }
 
-Result<std::unique_ptr<Decoder>>& decoder() {
-    static auto& decoder = *new Result(Decoder::make());
-    return decoder;
+using MadeDecoder = Result<std::unique_ptr<Decoder>>;
+std::atomic<MadeDecoder*> current_decoder{nullptr};  ///< never destroyed: others may be using it
+
+MadeDecoder& decoder() {
+    if (MadeDecoder* known = current_decoder.load()) return *known;
+    auto fresh = std::make_unique<MadeDecoder>(Decoder::make());
+    MadeDecoder* known = nullptr;
+    return current_decoder.compare_exchange_strong(known, fresh.get()) ? *fresh.release() : *known;
 }
 
 }  // namespace
@@ -171,6 +176,11 @@ Result<SignaturePtr> signature(MPI_Datatype type) {
     auto& known = decoder();
     if (!known) return known.error();
     return (*known)->signature(type);
+}
+
+void forget_keys() {
+    current_decoder = nullptr;
+    process().workspaces.forget_key();
 }
 
 void watch_for_finalize() {

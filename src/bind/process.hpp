@@ -66,6 +66,9 @@ void tell_troubles(const std::vector<std::string>& troubles);
 [[nodiscard]] Result<DecodedType> decode(MPI_Datatype type);
 [[nodiscard]] Result<SignaturePtr> signature(MPI_Datatype type);
 
+/// MPI may be over and begin again, without MPI_COMM_WORLD: keys of attributes are made anew.
+void forget_keys();
+
 /// Looks after MPI_Finalize, where kept workspaces go. Called at each open; does its work once.
 void watch_for_finalize();
 

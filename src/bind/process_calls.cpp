@@ -32,7 +32,16 @@ int init_thread(int* argc, char*** argv, int required, int* provided) {
 /// then would never give back the one it holds.
 int finalize() {
     process().engine.shut_down();
-    return ORATORIO_HOST(MPI_Finalize)();
+    const int code = ORATORIO_HOST(MPI_Finalize)();
+    forget_keys();
+    return code;
+}
+
+/// With the last session all keys go.
+int session_finalize(MPI_Session* session) {
+    const int code = ORATORIO_HOST(MPI_Session_finalize)(session);
+    if (!world_exists() || mpi_finalized()) forget_keys();
+    return code;
 }
 
 }  // namespace oratorio::bind

@@ -36,6 +36,21 @@ int drop_shelf(MPI_Comm, int, void* shelf, void*) {
     return MPI_SUCCESS;
 }
 
+/// MPI_UNEQUAL as well for a session's, which Open MPI refuses to compare with the world: an error
+/// that is none of the program's.
+int difference_from_world(MPI_Comm program) {
+    if (program == MPI_COMM_WORLD) return MPI_IDENT;
+    MPI_Errhandler before = MPI_ERRHANDLER_NULL;
+    if (host().Comm_get_errhandler(program, &before) != MPI_SUCCESS) return MPI_UNEQUAL;
+    host().Comm_set_errhandler(program, MPI_ERRORS_RETURN);
+    int difference = MPI_UNEQUAL;
+    if (host().Comm_compare(program, MPI_COMM_WORLD, &difference) != MPI_SUCCESS)
+        difference = MPI_UNEQUAL;
+    host().Comm_set_errhandler(program, before);
+    host().Errhandler_free(&before);
+    return difference;
+}
+
 /// Another one in each process: workspaces are numbered by their rank 0, and ranks give up those of
 /// several in the order of the numbers.
 std::uint64_t first_number() {
@@ -106,8 +121,7 @@ std::shared_ptr<Shelf> Workspaces::shelf_of(MPI_Comm program) {
     if (world_exists()) {
         if (ranks == 1) return of_self_;
         int difference = MPI_UNEQUAL;
-        if (size_of(MPI_COMM_WORLD) == ranks)
-            host().Comm_compare(program, MPI_COMM_WORLD, &difference);
+        if (size_of(MPI_COMM_WORLD) == ranks) difference = difference_from_world(program);
         if (difference == MPI_IDENT || difference == MPI_CONGRUENT) return of_world_;
     }
     return shelf_on(program);
@@ -222,6 +236,11 @@ bool Workspaces::has_room(const LentWorkspace& lent) {
     const auto shelf = lent.home.lock();
     return shelf != nullptr && shelf->idle.empty() &&
            (shelf->lasting || !lent.messages->has_shared_counter());
+}
+
+void Workspaces::forget_key() {
+    const std::lock_guard lock(mutex_);
+    key_ = MPI_KEYVAL_INVALID;
 }
 
 void Workspaces::close(std::vector<const LentWorkspace*> in_use) {

@@ -56,6 +56,8 @@ class Workspaces {
     /// Collective over all ranks, at MPI_Finalize: from now on nothing is kept. `in_use`: of files
     /// that were never closed; not every host survives the windows of theirs.
     void close(std::vector<const LentWorkspace*> in_use = {});
+    /// MPI has forgotten it.
+    void forget_key();
 
   private:
     LentWorkspace take(MPI_Comm program);

@@ -1,5 +1,5 @@
-/* A program that is linked to no MPI: it loads a library and looks names up in it, as some languages
- * do. usage: own_choice LIBRARY FOLDER [write]
+/* A program that is linked to no MPI: it loads a library and looks names up in it, as some
+ * languages do. usage: own_choice LIBRARY FOLDER [write]
  */
 #include <dlfcn.h>
 #include <mpi.h>
