@@ -1,5 +1,5 @@
 /* A program that is linked to no MPI: it loads a library and looks names up in it, as some
- * languages do. usage: own_choice LIBRARY FOLDER [write]
+ * languages do. usage: own_choice LIBRARY FOLDER [now|lazy [write]]
  */
 #include <dlfcn.h>
 #include <mpi.h>
@@ -29,11 +29,11 @@ static void* find(const char* name) {
 int main(int argc, char** argv) {
     char path[4096];
     int rank = 0;
-    library = dlopen(argv[1], RTLD_NOW | RTLD_LOCAL);
+    library = dlopen(argv[1], argc > 3 && argv[3][0] == 'n' ? RTLD_NOW : RTLD_LAZY);
     if (!library) return fprintf(stderr, "failed: %s\n", dlerror()), 1;
     MPI(Init)(&argc, &argv);
     MPI(Comm_rank)(WORLD, &rank);
-    if (argc > 3) {
+    if (argc > 4) {
         MPI_File file;
         snprintf(path, sizeof path, "%s/own.dat", argv[2]);
         MPI(File_open)(WORLD, path, MPI_MODE_CREATE | MPI_MODE_RDWR, NO_INFO, &file);

@@ -18,7 +18,7 @@ def run_block(name, folder, env, ranks=2):
     """The smallest program, with these variables; what it said on stderr."""
     host = host_or_skip(name)
     program = compile_for(host.mpicc, HERE / "written_block.c", f"written-block-{name}")
-    done = run_checked(host, ranks, [program, folder], preload=True, env=env, timeout_seconds=60)
+    done = run_checked(host, ranks, [program, folder], preload=True, env=env)
     assert (folder / "blocks.dat").stat().st_size == ranks * 4000
     return done.stderr
 

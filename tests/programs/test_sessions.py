@@ -12,7 +12,7 @@ def run(name, folder, how):
     """What it said on stderr."""
     host = host_or_skip(name)
     program = compile_for(host.mpicc, HERE / "sessions.c", f"sessions-{name}")
-    done = run_checked(host, RANKS, [program, folder, how], preload=True, timeout_seconds=60)
+    done = run_checked(host, RANKS, [program, folder, how], preload=True)
     assert (folder / "numbers.dat").read_bytes() == b"".join(i.to_bytes(4, "little") for i in range(RANKS))
     return done.stderr
 

@@ -83,18 +83,23 @@ bool has_moved_file_data(void* library) {
     const Calls calls = calls_of(*map);
     if (!calls.bound_at_first_call || calls.symbols == nullptr || calls.names == nullptr)
         return false;
+    const void* const own = holder_of(map->l_ld);
+    bool moved = false;
+    bool one_by_one = false;  // not as with RTLD_NOW, all when the library was loaded
     const auto* const all = reinterpret_cast<const ElfW(Rela)*>(calls.table);
     for (std::size_t i = 0; i < calls.bytes / sizeof *all; ++i) {
-        const std::string_view name =
-            calls.names + calls.symbols[ELF64_R_SYM(all[i].r_info)].st_name;
+        const ElfW(Sym)& symbol = calls.symbols[ELF64_R_SYM(all[i].r_info)];
+        if (symbol.st_shndx != SHN_UNDEF) continue;  // may be its own, bound or not
+        const std::string_view name = calls.names + symbol.st_name;
         bool wanted = false;
         for (const std::string_view transfer : kTransfers) wanted = wanted || name == transfer;
-        if (!wanted) continue;
         // Before the first call it leads to the library itself, where the binding begins.
         const void* const to = *reinterpret_cast<void* const*>(map->l_addr + all[i].r_offset);
-        if (holder_of(to) != holder_of(map->l_ld)) return true;
+        const bool bound = holder_of(to) != own;
+        moved = moved || (wanted && bound);
+        one_by_one = one_by_one || !bound;
     }
-    return false;
+    return moved && one_by_one;
 }
 
 void tell_bypassed() {
