@@ -153,10 +153,12 @@ void Engine::shut_down() {
     }
     work_.notify_one();
     if (thread.joinable()) thread.join();
-    for (const auto& open : files) {
-        const std::lock_guard lock(open->mutex);
-        if (open->file) open->file->settle();
-    }
+    unbroken([&] {
+        for (const auto& open : files) {
+            const std::lock_guard lock(open->mutex);
+            if (open->file) open->file->settle();
+        }
+    });
     process().requests.complete_done();
 }
 

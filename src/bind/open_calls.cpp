@@ -196,7 +196,7 @@ int file_open(MPI_Comm comm, const char* filename, int amode, MPI_Info info, MPI
         *fh = opening.handle;
         return MPI_SUCCESS;
     }
-    process().workspaces.give_back(std::move(opening.open->workspace));
+    unbroken([&] { process().workspaces.give_back(std::move(opening.open->workspace)); });
     if (opening.to_host) return open_by_host(arguments);
     process().files.remove(opening.handle);
     if (fh != nullptr) *fh = MPI_FILE_NULL;
@@ -217,12 +217,12 @@ int file_close(MPI_File* fh) {
     // The handler may still ask for the handle's error handler, no more: the file is gone.
     const int code = trouble ? raise(trouble->handler, handle, trouble->failure) : MPI_SUCCESS;
     process().files.remove(handle);
-    {
+    unbroken([&] {
         const std::lock_guard lock(open->mutex);
         while (open->resting > 0) std::this_thread::yield();
         open->file.reset();
         process().workspaces.give_back(std::move(open->workspace));
-    }
+    });
     *fh = MPI_FILE_NULL;
     return code;
 }

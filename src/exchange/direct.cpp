@@ -3,7 +3,6 @@
 // aggregators have been there. Cross-memory attach stands for the paper's shared address space.
 #include <algorithm>
 #include <map>
-#include <new>
 
 #include "exchange/remote_data.hpp"
 #include "type/shape_codec.hpp"
@@ -69,15 +68,9 @@ DirectExchange::DirectExchange(const ExchangeContext& context)
 /// Layouts stay where they are until the aggregators have fetched them, that is until the end.
 void DirectExchange::publish() {
     const Access& access = context_.access;
-    Bytes file_bytes = 0;
-    try {
-        encode(access.file, layouts_);
-        file_bytes = std::ssize(layouts_);
-        encode(access.memory, layouts_);
-    } catch (const std::bad_alloc&) {
-        layouts_.clear();
-        file_bytes = Desk::no_layouts;
-    }
+    encode(access.file, layouts_);
+    const Bytes file_bytes = std::ssize(layouts_);
+    encode(access.memory, layouts_);
     Desk& desk = node_.desk(rank_);
     desk.layouts = reinterpret_cast<std::uintptr_t>(layouts_.data());
     desk.file_layout_bytes = file_bytes;

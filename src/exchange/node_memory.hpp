@@ -50,9 +50,8 @@ struct Desk {
     alignas(64) std::atomic<std::uint64_t> entered{0};
     /// Key of the access that the rest speaks of; written last.
     alignas(64) std::atomic<std::uint64_t> ready{0};
-    std::uint64_t layouts = 0;               ///< address of the encoded layouts: file, then memory
-    static constexpr Bytes no_layouts = -1;  ///< there was no memory to encode them
-    Bytes file_layout_bytes = 0;             ///< or no_layouts
+    std::uint64_t layouts = 0;  ///< address of the encoded layouts: file, then memory
+    Bytes file_layout_bytes = 0;
     Bytes memory_layout_bytes = 0;
     std::uint64_t buffer = 0;  ///< address of the user's buffer
     Bytes from = 0;            ///< as in Access

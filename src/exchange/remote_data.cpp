@@ -65,6 +65,7 @@ void shorten(std::vector<iovec>& list, Bytes surplus) {
 }  // namespace
 
 Result<RemoteData> RemoteData::open(const NodeMemory& node, Rank rank) {
+    // Those of all ranks together may be more than what is set aside for small needs.
     try {
         return fetch(node, rank);
     } catch (const std::bad_alloc&) {
@@ -74,7 +75,6 @@ Result<RemoteData> RemoteData::open(const NodeMemory& node, Rank rank) {
 
 Result<RemoteData> RemoteData::fetch(const NodeMemory& node, Rank rank) {
     const Desk& desk = node.desk(rank);
-    if (desk.file_layout_bytes == Desk::no_layouts) return no_memory();
     std::vector<std::byte> encoded(
         static_cast<std::size_t>(desk.file_layout_bytes + desk.memory_layout_bytes));
     const iovec here{encoded.data(), encoded.size()};

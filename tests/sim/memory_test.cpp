@@ -16,15 +16,16 @@ struct Fault {
     bool on = false;
     bool for_good = false;  ///< once it has begun
     long begins = -1;       ///< the number of the allocation that fails
+    std::size_t least = 0;  ///< shorter ones don't
     long made = 0;
 };
 thread_local Fault fault;
 /// For all threads that are no rank's.
 std::atomic<bool> helpers_have_none = false;
 
-bool fails() {
+bool fails(std::size_t bytes) {
     if (!fault.of_rank) return helpers_have_none;
-    if (!fault.on) return false;
+    if (!fault.on || bytes < fault.least) return false;
     const long number = fault.made++;
     return fault.begins >= 0 && (fault.for_good ? number >= fault.begins : number == fault.begins);
 }
@@ -34,7 +35,7 @@ bool fails() {
 // The linker sends the calls of malloc of what is linked statically here (--wrap=malloc).
 extern "C" void* __real_malloc(std::size_t bytes);
 extern "C" void* __wrap_malloc(std::size_t bytes) {
-    return fails() ? nullptr : __real_malloc(bytes);
+    return fails(bytes) ? nullptr : __real_malloc(bytes);
 }
 
 namespace oratorio::test {
@@ -222,6 +223,42 @@ TEST(Memory, WhatACallNeedsIsThereWhenNothingElseIs) {
     EXPECT_GT(reserve().most_used(), 0U);
     EXPECT_LT(reserve().most_used(), std::size_t{256} << 10) << "far from what there is";
     EXPECT_EQ(reserve().used(), 0U) << "all has come back";
+}
+
+/// Every rank's single bytes at odd distances: their lists are longer than what the reserve gives.
+constexpr Bytes kFine = 800'000;
+
+Layout fine_layout(Rank rank) {
+    std::vector<Offset> offsets;
+    for (Offset i = 0; i < kFine; ++i) offsets.push_back((i * 2 + (i % 3 == 0)) * kRanks + rank);
+    const Bytes extent = 2 * kFine * kRanks;
+    return {Shape::runs(offsets, std::vector<Bytes>(offsets.size(), 1)), extent, 0, 1};
+}
+
+TEST(Memory, ListsThatAreTooLongForWhatIsLeftAreDoneWithout) {
+    for (const Rank victim : {0, kRanks - 1}) {
+        const Folder folder;
+        const OpenCall call =
+            call_of(folder.file("data"), kCreate, {{"oratorio_method", "shared_buffer_list"}});
+        with_file_on_node(kRanks, call, [&](File& file, Rank rank) {
+            const Layout layout = fine_layout(rank);
+            const auto view = View::make(0, 1, layout.shape, 0, layout.extent, true, "native");
+            EXPECT_EQ(kind_of(file.set_view(view, {})), ErrorKind::none);
+            std::vector<std::byte> data(kFine, std::byte(rank + 1)), back(kFine);
+            const auto write = call_for(Direction::write, data, true, Positioning::explicit_offset);
+            const auto read = call_for(Direction::read, back, true, Positioning::explicit_offset);
+            fault = {.of_rank = true,
+                     .on = rank == victim,
+                     .for_good = true,
+                     .begins = 0,
+                     .least = 512 << 10};
+            EXPECT_EQ(file.access(write).error.kind, ErrorKind::none);
+            EXPECT_EQ(file.access(read).error.kind, ErrorKind::none);
+            EXPECT_EQ(fault.made > 0, rank == victim);
+            fault = {};
+            EXPECT_TRUE(back == data);
+        });
+    }
 }
 
 TEST(Memory, AHelperThreadWithoutAnyGoesOn) {
