@@ -10,7 +10,8 @@ namespace oratorio {
 
 namespace {
 
-Error check(const OpenCall& call, std::string_view path) {
+/// `unready`: what else speaks against it.
+Error check(const OpenCall& call, std::string_view path, const Error& unready) {
     const AccessMode& mode = call.mode;
     const auto amode = [](std::string_view what) { return Error::make(ErrorKind::amode, what); };
     if (call.refused.kind != ErrorKind::none) return call.refused;
@@ -22,7 +23,7 @@ Error check(const OpenCall& call, std::string_view path) {
     if (mode.read_write && mode.sequential)
         return amode("open: sequential access is for read only or write only");
     if (path.empty()) return Error::make(ErrorKind::bad_file, "open: the file name is empty");
-    return {};
+    return unready;
 }
 
 std::uint64_t bits(const AccessMode& mode) {
@@ -219,9 +220,8 @@ Result<std::unique_ptr<File>> File::open(std::shared_ptr<Workspace> workspace,
     state->opened.explain = call.explain;
     state->opened.voice = Voice(call.narrate, ranks.topology().rank);
 
-    Error refused = check(call, path);
-    if (refused.kind == ErrorKind::none) refused = state->ready();
-    if (auto good = agree_on_error(ranks, refused); !good) return good.error();
+    if (auto good = agree_on_error(ranks, check(call, path, state->ready())); !good)
+        return good.error();
     if (auto same =
             agree_on_equal(ranks, bits(call.mode), "open: the access mode differs between ranks");
         !same) {
