@@ -25,11 +25,14 @@ int complete(const Attempt& attempt, const Block& block) {
         bool done = false;
         return attempt(done);
     } else {
-        while (Requests::unfinished()) {
-            bool done = false;
-            const int code = attempt(done);
-            if (done || code != MPI_SUCCESS) return code;
-            process().engine.poll_or_rest();
+        if (Requests::unfinished()) {
+            Engine::Attendance attendance(process().engine);
+            while (Requests::unfinished()) {
+                bool done = false;
+                const int code = attempt(done);
+                if (done || code != MPI_SUCCESS) return code;
+                attendance.poll_or_rest();
+            }
         }
         return block();
     }

@@ -35,7 +35,7 @@ bool Engine::add(const std::shared_ptr<OpenFile>& open, Helpers helpers) {
     busy_ = files_.size();
     const bool helped = !helpers.thread || start_thread();
     if (helpers.hook) hook_into_host(called_by_host);
-    work_.notify_one();
+    if (attending_ == 0) work_.notify_one();
     return helped;
 }
 
@@ -96,9 +96,12 @@ void Engine::take_turn(Mover mover, Turn& turn) {
     }
 }
 
-void Engine::wait(const Turn& turn) {
+/// Messages ring no bell, so never for long.
+void Engine::wait(const Turn& turn, Before sleep, bool yields) {
     if (!turn.moved && turn.rest_on) {
-        wait_until_rung(*turn.rest.bell, turn.rest.heard, Before::nothing, 200us);
+        wait_until_rung(*turn.rest.bell, turn.rest.heard, sleep, 200us);
+    } else if (!turn.moved && yields) {
+        std::this_thread::yield();
     } else if (!turn.moved) {
         std::this_thread::sleep_for(turn.pending ? 20us : 1000us);
     }
@@ -112,11 +115,27 @@ void Engine::poll() {
     if (turn.rest_on) --turn.rest_on->resting;
 }
 
-void Engine::poll_or_rest() {
+Engine::Attendance::Attendance(Engine& engine) : engine_(engine) {
+    const std::lock_guard lock(engine_.mutex_);
+    ++engine_.attending_;
+}
+
+Engine::Attendance::~Attendance() {
+    bool left = false;
+    {
+        const std::lock_guard lock(engine_.mutex_);
+        left = --engine_.attending_ == 0 && !engine_.files_.empty();
+    }
+    if (left) engine_.work_.notify_one();
+}
+
+void Engine::Attendance::poll_or_rest() {
+    constexpr int kYields = 64;
     const InCall inside;
-    const Turn turn = this->turn(Mover::program);
+    const Turn turn = engine_.turn(Mover::program);
     process().requests.complete_done();
-    wait(turn);
+    fruitless_ = turn.moved ? 0 : std::min(fruitless_ + 1, kYields);
+    wait(turn, Before::yields, fruitless_ < kYields);
 }
 
 bool Engine::move_others() {
@@ -133,12 +152,12 @@ void Engine::run() {
     for (;;) {
         {
             std::unique_lock lock(mutex_);
-            work_.wait(lock, [this] { return stopping_ || !files_.empty(); });
+            work_.wait(lock, [this] { return stopping_ || (!files_.empty() && attending_ == 0); });
             if (stopping_) return;
         }
         const Turn turn = this->turn(full ? Mover::program : Mover::helper);
         if (full) process().requests.complete_done();
-        wait(turn);
+        wait(turn, Before::nothing, false);
     }
 }
 

@@ -39,15 +39,29 @@ class Engine {
     /// From a call of the program, which may not hold a file's lock: moves everything on a little
     /// and tells the host of what is done.
     void poll();
-    /// poll(), and where that moves nothing a short wait.
-    void poll_or_rest();
-    /// From a call of the program that waits, and may hold the lock of its own file: moves the other
-    /// files on, as other ranks may wait for those. True when that moved something.
+    /// From a call of the program that waits, and may hold the lock of its own file: moves the
+    /// other files on, as other ranks may wait for those. True when that moved something.
     bool move_others();
     /// For the end of MPI: everything that is under way is done, and the thread is gone.
     void shut_down();
     /// The helper thread may call MPI, too.
     [[nodiscard]] static bool full_threads();
+
+    /// While it lives a call of the program waits and does itself what the helper thread would do:
+    /// two that step and wait for the same would only wake each other.
+    class Attendance {
+      public:
+        explicit Attendance(Engine& engine);
+        ~Attendance();
+        Attendance(const Attendance&) = delete;
+        Attendance& operator=(const Attendance&) = delete;
+        /// poll(), and where that moves nothing a short wait.
+        void poll_or_rest();
+
+      private:
+        Engine& engine_;
+        int fruitless_ = 0;  ///< turns in a row
+    };
 
   private:
     /// One turn over all files; what to wait for is in `rest_on` when nothing more can be done.
@@ -61,7 +75,7 @@ class Engine {
     /// Whoever moves an operation of all ranks on may not stop half way: see unbroken().
     Turn turn(Mover mover);
     void take_turn(Mover mover, Turn& turn);
-    static void wait(const Turn& turn);
+    static void wait(const Turn& turn, Before sleep, bool yields);
     [[nodiscard]] bool start_thread();
     void run();
 
@@ -70,6 +84,7 @@ class Engine {
     std::vector<std::shared_ptr<OpenFile>> files_;
     std::atomic<std::size_t> busy_{0};  ///< how many files that is
     bool stopping_ = false;
+    int attending_ = 0;  ///< calls of the program
     std::thread thread_;
 };
 

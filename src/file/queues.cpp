@@ -32,11 +32,14 @@ Progress File::progress(Mover mover) {
     for (auto* queue : {&state_->queues.collective, &state_->queues.independent}) {
         drop_done(*queue);
         if (queue->empty()) continue;
-        progress.any = true;
         Operation& first = *queue->front();
-        if (mover == Mover::helper && !first.fit_for_helper()) continue;
+        if (mover == Mover::helper && !first.fit_for_helper()) {
+            progress.any = true;
+            continue;
+        }
         progress.pending = true;
         first.step(kMovesAtOnce);
+        progress.any = progress.any || !first.done() || queue->size() > 1;
         const auto rest = first.done() ? std::nullopt : first.waits_for();
         more = more || !rest;
         if (!progress.rest) progress.rest = rest;

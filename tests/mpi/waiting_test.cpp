@@ -10,7 +10,7 @@
 namespace oratorio::test {
 namespace {
 
-constexpr int kMessages = 500;  // more than hosts send at once to a rank that doesn't look
+constexpr int kMessages = 200;  // more than hosts send at once to a rank that doesn't look
 constexpr int kLength = 8000;
 
 /// Rank 0 is in `call` before the last rank has received its messages.
@@ -82,10 +82,9 @@ void the_last_rank_is_late() {
 }
 
 void nobody_waits_in_vain() {
-    for (const char* method : {"auto", "shared_buffer", "shared_data", "two_phase"}) {
-        in_collective_calls(method);
+    for (const char* method : {"auto", "two_phase"}) in_collective_calls(method);
+    for (const char* method : {"auto", "shared_buffer", "shared_data", "two_phase"})
         another_file_moves_on_while_a_rank_waits(method);
-    }
 }
 
 }  // namespace
