@@ -6,6 +6,7 @@
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
+#include <sys/syscall.h>
 #include <sys/vfs.h>
 #include <unistd.h>
 
@@ -34,6 +35,17 @@ bool is_tmpfs(int descriptor) {
 
 int protection(bool write) {
     return write ? PROT_READ | PROT_WRITE : PROT_READ;
+}
+
+// Asked of the kernel, not of the C library: a host's memory hooks (UCX) note every munmap there,
+// 150 bytes each time that only messages of long data would free. No message is sent from here.
+void* map(std::size_t length, bool write, int descriptor, Offset from) {
+    return reinterpret_cast<void*>(
+        ::syscall(SYS_mmap, nullptr, length, protection(write), MAP_SHARED, descriptor, from));
+}
+
+void unmap(void* memory, std::size_t length) {
+    (void)::syscall(SYS_munmap, memory, length);
 }
 
 // Less than this is a full disk to a file system that gives room to a large page at once.
@@ -67,7 +79,7 @@ class FileWindow final : public MappedWindow {
           range_(range),
           first_(first),
           pages_(pages) {}
-    ~FileWindow() override { ::munmap(pages_.data(), pages_.size()); }
+    ~FileWindow() override { unmap(pages_.data(), pages_.size()); }
 
     Result<void> guarded(const Touch& touch) override {
         const Mend mend{[](void* self, std::byte* at) {
@@ -145,7 +157,7 @@ Result<Mapped> map_file(int descriptor, Extent range, Direction direction, Popul
 
     const Offset first = range.begin / page_bytes() * page_bytes();
     const auto length = static_cast<std::size_t>(range.end - first);
-    void* memory = ::mmap(nullptr, length, protection(write), MAP_SHARED, descriptor, first);
+    void* memory = map(length, write, descriptor, first);
     if (memory == MAP_FAILED) {
         return map_error("map: the file system refuses", errno, range);
     }
@@ -162,9 +174,9 @@ bool is_mappable(int descriptor, bool write) {
     const auto length = static_cast<std::size_t>(page_bytes());
     struct stat status {};
     if (::fstat(descriptor, &status) != 0 || !S_ISREG(status.st_mode)) return false;
-    void* memory = ::mmap(nullptr, length, protection(write), MAP_SHARED, descriptor, 0);
+    void* memory = map(length, write, descriptor, 0);
     if (memory == MAP_FAILED) return false;
-    ::munmap(memory, length);
+    unmap(memory, length);
     return true;
 }
 
