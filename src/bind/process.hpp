@@ -25,7 +25,7 @@ struct Settings {
     std::string costs_folder;  ///< ORATORIO_COSTS, else the user's cache: what calibration found
     int ranks_per_node = 0;    ///< ORATORIO_RANKS_PER_NODE: pretended node size; 0 = the true one
     int wait_notice = 10;  ///< ORATORIO_WAIT_NOTICE: seconds that rank 0 waits silently; 0: ever
-    HintSources hints;         ///< ROMIO_HINTS, MPICH_MPIIO_HINTS, ORATORIO_HINTS, ORATORIO_METHOD
+    HintSources hints;     ///< ROMIO_HINTS, MPICH_MPIIO_HINTS, ORATORIO_HINTS, ORATORIO_METHOD
     std::vector<std::string> troubles;  ///< what of all this is of no use, in sentences
 };
 

@@ -55,10 +55,10 @@ Opening open_as(const OpenCall& call, const std::string& path, const OpenMode& m
                 const Hints& hints) {
     Opening opening;
     // Each rank answers for its own client: on the server itself the page cache is right.
-    const std::string name = call.open_store                          ? "the caller's"
-                             : hints.store != "auto"                  ? hints.store
+    const std::string name = call.open_store                         ? "the caller's"
+                             : hints.store != "auto"                 ? hints.store
                              : is_incoherent(file_system_type(path)) ? "uncached"
-                                                                      : store_for(hints.plan);
+                                                                     : store_for(hints.plan);
     opening.is_uncached = name == "uncached";
     auto opened = call.open_store       ? call.open_store(path, mode)
                   : name == "uring"     ? open_uring(path, mode, hints.uring_depth)
