@@ -238,6 +238,23 @@ TEST_P(AnyStore, syncs_locks_and_closes) {
     EXPECT_TRUE(store_->close().ok());
 }
 
+TEST_P(AnyStore, locks_of_others_are_seen_and_its_own_are_not) {
+    auto other = open(kReadWrite);
+    ASSERT_TRUE(other.ok());
+    const Extent range{Offset{1} << 62, (Offset{1} << 62) + 1};
+    const auto seen = [&range](Store& store) {
+        const auto locked = store.is_locked_elsewhere(range);
+        return locked.ok() && *locked;
+    };
+    EXPECT_TRUE(store_->lock(range, true, false).ok());
+    EXPECT_FALSE(seen(*store_));
+    EXPECT_TRUE(seen(**other));
+    EXPECT_TRUE((*other)->lock(range, true, false).ok());
+    EXPECT_TRUE(seen(*store_));
+    EXPECT_TRUE((*other)->close().ok());
+    EXPECT_FALSE(seen(*store_));
+}
+
 TEST_P(AnyStore, a_transfer_destroyed_early_leaves_the_store_usable) {
     auto bytes = pattern(50'000, 12);
     {

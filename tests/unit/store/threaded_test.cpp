@@ -47,6 +47,7 @@ class SlowStore final : public Store {
     Result<void> resize(Bytes, bool) override { return (void)seen(), Result<void>(); }
     Result<void> sync() override { return (void)seen(), Result<void>(); }
     Result<void> lock(Extent, bool, bool) override { return (void)seen(), Result<void>(); }
+    Result<bool> is_locked_elsewhere(Extent) override { return (void)seen(), false; }
     Result<Mapped> map(Extent range, Direction, Populate) override {
         (void)seen();
         return Mapped(range.begin, {}, nullptr);

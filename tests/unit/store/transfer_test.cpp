@@ -61,6 +61,7 @@ class ScriptedStore final : public Store {
     Result<void> resize(Bytes, bool) override { return {}; }
     Result<void> sync() override { return {}; }
     Result<void> lock(Extent, bool, bool) override { return {}; }
+    Result<bool> is_locked_elsewhere(Extent) override { return false; }
     Result<Mapped> map(Extent range, Direction, Populate) override {
         return Mapped(range.begin, {}, nullptr);
     }
