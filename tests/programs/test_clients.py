@@ -79,8 +79,8 @@ def test_hdf5_leaves_the_same_file_on_the_server_as_on_a_local_file_system(kind,
 def test_the_rules_hold_between_two_clients(kind, sections, least, clients):
     host = host_or_skip("mpich5")
     conformance.build(host.mpicc)
-    words = ["/usr/bin/python3", HERE / "clients_rules.py", FOLDER, 60, sections, host.mpicc, *job(host)]
-    ended = run(clients(kind), words, 300)
+    words = ["/usr/bin/python3", HERE / "clients_rules.py", FOLDER, 120, sections, host.mpicc, *job(host)]
+    ended = run(clients(kind), words, 400)
     *broken, last = ended.output.splitlines() or [""]
     assert (ended.code, broken) == (0, []), ended.output[-6000:]
     assert int(last.removeprefix("kept ")) >= least
