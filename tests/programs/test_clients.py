@@ -75,7 +75,7 @@ def test_hdf5_leaves_the_same_file_on_the_server_as_on_a_local_file_system(kind,
 
 
 # On NFS all would take minutes: the kernel in user mode needs much longer for a system call.
-@pytest.mark.parametrize(("kind", "sections", "least"), [("nfs", "14.4.4,14.6", 57), ("gluster", "-", 312)])
+@pytest.mark.parametrize(("kind", "sections", "least"), [("nfs", "14.4.4,14.6", 56), ("gluster", "-", 312)])
 def test_the_rules_hold_between_two_clients(kind, sections, least, clients):
     host = host_or_skip("mpich5")
     conformance.build(host.mpicc)
