@@ -148,6 +148,7 @@ bool Run::State::sends_messages() const {
 
 void Run::State::begin(bool may_recall) {
     const bool unable = context_.store == nullptr || error_.kind == ErrorKind::no_memory;
+    memory_.start_over();
     planning_.begin(may_recall, unable ? std::uint64_t{flag_no_store} : 0);
     phase_ = Phase::planning;
 }

@@ -13,23 +13,32 @@ class RunMemory {
 
     /// For whatever role this rank will have; false when there is no memory.
     [[nodiscard]] bool take_for_collective(Direction direction, const PlanOptions& options);
-    /// For a rank that is its own aggregator, by its plan.
+    /// For a rank that is its own aggregator, by its plan; used instead until start_over().
     [[nodiscard]] bool take_for_alone(const Plan& plan);
     [[nodiscard]] bool take_for_staging(Bytes bytes);
+    /// The access is planned anew: what was taken for a collective one is used again.
+    void start_over() { alone_ = {}; }
 
-    [[nodiscard]] std::span<std::byte> messages() const { return messages_.span(); }
-    /// plan.buffer_bytes() of the access's plan.
-    [[nodiscard]] std::span<std::byte> collective() const { return collective_.span(); }
+    [[nodiscard]] std::span<std::byte> messages() const { return used().messages.span(); }
+    /// plan.buffer_bytes() of the access's plan, or the staging buffer.
+    [[nodiscard]] std::span<std::byte> collective() const { return used().collective.span(); }
     /// Writes: RegionWriter::scratch_bytes.
-    [[nodiscard]] std::span<std::byte> scratch() const { return scratch_.span(); }
+    [[nodiscard]] std::span<std::byte> scratch() const { return used().scratch.span(); }
 
   private:
-    [[nodiscard]] bool has_all(Direction direction) const;
+    struct Leases {
+        BufferPool::Lease messages;
+        BufferPool::Lease collective;
+        BufferPool::Lease scratch;
+        [[nodiscard]] bool has_all(Direction direction) const;
+    };
+    [[nodiscard]] const Leases& used() const {
+        return alone_.collective.span().empty() ? shared_ : alone_;
+    }
 
     BufferPool& pool_;
-    BufferPool::Lease messages_;
-    BufferPool::Lease collective_;
-    BufferPool::Lease scratch_;
+    Leases shared_;
+    Leases alone_;
 };
 
 }  // namespace oratorio

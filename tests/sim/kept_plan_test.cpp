@@ -40,7 +40,8 @@ PlanOptions options_of(const std::string& method) {
     PlanOptions options;
     options.method = method;
     options.cb_buffer_size = 8192;
-    options.mappable = options.coherent = true;
+    options.mappable = options.coherent = method != "auto";  // which is to use messages here
+    options.shared_memory = method != "auto";
     return options;
 }
 
@@ -178,6 +179,24 @@ TEST_P(KeptPlan, ReadsOfChangingShapeGetTheirBytes) {
         steps[1][seed % kRanks].from += kPiece;
         steps[2][(seed + 1) % kRanks].bytes = 5;
         run_steps(GetParam(), Direction::read, steps, false, disk, seed);
+    }
+}
+
+// The kept plan is of a rank alone and took a small buffer; the new one aggregates.
+TEST(KeptPlanOfAnotherKind, LeavesTheNewPlanTheBuffersOfACollectiveAccess) {
+    for (const Direction direction : {Direction::write, Direction::read}) {
+        constexpr Bytes kMuch = 40000;
+        MemoryDisk disk;
+        fill(disk, kRanks * kMuch);
+        Steps steps(4);
+        for (std::size_t i = 0; i < 3; ++i) steps[i].fill({static_cast<Bytes>(i) * 8, 8});
+        steps[3].fill({0, kMuch});
+        if (direction == Direction::read)
+            (void)run_steps("two_phase", Direction::write, {steps[3]}, false, disk);
+        const Report report = run_steps("auto", direction, steps, false, disk);
+        expect_written({steps[3]}, false, disk);
+        EXPECT_GT(report.stats[0].messages_sent + report.stats[1].messages_sent, 0U)
+            << "the last access doesn't aggregate";
     }
 }
 
