@@ -11,10 +11,27 @@ namespace {
 
 constexpr Bytes kPage = 4096;
 
+/// With a page behind it that nobody may touch: who overruns a buffer ends there, and not in
+/// another one's data. Null when there is no memory.
+std::byte* map(Bytes bytes) {
+    const auto length = static_cast<std::size_t>(bytes);
+    void* const memory = mmap(nullptr, length + kPage, PROT_NONE,
+                              MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (memory == MAP_FAILED) return nullptr;
+    if (mprotect(memory, length, PROT_READ | PROT_WRITE) == 0)
+        return static_cast<std::byte*>(memory);
+    munmap(memory, length + kPage);
+    return nullptr;
+}
+
+void unmap(std::byte* memory, Bytes bytes) {
+    munmap(memory, static_cast<std::size_t>(bytes + kPage));
+}
+
 }  // namespace
 
 BufferPool::~BufferPool() {
-    for (const Block& block : free_) munmap(block.data, static_cast<std::size_t>(block.bytes));
+    for (const Block& block : free_) unmap(block.data, block.bytes);
 }
 
 BufferPool::Lease BufferPool::take(Bytes bytes) {
@@ -26,11 +43,10 @@ BufferPool::Lease BufferPool::take(Bytes bytes) {
         free_.erase(fits);
         return {this, block, bytes};
     }
-    void* memory = mmap(nullptr, static_cast<std::size_t>(wanted), PROT_READ | PROT_WRITE,
-                        MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    if (memory == MAP_FAILED) return {};
+    std::byte* const memory = map(wanted);
+    if (memory == nullptr) return {};
     held_ += wanted;
-    return {this, {static_cast<std::byte*>(memory), wanted}, bytes};
+    return {this, {memory, wanted}, bytes};
 }
 
 void BufferPool::give_back(Block block) {
@@ -45,7 +61,7 @@ void BufferPool::trim(Bytes bytes) {
 }
 
 void BufferPool::free_oldest() {
-    munmap(free_.front().data, static_cast<std::size_t>(free_.front().bytes));
+    unmap(free_.front().data, free_.front().bytes);
     held_ -= free_.front().bytes;
     free_.erase(free_.begin());
 }
