@@ -187,7 +187,7 @@ TEST_P(KeptPlan, ReadsOfChangingShapeGetTheirBytes) {
     }
 }
 
-// The kept plan is of a rank alone and took a small buffer; the new one aggregates.
+// By the kept plan a rank takes a small buffer of its own; the new plan aggregates.
 TEST(KeptPlanOfAnotherKind, LeavesTheNewPlanTheBuffersOfACollectiveAccess) {
     for (const Direction direction : {Direction::write, Direction::read}) {
         constexpr Bytes kMuch = 40000;
@@ -196,6 +196,7 @@ TEST(KeptPlanOfAnotherKind, LeavesTheNewPlanTheBuffersOfACollectiveAccess) {
         Steps steps(4);
         for (std::size_t i = 0; i < 3; ++i) steps[i][0] = {0, 8};
         steps[3].fill({0, kMuch});
+        steps[3][0] = {0, 8};  // which goes by the kept plan, and then aggregates
         if (direction == Direction::read)
             (void)run_steps("two_phase", Direction::write, {steps[3]}, false, disk);
         const Report report = run_steps("auto", direction, steps, false, disk);
