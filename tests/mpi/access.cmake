@@ -77,8 +77,12 @@ endforeach()
 foreach(what memory threads)
   oratorio_mpi_test(scarcity_of_${what} PRELOAD EXPORTS RANKS 3 SOURCES scarcity_test.cpp scarcity.cpp ARGUMENTS ${what})
 endforeach()
-oratorio_mpi_test(scarcity_to_the_end PRELOAD EXPORTS RANKS 2 SOURCES scarcity_test.cpp scarcity.cpp ARGUMENTS end)
-foreach(host ${ORATORIO_MPI_HOSTS})
-  set_tests_properties(mpi.scarcity_to_the_end.${host}.2 PROPERTIES
-    PASS_REGULAR_EXPRESSION "oratorio: the job ends" FAIL_REGULAR_EXPRESSION "still running")
+# Not under MPICH 4: it moves nothing on while it waits, so without a thread each start ends before the next begins.
+oratorio_mpi_test(scarcity_to_the_end PRELOAD EXPORTS RANKS 2 HOSTS mpich5 ompi5 ARGUMENTS end
+                  SOURCES scarcity_test.cpp scarcity.cpp)
+foreach(host mpich5 ompi5)
+  if(TEST mpi.scarcity_to_the_end.${host}.2)
+    set_tests_properties(mpi.scarcity_to_the_end.${host}.2 PROPERTIES
+      PASS_REGULAR_EXPRESSION "oratorio: the job ends" FAIL_REGULAR_EXPRESSION "still running")
+  endif()
 endforeach()
