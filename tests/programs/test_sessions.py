@@ -20,6 +20,8 @@ def run(name, folder, how):
 @pytest.mark.parametrize("name", ["mpich5", "abi", "openmpi5"])
 @pytest.mark.parametrize("how", ["session", "beside", "finalize"])
 def test_files_of_sessions_and_files_closed_in_finalize_give_no_alarm(name, how, tmp_path):
+    if name == "openmpi5" and how != "finalize":
+        pytest.skip("Open MPI 5 itself ends programs with sessions by a signal, with and without us")
     assert "oratorio:" not in run(name, tmp_path, how)
 
 
