@@ -4,8 +4,9 @@ import pytest
 from conftest import HERE, compile_for, host_or_skip, run_both_ways
 
 
-@pytest.mark.parametrize("name", ["mpich5", "abi", "mpich4", "openmpi5", "openmpi4"])
+# Not Open MPI 4, which itself fails to open some of them.
+@pytest.mark.parametrize("name", ["mpich5", "abi", "mpich4", "openmpi5"])
 def test_prefixes_are_dropped_or_kept_as_the_host_does(name, tmp_path):
     host = host_or_skip(name)
     program = compile_for(host.mpicc, HERE / "odd_names.c", f"odd-names-{name}")
-    run_both_ways(host, 1, [program], tmp_path)  # Open MPI 4 may fail by itself where two ranks create
+    run_both_ways(host, 2, [program], tmp_path)

@@ -58,7 +58,7 @@ void place(std::span<const std::byte> message, Offset origin, std::span<std::byt
     const Bytes length = std::ssize(buffer);
     const Region region{origin, length, length, 1, {origin, origin + length}};
     place_runs(message.subspan(kHead, table_bytes), message.subspan(kHead + table_bytes), region,
-               buffer);
+               RoundBuffer{buffer, {}});
 }
 
 /// One turn of both ranks: message after message, each answered once it has been placed.
