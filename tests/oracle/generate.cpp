@@ -228,7 +228,7 @@ void Generator::records() {
     for (Part& part : step.parts) part.bytes = random_.between(ordered && chance(20) ? 0 : 6, 150);
     for (Part& part : step.parts) part.bytes = part.bytes < 6 ? 0 : part.bytes;
     if (step.kind == Kind::access) return;
-    step.split = ordered && chance(50);
+    step.split = ordered && (features_.routines || chance(50));
     now.split = now.split || step.split;
     now.starts.push_back(step.id);
 }

@@ -19,7 +19,8 @@ constexpr const char* kMethods[] = {
 
 void Generator::setting() {
     Setting& s = program_.setting;
-    program_.ranks = chance(60) ? 3 + below(2) : 2 + below(5);
+    program_.ranks = features_.ranks;
+    if (program_.ranks == 0) program_.ranks = chance(60) ? 3 + below(2) : 2 + below(5);
     s.ranks_per_node = chance(75) ? 0 : 1 + below(3);
     s.node_memory = chance(80);
     s.cores = 1 + below(program_.ranks);

@@ -118,6 +118,8 @@ struct Features {
     bool only_faults = false;
     bool fresh_views = false;  ///< a view is set before each collective access, so no plan is kept
     std::string method;        ///< "" or the method that every handle asks for
+    int ranks = 0;             ///< of every program; 0: drawn
+    bool routines = false;     ///< only what MPI has a routine for (there is no iwrite_ordered)
 };
 
 /// The program of a seed.
