@@ -44,9 +44,9 @@ oratorio_mpi_test(unsynchronised_nodes PRELOAD RANKS 4 OTHER_RANKS 3 SOURCES uns
                   ENVIRONMENT ORATORIO_RANKS_PER_NODE=2)
 oratorio_mpi_test(unsynchronised_calls PRELOAD RANKS 2 SOURCES unsynchronised_test.cpp
                   ENVIRONMENT ORATORIO_HINTS=oratorio_progress=calls)
-oratorio_mpi_test(oracle_programs PRELOAD RANKS 4 OTHER_RANKS 3 LINK oratorio_oracle
+oratorio_mpi_test(oracle_programs PRELOAD RANKS 4 HOSTS mpich5 ompi5 LINK oratorio_oracle
                   SOURCES oracle_programs_test.cpp oracle_performer.cpp)
-oratorio_mpi_test(oracle_programs_nodes PRELOAD RANKS 4 HOSTS mpich5 ompi5 LINK oratorio_oracle
+oratorio_mpi_test(oracle_programs_nodes PRELOAD RANKS 4 HOSTS mpich5 LINK oratorio_oracle
                   SOURCES oracle_programs_test.cpp oracle_performer.cpp ARGUMENTS 1001 30
                   ENVIRONMENT ORATORIO_RANKS_PER_NODE=2)
 
