@@ -247,7 +247,10 @@ bool allowed_by_hints(const Method& method, const Situation& s) {
         return false;
     if (method.aggregated()) return collective != Toggle::disable;
     if (collective == Toggle::enable && s.collective && needs_collective(s).empty()) return false;
-    if (method.storage == StorageCalls::mapped && !s.options->local_file_system) return false;
+    // Stores to a mapping may be lost where somebody makes the file longer meanwhile (decision
+    // 0012).
+    if (method.storage == StorageCalls::mapped && !(read && s.options->local_file_system))
+        return false;
     if (method.storage != StorageCalls::buffered)
         return sieving != Toggle::enable || !needs_monotonic(s).empty() || s.collective;
     return read ? sieving != Toggle::disable : sieving == Toggle::enable;
