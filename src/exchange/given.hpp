@@ -1,6 +1,6 @@
-// Given bytes: which bytes of a round's buffer some rank gave, in a mask of a byte per byte. An
-// aggregator that knows them writes nothing else, so nothing need be read before the data is there.
-// docs/decisions/0002-holes-and-locks.md.
+// Given bytes: which bytes of a round's buffer some rank gave, in a mask of a byte per byte (0xff:
+// given). An aggregator that knows them writes nothing else, so nothing need be read before the
+// data is there. docs/decisions/0002-holes-and-locks.md.
 #pragma once
 
 #include <cstddef>
@@ -10,8 +10,6 @@
 #include "type/cursor.hpp"
 
 namespace oratorio {
-
-inline constexpr std::byte kGiven{0xff};
 
 /// Where the data of a round's region lies, as Region::buffer_position says.
 struct RoundBuffer {

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <cstring>
 #include <new>
 
 #include "type/shape_codec.hpp"
@@ -134,7 +133,8 @@ Result<Bytes> RemoteData::move(const Region& region, const RoundBuffer& buffer, 
             moved += bytes;
             for (std::size_t k = 0; !buffer.given.empty() && k < here_.size(); ++k) {
                 const auto at = static_cast<std::byte*>(here_[k].iov_base) - buffer.data.data();
-                std::memset(buffer.given.data() + at, 0xff, here_[k].iov_len);
+                mark_given(buffer.given.data() + at,
+                           {at, static_cast<Bytes>(here_[k].iov_len), 0, 1});
             }
         }
     }
