@@ -1,7 +1,11 @@
 #include "base/bell.hpp"
 
 #include <gtest/gtest.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
+#include <fstream>
+#include <string>
 #include <thread>
 
 namespace oratorio::test {
@@ -9,15 +13,25 @@ namespace {
 
 using namespace std::chrono_literals;
 
+/// Whether a thread of this process sleeps in the kernel.
+bool sleeps(long thread) {
+    std::ifstream file("/proc/self/task/" + std::to_string(thread) + "/stat");
+    const std::string text{std::istreambuf_iterator<char>(file), {}};
+    const std::size_t name_ends = text.rfind(") ");
+    return name_ends != std::string::npos && text[name_ends + 2] == 'S';
+}
+
 /// A rank that sleeps on its bell until it is woken.
 class Sleeper {
   public:
     explicit Sleeper(Bell& bell) : bell_(bell), heard_(bell.rings) {
         thread_ = std::thread([this] {
+            number_ = syscall(SYS_gettid);
             wait_until_rung(bell_, heard_, Before::nothing, 60s);
             woken_ = true;
         });
-        while (bell_.sleep != Bell::asleep) std::this_thread::yield();
+        // It says so before it does: a ring in between would keep it awake.
+        while (bell_.sleep != Bell::asleep || !sleeps(number_)) std::this_thread::yield();
     }
     ~Sleeper() {
         ring(bell_);
@@ -32,6 +46,7 @@ class Sleeper {
     Bell& bell_;
     std::uint32_t heard_;
     std::atomic<bool> woken_{false};
+    std::atomic<long> number_{0};
     std::thread thread_;
 };
 
