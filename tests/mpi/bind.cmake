@@ -4,7 +4,7 @@ oratorio_mpi_test(workspaces INTERNAL LINK oratorio_file RANKS 1 2 4 OTHER_RANKS
                   SOURCES workspaces_test.cpp ${oratorio_SOURCE_DIR}/src/bind/workspaces.cpp)
 oratorio_mpi_test(bind_views PRELOAD SOURCES bind_views_test.cpp RANKS 1 2)
 oratorio_mpi_test(bind_arguments PRELOAD SOURCES bind_arguments_test.cpp RANKS 2 3)
-oratorio_mpi_test(bind_errhandlers PRELOAD SOURCES bind_errhandlers_test.cpp RANKS 1 2)
+oratorio_mpi_test(bind_errhandlers PRELOAD OWN_PROGRAMS SOURCES bind_errhandlers_test.cpp RANKS 1 2)
 oratorio_mpi_test(bind_handles PRELOAD SOURCES bind_handles_test.cpp RANKS 1 TIMEOUT 400)
 oratorio_mpi_test(bind_shared_pointer PRELOAD SOURCES bind_shared_pointer_test.cpp RANKS 1 2 3 4 7 8 OTHER_RANKS 4)
 oratorio_mpi_test(bind_shared_pointer_nodes PRELOAD SOURCES bind_shared_pointer_test.cpp RANKS 4 7
