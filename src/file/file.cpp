@@ -8,6 +8,7 @@
 #include "file/path.hpp"
 #include "file/state.hpp"
 #include "plan/aggregators.hpp"
+#include "store/allocate.hpp"
 
 namespace oratorio {
 
@@ -165,7 +166,7 @@ Result<void> File::set_hints(const HintMap& info) {
     return state_->take_hints(info);
 }
 
-Result<void> File::resize(Bytes bytes, bool allocate, std::string_view what_differs) {
+Result<void> File::resize(Bytes bytes, bool allocates, std::string_view what_differs) {
     settle();
     Transport& ranks = *state_->transport;
     Error error;
@@ -178,11 +179,17 @@ Result<void> File::resize(Bytes bytes, bool allocate, std::string_view what_diff
         error = Error::make(ErrorKind::read_only, "resize: the file is open for reading only");
     if (auto written = state_->write_gathered(); !written) error = written.error();
     if (auto good = agree_on_error(ranks, error); !good) return good.error();
+    // Allocating may write all of the file again: what other threads write meanwhile is locked.
+    Exclusion& exclusion = state_->engine.exclusion;
+    const CollectiveWrite entered(exclusion);
     if (auto same = agree_on_equal(ranks, static_cast<std::uint64_t>(bytes), what_differs); !same)
         return same.error();
     if (ranks.topology().rank == 0) {
-        if (auto resized = state_->store->resize(bytes, allocate); !resized)
-            error = resized.error();
+        Store& store = *state_->store;
+        const Allocator allocator{mode().readable(), exclusion.sole};
+        const auto resized =
+            allocates ? allocate(store, bytes, allocator) : store.resize(bytes, false);
+        if (!resized) error = resized.error();
     }
     return agree_on_error(ranks, error);
 }

@@ -169,7 +169,7 @@ class File {
   private:
     struct State;
     explicit File(std::unique_ptr<State> state);
-    Result<void> resize(Bytes bytes, bool allocate, std::string_view what_differs);
+    Result<void> resize(Bytes bytes, bool allocates, std::string_view what_differs);
     Result<Offset> target_of(Offset offset, Whence whence, Offset current);
     OperationPtr enqueue(const AccessCall& call, const Access& access);
     struct Placed;

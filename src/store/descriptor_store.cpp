@@ -65,32 +65,6 @@ Result<Descriptor> open_descriptor(const std::string& path, const OpenMode& mode
     return file;
 }
 
-Result<void> allocate_by_writing(int descriptor, Bytes bytes) {
-    constexpr Bytes kChunk = 256 << 10;
-    struct stat status {};
-    if (::fstat(descriptor, &status) != 0) return failed("allocate: fstat");
-    const bool readable = access_of(descriptor) != O_WRONLY;
-    std::vector<std::byte> chunk(kChunk);
-    Offset at = readable ? 0 : status.st_size;
-    while (at < bytes) {
-        const auto length = static_cast<std::size_t>(std::min(kChunk, bytes - at));
-        std::size_t have = 0;
-        while (readable && have < length) {
-            const ssize_t got = uninterrupted(
-                [&] { return ::pread(descriptor, chunk.data() + have, length - have, at + have); });
-            if (got < 0) return failed("allocate: read").at(at, static_cast<Bytes>(length));
-            if (got == 0) break;
-            have += static_cast<std::size_t>(got);
-        }
-        std::fill(chunk.begin() + static_cast<std::ptrdiff_t>(have), chunk.end(), std::byte{0});
-        const ssize_t put =
-            uninterrupted([&] { return ::pwrite(descriptor, chunk.data(), length, at); });
-        if (put < 0) return failed("allocate: write").at(at, static_cast<Bytes>(length));
-        at += put;
-    }
-    return {};
-}
-
 DescriptorStore::DescriptorStore(Descriptor file, const OpenMode& mode) : file_(std::move(file)) {
     const long iovecs = ::sysconf(_SC_IOV_MAX);
     if (iovecs > 0) limits_.iovecs_max = static_cast<int>(iovecs);
@@ -130,7 +104,6 @@ Result<void> DescriptorStore::resize(Bytes bytes, bool allocate) {
     }
     if (bytes == 0) return {};
     if (uninterrupted([&] { return ::fallocate(descriptor(), 0, 0, bytes); }) == 0) return {};
-    if (errno == EOPNOTSUPP || errno == ENOSYS) return allocate_by_writing(descriptor(), bytes);
     return failed("allocate").at(0, bytes);
 }
 

@@ -10,11 +10,6 @@ namespace oratorio {
 /// Opens `path`, with `more` flags of open(2); a directory is refused as bad_file.
 Result<Descriptor> open_descriptor(const std::string& path, const OpenMode& mode, int more = 0);
 
-/// Gives [0, bytes) storage by writing every block again, zeros where there was nothing. Needs no
-/// support from the file system, but no one else may write meanwhile. Where the file can't be read,
-/// holes before its end stay.
-Result<void> allocate_by_writing(int descriptor, Bytes bytes);
-
 class DescriptorStore : public Store {
   public:
     /// `mode` as `file` was opened. Where direct I/O is asked for and refused, limits().remark says

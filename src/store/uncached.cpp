@@ -79,11 +79,7 @@ class UncachedStore final : public DescriptorStore {
     }
 
     Result<void> resize(Bytes bytes, bool allocate) override {
-        auto resized = DescriptorStore::resize(bytes, allocate);
-        if (!resized && resized.error().system_errno == EINVAL && direct_) {
-            use_cache();  // it was to be allocated by writing
-            resized = DescriptorStore::resize(bytes, allocate);
-        }
+        const auto resized = DescriptorStore::resize(bytes, allocate);
         return resized && allocate ? sync() : resized;
     }
 

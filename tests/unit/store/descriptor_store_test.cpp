@@ -128,42 +128,6 @@ TEST_F(DescriptorStoreTest, shared_locks_are_shared) {
     EXPECT_TRUE((*theirs)->lock({0, 100}, true, false).ok());
 }
 
-TEST_F(DescriptorStoreTest, allocation_by_writing_keeps_the_data_and_fills_holes) {
-    constexpr Bytes kSize = 3'000'000;
-    {
-        auto sparse = open_posix(path(), kReadWrite);
-        ASSERT_TRUE(sparse.ok());
-        std::vector<std::byte> mark(10, std::byte{7});
-        ASSERT_EQ(transfer(**sparse, Direction::write, 2'000'000, mark).bytes, 10);
-    }
-    auto file = open_descriptor(path(), kReadWrite);
-    ASSERT_TRUE(file.ok());
-    ASSERT_TRUE(allocate_by_writing(file->number(), kSize).ok());
-    struct stat status {};
-    ASSERT_EQ(::stat(path().c_str(), &status), 0);
-    EXPECT_EQ(status.st_size, kSize);
-    EXPECT_GE(status.st_blocks * 512, kSize);
-    auto store = open_posix(path(), kReadWrite);
-    std::vector<std::byte> bytes(kSize);
-    ASSERT_EQ(transfer(**store, Direction::read, 0, bytes).bytes, kSize);
-    for (std::size_t i = 0; i < bytes.size(); ++i) {
-        const bool marked = i >= 2'000'000 && i < 2'000'010;
-        ASSERT_EQ(bytes[i], marked ? std::byte{7} : std::byte{0}) << i;
-    }
-}
-
-TEST_F(DescriptorStoreTest, allocation_by_writing_never_shrinks_also_when_the_file_cannot_be_read) {
-    make("hello");
-    auto file = open_descriptor(path(), {.write = true});
-    ASSERT_TRUE(file.ok());
-    ASSERT_TRUE(allocate_by_writing(file->number(), 3).ok());
-    ASSERT_TRUE(allocate_by_writing(file->number(), 8).ok());
-    auto store = open_posix(path(), {.read = true});
-    std::vector<std::byte> bytes(20);
-    ASSERT_EQ(transfer(**store, Direction::read, 0, bytes).bytes, 8);
-    EXPECT_EQ(std::memcmp(bytes.data(), "hello\0\0\0", 8), 0);
-}
-
 TEST_F(DescriptorStoreTest, remove_file_removes_and_says_why_it_can_not) {
     make("x");
     EXPECT_TRUE(remove_file(path()).ok());

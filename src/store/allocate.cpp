@@ -1,0 +1,65 @@
+#include "store/allocate.hpp"
+
+#include <algorithm>
+#include <cerrno>
+#include <vector>
+
+#include "store/range_lock.hpp"
+#include "store/transfer.hpp"
+
+namespace oratorio {
+namespace {
+
+/// Reads what is there, zeros past the end, and writes it back.
+Result<void> write_again(Store& store, Extent range, std::span<std::byte> memory) {
+    auto held = RangeLock::take(store, range, true);
+    if (!held) return held.error();
+    const Transferred there = transfer(store, Direction::read, range.begin, memory);
+    if (there.error.kind != ErrorKind::none) return there.error;
+    std::fill(memory.begin() + there.bytes, memory.end(), std::byte{0});
+    const Transferred put = transfer(store, Direction::write, range.begin, memory);
+    if (put.error.kind != ErrorKind::none) return put.error;
+    return held->give_back();
+}
+
+Result<void> allocate_by_writing(Store& store, Bytes bytes, bool readable) {
+    constexpr Bytes kChunk = 256 << 10;
+    // What can't be read can't be written again: only the file's new part is allocated.
+    Offset at = 0;
+    if (!readable) {
+        auto size = store.size();
+        if (!size) return size.error();
+        at = *size;
+    }
+    std::vector<std::byte> memory(static_cast<std::size_t>(std::min(kChunk, bytes)));
+    for (; at < bytes; at += kChunk) {
+        const Extent range{at, std::min(at + kChunk, bytes)};
+        const auto part = std::span(memory).first(static_cast<std::size_t>(range.length()));
+        if (readable) {
+            if (auto put = write_again(store, range, part); !put) return put.error();
+            continue;
+        }
+        const Transferred put = transfer(store, Direction::write, at, part);
+        if (put.error.kind != ErrorKind::none) return put.error;
+    }
+    return {};
+}
+
+}  // namespace
+
+Result<void> allocate(Store& store, Bytes bytes, const Allocator& allocator) {
+    auto allocated = store.resize(bytes, true);
+    if (allocated || allocated.error().kind != ErrorKind::unsupported_operation) return allocated;
+    if (!allocator.sole) {
+        return Error::make(
+            ErrorKind::unsupported_operation,
+            "preallocate: the file system can't allocate, and writing the file again "
+            "could undo writes of who else has it open; open it once only",
+            allocated.error().system_errno);
+    }
+    if (auto written = allocate_by_writing(store, bytes, allocator.readable); !written)
+        return written;
+    return store.sync();
+}
+
+}  // namespace oratorio

@@ -1,0 +1,21 @@
+// Storage for a file where the file system can't give it by itself.
+#pragma once
+
+#include "store/store.hpp"
+
+namespace oratorio {
+
+/// How the file was opened by who allocates.
+struct Allocator {
+    bool readable = true;
+    /// No other handle had the file open before: those that came later share-lock what they write
+    /// (docs/decisions/0002-holes-and-locks.md).
+    bool sole = true;
+};
+
+/// Gives storage to every byte before `bytes` and makes the file at least as long (MPI 14.2.5):
+/// by the store, or by writing what is there once more, each part under a lock of its own. Refused
+/// where others may write without a lock meanwhile: their bytes would be lost.
+Result<void> allocate(Store& store, Bytes bytes, const Allocator& allocator);
+
+}  // namespace oratorio
