@@ -4,6 +4,7 @@
 - src/ is a house of floors: a file includes only what FLOORS allows its folder.
 - mpi.h and the names MPI_* and PMPI_* are for src/mpi and src/bind alone.
 - Files have at most 400 lines, C and C++ functions at most 60.
+- Which part a method has is asked only by the tables of parts (KIND_TABLES): all others ask its facts.
 - A TODO names the issue it belongs to: TODO(#12).
 """
 
@@ -34,9 +35,14 @@ FLOORS = {
     "bind": {"base", "type", "stats", "plan", "store", "exchange", "run", "file", "mpi"},
 }
 MPI_FOLDERS = {"mpi", "bind"}
+KIND_TABLES = {
+    "src/plan/parts.hpp", "src/plan/parts.cpp", "src/plan/methods.hpp", "src/plan/methods.cpp",
+    "src/exchange/exchange.cpp", "src/run/work.cpp",
+}  # fmt: skip
 
 INCLUDE = re.compile(r'\s*#\s*include\s*([<"])([^>"]+)[>"]')
 MPI_NAME = re.compile(r"\bP?MPIX?_\w+")
+KIND = re.compile(r"\b(Domains|Exchange|Storage)Kind\b")
 TODO = re.compile(r"\b(TODO|FIXME|XXX)\b(?!\(#\d+\))")
 TYPE_OR_NAMESPACE = re.compile(r"\b(namespace|class|struct|union|enum|extern)\b")
 # What may stand between a function's parameters and its body.
@@ -108,6 +114,16 @@ def check_mpi_names(file: Path, text: str) -> Iterator[Complaint]:
             yield Complaint(file, number, f"{found.group()} is for src/mpi and src/bind only")
 
 
+def check_kinds(file: Path, text: str) -> Iterator[Complaint]:
+    """Kinds of parts outside the tables that have a row of each."""
+    if floor_of(file) is None or file.as_posix() in KIND_TABLES:
+        return
+    for number, line in enumerate(without_literals(text).splitlines(), 1):
+        found = KIND.search(line)
+        if found:
+            yield Complaint(file, number, f"{found.group()} is for tables of parts: ask the part's facts")
+
+
 def functions(text: str) -> Iterator[tuple[int, int]]:
     """(first line, number of lines) of each function body in C++ text, head included.
 
@@ -168,6 +184,7 @@ def check(file: Path, text: str) -> list[Complaint]:
     found = [*check_sizes(file, text), *check_todos(file, text)]
     if file.suffix in CXX_SUFFIXES:
         found += [*check_includes(file, text), *check_mpi_names(file, text)]
+        found += check_kinds(file, text)
     return found
 
 

@@ -1,21 +1,33 @@
 #include "exchange/exchange.hpp"
 
+#include <array>
+
+#include "base/complete_table.hpp"
 #include "plan/methods.hpp"
 
 namespace oratorio {
 
+namespace {
+
+struct Maker {
+    ExchangeKind kind;
+    std::unique_ptr<Exchange> (*make)(const ExchangeContext& context);
+};
+
+// Without exchange a rank is its own aggregator, and talks to nobody.
+constexpr std::array kMakers{
+    Maker{ExchangeKind::none, make_peer_exchange},
+    Maker{ExchangeKind::peer, make_peer_exchange},
+    Maker{ExchangeKind::shared, make_shared_exchange},
+    Maker{ExchangeKind::shared_list, make_shared_exchange},
+    Maker{ExchangeKind::direct, make_direct_exchange},
+};
+static_assert(is_complete(kMakers));
+
+}  // namespace
+
 std::unique_ptr<Exchange> make_exchange(const ExchangeContext& context) {
-    switch (context.plan.method->exchange) {
-        case ExchangeKind::shared:
-        case ExchangeKind::shared_list:
-            return make_shared_exchange(context);
-        case ExchangeKind::direct:
-            return make_direct_exchange(context);
-        case ExchangeKind::none:  // the rank is its own aggregator
-        case ExchangeKind::peer:
-            break;
-    }
-    return make_peer_exchange(context);
+    return row_of(kMakers, context.plan.method->exchange).make(context);
 }
 
 }  // namespace oratorio

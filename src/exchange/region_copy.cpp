@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "plan/methods.hpp"
 #include "type/kernels.hpp"
 
 namespace oratorio {
@@ -21,6 +22,12 @@ Bytes RegionCopy::copy(const Region& region, std::byte* buffer, std::byte* given
     }
     stats_.bytes_shared += static_cast<std::uint64_t>(all);
     return all;
+}
+
+std::unique_ptr<RegionCopy> make_region_copy(const Plan& plan, const Access& access, Stats& stats) {
+    const bool flattens = plan.method->exchange_part().flattens;
+    return flattens ? make_list_copy(access, plan.direction, stats)
+                    : make_cursor_copy(access, plan.direction, stats);
 }
 
 }  // namespace oratorio

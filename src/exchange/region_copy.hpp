@@ -32,6 +32,8 @@ class RegionCopy {
     Stats& stats_;
 };
 
+/// The one that the plan's method wants.
+std::unique_ptr<RegionCopy> make_region_copy(const Plan& plan, const Access& access, Stats& stats);
 /// By datatype iterators: walks the file layout and the memory layout together (Hastings &
 /// Choudhary 2006, "dynamic offset/length generation").
 std::unique_ptr<RegionCopy> make_cursor_copy(const Access& access, Direction direction,

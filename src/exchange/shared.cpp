@@ -211,11 +211,8 @@ Standing SharedExchange::standing() const {
 }  // namespace
 
 std::unique_ptr<Exchange> make_shared_exchange(const ExchangeContext& context) {
-    const bool lists = context.plan.method->exchange == ExchangeKind::shared_list;
-    const Direction direction = context.plan.direction;
     return std::make_unique<SharedExchange>(
-        context, lists ? make_list_copy(context.access, direction, context.stats)
-                       : make_cursor_copy(context.access, direction, context.stats));
+        context, make_region_copy(context.plan, context.access, context.stats));
 }
 
 }  // namespace oratorio

@@ -8,6 +8,7 @@
 #include "file/path.hpp"
 #include "file/state.hpp"
 #include "plan/aggregators.hpp"
+#include "plan/methods.hpp"
 #include "store/allocate.hpp"
 
 namespace oratorio {
@@ -57,7 +58,7 @@ Result<void> File::State::take_hints(const HintMap& info) {
     std::vector<std::string> warnings;
     const Bytes before = hints.shared_write_behind;
     hints = parse_hints(given, warnings, hints, buffer_most);
-    engine.exclusion.sieves = hints.plan.ds_write == Toggle::enable || hints.plan.method == "sieve";
+    engine.exclusion.sieves = sieves_writes(hints.plan);
     engine.plans.forget();
     for (const std::string& warning : warnings) opened.voice.warn(warning);
     return gather_records(before);

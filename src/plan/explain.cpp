@@ -7,20 +7,6 @@ namespace oratorio {
 
 namespace {
 
-const char* name_of(StorageCalls storage) {
-    switch (storage) {
-        case StorageCalls::contiguous:
-            return "contiguous";
-        case StorageCalls::list:
-            return "list";
-        case StorageCalls::buffered:
-            return "buffered";
-        case StorageCalls::mapped:
-            return "mapped";
-    }
-    return "?";
-}
-
 std::string number(std::int64_t value) {
     return std::to_string(value);
 }
@@ -69,19 +55,17 @@ std::string explain(const Plan& plan) {
                  : "") +
             "\n";
     text += "  file domains " + domains_text(plan) + "\n";
-    text += "  storage      " + std::string(name_of(plan.storage)) +
+    text += "  storage      " + std::string(plan.method->storage_part().name) +
             (plan.atomic ? ", locked (atomic mode)" : "") + "\n";
-    if (plan.storage == StorageCalls::buffered) {
+    if (plan.method->storage_part().buffered) {
         text += "  aggregators  " + list_of(plan.aggregators) +
                 (plan.shared_loads ? ", and whichever rank is free loads for them" : "") + "\n";
         text += "  buffers      " + number(plan.slots) + " x " + number(plan.slot_bytes) +
                 " bytes per aggregator, " + number(plan.rounds) + " rounds\n";
     }
-    if (plan.method->on_node()) {
-        text += plan.method->exchange == ExchangeKind::direct
-                    ? "  exchange     aggregators reach into the ranks' memory\n"
-                    : "  exchange     ranks copy into the node's shared buffers\n";
-    } else if (plan.method->aggregated()) {
+    const ExchangePart& exchange = plan.method->exchange_part();
+    if (!exchange.what.empty()) text += "  exchange     " + std::string(exchange.what) + "\n";
+    if (exchange.sends_messages) {
         text += "  messages     at most " + number(plan.message_bytes) + " bytes, " +
                 number(plan.messages_in_flight) + " in flight\n";
     }

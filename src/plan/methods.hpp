@@ -1,64 +1,42 @@
 // Methods: named rows, each a choice of parts. A new idea is a new row (or a new part and a row).
-// Every row answers: does it apply (else why not), and what would it cost. Names and sources:
-// docs/methods.md.
+// Whether a row applies, and what it would cost, its parts say. Names and sources: docs/methods.md.
 #pragma once
 
 #include <span>
 #include <string>
 #include <string_view>
 
+#include "plan/parts.hpp"
 #include "plan/plan.hpp"
 
 namespace oratorio {
 
-/// The agreed facts a choice is made from. Equal on all ranks for a collective access.
-struct Situation {
-    Direction direction = Direction::read;
-    bool collective = false;
-    int ranks = 1;
-    int ranks_with_data = 0;
-    Extent hull;
-    Bytes bytes = 0;
-    Bytes bytes_max = 0;  ///< of one rank
-    std::int64_t pieces = 0;
-    std::int64_t memory_pieces = 0;
-    bool covered = false;
-    bool interleaved = false;  ///< some rank's file layout isn't monotonic
-    bool storable = true;      ///< some rank can be an aggregator
-    bool one_node = true;
-    int cores = 1;              ///< of the node
-    bool large_layout = false;  ///< flag_large_layout of some rank
-    Bytes period = 0;           ///< as in AccessSummary, when all ranks agree; else one part
-    std::int64_t parts = 1;
-    const PlanOptions* options = nullptr;
-};
-
-enum class DomainKind {
-    none,
-    even,
-    cyclic,
-    stripes,
-    sliced,  ///< even, and a slice of every part where the data is parts that interleave in memory
+/// In which order and beside what the parts work.
+struct Schedule {
+    static constexpr int of_node = 0;  ///< as many slots as make up kSharedSlots on the node
+    int slots = 1;                     ///< sub-buffers of an aggregator
+    bool io_thread = false;            ///< storage calls are made by a thread beside
+    int aggregators_max = 0;           ///< 0 = as many as plan/aggregators gives
 };
 
 struct Method {
     std::string_view name;
     std::string_view summary;
-    DomainKind domains = DomainKind::none;
+    DomainsKind domains = DomainsKind::even;
     ExchangeKind exchange = ExchangeKind::none;
-    StorageCalls storage = StorageCalls::buffered;
-    int slots = 1;           ///< 0 = as many as make up kSharedSlots on the node
+    Schedule schedule = {};
+    StorageKind storage = StorageKind::buffered;
     bool automatic = false;  ///< a candidate of `auto`
-    /// "" when it applies, else the reason why not.
-    std::string_view (*refuses)(const Situation&) = nullptr;
-    /// Estimated seconds, by the constants in methods.cpp.
-    double (*seconds)(const Situation&) = nullptr;
-    int aggregators_max = 0;  ///< 0 = as many as plan/aggregators gives
-    bool io_thread = false;   ///< storage calls are made by a thread beside
 
-    [[nodiscard]] bool aggregated() const { return exchange != ExchangeKind::none; }
-    /// Aggregators and participants work in memory that a node shares.
-    [[nodiscard]] bool on_node() const { return aggregated() && exchange != ExchangeKind::peer; }
+    [[nodiscard]] const DomainsPart& domains_part() const { return part_of(domains); }
+    [[nodiscard]] const ExchangePart& exchange_part() const { return part_of(exchange); }
+    [[nodiscard]] const StoragePart& storage_part() const { return part_of(storage); }
+    [[nodiscard]] bool aggregated() const { return exchange_part().aggregated; }
+    [[nodiscard]] bool on_node() const { return exchange_part().on_node; }
+    /// "" when it applies, else the reason why not.
+    [[nodiscard]] std::string_view refuses(const Situation& situation) const;
+    /// Estimated, by the constants in costs.def.
+    [[nodiscard]] double seconds(const Situation& situation) const;
 };
 
 /// A slot of a shared collective buffer, unless hints say otherwise: it stays in a core's own
@@ -82,6 +60,9 @@ inline constexpr Bytes kMapWindowAlignment = 2 << 20;  // as large as the page c
 [[nodiscard]] std::span<const Method> methods();
 /// nullptr when there is none of that name.
 [[nodiscard]] const Method* find_method(std::string_view name);
+
+/// Independent writes may fill holes: read a range, and write it back.
+[[nodiscard]] bool sieves_writes(const PlanOptions& options);
 
 struct Choice {
     const Method* method = nullptr;

@@ -11,7 +11,6 @@ namespace oratorio {
 namespace {
 
 constexpr Bytes kPage = 4096;
-constexpr Bytes kCyclicBlockDefault = 1 << 20;
 constexpr Bytes kMessageMin = 4096;
 constexpr int kSlotsMax = 8;
 constexpr Bytes kSparse = 4;  // bytes of hull per byte of data
@@ -67,7 +66,6 @@ Plan start_plan(const Situation& s, const Choice& choice) {
     plan.candidates = choice.candidates;
     plan.direction = s.direction;
     plan.collective = s.collective;
-    plan.storage = choice.method->storage;
     plan.hull = s.hull;
     plan.bytes = s.bytes;
     plan.covered = s.covered;
@@ -81,9 +79,7 @@ int slots_of_node(const Situation& s, const Plan& plan) {
     constexpr int kMost = 4;
     const auto aggregators = static_cast<int>(plan.aggregators.size());
     if (plan.shared_loads) return std::clamp(kSharedLoadSlots / aggregators, 1, kMost);
-    const bool direct =
-        s.direction == Direction::read ? s.options->direct_read : s.options->direct_write;
-    return std::clamp(kSharedSlots / aggregators, direct ? 2 : 1, kMost);
+    return std::clamp(kSharedSlots / aggregators, s.is_direct() ? 2 : 1, kMost);
 }
 
 Bytes slot_bytes_most(const Situation& s, const Plan& plan, int slots) {
@@ -109,28 +105,6 @@ void set_buffers(Plan& plan, Bytes buffer, int slots, Bytes slot_bytes_max = INT
     }
 }
 
-FileDomains make_domains(const Method& method, const Situation& s, int aggregators) {
-    const PlanOptions& options = *s.options;
-    const Bytes stripe = options.striping_unit;
-    switch (method.domains) {
-        case DomainKind::cyclic:
-            return FileDomains::cyclic(
-                s.hull, aggregators,
-                options.cyclic_block > 0 ? options.cyclic_block : kCyclicBlockDefault);
-        case DomainKind::stripes:
-            return FileDomains::cyclic(s.hull, aggregators,
-                                       stripe > 0 ? stripe : kCyclicBlockDefault);
-        case DomainKind::even:
-        case DomainKind::sliced:
-        case DomainKind::none:
-            break;
-    }
-    const Bytes unit = stripe > 0 && stripe <= s.hull.length() / aggregators ? stripe : kPage;
-    if (method.domains == DomainKind::sliced && s.parts > 1)
-        return FileDomains::sliced(s.hull, aggregators, unit, s.period, s.parts);
-    return FileDomains::even(s.hull, aggregators, unit);
-}
-
 /// Whether aggregators ask what a round will hold before they load it: where there is so little
 /// data between holes that most of what was loaded would be in vain.
 bool must_ask(Direction direction, Extent hull, Bytes bytes) {
@@ -140,15 +114,13 @@ bool must_ask(Direction direction, Extent hull, Bytes bytes) {
 /// A storage call that ends before it returns keeps a core busy, whichever rank makes it. Others go
 /// on beside the ranks, and each aggregator keeps its own under way.
 bool loads_are_shared(const Situation& s, const Plan& plan) {
-    const ExchangeKind exchange = plan.method->exchange;
-    return s.direction == Direction::read && !s.options->asynchronous && !plan.ask_contents &&
-           !plan.method->io_thread &&
-           (exchange == ExchangeKind::shared || exchange == ExchangeKind::shared_list);
+    return s.reads() && !s.options->asynchronous && !plan.ask_contents &&
+           !plan.method->schedule.io_thread && plan.method->exchange_part().anyone_loads;
 }
 
 /// An access without exchange: the rank is its own aggregator of its own hull.
 void plan_alone(Plan& plan, Rank rank, const AccessSummary& mine, const PlanOptions& options) {
-    const bool mapped = plan.storage == StorageCalls::mapped;
+    const StoragePart& storage = plan.method->storage_part();
     plan.hull = mine.hull;
     plan.bytes = mine.bytes;
     plan.covered = mine.bytes == mine.hull.length() &&
@@ -157,16 +129,12 @@ void plan_alone(Plan& plan, Rank rank, const AccessSummary& mine, const PlanOpti
     plan.participants = {rank};
     plan.hulls = {mine.hull};
     plan.aggregators = {rank};
-    const bool sliced = plan.storage != StorageCalls::buffered && mine.parts > 1 &&
-                        mine.hull.length() <= mine.parts * mine.period;
+    const bool sliced =
+        !storage.buffered && mine.parts > 1 && mine.hull.length() <= mine.parts * mine.period;
     plan.domains = sliced ? FileDomains::sliced(mine.hull, 1, kPage, mine.period, mine.parts)
-                          : FileDomains::even(mine.hull, 1, mapped ? kMapWindowAlignment : kPage);
-    const bool read = plan.direction == Direction::read;
-    plan.ask_contents =
-        plan.storage == StorageCalls::buffered && must_ask(plan.direction, mine.hull, mine.bytes);
-    const Bytes sieved = read ? options.ind_rd_buffer_size : options.ind_wr_buffer_size;
-    const Bytes listed = plan.storage == StorageCalls::buffered ? sieved : kStagingBytes;
-    set_buffers(plan, mapped ? kMapWindowBytes : listed, 1);
+                          : FileDomains::even(mine.hull, 1, storage.unit);
+    plan.ask_contents = storage.buffered && must_ask(plan.direction, mine.hull, mine.bytes);
+    set_buffers(plan, storage.window(plan.direction, options), 1);
 }
 
 }  // namespace
@@ -179,6 +147,10 @@ Plan Plan::moved(Offset by) const {
     for (Extent& one : plan.hulls) one = further(one);
     plan.domains = domains.moved(by);
     return plan;
+}
+
+bool Plan::keeps_holes() const {
+    return direction == Direction::write && method->storage_part().buffered && !covered;
 }
 
 int Plan::aggregator_index(Rank rank) const {
@@ -214,11 +186,13 @@ Plan make_plan(Direction direction, const Agreed<Summaries>& summaries, const To
     plan.aggregators =
         choose_aggregators(topology, *summaries, options, plan.hull.length(),
                            plan.method->on_node() ? kSharedAggregators : kAggregatorsPerNode);
-    if (plan.method->aggregators_max > 0) plan.aggregators.resize(plan.method->aggregators_max);
-    plan.domains = make_domains(*plan.method, s, static_cast<int>(plan.aggregators.size()));
+    const Schedule& schedule = plan.method->schedule;
+    if (schedule.aggregators_max > 0) plan.aggregators.resize(schedule.aggregators_max);
+    plan.domains = plan.method->domains_part().make(s, static_cast<int>(plan.aggregators.size()));
     plan.ask_contents = must_ask(s.direction, s.hull, s.bytes);
     plan.shared_loads = loads_are_shared(s, plan);
-    const int own_slots = plan.method->slots > 0 ? plan.method->slots : slots_of_node(s, plan);
+    const bool of_node = schedule.slots == Schedule::of_node;
+    const int own_slots = of_node ? slots_of_node(s, plan) : schedule.slots;
     const int slots = options.slots > 0 ? options.slots : own_slots;
     set_buffers(plan, options.cb_buffer_size, slots, slot_bytes_most(s, plan, slots));
     return plan;

@@ -16,24 +16,6 @@ namespace oratorio {
 
 struct Method;
 
-/// How bytes get to and from the storage.
-enum class StorageCalls {
-    contiguous,  ///< each piece by itself, one call after the other
-    list,  ///< many pieces outstanding at once, straight from and to the user's memory where it is
-           ///< coarse
-    buffered,  ///< whole regions through a collective (or sieving) buffer, holes read first
-    mapped,    ///< the file is mapped, and each piece copied between memory and the mapping
-};
-
-/// How data gets into collective buffers and back.
-enum class ExchangeKind {
-    none,
-    peer,         ///< messages
-    shared,       ///< the ranks of a node map the buffers; each copies its own data
-    shared_list,  ///< the same by flattened lists of all pieces
-    direct,       ///< aggregators reach into the other ranks' memory
-};
-
 /// One method's candidacy, for explain.
 struct Candidate {
     std::string_view name;
@@ -47,7 +29,6 @@ struct Plan {
     std::string_view why;  ///< how the method was chosen
     Direction direction = Direction::read;
     bool collective = false;
-    StorageCalls storage = StorageCalls::buffered;
     Extent hull;                ///< of all participants
     Bytes bytes = 0;            ///< of all participants
     bool covered = false;       ///< the pieces tile the hull exactly once: no holes, no overlaps
@@ -68,9 +49,7 @@ struct Plan {
     std::vector<Candidate> candidates;
 
     /// A write through buffers some of whose bytes nobody gives: what was given is marked.
-    [[nodiscard]] bool keeps_holes() const {
-        return direction == Direction::write && storage == StorageCalls::buffered && !covered;
-    }
+    [[nodiscard]] bool keeps_holes() const;
     /// Buffers of one aggregator, all slots and their masks.
     [[nodiscard]] Bytes buffer_bytes() const {
         return slot_bytes * slots * (keeps_holes() ? 2 : 1);

@@ -15,7 +15,7 @@ namespace {
 class BufferedWork final : public Work {
   public:
     BufferedWork(const RunContext& context, const Plan& plan, const Access& access,
-                 WorkBuffers buffers);
+                 WorkBuffers buffers, std::unique_ptr<Store> own_store);
     ~BufferedWork() override;
 
     Result<bool> step() override;
@@ -56,6 +56,7 @@ class BufferedWork final : public Work {
     [[nodiscard]] bool wanted(const Region& region) const;
     void announce(std::span<std::byte> memory);
 
+    std::unique_ptr<Store> own_store_;  ///< context_.store, if there is one
     RunContext context_;
     const Plan& plan_;
     const Access& access_;
@@ -74,8 +75,9 @@ class BufferedWork final : public Work {
 };
 
 BufferedWork::BufferedWork(const RunContext& context, const Plan& plan, const Access& access,
-                           WorkBuffers buffers)
-    : context_(context),
+                           WorkBuffers buffers, std::unique_ptr<Store> own_store)
+    : own_store_(std::move(own_store)),
+      context_(context),
       plan_(plan),
       access_(access),
       reading_(plan.direction == Direction::read),
@@ -336,8 +338,9 @@ void BufferedWork::note(const Error& error, std::int64_t round) {
 }  // namespace
 
 std::unique_ptr<Work> make_buffered_work(const RunContext& context, const Plan& plan,
-                                         const Access& access, WorkBuffers buffers) {
-    return std::make_unique<BufferedWork>(context, plan, access, buffers);
+                                         const Access& access, WorkBuffers buffers,
+                                         std::unique_ptr<Store> own_store) {
+    return std::make_unique<BufferedWork>(context, plan, access, buffers, std::move(own_store));
 }
 
 }  // namespace oratorio

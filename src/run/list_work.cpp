@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <vector>
 
+#include "plan/methods.hpp"
 #include "run/work.hpp"
 #include "type/copy.hpp"
 
@@ -12,7 +13,6 @@ namespace {
 // more than the copy.
 constexpr Bytes kDirectPieceMin = 1024;
 constexpr std::size_t kIovecsMax = 512;  // of one storage call
-constexpr int kBatchPiecesMax = 1024;    // outstanding at once
 // In a store that does requests when they are started; looked at while in the first cache.
 constexpr int kBatchPiecesAtOnce = 16;
 
@@ -26,7 +26,7 @@ class ListWork final : public Work {
         : context_(context),
           access_(access),
           reading_(plan.direction == Direction::read),
-          batch_max_(plan.storage == StorageCalls::list ? kBatchPiecesMax : 1),
+          batch_max_(plan.method->storage_part().outstanding_max),
           staging_(staging),
           transfer_(*context.store, &context_.stats),
           file_(access.file),

@@ -86,7 +86,7 @@ void Planning::choose() {
 /// Where the node's memory can't be had, all ranks choose again without it.
 Result<bool> Planning::shared() {
     const auto bytes = std::ssize(plan_.aggregators) * plan_.buffer_bytes();
-    const bool reach = plan_.method->exchange == ExchangeKind::direct;
+    const bool reach = plan_.method->exchange_part().reaches;
     const auto decided = context_.node->prepare(context_.transport, bytes, reach);
     if (!decided || !*decided) return decided;
     const bool shared_refused = context_.node->shared_refused();

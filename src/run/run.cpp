@@ -53,8 +53,7 @@ class Run::State {
     [[nodiscard]] bool extends_first() const;
     bool file_extended();
     void start_work();
-    std::unique_ptr<Work> make_work();
-    std::unique_ptr<Work> make_buffered();
+    void make_work();
     [[nodiscard]] RunContext numbered_context() const;
     bool work_done();
     bool agreement_done();
@@ -79,7 +78,6 @@ class Run::State {
     bool again_ = false;  ///< the kept plan didn't do, the access is made a second time
     Ticket ticket_;
     Access worked_;  ///< as access_, without data where this rank is absent from the kept plan
-    std::unique_ptr<Store> threaded_;
     std::unique_ptr<Work> work_;
     Rest rest_;           ///< of the work
     int moves_left_ = 0;  ///< of this step
@@ -143,7 +141,7 @@ std::optional<Rest> Run::State::waits_for() const {
 }
 
 bool Run::State::sends_messages() const {
-    return phase_ != Phase::planning && plan().method->exchange == ExchangeKind::peer;
+    return phase_ != Phase::planning && plan().method->exchange_part().sends_messages;
 }
 
 void Run::State::begin(bool may_recall) {
@@ -168,7 +166,7 @@ bool Run::State::planning_done() {
 }
 
 bool Run::State::extends_first() const {
-    return collective_ && plan().storage == StorageCalls::mapped &&
+    return collective_ && plan().method->storage_part().extends_first &&
            access_.direction == Direction::write && context_.transport.topology().size > 1;
 }
 
@@ -198,20 +196,17 @@ void Run::State::start_work() {
     const bool aggregated = plan().method->aggregated();
     const bool can_work = aggregated || (error_.kind == ErrorKind::none && worked_.bytes() > 0 &&
                                          !extension_.failed());
-    if (!plan().participants.empty() && can_work) work_ = make_work();
+    if (!plan().participants.empty() && can_work) make_work();
 }
 
-std::unique_ptr<Work> Run::State::make_work() {
-    if (plan().shared_loads) return make_shared_read(numbered_context(), plan(), worked_);
-    if (plan().storage == StorageCalls::buffered) return make_buffered();
-    if (plan().storage == StorageCalls::mapped)
-        return make_mapped_work(context_, plan(), worked_, planning_.mine().pieces);
-    if (!memory_.take_for_staging(
-            std::min(kStagingBytes, std::max<Bytes>(4096, access_.bytes())))) {
-        error_ = Error::make(ErrorKind::no_memory, "no memory for the staging buffer");
-        return nullptr;
+void Run::State::make_work() {
+    auto made = oratorio::make_work(
+        {numbered_context(), plan(), worked_, planning_.mine().pieces, memory_});
+    if (made) {
+        work_ = std::move(*made);
+    } else {
+        error_ = made.error();
     }
-    return make_list_work(context_, plan(), worked_, memory_.collective());
 }
 
 /// The same, with a number of its own for each attempt. Where plans are kept nobody has heard of
@@ -221,27 +216,6 @@ RunContext Run::State::numbered_context() const {
     context.gathered = !planning_.recalled();
     context.sequence = 2 * context_.sequence + (again_ ? 1 : 0);
     return context;
-}
-
-std::unique_ptr<Work> Run::State::make_buffered() {
-    if (!plan().method->aggregated() && !memory_.take_for_alone(plan())) {
-        error_ = Error::make(ErrorKind::no_memory,
-                             "no memory for the sieving buffer: lower ind_rd_buffer_size");
-        return nullptr;
-    }
-    RunContext context = numbered_context();
-    if (plan().method->io_thread && context.store != nullptr && context.io_thread != nullptr) {
-        threaded_ = make_threaded(*context_.store, *context_.io_thread, plan().slots);
-        context.store = threaded_.get();
-    }
-    WorkBuffers buffers{memory_.collective(), memory_.scratch(), memory_.messages(), context_.node};
-    if (plan().method->on_node()) {
-        const int index = std::max(0, plan().aggregator_index(rank_));
-        const auto bytes = static_cast<std::size_t>(plan().buffer_bytes());
-        buffers.collective =
-            context_.node->buffers().subspan(static_cast<std::size_t>(index) * bytes, bytes);
-    }
-    return make_buffered_work(context, plan(), worked_, buffers);
 }
 
 bool Run::State::work_done() {
@@ -281,7 +255,6 @@ bool Run::State::agreement_done() {
         again_ = true;
         extension_ = {};
         work_.reset();
-        threaded_.reset();
         error_ = access_.refused;
         begin(false);
         return step();
@@ -353,7 +326,6 @@ bool Run::State::fail(const Error& transport_error) {
 void Run::State::finish(const Error& error, Bytes bytes) {
     outcome_ = {bytes, error};
     work_.reset();
-    threaded_.reset();
     phase_ = Phase::done;
 }
 

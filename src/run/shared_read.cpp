@@ -83,9 +83,7 @@ SharedRead::SharedRead(const RunContext& context, const Plan& plan, const Access
       index_(plan.aggregator_index(rank_)),
       mine_(plan.hull_of(rank_)),
       arrival_(context, plan),
-      copy_(plan.method->exchange == ExchangeKind::shared_list
-                ? make_list_copy(access, Direction::read, context.stats)
-                : make_cursor_copy(access, Direction::read, context.stats)) {
+      copy_(make_region_copy(plan, access, context.stats)) {
     if (context_.store != nullptr)
         transfer_ = std::make_unique<Transfer>(*context_.store, &context_.stats);
     const auto aggregators = static_cast<int>(plan.aggregators.size());

@@ -25,6 +25,8 @@ struct StoredReport {
     Short short_rounds[shorts_max];
 };
 
+class RunMemory;
+
 class Work {
   public:
     virtual ~Work() = default;
@@ -49,6 +51,18 @@ class Work {
     [[nodiscard]] virtual bool relieved() const { return false; }
 };
 
+/// Where a rank works, and by what plan; everything outlives the work.
+struct WorkSite {
+    RunContext context;
+    const Plan& plan;
+    const Access& access;
+    std::int64_t pieces = 0;  ///< about how many the rank has
+    RunMemory& memory;
+};
+
+/// The one that the plan's method names; an error where its memory can't be had.
+Result<std::unique_ptr<Work>> make_work(const WorkSite& site);
+
 struct WorkBuffers {
     std::span<std::byte> collective;  ///< plan.buffer_bytes()
     std::span<std::byte> scratch;     ///< where holes are kept: RegionWriter::scratch_bytes
@@ -57,9 +71,10 @@ struct WorkBuffers {
 };
 
 /// Rounds through collective buffers: two-phase, and data sieving as the case of a single
-/// participant.
+/// participant. `own_store` may be null; it lives as long as the work.
 std::unique_ptr<Work> make_buffered_work(const RunContext& context, const Plan& plan,
-                                         const Access& access, WorkBuffers buffers);
+                                         const Access& access, WorkBuffers buffers,
+                                         std::unique_ptr<Store> own_store);
 /// Reads through sub-buffers that the ranks of a node share, filled by whichever rank is free.
 std::unique_ptr<Work> make_shared_read(const RunContext& context, const Plan& plan,
                                        const Access& access);

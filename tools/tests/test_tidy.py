@@ -58,6 +58,14 @@ def test_mpi_names_are_for_mpi_and_bind_but_may_be_written_of():
     assert complaints("src/file/a.cpp", "/* MPI_File_open\n   MPI_File_close */\n") == []
 
 
+def test_kinds_of_parts_are_for_their_tables():
+    text = "bool talks = method.exchange == ExchangeKind::peer;\n"
+    assert len(complaints("src/run/run.cpp", text)) == 1
+    assert complaints("src/exchange/exchange.cpp", text) == []
+    assert complaints("tests/unit/plan/plan_test.cpp", text) == []
+    assert complaints("src/run/run.cpp", "// as ExchangeKind says\n") == []
+
+
 def test_a_file_of_400_lines_is_fine_and_of_401_is_not():
     assert complaints("src/base/a.cpp", "int a;\n" * 400) == []
     assert len(complaints("src/base/a.cpp", "int a;\n" * 401)) == 1

@@ -1,0 +1,177 @@
+#include "plan/estimate.hpp"
+
+#include <algorithm>
+
+namespace oratorio {
+
+namespace {
+
+constexpr Bytes kPage = 4096;
+
+const Costs& costs(const Situation& s) {
+    return s.options->costs;
+}
+/// Cores that can work for the access at once.
+double workers(const Situation& s) {
+    return std::max(1, std::min(s.ranks_with_data, s.cores));
+}
+/// Pieces of memory and file, as one walk over both meets them.
+double walk_pieces(const Situation& s) {
+    return static_cast<double>(std::max(s.pieces, s.memory_pieces));
+}
+double read_storage(const Situation& s, double bytes, double calls) {
+    const Costs& c = costs(s);
+    return s.is_direct() ? bytes * c.direct_read_byte + calls * c.direct_read_call
+                         : bytes * c.read_byte + calls * c.read_call;
+}
+double write_storage(const Situation& s, double bytes, double calls) {
+    const Costs& c = costs(s);
+    return s.is_direct() ? bytes * c.direct_write_byte + calls * c.direct_write_call
+                         : bytes * c.write_byte + calls * c.write_call;
+}
+/// What storage takes to move `bytes` in `calls` calls: a core's time where the page cache is
+/// between, the device's where it isn't.
+double storage(const Situation& s, double bytes, double calls) {
+    return s.reads() ? read_storage(s, bytes, calls) : write_storage(s, bytes, calls);
+}
+/// The same in calls that all ranks make by themselves: writers wait for each other.
+double storage_by_all(const Situation& s, double bytes, double calls) {
+    const bool contended = !s.reads() && !s.is_direct() && s.ranks_with_data > 1;
+    const double more = contended ? costs(s).contended_byte - costs(s).write_byte : 0;
+    return storage(s, bytes, calls) + bytes * std::max(0.0, more);
+}
+/// The whole hull, and before it is written, its holes.
+double hull_moved(const Situation& s, Bytes buffer) {
+    const auto bytes = static_cast<double>(s.hull.length());
+    const double calls = 1 + bytes / static_cast<double>(std::max<Bytes>(1, buffer));
+    const double holes = !s.reads() && !s.covered ? read_storage(s, bytes, calls) : 0;
+    return storage(s, bytes, calls) + holes;
+}
+/// Work of the ranks and of the storage on the same cores. Reads are done side by side; writers of
+/// one file wait for each other, so that writes take at least as long as one core needs for them.
+/// A device works beside the cores, for all ranks.
+double together(const Situation& s, double ranks_work, double storage_work) {
+    if (s.is_direct()) return std::max(ranks_work / workers(s), storage_work);
+    const double shared_out = (ranks_work + storage_work) / workers(s);
+    return s.reads() ? shared_out : std::max(shared_out, storage_work);
+}
+/// Agreeing at the begin and at the end.
+double collective(const Situation& s) {
+    return s.collective ? 2 * s.ranks * costs(s).collective : 0;
+}
+/// Copying all data once between memory and something in the cache.
+double copied(const Situation& s) {
+    const auto bytes = static_cast<double>(s.bytes);
+    // A small piece that is alone in its cache line costs the line, unless the line is met for all
+    // its pieces at once.
+    constexpr double kLine = 64;
+    const auto pieces = static_cast<double>(s.memory_pieces);
+    const bool scattered = s.memory_pieces > s.ranks_with_data && bytes < kLine * pieces;
+    const double lines = scattered && s.parts < 2 ? pieces * costs(s).piece_line : 0;
+    return bytes * costs(s).copy_byte + walk_pieces(s) * costs(s).copy_piece + lines;
+}
+/// Looking for holes before the first byte is written.
+double hashed(const Situation& s) {
+    const bool looks = s.collective && !s.reads();
+    return looks ? static_cast<double>(s.pieces) * costs(s).hash_piece : 0;
+}
+/// What aggregators move, in calls that the plan's domains and sub-buffers allow.
+double regions_moved(const Method& method, const Situation& s) {
+    const Bytes buffer = s.options->cb_buffer_size / std::max(1, method.schedule.slots);
+    return hull_moved(s, std::min(buffer, method.domains_part().block(*s.options)));
+}
+
+}  // namespace
+
+double estimate_list(const Situation& s) {
+    constexpr Bytes kStagedBelow = 1024;  // run/list_work
+    const auto bytes = static_cast<double>(s.bytes);
+    const bool staged = s.bytes / std::max<std::int64_t>(1, s.memory_pieces) < kStagedBelow;
+    // What storage calls move is in no cache, unlike a collective buffer.
+    const double memory = staged ? copied(s) : bytes * costs(s).copy_byte;
+    const double moved = storage_by_all(s, bytes, static_cast<double>(s.pieces));
+    return (collective(s) + together(s, hashed(s) + memory, moved));
+}
+
+/// As the list, with nothing outstanding beside the one call.
+double estimate_contiguous(const Situation& s) {
+    return 1.05 * estimate_list(s);
+}
+
+/// Each rank moves its own hull, so that interleaved ranks together move it as often as they are;
+/// and copies its data.
+double estimate_sieve(const Situation& s) {
+    const Bytes buffer = s.reads() ? s.options->ind_rd_buffer_size : s.options->ind_wr_buffer_size;
+    return (collective(s) +
+            together(s, hashed(s) + copied(s), s.ranks_with_data * hull_moved(s, buffer)));
+}
+
+/// Every page that a rank touches is mapped by that rank; to be read, with its neighbours. Bytes
+/// come from the page cache's memory, and with small pieces whole lines of it.
+double estimate_mapped(const Situation& s) {
+    constexpr double kFaultAround = 16;
+    constexpr double kLine = 64;
+    const auto bytes = static_cast<double>(s.bytes);
+    const auto pieces = static_cast<double>(s.pieces);
+    const double per_page = s.reads() ? costs(s).map_read_page : costs(s).map_write_page;
+    const double hulls = static_cast<double>(s.hull.length()) / kPage * s.ranks_with_data;
+    const double touched = (pieces + bytes / kPage) * (s.reads() ? kFaultAround : 1);
+    const double pages = std::min(hulls, touched);
+    const double fetched = (s.reads() ? bytes * costs(s).read_byte : 0) +
+                           (bytes < kLine * pieces ? pieces * costs(s).piece_line : 0);
+    const double windows =
+        s.ranks_with_data + static_cast<double>(s.parts) * pages * kPage / kMapWindowBytes;
+    const double extended = s.reads() ? 0 : collective(s);
+    return (collective(s) + extended +
+            (copied(s) + fetched + hashed(s) + pages * per_page + windows * costs(s).map_window) /
+                workers(s));
+}
+
+/// One that serves all others places their data while they wait, and with a thread beside each
+/// storage call is handed over.
+double estimate_peer(const Method& method, const Situation& s) {
+    const double exchanged =
+        static_cast<double>(s.bytes) * costs(s).message_byte +
+        static_cast<double>(s.pieces + s.memory_pieces) * costs(s).message_piece;
+    const Schedule& schedule = method.schedule;
+    const bool alone = schedule.aggregators_max == 1;
+    const double waited = alone ? exchanged / 2 * (1 - 1 / workers(s)) : 0;
+    const double calls =
+        1 + static_cast<double>(s.hull.length()) / static_cast<double>(s.options->cb_buffer_size);
+    const double handed_over = schedule.io_thread ? calls * schedule.slots * costs(s).wake : 0;
+    return 2 * collective(s) + waited +
+           together(s, hashed(s) + exchanged + handed_over, regions_moved(method, s));
+}
+
+/// All slots of the node are filled and emptied again and again; each time each rank is woken once
+/// (reads), or about twice. The memory stays for the accesses that follow, of this file and of
+/// others: each pays a part of making it, or a program of many short accesses would never have it.
+/// And ranks wait for one another (docs/benchmarks.md, what is left to the limit), writers while
+/// others store.
+double estimate_shared(const Method&, const Situation& s) {
+    constexpr double kAccesses = 16;
+    const double waiting = s.is_direct() ? 1 : s.reads() ? 1.1 : 1.2;
+    const int node_slots = s.reads() && !s.is_direct() ? kSharedLoadSlots : kSharedSlots;
+    const auto slots = static_cast<double>(node_slots * kSharedSlotBytes);
+    const double times = 1 + static_cast<double>(s.hull.length()) / slots;
+    const double woken = (s.reads() ? 1 : 2) * times * s.ranks_with_data * costs(s).wake;
+    const double work = copied(s) + hashed(s) + woken;
+    const double moved = together(s, work, hull_moved(s, kSharedSlotBytes));
+    return (collective(s) + moved * waiting +
+            (s.options->shared_ready ? 0 : costs(s).node_memory / kAccesses));
+}
+
+/// And all pieces of file and memory are written down first.
+double estimate_shared_list(const Method& method, const Situation& s) {
+    constexpr double kPieceBytes = 24;
+    const auto pieces = static_cast<double>(s.pieces + s.memory_pieces);
+    const double listed = pieces * (costs(s).copy_piece + kPieceBytes * costs(s).copy_byte);
+    return estimate_shared(method, s) + listed / workers(s);
+}
+
+double estimate_direct(const Method& method, const Situation& s) {
+    return estimate_shared(method, s) + static_cast<double>(s.bytes) * costs(s).cross_byte +
+           walk_pieces(s) * costs(s).cross_piece;
+}
+
+}  // namespace oratorio

@@ -1,0 +1,20 @@
+// The cost model: what an access would take with a part, in nanoseconds from the first rank's start
+// to the last one's end. Constants: costs.def (docs/decisions/0005-cost-model.md).
+#pragma once
+
+#include "plan/methods.hpp"
+
+namespace oratorio {
+
+/// Methods without exchange, by their storage part.
+[[nodiscard]] double estimate_contiguous(const Situation& situation);
+[[nodiscard]] double estimate_list(const Situation& situation);
+[[nodiscard]] double estimate_sieve(const Situation& situation);
+[[nodiscard]] double estimate_mapped(const Situation& situation);
+/// Methods with one, by that.
+[[nodiscard]] double estimate_peer(const Method& method, const Situation& situation);
+[[nodiscard]] double estimate_shared(const Method& method, const Situation& situation);
+[[nodiscard]] double estimate_shared_list(const Method& method, const Situation& situation);
+[[nodiscard]] double estimate_direct(const Method& method, const Situation& situation);
+
+}  // namespace oratorio

@@ -1,0 +1,194 @@
+#include "plan/parts.hpp"
+
+#include <array>
+
+#include "base/complete_table.hpp"
+#include "plan/estimate.hpp"
+#include "plan/methods.hpp"
+
+namespace oratorio {
+
+namespace {
+
+constexpr Bytes kPage = 4096;
+constexpr Bytes kCyclicBlockDefault = 1 << 20;
+
+// Why a part can't be had.
+
+std::string_view always(const Situation&) {
+    return "";
+}
+
+std::string_view needs_monotonic(const Situation& s) {
+    return s.interleaved ? "the tiles of a view interleave, so data can't be found by offset" : "";
+}
+
+std::string_view needs_collective(const Situation& s) {
+    if (!s.collective) return "only collective calls have other ranks to talk to";
+    if (s.options->atomic) return "atomic mode locks each rank's own range";
+    if (!s.storable) return "no rank has the file open";
+    return needs_monotonic(s);
+}
+
+std::string_view needs_node(const Situation& s) {
+    if (!s.one_node) return "the ranks are on several nodes";
+    if (!s.options->shared_memory) return "shared memory could not be had";
+    return needs_collective(s);
+}
+
+std::string_view needs_cross_memory(const Situation& s) {
+    if (!s.options->cross_memory) return "the kernel refuses cross-memory attach";
+    if (s.large_layout) return "a datatype lists too many offsets for another rank to walk it";
+    return needs_node(s);
+}
+
+std::string_view needs_mapping(const Situation& s) {
+    if (!s.options->mappable) return "the file can't be mapped";
+    if (s.is_direct()) return "direct I/O goes past the page cache";
+    if (!s.options->coherent) return "mappings of several nodes may not see each other";
+    if (!s.reads() && !s.collective && !s.options->alone)
+        return "other ranks may make the file longer meanwhile, which mappings don't survive";
+    return needs_monotonic(s);
+}
+
+// File domains.
+
+Bytes cyclic_block(const PlanOptions& options) {
+    return options.cyclic_block > 0 ? options.cyclic_block : kCyclicBlockDefault;
+}
+
+Bytes stripe(const PlanOptions& options) {
+    return options.striping_unit > 0 ? options.striping_unit : kCyclicBlockDefault;
+}
+
+Bytes uncut(const PlanOptions&) {
+    return INT64_MAX;
+}
+
+/// Domains begin at stripes where these are small enough for all to get one.
+Bytes unit_of(const Situation& s, int aggregators) {
+    const Bytes unit = s.options->striping_unit;
+    return unit > 0 && unit <= s.hull.length() / aggregators ? unit : kPage;
+}
+
+FileDomains even(const Situation& s, int aggregators) {
+    return FileDomains::even(s.hull, aggregators, unit_of(s, aggregators));
+}
+
+FileDomains sliced(const Situation& s, int aggregators) {
+    if (s.parts < 2) return even(s, aggregators);
+    return FileDomains::sliced(s.hull, aggregators, unit_of(s, aggregators), s.period, s.parts);
+}
+
+FileDomains cyclic(const Situation& s, int aggregators) {
+    return FileDomains::cyclic(s.hull, aggregators, cyclic_block(*s.options));
+}
+
+FileDomains stripes(const Situation& s, int aggregators) {
+    return FileDomains::cyclic(s.hull, aggregators, stripe(*s.options));
+}
+
+constexpr std::array kDomains{
+    DomainsPart{.kind = DomainsKind::even, .make = even, .block = uncut},
+    DomainsPart{.kind = DomainsKind::sliced, .make = sliced, .block = uncut},
+    DomainsPart{.kind = DomainsKind::cyclic, .make = cyclic, .block = cyclic_block},
+    DomainsPart{.kind = DomainsKind::stripes, .make = stripes, .block = stripe},
+};
+static_assert(is_complete(kDomains));
+
+constexpr std::array kExchanges{
+    ExchangePart{.kind = ExchangeKind::none, .aggregated = false},
+    ExchangePart{.kind = ExchangeKind::peer,
+                 .sends_messages = true,
+                 .refuses = needs_collective,
+                 .estimate = estimate_peer},
+    ExchangePart{.kind = ExchangeKind::shared,
+                 .what = "ranks copy into the node's shared buffers",
+                 .on_node = true,
+                 .anyone_loads = true,
+                 .refuses = needs_node,
+                 .estimate = estimate_shared},
+    ExchangePart{.kind = ExchangeKind::shared_list,
+                 .what = "ranks copy into the node's shared buffers",
+                 .on_node = true,
+                 .flattens = true,
+                 .anyone_loads = true,
+                 .refuses = needs_node,
+                 .estimate = estimate_shared_list},
+    ExchangePart{.kind = ExchangeKind::direct,
+                 .what = "aggregators reach into the ranks' memory",
+                 .on_node = true,
+                 .reaches = true,
+                 .refuses = needs_cross_memory,
+                 .estimate = estimate_direct},
+};
+static_assert(is_complete(kExchanges));
+
+Bytes staging_window(Direction, const PlanOptions&) {
+    return kStagingBytes;
+}
+
+Bytes sieving_window(Direction direction, const PlanOptions& options) {
+    return direction == Direction::read ? options.ind_rd_buffer_size : options.ind_wr_buffer_size;
+}
+
+Bytes map_window(Direction, const PlanOptions&) {
+    return kMapWindowBytes;
+}
+
+constexpr std::array kStorages{
+    StoragePart{.kind = StorageKind::contiguous,
+                .name = "contiguous",
+                .outstanding_max = 1,
+                .unit = kPage,
+                .window = staging_window,
+                .refuses = always,
+                .estimate = estimate_contiguous},
+    StoragePart{.kind = StorageKind::list,
+                .name = "list",
+                .outstanding_max = 1024,
+                .unit = kPage,
+                .window = staging_window,
+                .refuses = always,
+                .estimate = estimate_list},
+    StoragePart{.kind = StorageKind::buffered,
+                .name = "buffered",
+                .buffered = true,
+                .unit = kPage,
+                .window = sieving_window,
+                .refuses = needs_monotonic,
+                .estimate = estimate_sieve},
+    StoragePart{.kind = StorageKind::mapped,
+                .name = "mapped",
+                .mapped = true,
+                .extends_first = true,
+                .unit = kMapWindowAlignment,
+                .window = map_window,
+                .refuses = needs_mapping,
+                .estimate = estimate_mapped},
+};
+static_assert(is_complete(kStorages));
+
+}  // namespace
+
+bool is_monotonic(const Situation& s) {
+    return needs_monotonic(s).empty();
+}
+bool can_exchange(const Situation& s) {
+    return needs_collective(s).empty();
+}
+bool node_is_shared(const Situation& s) {
+    return needs_node(s).empty();
+}
+
+const DomainsPart& part_of(DomainsKind kind) {
+    return row_of(kDomains, kind);
+}
+const ExchangePart& part_of(ExchangeKind kind) {
+    return row_of(kExchanges, kind);
+}
+const StoragePart& part_of(StorageKind kind) {
+    return row_of(kStorages, kind);
+}
+
+}  // namespace oratorio

@@ -1,0 +1,93 @@
+// Parts: what methods are made of. A part is a record of facts that never change. Each kind of part
+// has one complete table here, and nobody else asks which one a part is, but for the tables of
+// makers on the floors above (exchange/exchange.cpp, run/work.cpp). A new part is a new value of
+// its enum and a row in those tables.
+#pragma once
+
+#include <string_view>
+
+#include "plan/domains.hpp"
+#include "plan/situation.hpp"
+
+namespace oratorio {
+
+struct Method;
+
+/// Which aggregator owns which bytes of the file.
+enum class DomainsKind {
+    even,
+    sliced,   ///< even, and a slice of every part where the data is parts that interleave in memory
+    cyclic,   ///< blocks of oratorio_cyclic_block bytes in turn
+    stripes,  ///< the same with the blocks of the file system
+    count,
+};
+
+struct DomainsPart {
+    DomainsKind kind;
+    FileDomains (*make)(const Situation& situation, int aggregators);
+    /// Bytes that lie together in a domain; INT64_MAX where only buffers cut it.
+    Bytes (*block)(const PlanOptions& options);
+};
+
+/// How data gets into collective buffers and back.
+enum class ExchangeKind {
+    none,         ///< each rank moves its own data
+    peer,         ///< messages
+    shared,       ///< the ranks of a node map the buffers; each copies its own data
+    shared_list,  ///< the same by flattened lists of all pieces
+    direct,       ///< aggregators reach into the other ranks' memory
+    count,
+};
+
+struct ExchangePart {
+    ExchangeKind kind;
+    std::string_view what = {};   ///< as `explain` tells it; "" where it tells of messages
+    bool aggregated = true;       ///< has aggregators
+    bool on_node = false;         ///< works in memory that a node shares
+    bool sends_messages = false;  ///< talks through the host MPI between rounds
+    bool reaches = false;         ///< needs the memory of other processes
+    bool flattens = false;        ///< lists all pieces before the first byte moves
+    bool anyone_loads = false;    ///< a round may be loaded by a rank that isn't its aggregator
+    /// "" when it applies, else the reason why not.
+    std::string_view (*refuses)(const Situation& situation) = nullptr;
+    /// Estimated nanoseconds of an access with it; null without exchange.
+    double (*estimate)(const Method& method, const Situation& situation) = nullptr;
+};
+
+/// How bytes get to and from the storage.
+enum class StorageKind {
+    contiguous,  ///< each piece by itself, one call after the other
+    list,  ///< many pieces outstanding at once, straight from and to the user's memory where it is
+           ///< coarse
+    buffered,  ///< whole regions through a collective (or sieving) buffer
+    mapped,    ///< the file is mapped, and each piece copied between memory and the mapping
+    count,
+};
+
+struct StoragePart {
+    StorageKind kind;
+    std::string_view name;       ///< as `explain` tells it
+    bool buffered = false;       ///< whole regions, holes and all
+    bool mapped = false;         ///< through the page cache's own pages
+    bool extends_first = false;  ///< a collective write makes the file long before its first store
+    int outstanding_max = 0;     ///< pieces outstanding at once
+    Bytes unit = 0;              ///< what a rank alone moves begins at multiples of it
+    /// What a rank alone moves at a time.
+    Bytes (*window)(Direction direction, const PlanOptions& options) = nullptr;
+    /// As for exchanges; of an access without one.
+    std::string_view (*refuses)(const Situation& situation) = nullptr;
+    double (*estimate)(const Situation& situation) = nullptr;
+};
+
+/// Data can be found by its offset.
+[[nodiscard]] bool is_monotonic(const Situation& situation);
+/// Ranks can work for one another.
+[[nodiscard]] bool can_exchange(const Situation& situation);
+/// And all of them through memory that they share.
+[[nodiscard]] bool node_is_shared(const Situation& situation);
+
+[[nodiscard]] const DomainsPart& part_of(DomainsKind kind);
+[[nodiscard]] const ExchangePart& part_of(ExchangeKind kind);
+[[nodiscard]] const StoragePart& part_of(StorageKind kind);
+
+}  // namespace oratorio

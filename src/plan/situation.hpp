@@ -1,0 +1,38 @@
+// Situation: the agreed facts that a method is chosen by, and what it would cost.
+#pragma once
+
+#include "base/direction.hpp"
+#include "base/extent.hpp"
+#include "plan/options.hpp"
+
+namespace oratorio {
+
+/// Equal on all ranks for a collective access.
+struct Situation {
+    Direction direction = Direction::read;
+    bool collective = false;
+    int ranks = 1;
+    int ranks_with_data = 0;
+    Extent hull;
+    Bytes bytes = 0;
+    Bytes bytes_max = 0;  ///< of one rank
+    std::int64_t pieces = 0;
+    std::int64_t memory_pieces = 0;
+    bool covered = false;
+    bool interleaved = false;  ///< some rank's file layout isn't monotonic
+    bool storable = true;      ///< some rank can be an aggregator
+    bool one_node = true;
+    int cores = 1;              ///< of the node
+    bool large_layout = false;  ///< flag_large_layout of some rank
+    Bytes period = 0;           ///< as in AccessSummary, when all ranks agree; else one part
+    std::int64_t parts = 1;
+    const PlanOptions* options = nullptr;
+
+    [[nodiscard]] bool reads() const { return direction == Direction::read; }
+    /// Past the page cache.
+    [[nodiscard]] bool is_direct() const {
+        return reads() ? options->direct_read : options->direct_write;
+    }
+};
+
+}  // namespace oratorio

@@ -1,0 +1,72 @@
+#include "run/work.hpp"
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+#include "base/complete_table.hpp"
+#include "plan/methods.hpp"
+#include "run/run_memory.hpp"
+
+namespace oratorio {
+
+namespace {
+
+using Made = Result<std::unique_ptr<Work>>;
+
+Made make_buffered(const WorkSite& site) {
+    RunContext context = site.context;
+    const Plan& plan = site.plan;
+    if (plan.shared_loads) return make_shared_read(context, plan, site.access);
+    if (!plan.method->aggregated() && !site.memory.take_for_alone(plan)) {
+        return Error::make(ErrorKind::no_memory,
+                           "no memory for the sieving buffer: lower ind_rd_buffer_size");
+    }
+    std::unique_ptr<Store> threaded;
+    const bool beside = plan.method->schedule.io_thread && context.store != nullptr;
+    if (beside && context.io_thread != nullptr) {
+        threaded = make_threaded(*context.store, *context.io_thread, plan.slots);
+        context.store = threaded.get();
+    }
+    WorkBuffers buffers{site.memory.collective(), site.memory.scratch(), site.memory.messages(),
+                        context.node};
+    if (plan.method->on_node()) {
+        const int index = std::max(0, plan.aggregator_index(context.transport.topology().rank));
+        const auto bytes = static_cast<std::size_t>(plan.buffer_bytes());
+        buffers.collective =
+            context.node->buffers().subspan(static_cast<std::size_t>(index) * bytes, bytes);
+    }
+    return make_buffered_work(context, plan, site.access, buffers, std::move(threaded));
+}
+
+Made make_list(const WorkSite& site) {
+    constexpr Bytes kLeast = 4096;
+    const Bytes staging = std::min(kStagingBytes, std::max(kLeast, site.access.bytes()));
+    if (!site.memory.take_for_staging(staging))
+        return Error::make(ErrorKind::no_memory, "no memory for the staging buffer");
+    return make_list_work(site.context, site.plan, site.access, site.memory.collective());
+}
+
+Made make_mapped(const WorkSite& site) {
+    return make_mapped_work(site.context, site.plan, site.access, site.pieces);
+}
+
+struct Maker {
+    StorageKind kind;
+    Made (*make)(const WorkSite& site);
+};
+constexpr std::array kMakers{
+    Maker{StorageKind::contiguous, make_list},
+    Maker{StorageKind::list, make_list},
+    Maker{StorageKind::buffered, make_buffered},
+    Maker{StorageKind::mapped, make_mapped},
+};
+static_assert(is_complete(kMakers));
+
+}  // namespace
+
+Result<std::unique_ptr<Work>> make_work(const WorkSite& site) {
+    return row_of(kMakers, site.plan.method->storage).make(site);
+}
+
+}  // namespace oratorio
