@@ -176,6 +176,8 @@ int close_by_host(MPI_File* fh) {
 
 Error close_here(OpenFile& open) {
     const Error error = error_of(open.file->close());
+    process().files_closed += 1;
+    process().accesses += open.file->stats().accesses;
     open.etype = HeldType();
     open.filetype = HeldType();
     return error;
@@ -185,6 +187,7 @@ Error close_here(OpenFile& open) {
 
 int file_open(MPI_Comm comm, const char* filename, int amode, MPI_Info info, MPI_File* fh) {
     if (disabled()) {
+        tell_that_it_is_off();
         // The others may not be off, and would wait.
         if (host_if_loaded() != nullptr) Workspaces::stand_aside(comm);
         return ORATORIO_HOST(MPI_File_open)(comm, filename, amode, info, fh);

@@ -55,10 +55,21 @@ int copy_nothing(MPI_Comm, int, void*, void*, void*, int* flag) {
     return MPI_SUCCESS;
 }
 
+/// Once for all ranks, where explanations are asked for: who reads them can tell success from
+/// inactivity.
+void narrate_of_all(const std::string& text) {
+    int rank = 0;
+    const bool known = world_exists() && !mpi_finalized() &&
+                       host().Comm_rank(MPI_COMM_WORLD, &rank) == MPI_SUCCESS;
+    if (process().settings.explain && known && rank == 0) narrate(text);
+}
+
 /// Runs at the beginning of MPI_Finalize, to which all ranks come to give up the workspaces. Files
 /// may still be closed: by others whom MPI_Finalize calls, or by who has a session.
 int on_finalize(MPI_Comm, int, void*, void*) {
     process().engine.shut_down();
+    narrate_of_all("Oratorio saw " + std::to_string(process().accesses) + " accesses to " +
+                   std::to_string(process().files_closed) + " files on rank 0");
     std::vector<const LentWorkspace*> in_use;
     const auto files = process().files.open_files();
     for (const auto& open : files) in_use.push_back(&open->workspace);
@@ -95,8 +106,8 @@ Settings read_environment() {
     settings.disabled = is_on("ORATORIO_DISABLE");
     settings.quiet = is_on("ORATORIO_QUIET");
     settings.explain = is_on("ORATORIO_EXPLAIN");
-    if (const std::string where = environment("ORATORIO_EXPLAIN"); where != "1")
-        settings.explain_path = where;
+    const std::string where = environment("ORATORIO_EXPLAIN");
+    if (settings.explain && where != "1") settings.explain_path = where;
     settings.print_hints = is_on("ROMIO_PRINT_HINTS");
     settings.costs_folder = costs_folder();
     settings.ranks_per_node = std::atoi(environment("ORATORIO_RANKS_PER_NODE").c_str());
@@ -143,6 +154,13 @@ void narrate(const std::string& text) {
                  describe(written.error(), settings.explain_path),
              true);
     tell(text, settings.explain);
+}
+
+void tell_that_it_is_off() {
+    static std::once_flag once;
+    std::call_once(once, [] {
+        narrate_of_all("Oratorio is off (ORATORIO_DISABLE): the host's MPI-IO does all");
+    });
 }
 
 void tell_troubles(const std::vector<std::string>& troubles) {

@@ -2,6 +2,8 @@
 // at the first use and never destroyed, because programs call MPI from destructors of globals.
 #pragma once
 
+#include <atomic>
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -38,6 +40,8 @@ struct Process {
     Requests requests;
     Engine engine;
     Workspaces workspaces;
+    std::atomic<std::uint64_t> files_closed{0};
+    std::atomic<std::uint64_t> accesses{0};  ///< of this rank to those files
 };
 
 [[nodiscard]] Settings read_environment();
@@ -54,6 +58,9 @@ struct Process {
 void tell(const std::string& text, bool urgent = false);
 /// Plans and warnings of one file: to where ORATORIO_EXPLAIN says, else as `tell`.
 void narrate(const std::string& text);
+
+/// Once, to who wants explanations.
+void tell_that_it_is_off();
 
 /// To the user, each sentence once.
 void tell_troubles(const std::vector<std::string>& troubles);

@@ -74,7 +74,7 @@ RunContext File::State::context(const PlanOptions& options, bool collective) {
     context.sequence = engine.collectives++;
     if (opened.explain) {
         context.on_plan = [this](const Plan& plan) {
-            opened.voice.say(opened.path + ": " + explain(plan));
+            opened.voice.say_plan(opened.path + ": " + explain(plan));
         };
     }
     return context;

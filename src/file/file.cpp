@@ -93,6 +93,7 @@ Offset File::position() const {
 }
 
 Result<void> File::State::tell_account() {
+    opened.voice.tell_repeated();
     if (!opened.account) return {};
     auto sums = engine.stats.values();
     if (auto summed = reduce(*transport, sums, ReduceOp::sum); !summed) return summed.error();

@@ -21,6 +21,22 @@ class Voice {
     void say(const std::string& text) const {
         if (narrate_) narrate_(text);
     }
+    /// Of a plan; one that comes again and again is told once, with its number when it changes.
+    void say_plan(const std::string& text) {
+        if (text == plan_) {
+            ++repeated_;
+            return;
+        }
+        tell_repeated();
+        plan_ = text;
+        say(text);
+    }
+    void tell_repeated() {
+        if (repeated_ > 0)
+            say("  (this plan was made " + std::to_string(repeated_) + " times more)");
+        repeated_ = 0;
+        plan_.clear();
+    }
     void warn(const std::string& sentence) {
         if (said_.insert(sentence).second) say(sentence);
     }
@@ -28,6 +44,8 @@ class Voice {
   private:
     Narrator narrate_;
     std::set<std::string> said_;
+    std::string plan_;
+    int repeated_ = 0;
 };
 
 /// An access with its place in the file.

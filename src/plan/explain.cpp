@@ -41,6 +41,15 @@ std::string domains_text(const Plan& plan) {
     return plan.domains.is_cyclic() ? "cyclic(" + block + ")" : "even, " + block + " bytes each";
 }
 
+std::string line_of(const Candidate& candidate) {
+    std::string name(candidate.name);
+    name.resize(22, ' ');
+    if (!candidate.applies) return name + "does not apply: " + std::string(candidate.reason);
+    std::string line = name + milliseconds(candidate.seconds);
+    if (!candidate.reason.empty()) line += ", " + std::string(candidate.reason);
+    return line;
+}
+
 }  // namespace
 
 std::string explain(const Plan& plan) {
@@ -70,14 +79,7 @@ std::string explain(const Plan& plan) {
                 number(plan.messages_in_flight) + " in flight\n";
     }
     text += "  candidates\n";
-    for (const Candidate& candidate : plan.candidates) {
-        std::string line = "    " + std::string(candidate.name);
-        line.resize(26, ' ');
-        text += line +
-                (candidate.applies ? milliseconds(candidate.seconds)
-                                   : "does not apply: " + std::string(candidate.reason)) +
-                "\n";
-    }
+    for (const Candidate& candidate : plan.candidates) text += "    " + line_of(candidate) + "\n";
     return text;
 }
 

@@ -63,27 +63,36 @@ constexpr std::array kMethods{
            .storage = StorageKind::contiguous},
 };
 
-/// Whether `auto` looks at it: hints may say otherwise, and some methods are never right by
-/// themselves. Data sieving writes move bytes that nobody asked for, so only hints ask for them.
-bool is_considered(const Method& method, const Situation& s) {
-    if (!method.automatic) return false;
+/// Why `auto` leaves out a method that applies; "" when it doesn't. Data sieving writes move bytes
+/// that nobody asked for, so only hints ask for them.
+std::string_view left_out(const Method& method, const Situation& s) {
+    if (!method.automatic) return "by name only";
     const ExchangePart& exchange = method.exchange_part();
     const StoragePart& storage = method.storage_part();
     const Toggle collective = s.reads() ? s.options->cb_read : s.options->cb_write;
     const Toggle sieving = s.reads() ? s.options->ds_read : s.options->ds_write;
     // What ranks can share is neither sent between them nor fetched by each of them.
     const bool shared = collective != Toggle::disable && node_is_shared(s);
-    if (shared && exchange.sends_messages) return false;
+    if (shared && exchange.sends_messages) return "left out: the ranks share memory";
     if (shared && storage.buffered && !exchange.aggregated && s.ranks_with_data > 1 &&
         sieving != Toggle::enable)
-        return false;
-    if (exchange.aggregated) return collective != Toggle::disable;
-    if (collective == Toggle::enable && s.collective && can_exchange(s)) return false;
-    // Stores to a mapping may be lost where somebody makes the file longer meanwhile (decision
-    // 0012).
-    if (storage.mapped && !(s.reads() && s.options->local_file_system)) return false;
-    if (!storage.buffered) return sieving != Toggle::enable || !is_monotonic(s) || s.collective;
-    return s.reads() ? sieving != Toggle::disable : sieving == Toggle::enable;
+        return "left out: each rank would move what others move, too";
+    if (exchange.aggregated)
+        return collective == Toggle::disable ? "left out by hint romio_cb_*=disable" : "";
+    if (collective == Toggle::enable && s.collective && can_exchange(s))
+        return "left out by hint romio_cb_*=enable";
+    // Decision 0012.
+    if (storage.mapped && !(s.reads() && s.options->local_file_system))
+        return s.reads() ? "left out: the file system isn't a local one"
+                         : "left out: stores to a mapping may be lost where a file grows";
+    if (!storage.buffered) {
+        const bool sieves = sieving == Toggle::enable && is_monotonic(s) && !s.collective;
+        return sieves ? "left out by hint romio_ds_*=enable" : "";
+    }
+    const bool may_sieve = s.reads() ? sieving != Toggle::disable : sieving == Toggle::enable;
+    if (may_sieve) return "";
+    return s.reads() ? "left out by hint romio_ds_read=disable"
+                     : "left out: it writes bytes that nobody gave (hint romio_ds_write)";
 }
 
 }  // namespace
@@ -122,13 +131,14 @@ Choice choose_method(const Situation& situation) {
     for (const Method& method : kMethods) {
         const std::string_view refusal = method.refuses(situation);
         const double seconds = method.seconds(situation);
-        choice.candidates.push_back({method.name, refusal.empty(), seconds, refusal});
+        const std::string_view reason = refusal.empty() ? left_out(method, situation) : refusal;
+        choice.candidates.push_back({method.name, refusal.empty(), seconds, reason});
         if (!refusal.empty()) continue;
         if (method.name == situation.options->method) {
             choice.method = &method;
             choice.why = "asked for by name";
         }
-        if (!is_considered(method, situation)) continue;
+        if (!reason.empty()) continue;
         if (best == nullptr || seconds < least) {
             best = &method;
             least = seconds;
@@ -137,8 +147,8 @@ Choice choose_method(const Situation& situation) {
     if (choice.method == nullptr) {
         choice.method = best != nullptr ? best : find_method("list_io");
         const bool asked = situation.options->method != "auto";
-        choice.why =
-            asked ? "cheapest, as the one asked for does not apply" : "cheapest of the candidates";
+        choice.why = asked ? "cheapest, as the one asked for does not apply"
+                           : "cheapest of those that auto takes";
     }
     return choice;
 }

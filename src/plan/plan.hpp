@@ -21,7 +21,7 @@ struct Candidate {
     std::string_view name;
     bool applies = false;
     double seconds = 0;       ///< estimated; meaningless when it doesn't apply
-    std::string_view reason;  ///< why it doesn't apply
+    std::string_view reason;  ///< why it doesn't apply, or why `auto` leaves it out; else ""
 };
 
 struct Plan {

@@ -5,7 +5,7 @@
 
 #include "exchange/node_memory.hpp"
 #include "plan/plan.hpp"
-#include "run/run.hpp"
+#include "run/run_context.hpp"
 
 namespace oratorio {
 

@@ -3,7 +3,7 @@
 // clears pages behind the end that it knew.
 #pragma once
 
-#include "run/run.hpp"
+#include "run/run_context.hpp"
 
 namespace oratorio {
 

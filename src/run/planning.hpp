@@ -2,7 +2,7 @@
 // word, or summaries from all ranks, the plan, and the memory that its method wants.
 #pragma once
 
-#include "run/run.hpp"
+#include "run/run_context.hpp"
 
 namespace oratorio {
 

@@ -9,7 +9,7 @@
 
 #include "exchange/given.hpp"
 #include "plan/plan.hpp"
-#include "run/run.hpp"
+#include "run/run_context.hpp"
 #include "store/transfer.hpp"
 
 namespace oratorio {

@@ -1,20 +1,13 @@
 // Run: one access being done, as a resumable state machine over a plan. Blocking calls step it
-// until done; nonblocking ones will keep it. Collective runs must be made on all ranks in the same
+// until done; nonblocking ones keep it. Collective runs must be made on all ranks in the same
 // order. Stepped by one thread at a time.
 #pragma once
 
 #include <climits>
-#include <functional>
 #include <memory>
 #include <optional>
 
-#include "base/buffer_pool.hpp"
-#include "exchange/node_memory.hpp"
-#include "run/exclusion.hpp"
-#include "run/plan_cache.hpp"
-#include "stats/stats.hpp"
-#include "store/store.hpp"
-#include "store/threaded.hpp"
+#include "run/run_context.hpp"
 
 namespace oratorio {
 
@@ -22,30 +15,6 @@ namespace oratorio {
 struct Outcome {
     Bytes bytes = 0;
     Error error;
-};
-
-/// What a run works with; everything outlives the run.
-struct RunContext {
-    Transport& transport;
-    Store* store =
-        nullptr;  ///< null: this rank has no open file (the access is refused, others go on)
-    const PlanOptions& options;  ///< equal on all ranks
-    Stats& stats;
-    BufferPool& buffers;  ///< the file's, so that buffers stay warm from access to access
-    unsigned sequence =
-        0;  ///< number of this collective on the file, equal on all ranks: keeps messages apart
-    std::function<void(const Plan&)> on_plan = {};  ///< may be empty; told every plan made
-    NodeMemory* node = nullptr;     ///< the file's; null: methods that share memory don't apply
-    PlanCache* plans = nullptr;     ///< the file's; null: every access is planned anew
-    IoThread* io_thread = nullptr;  ///< the file's; null: the caller does the storage calls
-    std::function<void(const std::string&)> on_remark =
-        {};                          ///< may be empty; what a user should know
-    Exclusion* exclusion = nullptr;  ///< the file's; null: nobody else writes it
-    bool gathered = true;            ///< all ranks are known to have entered this access
-
-    [[nodiscard]] Exclusion excluded() const {
-        return exclusion != nullptr ? *exclusion : Exclusion{};
-    }
 };
 
 class Run {

@@ -6,7 +6,7 @@
 #include <span>
 
 #include "exchange/exchange.hpp"
-#include "run/run.hpp"
+#include "run/run_context.hpp"
 #include "store/transfer.hpp"
 
 namespace oratorio {

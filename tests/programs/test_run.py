@@ -58,6 +58,17 @@ def test_explain_tells_of_the_access(name, tmp_path):
     done = oratorio("explain", "--method", "two_phase", *words, env=environment_of(host))
     assert done.returncode == 0, done.stderr
     assert "blocks.dat: collective write: method two_phase" in done.stderr
+    told = [line for line in done.stderr.splitlines() if line.startswith("oratorio: Oratorio saw ")]
+    assert told == ["oratorio: Oratorio saw 2 accesses to 1 files on rank 0"]
+
+
+@needs_library
+def test_explain_tells_where_oratorio_is_off(tmp_path):
+    host = host_or_skip("mpich5")
+    words = [*launch_words(host, 2), block_program(host), tmp_path]
+    done = oratorio("explain", *words, env={**environment_of(host), "ORATORIO_DISABLE": "1"})
+    assert done.returncode == 0, done.stderr
+    assert done.stderr.count("Oratorio is off (ORATORIO_DISABLE)") == 1
 
 
 @needs_library

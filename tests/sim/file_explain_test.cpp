@@ -38,6 +38,25 @@ TEST(FileExplain, EachCollectiveIsToldOnceByRankZeroAndTheSumAtTheEnd) {
     }
 }
 
+TEST(FileExplain, APlanThatIsMadeAgainAndAgainIsToldOnce) {
+    const Folder folder;
+    std::vector<std::string> said;
+    OpenCall call = call_of(folder.file("data"), kCreate);
+    call.explain = true;
+    call.narrate = [&](const std::string& text) { said.push_back(text); };
+    with_file(2, call, [](File& file, Rank rank) {
+        for (int i = 0; i < 3; ++i) {
+            EXPECT_EQ(kind_of(file.set_hints({})), ErrorKind::none);  // no plan is kept
+            move_mine(file, rank, Direction::write, true);
+        }
+        move_mine(file, rank, Direction::read, true);
+    });
+    ASSERT_EQ(said.size(), 4u);
+    EXPECT_NE(said[0].find("data: collective write"), std::string::npos);
+    EXPECT_EQ(said[1], "  (this plan was made 2 times more)");
+    EXPECT_NE(said[2].find("data: collective read"), std::string::npos);
+}
+
 TEST(FileExplain, NoSumAndNoTimesUnlessAllRanksAsk) {
     for (const int ranks : {2, 4}) {
         const Folder folder;

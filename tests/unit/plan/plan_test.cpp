@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "plan/methods.hpp"
 #include "type/coverage.hpp"
 
@@ -307,6 +309,37 @@ TEST(Plan, ExplainTellsMethodDomainsBuffersAndCandidates) {
               "  messages     at most 131072 bytes, 4 in flight\n");
     for (const Method& method : methods())
         EXPECT_NE(text.find(method.name), std::string::npos) << method.name;
+}
+
+TEST(Plan, ExplainSaysWhyACheaperMethodIsLeftOut) {
+    PlanOptions options = all_allowed();
+    options.cb_write = Toggle::disable;
+    const std::string text = explain(plan_of(interleaved(8, 8, 1 << 20), options));
+    EXPECT_NE(text.find("left out by hint romio_cb_*=disable"), std::string::npos) << text;
+    EXPECT_NE(text.find("cheapest of those that auto takes"), std::string::npos) << text;
+    const std::string shared = explain(plan_of(interleaved(8, 8, 1 << 20), all_allowed()));
+    EXPECT_NE(shared.find("left out: the ranks share memory"), std::string::npos) << shared;
+    EXPECT_NE(shared.find("by name only"), std::string::npos) << shared;
+}
+
+TEST(Plan, EveryCheaperCandidateHasAReason) {
+    PlanOptions options = all_allowed();
+    for (const Toggle collective : {Toggle::automatic, Toggle::enable, Toggle::disable}) {
+        for (const Toggle sieving : {Toggle::automatic, Toggle::enable, Toggle::disable}) {
+            options.cb_write = options.cb_read = collective;
+            options.ds_write = options.ds_read = sieving;
+            for (const Direction direction : {Direction::read, Direction::write}) {
+                const Plan plan = plan_of(interleaved(8, 8, 1 << 18), options, 0, direction);
+                const auto taken =
+                    std::ranges::find(plan.candidates, plan.method->name, &Candidate::name);
+                ASSERT_NE(taken, plan.candidates.end());
+                for (const Candidate& other : plan.candidates) {
+                    EXPECT_TRUE(other.seconds >= taken->seconds || !other.reason.empty())
+                        << other.name;
+                }
+            }
+        }
+    }
 }
 
 TEST(Plan, SixteenThousandRanksArePlannedWithoutAMachine) {

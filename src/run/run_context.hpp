@@ -1,0 +1,41 @@
+// RunContext: what one access works with. Parts of a run get this, and nothing of the run itself.
+#pragma once
+
+#include <functional>
+#include <string>
+
+#include "base/buffer_pool.hpp"
+#include "exchange/node_memory.hpp"
+#include "run/exclusion.hpp"
+#include "run/plan_cache.hpp"
+#include "stats/stats.hpp"
+#include "store/store.hpp"
+#include "store/threaded.hpp"
+
+namespace oratorio {
+
+/// What a run works with; everything outlives the run.
+struct RunContext {
+    Transport& transport;
+    Store* store =
+        nullptr;  ///< null: this rank has no open file (the access is refused, others go on)
+    const PlanOptions& options;  ///< equal on all ranks
+    Stats& stats;
+    BufferPool& buffers;  ///< the file's, so that buffers stay warm from access to access
+    unsigned sequence =
+        0;  ///< number of this collective on the file, equal on all ranks: keeps messages apart
+    std::function<void(const Plan&)> on_plan = {};  ///< may be empty; told every plan made
+    NodeMemory* node = nullptr;     ///< the file's; null: methods that share memory don't apply
+    PlanCache* plans = nullptr;     ///< the file's; null: every access is planned anew
+    IoThread* io_thread = nullptr;  ///< the file's; null: the caller does the storage calls
+    std::function<void(const std::string&)> on_remark =
+        {};                          ///< may be empty; what a user should know
+    Exclusion* exclusion = nullptr;  ///< the file's; null: nobody else writes it
+    bool gathered = true;            ///< all ranks are known to have entered this access
+
+    [[nodiscard]] Exclusion excluded() const {
+        return exclusion != nullptr ? *exclusion : Exclusion{};
+    }
+};
+
+}  // namespace oratorio
