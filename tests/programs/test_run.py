@@ -17,11 +17,13 @@ ALL = ["mpich5", "abi", "mpich4", "openmpi5", "openmpi4"]
 ODD_WORDS = ["two words", "a;b", "$HOME", "it's", '"q"', "*", "", "--method", "-x"]
 
 
-def oratorio(*words, env=None, timeout=180, root=ROOT) -> subprocess.CompletedProcess[str]:
+def oratorio(*words, env=None, timeout=180, root=ROOT, cwd=None) -> subprocess.CompletedProcess[str]:
     """The command line, as ./oratorio calls it after setting things up."""
     environ = {**os.environ, "PYTHONPATH": str(root / "tools"), **(env or {})}
     command = ["timeout", "--kill-after=10", str(timeout), sys.executable, "-m", "oratorio", *map(str, words)]
-    return subprocess.run(command, capture_output=True, text=True, env=environ, stdin=subprocess.DEVNULL)
+    return subprocess.run(
+        command, capture_output=True, text=True, env=environ, cwd=cwd, stdin=subprocess.DEVNULL
+    )
 
 
 def environment_of(host: Host) -> dict[str, str]:
@@ -60,6 +62,15 @@ def test_explain_tells_of_the_access(name, tmp_path):
     assert "blocks.dat: collective write: method two_phase" in done.stderr
     told = [line for line in done.stderr.splitlines() if line.startswith("oratorio: Oratorio saw ")]
     assert told == ["oratorio: Oratorio saw 2 accesses to 1 files on rank 0"]
+
+
+@needs_library
+def test_explain_set_to_0_tells_nothing_and_makes_no_file(tmp_path):
+    host = host_or_skip("mpich5")
+    words = [*launch_words(host, 2), block_program(host), tmp_path]
+    done = oratorio("run", *words, env={**environment_of(host), "ORATORIO_EXPLAIN": "0"}, cwd=tmp_path)
+    assert "collective write" not in done.stderr
+    assert [path.name for path in tmp_path.iterdir()] == ["blocks.dat"]
 
 
 @needs_library

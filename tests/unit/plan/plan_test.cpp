@@ -6,37 +6,10 @@
 
 #include "plan/methods.hpp"
 #include "type/coverage.hpp"
+#include "unit/plan/plan_support.hpp"
 
-namespace oratorio {
+namespace oratorio::test {
 namespace {
-
-Topology topology_of(int ranks, Rank rank = 0) {
-    Topology topology;
-    topology.rank = rank;
-    topology.size = ranks;
-    topology.node_of.assign(static_cast<std::size_t>(ranks), 0);
-    topology.node_names = {"n0"};
-    return topology;
-}
-
-/// Rank r owns every `ranks`-th piece of `piece` bytes, `count` of them each.
-Summaries interleaved(int ranks, Bytes piece, std::int64_t count) {
-    Summaries summaries;
-    for (int rank = 0; rank < ranks; ++rank) {
-        Access access;
-        access.direction = Direction::write;
-        access.file = {Shape::run(piece), piece * ranks, rank * piece, Layout::unbounded};
-        access.memory = {Shape::run(piece * count), piece * count, 0, 1};
-        summaries.push_back(summarise(access, true));
-    }
-    return summaries;
-}
-
-Plan plan_of(const Summaries& summaries, const PlanOptions& options, Rank rank = 0,
-             Direction direction = Direction::write) {
-    return make_plan(direction, Agreed<Summaries>::vouch(summaries),
-                     topology_of(static_cast<int>(summaries.size()), rank), options);
-}
 
 TEST(Summary, HullBytesPiecesAndCoverageOfPartOfAView) {
     Access access;
@@ -145,12 +118,6 @@ TEST(Plan, OneWriterHasOneAggregator) {
 }
 
 /// A node whose file system and kernel allow everything.
-PlanOptions all_allowed() {
-    PlanOptions options;
-    options.mappable = options.coherent = options.local_file_system = true;
-    return options;
-}
-
 TEST(Plan, FineGrainedDataOfOneNodeGoesThroughMemoryThatItShares) {
     const PlanOptions options = all_allowed();
     const Summaries fine = interleaved(8, 8, 1 << 20);
@@ -342,13 +309,5 @@ TEST(Plan, EveryCheaperCandidateHasAReason) {
     }
 }
 
-TEST(Plan, SixteenThousandRanksArePlannedWithoutAMachine) {
-    PlanOptions options;
-    options.method = "two_phase";
-    const Plan plan = plan_of(interleaved(16384, 1024, 64), options);
-    EXPECT_EQ(plan.participants.size(), 16384U);
-    EXPECT_EQ(plan.hull, (Extent{0, Bytes{16384} * 1024 * 64}));
-}
-
 }  // namespace
-}  // namespace oratorio
+}  // namespace oratorio::test

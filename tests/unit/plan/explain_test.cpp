@@ -1,0 +1,135 @@
+// What `explain` says of named situations, compared with explain.golden: a change of the planner
+// shows there what it changes. ORATORIO_UPDATE=1 writes the file anew.
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <fstream>
+#include <functional>
+#include <sstream>
+
+#include "plan/methods.hpp"
+#include "unit/plan/plan_support.hpp"
+
+namespace oratorio::test {
+namespace {
+
+const std::string kGolden = std::string(ORATORIO_TESTS) + "/unit/plan/explain.golden";
+
+struct Named {
+    std::string name;
+    std::function<Plan()> plan;
+};
+
+PlanOptions options_of(const std::function<void(PlanOptions&)>& change) {
+    PlanOptions options = all_allowed();
+    change(options);
+    return options;
+}
+
+Plan in_situation(const Summaries& summaries, Direction direction, int nodes,
+                  const std::function<void(PlanOptions&)>& change) {
+    const PlanOptions options = options_of([&](PlanOptions& one) {
+        one.coherent = nodes == 1;
+        one.local_file_system = nodes == 1;
+        change(one);
+    });
+    return plan_of(summaries, options, 0, direction, nodes);
+}
+
+const std::vector<Named>& situations() {
+    const auto nothing = [](PlanOptions&) {};
+    const auto by_name = [](const char* method) {
+        return [method](PlanOptions& options) { options.method = method; };
+    };
+    const auto write = Direction::write;
+    const auto read = Direction::read;
+    static const std::vector<Named> all{
+        {"fine, 8 ranks of a node, write",
+         [=] { return in_situation(interleaved(8, 8, 1 << 20), write, 1, nothing); }},
+        {"fine, 8 ranks of a node, read",
+         [=] { return in_situation(interleaved(8, 8, 1 << 20), read, 1, nothing); }},
+        {"fine with gaps, 8 ranks of a node, write",
+         [=] { return in_situation(interleaved(8, 8, 1 << 20, 64), write, 1, nothing); }},
+        {"sparse, 4 ranks of a node, read",
+         [=] { return in_situation(interleaved(4, 8, 1 << 12, 1 << 16), read, 1, nothing); }},
+        {"coarse, 8 ranks of a node, write",
+         [=] { return in_situation(interleaved(8, 4 << 20, 4), write, 1, nothing); }},
+        {"pieces of 4 KiB past the page cache, 8 ranks of a node, write",
+         [=] {
+             return in_situation(interleaved(8, 4 << 10, 1 << 10), write, 1,
+                                 [](PlanOptions& options) { options.direct_write = true; });
+         }},
+        {"fine, 16 ranks on 4 nodes, write",
+         [=] { return in_situation(interleaved(16, 8, 1 << 18), write, 4, nothing); }},
+        {"fine, 16 ranks on 4 nodes, read",
+         [=] { return in_situation(interleaved(16, 8, 1 << 18), read, 4, nothing); }},
+        {"coarse, 16 ranks on 4 nodes, write",
+         [=] { return in_situation(interleaved(16, 4 << 20, 4), write, 4, nothing); }},
+        {"multithreaded by name, 8 ranks on 2 nodes, write",
+         [=] {
+             return in_situation(interleaved(8, 64, 1 << 16), write, 2, by_name("multithreaded"));
+         }},
+        {"shared_data by name, 4 ranks of a node, write",
+         [=] {
+             return in_situation(interleaved(4, 64, 1 << 16), write, 1, by_name("shared_data"));
+         }},
+        {"independent, fine, read",
+         [=] {
+             return make_own_plan(read, 0, interleaved(4, 8, 1 << 16)[0], options_of(nothing));
+         }},
+        {"independent, fine, write",
+         [=] {
+             return make_own_plan(write, 0, interleaved(4, 8, 1 << 16)[0], options_of(nothing));
+         }},
+    };
+    return all;
+}
+
+TEST(Explain, SaysWhatTheGoldenFileHas) {
+    std::string told;
+    for (const Named& situation : situations())
+        told += "## " + situation.name + "\n" + explain(situation.plan()) + "\n";
+    if (std::getenv("ORATORIO_UPDATE") != nullptr) std::ofstream(kGolden) << told;
+    std::stringstream golden;
+    golden << std::ifstream(kGolden).rdbuf();
+    EXPECT_EQ(told, golden.str()) << "if that is meant: ORATORIO_UPDATE=1 "
+                                  << testing::internal::GetArgvs()[0];
+}
+
+/// 16 384 ranks on 256 nodes, each with 64 pieces of 1 KiB in turn.
+TEST(Explain, ManyRanksOnManyNodes) {
+    constexpr int kRanks = 16384;
+    constexpr int kNodes = 256;
+    PlanOptions options = all_allowed();
+    options.coherent = options.local_file_system = false;
+    options.method = "two_phase";
+    const Plan plan = plan_of(interleaved(kRanks, 1024, 64), options, 0, Direction::write, kNodes);
+    EXPECT_EQ(plan.method->name, "two_phase");
+    ASSERT_EQ(plan.aggregators.size(), 2U * kNodes) << "two of a node";
+    for (int node = 0; node < kNodes; ++node) {
+        const int ranks = kRanks / kNodes;
+        const auto of_node = std::ranges::count_if(plan.aggregators,
+                                                   [&](Rank rank) { return rank / ranks == node; });
+        EXPECT_EQ(of_node, 2) << "node " << node;
+    }
+    EXPECT_EQ(plan.bytes, Bytes{kRanks} * 1024 * 64);
+    EXPECT_EQ(plan.domains.block(), plan.bytes / (2 * kNodes)) << "of a file domain";
+    EXPECT_EQ(plan.slots, 1);
+    EXPECT_EQ(plan.rounds, 1) << "2 MiB each, less than a collective buffer";
+    // All file bytes are some aggregator's, once.
+    Bytes owned = 0;
+    for (int index = 0; index < 2 * kNodes; ++index) owned += plan.region(index, 0).bytes();
+    EXPECT_EQ(owned, plan.bytes);
+    // A rank exchanges with the aggregators of its hull, and with no other.
+    const Bytes block = plan.domains.block();
+    for (const Rank rank : {0, 8191, kRanks - 1}) {
+        const Extent mine = plan.hull_of(rank);
+        for (int index = 0; index < 2 * kNodes; ++index) {
+            const bool meets = mine.begin < (index + 1) * block && mine.end > index * block;
+            EXPECT_EQ(plan.region(index, 0).touches(mine), meets) << rank << ' ' << index;
+        }
+    }
+}
+
+}  // namespace
+}  // namespace oratorio::test

@@ -1,0 +1,49 @@
+// Pretended ranks with pretended accesses, for tests of plans.
+#pragma once
+
+#include "plan/plan.hpp"
+
+namespace oratorio::test {
+
+/// `nodes` of equally many ranks each, one after another.
+inline Topology topology_of(int ranks, Rank rank = 0, int nodes = 1) {
+    Topology topology;
+    topology.rank = rank;
+    topology.size = ranks;
+    topology.node_names.clear();
+    for (int node = 0; node < nodes; ++node)
+        topology.node_names.push_back("n" + std::to_string(node));
+    for (int one = 0; one < ranks; ++one) topology.node_of.push_back(one / (ranks / nodes));
+    return topology;
+}
+
+/// Rank r owns every `ranks`-th piece of `piece` bytes, `count` of them each. `gap` bytes follow
+/// the pieces of all.
+inline Summaries interleaved(int ranks, Bytes piece, std::int64_t count, Bytes gap = 0) {
+    Summaries summaries;
+    for (int rank = 0; rank < ranks; ++rank) {
+        Access access;
+        access.direction = Direction::write;
+        access.file = {Shape::run(piece), piece * ranks + gap, rank * piece, Layout::unbounded};
+        access.memory = {Shape::run(piece * count), piece * count, 0, 1};
+        summaries.push_back(summarise(access, true));
+    }
+    return summaries;
+}
+
+inline Plan plan_of(const Summaries& summaries, const PlanOptions& options, Rank rank = 0,
+                    Direction direction = Direction::write, int nodes = 1) {
+    return make_plan(direction, Agreed<Summaries>::vouch(summaries),
+                     topology_of(static_cast<int>(summaries.size()), rank, nodes), options);
+}
+
+/// What a node on a local file system offers.
+inline PlanOptions all_allowed() {
+    PlanOptions options;
+    options.mappable = true;
+    options.coherent = true;
+    options.local_file_system = true;
+    return options;
+}
+
+}  // namespace oratorio::test
