@@ -132,14 +132,32 @@ File::Placed File::place(const AccessCall& call, bool may_move) {
     return placed;
 }
 
-/// One contiguous piece on either side, and nothing that asks for more than moving it.
+/// Contiguous memory, and nothing that asks for more than moving it.
+bool File::State::is_plain(const Access& access) const {
+    const Layout& memory = access.memory;
+    return access.bytes() > 0 && memory.shape->kind() == Shape::Kind::run && memory.contiguous() &&
+           !hints.plan.atomic && hints.plan.method == "auto" && queues.independent.empty();
+}
+
+/// And one contiguous piece of the file, wherever the access begins.
 bool File::State::is_one_piece(const Access& access) const {
     const Layout& file = access.file;
-    const Layout& memory = access.memory;
-    return access.bytes() > 0 && file.shape->kind() == Shape::Kind::run &&
-           file.extent == file.shape->size() && memory.shape->kind() == Shape::Kind::run &&
-           memory.contiguous() && !hints.plan.atomic && hints.plan.method == "auto" &&
-           queues.independent.empty();
+    return is_plain(access) && file.shape->kind() == Shape::Kind::run &&
+           file.extent == file.shape->size();
+}
+
+/// Where a plain access lies in the file if it is one piece there.
+std::optional<Offset> File::State::place_of_one_piece(const Access& access) const {
+    if (is_one_piece(access)) return access.file.origin + access.from;
+    // Not worth a look where the pieces are shorter than the access.
+    const Shape& shape = *access.file.shape;
+    if (!is_plain(access) || access.bytes() > 2 * (shape.size() / shape.pieces()))
+        return std::nullopt;
+    Cursor cursor(access.file);
+    cursor.seek_size(access.from);
+    const StridedRun run = cursor.next(access.bytes());
+    if (run.count != 1 || run.length != access.bytes()) return std::nullopt;
+    return run.offset;
 }
 
 Transferred File::State::move_now(Direction direction, Offset offset,
@@ -167,12 +185,12 @@ Transferred File::State::move_now(Direction direction, Offset offset,
 /// By this rank alone: there is nothing to plan. (A program that appends small records with the
 /// shared pointer makes no other accesses.)
 std::optional<Outcome> File::State::move_one_piece(const Access& access) {
-    if (!is_one_piece(access)) return std::nullopt;
+    const auto offset = place_of_one_piece(access);
+    if (!offset) return std::nullopt;
     const Layout& memory = access.memory;
     const Bytes bytes = access.bytes();
     const iovec piece{access.buffer + memory.origin, static_cast<std::size_t>(bytes)};
-    const Transferred done =
-        move_now(access.direction, access.file.origin + access.from, std::span(&piece, 1));
+    const Transferred done = move_now(access.direction, *offset, std::span(&piece, 1));
     const bool failed = done.error.kind != ErrorKind::none;
     return Outcome{done.bytes, failed ? done.error.on(transport->topology().rank) : Error{}};
 }

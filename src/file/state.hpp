@@ -119,7 +119,9 @@ struct File::State {
 
     /// Before a collective call's first message: too little memory is an error of all ranks then.
     [[nodiscard]] Error ready() const { return ready_for_collective(transport->topology().size); }
+    [[nodiscard]] bool is_plain(const Access& access) const;
     [[nodiscard]] bool is_one_piece(const Access& access) const;
+    [[nodiscard]] std::optional<Offset> place_of_one_piece(const Access& access) const;
     /// Collective. The place of this rank's data in an ordered access, in etypes. Small data of a
     /// write is on its way already if the ranks share memory: see Placed::moved.
     Result<Offset> claim_in_order(Placed& placed);

@@ -303,6 +303,43 @@ TEST(FileAccess, AtomicModeWritesTheSameBytes) {
     }
 }
 
+TEST(FileAccess, OnePieceOfAViewWithHolesTakesNoPlan) {
+    const Folder folder;
+    with_file(1, call_of(folder.file("data"), kCreate), [](File& file, Rank) {
+        // Pieces of 4 bytes 8 apart; two that touch are one.
+        ASSERT_EQ(kind_of(file.set_view(view_of(2, 1, Shape::run(4), 8), {})), ErrorKind::none);
+        Buffer piece = filled(4, 'a');
+        EXPECT_EQ(access(file, at(call_for(Direction::write, piece, false), 4)), moved(4));
+        Buffer part = filled(2, 'b');
+        EXPECT_EQ(access(file, at(call_for(Direction::write, part, false), 9)), moved(2));
+        EXPECT_EQ(file.stats().plans, 0U);
+        Buffer two = filled(4, 'c');  // the end of one piece, the begin of the next
+        EXPECT_EQ(access(file, at(call_for(Direction::write, two, false), 14)), moved(4));
+        EXPECT_EQ(file.stats().plans, 1U);
+        Buffer back = filled(4, 0);
+        EXPECT_EQ(access(file, at(call_for(Direction::read, back, false), 4)), moved(4));
+        EXPECT_EQ(back, piece);
+        EXPECT_EQ(file.stats().plans, 1U);
+        Buffer past = filled(4, 0);  // the file ends within the piece
+        EXPECT_EQ(access(file, at(call_for(Direction::read, past, false), 16)), moved(2));
+    });
+    EXPECT_EQ(folder.read("data"), std::string("\0\0\0\0\0\0\0\0\0\0aaaa\0\0\0\0\0bb\0\0\0\0\0\0\0"
+                                               "cc\0\0\0\0cc",
+                                               36));
+}
+
+TEST(FileAccess, TilesThatInterleaveAreNotOnePieceThoughTheyFillOne) {
+    const Folder folder;
+    with_file(1, call_of(folder.make("data", "0123456789abcdef"), kReadWrite),
+              [](File& file, Rank) {
+                  const ShapePtr two = Shape::strided(Shape::run(4), 2, 8);
+                  ASSERT_EQ(kind_of(file.set_view(view_of(0, 1, two, 4), {})), ErrorKind::none);
+                  Buffer back = filled(12, 0);
+                  EXPECT_EQ(access(file, at(call_for(Direction::read, back, false), 0)), moved(12));
+                  EXPECT_EQ(std::memcmp(back.data(), "012389ab4567", 12), 0);
+              });
+}
+
 TEST(FileStats, CountWhatWasStored) {
     const Folder folder;
     with_file(1, call_of(folder.file("data"), kCreate), [](File& file, Rank) {
