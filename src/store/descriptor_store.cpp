@@ -44,6 +44,16 @@ struct flock lock_of(Extent range, int type) {
     return region;
 }
 
+/// What the system couldn't write since the descriptor's last sync: close(2) doesn't tell it. To
+/// wait for bytes that no file has is to wait for nothing, and tells it all the same.
+Result<void> failed_writes(int descriptor) {
+    constexpr Offset kBehindAll = Offset{1} << 62;
+    if (::sync_file_range(descriptor, kBehindAll, 1, SYNC_FILE_RANGE_WAIT_BEFORE) == 0) return {};
+    // Others mean that it can't be asked: not of this file, or not of this system.
+    if (errno != EIO && errno != ENOSPC && errno != EDQUOT) return {};
+    return failed("close: what was written since the last sync isn't all on the device");
+}
+
 int flags_of(const OpenMode& mode) {
     int flags = mode.read && mode.write ? O_RDWR : mode.write ? O_WRONLY : O_RDONLY;
     if (mode.create) flags |= O_CREAT;
@@ -109,7 +119,13 @@ Result<void> DescriptorStore::resize(Bytes bytes, bool allocate) {
 
 Result<void> DescriptorStore::sync() {
     if (uninterrupted([&] { return ::fsync(descriptor()); }) == 0) return {};
-    return failed("sync");
+    if (errno != EROFS) return failed("sync");
+    // The first descriptor to flush may have been told of the failed writes, and those after it of
+    // what the file system made of them: one kind for all.
+    return Error::make(ErrorKind::io,
+                       "sync: an error made the file system read-only; what was written since the "
+                       "last sync may be lost",
+                       EROFS);
 }
 
 // Open file description locks: unlike the older kind they hold between threads, and closing another
@@ -136,9 +152,11 @@ Result<Mapped> DescriptorStore::map(Extent range, Direction direction, Populate 
 }
 
 Result<void> DescriptorStore::close() {
-    const auto direct = direct_.close();
-    const auto file = file_.close();
-    return file ? direct : file;
+    auto closed = failed_writes(descriptor());
+    for (Descriptor* const one : {&file_, &direct_}) {
+        if (auto now = one->close(); closed) closed = now;
+    }
+    return closed;
 }
 
 Result<void> remove_file(const std::string& path) {
