@@ -25,11 +25,6 @@ CursorPair::CursorPair(const Access& access, Direction direction, Target file)
       end_(access.file),
       memory_(access.memory) {}
 
-Bytes CursorPair::before(Offset offset) {
-    end_.seek_offset(offset);
-    return std::clamp(end_.tell_size(), first_, last_) - first_;
-}
-
 Bytes CursorPair::enter(Extent extent) {
     first_ = last_ = from_;
     if (from_ == to_ || extent.empty()) return 0;

@@ -15,8 +15,6 @@ class CursorPair {
 
     /// Stands at the rank's data in `extent` and tells how many bytes that is.
     Bytes enter(Extent extent);
-    /// Bytes of the data entered that lie before `offset`.
-    [[nodiscard]] Bytes before(Offset offset);
     /// From the first to the last byte of what was entered; only before it is copied.
     [[nodiscard]] Extent hull();
     /// Moves the first `bytes` of it between memory and file. `base` is where the file's offset 0

@@ -18,7 +18,10 @@ class MappedWork final : public Work {
   public:
     MappedWork(const RunContext& context, const Plan& plan, const Access& access,
                std::int64_t pieces)
-        : context_(context), plan_(plan), cursors_(access, plan.direction, Target::streamed) {
+        : context_(context),
+          plan_(plan),
+          access_(access),
+          cursors_(access, plan.direction, Target::streamed) {
         // With a piece or more on every page all pages are touched: the kernel brings them at once.
         constexpr Bytes kPage = 4096;
         populate_ = pieces * kPage >= plan.hull.length() || access.bytes() * 2 >= plan.hull.length()
@@ -60,12 +63,14 @@ class MappedWork final : public Work {
     [[nodiscard]] RangeLock share(const Region& region);
     void map(const Region& region);
     void copy(Window& window, Extent extent);
+    Bytes copy_before(Offset end, Window& window, Extent extent);
     void note(const Error& error) {
         if (noted_.kind == ErrorKind::none) noted_ = error.on(context_.transport.topology().rank);
     }
 
     RunContext context_;
     const Plan& plan_;
+    const Access& access_;
     CursorPair cursors_;
     Populate populate_ = Populate::no;
     std::int64_t round_ = 0;
@@ -113,10 +118,24 @@ void MappedWork::copy(Window& window, Extent extent) {
     const auto copied = mapped.guarded([&] { cursors_.copy(base, bytes); });
     if (!copied) {
         note(copied.error());
-        bytes = cursors_.before(copied.error().offset);
+        bytes = copy_before(copied.error().offset, window, extent);
     }
     moved_ += bytes;
     context_.stats.bytes_shared += static_cast<std::uint64_t>(bytes);
+}
+
+/// Moves again what lies before the page that couldn't be had, and tells how much that is: a copy
+/// may have come to that page first, as pieces aren't copied byte by byte.
+Bytes MappedWork::copy_before(Offset end, Window& window, Extent extent) {
+    std::byte* const base = displaced(window.mapped.bytes().data(), -window.mapped.range().begin);
+    for (;;) {
+        extent.end = std::min(extent.end, end);
+        CursorPair anew(access_, plan_.direction, Target::streamed);  // others were abandoned
+        const Bytes bytes = anew.enter(extent);
+        const auto copied = window.mapped.guarded([&] { anew.copy(base, bytes); });
+        if (copied || copied.error().offset >= extent.end) return bytes;
+        end = copied.error().offset;
+    }
 }
 
 }  // namespace
