@@ -1,0 +1,56 @@
+// In a program linked with --wrap=mmap and --wrap=munmap the ranks of one process see a piece of
+// shared memory at one address, as if it were mapped once: a thread sanitizer knows memory by its
+// address, and would take what two ranks do to the same bytes for different bytes.
+#include <sys/mman.h>
+#include <sys/stat.h>
+
+#include <cstddef>
+#include <map>
+#include <mutex>
+#include <tuple>
+
+extern "C" void* __real_mmap(void*, std::size_t, int, int, int, off_t);
+extern "C" int __real_munmap(void*, std::size_t);
+
+namespace {
+
+using File = std::tuple<dev_t, ino_t, std::size_t, off_t>;
+
+struct Seen {
+    void* at = nullptr;
+    int times = 0;
+};
+
+std::mutex lock;
+std::map<File, Seen>& seen() {
+    static std::map<File, Seen> all;
+    return all;
+}
+
+}  // namespace
+
+extern "C" void* __wrap_mmap(void* where, std::size_t bytes, int protection, int flags,
+                             int descriptor, off_t offset) {
+    struct stat file {};
+    struct stat folder {};
+    const bool shared = (flags & MAP_SHARED) != 0 && (protection & PROT_WRITE) != 0 &&
+                        descriptor >= 0 && fstat(descriptor, &file) == 0 &&
+                        stat("/dev/shm", &folder) == 0 && file.st_dev == folder.st_dev;
+    if (!shared) return __real_mmap(where, bytes, protection, flags, descriptor, offset);
+    const std::lock_guard hold(lock);
+    Seen& one = seen()[{file.st_dev, file.st_ino, bytes, offset}];
+    if (one.times == 0) one.at = __real_mmap(where, bytes, protection, flags, descriptor, offset);
+    if (one.at != MAP_FAILED) ++one.times;
+    return one.at;
+}
+
+extern "C" int __wrap_munmap(void* at, std::size_t bytes) {
+    const std::lock_guard hold(lock);
+    for (auto one = seen().begin(); one != seen().end(); ++one) {
+        if (one->second.at != at) continue;
+        if (--one->second.times > 0) return 0;
+        seen().erase(one);
+        break;
+    }
+    return __real_munmap(at, bytes);
+}

@@ -1,0 +1,23 @@
+// free_ranks: N ranks in one process, one thread each, that run all at once as the cores allow. For
+// what the turns of sim_transport never show: two ranks in shared memory at the same time.
+//
+// What a rank learns of another it learns as by messages: a lock per pair, so that a thread
+// sanitizer takes nothing else for ordered.
+#pragma once
+
+#include <functional>
+
+#include "base/transport.hpp"
+
+namespace oratorio::test {
+
+struct FreeOptions {
+    int ranks = 1;
+    int ranks_per_node = 0;  ///< ranks 0..n-1 on node 0 and so on; 0: all on one node
+};
+
+/// Runs `body` on every rank and returns when all have ended. Test assertions may be used in it. A
+/// run that doesn't end in a minute ends the program.
+void run_free_ranks(const FreeOptions& options, const std::function<void(Transport&)>& body);
+
+}  // namespace oratorio::test
