@@ -8,6 +8,8 @@
 
 #if defined(__SANITIZE_ADDRESS__)
 #include <sanitizer/common_interface_defs.h>
+#elif defined(__SANITIZE_THREAD__)
+#include <sanitizer/tsan_interface.h>
 #endif
 
 namespace oratorio::oracle {
@@ -43,7 +45,12 @@ Fibers::Fibers(Stacks& stacks, std::uint64_t seed, Pace pace, int switch_percent
     : stacks_(stacks), random_(seed), pace_(pace), switch_percent_(switch_percent) {}
 
 Fibers::~Fibers() {
-    for (const auto& fiber : fibers_) stacks_.give_back(fiber->stack);
+    for (const auto& fiber : fibers_) {
+        stacks_.give_back(fiber->stack);
+#if defined(__SANITIZE_THREAD__)
+        __tsan_destroy_fiber(fiber->sanitizer);
+#endif
+    }
 }
 
 void Fibers::add(std::string name, std::function<void()> body) {
@@ -57,6 +64,9 @@ void Fibers::add(std::string name, std::function<void()> body) {
     const auto self = reinterpret_cast<std::uintptr_t>(this);
     makecontext(&fiber->context, reinterpret_cast<void (*)()>(enter), 2,
                 static_cast<unsigned>(self >> 32), static_cast<unsigned>(self));
+#if defined(__SANITIZE_THREAD__)
+    fiber->sanitizer = __tsan_create_fiber(0);
+#endif
     fibers_.push_back(std::move(fiber));
 }
 
@@ -93,6 +103,9 @@ std::string Fibers::run() {
     const ucontext_t& context = fibers_[static_cast<std::size_t>(first)]->context;
     __sanitizer_start_switch_fiber(&outside_sanitizer_, context.uc_stack.ss_sp,
                                    context.uc_stack.ss_size);
+#elif defined(__SANITIZE_THREAD__)
+    outside_sanitizer_ = __tsan_get_current_fiber();
+    __tsan_switch_to_fiber(fibers_[static_cast<std::size_t>(first)]->sanitizer, 0);
 #endif
     swapcontext(&outside_, &fibers_[static_cast<std::size_t>(first)]->context);
 #if defined(__SANITIZE_ADDRESS__)
@@ -110,6 +123,9 @@ void Fibers::switch_to(int next) {
 #if defined(__SANITIZE_ADDRESS__)
     const stack_t& stack = next < 0 ? outside_stack_ : target.uc_stack;
     __sanitizer_start_switch_fiber(me.ended ? nullptr : &me.sanitizer, stack.ss_sp, stack.ss_size);
+#elif defined(__SANITIZE_THREAD__)
+    __tsan_switch_to_fiber(
+        next < 0 ? outside_sanitizer_ : fibers_[static_cast<std::size_t>(next)]->sanitizer, 0);
 #endif
     swapcontext(&me.context, &target);
 #if defined(__SANITIZE_ADDRESS__)
