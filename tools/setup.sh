@@ -9,6 +9,8 @@
 #   build      the library, in build/
 #   build-all  the library and the tests, in build/
 #   build-sanitize  the floors that need no MPI and their tests with ASan and UBSan, in build-sanitize/
+#   build-thread    what threads meet in, and its tests, with ThreadSanitizer, in build-thread/
+#   build-thread-all  all tests of floors that need no MPI, and one over MPICH with the library, with ThreadSanitizer
 #
 # Everything it says goes to stderr; what the tools it calls say goes to .oratorio/setup.log.
 set -euo pipefail
@@ -118,9 +120,12 @@ stage_tests() {
 
 # configure FOLDER
 configure() {
-    local launcher=() options=()
-    [[ $1 != build-sanitize ]] ||
-        options=(-DORATORIO_SANITIZE=ON -DORATORIO_MPI=OFF -DCMAKE_BUILD_TYPE=Debug "-DCMAKE_CXX_FLAGS_DEBUG=-O1 -g1")
+    local launcher=() options=(-DCMAKE_BUILD_TYPE=Debug "-DCMAKE_CXX_FLAGS_DEBUG=-O1 -g1")
+    case $1 in
+        build) options=() ;;
+        build-sanitize) options+=(-DORATORIO_SANITIZE=ON -DORATORIO_MPI=OFF) ;;
+        build-thread) options+=(-DORATORIO_SANITIZE=thread) ;;
+    esac
     command -v ccache >/dev/null && launcher=(-DCMAKE_CXX_COMPILER_LAUNCHER=ccache -DCMAKE_C_COMPILER_LAUNCHER=ccache)
     cmake -S "$root" -B "$root/$1" -G Ninja "${launcher[@]}" "${options[@]}"
 }
@@ -191,6 +196,8 @@ for stage in "$@"; do
         build) build build oratorio oratorio-mpich oratorio-ompi oratorio-abi ;;
         build-all) build build all ;;
         build-sanitize) build build-sanitize all ;;
+        build-thread) build build-thread thread_tests ;;
+        build-thread-all) build build-thread tests/all oratorio oratorio-mpich ;;
         *) say "no such stage: $stage"; exit 2 ;;
     esac
 done

@@ -25,6 +25,10 @@ LOGS = OUT / "test"
 CTEST_LINE = re.compile(r"^\s*(\d+)/(\d+) Test\s+#\d+: (\S+)")
 PYTEST_LINE = re.compile(r"^(\S+::.+?) (?:PASSED|FAILED|ERROR|SKIPPED).*\[\s*(\d+)%\]")
 QUIET_SECONDS = 20  # where no terminal shows a bar, a line at least this often
+# Of the tests with ThreadSanitizer those of the target thread_tests; the others may not have been built.
+THREAD = ROOT / "build-thread"
+WHERE_THREADS_MEET = r"\.(Bell|Reserve|ServedCounter|Strangers|Threaded|.*AtOnce)"
+NOT_MADE_FOR_IT = r"_NOT_BUILT$|^mpi\."
 
 
 @dataclass
@@ -60,9 +64,17 @@ PARTS: dict[str, Callable[[Path, str | None], list[str]] | None] = {
     "sanitize": lambda junit, match: _ctest(
         junit, match, "-j", str(os.cpu_count()), build=ROOT / "build-sanitize"
     ),
+    "thread": lambda junit, match: _ctest(
+        junit, match or WHERE_THREADS_MEET, "-E", NOT_MADE_FOR_IT, "-j", str(os.cpu_count()), build=THREAD
+    ),
+    "thread-all": lambda junit, match: _ctest(junit, match, "-j", str(os.cpu_count()), build=THREAD),
     "mpi": lambda junit, match: _ctest(junit, match, "-L", "mpi", "-j", "1"),
     "programs": lambda junit, match: _pytest(junit, match, "tests/programs"),
 }
+
+# Takes minutes to build, so only who asks for it gets it.
+ON_REQUEST = frozenset({"thread-all"})
+DEFAULT = tuple(part for part in PARTS if part not in ON_REQUEST)
 
 
 def read_junit(file: Path) -> Outcome:
