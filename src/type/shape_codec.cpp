@@ -95,7 +95,8 @@ class Checked {
   public:
     static constexpr std::int64_t kMost = std::int64_t{1} << 60;
 
-    Checked(std::int64_t value) : value_(value), valid_(!beyond(value, kMost)) {}
+    Checked(std::int64_t value)
+        : value_(beyond(value, kMost) ? 0 : value), valid_(!beyond(value, kMost)) {}
     [[nodiscard]] bool valid() const { return valid_; }
 
     friend Checked operator+(Checked a, Checked b) { return a.made(b, a.value_ + b.value_); }

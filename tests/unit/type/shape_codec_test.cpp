@@ -152,6 +152,16 @@ Code before_shape() {
     return code;
 }
 
+/// Not even the check may leave 64 bits; a sanitizer sees that.
+TEST(ShapeCodec, APieceThatEndsBeyond64BitsIsRefused) {
+    Code code = before_shape();
+    code.push_back(static_cast<std::byte>(Shape::Kind::runs));
+    for (const int byte : {4, 0xee, 0x11, 4, 0xfe}) code.push_back(static_cast<std::byte>(byte));
+    code.insert(code.end(), 8, std::byte{0xff});  // 2^63 - 1 bytes at 1143
+    for (const int byte : {1, 4}) code.push_back(static_cast<std::byte>(byte));
+    EXPECT_FALSE(decode(code).ok());
+}
+
 TEST(ShapeCodec, DeepNestingIsRefusedBeforeTheStackEnds) {
     constexpr int kLevels = 1 << 20;
     Code code = before_shape();
