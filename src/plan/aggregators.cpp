@@ -43,10 +43,11 @@ std::vector<ConfigEntry> parse_config_list(const std::string& text) {
         if (colon != std::string::npos) {
             const std::string number = item.substr(colon + 1);
             const char* end = number.data() + number.size();
-            if (number == "*") {
+            const auto [stop, failure] = std::from_chars(number.data(), end, entry.count);
+            if (number == "*" ||
+                (failure == std::errc::result_out_of_range && stop == end && number[0] != '-')) {
                 entry.count = INT_MAX;
-            } else if (std::from_chars(number.data(), end, entry.count).ptr != end ||
-                       entry.count < 0) {
+            } else if (failure != std::errc() || stop != end || entry.count < 0) {
                 return {};
             }
         }

@@ -34,11 +34,19 @@ TEST(ConfigList, HostsNumbersAndStars) {
     EXPECT_EQ(entries[3].host, "*");
 }
 
+TEST(ConfigList, ANumberThatNoMachineHasMeansAll) {
+    const auto entries = parse_config_list("a:99999999999999999999,b:2147483648");
+    ASSERT_EQ(entries.size(), 2U);
+    EXPECT_EQ(entries[0].count, INT_MAX);
+    EXPECT_EQ(entries[1].count, INT_MAX);
+}
+
 TEST(ConfigList, MalformedTextGivesNothing) {
     EXPECT_TRUE(parse_config_list("").empty());
     EXPECT_TRUE(parse_config_list(":2").empty());
     EXPECT_TRUE(parse_config_list("a:x").empty());
     EXPECT_TRUE(parse_config_list("a:-1").empty());
+    EXPECT_TRUE(parse_config_list("a:-99999999999").empty());
 }
 
 TEST(Aggregators, NodesTakeTurnsAndRanksAreSpreadWithinANode) {
