@@ -47,12 +47,9 @@ Result<void> File::State::take_hints(const HintMap& info) {
     const auto agreed =
         agree_on_hints(*transport, {info, buffer_bytes_most(static_cast<int>(beside))});
     if (!agreed) return agreed.error();
-    const auto& [given, buffer_most] = **agreed;
-    std::array<std::uint64_t, 1> differing{given == info ? 0u : 1u};
-    if (auto counted = reduce(*transport, differing, ReduceOp::sum); !counted)
-        return counted.error();
-    if (differing[0] > 0) {
-        opened.voice.warn("hints: " + std::to_string(differing[0]) +
+    const auto& [given, buffer_most] = (**agreed).of_root;
+    if (const auto differing = (**agreed).differing; differing > 0) {
+        opened.voice.warn("hints: " + std::to_string(differing) +
                           " ranks gave other hints than rank 0; those of rank 0 hold");
     }
     std::vector<std::string> warnings;

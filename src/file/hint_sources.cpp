@@ -2,10 +2,12 @@
 #include <fnmatch.h>
 
 #include <algorithm>
+#include <array>
 #include <cstdint>
 #include <cstring>
 #include <set>
 #include <span>
+#include <utility>
 
 #include "file/hint_table.hpp"
 #include "file/hints.hpp"
@@ -103,7 +105,24 @@ void add_text(std::string& all, std::string_view text) {
     all.append(reinterpret_cast<const char*>(&length), sizeof length).append(text);
 }
 
-std::string encode(const HintMap& hints) {
+/// The next text of what add_text has made; it is taken away. Nothing where it isn't all there.
+std::optional<std::string> take_text(std::string_view& all) {
+    std::uint64_t length = 0;
+    if (all.size() < sizeof length) return std::nullopt;
+    std::memcpy(&length, all.data(), sizeof length);
+    all.remove_prefix(sizeof length);
+    if (length > all.size()) return std::nullopt;
+    std::string text(all.substr(0, length));
+    all.remove_prefix(length);
+    return text;
+}
+
+/// More than there are ranks.
+constexpr std::uint64_t kUnreadable = std::uint64_t{1} << 32;
+
+}  // namespace
+
+std::string encode_hints(const HintMap& hints) {
     std::string text;
     for (const auto& [key, value] : hints) {
         add_text(text, key);
@@ -112,25 +131,16 @@ std::string encode(const HintMap& hints) {
     return text;
 }
 
-/// The next text of what add_text has made; it is taken away.
-std::string take_text(std::string_view& all) {
-    std::uint64_t length = 0;
-    std::memcpy(&length, all.data(), sizeof length);
-    const std::string text(all.substr(sizeof length, length));
-    all.remove_prefix(sizeof length + text.size());
-    return text;
-}
-
-HintMap decode(std::string_view text) {
+std::optional<HintMap> decode_hints(std::string_view text) {
     HintMap hints;
     while (!text.empty()) {
-        const std::string key = take_text(text);
-        hints.emplace(key, take_text(text));
+        const auto key = take_text(text);
+        const auto value = take_text(text);
+        if (!key || !value) return std::nullopt;
+        hints.emplace(*key, *value);
     }
     return hints;
 }
-
-}  // namespace
 
 HintMap merge_hints(const HintSources& sources, const HintMap& info, std::string_view path) {
     HintMap merged = romio_file(sources.romio_hints_text);
@@ -140,12 +150,12 @@ HintMap merge_hints(const HintSources& sources, const HintMap& info, std::string
     return merged;
 }
 
-Result<Agreed<GivenHints>> agree_on_hints(Transport& transport, const GivenHints& mine) {
+Result<Agreed<AgreedHints>> agree_on_hints(Transport& transport, const GivenHints& mine) {
     struct Head {
         std::uint64_t length;
         Bytes buffer_most;
     };
-    std::string text = encode(mine.map);
+    std::string text = encode_hints(mine.map);
     const auto head = agree_on_root(transport, Head{text.size(), mine.buffer_most});
     if (!head) return head.error();
     text.resize((*head)->length);
@@ -153,7 +163,13 @@ Result<Agreed<GivenHints>> agree_on_hints(Transport& transport, const GivenHints
         if (auto sent = broadcast(transport, 0, std::as_writable_bytes(std::span(text))); !sent)
             return sent.error();
     }
-    return Agreed<GivenHints>::vouch({decode(text), (*head)->buffer_most});
+    auto given = decode_hints(text);
+    std::array<std::uint64_t, 1> differing{!given ? kUnreadable : *given == mine.map ? 0U : 1U};
+    if (auto counted = reduce(transport, differing, ReduceOp::sum); !counted)
+        return counted.error();
+    if (differing[0] >= kUnreadable)
+        return Error::make(ErrorKind::internal, "a rank can't read the hints that rank 0 sent");
+    return Agreed<AgreedHints>::vouch({{std::move(*given), (*head)->buffer_most}, differing[0]});
 }
 
 }  // namespace oratorio

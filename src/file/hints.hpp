@@ -7,6 +7,7 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -43,6 +44,11 @@ struct GivenHints {
     bool operator==(const GivenHints&) const = default;
 };
 
+struct AgreedHints {
+    GivenHints of_root;
+    std::uint64_t differing = 0;  ///< ranks that brought another map
+};
+
 /// Texts that hints come from besides the program's info; read once by bind/ from the environment.
 struct HintSources {
     std::string romio_hints_text;   ///< contents of the ROMIO_HINTS file ("key value" lines)
@@ -60,7 +66,12 @@ struct HintSources {
                                 Hints start = {}, Bytes buffer_most = kBufferMost);
 /// Effective values of the keys that were set or that Oratorio reports always (MPI_File_get_info).
 [[nodiscard]] HintMap report_hints(const Hints& hints);
-/// Collective: root's on all ranks.
-Result<Agreed<GivenHints>> agree_on_hints(Transport& transport, const GivenHints& mine);
+/// Collective: root's on all ranks. Where one can't read them it is an error on all.
+Result<Agreed<AgreedHints>> agree_on_hints(Transport& transport, const GivenHints& mine);
+
+/// As rank 0 sends them.
+[[nodiscard]] std::string encode_hints(const HintMap& hints);
+/// Nothing where the text ends inside of a key or a value.
+[[nodiscard]] std::optional<HintMap> decode_hints(std::string_view text);
 
 }  // namespace oratorio

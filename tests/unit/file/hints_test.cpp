@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <array>
 #include <cstdlib>
 #include <filesystem>
 #include <set>
@@ -267,7 +268,38 @@ TEST(HintSources, WhateverBytesAreInRootsHintsComeToAllRanks) {
         const auto agreed =
             agree_on_hints(transport, root ? roots : GivenHints{{{"mine", "1"}}, 7});
         ASSERT_TRUE(agreed.ok());
-        EXPECT_EQ(**agreed, roots);
+        EXPECT_EQ((**agreed).of_root, roots);
+        EXPECT_EQ((**agreed).differing, 2U);
+    });
+}
+
+TEST(HintSources, SentHintsThatEndEarlyAreRefused) {
+    const std::string text = encode_hints({{"cb_nodes", "4"}, {"a", ""}});
+    EXPECT_EQ(decode_hints(text), (HintMap{{"cb_nodes", "4"}, {"a", ""}}));
+    const std::size_t first = encode_hints({{"a", ""}}).size();  // whole pairs are no cut
+    for (std::size_t size = 1; size < text.size(); ++size) {
+        if (size == first) continue;
+        EXPECT_EQ(decode_hints(text.substr(0, size)), std::nullopt) << size;
+    }
+    EXPECT_EQ(decode_hints(std::string(24, '\xff')), std::nullopt);
+}
+
+TEST(HintSources, HintsThatCanNotBeReadAreAnErrorOnAllRanks) {
+    test::run_ranks({.ranks = 3}, [&](Transport& transport) {
+        if (transport.topology().rank > 0) {
+            const auto agreed = agree_on_hints(transport, {});
+            ASSERT_FALSE(agreed.ok());
+            EXPECT_EQ(agreed.error().kind, ErrorKind::internal);
+            return;
+        }
+        // As agree_on_hints has it, but for the text.
+        std::array<std::uint64_t, 2> head{8, 0};
+        std::array<std::uint64_t, 1> text{UINT64_MAX};
+        std::array<std::uint64_t, 1> differing{0};
+        ASSERT_TRUE(broadcast(transport, 0, std::as_writable_bytes(std::span(head))).ok());
+        ASSERT_TRUE(broadcast(transport, 0, std::as_writable_bytes(std::span(text))).ok());
+        ASSERT_TRUE(reduce(transport, differing, ReduceOp::sum).ok());
+        EXPECT_GE(differing[0], 2U);
     });
 }
 
