@@ -33,8 +33,9 @@ class PeerExchange final : public Exchange {
         return *served || *walked;
     }
     Standing standing() const override {
+        const bool served = aggregator_.failed().kind == ErrorKind::none;
         return {participant_.finished() && aggregator_.finished(), participant_.received(),
-                aggregator_.differs()};
+                aggregator_.differs(), served ? participant_.failed() : aggregator_.failed()};
     }
 
   private:
@@ -48,12 +49,21 @@ class PeerExchange final : public Exchange {
 MessageView view_message(std::span<std::byte> buffer, bool with_payload) {
     MessageView view;
     std::memcpy(&view.head, buffer.data(), sizeof view.head);
-    view.table = buffer.subspan(sizeof view.head, static_cast<std::size_t>(view.head.table_bytes));
-    if (with_payload) {
-        view.payload = buffer.subspan(sizeof view.head + view.table.size(),
-                                      static_cast<std::size_t>(view.head.payload));
-    }
+    const auto rest = buffer.subspan(sizeof view.head);
+    // A negative length is a very large one.
+    const auto table = static_cast<std::size_t>(view.head.table_bytes);
+    const auto payload = with_payload ? static_cast<std::size_t>(view.head.payload) : 0;
+    view.damaged = table > rest.size() || payload > rest.size() - table;
+    if (view.damaged) return view;
+    view.table = rest.first(table);
+    view.payload = rest.subspan(table, payload);
     return view;
+}
+
+Error damaged_message(std::int64_t round) {
+    return Error::make(ErrorKind::internal,
+                       "a message between two ranks came damaged; do all load the same build?")
+        .in_round(round);
 }
 
 std::unique_ptr<Exchange> make_peer_exchange(const ExchangeContext& context) {

@@ -26,13 +26,17 @@ struct PeerContext {
     }
 };
 
-/// Views of a data message or request in its buffer.
+/// Views of a data message or request in its buffer; both are empty where it is damaged, that is
+/// where its head speaks of more than the buffer holds.
 struct MessageView {
     MessageHead head;
     std::span<std::byte> table;
     std::span<std::byte> payload;
+    bool damaged = false;
 };
 [[nodiscard]] MessageView view_message(std::span<std::byte> buffer, bool with_payload);
+/// What the rank notes that got a message no rank sends.
+[[nodiscard]] Error damaged_message(std::int64_t round);
 
 class AggregatorSide {
   public:
@@ -48,6 +52,8 @@ class AggregatorSide {
     [[nodiscard]] bool finished() const { return replies_.empty(); }
     /// A message spoke of another region than ours.
     [[nodiscard]] bool differs() const { return differs_; }
+    /// What of others' data couldn't be placed or told. All else goes on.
+    [[nodiscard]] const Error& failed() const { return failed_; }
     /// This rank's own chunk. Writes place it; reads put what is there into its payload and return
     /// the number of bytes.
     Bytes serve_own(const MessageView& message);
@@ -74,11 +80,16 @@ class AggregatorSide {
     [[nodiscard]] bool touches_own(const Region& region) const;
     Result<void> post_receives(OpenRound& round);
     Result<bool> step_expected(Expected& expected);
-    Result<bool> step_open(OpenRound& round);
-    void place(OpenRound& round, const MessageView& message);
-    Bytes fetch(const OpenRound& round, std::span<const std::byte> table,
-                std::span<std::byte> into);
-    Result<void> serve(OpenRound& round, Rank source, std::span<std::byte> buffer);
+    Result<bool> step_open(std::int64_t number, OpenRound& round);
+    /// False where the message is damaged.
+    bool place(OpenRound& round, const MessageView& message);
+    std::optional<Bytes> fetch(const OpenRound& round, const MessageView& message,
+                               std::span<std::byte> into);
+    Result<void> serve(std::int64_t number, OpenRound& round, Rank source,
+                       std::span<std::byte> buffer);
+    Result<void> reply(std::int64_t number, Rank to, const MessageHead& head,
+                       std::span<std::byte> buffer);
+    void note_damage(std::int64_t round);
     Result<bool> reap_replies();
 
     PeerContext& context_;
@@ -89,6 +100,7 @@ class AggregatorSide {
     std::vector<Reply> replies_;
     Cursor own_file_;
     bool differs_ = false;
+    Error failed_;
     Error deferred_;  ///< a failure at a place that can't return it; given by the next step
 };
 
@@ -102,10 +114,14 @@ class ParticipantSide {
         return walk_.at_end() && outgoing_.empty() && announcements_done();
     }
     [[nodiscard]] Bytes received() const { return received_; }
+    /// A reply that couldn't be used. All else goes on.
+    [[nodiscard]] const Error& failed() const { return failed_; }
 
   private:
     /// A message on its way: a write's data, or a read's request until its reply is unpacked.
     struct Outgoing {
+        std::int64_t round = 0;
+        Bytes payload = 0;  ///< what a reply has at most
         std::span<std::byte> message;
         std::span<std::byte> reply;
         Ticket sent;
@@ -138,6 +154,7 @@ class ParticipantSide {
     Cursor announced_file_;
     std::vector<Announcement> announcements_;
     Bytes received_ = 0;
+    Error failed_;
 };
 
 }  // namespace oratorio

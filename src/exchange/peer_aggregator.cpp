@@ -74,7 +74,7 @@ Result<bool> AggregatorSide::step() {
         if (*stepped) moved = true;
     }
     for (auto& [round, open] : open_) {
-        const auto stepped = step_open(open);
+        const auto stepped = step_open(round, open);
         if (!stepped) return stepped;
         if (*stepped) moved = true;
     }
@@ -105,7 +105,7 @@ Result<bool> AggregatorSide::step_expected(Expected& expected) {
     return moved;
 }
 
-Result<bool> AggregatorSide::step_open(OpenRound& round) {
+Result<bool> AggregatorSide::step_open(std::int64_t number, OpenRound& round) {
     bool moved = false;
     for (;;) {
         const auto posted = post_receives(round);
@@ -115,53 +115,70 @@ Result<bool> AggregatorSide::step_open(OpenRound& round) {
         const auto received = round.queue.take();
         if (!received) return received.error();
         if (received->buffer.empty()) break;
-        const auto served = serve(round, received->source, received->buffer);
+        const auto served = serve(number, round, received->source, received->buffer);
         if (!served) return served.error();
         moved = true;
     }
     return moved;
 }
 
-Result<void> AggregatorSide::serve(OpenRound& round, Rank source, std::span<std::byte> buffer) {
+/// A damaged message is taken for one without data: whoever sent it goes on.
+Result<void> AggregatorSide::serve(std::int64_t number, OpenRound& round, Rank source,
+                                   std::span<std::byte> buffer) {
     const bool reading = context_.plan.direction == Direction::read;
     MessageView message = view_message(buffer, !reading);
+    bool sound = !message.damaged;
     if (message.head.last != 0) --round.senders;
     if (message.head.begin != round.region.begin) {  // its pieces aren't of this region
         differs_ = true;
         message.table = message.payload = {};
     }
     if (!reading) {
-        place(round, message);
+        sound = place(round, message) && sound;
         context_.buffers.give_back(buffer);
+        if (!sound) note_damage(number);
         return {};
     }
-    const auto reply = context_.buffers.take();
+    const auto answer = context_.buffers.take();
     MessageHead head = message.head;
-    head.payload = fetch(round, message.table, reply.subspan(sizeof head));
-    std::memcpy(reply.data(), &head, sizeof head);
+    const auto fetched = fetch(round, message, answer.subspan(sizeof head));
+    if (!sound || !fetched) note_damage(number);
+    head.payload = fetched.value_or(0);
     context_.buffers.give_back(buffer);
+    return reply(number, source, head, answer);
+}
+
+Result<void> AggregatorSide::reply(std::int64_t number, Rank to, const MessageHead& head,
+                                   std::span<std::byte> buffer) {
+    std::memcpy(buffer.data(), &head, sizeof head);
     const std::size_t bytes = sizeof head + static_cast<std::size_t>(head.payload);
-    const auto ticket = context_.transport.send(
-        source, context_.tag(head.round, MessageKind::reply), reply.first(bytes));
+    const auto ticket =
+        context_.transport.send(to, context_.tag(number, MessageKind::reply), buffer.first(bytes));
     if (!ticket) return ticket.error();
-    replies_.push_back({*ticket, reply});
+    replies_.push_back({*ticket, buffer});
     context_.stats.messages_sent += 1;
     context_.stats.message_bytes += bytes;
     return {};
 }
 
-void AggregatorSide::place(OpenRound& round, const MessageView& message) {
-    const Timing timing(&context_.stats, &Stats::copy_time);
-    place_runs(message.table, message.payload, round.region, round.buffer);
-    round.bytes += std::ssize(message.payload);
-    context_.stats.bytes_placed += message.payload.size();
+void AggregatorSide::note_damage(std::int64_t round) {
+    if (failed_.kind == ErrorKind::none) failed_ = damaged_message(round);
 }
 
-Bytes AggregatorSide::fetch(const OpenRound& round, std::span<const std::byte> table,
-                            std::span<std::byte> into) {
+bool AggregatorSide::place(OpenRound& round, const MessageView& message) {
     const Timing timing(&context_.stats, &Stats::copy_time);
-    const Bytes there = fetch_runs(table, into, round.region, round.buffer.data, round.valid_until);
-    context_.stats.bytes_placed += static_cast<std::uint64_t>(there);
+    const bool sound = place_runs(message.table, message.payload, round.region, round.buffer);
+    round.bytes += std::ssize(message.payload);
+    context_.stats.bytes_placed += message.payload.size();
+    return sound;
+}
+
+std::optional<Bytes> AggregatorSide::fetch(const OpenRound& round, const MessageView& message,
+                                           std::span<std::byte> into) {
+    const Timing timing(&context_.stats, &Stats::copy_time);
+    const auto there =
+        fetch_runs(message.table, into, round.region, round.buffer.data, round.valid_until);
+    context_.stats.bytes_placed += static_cast<std::uint64_t>(there.value_or(0));
     return there;
 }
 
@@ -169,7 +186,7 @@ Bytes AggregatorSide::serve_own(const MessageView& message) {
     OpenRound& round = open_.at(message.head.round);
     if (message.head.last != 0) round.own = false;
     if (context_.plan.direction == Direction::read)
-        return fetch(round, message.table, message.payload);
+        return fetch(round, message, message.payload).value_or(0);
     place(round, message);
     return message.head.payload;
 }

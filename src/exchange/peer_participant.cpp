@@ -93,9 +93,12 @@ Result<bool> ParticipantSide::finish(Outgoing& outgoing) {
     if (!replied->done) return false;
     MessageHead head;
     std::memcpy(&head, outgoing.reply.data(), sizeof head);
-    const auto payload =
-        outgoing.reply.subspan(sizeof head, static_cast<std::size_t>(head.payload));
-    unpack(outgoing.segments, payload);
+    if (head.payload >= 0 && head.payload <= outgoing.payload) {
+        unpack(outgoing.segments,
+               outgoing.reply.subspan(sizeof head, static_cast<std::size_t>(head.payload)));
+    } else if (failed_.kind == ErrorKind::none) {
+        failed_ = damaged_message(outgoing.round);
+    }
     context_.buffers.give_back(outgoing.reply);
     return true;
 }
@@ -156,6 +159,8 @@ Result<void> ParticipantSide::send_chunk(std::span<std::byte> message) {
     const auto ticket = context_.transport.send(to, context_.tag(chunk_.round, MessageKind::data),
                                                 message.first(bytes));
     if (!ticket) return ticket.error();
+    outgoing.round = chunk_.round;
+    outgoing.payload = chunk_.payload;
     outgoing.sent = *ticket;
     outgoing.message = message;
     if (reading_) outgoing.segments = chunk_.segments;

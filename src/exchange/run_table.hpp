@@ -48,27 +48,38 @@ class RunTableWriter {
 
 class RunTableReader {
   public:
-    RunTableReader(std::span<const std::byte> from, Offset origin) : from_(from), last_(origin) {}
+    /// Runs lie in `whole`, which begins at the writer's origin.
+    RunTableReader(std::span<const std::byte> from, Extent whole)
+        : from_(from), whole_(whole), last_(static_cast<std::uint64_t>(whole.begin)) {}
 
     [[nodiscard]] bool at_end() const { return used_ >= from_.size(); }
+    /// count == 0 where the table is damaged: the run has no bytes or isn't inside.
     StridedRun next() {
-        StridedRun run;
-        run.offset = last_ + static_cast<Offset>(take());
+        // Modulo 2^64: runs of reads may overlap, so their distance may be below zero.
+        last_ += take();
         const std::uint64_t length = take();
-        run.length = static_cast<Bytes>(length >> 1);
-        run.count = 1;
+        StridedRun run{static_cast<Offset>(last_), static_cast<Bytes>(length >> 1), 0, 1};
+        const auto room = static_cast<std::uint64_t>(whole_.end) - last_;
+        const bool inside = run.offset >= whole_.begin && run.offset < whole_.end && length > 1 &&
+                            length >> 1 <= room;
+        if (!inside) return {};
+        Bytes before_last = 0;
         if ((length & 1) != 0) {
-            run.stride = run.length + static_cast<Bytes>(take());
+            run.stride = static_cast<Bytes>((length >> 1) + take());
             run.count = static_cast<std::int64_t>(take());
+            if (run.stride < 0 || run.count < 1 ||
+                __builtin_mul_overflow(run.count - 1, run.stride, &before_last) ||
+                before_last > static_cast<Bytes>(room) - run.length)
+                return {};
         }
-        last_ = run.end();
+        last_ += static_cast<std::uint64_t>(before_last + run.length);
         return run;
     }
 
   private:
     std::uint64_t take() {
         std::uint64_t value = 0;
-        for (unsigned shift = 0; used_ < from_.size(); shift += 7) {
+        for (unsigned shift = 0; used_ < from_.size() && shift < 64; shift += 7) {
             const auto byte = static_cast<std::uint64_t>(from_[used_++]);
             value |= (byte & 0x7f) << shift;
             if (byte < 0x80) break;
@@ -77,8 +88,9 @@ class RunTableReader {
     }
 
     std::span<const std::byte> from_;
+    Extent whole_;
     std::size_t used_ = 0;
-    Offset last_ = 0;
+    std::uint64_t last_ = 0;  ///< where the run before ends
 };
 
 }  // namespace oratorio

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "exchange/exchange.hpp"
@@ -79,12 +80,15 @@ void pack_segments(Cursor& memory, const std::byte* buffer, const std::vector<Se
 void unpack_segments(Cursor& memory, std::byte* buffer, const std::vector<Segment>& segments,
                      std::span<const std::byte> payload);
 
-/// Payload -> collective buffer and its mask, as the run table says.
-void place_runs(std::span<const std::byte> table, std::span<const std::byte> payload,
-                const Region& region, const RoundBuffer& buffer);
+/// Payload -> collective buffer and its mask, as the run table says. False where a run leaves the
+/// region or the payload: nothing outside them is touched.
+[[nodiscard]] bool place_runs(std::span<const std::byte> table, std::span<const std::byte> payload,
+                              const Region& region, const RoundBuffer& buffer);
 /// Collective buffer -> payload; stops at `valid_until`. Returns the bytes of payload that are
-/// there.
-Bytes fetch_runs(std::span<const std::byte> table, std::span<std::byte> payload,
-                 const Region& region, std::span<const std::byte> buffer, Offset valid_until);
+/// there; nothing where a run leaves the region or the payload.
+[[nodiscard]] std::optional<Bytes> fetch_runs(std::span<const std::byte> table,
+                                              std::span<std::byte> payload, const Region& region,
+                                              std::span<const std::byte> buffer,
+                                              Offset valid_until);
 
 }  // namespace oratorio

@@ -57,8 +57,10 @@ void place(std::span<const std::byte> message, Offset origin, std::span<std::byt
     std::memcpy(&table_bytes, message.data(), kHead);
     const Bytes length = std::ssize(buffer);
     const Region region{origin, length, length, 1, {origin, origin + length}};
-    place_runs(message.subspan(kHead, table_bytes), message.subspan(kHead + table_bytes), region,
-               RoundBuffer{buffer, {}});
+    const bool placed =
+        place_runs(message.subspan(kHead, table_bytes), message.subspan(kHead + table_bytes),
+                   region, RoundBuffer{buffer, {}});
+    if (!placed) MPI_Abort(MPI_COMM_WORLD, 1);  // the messages are our own
 }
 
 /// One turn of both ranks: message after message, each answered once it has been placed.

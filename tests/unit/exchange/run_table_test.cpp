@@ -26,13 +26,39 @@ TEST(RunTable, WhatIsWrittenIsRead) {
             writer.add(run);
             runs.push_back(run);
         }
-        RunTableReader reader{std::span(memory).first(writer.bytes()), origin};
+        RunTableReader reader{std::span(memory).first(writer.bytes()), {origin, at}};
         for (const StridedRun& run : runs) {
             ASSERT_FALSE(reader.at_end());
             ASSERT_EQ(reader.next(), run) << "trial " << trial;
         }
         EXPECT_TRUE(reader.at_end());
     }
+}
+
+/// The first run of a table of these bytes, of a region of 1000 bytes.
+StridedRun first_of(std::vector<int> bytes) {
+    std::vector<std::byte> table;
+    for (const int byte : bytes) table.push_back(static_cast<std::byte>(byte));
+    return RunTableReader(table, {5000, 6000}).next();
+}
+
+TEST(RunTable, WhatIsNotInsideIsNoRun) {
+    EXPECT_EQ(first_of({3, 8}), (StridedRun{5003, 4, 0, 1}));
+    EXPECT_EQ(first_of({0, 9, 4, 125}), (StridedRun{5000, 4, 8, 125}));
+    const StridedRun none;
+    EXPECT_EQ(first_of({0, 0}), none) << "no bytes";
+    EXPECT_EQ(first_of({0, 9, 4, 126}), none) << "the last piece ends after the region";
+    EXPECT_EQ(first_of({0xff, 7, 2}), none) << "begins after it";
+    std::vector<int> back(9, 0xff);
+    back.insert(back.end(), {1, 2});
+    EXPECT_EQ(first_of(back), none) << "begins before it";
+    const std::vector<int> huge{0xfe, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x7f};
+    std::vector<int> table{0, 3};
+    table.insert(table.end(), huge.begin(), huge.end());
+    table.insert(table.end(), huge.begin(), huge.end());
+    EXPECT_EQ(first_of(table), none) << "count times stride leaves 64 bits";
+    EXPECT_EQ(first_of({0x80, 0x80}), none) << "ends inside of a number";
+    EXPECT_EQ(first_of(std::vector<int>(100, 0x80)), none) << "a number that doesn't end";
 }
 
 TEST(RunTable, ASmallPieceNearTheLastCostsTwoBytes) {

@@ -1,0 +1,142 @@
+// Messages that come damaged: an error on all ranks, and nobody hangs.
+#include <algorithm>
+#include <cstring>
+#include <functional>
+#include <list>
+
+#include "exchange/rounds.hpp"
+#include "sim/case.hpp"
+
+namespace oratorio::test {
+namespace {
+
+using Damage = std::function<void(std::vector<std::byte>& message)>;
+
+/// Rank 0's, whose messages of one kind are damaged on their way.
+class Damaging final : public Transport {
+  public:
+    Damaging(Transport& below, MessageKind kind, Damage damage)
+        : below_(below), kind_(kind), damage_(std::move(damage)) {}
+
+    const Topology& topology() const override { return below_.topology(); }
+    Result<Ticket> send(Rank to, Tag tag, std::span<const std::byte> data) override {
+        if (topology().rank != 0 || tag % 4 != static_cast<Tag>(kind_))
+            return below_.send(to, tag, data);
+        sent_.emplace_back(data.begin(), data.end());
+        damage_(sent_.back());
+        return below_.send(to, tag, sent_.back());
+    }
+    Result<Ticket> receive(Rank from, Tag tag, std::span<std::byte> into) override {
+        return below_.receive(from, tag, into);
+    }
+    Result<Ticket> reduce(std::span<std::uint64_t> values, ReduceOp op) override {
+        return below_.reduce(values, op);
+    }
+    Result<Ticket> gather(std::span<const std::byte> mine, std::span<std::byte> all) override {
+        return below_.gather(mine, all);
+    }
+    Result<Ticket> broadcast(Rank root, std::span<std::byte> data) override {
+        return below_.broadcast(root, data);
+    }
+    Result<Completion> test(Ticket ticket) override { return below_.test(ticket); }
+    Result<std::int64_t> fetch_add(std::int64_t by) override { return below_.fetch_add(by); }
+    Result<void> set_counter(std::int64_t to) override { return below_.set_counter(to); }
+    bool quiet() const override { return below_.quiet(); }
+    void idle(const Rest& rest) override { below_.idle(rest); }
+
+    [[nodiscard]] std::size_t damaged() const { return sent_.size(); }
+
+  private:
+    Transport& below_;
+    MessageKind kind_;
+    Damage damage_;
+    std::list<std::vector<std::byte>> sent_;  ///< whoever sends keeps what it sends
+};
+
+template <class Change>
+Damage of_head(Change change) {
+    return [change](std::vector<std::byte>& message) {
+        MessageHead head;
+        std::memcpy(&head, message.data(), sizeof head);
+        change(head);
+        std::memcpy(message.data(), &head, sizeof head);
+    };
+}
+
+void flip_table(std::vector<std::byte>& message) {
+    MessageHead head;
+    std::memcpy(&head, message.data(), sizeof head);
+    std::fill_n(message.begin() + sizeof head, head.table_bytes, std::byte{0xff});
+}
+
+/// What four ranks come to where rank 0's messages of `kind` are damaged.
+struct Came {
+    std::vector<Outcome> outcomes = std::vector<Outcome>(4);
+    std::size_t damaged = 0;
+};
+
+Came run_damaged(Direction direction, MessageKind kind, const Damage& damage, std::uint64_t seed) {
+    Case made = make_case(seed, 4, false);
+    MemoryDisk disk;
+    if (direction == Direction::read)
+        disk.write(0, std::vector<std::byte>(std::size_t{1} << 17, std::byte{1}));
+    PlanOptions options = small_options("two_phase", seed);
+    options.cb_nodes = 4;
+    Came came;
+    run_ranks({.ranks = 4, .seed = seed}, [&](Transport& transport) {
+        const auto rank = static_cast<std::size_t>(transport.topology().rank);
+        Damaging lossy(transport, kind, damage);
+        MemoryStore store(disk);
+        Stats stats;
+        BufferPool buffers;
+        RankPart& part = made.parts[rank];
+        part.access.direction = direction;
+        part.access.buffer = part.memory.empty() ? nullptr : part.base();
+        came.outcomes[rank] =
+            run_access({lossy, &store, options, stats, buffers, 0, {}}, part.access, true);
+        if (rank == 0) came.damaged = lossy.damaged();
+    });
+    return came;
+}
+
+void expect_agreed(ErrorKind expected, Direction direction, MessageKind kind,
+                   const Damage& damage) {
+    std::size_t damaged = 0;
+    for (std::uint64_t seed = 1; seed <= 8; ++seed) {
+        const Came came = run_damaged(direction, kind, damage, seed);
+        damaged += came.damaged;
+        for (const Outcome& outcome : came.outcomes)
+            EXPECT_EQ(outcome.error.kind, came.damaged > 0 ? expected : ErrorKind::none)
+                << "seed " << seed << ": " << describe(outcome.error, "");
+    }
+    EXPECT_GT(damaged, 0U);
+}
+
+constexpr auto kTooLong = [](MessageHead& head) { head.payload = Bytes{1} << 50; };
+constexpr auto kNegative = [](MessageHead& head) { head.payload = -1; };
+constexpr auto kLongTable = [](MessageHead& head) { head.table_bytes = 1 << 30; };
+constexpr auto kNegativeTable = [](MessageHead& head) { head.table_bytes = -1; };
+
+TEST(DamagedMessage, OfAWriteIsAnErrorOnAllRanks) {
+    for (const Damage& damage : {of_head(kTooLong), of_head(kNegative), of_head(kLongTable),
+                                 of_head(kNegativeTable), Damage(flip_table)})
+        expect_agreed(ErrorKind::internal, Direction::write, MessageKind::data, damage);
+}
+
+TEST(DamagedMessage, OfARequestIsAnErrorOnAllRanks) {
+    for (const Damage& damage : {of_head(kLongTable), of_head(kNegativeTable), Damage(flip_table)})
+        expect_agreed(ErrorKind::internal, Direction::read, MessageKind::data, damage);
+}
+
+TEST(DamagedMessage, OfAReplyIsAnErrorOnAllRanks) {
+    for (const Damage& damage : {of_head(kTooLong), of_head(kNegative)})
+        expect_agreed(ErrorKind::internal, Direction::read, MessageKind::reply, damage);
+}
+
+TEST(DamagedMessage, ARequestIsAnsweredInItsRoundWhateverItSays) {
+    const auto damage = of_head([](MessageHead& head) { head.round = -5; });
+    expect_agreed(ErrorKind::none, Direction::read, MessageKind::data, damage);
+}
+
+}  // namespace
+}  // namespace oratorio::test
