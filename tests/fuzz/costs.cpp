@@ -1,0 +1,17 @@
+// Cost files, which `oratorio calibrate` writes and anybody may edit.
+#include "plan/costs.hpp"
+
+#include "fuzz.hpp"
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+    using namespace oratorio;
+    using namespace oratorio::test;
+    const std::string text(data, data + size);
+    std::vector<std::string> warnings;
+    const Costs costs = parse_costs(text, built_in_costs("TMPFS"), warnings);
+    claim(parse_costs(text, costs, warnings) == costs, "costs are the same when read again");
+    std::vector<std::string> complaints;
+    static_cast<void>(parse_costs(to_text(costs), costs, complaints));
+    claim(complaints.empty(), "what is written can be read");
+    return 0;
+}
