@@ -218,6 +218,28 @@ def mutations(
     raise typer.Exit(0 if is_good else 1)
 
 
+@app.command()
+def fuzz(
+    targets: Annotated[list[str] | None, typer.Argument(help="All of them if not given.")] = None,
+    seconds: Annotated[int, typer.Option(min=1, help="How long each is run.")] = 60,
+    jobs: Annotated[int | None, typer.Option(min=1, help="At once; one per core if not given.")] = None,
+    keep: Annotated[
+        bool, typer.Option("--keep", help="Add inputs that reach new code to the corpus.")
+    ] = False,
+) -> None:
+    """Hint files, messages, the counter's protocol and the like given any bytes. See docs/fuzzing.md."""
+    from oratorio import fuzz as fuzzing  # noqa: PLC0415
+
+    unknown = set(targets or ()) - set(fuzzing.targets())
+    if unknown:
+        _refuse(ValueError(f"no such target: {', '.join(sorted(unknown))}; {', '.join(fuzzing.targets())}"))
+    try:
+        is_clean = fuzzing.run(targets or fuzzing.targets(), seconds, jobs, keep)
+    except fuzzing.FuzzError as error:
+        _refuse(error)
+    raise typer.Exit(0 if is_clean else 1)
+
+
 @app.command("lint")
 def lint_command(
     fix: Annotated[bool, typer.Option("--fix", help="Format the files instead of complaining.")] = False,
