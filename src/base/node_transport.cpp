@@ -6,12 +6,14 @@
 #include <utility>
 
 #include "base/agreed.hpp"
+#include "base/shared_outcome.hpp"
 
 namespace oratorio {
 
 /// What all ranks share alike.
 struct alignas(64) NodeTransport::Head {
     std::atomic<std::int64_t> counter{0};
+    SharedOutcome outcome;
 };
 
 /// One rank.
@@ -39,6 +41,10 @@ struct Name {
 // Layout: the Head; a Member per rank; per board a Board and an operand per rank.
 NodeTransport::Head& NodeTransport::head() const {
     return *reinterpret_cast<Head*>(memory_.span().data());
+}
+
+SharedOutcome* NodeTransport::shared_outcome() const {
+    return &head().outcome;
 }
 
 NodeTransport::Member& NodeTransport::member(Rank rank) const {

@@ -35,6 +35,7 @@ class NodeTransport final : public Transport {
     Result<void> meet(std::span<std::byte> mine, const Act& act) override;
     [[nodiscard]] std::size_t meeting_max() const override { return kOperandMax; }
     Result<void> set_counter(std::int64_t to) override;
+    [[nodiscard]] SharedOutcome* shared_outcome() const override;
     [[nodiscard]] bool quiet() const override { return operations_.empty() && inner_->quiet(); }
     void idle(const Rest& rest) override;
     [[nodiscard]] Rest rest() const override;

@@ -44,6 +44,8 @@ struct Blocks {
 };
 using Act = std::function<void(const Blocks& all)>;
 
+struct SharedOutcome;
+
 /// Buffers stay the caller's and must live until the operation is done. Messages of one pair with
 /// one tag arrive in the order they were sent. A failure of the transport surfaces at start or at
 /// `test`.
@@ -77,6 +79,8 @@ class Transport {
     [[nodiscard]] virtual std::size_t meeting_max() const { return 0; }
     /// Not collective. Who sets it must see to it that nobody else is at the number meanwhile.
     virtual Result<void> set_counter(std::int64_t to) = 0;
+    /// For Turns (base/shared_outcome.hpp): null where the ranks share no memory.
+    [[nodiscard]] virtual SharedOutcome* shared_outcome() const { return nullptr; }
     /// Of this rank: nothing is under way and nothing has failed, so that another may use it next.
     [[nodiscard]] virtual bool quiet() const = 0;
     /// Nothing could be done: lets others run. Called again and again while waiting; must not spin

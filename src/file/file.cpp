@@ -223,7 +223,9 @@ Result<void> File::sync() {
     Error error;
     if (mode().writable()) {
         const auto written = state_->write_gathered();
-        const auto flushed = state_->store->sync();
+        const auto flushed = state_->flushes.take(
+            [this] { return state_->store->sync(); },
+            "sync: another rank's flush failed; what was written since the last sync may be lost");
         if (!flushed) error = flushed.error();
         if (!written) error = written.error();
     }

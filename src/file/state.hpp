@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "base/reserve.hpp"
+#include "base/shared_outcome.hpp"
 #include "file/file.hpp"
 #include "file/write_behind.hpp"
 #include "store/transfer.hpp"
@@ -90,7 +91,10 @@ struct File::State {
         Exclusion exclusion;
     };
     explicit State(std::shared_ptr<Workspace> lent)
-        : workspace(std::move(lent)), transport(workspace->transport.get()), engine(*workspace) {}
+        : workspace(std::move(lent)),
+          transport(workspace->transport.get()),
+          engine(*workspace),
+          flushes(*transport) {}
 
     /// What was started and isn't done; the first of each queue is being worked on.
     struct Queues {
@@ -112,6 +116,7 @@ struct File::State {
     Hints hints;
     Place place;
     Engine engine;
+    Turns flushes;  ///< of this rank
     Queues queues;
     std::optional<Split> split;
     std::unique_ptr<WriteBehind> write_behind;  ///< null: records are written at once

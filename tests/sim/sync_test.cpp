@@ -1,7 +1,10 @@
 // Who waits for whom in a sync: nobody, where each rank's own flush is all of it.
 #include <array>
+#include <cerrno>
+#include <utility>
 
 #include "sim/file_ranks.hpp"
+#include "support/memory_store.hpp"
 
 namespace oratorio::test {
 namespace {
@@ -57,6 +60,39 @@ TEST(Sync, AfterACollectiveWriteOfSeveralNodesReturnsWhenAllRanksHaveFlushed) {
         come[static_cast<std::size_t>(rank)] = true;
         EXPECT_EQ(kind_of(file.sync()), ErrorKind::none);
         EXPECT_EQ(come, (std::array{true, true, true, true}));
+    });
+}
+
+/// Of a file's metadata the system tells a failure to whoever flushes first, and then forgets it.
+class ToldOnce final : public MemoryStore {
+  public:
+    ToldOnce(MemoryDisk& disk, bool& is_told) : MemoryStore(disk), is_told_(is_told) {}
+    Result<void> sync() override {
+        if (std::exchange(is_told_, true)) return MemoryStore::sync();
+        return Error::make(ErrorKind::io, "sync", EIO);
+    }
+
+  private:
+    bool& is_told_;
+};
+
+TEST(Sync, WhatTheSystemTellsToOneRankIsToldToAllRanksOnce) {
+    MemoryDisk disk;
+    bool is_told = false;
+    OpenCall call = call_of("data", kCreate);
+    call.open_store = [&](const std::string&, const OpenMode&) -> Result<std::unique_ptr<Store>> {
+        return std::unique_ptr<Store>(std::make_unique<ToldOnce>(disk, is_told));
+    };
+    with_file_on_node(3, call, [&is_told](File& file, Rank rank) {
+        std::vector<std::byte> data(64, std::byte{7});
+        EXPECT_EQ(file.access(call_for(Direction::write, data, true)).bytes, 64);
+        EXPECT_EQ(kind_of(file.sync()), ErrorKind::io) << rank;
+        EXPECT_EQ(kind_of(file.sync()), ErrorKind::none) << rank;
+        EXPECT_EQ(file.access(call_for(Direction::write, data, true)).bytes, 64);
+        if (rank == 0) is_told = false;
+        EXPECT_EQ(kind_of(file.set_size(500)), ErrorKind::none);
+        EXPECT_EQ(kind_of(file.sync()), ErrorKind::io) << rank;
+        EXPECT_EQ(kind_of(file.sync()), ErrorKind::none) << rank;
     });
 }
 

@@ -1,0 +1,41 @@
+#include "base/shared_outcome.hpp"
+
+namespace oratorio {
+
+namespace {
+
+constexpr std::uint64_t kKinds = 256;  // of a failed turn's number the lowest byte is its ErrorKind
+
+/// Raises `failed` to `to`, if it is less.
+void raise(std::atomic<std::uint64_t>& failed, std::uint64_t to) {
+    std::uint64_t last = failed;
+    while (last < to && !failed.compare_exchange_weak(last, to)) {
+    }
+}
+
+}  // namespace
+
+Turns::Turns(Transport& transport) : transport_(transport), shared_(transport.shared_outcome()) {
+    if (shared_ != nullptr) turn_ = told_ = shared_->failed / kKinds;
+}
+
+Result<void> Turns::take(const std::function<Result<void>()>& step, std::string_view theirs) {
+    if (shared_ == nullptr) return step();
+    ++turn_;
+    ++shared_->under_way;
+    const auto done = step();
+    if (!done)
+        raise(shared_->failed, turn_ * kKinds + static_cast<std::uint64_t>(done.error().kind));
+    // All who are at it now come to this line, and wait here for a pause before they can begin
+    // again: so there is one.
+    const std::uint64_t pauses = shared_->pauses;
+    if (--shared_->under_way == 0) ++shared_->pauses;
+    while (shared_->under_way > 0 && shared_->pauses == pauses) transport_.idle();
+    const std::uint64_t failed = shared_->failed;
+    const bool is_new = failed / kKinds >= turn_ && failed / kKinds > told_;
+    if (is_new) told_ = failed / kKinds;
+    if (!done || !is_new) return done;
+    return Error::make(static_cast<ErrorKind>(failed % kKinds), theirs);
+}
+
+}  // namespace oratorio
