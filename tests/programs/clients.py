@@ -1,10 +1,11 @@
-"""Two real clients of one network file system on one machine, set up from Debian's packages.
+"""Two real clients of a network file system, or disks that fail, on one machine, from Debian's packages.
 
 NFS: a Linux kernel in user mode, whose root is an overlay of this machine's, has an NFSv4.2 server and two
-clients that the server takes for two machines. GlusterFS: two mounts in namespaces of their own. Nothing is
-installed, and all ends with the first process. `Clients.run` runs a shell command there. It finds the common
-folder as $CLIENT, which is the other client's for the upper half of the ranks that rank_command() starts, and
-what the server has as /export.
+clients that the server takes for two machines. GlusterFS: two mounts in namespaces of their own. A disk:
+such a kernel with local file systems on disks that fail when told to. Nothing is installed, and all ends
+with the first process. `Clients.run` runs a shell command there. It finds the common folder as $CLIENT,
+which is the other client's for the upper half of the ranks that rank_command() starts, and what the server
+has as /export; the failing disks' folders are in $CLIENT.
 """
 
 import os
@@ -20,12 +21,14 @@ from oratorio.paths import PRIVATE, ROOT
 HERE = Path(__file__).resolve().parent
 PACKAGES = {
     "nfs": ["user-mode-linux", "nfs-kernel-server", "nfs-common", "rpcbind", "kmod", "keyutils"],
+    "disk": ["user-mode-linux", "kmod", "dmsetup", "e2fsprogs"],
     "gluster": ["glusterfs-server", "glusterfs-client"],
 }
 # A process namespace, so that nothing outlives the command; the overlay is seen by it alone. Folders that the
 # root's file system doesn't hold itself come along.
 NAMESPACES = {
     "nfs": ("--mount", "--pid"),
+    "disk": ("--mount", "--pid"),
     "gluster": ("--mount", "--pid", "--net", "--uts", "--ipc"),
 }
 OVERLAY = """
@@ -40,11 +43,13 @@ for folder in "$rig" "$checkout"; do
     mount --rbind "$folder" "/mnt/root$folder"
 done
 """
-BEGIN = {
-    "nfs": """
+BOOT = """
 exec /mnt/root/usr/bin/linux.uml root=/dev/root rootfstype=hostfs rootflags=/mnt/root rw mem=1500M quiet \
     uml_dir="$rig/uml/" con=null con0=fd:0,fd:1 init="$script" RIG="$rig" CLIENT="$CLIENT"
-""",
+"""
+BEGIN = {
+    "nfs": BOOT,
+    "disk": BOOT,
     "gluster": """
 mount --rbind /dev /mnt/root/dev
 RIG=$rig exec chroot /mnt/root "$script"
@@ -112,14 +117,14 @@ def _layer(kind: str) -> Path:
 
 
 class Clients:
-    """`kind` is nfs or gluster. Raises NoClientsError."""
+    """`kind` is nfs, gluster or disk. Raises NoClientsError."""
 
     def __init__(self, kind: str, folder: Path) -> None:
         if os.geteuid() != 0:
             raise NoClientsError("mounting file systems needs root")
         if not shutil.which("apt-get"):
             raise NoClientsError("the packages are Debian's, and this isn't Debian")
-        if kind == "nfs" and platform.machine() != "x86_64":
+        if kind != "gluster" and platform.machine() != "x86_64":
             raise NoClientsError("Linux in user mode is for x86_64")
         if kind == "gluster" and not Path("/dev/fuse").exists():
             raise NoClientsError("this kernel has no FUSE")

@@ -2,31 +2,12 @@
 # The first process of a Linux kernel in user mode (clients.py boots it): an NFSv4.2 server on a tmpfs and two clients of
 # it, then $RIG/command, whose exit code goes to $RIG/code. The folder of the first client is $CLIENT, that of the second
 # $CLIENT.second, what the server exports /export. Everything ends with the kernel.
-PATH=/usr/sbin:/usr/bin:/sbin:/bin
-export PATH
-stop() {
-    echo "$1" >"$RIG/why"
-    sync
-    echo o >/proc/sysrq-trigger
-    sleep 100
-}
-mount -t proc proc /proc
-mount -t sysfs sysfs /sys
-mkdir -p /dev/shm /dev/pts
-mount -t tmpfs tmpfs /run
-mount -t tmpfs tmpfs /dev/shm
-mount -t devpts devpts /dev/pts
+. "${0%/*}/clients_kernel.sh"
 mount -t tmpfs tmpfs /var/lib/nfs
-for link in fd:/proc/self/fd stdin:/proc/self/fd/0 stdout:/proc/self/fd/1 stderr:/proc/self/fd/2; do
-    [ -e "/dev/${link%%:*}" ] || ln -s "${link#*:}" "/dev/${link%%:*}"
-done
-mkdir -p /var/lib/nfs/rpc_pipefs /var/lib/nfs/v4recovery /lib/modules /export "$CLIENT" "$CLIENT.second"
-ln -sfn "/usr/lib/uml/modules/$(uname -r)" "/lib/modules/$(uname -r)"
+mkdir -p /var/lib/nfs/rpc_pipefs /var/lib/nfs/v4recovery /export "$CLIENT" "$CLIENT.second"
 modprobe -a nfsd nfs nfsv4 veth || stop "modules can't be loaded"
 
 # The server. Locks are refused until its time of grace is over; nobody has any to claim.
-hostname first
-ip link set lo up
 mount -t tmpfs tmpfs /export
 chmod 777 /export
 mount -t rpc_pipefs rpc_pipefs /var/lib/nfs/rpc_pipefs

@@ -1,0 +1,23 @@
+#!/bin/sh
+# What all kernels in user mode begin with; read by their first processes (clients_*.sh).
+PATH=/usr/sbin:/usr/bin:/sbin:/bin
+export PATH
+stop() {
+    echo "$1" >"$RIG/why"
+    sync
+    echo o >/proc/sysrq-trigger
+    sleep 100
+}
+mount -t proc proc /proc
+mount -t sysfs sysfs /sys
+mkdir -p /dev/shm /dev/pts
+mount -t tmpfs tmpfs /run
+mount -t tmpfs tmpfs /dev/shm
+mount -t devpts devpts /dev/pts
+for link in fd:/proc/self/fd stdin:/proc/self/fd/0 stdout:/proc/self/fd/1 stderr:/proc/self/fd/2; do
+    [ -e "/dev/${link%%:*}" ] || ln -s "${link#*:}" "/dev/${link%%:*}"
+done
+mkdir -p /lib/modules
+ln -sfn "/usr/lib/uml/modules/$(uname -r)" "/lib/modules/$(uname -r)"
+hostname first
+ip link set lo up

@@ -1,0 +1,28 @@
+"""Disks that fail under the ranks (clients.py): all are told, and what was told to be written is there."""
+
+import shlex
+
+import pytest
+from clients import FOLDER, RANKS, Clients, NoClientsError
+from conftest import HERE, IS_BUILT, NOT_BUILT, compile_for, host_or_skip
+from oratorio.hosts import mpiexec_command
+
+pytestmark = pytest.mark.skipif(not IS_BUILT, reason=NOT_BUILT)
+
+
+def test_a_disk_that_fails_is_told_to_every_rank_and_no_sync_lies(tmp_path):
+    host = host_or_skip("mpich5")
+    program = compile_for(host.mpicc, HERE / "failing_disk.c", "failing-disk")
+    words = [*mpiexec_command(host, RANKS, True), program]
+    # Where the file system turns read-only all cases are told the same by it.
+    chosen = {"plain": [], "journal": ["auto", "direct", "sieve"]}
+    command = " && ".join(
+        shlex.join(map(str, [*words, f"{FOLDER}/{name}", HERE / "failing_disk.sh", *cases]))
+        for name, cases in chosen.items()
+    )
+    try:
+        ended = Clients("disk", tmp_path).run(command, 180)
+    except NoClientsError as error:
+        pytest.skip(f"no disks that fail here: {error}")
+    told = [line for line in ended.output.splitlines() if not line.startswith("oratorio: ")]
+    assert (ended.code, told) == (0, ["21 cases", "3 cases"]), ended.output[-6000:]
