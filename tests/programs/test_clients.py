@@ -40,27 +40,35 @@ def run(clients, words, seconds, network="", then="true"):
         pytest.skip(f"no clients here: {error}")
 
 
-def assert_nothing_is_lost(ended):
-    wrong = [line for line in ended.output.splitlines() if ": 0 wrong" not in line]
+def assert_nothing_is_lost(ended, least):
+    # Open MPI has words of its own for a machine without a network card.
+    told = [line for line in ended.output.splitlines() if " wrong of " in line]
+    wrong = [line for line in told if ": 0 wrong" not in line]
     assert (ended.code, wrong) == (0, []), ended.output[-6000:]
-    assert ended.output.count(": 0 wrong") > 40
+    assert len(told) >= least, ended.output[-6000:]
 
 
-@pytest.mark.parametrize("kind", KINDS)
-def test_no_byte_is_lost_or_old_between_two_clients(kind, clients):
-    host = host_or_skip("mpich5")
-    program = compile_for(host.mpicc, HERE / "clients_loss.c", "clients-loss")
-    assert_nothing_is_lost(run(clients(kind), [*job(host), program, FOLDER, "/export"], 200))
+# Of Open MPI some: it is what moves the bytes between the ranks, and all else is the same.
+SOME = ["write holes", "pieces", "write_all holes", "split", "iwrite_at", "atomic write", "ordered", "growth"]
+
+
+@pytest.mark.parametrize(
+    ("kind", "name", "cases", "least"),
+    [("nfs", "mpich5", [], 45), ("gluster", "mpich5", [], 45), ("nfs", "openmpi5", SOME, 18)],
+)
+def test_no_byte_is_lost_or_old_between_two_clients(kind, name, cases, least, clients):
+    host = host_or_skip(name)
+    program = compile_for(host.mpicc, HERE / "clients_loss.c", f"clients-loss-{name}")
+    words = [*job(host), program, FOLDER, "/export", *cases]
+    assert_nothing_is_lost(run(clients(kind), words, 200), least)
 
 
 def test_no_byte_is_lost_on_a_slow_network_that_loses_packets(clients):
     host = host_or_skip("mpich5")
-    program = compile_for(host.mpicc, HERE / "clients_loss.c", "clients-loss")
+    program = compile_for(host.mpicc, HERE / "clients_loss.c", "clients-loss-mpich5")
     cases = ["write holes", "write_all holes", "split", "shared pointer", "growth", "reopened"]
     words = [*job(host), program, FOLDER, "/export", *cases]
-    ended = run(clients("nfs"), words, 150, "delay 1ms 1ms loss 1%")
-    wrong = [line for line in ended.output.splitlines() if ": 0 wrong" not in line]
-    assert (ended.code, wrong) == (0, []), ended.output[-6000:]
+    assert_nothing_is_lost(run(clients("nfs"), words, 150, "delay 1ms 1ms loss 1%"), 10)
 
 
 @pytest.mark.parametrize("kind", KINDS)
