@@ -13,7 +13,7 @@ export PATH DM_DISABLE_UDEV=1
 name=${1##*/} sectors=131072
 case $name in plain) device=/dev/ram0 ;; *) device=/dev/ram1 ;; esac
 case $2 in
-    flush) sync -f "$1" || true && exit ;;
+    flush) sync -f "$1" 2>/dev/null || true && exit ;;
     forget) echo 3 >/proc/sys/vm/drop_caches && exit ;;
     anew)
         umount "$1"
