@@ -67,7 +67,7 @@ struct ExchangeContext {
     Stats& stats;
     unsigned sequence = 0;             ///< keeps successive accesses apart; equal on all ranks
     std::span<std::byte> messages;     ///< peer: MessageBuffers::bytes_needed of the plan
-    const NodeMemory* node = nullptr;  ///< shared, direct
+    const NodeMemory* node = nullptr;  ///< exchanges on a node
 };
 
 /// The one that the plan's method names.
@@ -79,6 +79,6 @@ std::unique_ptr<Exchange> make_peer_exchange(const ExchangeContext& context);
 /// Through collective buffers that all ranks of the node map: each rank copies its own data.
 std::unique_ptr<Exchange> make_shared_exchange(const ExchangeContext& context);
 /// The aggregators reach into the memory of the other ranks.
-std::unique_ptr<Exchange> make_direct_exchange(const ExchangeContext& context);
+std::unique_ptr<Exchange> make_cross_memory_exchange(const ExchangeContext& context);
 
 }  // namespace oratorio

@@ -169,7 +169,7 @@ double estimate_shared_list(const Method& method, const Situation& s) {
     return estimate_shared(method, s) + listed / workers(s);
 }
 
-double estimate_direct(const Method& method, const Situation& s) {
+double estimate_cross_memory(const Method& method, const Situation& s) {
     return estimate_shared(method, s) + static_cast<double>(s.bytes) * costs(s).cross_byte +
            walk_pieces(s) * costs(s).cross_piece;
 }

@@ -15,6 +15,6 @@ namespace oratorio {
 [[nodiscard]] double estimate_peer(const Method& method, const Situation& situation);
 [[nodiscard]] double estimate_shared(const Method& method, const Situation& situation);
 [[nodiscard]] double estimate_shared_list(const Method& method, const Situation& situation);
-[[nodiscard]] double estimate_direct(const Method& method, const Situation& situation);
+[[nodiscard]] double estimate_cross_memory(const Method& method, const Situation& situation);
 
 }  // namespace oratorio

@@ -36,7 +36,7 @@ constexpr std::array kMethods{
            .schedule = {.slots = Schedule::of_node}},
     Method{.name = "shared_data",
            .summary = "aggregators reach into the memory of the other ranks",
-           .exchange = ExchangeKind::direct,
+           .exchange = ExchangeKind::cross_memory,
            .schedule = {.slots = 2}},
     Method{.name = "double_buffer",
            .summary = "two_phase with two sub-buffers, exchange and storage overlap",

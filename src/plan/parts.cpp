@@ -115,12 +115,12 @@ constexpr std::array kExchanges{
                  .anyone_loads = true,
                  .refuses = needs_node,
                  .estimate = estimate_shared_list},
-    ExchangePart{.kind = ExchangeKind::direct,
+    ExchangePart{.kind = ExchangeKind::cross_memory,
                  .what = "aggregators reach into the ranks' memory",
                  .on_node = true,
                  .reaches = true,
                  .refuses = needs_cross_memory,
-                 .estimate = estimate_direct},
+                 .estimate = estimate_cross_memory},
 };
 static_assert(is_complete(kExchanges));
 

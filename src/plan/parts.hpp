@@ -31,11 +31,11 @@ struct DomainsPart {
 
 /// How data gets into collective buffers and back.
 enum class ExchangeKind {
-    none,         ///< each rank moves its own data
-    peer,         ///< messages
-    shared,       ///< the ranks of a node map the buffers; each copies its own data
-    shared_list,  ///< the same by flattened lists of all pieces
-    direct,       ///< aggregators reach into the other ranks' memory
+    none,          ///< each rank moves its own data
+    peer,          ///< messages
+    shared,        ///< the ranks of a node map the buffers; each copies its own data
+    shared_list,   ///< the same by flattened lists of all pieces
+    cross_memory,  ///< aggregators reach into the other ranks' memory
     count,
 };
 

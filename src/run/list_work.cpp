@@ -11,7 +11,7 @@ namespace {
 
 // Memory pieces shorter than this are copied through the staging buffer: an iovec each would cost
 // more than the copy.
-constexpr Bytes kDirectPieceMin = 1024;
+constexpr Bytes kPieceInPlaceMin = 1024;
 constexpr std::size_t kIovecsMax = 512;  // of one storage call
 // In a store that does requests when they are started; looked at while in the first cache.
 constexpr int kBatchPiecesAtOnce = 16;
@@ -36,11 +36,11 @@ class ListWork final : public Work {
         const std::int64_t pieces =
             layout.contiguous() ? 1
                                 : std::max<std::int64_t>(1, layout.shape->pieces() * layout.count);
-        direct_ = access.bytes() / pieces >= kDirectPieceMin;
-        if (direct_ && !context.store->limits().asynchronous)
+        in_place_ = access.bytes() / pieces >= kPieceInPlaceMin;
+        if (in_place_ && !context.store->limits().asynchronous)
             batch_max_ = std::min(batch_max_, kBatchPiecesAtOnce);
         file_.seek_size(access.from);
-        sliced_ = plan.domains.parts() > 1 && !direct_;
+        sliced_ = plan.domains.parts() > 1 && !in_place_;
     }
 
     Result<bool> step() override {
@@ -75,7 +75,7 @@ class ListWork final : public Work {
     const Access& access_;
     bool reading_;
     int batch_max_;
-    bool direct_ = false;
+    bool in_place_ = false;
     bool sliced_ = false;  ///< batches are rounds of the plan, not stretches in data order
     std::int64_t round_ = 0;
     std::span<std::byte> staging_;
@@ -120,7 +120,7 @@ bool ListWork::start_batch() {
         return true;
     }
     batch_.clear();
-    if (!direct_) {
+    if (!in_place_) {
         staged_ = 0;
         if (sliced_) {
             start_slice();
@@ -240,7 +240,7 @@ Result<bool> ListWork::reap() {
         if (done.error.kind != ErrorKind::none) note(done.error);
         moved = true;
     }
-    if (transfer_.outstanding() == 0 && reading_ && !direct_) end_batch();
+    if (transfer_.outstanding() == 0 && reading_ && !in_place_) end_batch();
     return moved;
 }
 

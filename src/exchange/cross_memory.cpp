@@ -11,9 +11,9 @@ namespace oratorio {
 
 namespace {
 
-class DirectExchange final : public Exchange {
+class CrossMemoryExchange final : public Exchange {
   public:
-    explicit DirectExchange(const ExchangeContext& context);
+    explicit CrossMemoryExchange(const ExchangeContext& context);
 
     void expect(std::int64_t) override {}
     std::optional<RoundContents> contents(std::int64_t round) const override;
@@ -53,7 +53,7 @@ class DirectExchange final : public Exchange {
     mutable bool differs_ = false;
 };
 
-DirectExchange::DirectExchange(const ExchangeContext& context)
+CrossMemoryExchange::CrossMemoryExchange(const ExchangeContext& context)
     : context_(context),
       plan_(context.plan),
       node_(*context.node),
@@ -66,7 +66,7 @@ DirectExchange::DirectExchange(const ExchangeContext& context)
 }
 
 /// Layouts stay where they are until the aggregators have fetched them, that is until the end.
-void DirectExchange::publish() {
+void CrossMemoryExchange::publish() {
     const Access& access = context_.access;
     encode(access.file, layouts_);
     const Bytes file_bytes = std::ssize(layouts_);
@@ -84,18 +84,18 @@ void DirectExchange::publish() {
     for (const Rank aggregator : plan_.aggregators) ring(node_.bell(aggregator));
 }
 
-void DirectExchange::end_of_rounds() {
+void CrossMemoryExchange::end_of_rounds() {
     node_.desk(rank_).served = key();
     for (const Rank participant : plan_.participants) ring(node_.bell(participant));
 }
 
-bool DirectExchange::wanted(std::int64_t round) const {
+bool CrossMemoryExchange::wanted(std::int64_t round) const {
     const Region region = plan_.region(index_, round);
     return std::any_of(plan_.hulls.begin(), plan_.hulls.end(),
                        [&](Extent hull) { return region.touches(hull); });
 }
 
-bool DirectExchange::all_ready(const Region& region) const {
+bool CrossMemoryExchange::all_ready(const Region& region) const {
     for (std::size_t i = 0; i < plan_.participants.size(); ++i) {
         if (region.touches(plan_.hulls[i]) && node_.desk(plan_.participants[i]).ready != key())
             return false;
@@ -104,7 +104,7 @@ bool DirectExchange::all_ready(const Region& region) const {
 }
 
 /// Null, and noted, when it can't be had.
-RemoteData* DirectExchange::data_of(std::size_t participant) const {
+RemoteData* CrossMemoryExchange::data_of(std::size_t participant) const {
     const auto found = data_.find(participant);
     if (found != data_.end()) return &found->second;
     auto data = RemoteData::open(node_, plan_.participants[participant]);
@@ -119,7 +119,7 @@ RemoteData* DirectExchange::data_of(std::size_t participant) const {
     return &data_.emplace(participant, std::move(*data)).first->second;
 }
 
-std::optional<RoundContents> DirectExchange::contents(std::int64_t round) const {
+std::optional<RoundContents> CrossMemoryExchange::contents(std::int64_t round) const {
     const Region region = plan_.region(index_, round);
     if (!all_ready(region)) return std::nullopt;
     RoundContents all;
@@ -134,11 +134,11 @@ std::optional<RoundContents> DirectExchange::contents(std::int64_t round) const 
     return all;
 }
 
-void DirectExchange::open(std::int64_t round, const RoundBuffer& buffer, Offset valid_until) {
+void CrossMemoryExchange::open(std::int64_t round, const RoundBuffer& buffer, Offset valid_until) {
     open_[round] = {buffer, valid_until, false, 0};
 }
 
-bool DirectExchange::close_if_served(std::int64_t round, Bytes& held) {
+bool CrossMemoryExchange::close_if_served(std::int64_t round, Bytes& held) {
     const auto found = open_.find(round);
     if (found == open_.end() || !found->second.served) return false;
     held = found->second.bytes;
@@ -147,7 +147,7 @@ bool DirectExchange::close_if_served(std::int64_t round, Bytes& held) {
     return true;
 }
 
-Result<bool> DirectExchange::step() {
+Result<bool> CrossMemoryExchange::step() {
     bool moved = false;
     for (auto& [round, open] : open_) {
         if (open.served || !all_ready(plan_.region(index_, round))) continue;
@@ -157,7 +157,7 @@ Result<bool> DirectExchange::step() {
     return moved;
 }
 
-void DirectExchange::serve(std::int64_t round, Open& open) {
+void CrossMemoryExchange::serve(std::int64_t round, Open& open) {
     const Timing timing(&context_.stats, &Stats::copy_time);
     const Region region = plan_.region(index_, round);
     for (std::size_t i = 0; i < plan_.participants.size(); ++i) {
@@ -175,7 +175,7 @@ void DirectExchange::serve(std::int64_t round, Open& open) {
     open.served = true;
 }
 
-Standing DirectExchange::standing() const {
+Standing CrossMemoryExchange::standing() const {
     const bool finished =
         std::all_of(plan_.aggregators.begin(), plan_.aggregators.end(),
                     [&](Rank aggregator) { return node_.desk(aggregator).served == key(); });
@@ -184,8 +184,8 @@ Standing DirectExchange::standing() const {
 
 }  // namespace
 
-std::unique_ptr<Exchange> make_direct_exchange(const ExchangeContext& context) {
-    return std::make_unique<DirectExchange>(context);
+std::unique_ptr<Exchange> make_cross_memory_exchange(const ExchangeContext& context) {
+    return std::make_unique<CrossMemoryExchange>(context);
 }
 
 }  // namespace oratorio
