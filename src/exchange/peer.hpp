@@ -4,9 +4,11 @@
 #pragma once
 
 #include <map>
+#include <memory>
 #include <vector>
 
 #include "exchange/message_buffers.hpp"
+#include "exchange/region_copy.hpp"
 #include "exchange/rounds.hpp"
 
 namespace oratorio {
@@ -54,9 +56,8 @@ class AggregatorSide {
     [[nodiscard]] bool differs() const { return differs_; }
     /// What of others' data couldn't be placed or told. All else goes on.
     [[nodiscard]] const Error& failed() const { return failed_; }
-    /// This rank's own chunk. Writes place it; reads put what is there into its payload and return
-    /// the number of bytes.
-    Bytes serve_own(const MessageView& message);
+    /// This rank's own share of an open round, copied without a message; how many bytes moved.
+    Bytes serve_own(std::int64_t round, RegionCopy& copy);
 
   private:
     struct Expected {
@@ -140,7 +141,6 @@ class ParticipantSide {
     Result<bool> finish(Outgoing& outgoing);
     Result<bool> hand_over(AggregatorSide& own);
     Result<void> send_chunk(std::span<std::byte> message);
-    void serve_own_chunk(AggregatorSide& own, std::span<std::byte> message);
     void unpack(const std::vector<Segment>& segments, std::span<const std::byte> payload);
     MessageView fill(std::span<std::byte> message);
 
@@ -148,6 +148,7 @@ class ParticipantSide {
     bool reading_;
     Walk walk_;
     Cursor memory_;
+    std::unique_ptr<RegionCopy> own_copy_;  ///< null: this rank is no aggregator
     Chunk chunk_;
     std::vector<Outgoing> outgoing_;
     RegionOrder announced_;

@@ -182,13 +182,13 @@ std::optional<Bytes> AggregatorSide::fetch(const OpenRound& round, const Message
     return there;
 }
 
-Bytes AggregatorSide::serve_own(const MessageView& message) {
-    OpenRound& round = open_.at(message.head.round);
-    if (message.head.last != 0) round.own = false;
-    if (context_.plan.direction == Direction::read)
-        return fetch(round, message, message.payload).value_or(0);
-    place(round, message);
-    return message.head.payload;
+Bytes AggregatorSide::serve_own(std::int64_t round, RegionCopy& copy) {
+    OpenRound& open = open_.at(round);
+    open.own = false;
+    std::byte* const given = open.buffer.given.empty() ? nullptr : open.buffer.given.data();
+    const Bytes bytes = copy.copy(open.region, open.buffer.data.data(), given, open.valid_until);
+    open.bytes += bytes;
+    return bytes;
 }
 
 Result<bool> AggregatorSide::reap_replies() {

@@ -9,6 +9,9 @@ ParticipantSide::ParticipantSide(PeerContext& context)
       reading_(context.plan.direction == Direction::read),
       walk_(context.plan, context.access, context.rank()),
       memory_(context.access.memory),
+      own_copy_(context.plan.aggregator_index(context.rank()) < 0
+                    ? nullptr
+                    : make_cursor_copy(context.access, context.plan.direction, context.stats)),
       announced_(context.plan, context.rank(),
                  context.plan.ask_contents ? context.plan.hull_of(context.rank()) : Extent{}),
       announced_file_(context.access.file) {}
@@ -110,15 +113,15 @@ Result<bool> ParticipantSide::hand_over(AggregatorSide& own) {
         const bool to_self =
             context_.plan.aggregators[static_cast<std::size_t>(walk_.aggregator())] ==
             context_.rank();
-        if (to_self && !own.is_open(walk_.round())) break;
-        if (!to_self && outgoing_.size() >= in_flight_max) break;
-        if (context_.buffers.free() < 2)
-            break;  // a read takes one for the request and one for the reply
-        const auto message = context_.buffers.take();
         if (to_self) {
-            serve_own_chunk(own, message);
+            if (!own.is_open(walk_.round())) break;
+            const Bytes bytes = own.serve_own(walk_.round(), *own_copy_);
+            if (reading_) received_ += bytes;
+            walk_.skip();
         } else {
-            const auto sent = send_chunk(message);
+            // A read takes one for the request and one for the reply.
+            if (outgoing_.size() >= in_flight_max || context_.buffers.free() < 2) break;
+            const auto sent = send_chunk(context_.buffers.take());
             if (!sent) return sent.error();
         }
         moved = true;
@@ -168,15 +171,6 @@ Result<void> ParticipantSide::send_chunk(std::span<std::byte> message) {
     context_.stats.messages_sent += 1;
     context_.stats.message_bytes += bytes;
     return {};
-}
-
-void ParticipantSide::serve_own_chunk(AggregatorSide& own, std::span<std::byte> message) {
-    const MessageView view = fill(message);
-    const Bytes bytes = own.serve_own(view);
-    if (reading_) {
-        unpack(chunk_.segments, view.payload.first(static_cast<std::size_t>(bytes)));
-    }
-    context_.buffers.give_back(message);
 }
 
 void ParticipantSide::unpack(const std::vector<Segment>& segments,

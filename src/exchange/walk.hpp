@@ -59,6 +59,8 @@ class Walk {
     /// Takes the next chunk: runs are written to the front of `table_and_payload`, and table +
     /// payload fit into it. Returns the bytes of the table.
     std::size_t next(std::span<std::byte> table_and_payload, Chunk& chunk);
+    /// Passes a region of which no chunk has been taken.
+    void skip() { order_.advance(); }
 
   private:
     void enter_extent(const Region& region);

@@ -15,8 +15,7 @@ constexpr Bytes kCollectiveBytesMin = 64 << 10;
 }  // namespace
 
 bool RunMemory::Leases::has_all(Direction direction) const {
-    return !messages.span().empty() && !collective.span().empty() &&
-           (direction == Direction::read || !scratch.span().empty());
+    return !collective.span().empty() && (direction == Direction::read || !scratch.span().empty());
 }
 
 bool RunMemory::take_for_collective(Direction direction, const PlanOptions& options) {
@@ -24,12 +23,10 @@ bool RunMemory::take_for_collective(Direction direction, const PlanOptions& opti
         message_bytes_of(options), std::max(1, options.messages_in_flight)));
     shared_.collective = pool_.take(std::max(options.cb_buffer_size, kCollectiveBytesMin));
     if (direction == Direction::write) shared_.scratch = pool_.take(RegionWriter::scratch_bytes);
-    return shared_.has_all(direction);
+    return !shared_.messages.span().empty() && shared_.has_all(direction);
 }
 
 bool RunMemory::take_for_alone(const Plan& plan) {
-    alone_.messages =
-        pool_.take(MessageBuffers::bytes_needed(plan.message_bytes, plan.messages_in_flight));
     alone_.collective = pool_.take(plan.buffer_bytes());
     if (plan.direction == Direction::write)
         alone_.scratch = pool_.take(RegionWriter::scratch_bytes);

@@ -13,7 +13,8 @@ class RunMemory {
 
     /// For whatever role this rank will have; false when there is no memory.
     [[nodiscard]] bool take_for_collective(Direction direction, const PlanOptions& options);
-    /// For a rank that is its own aggregator, by its plan; used instead until start_over().
+    /// For a rank that is its own aggregator and sends no messages, by its plan; used instead until
+    /// start_over().
     [[nodiscard]] bool take_for_alone(const Plan& plan);
     [[nodiscard]] bool take_for_staging(Bytes bytes);
     /// The access is planned anew: what was taken for a collective one is used again.
