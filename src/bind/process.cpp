@@ -8,6 +8,7 @@
 #include <set>
 
 #include "base/small_file.hpp"
+#include "file/misspelt.hpp"
 
 namespace oratorio::bind {
 
@@ -115,6 +116,7 @@ Settings read_environment() {
         settings.wait_notice = std::atoi(wait.c_str());
     settings.hints.mpich_mpiio_hints = environment("MPICH_MPIIO_HINTS");
     settings.hints.oratorio_hints = environment("ORATORIO_HINTS");
+    settings.troubles = misspelt_pairs(settings.hints.oratorio_hints);
     if (const std::string method = environment("ORATORIO_METHOD"); !method.empty()) {
         settings.hints.oratorio_hints += (settings.hints.oratorio_hints.empty() ? "" : ";");
         settings.hints.oratorio_hints += "oratorio_method=" + method;

@@ -11,6 +11,7 @@
 #include "base/bell.hpp"
 #include "base/shared_memory.hpp"
 #include "base/transport.hpp"
+#include "plan/plan.hpp"
 
 namespace oratorio {
 
@@ -43,7 +44,7 @@ struct alignas(64) Shift {
     std::atomic<int> awake{0};  ///< ranks at work that don't wait for another (run/shared_read)
 };
 
-/// Where other ranks find a rank, and what it owns (exchange/direct).
+/// Where other ranks find a rank, and what it owns (exchange/cross_memory).
 struct Desk {
     Bell bell;
     /// Key of the last access that the rank has entered (run/arrival).
@@ -63,7 +64,7 @@ struct Desk {
 
 class NodeMemory {
   public:
-    static constexpr int rounds_max = 8;  ///< of one aggregator that are open at once
+    static constexpr int rounds_max = kSlotsMost;  ///< of one aggregator
 
     /// Collective, made in steps: true when it is decided. Makes sure that there are `bytes` of
     /// collective buffers on each node; does nothing when there are. `cross_memory`: ranks must be

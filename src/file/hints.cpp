@@ -9,6 +9,7 @@
 #include <type_traits>
 
 #include "file/hint_table.hpp"
+#include "file/misspelt.hpp"
 #include "plan/aggregators.hpp"
 #include "plan/methods.hpp"
 #include "plan/plan.hpp"
@@ -134,12 +135,23 @@ std::string warning(std::string_view key, std::string_view given, std::string_vi
     return "hint " + std::string(key) + ": '" + std::string(given) + "' " + std::string(what);
 }
 
+std::string known_methods(std::string_view given) {
+    std::vector<std::string_view> names{"auto"};
+    for (const Method& method : methods()) names.push_back(method.name);
+    if (const std::string_view instead = meant(given, names); !instead.empty())
+        return " (did you mean " + std::string(instead) + "?)";
+    std::string text = ", known are:";
+    for (const std::string_view name : names) text += " " + std::string(name);
+    return text;
+}
+
 std::string warning(const HintRow& row, Verdict verdict, std::string_view given, Hints& hints) {
     std::string what = verdict == Verdict::malformed  ? "is not understood"
                        : verdict == Verdict::too_much ? "is more than the machine can give"
                                                       : "is out of range";
     if (row.kind.syntax == HintSyntax::choice)
         what += ", known are: " + std::string(row.kind.choices);
+    if (row.kind.syntax == HintSyntax::method) what += known_methods(given);
     const std::string used = print(row, hints);
     return warning(row.key, given,
                    what + "; " + (used.empty() ? "it is ignored" : used + " is used"));
@@ -184,6 +196,7 @@ void bound_messages(Hints& hints, std::vector<std::string>& warnings, Bytes buff
 Hints parse_hints(const HintMap& given, std::vector<std::string>& warnings, Hints start,
                   Bytes buffer_most) {
     Hints hints = std::move(start);
+    for (std::string& sentence : misspelt_hints(given)) warnings.push_back(std::move(sentence));
     const HintMap expanded = expand(given, hints, warnings);
     for (HintRow row : hint_rows()) {
         const auto found = expanded.find(std::string(row.key));

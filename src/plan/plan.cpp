@@ -12,7 +12,6 @@ namespace {
 
 constexpr Bytes kPage = 4096;
 constexpr Bytes kMessageMin = 4096;
-constexpr int kSlotsMax = 8;
 constexpr Bytes kSparse = 4;  // bytes of hull per byte of data
 
 /// Parts count only where all ranks have the same ones, and every rank's first part lies in the
@@ -95,7 +94,7 @@ Bytes slot_bytes_most(const Situation& s, const Plan& plan, int slots) {
 
 /// Masks come out of the same memory.
 void set_buffers(Plan& plan, Bytes buffer, int slots, Bytes slot_bytes_max = INT64_MAX) {
-    plan.slots = std::clamp(slots, 1, kSlotsMax);
+    plan.slots = std::clamp(slots, 1, kSlotsMost);
     const Bytes data = plan.keeps_holes() ? buffer / 2 : buffer;
     const Bytes share = std::min(data / plan.slots, slot_bytes_max);
     plan.slot_bytes = std::max<Bytes>(kPage, share / kPage * kPage);

@@ -16,6 +16,10 @@ namespace oratorio {
 
 struct Method;
 
+/// Rounds of one aggregator that can be under way at once. Memory that a node shares and reports of
+/// failures have so many places.
+inline constexpr int kSlotsMost = 8;
+
 /// One method's candidacy, for explain.
 struct Candidate {
     std::string_view name;

@@ -19,7 +19,7 @@ struct StoredReport {
         std::int64_t round = 0;
         Offset stored_until = 0;  ///< bytes of the region before this offset are stored
     };
-    static constexpr int shorts_max = 8;  ///< as many rounds as can be under way at once
+    static constexpr int shorts_max = kSlotsMost;
     std::int64_t first_not_begun = INT64_MAX;
     std::int64_t shorts = 0;
     Short short_rounds[shorts_max];

@@ -8,6 +8,8 @@
 #include <set>
 
 #include "file/hint_table.hpp"
+#include "file/misspelt.hpp"
+#include "plan/plan.hpp"
 #include "support/sim_transport.hpp"
 
 namespace oratorio {
@@ -126,6 +128,10 @@ TEST(HintTable, TheDocumentedTableIsCurrent) {
     EXPECT_EQ(std::system(command.c_str()), 0);
 }
 
+TEST(HintTable, SlotsAreNoMoreThanCanBeUnderWay) {
+    EXPECT_EQ(parse({{"oratorio_slots", "64"}}, 1).plan.slots, kSlotsMost);
+}
+
 TEST(Hints, NumbersAreReadIn64BitsAndInHexadecimal) {
     EXPECT_EQ(parse({{"cb_buffer_size", "8589934592"}}).plan.cb_buffer_size, Bytes{8} << 30);
     EXPECT_EQ(parse({{"cb_buffer_size", "0x10000"}}).plan.cb_buffer_size, 65536);
@@ -192,7 +198,28 @@ TEST(Hints, WordsAreReadInAnyCase) {
 }
 
 TEST(Hints, UnknownKeysAreIgnoredInSilence) {
-    EXPECT_EQ(report_hints(parse({{"my_own_hint", "x"}, {"CB_NODES", "x"}})), report_hints({}));
+    EXPECT_EQ(report_hints(parse({{"my_own_hint", "x"}, {"cb", "x"}})), report_hints({}));
+}
+
+TEST(Hints, KeysThatAreNearlyKnownAreIgnoredWithAQuestion) {
+    EXPECT_EQ(warning_of({{"romio_cb_wirte", "enable"}}),
+              "hint romio_cb_wirte: it isn't known and is ignored; did you mean romio_cb_write?");
+    EXPECT_EQ(warning_of({{"CB_NODES", "3"}}),
+              "hint CB_NODES: it isn't known and is ignored; did you mean cb_nodes?");
+    EXPECT_EQ(warning_of({{"oratorio_method", "two_fase"}}),
+              "hint oratorio_method: 'two_fase' is not understood (did you mean two_phase?); auto "
+              "is used");
+    EXPECT_NE(warning_of({{"oratorio_method", "nonsense"}}).find("known are: auto list_io mmap"),
+              std::string::npos);
+}
+
+TEST(Hints, WhatIsNoKeyAndValueInOratorioHintsIsTold) {
+    EXPECT_TRUE(misspelt_pairs("").empty());
+    EXPECT_TRUE(misspelt_pairs("cb_nodes=2;\n cb_config_list=a:1,b:2;").empty());
+    EXPECT_EQ(
+        misspelt_pairs("cb_nodes:2;romio_cb_write=enable"),
+        (std::vector<std::string>{"ORATORIO_HINTS: 'cb_nodes:2' isn't key=value and is ignored"}));
+    EXPECT_EQ(misspelt_pairs("one,two").size(), 2U);
 }
 
 TEST(Hints, ASynonymYieldsToTheKeyItStandsFor) {

@@ -104,7 +104,8 @@ INSTANTIATE_TEST_SUITE_P(NotAboveZero, RefusedLine,
                          testing::Values("read_call 0", "read_call -0.0", "read_call -5"));
 INSTANTIATE_TEST_SUITE_P(NoNumberToReckonWith, RefusedLine,
                          testing::Values("read_call nan", "read_call -nan", "read_call inf",
-                                         "read_call 1.1e12", "read_call 1e400", "read_call 1e-400"));
+                                         "read_call 1.1e12", "read_call 1e400",
+                                         "read_call 1e-400"));
 INSTANTIATE_TEST_SUITE_P(UnknownName, RefusedLine,
                          testing::Values("read_calls 5", "Read_call 5", "read 5", "5 read_call"));
 

@@ -1,0 +1,90 @@
+#include "file/misspelt.hpp"
+
+#include <algorithm>
+#include <cctype>
+#include <numeric>
+
+#include "file/hint_table.hpp"
+
+namespace oratorio {
+
+namespace {
+
+std::string lower(std::string_view text) {
+    std::string result(text);
+    std::ranges::transform(result, result.begin(),
+                           [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+    return result;
+}
+
+/// Letters to insert, remove or change (Levenshtein).
+std::size_t distance(std::string_view a, std::string_view b) {
+    std::vector<std::size_t> row(b.size() + 1);
+    std::iota(row.begin(), row.end(), std::size_t{0});
+    for (std::size_t i = 0; i < a.size(); ++i) {
+        std::size_t diagonal = row[0];
+        row[0] = i + 1;
+        for (std::size_t j = 0; j < b.size(); ++j) {
+            const std::size_t changed = diagonal + (a[i] == b[j] ? 0 : 1);
+            diagonal = row[j + 1];
+            row[j + 1] = std::min({changed, row[j] + 1, diagonal + 1});
+        }
+    }
+    return row.back();
+}
+
+std::vector<std::string_view> known_keys() {
+    std::vector<std::string_view> keys(accepted_hints().begin(), accepted_hints().end());
+    for (const HintRow& row : hint_rows()) keys.push_back(row.key);
+    for (const HintMeaning& meaning : hint_meanings()) keys.push_back(meaning.key);
+    return keys;
+}
+
+}  // namespace
+
+std::string_view meant(std::string_view word, std::span<const std::string_view> known) {
+    constexpr std::size_t kLongest = 64;  // a word that is longer is none of ours
+    constexpr std::size_t kShort = 6;     // in a short one two letters are too much
+    if (word.size() > kLongest) return {};
+    std::size_t least = word.size() < kShort ? 2 : 3;
+    std::string_view nearest;
+    for (const std::string_view one : known) {
+        const std::size_t far = distance(lower(word), one);
+        if (far >= least) continue;
+        least = far;
+        nearest = one;
+    }
+    return nearest;
+}
+
+std::vector<std::string> misspelt_hints(const HintMap& given) {
+    const auto known = known_keys();
+    std::vector<std::string> sentences;
+    for (const auto& [key, value] : given) {
+        if (std::ranges::find(known, key) != known.end()) continue;
+        const std::string_view instead = meant(key, known);
+        if (instead.empty()) continue;
+        sentences.push_back("hint " + key + ": it isn't known and is ignored; did you mean " +
+                            std::string(instead) + "?");
+    }
+    return sentences;
+}
+
+std::vector<std::string> misspelt_pairs(std::string_view oratorio_hints) {
+    std::vector<std::string> sentences;
+    const bool commas = oratorio_hints.find_first_of(";\n") == std::string_view::npos;
+    const std::string_view separators = commas ? "," : ";\n";
+    while (!oratorio_hints.empty()) {
+        const std::size_t end =
+            std::min(oratorio_hints.find_first_of(separators), oratorio_hints.size());
+        const std::string_view pair = oratorio_hints.substr(0, end);
+        oratorio_hints.remove_prefix(std::min(end + 1, oratorio_hints.size()));
+        const bool blank = pair.find_first_not_of(" \t\r") == std::string_view::npos;
+        if (blank || pair.find('=') != std::string_view::npos) continue;
+        sentences.push_back("ORATORIO_HINTS: '" + std::string(pair) +
+                            "' isn't key=value and is ignored");
+    }
+    return sentences;
+}
+
+}  // namespace oratorio

@@ -1,0 +1,24 @@
+// What users have misspelt: MPI wants unknown hints to be ignored, but nobody means those that are
+// nearly known.
+#pragma once
+
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "file/hints.hpp"
+
+namespace oratorio {
+
+/// The one of `known` that `word` was probably meant to be, in any case; "" when there is none.
+[[nodiscard]] std::string_view meant(std::string_view word,
+                                     std::span<const std::string_view> known);
+
+/// A sentence for each key that isn't known but nearly is.
+[[nodiscard]] std::vector<std::string> misspelt_hints(const HintMap& given);
+
+/// A sentence for each part of the text of ORATORIO_HINTS that isn't key=value.
+[[nodiscard]] std::vector<std::string> misspelt_pairs(std::string_view oratorio_hints);
+
+}  // namespace oratorio
