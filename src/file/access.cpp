@@ -70,13 +70,12 @@ RunContext File::State::context(const PlanOptions& options, bool collective) {
                        &engine.io_thread,
                        [this](const std::string& text) { opened.voice.warn(text); },
                        &engine.exclusion};
-    if (!collective) return context;
-    context.sequence = engine.collectives++;
     if (opened.explain) {
         context.on_plan = [this](const Plan& plan) {
             opened.voice.say_plan(opened.path + ": " + explain(plan));
         };
     }
+    if (collective) context.sequence = engine.collectives++;
     return context;
 }
 

@@ -22,14 +22,19 @@ class Voice {
     void say(const std::string& text) const {
         if (narrate_) narrate_(text);
     }
-    /// Of a plan; one that comes again and again is told once, with its number when it changes.
+    /// Of a plan; one that comes again and again, wherever in the file, is told once, with its
+    /// number when another comes.
     void say_plan(const std::string& text) {
-        if (text == plan_) {
+        std::string anywhere = text;
+        const std::size_t range = anywhere.find("\n  file range");
+        if (range != std::string::npos)
+            anywhere.erase(range, anywhere.find('\n', range + 1) - range);
+        if (anywhere == plan_) {
             ++repeated_;
             return;
         }
         tell_repeated();
-        plan_ = text;
+        plan_ = std::move(anywhere);
         say(text);
     }
     void tell_repeated() {

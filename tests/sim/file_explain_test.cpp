@@ -57,6 +57,28 @@ TEST(FileExplain, APlanThatIsMadeAgainAndAgainIsToldOnce) {
     EXPECT_NE(said[2].find("data: collective read"), std::string::npos);
 }
 
+TEST(FileExplain, IndependentAccessesAreToldWhereTheyArePlanned) {
+    const Folder folder;
+    std::vector<std::string> said;
+    OpenCall call = call_of(folder.file("data"), kCreate);
+    call.explain = true;
+    call.narrate = [&](const std::string& text) { said.push_back(text); };
+    with_file(2, call, [](File& file, Rank rank) {
+        const auto view = View::make(4 * rank, 4, Shape::run(4), 0, 8, true, "native");
+        EXPECT_EQ(kind_of(file.set_view(view, {})), ErrorKind::none);
+        std::vector<std::byte> mine(64, std::byte{'x'});
+        for (const Offset offset : {0, 16, 32}) {
+            EXPECT_EQ(file.access(call_for(Direction::write, mine, false,
+                                           Positioning::explicit_offset, offset))
+                          .bytes,
+                      64);
+        }
+    });
+    ASSERT_EQ(said.size(), 3u) << "the plan, its number and the sum";
+    EXPECT_NE(said[0].find("data: independent write: method list_io"), std::string::npos);
+    EXPECT_EQ(said[1], "  (this plan was made 2 times more)");
+}
+
 TEST(FileExplain, NoSumAndNoTimesUnlessAllRanksAsk) {
     for (const int ranks : {2, 4}) {
         const Folder folder;
