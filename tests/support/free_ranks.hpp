@@ -17,7 +17,7 @@ struct FreeOptions {
 };
 
 /// Runs `body` on every rank and returns when all have ended. Test assertions may be used in it. A
-/// run that doesn't end in a minute ends the program.
+/// run that doesn't end in four minutes ends the program.
 void run_free_ranks(const FreeOptions& options, const std::function<void(Transport&)>& body);
 
 }  // namespace oratorio::test
