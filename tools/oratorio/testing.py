@@ -27,7 +27,9 @@ PYTEST_LINE = re.compile(r"^(\S+::.+?) (?:PASSED|FAILED|ERROR|SKIPPED).*\[\s*(\d
 QUIET_SECONDS = 20  # where no terminal shows a bar, a line at least this often
 # Of the tests with ThreadSanitizer those of the target thread_tests; the others may not have been built.
 THREAD = ROOT / "build-thread"
-WHERE_THREADS_MEET = r"\.(Bell|Reserve|ServedCounter|Strangers|Threaded|.*AtOnce)"
+WHERE_THREADS_MEET = (
+    r"^unit\.[a-z]+\.(Bell|Reserve|ServedCounter|Strangers|Threaded)\.|^sim\.(methods/)?AtOnce"
+)
 NOT_MADE_FOR_IT = r"_NOT_BUILT$|^mpi\."
 
 
