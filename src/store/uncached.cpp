@@ -70,12 +70,7 @@ class UncachedStore final : public DescriptorStore {
     /// As the server knows it. A flush also makes some clients ask for it anew.
     Result<Bytes> size() override {
         if (auto flushed = sync(); !flushed) return flushed.error();
-        struct statx status {};
-        constexpr int kFlags = AT_EMPTY_PATH | AT_STATX_FORCE_SYNC;
-        if (::statx(descriptor(), "", kFlags, STATX_SIZE, &status) == 0) {
-            return static_cast<Bytes>(status.stx_size);
-        }
-        return DescriptorStore::size();
+        return size_on_server();
     }
 
     Result<void> resize(Bytes bytes, bool allocate) override {
@@ -124,6 +119,15 @@ class UncachedStore final : public DescriptorStore {
         return moved;
     }
 
+    Result<Bytes> size_on_server() {
+        struct statx status {};
+        constexpr int kFlags = AT_EMPTY_PATH | AT_STATX_FORCE_SYNC;
+        if (::statx(descriptor(), "", kFlags, STATX_SIZE, &status) == 0) {
+            return static_cast<Bytes>(status.stx_size);
+        }
+        return DescriptorStore::size();
+    }
+
     ssize_t write(iovec memory, Offset offset) {
         const ssize_t moved = ::pwrite(descriptor(), memory.iov_base, memory.iov_len, offset);
         if (moved <= 0 || (direct_ && sends_at_once_)) return moved;
@@ -131,16 +135,21 @@ class UncachedStore final : public DescriptorStore {
     }
 
     /// A client may also hold to an old size of the file: a read that comes up short asks for it.
+    /// Where it gets nothing then, that must not look like the end of the file.
     ssize_t read(iovec memory, Offset offset) {
         if (!direct_) forget_pages();
         const ssize_t moved = ::pread(descriptor(), memory.iov_base, memory.iov_len, offset);
         if (moved < 0 || static_cast<std::size_t>(moved) == memory.iov_len) return moved;
-        const auto told = size();
-        if (!told || *told <= offset + moved) return moved;
+        (void)sync();  // what fails to go out is the writer's matter, who is told by its own flush
+        const auto told = size_on_server();
+        if (!told) errno = told.error().system_errno;
+        if (!told) return moved > 0 ? moved : -1;
+        if (*told <= offset + moved) return moved;
         const ssize_t more =
             ::pread(descriptor(), static_cast<std::byte*>(memory.iov_base) + moved,
                     memory.iov_len - static_cast<std::size_t>(moved), offset + moved);
-        return more < 0 ? moved : moved + more;
+        if (more < 0 && moved == 0) return more;
+        return moved + std::max<ssize_t>(more, 0);
     }
 
     /// The system refuses direct I/O for this file, or for any bytes: pages are used, sent at once
