@@ -200,6 +200,10 @@ bool Rules::is_alone(int access, Offset at) const {
     return !any_writer(at, [me](const Access& one) { return &one != me; });
 }
 
+void Rules::fail_resize(int step) {
+    for (Resize& resize : resizes_) resize.as.failed |= resize.as.step == step;
+}
+
 /// Null: nobody.
 const Access* Rules::writer_of(Offset at, std::byte found) const {
     if (found == old_value(at)) return &before_all_;

@@ -3,11 +3,14 @@
 #include <algorithm>
 #include <cstring>
 #include <map>
+#include <optional>
 #include <utility>
 
 #include "base/node_transport.hpp"
+#include "base/reserve.hpp"
 #include "oracle/network.hpp"
 #include "oracle/outcome.hpp"
+#include "oracle/system_calls.hpp"
 
 namespace oratorio::oracle {
 
@@ -17,7 +20,7 @@ namespace {
 struct Opened {
     std::unique_ptr<File> file;
     bool busy = false;  ///< in a call, or being moved by the helper: bind/ has a lock for this
-    bool failed = false;
+    bool lost = false;  ///< it could not be given its view: nothing more is done with it
     std::map<int, OperationPtr> started;  ///< by id of the step
 };
 
@@ -48,9 +51,17 @@ class Machine {
     void manage(Opened& one, const Step& step, std::size_t part);
     void meet(Rank rank, const Step& step);
     void poll(Rank rank);
+    /// Calls the library as that rank, whose memory may be scarce.
+    template <class Call>
+    auto in_library(Rank rank, const Call& call) {
+        const Counted counted(rank == program_.setting.memory.rank);
+        return call();
+    }
+    [[nodiscard]] bool is_empty(Rank rank, const Step& step) const;
     [[nodiscard]] AccessCall call_of(const Step& step, std::size_t part);
     [[nodiscard]] std::unique_ptr<Transport> ranks_of(Rank rank, int handle);
-    [[nodiscard]] test::MemoryStoreOptions store_options(Rank rank, int handle) const;
+    [[nodiscard]] std::unique_ptr<SimulatedStore> store_of(Rank rank, int handle);
+    void set_up_clients();
     [[nodiscard]] Opened& opened(Rank rank, int handle) {
         return opened_[static_cast<std::size_t>(handle)][static_cast<std::size_t>(rank)];
     }
@@ -61,6 +72,9 @@ class Machine {
     Outcomes outcome_;
     Fibers fibers_;
     Storage storage_;
+    Server server_{storage_};
+    std::vector<std::unique_ptr<Client>> clients_;       ///< by node
+    std::unique_ptr<System> system_;                     ///< only with clients
     std::vector<std::array<Opened, kRanksMax>> opened_;  ///< by handle and rank
     std::vector<std::shared_ptr<Network>> networks_;
     std::vector<std::size_t> at_;  ///< the step that each rank is in; one behind all: done
@@ -76,11 +90,14 @@ Verdict Machine::run() {
             old[at] = rules_.old_value(static_cast<Offset>(at));
         storage_.disk.write(0, old);
     }
-    if (program_.faulty()) faults_[static_cast<std::size_t>(setting.fault_rank)] = setting.fault;
+    if (setting.fault_rank >= 0)
+        faults_[static_cast<std::size_t>(setting.fault_rank)] = setting.fault;
+    if (setting.client != ClientKind::none) set_up_clients();
     for (Rank rank = 0; rank < program_.ranks; ++rank)
         fibers_.add("rank " + std::to_string(rank), [this, rank] { live(rank); });
     for (Rank rank = 0; rank < program_.ranks && setting.beside != Beside::nothing; ++rank)
-        fibers_.add("helper of rank " + std::to_string(rank), [this, rank] { help(rank); });
+        if (rank != setting.memory.helperless)
+            fibers_.add("helper of rank " + std::to_string(rank), [this, rank] { help(rank); });
     fibers_.describe = [this](int fiber) {
         if (fiber >= program_.ranks) return std::string("moves accesses on");
         const std::size_t at = at_[static_cast<std::size_t>(fiber)];
@@ -139,7 +156,7 @@ void Machine::help(Rank rank) {
             Opened& one = ranks[static_cast<std::size_t>(rank)];
             if (one.file == nullptr || one.busy || one.started.empty()) continue;
             one.busy = true;
-            one.file->progress(full ? Mover::program : Mover::helper);
+            in_library(rank, [&] { one.file->progress(full ? Mover::program : Mover::helper); });
             one.busy = false;
         }
         fibers_.idle();
@@ -157,7 +174,10 @@ void Machine::take(Rank rank, const Step& step, std::size_t part) {
     if (step.kind == Kind::open) return open(rank, step);
     Opened& one = opened(rank, step.handle);
     if (one.file == nullptr) return;  // its open failed, on all ranks
+    if (one.lost && step.kind != Kind::close) return;
     enter(one);
+    std::optional<EmptyReserve> empty;
+    if (is_empty(rank, step)) empty.emplace();
     if (step.kind == Kind::access || step.kind == Kind::start) {
         data(rank, step, part);
     } else if (step.kind == Kind::finish) {
@@ -166,6 +186,11 @@ void Machine::take(Rank rank, const Step& step, std::size_t part) {
         manage(one, step, part);
     }
     one.busy = false;
+}
+
+bool Machine::is_empty(Rank rank, const Step& step) const {
+    const Scarcity& memory = program_.setting.memory;
+    return rank == memory.rank && step.id == memory.empty_step;
 }
 
 std::unique_ptr<Transport> Machine::ranks_of(Rank rank, int handle) {
@@ -188,34 +213,54 @@ std::unique_ptr<Transport> Machine::ranks_of(Rank rank, int handle) {
     return Network::transport(network, static_cast<Rank>(local));
 }
 
-test::MemoryStoreOptions Machine::store_options(Rank rank, int handle) const {
+/// The way of a rank to the file.
+std::unique_ptr<SimulatedStore> Machine::store_of(Rank rank, int handle) {
     const Setting& setting = program_.setting;
     test::MemoryStoreOptions options;
     options.seed = program_.schedule * 31 + static_cast<std::uint64_t>(rank * 7 + handle);
     options.asynchronous = setting.asynchronous;
     options.short_percent = options.interrupted_percent = options.again_percent =
         setting.trouble_percent;
-    return options;
+    return std::make_unique<SimulatedStore>(fibers_, storage_, rank,
+                                            faults_[static_cast<std::size_t>(rank)], options);
+}
+
+/// Ranks open files themselves, by system calls of theirs.
+void Machine::set_up_clients() {
+    const auto node = [this] {
+        const int per_node = program_.setting.ranks_per_node;
+        return static_cast<std::size_t>(per_node > 0 ? fibers_.current() / per_node : 0);
+    };
+    for (int i = 0; i < program_.ranks; ++i)
+        clients_.push_back(std::make_unique<Client>(fibers_, server_, program_.setting.client));
+    system_ = std::make_unique<System>(
+        program_.setting.client, [this] { return store_of(fibers_.current(), 0); },
+        [this, node]() -> Client& { return *clients_[node()]; });
 }
 
 void Machine::open(Rank rank, const Step& step) {
     auto transport = ranks_of(rank, step.handle);
-    if (program_.setting.node_memory) {
-        auto node = NodeTransport::over(std::move(transport));
-        if (!node) return;
-        transport = std::move(*node);
-    }
-    const auto options = store_options(rank, step.handle);
     OpenCall call;
-    call.path = "simulated";
+    call.path = System::path;
     call.mode = {.read_write = true, .create = true};
     call.info = program_.handles[static_cast<std::size_t>(step.handle)].hints;
-    call.open_store = [this, rank, options](const std::string&,
-                                            const OpenMode&) -> Result<std::unique_ptr<Store>> {
-        return std::unique_ptr<Store>(std::make_unique<SimulatedStore>(
-            fibers_, storage_, rank, faults_[static_cast<std::size_t>(rank)], options));
-    };
-    auto file = File::open(std::make_shared<Workspace>(std::move(transport)), call);
+    if (system_ == nullptr) {
+        call.open_store = [this, rank, &step](const std::string&,
+                                              const OpenMode&) -> Result<std::unique_ptr<Store>> {
+            const Spared spared;
+            return std::unique_ptr<Store>(store_of(rank, step.handle));
+        };
+    }
+    std::optional<EmptyReserve> empty;
+    if (is_empty(rank, step)) empty.emplace();
+    auto file = in_library(rank, [&]() -> Result<std::unique_ptr<File>> {
+        if (program_.setting.node_memory) {
+            auto node = NodeTransport::over(std::move(transport));
+            if (!node) return node.error();
+            transport = std::move(*node);
+        }
+        return File::open(std::make_shared<Workspace>(std::move(transport)), call);
+    });
     outcome_.note(step, rank, file ? Error{} : file.error());
     if (file) opened(rank, step.handle).file = std::move(*file);
 }
@@ -237,18 +282,18 @@ void Machine::data(Rank rank, const Step& step, std::size_t part) {
     File& file = *one.file;
     const AccessCall call = call_of(step, part);
     if (call.at == Positioning::individual) {
-        const auto sought = file.seek(call.offset, Whence::set);
+        const auto sought = in_library(rank, [&] { return file.seek(call.offset, Whence::set); });
         if (!sought) outcome_.note(step, rank, sought.error());
     }
     if (step.kind == Kind::access) {
-        const Outcome done = file.access(call);
+        const Outcome done = in_library(rank, [&] { return file.access(call); });
         if (!fibers_.stopping()) outcome_.done(step, part, done);
     } else if (step.split) {
-        const auto begun = file.begin_split(call);
+        const auto begun = in_library(rank, [&] { return file.begin_split(call); });
         if (!begun) outcome_.note(step, rank, begun.error());
         one.started[step.id] = nullptr;
     } else {
-        one.started[step.id] = file.start(call);
+        one.started[step.id] = in_library(rank, [&] { return file.start(call); });
     }
 }
 
@@ -257,18 +302,21 @@ void Machine::finish(Rank rank, const Step& step, std::size_t part) {
     const auto found = one.started.find(step.refers);
     if (found == one.started.end()) return;
     const Step& start = *std::ranges::find(program_.steps, step.refers, &Step::id);
-    const Outcome done = step.split ? one.file->end_split(start.direction, start.at,
-                                                          outcome_.buffer(start, part).data())
-                                    : one.file->finish(found->second);
+    std::byte* const buffer = outcome_.buffer(start, part).data();
+    const Outcome done = in_library(rank, [&] {
+        return step.split ? one.file->end_split(start.direction, start.at, buffer)
+                          : one.file->finish(found->second);
+    });
     one.started.erase(found);
     if (!fibers_.stopping()) outcome_.done(start, part, done);
 }
 
 void Machine::manage(Opened& one, const Step& step, std::size_t part) {
     File& file = *one.file;
+    const Rank rank = step.parts[part].rank;
     const auto note = [&](const Result<void>& done) {
         if (fibers_.stopping()) return;
-        outcome_.note(step, step.parts[part].rank, done ? Error{} : done.error());
+        outcome_.note(step, rank, done ? Error{} : done.error());
     };
     switch (step.kind) {
         case Kind::view: {
@@ -279,19 +327,20 @@ void Machine::manage(Opened& one, const Step& step, std::size_t part) {
                 offsets.push_back(piece.at);
                 lengths.push_back(piece.length);
             }
-            return note(
-                file.set_view(View::make(view.displacement, 1, Shape::runs(offsets, lengths), 0,
-                                         view.extent, true, "native"),
-                              {}));
+            const auto made = View::make(view.displacement, 1, Shape::runs(offsets, lengths), 0,
+                                         view.extent, true, "native");
+            const auto set = in_library(rank, [&] { return file.set_view(made, {}); });
+            one.lost = !set;
+            return note(set);
         }
         case Kind::sync:
-            return note(file.sync());
+            return note(in_library(rank, [&] { return file.sync(); }));
         case Kind::size:
-            return note(file.set_size(step.size));
+            return note(in_library(rank, [&] { return file.set_size(step.size); }));
         case Kind::atomic:
-            return note(file.set_atomicity(step.on));
+            return note(in_library(rank, [&] { return file.set_atomicity(step.on); }));
         case Kind::close:
-            note(file.close());
+            note(in_library(rank, [&] { return file.close(); }));
             one.file.reset();
             return;
         default:
@@ -317,7 +366,7 @@ void Machine::poll(Rank rank) {
         Opened& one = ranks[static_cast<std::size_t>(rank)];
         if (one.file == nullptr || one.busy || one.started.empty()) continue;
         one.busy = true;
-        one.file->progress(Mover::program);
+        in_library(rank, [&] { one.file->progress(Mover::program); });
         one.busy = false;
     }
 }
@@ -326,7 +375,12 @@ void Machine::poll(Rank rank) {
 
 Verdict execute(const Program& program, Stacks& stacks) {
     Rules rules(program);
-    return Machine(program, rules, stacks).run();
+    (void)View::bytes();  // has what the process keeps for good before memory is scarce
+    const Scarce scarce(program.setting.memory);
+    Verdict verdict = Machine(program, rules, stacks).run();
+    if (verdict.ok() && reserve().used() > 0)
+        verdict.wrong = "memory: " + std::to_string(reserve().used()) + " bytes are not given back";
+    return verdict;
 }
 
 }  // namespace oratorio::oracle

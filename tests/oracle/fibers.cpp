@@ -6,6 +6,8 @@
 #include <exception>
 #include <utility>
 
+#include "oracle/scarcity.hpp"
+
 #if defined(__SANITIZE_ADDRESS__)
 #include <sanitizer/common_interface_defs.h>
 #elif defined(__SANITIZE_THREAD__)
@@ -117,6 +119,7 @@ std::string Fibers::run() {
 /// -1: back to run().
 void Fibers::switch_to(int next) {
     if (next == current_) return;
+    const Spared spared;  // each has its own state
     Fiber& me = *fibers_[static_cast<std::size_t>(current_)];
     current_ = next;
     ucontext_t& target = next < 0 ? outside_ : fibers_[static_cast<std::size_t>(next)]->context;

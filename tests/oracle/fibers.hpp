@@ -64,6 +64,8 @@ class Fibers {
     [[nodiscard]] bool stopping() const { return !failure_.empty(); }
     struct Stopped {};
 
+    /// The number of the one that runs, in the order of add().
+    [[nodiscard]] int current() const { return current_; }
     [[nodiscard]] test::Random& random() { return random_; }
     /// Sleeps that ended only because all slept.
     [[nodiscard]] int overslept() const { return overslept_; }

@@ -326,6 +326,7 @@ Program Generator::make() {
         finish_all(h);
         add(Kind::close, h);
     }
+    scarcity();
     return std::move(program_);
 }
 

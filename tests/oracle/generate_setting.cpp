@@ -32,12 +32,64 @@ void Generator::setting() {
     s.prefill = chance(50) ? 0 : random_.between(1, kDataEnd);
     s.asynchronous = chance(25);
     s.trouble_percent = chance(15) ? 20 : 0;
+    clients();
     if (features_.only_faults || (features_.faults && chance(30))) {
         s.fault_rank = below(program_.ranks);
         constexpr int kErrors[] = {EIO, ENOSPC, EIO, EDQUOT};
         s.fault = {1 + below(40), kErrors[below(4)], chance(70), true};
         if (!s.fault.writes) s.fault.reads = true;
     }
+}
+
+/// Some programs are over clients with caches. Drawn apart, so that the rest of a program is the
+/// same with them and without.
+void Generator::clients() {
+    constexpr ClientKind kKinds[] = {
+        ClientKind::nfs,          ClientKind::nfs,  ClientKind::nfs, ClientKind::nfs_by_pages,
+        ClientKind::nfs_refusing, ClientKind::fuse, ClientKind::fuse};
+    test::Random dice(program_.seed * 0xd6e8feb86659fd93ULL + 5);
+    const bool wanted = features_.clients || features_.plain_clients || dice.chance(12);
+    if (!wanted || features_.routines) return;
+    Setting& s = program_.setting;
+    s.client = kKinds[dice.below(std::size(kKinds))];
+    s.ranks_per_node = static_cast<int>(dice.between(1, program_.ranks - 1));
+    s.asynchronous = false;
+}
+
+/// A collective call that takes memory, of that rank; the id of its step.
+int Generator::call_of(Rank rank, test::Random& dice) const {
+    std::vector<int> calls;
+    for (const Step& step : program_.steps) {
+        const bool data = step.kind == Kind::access || step.kind == Kind::start;
+        const bool takes = step.kind == Kind::open || step.kind == Kind::view || data;
+        const bool mine = std::ranges::find(step.parts, rank, &Part::rank) != step.parts.end();
+        if (takes && step.collective && mine) calls.push_back(step.id);
+    }
+    return calls[dice.below(calls.size())];
+}
+
+/// In some programs memory or threads are scarce; drawn apart as well.
+void Generator::scarcity() {
+    test::Random dice(program_.seed * 0xc2b2ae3d27d4eb4fULL + 9);
+    const bool faults = features_.faults || features_.only_faults;
+    const bool wanted = features_.scarce || dice.chance(faults ? 30 : 10);
+    if (!wanted || features_.routines) return;
+    Setting& s = program_.setting;
+    Scarcity& memory = s.memory;
+    memory.rank = static_cast<Rank>(dice.below(static_cast<std::uint64_t>(program_.ranks)));
+    if (dice.chance(40)) memory.helperless = memory.rank;
+    if (dice.chance(30)) {
+        memory.threads = false;
+        for (Handle& handle : program_.handles)
+            if (dice.chance(60)) handle.hints["oratorio_method"] = "multithreaded";
+    }
+    // A store of clients takes large memory, whose lack is an error.
+    const bool may_fail = features_.scarce || faults;
+    if (s.client != ClientKind::none && !may_fail) return;
+    memory.first = dice.between(1, 1L << dice.between(1, 12));
+    memory.for_good = dice.chance(50);
+    memory.maps = may_fail && dice.chance(40);
+    if (may_fail && dice.chance(30)) memory.empty_step = call_of(memory.rank, dice);
 }
 
 HintMap Generator::hints() {
@@ -59,6 +111,7 @@ HintMap Generator::hints() {
     hints["oratorio_messages_in_flight"] = std::to_string(1 + below(3));
     hints["oratorio_cyclic_block"] = std::to_string(random_.between(50, 5000));
     if (program_.setting.asynchronous) hints["oratorio_store"] = "uring";
+    if (features_.plain_clients) hints["oratorio_store"] = "posix";
     return hints;
 }
 

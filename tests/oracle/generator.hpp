@@ -27,6 +27,9 @@ class Generator {
     };
 
     void setting();
+    void clients();
+    void scarcity();
+    [[nodiscard]] int call_of(Rank rank, test::Random& dice) const;
     void handles();
     HintMap hints();
     void add_handle(std::vector<Rank> members, bool log);

@@ -30,7 +30,9 @@ int usage() {
     std::fputs(
         "oracle_soak [--first S] [--count N] [--every K] [--method NAME] [--faults] "
         "[--only-faults]\n"
-        "            [--fresh-views] [--only KIND] [--go-on] [--no-shrink] [--list] [--show]\n",
+        "            [--scarce] [--clients] [--plain-clients] [--fresh-views] [--only KIND] "
+        "[--go-on] "
+        "[--no-shrink] [--list] [--show]\n",
         stderr);
     return 2;
 }
@@ -51,6 +53,12 @@ bool parse(int argc, char** argv, Options& options) {
             options.features.faults = true;
         } else if (word == "--only-faults") {
             options.features.only_faults = true;
+        } else if (word == "--scarce") {
+            options.features.scarce = true;
+        } else if (word == "--clients") {
+            options.features.clients = true;
+        } else if (word == "--plain-clients") {
+            options.features.plain_clients = true;
         } else if (word == "--fresh-views") {
             options.features.fresh_views = true;
         } else if (word == "--method" && more) {

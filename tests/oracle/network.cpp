@@ -4,6 +4,8 @@
 #include <cstring>
 #include <utility>
 
+#include "oracle/scarcity.hpp"
+
 namespace oratorio::oracle {
 
 namespace {
@@ -79,6 +81,7 @@ std::unique_ptr<Transport> Network::transport(const std::shared_ptr<Network>& ne
 }
 
 Result<Ticket> Network::start(Rank me, Operation operation) {
+    const Spared spared;
     fibers_.maybe();
     if (fibers_.stopping()) return stopped();
     fibers_.moved();
@@ -131,6 +134,7 @@ Network::Collective& Network::collective(std::size_t number) {
 }
 
 Result<Ticket> Network::join(Rank me, Operation operation) {
+    const Spared spared;
     const std::size_t number = members_[static_cast<std::size_t>(me)].collectives++;
     if (number >= first_ + collectives_.size()) collectives_.resize(number - first_ + 1);
     Collective& all = collective(number);
@@ -197,6 +201,7 @@ void Network::take_result(Operation& operation) {
 }
 
 Result<Completion> Network::test(Rank me, Ticket ticket) {
+    const Spared spared;
     fibers_.maybe();
     if (fibers_.stopping()) return stopped();
     auto& operations = members_[static_cast<std::size_t>(me)].operations;
@@ -219,6 +224,7 @@ Result<Completion> Network::test(Rank me, Ticket ticket) {
 
 /// With a bell it sleeps until somebody rings it; now and then it wakes by itself, as in reality.
 void Network::idle(Rank, const Rest& rest) {
+    const Spared spared;
     if (rest.bell == nullptr || fibers_.random().chance(2)) return fibers_.idle();
     Bell& bell = *rest.bell;
     const std::uint32_t heard = rest.heard;

@@ -1,6 +1,8 @@
 // The oracle itself, on programs small enough to judge by hand; and a fixed number of random ones.
 #include <gtest/gtest.h>
 
+#include <set>
+
 #include "oracle/execute.hpp"
 #include "oracle/rules.hpp"
 #include "oracle/shrink.hpp"
@@ -195,6 +197,29 @@ TEST(RandomPrograms, SeeWhatTheChapterAllows) {
 TEST(RandomPrograms, SeeItWhereNoPlanIsKept) {
     Features features;
     features.fresh_views = true;
+    run_seeds(300, features);
+}
+
+TEST(RandomPrograms, SeeItOnClientsWithCaches) {
+    Features features;
+    features.clients = true;
+    run_seeds(300, features);
+}
+
+TEST(RandomPrograms, FindWhatIsLostWhereSuchClientsAreTakenForLocal) {
+    Features features;
+    features.plain_clients = true;
+    Stacks stacks;
+    std::set<std::string> kinds;
+    for (std::uint64_t seed = 1; seed <= 40; ++seed)
+        kinds.insert(execute(make_program(seed, features), stacks).kind());
+    EXPECT_TRUE(kinds.contains("lost"));
+    EXPECT_TRUE(kinds.contains("stale"));
+}
+
+TEST(RandomPrograms, GoOnOrFailAlikeWhereMemoryRunsOut) {
+    Features features;
+    features.scarce = true;
     run_seeds(300, features);
 }
 

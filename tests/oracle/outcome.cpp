@@ -53,6 +53,24 @@ const Step& Outcomes::step_of(const Access& access) const {
     return *std::ranges::find(program_.steps, access.step, &Step::id);
 }
 
+/// What wasn't done since the handle could not be opened, or not given its view, overwrote nothing.
+void Outcomes::note_undone() {
+    for (std::size_t i = 0; i < done_.size(); ++i)
+        rules_.accesses[i].failed = rules_.accesses[i].failed || !done_[i].over;
+    for (const Step& step : program_.steps) {
+        if (step.kind != Kind::size) continue;
+        const auto noted = notes_.find(step.id);
+        if (noted == notes_.end() || noted->second.begin()->second.kind != ErrorKind::none)
+            rules_.fail_resize(step.id);
+    }
+}
+
+/// A client tells a failure to write back to whoever flushes next, which isn't agreed on
+/// (docs/decisions/0020).
+bool Outcomes::may_differ(const Step& step) const {
+    return step.kind == Kind::sync && program_.setting.client != ClientKind::none;
+}
+
 /// All ranks get the same class, and none where nothing was made to fail.
 std::string Outcomes::judge_errors() const {
     std::map<int, std::map<Rank, Error>> all = notes_;
@@ -71,7 +89,10 @@ std::string Outcomes::judge_errors() const {
             if (!program_.faulty() && error.kind != ErrorKind::none)
                 return "error: " + oratorio::describe(error, "the file") + " in " +
                        oracle::describe(program_, step);
-            if (error.kind != first.kind)
+            if (id == program_.setting.memory.empty_step && error.kind == ErrorKind::none)
+                return "memory: too little was left for " + oracle::describe(program_, step) +
+                       ", and it began";
+            if (error.kind != first.kind && !may_differ(step))
                 return "ranks: of another mind about " + oracle::describe(program_, step) + ": " +
                        oratorio::describe(first, "the file") + " and " +
                        oratorio::describe(error, "the file");
@@ -173,6 +194,7 @@ std::string Outcomes::judge_records(const std::vector<std::byte>& log) const {
 
 std::string Outcomes::judge(const test::MemoryDisk& disk) {
     if (auto wrong = judge_errors(); !wrong.empty()) return wrong;
+    note_undone();
     const auto contents = disk.contents();
     const auto data = std::min<std::size_t>(contents.size(), kLogBegin);
     for (std::size_t at = 0; at < data; ++at) {

@@ -27,6 +27,8 @@ class Outcomes {
         bool over = false;
         Outcome outcome;
     };
+    void note_undone();
+    [[nodiscard]] bool may_differ(const Step& step) const;
     [[nodiscard]] std::string judge_errors() const;
     [[nodiscard]] std::string judge_read(int access) const;
     [[nodiscard]] std::string judge_records(const std::vector<std::byte>& log) const;

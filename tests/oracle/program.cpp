@@ -106,9 +106,22 @@ std::string describe_setting(const Program& program) {
     line += kBeside[static_cast<int>(setting.beside)];
     line += std::string(", pace ") + kPace[static_cast<int>(setting.pace)];
     line += ", file of " + text(setting.prefill) + " bytes";
+    constexpr const char* kClients[] = {"", "NFS", "NFS by pages", "NFS that refuses some bytes",
+                                        "FUSE"};
+    if (setting.client != ClientKind::none)
+        line += std::string(", clients of ") + kClients[static_cast<int>(setting.client)];
     if (setting.asynchronous) line += ", asynchronous store";
     if (setting.trouble_percent > 0) line += ", short transfers and interruptions";
-    if (program.faulty())
+    const Scarcity& memory = setting.memory;
+    if (memory.first > 0)
+        line +=
+            ", allocation " + text(memory.first) + (memory.for_good ? " and all later ones" : "") +
+            (memory.maps ? ", large ones too," : "") + " of rank " + text(memory.rank) + " fails";
+    if (memory.empty_step >= 0)
+        line += ", no reserve in #" + text(memory.empty_step) + " of rank " + text(memory.rank);
+    if (!memory.threads) line += ", no threads";
+    if (memory.helperless >= 0) line += ", no helper of rank " + text(memory.helperless);
+    if (setting.fault_rank >= 0)
         line += ", request " + text(setting.fault.nth) + " of rank " + text(setting.fault_rank) +
                 " fails with errno " + text(setting.fault.system_errno);
     return line + "\n";

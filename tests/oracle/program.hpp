@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "file/file.hpp"
+#include "oracle/client.hpp"
 #include "oracle/fibers.hpp"
 #include "oracle/storage.hpp"
 
@@ -94,8 +95,10 @@ struct Setting {
     int switch_percent = 20;
     int late_percent = 20;
     Bytes prefill = 0;
-    bool asynchronous = false;  ///< the store
-    int trouble_percent = 0;    ///< of short transfers, EINTR and EAGAIN: must not be seen
+    bool asynchronous = false;             ///< the store
+    ClientKind client = ClientKind::none;  ///< of each node
+    int trouble_percent = 0;  ///< of short transfers, EINTR and EAGAIN: must not be seen
+    Scarcity memory;
     Rank fault_rank = -1;
     Fault fault;  ///< of that rank: errors are legal then
 };
@@ -108,14 +111,23 @@ struct Program {
     std::vector<Handle> handles;
     std::vector<Step> steps;
 
-    [[nodiscard]] bool faulty() const { return setting.fault_rank >= 0; }
+    /// Something fails that a call may fail for.
+    [[nodiscard]] bool faulty() const {
+        const Scarcity& memory = setting.memory;
+        const bool large = memory.maps || setting.client != ClientKind::none;
+        return setting.fault_rank >= 0 || memory.empty_step >= 0 || (memory.first > 0 && large);
+    }
     [[nodiscard]] int accesses() const;
 };
 
-/// What programs may have in them; all but faults by default.
+/// What programs may have in them. By default some are over clients with caches, and in some a rank
+/// runs out of small memory or of threads, for which nothing fails.
 struct Features {
     bool faults = false;
     bool only_faults = false;
+    bool scarce = false;         ///< memory runs out in all
+    bool clients = false;        ///< all are over clients with caches
+    bool plain_clients = false;  ///< the same, and every store takes them for local
     bool fresh_views = false;  ///< a view is set before each collective access, so no plan is kept
     std::string method;        ///< "" or the method that every handle asks for
     int ranks = 0;             ///< of every program; 0: drawn

@@ -110,8 +110,8 @@ std::string Rules::check_atomic(int access, const std::vector<std::byte>& found)
     return "";
 }
 
-/// How long the file may be for a reader. Nothing is said where a change of size has no certain
-/// place among the others and before or after the reader.
+/// How long the file may be for a reader. Nothing is said where a change of size failed or has no
+/// certain place among the others and before or after the reader.
 void Rules::sizes(const Access& reader, Bytes& least, Bytes& most) const {
     const Resize* last = nullptr;
     for (const Resize& resize : resizes_) {
@@ -120,6 +120,7 @@ void Rules::sizes(const Access& reader, Bytes& least, Bytes& most) const {
     least = most = last != nullptr ? last->size : program_.setting.prefill;
     bool certain = true;
     for (const Resize& resize : resizes_) {
+        certain = certain && !resize.as.failed;
         certain = certain && (&resize == last || is_future(resize.as, reader) ||
                               (last != nullptr && is_before(resize.as, last->as)));
     }

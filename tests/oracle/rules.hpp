@@ -64,6 +64,8 @@ class Rules {
     /// Whether a read may have ended after so many bytes.
     [[nodiscard]] std::string check_count(int access, Bytes bytes) const;
     [[nodiscard]] std::string check_size(Bytes size) const;
+    /// A change of size in that step that didn't happen, or only in part.
+    void fail_resize(int step);
     /// Nobody else writes there.
     [[nodiscard]] bool is_alone(int access, Offset at) const;
     /// Offsets that anything was written to.

@@ -87,7 +87,8 @@ class Shrinker {
         if (best_.program.ranks < 2) return false;
         Program candidate = best_.program;
         const Rank last = --candidate.ranks;
-        if (candidate.setting.fault_rank == last) return false;
+        if (candidate.setting.fault_rank == last || candidate.setting.memory.rank == last)
+            return false;
         for (Handle& handle : candidate.handles) std::erase(handle.members, last);
         for (Step& step : candidate.steps)
             std::erase_if(step.parts, [&](const Part& part) { return part.rank == last; });
@@ -154,6 +155,12 @@ class Shrinker {
         const Setting& now = best_.program.setting;
         if (now.trouble_percent > 0)
             better |= try_setting([](Program& p) { p.setting.trouble_percent = 0; });
+        if (now.memory.first > 0)
+            better |= try_setting([](Program& p) { p.setting.memory.first = 0; });
+        if (now.memory.empty_step >= 0)
+            better |= try_setting([](Program& p) { p.setting.memory.empty_step = -1; });
+        if (now.client != ClientKind::none)
+            better |= try_setting([](Program& p) { p.setting.client = ClientKind::none; });
         if (now.late_percent > 0)
             better |= try_setting([](Program& p) { p.setting.late_percent = 0; });
         if (now.prefill > 0) better |= try_setting([](Program& p) { p.setting.prefill = 0; });

@@ -4,6 +4,8 @@
 #include <cerrno>
 #include <string>
 
+#include "oracle/scarcity.hpp"
+
 namespace oratorio::oracle {
 
 SimulatedStore::SimulatedStore(Fibers& fibers, Storage& storage, int rank, Fault& fault,
@@ -21,6 +23,7 @@ SimulatedStore::~SimulatedStore() {
 }
 
 Submitted SimulatedStore::submit(const IoRequest& request) {
+    const Spared spared;
     fibers_.maybe();
     fibers_.moved();
     const bool counts = request.direction == Direction::read ? fault_.reads : fault_.writes;
@@ -34,6 +37,7 @@ Submitted SimulatedStore::submit(const IoRequest& request) {
 }
 
 std::size_t SimulatedStore::reap(std::span<IoCompletion> out, bool wait) {
+    const Spared spared;
     fibers_.maybe();
     const std::size_t count = std::min(out.size(), failed_.size());
     std::copy_n(failed_.begin(), count, out.begin());
@@ -44,11 +48,13 @@ std::size_t SimulatedStore::reap(std::span<IoCompletion> out, bool wait) {
 }
 
 Result<Bytes> SimulatedStore::size() {
+    const Spared spared;
     fibers_.maybe();
     return store_.size();
 }
 
 Result<void> SimulatedStore::resize(Bytes bytes, bool allocate) {
+    const Spared spared;
     fibers_.maybe();
     auto done = store_.resize(bytes, allocate);
     fibers_.maybe();
@@ -56,11 +62,13 @@ Result<void> SimulatedStore::resize(Bytes bytes, bool allocate) {
 }
 
 Result<void> SimulatedStore::sync() {
+    const Spared spared;
     fibers_.maybe();
     return store_.sync();
 }
 
 Result<void> SimulatedStore::lock(Extent range, bool lock, bool exclusive) {
+    const Spared spared;
     fibers_.maybe();
     if (lock && fibers_.stopping()) return Error::make(ErrorKind::internal, "stopped");
     wanted_ = range;
@@ -90,6 +98,7 @@ void SimulatedStore::wait_for_unlock() {
 }
 
 Result<Mapped> SimulatedStore::map(Extent range, Direction direction, Populate populate) {
+    const Spared spared;
     fibers_.maybe();
     return store_.map(range, direction, populate);
 }
@@ -100,6 +109,7 @@ void SimulatedStore::drop_locks() {
 }
 
 Result<void> SimulatedStore::close() {
+    const Spared spared;
     fibers_.maybe();
     auto done = store_.close();
     drop_locks();

@@ -185,7 +185,11 @@ def soak(
         str | None, typer.Option(help="Method of every file; all of them if not given.")
     ] = None,
     faults: Annotated[
-        bool, typer.Option("--faults", help="In some of them a storage request fails.")
+        bool, typer.Option("--faults", help="In some of them a storage request fails, or memory runs out.")
+    ] = False,
+    scarce: Annotated[bool, typer.Option("--scarce", help="Memory runs out in all of them.")] = False,
+    clients: Annotated[
+        bool, typer.Option("--clients", help="All are over clients of NFS or FUSE with caches.")
     ] = False,
     fresh_views: Annotated[
         bool, typer.Option("--fresh-views", help="Views are set anew, so that no plan is kept.")
@@ -194,7 +198,8 @@ def soak(
     """Random programs in a simulation: is every byte one that MPI allows? See docs/oracle.md."""
     from oratorio import soak as soaking  # noqa: PLC0415
 
-    options = [*(["--faults"] if faults else []), *(["--fresh-views"] if fresh_views else [])]
+    switches = {"--faults": faults, "--scarce": scarce, "--clients": clients, "--fresh-views": fresh_views}
+    options = [switch for switch, on in switches.items() if on]
     options += ["--method", method] if method else []
     try:
         is_clean = soaking.run(seeds, first, jobs, options)

@@ -1,0 +1,113 @@
+// Client: what one node keeps of a file on a network file system, and when it tells the server, as
+// clients of NFS and FUSE do it. Pages are cached when they are read or written in part, may be old
+// until a lock is taken or the file is opened anew, and go to the server at fsync, unlock and
+// close: whole ones, if it likes. So clients that share a page take each other's bytes back.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <vector>
+
+#include "oracle/scarcity.hpp"
+#include "oracle/storage.hpp"
+
+namespace oratorio::oracle {
+
+enum class ClientKind {
+    none,          ///< no caches: all nodes see the file itself
+    nfs,           ///< direct I/O of any bytes
+    nfs_by_pages,  ///< can't be opened for direct I/O
+    nfs_refusing,  ///< refuses direct transfers of some bytes
+    fuse,          ///< a daemon behind the system keeps direct writes until they are flushed
+};
+
+class Client;
+
+/// One open file of one rank.
+struct Connection {
+    Client* client = nullptr;
+    std::unique_ptr<SimulatedStore> server;
+    bool direct = false;
+    int failures_seen = 0;
+    std::vector<Extent> locked;
+};
+
+/// What the clients of one file share.
+struct Server {
+    Storage& storage;
+    std::uint64_t changes = 0;  ///< the number of the file's last change
+};
+
+/// Its calls give what the system's calls of these names give, or an errno below zero.
+class Client {
+  public:
+    Client(Fibers& fibers, Server& server, ClientKind kind)
+        : fibers_(fibers), server_(server), kind_(kind) {}
+
+    void open(Connection& by);
+    ssize_t read(Connection& by, Offset offset, std::span<const iovec> memory);
+    ssize_t write(Connection& by, Offset offset, std::span<const iovec> memory);
+    int sync(Connection& by);
+    int resize(Connection& by, Bytes bytes, bool allocate);
+    /// Waits for other owners.
+    int lock(Connection& by, Extent range, bool lock, bool exclusive);
+    /// `anew`: asks the server.
+    Bytes size(Connection& by, bool anew);
+    /// Pages that are as the server has them are forgotten.
+    void drop_pages();
+    int close(Connection& by);
+
+  private:
+    struct Page {
+        std::vector<std::byte> bytes;
+        Extent dirty;  ///< within the page
+    };
+    using Pages = std::map<Offset, Page>;  ///< by offset in the file
+    struct Unsent {
+        Offset offset;
+        std::vector<std::byte> bytes;
+    };
+    /// One call at a time looks at the pages.
+    class Turn {
+      public:
+        explicit Turn(Client& client);
+        ~Turn() { client_.busy_ = false; }
+        Turn(const Turn&) = delete;
+        Turn& operator=(const Turn&) = delete;
+
+      private:
+        Spared spared_;
+        Client& client_;
+    };
+
+    void wander(Connection& by);
+    void revalidate(Connection& by);
+    [[nodiscard]] bool sends_whole_pages() const;
+    ssize_t ask(Connection& by, const IoRequest& request);
+    int send(Connection& by, Offset offset, std::span<std::byte> bytes);
+    int fetch(Connection& by, Offset offset, std::span<std::byte> into);
+    int find(Connection& by, Offset base, bool content, Page*& page);
+    void write_back(Connection& by, Offset base, Page& page);
+    void flush(Connection& by);
+    void send_unsent(Connection& by, std::size_t count);
+    void note(int number);
+    void forget();
+    ssize_t read_direct(Connection& by, const IoRequest& request);
+    ssize_t write_direct(Connection& by, const IoRequest& request);
+    int write_page(Connection& by, Offset base, Extent range, const std::byte* from);
+
+    Fibers& fibers_;
+    Server& server_;
+    ClientKind kind_;
+    Pages pages_;
+    std::vector<Unsent> unsent_;  ///< ClientKind::fuse: what the daemon has
+    Bytes size_ = 0;              ///< as this client knows it
+    std::uint64_t change_ = 0;    ///< the change of the file that the pages are of
+    bool attributes_valid_ = false;
+    int locks_ = 0;     ///< held here
+    int failures_ = 0;  ///< of writing back
+    int failure_ = 0;   ///< the last one
+    bool busy_ = false;
+};
+
+}  // namespace oratorio::oracle

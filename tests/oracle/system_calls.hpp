@@ -1,0 +1,42 @@
+// System: the system calls on one simulated file, so that the stores of the library itself run over
+// simulated clients. The linker sends the library's calls here (--wrap); those on other files go on
+// to the system.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <string_view>
+
+#include "oracle/client.hpp"
+
+namespace oratorio::oracle {
+
+class System {
+  public:
+    /// The file's name.
+    static constexpr std::string_view path = "/simulated/file";
+
+    /// `connect`: the way to the server of the rank that opens it; `node_of`: where that one is.
+    /// One at a time in the process; null while there is none.
+    System(ClientKind kind, std::function<std::unique_ptr<SimulatedStore>()> connect,
+           std::function<Client&()> here);
+    ~System();
+    System(const System&) = delete;
+    System& operator=(const System&) = delete;
+    [[nodiscard]] static System* running();
+
+    int open(int flags);
+    /// Null: not of this file.
+    [[nodiscard]] Connection* find(int descriptor);
+    int close(int descriptor);
+    [[nodiscard]] long type() const;
+
+  private:
+    ClientKind kind_;
+    std::function<std::unique_ptr<SimulatedStore>()> connect_;
+    std::function<Client&()> here_;
+    std::map<int, Connection> open_;
+    int next_;
+};
+
+}  // namespace oratorio::oracle
