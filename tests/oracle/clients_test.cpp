@@ -13,11 +13,11 @@ namespace {
 using Memory = std::vector<std::byte>;
 using Opened = Result<std::unique_ptr<Store>>;
 
-/// Two nodes and a file of 8192 bytes, all 1.
+/// Two nodes and a file of 8192 bytes, all 1; a seed in which clients do nothing by themselves.
 class Nodes {
   public:
     explicit Nodes(ClientKind kind)
-        : fibers_(stacks_, 1, Pace::even, 0),
+        : fibers_(stacks_, 2, Pace::even, 0),
           one_(fibers_, server_, kind),
           two_(fibers_, server_, kind),
           system_(
@@ -33,14 +33,16 @@ class Nodes {
     template <class Body>
     void run(Opened (*open)(const std::string&, const OpenMode&), const Body& body) {
         fibers_.add("rank 0", [&] {
-            const OpenMode mode{.read = true, .write = true};
-            auto first = open(std::string(System::path), mode);
-            second_ = true;
-            auto second = open(std::string(System::path), mode);
+            auto first = opened(open, false);
+            auto second = opened(open, true);
             ASSERT_TRUE(first.ok() && second.ok());
             body(**first, **second);
         });
         EXPECT_EQ(fibers_.run(), "");
+    }
+    Opened opened(Opened (*open)(const std::string&, const OpenMode&), bool on_second) {
+        second_ = on_second;
+        return open(std::string(System::path), {.read = true, .write = true});
     }
     [[nodiscard]] std::byte on_server(Offset at) const {
         return storage_.disk.contents({at, at + 1})[0];
@@ -125,6 +127,18 @@ TEST(Clients, AReadThatFailsBehindTheSizeAClientKnowsIsNoEndOfTheFile) {
         const Transferred done = transfer(one, Direction::read, 9000, data);
         EXPECT_EQ(done.error.kind, ErrorKind::io);
         nodes.fault = {.nth = 1, .system_errno = EINTR};
+        EXPECT_EQ(read(one, 9000), 9);
+    });
+}
+
+TEST(Clients, WhatAnotherOneFailsToWriteBackIsNoEndOfTheFile) {
+    Nodes nodes(ClientKind::fuse);
+    nodes.run(open_uncached, [&](Store& one, Store& two) {
+        auto other = nodes.opened(open_posix, false);
+        ASSERT_TRUE(other.ok());
+        write(**other, 0, 7);
+        write(two, 9000, 9);
+        nodes.fault = {.nth = 1, .system_errno = EDQUOT, .writes = true, .reads = false};
         EXPECT_EQ(read(one, 9000), 9);
     });
 }
