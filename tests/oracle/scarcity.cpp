@@ -55,8 +55,11 @@ Counted::~Counted() {
 EmptyReserve::EmptyReserve() {
     const Spared spared;
     now.reserve_empty = true;
-    while (ready_for_collective(1).kind == ErrorKind::none)
-        taken_.push_back(reserve().take(kTaken));
+    while (ready_for_collective(1).kind == ErrorKind::none) {
+        void* const memory = reserve().take(kTaken);
+        if (memory == nullptr) break;
+        taken_.push_back(memory);
+    }
 }
 
 EmptyReserve::~EmptyReserve() {
