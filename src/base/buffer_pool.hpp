@@ -1,6 +1,6 @@
 // Buffer pool: large page-aligned buffers that outlive one access, because touching fresh pages
-// costs more than copying through warm ones. One per open file; not thread-safe. Holds at most what
-// was in use at once.
+// costs more than copying through warm ones. One for files of the same ranks, one after the other;
+// not thread-safe. Holds at most what was in use at once.
 #pragma once
 
 #include <cstddef>

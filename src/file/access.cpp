@@ -41,26 +41,30 @@ Layout one_run(Bytes bytes) {
 
 }  // namespace
 
-PlanOptions File::State::plan_options() const {
-    PlanOptions options = hints.plan;
-    options.coherent = transport->topology().one_node();
-    options.alone = transport->topology().size == 1;
-    options.local_file_system = is_local(opened.file_system);
-    options.mappable = opened.mappable;
-    options.asynchronous = hints.store == "uring" || hints.store == "thread";
-    options.costs = opened.costs;
+std::shared_ptr<const Terms> File::State::current_terms() {
+    if (terms != nullptr) return terms;
+    auto made = std::make_shared<Terms>();
+    made->options = hints.plan;
+    PlanFacts& facts = made->facts;
+    facts.coherent = transport->topology().one_node();
+    facts.alone = transport->topology().size == 1;
+    facts.local_file_system = is_local(opened.file_system);
+    facts.mappable = opened.mappable;
+    facts.asynchronous = hints.store == "uring" || hints.store == "thread";
+    facts.costs = opened.costs;
     // Without reading, only methods that write the pieces and nothing between them.
     if (!opened.holes_readable) {
-        options.cb_write = options.ds_write = Toggle::disable;
-        options.method = "auto";
+        made->options.cb_write = made->options.ds_write = Toggle::disable;
+        made->options.method = "auto";
     }
-    return options;
+    terms = std::move(made);
+    return terms;
 }
 
-RunContext File::State::context(const PlanOptions& options, bool collective) {
+RunContext File::State::context(bool collective) {
     RunContext context{*transport,
                        store.get(),
-                       options,
+                       current_terms(),
                        engine.stats,
                        engine.buffers,
                        0,
@@ -196,11 +200,10 @@ std::optional<Outcome> File::State::move_one_piece(const Access& access) {
 
 OperationPtr File::enqueue(const AccessCall& call, const Access& access) {
     State& state = *state_;
-    const PlanOptions options = state.plan_options();
     const bool moves_data = access.memory.count > 0;
-    auto operation = std::make_shared<Operation>(
-        state.context(options, call.collective), options, access, call.collective,
-        moves_data ? call.conversion : nullptr, call.buffer);
+    auto operation =
+        std::make_shared<Operation>(state.context(call.collective), access, call.collective,
+                                    moves_data ? call.conversion : nullptr, call.buffer);
     auto& queue = call.collective ? state.queues.collective : state.queues.independent;
     if (!operation->done()) queue.push_back(operation);
     return operation;

@@ -55,6 +55,7 @@ Result<void> File::State::take_hints(const HintMap& info) {
     std::vector<std::string> warnings;
     const Bytes before = hints.shared_write_behind;
     hints = parse_hints(given, warnings, hints, buffer_most);
+    terms.reset();
     engine.exclusion.sieves = sieves_writes(hints.plan);
     engine.plans.forget();
     for (const std::string& warning : warnings) opened.voice.warn(warning);
@@ -244,6 +245,7 @@ Result<void> File::set_atomicity(bool atomic) {
         same = agree_on_equal(*state_->transport, atomic ? 1 : 0,
                               "set atomicity: the flag differs between ranks");
     if (same) state_->hints.plan.atomic = atomic;
+    state_->terms.reset();
     state_->engine.plans.forget();
     return same;
 }

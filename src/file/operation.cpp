@@ -9,27 +9,11 @@ namespace {
 
 constexpr const char* kNoStaging = "no memory to convert the data in: access less at a time";
 
-RunContext with_options(RunContext context, const PlanOptions& options) {
-    return {context.transport,
-            context.store,
-            options,
-            context.stats,
-            context.buffers,
-            context.sequence,
-            std::move(context.on_plan),
-            context.node,
-            context.plans,
-            context.io_thread,
-            std::move(context.on_remark),
-            context.exclusion};
-}
-
 }  // namespace
 
-Operation::Operation(RunContext context, const PlanOptions& options, const Access& access,
-                     bool collective, std::shared_ptr<Conversion> conversion, std::byte* user)
-    : options_(options),
-      context_(with_options(std::move(context), options_)),
+Operation::Operation(RunContext context, const Access& access, bool collective,
+                     std::shared_ptr<Conversion> conversion, std::byte* user)
+    : context_(std::move(context)),
       access_(access),
       collective_(collective),
       conversion_(std::move(conversion)),

@@ -15,7 +15,7 @@ class Operation {
   public:
     /// `conversion`: null when the data is the same in memory and in the file; else the memory of
     /// `access` is one run of the file's data, staged here, and `user` is the program's buffer.
-    Operation(RunContext context, const PlanOptions& options, const Access& access, bool collective,
+    Operation(RunContext context, const Access& access, bool collective,
               std::shared_ptr<Conversion> conversion, std::byte* user);
 
     /// True from when the outcome is there; then it never changes again. Any thread may ask.
@@ -38,7 +38,6 @@ class Operation {
     [[nodiscard]] bool stage();
     void finish(Outcome outcome);
 
-    PlanOptions options_;
     RunContext context_;
     Access access_;
     bool collective_;

@@ -119,6 +119,7 @@ struct File::State {
     std::unique_ptr<Store> store;
     Opened opened;
     Hints hints;
+    std::shared_ptr<const Terms> terms;  ///< null after a change of hints
     Place place;
     Engine engine;
     Turns flushes;  ///< of this rank
@@ -155,9 +156,9 @@ struct File::State {
     Transferred move_now(Direction direction, Offset offset, std::span<const iovec> memory);
     /// Nothing when the access isn't that simple.
     [[nodiscard]] std::optional<Outcome> move_one_piece(const Access& access);
-    [[nodiscard]] RunContext context(const PlanOptions& options, bool collective);
-    /// What the hints say, and what is known of the place. Equal on all ranks.
-    [[nodiscard]] PlanOptions plan_options() const;
+    [[nodiscard]] RunContext context(bool collective);
+    /// Of the hints in use; made when they are first wanted.
+    [[nodiscard]] std::shared_ptr<const Terms> current_terms();
     /// Collective. Root's `info` over the hints in use; malformed values are warned about.
     Result<void> take_hints(const HintMap& info);
 };

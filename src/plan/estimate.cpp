@@ -9,7 +9,7 @@ namespace {
 constexpr Bytes kPage = 4096;
 
 const Costs& costs(const Situation& s) {
-    return s.options->costs;
+    return s.facts->costs;
 }
 /// Cores that can work for the access at once.
 double workers(const Situation& s) {
@@ -158,7 +158,7 @@ double estimate_shared(const Method&, const Situation& s) {
     const double work = copied(s) + hashed(s) + woken;
     const double moved = together(s, work, hull_moved(s, kSharedSlotBytes));
     return (collective(s) + moved * waiting +
-            (s.options->shared_ready ? 0 : costs(s).node_memory / kAccesses));
+            (s.sharing.shared_ready ? 0 : costs(s).node_memory / kAccesses));
 }
 
 /// And all pieces of file and memory are written down first.

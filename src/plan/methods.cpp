@@ -82,7 +82,7 @@ std::string_view left_out(const Method& method, const Situation& s) {
     if (collective == Toggle::enable && s.collective && can_exchange(s))
         return "left out by hint romio_cb_*=enable";
     // Decision 0012.
-    if (storage.mapped && !(s.reads() && s.options->local_file_system))
+    if (storage.mapped && !(s.reads() && s.facts->local_file_system))
         return s.reads() ? "left out: the file system isn't a local one"
                          : "left out: stores to a mapping may be lost where a file grows";
     if (!storage.buffered) {

@@ -1,5 +1,6 @@
-// PlanOptions: what the hints say about how an access is to be done. A plain value, equal on all
-// ranks (file/ fills it from the root's hints), so it may steer collective choices.
+// What a plan is made from beside the accesses themselves: what the hints say, what is known of the
+// place, and what the ranks have found out. Plain values, equal on all ranks, so they may steer
+// collective choices.
 #pragma once
 
 #include <string>
@@ -12,6 +13,7 @@ namespace oratorio {
 
 enum class Toggle { automatic, enable, disable };
 
+/// What the hints say about how an access is to be done.
 struct PlanOptions {
     std::string method = "auto";  ///< a name of plan/methods, hint oratorio_method
     Bytes cb_buffer_size =
@@ -31,20 +33,33 @@ struct PlanOptions {
     Bytes message_bytes = 256 << 10;  ///< largest message, hint oratorio_message_bytes
     int messages_in_flight = 4;       ///< per rank and direction, hint oratorio_messages_in_flight
     bool atomic = false;              ///< atomic mode: each access locks its hull
-    Bytes sub_buffer = 0;  ///< bytes of a slot; 0 = the method's own, hint oratorio_sub_buffer
+    Bytes sub_buffer = 0;      ///< bytes of a slot; 0 = the method's own, hint oratorio_sub_buffer
+    bool direct_read = false;  ///< past the page cache
+    bool direct_write = false;
+};
 
-    // What is known of the place where the ranks run and the file lies.
+/// What is known of the place where the ranks run and the file lies.
+struct PlanFacts {
+    bool mappable = false;  ///< every rank's store can map the file
+    bool coherent = false;  ///< all ranks are on one node, so their mappings see each other
+    bool alone = true;      ///< no other rank has the file open
+    bool local_file_system = false;  ///< the node's own
+    bool asynchronous = false;       ///< storage calls progress while the caller does other things
+    Costs costs;
+};
+
+/// What accesses are planned by. Equal on all ranks; made anew when hints change.
+struct Terms {
+    PlanOptions options;
+    PlanFacts facts;
+};
+
+/// What the ranks have found out about sharing memory. Equal on all ranks; an access may find out
+/// more.
+struct NodeSharing {
     bool shared_memory = true;  ///< ranks of a node can map the same memory
     bool shared_ready = false;  ///< and have done so before
     bool cross_memory = true;   ///< ranks of a node can reach into each other's memory
-    bool mappable = false;      ///< every rank's store can map the file
-    bool coherent = false;      ///< all ranks are on one node, so their mappings see each other
-    bool alone = true;          ///< no other rank has the file open
-    bool local_file_system = false;  ///< the node's own
-    bool direct_read = false;        ///< past the page cache
-    bool direct_write = false;
-    bool asynchronous = false;  ///< storage calls progress while the caller does other things
-    Costs costs;
 };
 
 }  // namespace oratorio

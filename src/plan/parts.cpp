@@ -32,21 +32,21 @@ std::string_view needs_collective(const Situation& s) {
 
 std::string_view needs_node(const Situation& s) {
     if (!s.one_node) return "the ranks are on several nodes";
-    if (!s.options->shared_memory) return "shared memory could not be had";
+    if (!s.sharing.shared_memory) return "shared memory could not be had";
     return needs_collective(s);
 }
 
 std::string_view needs_cross_memory(const Situation& s) {
-    if (!s.options->cross_memory) return "the kernel refuses cross-memory attach";
+    if (!s.sharing.cross_memory) return "the kernel refuses cross-memory attach";
     if (s.large_layout) return "a datatype lists too many offsets for another rank to walk it";
     return needs_node(s);
 }
 
 std::string_view needs_mapping(const Situation& s) {
-    if (!s.options->mappable) return "the file can't be mapped";
+    if (!s.facts->mappable) return "the file can't be mapped";
     if (s.is_direct()) return "direct I/O goes past the page cache";
-    if (!s.options->coherent) return "mappings of several nodes may not see each other";
-    if (!s.reads() && !s.collective && !s.options->alone)
+    if (!s.facts->coherent) return "mappings of several nodes may not see each other";
+    if (!s.reads() && !s.collective && !s.facts->alone)
         return "other ranks may make the file longer meanwhile, which mappings don't survive";
     return needs_monotonic(s);
 }

@@ -29,15 +29,16 @@ void agree_on_parts(Situation& s, const Summaries& summaries) {
     s.period = first->period;
 }
 
-Situation situation_of(Direction direction, bool collective, const Summaries& summaries,
-                       const PlanOptions& options, const Topology& topology) {
+Situation situation_of(Direction direction, const Summaries& summaries, const Topology& topology,
+                       const Terms& terms, const NodeSharing& sharing) {
     Situation s;
+    s.facts = &terms.facts;
+    s.sharing = sharing;
     s.one_node = topology.one_node();
     s.cores = topology.cores;
     s.direction = direction;
-    s.collective = collective;
     s.ranks = static_cast<int>(summaries.size());
-    s.options = &options;
+    s.options = &terms.options;
     s.storable = false;
     std::uint64_t covered = 0;
     for (const AccessSummary& one : summaries) {
@@ -113,7 +114,7 @@ bool must_ask(Direction direction, Extent hull, Bytes bytes) {
 /// A storage call that ends before it returns keeps a core busy, whichever rank makes it. Others go
 /// on beside the ranks, and each aggregator keeps its own under way.
 bool loads_are_shared(const Situation& s, const Plan& plan) {
-    return s.reads() && !s.options->asynchronous && !plan.ask_contents &&
+    return s.reads() && !s.facts->asynchronous && !plan.ask_contents &&
            !plan.method->schedule.io_thread && plan.method->exchange_part().anyone_loads;
 }
 
@@ -169,8 +170,10 @@ Bytes message_bytes_of(const PlanOptions& options) {
 }
 
 Plan make_plan(Direction direction, const Agreed<Summaries>& summaries, const Topology& topology,
-               const PlanOptions& options) {
-    const Situation s = situation_of(direction, true, *summaries, options, topology);
+               const Terms& terms, const NodeSharing& sharing) {
+    Situation s = situation_of(direction, *summaries, topology, terms, sharing);
+    s.collective = true;
+    const PlanOptions& options = terms.options;
     Plan plan = start_plan(s, choose_method(s));
     if (!plan.method->aggregated()) {
         plan_alone(plan, topology.rank, (*summaries)[topology.rank], options);
@@ -197,11 +200,10 @@ Plan make_plan(Direction direction, const Agreed<Summaries>& summaries, const To
     return plan;
 }
 
-Plan make_own_plan(Direction direction, Rank rank, const AccessSummary& mine,
-                   const PlanOptions& options) {
-    const Situation s = situation_of(direction, false, {mine}, options, {});
+Plan make_own_plan(Direction direction, Rank rank, const AccessSummary& mine, const Terms& terms) {
+    const Situation s = situation_of(direction, {mine}, {}, terms, {});
     Plan plan = start_plan(s, choose_method(s));
-    plan_alone(plan, rank, mine, options);
+    plan_alone(plan, rank, mine, terms.options);
     return plan;
 }
 

@@ -76,10 +76,11 @@ struct Plan {
 
 /// Pure: equal arguments give equal plans. For a collective access.
 [[nodiscard]] Plan make_plan(Direction direction, const Agreed<Summaries>& summaries,
-                             const Topology& topology, const PlanOptions& options);
+                             const Topology& topology, const Terms& terms,
+                             const NodeSharing& sharing);
 /// Pure. For an independent access: a plan with one participant.
 [[nodiscard]] Plan make_own_plan(Direction direction, Rank rank, const AccessSummary& mine,
-                                 const PlanOptions& options);
+                                 const Terms& terms);
 
 /// The plan as text: method and why, domains, aggregators, rounds, buffers, candidates with costs.
 /// Deterministic.

@@ -27,6 +27,8 @@ struct Situation {
     Bytes period = 0;           ///< as in AccessSummary, when all ranks agree; else one part
     std::int64_t parts = 1;
     const PlanOptions* options = nullptr;
+    const PlanFacts* facts = nullptr;
+    NodeSharing sharing;
 
     [[nodiscard]] bool reads() const { return direction == Direction::read; }
     /// Past the page cache.

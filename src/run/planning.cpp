@@ -5,16 +5,15 @@
 namespace oratorio {
 
 Planning::Planning(const RunContext& context, const Access& access, bool collective)
-    : context_(context), access_(access), collective_(collective), options_(context.options) {}
+    : context_(context), access_(access), collective_(collective) {}
 
 void Planning::begin(bool may_recall, std::uint64_t flags) {
     flags_ = flags;
     recalled_ = absent_ = false;
-    options_.shared_memory =
-        context_.node != nullptr && !context_.node->shared_refused() && options_.shared_memory;
-    options_.shared_ready = options_.shared_memory && !context_.node->buffers().empty();
-    options_.cross_memory =
-        options_.shared_memory && !context_.node->cross_memory_refused() && options_.cross_memory;
+    const NodeMemory* const node = context_.node;
+    sharing_.shared_memory = node != nullptr && !node->shared_refused();
+    sharing_.shared_ready = sharing_.shared_memory && !node->buffers().empty();
+    sharing_.cross_memory = sharing_.shared_memory && !node->cross_memory_refused();
     if (may_recall && collective_ && context_.plans != nullptr &&
         context_.plans->trusted(access_.direction)) {
         recall();
@@ -54,8 +53,8 @@ Result<bool> Planning::summarise_access() {
     mine_ = summarise(access_, access_.direction == Direction::write);
     mine_.flags |= flags_;
     if (!collective_) {
-        plan_ =
-            make_own_plan(access_.direction, context_.transport.topology().rank, mine_, options_);
+        plan_ = make_own_plan(access_.direction, context_.transport.topology().rank, mine_,
+                              *context_.terms);
         finish();
         return true;
     }
@@ -78,7 +77,8 @@ Result<bool> Planning::gathered() {
 
 void Planning::choose() {
     const auto agreed = Agreed<Summaries>::vouch(summaries_);
-    plan_ = make_plan(access_.direction, agreed, context_.transport.topology(), options_);
+    plan_ = make_plan(access_.direction, agreed, context_.transport.topology(), *context_.terms,
+                      sharing_);
     phase_ = Phase::sharing;
     if (!plan_.method->on_node() || plan_.participants.empty()) finish();
 }
@@ -99,8 +99,8 @@ Result<bool> Planning::shared() {
         context_.on_remark("method " + std::string(plan_.method->name) +
                            " isn't used: " + describe(refusal, ""));
     }
-    options_.shared_memory = !shared_refused;
-    options_.cross_memory = options_.cross_memory && !context_.node->cross_memory_refused();
+    sharing_.shared_memory = !shared_refused;
+    sharing_.cross_memory = sharing_.cross_memory && !context_.node->cross_memory_refused();
     choose();
     return step();
 }

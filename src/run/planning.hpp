@@ -36,7 +36,7 @@ class Planning {
     const RunContext& context_;
     const Access& access_;
     bool collective_;
-    PlanOptions options_;
+    NodeSharing sharing_;
     Phase phase_ = Phase::summarise;
     std::uint64_t flags_ = 0;
     Ticket ticket_;

@@ -91,7 +91,7 @@ class Run::State {
 
 /// Memory is asked for before this rank's role is known.
 bool Run::State::reserve_memory() {
-    if (!collective_ || memory_.take_for_collective(access_.direction, context_.options))
+    if (!collective_ || memory_.take_for_collective(access_.direction, context_.terms->options))
         return true;
     error_ = Error::make(ErrorKind::no_memory,
                          "no memory for message and collective buffers: lower cb_buffer_size");

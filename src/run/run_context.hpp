@@ -2,6 +2,7 @@
 #pragma once
 
 #include <functional>
+#include <memory>
 #include <string>
 
 #include "base/buffer_pool.hpp"
@@ -19,7 +20,7 @@ struct RunContext {
     Transport& transport;
     Store* store =
         nullptr;  ///< null: this rank has no open file (the access is refused, others go on)
-    const PlanOptions& options;  ///< equal on all ranks
+    std::shared_ptr<const Terms> terms;  ///< equal on all ranks
     Stats& stats;
     BufferPool& buffers;  ///< the file's, so that buffers stay warm from access to access
     unsigned sequence =

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "run/run.hpp"
+#include "support/flat_terms.hpp"
 #include "support/memory_store.hpp"
 #include "support/sim_transport.hpp"
 #include "support/typemap_oracle.hpp"
@@ -116,9 +117,9 @@ inline Case make_case(std::uint64_t seed, int ranks, bool holes, Bytes bytes_max
 }
 
 /// Options that make several rounds and messages of little data.
-inline PlanOptions small_options(const std::string& method, std::uint64_t seed) {
+inline FlatTerms small_options(const std::string& method, std::uint64_t seed) {
     Random random(seed + 99);
-    PlanOptions options;
+    FlatTerms options;
     options.method = method;
     options.cb_buffer_size = random.between(4096, 70000);
     options.ind_rd_buffer_size = options.ind_wr_buffer_size = random.between(4096, 20000);

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "run/run.hpp"
+#include "support/flat_terms.hpp"
 #include "support/memory_store.hpp"
 #include "support/sim_transport.hpp"
 
@@ -18,7 +19,7 @@ Stats run_pattern(Direction direction, const std::function<Layout(Rank)>& file_o
     MemoryDisk disk;
     if (file_exists) disk.resize(Bytes{1} << 24);
     std::vector<Stats> stats(kRanks);
-    PlanOptions options;
+    FlatTerms options;
     options.method = "two_phase";
     options.cb_nodes = 1;
     options.cb_buffer_size = kRegionBytes;
@@ -32,8 +33,8 @@ Stats run_pattern(Direction direction, const std::function<Layout(Rank)>& file_o
         access.file = file_of(rank);
         access.memory = {Shape::run(bytes_each), bytes_each, 0, 1};
         access.buffer = memory.data();
-        const RunContext context{transport, &store, options, stats[static_cast<std::size_t>(rank)],
-                                 buffers};
+        const RunContext context{transport, &store, terms_of(options),
+                                 stats[static_cast<std::size_t>(rank)], buffers};
         const Outcome outcome = run_access(context, access, true);
         EXPECT_EQ(outcome.error.kind, ErrorKind::none);
         EXPECT_EQ(outcome.bytes, bytes_each);
@@ -142,8 +143,9 @@ TEST(Counts, APlainAccessOfOneRankIsOneStorageCallAndNoCopy) {
             access.file = {Shape::run(1), 1, 4096, Layout::unbounded};
             access.memory = {Shape::run(1 << 20), 1 << 20, 0, 1};
             access.buffer = memory.data();
-            const PlanOptions options;
-            run_access({transport, &store, options, stats, buffers, 0, {}}, access, false);
+            const FlatTerms options;
+            run_access({transport, &store, terms_of(options), stats, buffers, 0, {}}, access,
+                       false);
         });
         EXPECT_EQ(stats.storage_calls, 1U);
         EXPECT_EQ(stats.bytes_packed, 0U);

@@ -80,7 +80,7 @@ Came run_damaged(Direction direction, MessageKind kind, const Damage& damage, st
     MemoryDisk disk;
     if (direction == Direction::read)
         disk.write(0, std::vector<std::byte>(std::size_t{1} << 17, std::byte{1}));
-    PlanOptions options = small_options("two_phase", seed);
+    FlatTerms options = small_options("two_phase", seed);
     options.cb_nodes = 4;
     Came came;
     run_ranks({.ranks = 4, .seed = seed}, [&](Transport& transport) {
@@ -92,8 +92,8 @@ Came run_damaged(Direction direction, MessageKind kind, const Damage& damage, st
         RankPart& part = made.parts[rank];
         part.access.direction = direction;
         part.access.buffer = part.memory.empty() ? nullptr : part.base();
-        came.outcomes[rank] =
-            run_access({lossy, &store, options, stats, buffers, 0, {}}, part.access, true);
+        came.outcomes[rank] = run_access({lossy, &store, terms_of(options), stats, buffers, 0, {}},
+                                         part.access, true);
         if (rank == 0) came.damaged = lossy.damaged();
     });
     return came;

@@ -16,7 +16,7 @@ struct Outcomes {
 };
 
 struct Setting {
-    PlanOptions options;
+    FlatTerms options;
     MemoryStoreOptions store;
     SimOptions sim;
     std::set<Rank> without_store;
@@ -44,7 +44,7 @@ Outcomes run_case(Case& made, Direction direction, MemoryDisk& disk, const Setti
         const bool has_store = !setting.without_store.contains(transport.topology().rank);
         const RunContext context{transport,
                                  has_store ? &store : nullptr,
-                                 setting.options,
+                                 terms_of(setting.options),
                                  outcomes.stats[rank],
                                  buffers,
                                  0,
@@ -313,7 +313,7 @@ TEST_P(EngineOfMethod, IndependentAccessesOfOneRankNeedNobodyElse) {
         SCOPED_TRACE(trace(made, GetParam()));
         fill_memory(made);
         MemoryDisk disk;
-        PlanOptions options = small_options(GetParam(), seed);
+        FlatTerms options = small_options(GetParam(), seed);
         options.ds_write = Toggle::enable;
         const Outcomes outcomes =
             run_case(made, Direction::write, disk, {options, {}, {}, {}}, false);
@@ -339,7 +339,7 @@ TEST_P(EngineOfMethod, AtomicWritesOfTheSameRangeLeaveOneRanksBytesWhole) {
         }
         fill_memory(made);
         MemoryDisk disk;
-        PlanOptions options = small_options(GetParam(), seed);
+        FlatTerms options = small_options(GetParam(), seed);
         options.atomic = true;
         const Outcomes outcomes = run_case(made, Direction::write, disk, {options, {}, {}, {}});
         for (const Outcome& outcome : outcomes.of) ASSERT_EQ(outcome.error.kind, ErrorKind::none);

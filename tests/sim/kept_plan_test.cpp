@@ -6,6 +6,7 @@
 #include <map>
 
 #include "run/run.hpp"
+#include "support/flat_terms.hpp"
 #include "support/memory_store.hpp"
 #include "support/sim_transport.hpp"
 
@@ -36,13 +37,13 @@ struct Report {
     SimReport sim;
 };
 
-PlanOptions options_of(const std::string& method) {
-    PlanOptions options;
+FlatTerms options_of(const std::string& method) {
+    FlatTerms options;
     options.method = method;
     options.cb_buffer_size = 8192;
     options.mappable = options.coherent = true;
     if (method == "auto") {  // messages where there are many pieces
-        options.mappable = options.shared_memory = false;
+        options.mappable = false;
         options.ds_read = Toggle::disable;
         options.cb_buffer_size = 1 << 20;
         options.costs.write_call = options.costs.read_call = 1e6;
@@ -53,7 +54,7 @@ PlanOptions options_of(const std::string& method) {
 Report run_steps(const std::string& method, Direction direction, const Steps& steps, bool holes,
                  MemoryDisk& disk, std::uint64_t seed = 1) {
     Report report;
-    const PlanOptions options = options_of(method);
+    const FlatTerms options = options_of(method);
     report.sim = run_ranks({.ranks = kRanks, .seed = seed}, [&](Transport& transport) {
         const auto rank = static_cast<std::size_t>(transport.topology().rank);
         MemoryStore store(disk);
@@ -76,9 +77,9 @@ Report run_steps(const std::string& method, Direction direction, const Steps& st
             access.from = call.from;
             access.memory = {Shape::run(call.bytes), call.bytes, 0, 1};
             access.buffer = memory.data();
-            RunContext context{transport, &store, options, report.stats[rank], buffers};
+            RunContext context{transport, &store, terms_of(options), report.stats[rank], buffers};
             context.sequence = sequence++;
-            context.node = &node;
+            if (method != "auto") context.node = &node;  // it is to send messages
             context.plans = &plans;
             context.io_thread = &thread;
             const Outcome outcome = run_access(context, access, true);

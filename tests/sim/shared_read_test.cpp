@@ -5,6 +5,7 @@
 #include <climits>
 
 #include "run/run.hpp"
+#include "support/flat_terms.hpp"
 #include "support/memory_store.hpp"
 #include "support/sim_transport.hpp"
 
@@ -43,7 +44,7 @@ struct Late {
 
 /// Every rank reads its data, twice. `store_options` are those of a rank.
 template <class StoreOptions>
-Reading read_twice(Data data, const PlanOptions& options, MemoryDisk& disk, Late& late,
+Reading read_twice(Data data, const FlatTerms& options, MemoryDisk& disk, Late& late,
                    StoreOptions store_options, std::uint64_t seed = 1) {
     Reading reading;
     run_ranks({.ranks = kRanks, .seed = seed}, [&](Transport& transport) {
@@ -63,7 +64,7 @@ Reading read_twice(Data data, const PlanOptions& options, MemoryDisk& disk, Late
             access.file = file;
             access.memory = {Shape::run(kBytes), kBytes, 0, 1};
             access.buffer = reading.memory[index].data();
-            RunContext context{transport, &store, options, reading.stats[index], buffers};
+            RunContext context{transport, &store, terms_of(options), reading.stats[index], buffers};
             context.sequence = sequence++;
             context.node = &node;
             context.plans = &plans;
@@ -87,8 +88,8 @@ MemoryDisk full_disk() {
     return disk;
 }
 
-PlanOptions one_aggregator(const char* method, Bytes sub_buffer, int slots) {
-    PlanOptions options;
+FlatTerms one_aggregator(const char* method, Bytes sub_buffer, int slots) {
+    FlatTerms options;
     options.method = method;
     options.cb_nodes = 1;
     options.sub_buffer = sub_buffer;
@@ -135,7 +136,7 @@ TEST_P(SharedRead, NothingIsLoadedBeforeARankWithDataThereHasEntered) {
 TEST_P(SharedRead, EveryByteIsLoadedOnceWhoeverLoadsIt) {
     for (std::uint64_t seed = 1; seed <= 50; ++seed) {
         MemoryDisk disk = full_disk();
-        PlanOptions options = one_aggregator(GetParam(), 4096, 1 + static_cast<int>(seed % 3));
+        FlatTerms options = one_aggregator(GetParam(), 4096, 1 + static_cast<int>(seed % 3));
         options.cb_nodes = 1 + static_cast<int>(seed % 4);
         Late nobody;
         const auto reading = read_twice(

@@ -5,10 +5,12 @@
 
 #include <map>
 
-namespace oratorio {
+#include "support/flat_terms.hpp"
+
+namespace oratorio::test {
 namespace {
 
-Situation situation_of(const PlanOptions& options, Direction direction) {
+Situation situation_of(const FlatTerms& options, Direction direction) {
     Situation s;
     s.direction = direction;
     s.collective = true;
@@ -20,11 +22,12 @@ Situation situation_of(const PlanOptions& options, Direction direction) {
     s.pieces = s.memory_pieces = s.bytes / 64;
     s.covered = true;
     s.options = &options;
+    s.facts = &options;
     return s;
 }
 
 TEST(Estimate, MethodsOfDifferentPartsHaveDifferentCosts) {
-    PlanOptions options;
+    FlatTerms options;
     options.striping_unit = 4 << 20;
     const Situation s = situation_of(options, Direction::write);
     std::map<double, std::string_view> seen;
@@ -35,7 +38,7 @@ TEST(Estimate, MethodsOfDifferentPartsHaveDifferentCosts) {
 }
 
 TEST(Estimate, IsOfThePartsNotOfTheRow) {
-    const PlanOptions options;
+    const FlatTerms options;
     for (const Direction direction : {Direction::read, Direction::write}) {
         const Situation s = situation_of(options, direction);
         Method mine{.name = "mine", .summary = "", .exchange = ExchangeKind::peer};
@@ -48,7 +51,7 @@ TEST(Estimate, IsOfThePartsNotOfTheRow) {
 }
 
 TEST(Estimate, SmallerSubBuffersMeanMoreCalls) {
-    const PlanOptions options;
+    const FlatTerms options;
     const Situation s = situation_of(options, Direction::write);
     const double one = find_method("two_phase")->seconds(s);
     EXPECT_GT(find_method("double_buffer")->seconds(s), one);
@@ -57,4 +60,4 @@ TEST(Estimate, SmallerSubBuffersMeanMoreCalls) {
 }
 
 }  // namespace
-}  // namespace oratorio
+}  // namespace oratorio::test

@@ -20,15 +20,15 @@ struct Named {
     std::function<Plan()> plan;
 };
 
-PlanOptions options_of(const std::function<void(PlanOptions&)>& change) {
-    PlanOptions options = all_allowed();
+FlatTerms options_of(const std::function<void(FlatTerms&)>& change) {
+    FlatTerms options = all_allowed();
     change(options);
     return options;
 }
 
 Plan in_situation(const Summaries& summaries, Direction direction, int nodes,
-                  const std::function<void(PlanOptions&)>& change) {
-    const PlanOptions options = options_of([&](PlanOptions& one) {
+                  const std::function<void(FlatTerms&)>& change) {
+    const FlatTerms options = options_of([&](FlatTerms& one) {
         one.coherent = nodes == 1;
         one.local_file_system = nodes == 1;
         change(one);
@@ -37,9 +37,9 @@ Plan in_situation(const Summaries& summaries, Direction direction, int nodes,
 }
 
 const std::vector<Named>& situations() {
-    const auto nothing = [](PlanOptions&) {};
+    const auto nothing = [](FlatTerms&) {};
     const auto by_name = [](const char* method) {
-        return [method](PlanOptions& options) { options.method = method; };
+        return [method](FlatTerms& options) { options.method = method; };
     };
     const auto write = Direction::write;
     const auto read = Direction::read;
@@ -57,7 +57,7 @@ const std::vector<Named>& situations() {
         {"pieces of 4 KiB past the page cache, 8 ranks of a node, write",
          [=] {
              return in_situation(interleaved(8, 4 << 10, 1 << 10), write, 1,
-                                 [](PlanOptions& options) { options.direct_write = true; });
+                                 [](FlatTerms& options) { options.direct_write = true; });
          }},
         {"fine, 16 ranks on 4 nodes, write",
          [=] { return in_situation(interleaved(16, 8, 1 << 18), write, 4, nothing); }},
@@ -75,11 +75,13 @@ const std::vector<Named>& situations() {
          }},
         {"independent, fine, read",
          [=] {
-             return make_own_plan(read, 0, interleaved(4, 8, 1 << 16)[0], options_of(nothing));
+             return make_own_plan(read, 0, interleaved(4, 8, 1 << 16)[0],
+                                  *terms_of(options_of(nothing)));
          }},
         {"independent, fine, write",
          [=] {
-             return make_own_plan(write, 0, interleaved(4, 8, 1 << 16)[0], options_of(nothing));
+             return make_own_plan(write, 0, interleaved(4, 8, 1 << 16)[0],
+                                  *terms_of(options_of(nothing)));
          }},
     };
     return all;
@@ -100,7 +102,7 @@ TEST(Explain, SaysWhatTheGoldenFileHas) {
 TEST(Explain, ManyRanksOnManyNodes) {
     constexpr int kRanks = 16384;
     constexpr int kNodes = 256;
-    PlanOptions options = all_allowed();
+    FlatTerms options = all_allowed();
     options.coherent = options.local_file_system = false;
     options.method = "two_phase";
     const Plan plan = plan_of(interleaved(kRanks, 1024, 64), options, 0, Direction::write, kNodes);

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "plan/plan.hpp"
+#include "support/flat_terms.hpp"
 
 namespace oratorio::test {
 
@@ -31,15 +32,17 @@ inline Summaries interleaved(int ranks, Bytes piece, std::int64_t count, Bytes g
     return summaries;
 }
 
-inline Plan plan_of(const Summaries& summaries, const PlanOptions& options, Rank rank = 0,
-                    Direction direction = Direction::write, int nodes = 1) {
+inline Plan plan_of(const Summaries& summaries, const FlatTerms& options, Rank rank = 0,
+                    Direction direction = Direction::write, int nodes = 1,
+                    const NodeSharing& sharing = {}) {
     return make_plan(direction, Agreed<Summaries>::vouch(summaries),
-                     topology_of(static_cast<int>(summaries.size()), rank, nodes), options);
+                     topology_of(static_cast<int>(summaries.size()), rank, nodes),
+                     *terms_of(options), sharing);
 }
 
 /// What a node on a local file system offers.
-inline PlanOptions all_allowed() {
-    PlanOptions options;
+inline FlatTerms all_allowed() {
+    FlatTerms options;
     options.mappable = true;
     options.coherent = true;
     options.local_file_system = true;

@@ -54,7 +54,7 @@ TEST(Plan, InterleavedPiecesThatTileTheHullAreCoveredAndOthersNot) {
 
 TEST(Plan, IsTheSameOnAllRanksButForWhoseItIs) {
     const Summaries summaries = interleaved(8, 8, 100000);
-    PlanOptions options;
+    FlatTerms options;
     options.method = "two_phase";
     const std::string first = explain(plan_of(summaries, options, 0));
     for (Rank rank = 1; rank < 8; ++rank)
@@ -67,7 +67,7 @@ TEST(Plan, FinePiecesAreExchangedAndCoarseOnesAreNot) {
 }
 
 TEST(Plan, TheCollectiveBufferingHintsAreObeyed) {
-    PlanOptions options;
+    FlatTerms options;
     options.cb_write = Toggle::disable;
     EXPECT_FALSE(plan_of(interleaved(8, 8, 100000), options).method->aggregated());
     options.cb_write = Toggle::enable;
@@ -76,15 +76,15 @@ TEST(Plan, TheCollectiveBufferingHintsAreObeyed) {
 
 TEST(Plan, WritesAreNeverSievedUnlessTheHintSaysSo) {
     AccessSummary mine = interleaved(4, 8, 10000)[0];
-    PlanOptions options;
-    EXPECT_EQ(make_own_plan(Direction::write, 0, mine, options).method->name, "list_io");
+    FlatTerms options;
+    EXPECT_EQ(make_own_plan(Direction::write, 0, mine, *terms_of(options)).method->name, "list_io");
     options.ds_write = Toggle::enable;
-    EXPECT_EQ(make_own_plan(Direction::write, 0, mine, options).method->name, "sieve");
-    EXPECT_EQ(make_own_plan(Direction::read, 0, mine, PlanOptions{}).method->name, "sieve");
+    EXPECT_EQ(make_own_plan(Direction::write, 0, mine, *terms_of(options)).method->name, "sieve");
+    EXPECT_EQ(make_own_plan(Direction::read, 0, mine, {}).method->name, "sieve");
 }
 
 TEST(Plan, EveryMethodCanBeForcedByNameWhereItApplies) {
-    PlanOptions options;
+    FlatTerms options;
     options.mappable = options.coherent = true;
     for (const Method& method : methods()) {
         options.method = method.name;
@@ -93,7 +93,7 @@ TEST(Plan, EveryMethodCanBeForcedByNameWhereItApplies) {
 }
 
 TEST(Plan, AMethodThatDoesNotApplyIsReplacedAndTheReasonIsGiven) {
-    PlanOptions options;
+    FlatTerms options;
     options.method = "two_phase";
     options.atomic = true;
     const Plan plan = plan_of(interleaved(4, 64, 5000), options);
@@ -102,7 +102,7 @@ TEST(Plan, AMethodThatDoesNotApplyIsReplacedAndTheReasonIsGiven) {
 }
 
 TEST(Plan, BuffersOfAllSlotsStayWithinTheHint) {
-    PlanOptions options;
+    FlatTerms options;
     options.method = "double_buffer";
     options.cb_buffer_size = 100000;
     const Plan plan = plan_of(interleaved(4, 8, 100000), options);
@@ -112,14 +112,14 @@ TEST(Plan, BuffersOfAllSlotsStayWithinTheHint) {
 }
 
 TEST(Plan, OneWriterHasOneAggregator) {
-    PlanOptions options;
+    FlatTerms options;
     options.method = "one_writer";
     EXPECT_EQ(plan_of(interleaved(8, 8, 1000000), options).aggregators.size(), 1U);
 }
 
 /// A node whose file system and kernel allow everything.
 TEST(Plan, FineGrainedDataOfOneNodeGoesThroughMemoryThatItShares) {
-    const PlanOptions options = all_allowed();
+    const FlatTerms options = all_allowed();
     const Summaries fine = interleaved(8, 8, 1 << 20);
     EXPECT_EQ(plan_of(fine, options).method->name, "shared_buffer");
     EXPECT_EQ(plan_of(fine, options, 0, Direction::read).method->name, "shared_buffer");
@@ -129,7 +129,7 @@ TEST(Plan, FineGrainedDataOfOneNodeGoesThroughMemoryThatItShares) {
 }
 
 TEST(Plan, LoadsAreSharedWhereACallKeepsACoreBusy) {
-    PlanOptions options;
+    FlatTerms options;
     options.method = "shared_buffer";
     const auto shared = [&](const Summaries& summaries, Direction direction = Direction::read) {
         const Plan plan = plan_of(summaries, options, 0, direction);
@@ -151,16 +151,18 @@ TEST(Plan, LoadsAreSharedWhereACallKeepsACoreBusy) {
 }
 
 TEST(Plan, WhatANodeRefusesIsNeverPlanned) {
-    PlanOptions options = all_allowed();
-    options.shared_memory = false;
+    FlatTerms options = all_allowed();
+    const auto method_where = [&](const NodeSharing& sharing) {
+        const Summaries fine = interleaved(4, 8, 1000);
+        return plan_of(fine, options, 0, Direction::write, 1, sharing).method->name;
+    };
     for (const char* method : {"shared_buffer", "shared_buffer_list", "shared_data"}) {
         options.method = method;
-        EXPECT_NE(plan_of(interleaved(4, 8, 1000), options).method->name, method);
+        EXPECT_EQ(method_where({}), method);
+        EXPECT_NE(method_where({.shared_memory = false}), method);
     }
-    options = all_allowed();
-    options.cross_memory = false;
     options.method = "shared_data";
-    EXPECT_NE(plan_of(interleaved(4, 8, 1000), options).method->name, "shared_data");
+    EXPECT_NE(method_where({.cross_memory = false}), "shared_data");
     options = all_allowed();
     options.direct_write = true;
     options.method = "mmap";
@@ -169,7 +171,7 @@ TEST(Plan, WhatANodeRefusesIsNeverPlanned) {
 }
 
 TEST(Plan, SmallPiecesPastThePageCacheAreGatheredFirst) {
-    PlanOptions options = all_allowed();
+    FlatTerms options = all_allowed();
     options.costs = built_in_costs("UFS");
     const auto method_for = [&](Bytes piece, std::int64_t count, Direction direction) {
         return std::string(
@@ -187,13 +189,13 @@ TEST(Plan, SmallPiecesPastThePageCacheAreGatheredFirst) {
 }
 
 TEST(Plan, RanksOfSeveralNodesShareNoMemory) {
-    PlanOptions options = all_allowed();
+    FlatTerms options = all_allowed();
     options.method = "shared_buffer";
     Topology topology = topology_of(4);
     topology.node_of = {0, 0, 1, 1};
     topology.node_names = {"n0", "n1"};
     const Plan plan = make_plan(Direction::write, Agreed<Summaries>::vouch(interleaved(4, 8, 1000)),
-                                topology, options);
+                                topology, *terms_of(options), {});
     EXPECT_NE(plan.method->name, "shared_buffer");
 }
 
@@ -218,7 +220,7 @@ TEST(Plan, VariablesSideBySideInMemoryAreMetTogether) {
         summaries.push_back(summarise(interleaved_variables(rank, kRanks, 6, kCells), true));
     EXPECT_EQ(summaries[1].parts, 6);
     EXPECT_EQ(summaries[1].period, 8 * kCells * kRanks);
-    PlanOptions options = all_allowed();
+    FlatTerms options = all_allowed();
     for (const char* method : {"shared_buffer", "mmap", "list_io"}) {
         options.method = method;
         const Plan plan = plan_of(summaries, options);
@@ -234,7 +236,7 @@ TEST(Plan, VariablesSideBySideInMemoryAreMetTogether) {
 }
 
 TEST(Plan, MovedPlansDealTheSameRegionsFurtherOn) {
-    PlanOptions options = all_allowed();
+    FlatTerms options = all_allowed();
     options.cb_buffer_size = 1 << 16;
     for (const char* method : {"two_phase", "cb_cyclic", "shared_buffer"}) {
         options.method = method;
@@ -252,7 +254,7 @@ TEST(Plan, MovedPlansDealTheSameRegionsFurtherOn) {
 }
 
 TEST(Plan, NoDataNeedsNoRounds) {
-    PlanOptions options;
+    FlatTerms options;
     options.method = "two_phase";
     const Plan plan = plan_of(Summaries(4), options);
     EXPECT_EQ(plan.rounds, 0);
@@ -260,7 +262,7 @@ TEST(Plan, NoDataNeedsNoRounds) {
 }
 
 TEST(Plan, ExplainTellsMethodDomainsBuffersAndCandidates) {
-    PlanOptions options;
+    FlatTerms options;
     options.method = "cb_cyclic";
     options.cyclic_block = 65536;
     options.cb_buffer_size = 1 << 20;
@@ -279,7 +281,7 @@ TEST(Plan, ExplainTellsMethodDomainsBuffersAndCandidates) {
 }
 
 TEST(Plan, ExplainSaysWhyACheaperMethodIsLeftOut) {
-    PlanOptions options = all_allowed();
+    FlatTerms options = all_allowed();
     options.cb_write = Toggle::disable;
     const std::string text = explain(plan_of(interleaved(8, 8, 1 << 20), options));
     EXPECT_NE(text.find("left out by hint romio_cb_*=disable"), std::string::npos) << text;
@@ -290,7 +292,7 @@ TEST(Plan, ExplainSaysWhyACheaperMethodIsLeftOut) {
 }
 
 TEST(Plan, EveryCheaperCandidateHasAReason) {
-    PlanOptions options = all_allowed();
+    FlatTerms options = all_allowed();
     for (const Toggle collective : {Toggle::automatic, Toggle::enable, Toggle::disable}) {
         for (const Toggle sieving : {Toggle::automatic, Toggle::enable, Toggle::disable}) {
             options.cb_write = options.cb_read = collective;

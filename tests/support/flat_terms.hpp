@@ -1,0 +1,16 @@
+// What plans are made by, as a test writes it down: options and facts side by side.
+#pragma once
+
+#include <memory>
+
+#include "plan/options.hpp"
+
+namespace oratorio::test {
+
+struct FlatTerms : PlanOptions, PlanFacts {};
+
+inline std::shared_ptr<const Terms> terms_of(const FlatTerms& flat) {
+    return std::make_shared<const Terms>(Terms{flat, flat});
+}
+
+}  // namespace oratorio::test
