@@ -44,6 +44,10 @@ std::string name_of(const StoreCase& one) {
     return one.tmpfs ? name + "_tmpfs" : name;
 }
 
+void PrintTo(const StoreCase& one, std::ostream* out) {
+    *out << name_of(one);
+}
+
 class AnyStore : public testing::TestWithParam<StoreCase> {
   protected:
     AnyStore() : folder_(GetParam().tmpfs ? "/dev/shm" : std::filesystem::temp_directory_path()) {}
