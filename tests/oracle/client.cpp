@@ -66,7 +66,7 @@ ssize_t Client::ask(Connection& by, const IoRequest& request) {
     if (request.direction == Direction::read || done.bytes == 0) return done.bytes;
     // What the answer says of the file may hide that others have changed it.
     const bool current = change_ == server_.changes++;
-    if (current || fibers_.random().chance(50)) change_ = server_.changes;
+    if (current || (!still_ && fibers_.random().chance(50))) change_ = server_.changes;
     return done.bytes;
 }
 
@@ -139,6 +139,7 @@ void Client::forget() {
 
 /// What clients do when they like: write a page back, drop one, ask for the file's attributes.
 void Client::wander(Connection& by) {
+    if (still_) return;
     test::Random& random = fibers_.random();
     if (random.chance(kNow)) attributes_valid_ = false;
     if (random.chance(kNow)) send_unsent(by, 1);

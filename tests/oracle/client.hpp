@@ -56,6 +56,8 @@ class Client {
     /// Pages that are as the server has them are forgotten.
     void drop_pages();
     int close(Connection& by);
+    /// Does nothing by itself from now on.
+    void keep_still() { still_ = true; }
 
   private:
     struct Page {
@@ -108,6 +110,7 @@ class Client {
     int failures_ = 0;  ///< of writing back
     int failure_ = 0;   ///< the last one
     bool busy_ = false;
+    bool still_ = false;
 };
 
 }  // namespace oratorio::oracle

@@ -13,7 +13,7 @@ namespace {
 using Memory = std::vector<std::byte>;
 using Opened = Result<std::unique_ptr<Store>>;
 
-/// Two nodes and a file of 8192 bytes, all 1; a seed in which clients do nothing by themselves.
+/// Two nodes and a file of 8192 bytes, all 1. The clients do nothing by themselves.
 class Nodes {
   public:
     explicit Nodes(ClientKind kind)
@@ -28,6 +28,8 @@ class Nodes {
               },
               [this]() -> Client& { return second_ ? two_ : one_; }) {
         storage_.disk.write(0, Memory(8192, std::byte{1}));
+        one_.keep_still();
+        two_.keep_still();
     }
     /// `body` is given a store of either node.
     template <class Body>
