@@ -2,6 +2,7 @@
 
 #include <sys/mman.h>
 
+#include <algorithm>
 #include <cstdint>
 #include <exception>
 #include <utility>
@@ -141,9 +142,17 @@ void Fibers::draw_weights() {
         fiber->weight = pace_ == Pace::uneven ? 1 << random_.below(8) : 1;
 }
 
+bool Fibers::somebody_was_rung() const {
+    return std::ranges::any_of(
+        fibers_, [](const auto& fiber) { return !fiber->ended && fiber->ready && fiber->ready(); });
+}
+
 /// Who can run next: while stopping each in turn, to its end. -1 when none is left.
 int Fibers::choose(bool others_only) {
     if (pace_ == Pace::uneven && random_.chance(1)) draw_weights();
+    // Nobody oversleeps because who is to ring is slow beside others that only poll: those that
+    // have been rung come first, and before that all get turns alike.
+    const bool overslept = idles_ > kSleep && !somebody_was_rung();
     for (bool awake = false;; awake = true) {
         int sum = 0;
         int alive = 0;
@@ -153,9 +162,10 @@ int Fibers::choose(bool others_only) {
             if (fiber.ended) continue;
             ++alive;
             if (stopping()) return static_cast<int>(i);
-            const bool wakes = fiber.sleeping && (awake || idles_ > kSleep);
+            const bool wakes = fiber.sleeping && (awake || overslept);
             if (fiber.ready && !wakes && !fiber.ready()) continue;
-            const int weight = others_only && static_cast<int>(i) == current_ ? 0 : fiber.weight;
+            const int own = idles_ > kSleep / 2 ? 1 : fiber.weight;
+            const int weight = others_only && static_cast<int>(i) == current_ ? 0 : own;
             sum += weight;
             const bool first = chosen < 0;
             if (first || static_cast<int>(

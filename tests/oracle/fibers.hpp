@@ -89,6 +89,7 @@ class Fibers {
     static void enter(unsigned high, unsigned low);
     void live();
     void check();
+    [[nodiscard]] bool somebody_was_rung() const;
     int choose(bool others_only);
     void draw_weights();
     [[nodiscard]] std::string who_waits() const;
