@@ -84,7 +84,7 @@ def milliseconds(host, folder, costs) -> dict[str, float]:
     done = oratorio("explain", *words, env=env)
     assert done.returncode == 0, done.stderr
     return {
-        name: float(cost) for name, cost in re.findall(r"^ +(\w+) +([\d.]+) ms$", done.stderr, re.MULTILINE)
+        name: float(cost) for name, cost in re.findall(r"^ +(\w+) +([\d.]+) ms\b", done.stderr, re.MULTILINE)
     }
 
 

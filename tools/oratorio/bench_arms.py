@@ -15,7 +15,7 @@ Hints = Mapping[str, str]
 
 def methods() -> list[str]:
     """`auto` and the names in the table of methods."""
-    return ["auto", *re.findall(r'\bMethod\{\s*"(\w+)"', METHODS_FILE.read_text())]
+    return ["auto", *re.findall(r'\bMethod\{\s*\.name = "(\w+)"', METHODS_FILE.read_text())]
 
 
 def is_host(arm: str) -> bool:

@@ -39,9 +39,8 @@ struct StoreCase {
 };
 
 std::string name_of(const StoreCase& one) {
-    std::string name = one.kind;
-    if (one.direct) name += "_direct";
-    return one.tmpfs ? name + "_tmpfs" : name;
+    const std::string name = one.kind;
+    return name + (one.direct ? "_direct" : "") + (one.tmpfs ? "_tmpfs" : "");
 }
 
 void PrintTo(const StoreCase& one, std::ostream* out) {
