@@ -11,20 +11,11 @@
 
 #include "file/hint_table.hpp"
 #include "file/hints.hpp"
+#include "file/words.hpp"
 
 namespace oratorio {
 
 namespace {
-
-std::vector<std::string_view> split(std::string_view text, std::string_view separators) {
-    std::vector<std::string_view> parts;
-    while (!text.empty()) {
-        const std::size_t end = std::min(text.find_first_of(separators), text.size());
-        if (end > 0) parts.push_back(text.substr(0, end));
-        text.remove_prefix(std::min(end + 1, text.size()));
-    }
-    return parts;
-}
 
 std::string trimmed(std::string_view text) {
     constexpr std::string_view blanks = " \t\r";
@@ -70,12 +61,9 @@ HintMap mpich_variable(std::string_view text, std::string_view path) {
     return hints;
 }
 
-/// A ';' or a line end anywhere makes commas part of the values, as cb_config_list needs.
 HintMap oratorio_variable(std::string_view text) {
     HintMap hints;
-    const bool commas = text.find_first_of(";\n") == std::string_view::npos;
-    for (const std::string_view pair : split(text, commas ? "," : ";\n"))
-        add_pair(hints, pair, '=');
+    for (const std::string_view pair : oratorio_pairs(text)) add_pair(hints, pair, '=');
     return hints;
 }
 

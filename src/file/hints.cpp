@@ -1,7 +1,6 @@
 #include "file/hints.hpp"
 
 #include <algorithm>
-#include <cctype>
 #include <charconv>
 #include <climits>
 #include <concepts>
@@ -10,6 +9,7 @@
 
 #include "file/hint_table.hpp"
 #include "file/misspelt.hpp"
+#include "file/words.hpp"
 #include "plan/aggregators.hpp"
 #include "plan/methods.hpp"
 #include "plan/plan.hpp"
@@ -25,13 +25,6 @@ std::string_view trimmed(std::string_view text) {
     const std::size_t first = text.find_first_not_of(blanks);
     if (first == std::string_view::npos) return {};
     return text.substr(first, text.find_last_not_of(blanks) - first + 1);
-}
-
-std::string lower(std::string_view text) {
-    std::string result(text);
-    std::ranges::transform(result, result.begin(),
-                           [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
-    return result;
 }
 
 /// Decimal, or hexadecimal with 0x; `base` 8 reads octal. The whole text must be the number.

@@ -1,21 +1,14 @@
 #include "file/misspelt.hpp"
 
 #include <algorithm>
-#include <cctype>
 #include <numeric>
 
 #include "file/hint_table.hpp"
+#include "file/words.hpp"
 
 namespace oratorio {
 
 namespace {
-
-std::string lower(std::string_view text) {
-    std::string result(text);
-    std::ranges::transform(result, result.begin(),
-                           [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
-    return result;
-}
 
 /// Letters to insert, remove or change (Levenshtein).
 std::size_t distance(std::string_view a, std::string_view b) {
@@ -72,13 +65,7 @@ std::vector<std::string> misspelt_hints(const HintMap& given) {
 
 std::vector<std::string> misspelt_pairs(std::string_view oratorio_hints) {
     std::vector<std::string> sentences;
-    const bool commas = oratorio_hints.find_first_of(";\n") == std::string_view::npos;
-    const std::string_view separators = commas ? "," : ";\n";
-    while (!oratorio_hints.empty()) {
-        const std::size_t end =
-            std::min(oratorio_hints.find_first_of(separators), oratorio_hints.size());
-        const std::string_view pair = oratorio_hints.substr(0, end);
-        oratorio_hints.remove_prefix(std::min(end + 1, oratorio_hints.size()));
+    for (const std::string_view pair : oratorio_pairs(oratorio_hints)) {
         const bool blank = pair.find_first_not_of(" \t\r") == std::string_view::npos;
         if (blank || pair.find('=') != std::string_view::npos) continue;
         sentences.push_back("ORATORIO_HINTS: '" + std::string(pair) +
