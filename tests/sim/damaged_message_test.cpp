@@ -6,6 +6,7 @@
 
 #include "exchange/rounds.hpp"
 #include "sim/case.hpp"
+#include "sim/file_ranks.hpp"
 
 namespace oratorio::test {
 namespace {
@@ -13,41 +14,22 @@ namespace {
 using Damage = std::function<void(std::vector<std::byte>& message)>;
 
 /// Rank 0's, whose messages of one kind are damaged on their way.
-class Damaging final : public Transport {
+class Damaging final : public Lent {
   public:
     Damaging(Transport& below, MessageKind kind, Damage damage)
-        : below_(below), kind_(kind), damage_(std::move(damage)) {}
+        : Lent(below), kind_(kind), damage_(std::move(damage)) {}
 
-    const Topology& topology() const override { return below_.topology(); }
     Result<Ticket> send(Rank to, Tag tag, std::span<const std::byte> data) override {
         if (topology().rank != 0 || tag % 4 != static_cast<Tag>(kind_))
-            return below_.send(to, tag, data);
+            return Lent::send(to, tag, data);
         sent_.emplace_back(data.begin(), data.end());
         damage_(sent_.back());
-        return below_.send(to, tag, sent_.back());
+        return Lent::send(to, tag, sent_.back());
     }
-    Result<Ticket> receive(Rank from, Tag tag, std::span<std::byte> into) override {
-        return below_.receive(from, tag, into);
-    }
-    Result<Ticket> reduce(std::span<std::uint64_t> values, ReduceOp op) override {
-        return below_.reduce(values, op);
-    }
-    Result<Ticket> gather(std::span<const std::byte> mine, std::span<std::byte> all) override {
-        return below_.gather(mine, all);
-    }
-    Result<Ticket> broadcast(Rank root, std::span<std::byte> data) override {
-        return below_.broadcast(root, data);
-    }
-    Result<Completion> test(Ticket ticket) override { return below_.test(ticket); }
-    Result<std::int64_t> fetch_add(std::int64_t by) override { return below_.fetch_add(by); }
-    Result<void> set_counter(std::int64_t to) override { return below_.set_counter(to); }
-    bool quiet() const override { return below_.quiet(); }
-    void idle(const Rest& rest) override { below_.idle(rest); }
 
     [[nodiscard]] std::size_t damaged() const { return sent_.size(); }
 
   private:
-    Transport& below_;
     MessageKind kind_;
     Damage damage_;
     std::list<std::vector<std::byte>> sent_;  ///< whoever sends keeps what it sends

@@ -12,13 +12,19 @@ void move_mine(File& file, Rank rank, Direction direction, bool collective) {
     EXPECT_EQ(file.access(call_for(direction, mine, collective, at, kBytes * rank)).bytes, kBytes);
 }
 
+/// Opens `data` with explanations, which go to `said`.
+OpenCall explained(const Folder& folder, std::vector<std::string>& said) {
+    OpenCall call = call_of(folder.file("data"), kCreate);
+    call.explain = true;
+    call.narrate = [&said](const std::string& text) { said.push_back(text); };
+    return call;
+}
+
 TEST(FileExplain, EachCollectiveIsToldOnceByRankZeroAndTheSumAtTheEnd) {
     for (const int ranks : kRankCounts) {
         const Folder folder;
         std::vector<std::string> said;
-        OpenCall call = call_of(folder.file("data"), kCreate);
-        call.explain = true;
-        call.narrate = [&](const std::string& text) { said.push_back(text); };
+        const OpenCall call = explained(folder, said);
         with_file(ranks, call, [](File& file, Rank rank) {
             move_mine(file, rank, Direction::write, true);
             move_mine(file, rank, Direction::write, false);
@@ -41,9 +47,7 @@ TEST(FileExplain, EachCollectiveIsToldOnceByRankZeroAndTheSumAtTheEnd) {
 TEST(FileExplain, APlanThatIsMadeAgainAndAgainIsToldOnce) {
     const Folder folder;
     std::vector<std::string> said;
-    OpenCall call = call_of(folder.file("data"), kCreate);
-    call.explain = true;
-    call.narrate = [&](const std::string& text) { said.push_back(text); };
+    const OpenCall call = explained(folder, said);
     with_file(2, call, [](File& file, Rank rank) {
         for (int i = 0; i < 3; ++i) {
             EXPECT_EQ(kind_of(file.set_hints({})), ErrorKind::none);  // no plan is kept
@@ -60,9 +64,7 @@ TEST(FileExplain, APlanThatIsMadeAgainAndAgainIsToldOnce) {
 TEST(FileExplain, IndependentAccessesAreToldWhereTheyArePlanned) {
     const Folder folder;
     std::vector<std::string> said;
-    OpenCall call = call_of(folder.file("data"), kCreate);
-    call.explain = true;
-    call.narrate = [&](const std::string& text) { said.push_back(text); };
+    const OpenCall call = explained(folder, said);
     with_file(2, call, [](File& file, Rank rank) {
         const auto view = View::make(4 * rank, 4, Shape::run(4), 0, 8, true, "native");
         EXPECT_EQ(kind_of(file.set_view(view, {})), ErrorKind::none);
