@@ -1,5 +1,8 @@
 // Sizes, positions, views and flags of an open file.
+#include <cerrno>
+
 #include "sim/file_ranks.hpp"
+#include "support/memory_store.hpp"
 
 namespace oratorio::test {
 namespace {
@@ -39,6 +42,27 @@ TEST(FileSize, PreallocatingNeverShrinks) {
             EXPECT_EQ(size_of(file), 9);
         });
         EXPECT_EQ(folder.read("data"), std::string("content\0\0", 9));
+    }
+}
+
+TEST(FileSize, PreallocatingByWritingEndsAlikeOnAllRanks) {
+    constexpr Bytes kFits = 300'000;
+    constexpr Bytes kCapacity = 400'000;
+    for (const int ranks : kRankCounts) {
+        const Folder folder;
+        MemoryDisk disk(kCapacity);
+        disk.write(5, std::vector{std::byte{7}});
+        OpenCall call = call_of(folder.make("data", ""), kReadWrite);
+        call.open_store = [&](const std::string&, const OpenMode&) {
+            return Result<std::unique_ptr<Store>>(std::make_unique<MemoryStore>(
+                disk, MemoryStoreOptions{.resize_errno = EOPNOTSUPP}));
+        };
+        with_file(ranks, call, [&](File& file, Rank) {
+            EXPECT_EQ(kind_of(file.preallocate(kFits)), ErrorKind::none);
+            EXPECT_EQ(size_of(file), kFits);
+            EXPECT_EQ(kind_of(file.preallocate(2 * kCapacity)), ErrorKind::no_space);
+        });
+        EXPECT_EQ(disk.contents({5, 6})[0], std::byte{7}) << ranks;
     }
 }
 
