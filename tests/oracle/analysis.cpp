@@ -25,6 +25,7 @@ Rules::Rules(const Program& program) : program_(program) {
     before_all_.rank = after_all_.rank = -1;
     walk();
     index_writers();
+    order();
 }
 
 /// Where each rank is in its walk through the program.
@@ -174,6 +175,20 @@ void Rules::index_writers() {
     each_byte([&](std::size_t at, std::size_t access) {
         writers_[next[at]++] = static_cast<std::uint16_t>(access);
     });
+}
+
+void Rules::order() {
+    std::vector<Access*> all;
+    for (Access& access : accesses) all.push_back(&access);
+    for (Resize& resize : resizes_) all.push_back(&resize.as);
+    all.insert(all.end(), {&before_all_, &after_all_});
+    ordered_ = all.size();
+    for (std::size_t id = 0; id < ordered_; ++id) all[id]->id = id;
+    order_.reserve(ordered_ * ordered_);
+    for (const Access* const earlier : all) {
+        for (const Access* const later : all)
+            order_.push_back(is_before(*earlier, *later) ? 1 : 0);
+    }
 }
 
 int Rules::find(int step, std::size_t part) const {

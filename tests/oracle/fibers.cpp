@@ -61,11 +61,12 @@ void Fibers::add(std::string name, std::function<void()> body) {
     fiber->name = std::move(name);
     fiber->body = std::move(body);
     fiber->stack = stacks_.take();
-    getcontext(&fiber->context);
-    fiber->context.uc_stack = {fiber->stack + kGuard, 0, Stacks::bytes - kGuard};
-    fiber->context.uc_link = nullptr;
+    ucontext_t& context = fiber->place.context;
+    getcontext(&context);
+    context.uc_stack = {fiber->stack + kGuard, 0, Stacks::bytes - kGuard};
+    context.uc_link = nullptr;
     const auto self = reinterpret_cast<std::uintptr_t>(this);
-    makecontext(&fiber->context, reinterpret_cast<void (*)()>(enter), 2,
+    makecontext(&context, reinterpret_cast<void (*)()>(enter), 2,
                 static_cast<unsigned>(self >> 32), static_cast<unsigned>(self));
 #if defined(__SANITIZE_THREAD__)
     fiber->sanitizer = __tsan_create_fiber(0);
@@ -76,6 +77,19 @@ void Fibers::add(std::string name, std::function<void()> body) {
 void Fibers::enter(unsigned high, unsigned low) {
     const auto self = static_cast<std::uintptr_t>(high) << 32 | low;
     reinterpret_cast<Fibers*>(self)->live();
+}
+
+/// Returns when somebody changes back. swapcontext() makes two system calls each time to keep the
+/// mask of signals, so it only makes the first step onto a stack. The sanitizers know nothing else.
+void Fibers::change(Place& from, Place& to) {
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+    swapcontext(&from.context, &to.context);
+#else
+    from.begun = true;
+    if (_setjmp(from.at) != 0) return;
+    if (to.begun) _longjmp(to.at, 1);
+    setcontext(&to.context);
+#endif
 }
 
 void Fibers::live() {
@@ -103,14 +117,14 @@ std::string Fibers::run() {
     const int first = choose(false);
     current_ = first;
 #if defined(__SANITIZE_ADDRESS__)
-    const ucontext_t& context = fibers_[static_cast<std::size_t>(first)]->context;
+    const ucontext_t& context = fibers_[static_cast<std::size_t>(first)]->place.context;
     __sanitizer_start_switch_fiber(&outside_sanitizer_, context.uc_stack.ss_sp,
                                    context.uc_stack.ss_size);
 #elif defined(__SANITIZE_THREAD__)
     outside_sanitizer_ = __tsan_get_current_fiber();
     __tsan_switch_to_fiber(fibers_[static_cast<std::size_t>(first)]->sanitizer, 0);
 #endif
-    swapcontext(&outside_, &fibers_[static_cast<std::size_t>(first)]->context);
+    change(outside_, fibers_[static_cast<std::size_t>(first)]->place);
 #if defined(__SANITIZE_ADDRESS__)
     __sanitizer_finish_switch_fiber(outside_sanitizer_, nullptr, nullptr);
 #endif
@@ -123,15 +137,15 @@ void Fibers::switch_to(int next) {
     const Spared spared;  // each has its own state
     Fiber& me = *fibers_[static_cast<std::size_t>(current_)];
     current_ = next;
-    ucontext_t& target = next < 0 ? outside_ : fibers_[static_cast<std::size_t>(next)]->context;
+    Place& target = next < 0 ? outside_ : fibers_[static_cast<std::size_t>(next)]->place;
 #if defined(__SANITIZE_ADDRESS__)
-    const stack_t& stack = next < 0 ? outside_stack_ : target.uc_stack;
+    const stack_t& stack = next < 0 ? outside_stack_ : target.context.uc_stack;
     __sanitizer_start_switch_fiber(me.ended ? nullptr : &me.sanitizer, stack.ss_sp, stack.ss_size);
 #elif defined(__SANITIZE_THREAD__)
     __tsan_switch_to_fiber(
         next < 0 ? outside_sanitizer_ : fibers_[static_cast<std::size_t>(next)]->sanitizer, 0);
 #endif
-    swapcontext(&me.context, &target);
+    change(me.place, target);
 #if defined(__SANITIZE_ADDRESS__)
     __sanitizer_finish_switch_fiber(me.sanitizer, nullptr, nullptr);
 #endif

@@ -3,6 +3,7 @@
 // few milliseconds.
 #pragma once
 
+#include <setjmp.h>
 #include <ucontext.h>
 
 #include <cstddef>
@@ -74,8 +75,14 @@ class Fibers {
     std::function<std::string(int fiber)> describe;
 
   private:
-    struct Fiber {
+    /// Where to go on.
+    struct Place {
         ucontext_t context;
+        jmp_buf at;
+        bool begun = false;  ///< `at` is set
+    };
+    struct Fiber {
+        Place place;
         std::byte* stack = nullptr;
         std::string name;
         std::function<void()> body;
@@ -87,6 +94,7 @@ class Fibers {
         void* sanitizer = nullptr;
     };
     static void enter(unsigned high, unsigned low);
+    static void change(Place& from, Place& to);
     void live();
     void check();
     [[nodiscard]] bool somebody_was_rung() const;
@@ -101,7 +109,7 @@ class Fibers {
     Pace pace_;
     int switch_percent_;
     std::vector<std::unique_ptr<Fiber>> fibers_;
-    ucontext_t outside_;
+    Place outside_;
     stack_t outside_stack_ = {};  ///< told to the address sanitizer
     void* outside_sanitizer_ = nullptr;
     int current_ = -1;

@@ -43,15 +43,15 @@ bool Rules::overwritten(const Access& write, const Access& reader, Offset at,
                         const Access** by) const {
     return any_writer(at, [&](const Access& other) {
         *by = &other;
-        return &other != &write && !other.failed && is_before(other, reader) &&
-               is_before(write, other);
+        return &other != &write && !other.failed && comes_before(other, reader) &&
+               comes_before(write, other);
     });
 }
 
 std::string Rules::judge(const Access& reader, Offset at, std::byte found) const {
     const Access* const write = writer_of(at, found);
     const Access* by = nullptr;
-    const std::string kind = &reader == &after_all_ ? "lost" : "stale";
+    const auto kind = [&] { return std::string(&reader == &after_all_ ? "lost" : "stale"); };
     // Zeros can be of the time before, or of any change of size.
     if (found == std::byte{0}) {
         if (old_value(at) == found && !overwritten(before_all_, reader, at, &by)) return "";
@@ -60,7 +60,7 @@ std::string Rules::judge(const Access& reader, Offset at, std::byte found) const
                 !overwritten(resize.as, reader, at, &by))
                 return "";
         }
-        return kind + ": found zero, as if nobody had written;" + explain(reader, at, found);
+        return kind() + ": found zero, as if nobody had written;" + explain(reader, at, found);
     }
     if (write == nullptr)
         return "foreign: found a byte that nobody writes there;" + explain(reader, at, found);
@@ -68,7 +68,7 @@ std::string Rules::judge(const Access& reader, Offset at, std::byte found) const
         return "future: found what is written later, by " + name(*write) + ";" +
                explain(reader, at, found);
     if (!overwritten(*write, reader, at, &by)) return "";
-    return kind + ": found " + name(*write) + ", which " + name(*by) + " overwrote;" +
+    return kind() + ": found " + name(*write) + ", which " + name(*by) + " overwrote;" +
            explain(reader, at, found);
 }
 
@@ -83,29 +83,31 @@ std::string Rules::check_end(Offset at, std::byte found) const {
 std::string Rules::check_atomic(int access, const std::vector<std::byte>& found) const {
     const Access& reader = accesses[static_cast<std::size_t>(access)];
     if (!reader.atomic) return "";
+    const auto counts = [&](const Access& write) {
+        return write.atomic && !write.failed && write.handle == reader.handle &&
+               (write.begin <= reader.end || write.rank != reader.rank);
+    };
+    std::vector<int> seen(accesses.size());
+    std::vector<int> unseen(accesses.size());
+    std::size_t index = 0;
+    const auto look_at = [&](Offset at, std::byte byte) {
+        any_writer(at, [&](const Access& write) {
+            if (write.id >= accesses.size() || !counts(write)) return false;
+            const bool other = any_writer(at, [&](const Access& one) {
+                return &one != &write && !comes_before(one, write) && !is_future(one, reader);
+            });
+            if (!other) ++(writer_of(at, byte) == &write ? seen : unseen)[write.id];
+            return false;
+        });
+    };
+    for (const Piece& piece : reader.pieces) {
+        for (Offset at = piece.at; at < piece.at + piece.length && index < found.size(); ++at)
+            look_at(at, found[index++]);
+    }
     for (const Access& write : accesses) {
-        if (!write.atomic || write.direction != Direction::write || write.failed ||
-            write.handle != reader.handle || write.record)
-            continue;
-        if (write.begin > reader.end && write.rank == reader.rank) continue;
-        int seen = 0;
-        int unseen = 0;
-        std::size_t index = 0;
-        for (const Piece& piece : reader.pieces) {
-            for (Offset at = piece.at; at < piece.at + piece.length; ++at, ++index) {
-                if (index >= found.size()) continue;
-                bool mine = false;
-                const bool other = any_writer(at, [&](const Access& one) {
-                    mine = mine || &one == &write;
-                    return &one != &write && !is_before(one, write) && !is_future(one, reader);
-                });
-                if (other || !mine) continue;
-                ++(writer_of(at, found[index]) == &write ? seen : unseen);
-            }
-        }
-        if (seen > 0 && unseen > 0)
-            return "torn: an atomic read found " + std::to_string(seen) + " bytes of " +
-                   name(write) + " and missed " + std::to_string(unseen);
+        if (seen[write.id] > 0 && unseen[write.id] > 0)
+            return "torn: an atomic read found " + std::to_string(seen[write.id]) + " bytes of " +
+                   name(write) + " and missed " + std::to_string(unseen[write.id]);
     }
     return "";
 }

@@ -33,6 +33,7 @@ struct Access {
     Clock refreshed = {};   ///< when this rank last synced or opened the handle before it
     int flushed = INT_MAX;  ///< step in which this rank next syncs or closes the handle after it
     bool failed = false;    ///< seen when it ran: some of it may have happened
+    std::size_t id = 0;     ///< among all that have an order
 };
 
 /// A change of the file's size: zeros from there on.
@@ -84,6 +85,11 @@ class Rules {
     void take(Walk& walk, const Step& step, std::size_t part, int number);
     void flush(Rank rank, int handle, int number);
     void index_writers();
+    void order();
+    /// is_before(), worked out once: it is asked for every byte.
+    [[nodiscard]] bool comes_before(const Access& earlier, const Access& later) const {
+        return order_[earlier.id * ordered_ + later.id];
+    }
     /// visit(access) of all that write a byte, until one says true; whether one did.
     template <class Visit>
     bool any_writer(Offset at, Visit visit) const {
@@ -109,6 +115,8 @@ class Rules {
     std::vector<Resize> resizes_;
     std::vector<std::uint32_t> first_;    ///< by offset: of its writers in writers_
     std::vector<std::uint16_t> writers_;  ///< accesses
+    std::size_t ordered_ = 0;             ///< ids
+    std::vector<char> order_;             ///< by id of the earlier one, then of the later one
     bool has_log_ = false;
 };
 
