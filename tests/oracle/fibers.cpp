@@ -22,7 +22,7 @@ namespace {
 constexpr long kIdlesMax = 20'000;        // with nobody getting further
 constexpr long kSleep = 1000;             // as many, and who sleeps wakes by itself
 constexpr long kOversleep = 10;           // counts as so many
-constexpr long kSwitchesMax = 1'000'000;  // of one program
+constexpr long kSwitchesMax = 10'000'000;  // of one program; one of single bytes takes a million
 constexpr std::size_t kGuard = 4096;
 
 }  // namespace
@@ -215,7 +215,7 @@ std::string Fibers::who_waits() const {
 
 void Fibers::pass(bool others_only) {
     if (++switches_ > kSwitchesMax && !stopping())
-        failure_ = "endless: a million switches" + who_waits();
+        failure_ = "endless: ten million switches" + who_waits();
     if (!stopping()) switch_to(choose(others_only));
     check();
 }
@@ -243,7 +243,7 @@ void Fibers::wait(Ready ready, std::string why, bool sleeping) {
     me.ready = std::move(ready);
     me.why = std::move(why);
     me.sleeping = sleeping;
-    if (++switches_ > kSwitchesMax) failure_ = "endless: a million switches" + who_waits();
+    if (++switches_ > kSwitchesMax) failure_ = "endless: ten million switches" + who_waits();
     if (!stopping()) switch_to(choose(false));
     me.ready = nullptr;
     check();
