@@ -86,28 +86,25 @@ void CrossMemoryExchange::publish() {
 
 void CrossMemoryExchange::end_of_rounds() {
     node_.desk(rank_).served = key();
-    for (const Rank participant : plan_.participants) ring(node_.bell(participant));
+    for (std::size_t i = 0; i < plan_.graph.size(); ++i)
+        ring(node_.bell(plan_.graph.participant(i).rank));
 }
 
 bool CrossMemoryExchange::wanted(std::int64_t round) const {
-    const Region region = plan_.region(index_, round);
-    return std::any_of(plan_.hulls.begin(), plan_.hulls.end(),
-                       [&](Extent hull) { return region.touches(hull); });
+    return plan_.graph.is_touched(plan_.region(index_, round));
 }
 
 bool CrossMemoryExchange::all_ready(const Region& region) const {
-    for (std::size_t i = 0; i < plan_.participants.size(); ++i) {
-        if (region.touches(plan_.hulls[i]) && node_.desk(plan_.participants[i]).ready != key())
-            return false;
-    }
-    return true;
+    return plan_.graph.each_touching(region, [&](std::size_t i) {
+        return node_.desk(plan_.graph.participant(i).rank).ready == key();
+    });
 }
 
 /// Null, and noted, when it can't be had.
 RemoteData* CrossMemoryExchange::data_of(std::size_t participant) const {
     const auto found = data_.find(participant);
     if (found != data_.end()) return &found->second;
-    auto data = RemoteData::open(node_, plan_.participants[participant]);
+    auto data = RemoteData::open(node_, plan_.graph.participant(participant).rank);
     if (!data) {
         if (failed_.kind == ErrorKind::none) failed_ = data.error();
         return nullptr;
@@ -123,14 +120,11 @@ std::optional<RoundContents> CrossMemoryExchange::contents(std::int64_t round) c
     const Region region = plan_.region(index_, round);
     if (!all_ready(region)) return std::nullopt;
     RoundContents all;
-    for (std::size_t i = 0; i < plan_.participants.size(); ++i) {
-        RemoteData* const data = region.touches(plan_.hulls[i]) ? data_of(i) : nullptr;
-        if (data == nullptr) continue;
-        const RoundContents one = data->contents(region);
-        all.bytes += one.bytes;
-        all.coverage += one.coverage;
-        all.hull = hull(all.hull, one.hull);
-    }
+    plan_.graph.each_touching(region, [&](std::size_t i) {
+        RemoteData* const data = data_of(i);
+        if (data != nullptr) all.add(data->contents(region));
+        return true;
+    });
     return all;
 }
 
@@ -160,18 +154,19 @@ Result<bool> CrossMemoryExchange::step() {
 void CrossMemoryExchange::serve(std::int64_t round, Open& open) {
     const Timing timing(&context_.stats, &Stats::copy_time);
     const Region region = plan_.region(index_, round);
-    for (std::size_t i = 0; i < plan_.participants.size(); ++i) {
-        RemoteData* const data = region.touches(plan_.hulls[i]) ? data_of(i) : nullptr;
-        if (data == nullptr) continue;
+    plan_.graph.each_touching(region, [&](std::size_t i) {
+        RemoteData* const data = data_of(i);
+        if (data == nullptr) return true;
         const auto moved = data->move(region, open.buffer, plan_.direction, open.valid_until);
         if (!moved) {
             if (failed_.kind == ErrorKind::none) failed_ = moved.error();
-            continue;
+            return true;
         }
         open.bytes += *moved;
         context_.stats.bytes_reached += static_cast<std::uint64_t>(*moved);
-        node_.desk(plan_.participants[i]).received += *moved;
-    }
+        node_.desk(plan_.graph.participant(i).rank).received += *moved;
+        return true;
+    });
     open.served = true;
 }
 

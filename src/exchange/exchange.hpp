@@ -21,7 +21,13 @@ class NodeMemory;
 struct RoundContents {
     Bytes bytes = 0;
     std::uint64_t coverage = 0;
-    Extent hull;
+    Extent hull = {};
+
+    void add(const RoundContents& one) {
+        bytes += one.bytes;
+        coverage += one.coverage;
+        hull = oratorio::hull(hull, one.hull);
+    }
 };
 
 /// How far a rank has come with its own data.

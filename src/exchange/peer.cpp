@@ -8,10 +8,10 @@ namespace {
 
 class PeerExchange final : public Exchange {
   public:
-    explicit PeerExchange(const ExchangeContext& context)
-        : context_{context.transport, context.plan,
-                   context.access,    context.stats,
-                   context.sequence,  MessageBuffers(context.messages, context.plan.message_bytes)},
+    PeerExchange(const ExchangeContext& context, std::unique_ptr<Runs> runs)
+        : runs_(std::move(runs)),
+          context_{context.transport, context.plan,     *runs_,
+                   context.stats,     context.sequence, {context.messages, context.plan.message_bytes}},
           aggregator_(context_),
           participant_(context_) {}
 
@@ -39,6 +39,7 @@ class PeerExchange final : public Exchange {
     }
 
   private:
+    std::unique_ptr<Runs> runs_;
     PeerContext context_;
     AggregatorSide aggregator_;
     ParticipantSide participant_;
@@ -67,7 +68,8 @@ Error damaged_message(std::int64_t round) {
 }
 
 std::unique_ptr<Exchange> make_peer_exchange(const ExchangeContext& context) {
-    return std::make_unique<PeerExchange>(context);
+    const bool serves = context.plan.aggregator_index(context.transport.topology().rank) >= 0;
+    return std::make_unique<PeerExchange>(context, make_own_runs(context, serves));
 }
 
 }  // namespace oratorio

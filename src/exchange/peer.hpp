@@ -1,4 +1,4 @@
-// The two sides of the exchange by messages. A participant walks its own data and talks to
+// The two sides of the exchange by messages. A participant walks its data and talks to
 // aggregators; an aggregator serves the participants of its open rounds. peer.cpp joins them; where
 // a rank is both, its data takes the short way without a message.
 #pragma once
@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "exchange/message_buffers.hpp"
-#include "exchange/region_copy.hpp"
 #include "exchange/rounds.hpp"
+#include "exchange/runs.hpp"
 
 namespace oratorio {
 
@@ -17,7 +17,7 @@ namespace oratorio {
 struct PeerContext {
     Transport& transport;
     const Plan& plan;
-    const Access& access;
+    Runs& runs;  ///< of this rank
     Stats& stats;
     unsigned sequence = 0;
     MessageBuffers buffers;
@@ -57,7 +57,7 @@ class AggregatorSide {
     /// What of others' data couldn't be placed or told. All else goes on.
     [[nodiscard]] const Error& failed() const { return failed_; }
     /// This rank's own share of an open round, copied without a message; how many bytes moved.
-    Bytes serve_own(std::int64_t round, RegionCopy& copy);
+    Bytes serve_own(std::int64_t round);
 
   private:
     struct Expected {
@@ -79,6 +79,7 @@ class AggregatorSide {
         std::span<std::byte> buffer;
     };
     [[nodiscard]] bool touches_own(const Region& region) const;
+    [[nodiscard]] std::int64_t senders_to(const Region& region) const;
     Result<void> post_receives(OpenRound& round);
     Result<bool> step_expected(Expected& expected);
     Result<bool> step_open(std::int64_t number, OpenRound& round);
@@ -99,7 +100,6 @@ class AggregatorSide {
     std::map<std::int64_t, Expected> expected_;
     std::map<std::int64_t, OpenRound> open_;
     std::vector<Reply> replies_;
-    Cursor own_file_;
     bool differs_ = false;
     Error failed_;
     Error deferred_;  ///< a failure at a place that can't return it; given by the next step
@@ -112,7 +112,7 @@ class ParticipantSide {
     /// `own` is this rank's aggregator side, for its share of its own regions.
     Result<bool> step(AggregatorSide& own);
     [[nodiscard]] bool finished() const {
-        return walk_.at_end() && outgoing_.empty() && announcements_done();
+        return regions_.at_end() && outgoing_.empty() && announcements_done();
     }
     [[nodiscard]] Bytes received() const { return received_; }
     /// A reply that couldn't be used. All else goes on.
@@ -143,16 +143,16 @@ class ParticipantSide {
     Result<void> send_chunk(std::span<std::byte> message);
     void unpack(const std::vector<Segment>& segments, std::span<const std::byte> payload);
     MessageView fill(std::span<std::byte> message);
+    [[nodiscard]] Rank owner(const RankRegions& regions) const {
+        return context_.plan.aggregators[static_cast<std::size_t>(regions.aggregator())];
+    }
 
     PeerContext& context_;
     bool reading_;
-    Walk walk_;
-    Cursor memory_;
-    std::unique_ptr<RegionCopy> own_copy_;  ///< null: this rank is no aggregator
+    RankRegions regions_;  ///< whose data hasn't all been handed over
     Chunk chunk_;
     std::vector<Outgoing> outgoing_;
-    RegionOrder announced_;
-    Cursor announced_file_;
+    RankRegions announced_;
     std::vector<Announcement> announcements_;
     Bytes received_ = 0;
     Error failed_;

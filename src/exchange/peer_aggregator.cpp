@@ -2,28 +2,30 @@
 #include <cstring>
 
 #include "exchange/peer.hpp"
+#include "exchange/placement.hpp"
 
 namespace oratorio {
 
 AggregatorSide::AggregatorSide(PeerContext& context)
     : context_(context),
       index_(context.plan.aggregator_index(context.rank())),
-      own_hull_(context.plan.hull_of(context.rank())),
-      own_file_(context.access.file) {}
+      own_hull_(context.plan.graph.hull_of(context.rank())) {}
 
 bool AggregatorSide::touches_own(const Region& region) const {
     return !own_hull_.empty() && region.touches(own_hull_);
 }
 
+/// Ranks that send something, so this one isn't counted.
+std::int64_t AggregatorSide::senders_to(const Region& region) const {
+    return context_.plan.graph.count_touching(region) - (touches_own(region) ? 1 : 0);
+}
+
 void AggregatorSide::expect(std::int64_t round) {
     const Region region = context_.plan.region(index_, round);
     Expected expected{ReceiveQueue(context_.transport, context_.tag(round, MessageKind::contents)),
-                      count_senders(context_.plan, region, context_.rank()),
+                      senders_to(region),
                       {}};
-    if (touches_own(region)) {
-        expected.contents = contents_of(own_file_, context_.access.from,
-                                        context_.access.from + context_.access.bytes(), region);
-    }
+    if (touches_own(region)) expected.contents = context_.runs.contents(region);
     expected_.emplace(round, std::move(expected));
 }
 
@@ -39,7 +41,7 @@ void AggregatorSide::open(std::int64_t round, const RoundBuffer& buffer, Offset 
                      region,
                      buffer,
                      valid_until,
-                     count_senders(context_.plan, region, context_.rank()),
+                     senders_to(region),
                      touches_own(region),
                      0};
     expected_.erase(round);
@@ -96,9 +98,7 @@ Result<bool> AggregatorSide::step_expected(Expected& expected) {
         RoundContents contents;
         std::memcpy(&contents, received->buffer.data(), sizeof contents);
         context_.buffers.give_back(received->buffer);
-        expected.contents.bytes += contents.bytes;
-        expected.contents.coverage += contents.coverage;
-        expected.contents.hull = hull(expected.contents.hull, contents.hull);
+        expected.contents.add(contents);
         --expected.senders;
         moved = true;
     }
@@ -182,11 +182,12 @@ std::optional<Bytes> AggregatorSide::fetch(const OpenRound& round, const Message
     return there;
 }
 
-Bytes AggregatorSide::serve_own(std::int64_t round, RegionCopy& copy) {
+Bytes AggregatorSide::serve_own(std::int64_t round) {
     OpenRound& open = open_.at(round);
     open.own = false;
     std::byte* const given = open.buffer.given.empty() ? nullptr : open.buffer.given.data();
-    const Bytes bytes = copy.copy(open.region, open.buffer.data.data(), given, open.valid_until);
+    const Bytes bytes =
+        context_.runs.copy(open.region, open.buffer.data.data(), given, open.valid_until);
     open.bytes += bytes;
     return bytes;
 }

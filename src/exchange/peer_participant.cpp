@@ -7,14 +7,9 @@ namespace oratorio {
 ParticipantSide::ParticipantSide(PeerContext& context)
     : context_(context),
       reading_(context.plan.direction == Direction::read),
-      walk_(context.plan, context.access, context.rank()),
-      memory_(context.access.memory),
-      own_copy_(context.plan.aggregator_index(context.rank()) < 0
-                    ? nullptr
-                    : make_cursor_copy(context.access, context.plan.direction, context.stats)),
+      regions_(context.plan.regions_of(context.rank())),
       announced_(context.plan, context.rank(),
-                 context.plan.ask_contents ? context.plan.hull_of(context.rank()) : Extent{}),
-      announced_file_(context.access.file) {}
+                 context.plan.ask_contents ? context.plan.graph.hull_of(context.rank()) : Extent{}) {}
 
 Result<bool> ParticipantSide::step(AggregatorSide& own) {
     const auto announced = announce();
@@ -42,16 +37,13 @@ Result<bool> ParticipantSide::announce() {
     // One round ahead per slot: an aggregator can look for holes while the round before is
     // exchanged.
     const auto in_flight_max = static_cast<std::size_t>(context_.plan.messages_in_flight);
-    while (!announced_.at_end() && announced_.round() <= walk_.round() + context_.plan.slots &&
+    while (!announced_.at_end() && announced_.round() <= regions_.round() + context_.plan.slots &&
            announcements_.size() < in_flight_max) {
-        const Rank to =
-            context_.plan.aggregators[static_cast<std::size_t>(announced_.aggregator())];
+        const Rank to = owner(announced_);
         if (to != context_.rank()) {
             const auto message = context_.buffers.take();
             if (message.empty()) return moved;
-            const RoundContents contents =
-                contents_of(announced_file_, context_.access.from,
-                            context_.access.from + context_.access.bytes(), announced_.region());
+            const RoundContents contents = context_.runs.contents(announced_.region());
             std::memcpy(message.data(), &contents, sizeof contents);
             const auto ticket =
                 context_.transport.send(to, context_.tag(announced_.round(), MessageKind::contents),
@@ -109,15 +101,12 @@ Result<bool> ParticipantSide::finish(Outgoing& outgoing) {
 Result<bool> ParticipantSide::hand_over(AggregatorSide& own) {
     bool moved = false;
     const auto in_flight_max = static_cast<std::size_t>(context_.plan.messages_in_flight);
-    while (!walk_.at_end()) {
-        const bool to_self =
-            context_.plan.aggregators[static_cast<std::size_t>(walk_.aggregator())] ==
-            context_.rank();
-        if (to_self) {
-            if (!own.is_open(walk_.round())) break;
-            const Bytes bytes = own.serve_own(walk_.round(), *own_copy_);
+    while (!regions_.at_end()) {
+        if (owner(regions_) == context_.rank()) {
+            if (!own.is_open(regions_.round())) break;
+            const Bytes bytes = own.serve_own(regions_.round());
             if (reading_) received_ += bytes;
-            walk_.skip();
+            regions_.advance();
         } else {
             // A read takes one for the request and one for the reply.
             if (outgoing_.size() >= in_flight_max || context_.buffers.free() < 2) break;
@@ -132,42 +121,44 @@ Result<bool> ParticipantSide::hand_over(AggregatorSide& own) {
 /// The next chunk as a message: head, run table, and room for (write: also the bytes of) the
 /// payload.
 MessageView ParticipantSide::fill(std::span<std::byte> message) {
-    const std::size_t table_bytes = walk_.next(message.subspan(sizeof(MessageHead)), chunk_);
-    const Offset begin = context_.plan.region(chunk_.aggregator, chunk_.round).begin;
-    const MessageHead head{chunk_.round, begin, chunk_.payload,
+    const Region region = regions_.region();
+    const std::size_t table_bytes =
+        context_.runs.next(region, message.subspan(sizeof(MessageHead)), chunk_);
+    const MessageHead head{regions_.round(), region.begin, chunk_.payload,
                            static_cast<std::int32_t>(table_bytes), chunk_.last ? 1 : 0};
     std::memcpy(message.data(), &head, sizeof head);
     const MessageView view = view_message(message, true);
     if (!reading_) {
         const Timing timing(&context_.stats, &Stats::copy_time);
-        pack_segments(memory_, context_.access.buffer, chunk_.segments, view.payload);
+        context_.runs.pack(chunk_.segments, view.payload);
         context_.stats.bytes_packed += view.payload.size();
     }
     return view;
 }
 
 Result<void> ParticipantSide::send_chunk(std::span<std::byte> message) {
-    const Rank to = context_.plan.aggregators[static_cast<std::size_t>(walk_.aggregator())];
+    const Rank to = owner(regions_);
     Outgoing outgoing;
     if (reading_) {
         outgoing.reply = context_.buffers.take();
         const auto ticket = context_.transport.receive(
-            to, context_.tag(walk_.round(), MessageKind::reply), outgoing.reply);
+            to, context_.tag(regions_.round(), MessageKind::reply), outgoing.reply);
         if (!ticket) return ticket.error();
         outgoing.replied = *ticket;
     }
     const MessageView view = fill(message);
     const std::size_t bytes =
         sizeof view.head + view.table.size() + (reading_ ? 0 : view.payload.size());
-    const auto ticket = context_.transport.send(to, context_.tag(chunk_.round, MessageKind::data),
-                                                message.first(bytes));
+    const auto ticket = context_.transport.send(
+        to, context_.tag(view.head.round, MessageKind::data), message.first(bytes));
     if (!ticket) return ticket.error();
-    outgoing.round = chunk_.round;
+    outgoing.round = view.head.round;
     outgoing.payload = chunk_.payload;
     outgoing.sent = *ticket;
     outgoing.message = message;
     if (reading_) outgoing.segments = chunk_.segments;
     outgoing_.push_back(std::move(outgoing));
+    if (chunk_.last) regions_.advance();
     context_.stats.messages_sent += 1;
     context_.stats.message_bytes += bytes;
     return {};
@@ -176,7 +167,7 @@ Result<void> ParticipantSide::send_chunk(std::span<std::byte> message) {
 void ParticipantSide::unpack(const std::vector<Segment>& segments,
                              std::span<const std::byte> payload) {
     const Timing timing(&context_.stats, &Stats::copy_time);
-    unpack_segments(memory_, context_.access.buffer, segments, payload);
+    context_.runs.unpack(segments, payload);
     received_ += std::ssize(payload);
     context_.stats.bytes_packed += payload.size();
 }

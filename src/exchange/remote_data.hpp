@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "exchange/node_memory.hpp"
-#include "exchange/walk.hpp"
+#include "exchange/runs.hpp"
 
 namespace oratorio {
 

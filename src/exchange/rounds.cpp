@@ -2,14 +2,6 @@
 
 namespace oratorio {
 
-std::int64_t count_senders(const Plan& plan, const Region& region, Rank self) {
-    std::int64_t senders = 0;
-    for (std::size_t i = 0; i < plan.participants.size(); ++i) {
-        if (plan.participants[i] != self && region.touches(plan.hulls[i])) ++senders;
-    }
-    return senders;
-}
-
 Result<void> ReceiveQueue::post(std::span<std::byte> buffer) {
     const auto ticket = transport_->receive(kAnyRank, tag_, buffer);
     if (!ticket) return ticket.error();

@@ -5,7 +5,7 @@
 #include <deque>
 #include <vector>
 
-#include "exchange/walk.hpp"
+#include "base/transport.hpp"
 
 namespace oratorio {
 
@@ -28,9 +28,6 @@ struct MessageHead {
     std::int32_t table_bytes = 0;
     std::int32_t last = 0;
 };
-
-/// Participants other than `self` whose hull touches `region`.
-[[nodiscard]] std::int64_t count_senders(const Plan& plan, const Region& region, Rank self);
 
 /// Receives from any rank, taken in the order they were posted, so that the messages of one sender
 /// stay in order.

@@ -6,8 +6,7 @@
 
 #include "exchange/node_memory.hpp"
 #include "exchange/node_rounds.hpp"
-#include "exchange/region_copy.hpp"
-#include "exchange/walk.hpp"
+#include "exchange/runs.hpp"
 #include "plan/methods.hpp"
 
 namespace oratorio {
@@ -42,7 +41,7 @@ Extent hull_in(const Question& question) {
 
 class SharedExchange final : public Exchange {
   public:
-    SharedExchange(const ExchangeContext& context, std::unique_ptr<RegionCopy> copy);
+    SharedExchange(const ExchangeContext& context, std::unique_ptr<Runs> runs);
 
     void expect(std::int64_t round) override;
     std::optional<RoundContents> contents(std::int64_t round) const override;
@@ -61,7 +60,6 @@ class SharedExchange final : public Exchange {
     [[nodiscard]] std::uint64_t key(std::int64_t round) const {
         return round_key(context_.sequence, round);
     }
-    [[nodiscard]] std::int64_t next_touched(int aggregator, std::int64_t round) const;
     void ring_touched(const Region& region);
     bool answer(int aggregator, Progress& progress);
     bool move_data(int aggregator, Progress& progress);
@@ -73,40 +71,33 @@ class SharedExchange final : public Exchange {
     int index_;  ///< among the aggregators
     Extent mine_;
     bool reading_;
-    std::unique_ptr<RegionCopy> copy_;
-    Cursor asked_file_;
+    std::unique_ptr<Runs> runs_;
     std::vector<Progress> progress_;
     Bytes received_ = 0;
     bool differs_ = false;
 };
 
-SharedExchange::SharedExchange(const ExchangeContext& context, std::unique_ptr<RegionCopy> copy)
+SharedExchange::SharedExchange(const ExchangeContext& context, std::unique_ptr<Runs> runs)
     : context_(context),
       plan_(context.plan),
       rank_(context.transport.topology().rank),
       index_(plan_.aggregator_index(rank_)),
-      mine_(plan_.hull_of(rank_)),
+      mine_(plan_.graph.hull_of(rank_)),
       reading_(plan_.direction == Direction::read),
-      copy_(std::move(copy)),
-      asked_file_(context.access.file),
+      runs_(std::move(runs)),
       progress_(plan_.aggregators.size()) {
     for (int i = 0; i < static_cast<int>(progress_.size()); ++i) {
-        const std::int64_t first = next_touched(i, 0);
+        const std::int64_t first = plan_.next_touching(mine_, i, 0);
         progress_[static_cast<std::size_t>(i)] = {first, plan_.ask_contents ? first : plan_.rounds};
     }
 }
 
-std::int64_t SharedExchange::next_touched(int aggregator, std::int64_t round) const {
-    if (mine_.empty()) return plan_.rounds;
-    while (round < plan_.rounds && !plan_.region(aggregator, round).touches(mine_)) ++round;
-    return round;
-}
-
 void SharedExchange::ring_touched(const Region& region) {
-    for (std::size_t i = 0; i < plan_.participants.size(); ++i) {
-        if (plan_.participants[i] != rank_ && region.touches(plan_.hulls[i]))
-            ring(context_.node->bell(plan_.participants[i]));
-    }
+    plan_.graph.each_touching(region, [&](std::size_t i) {
+        const Rank rank = plan_.graph.participant(i).rank;
+        if (rank != rank_) ring(context_.node->bell(rank));
+        return true;
+    });
 }
 
 void SharedExchange::expect(std::int64_t round) {
@@ -117,7 +108,7 @@ void SharedExchange::expect(std::int64_t round) {
     question.coverage = 0;
     question.first = INT64_MAX;
     question.last = INT64_MIN;
-    question.to_come = ranks_touching(plan_, region);
+    question.to_come = plan_.graph.count_touching(region);
     question.round = key(round);
     ring_touched(region);
 }
@@ -137,7 +128,7 @@ void SharedExchange::open(std::int64_t round, const RoundBuffer& buffer, Offset 
     slot.valid_until = valid_until;
     slot.buffer = buffer.data.data() - first;
     slot.given = buffer.given.empty() ? -1 : buffer.given.data() - first;
-    slot.to_come = ranks_touching(plan_, region);
+    slot.to_come = plan_.graph.count_touching(region);
     slot.round = key(round);
     ring_touched(region);
 }
@@ -167,12 +158,9 @@ bool SharedExchange::answer(int aggregator, Progress& progress) {
     if (question.round != key(progress.answered)) return false;
     const Region region = plan_.region(aggregator, progress.answered);
     if (question.begin == region.begin) {
-        const RoundContents mine =
-            contents_of(asked_file_, context_.access.from,
-                        context_.access.from + context_.access.bytes(), region);
-        add(question, mine);
+        add(question, runs_->contents(region));
     }
-    progress.answered = next_touched(aggregator, progress.answered + 1);
+    progress.answered = plan_.next_touching(mine_, aggregator, progress.answered + 1);
     check_in(question.to_come, aggregator);
     return true;
 }
@@ -184,13 +172,13 @@ bool SharedExchange::move_data(int aggregator, Progress& progress) {
     if (slot.begin == region.begin) {
         std::byte* const first = context_.node->buffers().data();
         std::byte* const given = slot.given < 0 ? nullptr : first + slot.given;
-        const Bytes mine = copy_->copy(region, first + slot.buffer, given, slot.valid_until);
+        const Bytes mine = runs_->copy(region, first + slot.buffer, given, slot.valid_until);
         slot.bytes += mine;
         if (reading_) received_ += mine;
     } else {
         differs_ = true;
     }
-    progress.round = next_touched(aggregator, progress.round + 1);
+    progress.round = plan_.next_touching(mine_, aggregator, progress.round + 1);
     check_in(slot.to_come, aggregator);
     return true;
 }
@@ -211,8 +199,7 @@ Standing SharedExchange::standing() const {
 }  // namespace
 
 std::unique_ptr<Exchange> make_shared_exchange(const ExchangeContext& context) {
-    return std::make_unique<SharedExchange>(
-        context, make_region_copy(context.plan, context.access, context.stats));
+    return std::make_unique<SharedExchange>(context, make_own_runs(context, true));
 }
 
 }  // namespace oratorio

@@ -17,6 +17,7 @@ struct Schedule {
     int slots = 1;                     ///< sub-buffers of an aggregator
     bool io_thread = false;            ///< storage calls are made by a thread beside
     int aggregators_max = 0;           ///< 0 = as many as plan/aggregators gives
+    RoundOrder order = ascending;      ///< of rounds
 };
 
 struct Method {

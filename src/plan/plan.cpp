@@ -72,6 +72,7 @@ Plan start_plan(const Situation& s, const Choice& choice) {
     plan.atomic = s.options->atomic;
     plan.message_bytes = message_bytes_of(*s.options);
     plan.messages_in_flight = std::max(1, s.options->messages_in_flight);
+    plan.order = plan.method->schedule.order;
     return plan;
 }
 
@@ -118,6 +119,16 @@ bool loads_are_shared(const Situation& s, const Plan& plan) {
            !plan.method->schedule.io_thread && plan.method->exchange_part().anyone_loads;
 }
 
+Graph graph_of(const Summaries& summaries) {
+    std::vector<Participant> participants;
+    participants.reserve(summaries.size());
+    for (std::size_t i = 0; i < summaries.size(); ++i) {
+        if (summaries[i].bytes > 0)
+            participants.push_back({static_cast<Rank>(i), summaries[i].hull});
+    }
+    return Graph(std::move(participants));
+}
+
 /// An access without exchange: the rank is its own aggregator of its own hull.
 void plan_alone(Plan& plan, Rank rank, const AccessSummary& mine, const PlanOptions& options) {
     const StoragePart& storage = plan.method->storage_part();
@@ -126,8 +137,7 @@ void plan_alone(Plan& plan, Rank rank, const AccessSummary& mine, const PlanOpti
     plan.covered = mine.bytes == mine.hull.length() &&
                    (plan.direction == Direction::read || mine.coverage == coverage(mine.hull));
     if (mine.bytes == 0) return;
-    plan.participants = {rank};
-    plan.hulls = {mine.hull};
+    plan.graph = Graph({{rank, mine.hull}});
     plan.aggregators = {rank};
     const bool sliced =
         !storage.buffered && mine.parts > 1 && mine.hull.length() <= mine.parts * mine.period;
@@ -142,9 +152,8 @@ void plan_alone(Plan& plan, Rank rank, const AccessSummary& mine, const PlanOpti
 Plan Plan::moved(Offset by) const {
     Plan plan = *this;
     if (by == 0) return plan;
-    const auto further = [by](Extent extent) { return Extent{extent.begin + by, extent.end + by}; };
-    plan.hull = further(hull);
-    for (Extent& one : plan.hulls) one = further(one);
+    plan.hull = {hull.begin + by, hull.end + by};
+    plan.graph = graph.moved(by);
     plan.domains = domains.moved(by);
     return plan;
 }
@@ -156,13 +165,6 @@ bool Plan::keeps_holes() const {
 int Plan::aggregator_index(Rank rank) const {
     const auto found = std::find(aggregators.begin(), aggregators.end(), rank);
     return found == aggregators.end() ? -1 : static_cast<int>(found - aggregators.begin());
-}
-
-Extent Plan::hull_of(Rank rank) const {
-    const auto found = std::find(participants.begin(), participants.end(), rank);
-    return found == participants.end()
-               ? Extent{}
-               : hulls[static_cast<std::size_t>(found - participants.begin())];
 }
 
 Bytes message_bytes_of(const PlanOptions& options) {
@@ -180,11 +182,7 @@ Plan make_plan(Direction direction, const Agreed<Summaries>& summaries, const To
         return plan;
     }
     if (s.bytes == 0) return plan;
-    for (Rank rank = 0; rank < topology.size; ++rank) {
-        if ((*summaries)[rank].bytes == 0) continue;
-        plan.participants.push_back(rank);
-        plan.hulls.push_back((*summaries)[rank].hull);
-    }
+    plan.graph = graph_of(*summaries);
     plan.aggregators =
         choose_aggregators(topology, *summaries, options, plan.hull.length(),
                            plan.method->on_node() ? kSharedAggregators : kAggregatorsPerNode);

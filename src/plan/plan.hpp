@@ -10,11 +10,36 @@
 
 #include "plan/access.hpp"
 #include "plan/domains.hpp"
+#include "plan/graph.hpp"
 #include "plan/options.hpp"
+#include "plan/order.hpp"
 
 namespace oratorio {
 
 struct Method;
+struct Plan;
+
+/// The (round, aggregator) pairs whose regions touch a rank's hull, in the order of rounds; a
+/// rank's own region is the last of its round, so that ranks don't all talk to the same aggregator
+/// at once and nobody waits for itself with data for others in hand.
+class RankRegions {
+  public:
+    RankRegions(const Plan& plan, Rank rank, Extent hull);
+    [[nodiscard]] bool at_end() const;
+    [[nodiscard]] std::int64_t round() const { return round_; }
+    [[nodiscard]] int aggregator() const;
+    [[nodiscard]] Region region() const;
+    void advance();
+
+  private:
+    void next();
+    void skip_untouched();
+    const Plan* plan_;
+    Extent hull_;
+    int first_ = 0;
+    std::int64_t round_ = 0;
+    int turn_ = 0;
+};
 
 /// Rounds of one aggregator that can be under way at once. Memory that a node shares and reports of
 /// failures have so many places.
@@ -39,15 +64,13 @@ struct Plan {
     bool ask_contents = false;  ///< reads: aggregators ask what a round will hold before they load
     bool shared_loads = false;  ///< whichever rank is free loads a round, not its aggregator
     bool atomic = false;        ///< each rank locks its hull around its access
-    /// Ranks with data or an aggregator's role in the exchange, and each one's hull (parallel
-    /// vectors). Without exchange (independent access) only the rank itself.
-    std::vector<Rank> participants;
-    std::vector<Extent> hulls;
+    Graph graph;                ///< ranks with data; of an access without exchange only the rank
     FileDomains domains;
     std::vector<Rank> aggregators;  ///< owner of file domain i
     Bytes slot_bytes = 0;           ///< collective buffer bytes per slot
     int slots = 1;
     std::int64_t rounds = 0;
+    RoundOrder order = ascending;  ///< which part of a domain comes in which round
     Bytes message_bytes = 0;
     int messages_in_flight = 1;
     std::vector<Candidate> candidates;
@@ -62,12 +85,16 @@ struct Plan {
     [[nodiscard]] Plan moved(Offset by) const;
     /// Index of `rank` among the aggregators, -1 when it isn't one.
     [[nodiscard]] int aggregator_index(Rank rank) const;
-    /// Hull of a participant; empty for a rank without data.
-    [[nodiscard]] Extent hull_of(Rank rank) const;
     /// Region that aggregator `index` handles in `round`; may be empty.
     [[nodiscard]] Region region(int index, std::int64_t round) const {
-        return domains.region(index, round, slot_bytes);
+        return domains.region(index, order(round, rounds), slot_bytes);
     }
+    /// The first of the rounds `round`, `round` + `step`, ... in which that aggregator's region
+    /// touches `range`; at or behind all rounds when there is none.
+    [[nodiscard]] std::int64_t next_touching(Extent range, int index, std::int64_t round,
+                                             int step = 1) const;
+    /// All regions that a rank may have data in.
+    [[nodiscard]] RankRegions regions_of(Rank rank) const;
 };
 
 /// Largest message that a plan with these options may use: never so large that messages outgrow the

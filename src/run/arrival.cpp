@@ -55,10 +55,8 @@ bool Arrival::everybody() {
 
 bool Arrival::all_of(const Region& region) {
     if (complete_ || node_ == nullptr) return complete_;
-    for (std::size_t i = 0; i < plan_.participants.size(); ++i) {
-        if (region.touches(plan_.hulls[i]) && !has_entered(plan_.participants[i])) return false;
-    }
-    return true;
+    return plan_.graph.each_touching(
+        region, [&](std::size_t i) { return has_entered(plan_.graph.participant(i).rank); });
 }
 
 }  // namespace oratorio

@@ -2,7 +2,7 @@
 #include <cstring>
 #include <vector>
 
-#include "exchange/walk.hpp"
+#include "exchange/exchange.hpp"
 #include "plan/methods.hpp"
 #include "run/arrival.hpp"
 #include "run/region_writer.hpp"
@@ -53,7 +53,6 @@ class BufferedWork final : public Work {
     void end_storing(Slot& slot);
     bool reap_transfers(bool wait);
     void note(const Error& error, std::int64_t round);
-    [[nodiscard]] bool wanted(const Region& region) const;
     void announce(std::span<std::byte> memory);
 
     std::unique_ptr<Store> own_store_;  ///< context_.store, if there is one
@@ -143,11 +142,6 @@ Result<bool> BufferedWork::step() {
     return moved || *exchanged;
 }
 
-bool BufferedWork::wanted(const Region& region) const {
-    return std::any_of(plan_.hulls.begin(), plan_.hulls.end(),
-                       [&](Extent hull) { return region.touches(hull); });
-}
-
 /// The ranks of a node find a round's control words by its number, so rounds under way must be less
 /// than rounds_max apart; those between them may hold nothing and end at once.
 bool BufferedWork::has_control(std::int64_t round) const {
@@ -159,7 +153,7 @@ bool BufferedWork::has_control(std::int64_t round) const {
 void BufferedWork::take_round(Slot& slot) {
     slot.round = next_round_++;
     slot.region = plan_.region(index_, slot.round);
-    if (slot.region.empty() || !wanted(slot.region)) return;
+    if (slot.region.empty() || !plan_.graph.is_touched(slot.region)) return;
     context_.stats.rounds += 1;
     const Region& region = slot.region;
     slot.touched = intersect({region.begin, region.extent(region.count - 1).end}, region.clip);

@@ -80,7 +80,7 @@ void Planning::choose() {
     plan_ = make_plan(access_.direction, agreed, context_.transport.topology(), *context_.terms,
                       sharing_);
     phase_ = Phase::sharing;
-    if (!plan_.method->on_node() || plan_.participants.empty()) finish();
+    if (!plan_.method->on_node() || plan_.graph.empty()) finish();
 }
 
 /// Where the node's memory can't be had, all ranks choose again without it.

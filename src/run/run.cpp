@@ -196,7 +196,7 @@ void Run::State::start_work() {
     const bool aggregated = plan().method->aggregated();
     const bool can_work = aggregated || (error_.kind == ErrorKind::none && worked_.bytes() > 0 &&
                                          !extension_.failed());
-    if (!plan().participants.empty() && can_work) make_work();
+    if (!plan().graph.empty() && can_work) make_work();
 }
 
 void Run::State::make_work() {

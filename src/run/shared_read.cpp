@@ -43,11 +43,10 @@ class SharedRead final : public Work {
     [[nodiscard]] SlotControl& control(const Column& column) const {
         return context_.node->slot(column.aggregator, column.slot);
     }
-    /// The first round of the column from `round` on that `touches`; or one behind all.
-    template <class Touches>
-    [[nodiscard]] std::int64_t next_round(const Column& column, std::int64_t round,
-                                          Touches touches) const;
-    [[nodiscard]] std::int64_t next_mine(const Column& column, std::int64_t round) const;
+    /// The first round of the column from `round` on with data of this rank; or one behind all.
+    [[nodiscard]] std::int64_t next_mine(const Column& column, std::int64_t round) const {
+        return plan_.next_touching(mine_, column.aggregator, round, plan_.slots);
+    }
     [[nodiscard]] std::optional<std::int64_t> next_to_fill(const Column& column,
                                                            std::uint64_t claimed) const;
     [[nodiscard]] bool served(const Column& column) const;
@@ -81,7 +80,7 @@ SharedRead::SharedRead(const RunContext& context, const Plan& plan, const Access
       plan_(plan),
       rank_(context.transport.topology().rank),
       index_(plan.aggregator_index(rank_)),
-      mine_(plan.hull_of(rank_)),
+      mine_(plan.graph.hull_of(rank_)),
       arrival_(context, plan),
       copy_(make_region_copy(plan, access, context.stats)) {
     if (context_.store != nullptr)
@@ -102,18 +101,6 @@ SharedRead::~SharedRead() {
     end_shift();
 }
 
-template <class Touches>
-std::int64_t SharedRead::next_round(const Column& column, std::int64_t round,
-                                    Touches touches) const {
-    while (round < plan_.rounds && !touches(plan_.region(column.aggregator, round)))
-        round += plan_.slots;
-    return round;
-}
-
-std::int64_t SharedRead::next_mine(const Column& column, std::int64_t round) const {
-    return next_round(column, round, [&](const Region& region) { return region.touches(mine_); });
-}
-
 /// The round to be loaded when the column's control says that `claimed` was the last one, one
 /// behind all rounds when there is none left; nothing while the sub-buffer is in use.
 std::optional<std::int64_t> SharedRead::next_to_fill(const Column& column,
@@ -124,8 +111,9 @@ std::optional<std::int64_t> SharedRead::next_to_fill(const Column& column,
         if (slot.round != claimed || slot.to_come > 0) return std::nullopt;
         round = static_cast<std::int64_t>(claimed & 0xffffffff) - 1 + plan_.slots;
     }
-    return next_round(column, round,
-                      [&](const Region& region) { return ranks_touching(plan_, region) > 0; });
+    while (round < plan_.rounds && !plan_.graph.is_touched(plan_.region(column.aggregator, round)))
+        round += plan_.slots;
+    return round;
 }
 
 /// Everybody has what is in the column's rounds.
@@ -247,12 +235,13 @@ void SharedRead::open(const Column& column, const Region& region, Bytes buffer, 
     slot.begin = region.begin;
     slot.buffer = buffer;
     slot.valid_until = valid_until;
-    slot.to_come = ranks_touching(plan_, region);
+    slot.to_come = plan_.graph.count_touching(region);
     slot.round = key(round);
-    for (std::size_t i = 0; i < plan_.participants.size(); ++i) {
-        if (plan_.participants[i] != rank_ && region.touches(plan_.hulls[i]))
-            ring_softly(context_.node->bell(plan_.participants[i]));
-    }
+    plan_.graph.each_touching(region, [&](std::size_t i) {
+        const Rank rank = plan_.graph.participant(i).rank;
+        if (rank != rank_) ring_softly(context_.node->bell(rank));
+        return true;
+    });
     call_others();
 }
 

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "exchange/peer.hpp"
+#include "exchange/placement.hpp"
 #include "file/hints.hpp"
 #include "fuzz.hpp"
 

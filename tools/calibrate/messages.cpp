@@ -8,8 +8,8 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "exchange/placement.hpp"
 #include "exchange/run_table.hpp"
-#include "exchange/walk.hpp"
 #include "layouts.hpp"
 #include "plan/options.hpp"
 #include "timing.hpp"

@@ -125,7 +125,7 @@ TEST(Explain, ManyRanksOnManyNodes) {
     // A rank exchanges with the aggregators of its hull, and with no other.
     const Bytes block = plan.domains.block();
     for (const Rank rank : {0, 8191, kRanks - 1}) {
-        const Extent mine = plan.hull_of(rank);
+        const Extent mine = plan.graph.hull_of(rank);
         for (int index = 0; index < 2 * kNodes; ++index) {
             const bool meets = mine.begin < (index + 1) * block && mine.end > index * block;
             EXPECT_EQ(plan.region(index, 0).touches(mine), meets) << rank << ' ' << index;

@@ -242,7 +242,7 @@ TEST(Plan, MovedPlansDealTheSameRegionsFurtherOn) {
         options.method = method;
         const Plan plan = plan_of(interleaved(4, 64, 5000), options);
         const Plan moved = plan.moved(12345);
-        EXPECT_EQ(moved.hull_of(2).begin, plan.hull_of(2).begin + 12345);
+        EXPECT_EQ(moved.graph.hull_of(2).begin, plan.graph.hull_of(2).begin + 12345);
         ASSERT_EQ(moved.rounds, plan.rounds);
         for (std::int64_t round = 0; round < plan.rounds; ++round) {
             const Region before = plan.region(0, round), after = moved.region(0, round);
@@ -258,7 +258,7 @@ TEST(Plan, NoDataNeedsNoRounds) {
     options.method = "two_phase";
     const Plan plan = plan_of(Summaries(4), options);
     EXPECT_EQ(plan.rounds, 0);
-    EXPECT_TRUE(plan.participants.empty());
+    EXPECT_TRUE(plan.graph.empty());
 }
 
 TEST(Plan, ExplainTellsMethodDomainsBuffersAndCandidates) {

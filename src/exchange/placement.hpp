@@ -1,0 +1,25 @@
+// Placement: the payload of a message and a collective buffer, by the message's run table. The side
+// of an aggregator.
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <span>
+
+#include "exchange/given.hpp"
+#include "plan/domains.hpp"
+
+namespace oratorio {
+
+/// Payload -> collective buffer and its mask, as the run table says. False where a run leaves the
+/// region or the payload: nothing outside them is touched.
+[[nodiscard]] bool place_runs(std::span<const std::byte> table, std::span<const std::byte> payload,
+                              const Region& region, const RoundBuffer& buffer);
+/// Collective buffer -> payload; stops at `valid_until`. Returns the bytes of payload that are
+/// there; nothing where a run leaves the region or the payload.
+[[nodiscard]] std::optional<Bytes> fetch_runs(std::span<const std::byte> table,
+                                              std::span<std::byte> payload, const Region& region,
+                                              std::span<const std::byte> buffer,
+                                              Offset valid_until);
+
+}  // namespace oratorio

@@ -1,0 +1,60 @@
+// Runs: the data that one participant of an exchange brings or wants: which runs it has in a region,
+// and their bytes. A source when writing, a sink when reading. What a participant does with its data
+// it does through this, so that the data may be the rank's own memory, or other ranks' that it
+// speaks for.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "exchange/exchange.hpp"
+
+namespace oratorio {
+
+/// `bytes` of the data, from data position `position` on.
+struct Segment {
+    Bytes position = 0;
+    Bytes bytes = 0;
+};
+
+/// One message's worth of the data in one region.
+struct Chunk {
+    bool last = false;  ///< there is no more in this region
+    Bytes payload = 0;
+    std::vector<Segment> segments;  ///< payload in order
+};
+
+class Runs {
+  public:
+    virtual ~Runs() = default;
+    Runs() = default;
+    Runs(const Runs&) = delete;
+    Runs& operator=(const Runs&) = delete;
+
+    /// Takes the next chunk of a region: its runs are written to the front of `table_and_payload`,
+    /// and table + payload fit into it. Returns the bytes of the table. A region is taken to its
+    /// last chunk before the next one is begun.
+    virtual std::size_t next(const Region& region, std::span<std::byte> table_and_payload,
+                             Chunk& chunk) = 0;
+    /// What there is in the region. One walk over its runs.
+    virtual RoundContents contents(const Region& region) = 0;
+    /// Data -> payload of a message.
+    virtual void pack(const std::vector<Segment>& segments, std::span<std::byte> payload) = 0;
+    /// Payload -> data; it may be short.
+    virtual void unpack(const std::vector<Segment>& segments,
+                        std::span<const std::byte> payload) = 0;
+    /// All of a region, between the data and the region's buffer without a message, as
+    /// RegionCopy::copy does.
+    virtual Bytes copy(const Region& region, std::byte* buffer, std::byte* given,
+                       Offset valid_until) = 0;
+};
+
+/// The rank's own access. `copies`: copy() will be called.
+std::unique_ptr<Runs> make_own_runs(const ExchangeContext& context, bool copies);
+
+/// What the data positions [from, to) of a layout have in `region`.
+[[nodiscard]] RoundContents contents_of(Cursor& file, Bytes from, Bytes to, const Region& region);
+
+}  // namespace oratorio

@@ -1,0 +1,66 @@
+#include "plan/graph.hpp"
+
+#include <algorithm>
+#include <numeric>
+#include <tuple>
+#include <utility>
+
+namespace oratorio {
+
+Graph::Graph(std::vector<Participant> participants) {
+    std::erase_if(participants, [](const Participant& one) { return one.hull.empty(); });
+    if (participants.size() == 1) alone_ = participants.front();
+    if (participants.size() < 2) return;
+    const auto place = [](const Participant& one) {
+        return std::tuple(one.hull.begin, one.hull.end, one.rank);
+    };
+    std::ranges::sort(participants, {}, place);
+    auto tree = std::make_shared<Tree>();
+    tree->nodes = std::move(participants);
+    tree->furthest.resize(tree->nodes.size());
+    fill(*tree, 0, tree->nodes.size());
+    tree->ranks.resize(tree->nodes.size());
+    std::iota(tree->ranks.begin(), tree->ranks.end(), 0U);
+    std::ranges::sort(tree->ranks, {}, [&](std::uint32_t i) { return tree->nodes[i].rank; });
+    tree_ = std::move(tree);
+}
+
+Offset Graph::fill(Tree& tree, std::size_t first, std::size_t last) {
+    if (first >= last) return INT64_MIN;
+    const std::size_t middle = first + (last - first) / 2;
+    const Offset below = std::max(fill(tree, first, middle), fill(tree, middle + 1, last));
+    return tree.furthest[middle] = std::max(below, tree.nodes[middle].hull.end);
+}
+
+Extent Graph::hull_of(Rank rank) const {
+    if (tree_ == nullptr) return rank == alone_.rank && !empty() ? participant(0).hull : Extent{};
+    const auto found = std::ranges::lower_bound(
+        tree_->ranks, rank, {}, [&](std::uint32_t i) { return tree_->nodes[i].rank; });
+    if (found == tree_->ranks.end() || tree_->nodes[*found].rank != rank) return {};
+    return participant(*found).hull;
+}
+
+Extent Graph::span_of(const Region& region) const {
+    if (region.empty()) return {};
+    const Offset last = region.begin + (region.count - 1) * region.stride + region.length;
+    const Extent whole = intersect({region.begin, last}, region.clip);
+    return {whole.begin - moved_, whole.end - moved_};
+}
+
+std::int64_t Graph::count_touching(const Region& region) const {
+    std::int64_t count = 0;
+    each_touching(region, [&](std::size_t) { return ++count > 0; });
+    return count;
+}
+
+bool Graph::is_touched(const Region& region) const {
+    return !each_touching(region, [](std::size_t) { return false; });
+}
+
+Graph Graph::moved(Offset by) const {
+    Graph graph = *this;
+    graph.moved_ += by;
+    return graph;
+}
+
+}  // namespace oratorio
