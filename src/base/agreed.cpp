@@ -14,17 +14,47 @@ Rank owner_of(std::uint64_t key) {
     return static_cast<Rank>(~static_cast<std::uint32_t>(key));
 }
 
-Result<void> agree_on_error(Transport& transport, const Error& mine) {
+Result<bool> Agreement::step(Transport& transport) {
+    constexpr std::uint64_t kVeto = UINT64_MAX;  // above the key of any error
     const Rank rank = transport.topology().rank;
-    std::uint64_t worst = key_of(mine, rank);
-    auto reduced = reduce(transport, std::span(&worst, 1), ReduceOp::max);
-    if (!reduced) return reduced.error();
-    if (worst == 0) return {};
+    if (phase_ == Phase::ready) {
+        key_ = vetoed_ ? kVeto : key_of(error_, rank);
+        return start(transport.reduce(std::span(&key_, 1), ReduceOp::max), Phase::deciding,
+                     transport);
+    }
+    if (phase_ == Phase::over) return true;
+    const auto completion = transport.test(ticket_);
+    if (!completion) return completion.error();
+    if (!completion->done) return false;
+    vetoed_ = key_ == kVeto;
+    if (phase_ == Phase::deciding && key_ != 0 && !vetoed_) {
+        if (error_.rank < 0) error_ = error_.on(rank);
+        return start(
+            transport.broadcast(owner_of(key_), std::as_writable_bytes(std::span(&error_, 1))),
+            Phase::telling, transport);
+    }
+    phase_ = Phase::over;
+    return true;
+}
 
-    Error error = mine.rank < 0 ? mine.on(rank) : mine;
-    auto told = broadcast(transport, owner_of(worst), std::as_writable_bytes(std::span(&error, 1)));
-    if (!told) return told.error();
-    return error;
+/// A rank alone is through at once, and so is the last to come.
+Result<bool> Agreement::start(Result<Ticket> ticket, Phase next, Transport& transport) {
+    if (!ticket) return ticket.error();
+    ticket_ = *ticket;
+    phase_ = next;
+    return step(transport);
+}
+
+Result<void> agree_on_error(Transport& transport, const Error& mine) {
+    Agreement agreement(mine);
+    for (;;) {
+        const auto over = agreement.step(transport);
+        if (!over) return over.error();
+        if (*over) break;
+        transport.idle();
+    }
+    if (agreement.error().kind == ErrorKind::none) return {};
+    return agreement.error();
 }
 
 }  // namespace oratorio

@@ -40,8 +40,34 @@ Result<Agreed<T>> agree_on_root(Transport& transport, T mine, Rank root = 0) {
 /// The rank that a key other than 0 is of.
 [[nodiscard]] Rank owner_of(std::uint64_t key);
 
-/// Collective. The worst error any rank noted (ties: the lowest rank), or success on all ranks.
-/// Costs one reduction of 8 bytes when nothing failed.
+/// Collective, in steps: the worst error any rank noted (ties: the lowest rank), or success on all
+/// ranks. Costs one reduction of 8 bytes when nothing failed.
+class Agreement {
+  public:
+    Agreement() = default;
+    /// `vetoes`: something else than an error makes all that was done void; wins over all errors.
+    explicit Agreement(const Error& mine, bool vetoes = false) : error_(mine), vetoed_(vetoes) {}
+
+    /// True when it is over; an error is the transport's. Stays where it is until then: the
+    /// transport knows its address.
+    Result<bool> step(Transport& transport);
+    /// When it is over, the same on all ranks: some rank vetoed.
+    [[nodiscard]] bool vetoed() const { return vetoed_; }
+    /// Where nobody did.
+    [[nodiscard]] const Error& error() const { return error_; }
+
+  private:
+    enum class Phase { ready, deciding, telling, over };
+    Result<bool> start(Result<Ticket> ticket, Phase next, Transport& transport);
+
+    Phase phase_ = Phase::ready;
+    Error error_;
+    bool vetoed_ = false;
+    std::uint64_t key_ = 0;
+    Ticket ticket_;
+};
+
+/// The same, waiting for it.
 Result<void> agree_on_error(Transport& transport, const Error& mine);
 
 }  // namespace oratorio

@@ -9,8 +9,6 @@
 #include <new>
 #include <utility>
 
-#include "base/agreed.hpp"
-
 namespace oratorio {
 
 namespace {
@@ -62,33 +60,26 @@ Result<bool> NodeMemory::prepare(Transport& transport, Bytes bytes, bool cross_m
         error_ = {};
         create(topology);
         names_.resize(static_cast<std::size_t>(topology.size));
-        return start(transport.gather(std::as_bytes(std::span(&name_, 1)),
-                                      std::as_writable_bytes(std::span(names_))),
-                     Phase::naming);
+        const auto ticket = transport.gather(std::as_bytes(std::span(&name_, 1)),
+                                             std::as_writable_bytes(std::span(names_)));
+        if (!ticket) return ticket.error();
+        ticket_ = *ticket;
+        phase_ = Phase::naming;
+        return false;
     }
-    const auto completion = transport.test(ticket_);
-    if (!completion) return completion.error();
-    if (!completion->done) return false;
     if (phase_ == Phase::naming) {
+        const auto completion = transport.test(ticket_);
+        if (!completion) return completion.error();
+        if (!completion->done) return false;
         attach(topology);
         if (cross_memory_wanted_) probe_others(topology);
-        key_ = key_of(error_, topology.rank);
-        return start(transport.reduce(std::span(&key_, 1), ReduceOp::max), Phase::deciding);
+        agreement_ = Agreement(error_);
+        phase_ = Phase::deciding;
     }
-    if (phase_ == Phase::deciding && key_ != 0) {
-        error_ = error_.on(topology.rank);
-        return start(
-            transport.broadcast(owner_of(key_), std::as_writable_bytes(std::span(&error_, 1))),
-            Phase::telling);
-    }
-    return decide(transport);
-}
-
-Result<bool> NodeMemory::start(Result<Ticket> ticket, Phase next) {
-    if (!ticket) return ticket.error();
-    ticket_ = *ticket;
-    phase_ = next;
-    return false;
+    const auto over = agreement_.step(transport);
+    if (!over || !*over) return over;
+    decide(transport.topology());
+    return true;
 }
 
 /// The first rank of each node makes the memory.
@@ -142,21 +133,20 @@ void NodeMemory::probe_others(const Topology& topology) {
     }
 }
 
-Result<bool> NodeMemory::decide(Transport& transport) {
+void NodeMemory::decide(const Topology& topology) {
     phase_ = Phase::idle;
     next_.unlink();  // all have attached who could
-    if (key_ != 0) {
-        refusal_ = error_;
-        (error_.kind == ErrorKind::unsupported_operation ? cross_memory_refused_
-                                                         : shared_refused_) = true;
+    if (agreement_.error().kind != ErrorKind::none) {
+        refusal_ = agreement_.error();
+        (refusal_.kind == ErrorKind::unsupported_operation ? cross_memory_refused_
+                                                           : shared_refused_) = true;
         next_ = {};
-        return true;
+        return;
     }
     cross_memory_ = cross_memory_ || cross_memory_wanted_;
     memory_ = std::exchange(next_, {});
     capacity_ = wanted_;
-    lay_out(transport.topology());
-    return true;
+    lay_out(topology);
 }
 
 void NodeMemory::lay_out(const Topology& topology) {

@@ -8,6 +8,7 @@
 #include <span>
 #include <vector>
 
+#include "base/agreed.hpp"
 #include "base/bell.hpp"
 #include "base/shared_memory.hpp"
 #include "base/transport.hpp"
@@ -90,18 +91,17 @@ class NodeMemory {
     [[nodiscard]] std::span<std::byte> buffers() const { return buffers_; }
 
   private:
-    enum class Phase { idle, naming, deciding, telling };
+    enum class Phase { idle, naming, deciding };
     /// What a rank tells the others of itself.
     struct Name {
         char text[48] = {};  ///< of the memory it made; empty: it made none
         int process = 0;
         std::uint64_t probe = 0;  ///< address of a word that the others try to read
     };
-    Result<bool> start(Result<Ticket> ticket, Phase next);
     void create(const Topology& topology);
     void attach(const Topology& topology);
     void probe_others(const Topology& topology);
-    Result<bool> decide(Transport& transport);
+    void decide(const Topology& topology);
     void lay_out(const Topology& topology);
 
     Phase phase_ = Phase::idle;
@@ -116,7 +116,7 @@ class NodeMemory {
     bool cross_memory_refused_ = false;
     Error error_;    ///< this rank's
     Error refusal_;  ///< what all ranks agreed on
-    std::uint64_t key_ = 0;
+    Agreement agreement_;
     Name name_;
     std::vector<Name> names_;
     std::vector<int> processes_;

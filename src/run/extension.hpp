@@ -3,6 +3,7 @@
 // clears pages behind the end that it knew.
 #pragma once
 
+#include "base/agreed.hpp"
 #include "run/run_context.hpp"
 
 namespace oratorio {
@@ -14,19 +15,15 @@ class Extension {
     /// transport failed.
     Result<bool> step(const RunContext& context, Offset end);
     /// On all ranks alike: the file is too short, and nobody may write to mappings of it.
-    [[nodiscard]] bool failed() const { return failed_; }
-    /// Why, on the rank that tried.
-    [[nodiscard]] const Error& error() const { return error_; }
+    [[nodiscard]] const Error& error() const { return extended_.error(); }
 
   private:
     enum class Phase { idle, measuring, extending };
-    Result<bool> start(const RunContext& context, Phase next);
 
     Phase phase_ = Phase::idle;
     Ticket ticket_;
-    std::uint64_t told_ = 0;  ///< the end, then 1 for a failure
-    Error error_;
-    bool failed_ = false;
+    std::uint64_t end_ = 0;  ///< of all ranks' data
+    Agreement extended_;
 };
 
 }  // namespace oratorio

@@ -1,13 +1,19 @@
 // Run: one access being done, as a resumable state machine over a plan. Blocking calls step it
 // until done; nonblocking ones keep it. Collective runs must be made on all ranks in the same
 // order. Stepped by one thread at a time.
+//
+// Collective: plan -> work -> agree [-> plan anew] [-> reports]. Independent: plan -> work.
 #pragma once
 
 #include <climits>
 #include <memory>
 #include <optional>
 
-#include "run/run_context.hpp"
+#include "base/agreed.hpp"
+#include "run/extension.hpp"
+#include "run/planning.hpp"
+#include "run/run_memory.hpp"
+#include "run/work.hpp"
 
 namespace oratorio {
 
@@ -20,7 +26,8 @@ struct Outcome {
 class Run {
   public:
     Run(const RunContext& context, const Access& access, bool collective);
-    ~Run();
+    Run(const Run&) = delete;
+    Run& operator=(const Run&) = delete;
     /// Moves on as far as it can without waiting, at most so many moves of its work; true when
     /// done.
     bool step(int moves = INT_MAX);
@@ -32,11 +39,47 @@ class Run {
     /// Its plan needs messages of the host MPI between rounds.
     [[nodiscard]] bool sends_messages() const;
     /// Valid when done. Collective: the error kind is the same on all ranks; bytes are this rank's.
-    [[nodiscard]] const Outcome& outcome() const;
+    [[nodiscard]] const Outcome& outcome() const { return outcome_; }
 
   private:
-    class State;
-    std::unique_ptr<State> state_;
+    enum class Phase { planning, planned, extending, working, agreeing, reporting, done };
+
+    bool step_phase();
+    bool reserve_memory();
+    void begin(bool may_recall);
+    bool planning_done();
+    [[nodiscard]] bool extends_first() const;
+    bool file_extended();
+    void start_work();
+    void make_work();
+    [[nodiscard]] RunContext numbered_context() const;
+    bool work_done();
+    bool agreement_done();
+    bool reports_done();
+    void unlock();
+    void note(const Error& error);
+    bool fail(const Error& transport_error);
+    void finish(const Error& error, Bytes bytes);
+    [[nodiscard]] const Plan& plan() const { return planning_.plan(); }
+
+    RunContext context_;
+    Access access_;
+    bool collective_;
+    Rank rank_;
+    RunMemory memory_;
+    Planning planning_;
+    Extension extension_;
+    Phase phase_ = Phase::planning;
+    bool again_ = false;  ///< the kept plan didn't do, the access is made a second time
+    Access worked_;  ///< as access_, without data where this rank is absent from the kept plan
+    RangeLock locked_;  ///< atomic mode; kept until the work is gone
+    std::unique_ptr<Work> work_;
+    Rest rest_;           ///< of the work
+    int moves_left_ = 0;  ///< of this step
+    Error error_;         ///< this rank's own failure
+    Agreement agreement_;
+    StoredReports reports_;
+    Outcome outcome_;
 };
 
 /// Steps until done.

@@ -7,23 +7,10 @@
 
 #include "exchange/exchange.hpp"
 #include "run/run_context.hpp"
+#include "run/stored_reports.hpp"
 #include "store/transfer.hpp"
 
 namespace oratorio {
-
-/// How far an aggregator's storage got, for the ranks whose data it had in hand. Travels as bytes.
-/// Storing begins in the order of rounds and nothing is begun after a failure, so the rounds fall
-/// into stored, short and never begun.
-struct StoredReport {
-    struct Short {
-        std::int64_t round = 0;
-        Offset stored_until = 0;  ///< bytes of the region before this offset are stored
-    };
-    static constexpr int shorts_max = kSlotsMost;
-    std::int64_t first_not_begun = INT64_MAX;
-    std::int64_t shorts = 0;
-    Short short_rounds[shorts_max];
-};
 
 class RunMemory;
 
@@ -86,9 +73,5 @@ std::unique_ptr<Work> make_list_work(const RunContext& context, const Plan& plan
 /// Pieces between user memory and a mapping of the file; `pieces` is about how many there are.
 std::unique_ptr<Work> make_mapped_work(const RunContext& context, const Plan& plan,
                                        const Access& access, std::int64_t pieces);
-
-/// Bytes of `access` that were stored, by the aggregators' reports (one per aggregator).
-[[nodiscard]] Bytes stored_bytes(const Plan& plan, const Access& access, Extent mine,
-                                 std::span<const StoredReport> reports);
 
 }  // namespace oratorio

@@ -26,6 +26,7 @@ class RangeLock {
     }
     ~RangeLock() { (void)give_back(); }
 
+    [[nodiscard]] bool holds() const { return store_ != nullptr; }
     /// Some file systems write what was locked back just here, and may fail.
     Result<void> give_back() {
         Store* const store = std::exchange(store_, nullptr);
