@@ -17,7 +17,7 @@ class CrossMemoryExchange final : public Exchange {
 
     void expect(std::int64_t) override {}
     std::optional<RoundContents> contents(std::int64_t round) const override;
-    void open(std::int64_t round, const RoundBuffer& buffer, Offset valid_until) override;
+    void open(int, std::int64_t round, const RoundBuffer& buffer, Offset valid_until) override;
     bool close_if_served(std::int64_t round, Bytes& held) override;
     Result<bool> step() override;
     Standing standing() const override;
@@ -128,7 +128,8 @@ std::optional<RoundContents> CrossMemoryExchange::contents(std::int64_t round) c
     return all;
 }
 
-void CrossMemoryExchange::open(std::int64_t round, const RoundBuffer& buffer, Offset valid_until) {
+void CrossMemoryExchange::open(int, std::int64_t round, const RoundBuffer& buffer,
+                               Offset valid_until) {
     open_[round] = {buffer, valid_until, false, 0};
 }
 

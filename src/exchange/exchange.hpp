@@ -50,10 +50,11 @@ class Exchange {
     virtual void expect(std::int64_t round) = 0;
     /// The answer; nothing while it isn't complete.
     [[nodiscard]] virtual std::optional<RoundContents> contents(std::int64_t round) const = 0;
-    /// Aggregator. `buffer` holds the region of `round`; its mask, where it has one, is clear.
-    /// Reads: file bytes at or after `valid_until` are not there (end of file, or a failed read)
-    /// and reach nobody.
-    virtual void open(std::int64_t round, const RoundBuffer& buffer, Offset valid_until) = 0;
+    /// Whoever loads: that aggregator, or with shared loads any rank. `buffer` holds the region of
+    /// `round`; its mask, where it has one, is clear. Reads: file bytes at or after `valid_until`
+    /// are not there (end of file, or a failed read) and reach nobody.
+    virtual void open(int aggregator, std::int64_t round, const RoundBuffer& buffer,
+                      Offset valid_until) = 0;
     /// True when every participant is served and the buffer isn't touched any more; then the round
     /// is forgotten and `held` says how many bytes came into it. What those are the mask says.
     virtual bool close_if_served(std::int64_t round, Bytes& held) = 0;
@@ -61,6 +62,8 @@ class Exchange {
     /// can't go on.
     virtual Result<bool> step() = 0;
     [[nodiscard]] virtual Standing standing() const = 0;
+    /// This rank found nothing to do and will wait; true when others keep all cores busy.
+    virtual bool rests() { return false; }
     /// Rings when a step may move something again; null where only trying tells.
     [[nodiscard]] virtual Bell* bell() const { return nullptr; }
 };

@@ -10,8 +10,9 @@ class PeerExchange final : public Exchange {
   public:
     PeerExchange(const ExchangeContext& context, std::unique_ptr<Runs> runs)
         : runs_(std::move(runs)),
-          context_{context.transport, context.plan,     *runs_,
-                   context.stats,     context.sequence, {context.messages, context.plan.message_bytes}},
+          context_{
+              context.transport, context.plan,     *runs_,
+              context.stats,     context.sequence, {context.messages, context.plan.message_bytes}},
           aggregator_(context_),
           participant_(context_) {}
 
@@ -19,7 +20,7 @@ class PeerExchange final : public Exchange {
     std::optional<RoundContents> contents(std::int64_t round) const override {
         return aggregator_.contents(round);
     }
-    void open(std::int64_t round, const RoundBuffer& buffer, Offset valid_until) override {
+    void open(int, std::int64_t round, const RoundBuffer& buffer, Offset valid_until) override {
         aggregator_.open(round, buffer, valid_until);
     }
     bool close_if_served(std::int64_t round, Bytes& held) override {

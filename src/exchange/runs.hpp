@@ -1,7 +1,7 @@
-// Runs: the data that one participant of an exchange brings or wants: which runs it has in a region,
-// and their bytes. A source when writing, a sink when reading. What a participant does with its data
-// it does through this, so that the data may be the rank's own memory, or other ranks' that it
-// speaks for.
+// Runs: the data that one participant of an exchange brings or wants: which runs it has in a
+// region, and their bytes. A source when writing, a sink when reading. What a participant does with
+// its data it does through this, so that the data may be the rank's own memory, or other ranks'
+// that it speaks for.
 #pragma once
 
 #include <cstdint>

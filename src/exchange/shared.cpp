@@ -4,9 +4,9 @@
 #include <algorithm>
 #include <vector>
 
-#include "exchange/node_memory.hpp"
 #include "exchange/node_rounds.hpp"
 #include "exchange/runs.hpp"
+#include "exchange/waking.hpp"
 #include "plan/methods.hpp"
 
 namespace oratorio {
@@ -45,24 +45,29 @@ class SharedExchange final : public Exchange {
 
     void expect(std::int64_t round) override;
     std::optional<RoundContents> contents(std::int64_t round) const override;
-    void open(std::int64_t round, const RoundBuffer& buffer, Offset valid_until) override;
+    void open(int aggregator, std::int64_t round, const RoundBuffer& buffer,
+              Offset valid_until) override;
     bool close_if_served(std::int64_t round, Bytes& held) override;
     Result<bool> step() override;
     Standing standing() const override;
+    bool rests() override;
     Bell* bell() const override { return &context_.node->bell(rank_); }
 
   private:
-    /// How far this rank is with one aggregator.
+    /// How far this rank is with one aggregator, or with shared loads with one of its sub-buffers:
+    /// those are loaded by different ranks, so a later round may be there before an earlier one.
     struct Progress {
+        int aggregator = 0;
         std::int64_t round = 0;     ///< next to move data in
         std::int64_t answered = 0;  ///< next to tell the contents of
     };
+    void begin_progress();
     [[nodiscard]] std::uint64_t key(std::int64_t round) const {
         return round_key(context_.sequence, round);
     }
-    void ring_touched(const Region& region);
-    bool answer(int aggregator, Progress& progress);
-    bool move_data(int aggregator, Progress& progress);
+    void tell_touched(const Region& region);
+    bool answer(Progress& progress);
+    bool move_data(Progress& progress);
     void check_in(std::atomic<std::int64_t>& to_come, int aggregator);
 
     ExchangeContext context_;
@@ -72,7 +77,9 @@ class SharedExchange final : public Exchange {
     Extent mine_;
     bool reading_;
     std::unique_ptr<Runs> runs_;
-    std::vector<Progress> progress_;
+    Waking waking_;
+    int apart_;                       ///< rounds of one progress
+    std::vector<Progress> progress_;  ///< in the order that this rank looks at them
     Bytes received_ = 0;
     bool differs_ = false;
 };
@@ -85,19 +92,32 @@ SharedExchange::SharedExchange(const ExchangeContext& context, std::unique_ptr<R
       mine_(plan_.graph.hull_of(rank_)),
       reading_(plan_.direction == Direction::read),
       runs_(std::move(runs)),
-      progress_(plan_.aggregators.size()) {
-    for (int i = 0; i < static_cast<int>(progress_.size()); ++i) {
-        const std::int64_t first = plan_.next_touching(mine_, i, 0);
-        progress_[static_cast<std::size_t>(i)] = {first, plan_.ask_contents ? first : plan_.rounds};
+      waking_(*context.node, context.transport.topology(), plan_.shared_loads),
+      apart_(plan_.shared_loads ? plan_.slots : 1) {
+    begin_progress();
+}
+
+/// One's own domain last: not all ranks at the same aggregator. With shared loads it is the first:
+/// where ranks' data lies apart nobody need touch another's.
+void SharedExchange::begin_progress() {
+    const auto count = static_cast<int>(plan_.aggregators.size());
+    const int own = plan_.shared_loads ? index_ : index_ + 1;
+    const int first = index_ >= 0 ? own : rank_;
+    for (int turn = 0; turn < count; ++turn) {
+        const int aggregator = (first + turn) % count;
+        for (int slot = 0; slot < apart_; ++slot) {
+            const auto round = plan_.next_touching(mine_, aggregator, slot, apart_);
+            progress_.push_back({aggregator, round, plan_.ask_contents ? round : plan_.rounds});
+        }
     }
 }
 
-void SharedExchange::ring_touched(const Region& region) {
+void SharedExchange::tell_touched(const Region& region) {
     plan_.graph.each_touching(region, [&](std::size_t i) {
-        const Rank rank = plan_.graph.participant(i).rank;
-        if (rank != rank_) ring(context_.node->bell(rank));
+        waking_.tell(plan_.graph.participant(i).rank);
         return true;
     });
+    waking_.call_others();
 }
 
 void SharedExchange::expect(std::int64_t round) {
@@ -110,7 +130,7 @@ void SharedExchange::expect(std::int64_t round) {
     question.last = INT64_MIN;
     question.to_come = plan_.graph.count_touching(region);
     question.round = key(round);
-    ring_touched(region);
+    tell_touched(region);
 }
 
 std::optional<RoundContents> SharedExchange::contents(std::int64_t round) const {
@@ -119,9 +139,10 @@ std::optional<RoundContents> SharedExchange::contents(std::int64_t round) const 
     return RoundContents{question.bytes, question.coverage, hull_in(question)};
 }
 
-void SharedExchange::open(std::int64_t round, const RoundBuffer& buffer, Offset valid_until) {
-    const Region region = plan_.region(index_, round);
-    SlotControl& slot = context_.node->slot(index_, round);
+void SharedExchange::open(int aggregator, std::int64_t round, const RoundBuffer& buffer,
+                          Offset valid_until) {
+    const Region region = plan_.region(aggregator, round);
+    SlotControl& slot = control_of(*context_.node, plan_, aggregator, round);
     const std::byte* const first = context_.node->buffers().data();
     slot.begin = region.begin;
     slot.bytes = 0;
@@ -130,62 +151,71 @@ void SharedExchange::open(std::int64_t round, const RoundBuffer& buffer, Offset 
     slot.given = buffer.given.empty() ? -1 : buffer.given.data() - first;
     slot.to_come = plan_.graph.count_touching(region);
     slot.round = key(round);
-    ring_touched(region);
+    tell_touched(region);
 }
 
 bool SharedExchange::close_if_served(std::int64_t round, Bytes& held) {
-    const SlotControl& slot = context_.node->slot(index_, round);
+    const SlotControl& slot = control_of(*context_.node, plan_, index_, round);
     if (slot.to_come > 0) return false;
     held = slot.bytes;
     return true;
 }
 
 Result<bool> SharedExchange::step() {
+    waking_.begin_shift();
     bool moved = false;
-    const auto count = static_cast<int>(progress_.size());
-    const int first = index_ >= 0 ? index_ + 1 : rank_;  // not all ranks at the same aggregator
-    for (int turn = 0; turn < count; ++turn) {
-        const int aggregator = (first + turn) % count;
-        Progress& progress = progress_[static_cast<std::size_t>(aggregator)];
-        while (progress.answered < plan_.rounds && answer(aggregator, progress)) moved = true;
-        while (progress.round < plan_.rounds && move_data(aggregator, progress)) moved = true;
+    for (Progress& progress : progress_) {
+        while (progress.answered < plan_.rounds && answer(progress)) moved = true;
+        while (progress.round < plan_.rounds && move_data(progress)) moved = true;
     }
     return moved;
 }
 
-bool SharedExchange::answer(int aggregator, Progress& progress) {
+bool SharedExchange::rests() {
+    waking_.end_shift();
+    return waking_.relieved();
+}
+
+bool SharedExchange::answer(Progress& progress) {
+    const int aggregator = progress.aggregator;
     Question& question = context_.node->question(aggregator, progress.answered);
     if (question.round != key(progress.answered)) return false;
     const Region region = plan_.region(aggregator, progress.answered);
     if (question.begin == region.begin) {
         add(question, runs_->contents(region));
     }
-    progress.answered = plan_.next_touching(mine_, aggregator, progress.answered + 1);
+    progress.answered = plan_.next_touching(mine_, aggregator, progress.answered + apart_, apart_);
     check_in(question.to_come, aggregator);
     return true;
 }
 
-bool SharedExchange::move_data(int aggregator, Progress& progress) {
-    SlotControl& slot = context_.node->slot(aggregator, progress.round);
+bool SharedExchange::move_data(Progress& progress) {
+    const int aggregator = progress.aggregator;
+    SlotControl& slot = control_of(*context_.node, plan_, aggregator, progress.round);
     if (slot.round != key(progress.round)) return false;
     const Region region = plan_.region(aggregator, progress.round);
     if (slot.begin == region.begin) {
         std::byte* const first = context_.node->buffers().data();
         std::byte* const given = slot.given < 0 ? nullptr : first + slot.given;
         const Bytes mine = runs_->copy(region, first + slot.buffer, given, slot.valid_until);
-        slot.bytes += mine;
-        if (reading_) received_ += mine;
+        if (reading_) {
+            received_ += mine;
+        } else {
+            slot.bytes += mine;
+        }
     } else {
         differs_ = true;
     }
-    progress.round = plan_.next_touching(mine_, aggregator, progress.round + 1);
+    progress.round = plan_.next_touching(mine_, aggregator, progress.round + apart_, apart_);
     check_in(slot.to_come, aggregator);
     return true;
 }
 
 void SharedExchange::check_in(std::atomic<std::int64_t>& to_come, int aggregator) {
     const Rank owner = plan_.aggregators[static_cast<std::size_t>(aggregator)];
-    if (to_come.fetch_sub(1) == 1 && owner != rank_) ring(context_.node->bell(owner));
+    if (to_come.fetch_sub(1) != 1) return;
+    waking_.tell(owner);
+    waking_.call_others();
 }
 
 Standing SharedExchange::standing() const {

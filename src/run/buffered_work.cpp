@@ -6,7 +6,7 @@
 #include "plan/methods.hpp"
 #include "run/arrival.hpp"
 #include "run/region_writer.hpp"
-#include "run/work.hpp"
+#include "run/round_queue.hpp"
 
 namespace oratorio {
 
@@ -25,21 +25,22 @@ class BufferedWork final : public Work {
     StoredReport report() const override { return report_; }
     bool differs() const override { return differs_ || exchange_->standing().differs; }
     Rest rest() const override;
+    bool relieved() const override { return relieved_; }
 
   private:
     enum class Phase { idle, expecting, awaiting, loading, exchanging, storing };
     struct Slot {
         Phase phase = Phase::idle;
-        std::int64_t round = 0;
-        Region region;
+        Round round;
         RoundBuffer buffer;
         Extent touched;     ///< what of the region is read or written
         int transfers = 0;  ///< outstanding
         Offset complete_until = 0;
     };
 
-    void take_round(Slot& slot);
-    [[nodiscard]] bool has_control(std::int64_t round) const;
+    bool take_round(std::size_t index);
+    [[nodiscard]] std::int64_t oldest() const;
+    bool step_slots();
     bool step_slot(std::size_t index);
     void start_transfers(std::size_t index, Direction direction);
     void start_transfers_from(std::size_t index, Direction direction, std::int64_t first);
@@ -60,15 +61,17 @@ class BufferedWork final : public Work {
     const Plan& plan_;
     const Access& access_;
     bool reading_;
-    int index_;  ///< among the aggregators, -1: this rank only takes part
+    bool waits_;  ///< for the storage: nobody is kept waiting meanwhile, or the store is done at
+                  ///< once
     Arrival arrival_;
+    std::unique_ptr<RoundQueue> queue_;
     std::unique_ptr<Transfer> transfer_;
     std::unique_ptr<RegionWriter> writer_;  ///< where holes are kept
     bool announced_ = false;
     std::unique_ptr<Exchange> exchange_;
     std::vector<Slot> slots_;
-    std::int64_t next_round_ = 0;
     bool differs_ = false;
+    bool relieved_ = false;
     Error noted_;
     StoredReport report_;
 };
@@ -80,22 +83,19 @@ BufferedWork::BufferedWork(const RunContext& context, const Plan& plan, const Ac
       plan_(plan),
       access_(access),
       reading_(plan.direction == Direction::read),
-      index_(plan.aggregator_index(context.transport.topology().rank)),
+      waits_(!plan.method->aggregated() || plan.shared_loads),
       arrival_(context, plan),
+      queue_(plan.shared_loads
+                 ? make_free_rounds(context, plan, arrival_)
+                 : make_own_rounds(plan, context.transport.topology().rank, buffers.collective)),
       exchange_(make_exchange({context.transport, plan, access, context.stats, context.sequence,
                                buffers.messages, buffers.node})) {
-    if (index_ < 0) return;
-    announce(buffers.collective);
+    slots_.resize(queue_->slots());
+    if (slots_.empty()) return;
+    if (!queue_->hands_over()) announce(buffers.collective);
     transfer_ = std::make_unique<Transfer>(*context.store, &context_.stats);
     if (plan.keeps_holes())
         writer_ = std::make_unique<RegionWriter>(context_, plan_, buffers.scratch);
-    slots_.resize(static_cast<std::size_t>(plan.slots));
-    const auto bytes = static_cast<std::size_t>(plan.slot_bytes);
-    for (std::size_t i = 0; i < slots_.size(); ++i) {
-        slots_[i].buffer.data = buffers.collective.subspan(i * bytes, bytes);
-        if (writer_)
-            slots_[i].buffer.given = buffers.collective.subspan((slots_.size() + i) * bytes, bytes);
-    }
 }
 
 BufferedWork::~BufferedWork() {
@@ -118,10 +118,9 @@ Bytes BufferedWork::moved() const {
 
 bool BufferedWork::done() const {
     if (!exchange_->standing().finished || !arrival_.settled()) return false;
-    if (index_ < 0) return true;
-    return next_round_ >= plan_.rounds &&
-           std::all_of(slots_.begin(), slots_.end(),
-                       [](const Slot& slot) { return slot.phase == Phase::idle; });
+    return queue_->done() && std::all_of(slots_.begin(), slots_.end(), [](const Slot& slot) {
+               return slot.phase == Phase::idle;
+           });
 }
 
 /// Storage that works beside us rings no bell.
@@ -131,35 +130,52 @@ Rest BufferedWork::rest() const {
 
 Result<bool> BufferedWork::step() {
     if (const auto arrived = arrival_.step(); !arrived) return arrived.error();
-    bool moved = reap_transfers(!plan_.method->aggregated());  // nobody else is kept waiting
-    for (std::size_t i = 0; i < slots_.size(); ++i) {
-        while (step_slot(i)) moved = true;
-    }
+    const bool later = queue_->hands_over();  // one's own data first
+    bool moved = !later && step_slots();
     const auto exchanged = exchange_->step();
     if (!exchanged) return exchanged.error();
     if (const Error failed = exchange_->standing().failed; failed.kind != ErrorKind::none)
         note(failed, -1);
-    return moved || *exchanged;
+    moved = moved || *exchanged || (later && step_slots());
+    if (!moved || (later && done())) relieved_ = exchange_->rests();
+    return moved;
 }
 
-/// The ranks of a node find a round's control words by its number, so rounds under way must be less
-/// than rounds_max apart; those between them may hold nothing and end at once.
-bool BufferedWork::has_control(std::int64_t round) const {
-    return std::all_of(slots_.begin(), slots_.end(), [&](const Slot& slot) {
-        return slot.phase == Phase::idle || round - slot.round < NodeMemory::rounds_max;
-    });
+bool BufferedWork::step_slots() {
+    bool moved = reap_transfers(waits_);
+    for (std::size_t i = 0; i < slots_.size(); ++i) {
+        while (step_slot(i)) {
+            moved = true;
+            if (queue_->hands_over() && slots_[i].phase == Phase::idle) break;
+        }
+    }
+    return moved;
 }
 
-void BufferedWork::take_round(Slot& slot) {
-    slot.round = next_round_++;
-    slot.region = plan_.region(index_, slot.round);
-    if (slot.region.empty() || !plan_.graph.is_touched(slot.region)) return;
+std::int64_t BufferedWork::oldest() const {
+    std::int64_t oldest = INT64_MAX;
+    for (const Slot& slot : slots_) {
+        if (slot.phase != Phase::idle) oldest = std::min(oldest, slot.round.number);
+    }
+    return oldest;
+}
+
+bool BufferedWork::take_round(std::size_t index) {
+    const auto round = queue_->take(oldest());
+    if (!round) return false;
+    Slot& slot = slots_[index];
+    slot.round = *round;
+    slot.buffer = queue_->buffer(*round, index);
     context_.stats.rounds += 1;
-    const Region& region = slot.region;
+    const Region& region = round->region;
     slot.touched = intersect({region.begin, region.extent(region.count - 1).end}, region.clip);
-    if (!reading_) return open(slot);
+    if (!reading_) {
+        open(slot);
+        return true;
+    }
     slot.phase = plan_.ask_contents ? Phase::expecting : Phase::awaiting;
-    if (plan_.ask_contents) exchange_->expect(slot.round);
+    if (plan_.ask_contents) exchange_->expect(round->number);
+    return true;
 }
 
 /// One step of one slot; true when it moved.
@@ -167,30 +183,28 @@ bool BufferedWork::step_slot(std::size_t index) {
     Slot& slot = slots_[index];
     switch (slot.phase) {
         case Phase::idle:
-            if (index_ < 0 || next_round_ >= plan_.rounds || !has_control(next_round_))
-                return false;
-            take_round(slot);
-            return true;
+            return take_round(index);
         case Phase::expecting: {
-            const auto contents = exchange_->contents(slot.round);
+            const auto contents = exchange_->contents(slot.round.number);
             if (!contents) return false;
             slot.touched = contents->hull;
             slot.phase = Phase::awaiting;
             return true;
         }
         case Phase::awaiting:
-            if (!arrival_.all_of(slot.region)) return false;
+            if (!arrival_.all_of(slot.round.region)) return false;
             slot.phase = Phase::loading;
             start_transfers(index, Direction::read);
             return true;
         case Phase::loading:
+            if (waits_) reap_transfers(true);
             if (slot.transfers > 0) return false;
             open(slot);
             return true;
         case Phase::exchanging: {
             Bytes held = 0;
             if (!is_next(slot) || (writer_ && !arrival_.everybody()) ||
-                !exchange_->close_if_served(slot.round, held))
+                !exchange_->close_if_served(slot.round.number, held))
                 return false;
             end_exchange(index, held);
             return true;
@@ -215,10 +229,12 @@ void BufferedWork::start_transfers_from(std::size_t index, Direction direction,
                                         std::int64_t first) {
     Slot& slot = slots_[index];
     const bool writing = direction == Direction::write;
-    for (std::int64_t i = first; i < slot.region.count && !(writing && slot.transfers > 0); ++i) {
-        const Extent extent = intersect(slot.region.extent(i), slot.touched);
+    for (std::int64_t i = first; i < slot.round.region.count && !(writing && slot.transfers > 0);
+         ++i) {
+        const Extent extent = intersect(slot.round.region.extent(i), slot.touched);
         if (extent.empty()) continue;
-        const auto at = static_cast<std::size_t>(slot.region.buffer_position(i, extent.begin));
+        const auto at =
+            static_cast<std::size_t>(slot.round.region.buffer_position(i, extent.begin));
         const auto token = static_cast<std::uint64_t>(index) << 32 | static_cast<std::uint64_t>(i);
         transfer_->start(direction, extent.begin,
                          slot.buffer.data.subspan(at, static_cast<std::size_t>(extent.length())),
@@ -234,13 +250,13 @@ bool BufferedWork::reap_transfers(bool wait) {
     while (transfer_->outstanding() > 0 && transfer_->poll(done, wait)) {
         Slot& slot = slots_[done.token >> 32];
         const auto number = static_cast<std::int64_t>(done.token & 0xffffffff);
-        const Extent extent = intersect(slot.region.extent(number), slot.touched);
+        const Extent extent = intersect(slot.round.region.extent(number), slot.touched);
         const bool storing = slot.phase == Phase::storing;
         (storing ? context_.stats.bytes_stored : context_.stats.bytes_loaded) +=
             static_cast<std::uint64_t>(done.bytes);
         if (done.bytes < extent.length())
             slot.complete_until = std::min(slot.complete_until, extent.begin + done.bytes);
-        if (done.error.kind != ErrorKind::none) note(done.error, slot.round);
+        if (done.error.kind != ErrorKind::none) note(done.error, slot.round.number);
         --slot.transfers;
         moved = true;
         if (storing && done.bytes == extent.length())
@@ -254,22 +270,22 @@ bool BufferedWork::reap_transfers(bool wait) {
 bool BufferedWork::is_next(const Slot& slot) const {
     return std::none_of(slots_.begin(), slots_.end(), [&](const Slot& other) {
         return other.phase != Phase::idle && other.phase != Phase::storing &&
-               other.round < slot.round;
+               other.round.number < slot.round.number;
     });
 }
 
 void BufferedWork::open(Slot& slot) {
-    slot.phase = Phase::exchanging;
+    slot.phase = queue_->hands_over() ? Phase::idle : Phase::exchanging;
     if (writer_) {
-        const Bytes bytes = slot.region.count * slot.region.length;
+        const Bytes bytes = slot.round.region.count * slot.round.region.length;
         std::memset(slot.buffer.given.data(), 0, static_cast<std::size_t>(bytes));
     }
-    exchange_->open(slot.round, slot.buffer, slot.complete_until);
+    exchange_->open(slot.round.aggregator, slot.round.number, slot.buffer, slot.complete_until);
 }
 
 /// What a round should hold where that is known: anything else would store bytes of nobody.
 bool BufferedWork::is_as_planned(const Slot& slot, Bytes held) const {
-    return reading_ || !plan_.covered || held == slot.region.bytes();
+    return reading_ || !plan_.covered || held == slot.round.region.bytes();
 }
 
 void BufferedWork::end_exchange(std::size_t index, Bytes held) {
@@ -279,7 +295,7 @@ void BufferedWork::end_exchange(std::size_t index, Bytes held) {
         slot.phase = Phase::idle;
     } else if (noted_.kind !=
                ErrorKind::none) {  // after a failure data is only taken from the others
-        report_.first_not_begun = std::min(report_.first_not_begun, slot.round);
+        report_.first_not_begun = std::min(report_.first_not_begun, slot.round.number);
         slot.phase = Phase::idle;
     } else {
         slot.phase = Phase::storing;
@@ -299,9 +315,9 @@ void BufferedWork::store(std::size_t index) {
 }
 
 void BufferedWork::store_given(Slot& slot) {
-    const auto stored = writer_->write(slot.region, slot.buffer);
+    const auto stored = writer_->write(slot.round.region, slot.buffer);
     slot.complete_until = std::min(stored.until, slot.touched.end);
-    if (stored.error.kind != ErrorKind::none) note(stored.error, slot.round);
+    if (stored.error.kind != ErrorKind::none) note(stored.error, slot.round.number);
 }
 
 /// The lock is given back before this rank does anything else.
@@ -310,16 +326,17 @@ void BufferedWork::store_sharing(std::size_t index) {
     auto held = context_.excluded().share(*context_.store, slot.touched, plan_.collective);
     if (!held) {
         slot.complete_until = slot.touched.begin;
-        return note(held.error(), slot.round);
+        return note(held.error(), slot.round.number);
     }
     start_transfers(index, Direction::write);
     while (slot.transfers > 0) reap_transfers(true);
-    if (const auto unlocked = held->give_back(); !unlocked) note(unlocked.error(), slot.round);
+    if (const auto unlocked = held->give_back(); !unlocked)
+        note(unlocked.error(), slot.round.number);
 }
 
 void BufferedWork::end_storing(Slot& slot) {
     if (slot.complete_until < slot.touched.end && report_.shorts < StoredReport::shorts_max) {
-        report_.short_rounds[report_.shorts++] = {slot.round, slot.complete_until};
+        report_.short_rounds[report_.shorts++] = {slot.round.number, slot.complete_until};
     }
     slot.phase = Phase::idle;
 }

@@ -40,7 +40,8 @@ bool Run::step_phase() {
             phase_ = Phase::extending;
             if (extends_first()) return step_phase();
             start_work();
-            return step_phase();  // a lock taken for atomic mode isn't kept while others are waited for
+            return step_phase();  // a lock taken for atomic mode isn't kept while others are waited
+                                  // for
         case Phase::extending:
             return file_extended();
         case Phase::working:
@@ -121,8 +122,7 @@ void Run::start_work() {
         }
     }
     const bool aggregated = plan().method->aggregated();
-    const bool can_work =
-        aggregated || (error_.kind == ErrorKind::none && worked_.bytes() > 0);
+    const bool can_work = aggregated || (error_.kind == ErrorKind::none && worked_.bytes() > 0);
     if (!plan().graph.empty() && can_work) make_work();
 }
 

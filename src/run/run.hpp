@@ -71,8 +71,8 @@ class Run {
     Extension extension_;
     Phase phase_ = Phase::planning;
     bool again_ = false;  ///< the kept plan didn't do, the access is made a second time
-    Access worked_;  ///< as access_, without data where this rank is absent from the kept plan
-    RangeLock locked_;  ///< atomic mode; kept until the work is gone
+    Access worked_;       ///< as access_, without data where this rank is absent from the kept plan
+    RangeLock locked_;    ///< atomic mode; kept until the work is gone
     std::unique_ptr<Work> work_;
     Rest rest_;           ///< of the work
     int moves_left_ = 0;  ///< of this step

@@ -25,8 +25,8 @@ struct StoredReport {
     Short short_rounds[shorts_max];
 };
 
-/// Bytes of `access`, a rank's whose hull is `mine`, that were stored, by the aggregators' reports (one
-/// per aggregator).
+/// Bytes of `access`, a rank's whose hull is `mine`, that were stored, by the aggregators' reports
+/// (one per aggregator).
 [[nodiscard]] Bytes stored_bytes(const Plan& plan, const Access& access, Extent mine,
                                  std::span<const StoredReport> reports);
 

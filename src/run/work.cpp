@@ -17,7 +17,6 @@ using Made = Result<std::unique_ptr<Work>>;
 Made make_buffered(const WorkSite& site) {
     RunContext context = site.context;
     const Plan& plan = site.plan;
-    if (plan.shared_loads) return make_shared_read(context, plan, site.access);
     if (!plan.method->aggregated() && !site.memory.take_for_alone(plan)) {
         return Error::make(ErrorKind::no_memory,
                            "no memory for the sieving buffer: lower ind_rd_buffer_size");

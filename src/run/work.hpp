@@ -62,9 +62,6 @@ struct WorkBuffers {
 std::unique_ptr<Work> make_buffered_work(const RunContext& context, const Plan& plan,
                                          const Access& access, WorkBuffers buffers,
                                          std::unique_ptr<Store> own_store);
-/// Reads through sub-buffers that the ranks of a node share, filled by whichever rank is free.
-std::unique_ptr<Work> make_shared_read(const RunContext& context, const Plan& plan,
-                                       const Access& access);
 /// Pieces straight between user memory (or a small staging buffer where memory is fine-grained) and
 /// the store.
 std::unique_ptr<Work> make_list_work(const RunContext& context, const Plan& plan,

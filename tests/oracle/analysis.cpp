@@ -186,8 +186,7 @@ void Rules::order() {
     for (std::size_t id = 0; id < ordered_; ++id) all[id]->id = id;
     order_.reserve(ordered_ * ordered_);
     for (const Access* const earlier : all) {
-        for (const Access* const later : all)
-            order_.push_back(is_before(*earlier, *later) ? 1 : 0);
+        for (const Access* const later : all) order_.push_back(is_before(*earlier, *later) ? 1 : 0);
     }
 }
 

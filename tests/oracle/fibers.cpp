@@ -19,9 +19,9 @@ namespace oratorio::oracle {
 
 namespace {
 
-constexpr long kIdlesMax = 20'000;        // with nobody getting further
-constexpr long kSleep = 1000;             // as many, and who sleeps wakes by itself
-constexpr long kOversleep = 10;           // counts as so many
+constexpr long kIdlesMax = 20'000;         // with nobody getting further
+constexpr long kSleep = 1000;              // as many, and who sleeps wakes by itself
+constexpr long kOversleep = 10;            // counts as so many
 constexpr long kSwitchesMax = 10'000'000;  // of one program; one of single bytes takes a million
 constexpr std::size_t kGuard = 4096;
 
@@ -66,8 +66,8 @@ void Fibers::add(std::string name, std::function<void()> body) {
     context.uc_stack = {fiber->stack + kGuard, 0, Stacks::bytes - kGuard};
     context.uc_link = nullptr;
     const auto self = reinterpret_cast<std::uintptr_t>(this);
-    makecontext(&context, reinterpret_cast<void (*)()>(enter), 2,
-                static_cast<unsigned>(self >> 32), static_cast<unsigned>(self));
+    makecontext(&context, reinterpret_cast<void (*)()>(enter), 2, static_cast<unsigned>(self >> 32),
+                static_cast<unsigned>(self));
 #if defined(__SANITIZE_THREAD__)
     fiber->sanitizer = __tsan_create_fiber(0);
 #endif

@@ -1,0 +1,119 @@
+// Loads by whichever rank is free (docs/decisions/0015-shared-loads.md): whoever finds a sub-buffer
+// that all have copied from claims its next round. With more ranks than cores the ranks that happen
+// to run then keep the cores busy; an aggregator that sleeps keeps nobody waiting.
+#include <vector>
+
+#include "exchange/node_rounds.hpp"
+#include "run/round_queue.hpp"
+
+namespace oratorio {
+
+namespace {
+
+class FreeRounds final : public RoundQueue {
+  public:
+    FreeRounds(const RunContext& context, const Plan& plan, Arrival& arrival);
+
+    std::optional<Round> take(std::int64_t oldest) override;
+    [[nodiscard]] RoundBuffer buffer(const Round& round, std::size_t slot) const override;
+    [[nodiscard]] bool done() const override;
+    [[nodiscard]] std::size_t slots() const override { return can_load_ ? 1 : 0; }
+    [[nodiscard]] bool hands_over() const override { return true; }
+
+  private:
+    /// A sub-buffer of an aggregator's domain. Holds every plan.slots-th of its rounds.
+    struct Column {
+        int aggregator = 0;
+        int slot = 0;
+    };
+    [[nodiscard]] SlotControl& control(const Column& column) const {
+        return control_of(node_, plan_, column.aggregator, column.slot);
+    }
+    [[nodiscard]] std::optional<std::int64_t> next_to_load(const Column& column,
+                                                           std::uint64_t claimed) const;
+    bool claim(const Column& column, Round& round);
+
+    const NodeMemory& node_;
+    const Plan& plan_;
+    Arrival& arrival_;
+    unsigned sequence_;
+    bool can_load_;
+    int index_;  ///< among the aggregators
+    std::vector<Column> columns_;
+};
+
+/// All of one's own domain first: where ranks' data lies apart nobody need touch another's.
+FreeRounds::FreeRounds(const RunContext& context, const Plan& plan, Arrival& arrival)
+    : node_(*context.node),
+      plan_(plan),
+      arrival_(arrival),
+      sequence_(context.sequence),
+      can_load_(context.store != nullptr),
+      index_(plan.aggregator_index(context.transport.topology().rank)) {
+    const auto aggregators = static_cast<int>(plan.aggregators.size());
+    const int first = index_ >= 0 ? index_ : context.transport.topology().rank;
+    for (int turn = 0; turn < aggregators; ++turn) {
+        for (int slot = 0; slot < plan.slots; ++slot)
+            columns_.push_back({(first + turn) % aggregators, slot});
+    }
+}
+
+/// The round to be loaded when the column's control says that `claimed` was the last one, one
+/// behind all rounds when there is none left; nothing while the sub-buffer is in use.
+std::optional<std::int64_t> FreeRounds::next_to_load(const Column& column,
+                                                     std::uint64_t claimed) const {
+    std::int64_t round = column.slot;
+    if (is_of_access(claimed, sequence_)) {
+        const SlotControl& slot = control(column);
+        if (slot.round != claimed || slot.to_come > 0) return std::nullopt;
+        round = round_of(claimed) + plan_.slots;
+    }
+    while (round < plan_.rounds && !plan_.graph.is_touched(plan_.region(column.aggregator, round)))
+        round += plan_.slots;
+    return round;
+}
+
+bool FreeRounds::claim(const Column& column, Round& round) {
+    SlotControl& slot = control(column);
+    std::uint64_t claimed = slot.claimed;
+    const auto next = next_to_load(column, claimed);
+    if (!next || *next >= plan_.rounds) return false;
+    round = {column.aggregator, *next, plan_.region(column.aggregator, *next)};
+    return arrival_.all_of(round.region) &&
+           slot.claimed.compare_exchange_strong(claimed, round_key(sequence_, *next));
+}
+
+std::optional<Round> FreeRounds::take(std::int64_t) {
+    Round round;
+    for (const Column& column : columns_) {
+        if (claim(column, round)) return round;
+    }
+    return std::nullopt;
+}
+
+RoundBuffer FreeRounds::buffer(const Round& round, std::size_t) const {
+    const Bytes at =
+        (round.aggregator * plan_.slots + round.number % plan_.slots) * plan_.slot_bytes;
+    return {node_.buffers().subspan(static_cast<std::size_t>(at),
+                                    static_cast<std::size_t>(plan_.slot_bytes)),
+            {}};
+}
+
+/// Everybody has what is in this rank's own domain.
+bool FreeRounds::done() const {
+    for (int slot = 0; index_ >= 0 && slot < plan_.slots; ++slot) {
+        const Column column{index_, slot};
+        const auto next = next_to_load(column, control(column).claimed);
+        if (!next || *next < plan_.rounds) return false;
+    }
+    return true;
+}
+
+}  // namespace
+
+std::unique_ptr<RoundQueue> make_free_rounds(const RunContext& context, const Plan& plan,
+                                             Arrival& arrival) {
+    return std::make_unique<FreeRounds>(context, plan, arrival);
+}
+
+}  // namespace oratorio
