@@ -42,7 +42,7 @@ struct alignas(64) Question {
 
 /// Of all ranks of the node.
 struct alignas(64) Shift {
-    std::atomic<int> awake{0};  ///< ranks at work that don't wait for another (run/shared_read)
+    std::atomic<int> awake{0};  ///< ranks at work that don't wait for another (exchange/waking)
 };
 
 /// Where other ranks find a rank, and what it owns (exchange/cross_memory).

@@ -13,16 +13,14 @@
 #include <vector>
 
 #include "mpi/bind_support.hpp"
+#include "support/method_names.hpp"
 
 namespace oratorio::test {
 
 using Hints = std::vector<std::pair<std::string, std::string>>;
 using Bytes = std::vector<unsigned char>;
 
-inline const std::vector<std::string> kMethods = {
-    "auto",        "list_io",   "mmap",           "shared_buffer", "shared_buffer_list",
-    "shared_data", "two_phase", "double_buffer",  "multithreaded", "cb_cyclic",
-    "one_writer",  "sieve",     "cb_file_layout", "naive"};
+inline const std::vector<std::string> kMethods = method_names();
 inline const std::vector<std::string> kStores = {"posix", "uring"};
 
 inline void require(bool claim, const char* file, int line, const std::string& text) {

@@ -10,6 +10,7 @@
 #include "base/node_transport.hpp"
 #include "sim/file_ranks.hpp"
 #include "support/free_ranks.hpp"
+#include "support/method_names.hpp"
 
 namespace oratorio::test {
 namespace {
@@ -74,7 +75,7 @@ void write_and_read_without_a_word(File& file, Rank rank) {
     }
 }
 
-class AtOnce : public testing::TestWithParam<const char*> {};
+class AtOnce : public testing::TestWithParam<std::string> {};
 
 TEST_P(AtOnce, every_rank_finds_its_bytes) {
     for (const int ranks_per_node : {0, 2}) {
@@ -90,11 +91,8 @@ TEST_P(AtOnce, every_rank_finds_its_bytes) {
     }
 }
 
-INSTANTIATE_TEST_SUITE_P(methods, AtOnce,
-                         testing::Values("auto", "shared_buffer", "shared_buffer_list",
-                                         "shared_data", "two_phase", "double_buffer",
-                                         "multithreaded", "cb_cyclic", "mmap", "list_io", "sieve"),
-                         [](const auto& method) { return std::string(method.param); });
+INSTANTIATE_TEST_SUITE_P(methods, AtOnce, testing::ValuesIn(method_names()),
+                         [](const auto& method) { return method.param; });
 
 TEST(AtOnceStores, every_rank_finds_its_bytes) {
     for (const char* method : {"shared_buffer", "double_buffer"})

@@ -5,6 +5,7 @@
 
 #include "plan/methods.hpp"
 #include "sim/case.hpp"
+#include "support/method_names.hpp"
 
 namespace oratorio::test {
 namespace {
@@ -22,6 +23,26 @@ struct Setting {
     std::set<Rank> without_store;
 };
 
+/// Some nodes with many ranks, some with one, ranks beside each other on different ones.
+std::vector<int> uneven_nodes(int ranks, std::uint64_t seed) {
+    Random random(seed);
+    std::vector<int> node_of;
+    int nodes = 0;
+    for (int rank = 0; rank < ranks; ++rank) {
+        node_of.push_back(static_cast<int>(random.below(static_cast<std::uint64_t>(nodes) + 1)));
+        nodes = std::max(nodes, node_of.back() + 1);
+    }
+    return node_of;
+}
+
+/// Every second program runs on several nodes; where the method asked for is one of a node, every
+/// fourth: it can't be had there, and another takes its place.
+bool is_on_several_nodes(const Setting& setting, std::uint64_t seed) {
+    const Method* const method = find_method(setting.options.method);
+    const bool of_node = method != nullptr && method->on_node();
+    return of_node ? seed % 4 == 3 : seed % 2 == 1;
+}
+
 /// Runs one collective access of all ranks, each with a store of its own on the disk.
 Outcomes run_case(Case& made, Direction direction, MemoryDisk& disk, const Setting& setting,
                   bool collective = true) {
@@ -30,6 +51,7 @@ Outcomes run_case(Case& made, Direction direction, MemoryDisk& disk, const Setti
     SimOptions sim = setting.sim;
     sim.ranks = made.ranks;
     sim.seed = made.seed;
+    if (is_on_several_nodes(setting, made.seed)) sim.node_of = uneven_nodes(made.ranks, made.seed);
     run_ranks(sim, [&](Transport& transport) {
         const auto rank = static_cast<std::size_t>(transport.topology().rank);
         MemoryStoreOptions store_options = setting.store;
@@ -110,12 +132,6 @@ void expect_file(const Case& made, const MemoryDisk& disk, Extent old, bool all_
 std::string trace(const Case& made, const std::string& method) {
     return "method " + method + ", ranks " + std::to_string(made.ranks) + ", seed " +
            std::to_string(made.seed);
-}
-
-std::vector<std::string> method_names() {
-    std::vector<std::string> names{"auto"};
-    for (const Method& method : methods()) names.emplace_back(method.name);
-    return names;
 }
 
 class EngineOfMethod : public testing::TestWithParam<std::string> {};

@@ -8,6 +8,7 @@
 #include "run/run.hpp"
 #include "support/flat_terms.hpp"
 #include "support/memory_store.hpp"
+#include "support/method_names.hpp"
 #include "support/sim_transport.hpp"
 
 namespace oratorio::test {
@@ -208,10 +209,7 @@ TEST(KeptPlanOfAnotherKind, LeavesTheNewPlanTheBuffersOfACollectiveAccess) {
     }
 }
 
-INSTANTIATE_TEST_SUITE_P(Methods, KeptPlan,
-                         testing::Values("two_phase", "cb_cyclic", "shared_buffer",
-                                         "shared_buffer_list", "shared_data", "list_io", "mmap",
-                                         "sieve", "multithreaded"),
+INSTANTIATE_TEST_SUITE_P(Methods, KeptPlan, testing::ValuesIn(method_names()),
                          [](const auto& tested) { return tested.param; });
 
 TEST(KeptPlanTrust, ShapesThatChangeEveryTimeAreSoonPlannedAtOnce) {
