@@ -1,0 +1,12 @@
+"""The list of mutations: each has a place in the sources."""
+
+from oratorio import mutations
+from oratorio.paths import ROOT
+
+
+def test_every_mutation_has_its_place():
+    """What was rewritten takes its mutations along."""
+    lost = [
+        one.name for one in mutations.read_list() if one.apply((ROOT / "src" / one.file).read_text()) is None
+    ]
+    assert not lost
