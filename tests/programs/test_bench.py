@@ -7,8 +7,9 @@ import subprocess
 
 import pytest
 from conftest import HERE, IS_BUILT, NOT_BUILT, compile_for, host_or_skip
-from oratorio.bench_arms import BEST, TUNINGS, methods
+from oratorio.bench_arms import BEST, TUNINGS
 from oratorio.bench_workloads import WORKLOADS
+from oratorio.method_table import methods
 from oratorio.paths import ROOT
 from test_run import oratorio
 

@@ -2,20 +2,13 @@
 hints, and raw POSIX I/O."""
 
 import os
-import re
 from collections.abc import Mapping, Sequence
 
 from oratorio.bench_workloads import BenchError
-from oratorio.paths import ROOT
+from oratorio.method_table import methods
 
-METHODS_FILE = ROOT / "src/plan/methods.cpp"
 RAW = ("raw", "raw_direct")
 Hints = Mapping[str, str]
-
-
-def methods() -> list[str]:
-    """`auto` and the names in the table of methods."""
-    return ["auto", *re.findall(r'\bMethod\{\s*\.name = "(\w+)"', METHODS_FILE.read_text())]
 
 
 def is_host(arm: str) -> bool:

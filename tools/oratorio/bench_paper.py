@@ -10,9 +10,9 @@ from pathlib import Path
 from rich.table import Table
 
 from oratorio import bench_plot, bench_report
-from oratorio.bench_arms import methods
 from oratorio.bench_run import Run, Settings
 from oratorio.bench_workloads import WORKLOADS, BenchError
+from oratorio.method_table import methods
 
 # The paper's own methods first; datatype I/O needs a server.
 METHODS = ("sieve", "two_phase", "list_io", "mmap", "shared_data", "shared_buffer_list", "shared_buffer")

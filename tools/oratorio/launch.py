@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
 
+from oratorio import method_table
 from oratorio.paths import LIBRARIES, preload_library
 from oratorio.preload import PreloadError, preloadable
 from oratorio.programs import FLAVOUR_NAMES, Needs, needs_of
@@ -42,6 +43,8 @@ def oratorio_variables(
     method: str | None, hints: Sequence[str], explain: bool, environ: Mapping[str, str]
 ) -> dict[str, str]:
     """The variables Oratorio reads. Hints given here win over those already in ORATORIO_HINTS."""
+    if method and (complaint := method_table.complaint(method)):
+        raise LaunchError(complaint)
     given = [f"oratorio_method={method}"] if method else []
     for hint in hints:
         key, equals, value = hint.partition("=")

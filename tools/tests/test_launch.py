@@ -212,6 +212,11 @@ def test_hints_and_method_become_one_variable_and_win_over_the_environment():
     assert launch.oratorio_variables(None, [], False, os.environ) == {}
 
 
+def test_a_method_that_does_not_exist_is_refused_with_the_one_that_may_be_meant():
+    with pytest.raises(launch.LaunchError, match=r"Did you mean two_phase\?"):
+        launch.oratorio_variables("tow_phase", [], False, {})
+
+
 @pytest.mark.parametrize("hint", ["cb_nodes", "=2", "a=b;c=d"])
 def test_a_malformed_hint_is_refused(hint):
     with pytest.raises(launch.LaunchError, match="key=value"):

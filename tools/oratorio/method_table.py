@@ -1,0 +1,23 @@
+"""The methods' names, as src/plan/methods.cpp has them."""
+
+import difflib
+import re
+
+from oratorio.paths import ROOT
+
+METHODS_FILE = ROOT / "src/plan/methods.cpp"
+
+
+def methods() -> list[str]:
+    """`auto` and the names in the table of methods."""
+    return ["auto", *re.findall(r'\bMethod\{\s*\.name = "(\w+)"', METHODS_FILE.read_text())]
+
+
+def complaint(method: str) -> str:
+    """Empty for a method that there is, else what to say."""
+    known = methods()
+    if method in known:
+        return ""
+    close = difflib.get_close_matches(method, known, 1)
+    meant = f" Did you mean {close[0]}?" if close else ""
+    return f"there is no method {method}.{meant} There are: {', '.join(known)}"
