@@ -1,0 +1,41 @@
+"""Makes the sources that docs/adding-a-method.md describes: the blocks with file= are files, those with
+into= go into a copy of that file, before the first line that has the word after before=.
+
+usage: apply.py PAGE SOURCES INTO
+"""
+
+import re
+import sys
+from pathlib import Path
+
+BLOCK = re.compile(r"^```cpp (\S.*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+
+
+def insert(text: str, block: str, word: str) -> str:
+    """The text with the block before the first line with the word."""
+    lines = text.splitlines(keepends=True)
+    places = [i for i, line in enumerate(lines) if word in line]
+    if not places:
+        raise SystemExit(f"no line has {word!r}")
+    return "".join([*lines[: places[0]], block, *lines[places[0] :]])
+
+
+def main() -> None:
+    """See above."""
+    page, sources, into = map(Path, sys.argv[1:])
+    made: dict[str, str] = {}
+    for head, block in BLOCK.findall(page.read_text()):
+        words = dict(word.split("=", 1) for word in head.split())
+        if "file" in words:
+            made[words["file"]] = block
+        else:
+            name = words["into"]
+            made[name] = insert(made.get(name) or (sources / name).read_text(), block, words["before"])
+    for name, text in made.items():
+        target = into / name
+        target.parent.mkdir(parents=True, exist_ok=True)
+        target.write_text(text)
+
+
+if __name__ == "__main__":
+    main()
