@@ -8,7 +8,7 @@ import re
 import sys
 from pathlib import Path
 
-BLOCK = re.compile(r"^```cpp (\S.*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+BLOCK = re.compile(r"^```cpp ([^\n]+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 
 
 def insert(text: str, block: str, word: str) -> str:

@@ -54,6 +54,7 @@ void MemoryDisk::resize(Bytes bytes) {
 }
 
 std::vector<std::byte> MemoryDisk::contents(Extent range) const {
+    const std::lock_guard alone(*mutex_);
     std::vector<std::byte> bytes(static_cast<std::size_t>(range.length()));
     read(range.begin, bytes);
     return bytes;
@@ -104,6 +105,7 @@ std::size_t MemoryStore::reap(std::span<IoCompletion> out, bool wait) {
 }
 
 IoCompletion MemoryStore::perform(const IoRequest& request) {
+    const std::lock_guard alone(*disk_.mutex_);
     const bool reading = request.direction == Direction::read;
     ++(reading ? disk_.counters_.reads : disk_.counters_.writes);
     IoCompletion completion{.token = request.token};
@@ -148,6 +150,7 @@ IoCompletion MemoryStore::perform(const IoRequest& request) {
 }
 
 Result<void> MemoryStore::resize(Bytes bytes, bool allocate) {
+    const std::lock_guard alone(*disk_.mutex_);
     ++disk_.counters_.resizes;
     const int number = options_.resize_errno != 0 ? options_.resize_errno
                        : bytes > disk_.capacity() ? ENOSPC
@@ -159,6 +162,7 @@ Result<void> MemoryStore::resize(Bytes bytes, bool allocate) {
 }
 
 Result<void> MemoryStore::sync() {
+    const std::lock_guard alone(*disk_.mutex_);
     ++disk_.counters_.syncs;
     const int number = options_.sync_errno;
     if (number != 0) return Error::make(kind_of_errno(number), "sync", number);
@@ -205,6 +209,7 @@ class MemoryWindow final : public MappedWindow {
 
     // Run by run, and up to the first byte that has changed and has no place.
     Result<void> write_back() {
+        const std::lock_guard alone(*disk_.mutex_);
         const auto length = direction_ == Direction::write ? bytes_.size() : 0;
         for (std::size_t at = 0; at < length;) {
             std::size_t end = at;
@@ -231,6 +236,7 @@ class MemoryWindow final : public MappedWindow {
 };
 
 Result<Mapped> MemoryStore::map(Extent range, Direction direction, Populate) {
+    const std::lock_guard alone(*disk_.mutex_);
     ++disk_.counters_.maps;
     const bool reading = direction == Direction::read;
     if (!options_.mode.read) {

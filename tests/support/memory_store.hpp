@@ -7,6 +7,8 @@
 #include <functional>
 #include <limits>
 #include <map>
+#include <memory>
+#include <mutex>
 #include <vector>
 
 #include "store/store.hpp"
@@ -33,7 +35,10 @@ class MemoryDisk {
     /// A write stops at `capacity`: what fits is written, then ENOSPC.
     explicit MemoryDisk(Bytes capacity = std::numeric_limits<Bytes>::max()) : capacity_(capacity) {}
 
-    [[nodiscard]] Bytes size() const { return size_; }
+    [[nodiscard]] Bytes size() const {
+        const std::lock_guard alone(*mutex_);
+        return size_;
+    }
     [[nodiscard]] Bytes capacity() const { return capacity_; }
     void resize(Bytes bytes);
     /// Zeros where nothing was written, also past the end.
@@ -53,6 +58,8 @@ class MemoryDisk {
         bool exclusive;
     };
     Bytes capacity_;
+    // Ranks take turns, their I/O threads don't.
+    std::unique_ptr<std::recursive_mutex> mutex_ = std::make_unique<std::recursive_mutex>();
     Bytes size_ = 0;
     std::map<Offset, std::vector<std::byte>> pages_;  // by page number
     std::vector<Lock> locks_;
