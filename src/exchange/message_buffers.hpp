@@ -6,7 +6,7 @@
 #include <span>
 #include <vector>
 
-#include "base/extent.hpp"
+#include "plan/plan.hpp"
 
 namespace oratorio {
 
@@ -17,7 +17,7 @@ class MessageBuffers {
     [[nodiscard]] static Bytes bytes_needed(Bytes message_bytes, int messages_in_flight) {
         return message_bytes * (4 * messages_in_flight + rounds_open_max);
     }
-    static constexpr int rounds_open_max = 8;  ///< most slots of a plan
+    static constexpr int rounds_open_max = kSlotsMost;
 
     MessageBuffers(std::span<std::byte> memory, Bytes each) {
         const auto size = static_cast<std::size_t>(each);
