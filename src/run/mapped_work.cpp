@@ -31,7 +31,7 @@ class MappedWork final : public Work {
 
     Result<bool> step() override {
         if (done()) return false;
-        if (round_ == 0 && plan_.direction == Direction::write) extend();
+        if (round_ == 0 && plan_.direction == Direction::write && is_alone()) extend();
         const Region region = plan_.region(0, round_++);
         RangeLock held = share(region);
         map(region);
@@ -59,6 +59,10 @@ class MappedWork final : public Work {
         Extent extent;
         Mapped mapped;
     };
+    /// Else the file has been made long enough (run/extension).
+    [[nodiscard]] bool is_alone() const {
+        return !plan_.collective || context_.transport.topology().size == 1;
+    }
     void extend();
     [[nodiscard]] RangeLock share(const Region& region);
     void map(const Region& region);

@@ -13,14 +13,20 @@ namespace {
 constexpr int kRanks = 4;
 constexpr Bytes kRegionBytes = 128 << 10;  // one aggregator, one slot
 
+struct Pattern {
+    std::string method = "two_phase";
+    DiskCounters* disk = nullptr;  ///< told what the storage was asked for
+};
+
 /// Sum over the ranks.
 Stats run_pattern(Direction direction, const std::function<Layout(Rank)>& file_of, Bytes bytes_each,
-                  bool file_exists) {
+                  bool file_exists, const Pattern& pattern = {}) {
     MemoryDisk disk;
     if (file_exists) disk.resize(Bytes{1} << 24);
     std::vector<Stats> stats(kRanks);
     FlatTerms options;
-    options.method = "two_phase";
+    options.method = pattern.method;
+    options.mappable = options.coherent = true;
     options.cb_nodes = 1;
     options.cb_buffer_size = kRegionBytes;
     run_ranks({.ranks = kRanks, .seed = 1}, [&](Transport& transport) {
@@ -39,6 +45,7 @@ Stats run_pattern(Direction direction, const std::function<Layout(Rank)>& file_o
         EXPECT_EQ(outcome.error.kind, ErrorKind::none);
         EXPECT_EQ(outcome.bytes, bytes_each);
     });
+    if (pattern.disk != nullptr) *pattern.disk = disk.counters();
     Stats sum;
     for (const Stats& one : stats) {
 #define COUNTER(name, unit, description) sum.name += one.name;
@@ -127,6 +134,12 @@ TEST(Counts, RegionsWithGapsWritten) {
     EXPECT_EQ(stats.bytes_packed, 3U * kRegionsEach);
     EXPECT_EQ(stats.bytes_placed, 3U * kRegionsEach);
     EXPECT_EQ(stats.bytes_shared, 1U * kRegionsEach) << "the aggregator's own, once";
+}
+
+TEST(Counts, AMappedCollectiveWriteLengthensTheFileOnce) {
+    DiskCounters disk;
+    run_pattern(Direction::write, interleaved_doubles, kInterleavedEach, false, {"mmap", &disk});
+    EXPECT_EQ(disk.maps, 1 + kRanks) << "the last page by one rank, then a window of each";
 }
 
 TEST(Counts, APlainAccessOfOneRankIsOneStorageCallAndNoCopy) {
