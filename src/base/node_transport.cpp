@@ -5,8 +5,8 @@
 #include <new>
 #include <utility>
 
-#include "base/agreed.hpp"
 #include "base/shared_outcome.hpp"
+#include "base/shared_segment.hpp"
 
 namespace oratorio {
 
@@ -31,10 +31,6 @@ struct alignas(64) NodeTransport::Board {
 namespace {
 
 constexpr std::int64_t kOurs = std::int64_t{1} << 62;  // ticket numbers from here on aren't inner's
-
-struct Name {
-    char text[48] = {};
-};
 
 }  // namespace
 
@@ -70,38 +66,23 @@ Result<std::unique_ptr<Transport>> NodeTransport::over(std::unique_ptr<Transport
     static_assert(kOperandMax % 64 == 0);
     const auto bytes = static_cast<Bytes>(sizeof(Head) + ranks * sizeof(Member) +
                                           kBoards * (sizeof(Board) + ranks * kOperandMax));
-    SharedMemory memory;
-    Name name;
-    std::uint64_t failed = 0;
-    if (topology.rank == 0) {
-        auto made = SharedMemory::create(bytes);
-        if (made) {
-            memory = std::move(*made);
-            std::copy(memory.name().begin(), memory.name().end(), name.text);
-        }
-    }
-    const auto told = agree_on_root(*inner, name);
-    if (!told) return told.error();
-    if ((*told)->text[0] == '\0') return inner;
-    if (topology.rank != 0) {
-        auto attached = SharedMemory::attach((*told)->text, bytes);
-        if (attached) memory = std::move(*attached);
-        failed = attached ? 0 : 1;
-    }
-    std::unique_ptr<NodeTransport> made(new NodeTransport(std::move(inner), std::move(memory)));
-    auto counted = oratorio::reduce(*made->inner_, std::span(&failed, 1), ReduceOp::sum);
-    made->memory_.unlink();
-    if (!counted) return counted.error();
-    if (failed > 0) return std::move(made->inner_);
-    return std::unique_ptr<Transport>(std::move(made));
+    const auto prepare = [ranks](std::span<std::byte> memory) { lay_out(memory, ranks); };
+    SharedSegment segment({bytes, {}, prepare, {}});
+    if (const auto decided = segment.finish(*inner); !decided) return decided.error();
+    if (segment.refused()) return inner;
+    return std::unique_ptr<Transport>(new NodeTransport(std::move(inner), segment.take()));
 }
 
-NodeTransport::NodeTransport(std::unique_ptr<Transport> inner, SharedMemory memory)
-    : inner_(std::move(inner)), memory_(std::move(memory)) {
-    if (topology().rank != 0 || memory_.span().empty()) return;
-    new (&head()) Head;
-    for (Rank rank = 0; rank < topology().size; ++rank) new (&member(rank)) Member;
-    for (std::uint64_t number = 0; number < kBoards; ++number) new (&board(number)) Board;
+void NodeTransport::lay_out(std::span<std::byte> memory, std::size_t ranks) {
+    const auto take = [&memory](std::size_t bytes) {
+        std::byte* const at = memory.data();
+        memory = memory.subspan(bytes);
+        return at;
+    };
+    new (take(sizeof(Head))) Head;
+    for (std::size_t rank = 0; rank < ranks; ++rank) new (take(sizeof(Member))) Member;
+    for (std::uint64_t number = 0; number < kBoards; ++number)
+        new (take(sizeof(Board) + ranks * kOperandMax)) Board;
 }
 
 Ticket NodeTransport::start(Operation operation) {

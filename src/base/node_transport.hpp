@@ -61,7 +61,9 @@ class NodeTransport final : public Transport {
         bool posted = false;
     };
 
-    NodeTransport(std::unique_ptr<Transport> inner, SharedMemory memory);
+    NodeTransport(std::unique_ptr<Transport> inner, SharedMemory memory)
+        : inner_(std::move(inner)), memory_(std::move(memory)) {}
+    static void lay_out(std::span<std::byte> memory, std::size_t ranks);
     Ticket start(Operation operation);
     void post_waiting();
     [[nodiscard]] bool post(Operation& operation);

@@ -21,17 +21,6 @@ constexpr Bytes round_up(Bytes bytes) {
     return (bytes + kPage - 1) / kPage * kPage;
 }
 
-std::int64_t ranks_beside(const Topology& topology, Rank rank) {
-    const int node = topology.node_of[static_cast<std::size_t>(rank)];
-    return std::count(topology.node_of.begin(), topology.node_of.end(), node);
-}
-
-Rank first_beside(const Topology& topology, Rank rank) {
-    const int node = topology.node_of[static_cast<std::size_t>(rank)];
-    return static_cast<Rank>(std::find(topology.node_of.begin(), topology.node_of.end(), node) -
-                             topology.node_of.begin());
-}
-
 constexpr std::size_t kPerRank =
     sizeof(Desk) + NodeMemory::rounds_max * (sizeof(SlotControl) + sizeof(Question));
 
@@ -49,102 +38,73 @@ T* carve(std::span<std::byte>& memory, std::int64_t count, bool make) {
     return objects;
 }
 
+/// Objects of the node's first rank, in the memory that all will map.
+void make_controls(std::span<std::byte> memory, std::int64_t ranks) {
+    carve<Shift>(memory, 1, true);
+    carve<Desk>(memory, ranks, true);
+    carve<SlotControl>(memory, ranks * NodeMemory::rounds_max, true);
+    carve<Question>(memory, ranks * NodeMemory::rounds_max, true);
+}
+
+/// Reads a word of each rank beside us, as the exchange would read its data.
+Error probe_others(const Topology& topology, const std::vector<SharedSegment::Card>& cards) {
+    for (Rank rank = 0; rank < topology.size; ++rank) {
+        if (first_beside(topology, rank) != first_beside(topology, topology.rank)) continue;
+        const auto [process, probe] = cards[static_cast<std::size_t>(rank)];
+        std::uint64_t word = 0;
+        const iovec here{&word, sizeof word};
+        const iovec there{reinterpret_cast<void*>(probe), sizeof word};
+        const auto id = static_cast<pid_t>(process);
+        if (process_vm_readv(id, &here, 1, &there, 1, 0) == sizeof word && word == kProbe) continue;
+        return Error::make(ErrorKind::unsupported_operation,
+                           "cross-memory attach: the kernel refuses it, see "
+                           "kernel.yama.ptrace_scope",
+                           errno);
+    }
+    return {};
+}
+
 }  // namespace
 
 Result<bool> NodeMemory::prepare(Transport& transport, Bytes bytes, bool cross_memory) {
     const Topology& topology = transport.topology();
-    if (phase_ == Phase::idle) {
+    if (!making_) {
         if (capacity_ >= bytes && (cross_memory_ || !cross_memory)) return true;
         wanted_ = std::max(round_up(bytes), capacity_);
         cross_memory_wanted_ = cross_memory;
-        error_ = {};
-        create(topology);
-        names_.resize(static_cast<std::size_t>(topology.size));
-        const auto ticket = transport.gather(std::as_bytes(std::span(&name_, 1)),
-                                             std::as_writable_bytes(std::span(names_)));
-        if (!ticket) return ticket.error();
-        ticket_ = *ticket;
-        phase_ = Phase::naming;
-        return false;
+        making_ = std::make_unique<SharedSegment>(wish(topology));
     }
-    if (phase_ == Phase::naming) {
-        const auto completion = transport.test(ticket_);
-        if (!completion) return completion.error();
-        if (!completion->done) return false;
-        attach(topology);
-        if (cross_memory_wanted_) probe_others(topology);
-        agreement_ = Agreement(error_);
-        phase_ = Phase::deciding;
-    }
-    const auto over = agreement_.step(transport);
-    if (!over || !*over) return over;
-    decide(transport.topology());
+    const auto decided = making_->step(transport);
+    if (!decided || !*decided) return decided;
+    decide(topology);
+    making_.reset();
     return true;
 }
 
-/// The first rank of each node makes the memory.
-void NodeMemory::create(const Topology& topology) {
-    name_ = {{}, getpid(), reinterpret_cast<std::uintptr_t>(&probe_word)};
-    if (first_beside(topology, topology.rank) != topology.rank) return;
-    auto made = SharedMemory::create(control_bytes(topology) + wanted_);
-    if (!made) {
-        error_ = made.error();
-        return;
-    }
-    next_ = std::move(*made);
-    std::copy(next_.name().begin(), next_.name().end(), name_.text);
-    auto memory = next_.span();
+SharedSegment::Wish NodeMemory::wish(const Topology& topology) const {
     const std::int64_t ranks = ranks_beside(topology, topology.rank);
-    carve<Shift>(memory, 1, true);
-    carve<Desk>(memory, ranks, true);
-    carve<SlotControl>(memory, ranks * rounds_max, true);
-    carve<Question>(memory, ranks * rounds_max, true);
-}
-
-void NodeMemory::attach(const Topology& topology) {
-    const Rank first = first_beside(topology, topology.rank);
-    const Name& maker = names_[static_cast<std::size_t>(first)];
-    if (first == topology.rank || maker.text[0] == '\0') return;
-    auto attached = SharedMemory::attach(maker.text, control_bytes(topology) + wanted_);
-    if (attached) {
-        next_ = std::move(*attached);
-    } else {
-        error_ = attached.error();
+    SharedSegment::Wish wish;
+    wish.bytes = control_bytes(topology) + wanted_;
+    wish.card = {static_cast<std::uint64_t>(getpid()),
+                 reinterpret_cast<std::uintptr_t>(&probe_word)};
+    wish.prepare = [ranks](std::span<std::byte> memory) { make_controls(memory, ranks); };
+    if (cross_memory_wanted_) {
+        wish.check = [&topology](const std::vector<SharedSegment::Card>& cards) {
+            return probe_others(topology, cards);
+        };
     }
-}
-
-/// Reads a word of each rank beside us, as the exchange would read its data.
-void NodeMemory::probe_others(const Topology& topology) {
-    for (Rank rank = 0; rank < topology.size; ++rank) {
-        if (first_beside(topology, rank) != first_beside(topology, topology.rank)) continue;
-        const Name& other = names_[static_cast<std::size_t>(rank)];
-        std::uint64_t word = 0;
-        const iovec here{&word, sizeof word};
-        const iovec there{reinterpret_cast<void*>(other.probe), sizeof word};
-        if (process_vm_readv(other.process, &here, 1, &there, 1, 0) == sizeof word &&
-            word == kProbe)
-            continue;
-        if (error_.kind == ErrorKind::none) {
-            error_ = Error::make(ErrorKind::unsupported_operation,
-                                 "cross-memory attach: the kernel refuses it, see "
-                                 "kernel.yama.ptrace_scope",
-                                 errno);
-        }
-    }
+    return wish;
 }
 
 void NodeMemory::decide(const Topology& topology) {
-    phase_ = Phase::idle;
-    next_.unlink();  // all have attached who could
-    if (agreement_.error().kind != ErrorKind::none) {
-        refusal_ = agreement_.error();
+    if (making_->refused()) {
+        refusal_ = making_->refusal();
         (refusal_.kind == ErrorKind::unsupported_operation ? cross_memory_refused_
                                                            : shared_refused_) = true;
-        next_ = {};
         return;
     }
     cross_memory_ = cross_memory_ || cross_memory_wanted_;
-    memory_ = std::exchange(next_, {});
+    memory_ = making_->take();
     capacity_ = wanted_;
     lay_out(topology);
 }
@@ -158,7 +118,7 @@ void NodeMemory::lay_out(const Topology& topology) {
     questions_ = carve<Question>(memory, ranks * rounds_max, false);
     buffers_ = memory_.span().subspan(static_cast<std::size_t>(control_bytes(topology)));
     processes_.clear();
-    for (const Name& name : names_) processes_.push_back(name.process);
+    for (const auto& card : making_->cards()) processes_.push_back(static_cast<int>(card[0]));
     std::vector<int> seen(topology.node_names.size());
     place_.clear();
     for (const int node : topology.node_of)

@@ -5,13 +5,12 @@
 
 #include <atomic>
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <vector>
 
-#include "base/agreed.hpp"
 #include "base/bell.hpp"
-#include "base/shared_memory.hpp"
-#include "base/transport.hpp"
+#include "base/shared_segment.hpp"
 #include "plan/plan.hpp"
 
 namespace oratorio {
@@ -91,34 +90,19 @@ class NodeMemory {
     [[nodiscard]] std::span<std::byte> buffers() const { return buffers_; }
 
   private:
-    enum class Phase { idle, naming, deciding };
-    /// What a rank tells the others of itself.
-    struct Name {
-        char text[48] = {};  ///< of the memory it made; empty: it made none
-        int process = 0;
-        std::uint64_t probe = 0;  ///< address of a word that the others try to read
-    };
-    void create(const Topology& topology);
-    void attach(const Topology& topology);
-    void probe_others(const Topology& topology);
+    [[nodiscard]] SharedSegment::Wish wish(const Topology& topology) const;
     void decide(const Topology& topology);
     void lay_out(const Topology& topology);
 
-    Phase phase_ = Phase::idle;
-    Ticket ticket_;
     SharedMemory memory_;
-    SharedMemory next_;  ///< being made
+    std::unique_ptr<SharedSegment> making_;  ///< a larger one, or one that is proved
     Bytes capacity_ = 0;
     Bytes wanted_ = 0;
     bool cross_memory_ = false;  ///< proved
     bool cross_memory_wanted_ = false;
     bool shared_refused_ = false;
     bool cross_memory_refused_ = false;
-    Error error_;    ///< this rank's
     Error refusal_;  ///< what all ranks agreed on
-    Agreement agreement_;
-    Name name_;
-    std::vector<Name> names_;
     std::vector<int> processes_;
     std::vector<int> place_;  ///< of each rank among those of its node
     Shift* shift_ = nullptr;

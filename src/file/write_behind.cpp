@@ -7,7 +7,7 @@
 #include <cstring>
 #include <new>
 
-#include "base/agreed.hpp"
+#include "base/shared_segment.hpp"
 
 namespace oratorio {
 
@@ -28,41 +28,15 @@ struct alignas(64) WriteBehind::Head {
     }
 };
 
-namespace {
-
-struct Name {
-    char text[48] = {};
-};
-
-}  // namespace
-
 Result<std::unique_ptr<WriteBehind>> WriteBehind::make(Transport& transport, Bytes capacity) {
     const auto none = [] { return std::unique_ptr<WriteBehind>(); };
     if (!transport.in_memory()) return none();
     const Bytes bytes = static_cast<Bytes>(sizeof(Head)) + capacity;
-    const bool first = transport.topology().rank == 0;
-    SharedMemory memory;
-    Name name;
-    if (first) {
-        if (auto made = SharedMemory::create(bytes)) {
-            memory = std::move(*made);
-            new (memory.span().data()) Head;
-            std::copy(memory.name().begin(), memory.name().end(), name.text);
-        }
-    }
-    const auto told = agree_on_root(transport, name);
-    if (!told) return told.error();
-    if ((*told)->text[0] == '\0') return none();
-    if (!first) {
-        if (auto attached = SharedMemory::attach((*told)->text, bytes))
-            memory = std::move(*attached);
-    }
-    std::uint64_t failed = memory.span().empty() ? 1 : 0;
-    const auto counted = reduce(transport, std::span(&failed, 1), ReduceOp::sum);
-    memory.unlink();
-    if (!counted) return counted.error();
-    if (failed > 0) return none();
-    return std::unique_ptr<WriteBehind>(new WriteBehind(std::move(memory)));
+    const auto prepare = [](std::span<std::byte> memory) { new (memory.data()) Head; };
+    SharedSegment segment({bytes, {}, prepare, {}});
+    if (const auto decided = segment.finish(transport); !decided) return decided.error();
+    if (segment.refused()) return none();
+    return std::unique_ptr<WriteBehind>(new WriteBehind(segment.take()));
 }
 
 WriteBehind::Head& WriteBehind::head() const {

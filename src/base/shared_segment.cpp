@@ -1,0 +1,87 @@
+#include "base/shared_segment.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace oratorio {
+
+std::int64_t ranks_beside(const Topology& topology, Rank rank) {
+    const int node = topology.node_of[static_cast<std::size_t>(rank)];
+    return std::count(topology.node_of.begin(), topology.node_of.end(), node);
+}
+
+Rank first_beside(const Topology& topology, Rank rank) {
+    const int node = topology.node_of[static_cast<std::size_t>(rank)];
+    return static_cast<Rank>(std::find(topology.node_of.begin(), topology.node_of.end(), node) -
+                             topology.node_of.begin());
+}
+
+Result<bool> SharedSegment::step(Transport& transport) {
+    const Topology& topology = transport.topology();
+    if (phase_ == Phase::ready) {
+        told_.card = wish_.card;
+        error_ = create(topology);
+        all_.resize(static_cast<std::size_t>(topology.size));
+        const auto started = transport.gather(std::as_bytes(std::span(&told_, 1)),
+                                              std::as_writable_bytes(std::span(all_)));
+        if (!started) return started.error();
+        ticket_ = *started;
+        phase_ = Phase::naming;
+        return false;
+    }
+    if (phase_ == Phase::naming) {
+        const auto completion = transport.test(ticket_);
+        if (!completion) return completion.error();
+        if (!completion->done) return false;
+        if (error_.kind == ErrorKind::none) error_ = attach(topology);
+        if (error_.kind == ErrorKind::none && wish_.check) error_ = wish_.check(cards());
+        agreement_ = Agreement(error_);
+        phase_ = Phase::deciding;
+    }
+    if (phase_ == Phase::over) return true;
+    const auto decided = agreement_.step(transport);
+    if (!decided || !*decided) return decided;
+    phase_ = Phase::over;
+    memory_.unlink();  // all have attached who could
+    if (refused()) memory_ = {};
+    return true;
+}
+
+Result<void> SharedSegment::finish(Transport& transport) {
+    for (;;) {
+        const auto decided = step(transport);
+        if (!decided) return decided.error();
+        if (*decided) return {};
+        transport.idle();
+    }
+}
+
+Error SharedSegment::create(const Topology& topology) {
+    if (first_beside(topology, topology.rank) != topology.rank) return {};
+    auto made = SharedMemory::create(wish_.bytes);
+    if (!made) return made.error();
+    memory_ = std::move(*made);
+    std::copy(memory_.name().begin(), memory_.name().end(), told_.name);
+    if (wish_.prepare) wish_.prepare(memory_.span());
+    return {};
+}
+
+/// Where the first rank has none it says so itself.
+Error SharedSegment::attach(const Topology& topology) {
+    const Rank first = first_beside(topology, topology.rank);
+    const Told& maker = all_[static_cast<std::size_t>(first)];
+    if (first == topology.rank || maker.name[0] == '\0') return {};
+    auto attached = SharedMemory::attach(maker.name, wish_.bytes);
+    if (!attached) return attached.error();
+    memory_ = std::move(*attached);
+    return {};
+}
+
+std::vector<SharedSegment::Card> SharedSegment::cards() const {
+    std::vector<Card> cards;
+    cards.reserve(all_.size());
+    for (const Told& told : all_) cards.push_back(told.card);
+    return cards;
+}
+
+}  // namespace oratorio

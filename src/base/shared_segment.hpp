@@ -1,0 +1,68 @@
+// SharedSegment: memory that the ranks of each node map, made by the node's first rank and attached
+// by the others. The one hand-shake for it: all ranks get their memory, or none does and all know
+// why.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <functional>
+#include <vector>
+
+#include "base/agreed.hpp"
+#include "base/shared_memory.hpp"
+
+namespace oratorio {
+
+/// Ranks of that rank's node, and the first of them.
+[[nodiscard]] std::int64_t ranks_beside(const Topology& topology, Rank rank);
+[[nodiscard]] Rank first_beside(const Topology& topology, Rank rank);
+
+/// Collective, in steps; used once. Stays where it is meanwhile: the transport knows its address.
+class SharedSegment {
+  public:
+    /// What each rank tells all others beside.
+    using Card = std::array<std::uint64_t, 2>;
+    struct Wish {
+        Bytes bytes = 0;  ///< equal on the ranks of a node
+        Card card = {};
+        /// By the first rank, before others attach. May be empty.
+        std::function<void(std::span<std::byte>)> prepare;
+        /// By all, after that, with the cards of all ranks: what else must be so. May be empty.
+        std::function<Error(const std::vector<Card>&)> check;
+    };
+
+    SharedSegment() = default;
+    explicit SharedSegment(Wish wish) : wish_(std::move(wish)) {}
+
+    /// True when it is decided; an error is the transport's.
+    Result<bool> step(Transport& transport);
+    /// The same, waiting for it.
+    Result<void> finish(Transport& transport);
+    /// When it is decided, the same on all ranks: why there is none.
+    [[nodiscard]] const Error& refusal() const { return agreement_.error(); }
+    [[nodiscard]] bool refused() const { return refusal().kind != ErrorKind::none; }
+    /// Where it isn't refused.
+    [[nodiscard]] SharedMemory take() { return std::move(memory_); }
+    /// By rank.
+    [[nodiscard]] std::vector<Card> cards() const;
+
+  private:
+    enum class Phase { ready, naming, deciding, over };
+    struct Told {
+        char name[48] = {};  ///< of the memory it made; empty: it made none
+        Card card = {};
+    };
+    Error create(const Topology& topology);
+    Error attach(const Topology& topology);
+
+    Phase phase_ = Phase::ready;
+    Wish wish_;
+    SharedMemory memory_;
+    Error error_;  ///< this rank's
+    Told told_;
+    std::vector<Told> all_;
+    Ticket ticket_;
+    Agreement agreement_;
+};
+
+}  // namespace oratorio
