@@ -18,7 +18,9 @@ def box(axes, x, y, width, height, **style) -> None:
 
 
 def arrow(axes, start, end) -> None:
-    axes.add_patch(FancyArrowPatch(start, end, arrowstyle="-|>", mutation_scale=11, color="#444444", linewidth=1))
+    axes.add_patch(
+        FancyArrowPatch(start, end, arrowstyle="-|>", mutation_scale=11, color="#444444", linewidth=1)
+    )
 
 
 def main() -> None:

@@ -2,19 +2,23 @@
 what it measured."""
 
 import json
+import os
 import re
 import subprocess
+from pathlib import Path
 
+import numpy as np
 import pytest
 from conftest import HERE, IS_BUILT, NOT_BUILT, compile_for, host_or_skip
+from netCDF4 import Dataset
+from oratorio import bench_e3sm
 from oratorio.bench_arms import BEST, TUNINGS
 from oratorio.bench_workloads import WORKLOADS
 from oratorio.method_table import methods
-from oratorio.paths import ROOT
 from test_run import oratorio
 
 pytestmark = pytest.mark.skipif(not IS_BUILT, reason=NOT_BUILT)
-MAPS = ROOT.parent / "shared/data/e3sm"
+MESH = {"columns": 50, "levels": 72, "variables": 2, "seed": 1}
 PNG = b"\x89PNG"
 
 
@@ -82,17 +86,39 @@ def test_ways_to_measure_move_every_byte(words, tmp_path):
             assert run["hints"]["auto"] == {"direct_read": "true", "direct_write": "true"}
 
 
+@pytest.fixture
+def map_of(tmp_path):
+    """map_of(case) -> a decomposition map for 16 processes.
+
+    One of those in the folder that ORATORIO_E3SM_MAPS names, else one made up with the same structure."""
+
+    def find(case: str) -> Path:
+        folder = os.environ.get("ORATORIO_E3SM_MAPS")
+        if folder:
+            return Path(folder) / f"map_{case}_case_16p.nc"
+        made = tmp_path / f"map_{case}.nc"
+        bench_e3sm.write_map(bench_e3sm.CASES[case.upper()], MESH, 16, made)
+        return made
+
+    return find
+
+
+def bytes_of_two_variables(map_file: Path) -> int:
+    """Of each map, or of one where there is no second."""
+    with Dataset(map_file) as data:
+        return sum(
+            min(sizes.variables, 2) * sizes.element_bytes * int(np.prod(data.getncattr(f"D{number}.dims")))
+            for number, sizes in enumerate(bench_e3sm.case_of(map_file).maps, start=1)
+        )
+
+
 @pytest.mark.parametrize("case", ["f", "g"])
-def test_the_decomposition_of_a_climate_model_moves_every_byte(case, tmp_path):
+def test_the_decomposition_of_a_climate_model_moves_every_byte(case, map_of, tmp_path):
     host_or_skip("mpich5")
-    map_file = MAPS / f"map_{case}_case_16p.nc"
-    if not map_file.exists():
-        pytest.skip("the decomposition maps (../shared/data/e3sm) are not here")
+    map_file = map_of(case)
     (run,) = measured(tmp_path, f"e3sm_{case}", "--map", map_file, "--ranks", 4)["runs"]
     assert run["map_file"] == map_file.name
-    # Two variables of each map: arrays of 866 doubles and 72 x 866 floats, and so on.
-    elements = {"f": 8 * 866 + 8 * 866 + 8 * 62352, "g": 16 * (285 + 879 + 28500 + 87900 + 59300 + 28785)}
-    assert run["setup"]["bytes"] == elements[case]
+    assert run["setup"]["bytes"] == bytes_of_two_variables(map_file)
 
 
 @pytest.mark.parametrize("byte", [0, 488])
@@ -226,10 +252,8 @@ def test_cold_reads_need_a_disk():
     assert "--cold needs a disk: /dev/shm is in memory" in refusal("/dev/shm", "tile", "--cold")
 
 
-def test_a_map_of_another_case_is_refused(tmp_path):
-    map_file = MAPS / "map_g_case_16p.nc"
-    if not map_file.exists():
-        pytest.skip("the decomposition maps (../shared/data/e3sm) are not here")
+def test_a_map_of_another_case_is_refused(map_of, tmp_path):
+    map_file = map_of("g")
     assert "is of case G, and this workload is case F" in refusal(tmp_path, "e3sm_f", "--map", map_file)
     assert "which 3 ranks can't share evenly" in refusal(
         tmp_path, "e3sm_g", "--map", map_file, "--ranks", "3"

@@ -132,7 +132,8 @@ def _dealt(points: int, run: float, ranks: int, random: np.random.Generator) -> 
 
 def _made_up(
     sizes: Map, values: Mapping[str, int], ranks: int, random: np.random.Generator
-) -> list[np.ndarray]:
+) -> tuple[tuple[int, ...], list]:
+    """Dimensions of the array, and (offsets, lengths) of each process."""
     points = values["columns"] * ranks * sizes.per_column
     levels = 1 if sizes.layout == "flat" else values["levels"]
     runs = []
@@ -142,8 +143,8 @@ def _made_up(
         else:
             layer = np.arange(levels)[:, None] * points
             runs.append(((layer + first).ravel(), np.tile(length, levels)))
-    variables = min(sizes.variables, values["variables"])
-    return _run_lists(sizes.element_bytes, points * levels, variables, runs)
+    dims = {"flat": (points,), "layers": (levels, points), "points": (points, levels)}
+    return dims[sizes.layout], runs
 
 
 def write_made_up(case: Case, values: Mapping[str, int], ranks: int, run_file: Path) -> None:
@@ -151,5 +152,26 @@ def write_made_up(case: Case, values: Mapping[str, int], ranks: int, run_file: P
     random = np.random.default_rng(values["seed"])
     parts = [np.array([MAGIC, ranks, len(case.maps)], dtype="<i8")]
     for sizes in case.maps:
-        parts += _made_up(sizes, values, ranks, random)
+        dims, runs = _made_up(sizes, values, ranks, random)
+        variables = min(sizes.variables, values["variables"])
+        parts += _run_lists(sizes.element_bytes, int(np.prod(dims)), variables, runs)
     np.concatenate(parts).tofile(run_file)
+
+
+def write_map(case: Case, values: Mapping[str, int], ranks: int, map_file: Path) -> None:
+    """The same mesh as a map of the E3SM-IO benchmark, as far as write_real() reads one."""
+    random = np.random.default_rng(values["seed"])
+    with Dataset(map_file, "w", format="NETCDF3_64BIT_DATA") as data:
+        data.createDimension("num_decomp", len(case.maps))
+        data.createDimension("decomp_nprocs", ranks)
+        for number, sizes in enumerate(case.maps, start=1):
+            dims, runs = _made_up(sizes, values, ranks, random)
+            data.setncattr(f"D{number}.dims", np.array(dims, dtype="<i4"))
+            data.setncattr(f"D{number}.fully_covered", "true")
+            requests = f"D{number}.total_nreqs"
+            data.createDimension(requests, sum(len(offsets) for offsets, _ in runs))
+            counts = data.createVariable(f"D{number}.nreqs", "i4", ("decomp_nprocs",))
+            counts[:] = [len(offsets) for offsets, _ in runs]
+            for place, name in enumerate(("offsets", "lengths")):
+                values_of = data.createVariable(f"D{number}.{name}", "i4", (requests,))
+                values_of[:] = np.concatenate([run[place] for run in runs])
