@@ -20,6 +20,10 @@ CXX_SUFFIXES = {".c", ".cpp", ".h", ".hpp", ".def"}
 SUFFIXES = CXX_SUFFIXES | {".py", ".sh", ".f90"}
 FILE_LINES_MAX = 400
 FUNCTION_LINES_MAX = 60
+PARAMETERS_MAX = 6
+VIRTUALS_MAX = 8
+WIDE = ("Transport", "Store")  # docs/style.md says why
+ABSTRACT = re.compile(r"^(?:class|struct) (\w+)[^;{()]*\{", re.MULTILINE)
 
 # folder of src/ -> folders it may include, besides itself
 FLOORS = {
@@ -169,6 +173,43 @@ def check_sizes(file: Path, text: str) -> Iterator[Complaint]:
             yield Complaint(file, first, told)
 
 
+def parameters(head: str) -> int:
+    """How many a function has, given what stands before its body."""
+    depth = angles = commas = 0
+    begin = head.find("(")
+    for place, char in enumerate(head[begin:], begin):
+        depth += (char in "([{") - (char in ")]}")
+        if depth == 0:
+            return commas + 1 if head[begin + 1 : place].strip() else 0
+        if char == "<":
+            angles += 1
+        elif char == ">" and head[place - 1] != "-":
+            angles = max(0, angles - 1)
+        commas += char == "," and depth == 1 and angles == 0
+    return 0
+
+
+def check_parameters(file: Path, text: str) -> Iterator[Complaint]:
+    """A function takes a handful of values. Entry points take what the standard gives them."""
+    lines = without_literals(text).splitlines()
+    for first, count in functions(text):
+        head = "\n".join(lines[first - 1 : first + count]).partition("{")[0]
+        found = parameters(head)
+        if found > PARAMETERS_MAX and "ORATORIO_ENTRY" not in head and floor_of(file):
+            yield Complaint(file, first, f"{found} parameters; a function has at most {PARAMETERS_MAX}")
+
+
+def check_virtuals(file: Path, text: str) -> Iterator[Complaint]:
+    """An abstract class is small, but for the two that stand for an MPI and for a file system."""
+    plain = without_literals(text)
+    for found in ABSTRACT.finditer(plain):
+        body = plain[found.end() : plain.find("\n};", found.end())]
+        virtuals = len(re.findall(r"\bvirtual\b(?!\s*~)", body))
+        if virtuals > VIRTUALS_MAX and found.group(1) not in WIDE:
+            told = f"{virtuals} virtual functions; an abstract class has at most {VIRTUALS_MAX}"
+            yield Complaint(file, plain.count("\n", 0, found.start()) + 1, told)
+
+
 def check_todos(file: Path, text: str) -> Iterator[Complaint]:
     """Work left over must be on the list of issues."""
     if file.name in ("tidy.py", "test_tidy.py"):
@@ -184,7 +225,7 @@ def check(file: Path, text: str) -> list[Complaint]:
     found = [*check_sizes(file, text), *check_todos(file, text)]
     if file.suffix in CXX_SUFFIXES:
         found += [*check_includes(file, text), *check_mpi_names(file, text)]
-        found += check_kinds(file, text)
+        found += [*check_kinds(file, text), *check_parameters(file, text), *check_virtuals(file, text)]
     return found
 
 

@@ -60,8 +60,8 @@ Result<View> make_view(const ViewArguments& arguments, File& file, ViewTypes& ty
     const auto tile = decode_in_file(arguments.representation, arguments.filetype);
     if (!tile) return tile.error();
     types = {std::move(*etype), std::move(*filetype)};
-    return View::make(displacement, unit->shape->size(), tile->shape, tile->lower_bound,
-                      tile->extent, file.mode().writable(), arguments.representation);
+    return View::make(displacement, unit->shape->size(), tile->shape, tile->extent,
+                      file.mode().writable(), arguments.representation);
 }
 
 Whence whence_of(int whence) {

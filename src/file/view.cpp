@@ -42,8 +42,7 @@ View View::bytes() {
 // (MPI-4.1, 5.1.2), so tile k's data lie at displacement + k * extent + their offsets, wherever the
 // lower bound marker is.
 Result<View> View::make(Offset displacement, Bytes etype_size, ShapePtr filetype,
-                        Offset /*filetype_lower_bound*/, Bytes filetype_extent, bool writable,
-                        std::string representation) {
+                        Bytes filetype_extent, bool writable, std::string representation) {
     if (displacement < 0) return bad_view("set view: the displacement is negative");
     if (etype_size < 0 || (etype_size == 0 && filetype->size() > 0)) {
         return bad_view("set view: the etype has no data but the filetype has");

@@ -23,8 +23,8 @@ struct View {
     /// than the span): such views are read and written in data order, but have no MPI_SEEK_END. A
     /// filetype without data makes a view through which nothing can be reached.
     [[nodiscard]] static Result<View> make(Offset displacement, Bytes etype_size, ShapePtr filetype,
-                                           Offset filetype_lower_bound, Bytes filetype_extent,
-                                           bool writable, std::string representation);
+                                           Bytes filetype_extent, bool writable,
+                                           std::string representation);
     /// Position of etype `index` in the view's data, in bytes; nothing when `bytes` (at least one)
     /// from there would go past the largest file offset, or when `index` is negative.
     [[nodiscard]] std::optional<Bytes> data_position(Offset index, Bytes bytes) const;

@@ -221,8 +221,8 @@ Bytes copy_some(TargetSide& to, SourceSide& from, Stores& stores) {
     const bool even = to.row().prefix == nullptr && from.row().prefix == nullptr;
     if (whole && even && to.left() == from.left()) return copy_alike(to, from, stores);
     if (merges(to, from, stores)) {
-        const Bytes bytes = copy_merged(to.base(), to.row(), to.position(), from.base(), from.row(),
-                                        from.position());
+        const Bytes bytes = copy_merged({to.base(), to.row(), to.position()},
+                                        {from.base(), from.row(), from.position()});
         to.settle();
         from.settle();
         return bytes;

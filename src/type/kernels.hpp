@@ -43,11 +43,17 @@ struct PiecePosition {
     Bytes within = 0;  ///< bytes of that piece that are done
 };
 
+/// One side of a copy that goes through it piece by piece.
+template <class Byte>
+struct MergedSide {
+    Byte* base;  ///< where offset 0 lies
+    const PieceRun& run;
+    PiecePosition& position;  ///< moves on
+};
+
 /// Copies between pieces whose ends don't meet, up to the last piece of either side, which it
-/// leaves whole or begun; both sides have at least two. Bases are where offset 0 lies. Both
-/// positions move on. Returns the bytes.
-Bytes copy_merged(std::byte* to_base, const PieceRun& to, PiecePosition& to_position,
-                  const std::byte* from_base, const PieceRun& from, PiecePosition& from_position,
+/// leaves whole or begun; both sides have at least two. Returns the bytes.
+Bytes copy_merged(const MergedSide<std::byte>& to, const MergedSide<const std::byte>& from,
                   bool masked = has_masked_moves());
 
 /// Copies one piece.

@@ -102,18 +102,17 @@ ORATORIO_MASKED Bytes merge_masked(To& to, From& from, std::int64_t to_last,
 
 }  // namespace
 
-Bytes copy_merged(std::byte* to_base, const PieceRun& to, PiecePosition& to_position,
-                  const std::byte* from_base, const PieceRun& from, PiecePosition& from_position,
+Bytes copy_merged(const MergedSide<std::byte>& to, const MergedSide<const std::byte>& from,
                   bool masked) {
-    return with_kind_of(to, [&](auto to_kind) {
-        return with_kind_of(from, [&](auto from_kind) {
-            Walk to_walk(to_base, to_kind, to_position);
-            Walk from_walk(from_base, from_kind, from_position);
+    return with_kind_of(to.run, [&](auto to_kind) {
+        return with_kind_of(from.run, [&](auto from_kind) {
+            Walk to_walk(to.base, to_kind, to.position);
+            Walk from_walk(from.base, from_kind, from.position);
             const auto run = masked ? merge_masked<decltype(to_walk), decltype(from_walk)>
                                     : merge_branching<decltype(to_walk), decltype(from_walk)>;
-            const Bytes bytes = run(to_walk, from_walk, to.count - 1, from.count - 1);
-            to_position = to_walk.position();
-            from_position = from_walk.position();
+            const Bytes bytes = run(to_walk, from_walk, to.run.count - 1, from.run.count - 1);
+            to.position = to_walk.position();
+            from.position = from_walk.position();
             return bytes;
         });
     });

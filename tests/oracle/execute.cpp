@@ -327,7 +327,7 @@ void Machine::manage(Opened& one, const Step& step, std::size_t part) {
                 offsets.push_back(piece.at);
                 lengths.push_back(piece.length);
             }
-            const auto made = View::make(view.displacement, 1, Shape::runs(offsets, lengths), 0,
+            const auto made = View::make(view.displacement, 1, Shape::runs(offsets, lengths),
                                          view.extent, true, "native");
             const auto set = in_library(rank, [&] { return file.set_view(made, {}); });
             one.lost = !set;

@@ -34,7 +34,7 @@ Layout file_of(Rank rank, bool holes) {
 
 Result<View> view_of(Rank rank, bool holes) {
     const Layout file = file_of(rank, holes);
-    return View::make(file.origin, 1, file.shape, 0, file.extent, true, "native");
+    return View::make(file.origin, 1, file.shape, file.extent, true, "native");
 }
 
 Buffer data_of(Rank rank, bool holes, int turn) {

@@ -17,7 +17,7 @@ AccessCall at(AccessCall call, Offset offset) {
 }
 
 Result<View> view_of(Offset displacement, Bytes etype, ShapePtr filetype, Bytes extent) {
-    return View::make(displacement, etype, std::move(filetype), 0, extent, true, "native");
+    return View::make(displacement, etype, std::move(filetype), extent, true, "native");
 }
 
 /// What an access came to.
@@ -380,8 +380,7 @@ TEST(FileAccess, AViewThatIsOnlyReadMayHoldABlockWithinTheOneBefore) {
     for (const bool collective : {false, true}) {
         with_file(
             2, call_of(folder.make("data", "0123456789ABCDEF"), kRead), [&](File& file, Rank) {
-                const auto view =
-                    View::make(0, 1, Shape::runs({0, 2}, {6, 2}), 0, 8, false, "native");
+                const auto view = View::make(0, 1, Shape::runs({0, 2}, {6, 2}), 8, false, "native");
                 EXPECT_EQ(kind_of(file.set_view(view, {})), ErrorKind::none);
                 Buffer back = filled(16, 0);
                 EXPECT_EQ(access(file, call_for(Direction::read, back, collective)), moved(16));

@@ -66,7 +66,7 @@ TEST(FileExplain, IndependentAccessesAreToldWhereTheyArePlanned) {
     std::vector<std::string> said;
     const OpenCall call = explained(folder, said);
     with_file(2, call, [](File& file, Rank rank) {
-        const auto view = View::make(4 * rank, 4, Shape::run(4), 0, 8, true, "native");
+        const auto view = View::make(4 * rank, 4, Shape::run(4), 8, true, "native");
         EXPECT_EQ(kind_of(file.set_view(view, {})), ErrorKind::none);
         std::vector<std::byte> mine(64, std::byte{'x'});
         for (const Offset offset : {0, 16, 32}) {

@@ -8,7 +8,7 @@ namespace oratorio::test {
 namespace {
 
 Result<View> view_of(Offset displacement, Bytes etype, ShapePtr filetype, Bytes extent) {
-    return View::make(displacement, etype, std::move(filetype), 0, extent, true, "native");
+    return View::make(displacement, etype, std::move(filetype), extent, true, "native");
 }
 
 Bytes size_of(File& file) {
@@ -199,7 +199,7 @@ TEST(FileView, EtypesAndRepresentationsMustBeTheSame) {
             EXPECT_EQ(kind_of(file.set_view(view_of(0, odd ? 8 : 4, Shape::run(8), 8), {})),
                       ErrorKind::not_same);
             const auto other =
-                View::make(0, 4, Shape::run(4), 0, 4, true, odd ? "external32" : "native");
+                View::make(0, 4, Shape::run(4), 4, true, odd ? "external32" : "native");
             EXPECT_EQ(kind_of(file.set_view(other, {})), ErrorKind::not_same);
             EXPECT_EQ(file.view().etype_size, 1);
         });

@@ -60,7 +60,7 @@ class Calls {
 
     void all() {
         const auto view =
-            View::make(rank_ * kPiece, 8, Shape::run(kPiece), 0, kRanks * kPiece, true, "native");
+            View::make(rank_ * kPiece, 8, Shape::run(kPiece), kRanks * kPiece, true, "native");
         good([&] { return file_.set_view(view, {{"cb_nodes", "2"}}); });
         for (int again = 0; again < 3; ++again) {
             moves(Direction::write, again);
@@ -242,7 +242,7 @@ TEST(Memory, ListsThatAreTooLongForWhatIsLeftAreDoneWithout) {
             call_of(folder.file("data"), kCreate, {{"oratorio_method", "shared_buffer_list"}});
         with_file_on_node(kRanks, call, [&](File& file, Rank rank) {
             const Layout layout = fine_layout(rank);
-            const auto view = View::make(0, 1, layout.shape, 0, layout.extent, true, "native");
+            const auto view = View::make(0, 1, layout.shape, layout.extent, true, "native");
             EXPECT_EQ(kind_of(file.set_view(view, {})), ErrorKind::none);
             std::vector<std::byte> data(kFine, std::byte(rank + 1)), back(kFine);
             const auto write = call_for(Direction::write, data, true, Positioning::explicit_offset);

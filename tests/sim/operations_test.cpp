@@ -271,7 +271,7 @@ TEST(SharedPointer, OrderedAccessesLieInTheOrderOfTheRanks) {
 TEST(SharedPointer, ItCountsEtypesAndAViewResetsIt) {
     const Folder folder;
     with_file(3, call_of(folder.file("data"), kCreate), [&](File& file, Rank rank) {
-        const auto view = View::make(0, 4, Shape::run(4), 0, 4, true, "native");
+        const auto view = View::make(0, 4, Shape::run(4), 4, true, "native");
         EXPECT_EQ(kind_of(file.set_view(view, {})), ErrorKind::none);
         Buffer mine = filled(8, rank);
         EXPECT_EQ(file.access(call_for(kWriting, mine, true, kShared)).bytes, 8);

@@ -75,12 +75,12 @@ TEST(OrderedWrite, RecordsFollowOneAnotherThroughAView) {
     const Folder folder;
     with_file_on_node(3, call_of(folder.file("data"), kCreate), [&](File& file, Rank rank) {
         // Two of every four bytes, from byte 3.
-        const auto view = View::make(3, 1, Shape::run(2), 0, 4, true, "native");
+        const auto view = View::make(3, 1, Shape::run(2), 4, true, "native");
         EXPECT_EQ(kind_of(file.set_view(view, {})), ErrorKind::none);
         auto mine = record_of(rank, 2);
         for (int i = 0; i < 2; ++i)
             EXPECT_EQ(file.access(ordered(Direction::write, mine)).bytes, 2);
-        EXPECT_EQ(kind_of(file.set_view(View::make(1, 1, Shape::run(1), 0, 1, true, "native"), {})),
+        EXPECT_EQ(kind_of(file.set_view(View::make(1, 1, Shape::run(1), 1, true, "native"), {})),
                   ErrorKind::none);
         EXPECT_EQ(file.access(ordered(Direction::write, mine)).bytes, 2);
     });

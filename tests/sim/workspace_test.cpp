@@ -18,7 +18,7 @@ void use_file(const std::shared_ptr<Workspace>& workspace, const std::string& pa
     ASSERT_EQ(kind_of(opened), ErrorKind::none) << method;
     File& file = **opened;
     const Topology& topology = file.transport().topology();
-    const auto view = View::make(kPiece * topology.rank, 1, Shape::run(kPiece), 0,
+    const auto view = View::make(kPiece * topology.rank, 1, Shape::run(kPiece),
                                  kPiece * topology.size, true, "native");
     ASSERT_EQ(kind_of(file.set_view(view, {})), ErrorKind::none);
     std::vector<std::byte> mine(kPiece * kPieces, std::byte(salt * 16 + topology.rank));

@@ -118,3 +118,17 @@ def test_a_todo_needs_an_issue():
     assert len(complaints("src/base/a.cpp", "// TODO: later\n")) == 1
     assert len(complaints("tools/a.py", "# FIXME\n")) == 1
     assert complaints("src/base/a.cpp", "// TODO(#12): when the hint is there\n") == []
+
+
+def test_a_function_with_seven_parameters_is_refused():
+    seven = "int f(int a, int b, std::map<int, int> c, int d, int e, int f, int g) {\n}\n"
+    assert complaints("src/base/a.cpp", seven) == ["7 parameters; a function has at most 6"]
+    assert complaints("src/base/a.cpp", seven.replace(", int g", "")) == []
+    assert complaints("src/bind/a.cpp", "ORATORIO_ENTRY " + seven) == []
+
+
+def test_an_abstract_class_with_nine_virtuals_is_refused():
+    body = "    virtual ~A() = default;\n" + "    virtual void f() = 0;\n" * 9
+    told = ["9 virtual functions; an abstract class has at most 8"]
+    assert complaints("src/base/a.hpp", "class A {\n" + body + "};\n") == told
+    assert complaints("src/base/a.hpp", "class Store {\n" + body + "};\n") == []

@@ -17,7 +17,7 @@ struct Rule {
 
 Result<View> make(Offset displacement, Bytes etype, ShapePtr filetype, Bytes extent,
                   bool writable = true) {
-    return View::make(displacement, etype, std::move(filetype), 0, extent, writable, "native");
+    return View::make(displacement, etype, std::move(filetype), extent, writable, "native");
 }
 
 TEST(ViewRules, AreThoseOfTheStandard) {
@@ -71,15 +71,6 @@ TEST(View, TilesBeginAtTheDisplacement) {
     const Offset expected[] = {104, 112, 124, 132, 144};
     for (Offset etype = 0; etype < 5; ++etype)
         EXPECT_EQ(view.byte_offset(etype), expected[etype]) << etype;
-}
-
-TEST(View, ALowerBoundMarkerMovesNothing) {
-    for (const Offset lower_bound : {Offset{-8}, Offset{0}, Offset{4}}) {
-        const View view =
-            *View::make(100, 4, Shape::moved(Shape::run(4), 4), lower_bound, 20, true, "native");
-        EXPECT_EQ(view.byte_offset(0), 104) << lower_bound;
-        EXPECT_EQ(view.byte_offset(1), 124) << lower_bound;
-    }
 }
 
 TEST(View, TheEndOfFileIsTheFirstEtypeThatBeginsAtOrAfterIt) {

@@ -128,8 +128,8 @@ TEST(CopyMerged, CopiesUpToTheLastPieceOfEitherSide) {
             Buffer target = before;
             PiecePosition at_to;
             PiecePosition at_from;
-            const Bytes bytes = copy_merged(target.data(), to.run(), at_to, source.data(),
-                                            from.run(), at_from, masked);
+            const Bytes bytes = copy_merged({target.data(), to.run(), at_to},
+                                            {source.data(), from.run(), at_from}, masked);
             Buffer expected = before;
             for (std::size_t i = 0; i < static_cast<std::size_t>(bytes); ++i)
                 expected[static_cast<std::size_t>(to.bytes[i])] =
