@@ -1,5 +1,6 @@
 // oracle_soak: runs the programs of so many seeds and tells which were judged wrong. `oratorio
 // soak` runs one on each core.
+#include <algorithm>
 #include <chrono>
 #include <cstdint>
 #include <cstdio>
@@ -28,7 +29,7 @@ struct Options {
 
 int usage() {
     std::fputs(
-        "oracle_soak [--first S] [--count N] [--every K] [--method NAME] [--faults] "
+        "oracle_soak [--first S] [--count N] [--every K] [--ranks R] [--method NAME] [--faults] "
         "[--only-faults]\n"
         "            [--scarce] [--clients] [--plain-clients] [--fresh-views] [--only KIND] "
         "[--go-on] "
@@ -65,6 +66,8 @@ bool parse(int argc, char** argv, Options& options) {
             options.features.method = argv[++i];
         } else if (word == "--only" && more) {
             options.only = argv[++i];
+        } else if (word == "--ranks" && more) {
+            options.features.ranks = std::clamp(std::atoi(argv[++i]), 1, kRanksMax);
         } else if (word == "--first" && more) {
             options.first = std::strtoull(argv[++i], nullptr, 10);
         } else if (word == "--count" && more) {

@@ -184,6 +184,9 @@ def soak(
     method: Annotated[
         str | None, typer.Option(help="Method of every file; all of them if not given.")
     ] = None,
+    ranks: Annotated[
+        int | None, typer.Option(min=1, max=6, help="Ranks of every program; two to six if not given.")
+    ] = None,
     faults: Annotated[
         bool, typer.Option("--faults", help="In some of them a storage request fails, or memory runs out.")
     ] = False,
@@ -201,6 +204,7 @@ def soak(
     switches = {"--faults": faults, "--scarce": scarce, "--clients": clients, "--fresh-views": fresh_views}
     options = [switch for switch, on in switches.items() if on]
     options += ["--method", method] if method else []
+    options += ["--ranks", str(ranks)] if ranks else []
     try:
         is_clean = soaking.run(seeds, first, jobs, options)
     except soaking.SoakError as error:
