@@ -146,7 +146,7 @@ double estimate_peer(const Method& method, const Situation& s) {
 /// All slots of the node are filled and emptied again and again; each time each rank is woken once
 /// (reads), or about twice. The memory stays for the accesses that follow, of this file and of
 /// others: each pays a part of making it, or a program of many short accesses would never have it.
-/// And ranks wait for one another (docs/benchmarks.md, what is left to the limit), writers while
+/// And ranks wait for one another (docs/results, what is left to the limit), writers while
 /// others store.
 double estimate_shared(const Method&, const Situation& s) {
     constexpr double kAccesses = 16;

@@ -1,5 +1,5 @@
 // PlanCache: the plan of the last collective access, kept with the view, so that the next one of
-// the same shape is planned without a word between the ranks.
+// the same shape is planned without a message between the ranks.
 //
 // Each rank decides alone whether its access has the kept shape, possibly further on in the file. A
 // rank whose access hasn't goes through the kept plan without data, so that nobody waits in vain,

@@ -1,5 +1,5 @@
 // Planning: from an access to a plan that all its ranks share. Either the kept plan, without a
-// word, or summaries from all ranks, the plan, and the memory that its method wants.
+// message, or summaries from all ranks, the plan, and the memory that its method wants.
 #pragma once
 
 #include "run/run_context.hpp"

@@ -1,6 +1,6 @@
 // Transfer: whole requests over any store. Completes short transfers, retries EINTR and EAGAIN
-// (bounded), splits at the store's limits, and keeps order of truth: it reports how many leading
-// bytes of each request really moved.
+// (bounded), splits at the store's limits, and tells the truth of failures: it reports how many
+// leading bytes of each request really moved.
 #pragma once
 
 #include <cstdint>

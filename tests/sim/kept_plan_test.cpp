@@ -1,5 +1,5 @@
-// Kept plans: a collective access of the same shape as the last one is planned without a word, and
-// one of another shape, on any rank, is still done right.
+// Kept plans: a collective access of the same shape as the last one is planned without a message,
+// and one of another shape, on any rank, is still done right.
 #include <gtest/gtest.h>
 
 #include <array>
