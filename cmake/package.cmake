@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 # What lets other projects find an installed Oratorio: find_package(oratorio) and pkg-config oratorio.
 include(CMakePackageConfigHelpers)
 

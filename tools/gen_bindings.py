@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
 """Generates everything that follows from src/bind/mpi_file.def, the table of the chapter's procedures.
 
 gen_bindings.py TABLE --out DIR     entry.cpp and the rest of the sources, the linker version scripts

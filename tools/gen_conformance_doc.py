@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
 """Makes docs/conformance-rules.md from outcomes: gen_conformance_doc.py [--write] FILE.json...
 
 The files come from `oratorio conformance --json FILE LAUNCHER...`, one per MPI, all of the same rules. Without

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
 """Writes docs/external32.md: what a value of every predefined datatype is in an external32 file.
 
 gen_external32_doc.py --library build/lib/liboratorio.so --docs docs/external32.md

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
 """Makes docs/hints.md from src/file/hints.def. With --check: fails when the page is not current."""
 
 import pathlib

@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: BSD-3-Clause
 # Brings the checkout into a runnable state; does nothing, quickly, where nothing is to be done.
 #
 # usage: tools/setup.sh [--if-stale] STAGE...

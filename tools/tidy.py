@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
 """Rules of this code base that no compiler checks. Prints `file:line: complaint`; exit code 1 if any.
 
 - src/ is a house of floors: a file includes only what FLOORS allows its folder.
@@ -20,6 +21,7 @@ CXX_SUFFIXES = {".c", ".cpp", ".h", ".hpp", ".def"}
 SUFFIXES = CXX_SUFFIXES | {".py", ".sh", ".f90"}
 FILE_LINES_MAX = 400
 FUNCTION_LINES_MAX = 60
+LICENSE = "SPDX-License-Identifier: BSD-3-Clause"
 PARAMETERS_MAX = 6
 VIRTUALS_MAX = 8
 WIDE = ("Transport", "Store")  # docs/style.md says why
@@ -210,6 +212,12 @@ def check_virtuals(file: Path, text: str) -> Iterator[Complaint]:
             yield Complaint(file, plain.count("\n", 0, found.start()) + 1, told)
 
 
+def check_license(file: Path, text: str) -> Iterator[Complaint]:
+    """The license stands in each source, so that a file that is copied elsewhere keeps it."""
+    if LICENSE not in "".join(text.splitlines(keepends=True)[:2]):
+        yield Complaint(file, 1, f"the first line (after #!) is a comment: {LICENSE}")
+
+
 def check_todos(file: Path, text: str) -> Iterator[Complaint]:
     """Work left over must be on the list of issues."""
     if file.name in ("tidy.py", "test_tidy.py"):
@@ -229,13 +237,18 @@ def check(file: Path, text: str) -> list[Complaint]:
     return found
 
 
+def check_whole(file: Path, text: str) -> list[Complaint]:
+    """The same, and what only a whole file can have."""
+    return [*check_license(file, text), *check(file, text)]
+
+
 def main() -> int:
     files = [file for folder in FOLDERS for file in sorted((ROOT / folder).rglob("*"))]
     complaints = [
         complaint
         for file in files
         if file.suffix in SUFFIXES and file.is_file()
-        for complaint in check(file.relative_to(ROOT), file.read_text())
+        for complaint in check_whole(file.relative_to(ROOT), file.read_text())
     ]
     for complaint in complaints:
         print(complaint)

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The end of every collective: one reduction tells all ranks whether, and on whose side, it failed.
 #include "base/agreed.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Agreed<T>: a value that is equal on all ranks of a file. Only collective helpers make one, and
 // only Agreed values may steer a collective choice, so a rank-local value can't split the ranks.
 #pragma once

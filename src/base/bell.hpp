@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Bell: how a rank that waits for others of its node is woken. Lies in memory that they share.
 #pragma once
 

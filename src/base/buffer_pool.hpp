@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Buffer pool: large page-aligned buffers that outlive one access, because touching fresh pages
 // costs more than copying through warm ones. One for files of the same ranks, one after the other;
 // not thread-safe. Holds at most what was in use at once.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Tables with one row per value of an enum: complete, or they don't compile.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Counter: the number that the ranks of a transport share, 0 at first, where it isn't in memory
 // that they share. One thread of a rank at a time.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include <endian.h>
 #include <poll.h>
 #include <sys/eventfd.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Descriptor: owns a file descriptor.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Direction of an access. Data, not code: reads and writes share every path.
 #pragma once
 

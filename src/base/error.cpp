@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // What an errno means in MPI's terms, and how an error is told to a human.
 #include "base/error.hpp"
 

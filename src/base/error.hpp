@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Error: what went wrong, where, and on whose side. A plain value that fits a message, so that the
 // error of one rank can be told to all ranks byte for byte.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Offsets, lengths and half-open file ranges. All quantities are bytes and 64-bit.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // What every thread of ours does that runs beside the program's.
 #pragma once
 

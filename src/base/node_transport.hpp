@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // NodeTransport: a transport whose ranks are all on one node does its reductions, gathers and
 // broadcasts in memory that they share, where its counter lies, too. Messages stay with the
 // transport beneath. With more ranks than cores this is many times quicker than messages, whose

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Reserve: memory set aside for the small needs of this library, for when the system gives none. A
 // rank inside a collective call can't step back half way: the others count on what it sends. So
 // what operator new is refused by malloc it takes from here, and a collective call that finds too

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Result<T>: a value or an Error. Success costs no allocation; errors are values, never exceptions.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // A counter that rank 0 serves by TCP: for ranks that share no memory, where the host MPI has no
 // one-sided communication between them. A thread beside answers, which never calls MPI, so it may
 // at any level of thread support and while rank 0 computes.

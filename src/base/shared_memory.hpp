@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // SharedMemory: memory that several processes of one node map. POSIX shared memory (/dev/shm).
 #pragma once
 

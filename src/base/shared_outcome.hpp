@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // A step that each rank takes by itself, and takes again and again, whose failure the system may
 // tell to one rank alone: a flush that couldn't write what belongs to the file and not to its data
 // is told to the first who flushes, and the next finds nothing left to do. Ranks that share memory

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // SharedSegment: memory that the ranks of each node map, made by the node's first rank and attached
 // by the others. The one hand-shake for it: all ranks get their memory, or none does and all know
 // why.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Small files that a user names in the environment. Neither call waits for what may never come, or
 // takes memory without end, whatever the name turns out to be.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Socket: owns a TCP socket that never blocks; and the addresses of this machine.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Topology: which rank sits on which node. A plain value; plans are pure functions of it.
 #pragma once
 

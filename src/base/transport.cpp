@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The blocking forms of the transport's operations.
 #include "base/transport.hpp"
 

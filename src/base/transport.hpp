@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Transport: how bytes move between the ranks of a file. Knows ranks and bytes only; never storage.
 // Everything is started and then tested, so that one engine serves blocking and nonblocking calls.
 // The MPI one is mpi/mpi_transport; the fake for tests is tests/support/sim_transport.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Data access (MPI-4.1, 14.4): one implementation for every read and write, blocking, started with
 // a request, or split.
 #include <dlfcn.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Where the program completes requests (MPI-4.1, 3.7): while operations of ours are under way they
 // are moved on here, and one that failed reaches the error handler of its file.
 #include <algorithm>

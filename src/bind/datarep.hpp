@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Data representations by name (MPI-4.1, 14.5): native and internal are memory's own, external32,
 // and those that the program has registered in this process. Thread-safe.
 #pragma once

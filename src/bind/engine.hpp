@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Engine: moves the operations of all files on, between the program's calls and in them.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // What the generated entry points (entry.cpp) call: one function for each row of mpi_file.def, less
 // those that the table makes alike. Arguments, results and errors are those of the procedure in
 // MPI-4.1, chapter 14.

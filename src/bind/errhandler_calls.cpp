@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Error handlers of files (MPI-4.1, 9.3.4).
 #include "bind/entry.hpp"
 #include "bind/with_file.hpp"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "bind/error_handlers.hpp"
 
 #include <utility>

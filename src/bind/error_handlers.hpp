@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Error handlers of files (MPI-4.1, 9.3.4 and 14.7): what happens to a program when one of its
 // calls fails.
 #pragma once

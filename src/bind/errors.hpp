@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // From an Error to what the program sees: a predefined error class, a line on stderr, the file's
 // error handler.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "bind/file_table.hpp"
 
 namespace oratorio::bind {

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // FileTable: the open files by their MPI_File handles. Thread-safe.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The Fortran routines that are answered here; all others, of all hosts, call C.
 // MPI_REGISTER_DATAREP: its functions are Fortran's, and hosts hand them to C unmarked (MPICH) or
 // keep the address of the extra state, not its value (Open MPI).

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Handles as integers, for Fortran and for the standard ABI. One of ours is the same number; others
 // are the host's to convert.
 #include <cstdint>

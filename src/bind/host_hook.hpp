@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // HostHook: where a host lets others in while it waits, in whatever blocking call.
 #pragma once
 

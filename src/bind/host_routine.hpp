@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // HostRoutine: the host MPI's own routine of the chapter, for calls that are handed on to it.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "bind/open_file.hpp"
 
 namespace oratorio::bind {

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // OpenFile: a File and what only the MPI side of it needs to know.
 #pragma once
 

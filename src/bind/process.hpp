@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // What this process knows for all files: the environment, the open files, the error handlers. Made
 // at the first use and never destroyed, because programs call MPI from destructors of globals.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Where MPI begins and ends: the hint oratorio_progress=thread asks for the level that lets a
 // thread of ours call MPI (MPI-4.1, 11.6.2).
 #include "bind/entry.hpp"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Requests: the MPI requests of operations under way, and their failures. A request is a
 // generalized one of the host (MPI-4.1, 13.2), so the program completes it as any other.
 #pragma once

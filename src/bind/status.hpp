@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // MPI_Status of a data access: the bytes moved.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // A representation that the program has registered (MPI-4.1, 14.5.3), and the conversion of an
 // access by its functions. They run while the file is locked, and must not throw.
 #pragma once

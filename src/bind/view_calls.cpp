@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Views, file pointers and extents (MPI-4.1, 14.3, 14.4.3 and 14.5.1).
 #include <cstring>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Waiting: what a rank does while a call of the program waits for other ranks: other files move on,
 // and who waits for long says for what.
 #pragma once

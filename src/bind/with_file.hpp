@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // with_file: the frame of every call on an open file: find it, lock it, do it, raise what went
 // wrong.
 #pragma once

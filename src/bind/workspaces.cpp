@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "bind/workspaces.hpp"
 
 #include <unistd.h>

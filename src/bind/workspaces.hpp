@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Workspaces: lends a workspace (file/workspace) to each open file and keeps it for the next file
 // of the same ranks. Thread-safe.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Exchange in which aggregators reach into the memory of the other ranks of the node (Hastings &
 // Choudhary 2006, "collective shared data"): each rank says where its data lies and waits until the
 // aggregators have been there. Cross-memory attach stands for the paper's shared address space.

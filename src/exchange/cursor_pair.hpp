@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // CursorPair: the datatype iterators of one rank's file and memory, walked together over ranges of
 // the file.
 #pragma once

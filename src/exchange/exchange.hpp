@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Exchange: how the data of the participants gets into the collective buffers of the aggregators,
 // and back. Knows nothing of storage. Both directions walk the same rounds; an aggregator opens a
 // round when its buffer is ready to be filled (write) or holds the file's bytes (read), and the

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Given bytes: which bytes of a round's buffer some rank gave, in a mask of a byte per byte (0xff:
 // given). An aggregator that knows them writes nothing else, so nothing need be read before the
 // data is there. docs/decisions/0002-holes-and-locks.md.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Message buffers: equal pieces of one reserved block, handed out and given back. The bound on what
 // messages may occupy.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // NodeMemory: what the ranks of one node share, for one file after the other: a bell and a desk per
 // rank, control words per sub-buffer, and the collective buffers. Made at the first access that
 // wants it.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // What the ways through a node's sub-buffers call a round in the control words, and where they find
 // those.
 #pragma once

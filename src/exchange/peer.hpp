@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The two sides of the exchange by messages. A participant walks its data and talks to
 // aggregators; an aggregator serves the participants of its open rounds. peer.cpp joins them; where
 // a rank is both, its data takes the short way without a message.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Placement: the payload of a message and a collective buffer, by the message's run table. The side
 // of an aggregator.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // RegionCopy: one rank's own data of one region, moved between its memory and the region's buffer.
 // What a rank does in the exchanges without messages.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // RemoteData: the data of another rank of the node, reached by cross-memory attach.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Parts of the message exchange that belong to the aggregator's side.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Run table: the strided runs of one message, packed small: each run costs 2 bytes when pieces are
 // small and close, so that describing a 4-byte piece doesn't cost more than sending it. Offsets
 // must not decrease from run to run.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Runs: the data that one participant of an exchange brings or wants: which runs it has in a
 // region, and their bytes. A source when writing, a sink when reading. What a participant does with
 // its data it does through this, so that the data may be the rank's own memory, or other ranks'

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Exchange through collective buffers that all ranks of the node map: each rank copies its own
 // data, an aggregator only does the storage (Hastings & Choudhary 2006, "collective shared
 // buffer"). What ranks tell each other is in the control words of exchange/node_memory.

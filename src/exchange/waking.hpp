@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Waking: how a rank of a node tells others that there may be something for them to do. Where each
 // aggregator loads its own rounds, whoever waits is woken at once. Where any rank may load, no more
 // ranks are woken than there are cores: who is at work goes on with what all have to do, and calls

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // From a call to an Access: argument checks, the place in the view, and the file pointer
 // afterwards. Whatever is wrong is noted in the Access, never returned early, when the call is
 // collective: the other ranks count on this one.

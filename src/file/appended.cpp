@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Records that ranks write by themselves with the shared pointer where they are gathered first
 // (hint oratorio_shared_write_behind).
 #include "base/agreed.hpp"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // File: one open file of a communicator: view, position, hints, and the way from a call to a Run.
 // No MPI here: ranks are reached through the Transport. Not thread-safe; bind/ holds one lock per
 // file. Functions marked collective must be called by all ranks in the same order; they return the

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Where hints come from, and how the ranks come to the same ones.
 #include <fnmatch.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "file/hint_table.hpp"
 
 #include <array>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The rows of hints.def as values, for the parser, the reports and the tests.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Hints: the info keys Oratorio acts on, reports or accepts, from one table (hints.def).
 // Values are 64-bit and parsed strictly: a malformed value of a known key is warned about once,
 // with the value used instead; unknown keys are ignored as MPI wants (MPI-4.1, 14.2.8). Precedence,

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // What users have misspelt: MPI wants unknown hints to be ignored, but nobody means those that are
 // nearly known.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Opening a file: one step after the other, each agreed before the next begins, so that no rank is
 // left alone in one.
 #include <array>

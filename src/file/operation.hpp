@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Operation: one data access of a file, from its start to its outcome. Who started it may forget it
 // at once, wait for it, or look now and then; the file's queues move it on.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Ordered accesses (MPI-4.1, 14.4.4): where each rank's data begins. Ranks that share memory bring
 // small data of a write along when they claim their places, and who comes last writes all of it
 // with one system call: one meeting instead of two and no rank waits for the inode's lock. The data

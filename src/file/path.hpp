@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Paths: ROMIO's file system prefixes, and what kind of file system a path is on.
 #pragma once
 

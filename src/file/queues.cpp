@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Operations under way on a file, and split collectives.
 #include "file/state.hpp"
 

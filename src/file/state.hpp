@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // What an open file consists of. Private to src/file.
 #pragma once
 

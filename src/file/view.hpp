@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // View: displacement, etype, filetype (MPI-4.1, 14.3): which bytes of the file a rank sees, and in
 // which units it counts.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Workspace: what files of the same ranks use one after the other, one file at a time: the way to
 // the other ranks, the memory that a node shares, and the buffers. Making it costs more than a
 // small access, so bind/ keeps it from file to file.

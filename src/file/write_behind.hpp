@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // WriteBehind: small records that the ranks of a node append with the shared file pointer, gathered
 // in memory that they share until they are worth a system call. Which rank writes them is chance.
 // MPI lets written data wait for MPI_File_sync (MPI-4.1, 14.6.1); only a hint makes us use that

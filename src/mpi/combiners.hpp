@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Combiners: one rule per datatype constructor of MPI (MPI-4.1, 5.1), from its arguments to a
 // shape.
 #pragma once

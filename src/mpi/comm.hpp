@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Comm: owner of a communicator of our own, and the one place where results of the host become
 // errors.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "mpi/datatype_contents.hpp"
 
 #include "mpi/comm.hpp"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // DatatypeContents: how a datatype was made (its constructor's arguments), the same for ordinary
 // and large-count constructors. Owns the handles of the member types.
 #pragma once

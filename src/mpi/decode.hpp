@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Decoder: MPI datatypes into shapes and signatures.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Elements: the predefined datatypes and what they are in external32 (MPI-4.1, table 14.2 and
 // 19.1.9). One row per datatype in elements.def.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Finds the host MPI among the libraries of the process.
 #include "mpi/host.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Host: the functions of the MPI library that the program runs on. We have no link dependency on
 // any MPI and no undefined MPI symbol: each function is looked up in the library that the process
 // has already loaded, however it was loaded (Python loads it out of the global scope). Never

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // MpiTransport: the Transport over messages of the host MPI, on a communicator of its own.
 #pragma once
 

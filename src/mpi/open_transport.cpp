@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "mpi/open_transport.hpp"
 
 #include "base/node_transport.hpp"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The transport of a file: what fits the ranks of a communicator.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // TypeAttribute: what we found out about a datatype, kept on the datatype itself.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // WindowCounter: a number at rank 0 that all ranks of a communicator add to, by one-sided
 // communication: rank 0 takes no part in it.
 #pragma once

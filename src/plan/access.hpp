@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Access: what one rank wants to move, and its summary: the few numbers that all ranks learn of it.
 #pragma once
 

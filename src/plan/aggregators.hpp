@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Aggregators: which ranks stand between the others and the storage.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Costs: constants of the cost model, one row each in costs.def. A plain value, equal on all ranks.
 #pragma once
 

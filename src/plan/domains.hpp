@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // File domains: which aggregator owns which bytes of the hull. Blocks of equal length dealt round
 // robin: `even` is one block each, `cyclic(n)` is HPF CYCLIC with n-byte blocks (Nitzberg &
 // Fineberg 1995, collective buffering targets).

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The cost model: what an access would take with a part, in nanoseconds from the first rank's start
 // to the last one's end. Constants: costs.def (docs/decisions/0005-cost-model.md).
 #pragma once

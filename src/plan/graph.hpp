@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Graph: who exchanges data with whom. A participant has edges to the aggregators whose regions its
 // hull touches. Found by an interval tree, so that a region costs O(log participants) and one step
 // for each of those that touch it.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Methods: named rows, each a choice of parts. A new idea is a new row (or a new part and a row).
 // Whether a row applies, and what it would cost, its parts say. Names and sources: docs/methods.md.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // What a plan is made from beside the accesses themselves: what the hints say, what is known of the
 // place, and what the ranks have found out. Plain values, equal on all ranks, so they may steer
 // collective choices.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // RoundOrder: in which order the parts of a domain are handled. Pure, and the same on all ranks.
 #pragma once
 

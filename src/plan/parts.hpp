@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Parts: what methods are made of. A part is a record of facts that never change. Each kind of part
 // has one complete table here, and nobody else asks which one a part is, but for the tables of
 // makers on the floors above (exchange/exchange.cpp, run/work.cpp). A new part is a new value of

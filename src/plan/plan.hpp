@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Plan: the immutable value that says how one access is done: who takes which part of the file, in
 // which rounds, through which buffers. Made by a pure function of agreed values, so it is equal on
 // all ranks, can be printed (explain) and tested for any number of pretended ranks. Offsets are

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Situation: the agreed facts that a method is chosen by, and what it would cost.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "run/arrival.hpp"
 
 #include "exchange/node_rounds.hpp"

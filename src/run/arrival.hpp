@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Arrival: which ranks have entered an access. No byte is loaded for a rank, nor a hole filled,
 // before it has entered: what it wrote before that in its program must be there. Where all ranks'
 // summaries were gathered all have entered; with a kept plan nobody has said so yet.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Exclusion: what one open file must do so that whoever reads a range, fills it and writes it back
 // undoes nobody's write in its holes. docs/decisions/0002-holes-and-locks.md.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Extension: makes a file as long as a collective access through mappings needs it, before any rank
 // writes. Storing to mappings beside ranks that make the file longer loses data: ext4 of Linux 6.18
 // clears pages behind the end that it knew.

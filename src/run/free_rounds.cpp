@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Loads by whichever rank is free (docs/decisions/0015-shared-loads.md): whoever finds a sub-buffer
 // that all have copied from claims its next round. With more ranks than cores the ranks that happen
 // to run then keep the cores busy; an aggregator that sleeps keeps nobody waiting.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Pieces copied between the user's memory and a mapping of the file, window by window (Hastings &
 // Choudhary 2006, "mmap"). Holes aren't touched, so nothing is read before it is written. Ranks
 // need no word from each other but how long the file must be (run/extension).

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // PlanCache: the plan of the last collective access, kept with the view, so that the next one of
 // the same shape is planned without a message between the ranks.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Planning: from an access to a plan that all its ranks share. Either the kept plan, without a
 // message, or summaries from all ranks, the plan, and the memory that its method wants.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "run/region_writer.hpp"
 
 #include <algorithm>

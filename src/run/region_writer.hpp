@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // RegionWriter: stores what was given of a region, and leaves every other byte of the file alone.
 // Few pieces are written one by one. Where there are many it reads the region, fills the pieces in
 // and writes it back, while it holds the range against all others: nobody's write to a byte between

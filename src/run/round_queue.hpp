@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Round queue: which rounds a rank loads or stores, and when it may begin the next one. A schedule
 // of the round engine (run/buffered_work).
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Run: one access being done, as a resumable state machine over a plan. Blocking calls step it
 // until done; nonblocking ones keep it. Collective runs must be made on all ranks in the same
 // order. Stepped by one thread at a time.

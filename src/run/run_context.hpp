@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // RunContext: what one access works with. Parts of a run get this, and nothing of the run itself.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // RunMemory: the buffers of one access on one rank, had before its first message: later a rank
 // could not step back without others waiting for it.
 #pragma once

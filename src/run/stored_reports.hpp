@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Stored reports: after a failure, what the aggregators say of how far they got, and how many bytes
 // of a rank are stored by that.
 #pragma once

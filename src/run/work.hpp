@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Work: what a run does between planning and agreement, on one rank. One kind per way to the
 // storage.
 #pragma once

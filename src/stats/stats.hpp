@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Stats: exact counts of what the engine did, one number per row of counters.def, and where its
 // time went, for who asks. Passed down, never global.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Storage for a file where the file system can't give it by itself.
 #pragma once
 

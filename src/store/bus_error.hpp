@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // A bus error (SIGBUS) inside a range of memory, caught. The kernel sends it when a page of a
 // mapped file can't be had. The handler is a thing of the whole process: it is in place only while
 // a call of catch_bus_error runs in some thread, and passes on whatever isn't ours.

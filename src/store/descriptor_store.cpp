@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "store/descriptor_store.hpp"
 
 #include <fcntl.h>

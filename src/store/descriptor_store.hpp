@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // DescriptorStore: what all stores over a file descriptor have in common, that is everything but
 // moving bytes.
 #pragma once

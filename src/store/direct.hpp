@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Direct I/O (O_DIRECT): transfers past the page cache. A store keeps a second descriptor of its
 // file for them; whether a request goes there is a question of its alignment alone, so requests of
 // both kinds never share a page.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Ranges of files as memory, by mmap.
 #include "store/mapped.hpp"
 

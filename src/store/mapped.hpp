@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Mapped: a range of a file as memory. Store::map makes it, the caller owns it, its end takes the
 // mapping away. The bytes are touched inside guarded() only, so that a bus error becomes an Error.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The store over pread, pwrite and their vectored forms: a request is done when submit returns.
 #include <sys/uio.h>
 #include <unistd.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // RangeLock: a range of the file held against others, for as long as this lives. Whoever holds one
 // does storage calls only: no waiting for another rank or for the program, and no second lock. So
 // nobody can wait for a lock for ever (docs/decisions/0002-holes-and-locks.md).

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Store: how bytes move between memory and one open file. Knows nothing of ranks.
 // Backends answer what the system answered (short counts, errno); transfer.hpp completes short
 // transfers, retries and splits, once for all backends. Chosen by the hint oratorio_store.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // A store whose requests are done by another thread, so that the caller can do other things
 // meanwhile: the queue of slots between the exchange thread and the I/O thread of Tsujita et al.,
 // "Multithreaded Two-Phase I/O" (2014), section II-B.

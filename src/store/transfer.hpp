@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Transfer: whole requests over any store. Completes short transfers, retries EINTR and EAGAIN
 // (bounded), splits at the store's limits, and tells the truth of failures: it reports how many
 // leading bytes of each request really moved.

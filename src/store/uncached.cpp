@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The store of file systems whose clients keep caches that know nothing of each other. Two clients
 // of NFS that share a page each write back the whole page, and so take each other's bytes back; and
 // either reads what its own cache has. So nothing goes through that cache: each write is sent byte

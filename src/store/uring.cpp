@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The store over io_uring: requests progress in the kernel while the caller does other things.
 #include <liburing.h>
 

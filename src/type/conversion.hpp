@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Conversion: how the data of one access looks in the file (MPI-4.1, 14.5). Native data needs none.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Copy: moves data between two layouts in memory, or between a layout and packed bytes, with the
 // cursors of both sides and no list and no buffer in between. For whoever holds a user's buffer and
 // a place to fill: exchanges, collective buffers in shared memory, mapped files.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Coverage without lists: a sum of hashes that tells whether pieces tile a range exactly once.
 // Each piece [s,e) adds H(e) - H(s); inner ends cancel, so the sum over all ranks is H(b) - H(a)
 // exactly when the pieces cover [a,b) once. Equal by chance with probability 2^-64.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Cursor: the datatype iterator (Hastings & Choudhary 2006, section 2). Walks a layout in data
 // order and gives strided runs; seeks and tells by data size and by offset. Costs O(depth log
 // parts) to seek, O(1) memory per level, nothing per piece.

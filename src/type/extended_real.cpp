@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "type/extended_real.hpp"
 
 namespace oratorio {

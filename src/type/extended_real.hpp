@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The x87 extended format and IEEE binary128: the same exponent, fractions of 63 and 112 bits. Pure
 // integer arithmetic, so that it works and is tested on every processor.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // external32: the representation that every machine reads (MPI-4.1, 14.5.2). No alignment, no
 // padding: elements follow each other in data order.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Flattened lists: every contiguous piece of an access written out, and a walk over such a list.
 // What other implementations work with and the iterators are compared with (Hastings & Choudhary
 // 2006, section 2, "flattened datatypes"). Takes 24 bytes for each piece; only the list methods use

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "type/kernels.hpp"
 
 #include "type/move_bytes.hpp"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Kernels: the loops that copy pieces. Each takes a sequence of source pieces and one of target
 // pieces, equally spaced or listed; source and target never overlap. For copy.cpp.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Ways to move the bytes of one piece; what the kernels are made of. For kernels.cpp and merge.cpp
 // only.
 #pragma once

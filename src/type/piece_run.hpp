@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Piece runs: many contiguous pieces handed over at once, the way a leaf of the shape keeps them,
 // so that a loop over them needs no call per piece. Made by cursors; for copies and other quick
 // walks.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Scalars: the numbers and characters that predefined datatypes are made of, and how each looks in
 // external32 (MPI-4.1, 14.5.2): big-endian, IEEE floating point, sizes of table 14.2.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Shape: the normal form of a datatype's layout. An immutable tree, built once per datatype and
 // shared. Adjacent pieces are merged, constant strides recognised, nested vectors collapsed,
 // zero-size parts dropped, so that two datatypes with the same typemap layout usually get the same

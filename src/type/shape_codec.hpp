@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Shape codec: a layout as bytes, for another process that walks one's data. The tree is encoded,
 // not its pieces, and nothing in it depends on where it lies. Sub-shapes that are shared are
 // written each time they occur.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Signature: what a datatype's data consists of, without where it lies: its elements in data order
 // (the type signature of MPI-4.1, 5.1), with their sizes in memory and in a file's representation.
 // An immutable nest of repetitions that doesn't grow with counts.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Streamed copies: write a target that won't be read again soon past the caches, by non-temporal
 // stores. An ordinary store first fetches the line of the target, which costs as much as writing
 // it. Lines that a piece has only part of are still written by ordinary stores. For copy.cpp.

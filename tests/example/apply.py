@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Makes the sources that docs/adding-a-method.md describes: the blocks with file= are files, those with
 into= go into a copy of that file, before the first line that has the word after before=.
 

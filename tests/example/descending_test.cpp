@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The worked example of docs/adding-a-method.md does what the page says. That it moves every byte,
 // the engine's suite tries, linked to the same table of methods.
 #include <gtest/gtest.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Cost files, which `oratorio calibrate` writes and anybody may edit.
 #include "plan/costs.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The counter's protocol, from both sides. The first byte says who lies: a client to the server,
 // from outside or with the token, or whoever has the server's address to a client.
 #include <poll.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // What the fuzzers share: the entry that libFuzzer calls, and claims that no build leaves out.
 #pragma once
 

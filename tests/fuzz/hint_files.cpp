@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Hint files, and the variables that hold several hints. The first byte says which.
 #include <string>
 

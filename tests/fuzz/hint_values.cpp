@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Values of hints. Each is the number of its key, its length and that many bytes.
 #include <algorithm>
 #include <string>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Layouts as bytes: whatever the bytes are, there is a layout that can be walked, or an error.
 #include <vector>
 

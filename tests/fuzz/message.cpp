@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // What ranks send each other in messages of no fixed form: data and requests of the exchange, as an
 // aggregator takes them, and the hints of rank 0. The first bytes say what the aggregator's round
 // is; they are no part of the message.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Gives a fuzzer every file of its corpus, and seeded random mutations of them: what needs no
 // clang.
 //

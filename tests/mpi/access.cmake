@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 # Tests of data access: plain MPI programs under the preload library, whose files are looked at without MPI.
 set(all_ranks RANKS 1 2 3 4 7 8 OTHER_RANKS 2)
 

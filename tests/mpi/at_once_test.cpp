@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // What runs at once in one process: threads of the program that use files of their own and one that
 // they share, the thread that moves nonblocking accesses on, the one that does storage calls, the
 // one that serves a counter. For ThreadSanitizer above all; without it, bytes and numbers are

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // While a call of the program waits for an operation under way it moves that on itself, and the
 // thread beside sleeps: two that wait for the same only wake each other. A plain MPI program; what
 // the thread does is seen in its system calls.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Bad arguments give the class that MPI names, also when only one rank has them: in a collective
 // call all ranks then return. Two ranks at least.
 #include <cstddef>

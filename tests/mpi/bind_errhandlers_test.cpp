@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Error handlers: which one runs, with what, and that it outlives the program's handle.
 #include <stdexcept>
 

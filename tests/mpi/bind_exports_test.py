@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """What the libraries show to the linker: the names of the table, nothing else, and no need of any MPI.
 
 usage: bind_exports_test.py FOLDER-OF-LIBRARIES

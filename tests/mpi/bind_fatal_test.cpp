@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // With MPI_ERRORS_ARE_FATAL a failed call ends the job, after saying why. Judged by what it prints.
 #include <mpi.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Handles: used again and again, dead ones are known to be dead, and they are the same number in
 // Fortran.
 #include <set>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Files of the host MPI's own MPI-IO: every call on them goes there. usage: bind_host_test
 // all|hinted
 //   all     the environment hands over every file (ORATORIO_DISABLE or ORATORIO_METHOD)

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Nonblocking accesses as the program sees them: requests that the host's calls complete in any
 // order, mixed with messages; statuses and failures; what is started and never waited for.
 // Arguments: "thread": MPI is begun with MPI_THREAD_MULTIPLE; "calls": by the hint, nothing but the

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Every implemented procedure does its work, in the int and in the large-count form, on every host.
 #include <cstring>
 #include <numeric>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The shared file pointer, ordered accesses and split collectives as the program sees them; no file
 // but the program's own appears.
 #include <cstring>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // For programs that test the entry points: a file name all ranks share, classes of codes, and the
 // names some mpi.h lack.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Views set are views got: predefined types by name, derived ones as new handles of the same
 // layout.
 #include <cstring>

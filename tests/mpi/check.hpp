@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Checks for programs that run under mpiexec: each rank goes on after a failure, so that no peer
 // hangs, and the job's verdict is the same on all ranks.
 #pragma once

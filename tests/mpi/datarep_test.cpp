@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Files in other representations than memory's: external32 against bytes worked out by hand, and
 // representations of the program's own.
 #include <algorithm>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // A decoded datatype walks the user's buffer in exactly the byte order in which the host's MPI_Pack
 // reads it. usage: decode_test [first seed [seeds]]
 #include "mpi/decode.hpp"

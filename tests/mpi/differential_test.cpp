@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Seeded random programs, run by Oratorio and by the host's own MPI-IO side by side, and against a
 // model of the file: the bytes in the files, the bytes read, the counts of the statuses and the
 // positions agree.

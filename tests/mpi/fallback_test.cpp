@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // What a node may refuse: shared memory on any rank, and reaching into another rank's memory. The
 // access is done by another method, right, and Oratorio says so.
 #include <dlfcn.h>

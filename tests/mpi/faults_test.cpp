@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Storage that fails on one rank or on all, and a file that is missing on one rank: every rank gets
 // the same class, nobody hangs, the counts are true, and the file works again afterwards. Short and
 // interrupted system calls are nobody's concern.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Storage that fails inside an access that the program completes later or that is ordered:
 // nonblocking, split and ordered ones. Where it is completed the program gets the right class (on
 // all ranks when the access is collective) and a true count, the file's error handler runs once,

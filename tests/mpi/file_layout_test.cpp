@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Datatypes in a file that isn't native: signatures against the host's MPI_Pack_external, layouts
 // against the host's own bounds and against the same calls on other members.
 // usage: file_layout_test [first seed [seeds]]

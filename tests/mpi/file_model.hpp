@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // What a test expects: the bytes of a file, and a user's buffer whose gaps must stay as they are.
 #pragma once
 

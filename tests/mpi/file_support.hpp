@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // For programs that test data access: hints as pairs, a file's bytes as the operating system has
 // them, and patterns.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // A file system that really gets full (support/with_small_disk.sh), under every method and both
 // stores: every rank is told MPI_ERR_NO_SPACE, nobody hangs, the counts say what is in the file,
 // and what fits afterwards is written.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Collective writes that leave gaps: in a new file the gaps read as zeros, in an existing one they
 // keep what they held, and the file ends exactly where it should. With every method and both
 // stores; the buffers that pass data on are dirty before.

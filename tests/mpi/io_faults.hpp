@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Faulty storage: a program that has io_faults.cpp in it and exports its symbols sees the pread,
 // pwrite, preadv and pwritev of every library of the process, and can make them fail. The uring
 // store makes none of these calls.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // What files of the same ranks use one after the other is kept from file to file: nothing is made
 // anew, nothing grows, nothing of one file gets into the next. A plain MPI program; what the
 // library makes is seen in the calls to the C library and in /proc.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Offsets, extents and counts that don't fit 32 bits. The files are sparse; the large counts are
 // either cut short by the end of a small file or taken by storage that keeps nothing (io_faults),
 // so that neither memory nor disk is needed for them.

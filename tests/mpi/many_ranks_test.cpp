@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // More ranks on a node than a host has cells in shared memory: all methods, tiny data, and the
 // ranks that aggregate come late, so that all others have sent by then and many acknowledgements
 // are due at once. A plain MPI program. Arguments: the methods, instead of all.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // MappedType: an MPI datatype together with the bytes it stands for, worked out here and not by any
 // MPI.
 #pragma once

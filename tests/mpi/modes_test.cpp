@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // How a file can be opened, sized and synchronised, and what atomic mode promises, with several
 // ranks.
 #include <algorithm>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Performer: one rank's part of a program of the consistency oracle, done with the routines of the
 // chapter. It is late at random places, so that the ranks meet in another way each time.
 #pragma once

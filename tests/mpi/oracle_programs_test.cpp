@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The random programs of the consistency oracle (docs/oracle.md) under a real MPI: as many ranks as
 // the job has, each late now and then; what they read and the file's last bytes are judged by the
 // same rules. Of a program's setting only the file's old bytes, the store and "nothing beside" are

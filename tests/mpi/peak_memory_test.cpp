@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Memory follows the collective buffer, not the access: 8 M pieces of 8 bytes, the ranks' pieces in
 // turn, written and read collectively, grow no rank by more than three collective buffers.
 #include <sys/mman.h>

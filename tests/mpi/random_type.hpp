@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // RandomTypes: seeded random nestings of every MPI datatype constructor, large-count ones where the
 // host has them.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Seeded random file views of all ranks, and random memory datatypes: what the differential test
 // writes and reads through.
 #pragma once

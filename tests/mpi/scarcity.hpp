@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Scarcity: a program that has scarcity.cpp in it and exports its symbols can refuse memory and
 // threads to the Oratorio library of its process, and to nothing else there.
 #pragma once

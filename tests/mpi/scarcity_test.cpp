@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Memory or threads that one rank's process can't have: no call leaves the others waiting. What is
 // needed little by little is met from what the library set aside, so the calls succeed; where that
 // is used up, too, the job ends.

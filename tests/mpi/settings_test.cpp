@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Settings of the environment that one rank alone has: the ranks still go one way together, and the
 // data is right.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // What transport.hpp and discover.hpp promise, over a real MPI with any number of ranks.
 #include <sys/resource.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Ranks that mix calls without a barrier between them: what a rank wrote before it enters a
 // collective call is there, and what it writes beside one is kept, with every method. A plain MPI
 // program. Bytes that don't overlap don't conflict (MPI-4.1, 14.6).

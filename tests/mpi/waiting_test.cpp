@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Who waits in a call of the library moves on all that other ranks may wait for: the program's own
 // messages, and what is under way on other files. A plain MPI program; each claim hung before it
 // held. Argument: "late": one rank comes late to a call, so that the others say what they wait for.

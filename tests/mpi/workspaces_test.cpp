@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // What bind/workspaces.hpp promises, over a real MPI with any number of ranks.
 #include "bind/workspaces.hpp"
 

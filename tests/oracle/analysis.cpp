@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // What the rules are asked about a program: who knows of what when, who writes which byte.
 #include <algorithm>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Client: what one node keeps of a file on a network file system, and when it tells the server, as
 // clients of NFS and FUSE do it. Pages are cached when they are read or written in part, may be old
 // until a lock is taken or the file is opened anew, and go to the server at fsync, unlock and

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The simulated clients, and the library's store for them over them: one rank, on two nodes in
 // turn.
 #include <gtest/gtest.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Execute: one run of a program in the simulation, judged by the rules.
 #pragma once
 

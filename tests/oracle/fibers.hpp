@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Fibers: threads of control of which exactly one runs, switched only where they say so, in an
 // order drawn from a seed. A switch costs less than a microsecond, a whole program of the oracle a
 // few milliseconds.

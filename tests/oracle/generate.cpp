@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The program of a seed. Mostly no two ranks touch the same byte, so that the rules say exactly
 // what must be where; and the same accesses come again and again, because that is what plans are
 // kept for.

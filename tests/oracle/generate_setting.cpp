@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Where a generated program runs, its handles, and whose every byte is.
 #include <algorithm>
 #include <cerrno>

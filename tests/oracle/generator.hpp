@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Generator: makes the program of a seed; see generate.cpp. Private to the oracle.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // oracle_soak: runs the programs of so many seeds and tells which were judged wrong. `oratorio
 // soak` runs one on each core.
 #include <algorithm>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Network: the transport of one open file's ranks, over fibers. Messages arrive, collectives end
 // and completions are told in an order drawn from the fibers' seed.
 #pragma once

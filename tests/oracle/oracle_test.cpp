@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The oracle itself, on programs small enough to judge by hand; and a fixed number of random ones.
 #include <gtest/gtest.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Outcomes: what a run of a program gave, to be judged when it is over.
 #pragma once
 

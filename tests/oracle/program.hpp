@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Program: what N ranks do to one file, as a list of steps that each rank walks in its order. The
 // list makes every program free of deadlocks: whoever waits, waits for steps that stand before.
 #pragma once

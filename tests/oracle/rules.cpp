@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The page of rules. MPI-4.1, 14.6.1 "File Consistency":
 //
 // - Accesses conflict where they have a byte in common and one writes. Nothing else is ever undone,

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Rules: what MPI's chapter on consistency allows (MPI-4.1, 14.6.1), for every byte that a program
 // reads and for every byte of the file at its end. The rules themselves are the page rules.cpp;
 // what they are asked about a program is worked out here before it runs.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Scarcity: memory that one rank's calls don't get, and threads that nobody gets. The linker sends
 // the library's malloc and mmap here; the simulation's own are spared.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Shrink: the shortest program that fails as a given one does.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Storage: the stores of a simulated file, one per rank and open. Every call lets others run; range
 // locks wait as those of the system do; chosen calls fail.
 #pragma once

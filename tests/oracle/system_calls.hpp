@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // System: the system calls on one simulated file, so that the stores of the library itself run over
 // simulated clients. The linker sends the library's calls here (--wrap); those on other files go on
 // to the system.

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Two real clients of a network file system, or disks that fail, on one machine, from Debian's packages.
 
 NFS: a Linux kernel in user mode, whose root is an overlay of this machine's, has an NFSv4.2 server and two

@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: BSD-3-Clause
 # The first process of a Linux kernel in user mode (clients.py boots it): two disks in memory that can be made to fail
 # (failing_disk.sh), with ext4 on them: $CLIENT/journal has a journal, so it turns read-only when the disk fails, and
 # $CLIENT/plain has none, and goes on. Then $RIG/command, whose exit code goes to $RIG/code. Everything ends with the kernel.

@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: BSD-3-Clause
 # The first process of a set of namespaces (clients.py makes them): GlusterFS with two bricks and three
 # mounts of it: $CLIENT, $CLIENT.second and /export, which stands for the server; then $RIG/command, whose exit code goes to
 # $RIG/code. All daemons end with this process, as the first of its process namespace.

@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: BSD-3-Clause
 # What all kernels in user mode begin with; read by their first processes (clients_*.sh).
 PATH=/usr/sbin:/usr/bin:/sbin:/bin
 export PATH

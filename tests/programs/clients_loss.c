@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /* What is lost where ranks write to one file by clients that know nothing of each other's caches.
  *
  * usage: loss FOLDER SERVER [CASE...]   the same folder as each rank's client and as the server has

@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: BSD-3-Clause
 # The first process of a Linux kernel in user mode (clients.py boots it): an NFSv4.2 server on a tmpfs and two clients of
 # it, then $RIG/command, whose exit code goes to $RIG/code. The folder of the first client is $CLIENT, that of the second
 # $CLIENT.second, what the server exports /export. Everything ends with the kernel.

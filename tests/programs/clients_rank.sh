@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: BSD-3-Clause
 # Starts a rank's program; the upper half of $RANKS ranks has the second client's folder in the place of the first's.
 rank=${PMI_RANK:-${PMIX_RANK:-$OMPI_COMM_WORLD_RANK}}
 [ "$((rank * 2))" -lt "$RANKS" ] && exec "$@"

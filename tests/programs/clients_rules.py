@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Runs the rules of the standard where the clients are: FOLDER SECONDS SECTIONS MPICC WORD...
 
 The words are the launcher's; sections are parted by commas, '-' are all. Prints each rule that isn't kept,

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """What the tests of real programs share: the MPIs, and running a program twice.
 
 Every program here is unchanged: it knows nothing of Oratorio. It runs with the MPI's own MPI-IO and

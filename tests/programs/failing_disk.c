@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /* What a program is told, and what is on the disk, where a disk fails.
  *
  * usage: failing_disk FOLDER SWITCH [CASE...]   "SWITCH FOLDER STATE" makes the disk of the folder

@@ -1,3 +1,4 @@
+! SPDX-License-Identifier: BSD-3-Clause
 ! MPI_BOTTOM as the buffer, with a datatype of absolute addresses, through mpi_f08. usage: fortran_bottom FOLDER
 program fortran_bottom
     use mpi_f08

@@ -1,3 +1,4 @@
+! SPDX-License-Identifier: BSD-3-Clause
 ! Data representations whose functions are Fortran's. Integers have eight bytes in the file, the most significant first;
 ! and as in memory, with MPI_CONVERSION_FN_NULL. usage: fortran_datarep FOLDER
 module wide

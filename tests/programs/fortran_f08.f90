@@ -1,3 +1,4 @@
+! SPDX-License-Identifier: BSD-3-Clause
 ! MPI-IO through mpi_f08. usage: fortran_f08 FOLDER
 ! A block-distributed matrix through a subarray view, read back by the neighbour; an error handler of the
 ! program's own on an open file must be called.

@@ -1,3 +1,4 @@
+! SPDX-License-Identifier: BSD-3-Clause
 ! MPI-IO through mpif.h, or with -DUSE_MPI through the module mpi. usage: fortran_mpif FOLDER
 ! Interleaved integers through a file view, read back by the neighbour; an error handler of the
 ! program's own must be called for a file that does not exist.

@@ -1,3 +1,4 @@
+! SPDX-License-Identifier: BSD-3-Clause
 ! Every procedure of the MPI I/O chapter, called from Fortran. usage: fortran_routines FOLDER
 ! By mpif.h; with -DUSE_MPI through the module mpi, with -DUSE_F08 through mpi_f08. Each rank has its
 ! own part of the file, so that what comes back is known.

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """A parallel h5py program: usage: h5py_program.py FOLDER
 
 Writes contiguous and chunked datasets, collectively and independently, reopens the file and reads it

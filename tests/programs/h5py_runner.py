@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Runs h5py's own tests of parallel files on every rank. usage: h5py_runner.py RESULT_FOLDER [NOT...]
 
 They are in the installed package and want pytest, which is taken from the environment of the tools. The

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /* Parallel HDF5 with small pieces of all ranks in turn. usage: hdf5_program FOLDER
  *
  * A contiguous dataset written independently, a chunked one collectively, one that grows; the file

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Runs mpi4py's own tests on every rank. usage: mpi4py_runner.py TEST_FOLDER RESULT_FOLDER [NOT...]
 
 NOT are tests to leave out: names of methods, or module.class.method. Each rank writes

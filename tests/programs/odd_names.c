@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /* Which file a name with a prefix names. usage: odd_names FOLDER
  *
  * Creates a file by each name in FOLDER and closes it; then makes others and deletes them by name.

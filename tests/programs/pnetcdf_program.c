@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /* Several PnetCDF variables, written every way the library has. usage: pnetcdf_program FOLDER
  *
  * Fixed and record variables; collective, independent and strided access; iput and varn requests

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /* Files of MPI sessions, and files that are closed late. usage: sessions FOLDER HOW
  *
  *   session    two sessions, one after the other, and no MPI_Init

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """True nodes on one machine, without ssh and without a trace: Linux namespaces.
 
 A node has a network, a host name, processes and shared memory of its own, and reaches the others by TCP

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """`oratorio bench`: every workload runs, smoke-sized, every byte is verified, and what it reports is
 what it measured."""
 

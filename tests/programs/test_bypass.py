@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Programs whose MPI can't be reached by a preloaded library are told of: their files aren't Oratorio's."""
 
 import pytest

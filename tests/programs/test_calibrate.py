@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """`oratorio calibrate`: what it measures is kept where the library looks, and the library uses it."""
 
 import math

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """The program of `oratorio demo`, small, under every MPI that has a parallel HDF5."""
 
 import subprocess

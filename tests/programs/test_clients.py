@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Ranks on two clients of one network file system, which know nothing of each other's caches (clients.py)."""
 
 import platform

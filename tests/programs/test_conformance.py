@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """`oratorio conformance`: the runner tells what breaks and goes on, and Oratorio breaks nothing."""
 
 import importlib.util

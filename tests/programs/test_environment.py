@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """What the environment names may be anything: a program neither ends nor waits for it."""
 
 import os

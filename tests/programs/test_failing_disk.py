@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Disks that fail under the ranks (clients.py): all are told, and what was told to be written is there."""
 
 import shlex

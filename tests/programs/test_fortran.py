@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Plain Fortran programs, by mpif.h, `use mpi` and mpi_f08."""
 
 import pytest

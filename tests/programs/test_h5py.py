@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Parallel h5py, from Debian for Open MPI and from PyPI for MPICH."""
 
 import pytest

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Programs linked to an installed Oratorio, by find_package and by pkg-config, need no LD_PRELOAD."""
 
 import os

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """mpi4py's own tests of files (test_io.py, test_file.py), as its source distribution ships them.
 
 What passes with the MPI's own MPI-IO must pass with Oratorio.

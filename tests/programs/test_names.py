@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """A file has the name that the host's own MPI-IO gives it, whatever prefix the program writes before it."""
 
 import pytest

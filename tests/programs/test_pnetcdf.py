@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """PnetCDF of Debian. It is built for Open MPI 4: it needs libmpi_cxx, which Open MPI 5 can't load."""
 
 import pytest

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """`oratorio run` and its relatives with real launchers and C, Fortran and Python programs."""
 
 import os

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Programs without MPI_Init, and files that are closed when MPI is about to end or never."""
 
 import pytest

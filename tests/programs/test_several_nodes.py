@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Jobs on true nodes: separate networks, host names, processes and shared memory, a common file system.
 
 See several_nodes.py for how one machine has several.

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """The MPI-IO tests of others have the outcome that conformance.toml says, with Oratorio.
 
 The quick programs of the suites run with every change; `oratorio conformance suites --write` runs all of

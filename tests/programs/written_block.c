@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /* The smallest MPI-IO program. usage: written_block FOLDER [WORD...]
  *
  * Each rank writes and reads back a block. Rank 0 prints the words, one a line, and the value of

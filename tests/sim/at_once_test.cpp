@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Ranks that run at once, as processes do, in memory that they share: what they do to each other
 // there is ordered by nothing but what the library orders it by. Run with ThreadSanitizer this
 // looks at every load and store (seen_once.cpp); without it, at the bytes.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // A random collective access of N ranks and, beside it, the byte-by-byte answer.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Exact counts of the message exchange for three named patterns: messages, their bytes, storage
 // calls and bytes copied.
 #include <gtest/gtest.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Messages that come damaged: an error on all ranks, and nobody hangs.
 #include <algorithm>
 #include <cstring>

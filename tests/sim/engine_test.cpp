@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The engine, all methods, over the fakes: every byte against the oracle, with and without faults.
 #include <gtest/gtest.h>
 

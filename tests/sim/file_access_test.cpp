@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Data access through a File: argument errors, file pointers, end of file, views, atomic mode.
 #include "sim/file_ranks.hpp"
 

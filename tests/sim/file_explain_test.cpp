@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // What a file tells whoever asks for explanations: its plans, and at the end what they took.
 #include "sim/file_ranks.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // file_ranks: opens a File on every rank of a simulated run, in a folder of the test's own.
 #pragma once
 

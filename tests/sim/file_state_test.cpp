@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Sizes, positions, views and flags of an open file.
 #include <cerrno>
 

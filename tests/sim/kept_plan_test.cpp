@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Kept plans: a collective access of the same shape as the last one is planned without a message,
 // and one of another shape, on any rank, is still done right.
 #include <gtest/gtest.h>

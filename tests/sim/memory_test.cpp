@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Memory that runs out on one rank in the middle of collective calls: the k-th allocation fails, or
 // all from the k-th on, and every call still ends on all ranks alike, with the right bytes. A
 // sample of all k; ORATORIO_SWEEP=full tries each.

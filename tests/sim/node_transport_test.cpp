@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Collectives in shared memory: the same results as by messages, in any interleaving, with several
 // under way at once.
 #include "base/node_transport.hpp"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // A rank that is alone in its communicator waits for nobody.
 #include "sim/file_ranks.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Operations under way: started and finished in any order, split collectives, the shared pointer.
 #include <numeric>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Ordered writes by ranks that share memory: small data goes with the claim of its place and is
 // written at once; everything else goes its usual way, and nobody can tell from the file.
 #include <sys/resource.h>

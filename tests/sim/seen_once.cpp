@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // In a program linked with --wrap=mmap and --wrap=munmap the ranks of one process see a piece of
 // shared memory at one address, as if it were mapped once: a thread sanitizer knows memory by its
 // address, and would take what two ranks do to the same bytes for different bytes.

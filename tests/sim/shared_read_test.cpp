@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Reads through sub-buffers that a node shares: whoever is free fills them, once for each byte, so
 // that a rank that is late keeps nobody waiting but for regions that hold data of its own.
 #include <gtest/gtest.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Who waits for whom in a sync: nobody, where each rank's own flush is all of it.
 #include <array>
 #include <cerrno>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Two handles on one file: only one that was alone when it was opened fills holes by reading them;
 // any other writes what it was given, piece by piece (docs/decisions/0002).
 #include "sim/file_ranks.hpp"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Files that use a workspace one after the other: nothing of one gets into the next, whatever the
 // methods and the interleaving.
 #include "file/workspace.hpp"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Records written with the shared pointer that are gathered in memory of the node: every one is in
 // the file once, in few system calls, and nobody who asks the file can tell the difference.
 #include <sys/resource.h>

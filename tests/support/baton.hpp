@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Baton: of N threads exactly one runs, the one that holds it. Whom it goes to next is drawn from a
 // seed. What the threads share is used only under the baton and needs no lock of its own.
 #pragma once

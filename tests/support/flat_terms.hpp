@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // What plans are made by, as a test writes it down: options and facts side by side.
 #pragma once
 

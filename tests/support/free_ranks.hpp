@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // free_ranks: N ranks in one process, one thread each, that run all at once as the cores allow. For
 // what the turns of sim_transport never show: two ranks in shared memory at the same time.
 //

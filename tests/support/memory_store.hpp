@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // MemoryStore: a file in memory, opened by any number of ranks, with faults drawn from a seed. The
 // ranks must run one at a time, as those of sim_transport do.
 #pragma once

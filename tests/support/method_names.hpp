@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The methods' names, as the table of methods has them, for suites that try every one.
 #pragma once
 

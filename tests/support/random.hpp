@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Random: the tests' source of chance. The same seed gives the same numbers on every platform.
 #pragma once
 

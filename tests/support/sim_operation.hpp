@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Operation: one send, receive or collective that a rank of sim_transport has started and not yet
 // been told is done.
 #pragma once

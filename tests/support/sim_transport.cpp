@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "support/sim_transport.hpp"
 
 #include <algorithm>
@@ -385,10 +386,9 @@ Result<void> Network::set_counter(Rank me, std::int64_t to) {
 void Network::idle(Rank me) {
     if (!step(me, 100)) return;
     ++report_.counters[me].idles;
-    if (++idles_ > options_.idle_limit) {
+    if (++idles_ > options_.idle_limit)
         fail("deadlock: no message moved in " + std::to_string(options_.idle_limit) +
              " idle calls" + who_waits());
-    }
 }
 
 }  // namespace

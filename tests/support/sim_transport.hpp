@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // sim_transport: N ranks in one process, one thread each, of which exactly one runs at a time. A
 // seeded scheduler decides who runs next at every transport call, so that the same seed gives the
 // same interleaving, byte for byte.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // TemporaryFolder: a fresh directory that is removed with all it holds.
 #pragma once
 

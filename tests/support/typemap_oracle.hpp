@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Typemap oracle: random nested datatypes together with their typemap written out byte by byte, and
 // slow answers that need no tree. What shapes and cursors are checked against.
 #pragma once

@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: BSD-3-Clause
 # Runs a command that finds in ORATORIO_SMALL_DISK a folder on an empty file system of 4 MiB, which only it can see and
 # which goes with it. Ends with 77 where mounting isn't allowed.
 folder=$(mktemp -d) || exit 1

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // What one rank moves in one pass, said twice: as MPI datatypes, which the measured MPI-IO is
 // given, and as plain pieces, from which the data is filled and checked without MPI.
 #pragma once

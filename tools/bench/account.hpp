@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // What Oratorio tells at MPI_File_close of the accesses of all ranks: counts and times.
 #pragma once
 

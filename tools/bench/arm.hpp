@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // One arm of the comparison, and one measured pass of it.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Workloads that are arrays distributed over the ranks: coll_perf and tile (2006 paper), array
 // (1995 paper), s3d (2019 paper).
 #include <algorithm>

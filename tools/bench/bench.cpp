@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Measures one workload with several arms in one process, interleaved and repeated. Every pass
 // is checked byte by byte: a written file is read with pread, a read buffer is compared with the
 // pattern. `oratorio bench` builds and starts this program; README.md says the options.

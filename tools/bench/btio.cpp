@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // BTIO (2019 paper): an array of n^3 points with `components` doubles each, cut by the diagonal
 // multi-partition of the NAS benchmark BT: of q x q ranks each has q cells, one in every layer.
 // In memory a cell has ghost points around it. All variables are written in one call.

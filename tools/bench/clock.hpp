@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The time collective calls take, and the memory they add.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The output of one E3SM case: every variable of the case in one collective call. Which runs a
 // rank writes comes from a file that the Python front end makes of a decomposition map
 // (bench_e3sm.py says the layout). A map's runs are sorted by file offset, since a view's offsets

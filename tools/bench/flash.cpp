@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The checkpoint of the FLASH I/O benchmark (2006 paper, section 3.3): every rank has blocks of
 // nxb^3 cells inside `guard` ghost cells; a cell holds `nvar` doubles side by side. The file is
 // variable-major, and within a variable a rank's blocks follow one another, so that each 8-byte

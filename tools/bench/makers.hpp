@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // One function for each workload; docs/workloads.md says their shapes. Each throws
 // std::invalid_argument on a wrong parameter.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The bytes of the test files: a keyed mix of the file offset, so that a byte in the wrong place,
 // or left over from an earlier repeat, shows.
 #pragma once

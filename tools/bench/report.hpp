@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The results as JSON, one object a line, written by rank 0 as they come.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Workloads of scattered pieces: vec8, hpio (2014 paper), discontig, sparse and mar (2001 paper).
 #include <algorithm>
 #include <numeric>

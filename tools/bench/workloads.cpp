@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The table of the workloads, and their parameters.
 #include <array>
 #include <charconv>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // What copying between a user's memory and a collective buffer costs, and looking for holes.
 #include <cstdint>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // What direct I/O costs: several threads, as ranks would, make calls of one file side by side.
 #include <mutex>
 #include <thread>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // What storage calls and mappings cost, by the project's own store: Transfer as the list method
 // uses it, windows as the mmap method maps them.
 

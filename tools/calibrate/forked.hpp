@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Forked: helper processes, and memory they share with their parent.
 #pragma once
 

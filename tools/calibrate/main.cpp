@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // oratorio_calibrate: measures what the cost model wants to know. For tools/oratorio/calibrate.py.
 //   measure FOLDER [--quick]  prints the lines of session.hpp
 //   place FOLDER              prints the machine and the file system, as the library names costs

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // messages: what it costs to pack data, to send it by the MPI's messages, and to place it.
 // usage: mpiexec -n 2 messages BYTES REPEATS    prints "measured NAME NANOSECONDS" lines.
 // The two ranks take turns instead of overlapping, so that the time is that of one core.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // What processes of one node cost each other: memory reached across, wake-ups, reductions.
 #include <sched.h>
 #include <sys/uio.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Scratch files: what is measured of a file system.
 #pragma once
 

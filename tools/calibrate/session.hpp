@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Session: one calibration. Runs probes, tells how far it is, and prints what was found, a line
 // each, to standard output: "step SHARE WHAT", "measured NAME NANOSECONDS", "kept NAME REASON",
 // fields apart by tabs. Read by tools/oratorio/calibrate.py.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Timing: the clock and the statistics of all that is measured here.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // What it costs that several processes write one new file side by side: they wait for each other at
 // its lock, and where it gets its pages.
 #include <unistd.h>

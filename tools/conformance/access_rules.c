@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /* 14.4.2 to 14.4.5: what every data access procedure does alike, one rule per procedure. */
 #include <stdlib.h>
 #include <string.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /* The frame of the conformance suite: rules of the MPI I/O chapter as small functions, against
  * mpi.h alone. A rule runs on all ranks, notes what it finds wrong and goes on, so that all ranks
  * keep making the same collective calls. Every file of rules ends with its table.

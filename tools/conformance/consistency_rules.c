@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /* 14.6: consistency and semantics. */
 #include <stdlib.h>
 

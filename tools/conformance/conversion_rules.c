@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /* 14.5.2: every data access procedure converts to external32 and back. */
 #include <stdlib.h>
 

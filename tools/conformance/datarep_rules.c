@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /* 14.5.3: user-defined data representations. A name stays registered, so each rule has its own. */
 #include <stdint.h>
 #include <stdlib.h>

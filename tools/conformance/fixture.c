@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /* Checks, and what rules share. */
 #include <dlfcn.h>
 #include <stdarg.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /* Runs the rules named on the command line, or tells which there are.
  *
  *   conformance --list                         without a launcher: a line per rule

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /* All tables of rules, in the order of the standard's sections. */
 #pragma once
 

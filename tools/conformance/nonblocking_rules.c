@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /* 14.4.1, 14.6.3 and 14.6.5: nonblocking data access and its requests. */
 #include <stdlib.h>
 #include <time.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /* 14.2.1 to 14.2.3: open, close, delete. */
 #include <string.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /* The data access procedures as values: one function per procedure that takes an Access. */
 #include <string.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /* 14.4.2 and 14.4.3: explicit offsets and individual pointers, what the common rules leave. */
 #include <stdlib.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /* Rules that break on purpose: the runner's own tests ask for them by name. */
 #include <stdlib.h>
 #include <unistd.h>

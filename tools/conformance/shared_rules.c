@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /* 14.4.4: shared file pointers. */
 #include <stdlib.h>
 #include <string.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /* 14.2.4 to 14.2.8: size, preallocation, queries, info. */
 #include <string.h>
 

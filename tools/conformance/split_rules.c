@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /* 14.4.5: split collective data access, what the common rules leave. */
 #include "conformance.h"
 

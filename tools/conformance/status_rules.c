@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /* 14.4.1 and 14.6.10: what the status and the file's size tell. */
 #include "conformance.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /* 14.3: file views. */
 #include <stdlib.h>
 #include <string.h>

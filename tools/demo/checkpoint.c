@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /* A parallel HDF5 checkpoint, as simulation codes write it.
  *
  * usage: checkpoint FOLDER CELLS STEPS          (8 ranks)

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /* Prints what one value of each predefined datatype is in an external32 file, and what the host's
  * MPI_Pack_external makes of it:
  *   row|name|bytes in memory|value|extent in the file|bytes of the file|bytes packed by the host

@@ -1,1 +1,2 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Oratorio's command line, and what its demo, tests and benchmarks share."""

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """python -m oratorio"""
 
 from oratorio.cli import main

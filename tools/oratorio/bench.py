@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """`oratorio bench`: a workload on the host MPI's own MPI-IO, on Oratorio's methods and on raw POSIX
 I/O, interleaved in one run, every byte checked."""
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """The arms of a comparison: methods of Oratorio, the host MPI's own MPI-IO with several sets of
 hints, and raw POSIX I/O."""
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """`oratorio bench calls`: small records with the shared file pointer, and computing beside a write."""
 
 import dataclasses

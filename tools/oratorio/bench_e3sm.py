@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Decompositions of the climate model E3SM, as the run file that the benchmark program reads: of
 real maps (netCDF, as the E3SM-IO benchmark has them), or made up with the same structure.
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Figures 1 to 3 of the 2006 paper (Hastings and Choudhary, Exploiting Shared Memory to Improve
 Parallel I/O Performance), drawn again for this machine: bandwidth of each method, through the page
 cache and past it."""

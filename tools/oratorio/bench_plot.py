@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """The benchmark's charts: bars for each workload, and lines over a parameter."""
 
 import itertools

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Where the time of Oratorio's passes goes, by what the library counts at each close."""
 
 from collections.abc import Sequence

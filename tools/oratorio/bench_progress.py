@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """What a long benchmark shows on stderr while it runs."""
 
 import time

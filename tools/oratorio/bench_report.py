@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """What the benchmark's samples say: summaries, tables, JSON."""
 
 import datetime

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Builds the benchmark program for an MPI, and runs it."""
 
 import concurrent.futures

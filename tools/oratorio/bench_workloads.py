@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """The benchmark's workloads and their parameters. The program in tools/bench knows the shapes; all
 defaults are here, and docs/workloads.md tells where they come from.
 """

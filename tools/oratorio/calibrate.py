@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """`oratorio calibrate`: measures the constants of the cost model (src/plan/costs.def) for this machine
 and the file system of a folder, and keeps them where the library looks for them (src/bind/process.cpp)."""
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """`oratorio conformance mpiexec -n 4`: what the MPI-IO of a launcher's MPI does wrong, rule by rule.
 
 The rules are the C program in tools/conformance. All run in one launch, those of MPI_Finalize in another;

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """The command `oratorio conformance`: options, progress, tables."""
 
 import datetime

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """`oratorio demo`: a parallel HDF5 checkpoint with the MPI's own MPI-IO and with Oratorio.
 
 The same binary runs twice; only the second run has Oratorio preloaded. The files must be equal byte

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """`oratorio fuzz`: what takes bytes from elsewhere is given any bytes, by libFuzzer.
 
 Each tests/fuzz/NAME.cpp but replay.cpp is a target. Built with clang and its sanitizers in build-fuzz/.

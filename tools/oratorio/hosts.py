@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """The MPIs found on this machine, and how to start programs under each.
 
 A host is an MPI implementation as a program meets it: a compiler, a launcher and the flavour (the

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """`oratorio run`: the user's command with Oratorio put into its ranks.
 
 The command stays a list of words, so quoting cannot break. Every launcher has its own way to set a

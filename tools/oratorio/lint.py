@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """`oratorio lint`: clang-format, ruff and tools/tidy.py over the whole checkout."""
 
 import subprocess

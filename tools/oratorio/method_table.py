@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """The methods' names, as src/plan/methods.cpp has them."""
 
 import difflib

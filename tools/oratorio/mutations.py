@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """`oratorio mutations`: does the oracle notice when something in the library is wrong on purpose?
 
 A copy of the sources is built with one mutation of tests/oracle/mutations.toml after the other. A mutation is

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Where things are in a checkout."""
 
 from pathlib import Path

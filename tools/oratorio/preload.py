@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Paths for LD_PRELOAD, which knows no quoting: spaces and colons part its words.
 
 Where the library's own path has such a character it is reached through a link without one.

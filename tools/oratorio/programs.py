@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Which MPI a program will load, as far as its files tell before it is started."""
 
 import re

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """The demo's report: one HTML file with its chart inside."""
 
 import base64

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """`oratorio soak`: random programs in the simulation on all cores, judged by what MPI allows.
 
 Each process of tests/oracle/main.cpp runs its share of the seeds, tells how far it is in lines that

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """`oratorio test`: every kind of test, one summary, counts that add up.
 
 ctest and pytest run as they are; their output is followed line by line for the progress, kept in

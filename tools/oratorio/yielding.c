@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /* Preloaded where an MPI over UCX polls without ever giving the processor away (MPICH 4.0), so that
  * more ranks than cores get on: a poll that found nothing lets another rank run.
  */

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Lets the tests import tools/tidy.py and the package tools/oratorio."""
 
 import sys

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """`oratorio conformance`: finding the compiler, and which words belong to whom."""
 
 import stat

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """The fuzzers' corpus stays small and whole, and `oratorio fuzz` reads what they tell."""
 
 import shutil

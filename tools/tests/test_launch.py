@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """`oratorio run` puts its variables where each launcher wants them, and breaks no word of the command."""
 
 import os

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """The list of mutations: each has a place in the sources."""
 
 from oratorio import mutations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """`./oratorio run` waits for nobody, and whoever has to wait is told at once."""
 
 import fcntl

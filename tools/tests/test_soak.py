@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """`oratorio soak` runs each seed once and adds up what its processes tell."""
 
 from pathlib import Path

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """The suites of others: how programs are judged, what is kept of a run, what counts as explained."""
 
 import json

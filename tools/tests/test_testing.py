@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """The counts of `oratorio test` are those of the runners beneath it."""
 
 import pytest

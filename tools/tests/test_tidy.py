@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """tools/tidy.py finds what it promises to find, and nothing else."""
 
 from pathlib import Path
@@ -132,3 +133,12 @@ def test_an_abstract_class_with_nine_virtuals_is_refused():
     told = ["9 virtual functions; an abstract class has at most 8"]
     assert complaints("src/base/a.hpp", "class A {\n" + body + "};\n") == told
     assert complaints("src/base/a.hpp", "class Store {\n" + body + "};\n") == []
+
+
+def test_a_source_without_its_license_is_refused():
+    named = "// SPDX-License-Identifier: BSD-3-Clause\n"
+    told = ["the first line (after #!) is a comment: SPDX-License-Identifier: BSD-3-Clause"]
+    assert [one.text for one in tidy.check_whole(Path("src/base/a.cpp"), "int a;\nint b;\n" + named)] == told
+    assert tidy.check_whole(Path("src/base/a.cpp"), named + "int a;\n") == []
+    script = "#!/bin/sh\n# SPDX-License-Identifier: BSD-3-Clause\n"
+    assert tidy.check_whole(Path("tools/a.sh"), script) == []

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Programs that reach their MPI past the preloaded library, and so keep the host's own MPI-IO.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The preload library: every name of the chapter as a stub that jumps to the library made for the
 // host MPI in this process. It knows no MPI header and needs no MPI library, so one file can be
 // preloaded into anything: programs of any MPI, mpiexec, shells. The host is looked for at the

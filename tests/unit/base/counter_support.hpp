@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // What tests of the served counter share: servers, clients that keep to no rules, and descriptors.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Memory for when the system gives none: what is taken is whole, and comes back.
 #include "base/reserve.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Memory that the ranks of a node map: theirs alone, ready when they get it, or refused on all
 // alike.
 #include "base/shared_segment.hpp"

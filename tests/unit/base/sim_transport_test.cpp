@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "support/sim_transport.hpp"
 
 #include <gtest/gtest-spi.h>

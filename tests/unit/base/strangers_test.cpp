@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The server of a counter listens on all addresses: whoever comes without the token takes little.
 #include "counter_support.hpp"
 

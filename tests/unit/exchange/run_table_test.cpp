@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "exchange/run_table.hpp"
 
 #include <gtest/gtest.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Costs as text: what a file of constants may say, and what becomes of what it may not.
 #include "plan/costs.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // What the parts of a method say of its cost.
 #include "plan/estimate.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // What `explain` says of named situations, compared with explain.golden: a change of the planner
 // shows there what it changes. ORATORIO_UPDATE=1 writes the file anew.
 #include <gtest/gtest.h>

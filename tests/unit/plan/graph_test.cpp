@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The graph against a look at every participant.
 #include "plan/graph.hpp"
 

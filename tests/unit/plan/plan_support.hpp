@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Pretended ranks with pretended accesses, for tests of plans.
 #pragma once
 

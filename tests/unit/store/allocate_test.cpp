@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Storage for files where the file system can't allocate.
 #include "store/allocate.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Memory a store was told of beforehand: requests from inside, outside and across its borders.
 #include <gtest/gtest.h>
 #include <sys/mman.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Bus errors are ours only inside the memory that is guarded, and only while it is.
 #include "store/bus_error.hpp"
 

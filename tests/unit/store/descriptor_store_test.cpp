@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // What only stores over a file descriptor have: opening, permissions, real locks.
 #include "store/descriptor_store.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Direct I/O: what goes past the page cache, what doesn't, and what happens where it is refused.
 #include "store/direct.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Mapped files whose pages can't be had, and files that several processes make longer at once.
 #include "store/mapped.hpp"
 

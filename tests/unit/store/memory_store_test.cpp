@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The fake disk itself: its faults must be real faults, or tests that lean on them prove nothing.
 #include "support/memory_store.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // SmallDisk: a folder on an empty file system that only this process sees.
 #pragma once
 

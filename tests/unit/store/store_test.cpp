@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // One suite for every store: what the engine may rely on, whatever moves the bytes.
 #include "store/store.hpp"
 
@@ -6,8 +7,6 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
-#include <cstdlib>
-#include <cstring>
 #include <functional>
 #include <map>
 

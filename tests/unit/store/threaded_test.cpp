@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The store behind a thread: that requests really go there, and nothing overtakes them.
 #include "store/threaded.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Faults of every kind through Transfer: what it says was moved is what was moved.
 #include "store/transfer.hpp"
 

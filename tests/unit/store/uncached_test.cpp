@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // What only the uncached store does: bytes that leave at once, by direct I/O or by pages.
 #include <fcntl.h>
 #include <gtest/gtest.h>

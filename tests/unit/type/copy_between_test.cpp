@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // copy_between against the typemap oracle: data byte i of one layout lands on data byte i of the
 // other, whatever the two trees look like and in whatever portions it is asked for.
 #include <gtest/gtest.h>

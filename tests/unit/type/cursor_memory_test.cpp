@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Memory follows the depth of a datatype, not its pieces. This program counts what it allocates.
 #include <gtest/gtest.h>
 

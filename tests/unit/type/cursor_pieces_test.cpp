@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // How many calls a cursor takes, and what each gives, for patterns that programs have.
 #include <gtest/gtest.h>
 

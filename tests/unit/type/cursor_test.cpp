@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Cursor against the typemap oracle: every walk visits the same bytes in the same order.
 #include "type/cursor.hpp"
 

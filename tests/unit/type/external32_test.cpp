@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "type/external32.hpp"
 
 #include <gtest/gtest.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Cursor::next_pieces against the typemap oracle, and how much it takes at once.
 #include <gtest/gtest.h>
 

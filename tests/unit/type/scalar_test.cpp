@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // External32 of every kind of scalar against bytes worked out by hand from MPI-4.1, 14.5.2.
 #include "type/scalar.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Streamed copies move the same bytes as ordinary ones, and touch no byte beside their pieces.
 #include "type/streamed.hpp"
 

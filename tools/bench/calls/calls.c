@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /* Rates of single calls, for `oratorio bench calls`.
  *
  *     calls FILE shared COUNT      every rank writes COUNT records of 100 bytes, shared pointer

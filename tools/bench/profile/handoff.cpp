@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The least a read of pieces that two processes share out can take, in per cent of contiguous reads
 // of the same bytes: by calls for each piece, through buffers that both map, by mapping the file.
 // Each process has a core, and nothing is planned, agreed on, or waited for but the other's turn.

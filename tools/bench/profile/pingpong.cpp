@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // How long a cache line takes from one core to another and back, and whether two cores compute as
 // fast as one does alone. What ranks share is as near as that; a virtual machine's cores may move.
 //

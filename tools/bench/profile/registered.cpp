@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Whether io_uring's registered buffers pay: requests of a file by O_DIRECT, several under way,
 // from buffers the kernel looks up for each request and from such as it has been told of before.
 // Rates, and what a request costs the core.

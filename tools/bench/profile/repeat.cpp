@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Repeats one block-cyclic collective access without checking anything, so that a profiler sees the
 // access and nothing else; tells the median of its rates and that of contiguous POSIX calls of the
 // same bytes. All ranks are on one node, as their clocks are one.

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Compiles the programs of a suite for a host, each once per change of its sources."""
 
 import subprocess

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """`oratorio conformance suites`: the MPI-IO tests of others, with the host's own MPI-IO and with Oratorio."""
 
 import sys

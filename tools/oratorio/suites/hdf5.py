@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """HDF5's parallel tests, with Debian's parallel HDF5 for its MPICH and its Open MPI."""
 
 import subprocess

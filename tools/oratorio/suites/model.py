@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """What a suite is: tests of others, where they are from, how they are built, run and judged."""
 
 import os

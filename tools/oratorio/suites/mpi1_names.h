@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Names that ROMIO's tests use and MPI-3 removed, for an mpi.h without them.
 #ifndef ORATORIO_MPI1_NAMES_H
 #define ORATORIO_MPI1_NAMES_H

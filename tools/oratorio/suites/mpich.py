@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """The programs in MPICH's source: ROMIO's own tests, and the parts of the MPI test suite that do I/O."""
 
 import re

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """netCDF's parallel tests, with Debian's parallel netCDF, which is built for its Open MPI."""
 
 import subprocess

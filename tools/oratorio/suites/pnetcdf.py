@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """PnetCDF's tests in C, with Debian's PnetCDF, which is built for its Open MPI."""
 
 import subprocess

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Python's tests of parallel files: mpi4py's own and h5py's."""
 
 from pathlib import Path

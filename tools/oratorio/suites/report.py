@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """What came of the suites: kept in a TOML file for the tests and on a page for people.
 
 The results are measured; the reasons for what does not pass are written by hand, in NOTES.

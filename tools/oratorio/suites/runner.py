@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Runs the tests of a suite under a host, with the host's own MPI-IO or with Oratorio."""
 
 import json

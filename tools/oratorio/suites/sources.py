@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Fetches the source packages: by apt and pip, from the mirrors this machine is set up with.
 
 apt gets a list of sources and folders of its own, so the machine's setup stays as it is. What arrives
