@@ -358,7 +358,9 @@ TEST_P(EngineOfMethod, AtomicWritesOfTheSameRangeLeaveOneRanksBytesWhole) {
         MemoryDisk disk;
         FlatTerms options = small_options(GetParam(), seed);
         options.atomic = true;
-        const Outcomes outcomes = run_case(made, Direction::write, disk, {options, {}, {}, {}});
+        Setting setting{options, {}, {}, {}};
+        setting.store.yields = true;  // so that others write between two pieces of a rank
+        const Outcomes outcomes = run_case(made, Direction::write, disk, setting);
         for (const Outcome& outcome : outcomes.of) ASSERT_EQ(outcome.error.kind, ErrorKind::none);
         // The last to write holds all of its bytes: where any two ranks overlap, one of them is
         // whole.

@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cstring>
 #include <map>
 #include <mutex>
 #include <numeric>
@@ -57,6 +58,32 @@ TEST(NodeTransport, ReducesGathersAndBroadcastsWithoutMessages) {
         collectives[static_cast<std::uint64_t>(times)] = report.counters[0].collectives;
     }
     EXPECT_EQ(collectives[1], collectives[20]);  // those of setting it up
+}
+
+TEST(NodeTransport, AMeetingIsOverForNobodyBeforeItsActIs) {
+    for (std::uint64_t seed = 1; seed <= 20; ++seed) {
+        run_ranks({.ranks = 4, .seed = seed}, [](Transport& outer) {
+            auto node = NodeTransport::over(std::make_unique<Lent>(outer));
+            ASSERT_TRUE(node.ok());
+            for (std::uint64_t turn = 0; turn < 20; ++turn) {
+                std::uint64_t mine = turn + static_cast<std::uint64_t>(outer.topology().rank);
+                const auto mean = std::as_writable_bytes(std::span(&mine, 1));
+                const auto sum_up = [&outer](const Blocks& blocks) {
+                    std::uint64_t sum = 0;
+                    for (Rank rank = 0; rank < 4; ++rank) {
+                        std::uint64_t one = 0;
+                        std::memcpy(&one, blocks.of(rank).data(), sizeof one);
+                        sum += one;
+                    }
+                    for (int i = 0; i < 5; ++i) outer.idle();  // the others look meanwhile
+                    for (Rank rank = 0; rank < 4; ++rank)
+                        std::memcpy(blocks.of(rank).data(), &sum, sizeof sum);
+                };
+                ASSERT_TRUE((*node)->meet(mean, sum_up).ok());
+                ASSERT_EQ(mine, 4 * turn + 6);
+            }
+        });
+    }
 }
 
 TEST(NodeTransport, OperationsMayOverlapAndEndInAnyOrder) {

@@ -86,6 +86,7 @@ Submitted MemoryStore::submit(const IoRequest& request) {
         queued_.push_back(request);
         return Submitted::queued;
     }
+    if (options_.yields) while_locked_();
     done_.push_back(perform(request));
     return Submitted::done;
 }

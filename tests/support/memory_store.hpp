@@ -77,6 +77,7 @@ struct MemoryStoreOptions {
     int interrupted_percent = 0;  ///< chance of EINTR
     int again_percent = 0;        ///< chance of EAGAIN
     bool asynchronous = false;    ///< bytes move in a later reap, in any order
+    bool yields = false;          ///< others run before each request, by `while_locked`
     int late_percent = 50;  ///< asynchronous: chance that a reap without wait gives nothing more
     int queue_depth = 8;    ///< 1 when not asynchronous
     int iovecs_max = 1024;

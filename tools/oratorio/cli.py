@@ -215,7 +215,7 @@ def soak(
 
 @app.command()
 def mutations(
-    seeds: Annotated[int, typer.Option(min=1, help="Programs to try each with.")] = 2000,
+    seeds: Annotated[int, typer.Option(min=1, help="Programs to try each with.")] = 5000,
     match: Annotated[str | None, typer.Option("-k", help="Those whose name has this in it.")] = None,
 ) -> None:
     """Does `soak` notice when the library is made wrong on purpose? Prints a table."""
