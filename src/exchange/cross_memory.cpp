@@ -37,7 +37,7 @@ class CrossMemoryExchange final : public Exchange {
     void publish();
     void end_of_rounds();
     [[nodiscard]] bool wanted(std::int64_t round) const;
-    [[nodiscard]] bool all_ready(const Region& region) const;
+    [[nodiscard]] bool all_ready(std::int64_t round) const;
     RemoteData* data_of(std::size_t participant) const;
     void serve(std::int64_t round, Open& open);
 
@@ -92,11 +92,11 @@ void CrossMemoryExchange::end_of_rounds() {
 }
 
 bool CrossMemoryExchange::wanted(std::int64_t round) const {
-    return plan_.graph.is_touched(plan_.region(index_, round));
+    return plan_.has_participants(index_, round);
 }
 
-bool CrossMemoryExchange::all_ready(const Region& region) const {
-    return plan_.graph.each_touching(region, [&](std::size_t i) {
+bool CrossMemoryExchange::all_ready(std::int64_t round) const {
+    return plan_.each_participant(index_, round, [&](std::size_t i) {
         return node_.desk(plan_.graph.participant(i).rank).ready == key();
     });
 }
@@ -118,10 +118,10 @@ RemoteData* CrossMemoryExchange::data_of(std::size_t participant) const {
 }
 
 std::optional<RoundContents> CrossMemoryExchange::contents(std::int64_t round) const {
+    if (!all_ready(round)) return std::nullopt;
     const Region region = plan_.region(index_, round);
-    if (!all_ready(region)) return std::nullopt;
     RoundContents all;
-    plan_.graph.each_touching(region, [&](std::size_t i) {
+    plan_.each_participant(index_, round, [&](std::size_t i) {
         RemoteData* const data = data_of(i);
         if (data != nullptr) all.add(data->contents(region));
         return true;
@@ -146,7 +146,7 @@ bool CrossMemoryExchange::close_if_served(std::int64_t round, Bytes& held) {
 Result<bool> CrossMemoryExchange::step() {
     bool moved = false;
     for (auto& [round, open] : open_) {
-        if (open.served || !all_ready(plan_.region(index_, round))) continue;
+        if (open.served || !all_ready(round)) continue;
         serve(round, open);
         moved = true;
     }
@@ -156,7 +156,7 @@ Result<bool> CrossMemoryExchange::step() {
 void CrossMemoryExchange::serve(std::int64_t round, Open& open) {
     const Timing timing(&context_.stats, &Stats::copy_time);
     const Region region = plan_.region(index_, round);
-    plan_.graph.each_touching(region, [&](std::size_t i) {
+    plan_.each_participant(index_, round, [&](std::size_t i) {
         RemoteData* const data = data_of(i);
         if (data == nullptr) return true;
         const auto moved = data->move(region, open.buffer, plan_.direction, open.valid_until);

@@ -20,7 +20,6 @@ constexpr std::array kMakers{
     Maker{ExchangeKind::none, make_peer_exchange},
     Maker{ExchangeKind::peer, make_peer_exchange},
     Maker{ExchangeKind::shared, make_shared_exchange},
-    Maker{ExchangeKind::shared_list, make_shared_exchange},
     Maker{ExchangeKind::cross_memory, make_cross_memory_exchange},
 };
 static_assert(is_complete(kMakers));

@@ -79,8 +79,8 @@ class AggregatorSide {
         Ticket ticket;
         std::span<std::byte> buffer;
     };
-    [[nodiscard]] bool touches_own(const Region& region) const;
-    [[nodiscard]] std::int64_t senders_to(const Region& region) const;
+    [[nodiscard]] bool has_own(std::int64_t round) const;
+    [[nodiscard]] std::int64_t senders_in(std::int64_t round) const;
     Result<void> post_receives(OpenRound& round);
     Result<bool> step_expected(Expected& expected);
     Result<bool> step_open(std::int64_t number, OpenRound& round);
@@ -97,7 +97,7 @@ class AggregatorSide {
 
     PeerContext& context_;
     int index_ = -1;
-    Extent own_hull_;
+    std::size_t own_;  ///< participant
     std::map<std::int64_t, Expected> expected_;
     std::map<std::int64_t, OpenRound> open_;
     std::vector<Reply> replies_;

@@ -10,23 +10,23 @@ namespace oratorio {
 AggregatorSide::AggregatorSide(PeerContext& context)
     : context_(context),
       index_(context.plan.aggregator_index(context.rank())),
-      own_hull_(context.plan.graph.hull_of(context.rank())) {}
+      own_(context.plan.graph.find(context.rank())) {}
 
-bool AggregatorSide::touches_own(const Region& region) const {
-    return !own_hull_.empty() && region.touches(own_hull_);
+bool AggregatorSide::has_own(std::int64_t round) const {
+    return context_.plan.takes_part(own_, index_, round);
 }
 
 /// Ranks that send something, so this one isn't counted.
-std::int64_t AggregatorSide::senders_to(const Region& region) const {
-    return context_.plan.graph.count_touching(region) - (touches_own(region) ? 1 : 0);
+std::int64_t AggregatorSide::senders_in(std::int64_t round) const {
+    return context_.plan.count_participants(index_, round) - (has_own(round) ? 1 : 0);
 }
 
 void AggregatorSide::expect(std::int64_t round) {
-    const Region region = context_.plan.region(index_, round);
     Expected expected{ReceiveQueue(context_.transport, context_.tag(round, MessageKind::contents)),
-                      senders_to(region),
+                      senders_in(round),
                       {}};
-    if (touches_own(region)) expected.contents = context_.runs.contents(region);
+    if (has_own(round))
+        expected.contents = context_.runs.contents(context_.plan.region(index_, round));
     expected_.emplace(round, std::move(expected));
 }
 
@@ -42,8 +42,8 @@ void AggregatorSide::open(std::int64_t round, const RoundBuffer& buffer, Offset 
                      region,
                      buffer,
                      valid_until,
-                     senders_to(region),
-                     touches_own(region),
+                     senders_in(round),
+                     has_own(round),
                      0};
     expected_.erase(round);
     const auto place = open_.emplace(round, std::move(opened)).first;

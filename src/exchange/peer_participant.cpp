@@ -9,9 +9,7 @@ ParticipantSide::ParticipantSide(PeerContext& context)
     : context_(context),
       reading_(context.plan.direction == Direction::read),
       regions_(context.plan.regions_of(context.rank())),
-      announced_(
-          context.plan, context.rank(),
-          context.plan.ask_contents ? context.plan.graph.hull_of(context.rank()) : Extent{}) {}
+      announced_(context.plan, context.rank(), !context.plan.ask_contents) {}
 
 Result<bool> ParticipantSide::step(AggregatorSide& own) {
     const auto announced = announce();

@@ -26,7 +26,7 @@ Bytes RegionCopy::copy(const Region& region, std::byte* buffer, std::byte* given
 }
 
 std::unique_ptr<RegionCopy> make_region_copy(const Plan& plan, const Access& access, Stats& stats) {
-    const bool flattens = plan.method->exchange_part().flattens;
+    const bool flattens = plan.method->request_part().flattens;
     return flattens ? make_list_copy(access, plan.direction, stats)
                     : make_cursor_copy(access, plan.direction, stats);
 }

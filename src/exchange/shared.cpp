@@ -66,7 +66,7 @@ class SharedExchange final : public Exchange {
     [[nodiscard]] std::uint64_t key(std::int64_t round) const {
         return round_key(context_.sequence, round);
     }
-    void tell_touched(const Region& region);
+    void tell_participants(int aggregator, std::int64_t round);
     bool answer(Progress& progress);
     bool move_data(Progress& progress);
     void check_in(std::atomic<std::int64_t>& to_come, int aggregator);
@@ -74,8 +74,8 @@ class SharedExchange final : public Exchange {
     ExchangeContext context_;
     const Plan& plan_;
     Rank rank_;
-    int index_;  ///< among the aggregators
-    Extent mine_;
+    int index_;         ///< among the aggregators
+    std::size_t mine_;  ///< participant
     bool reading_;
     std::unique_ptr<Runs> runs_;
     Waking waking_;
@@ -90,7 +90,7 @@ SharedExchange::SharedExchange(const ExchangeContext& context, std::unique_ptr<R
       plan_(context.plan),
       rank_(context.transport.topology().rank),
       index_(plan_.aggregator_index(rank_)),
-      mine_(plan_.graph.hull_of(rank_)),
+      mine_(plan_.graph.find(rank_)),
       reading_(plan_.direction == Direction::read),
       runs_(std::move(runs)),
       waking_(*context.node, context.transport.topology(), plan_.shared_loads),
@@ -107,14 +107,14 @@ void SharedExchange::begin_progress() {
     for (int turn = 0; turn < count; ++turn) {
         const int aggregator = (first + turn) % count;
         for (int slot = 0; slot < apart_; ++slot) {
-            const auto round = plan_.next_touching(mine_, aggregator, slot, apart_);
+            const auto round = plan_.next_round(mine_, aggregator, slot, apart_);
             progress_.push_back({aggregator, round, plan_.ask_contents ? round : plan_.rounds});
         }
     }
 }
 
-void SharedExchange::tell_touched(const Region& region) {
-    plan_.graph.each_touching(region, [&](std::size_t i) {
+void SharedExchange::tell_participants(int aggregator, std::int64_t round) {
+    plan_.each_participant(aggregator, round, [&](std::size_t i) {
         waking_.tell(plan_.graph.participant(i).rank);
         return true;
     });
@@ -122,16 +122,15 @@ void SharedExchange::tell_touched(const Region& region) {
 }
 
 void SharedExchange::expect(std::int64_t round) {
-    const Region region = plan_.region(index_, round);
     Question& question = context_.node->question(index_, round);
-    question.begin = region.begin;
+    question.begin = plan_.region(index_, round).begin;
     question.bytes = 0;
     question.coverage = 0;
     question.first = INT64_MAX;
     question.last = INT64_MIN;
-    question.to_come = plan_.graph.count_touching(region);
+    question.to_come = plan_.count_participants(index_, round);
     question.round = key(round);
-    tell_touched(region);
+    tell_participants(index_, round);
 }
 
 std::optional<RoundContents> SharedExchange::contents(std::int64_t round) const {
@@ -142,17 +141,16 @@ std::optional<RoundContents> SharedExchange::contents(std::int64_t round) const 
 
 void SharedExchange::open(int aggregator, std::int64_t round, const RoundBuffer& buffer,
                           Offset valid_until) {
-    const Region region = plan_.region(aggregator, round);
     SlotControl& slot = control_of(*context_.node, plan_, aggregator, round);
     const std::byte* const first = context_.node->buffers().data();
-    slot.begin = region.begin;
+    slot.begin = plan_.region(aggregator, round).begin;
     slot.bytes = 0;
     slot.valid_until = valid_until;
     slot.buffer = buffer.data.data() - first;
     slot.given = buffer.given.empty() ? -1 : buffer.given.data() - first;
-    slot.to_come = plan_.graph.count_touching(region);
+    slot.to_come = plan_.count_participants(aggregator, round);
     slot.round = key(round);
-    tell_touched(region);
+    tell_participants(aggregator, round);
 }
 
 bool SharedExchange::close_if_served(std::int64_t round, Bytes& held) {
@@ -185,7 +183,7 @@ bool SharedExchange::answer(Progress& progress) {
     if (question.begin == region.begin) {
         add(question, runs_->contents(region));
     }
-    progress.answered = plan_.next_touching(mine_, aggregator, progress.answered + apart_, apart_);
+    progress.answered = plan_.next_round(mine_, aggregator, progress.answered + apart_, apart_);
     check_in(question.to_come, aggregator);
     return true;
 }
@@ -207,7 +205,7 @@ bool SharedExchange::move_data(Progress& progress) {
     } else {
         differs_ = true;
     }
-    progress.round = plan_.next_touching(mine_, aggregator, progress.round + apart_, apart_);
+    progress.round = plan_.next_round(mine_, aggregator, progress.round + apart_, apart_);
     check_in(slot.to_come, aggregator);
     return true;
 }

@@ -162,12 +162,17 @@ double estimate_shared(const Method&, const Situation& s) {
             (s.sharing.shared_ready ? 0 : costs(s).node_memory / kAccesses));
 }
 
-/// And all pieces of file and memory are written down first.
-double estimate_shared_list(const Method& method, const Situation& s) {
+/// One more gather; each rank looks for its data in every region once.
+double estimate_thinning(const Situation& s) {
+    return collective(s) / 2;
+}
+
+/// All pieces of file and memory are written down.
+double estimate_listing(const Situation& s) {
     constexpr double kPieceBytes = 24;
     const auto pieces = static_cast<double>(s.pieces + s.memory_pieces);
     const double listed = pieces * (costs(s).copy_piece + kPieceBytes * costs(s).copy_byte);
-    return estimate_shared(method, s) + listed / workers(s);
+    return listed / workers(s);
 }
 
 double estimate_cross_memory(const Method& method, const Situation& s) {

@@ -12,10 +12,13 @@ namespace oratorio {
 [[nodiscard]] double estimate_list(const Situation& situation);
 [[nodiscard]] double estimate_sieve(const Situation& situation);
 [[nodiscard]] double estimate_mapped(const Situation& situation);
+/// What listing all pieces adds.
+[[nodiscard]] double estimate_listing(const Situation& situation);
+/// What a global pass over the ranks' edges adds.
+[[nodiscard]] double estimate_thinning(const Situation& situation);
 /// Methods with one, by that.
 [[nodiscard]] double estimate_peer(const Method& method, const Situation& situation);
 [[nodiscard]] double estimate_shared(const Method& method, const Situation& situation);
-[[nodiscard]] double estimate_shared_list(const Method& method, const Situation& situation);
 [[nodiscard]] double estimate_cross_memory(const Method& method, const Situation& situation);
 
 }  // namespace oratorio

@@ -42,6 +42,12 @@ std::string domains_text(const Plan& plan) {
     return plan.domains.is_cyclic() ? "cyclic(" + block + ")" : "even, " + block + " bytes each";
 }
 
+std::string graph_text(const Plan& plan) {
+    const Edges* const edges = plan.graph.edges();
+    return std::string(part_of(GraphKind::sparse).what) +
+           (edges != nullptr ? ", " + number(edges->count()) + " edges" : "");
+}
+
 std::string line_of(const Candidate& candidate) {
     std::string name(candidate.name);
     name.resize(22, ' ');
@@ -73,6 +79,9 @@ std::string explain(const Plan& plan) {
         text += "  buffers      " + number(plan.slots) + " x " + number(plan.slot_bytes) +
                 " bytes per aggregator, " + number(plan.rounds) + " rounds\n";
     }
+    if (plan.method->aggregated())
+        text += "  requests     " + std::string(plan.method->request_part().what) + "\n";
+    if (plan.thin) text += "  graph        " + graph_text(plan) + "\n";
     const ExchangePart& exchange = plan.method->exchange_part();
     if (!exchange.what.empty()) text += "  exchange     " + std::string(exchange.what) + "\n";
     if (exchange.sends_messages) {

@@ -33,12 +33,29 @@ Offset Graph::fill(Tree& tree, std::size_t first, std::size_t last) {
     return tree.furthest[middle] = std::max(below, tree.nodes[middle].hull.end);
 }
 
-Extent Graph::hull_of(Rank rank) const {
-    if (tree_ == nullptr) return rank == alone_.rank && !empty() ? participant(0).hull : Extent{};
+std::size_t Graph::find(Rank rank) const {
+    if (tree_ == nullptr) return rank == alone_.rank ? 0 : size();
     const auto found = std::ranges::lower_bound(
         tree_->ranks, rank, {}, [&](std::uint32_t i) { return tree_->nodes[i].rank; });
-    if (found == tree_->ranks.end() || tree_->nodes[*found].rank != rank) return {};
-    return participant(*found).hull;
+    if (found == tree_->ranks.end() || tree_->nodes[*found].rank != rank) return size();
+    return *found;
+}
+
+Extent Graph::hull_of(Rank rank) const {
+    const std::size_t i = find(rank);
+    return i < size() ? participant(i).hull : Extent{};
+}
+
+Graph Graph::thinned(const EdgeScale& scale, const Agreed<std::vector<EdgeBits>>& of_ranks) const {
+    auto edges = std::make_shared<Edges>();
+    edges->scale = scale;
+    edges->of_participants.reserve(size());
+    for (std::size_t i = 0; i < size(); ++i)
+        edges->of_participants.push_back(
+            (*of_ranks)[static_cast<std::size_t>(participant(i).rank)]);
+    Graph graph = *this;
+    graph.edges_ = std::move(edges);
+    return graph;
 }
 
 Extent Graph::span_of(const Region& region) const {
@@ -46,16 +63,6 @@ Extent Graph::span_of(const Region& region) const {
     const Offset last = region.begin + (region.count - 1) * region.stride + region.length;
     const Extent whole = intersect({region.begin, last}, region.clip);
     return {whole.begin - moved_, whole.end - moved_};
-}
-
-std::int64_t Graph::count_touching(const Region& region) const {
-    std::int64_t count = 0;
-    each_touching(region, [&](std::size_t) { return ++count > 0; });
-    return count;
-}
-
-bool Graph::is_touched(const Region& region) const {
-    return !each_touching(region, [](std::size_t) { return false; });
 }
 
 Graph Graph::moved(Offset by) const {

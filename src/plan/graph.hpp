@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Graph: who exchanges data with whom. A participant has edges to the aggregators whose regions its
-// hull touches. Found by an interval tree, so that a region costs O(log participants) and one step
-// for each of those that touch it.
+// Graph: who exchanges data with whom. In a dense graph a participant has edges to the aggregators
+// whose regions its hull touches; a sparse one keeps of them those where it really has data. Found
+// by an interval tree, so that a region costs O(log participants) and one step for each of those
+// that touch it. Rounds are asked for by Plan, which knows their regions.
 #pragma once
 
 #include <cstddef>
@@ -9,8 +10,9 @@
 #include <memory>
 #include <vector>
 
-#include "base/transport.hpp"
+#include "base/agreed.hpp"
 #include "plan/domains.hpp"
+#include "plan/edges.hpp"
 
 namespace oratorio {
 
@@ -37,10 +39,22 @@ class Graph {
         const Participant& one = tree_ != nullptr ? tree_->nodes[i] : alone_;
         return {one.rank, {one.hull.begin + moved_, one.hull.end + moved_}};
     }
-    /// Empty for a rank without data. O(log size).
+    /// Which participant a rank is; size() for one without data. O(log size).
+    [[nodiscard]] std::size_t find(Rank rank) const;
+    /// Empty for a rank without data.
     [[nodiscard]] Extent hull_of(Rank rank) const;
-    /// visit(i) for each participant that may have data in the region, until one says false.
-    /// Whether none did.
+    /// The same with fewer edges, given for each rank.
+    [[nodiscard]] Graph thinned(const EdgeScale& scale,
+                                const Agreed<std::vector<EdgeBits>>& of_ranks) const;
+    /// Null in a dense graph.
+    [[nodiscard]] const Edges* edges() const { return edges_.get(); }
+    /// A region that participant i's hull touches, in that round of that aggregator: it has data
+    /// there, as far as is known.
+    [[nodiscard]] bool has_edge(std::size_t i, int aggregator, std::int64_t round) const {
+        return edges_ == nullptr || edges_->has(i, aggregator, round);
+    }
+    /// visit(i) for each participant whose hull touches the region, until one says false. Whether
+    /// none did.
     template <class Visit>
     bool each_touching(const Region& region, Visit visit) const {
         const auto look = [&](std::size_t i) {
@@ -49,8 +63,6 @@ class Graph {
         if (tree_ == nullptr) return empty() || look(0);
         return each_within(0, size(), span_of(region), look);
     }
-    [[nodiscard]] std::int64_t count_touching(const Region& region) const;
-    [[nodiscard]] bool is_touched(const Region& region) const;
     /// The same, `by` bytes further on in the file.
     [[nodiscard]] Graph moved(Offset by) const;
 
@@ -79,6 +91,7 @@ class Graph {
     std::shared_ptr<const Tree> tree_;  ///< null where there are less than two
     Participant alone_;
     Offset moved_ = 0;
+    std::shared_ptr<const Edges> edges_;
 };
 
 }  // namespace oratorio

@@ -32,11 +32,13 @@ constexpr std::array kMethods{
            .automatic = true},
     Method{.name = "shared_buffer_list",
            .summary = "shared_buffer with flattened lists of all pieces",
+           .request = RequestKind::list,
            .domains = DomainsKind::sliced,
-           .exchange = ExchangeKind::shared_list,
+           .exchange = ExchangeKind::shared,
            .schedule = {.slots = Schedule::of_node}},
     Method{.name = "shared_data",
            .summary = "aggregators reach into the memory of the other ranks",
+           .request = RequestKind::layout,
            .exchange = ExchangeKind::cross_memory,
            .schedule = {.slots = 2}},
     Method{.name = "double_buffer",
@@ -54,6 +56,10 @@ constexpr std::array kMethods{
     Method{.name = "cb_file_layout",
            .summary = "two_phase with file domains that follow the stripes",
            .domains = DomainsKind::stripes,
+           .exchange = ExchangeKind::peer},
+    Method{.name = "sparse",
+           .summary = "two_phase in which only ranks that have data in a round talk",
+           .graph = GraphKind::sparse,
            .exchange = ExchangeKind::peer},
     Method{.name = "one_writer",
            .summary = "one rank does all storage calls",
@@ -99,12 +105,16 @@ std::string_view left_out(const Method& method, const Situation& s) {
 }  // namespace
 
 std::string_view Method::refuses(const Situation& s) const {
-    return aggregated() ? exchange_part().refuses(s) : storage_part().refuses(s);
+    const std::string_view refusal =
+        aggregated() ? exchange_part().refuses(s) : storage_part().refuses(s);
+    return refusal.empty() ? request_part().refuses(s) : refusal;
 }
 
 double Method::seconds(const Situation& s) const {
     constexpr double kNano = 1e-9;
-    return kNano * (aggregated() ? exchange_part().estimate(*this, s) : storage_part().estimate(s));
+    const double moved =
+        aggregated() ? exchange_part().estimate(*this, s) : storage_part().estimate(s);
+    return kNano * (moved + request_part().estimate(s) + graph_part().estimate(s));
 }
 
 std::span<const Method> methods() {

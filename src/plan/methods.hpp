@@ -24,13 +24,17 @@ struct Schedule {
 struct Method {
     std::string_view name;
     std::string_view summary;
+    RequestKind request = RequestKind::cursor;
     DomainsKind domains = DomainsKind::even;
+    GraphKind graph = GraphKind::dense;
     ExchangeKind exchange = ExchangeKind::none;
     Schedule schedule = {};
     StorageKind storage = StorageKind::buffered;
     bool automatic = false;  ///< a candidate of `auto`
 
+    [[nodiscard]] const RequestPart& request_part() const { return part_of(request); }
     [[nodiscard]] const DomainsPart& domains_part() const { return part_of(domains); }
+    [[nodiscard]] const GraphPart& graph_part() const { return part_of(graph); }
     [[nodiscard]] const ExchangePart& exchange_part() const { return part_of(exchange); }
     [[nodiscard]] const StoragePart& storage_part() const { return part_of(storage); }
     [[nodiscard]] bool aggregated() const { return exchange_part().aggregated; }

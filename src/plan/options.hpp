@@ -37,6 +37,7 @@ struct PlanOptions {
     Bytes sub_buffer = 0;      ///< bytes of a slot; 0 = the method's own, hint oratorio_sub_buffer
     bool direct_read = false;  ///< past the page cache
     bool direct_write = false;
+    bool sparse = false;  ///< data lies thin: only who has some talks, hint IBM_sparse_access
 };
 
 /// What is known of the place where the ranks run and the file lies.

@@ -39,8 +39,11 @@ std::string_view needs_node(const Situation& s) {
 
 std::string_view needs_cross_memory(const Situation& s) {
     if (!s.sharing.cross_memory) return "the kernel refuses cross-memory attach";
-    if (s.large_layout) return "a datatype lists too many offsets for another rank to walk it";
     return needs_node(s);
+}
+
+std::string_view needs_short_layouts(const Situation& s) {
+    return s.large_layout ? "a datatype lists too many offsets for another rank to walk it" : "";
 }
 
 std::string_view needs_mapping(const Situation& s) {
@@ -89,6 +92,27 @@ FileDomains stripes(const Situation& s, int aggregators) {
     return FileDomains::cyclic(s.hull, aggregators, stripe(*s.options));
 }
 
+double nothing(const Situation&) {
+    return 0;
+}
+
+constexpr std::array kRequests{
+    RequestPart{.kind = RequestKind::cursor,
+                .what = "pieces by datatype iterators, as rounds need them",
+                .refuses = always,
+                .estimate = nothing},
+    RequestPart{.kind = RequestKind::list,
+                .what = "lists of all pieces, made beforehand",
+                .flattens = true,
+                .refuses = always,
+                .estimate = estimate_listing},
+    RequestPart{.kind = RequestKind::layout,
+                .what = "the datatypes themselves, walked by the aggregators",
+                .refuses = needs_short_layouts,
+                .estimate = nothing},
+};
+static_assert(is_complete(kRequests));
+
 constexpr std::array kDomains{
     DomainsPart{.kind = DomainsKind::even, .make = even, .block = uncut},
     DomainsPart{.kind = DomainsKind::sliced, .make = sliced, .block = uncut},
@@ -96,6 +120,15 @@ constexpr std::array kDomains{
     DomainsPart{.kind = DomainsKind::stripes, .make = stripes, .block = stripe},
 };
 static_assert(is_complete(kDomains));
+
+constexpr std::array kGraphs{
+    GraphPart{.kind = GraphKind::dense, .estimate = nothing},
+    GraphPart{.kind = GraphKind::sparse,
+              .what = "only ranks that have data in a round talk",
+              .is_thinned = true,
+              .estimate = estimate_thinning},
+};
+static_assert(is_complete(kGraphs));
 
 constexpr std::array kExchanges{
     ExchangePart{.kind = ExchangeKind::none, .aggregated = false},
@@ -109,13 +142,6 @@ constexpr std::array kExchanges{
                  .anyone_loads = true,
                  .refuses = needs_node,
                  .estimate = estimate_shared},
-    ExchangePart{.kind = ExchangeKind::shared_list,
-                 .what = "ranks copy into the node's shared buffers",
-                 .on_node = true,
-                 .flattens = true,
-                 .anyone_loads = true,
-                 .refuses = needs_node,
-                 .estimate = estimate_shared_list},
     ExchangePart{.kind = ExchangeKind::cross_memory,
                  .what = "aggregators reach into the ranks' memory",
                  .on_node = true,
@@ -182,8 +208,14 @@ bool node_is_shared(const Situation& s) {
     return needs_node(s).empty();
 }
 
+const RequestPart& part_of(RequestKind kind) {
+    return row_of(kRequests, kind);
+}
 const DomainsPart& part_of(DomainsKind kind) {
     return row_of(kDomains, kind);
+}
+const GraphPart& part_of(GraphKind kind) {
+    return row_of(kGraphs, kind);
 }
 const ExchangePart& part_of(ExchangeKind kind) {
     return row_of(kExchanges, kind);

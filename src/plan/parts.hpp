@@ -14,6 +14,24 @@ namespace oratorio {
 
 struct Method;
 
+/// How a rank's pieces are described to whoever moves them.
+enum class RequestKind {
+    cursor,  ///< datatype iterators give them as rounds need them
+    list,    ///< all are listed before the first byte moves
+    layout,  ///< the datatypes themselves, as bytes
+    count,
+};
+
+struct RequestPart {
+    RequestKind kind;
+    std::string_view what;  ///< as `explain` tells it
+    bool flattens = false;  ///< memory grows with the number of pieces
+    /// "" when it applies, else the reason why not.
+    std::string_view (*refuses)(const Situation& situation) = nullptr;
+    /// Estimated nanoseconds that it adds to an access.
+    double (*estimate)(const Situation& situation) = nullptr;
+};
+
 /// Which aggregator owns which bytes of the file.
 enum class DomainsKind {
     even,
@@ -30,12 +48,26 @@ struct DomainsPart {
     Bytes (*block)(const PlanOptions& options);
 };
 
+/// Who exchanges data with whom.
+enum class GraphKind {
+    dense,   ///< an aggregator and all ranks whose hulls touch its region
+    sparse,  ///< those that really have data there, found out by one global pass
+    count,
+};
+
+struct GraphPart {
+    GraphKind kind;
+    std::string_view what = {};  ///< as `explain` tells it; "" where there is nothing to tell
+    bool is_thinned = false;     ///< ranks tell each other their edges (plan/edges)
+    /// Estimated nanoseconds that it adds to an access.
+    double (*estimate)(const Situation& situation) = nullptr;
+};
+
 /// How data gets into collective buffers and back.
 enum class ExchangeKind {
     none,          ///< each rank moves its own data
     peer,          ///< messages
     shared,        ///< the ranks of a node map the buffers; each copies its own data
-    shared_list,   ///< the same by flattened lists of all pieces
     cross_memory,  ///< aggregators reach into the other ranks' memory
     count,
 };
@@ -47,7 +79,6 @@ struct ExchangePart {
     bool on_node = false;         ///< works in memory that a node shares
     bool sends_messages = false;  ///< talks through the host MPI between rounds
     bool reaches = false;         ///< needs the memory of other processes
-    bool flattens = false;        ///< lists all pieces before the first byte moves
     bool anyone_loads = false;    ///< a round may be loaded by a rank that isn't its aggregator
     /// "" when it applies, else the reason why not.
     std::string_view (*refuses)(const Situation& situation) = nullptr;
@@ -87,7 +118,9 @@ struct StoragePart {
 /// And all of them through memory that they share.
 [[nodiscard]] bool node_is_shared(const Situation& situation);
 
+[[nodiscard]] const RequestPart& part_of(RequestKind kind);
 [[nodiscard]] const DomainsPart& part_of(DomainsKind kind);
+[[nodiscard]] const GraphPart& part_of(GraphKind kind);
 [[nodiscard]] const ExchangePart& part_of(ExchangeKind kind);
 [[nodiscard]] const StoragePart& part_of(StorageKind kind);
 

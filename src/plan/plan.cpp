@@ -190,6 +190,7 @@ Plan make_plan(Direction direction, const Agreed<Summaries>& summaries, const To
     const Schedule& schedule = plan.method->schedule;
     if (schedule.aggregators_max > 0) plan.aggregators.resize(schedule.aggregators_max);
     plan.domains = plan.method->domains_part().make(s, static_cast<int>(plan.aggregators.size()));
+    plan.thin = options.sparse || plan.method->graph_part().is_thinned;
     plan.ask_contents = must_ask(s.direction, s.hull, s.bytes);
     plan.shared_loads = loads_are_shared(s, plan);
     const bool of_node = schedule.slots == Schedule::of_node;

@@ -25,7 +25,8 @@ struct Plan;
 /// at once and nobody waits for itself with data for others in hand.
 class RankRegions {
   public:
-    RankRegions(const Plan& plan, Rank rank, Extent hull);
+    /// `none`: of a rank that has no data.
+    RankRegions(const Plan& plan, Rank rank, bool none = false);
     [[nodiscard]] bool at_end() const;
     [[nodiscard]] std::int64_t round() const { return round_; }
     [[nodiscard]] int aggregator() const;
@@ -36,7 +37,7 @@ class RankRegions {
     void next();
     void skip_untouched();
     const Plan* plan_;
-    Extent hull_;
+    std::size_t participant_;
     int first_ = 0;
     std::int64_t round_ = 0;
     int turn_ = 0;
@@ -65,6 +66,7 @@ struct Plan {
     bool ask_contents = false;  ///< reads: aggregators ask what a round will hold before they load
     bool shared_loads = false;  ///< whichever rank is free loads a round, not its aggregator
     bool atomic = false;        ///< each rank locks its hull around its access
+    bool thin = false;          ///< ranks tell each other their edges before the first round
     Graph graph;                ///< ranks with data; of an access without exchange only the rank
     FileDomains domains;
     std::vector<Rank> aggregators;  ///< owner of file domain i
@@ -90,12 +92,24 @@ struct Plan {
     [[nodiscard]] Region region(int index, std::int64_t round) const {
         return domains.region(index, order(round, rounds), slot_bytes);
     }
-    /// The first of the rounds `round`, `round` + `step`, ... in which that aggregator's region
-    /// touches `range`; at or behind all rounds when there is none.
-    [[nodiscard]] std::int64_t next_touching(Extent range, int index, std::int64_t round,
-                                             int step = 1) const;
+    /// visit(i) for each participant of that round of that aggregator, until one says false.
+    /// Whether none did. A participant is a rank that may have data in the round's region.
+    template <class Visit>
+    bool each_participant(int index, std::int64_t round, Visit visit) const {
+        return graph.each_touching(region(index, round), [&](std::size_t i) {
+            return !graph.has_edge(i, index, round) || visit(i);
+        });
+    }
+    [[nodiscard]] std::int64_t count_participants(int index, std::int64_t round) const;
+    [[nodiscard]] bool has_participants(int index, std::int64_t round) const;
+    /// Whether participant i of the graph (its size() for none) is one of that round.
+    [[nodiscard]] bool takes_part(std::size_t i, int index, std::int64_t round) const;
+    /// The first of the rounds `round`, `round` + `step`, ... of that aggregator that participant i
+    /// takes part in; at or behind all rounds when there is none.
+    [[nodiscard]] std::int64_t next_round(std::size_t i, int index, std::int64_t round,
+                                          int step = 1) const;
     /// All regions that a rank may have data in.
-    [[nodiscard]] RankRegions regions_of(Rank rank) const;
+    [[nodiscard]] RankRegions regions_of(Rank rank) const { return {*this, rank}; }
 };
 
 /// Largest message that a plan with these options may use: never so large that messages outgrow the

@@ -3,21 +3,33 @@
 
 namespace oratorio {
 
-std::int64_t Plan::next_touching(Extent range, int index, std::int64_t round, int step) const {
-    if (range.empty()) return rounds;
-    while (round < rounds && !region(index, round).touches(range)) round += step;
+std::int64_t Plan::count_participants(int index, std::int64_t round) const {
+    std::int64_t count = 0;
+    each_participant(index, round, [&](std::size_t) { return ++count > 0; });
+    return count;
+}
+
+bool Plan::has_participants(int index, std::int64_t round) const {
+    return !each_participant(index, round, [](std::size_t) { return false; });
+}
+
+bool Plan::takes_part(std::size_t i, int index, std::int64_t round) const {
+    return i < graph.size() && graph.has_edge(i, index, round) &&
+           region(index, round).touches(graph.participant(i).hull);
+}
+
+std::int64_t Plan::next_round(std::size_t i, int index, std::int64_t round, int step) const {
+    if (i >= graph.size()) return rounds;
+    while (round < rounds && !takes_part(i, index, round)) round += step;
     return round;
 }
 
-RankRegions Plan::regions_of(Rank rank) const {
-    return {*this, rank, graph.hull_of(rank)};
-}
-
-RankRegions::RankRegions(const Plan& plan, Rank rank, Extent hull) : plan_(&plan), hull_(hull) {
+RankRegions::RankRegions(const Plan& plan, Rank rank, bool none)
+    : plan_(&plan), participant_(none ? plan.graph.size() : plan.graph.find(rank)) {
     const auto count = static_cast<int>(plan.aggregators.size());
     const int own = plan.aggregator_index(rank);
     first_ = count == 0 ? 0 : (own >= 0 ? own + 1 : rank) % count;
-    if (hull.empty() || count == 0) round_ = plan.rounds;
+    if (participant_ == plan.graph.size() || count == 0) round_ = plan.rounds;
     skip_untouched();
 }
 
@@ -45,7 +57,7 @@ void RankRegions::next() {
 }
 
 void RankRegions::skip_untouched() {
-    while (!at_end() && !region().touches(hull_)) next();
+    while (!at_end() && !plan_->takes_part(participant_, aggregator(), round_)) next();
 }
 
 }  // namespace oratorio

@@ -54,10 +54,11 @@ bool Arrival::everybody() {
     return complete_;
 }
 
-bool Arrival::all_of(const Region& region) {
+bool Arrival::all_of(int aggregator, std::int64_t round) {
     if (complete_ || node_ == nullptr) return complete_;
-    return plan_.graph.each_touching(
-        region, [&](std::size_t i) { return has_entered(plan_.graph.participant(i).rank); });
+    return plan_.each_participant(aggregator, round, [&](std::size_t i) {
+        return has_entered(plan_.graph.participant(i).rank);
+    });
 }
 
 }  // namespace oratorio

@@ -22,8 +22,8 @@ class Arrival {
     [[nodiscard]] bool settled() const { return complete_ || node_ != nullptr; }
     /// All ranks of the file have entered.
     [[nodiscard]] bool everybody();
-    /// All ranks that may have data in the region.
-    [[nodiscard]] bool all_of(const Region& region);
+    /// All ranks that may have data in the region of that round.
+    [[nodiscard]] bool all_of(int aggregator, std::int64_t round);
 
   private:
     [[nodiscard]] bool has_entered(Rank rank) const;

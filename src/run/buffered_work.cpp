@@ -193,7 +193,7 @@ bool BufferedWork::step_slot(std::size_t index) {
             return true;
         }
         case Phase::awaiting:
-            if (!arrival_.all_of(slot.round.region)) return false;
+            if (!arrival_.all_of(slot.round.aggregator, slot.round.number)) return false;
             slot.phase = Phase::loading;
             start_transfers(index, Direction::read);
             return true;

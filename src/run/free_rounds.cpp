@@ -69,7 +69,7 @@ std::optional<std::int64_t> FreeRounds::next_to_load(const Column& column,
         if (slot.round != claimed || slot.to_come > 0) return std::nullopt;
         round = round_of(claimed) + plan_.slots;
     }
-    while (round < plan_.rounds && !plan_.graph.is_touched(plan_.region(column.aggregator, round)))
+    while (round < plan_.rounds && !plan_.has_participants(column.aggregator, round))
         round += plan_.slots;
     return round;
 }
@@ -80,7 +80,7 @@ bool FreeRounds::claim(const Column& column, Round& round) {
     const auto next = next_to_load(column, claimed);
     if (!next || *next >= plan_.rounds) return false;
     round = {column.aggregator, *next, plan_.region(column.aggregator, *next)};
-    return arrival_.all_of(round.region) &&
+    return arrival_.all_of(round.aggregator, round.number) &&
            slot.claimed.compare_exchange_strong(claimed, round_key(sequence_, *next));
 }
 

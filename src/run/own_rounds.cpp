@@ -23,7 +23,7 @@ class OwnRounds final : public RoundQueue {
 
   private:
     void skip_untouched() {
-        while (!done() && !plan_.graph.is_touched(plan_.region(index_, next_))) ++next_;
+        while (!done() && !plan_.has_participants(index_, next_)) ++next_;
     }
 
     const Plan& plan_;

@@ -44,6 +44,8 @@ Result<bool> Planning::step() {
             return gathered();
         case Phase::sharing:
             return shared();
+        case Phase::thinning:
+            return thinned();
         case Phase::done:
             break;
     }
@@ -56,8 +58,7 @@ Result<bool> Planning::summarise_access() {
     if (!collective_) {
         plan_ = make_own_plan(access_.direction, context_.transport.topology().rank, mine_,
                               *context_.terms);
-        finish();
-        return true;
+        return finish();
     }
     summaries_.resize(static_cast<std::size_t>(context_.transport.topology().size));
     const auto ticket = context_.transport.gather(std::as_bytes(std::span(&mine_, 1)),
@@ -72,16 +73,16 @@ Result<bool> Planning::gathered() {
     const auto completion = context_.transport.test(ticket_);
     if (!completion) return completion.error();
     if (!completion->done) return false;
-    choose();
-    return step();
+    return choose();
 }
 
-void Planning::choose() {
+Result<bool> Planning::choose() {
     const auto agreed = Agreed<Summaries>::vouch(summaries_);
     plan_ = make_plan(access_.direction, agreed, context_.transport.topology(), *context_.terms,
                       sharing_);
     phase_ = Phase::sharing;
-    if (!plan_.method->on_node() || plan_.graph.empty()) finish();
+    const bool shares = plan_.method->on_node() && !plan_.graph.empty();
+    return shares ? shared() : thin_out();
 }
 
 /// Where the node's memory can't be had, all ranks choose again without it.
@@ -92,8 +93,7 @@ Result<bool> Planning::shared() {
     if (!decided || !*decided) return decided;
     const bool shared_refused = context_.node->shared_refused();
     if (!shared_refused && !(reach && context_.node->cross_memory_refused())) {
-        finish();
-        return true;
+        return thin_out();
     }
     if (context_.on_remark) {
         const Error& refusal = context_.node->refusal();
@@ -102,16 +102,38 @@ Result<bool> Planning::shared() {
     }
     sharing_.shared_memory = !shared_refused;
     sharing_.cross_memory = sharing_.cross_memory && !context_.node->cross_memory_refused();
-    choose();
-    return step();
+    return choose();
 }
 
-void Planning::finish() {
+/// All ranks tell where they have data, if the plan wants it.
+Result<bool> Planning::thin_out() {
+    if (!plan_.thin) return finish();
+    phase_ = Phase::thinning;
+    edges_ = edges_of(plan_, context_.transport.topology().rank, access_);
+    all_edges_.resize(summaries_.size());
+    const auto ticket = context_.transport.gather(std::as_bytes(std::span(&edges_, 1)),
+                                                  std::as_writable_bytes(std::span(all_edges_)));
+    if (!ticket) return ticket.error();
+    ticket_ = *ticket;
+    return thinned();
+}
+
+Result<bool> Planning::thinned() {
+    const auto completion = context_.transport.test(ticket_);
+    if (!completion) return completion.error();
+    if (!completion->done) return false;
+    const auto agreed = Agreed<std::vector<EdgeBits>>::vouch(std::move(all_edges_));
+    plan_.graph = plan_.graph.thinned(EdgeScale(plan_.aggregators.size(), plan_.rounds), agreed);
+    return finish();
+}
+
+bool Planning::finish() {
     phase_ = Phase::done;
     context_.stats.plans += 1;
     if (context_.on_plan) context_.on_plan(plan_);
     if (collective_ && context_.plans != nullptr)
         context_.plans->keep(access_, plan_, mine_, summaries_);
+    return true;
 }
 
 }  // namespace oratorio

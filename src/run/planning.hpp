@@ -26,13 +26,15 @@ class Planning {
     [[nodiscard]] bool absent() const { return absent_; }
 
   private:
-    enum class Phase { summarise, gathering, sharing, done };
+    enum class Phase { summarise, gathering, sharing, thinning, done };
     Result<bool> summarise_access();
     Result<bool> gathered();
     Result<bool> shared();
+    Result<bool> thin_out();
+    Result<bool> thinned();
     void recall();
-    void choose();
-    void finish();
+    Result<bool> choose();
+    bool finish();
 
     const RunContext& context_;
     const Access& access_;
@@ -43,6 +45,8 @@ class Planning {
     Ticket ticket_;
     AccessSummary mine_;
     Summaries summaries_;
+    EdgeBits edges_;
+    std::vector<EdgeBits> all_edges_;
     Plan plan_;
     bool recalled_ = false;
     bool absent_ = false;

@@ -137,6 +137,35 @@ TEST(Counts, RegionsWithGapsWritten) {
     EXPECT_EQ(stats.bytes_shared, 1U * kRegionsEach) << "the aggregator's own, once";
 }
 
+/// Two blocks of a KiB each, of all ranks side by side, as far apart as 1 MiB.
+Layout far_blocks(Rank rank) {
+    return {Shape::strided(Shape::run(1024), 2, 1 << 20), Bytes{2} << 20, 1024 * rank, 1};
+}
+constexpr Bytes kFarEach = 2048;
+
+// Half of the buffer says what was given, so the file is 17 rounds.
+TEST(Counts, InASparseGraphOnlyRanksWithDataTalkWhenTheyWrite) {
+    const Stats dense = run_pattern(Direction::write, far_blocks, kFarEach, true);
+    EXPECT_EQ(dense.rounds, 17U);
+    EXPECT_EQ(dense.messages_sent, 17U * 3);
+    const Stats sparse =
+        run_pattern(Direction::write, far_blocks, kFarEach, true, {.method = "sparse"});
+    EXPECT_EQ(sparse.rounds, 2U);
+    EXPECT_EQ(sparse.messages_sent, 2U * 3);
+    EXPECT_EQ(sparse.bytes_placed, 3U * kFarEach);
+}
+
+TEST(Counts, InASparseGraphOnlyRanksWithDataAreAskedWhenTheyRead) {
+    const Stats dense = run_pattern(Direction::read, far_blocks, kFarEach, true);
+    EXPECT_EQ(dense.rounds, 9U);
+    EXPECT_EQ(dense.messages_sent, 9U * 3 * 3) << "what is wanted, a request and a reply";
+    const Stats sparse =
+        run_pattern(Direction::read, far_blocks, kFarEach, true, {.method = "sparse"});
+    EXPECT_EQ(sparse.rounds, 2U);
+    EXPECT_EQ(sparse.messages_sent, 2U * 3 * 3);
+    EXPECT_EQ(sparse.bytes_loaded, 4U * kFarEach);
+}
+
 TEST(Counts, AMappedCollectiveWriteLengthensTheFileOnce) {
     DiskCounters disk;
     run_pattern(Direction::write, interleaved_doubles, kInterleavedEach, false, {"mmap", &disk});

@@ -70,6 +70,16 @@ const std::vector<Named>& situations() {
          [=] {
              return in_situation(interleaved(8, 64, 1 << 16), write, 2, by_name("multithreaded"));
          }},
+        {"shared_buffer_list by name, 4 ranks of a node, write",
+         [=] {
+             return in_situation(interleaved(4, 64, 1 << 16), write, 1,
+                                 by_name("shared_buffer_list"));
+         }},
+        {"thin data by hint, 8 ranks on 2 nodes, write",
+         [=] {
+             return in_situation(interleaved(8, 64, 1 << 16, 1 << 10), write, 2,
+                                 [](FlatTerms& options) { options.sparse = true; });
+         }},
         {"shared_data by name, 4 ranks of a node, write",
          [=] {
              return in_situation(interleaved(4, 64, 1 << 16), write, 1, by_name("shared_data"));

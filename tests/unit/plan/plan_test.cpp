@@ -276,6 +276,7 @@ TEST(Plan, ExplainTellsMethodDomainsBuffersAndCandidates) {
               "  storage      buffered\n"
               "  aggregators  0 2\n"
               "  buffers      1 x 1048576 bytes per aggregator, 2 rounds\n"
+              "  requests     pieces by datatype iterators, as rounds need them\n"
               "  messages     at most 131072 bytes, 4 in flight\n");
     for (const Method& method : methods())
         EXPECT_NE(text.find(method.name), std::string::npos) << method.name;

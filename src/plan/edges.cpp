@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "plan/edges.hpp"
+
+#include <algorithm>
+
+#include "plan/plan.hpp"
+
+namespace oratorio {
+
+namespace {
+
+/// Whether the data that begins at `first` of the cursor's layout has bytes in the region.
+bool has_data(Cursor& file, Bytes first, Bytes last, const Region& region) {
+    for (std::int64_t i = 0; i < region.count; ++i) {
+        const Extent extent = region.extent(i);
+        if (extent.empty()) continue;
+        file.seek_offset(extent.begin);
+        if (file.tell_size() < first) file.seek_size(first);  // the access begins in the extent
+        if (file.tell_size() < last && file.tell_offset() < extent.end) return true;
+    }
+    return false;
+}
+
+}  // namespace
+
+EdgeScale::EdgeScale(std::size_t aggregators, std::int64_t rounds) {
+    const auto most = static_cast<std::int64_t>(
+        std::max<std::size_t>(1, EdgeBits().size() / std::max<std::size_t>(1, aggregators)));
+    rounds_per_cell_ = std::max<std::int64_t>(1, (rounds + most - 1) / most);
+    cells_ = static_cast<std::size_t>((rounds + rounds_per_cell_ - 1) / rounds_per_cell_);
+}
+
+std::int64_t Edges::count() const {
+    std::int64_t count = 0;
+    for (const EdgeBits& one : of_participants) count += static_cast<std::int64_t>(one.count());
+    return count;
+}
+
+EdgeBits edges_of(const Plan& plan, Rank rank, const Access& access) {
+    EdgeBits bits;
+    if (access.bytes() == 0) return bits;
+    const EdgeScale scale(plan.aggregators.size(), plan.rounds);
+    Cursor file(access.file);
+    for (RankRegions regions = plan.regions_of(rank); !regions.at_end(); regions.advance()) {
+        const std::size_t bit = scale.bit(regions.aggregator(), regions.round());
+        if (!bits[bit] &&
+            has_data(file, access.from, access.from + access.bytes(), regions.region()))
+            bits.set(bit);
+    }
+    return bits;
+}
+
+}  // namespace oratorio
