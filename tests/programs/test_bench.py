@@ -179,6 +179,20 @@ def test_the_suite_runs_every_workload_and_skips_what_can_t_run(tmp_path):
     assert picture.read_bytes().startswith(PNG)
 
 
+@pytest.mark.parametrize("workload", ["lattice", "transposed"])
+@pytest.mark.parametrize("ranks", [1, 4, 6])
+def test_two_phases_by_hand_move_the_right_bytes(workload, ranks, tmp_path):
+    host_or_skip("mpich5")
+    (run,) = measured(tmp_path, workload, "--ranks", ranks, arms="host,by_hand")["runs"]
+    assert {(s["arm"], s["verified"]) for s in run["samples"]} == {("host", True), ("by_hand", True)}
+
+
+def test_a_workload_without_rows_has_no_arm_by_hand(tmp_path):
+    host_or_skip("mpich5")
+    done = bench(tmp_path, "vec8", "--ranks", 2, "--arms", "by_hand")
+    assert done.returncode == 1 and "this workload has no arm by_hand" in done.stderr
+
+
 def test_every_method_is_an_arm(tmp_path):
     host_or_skip("mpich5")
     (run,) = measured(tmp_path, "vec8", "--ranks", 2, arms="methods")["runs"]

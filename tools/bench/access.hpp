@@ -43,11 +43,21 @@ struct Call {
     std::size_t memory_step = 0;
 };
 
+/// Ranks whose pieces together fill [begin, end) of the file: a row of the process grid.
+struct Row {
+    std::vector<int> ranks;  ///< of the communicator, this one among them
+    std::uint64_t begin = 0;
+    std::uint64_t end = 0;
+    /// The pieces of the i-th of them, as Access::for_each_piece gives them there.
+    std::function<void(std::size_t i, const PieceVisitor&)> for_each_piece;
+};
+
 struct Access {
     std::size_t buffer_bytes = 0;  ///< the buffer's length, gaps included
     Holes holes;
     std::vector<Call> calls;                                  ///< as many on every rank
     std::function<void(const PieceVisitor&)> for_each_piece;  ///< in the order of the datatypes
+    Row row;  ///< of workloads with the arm `by_hand`
 };
 
 /// Where this rank stands in the communicator.

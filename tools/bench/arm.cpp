@@ -11,6 +11,7 @@
 #include <cstring>
 
 #include "account.hpp"
+#include "by_hand.hpp"
 #include "clock.hpp"
 
 namespace bench {
@@ -223,8 +224,14 @@ void agree(Sample& sample, MPI_Comm comm) {
 
 Sample run_pass(const Arm& arm, Direction direction, const std::string& path, const Access& access,
                 bool sync, Buffer& buffer, MPI_Comm comm) {
-    Sample sample = arm.raw() ? run_raw(arm.direct(), direction, path, access, sync, buffer, comm)
-                              : MpiPass(arm, direction, access, sync, buffer, comm).run(path);
+    Sample sample;
+    if (arm.raw()) {
+        sample = run_raw(arm.direct(), direction, path, access, sync, buffer, comm);
+    } else if (arm.by_hand()) {
+        sample = run_by_hand(direction, path, access, sync, buffer, comm);
+    } else {
+        sample = MpiPass(arm, direction, access, sync, buffer, comm).run(path);
+    }
     agree(sample, comm);
     return sample;
 }

@@ -14,14 +14,16 @@
 
 namespace bench {
 
-/// `raw` is contiguous POSIX I/O, `raw_direct` the same past the page cache; names that begin with
-/// `host` are the host MPI's own MPI-IO; any other name is a method of Oratorio.
+/// `raw` is contiguous POSIX I/O, `raw_direct` the same past the page cache; `by_hand` is what
+/// users write who do without MPI-IO (by_hand.hpp); names that begin with `host` are the host MPI's
+/// own MPI-IO; any other name is a method of Oratorio.
 struct Arm {
     std::string name;
     std::map<std::string, std::string> hints;
 
     bool raw() const { return name == "raw" || direct(); }
     bool direct() const { return name == "raw_direct"; }
+    bool by_hand() const { return name == "by_hand"; }
     /// The value of the hint `oratorio_method`.
     std::string method() const { return name.rfind("host", 0) == 0 ? "host" : name; }
 };

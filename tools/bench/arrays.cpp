@@ -6,6 +6,7 @@
 #include <cmath>
 #include <stdexcept>
 
+#include "grid.hpp"
 #include "makers.hpp"
 #include "types.hpp"
 
@@ -15,19 +16,6 @@ namespace {
 
 constexpr int kBlock = MPI_DISTRIBUTE_BLOCK;
 constexpr int kNoArgument = MPI_DISTRIBUTE_DFLT_DARG;
-
-/// A rank's place in a grid of `D` dimensions, the last of which varies fastest.
-template <std::size_t D>
-struct Grid {
-    std::array<int, D> parts{};
-    std::array<int, D> at{};
-
-    explicit Grid(Place place) {
-        MPI_Dims_create(place.ranks, static_cast<int>(D), parts.data());
-        int rest = place.rank;
-        for (std::size_t d = D; d-- > 0; rest /= parts[d]) at[d] = rest % parts[d];
-    }
-};
 
 std::uint64_t floor_root(std::uint64_t value) {
     auto root = static_cast<std::uint64_t>(std::sqrt(static_cast<double>(value)));

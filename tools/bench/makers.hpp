@@ -18,6 +18,8 @@ Access make_mar(const Params& params, Place place, Direction direction);
 Access make_array(const Params& params, Place place, Direction direction);
 Access make_btio(const Params& params, Place place, Direction direction);
 Access make_s3d(const Params& params, Place place, Direction direction);
+Access make_lattice(const Params& params, Place place, Direction direction);
+Access make_transposed(const Params& params, Place place, Direction direction);
 Access make_e3sm(const Params& params, Place place, Direction direction);
 
 /// Blocks of a file of `count` blocks for each rank, which are dealt by a permutation seeded with

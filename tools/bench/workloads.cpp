@@ -31,7 +31,7 @@ namespace {
 
 using Maker = Access (*)(const Params&, Place, Direction);
 
-constexpr std::array<std::pair<const char*, Maker>, 13> makers{{{"coll_perf", make_coll_perf},
+constexpr std::array<std::pair<const char*, Maker>, 15> makers{{{"coll_perf", make_coll_perf},
                                                                 {"tile", make_tile},
                                                                 {"flash", make_flash},
                                                                 {"hpio", make_hpio},
@@ -42,6 +42,8 @@ constexpr std::array<std::pair<const char*, Maker>, 13> makers{{{"coll_perf", ma
                                                                 {"array", make_array},
                                                                 {"btio", make_btio},
                                                                 {"s3d", make_s3d},
+                                                                {"lattice", make_lattice},
+                                                                {"transposed", make_transposed},
                                                                 {"e3sm_f", make_e3sm},
                                                                 {"e3sm_g", make_e3sm}}};
 

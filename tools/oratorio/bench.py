@@ -67,7 +67,8 @@ def _common(
         str | None,
         typer.Option(
             help="What to compare: `methods` (all of Oratorio's) or names of methods, `hosts` (the host's "
-            "MPI-IO with all sets of hints), host, host_tuned, raw. \\[default: host,host_tuned,auto,raw]"
+            "MPI-IO with all sets of hints), host, host_tuned, by_hand, raw. "
+            "\\[default: host,host_tuned,auto,raw]"
         ),
     ] = None,
     hint: Annotated[

@@ -9,6 +9,7 @@ from oratorio.bench_workloads import BenchError
 from oratorio.method_table import methods
 
 RAW = ("raw", "raw_direct")
+BY_HAND = "by_hand"  # two phases as users write them, of workloads that have a row of ranks
 Hints = Mapping[str, str]
 
 
@@ -17,7 +18,7 @@ def is_host(arm: str) -> bool:
 
 
 def is_oratorios(arm: str) -> bool:
-    return not is_host(arm) and arm not in RAW
+    return not is_host(arm) and arm not in (*RAW, BY_HAND)
 
 
 def _collective(**more: str) -> Hints:
@@ -59,6 +60,8 @@ BEST = {
     "array of small pieces": ("host_cb_small", "host_sieve"),
     "btio": ("host_pieces", "host_pieces"),
     "s3d": ("host_pieces", "host_pieces"),
+    "lattice": ("host_pieces", "host_pieces"),
+    "transposed": ("host_cb", "host_pieces"),
     "e3sm_f": ("host_sieve", "host_sieve"),
     "e3sm_g": ("host_cb", "host_sieve"),
     "vec8": ("host_sieve", "host_sieve"),
@@ -83,7 +86,7 @@ def arm_hints(
 ) -> Hints:
     """The info keys of an arm in a workload: its tuning, unless hints were given for it, and direct I/O."""
     own = {key: value for name, key, value in given if name == arm}
-    if arm in RAW:
+    if arm in (*RAW, BY_HAND):
         return own
     past_cache = {"direct_read": "true", "direct_write": "true"} if direct else {}
     tuning = _best(workload, parameters) if arm == "host_tuned" else TUNINGS.get(arm, {})

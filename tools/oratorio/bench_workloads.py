@@ -172,6 +172,22 @@ WORKLOADS = {
             (Parameter("n", 100, 13, "Edge of the mesh; 800 in the paper."),),
         ),
         Workload(
+            "lattice",
+            "A 4-D lattice in lexicographic order, distributed in 4-D blocks; contiguous memory.",
+            (
+                Parameter("n", 24, 6, "Edge of the lattice in sites."),
+                Parameter("site", 576, 24, "Bytes of a site; four 3x3 complex matrices of doubles."),
+            ),
+        ),
+        Workload(
+            "transposed",
+            "Pieces of all ranks in turn through a vector view, as IOR's transposed access.",
+            (
+                Parameter("block", 4096, 128, "Bytes of a piece."),
+                Parameter("count", 4096, 50, "Pieces of a rank; 16 384 in the report."),
+            ),
+        ),
+        Workload(
             "e3sm_f",
             "E3SM, atmosphere: 387 variables of scattered columns in one call; --map for a real one.",
             (
@@ -226,6 +242,8 @@ SUITE = (
     Figure("array 1 MiB", "array", {"block": "1MiB"}),
     Figure("btio", "btio", {}),
     Figure("s3d", "s3d", {}),
+    Figure("lattice", "lattice", {}),
+    Figure("transposed", "transposed", {}),
     Figure("e3sm_f", "e3sm_f", {}),
     Figure("e3sm_g", "e3sm_g", {}),
     Figure("vec8", "vec8", {}),
