@@ -92,12 +92,13 @@ bool sees_completions() {
 }
 
 Moved moved_how(const OpenFile& open) {
-    const std::string& wish = open.file->hints().progress;
+    const ProgressChoice wish = open.file->hints().progress;
     const bool full = Engine::full_threads();
     Moved moved;
-    moved.at_start = wish == "start" || (!full && !sees_completions());
-    moved.helpers = {.thread = wish != "calls", .hook = !full && host_has_hook()};
-    moved.all_by_thread = wish != "calls" && (full || open.file->transport().in_memory());
+    moved.at_start = wish == ProgressChoice::start || (!full && !sees_completions());
+    moved.helpers = {.thread = wish != ProgressChoice::calls, .hook = !full && host_has_hook()};
+    moved.all_by_thread =
+        wish != ProgressChoice::calls && (full || open.file->transport().in_memory());
     return moved;
 }
 

@@ -51,12 +51,12 @@ std::shared_ptr<const Terms> File::State::current_terms() {
     facts.alone = transport->topology().size == 1;
     facts.local_file_system = is_local(opened.file_system);
     facts.mappable = opened.mappable;
-    facts.asynchronous = hints.store == "uring" || hints.store == "thread";
+    facts.asynchronous = hints.store == StoreChoice::uring || hints.store == StoreChoice::thread;
     facts.costs = opened.costs;
     // Without reading, only methods that write the pieces and nothing between them.
     if (!opened.holes_readable) {
         made->options.cb_write = made->options.ds_write = Toggle::disable;
-        made->options.method = "auto";
+        made->options.method = nullptr;
     }
     terms = std::move(made);
     return terms;
@@ -140,7 +140,7 @@ File::Placed File::place(const AccessCall& call, bool may_move) {
 bool File::State::is_plain(const Access& access) const {
     const Layout& memory = access.memory;
     return access.bytes() > 0 && memory.shape->kind() == Shape::Kind::run && memory.contiguous() &&
-           !hints.plan.atomic && hints.plan.method == "auto" && queues.independent.empty();
+           !hints.plan.atomic && hints.plan.method == nullptr && queues.independent.empty();
 }
 
 /// And one contiguous piece of the file, wherever the access begins.

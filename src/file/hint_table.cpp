@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "file/hint_table.hpp"
 
+#include <algorithm>
 #include <array>
 #include <climits>
 
@@ -56,6 +57,21 @@ constexpr std::array kRows{
 };
 #undef HINT
 #define HINT(key, kind, member, initial, role, doc)
+
+/// Each choice has a name for every value of its enum.
+consteval bool choices_are_complete() {
+    return std::ranges::all_of(kRows, [](const HintRow& row) {
+        return std::visit(
+            [&row]<class Value>(Value& (*)(Hints&)) {
+                if constexpr (requires { Value::count; })
+                    return std::ranges::count(row.kind.choices, ' ') + 1 ==
+                           static_cast<std::ptrdiff_t>(Value::count);
+                return row.kind.syntax != HintSyntax::choice;
+            },
+            row.member);
+    });
+}
+static_assert(choices_are_complete());
 
 #undef SYNONYM
 #undef MEANS

@@ -18,14 +18,16 @@ struct HintKind {
     HintSyntax syntax;
     std::int64_t low = 0;           ///< number, octal
     std::int64_t high = 0;          ///< number, octal
-    std::string_view choices = "";  ///< choice: names, a blank between
+    std::string_view choices = "";  ///< choice: names, a blank between, in the order of the enum
     bool memory = false;            ///< number: bytes that a rank will ask for
 };
 
 enum class HintRole { acts, kept };
 
-using HintMember = std::variant<Bytes& (*)(Hints&), int& (*)(Hints&), Toggle& (*)(Hints&),
-                                bool& (*)(Hints&), std::string& (*)(Hints&)>;
+using HintMember =
+    std::variant<Bytes& (*)(Hints&), int& (*)(Hints&), Toggle& (*)(Hints&), bool& (*)(Hints&),
+                 std::string& (*)(Hints&), const Method*& (*)(Hints&), StoreChoice& (*)(Hints&),
+                 ProgressChoice& (*)(Hints&)>;
 
 struct HintRow {
     std::string_view key;

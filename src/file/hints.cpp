@@ -19,6 +19,8 @@ namespace oratorio {
 
 namespace {
 
+constexpr std::string_view kAnyMethod = "auto";
+
 enum class Verdict { good, malformed, out_of_range, too_much };
 
 std::string_view trimmed(std::string_view text) {
@@ -74,18 +76,30 @@ Verdict assign(const HintKind&, std::string_view text, bool& member) {
     return Verdict::good;
 }
 
-bool is_good(const HintKind& kind, std::string_view text) {
-    if (text.empty() || text.find(' ') != std::string_view::npos) return false;
-    if (kind.syntax == HintSyntax::method) return text == "auto" || find_method(text) != nullptr;
-    if (kind.syntax == HintSyntax::config_list)
-        return !parse_config_list(std::string(text)).empty();
-    return (" " + std::string(kind.choices) + " ").find(" " + std::string(text) + " ") !=
-           std::string::npos;
+/// A choice: its names are in the order of the enum.
+template <class Choice>
+requires std::is_enum_v<Choice> Verdict assign(const HintKind& kind, std::string_view text,
+                                               Choice& member) {
+    const auto names = split(kind.choices, " ");
+    const auto found = std::ranges::find(names, text);
+    if (found == names.end()) return Verdict::malformed;
+    member = static_cast<Choice>(found - names.begin());
+    return Verdict::good;
 }
 
-Verdict assign(const HintKind& kind, std::string_view text, std::string& member) {
-    if (!is_good(kind, text)) return Verdict::malformed;
-    member = text;
+Verdict assign(const HintKind&, std::string_view text, const Method*& member) {
+    const Method* const found = find_method(text);
+    if (found == nullptr && text != kAnyMethod) return Verdict::malformed;
+    member = found;
+    return Verdict::good;
+}
+
+/// A list of hosts.
+Verdict assign(const HintKind&, std::string_view text, std::string& member) {
+    std::string list(text);
+    if (list.find(' ') != std::string::npos || parse_config_list(list).empty())
+        return Verdict::malformed;
+    member = std::move(list);
     return Verdict::good;
 }
 
@@ -120,6 +134,13 @@ std::string print(const HintKind&, bool value) {
 std::string print(const HintKind&, const std::string& value) {
     return value;
 }
+std::string print(const HintKind&, const Method* value) {
+    return std::string(value == nullptr ? kAnyMethod : value->name);
+}
+template <class Choice>
+requires std::is_enum_v<Choice> std::string print(const HintKind& kind, Choice value) {
+    return std::string(split(kind.choices, " ")[static_cast<std::size_t>(value)]);
+}
 
 std::string print(const HintRow& row, Hints& hints) {
     return std::visit([&](auto member) { return print(row.kind, member(hints)); }, row.member);
@@ -130,7 +151,7 @@ std::string warning(std::string_view key, std::string_view given, std::string_vi
 }
 
 std::string known_methods(std::string_view given) {
-    std::vector<std::string_view> names{"auto"};
+    std::vector<std::string_view> names{kAnyMethod};
     for (const Method& method : methods()) names.push_back(method.name);
     if (const std::string_view instead = meant(given, names); !instead.empty())
         return " (did you mean " + std::string(instead) + "?)";

@@ -20,10 +20,17 @@ namespace oratorio {
 
 using HintMap = std::map<std::string, std::string>;  ///< as given: key -> value text
 
+// Values that choose, in the order of their names in hints.def.
+
+/// How bytes reach the file.
+enum class StoreChoice { automatic, posix, uring, thread, uncached, count };
+/// What moves nonblocking and split accesses on.
+enum class ProgressChoice { automatic, thread, calls, start, count };
+
 struct Hints {
     PlanOptions plan;
-    std::string store = "auto";     ///< auto, posix, uring, thread, uncached
-    std::string progress = "auto";  ///< auto, thread, calls, start
+    StoreChoice store = StoreChoice::automatic;  ///< of an open file: the one in use
+    ProgressChoice progress = ProgressChoice::automatic;
     int uring_depth = 16;
     int file_permissions = 0666;         ///< file_perm, octal
     bool no_independent_access = false;  ///< romio_no_indep_rw

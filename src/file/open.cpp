@@ -39,8 +39,22 @@ std::uint64_t bits(const AccessMode& mode) {
 
 /// What `auto` is. A device works beside us, and on many requests at once; copies to and from the
 /// page cache are made by our own cores either way, and cost less without a ring.
-std::string store_for(const PlanOptions& options) {
-    return options.direct_read || options.direct_write ? "uring" : "posix";
+StoreChoice store_for(const PlanOptions& options) {
+    return options.direct_read || options.direct_write ? StoreChoice::uring : StoreChoice::posix;
+}
+
+/// Each rank answers for its own client: on the server itself the page cache is right.
+StoreChoice store_here(const std::string& path, const Hints& hints) {
+    if (hints.store != StoreChoice::automatic) return hints.store;
+    return is_incoherent(file_system_type(path)) ? StoreChoice::uncached : store_for(hints.plan);
+}
+
+Result<std::unique_ptr<Store>> open_chosen(StoreChoice choice, const std::string& path,
+                                           const OpenMode& mode, const Hints& hints) {
+    if (choice == StoreChoice::uring) return open_uring(path, mode, hints.uring_depth);
+    if (choice == StoreChoice::thread) return open_threaded(path, mode, hints.uring_depth);
+    if (choice == StoreChoice::uncached) return open_uncached(path, mode);
+    return open_posix(path, mode);
 }
 
 /// One rank's store, and what it turned out to be.
@@ -55,18 +69,12 @@ struct Opening {
 Opening open_as(const OpenCall& call, const std::string& path, const OpenMode& mode,
                 const Hints& hints) {
     Opening opening;
-    // Each rank answers for its own client: on the server itself the page cache is right.
-    const std::string name = call.open_store                         ? "the caller's"
-                             : hints.store != "auto"                 ? hints.store
-                             : is_incoherent(file_system_type(path)) ? "uncached"
-                                                                     : store_for(hints.plan);
-    opening.is_uncached = name == "uncached";
-    auto opened = call.open_store       ? call.open_store(path, mode)
-                  : name == "uring"     ? open_uring(path, mode, hints.uring_depth)
-                  : name == "thread"    ? open_threaded(path, mode, hints.uring_depth)
-                  : opening.is_uncached ? open_uncached(path, mode)
-                                        : open_posix(path, mode);
-    if (!opened && name == "uring" && opened.error().kind == ErrorKind::unsupported_operation) {
+    const bool ours = !call.open_store;
+    const StoreChoice choice = store_here(path, hints);
+    opening.is_uncached = ours && choice == StoreChoice::uncached;
+    auto opened = ours ? open_chosen(choice, path, mode, hints) : call.open_store(path, mode);
+    if (!opened && ours && choice == StoreChoice::uring &&
+        opened.error().kind == ErrorKind::unsupported_operation) {
         opening.fell_back = true;
         opened = open_posix(path, mode);
     }
@@ -158,7 +166,7 @@ FileFacts facts_of(Store& store, const std::string& path, const OpenCall& call, 
     facts.file_system = file_system_type(path);
     const std::string_view name = file_system_name(facts.file_system);
     facts.costs = built_in_costs(name);
-    if (hints.store != "uncached" && is_incoherent(facts.file_system))
+    if (hints.store != StoreChoice::uncached && is_incoherent(facts.file_system))
         warnings.emplace_back(kUnseen);
     if (call.read_costs) facts.costs = parse_costs(call.read_costs(name), facts.costs, warnings);
     if (const auto size = store.size(); size) {
@@ -231,7 +239,7 @@ Result<std::unique_ptr<File>> File::open(std::shared_ptr<Workspace> workspace,
     if (auto taken = state->take_hints(merge_hints(call.sources, call.info, path)); !taken)
         return taken.error();
 
-    const bool any_store = state->hints.store == "auto";
+    const bool any_store = state->hints.store == StoreChoice::automatic;
     auto opening = open_everywhere(ranks, call, path, state->hints);
     if (!opening) return opening.error();
     state->store = std::move(opening->store);
@@ -242,8 +250,9 @@ Result<std::unique_ptr<File>> File::open(std::shared_ptr<Workspace> workspace,
         call.explain ? 0u : 1u,      opening->is_uncached ? 1u : 0u};
     if (auto counted = count(ranks, answers); !counted) return counted.error();
     state->opened.holes_readable = answers[0] == 0;
-    if (any_store) state->hints.store = answers[5] > 0 ? "uncached" : store_for(state->hints.plan);
-    if (answers[1] > 0) state->hints.store = "posix";
+    if (any_store)
+        state->hints.store = answers[5] > 0 ? StoreChoice::uncached : store_for(state->hints.plan);
+    if (answers[1] > 0) state->hints.store = StoreChoice::posix;
     if (answers[1] > 0 && !any_store) state->opened.voice.warn(no_uring_on(answers[1]));
     state->opened.mappable = answers[2] == 0;
     state->opened.account = state->engine.stats.timed = answers[4] == 0;

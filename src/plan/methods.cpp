@@ -129,7 +129,7 @@ const Method* find_method(std::string_view name) {
 }
 
 bool sieves_writes(const PlanOptions& options) {
-    const Method* const asked = find_method(options.method);
+    const Method* const asked = options.method;
     const bool by_name = asked != nullptr && !asked->aggregated() && asked->storage_part().buffered;
     return by_name || options.ds_write == Toggle::enable;
 }
@@ -145,7 +145,7 @@ Choice choose_method(const Situation& situation) {
         const std::string_view reason = refusal.empty() ? left_out(method, situation) : refusal;
         choice.candidates.push_back({method.name, refusal.empty(), seconds, reason});
         if (!refusal.empty()) continue;
-        if (method.name == situation.options->method) {
+        if (&method == situation.options->method) {
             choice.method = &method;
             choice.why = "asked for by name";
         }
@@ -157,9 +157,9 @@ Choice choose_method(const Situation& situation) {
     }
     if (choice.method == nullptr) {
         choice.method = best != nullptr ? best : find_method("list_io");
-        const bool asked = situation.options->method != "auto";
-        choice.why = asked ? "cheapest, as the one asked for does not apply"
-                           : "cheapest of those that auto takes";
+        choice.why = situation.options->method != nullptr
+                         ? "cheapest, as the one asked for does not apply"
+                         : "cheapest of those that auto takes";
     }
     return choice;
 }

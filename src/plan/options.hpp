@@ -12,11 +12,13 @@
 
 namespace oratorio {
 
+struct Method;
+
 enum class Toggle { automatic, enable, disable };
 
 /// What the hints say about how an access is to be done.
 struct PlanOptions {
-    std::string method = "auto";  ///< a name of plan/methods, hint oratorio_method
+    const Method* method = nullptr;  ///< of plan/methods; null = the cheapest, hint oratorio_method
     Bytes cb_buffer_size =
         16 << 20;      ///< bytes of collective buffer per aggregator, all slots together
     int cb_nodes = 0;  ///< number of aggregators; 0 = by plan/aggregators

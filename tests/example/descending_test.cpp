@@ -11,7 +11,7 @@ namespace {
 
 TEST(ExampleMethod, EachPartOfADomainComesOnceAndTheLastOneFirst) {
     FlatTerms options;
-    options.method = "descending";
+    options.method = find_method("descending");
     options.cb_buffer_size = 1 << 20;
     const Plan plan = plan_of(interleaved(4, 8, 1 << 20), options);
     ASSERT_EQ(plan.method->name, "descending");

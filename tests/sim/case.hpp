@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "plan/methods.hpp"
 #include "run/run.hpp"
 #include "support/flat_terms.hpp"
 #include "support/memory_store.hpp"
@@ -121,7 +122,7 @@ inline Case make_case(std::uint64_t seed, int ranks, bool holes, Bytes bytes_max
 inline FlatTerms small_options(const std::string& method, std::uint64_t seed) {
     Random random(seed + 99);
     FlatTerms options;
-    options.method = method;
+    options.method = find_method(method);
     options.cb_buffer_size = random.between(4096, 70000);
     options.ind_rd_buffer_size = options.ind_wr_buffer_size = random.between(4096, 20000);
     options.cb_nodes = static_cast<int>(random.below(5));

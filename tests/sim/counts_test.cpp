@@ -3,6 +3,7 @@
 // calls and bytes copied.
 #include <gtest/gtest.h>
 
+#include "plan/methods.hpp"
 #include "run/run.hpp"
 #include "support/flat_terms.hpp"
 #include "support/memory_store.hpp"
@@ -26,7 +27,7 @@ Stats run_pattern(Direction direction, const std::function<Layout(Rank)>& file_o
     if (file_exists) disk.resize(Bytes{1} << 24);
     std::vector<Stats> stats(kRanks);
     FlatTerms options;
-    options.method = pattern.method;
+    options.method = find_method(pattern.method);
     options.mappable = options.coherent = true;
     options.cb_nodes = 1;
     options.cb_buffer_size = kRegionBytes;

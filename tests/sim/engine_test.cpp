@@ -39,7 +39,7 @@ std::vector<int> uneven_nodes(int ranks, std::uint64_t seed) {
 /// Every second program runs on several nodes; where the method asked for is one of a node, every
 /// fourth: it can't be had there, and another takes its place.
 bool is_on_several_nodes(const Setting& setting, std::uint64_t seed) {
-    const Method* const method = find_method(setting.options.method);
+    const Method* const method = setting.options.method;
     const bool of_node = method != nullptr && method->on_node();
     return of_node ? seed % 4 == 3 : seed % 2 == 1;
 }

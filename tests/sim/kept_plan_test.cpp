@@ -41,7 +41,7 @@ struct Report {
 
 FlatTerms options_of(const std::string& method) {
     FlatTerms options;
-    options.method = method;
+    options.method = find_method(method);
     options.cb_buffer_size = 8192;
     options.mappable = options.coherent = true;
     if (method == "auto") {  // messages where there are many pieces

@@ -5,6 +5,7 @@
 
 #include <climits>
 
+#include "plan/methods.hpp"
 #include "run/run.hpp"
 #include "support/flat_terms.hpp"
 #include "support/memory_store.hpp"
@@ -91,7 +92,7 @@ MemoryDisk full_disk() {
 
 FlatTerms one_aggregator(const char* method, Bytes sub_buffer, int slots) {
     FlatTerms options;
-    options.method = method;
+    options.method = find_method(method);
     options.cb_nodes = 1;
     options.sub_buffer = sub_buffer;
     options.slots = slots;

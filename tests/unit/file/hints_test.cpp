@@ -10,6 +10,7 @@
 
 #include "file/hint_table.hpp"
 #include "file/misspelt.hpp"
+#include "plan/methods.hpp"
 #include "plan/plan.hpp"
 #include "support/sim_transport.hpp"
 
@@ -68,6 +69,28 @@ TEST(HintTable, DefaultsAreThoseOfTheMembers) {
     }
 }
 
+TEST(HintTable, ChoicesMeanWhatTheirNamesSay) {
+    const std::vector<std::pair<std::string, StoreChoice>> stores{
+        {"auto", StoreChoice::automatic},
+        {"posix", StoreChoice::posix},
+        {"uring", StoreChoice::uring},
+        {"thread", StoreChoice::thread},
+        {"uncached", StoreChoice::uncached}};
+    EXPECT_EQ(stores.size(), static_cast<std::size_t>(StoreChoice::count));
+    for (const auto& [name, store] : stores)
+        EXPECT_EQ(parse({{"oratorio_store", name}}).store, store) << name;
+    const std::vector<std::pair<std::string, ProgressChoice>> movers{
+        {"auto", ProgressChoice::automatic},
+        {"thread", ProgressChoice::thread},
+        {"calls", ProgressChoice::calls},
+        {"start", ProgressChoice::start}};
+    EXPECT_EQ(movers.size(), static_cast<std::size_t>(ProgressChoice::count));
+    for (const auto& [name, progress] : movers)
+        EXPECT_EQ(parse({{"oratorio_progress", name}}).progress, progress) << name;
+    EXPECT_EQ(parse({{"oratorio_method", "auto"}}).plan.method, nullptr);
+    EXPECT_EQ(parse({{"oratorio_method", "sieve"}}).plan.method, find_method("sieve"));
+}
+
 TEST(HintTable, EveryRowIsSetAndReported) {
     for (const HintRow& row : hint_rows()) {
         const std::string value = changed_value(row);
@@ -122,8 +145,7 @@ TEST(HintTable, AcceptedKeysComeBackAsGivenAndChangeNothing) {
 }
 
 TEST(HintTable, TheDocumentedTableIsCurrent) {
-    const auto root =
-        std::filesystem::path(__FILE__).parent_path().parent_path().parent_path().parent_path();
+    const auto root = std::filesystem::path(ORATORIO_TESTS).parent_path();
     const std::string command =
         "python3 '" + (root / "tools/gen_hints_doc.py").string() + "' --check";
     EXPECT_EQ(std::system(command.c_str()), 0);

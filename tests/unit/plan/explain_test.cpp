@@ -40,7 +40,7 @@ Plan in_situation(const Summaries& summaries, Direction direction, int nodes,
 const std::vector<Named>& situations() {
     const auto nothing = [](FlatTerms&) {};
     const auto by_name = [](const char* method) {
-        return [method](FlatTerms& options) { options.method = method; };
+        return [method](FlatTerms& options) { options.method = find_method(method); };
     };
     const auto write = Direction::write;
     const auto read = Direction::read;
@@ -115,7 +115,7 @@ TEST(Explain, ManyRanksOnManyNodes) {
     constexpr int kNodes = 256;
     FlatTerms options = all_allowed();
     options.coherent = options.local_file_system = false;
-    options.method = "two_phase";
+    options.method = find_method("two_phase");
     const Plan plan = plan_of(interleaved(kRanks, 1024, 64), options, 0, Direction::write, kNodes);
     EXPECT_EQ(plan.method->name, "two_phase");
     ASSERT_EQ(plan.aggregators.size(), 2U * kNodes) << "two of a node";

@@ -56,7 +56,7 @@ TEST(Plan, InterleavedPiecesThatTileTheHullAreCoveredAndOthersNot) {
 TEST(Plan, IsTheSameOnAllRanksButForWhoseItIs) {
     const Summaries summaries = interleaved(8, 8, 100000);
     FlatTerms options;
-    options.method = "two_phase";
+    options.method = find_method("two_phase");
     const std::string first = explain(plan_of(summaries, options, 0));
     for (Rank rank = 1; rank < 8; ++rank)
         EXPECT_EQ(explain(plan_of(summaries, options, rank)), first);
@@ -88,14 +88,14 @@ TEST(Plan, EveryMethodCanBeForcedByNameWhereItApplies) {
     FlatTerms options;
     options.mappable = options.coherent = true;
     for (const Method& method : methods()) {
-        options.method = method.name;
+        options.method = &method;
         EXPECT_EQ(plan_of(interleaved(4, 64, 5000), options).method, &method) << method.name;
     }
 }
 
 TEST(Plan, AMethodThatDoesNotApplyIsReplacedAndTheReasonIsGiven) {
     FlatTerms options;
-    options.method = "two_phase";
+    options.method = find_method("two_phase");
     options.atomic = true;
     const Plan plan = plan_of(interleaved(4, 64, 5000), options);
     EXPECT_EQ(plan.method->name, "list_io");
@@ -104,7 +104,7 @@ TEST(Plan, AMethodThatDoesNotApplyIsReplacedAndTheReasonIsGiven) {
 
 TEST(Plan, BuffersOfAllSlotsStayWithinTheHint) {
     FlatTerms options;
-    options.method = "double_buffer";
+    options.method = find_method("double_buffer");
     options.cb_buffer_size = 100000;
     const Plan plan = plan_of(interleaved(4, 8, 100000), options);
     EXPECT_EQ(plan.slots, 2);
@@ -114,7 +114,7 @@ TEST(Plan, BuffersOfAllSlotsStayWithinTheHint) {
 
 TEST(Plan, OneWriterHasOneAggregator) {
     FlatTerms options;
-    options.method = "one_writer";
+    options.method = find_method("one_writer");
     EXPECT_EQ(plan_of(interleaved(8, 8, 1000000), options).aggregators.size(), 1U);
 }
 
@@ -131,7 +131,7 @@ TEST(Plan, FineGrainedDataOfOneNodeGoesThroughMemoryThatItShares) {
 
 TEST(Plan, LoadsAreSharedWhereACallKeepsACoreBusy) {
     FlatTerms options;
-    options.method = "shared_buffer";
+    options.method = find_method("shared_buffer");
     const auto shared = [&](const Summaries& summaries, Direction direction = Direction::read) {
         const Plan plan = plan_of(summaries, options, 0, direction);
         EXPECT_EQ(plan.shared_loads,
@@ -147,7 +147,7 @@ TEST(Plan, LoadsAreSharedWhereACallKeepsACoreBusy) {
     options.asynchronous = true;
     EXPECT_FALSE(shared(fine));
     options.asynchronous = false;
-    options.method = "shared_data";
+    options.method = find_method("shared_data");
     EXPECT_FALSE(shared(fine));
 }
 
@@ -158,15 +158,15 @@ TEST(Plan, WhatANodeRefusesIsNeverPlanned) {
         return plan_of(fine, options, 0, Direction::write, 1, sharing).method->name;
     };
     for (const char* method : {"shared_buffer", "shared_buffer_list", "shared_data"}) {
-        options.method = method;
+        options.method = find_method(method);
         EXPECT_EQ(method_where({}), method);
         EXPECT_NE(method_where({.shared_memory = false}), method);
     }
-    options.method = "shared_data";
+    options.method = find_method("shared_data");
     EXPECT_NE(method_where({.cross_memory = false}), "shared_data");
     options = all_allowed();
     options.direct_write = true;
-    options.method = "mmap";
+    options.method = find_method("mmap");
     EXPECT_NE(plan_of(interleaved(4, 8, 1000), options).method->name, "mmap");
     EXPECT_EQ(plan_of(interleaved(4, 8, 1000), options, 0, Direction::read).method->name, "mmap");
 }
@@ -191,7 +191,7 @@ TEST(Plan, SmallPiecesPastThePageCacheAreGatheredFirst) {
 
 TEST(Plan, RanksOfSeveralNodesShareNoMemory) {
     FlatTerms options = all_allowed();
-    options.method = "shared_buffer";
+    options.method = find_method("shared_buffer");
     Topology topology = topology_of(4);
     topology.node_of = {0, 0, 1, 1};
     topology.node_names = {"n0", "n1"};
@@ -223,7 +223,7 @@ TEST(Plan, VariablesSideBySideInMemoryAreMetTogether) {
     EXPECT_EQ(summaries[1].period, 8 * kCells * kRanks);
     FlatTerms options = all_allowed();
     for (const char* method : {"shared_buffer", "mmap", "list_io"}) {
-        options.method = method;
+        options.method = find_method(method);
         const Plan plan = plan_of(summaries, options);
         EXPECT_EQ(plan.domains.parts(), 6) << method;
         EXPECT_EQ(plan.region(0, 0).count, 6) << method;
@@ -232,7 +232,7 @@ TEST(Plan, VariablesSideBySideInMemoryAreMetTogether) {
     EXPECT_EQ(summarise(interleaved_variables(0, kRanks, 6, 100), true).parts, 1);
     // One rank that is laid out otherwise, and nobody slices the shared buffers.
     summaries[2] = summarise(interleaved_variables(2, kRanks, 12, kCells / 2), true);
-    options.method = "shared_buffer";
+    options.method = find_method("shared_buffer");
     EXPECT_EQ(plan_of(summaries, options).domains.parts(), 1);
 }
 
@@ -240,7 +240,7 @@ TEST(Plan, MovedPlansDealTheSameRegionsFurtherOn) {
     FlatTerms options = all_allowed();
     options.cb_buffer_size = 1 << 16;
     for (const char* method : {"two_phase", "cb_cyclic", "shared_buffer"}) {
-        options.method = method;
+        options.method = find_method(method);
         const Plan plan = plan_of(interleaved(4, 64, 5000), options);
         const Plan moved = plan.moved(12345);
         EXPECT_EQ(moved.graph.hull_of(2).begin, plan.graph.hull_of(2).begin + 12345);
@@ -256,7 +256,7 @@ TEST(Plan, MovedPlansDealTheSameRegionsFurtherOn) {
 
 TEST(Plan, NoDataNeedsNoRounds) {
     FlatTerms options;
-    options.method = "two_phase";
+    options.method = find_method("two_phase");
     const Plan plan = plan_of(Summaries(4), options);
     EXPECT_EQ(plan.rounds, 0);
     EXPECT_TRUE(plan.graph.empty());
@@ -264,7 +264,7 @@ TEST(Plan, NoDataNeedsNoRounds) {
 
 TEST(Plan, ExplainTellsMethodDomainsBuffersAndCandidates) {
     FlatTerms options;
-    options.method = "cb_cyclic";
+    options.method = find_method("cb_cyclic");
     options.cyclic_block = 65536;
     options.cb_buffer_size = 1 << 20;
     const std::string text = explain(plan_of(interleaved(4, 8, 100000), options));
