@@ -2,6 +2,8 @@
 // The end of every collective: one reduction tells all ranks whether, and on whose side, it failed.
 #include "base/agreed.hpp"
 
+#include <array>
+
 namespace oratorio {
 
 // The kind in the high half, so that the worst wins; the complement of the rank in the low half, so
@@ -44,6 +46,16 @@ Result<bool> Agreement::start(Result<Ticket> ticket, Phase next, Transport& tran
     ticket_ = *ticket;
     phase_ = next;
     return step(transport);
+}
+
+Result<Agreed<std::uint64_t>> agree_on_equal(Transport& transport, std::uint64_t mine,
+                                             std::string_view what_differs) {
+    AllEqual all{mine};
+    std::array words{all.value, all.turned};
+    if (auto reduced = reduce(transport, words, ReduceOp::max); !reduced) return reduced.error();
+    all = {words[0], words[1]};
+    if (!all.holds()) return Error::make(ErrorKind::not_same, what_differs);
+    return Agreed<std::uint64_t>::vouch(mine);
 }
 
 Result<void> agree_on_error(Transport& transport, const Error& mine) {

@@ -35,6 +35,19 @@ Result<Agreed<T>> agree_on_root(Transport& transport, T mine, Rank root = 0) {
     return Agreed<T>::vouch(mine);
 }
 
+/// A value as a reduction by max takes it, to tell whether all ranks have brought the same: the
+/// largest, and turned round, the smallest.
+struct AllEqual {
+    std::uint64_t value = 0;
+    std::uint64_t turned = ~value;
+    /// After the reduction.
+    [[nodiscard]] bool holds() const { return value == ~turned; }
+};
+
+/// Collective. The value that all ranks have brought; not_same on all of them where they differ.
+Result<Agreed<std::uint64_t>> agree_on_equal(Transport& transport, std::uint64_t mine,
+                                             std::string_view what_differs);
+
 /// What the largest of wins a reduction: the worst kind, and among equals the lowest rank. 0 = no
 /// error.
 [[nodiscard]] std::uint64_t key_of(const Error& error, Rank rank);

@@ -74,19 +74,17 @@ int rank_in(MPI_Comm comm) {
 
 /// What the ranks tell each other before anything else; of each word the largest holds.
 struct Muster {
-    std::uint64_t number = 0;   ///< of the workspace that is kept
-    std::uint64_t turned = 0;   ///< ~number
+    AllEqual number;            ///< of the workspace that is kept
     std::uint64_t off = 0;      ///< 1: the library is off on this rank
     std::uint64_t speaker = 0;  ///< size - rank where it isn't off
     std::uint64_t unready = 0;  ///< key_of an error
 
-    [[nodiscard]] bool all_have_it() const { return number != 0 && number == ~turned; }
+    [[nodiscard]] bool all_have_it() const { return number.value != 0 && number.holds(); }
 };
 
 /// Collective.
 Result<Agreed<Muster>> muster(MPI_Comm program, Muster mine) {
-    mine.turned = ~mine.number;
-    auto agreed = check(host().Allreduce(MPI_IN_PLACE, &mine, sizeof mine / sizeof mine.number,
+    auto agreed = check(host().Allreduce(MPI_IN_PLACE, &mine, sizeof mine / sizeof mine.off,
                                          MPI_UINT64_T, MPI_MAX, program),
                         "agreeing on a kept workspace");
     if (!agreed) return agreed.error();
@@ -155,7 +153,7 @@ Result<Lending> Workspaces::lend(MPI_Comm program, int ranks_per_node) {
     if (!kept.ordered) {
         const int ranks = size_of(program);
         const Rank rank = rank_in(program);
-        const auto agreed = muster(program, {.number = kept.number,
+        const auto agreed = muster(program, {.number = {kept.number},
                                              .speaker = static_cast<std::uint64_t>(ranks - rank),
                                              .unready = key_of(ready_for_collective(ranks), rank)});
         const bool good = agreed && (*agreed)->off == 0 && (*agreed)->unready == 0;

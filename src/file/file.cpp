@@ -2,7 +2,6 @@
 #include "file/file.hpp"
 
 #include <algorithm>
-#include <array>
 #include <sstream>
 
 #include "base/machine_memory.hpp"
@@ -32,14 +31,6 @@ std::vector<Rank> aggregators_of(const Topology& topology, const PlanOptions& op
 }
 
 }  // namespace
-
-Result<void> agree_on_equal(Transport& transport, std::uint64_t mine, std::string_view what) {
-    // The largest value and, turned round, the smallest: equal when all are.
-    std::array<std::uint64_t, 2> extremes{mine, ~mine};
-    if (auto reduced = reduce(transport, extremes, ReduceOp::max); !reduced) return reduced.error();
-    if (extremes[0] != ~extremes[1]) return Error::make(ErrorKind::not_same, what);
-    return {};
-}
 
 Result<void> File::State::take_hints(const HintMap& info) {
     const Topology& topology = transport->topology();
@@ -241,14 +232,14 @@ Result<void> File::sync() {
 
 Result<void> File::set_atomicity(bool atomic) {
     settle();
-    auto same = state_->write_gathered_together();
-    if (same)
-        same = agree_on_equal(*state_->transport, atomic ? 1 : 0,
-                              "set atomicity: the flag differs between ranks");
-    if (same) state_->hints.plan.atomic = atomic;
-    state_->terms.reset();
     state_->engine.plans.forget();
-    return same;
+    if (auto written = state_->write_gathered_together(); !written) return written;
+    const auto same = agree_on_equal(*state_->transport, atomic ? 1 : 0,
+                                     "set atomicity: the flag differs between ranks");
+    if (!same) return same.error();
+    state_->hints.plan.atomic = **same != 0;
+    state_->terms.reset();
+    return {};
 }
 
 Result<Offset> File::target_of(Offset offset, Whence whence, Offset current) {

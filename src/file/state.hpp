@@ -164,7 +164,4 @@ struct File::State {
     Result<void> take_hints(const HintMap& info);
 };
 
-/// Collective. not_same on all ranks unless `mine` is equal on all of them.
-Result<void> agree_on_equal(Transport& transport, std::uint64_t mine, std::string_view what);
-
 }  // namespace oratorio

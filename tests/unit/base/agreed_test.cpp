@@ -85,5 +85,25 @@ TEST(AgreeOnRoot, every_rank_gets_the_roots_value) {
     }
 }
 
+TEST(AgreeOnEqual, one_rank_with_another_value_is_an_error_of_all) {
+    for (int ranks = 1; ranks <= 5; ++ranks) {
+        for (Rank other = -1; other < ranks; ++other) {
+            run_ranks({.ranks = ranks, .seed = 5}, [=](Transport& transport) {
+                const bool differs = transport.topology().rank == other;
+                const auto agreed =
+                    agree_on_equal(transport, differs ? UINT64_MAX : 7, "it differs");
+                if (other < 0 || ranks == 1) {
+                    ASSERT_TRUE(agreed.ok());
+                    EXPECT_EQ(**agreed, differs ? UINT64_MAX : 7);
+                } else {
+                    ASSERT_FALSE(agreed.ok());
+                    EXPECT_EQ(agreed.error().kind, ErrorKind::not_same);
+                    EXPECT_STREQ(agreed.error().what, "it differs");
+                }
+            });
+        }
+    }
+}
+
 }  // namespace
 }  // namespace oratorio
