@@ -47,7 +47,9 @@ def test_every_constant_is_measured_or_accounted_for(calibrated):
     assert sorted([*measured, *kept]) == sorted(NAMES)
     assert all(math.isfinite(value) and value > 0 for value in measured.values())
     # These need nothing that a machine may lack.
-    assert {"read_call", "write_byte", "copy_byte", "hash_piece", "message_byte", "wake"} <= set(measured)
+    needed = {"read_call", "write_byte", "copy_byte", "hash_piece", "message_byte", "wake", "collective"}
+    assert needed <= set(measured), done.stderr
+    assert "internal error" not in done.stderr
 
 
 def test_the_table_has_what_the_file_has(calibrated):

@@ -7,9 +7,11 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <thread>
+#include <vector>
 
 namespace oratorio::calibrate {
 
@@ -41,25 +43,25 @@ ForkedTransport::ForkedTransport(MeetingPoint& meeting_point, Rank rank, int ran
     topology_.node_names = {"here"};
 }
 
-Result<Ticket> ForkedTransport::reduce(std::span<std::uint64_t> values, ReduceOp op) {
-    if (values.size() != 1 || op != ReduceOp::sum) return no_messages();
-    meeting_point_.sum += values[0];
-    ++meeting_point_.arrived;
-    while (meeting_point_.arrived < topology_.size) sched_yield();
-    values[0] = meeting_point_.sum;
+Result<Ticket> ForkedTransport::gather(std::span<const std::byte> mine, std::span<std::byte> all) {
+    if (mine.size() > MeetingPoint::kBytesMax || topology_.size > MeetingPoint::kRanksMax ||
+        meetings_ == std::size(meeting_point_.meetings))
+        return no_messages();
+    MeetingPoint::Meeting& meeting = meeting_point_.meetings[meetings_++];
+    std::memcpy(meeting.told[topology_.rank], mine.data(), mine.size());
+    ++meeting.arrived;
+    while (meeting.arrived < topology_.size) sched_yield();
+    for (Rank rank = 0; rank < topology_.size; ++rank)
+        std::memcpy(all.data() + rank * mine.size(), meeting.told[rank], mine.size());
     return Ticket{0};
 }
 
-Result<Ticket> ForkedTransport::broadcast(Rank root, std::span<std::byte> data) {
-    if (data.size() > sizeof meeting_point_.text) return no_messages();
-    if (root == topology_.rank) {
-        std::memcpy(meeting_point_.text, data.data(), data.size());
-        meeting_point_.told = true;
-    } else {
-        while (!meeting_point_.told) sched_yield();
-        std::memcpy(data.data(), meeting_point_.text, data.size());
-    }
-    return Ticket{0};
+Result<Ticket> ForkedTransport::reduce(std::span<std::uint64_t> values, ReduceOp op) {
+    if (values.size() != 1 || op != ReduceOp::max) return no_messages();
+    std::vector<std::uint64_t> all(static_cast<std::size_t>(topology_.size));
+    auto gathered = gather(std::as_bytes(values), std::as_writable_bytes(std::span(all)));
+    if (gathered) values[0] = std::ranges::max(all);
+    return gathered;
 }
 
 /// As the MPI transport waits.

@@ -43,16 +43,19 @@ SharedPtr<T> make_shared_memory() {
     return {at == MAP_FAILED ? nullptr : new (at) T, give_back};
 }
 
-/// What the ranks of a ForkedTransport meet in.
+/// What the ranks of a ForkedTransport meet in, once for each collective.
 struct MeetingPoint {
-    std::atomic<bool> told{false};
-    char text[256] = {};
-    std::atomic<std::uint64_t> sum{0};
-    std::atomic<int> arrived{0};
+    static constexpr int kRanksMax = 16;
+    static constexpr std::size_t kBytesMax = 64;  ///< of one rank
+    struct Meeting {
+        std::atomic<int> arrived{0};
+        std::byte told[kRanksMax][kBytesMax] = {};
+    };
+    Meeting meetings[2];
 };
 
 /// Ranks that are processes of one parent: exactly what NodeTransport::over asks of the transport
-/// beneath, that is one broadcast and one sum, and waiting. Anything else is an error.
+/// beneath, that is one gather, one reduction of a value, and waiting. Anything else is an error.
 class ForkedTransport final : public Transport {
   public:
     ForkedTransport(MeetingPoint& meeting_point, Rank rank, int ranks);
@@ -60,11 +63,9 @@ class ForkedTransport final : public Transport {
     [[nodiscard]] const Topology& topology() const override { return topology_; }
     Result<Ticket> send(Rank, Tag, std::span<const std::byte>) override { return no_messages(); }
     Result<Ticket> receive(Rank, Tag, std::span<std::byte>) override { return no_messages(); }
-    Result<Ticket> gather(std::span<const std::byte>, std::span<std::byte>) override {
-        return no_messages();
-    }
+    Result<Ticket> gather(std::span<const std::byte> mine, std::span<std::byte> all) override;
     Result<Ticket> reduce(std::span<std::uint64_t> values, ReduceOp op) override;
-    Result<Ticket> broadcast(Rank root, std::span<std::byte> data) override;
+    Result<Ticket> broadcast(Rank, std::span<std::byte>) override { return no_messages(); }
     Result<Completion> test(Ticket) override { return Completion{.done = true}; }
     Result<std::int64_t> fetch_add(std::int64_t) override { return no_messages(); }
     Result<void> set_counter(std::int64_t) override { return no_messages(); }
@@ -77,6 +78,7 @@ class ForkedTransport final : public Transport {
     }
     MeetingPoint& meeting_point_;
     Topology topology_;
+    std::size_t meetings_ = 0;  ///< that this rank has been to
 };
 
 }  // namespace oratorio::calibrate

@@ -229,6 +229,7 @@ Result<void> measure_singles(Session& session, std::span<const Single> singles) 
     std::vector<const char*> names;
     for (const Single& single : singles) {
         const auto tried = single.probe.run();
+        if (!tried && tried.error().kind == ErrorKind::internal) return tried.error();
         if (!available(session, tried ? Error{} : tried.error(), {single.name})) continue;
         probes.push_back(single.probe);
         names.push_back(single.name);
