@@ -17,6 +17,9 @@ struct Topology {
     std::vector<int> node_of;  ///< node index of each rank, nodes numbered by first appearance
     std::vector<std::string> node_names;  ///< host name of each node, for cb_config_list
 
+    [[nodiscard]] int nodes() const {
+        return node_of.empty() ? 1 : *std::ranges::max_element(node_of) + 1;
+    }
     [[nodiscard]] bool one_node() const {
         return std::ranges::all_of(node_of, [](int node) { return node == 0; });
     }

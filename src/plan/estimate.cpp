@@ -2,6 +2,10 @@
 #include "plan/estimate.hpp"
 
 #include <algorithm>
+#include <cmath>
+
+#include "plan/access.hpp"
+#include "plan/traffic.hpp"
 
 namespace oratorio {
 
@@ -14,7 +18,7 @@ const Costs& costs(const Situation& s) {
 }
 /// Cores that can work for the access at once.
 double workers(const Situation& s) {
-    return std::max(1, std::min(s.ranks_with_data, s.cores));
+    return std::max(1.0, std::min<double>(s.ranks_with_data, double(s.cores) * s.nodes));
 }
 /// Pieces of memory and file, as one walk over both meets them.
 double walk_pieces(const Situation& s) {
@@ -41,24 +45,35 @@ double storage_by_all(const Situation& s, double bytes, double calls) {
     const double more = contended ? costs(s).contended_byte - costs(s).write_byte : 0;
     return storage(s, bytes, calls) + bytes * std::max(0.0, more);
 }
-/// The whole hull, and before it is written, its holes.
-double hull_moved(const Situation& s, Bytes buffer) {
+/// The whole hull, and before it is written, its holes; buffer by buffer, and a call more for each
+/// who moves it and ends in the middle of one.
+double hull_moved(const Situation& s, double buffer, double movers = 1) {
     const auto bytes = static_cast<double>(s.hull.length());
-    const double calls = 1 + bytes / static_cast<double>(std::max<Bytes>(1, buffer));
+    const double calls = movers + bytes / std::max(1.0, buffer);
     const double holes = !s.reads() && !s.covered ? read_storage(s, bytes, calls) : 0;
     return storage(s, bytes, calls) + holes;
 }
 /// Work of the ranks and of the storage on the same cores. Reads are done side by side; writers of
-/// one file wait for each other, so that writes take at least as long as one core needs for them.
-/// A device works beside the cores, for all ranks.
+/// one file wait for each other on their node, so that writes take at least as long as one core of
+/// each node needs for them. A device works beside the cores, for all ranks.
 double together(const Situation& s, double ranks_work, double storage_work) {
     if (s.is_direct()) return std::max(ranks_work / workers(s), storage_work);
     const double shared_out = (ranks_work + storage_work) / workers(s);
-    return s.reads() ? shared_out : std::max(shared_out, storage_work);
+    return s.reads() ? shared_out : std::max(shared_out, storage_work / s.nodes);
 }
-/// Agreeing at the begin and at the end.
-double collective(const Situation& s) {
-    return s.collective ? 2 * s.ranks * costs(s).collective : 0;
+double ranks_of_node(const Situation& s) {
+    return static_cast<double>(s.ranks) / s.nodes;
+}
+/// One reduction: the ranks of a node share its cores, nodes meet two by two, then four by four.
+double agreement(const Situation& s) {
+    return ranks_of_node(s) * costs(s).collective + std::log2(s.nodes) * costs(s).far_message;
+}
+/// Agreeing at the begin and at the end, and more often. The first time each node gets the
+/// summaries of the others.
+double collective(const Situation& s, int agreements = 2) {
+    if (!s.collective) return 0;
+    const double summaries = (s.ranks - ranks_of_node(s)) * sizeof(AccessSummary);
+    return agreements * agreement(s) + summaries * costs(s).far_byte;
 }
 /// Copying all data once between memory and something in the cache.
 double copied(const Situation& s) {
@@ -76,10 +91,34 @@ double hashed(const Situation& s) {
     const bool looks = s.collective && !s.reads();
     return looks ? static_cast<double>(s.pieces) * costs(s).hash_piece : 0;
 }
-/// What aggregators move, in calls that the plan's domains and sub-buffers allow.
-double regions_moved(const Method& method, const Situation& s) {
-    const Bytes buffer = s.options->cb_buffer_size / std::max(1, method.schedule.slots);
-    return hull_moved(s, std::min(buffer, method.domains_part().block(*s.options)));
+
+/// Two that take turns, as far as there aren't several sub-buffers for them to work on at once.
+double in_turns(double one, double other, double slots) {
+    return std::max(one, other) + std::min(one, other) / slots;
+}
+/// As `together`, with storage calls by aggregators alone. A device is waited for, but where
+/// somebody else makes the call.
+double together_with(const Traffic& t, const Method& method, const Situation& s, double ranks_work,
+                     double storage_work) {
+    if (s.is_direct()) {
+        const bool beside = method.schedule.io_thread || s.facts->asynchronous;
+        return in_turns(ranks_work / workers(s), storage_work, beside ? t.slots : 1);
+    }
+    const double shared_out = (ranks_work + storage_work) / workers(s);
+    const double at_once = s.reads() ? std::min(t.aggregators, workers(s)) : t.storing_nodes;
+    return std::max(shared_out, storage_work / at_once);
+}
+/// In each round messages and their answers are on their way.
+double latencies(const Traffic& t, const Situation& s) {
+    constexpr int kTrips = 2;
+    const double one = s.nodes > 1 ? costs(s).far_message : costs(s).message;
+    return t.rounds * kTrips * one / t.slots;
+}
+/// Nodes take in what comes from others, beside what their cores do: their bytes, and each
+/// aggregator its messages.
+double taken_in(const Traffic& t, const Situation& s) {
+    return std::max(t.far_bytes * costs(s).far_byte / t.storing_nodes,
+                    t.far_messages * costs(s).endpoint_message / t.aggregators);
 }
 
 }  // namespace
@@ -102,7 +141,8 @@ double estimate_contiguous(const Situation& s) {
 /// Each rank moves its own hull, so that interleaved ranks together move it as often as they are;
 /// and copies its data.
 double estimate_sieve(const Situation& s) {
-    const Bytes buffer = s.reads() ? s.options->ind_rd_buffer_size : s.options->ind_wr_buffer_size;
+    const auto buffer = static_cast<double>(s.reads() ? s.options->ind_rd_buffer_size
+                                                      : s.options->ind_wr_buffer_size);
     return (collective(s) +
             together(s, hashed(s) + copied(s), s.ranks_with_data * hull_moved(s, buffer)));
 }
@@ -128,20 +168,22 @@ double estimate_mapped(const Situation& s) {
                 workers(s));
 }
 
-/// One that serves all others places their data while they wait, and with a thread beside each
+/// Few that serve all others place their data while these wait, and with a thread beside each
 /// storage call is handed over.
 double estimate_peer(const Method& method, const Situation& s) {
+    const Traffic t = traffic_of(method, s);
     const double exchanged =
         static_cast<double>(s.bytes) * costs(s).message_byte +
-        static_cast<double>(s.pieces + s.memory_pieces) * costs(s).message_piece;
-    const Schedule& schedule = method.schedule;
-    const bool alone = schedule.aggregators_max == 1;
-    const double waited = alone ? exchanged / 2 * (1 - 1 / workers(s)) : 0;
-    const double calls =
-        1 + static_cast<double>(s.hull.length()) / static_cast<double>(s.options->cb_buffer_size);
-    const double handed_over = schedule.io_thread ? calls * schedule.slots * costs(s).wake : 0;
-    return 2 * collective(s) + waited +
-           together(s, hashed(s) + exchanged + handed_over, regions_moved(method, s));
+        static_cast<double>(s.pieces + s.memory_pieces) * costs(s).message_piece +
+        t.near_messages * costs(s).message;
+    const double servers = std::min(t.aggregators, workers(s));
+    const double waited = exchanged / 2 * (1 / servers - 1 / workers(s));
+    const double regions = t.aggregators + static_cast<double>(s.hull.length()) / t.slot_bytes;
+    const double handed_over = method.schedule.io_thread ? regions * costs(s).wake : 0;
+    const auto block = static_cast<double>(method.domains_part().block(*s.options));
+    const double stored = hull_moved(s, std::min(t.slot_bytes, block), t.aggregators);
+    const double worked = together_with(t, method, s, hashed(s) + exchanged + handed_over, stored);
+    return collective(s, 4) + waited + latencies(t, s) + in_turns(worked, taken_in(t, s), t.slots);
 }
 
 /// All slots of the node are filled and emptied again and again; each time each rank is woken once

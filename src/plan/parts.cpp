@@ -32,7 +32,7 @@ std::string_view needs_collective(const Situation& s) {
 }
 
 std::string_view needs_node(const Situation& s) {
-    if (!s.one_node) return "the ranks are on several nodes";
+    if (!s.one_node()) return "the ranks are on several nodes";
     if (!s.sharing.shared_memory) return "shared memory could not be had";
     return needs_collective(s);
 }

@@ -35,7 +35,7 @@ Situation situation_of(Direction direction, const Summaries& summaries, const To
     Situation s;
     s.facts = &terms.facts;
     s.sharing = sharing;
-    s.one_node = topology.one_node();
+    s.nodes = topology.nodes();
     s.cores = topology.cores;
     s.direction = direction;
     s.ranks = static_cast<int>(summaries.size());
@@ -44,6 +44,7 @@ Situation situation_of(Direction direction, const Summaries& summaries, const To
     std::uint64_t covered = 0;
     for (const AccessSummary& one : summaries) {
         s.hull = hull(s.hull, one.hull);
+        s.hulls += static_cast<double>(one.hull.length());
         s.bytes += one.bytes;
         s.bytes_max = std::max(s.bytes_max, one.bytes);
         s.pieces += one.pieces;
@@ -177,6 +178,9 @@ Plan make_plan(Direction direction, const Agreed<Summaries>& summaries, const To
     Situation s = situation_of(direction, *summaries, topology, terms, sharing);
     s.collective = true;
     const PlanOptions& options = terms.options;
+    std::vector<Rank> aggregators =
+        choose_aggregators(topology, *summaries, options, s.hull.length());
+    s.aggregators = std::max(1, static_cast<int>(aggregators.size()));
     Plan plan = start_plan(s, choose_method(s));
     if (!plan.method->aggregated()) {
         plan_alone(plan, topology.rank, (*summaries)[topology.rank], options);
@@ -184,9 +188,10 @@ Plan make_plan(Direction direction, const Agreed<Summaries>& summaries, const To
     }
     if (s.bytes == 0) return plan;
     plan.graph = graph_of(*summaries);
-    plan.aggregators =
-        choose_aggregators(topology, *summaries, options, plan.hull.length(),
-                           plan.method->on_node() ? kSharedAggregators : kAggregatorsPerNode);
+    plan.aggregators = plan.method->on_node()
+                           ? choose_aggregators(topology, *summaries, options, plan.hull.length(),
+                                                kSharedAggregators)
+                           : std::move(aggregators);
     const Schedule& schedule = plan.method->schedule;
     if (schedule.aggregators_max > 0) plan.aggregators.resize(schedule.aggregators_max);
     plan.domains = plan.method->domains_part().make(s, static_cast<int>(plan.aggregators.size()));

@@ -22,8 +22,10 @@ struct Situation {
     bool covered = false;
     bool interleaved = false;  ///< some rank's file layout isn't monotonic
     bool storable = true;      ///< some rank can be an aggregator
-    bool one_node = true;
-    int cores = 1;              ///< of the node
+    int nodes = 1;
+    int cores = 1;              ///< of a node
+    int aggregators = 1;        ///< of a method whose ranks send messages, unless it says otherwise
+    double hulls = 0;           ///< bytes: what the hulls of all ranks together are long
     bool large_layout = false;  ///< flag_large_layout of some rank
     Bytes period = 0;           ///< as in AccessSummary, when all ranks agree; else one part
     std::int64_t parts = 1;
@@ -31,6 +33,7 @@ struct Situation {
     const PlanFacts* facts = nullptr;
     NodeSharing sharing;
 
+    [[nodiscard]] bool one_node() const { return nodes == 1; }
     [[nodiscard]] bool reads() const { return direction == Direction::read; }
     /// Past the page cache.
     [[nodiscard]] bool is_direct() const {

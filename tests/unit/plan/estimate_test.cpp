@@ -17,9 +17,11 @@ Situation situation_of(const FlatTerms& options, Direction direction) {
     s.collective = true;
     s.ranks = s.ranks_with_data = 4;
     s.cores = 2;
+    s.aggregators = 2;
     s.bytes = 64 << 20;
     s.bytes_max = s.bytes / 4;
     s.hull = {0, s.bytes};
+    s.hulls = 4.0 * s.bytes;
     s.pieces = s.memory_pieces = s.bytes / 64;
     s.covered = true;
     s.options = &options;
@@ -27,15 +29,91 @@ Situation situation_of(const FlatTerms& options, Direction direction) {
     return s;
 }
 
-TEST(Estimate, MethodsOfDifferentPartsHaveDifferentCosts) {
-    FlatTerms options;
-    options.striping_unit = 4 << 20;
-    const Situation s = situation_of(options, Direction::write);
-    std::map<double, std::string_view> seen;
-    for (const Method& method : methods()) {
-        const auto [other, is_new] = seen.emplace(method.seconds(s), method.name);
-        EXPECT_TRUE(is_new) << method.name << " and " << other->second;
+TEST(Estimate, NoTwoMethodsCostTheSame) {
+    for (const int nodes : {1, 4}) {
+        for (const Bytes stripe : {4 << 20}) {
+            for (const Direction direction : {Direction::read, Direction::write}) {
+                FlatTerms options;
+                options.striping_unit = stripe;
+                Situation s = situation_of(options, direction);
+                s.nodes = nodes;
+                std::map<double, std::string_view> seen;
+                for (const Method& method : methods()) {
+                    const auto [other, is_new] = seen.emplace(method.seconds(s), method.name);
+                    EXPECT_TRUE(is_new || !method.refuses(s).empty())
+                        << method.name << " and " << other->second << ", nodes " << nodes;
+                }
+            }
+        }
     }
+}
+
+/// Costs of which one alone is above zero: what an estimate counts of it.
+Costs only(double Costs::*one) {
+    Costs costs;
+#define COST(name, memory, disk, doc) costs.name = 0;
+#include "plan/costs.def"
+#undef COST
+    costs.*one = 1;
+    return costs;
+}
+
+/// Of that constant, in a write by `ranks` on `nodes`, all of whose hulls are the whole file.
+double count(double Costs::*one, const char* method, int nodes, int ranks) {
+    FlatTerms options;
+    options.costs = only(one);
+    Situation s = situation_of(options, Direction::write);
+    s.nodes = nodes;
+    s.ranks = s.ranks_with_data = ranks;
+    s.cores = 64;
+    s.aggregators = 2 * nodes;
+    s.bytes = Bytes{16 << 20} * s.aggregators;
+    s.hull = {0, s.bytes};
+    s.hulls = static_cast<double>(ranks) * static_cast<double>(s.bytes);
+    return 1e9 * find_method(method)->seconds(s);
+}
+
+TEST(Estimate, AgreeingGrowsWithTheRanksOfANodeAndTheLogarithmOfNodes) {
+    EXPECT_NEAR(count(&Costs::collective, "list_io", 1, 64), 2 * 64, 1e-6);
+    EXPECT_NEAR(count(&Costs::collective, "list_io", 256, 64 * 256), 2 * 64, 1e-6);
+    EXPECT_NEAR(count(&Costs::far_message, "list_io", 1, 64), 0, 1e-6);
+    EXPECT_NEAR(count(&Costs::far_message, "list_io", 2, 128), 2 * 1, 1e-6);
+    EXPECT_NEAR(count(&Costs::far_message, "list_io", 256, 64 * 256), 2 * 8, 1e-6);
+    EXPECT_NEAR(count(&Costs::far_message, "two_phase", 256, 64 * 256), 4 * 8 + 2, 1e-6)
+        << "and there and back in its one round";
+}
+
+TEST(Estimate, MessagesWithinANodeAreWorkOfItsCores) {
+    constexpr double kRanks = 64 * 256;
+    constexpr double kAggregators = 512;
+    const double messages = kRanks * kAggregators * (1.0 / 256 - 1 / kRanks);
+    const double placed_by_few = messages / 2 * (1 / kAggregators - 1 / kRanks);
+    EXPECT_NEAR(count(&Costs::message, "two_phase", 256, 64 * 256),
+                messages / kRanks + placed_by_few, 1e-6);
+    EXPECT_NEAR(count(&Costs::message, "list_io", 256, 64 * 256), 0, 1e-9);
+}
+
+TEST(Estimate, NodesTakeInTheirShareOfWhatCrosses) {
+    constexpr int kNodes = 256;
+    constexpr int kRanks = 64 * kNodes;
+    const double summaries = (kRanks - 64) * double(sizeof(AccessSummary));
+    const double data = 2.0 * (16 << 20) * (1 - 1.0 / kNodes);  // of a node's two aggregators
+    EXPECT_NEAR(count(&Costs::far_byte, "two_phase", kNodes, kRanks), summaries + data, 1);
+    EXPECT_NEAR(count(&Costs::far_byte, "one_writer", kNodes, kRanks), summaries + data * kNodes,
+                1e4);
+    EXPECT_NEAR(count(&Costs::far_byte, "list_io", kNodes, kRanks), summaries, 1e-6);
+    EXPECT_NEAR(count(&Costs::endpoint_message, "two_phase", kNodes, kRanks),
+                kRanks * (1 - 1.0 / kNodes), 1e-6)
+        << "an aggregator hears from all who are elsewhere";
+}
+
+TEST(Estimate, WritersWaitForEachOtherOnTheirNodeAlone) {
+    const double here = count(&Costs::write_byte, "two_phase", 1, 64);
+    EXPECT_NEAR(here, 2 * (16 << 20), 1);
+    EXPECT_NEAR(count(&Costs::write_byte, "two_phase", 256, 64 * 256), here, 1)
+        << "256 times as much by 256 nodes";
+    EXPECT_NEAR(count(&Costs::write_byte, "one_writer", 256, 64 * 256), 256 * here, 1e3)
+        << "by one";
 }
 
 TEST(Estimate, IsOfThePartsNotOfTheRow) {
@@ -52,12 +130,27 @@ TEST(Estimate, IsOfThePartsNotOfTheRow) {
 }
 
 TEST(Estimate, SmallerSubBuffersMeanMoreCalls) {
-    const FlatTerms options;
+    FlatTerms options;
+    options.costs = only(&Costs::write_call);
+    const Situation s = situation_of(options, Direction::write);
+    const double nano = 1e9;  // 64 MiB, a call more for each of two aggregators
+    EXPECT_NEAR(nano * find_method("two_phase")->seconds(s), 2 + 4, 1e-6);
+    EXPECT_NEAR(nano * find_method("double_buffer")->seconds(s), 2 + 8, 1e-6);
+    EXPECT_NEAR(nano * find_method("multithreaded")->seconds(s), 2 + 16, 1e-6);
+    EXPECT_NEAR(nano * find_method("cb_cyclic")->seconds(s), 2 + 64, 1e-6) << "blocks of 1 MiB";
+    EXPECT_NEAR(nano * find_method("one_writer")->seconds(s), 1 + 4, 1e-6);
+}
+
+TEST(Estimate, OnlyWhoHasOthersStoreForHimGoesOnBesideADevice) {
+    FlatTerms options;
+    options.direct_write = true;
     const Situation s = situation_of(options, Direction::write);
     const double one = find_method("two_phase")->seconds(s);
-    EXPECT_GT(find_method("double_buffer")->seconds(s), one);
-    EXPECT_GT(find_method("multithreaded")->seconds(s), find_method("double_buffer")->seconds(s));
-    EXPECT_GT(find_method("cb_cyclic")->seconds(s), one) << "a call per block of 1 MiB";
+    EXPECT_GE(find_method("double_buffer")->seconds(s), one) << "the store returns when it is done";
+    EXPECT_LT(find_method("multithreaded")->seconds(s), 0.9 * one);
+    options.asynchronous = true;
+    EXPECT_LT(find_method("double_buffer")->seconds(s), 0.9 * one);
+    EXPECT_DOUBLE_EQ(find_method("two_phase")->seconds(s), one) << "it has no other sub-buffer";
 }
 
 }  // namespace

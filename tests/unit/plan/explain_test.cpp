@@ -66,6 +66,8 @@ const std::vector<Named>& situations() {
          [=] { return in_situation(interleaved(16, 8, 1 << 18), read, 4, nothing); }},
         {"coarse, 16 ranks on 4 nodes, write",
          [=] { return in_situation(interleaved(16, 4 << 20, 4), write, 4, nothing); }},
+        {"pieces of 1 KiB, 16384 ranks on 256 nodes, write",
+         [=] { return in_situation(interleaved(16384, 1024, 64), write, 256, nothing); }},
         {"multithreaded by name, 8 ranks on 2 nodes, write",
          [=] {
              return in_situation(interleaved(8, 64, 1 << 16), write, 2, by_name("multithreaded"));

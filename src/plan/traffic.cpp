@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "plan/traffic.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+namespace oratorio {
+
+namespace {
+
+constexpr Bytes kPage = 4096;
+
+double slot_bytes(const Situation& s, int slots) {
+    const bool marked = !s.reads() && !s.covered;  // the mask comes out of the same memory
+    const Bytes share = s.options->cb_buffer_size / (marked ? 2 : 1) / slots;
+    const Bytes wanted = s.options->sub_buffer > 0 ? s.options->sub_buffer : share;
+    return static_cast<double>(std::max(kPage, std::min(share, wanted)));
+}
+
+/// Regions that the hull of a participant touches, of all rounds.
+double regions_touched(const Method& method, const Situation& s, const Traffic& t) {
+    const double hull = s.hulls / std::max(1, s.ranks_with_data);
+    const double domain = static_cast<double>(s.hull.length()) / t.aggregators;
+    const auto block = static_cast<double>(method.domains_part().block(*s.options));
+    if (block >= domain) {
+        const double region = std::max(1.0, std::min(t.slot_bytes, domain));
+        return std::min(t.aggregators * t.rounds, 1 + hull / region);
+    }
+    const double rounds = std::min(t.rounds, 1 + hull / (t.aggregators * t.slot_bytes));
+    return rounds * std::min(t.aggregators, 1 + hull / block);
+}
+
+}  // namespace
+
+Traffic traffic_of(const Method& method, const Situation& s) {
+    const Schedule& schedule = method.schedule;
+    const int most = schedule.aggregators_max > 0 ? schedule.aggregators_max : s.aggregators;
+    const int slots = std::max(1, s.options->slots > 0 ? s.options->slots : schedule.slots);
+    Traffic t;
+    t.aggregators = std::min(most, s.aggregators);
+    t.storing_nodes = std::min(t.aggregators, static_cast<double>(s.nodes));
+    t.slot_bytes = slot_bytes(s, slots);
+    const auto hull = static_cast<double>(s.hull.length());
+    t.rounds = std::max(1.0, hull / (t.aggregators * t.slot_bytes));
+    t.slots = std::min<double>(slots, std::ceil(t.rounds));
+
+    const double participants = std::max(1, s.ranks_with_data);
+    const double exchanges = participants * regions_touched(method, s, t);
+    const auto bytes = static_cast<double>(s.bytes);
+    const auto largest = static_cast<double>(message_bytes_of(*s.options));
+    const double messages = std::max(exchanges, bytes / largest);
+    const double on_node = 1.0 / s.nodes;
+    const double own = 1 / participants;  // a rank's own share takes no message
+    t.near_messages = messages * std::max(0.0, on_node - own);
+    t.far_messages = messages * (1 - on_node);
+    t.far_bytes = bytes * (1 - on_node);
+    return t;
+}
+
+}  // namespace oratorio

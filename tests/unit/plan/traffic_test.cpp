@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What ranks send each other, as the cost model counts it, beside what plans really have them send.
+#include "plan/traffic.hpp"
+
+#include <gtest/gtest.h>
+
+#include "unit/plan/plan_support.hpp"
+
+namespace oratorio::test {
+namespace {
+
+constexpr int kRanks = 8;
+constexpr int kAggregators = 4;
+constexpr Bytes kHull = 64 << 20;
+
+/// Ranks with equal shares; each one's hull is `hull` bytes long.
+Situation situation_of(const FlatTerms& terms, int nodes, double hull = kHull) {
+    Situation s;
+    s.direction = Direction::write;
+    s.collective = s.covered = true;
+    s.ranks = s.ranks_with_data = kRanks;
+    s.nodes = nodes;
+    s.aggregators = kAggregators;
+    s.hull = {0, kHull};
+    s.bytes = kHull;
+    s.hulls = kRanks * hull;
+    s.options = &terms;
+    s.facts = &terms;
+    return s;
+}
+
+/// Pairs of a rank and a region of somebody else that it has data in: on its node, and elsewhere.
+struct Pairs {
+    double near = 0;
+    double far = 0;
+};
+
+Pairs pairs_of(const Plan& plan, int nodes) {
+    Pairs pairs;
+    for (Rank rank = 0; rank < kRanks; ++rank) {
+        for (RankRegions at = plan.regions_of(rank); !at.at_end(); at.advance()) {
+            const Rank owner = plan.aggregators[static_cast<std::size_t>(at.aggregator())];
+            const int per_node = kRanks / nodes;
+            if (owner / per_node != rank / per_node) ++pairs.far;
+            if (owner / per_node == rank / per_node && owner != rank) ++pairs.near;
+        }
+    }
+    return pairs;
+}
+
+TEST(Traffic, IsWhatThePlanHasRanksSendWhereAllMeetAll) {
+    for (const int nodes : {1, 2, 4}) {
+        for (const char* name : {"two_phase", "double_buffer", "cb_cyclic"}) {
+            FlatTerms terms = all_allowed();
+            terms.method = name;
+            terms.cb_buffer_size = 4 << 20;
+            terms.cb_nodes = kAggregators;
+            terms.message_bytes = 4 << 20;  // a region's data of a rank is one message
+            const auto summaries = interleaved(kRanks, 64, kHull / 64 / kRanks);
+            const Plan plan = plan_of(summaries, terms, 0, Direction::write, nodes);
+            ASSERT_EQ(plan.method->name, name);
+            ASSERT_EQ(std::ssize(plan.aggregators), kAggregators);
+            const Pairs pairs = pairs_of(plan, nodes);
+            const Traffic traffic = traffic_of(*plan.method, situation_of(terms, nodes));
+            EXPECT_EQ(traffic.near_messages, pairs.near) << name << ", nodes " << nodes;
+            EXPECT_EQ(traffic.far_messages, pairs.far) << name << ", nodes " << nodes;
+            EXPECT_EQ(traffic.rounds, static_cast<double>(plan.rounds)) << name;
+            EXPECT_EQ(traffic.slot_bytes, static_cast<double>(plan.slot_bytes)) << name;
+        }
+    }
+}
+
+TEST(Traffic, MoreBytesCrossWithMoreNodes) {
+    const FlatTerms terms;
+    const Method& two_phase = *find_method("two_phase");
+    EXPECT_EQ(traffic_of(two_phase, situation_of(terms, 1)).far_bytes, 0);
+    EXPECT_EQ(traffic_of(two_phase, situation_of(terms, 1)).far_messages, 0);
+    EXPECT_EQ(traffic_of(two_phase, situation_of(terms, 2)).far_bytes, kHull / 2);
+    EXPECT_EQ(traffic_of(two_phase, situation_of(terms, 4)).far_bytes, kHull / 4 * 3);
+    EXPECT_EQ(traffic_of(two_phase, situation_of(terms, 8)).far_bytes, kHull / 8 * 7);
+    EXPECT_EQ(traffic_of(two_phase, situation_of(terms, 8)).near_messages, 0) << "a rank each";
+}
+
+TEST(Traffic, NoMessageIsLargerThanTheHintSays) {
+    FlatTerms terms;
+    terms.message_bytes = 64 << 10;
+    const Traffic traffic = traffic_of(*find_method("two_phase"), situation_of(terms, 8));
+    EXPECT_EQ(traffic.far_messages, (kHull >> 16) / 8 * 7);
+}
+
+TEST(Traffic, RanksThatLieOneAfterAnotherMeetFewDomainsAndAllCyclicOnes) {
+    FlatTerms terms;
+    terms.cyclic_block = 64 << 10;
+    Situation s = situation_of(terms, 8, static_cast<double>(kHull) / kRanks);
+    s.bytes = 1 << 20;  // little enough for one message to each aggregator
+    const double even = traffic_of(*find_method("two_phase"), s).far_messages;
+    const double cyclic = traffic_of(*find_method("cb_cyclic"), s).far_messages;
+    EXPECT_EQ(cyclic, kRanks * kAggregators * 7 / 8.0) << "all of its one round";
+    EXPECT_EQ(even, kRanks * 1.5 * 7 / 8.0) << "half a domain each, here and there of two";
+}
+
+TEST(Traffic, OneWriterHasOneEndpoint) {
+    const FlatTerms terms;
+    const Traffic traffic = traffic_of(*find_method("one_writer"), situation_of(terms, 4));
+    EXPECT_EQ(traffic.aggregators, 1);
+    EXPECT_EQ(traffic.storing_nodes, 1);
+    EXPECT_EQ(traffic_of(*find_method("two_phase"), situation_of(terms, 4)).storing_nodes, 4);
+}
+
+}  // namespace
+}  // namespace oratorio::test
