@@ -63,7 +63,8 @@ bool call(Bell& bell) {
     return true;
 }
 
-bool rings_before_sleep(const Bell& bell, std::uint32_t heard, Before sleep) {
+bool rings_before_sleep(const Bell& bell, std::uint32_t heard) {
+    const Before sleep = bell.before.load(std::memory_order_relaxed);
     constexpr int kSpins = 1000;
     for (int tried = 0; sleep == Before::spins && tried < kSpins; ++tried) {
         if (bell.rings.load(std::memory_order_acquire) != heard) return true;
@@ -80,9 +81,8 @@ bool rings_before_sleep(const Bell& bell, std::uint32_t heard, Before sleep) {
     return false;
 }
 
-void wait_until_rung(Bell& bell, std::uint32_t heard, Before sleep,
-                     std::chrono::microseconds longest) {
-    if (!rings_before_sleep(bell, heard, sleep)) sleep_until_rung(bell, heard, longest);
+void wait_until_rung(Bell& bell, std::uint32_t heard, std::chrono::microseconds longest) {
+    if (!rings_before_sleep(bell, heard)) sleep_until_rung(bell, heard, longest);
 }
 
 }  // namespace oratorio

@@ -6,23 +6,38 @@
 #include <chrono>
 #include <cstdint>
 
+#include "base/topology.hpp"
+
 namespace oratorio {
+
+/// What a waiter does before it sleeps, which takes several microseconds to come back from.
+enum class Before : std::uint32_t {
+    nothing,  ///< others need the core
+    spins,    ///< every rank has a core of its own
+    yields,   ///< ranks share cores: who is waited for runs in our place
+};
+
+/// Of a rank of a program.
+inline Before usual_before_sleep(const Topology& topology) {
+    return topology.crowded() ? Before::yields : Before::spins;
+}
 
 /// Rung by others when something changed that its owner may wait for. The owner reads `rings`
 /// before it looks, and sleeps only if nothing has rung since.
 struct alignas(64) Bell {
+    explicit Bell(Before usual) : before(usual) {}
     std::atomic<std::uint32_t> rings{0};
     /// Whether the owner sleeps or is about to, and has been called since.
     enum Sleep : std::uint32_t { awake, asleep, called };
     std::atomic<std::uint32_t> sleep{awake};
     std::atomic<std::uint32_t> heard{0};  ///< the last ring before it fell asleep
+    std::atomic<Before> before;           ///< what the owner does before it sleeps; the owner's
 };
 
 /// What to wait for when nothing can be done just now. Without a bell only trying again tells.
 struct Rest {
     Bell* bell = nullptr;
     std::uint32_t heard = 0;
-    bool relieved = false;  ///< somebody with work was woken in our place, so don't yield: sleep
 };
 
 /// For what rings from now on.
@@ -36,24 +51,11 @@ void ring(Bell& bell);
 void ring_softly(Bell& bell);
 /// Wakes the owner if it has slept through a ring; true when it is on its way.
 bool call(Bell& bell);
-/// What a waiter does before it sleeps, which takes several microseconds to come back from.
-enum class Before {
-    nothing,  ///< a thread beside the program: others need the core
-    spins,    ///< every rank has a core of its own
-    yields,   ///< ranks share cores: who is waited for runs in our place
-};
-
-/// For a rank of a program; `crowded`: ranks share cores.
-inline Before before_sleep(const Rest& rest, bool crowded) {
-    if (!crowded) return Before::spins;
-    return rest.relieved ? Before::nothing : Before::yields;
-}
 
 /// Owner only. Returns when the bell has rung after `heard`, or after `longest` of sleep.
-void wait_until_rung(Bell& bell, std::uint32_t heard, Before sleep,
-                     std::chrono::microseconds longest);
+void wait_until_rung(Bell& bell, std::uint32_t heard, std::chrono::microseconds longest);
 /// Its two halves, for who has something to see to in between. True when the bell has rung.
-[[nodiscard]] bool rings_before_sleep(const Bell& bell, std::uint32_t heard, Before sleep);
+[[nodiscard]] bool rings_before_sleep(const Bell& bell, std::uint32_t heard);
 void sleep_until_rung(Bell& bell, std::uint32_t heard, std::chrono::microseconds longest);
 
 }  // namespace oratorio

@@ -19,6 +19,7 @@ struct alignas(64) NodeTransport::Head {
 
 /// One rank.
 struct alignas(64) NodeTransport::Member {
+    explicit Member(Before usual) : bell(usual) {}
     Bell bell;
     alignas(64) std::atomic<std::uint64_t> finished{0};  ///< operations it has read the results of
 };
@@ -67,21 +68,23 @@ Result<std::unique_ptr<Transport>> NodeTransport::over(std::unique_ptr<Transport
     static_assert(kOperandMax % 64 == 0);
     const auto bytes = static_cast<Bytes>(sizeof(Head) + ranks * sizeof(Member) +
                                           kBoards * (sizeof(Board) + ranks * kOperandMax));
-    const auto prepare = [ranks](std::span<std::byte> memory) { lay_out(memory, ranks); };
+    const auto prepare = [&topology](std::span<std::byte> memory) { lay_out(memory, topology); };
     SharedSegment segment({bytes, {}, prepare, {}});
     if (const auto decided = segment.finish(*inner); !decided) return decided.error();
     if (segment.refused()) return inner;
     return std::unique_ptr<Transport>(new NodeTransport(std::move(inner), segment.take()));
 }
 
-void NodeTransport::lay_out(std::span<std::byte> memory, std::size_t ranks) {
+void NodeTransport::lay_out(std::span<std::byte> memory, const Topology& topology) {
+    const auto ranks = static_cast<std::size_t>(topology.size);
+    const Before usual = usual_before_sleep(topology);
     const auto take = [&memory](std::size_t bytes) {
         std::byte* const at = memory.data();
         memory = memory.subspan(bytes);
         return at;
     };
     new (take(sizeof(Head))) Head;
-    for (std::size_t rank = 0; rank < ranks; ++rank) new (take(sizeof(Member))) Member;
+    for (std::size_t rank = 0; rank < ranks; ++rank) new (take(sizeof(Member))) Member(usual);
     for (std::uint64_t number = 0; number < kBoards; ++number)
         new (take(sizeof(Board) + ranks * kOperandMax)) Board;
 }
@@ -223,11 +226,6 @@ Result<void> NodeTransport::set_counter(std::int64_t to) {
     return {};
 }
 
-void NodeTransport::idle(const Rest& rest) {
-    if (rest.bell != nullptr || operations_.empty()) return inner_->idle(rest);
-    if (!wanted_complete()) inner_->idle({&member(topology().rank).bell, heard_});
-}
-
 /// Who comes last completes an operation, and nobody rings for that one.
 bool NodeTransport::wanted_complete() const {
     return std::any_of(operations_.begin(), operations_.end(), [&](const Operation& one) {
@@ -236,7 +234,7 @@ bool NodeTransport::wanted_complete() const {
 }
 
 Rest NodeTransport::rest() const {
-    if (operations_.empty()) return {};
+    if (operations_.empty()) return inner_->rest();
     Bell& bell = member(topology().rank).bell;
     return {&bell, wanted_complete() ? bell.rings.load() - 1 : heard_};
 }

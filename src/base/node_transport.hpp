@@ -38,7 +38,7 @@ class NodeTransport final : public Transport {
     Result<void> set_counter(std::int64_t to) override;
     [[nodiscard]] SharedOutcome* shared_outcome() const override;
     [[nodiscard]] bool quiet() const override { return operations_.empty() && inner_->quiet(); }
-    void idle(const Rest& rest) override;
+    void idle(const Rest& rest) override { inner_->idle(rest); }
     [[nodiscard]] Rest rest() const override;
     [[nodiscard]] bool in_memory() const override { return true; }
     using Transport::idle;
@@ -64,7 +64,7 @@ class NodeTransport final : public Transport {
 
     NodeTransport(std::unique_ptr<Transport> inner, SharedMemory memory)
         : inner_(std::move(inner)), memory_(std::move(memory)) {}
-    static void lay_out(std::span<std::byte> memory, std::size_t ranks);
+    static void lay_out(std::span<std::byte> memory, const Topology& topology);
     Ticket start(Operation operation);
     void post_waiting();
     [[nodiscard]] bool post(Operation& operation);

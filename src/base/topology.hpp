@@ -23,6 +23,10 @@ struct Topology {
     [[nodiscard]] bool one_node() const {
         return std::ranges::all_of(node_of, [](int node) { return node == 0; });
     }
+    /// More ranks than cores on this rank's node.
+    [[nodiscard]] bool crowded() const {
+        return std::ranges::count(node_of, node_of[static_cast<std::size_t>(rank)]) > cores;
+    }
 };
 
 }  // namespace oratorio

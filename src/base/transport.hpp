@@ -88,8 +88,8 @@ class Transport {
     /// hard. With a bell it may sleep until that has rung, but not for long: messages
     /// ring no bell.
     virtual void idle(const Rest& rest) = 0;
-    void idle() { idle({}); }
-    /// As idle(), for a waiter that may not stay in the transport meanwhile.
+    void idle() { idle(rest()); }
+    /// What the operation that was started or tested last waits for.
     [[nodiscard]] virtual Rest rest() const { return {}; }
     /// Collectives of a rank's size (a summary, an error) need no messages: any thread may start
     /// and test them, whatever the host MPI allows.

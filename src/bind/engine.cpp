@@ -97,10 +97,12 @@ void Engine::take_turn(Mover mover, Turn& turn) {
     }
 }
 
-/// Messages ring no bell, so never for long.
-void Engine::wait(const Turn& turn, Before sleep, bool yields) {
+/// Messages ring no bell, so never for long. `beside`: by a thread beside the program, which leaves
+/// the core to others.
+void Engine::wait(const Turn& turn, bool beside, bool yields) {
     if (!turn.moved && turn.rest_on) {
-        wait_until_rung(*turn.rest.bell, turn.rest.heard, sleep, 200us);
+        const auto wait = beside ? sleep_until_rung : wait_until_rung;
+        wait(*turn.rest.bell, turn.rest.heard, 200us);
     } else if (!turn.moved && yields) {
         std::this_thread::yield();
     } else if (!turn.moved) {
@@ -136,7 +138,7 @@ void Engine::Attendance::poll_or_rest() {
     const Turn turn = engine_.turn(Mover::program);
     process().requests.complete_done();
     fruitless_ = turn.moved ? 0 : std::min(fruitless_ + 1, kYields);
-    wait(turn, Before::yields, fruitless_ < kYields);
+    wait(turn, false, fruitless_ < kYields);
 }
 
 bool Engine::move_others() {
@@ -158,7 +160,7 @@ void Engine::run() {
         }
         const Turn turn = this->turn(full ? Mover::program : Mover::helper);
         if (full) process().requests.complete_done();
-        wait(turn, Before::nothing, false);
+        wait(turn, true, false);
     }
 }
 

@@ -76,7 +76,7 @@ class Engine {
     /// Whoever moves an operation of all ranks on may not stop half way: see unbroken().
     Turn turn(Mover mover);
     void take_turn(Mover mover, Turn& turn);
-    static void wait(const Turn& turn, Before sleep, bool yields);
+    static void wait(const Turn& turn, bool beside, bool yields);
     [[nodiscard]] bool start_thread();
     void run();
 

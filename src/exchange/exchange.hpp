@@ -63,8 +63,6 @@ class Exchange {
     /// can't go on.
     virtual Result<bool> step() = 0;
     [[nodiscard]] virtual Standing standing() const = 0;
-    /// This rank found nothing to do and will wait; true when others keep all cores busy.
-    virtual bool rests() { return false; }
     /// Rings when a step may move something again; null where only trying tells.
     [[nodiscard]] virtual Bell* bell() const { return nullptr; }
 };

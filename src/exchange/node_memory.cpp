@@ -26,25 +26,32 @@ constexpr std::size_t kPerRank =
     sizeof(Desk) + NodeMemory::rounds_max * (sizeof(SlotControl) + sizeof(Question));
 
 Bytes control_bytes(const Topology& topology) {
-    return round_up(static_cast<Bytes>(sizeof(Shift)) +
+    return round_up(static_cast<Bytes>(sizeof(Awake)) +
                     ranks_beside(topology, topology.rank) * static_cast<Bytes>(kPerRank));
 }
 
 /// `count` objects at the front of `memory`, which is shortened by them.
 template <class T>
-T* carve(std::span<std::byte>& memory, std::int64_t count, bool make) {
+T* carve(std::span<std::byte>& memory, std::int64_t count) {
     auto* const objects = reinterpret_cast<T*>(memory.data());
-    for (std::int64_t i = 0; make && i < count; ++i) new (objects + i) T;
     memory = memory.subspan(static_cast<std::size_t>(count) * sizeof(T));
     return objects;
 }
 
+/// The same, made there.
+template <class T, class... Arguments>
+void make(std::span<std::byte>& memory, std::int64_t count, Arguments... arguments) {
+    T* const objects = carve<T>(memory, count);
+    for (std::int64_t i = 0; i < count; ++i) new (objects + i) T(arguments...);
+}
+
 /// Objects of the node's first rank, in the memory that all will map.
-void make_controls(std::span<std::byte> memory, std::int64_t ranks) {
-    carve<Shift>(memory, 1, true);
-    carve<Desk>(memory, ranks, true);
-    carve<SlotControl>(memory, ranks * NodeMemory::rounds_max, true);
-    carve<Question>(memory, ranks * NodeMemory::rounds_max, true);
+void make_controls(std::span<std::byte> memory, const Topology& topology) {
+    const std::int64_t ranks = ranks_beside(topology, topology.rank);
+    make<Awake>(memory, 1);
+    make<Desk>(memory, ranks, usual_before_sleep(topology));
+    make<SlotControl>(memory, ranks * NodeMemory::rounds_max);
+    make<Question>(memory, ranks * NodeMemory::rounds_max);
 }
 
 /// Reads a word of each rank beside us, as the exchange would read its data.
@@ -83,12 +90,11 @@ Result<bool> NodeMemory::prepare(Transport& transport, Bytes bytes, bool cross_m
 }
 
 SharedSegment::Wish NodeMemory::wish(const Topology& topology) const {
-    const std::int64_t ranks = ranks_beside(topology, topology.rank);
     SharedSegment::Wish wish;
     wish.bytes = control_bytes(topology) + wanted_;
     wish.card = {static_cast<std::uint64_t>(getpid()),
                  reinterpret_cast<std::uintptr_t>(&probe_word)};
-    wish.prepare = [ranks](std::span<std::byte> memory) { make_controls(memory, ranks); };
+    wish.prepare = [&topology](std::span<std::byte> memory) { make_controls(memory, topology); };
     if (cross_memory_wanted_) {
         wish.check = [&topology](const std::vector<SharedSegment::Card>& cards) {
             return probe_others(topology, cards);
@@ -113,10 +119,10 @@ void NodeMemory::decide(const Topology& topology) {
 void NodeMemory::lay_out(const Topology& topology) {
     const std::int64_t ranks = ranks_beside(topology, topology.rank);
     auto memory = memory_.span();
-    shift_ = carve<Shift>(memory, 1, false);
-    desks_ = carve<Desk>(memory, ranks, false);
-    slots_ = carve<SlotControl>(memory, ranks * rounds_max, false);
-    questions_ = carve<Question>(memory, ranks * rounds_max, false);
+    awake_ = carve<Awake>(memory, 1);
+    desks_ = carve<Desk>(memory, ranks);
+    slots_ = carve<SlotControl>(memory, ranks * rounds_max);
+    questions_ = carve<Question>(memory, ranks * rounds_max);
     buffers_ = memory_.span().subspan(static_cast<std::size_t>(control_bytes(topology)));
     processes_.clear();
     for (const auto& card : making_->cards()) processes_.push_back(static_cast<int>(card[0]));

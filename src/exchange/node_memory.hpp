@@ -41,12 +41,13 @@ struct alignas(64) Question {
 };
 
 /// Of all ranks of the node.
-struct alignas(64) Shift {
-    std::atomic<int> awake{0};  ///< ranks at work that don't wait for another (exchange/waking)
+struct alignas(64) Awake {
+    std::atomic<int> ranks{0};  ///< at work, and don't wait for another (exchange/waking)
 };
 
 /// Where other ranks find a rank, and what it owns (exchange/cross_memory).
 struct Desk {
+    explicit Desk(Before usual) : bell(usual) {}
     Bell bell;
     /// Key of the last access that the rank has entered (run/arrival).
     alignas(64) std::atomic<std::uint64_t> entered{0};
@@ -84,7 +85,7 @@ class NodeMemory {
     [[nodiscard]] int process(Rank rank) const {
         return processes_[static_cast<std::size_t>(rank)];
     }
-    [[nodiscard]] Shift& shift() const { return *shift_; }
+    [[nodiscard]] std::atomic<int>& awake() const { return awake_->ranks; }
     /// By index of the aggregator in the plan.
     [[nodiscard]] SlotControl& slot(int aggregator, std::int64_t round) const;
     [[nodiscard]] Question& question(int aggregator, std::int64_t round) const;
@@ -106,7 +107,7 @@ class NodeMemory {
     Error refusal_;  ///< what all ranks agreed on
     std::vector<int> processes_;
     std::vector<int> place_;  ///< of each rank among those of its node
-    Shift* shift_ = nullptr;
+    Awake* awake_ = nullptr;
     Desk* desks_ = nullptr;
     SlotControl* slots_ = nullptr;
     Question* questions_ = nullptr;

@@ -51,7 +51,6 @@ class SharedExchange final : public Exchange {
     bool close_if_served(std::int64_t round, Bytes& held) override;
     Result<bool> step() override;
     Standing standing() const override;
-    bool rests() override;
     Bell* bell() const override { return &context_.node->bell(rank_); }
 
   private:
@@ -78,7 +77,7 @@ class SharedExchange final : public Exchange {
     std::size_t mine_;  ///< participant
     bool reading_;
     std::unique_ptr<Runs> runs_;
-    Waking waking_;
+    const Waking waking_;
     int apart_;                       ///< rounds of one progress
     std::vector<Progress> progress_;  ///< in the order that this rank looks at them
     Bytes received_ = 0;
@@ -161,18 +160,12 @@ bool SharedExchange::close_if_served(std::int64_t round, Bytes& held) {
 }
 
 Result<bool> SharedExchange::step() {
-    waking_.begin_shift();
     bool moved = false;
     for (Progress& progress : progress_) {
         while (progress.answered < plan_.rounds && answer(progress)) moved = true;
         while (progress.round < plan_.rounds && move_data(progress)) moved = true;
     }
     return moved;
-}
-
-bool SharedExchange::rests() {
-    waking_.end_shift();
-    return waking_.relieved();
 }
 
 bool SharedExchange::answer(Progress& progress) {

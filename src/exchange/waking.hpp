@@ -14,27 +14,38 @@ class Waking {
     /// `gently`: no more than there are cores for.
     Waking(const NodeMemory& node, const Topology& topology, bool gently)
         : node_(node), topology_(topology), gently_(gently) {}
-    ~Waking() { end_shift(); }
-    Waking(const Waking&) = delete;
-    Waking& operator=(const Waking&) = delete;
 
-    /// This rank is at work.
-    void begin_shift();
-    /// It has nothing to do just now.
-    void end_shift();
     /// Something was changed that the rank may wait for.
     void tell(Rank rank) const;
-    /// After it has told all that it had to.
-    void call_others();
-    /// Others keep all cores busy.
-    [[nodiscard]] bool relieved() const { return relieved_; }
+    /// After it has told all that it had to. Where others then keep all cores busy, this rank
+    /// sleeps at once when it comes to wait.
+    void call_others() const;
 
   private:
     const NodeMemory& node_;
     const Topology& topology_;
     bool gently_;
-    bool on_shift_ = false;
-    bool relieved_ = false;
+};
+
+/// When a rank is at work, where no more are woken than there are cores. Ends with the object.
+class Shift {
+  public:
+    Shift(const NodeMemory& node, const Topology& topology)
+        : node_(node), topology_(topology), waking_(node, topology, true) {}
+    ~Shift();
+    Shift(const Shift&) = delete;
+    Shift& operator=(const Shift&) = delete;
+
+    /// This rank is at work.
+    void begin();
+    /// It has nothing to do just now.
+    void end();
+
+  private:
+    const NodeMemory& node_;
+    const Topology& topology_;
+    Waking waking_;
+    bool on_ = false;
 };
 
 }  // namespace oratorio

@@ -82,10 +82,6 @@ void Operation::finish(Outcome outcome) {
     done_.store(true, std::memory_order_release);
 }
 
-void Operation::rest() {
-    if (run_) run_->rest();
-}
-
 std::optional<Rest> Operation::waits_for() const {
     return run_ ? run_->waits_for() : std::nullopt;
 }

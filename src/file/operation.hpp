@@ -28,7 +28,7 @@ class Operation {
 
     /// Moves on, at most so many moves; begins with the first call.
     void step(int moves);
-    void rest();
+    /// As of a Run.
     [[nodiscard]] std::optional<Rest> waits_for() const;
     /// A thread of our own can make the next step without calling MPI or code of the program's.
     [[nodiscard]] bool fit_for_helper() const;

@@ -15,13 +15,14 @@ void drop_done(std::deque<OperationPtr>& queue) {
 }
 
 /// Moves the queue on until it is empty or `last` is done.
-void run_until(std::deque<OperationPtr>& queue, const OperationPtr& last) {
+void run_until(std::deque<OperationPtr>& queue, const OperationPtr& last, Transport& transport) {
     for (;;) {
         drop_done(queue);
         if (queue.empty() || (last && last->done())) return;
         Operation& first = *queue.front();
         first.step(INT_MAX);
-        if (!first.done()) first.rest();
+        const auto rest = first.done() ? std::nullopt : first.waits_for();
+        if (rest) transport.idle(*rest);
     }
 }
 
@@ -51,8 +52,8 @@ Progress File::progress(Mover mover) {
 
 Outcome File::finish(const OperationPtr& operation) {
     State& state = *state_;
-    run_until(state.queues.independent, operation);
-    if (!operation->done()) run_until(state.queues.collective, operation);
+    run_until(state.queues.independent, operation, *state.transport);
+    if (!operation->done()) run_until(state.queues.collective, operation, *state.transport);
     // Something asked for may turn out not to be had only when it is first used.
     if (state.store != nullptr && !state.store->limits().remark.empty())
         state.opened.voice.warn(state.store->limits().remark);
@@ -60,8 +61,8 @@ Outcome File::finish(const OperationPtr& operation) {
 }
 
 void File::settle() {
-    run_until(state_->queues.collective, nullptr);
-    run_until(state_->queues.independent, nullptr);
+    run_until(state_->queues.collective, nullptr, *state_->transport);
+    run_until(state_->queues.independent, nullptr, *state_->transport);
 }
 
 Result<void> File::begin_split(const AccessCall& call) {

@@ -68,11 +68,6 @@ MPI_Op op_of(ReduceOp op) {
     return MPI_SUM;
 }
 
-long ranks_here(const Topology& topology) {
-    const auto rank = static_cast<std::size_t>(topology.rank);
-    return std::count(topology.node_of.begin(), topology.node_of.end(), topology.node_of[rank]);
-}
-
 /// Not a counter that was never reached: another file wouldn't reach one either.
 bool is_failure(const Error& error) {
     return error.kind != ErrorKind::unsupported_operation;
@@ -88,7 +83,6 @@ MpiTransport::MpiTransport(Comm comm, Topology topology, Bytes chunk)
     : comm_(std::move(comm)),
       topology_(std::move(topology)),
       chunk_(chunk),
-      crowded_(ranks_here(topology_) > sysconf(_SC_NPROCESSORS_ONLN)),
       several_nodes_(!topology_.one_node()),
       counter_refused_(
           Error::make(ErrorKind::internal, "the counter of this transport isn't shared")) {}
@@ -273,7 +267,7 @@ Result<void> MpiTransport::set_counter(std::int64_t to) {
 
 void MpiTransport::idle(const Rest& rest) {
     if (rest.bell != nullptr) {
-        if (rings_before_sleep(*rest.bell, rest.heard, before_sleep(rest, crowded_))) return;
+        if (rings_before_sleep(*rest.bell, rest.heard)) return;
         if (!see_to_others()) sleep_until_rung(*rest.bell, rest.heard, 1ms);
         return;
     }

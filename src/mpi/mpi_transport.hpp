@@ -94,7 +94,6 @@ class MpiTransport final : public Transport {
     Comm comm_;
     Topology topology_;
     Bytes chunk_;
-    bool crowded_;  ///< more ranks than cores on this node
     bool several_nodes_;
     std::vector<Slot> slots_;        ///< a ticket's id is an index
     std::vector<std::size_t> free_;  ///< slots to use again

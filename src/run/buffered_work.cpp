@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <algorithm>
 #include <cstring>
+#include <optional>
 #include <vector>
 
 #include "exchange/exchange.hpp"
+#include "exchange/waking.hpp"
 #include "plan/methods.hpp"
 #include "run/arrival.hpp"
 #include "run/region_writer.hpp"
@@ -25,8 +27,7 @@ class BufferedWork final : public Work {
     Bytes moved() const override;
     StoredReport report() const override { return report_; }
     bool differs() const override { return differs_ || exchange_->standing().differs; }
-    Rest rest() const override;
-    bool relieved() const override { return relieved_; }
+    Rest waits_for() const override;
 
   private:
     enum class Phase { idle, expecting, awaiting, loading, exchanging, storing };
@@ -71,8 +72,9 @@ class BufferedWork final : public Work {
     bool announced_ = false;
     std::unique_ptr<Exchange> exchange_;
     std::vector<Slot> slots_;
+    std::optional<Shift> shift_;  ///< where any rank may load
+    Rest rest_;                   ///< of the last step
     bool differs_ = false;
-    bool relieved_ = false;
     Error noted_;
     StoredReport report_;
 };
@@ -91,6 +93,7 @@ BufferedWork::BufferedWork(const RunContext& context, const Plan& plan, const Ac
                  : make_own_rounds(plan, context.transport.topology().rank, buffers.collective)),
       exchange_(make_exchange({context.transport, plan, access, context.stats, context.sequence,
                                buffers.messages, buffers.node})) {
+    if (plan.shared_loads) shift_.emplace(*context.node, context.transport.topology());
     slots_.resize(queue_->slots());
     if (slots_.empty()) return;
     if (!queue_->hands_over()) announce(buffers.collective);
@@ -125,11 +128,13 @@ bool BufferedWork::done() const {
 }
 
 /// Storage that works beside us rings no bell.
-Rest BufferedWork::rest() const {
-    return rest_on(transfer_ && transfer_->outstanding() > 0 ? nullptr : exchange_->bell());
+Rest BufferedWork::waits_for() const {
+    return transfer_ && transfer_->outstanding() > 0 ? Rest{} : rest_;
 }
 
 Result<bool> BufferedWork::step() {
+    rest_ = rest_on(exchange_->bell());
+    if (shift_) shift_->begin();
     if (const auto arrived = arrival_.step(); !arrived) return arrived.error();
     const bool later = queue_->hands_over();  // one's own data first
     bool moved = !later && step_slots();
@@ -138,7 +143,7 @@ Result<bool> BufferedWork::step() {
     if (const Error failed = exchange_->standing().failed; failed.kind != ErrorKind::none)
         note(failed, -1);
     moved = moved || *exchanged || (later && step_slots());
-    if (!moved || (later && done())) relieved_ = exchange_->rests();
+    if (shift_ && (!moved || done())) shift_->end();
     return moved;
 }
 

@@ -57,16 +57,10 @@ bool Run::step_phase() {
     return true;
 }
 
-void Run::rest() {
-    if (moves_left_ == 0) return;
-    const Rest rest = phase_ == Phase::working ? rest_ : Rest{};
-    context_.transport.idle(rest);
-}
-
 std::optional<Rest> Run::waits_for() const {
     if (moves_left_ == 0) return std::nullopt;
-    const bool own = phase_ == Phase::working && rest_.bell != nullptr;
-    return own ? rest_ : context_.transport.rest();
+    const Rest own = phase_ == Phase::working ? work_->waits_for() : Rest{};
+    return own.bell != nullptr ? own : context_.transport.rest();
 }
 
 bool Run::sends_messages() const {
@@ -149,11 +143,9 @@ RunContext Run::numbered_context() const {
 bool Run::work_done() {
     if (work_) {
         for (;;) {
-            rest_ = work_->rest();
             const auto moved = work_->step();
             if (!moved) return fail(moved.error());
             if (work_->done()) break;
-            rest_.relieved = work_->relieved();
             if (locked_.holds()) continue;  // nobody waits for a lock of a rank that waits itself
             if (!*moved || --moves_left_ == 0) return false;
         }
@@ -231,7 +223,8 @@ void Run::finish(const Error& error, Bytes bytes) {
 Outcome run_access(const RunContext& context, const Access& access, bool collective) {
     Run run(context, access, collective);
     while (!run.step()) {
-        if (collective) run.rest();
+        const auto rest = run.waits_for();
+        if (collective && rest) context.transport.idle(*rest);
     }
     return run.outcome();
 }

@@ -32,10 +32,8 @@ class Run {
     /// Moves on as far as it can without waiting, at most so many moves of its work; true when
     /// done.
     bool step(int moves = INT_MAX);
-    /// For whoever has nothing else to do after a step that didn't end it: waits until another step
-    /// may get further, but not for long.
-    void rest();
-    /// What rest() would wait for; nothing while more moves can be made at once.
+    /// After a step that didn't end it: what another waits for; nothing while more moves can be
+    /// made at once.
     [[nodiscard]] std::optional<Rest> waits_for() const;
     /// Its plan needs messages of the host MPI between rounds.
     [[nodiscard]] bool sends_messages() const;
@@ -75,7 +73,6 @@ class Run {
     Access worked_;       ///< as access_, without data where this rank is absent from the kept plan
     RangeLock locked_;    ///< atomic mode; kept until the work is gone
     std::unique_ptr<Work> work_;
-    Rest rest_;           ///< of the work
     int moves_left_ = 0;  ///< of this step
     Error error_;         ///< this rank's own failure
     Agreement agreement_;

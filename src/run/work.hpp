@@ -33,10 +33,8 @@ class Work {
     [[nodiscard]] virtual StoredReport report() const { return {}; }
     /// Some rank was seen to work by another plan than this one.
     [[nodiscard]] virtual bool differs() const { return false; }
-    /// Before a step: what to wait for if that moves nothing.
-    [[nodiscard]] virtual Rest rest() const { return {}; }
-    /// After such a step: others keep all cores busy.
-    [[nodiscard]] virtual bool relieved() const { return false; }
+    /// After a step that moved nothing: until when another won't, either.
+    [[nodiscard]] virtual Rest waits_for() const { return {}; }
 };
 
 /// Where a rank works, and by what plan; everything outlives the work.

@@ -258,7 +258,7 @@ Result<Completion> FreeTransport::test(Ticket ticket) {
 void FreeTransport::idle(const Rest& rest) {
     between_.end_if_late();
     if (rest.bell != nullptr)
-        wait_until_rung(*rest.bell, rest.heard, before_sleep(rest, true), 200us);
+        wait_until_rung(*rest.bell, rest.heard, 200us);
     else
         sched_yield();
 }

@@ -70,8 +70,7 @@ void ForkedTransport::idle(const Rest& rest) {
         sched_yield();
         return;
     }
-    const bool crowded = topology_.size > topology_.cores;
-    wait_until_rung(*rest.bell, rest.heard, before_sleep(rest, crowded), 1ms);
+    wait_until_rung(*rest.bell, rest.heard, 1ms);
 }
 
 }  // namespace oratorio::calibrate

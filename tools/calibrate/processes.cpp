@@ -80,7 +80,7 @@ bool answer(Bell& mine, Bell& other, int turns) {
         while (mine.rings.load() == heard) {
             constexpr Nanoseconds kTooLong = 5e9;
             if (watch.elapsed() > kTooLong) return false;
-            wait_until_rung(mine, heard, Before::yields, 100ms);
+            wait_until_rung(mine, heard, 100ms);
         }
         ring(other);
     }
@@ -88,8 +88,8 @@ bool answer(Bell& mine, Bell& other, int turns) {
 }
 
 struct Bells {
-    Bell child;
-    Bell parent;
+    Bell child{Before::yields};
+    Bell parent{Before::yields};
 };
 
 Error silent() {
@@ -126,7 +126,7 @@ Result<Nanoseconds> wake(int turns) {
     if (!child) return child.error();
     ring(bells->child);
     while (bells->parent.rings.load() == 0) {  // the child has started
-        if (wait_until_rung(bells->parent, 0, Before::nothing, 5s); bells->parent.rings.load() == 0)
+        if (sleep_until_rung(bells->parent, 0, 5s); bells->parent.rings.load() == 0)
             return silent();
     }
     const Stopwatch watch;

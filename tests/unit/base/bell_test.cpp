@@ -28,7 +28,7 @@ class Sleeper {
     explicit Sleeper(Bell& bell) : bell_(bell), heard_(bell.rings) {
         thread_ = std::thread([this] {
             number_ = syscall(SYS_gettid);
-            wait_until_rung(bell_, heard_, Before::nothing, 60s);
+            wait_until_rung(bell_, heard_, 60s);
             woken_ = true;
         });
         // It says so before it does: a ring in between would keep it awake.
@@ -52,7 +52,7 @@ class Sleeper {
 };
 
 TEST(Bell, ARingWakesTheOwner) {
-    Bell bell;
+    Bell bell(Before::nothing);
     const Sleeper sleeper(bell);
     ring(bell);
     sleeper.wait();
@@ -60,7 +60,7 @@ TEST(Bell, ARingWakesTheOwner) {
 }
 
 TEST(Bell, ASoftRingLeavesTheOwnerAsleepUntilItIsCalled) {
-    Bell bell;
+    Bell bell(Before::nothing);
     const Sleeper sleeper(bell);
     EXPECT_FALSE(call(bell)) << "nothing has rung";
     ring_softly(bell);
@@ -71,24 +71,28 @@ TEST(Bell, ASoftRingLeavesTheOwnerAsleepUntilItIsCalled) {
 }
 
 TEST(Bell, WhoIsAwakeIsNotCalled) {
-    Bell bell;
+    Bell bell(Before::nothing);
     ring_softly(bell);
     EXPECT_FALSE(call(bell));
 }
 
 TEST(Bell, WhoHeardTheRingBeforeDoesNotSleep) {
-    Bell bell;
+    Bell bell(Before::nothing);
     const std::uint32_t heard = bell.rings;
     ring_softly(bell);
-    wait_until_rung(bell, heard, Before::nothing, 60s);
+    wait_until_rung(bell, heard, 60s);
     EXPECT_EQ(bell.sleep, Bell::awake);
 }
 
-TEST(Bell, WhoIsRelievedByOthersSleepsAtOnceInACrowd) {
-    EXPECT_EQ(before_sleep({}, false), Before::spins);
-    EXPECT_EQ(before_sleep({}, true), Before::yields);
-    EXPECT_EQ(before_sleep({.relieved = true}, true), Before::nothing);
-    EXPECT_EQ(before_sleep({.relieved = true}, false), Before::spins);
+TEST(Bell, ARankYieldsBeforeItSleepsWhereRanksShareCores) {
+    Topology topology;
+    topology.rank = 1;
+    topology.size = 3;
+    topology.cores = 2;
+    topology.node_of = {0, 1, 1};
+    EXPECT_EQ(usual_before_sleep(topology), Before::spins);
+    topology.cores = 1;
+    EXPECT_EQ(usual_before_sleep(topology), Before::yields);
 }
 
 }  // namespace

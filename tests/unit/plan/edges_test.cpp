@@ -44,7 +44,7 @@ Thin draw(std::uint64_t seed, int ranks, Bytes buffer) {
         summaries.push_back(summarise(thin.accesses.back(), true));
     }
     FlatTerms options;
-    options.method = "sparse";
+    options.method = find_method("sparse");
     options.cb_nodes = static_cast<int>(random.between(1, ranks));
     options.cb_buffer_size = buffer;
     thin.plan = plan_of(summaries, options, 0, Direction::write, 2);

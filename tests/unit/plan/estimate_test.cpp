@@ -21,7 +21,7 @@ Situation situation_of(const FlatTerms& options, Direction direction) {
     s.bytes = 64 << 20;
     s.bytes_max = s.bytes / 4;
     s.hull = {0, s.bytes};
-    s.hulls = 4.0 * s.bytes;
+    s.hulls = 4.0 * static_cast<double>(s.bytes);
     s.pieces = s.memory_pieces = s.bytes / 64;
     s.covered = true;
     s.options = &options;

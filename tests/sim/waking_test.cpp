@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Who sleeps at once where others keep all cores busy, and who yields first.
+#include "exchange/waking.hpp"
+
+#include "sim/file_ranks.hpp"
+
+namespace oratorio::test {
+namespace {
+
+/// Ranks of one node with so many cores.
+class Cores : public Lent {
+  public:
+    Cores(Transport& owner, int cores) : Lent(owner), topology_(owner.topology()) {
+        topology_.cores = cores;
+    }
+    const Topology& topology() const override { return topology_; }
+
+  private:
+    Topology topology_;
+};
+
+/// What rank 0 does before it sleeps, where it has nothing to do and rank 1 is at work.
+Before before_sleep_beside_one_at_work(int cores) {
+    const auto seen = on_ranks(3, [&](Transport& transport) {
+        Cores ranks(transport, cores);
+        const Topology& topology = ranks.topology();
+        NodeMemory node;
+        for (auto made = node.prepare(ranks, 4096, false); !*made;
+             made = node.prepare(ranks, 4096, false))
+            transport.idle();
+        Before before = Before::spins;
+        {
+            Shift shift(node, topology);
+            shift.begin();
+            EXPECT_EQ(kind_of(agree_on_error(ranks, {})), ErrorKind::none);
+            if (topology.rank != 1) shift.end();
+            EXPECT_EQ(kind_of(agree_on_error(ranks, {})), ErrorKind::none);
+            Waking(node, topology, true).call_others();
+            before = node.bell(topology.rank).before;
+            EXPECT_EQ(kind_of(agree_on_error(ranks, {})), ErrorKind::none);
+        }
+        EXPECT_EQ(node.bell(topology.rank).before, usual_before_sleep(topology))
+            << "as before for who comes next";
+        return before;
+    });
+    return seen.front();
+}
+
+TEST(Waking, WhoIsRelievedByOthersSleepsAtOnceInACrowd) {
+    EXPECT_EQ(before_sleep_beside_one_at_work(1), Before::nothing);
+    EXPECT_EQ(before_sleep_beside_one_at_work(2), Before::yields) << "a core is to be had";
+    EXPECT_EQ(before_sleep_beside_one_at_work(3), Before::spins);
+}
+
+}  // namespace
+}  // namespace oratorio::test
