@@ -46,9 +46,16 @@ KIND_TABLES = {
     "src/exchange/exchange.cpp", "src/run/work.cpp",
 }  # fmt: skip
 
+# Collective helpers, which see to it that all ranks have the same value.
+VOUCHERS = {
+    "src/base/agreed.hpp", "src/base/agreed.cpp", "src/bind/workspaces.cpp", "src/exchange/node_memory.cpp",
+    "src/file/hint_sources.cpp",
+}  # fmt: skip
+
 INCLUDE = re.compile(r'\s*#\s*include\s*([<"])([^>"]+)[>"]')
 MPI_NAME = re.compile(r"\bP?MPIX?_\w+")
 KIND = re.compile(r"\b(Domains|Exchange|Storage)Kind\b")
+VOUCH = re.compile(r"\bvouch\(")
 TODO = re.compile(r"\b(TODO|FIXME|XXX)\b(?!\(#\d+\))")
 TYPE_OR_NAMESPACE = re.compile(r"\b(namespace|class|struct|union|enum|extern)\b")
 # What may stand between a function's parameters and its body.
@@ -128,6 +135,15 @@ def check_kinds(file: Path, text: str) -> Iterator[Complaint]:
         found = KIND.search(line)
         if found:
             yield Complaint(file, number, f"{found.group()} is for tables of parts: ask the part's facts")
+
+
+def check_vouching(file: Path, text: str) -> Iterator[Complaint]:
+    """Agreed values made elsewhere than by collective helpers."""
+    if floor_of(file) is None or file.as_posix() in VOUCHERS:
+        return
+    for number, line in enumerate(without_literals(text).splitlines(), 1):
+        if VOUCH.search(line):
+            yield Complaint(file, number, "Agreed values are made by collective helpers and agreed_from()")
 
 
 def functions(text: str) -> Iterator[tuple[int, int]]:
@@ -233,7 +249,8 @@ def check(file: Path, text: str) -> list[Complaint]:
     found = [*check_sizes(file, text), *check_todos(file, text)]
     if file.suffix in CXX_SUFFIXES:
         found += [*check_includes(file, text), *check_mpi_names(file, text)]
-        found += [*check_kinds(file, text), *check_parameters(file, text), *check_virtuals(file, text)]
+        found += [*check_kinds(file, text), *check_vouching(file, text)]
+        found += [*check_parameters(file, text), *check_virtuals(file, text)]
     return found
 
 

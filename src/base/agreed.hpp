@@ -3,7 +3,9 @@
 // only Agreed values may steer a collective choice, so a rank-local value can't split the ranks.
 #pragma once
 
+#include <array>
 #include <span>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -16,16 +18,29 @@ class Agreed {
   public:
     [[nodiscard]] const T& value() const { return value_; }
     const T& operator*() const { return value_; }
-    const T* operator->() const { return &value_; }
+    const std::remove_reference_t<T>* operator->() const { return &value_; }
 
-    /// For collective helpers only (they are listed in docs/architecture.md): the caller vouches
-    /// that every rank passes an equal value.
-    [[nodiscard]] static Agreed vouch(T value) { return Agreed(std::move(value)); }
+    /// For collective helpers only (the lint knows them): the caller vouches that every rank passes
+    /// an equal value.
+    [[nodiscard]] static Agreed vouch(T value) { return Agreed(std::forward<T>(value)); }
 
   private:
-    explicit Agreed(T value) : value_(std::move(value)) {}
+    explicit Agreed(T value) : value_(std::forward<T>(value)) {}
     T value_;
 };
+
+/// What a function makes of agreed values, and of nothing else, is agreed; of no values, a
+/// constant.
+template <class Pure, class... T>
+requires std::is_empty_v<Pure>
+[[nodiscard]] auto agreed_from(Pure pure, const Agreed<T>&... values) {
+    return Agreed<std::invoke_result_t<Pure, const T&...>>::vouch(pure(*values...));
+}
+
+/// Those of the transport, which has them from all its ranks; no longer than it lives.
+[[nodiscard]] inline Agreed<const Nodes&> nodes_of(const Transport& transport) {
+    return Agreed<const Nodes&>::vouch(transport.topology());
+}
 
 /// Collective. Root's value on all ranks; T must be trivially copyable.
 template <class T>
@@ -47,6 +62,47 @@ struct AllEqual {
 /// Collective. The value that all ranks have brought; not_same on all of them where they differ.
 Result<Agreed<std::uint64_t>> agree_on_equal(Transport& transport, std::uint64_t mine,
                                              std::string_view what_differs);
+
+/// Collective. The sums over all ranks.
+template <std::size_t count>
+Result<Agreed<std::array<std::uint64_t, count>>> agree_on_sums(
+    Transport& transport, std::array<std::uint64_t, count> mine) {
+    if (auto summed = reduce(transport, mine, ReduceOp::sum); !summed) return summed.error();
+    return Agreed<std::array<std::uint64_t, count>>::vouch(mine);
+}
+
+/// Collective, in steps: what every rank has brought, in rank order. Stays where it is meanwhile:
+/// the transport knows its address. T must be trivially copyable.
+template <class T>
+class Gathering {
+  public:
+    Gathering() = default;
+    explicit Gathering(const T& mine) : mine_(mine) {}
+
+    /// True when all are there; an error is the transport's.
+    Result<bool> step(Transport& transport) {
+        if (!ticket_.valid()) {
+            all_.resize(static_cast<std::size_t>(transport.topology().size));
+            const auto started = transport.gather(std::as_bytes(std::span(&mine_, 1)),
+                                                  std::as_writable_bytes(std::span(all_)));
+            if (!started) return started.error();
+            ticket_ = *started;
+        }
+        const auto completion = transport.test(ticket_);
+        if (!completion) return completion.error();
+        return completion->done;
+    }
+    /// When they are.
+    [[nodiscard]] const std::vector<T>& all() const { return all_; }
+    [[nodiscard]] Agreed<std::vector<T>> take() {
+        return Agreed<std::vector<T>>::vouch(std::move(all_));
+    }
+
+  private:
+    T mine_{};
+    std::vector<T> all_;
+    Ticket ticket_;
+};
 
 /// What the largest of wins a reduction: the worst kind, and among equals the lowest rank. 0 = no
 /// error.

@@ -22,18 +22,12 @@ Result<bool> SharedSegment::step(Transport& transport) {
     if (phase_ == Phase::ready) {
         told_.card = wish_.card;
         error_ = create(topology);
-        all_.resize(static_cast<std::size_t>(topology.size));
-        const auto started = transport.gather(std::as_bytes(std::span(&told_, 1)),
-                                              std::as_writable_bytes(std::span(all_)));
-        if (!started) return started.error();
-        ticket_ = *started;
+        told_by_all_ = Gathering(told_);
         phase_ = Phase::naming;
-        return false;
     }
     if (phase_ == Phase::naming) {
-        const auto completion = transport.test(ticket_);
-        if (!completion) return completion.error();
-        if (!completion->done) return false;
+        const auto named = told_by_all_.step(transport);
+        if (!named || !*named) return named;
         if (error_.kind == ErrorKind::none) error_ = attach(topology);
         if (error_.kind == ErrorKind::none && wish_.check) error_ = wish_.check(cards());
         agreement_ = Agreement(error_);
@@ -70,7 +64,7 @@ Error SharedSegment::create(const Topology& topology) {
 /// Where the first rank has none it says so itself.
 Error SharedSegment::attach(const Topology& topology) {
     const Rank first = first_beside(topology, topology.rank);
-    const Told& maker = all_[static_cast<std::size_t>(first)];
+    const Told& maker = told_by_all_.all()[static_cast<std::size_t>(first)];
     if (first == topology.rank || maker.name[0] == '\0') return {};
     auto attached = SharedMemory::attach(maker.name, wish_.bytes);
     if (!attached) return attached.error();
@@ -80,8 +74,8 @@ Error SharedSegment::attach(const Topology& topology) {
 
 std::vector<SharedSegment::Card> SharedSegment::cards() const {
     std::vector<Card> cards;
-    cards.reserve(all_.size());
-    for (const Told& told : all_) cards.push_back(told.card);
+    cards.reserve(told_by_all_.all().size());
+    for (const Told& told : told_by_all_.all()) cards.push_back(told.card);
     return cards;
 }
 

@@ -61,8 +61,7 @@ class SharedSegment {
     SharedMemory memory_;
     Error error_;  ///< this rank's
     Told told_;
-    std::vector<Told> all_;
-    Ticket ticket_;
+    Gathering<Told> told_by_all_;
     Agreement agreement_;
 };
 

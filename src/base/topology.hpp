@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Topology: which rank sits on which node. A plain value; plans are pure functions of it.
+// Nodes: which rank sits on which, the same on all ranks, so that plans are pure functions of it.
+// Topology: that, and which rank this one is.
 #pragma once
 
 #include <algorithm>
@@ -10,8 +11,7 @@
 
 namespace oratorio {
 
-struct Topology {
-    Rank rank = 0;             ///< this process
+struct Nodes {
     int size = 1;              ///< ranks of the file's communicator
     int cores = 1;             ///< of the node that has the fewest
     std::vector<int> node_of;  ///< node index of each rank, nodes numbered by first appearance
@@ -23,7 +23,12 @@ struct Topology {
     [[nodiscard]] bool one_node() const {
         return std::ranges::all_of(node_of, [](int node) { return node == 0; });
     }
-    /// More ranks than cores on this rank's node.
+};
+
+struct Topology : Nodes {
+    Rank rank = 0;  ///< this process
+
+    /// More ranks than cores on its node.
     [[nodiscard]] bool crowded() const {
         return std::ranges::count(node_of, node_of[static_cast<std::size_t>(rank)]) > cores;
     }

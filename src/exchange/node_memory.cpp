@@ -74,6 +74,15 @@ Error probe_others(const Topology& topology, const std::vector<SharedSegment::Ca
 
 }  // namespace
 
+/// What was refused or made, was so on all ranks.
+Agreed<NodeSharing> NodeMemory::sharing(const NodeMemory* node) {
+    NodeSharing sharing;
+    sharing.shared_memory = node != nullptr && !node->shared_refused();
+    sharing.shared_ready = sharing.shared_memory && !node->buffers().empty();
+    sharing.cross_memory = sharing.shared_memory && !node->cross_memory_refused();
+    return Agreed<NodeSharing>::vouch(sharing);
+}
+
 Result<bool> NodeMemory::prepare(Transport& transport, Bytes bytes, bool cross_memory) {
     const Topology& topology = transport.topology();
     if (!making_) {

@@ -79,6 +79,8 @@ class NodeMemory {
     [[nodiscard]] const Error& refusal() const { return refusal_; }
     [[nodiscard]] bool shared_refused() const { return shared_refused_; }
     [[nodiscard]] bool cross_memory_refused() const { return cross_memory_refused_; }
+    /// Where there is no node memory, on all ranks alike, nothing can be shared.
+    [[nodiscard]] static Agreed<NodeSharing> sharing(const NodeMemory* node);
 
     [[nodiscard]] Bell& bell(Rank rank) const { return desk(rank).bell; }
     [[nodiscard]] Desk& desk(Rank rank) const;

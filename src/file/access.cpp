@@ -42,23 +42,27 @@ Layout one_run(Bytes bytes) {
 
 }  // namespace
 
-std::shared_ptr<const Terms> File::State::current_terms() {
+std::shared_ptr<const Agreed<Terms>> File::State::current_terms() {
     if (terms != nullptr) return terms;
-    auto made = std::make_shared<Terms>();
-    made->options = hints.plan;
-    PlanFacts& facts = made->facts;
-    facts.coherent = transport->topology().one_node();
-    facts.alone = transport->topology().size == 1;
-    facts.local_file_system = is_local(opened.file_system);
-    facts.mappable = opened.mappable;
-    facts.asynchronous = hints.store == StoreChoice::uring || hints.store == StoreChoice::thread;
-    facts.costs = opened.costs;
-    // Without reading, only methods that write the pieces and nothing between them.
-    if (!opened.holes_readable) {
-        made->options.cb_write = made->options.ds_write = Toggle::disable;
-        made->options.method = nullptr;
-    }
-    terms = std::move(made);
+    const auto make = [](const Hints& hints, const Found& found, const Nodes& nodes) {
+        Terms made;
+        made.options = hints.plan;
+        made.facts.coherent = nodes.one_node();
+        made.facts.alone = nodes.size == 1;
+        made.facts.local_file_system = is_local(found.file_system);
+        made.facts.mappable = found.mappable;
+        made.facts.asynchronous =
+            found.store == StoreChoice::uring || found.store == StoreChoice::thread;
+        made.facts.costs = found.costs;
+        // Without reading, only methods that write the pieces and nothing between them.
+        if (!found.holes_readable) {
+            made.options.cb_write = made.options.ds_write = Toggle::disable;
+            made.options.method = nullptr;
+        }
+        return made;
+    };
+    terms = std::make_shared<const Agreed<Terms>>(
+        agreed_from(make, hints, opened.found, nodes_of(*transport)));
     return terms;
 }
 
@@ -140,7 +144,7 @@ File::Placed File::place(const AccessCall& call, bool may_move) {
 bool File::State::is_plain(const Access& access) const {
     const Layout& memory = access.memory;
     return access.bytes() > 0 && memory.shape->kind() == Shape::Kind::run && memory.contiguous() &&
-           !hints.plan.atomic && hints.plan.method == nullptr && queues.independent.empty();
+           !hints->plan.atomic && hints->plan.method == nullptr && queues.independent.empty();
 }
 
 /// And one contiguous piece of the file, wherever the access begins.

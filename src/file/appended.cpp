@@ -1,17 +1,16 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Records that ranks write by themselves with the shared pointer where they are gathered first
 // (hint oratorio_shared_write_behind).
-#include "base/agreed.hpp"
 #include "file/state.hpp"
 
 namespace oratorio {
 
 Result<void> File::State::gather_records(Bytes before) {
-    if (hints.shared_write_behind == before) return {};
+    if (hints->shared_write_behind == before) return {};
     if (auto written = write_gathered_together(); !written) return written;
     write_behind.reset();
-    if (hints.shared_write_behind == 0) return {};
-    auto made = WriteBehind::make(*transport, hints.shared_write_behind);
+    if (hints->shared_write_behind == 0) return {};
+    auto made = WriteBehind::make(*transport, hints->shared_write_behind);
     if (!made) return made.error();
     write_behind = std::move(*made);
     if (write_behind == nullptr) {

@@ -23,7 +23,7 @@ std::uint64_t hash(std::string_view text) {
 }
 
 /// Those of a large access in which all ranks take part.
-std::vector<Rank> aggregators_of(const Topology& topology, const PlanOptions& options) {
+std::vector<Rank> aggregators_of(const Nodes& topology, const PlanOptions& options) {
     const Summaries all(static_cast<std::size_t>(topology.size));
     std::vector<Rank> ranks = choose_aggregators(topology, all, options, INT64_MAX);
     std::ranges::sort(ranks);
@@ -39,18 +39,21 @@ Result<void> File::State::take_hints(const HintMap& info) {
     const auto agreed =
         agree_on_hints(*transport, {info, buffer_bytes_most(static_cast<int>(beside))});
     if (!agreed) return agreed.error();
-    const auto& [given, buffer_most] = (**agreed).of_root;
     if (const auto differing = (**agreed).differing; differing > 0) {
         opened.voice.warn("hints: " + std::to_string(differing) +
                           " ranks gave other hints than rank 0; those of rank 0 hold");
     }
-    std::vector<std::string> warnings;
-    const Bytes before = hints.shared_write_behind;
-    hints = parse_hints(given, warnings, hints, buffer_most);
+    const Bytes before = hints->shared_write_behind;
+    const auto parsed = agreed_from(
+        [](const AgreedHints& told, const Hints& start) {
+            return parse_hints(told.of_root.map, start, told.of_root.buffer_most);
+        },
+        *agreed, hints);
+    hints = agreed_from([](const ParsedHints& all) { return all.hints; }, parsed);
     terms.reset();
-    engine.exclusion.sieves = sieves_writes(hints.plan);
+    engine.exclusion.sieves = sieves_writes(hints->plan);
     engine.plans.forget();
-    for (const std::string& warning : warnings) opened.voice.warn(warning);
+    for (const std::string& warning : parsed->warnings) opened.voice.warn(warning);
     return gather_records(before);
 }
 
@@ -67,7 +70,7 @@ const AccessMode& File::mode() const {
     return state_->opened.mode;
 }
 const Hints& File::hints() const {
-    return state_->hints;
+    return *state_->hints;
 }
 const View& File::view() const {
     return state_->place.view;
@@ -76,7 +79,7 @@ const Stats& File::stats() const {
     return state_->engine.stats;
 }
 bool File::atomicity() const {
-    return state_->hints.plan.atomic;
+    return state_->hints->plan.atomic;
 }
 Offset File::position() const {
     return state_->place.position;
@@ -84,11 +87,11 @@ Offset File::position() const {
 
 Result<void> File::State::tell_account() {
     opened.voice.tell_repeated();
-    if (!opened.account) return {};
-    auto sums = engine.stats.values();
-    if (auto summed = reduce(*transport, sums, ReduceOp::sum); !summed) return summed.error();
+    if (!opened.found->account) return {};
+    const auto sums = agree_on_sums(*transport, engine.stats.values());
+    if (!sums) return sums.error();
     std::string text = opened.path + ": closed; what it took, all ranks together\n";
-    std::istringstream lines(Stats::of(sums).report());
+    std::istringstream lines(Stats::of(**sums).report());
     for (std::string line; std::getline(lines, line);) text += "  " + line + "\n";
     opened.voice.say(text);
     return {};
@@ -115,17 +118,18 @@ Result<void> File::close() {
 }
 
 HintMap File::reported_hints() const {
-    HintMap report = report_hints(state_->hints);
+    const State::Found& found = *state_->opened.found;
+    Hints in_use = *state_->hints;
+    in_use.store = found.store;
+    HintMap report = report_hints(in_use);
     const std::vector<Rank> aggregators =
-        aggregators_of(state_->transport->topology(), state_->hints.plan);
+        aggregators_of(state_->transport->topology(), in_use.plan);
     std::string list;
     for (const Rank rank : aggregators) list += (list.empty() ? "" : " ") + std::to_string(rank);
     report["romio_aggregator_list"] = list;
     report["cb_nodes"] = std::to_string(aggregators.size());
-    report["romio_filesystem_type"] =
-        std::string(file_system_name(state_->opened.file_system)) + ":";
-    report["romio_visibility_immediate"] =
-        visible_at_once(state_->opened.file_system) ? "true" : "false";
+    report["romio_filesystem_type"] = std::string(file_system_name(found.file_system)) + ":";
+    report["romio_visibility_immediate"] = visible_at_once(found.file_system) ? "true" : "false";
     return report;
 }
 
@@ -203,14 +207,14 @@ Result<Bytes> File::size() {
 /// of others whose failure only one rank sees. The same on all ranks.
 bool File::State::flushes_together() const {
     const bool elsewhere = written_together && !transport->topology().one_node();
-    return hints.synchronized_flush || write_behind != nullptr || elsewhere;
+    return hints->synchronized_flush || write_behind != nullptr || elsewhere;
 }
 
 Result<void> File::sync() {
     settle();
     Transport& ranks = *state_->transport;
     // With the hint no rank flushes before all have written (romio_synchronized_flush).
-    if (state_->hints.synchronized_flush) {
+    if (state_->hints->synchronized_flush) {
         if (auto met = agree_on_error(ranks, {}); !met) return met.error();
     }
     Error error;
@@ -237,7 +241,12 @@ Result<void> File::set_atomicity(bool atomic) {
     const auto same = agree_on_equal(*state_->transport, atomic ? 1 : 0,
                                      "set atomicity: the flag differs between ranks");
     if (!same) return same.error();
-    state_->hints.plan.atomic = **same != 0;
+    const auto set = [](const Hints& before, const std::uint64_t& asked) {
+        Hints hints = before;
+        hints.plan.atomic = asked != 0;
+        return hints;
+    };
+    state_->hints = agreed_from(set, state_->hints, *same);
     state_->terms.reset();
     return {};
 }

@@ -153,12 +153,13 @@ Result<Agreed<AgreedHints>> agree_on_hints(Transport& transport, const GivenHint
             return sent.error();
     }
     auto given = decode_hints(text);
-    std::array<std::uint64_t, 1> differing{!given ? kUnreadable : *given == mine.map ? 0U : 1U};
-    if (auto counted = reduce(transport, differing, ReduceOp::sum); !counted)
-        return counted.error();
-    if (differing[0] >= kUnreadable)
+    const std::uint64_t differs = !given ? kUnreadable : *given == mine.map ? 0U : 1U;
+    const auto counted = agree_on_sums(transport, std::array{differs});
+    if (!counted) return counted.error();
+    const std::uint64_t differing = (**counted)[0];
+    if (differing >= kUnreadable)
         return Error::make(ErrorKind::internal, "a rank can't read the hints that rank 0 sent");
-    return Agreed<AgreedHints>::vouch({{std::move(*given), (*head)->buffer_most}, differing[0]});
+    return Agreed<AgreedHints>::vouch({{std::move(*given), (*head)->buffer_most}, differing});
 }
 
 }  // namespace oratorio

@@ -208,10 +208,9 @@ void bound_messages(Hints& hints, std::vector<std::string>& warnings, Bytes buff
 
 }  // namespace
 
-Hints parse_hints(const HintMap& given, std::vector<std::string>& warnings, Hints start,
-                  Bytes buffer_most) {
-    Hints hints = std::move(start);
-    for (std::string& sentence : misspelt_hints(given)) warnings.push_back(std::move(sentence));
+ParsedHints parse_hints(const HintMap& given, const Hints& start, Bytes buffer_most) {
+    ParsedHints parsed{start, misspelt_hints(given)};
+    auto& [hints, warnings] = parsed;
     const HintMap expanded = expand(given, hints, warnings);
     for (HintRow row : hint_rows()) {
         const auto found = expanded.find(std::string(row.key));
@@ -228,7 +227,7 @@ Hints parse_hints(const HintMap& given, std::vector<std::string>& warnings, Hint
         const auto found = given.find(std::string(key));
         if (found != given.end()) hints.accepted.insert_or_assign(found->first, found->second);
     }
-    return hints;
+    return parsed;
 }
 
 HintMap report_hints(const Hints& hints) {

@@ -29,7 +29,7 @@ enum class ProgressChoice { automatic, thread, calls, start, count };
 
 struct Hints {
     PlanOptions plan;
-    StoreChoice store = StoreChoice::automatic;  ///< of an open file: the one in use
+    StoreChoice store = StoreChoice::automatic;
     ProgressChoice progress = ProgressChoice::automatic;
     int uring_depth = 16;
     int file_permissions = 0666;         ///< file_perm, octal
@@ -68,10 +68,16 @@ struct HintSources {
 /// All sources merged for `path`, weakest first. Pure.
 [[nodiscard]] HintMap merge_hints(const HintSources& sources, const HintMap& info,
                                   std::string_view path);
-/// Pure. Keys that aren't given stay as in `start`. Warnings are sentences for the user, one per
-/// malformed value, and one where buffers would be larger than `buffer_most` and are made smaller.
-[[nodiscard]] Hints parse_hints(const HintMap& given, std::vector<std::string>& warnings,
-                                Hints start = {}, Bytes buffer_most = kBufferMost);
+struct ParsedHints {
+    Hints hints;
+    /// Sentences for the user, one per malformed value, and one where buffers would be larger than
+    /// `buffer_most` and are made smaller.
+    std::vector<std::string> warnings;
+};
+
+/// Pure. Keys that aren't given stay as in `start`.
+[[nodiscard]] ParsedHints parse_hints(const HintMap& given, const Hints& start = {},
+                                      Bytes buffer_most = kBufferMost);
 /// Effective values of the keys that were set or that Oratorio reports always (MPI_File_get_info).
 [[nodiscard]] HintMap report_hints(const Hints& hints);
 /// Collective: root's on all ranks. Where one can't read them it is an error on all.

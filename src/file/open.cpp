@@ -160,13 +160,13 @@ constexpr const char* kUnseen =
     "hint oratorio_store: this file system's clients have caches of their own; other nodes may "
     "read old bytes, and lose theirs";
 
-FileFacts facts_of(Store& store, const std::string& path, const OpenCall& call, const Hints& hints,
+FileFacts facts_of(Store& store, const std::string& path, const OpenCall& call, StoreChoice in_use,
                    std::vector<std::string>& warnings) {
     FileFacts facts;
     facts.file_system = file_system_type(path);
     const std::string_view name = file_system_name(facts.file_system);
     facts.costs = built_in_costs(name);
-    if (hints.store != StoreChoice::uncached && is_incoherent(facts.file_system))
+    if (in_use != StoreChoice::uncached && is_incoherent(facts.file_system))
         warnings.emplace_back(kUnseen);
     if (call.read_costs) facts.costs = parse_costs(call.read_costs(name), facts.costs, warnings);
     if (const auto size = store.size(); size) {
@@ -182,26 +182,43 @@ std::string no_uring_on(std::uint64_t ranks) {
            " ranks; posix is used there";
 }
 
-/// Collective. The number of ranks that answer yes to each question.
-Result<void> count(Transport& transport, std::span<std::uint64_t> questions) {
-    return reduce(transport, questions, ReduceOp::sum);
+/// What is asked of each rank's store; of each the ranks are counted that say yes.
+enum Question { unreadable, fell_back, unmappable, remarked, silent, uncached, questions };
+using Answers = std::array<std::uint64_t, questions>;
+
+Answers answers_of(const Opening& opening, const StoreLimits& limits, const OpenCall& call) {
+    Answers answers{};
+    answers[unreadable] = opening.readable ? 0 : 1;
+    answers[fell_back] = opening.fell_back ? 1 : 0;
+    answers[unmappable] = limits.mappable ? 0 : 1;
+    answers[remarked] = limits.remark.empty() ? 0 : 1;
+    answers[silent] = call.explain ? 0 : 1;
+    answers[uncached] = opening.is_uncached ? 1 : 0;
+    return answers;
+}
+
+/// The one that the ranks have opened.
+StoreChoice store_in_use(const Answers& ranks, const Hints& hints) {
+    if (ranks[fell_back] > 0) return StoreChoice::posix;
+    if (hints.store != StoreChoice::automatic) return hints.store;
+    return ranks[uncached] > 0 ? StoreChoice::uncached : store_for(hints.plan);
 }
 
 }  // namespace
 
-/// Collective. What rank 0 finds of the opened file holds on all ranks.
 Result<void> File::State::find_facts(const OpenCall& call) {
     std::vector<std::string> warnings;
     FileFacts found;
     const bool first = transport->topology().rank == 0;
-    if (first) found = facts_of(*store, opened.path, call, hints, warnings);
+    if (first) found = facts_of(*store, opened.path, call, opened.found->store, warnings);
     const Bytes begin = call.mode.append ? found.size : 0;
     if (first) {
         if (auto set = transport->set_counter(begin); !set) found.error = set.error();
     }
     // A descriptor that can't read can't share a lock either: it takes care as if others were here.
-    const bool shares = call.mode.writable() && !call.mode.unique_open && opened.holes_readable;
-    found.sole = opened.holes_readable;
+    const bool shares =
+        call.mode.writable() && !call.mode.unique_open && opened.found->holes_readable;
+    found.sole = opened.found->holes_readable;
     if (first && shares) look_for_others(*store, found);
     const auto facts = agree_on_root(*transport, found);
     if (!facts) return facts.error();
@@ -209,12 +226,18 @@ Result<void> File::State::find_facts(const OpenCall& call) {
     engine.exclusion.lockable = (*facts)->lockable;
     if (!first && shares && (*facts)->lockable) (void)store->lock(kPresence, true, false);
     for (const std::string& warning : warnings) opened.voice.warn(warning);
-    opened.costs = (*facts)->costs;
     if ((*facts)->error.kind != ErrorKind::none) {
         (void)store->close();  // the first error is the one to tell
         return (*facts)->error;
     }
-    opened.file_system = (*facts)->file_system;
+    opened.found = agreed_from(
+        [](const Found& before, const FileFacts& told) {
+            Found all = before;
+            all.file_system = told.file_system;
+            all.costs = told.costs;
+            return all;
+        },
+        opened.found, *facts);
     if (call.mode.append) place.position = (*facts)->size;
     return {};
 }
@@ -239,24 +262,25 @@ Result<std::unique_ptr<File>> File::open(std::shared_ptr<Workspace> workspace,
     if (auto taken = state->take_hints(merge_hints(call.sources, call.info, path)); !taken)
         return taken.error();
 
-    const bool any_store = state->hints.store == StoreChoice::automatic;
-    auto opening = open_everywhere(ranks, call, path, state->hints);
+    auto opening = open_everywhere(ranks, call, path, *state->hints);
     if (!opening) return opening.error();
     state->store = std::move(opening->store);
     const StoreLimits& limits = state->store->limits();
-    std::array<std::uint64_t, 6> answers{
-        opening->readable ? 0u : 1u, opening->fell_back ? 1u : 0u,
-        limits.mappable ? 0u : 1u,   limits.remark.empty() ? 0u : 1u,
-        call.explain ? 0u : 1u,      opening->is_uncached ? 1u : 0u};
-    if (auto counted = count(ranks, answers); !counted) return counted.error();
-    state->opened.holes_readable = answers[0] == 0;
-    if (any_store)
-        state->hints.store = answers[5] > 0 ? StoreChoice::uncached : store_for(state->hints.plan);
-    if (answers[1] > 0) state->hints.store = StoreChoice::posix;
-    if (answers[1] > 0 && !any_store) state->opened.voice.warn(no_uring_on(answers[1]));
-    state->opened.mappable = answers[2] == 0;
-    state->opened.account = state->engine.stats.timed = answers[4] == 0;
-    if (answers[3] > 0) {
+    const auto answers = agree_on_sums(ranks, answers_of(*opening, limits, call));
+    if (!answers) return answers.error();
+    const Answers& count = **answers;
+    state->opened.found = agreed_from(
+        [](const Answers& told, const Hints& hints) {
+            return State::Found{.store = store_in_use(told, hints),
+                                .holes_readable = told[unreadable] == 0,
+                                .mappable = told[unmappable] == 0,
+                                .account = told[silent] == 0};
+        },
+        *answers, state->hints);
+    state->engine.stats.timed = state->opened.found->account;
+    if (count[fell_back] > 0 && state->hints->store != StoreChoice::automatic)
+        state->opened.voice.warn(no_uring_on(count[fell_back]));
+    if (count[remarked] > 0) {
         state->opened.voice.warn(limits.remark.empty() ? "the store of some rank isn't as asked for"
                                                        : limits.remark);
     }

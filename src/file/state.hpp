@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "base/agreed.hpp"
 #include "base/reserve.hpp"
 #include "base/shared_outcome.hpp"
 #include "file/file.hpp"
@@ -64,17 +65,22 @@ struct File::Placed {
 };
 
 struct File::State {
+    /// What the ranks have found when they opened it.
+    struct Found {
+        StoreChoice store = StoreChoice::posix;
+        bool holes_readable = true;  ///< every rank's store can also be read, so writes may fill
+                                     ///< holes by reading them
+        bool mappable = false;       ///< every rank's store can map the file
+        bool account = false;        ///< what the accesses took is told at the end
+        long file_system = 0;        ///< f_type
+        Costs costs;
+    };
     /// What was opened.
     struct Opened {
         std::string path;
         AccessMode mode;
-        long file_system = 0;        ///< f_type
-        bool holes_readable = true;  ///< every rank's store can also be read, so writes may fill
-                                     ///< holes by reading them
-        bool mappable = false;       ///< every rank's store can map the file
-        Costs costs;
+        Agreed<Found> found = agreed_from([] { return Found{}; });
         bool explain = false;
-        bool account = false;  ///< on all ranks: what the accesses took is told at the end
         Voice voice;
     };
     /// Where this rank is.
@@ -119,8 +125,8 @@ struct File::State {
     Transport* transport;  ///< the workspace's
     std::unique_ptr<Store> store;
     Opened opened;
-    Hints hints;
-    std::shared_ptr<const Terms> terms;  ///< null after a change of hints
+    Agreed<Hints> hints = agreed_from([] { return Hints{}; });
+    std::shared_ptr<const Agreed<Terms>> terms;  ///< null after a change of hints
     Place place;
     Engine engine;
     Turns flushes;  ///< of this rank
@@ -143,6 +149,7 @@ struct File::State {
     /// it is with them already: see Placed::moved.
     Result<Offset> append(Placed& placed);
     [[nodiscard]] bool is_gathered(const AccessCall& call, const Placed& placed) const;
+    /// Collective. What rank 0 finds of the opened file, beside `found`, holds on all ranks.
     Result<void> find_facts(const OpenCall& call);
     /// Collective. Tells what the accesses of all ranks took together.
     Result<void> tell_account();
@@ -159,7 +166,7 @@ struct File::State {
     [[nodiscard]] std::optional<Outcome> move_one_piece(const Access& access);
     [[nodiscard]] RunContext context(bool collective);
     /// Of the hints in use; made when they are first wanted.
-    [[nodiscard]] std::shared_ptr<const Terms> current_terms();
+    [[nodiscard]] std::shared_ptr<const Agreed<Terms>> current_terms();
     /// Collective. Root's `info` over the hints in use; malformed values are warned about.
     Result<void> take_hints(const HintMap& info);
 };

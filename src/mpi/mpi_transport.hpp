@@ -33,7 +33,7 @@ class MpiTransport final : public Transport {
     /// Collective over `program`: own communicator, node discovery, transport. See discover() for
     /// ranks_per_node.
     static Result<std::unique_ptr<MpiTransport>> open(
-        MPI_Comm program, const Agreed<int>& ranks_per_node = Agreed<int>::vouch(0));
+        MPI_Comm program, const Agreed<int>& ranks_per_node = agreed_from([] { return 0; }));
     /// Collective, and dear: one-sided communication is set up, so that each rank can reach the
     /// counter. Where the host has none (or `one_sided` is false, for tests) rank 0 serves it by
     /// TCP. Where that can't be either, rank 0 has the counter to itself, which is enough for all

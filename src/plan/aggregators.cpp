@@ -12,7 +12,7 @@ namespace {
 // Below a MiB each an aggregator costs more messages than it saves time.
 constexpr Bytes kBytesEachMin = 1 << 20;
 
-std::vector<std::vector<Rank>> able_ranks_by_node(const Topology& topology,
+std::vector<std::vector<Rank>> able_ranks_by_node(const Nodes& topology,
                                                   const Summaries& summaries) {
     std::vector<std::vector<Rank>> nodes(std::max<std::size_t>(1, topology.node_names.size()));
     for (Rank rank = 0; rank < topology.size; ++rank) {
@@ -58,7 +58,7 @@ std::vector<ConfigEntry> parse_config_list(const std::string& text) {
     return entries;
 }
 
-std::vector<Rank> choose_aggregators(const Topology& topology, const Summaries& summaries,
+std::vector<Rank> choose_aggregators(const Nodes& topology, const Summaries& summaries,
                                      const PlanOptions& options, Bytes hull_bytes, int per_node) {
     const auto nodes = able_ranks_by_node(topology, summaries);
     const auto entries = parse_config_list(options.cb_config_list);

@@ -29,7 +29,7 @@ struct ConfigEntry {
 /// set, else at most one per `bytes_each_min` of the hull. Within a node aggregators are spread
 /// evenly over its ranks; nodes take turns, so that the first k aggregators sit on as many nodes as
 /// possible. Empty only when no rank has a store.
-[[nodiscard]] std::vector<Rank> choose_aggregators(const Topology& topology,
+[[nodiscard]] std::vector<Rank> choose_aggregators(const Nodes& topology,
                                                    const Summaries& summaries,
                                                    const PlanOptions& options, Bytes hull_bytes,
                                                    int per_node = kAggregatorsPerNode);

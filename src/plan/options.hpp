@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What a plan is made from beside the accesses themselves: what the hints say, what is known of the
-// place, and what the ranks have found out. Plain values, equal on all ranks, so they may steer
-// collective choices.
+// place, and what the ranks have found out. As Agreed values they may steer collective choices.
 #pragma once
 
 #include <string>
@@ -52,14 +51,13 @@ struct PlanFacts {
     Costs costs;
 };
 
-/// What accesses are planned by. Equal on all ranks; made anew when hints change.
+/// What accesses are planned by; made anew when hints change.
 struct Terms {
     PlanOptions options;
     PlanFacts facts;
 };
 
-/// What the ranks have found out about sharing memory. Equal on all ranks; an access may find out
-/// more.
+/// What the ranks have found out about sharing memory; an access may find out more.
 struct NodeSharing {
     bool shared_memory = true;  ///< ranks of a node can map the same memory
     bool shared_ready = false;  ///< and have done so before

@@ -30,13 +30,13 @@ void agree_on_parts(Situation& s, const Summaries& summaries) {
     s.period = first->period;
 }
 
-Situation situation_of(Direction direction, const Summaries& summaries, const Topology& topology,
+Situation situation_of(Direction direction, const Summaries& summaries, const Nodes& nodes,
                        const Terms& terms, const NodeSharing& sharing) {
     Situation s;
     s.facts = &terms.facts;
     s.sharing = sharing;
-    s.nodes = topology.nodes();
-    s.cores = topology.cores;
+    s.nodes = nodes.nodes();
+    s.cores = nodes.cores;
     s.direction = direction;
     s.ranks = static_cast<int>(summaries.size());
     s.options = &terms.options;
@@ -173,23 +173,24 @@ Bytes message_bytes_of(const PlanOptions& options) {
     return std::max(kMessageMin, std::min(options.message_bytes, options.cb_buffer_size / 8));
 }
 
-Plan make_plan(Direction direction, const Agreed<Summaries>& summaries, const Topology& topology,
-               const Terms& terms, const NodeSharing& sharing) {
-    Situation s = situation_of(direction, *summaries, topology, terms, sharing);
+Plan make_plan(Direction direction, const Agreed<Summaries>& summaries,
+               const Agreed<const Nodes&>& nodes, const Agreed<Terms>& terms,
+               const Agreed<NodeSharing>& sharing, Rank rank) {
+    Situation s = situation_of(direction, *summaries, *nodes, *terms, *sharing);
     s.collective = true;
-    const PlanOptions& options = terms.options;
+    const PlanOptions& options = terms->options;
     std::vector<Rank> aggregators =
-        choose_aggregators(topology, *summaries, options, s.hull.length());
+        choose_aggregators(*nodes, *summaries, options, s.hull.length());
     s.aggregators = std::max(1, static_cast<int>(aggregators.size()));
     Plan plan = start_plan(s, choose_method(s));
     if (!plan.method->aggregated()) {
-        plan_alone(plan, topology.rank, (*summaries)[topology.rank], options);
+        plan_alone(plan, rank, (*summaries)[static_cast<std::size_t>(rank)], options);
         return plan;
     }
     if (s.bytes == 0) return plan;
     plan.graph = graph_of(*summaries);
     plan.aggregators = plan.method->on_node()
-                           ? choose_aggregators(topology, *summaries, options, plan.hull.length(),
+                           ? choose_aggregators(*nodes, *summaries, options, plan.hull.length(),
                                                 kSharedAggregators)
                            : std::move(aggregators);
     const Schedule& schedule = plan.method->schedule;

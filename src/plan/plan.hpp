@@ -116,10 +116,11 @@ struct Plan {
 /// collective buffer they feed.
 [[nodiscard]] Bytes message_bytes_of(const PlanOptions& options);
 
-/// Pure: equal arguments give equal plans. For a collective access.
+/// Pure. For a collective access: plans of all ranks are equal, but that without aggregators each
+/// is `rank`'s own.
 [[nodiscard]] Plan make_plan(Direction direction, const Agreed<Summaries>& summaries,
-                             const Topology& topology, const Terms& terms,
-                             const NodeSharing& sharing);
+                             const Agreed<const Nodes&>& nodes, const Agreed<Terms>& terms,
+                             const Agreed<NodeSharing>& sharing, Rank rank);
 /// Pure. For an independent access: a plan with one participant.
 [[nodiscard]] Plan make_own_plan(Direction direction, Rank rank, const AccessSummary& mine,
                                  const Terms& terms);

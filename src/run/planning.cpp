@@ -11,10 +11,6 @@ Planning::Planning(const RunContext& context, const Access& access, bool collect
 void Planning::begin(bool may_recall, std::uint64_t flags) {
     flags_ = flags;
     recalled_ = absent_ = false;
-    const NodeMemory* const node = context_.node;
-    sharing_.shared_memory = node != nullptr && !node->shared_refused();
-    sharing_.shared_ready = sharing_.shared_memory && !node->buffers().empty();
-    sharing_.cross_memory = sharing_.shared_memory && !node->cross_memory_refused();
     if (may_recall && collective_ && context_.plans != nullptr &&
         context_.plans->trusted(access_.direction)) {
         recall();
@@ -57,29 +53,25 @@ Result<bool> Planning::summarise_access() {
     mine_.flags |= flags_;
     if (!collective_) {
         plan_ = make_own_plan(access_.direction, context_.transport.topology().rank, mine_,
-                              *context_.terms);
+                              **context_.terms);
         return finish();
     }
-    summaries_.resize(static_cast<std::size_t>(context_.transport.topology().size));
-    const auto ticket = context_.transport.gather(std::as_bytes(std::span(&mine_, 1)),
-                                                  std::as_writable_bytes(std::span(summaries_)));
-    if (!ticket) return ticket.error();
-    ticket_ = *ticket;
+    gathering_ = Gathering(mine_);
     phase_ = Phase::gathering;
     return gathered();
 }
 
 Result<bool> Planning::gathered() {
-    const auto completion = context_.transport.test(ticket_);
-    if (!completion) return completion.error();
-    if (!completion->done) return false;
+    const auto all = gathering_.step(context_.transport);
+    if (!all || !*all) return all;
+    summaries_ = gathering_.take();
     return choose();
 }
 
 Result<bool> Planning::choose() {
-    const auto agreed = Agreed<Summaries>::vouch(summaries_);
-    plan_ = make_plan(access_.direction, agreed, context_.transport.topology(), *context_.terms,
-                      sharing_);
+    const Transport& ranks = context_.transport;
+    plan_ = make_plan(access_.direction, *summaries_, nodes_of(ranks), *context_.terms,
+                      NodeMemory::sharing(context_.node), ranks.topology().rank);
     phase_ = Phase::sharing;
     const bool shares = plan_.method->on_node() && !plan_.graph.empty();
     return shares ? shared() : thin_out();
@@ -100,8 +92,6 @@ Result<bool> Planning::shared() {
         context_.on_remark("method " + std::string(plan_.method->name) +
                            " isn't used: " + describe(refusal, ""));
     }
-    sharing_.shared_memory = !shared_refused;
-    sharing_.cross_memory = sharing_.cross_memory && !context_.node->cross_memory_refused();
     return choose();
 }
 
@@ -109,21 +99,15 @@ Result<bool> Planning::shared() {
 Result<bool> Planning::thin_out() {
     if (!plan_.thin) return finish();
     phase_ = Phase::thinning;
-    edges_ = edges_of(plan_, context_.transport.topology().rank, access_);
-    all_edges_.resize(summaries_.size());
-    const auto ticket = context_.transport.gather(std::as_bytes(std::span(&edges_, 1)),
-                                                  std::as_writable_bytes(std::span(all_edges_)));
-    if (!ticket) return ticket.error();
-    ticket_ = *ticket;
+    edges_ = Gathering(edges_of(plan_, context_.transport.topology().rank, access_));
     return thinned();
 }
 
 Result<bool> Planning::thinned() {
-    const auto completion = context_.transport.test(ticket_);
-    if (!completion) return completion.error();
-    if (!completion->done) return false;
-    const auto agreed = Agreed<std::vector<EdgeBits>>::vouch(std::move(all_edges_));
-    plan_.graph = plan_.graph.thinned(EdgeScale(plan_.aggregators.size(), plan_.rounds), agreed);
+    const auto all = edges_.step(context_.transport);
+    if (!all || !*all) return all;
+    plan_.graph =
+        plan_.graph.thinned(EdgeScale(plan_.aggregators.size(), plan_.rounds), edges_.take());
     return finish();
 }
 
@@ -132,7 +116,7 @@ bool Planning::finish() {
     context_.stats.plans += 1;
     if (context_.on_plan) context_.on_plan(plan_);
     if (collective_ && context_.plans != nullptr)
-        context_.plans->keep(access_, plan_, mine_, summaries_);
+        context_.plans->keep(access_, plan_, mine_, **summaries_);
     return true;
 }
 

@@ -3,6 +3,9 @@
 // message, or summaries from all ranks, the plan, and the memory that its method wants.
 #pragma once
 
+#include <optional>
+
+#include "base/agreed.hpp"
 #include "run/run_context.hpp"
 
 namespace oratorio {
@@ -39,14 +42,12 @@ class Planning {
     const RunContext& context_;
     const Access& access_;
     bool collective_;
-    NodeSharing sharing_;
     Phase phase_ = Phase::summarise;
     std::uint64_t flags_ = 0;
-    Ticket ticket_;
     AccessSummary mine_;
-    Summaries summaries_;
-    EdgeBits edges_;
-    std::vector<EdgeBits> all_edges_;
+    Gathering<AccessSummary> gathering_;
+    std::optional<Agreed<Summaries>> summaries_;  ///< of all ranks, when they are there
+    Gathering<EdgeBits> edges_;
     Plan plan_;
     bool recalled_ = false;
     bool absent_ = false;

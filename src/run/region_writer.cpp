@@ -103,7 +103,7 @@ RegionWriter::Stored RegionWriter::write(const Region& region, const RoundBuffer
 
 /// Nanoseconds, by the costs of the file system.
 RegionWriter::Stored RegionWriter::write_cheaply(const Piece& whole, const RoundBuffer& buffer) {
-    const Costs& costs = context_.terms->facts.costs;
+    const Costs& costs = (*context_.terms)->facts.costs;
     const auto bytes = static_cast<double>(whole.file.length());
     const double filling = bytes * (costs.read_byte + kMergeByte + costs.write_byte) +
                            costs.read_call + costs.write_call + kLocking;

@@ -21,7 +21,7 @@ struct RunContext {
     Transport& transport;
     Store* store =
         nullptr;  ///< null: this rank has no open file (the access is refused, others go on)
-    std::shared_ptr<const Terms> terms;  ///< equal on all ranks
+    std::shared_ptr<const Agreed<Terms>> terms;
     Stats& stats;
     BufferPool& buffers;  ///< the file's, so that buffers stay warm from access to access
     unsigned sequence =

@@ -42,23 +42,10 @@ Bytes stored_bytes(const Plan& plan, const Access& access, Extent mine,
     return total;
 }
 
-Result<bool> StoredReports::step(Transport& transport) {
-    if (!ticket_.valid()) {
-        all_.resize(static_cast<std::size_t>(transport.topology().size));
-        const auto started = transport.gather(std::as_bytes(std::span(&mine_, 1)),
-                                              std::as_writable_bytes(std::span(all_)));
-        if (!started) return started.error();
-        ticket_ = *started;
-    }
-    const auto completion = transport.test(ticket_);
-    if (!completion) return completion.error();
-    return completion->done;
-}
-
 Bytes StoredReports::stored_bytes(const Plan& plan, const Access& access, Extent mine) const {
     std::vector<StoredReport> of_aggregators;
     for (const Rank rank : plan.aggregators)
-        of_aggregators.push_back(all_[static_cast<std::size_t>(rank)]);
+        of_aggregators.push_back(gathering_.all()[static_cast<std::size_t>(rank)]);
     return oratorio::stored_bytes(plan, access, mine, of_aggregators);
 }
 

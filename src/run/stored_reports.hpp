@@ -35,16 +35,14 @@ struct StoredReport {
 class StoredReports {
   public:
     StoredReports() = default;
-    explicit StoredReports(const StoredReport& mine) : mine_(mine) {}
+    explicit StoredReports(const StoredReport& mine) : gathering_(mine) {}
     /// True when all are there; an error is the transport's. Stays where it is until then.
-    Result<bool> step(Transport& transport);
+    Result<bool> step(Transport& transport) { return gathering_.step(transport); }
     /// As the function, when they are.
     [[nodiscard]] Bytes stored_bytes(const Plan& plan, const Access& access, Extent mine) const;
 
   private:
-    StoredReport mine_;
-    std::vector<StoredReport> all_;  ///< by rank
-    Ticket ticket_;
+    Gathering<StoredReport> gathering_;
 };
 
 }  // namespace oratorio

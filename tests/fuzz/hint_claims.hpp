@@ -14,15 +14,14 @@ namespace oratorio::test {
 /// They can be parsed, sent, and given again as they are reported.
 inline void try_hints(const HintMap& given) {
     claim(decode_hints(encode_hints(given)) == given, "what rank 0 sends is what it was given");
-    std::vector<std::string> warnings;
-    const HintMap report = report_hints(parse_hints(given, warnings, {}, Bytes{1} << 30));
+    const HintMap report = report_hints(parse_hints(given, {}, Bytes{1} << 30).hints);
     HintMap told;
     for (const HintRow& row : hint_rows()) {
         const auto found = report.find(std::string(row.key));
         if (found != report.end() && found->second != row.initial) told.insert(*found);
     }
-    std::vector<std::string> complaints;
-    const HintMap again = report_hints(parse_hints(told, complaints, {}, Bytes{1} << 30));
+    const auto [hints, complaints] = parse_hints(told, {}, Bytes{1} << 30);
+    const HintMap again = report_hints(hints);
     claim(complaints.empty(), "values that are reported can be given");
     for (const auto& [key, value] : told)
         claim(again.contains(key) && again.at(key) == value, "and they are reported again");

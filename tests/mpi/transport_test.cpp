@@ -47,7 +47,8 @@ std::size_t length_of(Rank from, Rank to, int number) {
 /// Each rank sends `number` messages to each; the receiver takes them in order from each, told
 /// apart by tag.
 void all_to_all_arrives(Transport& transport) {
-    const auto& [rank, size, cores, nodes, names] = transport.topology();
+    const Rank rank = transport.topology().rank;
+    const int size = transport.topology().size;
     constexpr int kMessages = 5;
     constexpr Tag kTags[] = {0, 16383};
     std::vector<Buffer> sent, received;

@@ -4,14 +4,15 @@
 
 #include <memory>
 
+#include "base/agreed.hpp"
 #include "plan/options.hpp"
 
 namespace oratorio::test {
 
 struct FlatTerms : PlanOptions, PlanFacts {};
 
-inline std::shared_ptr<const Terms> terms_of(const FlatTerms& flat) {
-    return std::make_shared<const Terms>(Terms{flat, flat});
+inline std::shared_ptr<const Agreed<Terms>> terms_of(const FlatTerms& flat) {
+    return std::make_shared<const Agreed<Terms>>(Agreed<Terms>::vouch(Terms{flat, flat}));
 }
 
 }  // namespace oratorio::test

@@ -67,6 +67,14 @@ def test_kinds_of_parts_are_for_their_tables():
     assert complaints("src/run/run.cpp", "// as ExchangeKind says\n") == []
 
 
+def test_agreed_values_are_made_by_collective_helpers():
+    text = "const auto mine = Agreed<int>::vouch(rank);\n"
+    assert len(complaints("src/plan/plan.cpp", text)) == 1
+    assert complaints("src/base/agreed.cpp", text) == []
+    assert complaints("tests/unit/plan/plan_test.cpp", text) == []
+    assert complaints("src/plan/plan.cpp", "// who may vouch(for it)\n") == []
+
+
 def test_a_file_of_400_lines_is_fine_and_of_401_is_not():
     assert complaints("src/base/a.cpp", "int a;\n" * 400) == []
     assert len(complaints("src/base/a.cpp", "int a;\n" * 401)) == 1

@@ -18,16 +18,14 @@ namespace oratorio {
 namespace {
 
 Hints parse(const HintMap& given, int warnings_expected = 0) {
-    std::vector<std::string> warnings;
-    Hints hints = parse_hints(given, warnings);
+    auto [hints, warnings] = parse_hints(given);
     EXPECT_EQ(warnings.size(), static_cast<std::size_t>(warnings_expected))
         << (warnings.empty() ? "" : warnings[0]);
-    return hints;
+    return std::move(hints);
 }
 
 std::string warning_of(const HintMap& given) {
-    std::vector<std::string> warnings;
-    (void)parse_hints(given, warnings);
+    const auto warnings = parse_hints(given).warnings;
     return warnings.size() == 1 ? warnings[0] : std::to_string(warnings.size()) + " warnings";
 }
 
@@ -191,24 +189,20 @@ TEST(Hints, BuffersAreNoLargerThanTheMachineCanGive) {
     for (const HintRow& row : hint_rows()) {
         if (!row.kind.memory) continue;
         const std::string key(row.key);
-        std::vector<std::string> warnings;
-        const HintMap huge{{key, "1000000000000000000"}};
-        const HintMap report = report_hints(parse_hints(huge, warnings, {}, kMost));
-        EXPECT_EQ(report.at(key), std::to_string(kMost));
+        const auto [hints, warnings] = parse_hints({{key, "1000000000000000000"}}, {}, kMost);
+        EXPECT_EQ(report_hints(hints).at(key), std::to_string(kMost));
         EXPECT_EQ(warnings, (std::vector{"hint " + key +
                                          ": '1000000000000000000' is more than the machine can "
                                          "give; 1048576 is used"}));
     }
-    std::vector<std::string> warnings;
-    (void)parse_hints({{"striping_unit", "1099511627776"}}, warnings, {}, kMost);
-    EXPECT_TRUE(warnings.empty()) << "bytes of a file are no memory";
+    EXPECT_TRUE(parse_hints({{"striping_unit", "1099511627776"}}, {}, kMost).warnings.empty())
+        << "bytes of a file are no memory";
 }
 
 TEST(Hints, MessagesTogetherAreNoMoreThanTheMachineCanGive) {
-    std::vector<std::string> warnings;
-    const Hints hints = parse_hints(
-        {{"oratorio_messages_in_flight", "65536"}, {"oratorio_message_bytes", "1048576"}}, warnings,
-        {}, Bytes{1} << 30);
+    const auto [hints, warnings] = parse_hints(
+        {{"oratorio_messages_in_flight", "65536"}, {"oratorio_message_bytes", "1048576"}}, {},
+        Bytes{1} << 30);
     EXPECT_EQ(hints.plan.messages_in_flight, 256);
     EXPECT_EQ(warnings.size(), 1u);
 }
@@ -265,10 +259,10 @@ TEST(Hints, CollectiveBufferingSwitchesBothDirections) {
 }
 
 TEST(Hints, KeysThatAreNotGivenStayAsTheyWere) {
-    std::vector<std::string> warnings;
-    Hints hints = parse_hints(
-        {{"cb_nodes", "3"}, {"romio_cb_write", "enable"}, {"access_style", "random"}}, warnings);
-    hints = parse_hints({{"cb_write", "disable"}, {"cb_buffer_size", "x"}}, warnings, hints);
+    const Hints before =
+        parse({{"cb_nodes", "3"}, {"romio_cb_write", "enable"}, {"access_style", "random"}});
+    const auto [hints, warnings] =
+        parse_hints({{"cb_write", "disable"}, {"cb_buffer_size", "x"}}, before);
     EXPECT_EQ(hints.plan.cb_nodes, 3);
     EXPECT_EQ(hints.plan.cb_write, Toggle::disable);
     EXPECT_EQ(hints.plan.cb_buffer_size, 16 << 20);

@@ -9,8 +9,8 @@ namespace oratorio {
 namespace {
 
 /// `nodes` nodes of `each` ranks, named n0, n1, ...
-Topology topology_of(int nodes, int each) {
-    Topology topology;
+Nodes topology_of(int nodes, int each) {
+    Nodes topology;
     topology.size = nodes * each;
     for (int node = 0; node < nodes; ++node) {
         topology.node_names.push_back("n" + std::to_string(node));

@@ -89,12 +89,12 @@ const std::vector<Named>& situations() {
         {"independent, fine, read",
          [=] {
              return make_own_plan(read, 0, interleaved(4, 8, 1 << 16)[0],
-                                  *terms_of(options_of(nothing)));
+                                  **terms_of(options_of(nothing)));
          }},
         {"independent, fine, write",
          [=] {
              return make_own_plan(write, 0, interleaved(4, 8, 1 << 16)[0],
-                                  *terms_of(options_of(nothing)));
+                                  **terms_of(options_of(nothing)));
          }},
     };
     return all;

@@ -8,9 +8,8 @@
 namespace oratorio::test {
 
 /// `nodes` of equally many ranks each, one after another.
-inline Topology topology_of(int ranks, Rank rank = 0, int nodes = 1) {
-    Topology topology;
-    topology.rank = rank;
+inline Nodes nodes_of(int ranks, int nodes = 1) {
+    Nodes topology;
     topology.size = ranks;
     topology.node_names.clear();
     for (int node = 0; node < nodes; ++node)
@@ -36,9 +35,10 @@ inline Summaries interleaved(int ranks, Bytes piece, std::int64_t count, Bytes g
 inline Plan plan_of(const Summaries& summaries, const FlatTerms& options, Rank rank = 0,
                     Direction direction = Direction::write, int nodes = 1,
                     const NodeSharing& sharing = {}) {
+    const Nodes topology = nodes_of(static_cast<int>(summaries.size()), nodes);
     return make_plan(direction, Agreed<Summaries>::vouch(summaries),
-                     topology_of(static_cast<int>(summaries.size()), rank, nodes),
-                     *terms_of(options), sharing);
+                     Agreed<const Nodes&>::vouch(topology), *terms_of(options),
+                     Agreed<NodeSharing>::vouch(sharing), rank);
 }
 
 /// What a node on a local file system offers.

@@ -78,9 +78,10 @@ TEST(Plan, TheCollectiveBufferingHintsAreObeyed) {
 TEST(Plan, WritesAreNeverSievedUnlessTheHintSaysSo) {
     AccessSummary mine = interleaved(4, 8, 10000)[0];
     FlatTerms options;
-    EXPECT_EQ(make_own_plan(Direction::write, 0, mine, *terms_of(options)).method->name, "list_io");
+    EXPECT_EQ(make_own_plan(Direction::write, 0, mine, **terms_of(options)).method->name,
+              "list_io");
     options.ds_write = Toggle::enable;
-    EXPECT_EQ(make_own_plan(Direction::write, 0, mine, *terms_of(options)).method->name, "sieve");
+    EXPECT_EQ(make_own_plan(Direction::write, 0, mine, **terms_of(options)).method->name, "sieve");
     EXPECT_EQ(make_own_plan(Direction::read, 0, mine, {}).method->name, "sieve");
 }
 
@@ -192,11 +193,7 @@ TEST(Plan, SmallPiecesPastThePageCacheAreGatheredFirst) {
 TEST(Plan, RanksOfSeveralNodesShareNoMemory) {
     FlatTerms options = all_allowed();
     options.method = find_method("shared_buffer");
-    Topology topology = topology_of(4);
-    topology.node_of = {0, 0, 1, 1};
-    topology.node_names = {"n0", "n1"};
-    const Plan plan = make_plan(Direction::write, Agreed<Summaries>::vouch(interleaved(4, 8, 1000)),
-                                topology, *terms_of(options), {});
+    const Plan plan = plan_of(interleaved(4, 8, 1000), options, 0, Direction::write, 2);
     EXPECT_NE(plan.method->name, "shared_buffer");
 }
 
