@@ -146,6 +146,7 @@ Error open_here(const OpenArguments& arguments, Opening& opening) {
     open.handler = process().handlers.default_handler();
     open.etype = HeldType(MPI_BYTE);
     open.filetype = HeldType(MPI_BYTE);
+    open.list_memory = keep_list_memory();
     // Known before it is open, so that a full table is an error of all ranks.
     const Error listed = contained([&] {
         opening.handle = process().files.add(opening.open);
@@ -181,6 +182,7 @@ Error close_here(OpenFile& open) {
     process().accesses += open.file->stats().accesses;
     open.etype = HeldType();
     open.filetype = HeldType();
+    open.list_memory.reset();
     return error;
 }
 

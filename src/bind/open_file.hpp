@@ -8,6 +8,7 @@
 #include <string>
 #include <thread>
 
+#include "base/kept_memory.hpp"
 #include "bind/error_handlers.hpp"
 #include "bind/workspaces.hpp"
 #include "file/file.hpp"
@@ -80,7 +81,8 @@ struct OpenFile {
     int amode = 0;
     HeldType etype;
     HeldType filetype;
-    bool progress_told = false;  ///< how operations move on
+    std::shared_ptr<KeptMemory> list_memory;  ///< of datatypes; kept while a file is open
+    bool progress_told = false;               ///< how operations move on
 };
 
 }  // namespace oratorio::bind

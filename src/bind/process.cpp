@@ -199,6 +199,11 @@ Result<SignaturePtr> signature(MPI_Datatype type) {
     return (*known)->signature(type);
 }
 
+std::shared_ptr<KeptMemory> keep_list_memory() {
+    auto& known = decoder();
+    return known ? (*known)->keep_memory() : nullptr;
+}
+
 void forget_keys() {
     current_decoder = nullptr;
     process().workspaces.forget_key();

@@ -73,6 +73,9 @@ void tell_troubles(const std::vector<std::string>& troubles);
 /// The layout of a datatype, and what its data consists of; both kept on the datatype.
 [[nodiscard]] Result<DecodedType> decode(MPI_Datatype type);
 [[nodiscard]] Result<SignaturePtr> signature(MPI_Datatype type);
+/// While somebody holds this, memory for the lists of datatypes is kept from one to the next. Null
+/// where datatypes can't be decoded.
+[[nodiscard]] std::shared_ptr<KeptMemory> keep_list_memory();
 
 /// MPI may be over and begin again, without MPI_COMM_WORLD: keys of attributes are made anew.
 void forget_keys();

@@ -3,8 +3,11 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <functional>
 #include <map>
 #include <utility>
+
+#include "type/joined_runs.hpp"
 
 namespace oratorio {
 namespace {
@@ -19,11 +22,14 @@ bool dense(const DecodedType& type) {
     return type.shape->kind() == Shape::Kind::run && type.extent == type.size;
 }
 
-std::vector<Offset> numbers(const DatatypeContents& contents, std::int64_t first,
-                            std::int64_t count, std::int64_t scale) {
-    std::vector<Offset> list(static_cast<std::size_t>(count));
-    for (std::int64_t i = 0; i < count; ++i)
-        list[static_cast<std::size_t>(i)] = contents.number(first + i) * scale;
+using Memory = std::shared_ptr<KeptMemory>;
+
+List<Offset> numbers(const DatatypeContents& contents, std::int64_t first, std::int64_t count,
+                     std::int64_t scale, const Memory& memory) {
+    List<Offset> list(static_cast<std::size_t>(count), memory);
+    contents.with_numbers(first, [&](const auto* number) {
+        for (Offset& one : list) one = *number++ * scale;
+    });
     return list;
 }
 
@@ -33,41 +39,58 @@ ShapePtr vector_shape(const DatatypeContents& contents, const DecodedType& type,
                           contents.number(2) * scale);
 }
 
-/// count, blocklengths[], displacements[].
-ShapePtr indexed_shape(const DatatypeContents& contents, const DecodedType& type, Bytes scale) {
+/// Blocks of differing length of a type whose elements are dense.
+template <class Length>
+ShapePtr indexed_runs(const DatatypeContents& contents, const Length* length, Bytes size,
+                      Bytes scale, const Memory& memory) {
     const std::int64_t count = contents.number(0);
-    std::vector<Offset> offsets = numbers(contents, 1 + count, count, scale);
-    std::vector<std::int64_t> lengths = numbers(contents, 1, count, 1);
-    if (dense(type)) {
-        for (auto& length : lengths) length *= type.size;
-        return Shape::runs(std::move(offsets), std::move(lengths));
-    }
-    std::map<std::int64_t, ShapePtr> by_length;  // equal blocks are one shape object
-    std::vector<ShapePtr> parts;
-    parts.reserve(lengths.size());
-    for (const std::int64_t length : lengths) {
-        ShapePtr& part = by_length[length];
-        if (!part) part = repeat(type, length);
-        parts.push_back(part);
-    }
-    return Shape::mixed(std::move(parts), std::move(offsets));
+    return contents.with_numbers(1 + count, [&](const auto* place) {
+        const auto run_of = [=](std::int64_t i) {
+            const Offset begin = place[i] * scale;
+            return Extent{begin, begin + length[i] * size};
+        };
+        List<Offset> offsets(static_cast<std::size_t>(count), memory);
+        return Shape::runs(JoinedRuns::of(count, run_of, std::move(offsets), memory));
+    });
+}
+
+/// count, blocklengths[], displacements[].
+ShapePtr indexed_shape(const DatatypeContents& contents, const DecodedType& type, Bytes scale,
+                       const Memory& memory) {
+    const std::int64_t count = contents.number(0);
+    return contents.with_numbers(1, [&](const auto* length) {
+        const auto places = [&] { return numbers(contents, 1 + count, count, scale, memory); };
+        if (std::adjacent_find(length, length + count, std::not_equal_to<>()) == length + count)
+            return Shape::blocks(repeat(type, count > 0 ? *length : 0), places());
+        if (dense(type)) return indexed_runs(contents, length, type.size, scale, memory);
+        std::map<std::int64_t, ShapePtr> by_length;  // equal blocks are one shape object
+        std::vector<ShapePtr> parts;
+        parts.reserve(static_cast<std::size_t>(count));
+        for (std::int64_t i = 0; i < count; ++i) {
+            ShapePtr& part = by_length[length[i]];
+            if (!part) part = repeat(type, length[i]);
+            parts.push_back(part);
+        }
+        return Shape::mixed(std::move(parts), places());
+    });
 }
 
 /// count, blocklength, displacements[].
-ShapePtr indexed_block_shape(const DatatypeContents& contents, const DecodedType& type,
-                             Bytes scale) {
+ShapePtr indexed_block_shape(const DatatypeContents& contents, const DecodedType& type, Bytes scale,
+                             const Memory& memory) {
     return Shape::blocks(repeat(type, contents.number(1)),
-                         numbers(contents, 2, contents.number(0), scale));
+                         numbers(contents, 2, contents.number(0), scale, memory));
 }
 
 /// count, blocklengths[], displacements[]; one type each.
-ShapePtr struct_shape(const DatatypeContents& contents, std::span<const DecodedType> types) {
+ShapePtr struct_shape(const DatatypeContents& contents, std::span<const DecodedType> types,
+                      const Memory& memory) {
     const std::int64_t count = contents.number(0);
     std::vector<ShapePtr> parts;
     parts.reserve(types.size());
     for (std::int64_t i = 0; i < count; ++i)
         parts.push_back(repeat(types[static_cast<std::size_t>(i)], contents.number(1 + i)));
-    return Shape::mixed(std::move(parts), numbers(contents, 1 + count, count, 1));
+    return Shape::mixed(std::move(parts), numbers(contents, 1 + count, count, 1, memory));
 }
 
 /// The dimensions of an array, the one that varies fastest first.
@@ -188,9 +211,10 @@ ShapePtr predefined_shape(MPI_Datatype type, Bytes size) {
     return Shape::runs({0, second}, {size - kInt, kInt});
 }
 
-Result<ShapePtr> combine(const DatatypeContents& contents, std::span<const DecodedType> members) {
+Result<ShapePtr> combine(const DatatypeContents& contents, std::span<const DecodedType> members,
+                         const std::shared_ptr<KeptMemory>& memory) {
     const int combiner = contents.combiner();
-    if (combiner == MPI_COMBINER_STRUCT) return struct_shape(contents, members);
+    if (combiner == MPI_COMBINER_STRUCT) return struct_shape(contents, members, memory);
     if (members.size() != 1)
         return Error::make(ErrorKind::type, "datatype made by an unknown constructor");
     const DecodedType& member = members.front();
@@ -205,13 +229,13 @@ Result<ShapePtr> combine(const DatatypeContents& contents, std::span<const Decod
         case MPI_COMBINER_HVECTOR:
             return vector_shape(contents, member, 1);
         case MPI_COMBINER_INDEXED:
-            return indexed_shape(contents, member, member.extent);
+            return indexed_shape(contents, member, member.extent, memory);
         case MPI_COMBINER_HINDEXED:
-            return indexed_shape(contents, member, 1);
+            return indexed_shape(contents, member, 1, memory);
         case MPI_COMBINER_INDEXED_BLOCK:
-            return indexed_block_shape(contents, member, member.extent);
+            return indexed_block_shape(contents, member, member.extent, memory);
         case MPI_COMBINER_HINDEXED_BLOCK:
-            return indexed_block_shape(contents, member, 1);
+            return indexed_block_shape(contents, member, 1, memory);
         case MPI_COMBINER_SUBARRAY:
             return subarray_shape(contents, member);
         case MPI_COMBINER_DARRAY:

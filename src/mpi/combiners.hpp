@@ -11,9 +11,10 @@
 namespace oratorio {
 
 /// The shape of a derived datatype. `members` are its decoded member types, in the order of
-/// contents.members().
+/// contents.members(). Long lists come from `memory`, which may be null.
 [[nodiscard]] Result<ShapePtr> combine(const DatatypeContents& contents,
-                                       std::span<const DecodedType> members);
+                                       std::span<const DecodedType> members,
+                                       const std::shared_ptr<KeptMemory>& memory = nullptr);
 
 /// The shape of a predefined datatype of `size` data bytes; the pair types of MINLOC have a hole.
 [[nodiscard]] ShapePtr predefined_shape(MPI_Datatype type, Bytes size);

@@ -35,24 +35,26 @@ std::size_t integers_before_counts(int combiner) {
 
 }  // namespace
 
-Result<DatatypeContents> DatatypeContents::of(MPI_Datatype type) {
+Result<DatatypeContents> DatatypeContents::of(MPI_Datatype type,
+                                              const std::shared_ptr<KeptMemory>& memory) {
     if (type == MPI_Datatype{} || type == MPI_DATATYPE_NULL)
         return Error::make(ErrorKind::type, "null datatype");
     DatatypeContents contents;
-    auto done = host().Type_get_envelope_c ? contents.read_large(type) : contents.read(type);
+    auto done = host().Type_get_envelope_c ? contents.read_large(type, memory)
+                                           : contents.read(type, memory);
     if (!done) return done.error();
     return contents;
 }
 
-Result<void> DatatypeContents::read(MPI_Datatype type) {
+Result<void> DatatypeContents::read(MPI_Datatype type, const std::shared_ptr<KeptMemory>& memory) {
     int integers = 0, addresses = 0, members = 0;
     if (auto asked =
             check(host().Type_get_envelope(type, &integers, &addresses, &members, &combiner_),
                   "asking how a datatype was made");
         !asked || predefined())
         return asked;
-    integers_.resize(static_cast<std::size_t>(integers));
-    addresses_.resize(static_cast<std::size_t>(addresses));
+    integers_ = List<int>(static_cast<std::size_t>(integers), memory);
+    addresses_ = List<MPI_Aint>(static_cast<std::size_t>(addresses), memory);
     std::vector<MPI_Datatype> types(static_cast<std::size_t>(members), MPI_DATATYPE_NULL);
     auto got = check(host().Type_get_contents(type, integers, addresses, members, integers_.data(),
                                               addresses_.data(), types.data()),
@@ -61,16 +63,17 @@ Result<void> DatatypeContents::read(MPI_Datatype type) {
     return got;
 }
 
-Result<void> DatatypeContents::read_large(MPI_Datatype type) {
+Result<void> DatatypeContents::read_large(MPI_Datatype type,
+                                          const std::shared_ptr<KeptMemory>& memory) {
     MPI_Count integers = 0, addresses = 0, counts = 0, members = 0;
     if (auto asked = check(
             host().Type_get_envelope_c(type, &integers, &addresses, &counts, &members, &combiner_),
             "asking how a datatype was made");
         !asked || predefined())
         return asked;
-    integers_.resize(static_cast<std::size_t>(integers));
-    addresses_.resize(static_cast<std::size_t>(addresses));
-    counts_.resize(static_cast<std::size_t>(counts));
+    integers_ = List<int>(static_cast<std::size_t>(integers), memory);
+    addresses_ = List<MPI_Aint>(static_cast<std::size_t>(addresses), memory);
+    counts_ = List<MPI_Count>(static_cast<std::size_t>(counts), memory);
     std::vector<MPI_Datatype> types(static_cast<std::size_t>(members), MPI_DATATYPE_NULL);
     auto got = check(
         host().Type_get_contents_c(type, integers, addresses, counts, members, integers_.data(),
@@ -91,15 +94,12 @@ bool DatatypeContents::predefined() const {
     return is_predefined(combiner_);
 }
 
+std::size_t DatatypeContents::integers_before() const {
+    return counts_.empty() ? 0 : integers_before_counts(combiner_);
+}
+
 std::int64_t DatatypeContents::number(std::int64_t at) const {
-    const std::size_t before = counts_.empty() ? 0 : integers_before_counts(combiner_);
-    auto index = static_cast<std::size_t>(at);
-    if (index < before) return integers_[index];
-    index -= before;
-    if (index < counts_.size()) return counts_[index];
-    index -= counts_.size();
-    if (before + index < integers_.size()) return integers_[before + index];
-    return addresses_[before + index - integers_.size()];
+    return with_numbers(at, [](const auto* list) -> std::int64_t { return *list; });
 }
 
 }  // namespace oratorio

@@ -8,6 +8,7 @@
 
 #include "base/result.hpp"
 #include "mpi/host.hpp"
+#include "type/list.hpp"
 
 namespace oratorio {
 
@@ -15,7 +16,9 @@ namespace oratorio {
 class DatatypeContents {
   public:
     /// For types made by a constructor; a predefined type has a combiner and nothing else.
-    static Result<DatatypeContents> of(MPI_Datatype type);
+    /// Long lists come from `memory`, which may be null.
+    static Result<DatatypeContents> of(MPI_Datatype type,
+                                       const std::shared_ptr<KeptMemory>& memory = nullptr);
 
     DatatypeContents(DatatypeContents&&) noexcept = default;
     DatatypeContents& operator=(DatatypeContents&&) = delete;
@@ -29,18 +32,36 @@ class DatatypeContents {
     /// integers, then addresses. The large counts of a large-count constructor are put where the
     /// ordinary one has them.
     [[nodiscard]] std::int64_t number(std::int64_t at) const;
+    /// What `use` makes of a pointer to number `first` and those that follow it in the same list of
+    /// the constructor; of what type they are differs.
+    template <class Use>
+    auto with_numbers(std::int64_t first, const Use& use) const;
     [[nodiscard]] const std::vector<MPI_Datatype>& members() const { return members_; }
 
   private:
     DatatypeContents() = default;
-    Result<void> read(MPI_Datatype type);
-    Result<void> read_large(MPI_Datatype type);
+    Result<void> read(MPI_Datatype type, const std::shared_ptr<KeptMemory>& memory);
+    Result<void> read_large(MPI_Datatype type, const std::shared_ptr<KeptMemory>& memory);
+    /// Integers that come before the counts.
+    [[nodiscard]] std::size_t integers_before() const;
 
     int combiner_ = 0;
-    std::vector<int> integers_;
-    std::vector<MPI_Count> counts_;
-    std::vector<MPI_Aint> addresses_;
+    List<int> integers_;
+    List<MPI_Count> counts_;
+    List<MPI_Aint> addresses_;
     std::vector<MPI_Datatype> members_;
 };
+
+template <class Use>
+auto DatatypeContents::with_numbers(std::int64_t first, const Use& use) const {
+    const std::size_t before = integers_before();
+    auto index = static_cast<std::size_t>(first);
+    if (index < before) return use(integers_.data() + index);
+    index -= before;
+    if (index < counts_.size()) return use(counts_.data() + index);
+    index -= counts_.size();
+    if (before + index < integers_.size()) return use(integers_.data() + before + index);
+    return use(addresses_.data() + (before + index - integers_.size()));
+}
 
 }  // namespace oratorio

@@ -56,7 +56,8 @@ Result<DecodedType> Decoder::decode(MPI_Datatype type) {
     thread_local Last last;
     if (type == last.type) return last.decoded;
     if (auto known = shapes_->of(type)) return std::move(*known);
-    auto contents = DatatypeContents::of(type);
+    const auto memory = kept_memory();
+    auto contents = DatatypeContents::of(type, memory);
     if (!contents) return contents.error();
     auto decoded = bounds_of(type);
     if (!decoded) return decoded.error();
@@ -65,7 +66,7 @@ Result<DecodedType> Decoder::decode(MPI_Datatype type) {
         last = {type, *decoded};
         return decoded;
     }
-    auto shape = derived_shape(*contents);
+    auto shape = derived_shape(*contents, memory);
     if (!shape) return shape.error();
     decoded->shape = std::move(*shape);
     if (decoded->shape->size() != decoded->size)
@@ -74,7 +75,20 @@ Result<DecodedType> Decoder::decode(MPI_Datatype type) {
     return shapes_->keep(type, *decoded);
 }
 
-Result<ShapePtr> Decoder::derived_shape(const DatatypeContents& contents) {
+std::shared_ptr<KeptMemory> Decoder::keep_memory() {
+    const std::lock_guard lock(mutex_);
+    auto memory = memory_.lock();
+    if (memory == nullptr) memory_ = memory = std::make_shared<KeptMemory>();
+    return memory;
+}
+
+std::shared_ptr<KeptMemory> Decoder::kept_memory() {
+    const std::lock_guard lock(mutex_);
+    return memory_.lock();
+}
+
+Result<ShapePtr> Decoder::derived_shape(const DatatypeContents& contents,
+                                        const std::shared_ptr<KeptMemory>& memory) {
     std::vector<DecodedType> members;
     members.reserve(contents.members().size());
     for (MPI_Datatype member : contents.members()) {
@@ -82,7 +96,7 @@ Result<ShapePtr> Decoder::derived_shape(const DatatypeContents& contents) {
         if (!decoded) return decoded.error();
         members.push_back(std::move(*decoded));
     }
-    return combine(contents, members);
+    return combine(contents, members, memory);
 }
 
 Result<SignaturePtr> Decoder::signature(MPI_Datatype type) {

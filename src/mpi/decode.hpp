@@ -3,7 +3,9 @@
 #pragma once
 
 #include <memory>
+#include <mutex>
 
+#include "base/kept_memory.hpp"
 #include "mpi/type_attribute.hpp"
 #include "type/shape.hpp"
 #include "type/signature.hpp"
@@ -32,18 +34,24 @@ class Decoder {
     /// What the data of `type` consists of; file sizes are those of external32, names as in
     /// elements.hpp. Errors as above.
     [[nodiscard]] Result<SignaturePtr> signature(MPI_Datatype type);
+    /// While somebody holds this, memory for the lists of datatypes is kept from one to the next.
+    [[nodiscard]] std::shared_ptr<KeptMemory> keep_memory();
 
   private:
     using Shapes = TypeAttribute<DecodedType>;
     using Signatures = TypeAttribute<SignaturePtr>;
     Decoder(std::unique_ptr<Shapes> shapes, std::unique_ptr<Signatures> signatures)
         : shapes_(std::move(shapes)), signatures_(std::move(signatures)) {}
-    [[nodiscard]] Result<ShapePtr> derived_shape(const DatatypeContents& contents);
+    [[nodiscard]] std::shared_ptr<KeptMemory> kept_memory();
+    [[nodiscard]] Result<ShapePtr> derived_shape(const DatatypeContents& contents,
+                                                 const std::shared_ptr<KeptMemory>& memory);
     [[nodiscard]] Result<SignaturePtr> derived_signature(MPI_Datatype type,
                                                          const DatatypeContents& contents);
 
     std::unique_ptr<Shapes> shapes_;
     std::unique_ptr<Signatures> signatures_;
+    std::mutex mutex_;  ///< guards memory_
+    std::weak_ptr<KeptMemory> memory_;
 };
 
 }  // namespace oratorio

@@ -6,6 +6,8 @@
 #include <functional>
 #include <utility>
 
+#include "type/joined_runs.hpp"
+
 namespace oratorio {
 
 namespace {
@@ -22,17 +24,6 @@ std::int64_t saturating_product(std::int64_t a, std::int64_t b) {
     std::int64_t product = 0;
     return __builtin_mul_overflow(a, b, &product) ? INT64_MAX : product;
 }
-
-/// How the piece sequence of one part followed by the next part behaves.
-struct Order {
-    bool monotonic = true;
-    bool overlapping = false;
-
-    void follow(Extent last, Extent first) {
-        monotonic = monotonic && first.begin >= last.begin && first.end >= last.end;
-        overlapping = overlapping || first.begin < last.end;
-    }
-};
 
 /// A normal form whose only offset, if any, has been taken off.
 struct Placed {
@@ -54,36 +45,22 @@ bool same(const Shape& a, const Shape& b) {
            same(*a.child(), *b.child());
 }
 
-bool equally_spaced(const std::vector<Offset>& offsets) {
+bool equally_spaced(const List<Offset>& offsets) {
     const Bytes step = offsets[1] - offsets[0];
     return std::adjacent_find(offsets.begin() + 1, offsets.end(), [step](Offset a, Offset b) {
                return b - a != step;
            }) == offsets.end();
 }
 
-/// Drops empty runs and joins each run to the one it continues; in place.
-void merge_runs(std::vector<Offset>& offsets, std::vector<Bytes>& lengths) {
-    std::size_t kept = 0;
-    for (std::size_t i = 0; i < offsets.size(); ++i) {
-        if (lengths[i] <= 0) continue;
-        if (kept > 0 && offsets[kept - 1] + lengths[kept - 1] == offsets[i]) {
-            lengths[kept - 1] += lengths[i];
-            continue;
-        }
-        offsets[kept] = offsets[i];
-        lengths[kept++] = lengths[i];
-    }
-    const bool much_smaller = kept < offsets.size() / 2;
-    offsets.resize(kept);
-    lengths.resize(kept);
-    if (much_smaller) {
-        offsets.shrink_to_fit();
-        lengths.shrink_to_fit();
-    }
+/// One run for each of the offsets, in their memory.
+template <class RunOf>
+ShapePtr joined_runs(List<Offset> offsets, const RunOf& run_of) {
+    const auto count = std::ssize(offsets);
+    return Shape::runs(JoinedRuns::of(count, run_of, std::move(offsets), nullptr));
 }
 
 /// Peels the children, drops empty ones and joins a run to the run it continues; in place.
-void merge_children(std::vector<ShapePtr>& children, std::vector<Offset>& offsets) {
+void merge_children(std::vector<ShapePtr>& children, List<Offset>& offsets) {
     std::size_t kept = 0;
     for (std::size_t i = 0; i < children.size(); ++i) {
         if (children[i]->size() == 0) continue;
@@ -99,7 +76,7 @@ void merge_children(std::vector<ShapePtr>& children, std::vector<Offset>& offset
         offsets[kept++] = placed.offset;
     }
     children.resize(kept);
-    offsets.resize(kept);
+    offsets.shorten(kept);
 }
 
 }  // namespace
@@ -123,70 +100,70 @@ struct ShapeBuilder {
         node->span_ = hull(part.span_, shifted(part.span_, last));
         node->first_piece_ = part.first_piece_;
         node->last_piece_ = shifted(part.last_piece_, last);
-        Order order{part.monotonic_, part.overlapping_};
+        PieceOrder order{part.monotonic_, part.overlapping_};
         order.follow(part.last_piece_, shifted(part.first_piece_, stride));
         set_order(*node, order);
         return node;
     }
 
-    static ShapePtr blocks(ShapePtr child, std::vector<Offset> offsets) {
+    static ShapePtr blocks(ShapePtr child, List<Offset> offsets) {
         auto node = repeated(Shape::Kind::blocks, std::move(child), std::ssize(offsets));
         const Shape& part = *node->child_;
-        const auto [lowest, highest] = std::minmax_element(offsets.begin(), offsets.end());
-        node->span_ = {*lowest + part.span_.begin, *highest + part.span_.end};
+        Offset lowest = offsets.front();
+        Offset highest = lowest;
+        Bytes step = INT64_MAX;  // the least
+        for (std::size_t i = 1; i < offsets.size(); ++i) {
+            lowest = std::min(lowest, offsets[i]);
+            highest = std::max(highest, offsets[i]);
+            step = std::min(step, offsets[i] - offsets[i - 1]);
+        }
+        node->span_ = {lowest + part.span_.begin, highest + part.span_.end};
         node->first_piece_ = shifted(part.first_piece_, offsets.front());
         node->last_piece_ = shifted(part.last_piece_, offsets.back());
-        Order order{part.monotonic_, part.overlapping_};
-        for (std::size_t i = 1; i < offsets.size(); ++i)
-            order.follow(part.last_piece_, shifted(part.first_piece_, offsets[i] - offsets[i - 1]));
+        PieceOrder order{part.monotonic_, part.overlapping_};
+        order.follow(part.last_piece_, shifted(part.first_piece_, step));
         set_order(*node, order);
         node->offsets_ = std::move(offsets);
         return node;
     }
 
-    static ShapePtr runs(std::vector<Offset> offsets, std::vector<Bytes> lengths) {
+    static ShapePtr runs(JoinedRuns joined) {
         auto node = std::make_shared<Shape>();
         node->kind_ = Shape::Kind::runs;
-        node->count_ = node->pieces_ = std::ssize(offsets);
+        node->count_ = node->pieces_ = std::ssize(joined.offsets);
         node->depth_ = 2;
-        Order order;
-        for (std::size_t i = 0; i < offsets.size(); ++i) {
-            const Extent piece{offsets[i], offsets[i] + lengths[i]};
-            if (i == 0) node->first_piece_ = node->last_piece_ = piece;
-            if (i > 0) order.follow(node->last_piece_, piece);
-            node->span_ = hull(node->span_, piece);
-            node->last_piece_ = piece;
-            lengths[i] = std::exchange(node->size_, node->size_ + lengths[i]);
-        }
-        set_order(*node, order);
-        lengths.reserve(lengths.size() + 1);  // exactly: push_back alone would double a big vector
-        lengths.push_back(node->size_);
-        node->offsets_ = std::move(offsets);
-        node->prefix_ = std::move(lengths);
+        node->size_ = joined.prefix.back();
+        node->first_piece_ = joined.run(0);
+        node->last_piece_ = joined.run(joined.count() - 1);
+        node->span_ = hull(node->first_piece_, node->last_piece_);
+        for (std::size_t i = 0; i < joined.count() && !joined.order.monotonic(); ++i)
+            node->span_ = hull(node->span_, joined.run(i));
+        set_order(*node, joined.order);
+        node->offsets_ = std::move(joined.offsets);
+        node->prefix_ = std::move(joined.prefix);
         return node;
     }
 
-    static ShapePtr mixed(std::vector<ShapePtr> children, std::vector<Offset> offsets) {
+    static ShapePtr mixed(std::vector<ShapePtr> children, List<Offset> offsets) {
         auto node = std::make_shared<Shape>();
         node->kind_ = Shape::Kind::mixed;
         node->count_ = std::ssize(children);
-        node->prefix_.reserve(children.size() + 1);
-        Order order;
+        node->prefix_ = List<Bytes>(children.size() + 1);
+        PieceOrder order;
         for (std::size_t i = 0; i < children.size(); ++i) {
             const Shape& part = *children[i];
             const Extent first = shifted(part.first_piece_, offsets[i]);
             if (i == 0) node->first_piece_ = first;
             if (i > 0) order.follow(node->last_piece_, first);
-            order.monotonic = order.monotonic && part.monotonic_;
-            order.overlapping = order.overlapping || part.overlapping_;
+            order.add({part.monotonic_, part.overlapping_});
             node->span_ = hull(node->span_, shifted(part.span_, offsets[i]));
             node->last_piece_ = shifted(part.last_piece_, offsets[i]);
-            node->prefix_.push_back(node->size_);
+            node->prefix_[i] = node->size_;
             node->size_ += part.size_;
             node->pieces_ += part.pieces_;
             node->depth_ = std::max(node->depth_, part.depth_ + 1);
         }
-        node->prefix_.push_back(node->size_);
+        node->prefix_.back() = node->size_;
         set_order(*node, order);
         node->children_ = std::move(children);
         node->offsets_ = std::move(offsets);
@@ -205,9 +182,9 @@ struct ShapeBuilder {
         return node;
     }
 
-    static void set_order(Shape& node, Order order) {
-        node.monotonic_ = order.monotonic;
-        node.overlapping_ = order.monotonic && order.overlapping;
+    static void set_order(Shape& node, PieceOrder order) {
+        node.monotonic_ = order.monotonic();
+        node.overlapping_ = order.overlapping();
     }
 };
 
@@ -232,7 +209,7 @@ ShapePtr Shape::strided(ShapePtr child, std::int64_t count, Bytes stride) {
     return moved(ShapeBuilder::strided(std::move(part), count, stride), offset);
 }
 
-ShapePtr Shape::blocks(ShapePtr child, std::vector<Offset> offsets) {
+ShapePtr Shape::blocks(ShapePtr child, List<Offset> offsets) {
     if (offsets.empty() || child->size_ == 0) return empty();
     auto [part, inner] = peel(std::move(child));
     if (inner != 0)
@@ -247,23 +224,31 @@ ShapePtr Shape::blocks(ShapePtr child, std::vector<Offset> offsets) {
     const auto touches = [length](Offset a, Offset b) { return a + length == b; };
     if (part->kind_ == Kind::run &&
         std::adjacent_find(offsets.begin(), offsets.end(), touches) != offsets.end()) {
-        std::vector<Bytes> lengths(offsets.size(), length);
-        return runs(std::move(offsets), std::move(lengths));
+        const Offset* const at = offsets.data();
+        const auto run_of = [at, length](std::int64_t i) { return Extent{at[i], at[i] + length}; };
+        return joined_runs(std::move(offsets), run_of);
     }
     return ShapeBuilder::blocks(std::move(part), std::move(offsets));
 }
 
-ShapePtr Shape::runs(std::vector<Offset> offsets, std::vector<Bytes> lengths) {
+ShapePtr Shape::runs(List<Offset> offsets, const List<Bytes>& lengths) {
     assert(offsets.size() == lengths.size());
-    merge_runs(offsets, lengths);
-    if (offsets.empty()) return empty();
-    const bool equal =
-        std::adjacent_find(lengths.begin(), lengths.end(), std::not_equal_to<>()) == lengths.end();
-    if (equal) return blocks(run(lengths.front()), std::move(offsets));
-    return ShapeBuilder::runs(std::move(offsets), std::move(lengths));
+    const Offset* const at = offsets.data();
+    const Bytes* const length = lengths.data();
+    const auto run_of = [at, length](std::int64_t i) { return Extent{at[i], at[i] + length[i]}; };
+    return joined_runs(std::move(offsets), run_of);
 }
 
-ShapePtr Shape::mixed(std::vector<ShapePtr> children, std::vector<Offset> offsets) {
+ShapePtr Shape::runs(JoinedRuns joined) {
+    if (joined.count() == 0) return empty();
+    const Bytes length = joined.run(0).length();
+    std::size_t alike = 1;
+    while (alike < joined.count() && joined.run(alike).length() == length) ++alike;
+    if (alike == joined.count()) return blocks(run(length), std::move(joined.offsets));
+    return ShapeBuilder::runs(std::move(joined));
+}
+
+ShapePtr Shape::mixed(std::vector<ShapePtr> children, List<Offset> offsets) {
     assert(children.size() == offsets.size());
     merge_children(children, offsets);
     if (children.empty()) return empty();
@@ -271,10 +256,11 @@ ShapePtr Shape::mixed(std::vector<ShapePtr> children, std::vector<Offset> offset
     if (is([&](const ShapePtr& child) { return same(*child, *children.front()); }))
         return blocks(children.front(), std::move(offsets));
     if (is([](const ShapePtr& child) { return child->kind_ == Kind::run; })) {
-        std::vector<Bytes> lengths(children.size());
-        std::transform(children.begin(), children.end(), lengths.begin(),
-                       [](const ShapePtr& child) { return child->size_; });
-        return runs(std::move(offsets), std::move(lengths));
+        const Offset* const at = offsets.data();
+        const auto run_of = [at, &children](std::int64_t i) {
+            return Extent{at[i], at[i] + children[index(i)]->size_};
+        };
+        return joined_runs(std::move(offsets), run_of);
     }
     return ShapeBuilder::mixed(std::move(children), std::move(offsets));
 }
@@ -286,6 +272,7 @@ ShapePtr Shape::moved(ShapePtr child, Offset by) {
     auto [part, offset] = peel(child);
     if (part != child) return moved(std::move(part), offset + by);
     auto node = std::make_shared<Shape>(*child);
+    node->offsets_ = node->offsets_.first(node->offsets_.size());
     for (Offset& at : node->offsets_) at += by;
     for (Extent* extent : {&node->span_, &node->first_piece_, &node->last_piece_})
         *extent = shifted(*extent, by);
@@ -372,9 +359,9 @@ bool Layout::contiguous() const {
 
 bool Layout::monotonic() const {
     if (size() == 0) return true;
-    Order order{shape->monotonic(), shape->overlapping()};
+    PieceOrder order{shape->monotonic(), shape->overlapping()};
     if (count > 1) order.follow(shape->last_piece(), shifted(shape->first_piece(), extent));
-    return order.monotonic;
+    return order.monotonic();
 }
 
 }  // namespace oratorio

@@ -13,10 +13,12 @@
 #include <vector>
 
 #include "base/extent.hpp"
+#include "type/list.hpp"
 
 namespace oratorio {
 
 class Shape;
+struct JoinedRuns;
 using ShapePtr = std::shared_ptr<const Shape>;
 
 /// One node of the tree. Offsets are bytes relative to the node's origin and may be negative
@@ -61,10 +63,10 @@ class Shape {
     [[nodiscard]] Offset part_offset(std::int64_t part) const;  ///< where part `part` begins
     [[nodiscard]] Bytes part_size(std::int64_t part) const;
     [[nodiscard]] std::span<const Offset> offsets() const {
-        return offsets_;
+        return {offsets_.data(), offsets_.size()};
     }  ///< blocks, runs, mixed
     /// runs, mixed: data bytes before each part, and the total at the end.
-    [[nodiscard]] std::span<const Bytes> prefix() const { return prefix_; }
+    [[nodiscard]] std::span<const Bytes> prefix() const { return {prefix_.data(), prefix_.size()}; }
     [[nodiscard]] Bytes size_before(
         std::int64_t part) const;  ///< data bytes of the parts before it (prefix sum)
     /// Part that holds data byte `at` (0 <= at < size); O(log parts).
@@ -80,9 +82,11 @@ class Shape {
     static ShapePtr run(Bytes bytes);
     /// count copies of child at stride; negative and zero strides allowed.
     static ShapePtr strided(ShapePtr child, std::int64_t count, Bytes stride);
-    static ShapePtr blocks(ShapePtr child, std::vector<Offset> offsets);
-    static ShapePtr runs(std::vector<Offset> offsets, std::vector<Bytes> lengths);
-    static ShapePtr mixed(std::vector<ShapePtr> children, std::vector<Offset> offsets);
+    // The lists become the shape's own and may be written to.
+    static ShapePtr blocks(ShapePtr child, List<Offset> offsets);
+    static ShapePtr runs(List<Offset> offsets, const List<Bytes>& lengths);
+    static ShapePtr runs(JoinedRuns joined);
+    static ShapePtr mixed(std::vector<ShapePtr> children, List<Offset> offsets);
     /// `child` moved by `by` bytes.
     static ShapePtr moved(ShapePtr child, Offset by);
 
@@ -102,8 +106,8 @@ class Shape {
     std::int64_t count_ = 0;
     Bytes stride_ = 0;
     ShapePtr child_;
-    std::vector<Offset> offsets_;
-    std::vector<Bytes> prefix_;  ///< size before each part, and the total at the end (runs, mixed)
+    List<Offset> offsets_;
+    List<Bytes> prefix_;  ///< size before each part, and the total at the end (runs, mixed)
     std::vector<ShapePtr> children_;
 };
 

@@ -1,17 +1,51 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // A decoded datatype walks the user's buffer in exactly the byte order in which the host's MPI_Pack
-// reads it. usage: decode_test [first seed [seeds]]
+// reads it, and a long list takes little memory. usage: decode_test [first seed [seeds]]
 #include "mpi/decode.hpp"
+
+#include <malloc.h>
 
 #include <algorithm>
 #include <cstdlib>
+#include <functional>
 #include <memory>
+#include <new>
 #include <string>
 #include <vector>
 
 #include "mpi/check.hpp"
 #include "mpi/random_type.hpp"
+#include "support/random.hpp"
 #include "type/cursor.hpp"
+
+namespace {
+
+/// Of this program and what is linked to it statically, not of the host.
+struct Heap {
+    std::size_t in_use = 0;
+    std::size_t most_in_use = 0;
+    int long_blocks = 0;  ///< taken so far
+};
+Heap heap;
+constexpr std::size_t kLong = std::size_t{64} << 10;
+
+}  // namespace
+
+[[gnu::noinline]] void* operator new(std::size_t size) {
+    void* const memory = std::malloc(size);
+    if (memory == nullptr) std::abort();
+    heap.in_use += malloc_usable_size(memory);
+    heap.most_in_use = std::max(heap.most_in_use, heap.in_use);
+    heap.long_blocks += size >= kLong ? 1 : 0;
+    return memory;
+}
+[[gnu::noinline]] void operator delete(void* memory) noexcept {
+    if (memory != nullptr) heap.in_use -= malloc_usable_size(memory);
+    std::free(memory);
+}
+[[gnu::noinline]] void operator delete(void* memory, std::size_t) noexcept {
+    operator delete(memory);
+}
 
 namespace oratorio::test {
 namespace {
@@ -159,6 +193,70 @@ void the_datatype_keeps_its_shape(Decoder& decoder) {
     CHECK(kept.expired());
 }
 
+/// Pieces of 8 to 64 bytes at odd distances.
+struct IrregularList {
+    static constexpr int kPieces = 300'000;
+    std::vector<int> lengths;
+    std::vector<MPI_Aint> places;
+
+    IrregularList() {
+        Random random(5);
+        MPI_Aint at = 0;
+        for (int i = 0; i < kPieces; ++i) {
+            const std::uint64_t number = random.next();
+            lengths.push_back(8 * (1 + static_cast<int>(number % 8)));
+            places.push_back(at);
+            at += lengths.back() + 4 * (1 + static_cast<int>(number / 8 % 8));
+        }
+    }
+    [[nodiscard]] MPI_Datatype by_int() const {
+        MPI_Datatype type = MPI_DATATYPE_NULL;
+        MPI_Type_create_hindexed(kPieces, lengths.data(), places.data(), MPI_BYTE, &type);
+        return type;
+    }
+    /// Where the host has it; else as by_int.
+    [[nodiscard]] MPI_Datatype by_count() const {
+        if (host().Type_get_envelope_c == nullptr) return by_int();
+#if MPI_VERSION >= 4
+        const std::vector<MPI_Count> long_lengths(lengths.begin(), lengths.end());
+        const std::vector<MPI_Count> long_places(places.begin(), places.end());
+        MPI_Datatype type = MPI_DATATYPE_NULL;
+        MPI_Type_create_hindexed_c(kPieces, long_lengths.data(), long_places.data(), MPI_BYTE,
+                                   &type);
+        return type;
+#else
+        return by_int();
+#endif
+    }
+};
+
+/// A shape keeps an offset and a length per piece. Together with what the host was asked for that
+/// is never more than twice as much, and a type after the first one takes no long block at all.
+void a_long_list_takes_no_more_than_twice_its_memory(Decoder& decoder,
+                                                     const std::function<MPI_Datatype()>& made) {
+    constexpr std::size_t kLists = 16 * IrregularList::kPieces;
+    constexpr std::size_t kRest = std::size_t{32} << 10;  // of pages, and all that is small
+    const std::size_t before = heap.in_use;
+    auto kept = decoder.keep_memory();
+    for (int i = 0; i < 3; ++i) {
+        MPI_Datatype type = made();
+        heap.most_in_use = heap.in_use;
+        const int long_blocks = heap.long_blocks;
+        const auto shape = decoder.decode(type)->shape;
+        CHECK(shape->pieces() == IrregularList::kPieces);
+        CHECK(heap.most_in_use - before <= 2 * kLists + kRest);
+        if (i > 0) CHECK(heap.long_blocks == long_blocks);
+        MPI_Type_free(&type);
+    }
+    CHECK(heap.in_use - before > kLists);
+    kept.reset();
+    CHECK(heap.in_use - before < kRest);
+    MPI_Datatype type = made();
+    CHECK(decoder.decode(type)->shape->pieces() == IrregularList::kPieces);
+    MPI_Type_free(&type);
+    CHECK(heap.in_use - before < kRest);
+}
+
 }  // namespace
 }  // namespace oratorio::test
 
@@ -178,6 +276,9 @@ int main(int argc, char** argv) {
         random_types_match_pack(**decoder, argument(1, 1), argument(2, 3000));
         null_is_an_error(**decoder);
         the_datatype_keeps_its_shape(**decoder);
+        const IrregularList list;
+        a_long_list_takes_no_more_than_twice_its_memory(**decoder, [&] { return list.by_int(); });
+        a_long_list_takes_no_more_than_twice_its_memory(**decoder, [&] { return list.by_count(); });
     }
     const int code = verdict("decode");
     MPI_Finalize();

@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// JoinedRuns: a datatype's list of runs on its way to a shape. One pass drops the empty ones, joins
+// each run to the one it continues and finds out all that a shape wants to know of them, because
+// fetching a long list from memory costs more than what is done with it.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+
+#include "base/extent.hpp"
+#include "type/list.hpp"
+
+namespace oratorio {
+
+/// How a sequence of pieces behaves: what is kept is negative once something was.
+class PieceOrder {
+  public:
+    PieceOrder() = default;
+    PieceOrder(bool monotonic, bool overlapping)
+        : forward_(monotonic ? 0 : -1), apart_(overlapping ? -1 : 0) {}
+
+    /// Of a piece, or the last one of a part, and the next. Without a branch, as loops over pieces
+    /// do it.
+    void follow(Extent last, Extent next) {
+        forward_ |= (next.begin - last.begin) | (next.end - last.end);
+        apart_ |= next.begin - last.end;
+    }
+    void add(const PieceOrder& inside) {
+        forward_ |= inside.forward_;
+        apart_ |= inside.apart_;
+    }
+    [[nodiscard]] bool monotonic() const { return forward_ >= 0; }
+    /// As far as monotonic order shows it.
+    [[nodiscard]] bool overlapping() const { return monotonic() && apart_ < 0; }
+
+  private:
+    Bytes forward_ = 0;
+    Bytes apart_ = 0;
+};
+
+struct JoinedRuns {
+    List<Offset> offsets;
+    List<Bytes> prefix;  ///< data bytes before each run, and all
+    PieceOrder order;
+
+    /// `run_of(i)` gives run i, 0 <= i < count, whose end is its begin where it is empty; each is
+    /// asked for once, in turn. Offsets go to `offsets`, `count` long, whose value i is not written
+    /// before run i was asked for. The other list comes from `memory`, which may be null.
+    template <class RunOf>
+    static JoinedRuns of(std::int64_t count, const RunOf& run_of, List<Offset> offsets,
+                         const std::shared_ptr<KeptMemory>& memory);
+
+    [[nodiscard]] std::size_t count() const { return offsets.size(); }
+    [[nodiscard]] Extent run(std::size_t at) const {
+        return {offsets[at], offsets[at] + prefix[at + 1] - prefix[at]};
+    }
+};
+
+template <class RunOf>
+JoinedRuns JoinedRuns::of(std::int64_t count, const RunOf& run_of, List<Offset> offsets,
+                          const std::shared_ptr<KeptMemory>& memory) {
+    List<Bytes> prefix(static_cast<std::size_t>(count) + 1, memory);
+    // In registers, which what is written to the lists can't change.
+    Offset* const offset = offsets.data();
+    Bytes* const before = prefix.data();
+    PieceOrder order;
+    Bytes total = 0;
+    std::size_t kept = 0;
+    Extent last{};  // the run that goes on
+    Extent earlier{};
+    for (std::int64_t i = 0; i < count; ++i) {
+        const Extent next = run_of(i);
+        if (next.length() <= 0) continue;
+        if (next.begin == last.end && kept > 0) {
+            last.end = next.end;
+        } else {
+            if (kept > 1) order.follow(earlier, last);
+            earlier = last;
+            last = next;
+            offset[kept] = next.begin;
+            before[kept] = total;
+            ++kept;
+        }
+        total += next.length();
+    }
+    if (kept > 1) order.follow(earlier, last);
+    before[kept] = total;
+    offsets.shorten(kept);
+    prefix.shorten(kept + 1);
+    return {std::move(offsets), std::move(prefix), order};
+}
+
+}  // namespace oratorio
