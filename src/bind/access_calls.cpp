@@ -102,14 +102,15 @@ Moved moved_how(const OpenFile& open) {
     return moved;
 }
 
-/// Waking a thread costs more than to move so much at once, when nothing else is under way.
-constexpr Bytes kMovedAtStart = 64 << 10;
-
 /// Hands what was started to the engine; where nothing can move it on later, waits for it.
-void keep_moving(const std::shared_ptr<OpenFile>& open, const OperationPtr& operation = nullptr) {
-    const Moved moved = moved_how(*open);
-    if (process().settings.explain && !open->progress_told &&
-        open->file->transport().topology().rank == 0) {
+/// `small`: not worth to wake a thread.
+void keep_moving(const std::shared_ptr<OpenFile>& open, bool small,
+                 const OperationPtr& operation = nullptr) {
+    const bool explains = process().settings.explain && !open->progress_told;
+    if (!explains && operation && operation->done()) return;
+    Moved moved = moved_how(*open);
+    moved.helpers.at_leisure = small;
+    if (explains && open->file->transport().topology().rank == 0) {
         narrate(open->path + ": nonblocking and split accesses: " + moved.sentence());
     }
     open->progress_told = true;
@@ -144,11 +145,12 @@ int start(const AccessForm& form, MPI_Request* request, MPI_File fh) {
             call.refused = missing("nonblocking access: the request is a null pointer");
         const OperationPtr operation = file.file->start(call);
         // Only what can't be begun is an error here; what storage refuses, MPI_Wait tells.
-        const bool refused = operation->done() && !form.collective;
-        if (!form.collective && call.memory.size() <= kMovedAtStart && !Requests::unfinished())
+        const bool refused = operation->refused() && !form.collective;
+        const bool small = call.memory.size() <= kSmallAccess;
+        if (small && !operation->done() && !Requests::unfinished())
             file.file->progress(Mover::program);
-        keep_moving(open, operation);
-        if (request == nullptr || (refused && operation->outcome().error.kind != ErrorKind::none))
+        keep_moving(open, small, operation);
+        if (request == nullptr || refused)
             return request == nullptr ? call.refused : operation->outcome().error;
         pending.operation = operation;
         return {};
@@ -169,7 +171,7 @@ int begin_split(const AccessForm& form, MPI_File fh) {
     const std::shared_ptr<OpenFile> open = process().files.find(fh);
     return with_file(fh, Scope::started, [&](OpenFile& file) {
         const Error error = error_of(file.file->begin_split(call_of(form, *file.file)));
-        if (error.kind == ErrorKind::none) keep_moving(open);
+        if (error.kind == ErrorKind::none) keep_moving(open, false);
         return error;
     });
 }

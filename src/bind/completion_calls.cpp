@@ -27,6 +27,7 @@ int complete(const Attempt& attempt, const Block& block) {
         return attempt(done);
     } else {
         if (Requests::unfinished()) {
+            process().engine.poll();
             Engine::Attendance attendance(process().engine);
             while (Requests::unfinished()) {
                 bool done = false;

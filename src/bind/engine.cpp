@@ -36,7 +36,7 @@ bool Engine::add(const std::shared_ptr<OpenFile>& open, Helpers helpers) {
     busy_ = files_.size();
     const bool helped = !helpers.thread || start_thread();
     if (helpers.hook) hook_into_host(called_by_host);
-    if (attending_ == 0) work_.notify_one();
+    if (attending_ == 0 && !(helpers.at_leisure && looks_by_itself_)) work_.notify_one();
     return helped;
 }
 
@@ -56,8 +56,7 @@ bool Engine::called_by_host() {
     if (in_call) return true;
     const InCall inside;
     Engine& engine = process().engine;
-    const Turn turn = engine.turn(Mover::program);
-    if (turn.rest_on) --turn.rest_on->resting;
+    if (engine.busy_ > 0) (void)engine.turn(Mover::program);
     const std::lock_guard lock(engine.mutex_);
     return !engine.files_.empty();
 }
@@ -85,10 +84,9 @@ void Engine::take_turn(Mover mover, Turn& turn) {
         const Progress progress = open->file ? open->file->progress(mover) : Progress{};
         turn.pending = turn.pending || progress.pending;
         if (progress.pending && !progress.rest) turn.moved = true;
-        if (progress.rest && progress.rest->bell != nullptr && !turn.rest_on) {
-            turn.rest_on = open;
+        if (progress.rest && progress.rest->bell != nullptr && !turn.resting.on_a_bell()) {
+            turn.resting = Resting(open);
             turn.rest = *progress.rest;
-            ++open->resting;
         }
         if (progress.any) continue;
         const std::lock_guard list(mutex_);
@@ -100,7 +98,7 @@ void Engine::take_turn(Mover mover, Turn& turn) {
 /// Messages ring no bell, so never for long. `beside`: by a thread beside the program, which leaves
 /// the core to others.
 void Engine::wait(const Turn& turn, bool beside, bool yields) {
-    if (!turn.moved && turn.rest_on) {
+    if (!turn.moved && turn.resting.on_a_bell()) {
         const auto wait = beside ? sleep_until_rung : wait_until_rung;
         wait(*turn.rest.bell, turn.rest.heard, 200us);
     } else if (!turn.moved && yields) {
@@ -108,14 +106,18 @@ void Engine::wait(const Turn& turn, bool beside, bool yields) {
     } else if (!turn.moved) {
         std::this_thread::sleep_for(turn.pending ? 20us : 1000us);
     }
-    if (turn.rest_on) --turn.rest_on->resting;
+}
+
+bool Engine::moves_or_completes(Turn& turn) {
+    turn = this->turn(Mover::program);
+    const bool completed = process().requests.complete_done();
+    return completed || turn.moved;
 }
 
 void Engine::poll() {
     const InCall inside;
-    const Turn turn = this->turn(Mover::program);
-    process().requests.complete_done();
-    if (turn.rest_on) --turn.rest_on->resting;
+    Turn turn;
+    moves_or_completes(turn);
 }
 
 Engine::Attendance::Attendance(Engine& engine) : engine_(engine) {
@@ -127,37 +129,46 @@ Engine::Attendance::~Attendance() {
     bool left = false;
     {
         const std::lock_guard lock(engine_.mutex_);
-        left = --engine_.attending_ == 0 && !engine_.files_.empty();
+        left = --engine_.attending_ == 0 && !engine_.files_.empty() && !engine_.looks_by_itself_;
     }
     if (left) engine_.work_.notify_one();
 }
 
 void Engine::Attendance::poll_or_rest() {
     constexpr int kYields = 64;
-    const InCall inside;
-    const Turn turn = engine_.turn(Mover::program);
-    process().requests.complete_done();
-    fruitless_ = turn.moved ? 0 : std::min(fruitless_ + 1, kYields);
+    Turn turn;
+    if (engine_.moves_or_completes(turn)) {
+        fruitless_ = 0;
+        return;
+    }
+    fruitless_ = std::min(fruitless_ + 1, kYields);
     wait(turn, false, fruitless_ < kYields);
+    engine_.moves_or_completes(turn);
 }
 
 bool Engine::move_others() {
     if (busy_ == 0) return false;
     const InCall inside;
-    const Turn turn = this->turn(Mover::program);
-    if (turn.rest_on) --turn.rest_on->resting;
-    return turn.moved;
+    return turn(Mover::program).moved;
+}
+
+/// Waits for it. After some it looks by itself for a while, so that it needn't be woken for each of
+/// many small accesses, which takes longer than they do. False at the end.
+bool Engine::work_is_there() {
+    constexpr int kLooks = 20;
+    const auto there = [this] { return stopping_ || (!files_.empty() && attending_ == 0); };
+    std::unique_lock lock(mutex_);
+    looks_by_itself_ = true;
+    for (int look = 0; look < kLooks && !there(); ++look) work_.wait_for(lock, 1ms);
+    looks_by_itself_ = false;
+    work_.wait(lock, there);
+    return !stopping_;
 }
 
 void Engine::run() {
     use_all_cores();
     const bool full = full_threads();
-    for (;;) {
-        {
-            std::unique_lock lock(mutex_);
-            work_.wait(lock, [this] { return stopping_ || (!files_.empty() && attending_ == 0); });
-            if (stopping_) return;
-        }
+    while (work_is_there()) {
         const Turn turn = this->turn(full ? Mover::program : Mover::helper);
         if (full) process().requests.complete_done();
         wait(turn, true, false);

@@ -28,7 +28,27 @@ class InCall {
 /// Who moves operations on besides the program's calls that complete requests or use files.
 struct Helpers {
     bool thread = false;
-    bool hook = false;  ///< the host, wherever it waits
+    bool hook = false;        ///< the host, wherever it waits
+    bool at_leisure = false;  ///< the thread needn't begin before it looks by itself
+};
+
+/// While it lives the file stays as it is for somebody who waits for a bell of it.
+class Resting {
+  public:
+    Resting() = default;
+    explicit Resting(std::shared_ptr<OpenFile> open) : open_(std::move(open)) { ++open_->resting; }
+    Resting(Resting&& other) noexcept : open_(std::move(other.open_)) {}
+    Resting& operator=(Resting&& other) noexcept {
+        open_.swap(other.open_);
+        return *this;
+    }
+    ~Resting() {
+        if (open_) --open_->resting;
+    }
+    [[nodiscard]] bool on_a_bell() const { return open_ != nullptr; }
+
+  private:
+    std::shared_ptr<OpenFile> open_;
 };
 
 /// Thread-safe.
@@ -56,28 +76,32 @@ class Engine {
         ~Attendance();
         Attendance(const Attendance&) = delete;
         Attendance& operator=(const Attendance&) = delete;
-        /// poll(), and where that moves nothing a short wait.
+        /// poll(), and where that does nothing a short wait and another one.
         void poll_or_rest();
 
       private:
+        InCall inside_;
         Engine& engine_;
         int fruitless_ = 0;  ///< turns in a row
     };
 
   private:
-    /// One turn over all files; what to wait for is in `rest_on` when nothing more can be done.
+    /// One turn over all files, and what to wait for when nothing more can be done.
     struct Turn {
         bool moved = false;  ///< or can be moved at once
         bool pending = false;
-        std::shared_ptr<OpenFile> rest_on;  ///< its count of resters includes us
+        Resting resting;
         Rest rest;
     };
     static bool called_by_host();
     /// Whoever moves an operation of all ranks on may not stop half way: see unbroken().
     Turn turn(Mover mover);
     void take_turn(Mover mover, Turn& turn);
+    /// Of the program's: whether something moved, or could be told to the host as done.
+    bool moves_or_completes(Turn& turn);
     static void wait(const Turn& turn, bool beside, bool yields);
     [[nodiscard]] bool start_thread();
+    [[nodiscard]] bool work_is_there();
     void run();
 
     std::mutex mutex_;
@@ -85,7 +109,8 @@ class Engine {
     std::vector<std::shared_ptr<OpenFile>> files_;
     std::atomic<std::size_t> busy_{0};  ///< how many files that is
     bool stopping_ = false;
-    int attending_ = 0;  ///< calls of the program
+    int attending_ = 0;             ///< calls of the program
+    bool looks_by_itself_ = false;  ///< the thread, soon
     std::thread thread_;
 };
 

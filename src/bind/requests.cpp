@@ -40,8 +40,8 @@ int Requests::add(const PendingRequest& pending, MPI_Request* request) {
     return MPI_SUCCESS;
 }
 
-void Requests::complete_done() {
-    if (!unfinished()) return;
+bool Requests::complete_done() {
+    if (!unfinished()) return false;
     std::vector<PendingPtr> done;
     unbroken([&] {
         const std::lock_guard lock(mutex_);
@@ -54,6 +54,7 @@ void Requests::complete_done() {
     // The host may call back, so nothing is locked.
     for (const PendingPtr& pending : done) host().Grequest_complete(pending->request);
     unfinished_count_ -= static_cast<int>(done.size());
+    return !done.empty();
 }
 
 PendingPtr Requests::find(std::uintptr_t id) {

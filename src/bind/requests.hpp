@@ -32,8 +32,9 @@ class Requests {
     int add(const PendingRequest& pending, MPI_Request* request);
     /// Requests that the program hasn't completed or freed, and operations under way.
     [[nodiscard]] static bool any() { return known_count_.load(std::memory_order_relaxed) > 0; }
-    /// Tells the host of operations that are done. Only where MPI may be called.
-    void complete_done();
+    /// Tells the host of operations that are done; true when there were some. Only where MPI may be
+    /// called.
+    bool complete_done();
     /// Operations that the host hasn't been told are done.
     [[nodiscard]] static bool unfinished() {
         return unfinished_count_.load(std::memory_order_relaxed) > 0;

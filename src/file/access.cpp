@@ -44,9 +44,9 @@ Layout one_run(Bytes bytes) {
 
 std::shared_ptr<const Agreed<Terms>> File::State::current_terms() {
     if (terms != nullptr) return terms;
-    const auto make = [](const Hints& hints, const Found& found, const Nodes& nodes) {
+    const auto make = [](const Hints& given, const Found& found, const Nodes& nodes) {
         Terms made;
-        made.options = hints.plan;
+        made.options = given.plan;
         made.facts.coherent = nodes.one_node();
         made.facts.alone = nodes.size == 1;
         made.facts.local_file_system = is_local(found.file_system);
@@ -191,8 +191,11 @@ Transferred File::State::move_now(Direction direction, Offset offset,
 }
 
 /// By this rank alone: there is nothing to plan. (A program that appends small records with the
-/// shared pointer makes no other accesses.)
-std::optional<Outcome> File::State::move_one_piece(const Access& access) {
+/// shared pointer makes no other accesses.) A large one of all ranks has a plan also where those
+/// are one.
+std::optional<Outcome> File::State::move_one_piece(const Access& access, bool collective) {
+    const bool alone = transport->topology().size == 1 && queues.collective.empty();
+    if (collective && !(alone && access.bytes() <= kSmallAccess)) return std::nullopt;
     const auto offset = place_of_one_piece(access);
     if (!offset) return std::nullopt;
     const Layout& memory = access.memory;
@@ -203,12 +206,14 @@ std::optional<Outcome> File::State::move_one_piece(const Access& access) {
     return Outcome{done.bytes, failed ? done.error.on(transport->topology().rank) : Error{}};
 }
 
-OperationPtr File::enqueue(const AccessCall& call, const Access& access) {
+OperationPtr File::enqueue(const AccessCall& call, const Access& access,
+                           const std::optional<Outcome>& moved) {
     State& state = *state_;
     const bool moves_data = access.memory.count > 0;
     auto operation =
         std::make_shared<Operation>(state.context(call.collective), access, call.collective,
                                     moves_data ? call.conversion : nullptr, call.buffer);
+    if (moved) operation->finish(*moved);
     auto& queue = call.collective ? state.queues.collective : state.queues.independent;
     if (!operation->done()) queue.push_back(operation);
     return operation;
@@ -217,15 +222,18 @@ OperationPtr File::enqueue(const AccessCall& call, const Access& access) {
 OperationPtr File::start(const AccessCall& call) {
     const Placed placed = place(call, false);
     if (call.at == Positioning::individual) state_->place.position += placed.etypes;
-    return enqueue(call, placed.access);
+    const bool at_once = !call.conversion && placed.access.bytes() <= kSmallAccess;
+    const auto moved =
+        at_once ? state_->move_one_piece(placed.access, call.collective) : std::optional<Outcome>();
+    return enqueue(call, placed.access, moved);
 }
 
 Outcome File::access(const AccessCall& call) {
     Stats& stats = state_->engine.stats;
     const Timing timing(&stats, &Stats::access_time);
     Placed placed = place(call, true);
-    if (!placed.moved && placed.may_move && !call.collective)
-        placed.moved = state_->move_one_piece(placed.access);
+    if (!placed.moved && placed.may_move)
+        placed.moved = state_->move_one_piece(placed.access, call.collective);
     if (placed.moved) stats.count_access(placed.moved->bytes);
     const Outcome outcome = placed.moved ? *placed.moved : finish(enqueue(call, placed.access));
     if (call.at == Positioning::individual && outcome.error.kind == ErrorKind::none)

@@ -83,6 +83,9 @@ struct OpenCall {
         open_store;
 };
 
+/// What takes less time to move than to wake a thread for it, bytes.
+inline constexpr Bytes kSmallAccess = 64 << 10;
+
 class File {
   public:
     /// Collective. Rank 0 creates the file before the others open it. Modes must be equal on all
@@ -146,7 +149,8 @@ class File {
 
     /// Starts an access and moves the file pointer; the call's buffer must live until it is done.
     /// Collective accesses of a file are worked on one at a time in the order they were started,
-    /// which is the same on all ranks; so are the others of this rank.
+    /// which is the same on all ranks; so are the others of this rank. A small one that takes no
+    /// other rank may be done on return.
     OperationPtr start(const AccessCall& call);
     /// Moves on what was started, a little.
     Progress progress(Mover mover);
@@ -172,7 +176,8 @@ class File {
     explicit File(std::unique_ptr<State> state);
     Result<void> resize(Bytes bytes, bool allocates, std::string_view what_differs);
     Result<Offset> target_of(Offset offset, Whence whence, Offset current);
-    OperationPtr enqueue(const AccessCall& call, const Access& access);
+    OperationPtr enqueue(const AccessCall& call, const Access& access,
+                         const std::optional<Outcome>& moved = {});
     struct Placed;
     Placed place(const AccessCall& call, bool may_move);
     Result<Offset> start_of(const AccessCall& call, Placed& placed);

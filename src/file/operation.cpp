@@ -73,7 +73,7 @@ void Operation::step_on(int moves) {
     finish(outcome);
 }
 
-void Operation::finish(Outcome outcome) {
+void Operation::finish(const Outcome& outcome) {
     run_.reset();
     entered_.reset();
     staging_ = {};

@@ -26,6 +26,10 @@ class Operation {
 
     // The rest is the file's, one thread at a time.
 
+    /// It was refused before it began: nothing is or will be moved.
+    [[nodiscard]] bool refused() const { return access_.refused.kind != ErrorKind::none; }
+    /// It has been done otherwise.
+    void finish(const Outcome& outcome);
     /// Moves on, at most so many moves; begins with the first call.
     void step(int moves);
     /// As of a Run.
@@ -37,7 +41,6 @@ class Operation {
     void step_on(int moves);
     void begin();
     [[nodiscard]] bool stage();
-    void finish(Outcome outcome);
 
     RunContext context_;
     Access access_;

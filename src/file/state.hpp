@@ -162,8 +162,8 @@ struct File::State {
     /// One contiguous range of the file, from its beginning to its end; a write leaves out nothing
     /// and shares the range with others where that is needed.
     Transferred move_now(Direction direction, Offset offset, std::span<const iovec> memory);
-    /// Nothing when the access isn't that simple.
-    [[nodiscard]] std::optional<Outcome> move_one_piece(const Access& access);
+    /// Nothing when the access isn't that simple, or takes other ranks.
+    [[nodiscard]] std::optional<Outcome> move_one_piece(const Access& access, bool collective);
     [[nodiscard]] RunContext context(bool collective);
     /// Of the hints in use; made when they are first wanted.
     [[nodiscard]] std::shared_ptr<const Agreed<Terms>> current_terms();

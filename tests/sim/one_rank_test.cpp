@@ -38,5 +38,28 @@ TEST(OneRank, DoesNotRestInEachCollectiveCall) {
     }
 }
 
+/// Also of all ranks, as this is all of them.
+TEST(OneRank, MovesSmallContiguousDataInTheCallThatStartsIt) {
+    const Folder folder;
+    with_file(1, call_of(folder.file("data"), kCreate), [](File& file, Rank) {
+        const std::uint64_t plans = file.stats().plans;
+        std::vector<std::byte> data(64, std::byte{7});
+        for (const bool collective : {false, true}) {
+            EXPECT_EQ(file.access(call_for(Direction::write, data, collective)).bytes, 64);
+            const auto started = file.start(call_for(Direction::write, data, collective));
+            EXPECT_TRUE(started->done());
+            EXPECT_EQ(started->outcome().bytes, 64);
+        }
+        EXPECT_EQ(file.stats().plans, plans);
+        std::vector<std::byte> large(kSmallAccess + 1, std::byte{8});
+        const auto started = file.start(call_for(Direction::write, large, true));
+        EXPECT_FALSE(started->done()) << "a program may compute meanwhile";
+        EXPECT_EQ(file.finish(started).bytes, kSmallAccess + 1);
+        EXPECT_EQ(file.stats().plans, plans + 1);
+        EXPECT_EQ(file.stats().accesses, 5U);
+    });
+    EXPECT_EQ(folder.read("data").size(), 4U * 64 + kSmallAccess + 1);
+}
+
 }  // namespace
 }  // namespace oratorio::test

@@ -300,13 +300,13 @@ def list_workloads() -> None:
 @app.command("calls")
 def calls(
     mpi: Annotated[list[str] | None, typer.Option(help="A name of `oratorio info`; repeatable.")] = None,
-    ranks: Annotated[int, typer.Option(min=1, help="Of the records.")] = 8,
+    ranks: Annotated[int, typer.Option(min=1, help="Of records with the shared pointer.")] = 8,
     records: Annotated[int, typer.Option(min=1, help="Of each rank.")] = 10000,
     repeats: Annotated[int, typer.Option(min=1, help="Of each arm, interleaved.")] = 3,
     dir: Annotated[Path, typer.Option(help="Where the records go.")] = Path("/dev/shm"),
     disk: Annotated[Path, typer.Option(help="Where the overlapped write goes; a disk.")] = Path("/tmp"),
 ) -> None:
-    """Small records with the shared file pointer, and computing beside a collective write."""
+    """Small records one by one, and computing beside a collective write."""
     for name in mpi or ["mpich5", "openmpi5"]:
         stdout.print(bench_calls.measure(find_host(name), ranks, repeats, records, dir, disk))
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""`oratorio bench calls`: small records with the shared file pointer, and computing beside a write."""
+"""`oratorio bench calls`: small records one by one, and computing beside a write."""
 
 import dataclasses
 import statistics
@@ -63,21 +63,32 @@ def run(host: Host, arm: Arm, amount: float, ranks: int, folder: Path) -> list[f
     return [float(word) for word in done.stdout.split()]
 
 
+# How a record is written: the routine, and how many times as many records take as long.
+ROUTINES = {
+    "shared": ("write_shared", 10),
+    "ordered": ("write_ordered", 1),
+    "all": ("write_at_all", 2),
+    "iall": ("iwrite_at_all and MPI_Wait", 2),
+}
+
+
 def measure(host: Host, ranks: int, repeats: int, records: int, folder: Path, disk: Path) -> Table:
-    """All three, the arms interleaved; medians, and for records how many times as fast as the host."""
+    """All of them, the arms interleaved; medians, and for records how many times as fast as the host."""
     title = f"{host.name}, medians of {repeats}"
     table = Table("what", "pwrite(2)", "host's MPI-IO", "Oratorio", "ratio", "gathered", "ratio", title=title)
-    for kind in ("shared", "ordered"):
-        amount = records if kind == "shared" else max(1, records // 10)
+    few = [(kind, count) for count in (1, 2) for kind in ("all", "iall")]
+    for kind, count in [("shared", ranks), ("ordered", ranks), *few]:
+        routine, times = ROUTINES[kind]
+        amount = max(1, records * times // 10)
         arms = [Arm("raw"), Arm(kind), Arm(kind, preload=True)]
         if kind == "shared":
             arms.append(Arm(kind, preload=True, gathered=True))
         seconds: dict[Arm, list[float]] = {arm: [] for arm in arms}
         for _ in range(repeats):
             for arm, found in seconds.items():
-                found.extend(run(host, arm, amount, ranks, folder))
+                found.extend(run(host, arm, amount, count, folder))
         raw, own, *ours = (1e6 * statistics.median(found) for found in seconds.values())
-        what = f"write_{kind}, {ranks} ranks x {amount} records of 100 B, microseconds a call"
+        what = f"{routine}, {count} ranks x {amount} records of 100 B, microseconds a call"
         told = [text for each in ours for text in (f"{each:.1f}", f"{own / each:.1f}x")]
         table.add_row(what, f"{raw:.1f}", f"{own:.1f}", *told)
     for count in (1, 2):

@@ -52,7 +52,7 @@ TEST(Traffic, IsWhatThePlanHasRanksSendWhereAllMeetAll) {
     for (const int nodes : {1, 2, 4}) {
         for (const char* name : {"two_phase", "double_buffer", "cb_cyclic"}) {
             FlatTerms terms = all_allowed();
-            terms.method = name;
+            terms.method = find_method(name);
             terms.cb_buffer_size = 4 << 20;
             terms.cb_nodes = kAggregators;
             terms.message_bytes = 4 << 20;  // a region's data of a rank is one message

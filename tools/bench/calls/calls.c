@@ -3,6 +3,8 @@
  *
  *     calls FILE shared COUNT      every rank writes COUNT records of 100 bytes, shared pointer
  *     calls FILE ordered COUNT     the same with MPI_File_write_ordered
+ *     calls FILE all COUNT         the same with MPI_File_write_at_all
+ *     calls FILE iall COUNT        the same with MPI_File_iwrite_at_all and MPI_Wait
  *     calls FILE raw COUNT         the same with pwrite(2), without any pointer: what one system
  *                                  call a record can reach
  *     calls FILE overlap SECONDS   SECONDS of computing while a collective write of about as long
@@ -59,10 +61,21 @@ static void check_records(long count) {
 
 static int raw; /* its descriptor */
 
+static int write_beside(MPI_Offset at, const char* record) {
+    MPI_Request request;
+    const int code = MPI_File_iwrite_at_all(file, at, record, kRecord, MPI_CHAR, &request);
+    return code == MPI_SUCCESS ? MPI_Wait(&request, MPI_STATUS_IGNORE) : code;
+}
+
 static void write_record(const char* kind, const char* record, long number) {
+    const MPI_Offset at = ((MPI_Offset)number * ranks + rank) * kRecord;
     int code = MPI_SUCCESS;
     if (kind[0] == 'r')
-        code = pwrite(raw, record, kRecord, (number * ranks + rank) * kRecord) != kRecord;
+        code = pwrite(raw, record, kRecord, at) != kRecord;
+    else if (kind[0] == 'a')
+        code = MPI_File_write_at_all(file, at, record, kRecord, MPI_CHAR, MPI_STATUS_IGNORE);
+    else if (kind[0] == 'i')
+        code = write_beside(at, record);
     else if (kind[0] == 'o')
         code = MPI_File_write_ordered(file, record, kRecord, MPI_CHAR, MPI_STATUS_IGNORE);
     else
@@ -138,7 +151,7 @@ int main(int argc, char** argv) {
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Comm_size(MPI_COMM_WORLD, &ranks);
     if (argc != 4)
-        must(MPI_ERR_ARG, "FILE shared|ordered|raw|overlap NUMBER: reading the arguments");
+        must(MPI_ERR_ARG, "FILE shared|ordered|all|iall|raw|overlap NUMBER: reading the arguments");
     MPI_Info info;
     MPI_Info_create(&info);
     if (overlapping) MPI_Info_set(info, "direct_write", "true");
