@@ -36,6 +36,11 @@ Result<Offset> etypes_of(Bytes bytes, const View& view) {
     return bytes / view.etype_size;
 }
 
+/// The first reason counts.
+void refuse(Access& access, const Error& error) {
+    if (access.refused.kind == ErrorKind::none) access.refused = error;
+}
+
 Layout one_run(Bytes bytes) {
     return Layout{Shape::run(bytes), bytes, 0, 1};
 }
@@ -67,25 +72,18 @@ std::shared_ptr<const Agreed<Terms>> File::State::current_terms() {
 }
 
 RunContext File::State::context(bool collective) {
-    RunContext context{*transport,
-                       store.get(),
-                       current_terms(),
-                       engine.stats,
-                       engine.buffers,
-                       0,
-                       {},
-                       &engine.node,
-                       &engine.plans,
-                       &engine.io_thread,
-                       [this](const std::string& text) { opened.voice.warn(text); },
-                       &engine.exclusion};
-    if (opened.explain) {
-        context.on_plan = [this](const Plan& plan) {
-            opened.voice.say_plan(opened.path + ": " + explain(plan));
-        };
-    }
-    if (collective) context.sequence = engine.collectives++;
-    return context;
+    const unsigned sequence = collective ? engine.collectives++ : 0;
+    return {*transport,       store.get(), current_terms(), engine.stats,  engine.buffers,
+            sequence,         this,        &engine.node,    &engine.plans, &engine.io_thread,
+            &engine.exclusion};
+}
+
+void File::State::planned(const Plan& plan) {
+    if (opened.explain) opened.voice.say_plan(opened.path + ": " + explain(plan));
+}
+
+void File::State::remark(const std::string& sentence) {
+    opened.voice.warn(sentence);
 }
 
 /// Where the access begins. Ordered: collective, and small data may be written on the way.
@@ -98,41 +96,50 @@ Result<Offset> File::start_of(const AccessCall& call, Placed& placed) {
     return state_->claim_in_order(placed);
 }
 
-File::Placed File::place(const AccessCall& call, bool may_move) {
-    State& state = *state_;
+/// What a call asks for, wherever its data begins. Neither I/O nor messages.
+File::Placed File::describe(const AccessCall& call, bool may_move) const {
+    const State& state = *state_;
     const View& view = state.place.view;
-    if (call.collective && call.direction == Direction::write) state.written_together = true;
     Placed placed{.access = {call.direction, view.file, 0, call.memory, call.buffer, call.refused},
                   .etypes = 0,
                   .may_move = may_move && !call.conversion,
                   .moved = {}};
     Access& access = placed.access;
-    const auto refuse = [&access](const Error& error) {
-        if (access.refused.kind == ErrorKind::none) access.refused = error;
-    };
     if (call.conversion && call.refused.kind == ErrorKind::none)
         access.memory = one_run(call.conversion->file_bytes());
-    refuse(check_mode(mode(), call));
-    if (call.collective) refuse(state.ready());
+    refuse(access, check_mode(mode(), call));
+    if (call.collective) refuse(access, state.ready());
     if (call.collective && state.split) {
-        refuse(Error::make(ErrorKind::other,
+        refuse(access,
+               Error::make(ErrorKind::other,
                            "access: a split collective on this file has begun and not ended"));
     }
-    const Bytes bytes = access.memory.size();
-    const auto asked = etypes_of(bytes, view);
-    if (!asked) refuse(asked.error());
+    const auto asked = etypes_of(access.memory.size(), view);
+    if (!asked) refuse(access, asked.error());
     placed.etypes = access.refused.kind == ErrorKind::none ? *asked : 0;
+    return placed;
+}
+
+/// And where: what was gathered before is written first, and where the ranks share the pointer it
+/// is moved, small data with it.
+File::Placed File::place(const AccessCall& call, bool may_move) {
+    State& state = *state_;
+    const View& view = state.place.view;
+    if (call.collective && call.direction == Direction::write) state.written_together = true;
+    Placed placed = describe(call, may_move);
+    Access& access = placed.access;
     if (!state.is_gathered(call, placed)) {
-        if (auto written = state.write_gathered(); !written) refuse(written.error());
+        if (auto written = state.write_gathered(); !written) refuse(access, written.error());
     }
     if (access.refused.kind != ErrorKind::none && !call.collective) return placed;
     const auto start = start_of(call, placed);
     if (!start) {
-        refuse(start.error());
-    } else if (const auto from = view.data_position(*start, bytes)) {
+        refuse(access, start.error());
+    } else if (const auto from = view.data_position(*start, access.memory.size())) {
         access.from = *from;
     } else {
-        refuse(Error::make(ErrorKind::argument,
+        refuse(access,
+               Error::make(ErrorKind::argument,
                            "access: the offset is negative or past the largest file offset"));
     }
     if (access.refused.kind != ErrorKind::none) placed.etypes = 0;
@@ -206,13 +213,13 @@ std::optional<Outcome> File::State::move_one_piece(const Access& access, bool co
     return Outcome{done.bytes, failed ? done.error.on(transport->topology().rank) : Error{}};
 }
 
-OperationPtr File::enqueue(const AccessCall& call, const Access& access,
+OperationPtr File::enqueue(const AccessCall& call, Access access,
                            const std::optional<Outcome>& moved) {
     State& state = *state_;
     const bool moves_data = access.memory.count > 0;
-    auto operation =
-        std::make_shared<Operation>(state.context(call.collective), access, call.collective,
-                                    moves_data ? call.conversion : nullptr, call.buffer);
+    auto operation = std::make_shared<Operation>(
+        state.context(call.collective), std::move(access), call.collective,
+        moves_data ? call.conversion : nullptr, call.buffer);
     if (moved) operation->finish(*moved);
     auto& queue = call.collective ? state.queues.collective : state.queues.independent;
     if (!operation->done()) queue.push_back(operation);
@@ -220,12 +227,12 @@ OperationPtr File::enqueue(const AccessCall& call, const Access& access,
 }
 
 OperationPtr File::start(const AccessCall& call) {
-    const Placed placed = place(call, false);
+    Placed placed = place(call, false);
     if (call.at == Positioning::individual) state_->place.position += placed.etypes;
     const bool at_once = !call.conversion && placed.access.bytes() <= kSmallAccess;
     const auto moved =
         at_once ? state_->move_one_piece(placed.access, call.collective) : std::optional<Outcome>();
-    return enqueue(call, placed.access, moved);
+    return enqueue(call, std::move(placed.access), moved);
 }
 
 Outcome File::access(const AccessCall& call) {
@@ -235,7 +242,8 @@ Outcome File::access(const AccessCall& call) {
     if (!placed.moved && placed.may_move)
         placed.moved = state_->move_one_piece(placed.access, call.collective);
     if (placed.moved) stats.count_access(placed.moved->bytes);
-    const Outcome outcome = placed.moved ? *placed.moved : finish(enqueue(call, placed.access));
+    const Outcome outcome =
+        placed.moved ? *placed.moved : finish(enqueue(call, std::move(placed.access)));
     if (call.at == Positioning::individual && outcome.error.kind == ErrorKind::none)
         state_->place.position += placed.etypes;
     return outcome;

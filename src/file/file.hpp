@@ -176,11 +176,12 @@ class File {
     explicit File(std::unique_ptr<State> state);
     Result<void> resize(Bytes bytes, bool allocates, std::string_view what_differs);
     Result<Offset> target_of(Offset offset, Whence whence, Offset current);
-    OperationPtr enqueue(const AccessCall& call, const Access& access,
-                         const std::optional<Outcome>& moved = {});
     struct Placed;
+    [[nodiscard]] Placed describe(const AccessCall& call, bool may_move) const;
     Placed place(const AccessCall& call, bool may_move);
     Result<Offset> start_of(const AccessCall& call, Placed& placed);
+    OperationPtr enqueue(const AccessCall& call, Access access,
+                         const std::optional<Outcome>& moved = {});
     std::unique_ptr<State> state_;
 };
 

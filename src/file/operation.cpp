@@ -12,15 +12,16 @@ constexpr const char* kNoStaging = "no memory to convert the data in: access les
 
 }  // namespace
 
-Operation::Operation(RunContext context, const Access& access, bool collective,
+Operation::Operation(RunContext context, Access access, bool collective,
                      std::shared_ptr<Conversion> conversion, std::byte* user)
     : context_(std::move(context)),
-      access_(access),
+      access_(std::move(access)),
+      direction_(access_.direction),
       collective_(collective),
       conversion_(std::move(conversion)),
       user_(user) {
     if (access_.refused.kind != ErrorKind::none && !collective_) finish({0, access_.refused});
-    if (collective_ && access_.direction == Direction::write && context_.exclusion != nullptr)
+    if (collective_ && direction_ == Direction::write && context_.exclusion != nullptr)
         entered_.emplace(*context_.exclusion);
 }
 
@@ -30,7 +31,7 @@ void Operation::begin() {
         access_.memory = {};
         if (!collective_) return finish({0, access_.refused});
     }
-    run_ = std::make_unique<Run>(context_, access_, collective_);
+    run_ = std::make_unique<Run>(context_, std::move(access_), collective_);
 }
 
 bool Operation::stage() {
@@ -41,7 +42,7 @@ bool Operation::stage() {
         return false;
     }
     access_.buffer = staging_.span().data();
-    if (access_.direction == Direction::read) return true;
+    if (direction_ == Direction::read) return true;
     access_.refused =
         conversion_->to_file(user_, staging_.span().first(static_cast<std::size_t>(bytes)));
     return access_.refused.kind == ErrorKind::none;
@@ -63,7 +64,7 @@ void Operation::step_on(int moves) {
     Outcome outcome = run_->outcome();
     if (conversion_ && !staging_.span().empty()) {
         const auto file = std::as_bytes(staging_.span());
-        if (access_.direction == Direction::read && outcome.bytes > 0) {
+        if (direction_ == Direction::read && outcome.bytes > 0) {
             const Error error =
                 conversion_->to_memory(file.first(static_cast<std::size_t>(outcome.bytes)), user_);
             if (outcome.error.kind == ErrorKind::none) outcome.error = error;

@@ -16,7 +16,7 @@ class Operation {
   public:
     /// `conversion`: null when the data is the same in memory and in the file; else the memory of
     /// `access` is one run of the file's data, staged here, and `user` is the program's buffer.
-    Operation(RunContext context, const Access& access, bool collective,
+    Operation(RunContext context, Access access, bool collective,
               std::shared_ptr<Conversion> conversion, std::byte* user);
 
     /// True from when the outcome is there; then it never changes again. Any thread may ask.
@@ -43,7 +43,8 @@ class Operation {
     [[nodiscard]] bool stage();
 
     RunContext context_;
-    Access access_;
+    Access access_;  ///< the run's from when it begins
+    Direction direction_;
     bool collective_;
     std::shared_ptr<Conversion> conversion_;
     std::byte* user_;

@@ -64,7 +64,7 @@ struct File::Placed {
     std::optional<Outcome> moved;  ///< it is done already
 };
 
-struct File::State {
+struct File::State final : Witness {
     /// What the ranks have found when they opened it.
     struct Found {
         StoreChoice store = StoreChoice::posix;
@@ -165,6 +165,8 @@ struct File::State {
     /// Nothing when the access isn't that simple, or takes other ranks.
     [[nodiscard]] std::optional<Outcome> move_one_piece(const Access& access, bool collective);
     [[nodiscard]] RunContext context(bool collective);
+    void planned(const Plan& plan) override;
+    void remark(const std::string& sentence) override;
     /// Of the hints in use; made when they are first wanted.
     [[nodiscard]] std::shared_ptr<const Agreed<Terms>> current_terms();
     /// Collective. Root's `info` over the hints in use; malformed values are warned about.

@@ -87,10 +87,10 @@ Result<bool> Planning::shared() {
     if (!shared_refused && !(reach && context_.node->cross_memory_refused())) {
         return thin_out();
     }
-    if (context_.on_remark) {
+    if (context_.witness != nullptr) {
         const Error& refusal = context_.node->refusal();
-        context_.on_remark("method " + std::string(plan_.method->name) +
-                           " isn't used: " + describe(refusal, ""));
+        context_.witness->remark("method " + std::string(plan_.method->name) +
+                                 " isn't used: " + describe(refusal, ""));
     }
     return choose();
 }
@@ -114,7 +114,7 @@ Result<bool> Planning::thinned() {
 bool Planning::finish() {
     phase_ = Phase::done;
     context_.stats.plans += 1;
-    if (context_.on_plan) context_.on_plan(plan_);
+    if (context_.witness != nullptr) context_.witness->planned(plan_);
     if (collective_ && context_.plans != nullptr)
         context_.plans->keep(access_, plan_, mine_, **summaries_);
     return true;

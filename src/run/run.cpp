@@ -5,9 +5,10 @@
 
 namespace oratorio {
 
-Run::Run(const RunContext& context, const Access& access, bool collective)
+Run::Run(const RunContext& context, Access access, bool collective)
     : context_(context),
-      access_(access),
+      sequence_(context.sequence),
+      access_(std::move(access)),
       collective_(collective),
       rank_(context.transport.topology().rank),
       memory_(context_.buffers),
@@ -105,9 +106,9 @@ bool Run::file_extended() {
 
 void Run::start_work() {
     phase_ = Phase::working;
-    worked_ = access_;
-    if (planning_.absent()) worked_.memory = Layout{};
-    if (plan().atomic && worked_.bytes() > 0) {
+    without_data_.reset();
+    if (planning_.absent()) without_data_.emplace(access_).memory = Layout{};
+    if (plan().atomic && worked().bytes() > 0) {
         auto locked = RangeLock::take(*context_.store, planning_.mine().hull,
                                       access_.direction == Direction::write);
         if (locked) {
@@ -117,13 +118,13 @@ void Run::start_work() {
         }
     }
     const bool aggregated = plan().method->aggregated();
-    const bool can_work = aggregated || (error_.kind == ErrorKind::none && worked_.bytes() > 0);
+    const bool can_work = aggregated || (error_.kind == ErrorKind::none && worked().bytes() > 0);
     if (!plan().graph.empty() && can_work) make_work();
 }
 
 void Run::make_work() {
-    auto made = oratorio::make_work(
-        {numbered_context(), plan(), worked_, planning_.mine().pieces, memory_});
+    number_attempt();
+    auto made = oratorio::make_work({context_, plan(), worked(), planning_.mine().pieces, memory_});
     if (made) {
         work_ = std::move(*made);
     } else {
@@ -131,13 +132,10 @@ void Run::make_work() {
     }
 }
 
-/// The same, with a number of its own for each attempt. Where plans are kept nobody has heard of
-/// the others yet.
-RunContext Run::numbered_context() const {
-    RunContext context = context_;
-    context.gathered = !planning_.recalled();
-    context.sequence = 2 * context_.sequence + (again_ ? 1 : 0);
-    return context;
+/// Each attempt has a number of its own. Where plans are kept nobody has heard of the others yet.
+void Run::number_attempt() {
+    context_.gathered = !planning_.recalled();
+    context_.sequence = 2 * sequence_ + (again_ ? 1 : 0);
 }
 
 bool Run::work_done() {
@@ -195,7 +193,7 @@ bool Run::reports_done() {
     if (!told) return fail(told.error());
     if (!*told) return false;
     const Extent hull = planning_.mine().hull;
-    finish(error_, worked_.bytes() > 0 ? reports_.stored_bytes(plan(), worked_, hull) : 0);
+    finish(error_, worked().bytes() > 0 ? reports_.stored_bytes(plan(), worked(), hull) : 0);
     return true;
 }
 

@@ -26,7 +26,7 @@ struct Outcome {
 
 class Run {
   public:
-    Run(const RunContext& context, const Access& access, bool collective);
+    Run(const RunContext& context, Access access, bool collective);
     Run(const Run&) = delete;
     Run& operator=(const Run&) = delete;
     /// Moves on as far as it can without waiting, at most so many moves of its work; true when
@@ -51,7 +51,7 @@ class Run {
     bool file_extended();
     void start_work();
     void make_work();
-    [[nodiscard]] RunContext numbered_context() const;
+    void number_attempt();
     bool work_done();
     bool agreement_done();
     bool reports_done();
@@ -60,8 +60,11 @@ class Run {
     bool fail(const Error& transport_error);
     void finish(const Error& error, Bytes bytes);
     [[nodiscard]] const Plan& plan() const { return planning_.plan(); }
+    /// What this rank does of its access by the plan.
+    [[nodiscard]] const Access& worked() const { return without_data_ ? *without_data_ : access_; }
 
-    RunContext context_;
+    RunContext context_;  ///< of this attempt
+    unsigned sequence_;   ///< of this access
     Access access_;
     bool collective_;
     Rank rank_;
@@ -70,8 +73,8 @@ class Run {
     Extension extension_;
     Phase phase_ = Phase::planning;
     bool again_ = false;  ///< the kept plan didn't do, the access is made a second time
-    Access worked_;       ///< as access_, without data where this rank is absent from the kept plan
-    RangeLock locked_;    ///< atomic mode; kept until the work is gone
+    std::optional<Access> without_data_;  ///< where this rank is absent from the kept plan
+    RangeLock locked_;                    ///< atomic mode; kept until the work is gone
     std::unique_ptr<Work> work_;
     int moves_left_ = 0;  ///< of this step
     Error error_;         ///< this rank's own failure

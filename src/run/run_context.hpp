@@ -2,7 +2,6 @@
 // RunContext: what one access works with. Parts of a run get this, and nothing of the run itself.
 #pragma once
 
-#include <functional>
 #include <memory>
 #include <string>
 
@@ -16,6 +15,15 @@
 
 namespace oratorio {
 
+/// Is told what a user may want to know of a run.
+class Witness {
+  public:
+    virtual ~Witness() = default;
+    /// Of every plan that is made.
+    virtual void planned(const Plan& plan) = 0;
+    virtual void remark(const std::string& sentence) = 0;
+};
+
 /// What a run works with; everything outlives the run.
 struct RunContext {
     Transport& transport;
@@ -26,12 +34,10 @@ struct RunContext {
     BufferPool& buffers;  ///< the file's, so that buffers stay warm from access to access
     unsigned sequence =
         0;  ///< number of this collective on the file, equal on all ranks: keeps messages apart
-    std::function<void(const Plan&)> on_plan = {};  ///< may be empty; told every plan made
-    NodeMemory* node = nullptr;     ///< the file's; null: methods that share memory don't apply
-    PlanCache* plans = nullptr;     ///< the file's; null: every access is planned anew
-    IoThread* io_thread = nullptr;  ///< the file's; null: the caller does the storage calls
-    std::function<void(const std::string&)> on_remark =
-        {};                          ///< may be empty; what a user should know
+    Witness* witness = nullptr;      ///< may be null
+    NodeMemory* node = nullptr;      ///< the file's; null: methods that share memory don't apply
+    PlanCache* plans = nullptr;      ///< the file's; null: every access is planned anew
+    IoThread* io_thread = nullptr;   ///< the file's; null: the caller does the storage calls
     Exclusion* exclusion = nullptr;  ///< the file's; null: nobody else writes it
     bool gathered = true;            ///< all ranks are known to have entered this access
 

@@ -39,7 +39,7 @@ class Work {
 
 /// Where a rank works, and by what plan; everything outlives the work.
 struct WorkSite {
-    RunContext context;
+    const RunContext& context;
     const Plan& plan;
     const Access& access;
     std::int64_t pieces = 0;  ///< about how many the rank has
