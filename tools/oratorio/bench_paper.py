@@ -7,13 +7,17 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from rich.table import Table
 
-from oratorio import bench_plot, bench_report
+from oratorio import bench_looks, bench_plot, bench_report
 from oratorio.bench_run import Run, Settings
 from oratorio.bench_workloads import WORKLOADS, BenchError
 from oratorio.method_table import methods
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 # The paper's own methods first; datatype I/O needs a server.
 METHODS = ("sieve", "two_phase", "list_io", "mmap", "shared_data", "shared_buffer_list", "shared_buffer")
@@ -142,37 +146,49 @@ def table(measured: Measured) -> Table:
 
 def draw(file: Path, measured: Measured) -> list[Path]:
     """A picture for each figure: FILE with the figure's name before its ending."""
-    first_curves, first_settings = next(iter(measured.values()))
     files = []
-    for figure_name in dict.fromkeys(curve.figure for curve in first_curves):
-        rows = [i for i, curve in enumerate(first_curves) if curve.figure == figure_name]
-        files.append(file.with_name(f"{file.stem}-{figure_name}{file.suffix or '.png'}"))
-        _draw_figure(files[-1], rows, measured, first_settings)
+    for name in figure_names(measured):
+        files.append(file.with_name(f"{file.stem}-{name}{file.suffix or '.png'}"))
+        bench_plot.save(figure_of(name, measured), files[-1])
     return files
 
 
-def _draw_figure(file: Path, rows: Sequence[int], measured: Measured, settings: Settings) -> None:
-    style = bench_plot.looks([arm for arm in settings.arms if not arm.startswith("raw")])
+def figure_names(measured: Measured) -> list[str]:
+    """All that have curves, in the paper's order."""
+    first_curves, _ = next(iter(measured.values()))
+    return list(dict.fromkeys(curve.figure for curve in first_curves))
+
+
+def figure_of(name: str, measured: Measured) -> "Figure":
+    """Its curves one below the other, the modes side by side; with one mode the curves are side by side."""
+    panels = [
+        (mode, curve, settings)
+        for mode, (curves_of_mode, settings) in measured.items()
+        for curve in curves_of_mode
+        if curve.figure == name
+    ]
+    columns = len(panels) if len(measured) == 1 else len(measured)
+    rows = len(panels) // columns
     pyplot = bench_plot.pyplot()
     with pyplot.rc_context(bench_plot.STYLE):
-        figure, panels = pyplot.subplots(
-            len(rows), len(measured), figsize=(1.5 + 4.6 * len(measured), 0.8 + 3.2 * len(rows)),
-            squeeze=False, layout="constrained",
+        figure, axes = pyplot.subplots(
+            rows, columns, figsize=(bench_looks.PAGE_INCHES, 1.4 + 2.8 * rows), squeeze=False,
+            layout="constrained",
         )  # fmt: skip
-        for column, (mode, (mode_curves, mode_settings)) in enumerate(measured.items()):
-            for row, index in enumerate(rows):
-                curve, axes = mode_curves[index], panels[row, column]
-                names = [name for name, _ in curve.runs]
-                bench_plot.draw_lines(axes, names, _rates(curve, mode_settings), style)
-                title = f"{curve.direction}, {mode}: {curve.title}"
-                axes.set_title(title, loc="left", fontsize=10.5, fontweight="bold")
-                axes.set_xlabel(curve.axis)
-                axes.set_ylabel("MiB/s" if column == 0 else "")
-        number, _, workload = next(iter(measured.values()))[0][rows[0]].figure.partition("-")
-        figure.suptitle(f"Figure {number} of the 2006 paper, for this machine: {workload}", x=0.01, ha="left")
-        handles, words = panels[0, 0].get_legend_handles_labels()
-        figure.legend(
-            handles, words, loc="outside right center", frameon=False, alignment="left",
-            title=bench_plot.place(settings).replace(", ", "\n") + "\n",
-        )  # fmt: skip
-        bench_plot.save(figure, file)
+        # Modes are columns: their panels come one column after the other.
+        places = axes.T.flat if len(measured) > 1 else axes.flat
+        for panel, (mode, curve, settings) in zip(places, panels, strict=True):
+            bench_plot.draw_lines(panel, [at for at, _ in curve.runs], _rates(curve, settings))
+            title = f"{curve.direction}, {mode}: {curve.title}"
+            panel.set_title(title, loc="left", fontsize=9, fontweight="bold")
+            panel.set_xlabel(curve.axis)
+            panel.set_ylabel("MiB/s")
+        number, _, workload = name.partition("-")
+        _, settings = next(iter(measured.values()))
+        where = bench_plot.place(settings)
+        figure.suptitle(
+            f"Figure {number} of the 2006 paper, for this machine: {workload} ({where})", x=0.01, ha="left"
+        )
+        handles, words = axes[0, 0].get_legend_handles_labels()
+        figure.legend(handles, words, loc="outside lower left", ncols=5, frameon=False)
+    return figure

@@ -6,6 +6,8 @@ import html
 import io
 from pathlib import Path
 
+from oratorio.bench_looks import look_of
+
 Rows = dict[tuple[str, str], tuple[float, int]]  # (layout, phase) -> (seconds, bytes)
 
 PAGE = """<!doctype html>
@@ -36,8 +38,8 @@ def _chart(host: str, theirs: Rows, ours: Rows) -> bytes:
         names = [n for its, n in theirs if its == layout and n not in ("all fields", "total")]
         places = range(len(names))
         for shift, rows, label, color in (
-            (-0.2, theirs, f"{host}'s MPI-IO", "#9aa5b1"),
-            (0.2, ours, "Oratorio", "#1565c0"),
+            (-0.2, theirs, f"{host}'s MPI-IO", look_of("host").color),
+            (0.2, ours, look_of("auto").label, look_of("auto").color),
         ):
             seconds = [rows[layout, name][0] for name in names]
             panel.bar([place + shift for place in places], seconds, 0.4, label=label, color=color)
