@@ -6,11 +6,14 @@ import re
 
 import pytest
 from conftest import IS_BUILT, NOT_BUILT, host_or_skip
+from oratorio.hosts import mpiexec_command
 from oratorio.paths import ROOT
 from test_run import block_program, environment_of, launch_words, oratorio
 
 pytestmark = pytest.mark.skipif(not IS_BUILT, reason=NOT_BUILT)
 NAMES = re.findall(r"^COST\((\w+)", (ROOT / "src/plan/costs.def").read_text(), re.MULTILINE)
+
+BETWEEN_NODES = ("far_message", "far_byte", "endpoint_message")
 
 
 def calibrate(costs, *words):
@@ -47,9 +50,23 @@ def test_every_constant_is_measured_or_accounted_for(calibrated):
     assert sorted([*measured, *kept]) == sorted(NAMES)
     assert all(math.isfinite(value) and value > 0 for value in measured.values())
     # These need nothing that a machine may lack.
-    needed = {"read_call", "write_byte", "copy_byte", "hash_piece", "message_byte", "wake", "collective"}
+    needed = {"read_call", "write_byte", "copy_byte", "hash_piece", "message_byte", "message", "wake"}
+    needed |= {"collective"}
     assert needed <= set(measured), done.stderr
     assert "internal error" not in done.stderr
+
+
+@pytest.mark.parametrize("pretended", [{}, {"ORATORIO_RANKS_PER_NODE": "1"}], ids=["one node", "pretended"])
+def test_a_launcher_on_one_node_leaves_the_constants_between_nodes_as_they_are(pretended, tmp_path):
+    host = host_or_skip("mpich5")
+    launcher = mpiexec_command(host, 3, preload=False, env=pretended)
+    done = calibrate(tmp_path / "costs", "--quick", "--dir", tmp_path, *launcher)
+    assert done.returncode == 0, done.stdout + done.stderr
+    measured = values_in(costs_file(tmp_path / "costs"))
+    assert {"message", "message_byte", "message_piece"} <= set(measured)
+    for name in BETWEEN_NODES:
+        assert name not in measured
+        assert f"{name} stays as built in: all ranks are on one node" in done.stderr
 
 
 def test_the_table_has_what_the_file_has(calibrated):
@@ -113,6 +130,8 @@ def test_the_library_uses_what_was_measured(calibrated, tmp_path):
         (("--dir", "/nowhere"), "/nowhere is not a folder"),
         (("--dir", "/nowhere", "--show"), "/nowhere is not a folder"),
         (("--mpi", "nompi"), "no MPI named nompi here"),
+        (("nompiexec", "-n", "2"), "nompiexec: command not found"),
+        (("--mpicxx", "/nowhere/mpicxx", "true"), "/nowhere/mpicxx can't be started"),
     ],
     ids=lambda value: " ".join(value) if isinstance(value, tuple) else "",
 )

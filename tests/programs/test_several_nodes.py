@@ -9,6 +9,7 @@ from conftest import HERE, IS_BUILT, NOT_BUILT, compile_for, host_or_skip, run_c
 from oratorio import conformance
 from oratorio.hosts import Host, mpiexec_command
 from several_nodes import Nodes, NoNodesError
+from test_run import oratorio
 
 pytestmark = pytest.mark.skipif(not IS_BUILT, reason=NOT_BUILT)
 # Without MPICH 4, which may hang in MPI_Finalize with its own MPI-IO too when it has several nodes.
@@ -47,6 +48,23 @@ def test_oratorio_sees_the_nodes_and_writes_what_each_rank_gave(name, method, no
     assert "does not apply: the ranks are on several nodes" in done.stderr
     words = (tmp_path / "blocks.dat").read_bytes()
     assert words == b"".join(number.to_bytes(4, "little") for number in range(4000))
+
+
+@pytest.mark.parametrize(("name", "ranks_per_node"), [("mpich5", 2), ("openmpi5", 1)])
+def test_calibration_measures_what_goes_between_nodes(name, ranks_per_node, nodes, tmp_path):
+    host = host_or_skip(name)
+    costs, job = tmp_path / "costs", nodes.host(host, ranks_per_node)
+    launcher = mpiexec_command(job, 2 * ranks_per_node, preload=False)
+    words = ("--quick", "--dir", tmp_path, "--mpicxx", host.mpicxx, *launcher)
+    done = oratorio("calibrate", *words, env={"ORATORIO_COSTS": str(costs)})
+    assert done.returncode == 0, done.stdout + done.stderr
+    (file,) = costs.iterdir()
+    measured = {words[0] for words in map(str.split, file.read_text().splitlines()) if words}
+    assert {"far_message", "far_byte", "endpoint_message"} <= measured, done.stderr
+    beside = {"message", "message_byte", "message_piece"}
+    assert measured & beside == (beside if ranks_per_node > 1 else set())
+    told = "message stays as built in: no other rank is on rank 0's node"
+    assert (told in done.stderr) == (ranks_per_node == 1)
 
 
 @pytest.mark.parametrize("ranks_per_node", [1, 2])

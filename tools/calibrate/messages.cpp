@@ -1,17 +1,24 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// messages: what it costs to pack data, to send it by the MPI's messages, and to place it.
-// usage: mpiexec -n 2 messages BYTES REPEATS    prints "measured NAME NANOSECONDS" lines.
-// The two ranks take turns instead of overlapping, so that the time is that of one core.
+// messages: what it costs to pack data, to send it by the MPI's messages, and to place it, and what
+// messages cost within a node and between nodes (network.cpp).
+// usage: mpiexec -n 2 messages BYTES REPEATS    prints the lines that session.hpp names.
+// Rank 0 measures with another rank of its node and one of another node, where there are such; all
+// others sleep. The two ranks that share data take turns instead of overlapping, so that the time
+// is that of one core.
 #include <mpi.h>
 
 #include <array>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <functional>
+#include <initializer_list>
+#include <vector>
 
 #include "exchange/placement.hpp"
 #include "exchange/run_table.hpp"
 #include "layouts.hpp"
+#include "network.hpp"
 #include "plan/options.hpp"
 #include "timing.hpp"
 #include "type/copy.hpp"
@@ -65,22 +72,23 @@ void place(std::span<const std::byte> message, Offset origin, std::span<std::byt
 }
 
 /// One turn of both ranks: message after message, each answered once it has been placed.
-void send_all(const Data& data, std::span<std::byte> user, std::span<std::byte> message) {
+void send_all(MPI_Comm pair, const Data& data, std::span<std::byte> user,
+              std::span<std::byte> message) {
     Cursor file(data.file);
     Cursor memory(data.memory);
     while (!file.at_end()) {
         const Offset origin = file.tell_offset();
         const std::size_t bytes = pack(file, memory, user.data(), message, origin);
         MPI_Request request = MPI_REQUEST_NULL;
-        MPI_Issend(message.data(), static_cast<int>(bytes), MPI_BYTE, 1, kDataTag, MPI_COMM_WORLD,
-                   &request);
+        MPI_Issend(message.data(), static_cast<int>(bytes), MPI_BYTE, 1, kDataTag, pair, &request);
         MPI_Wait(&request, MPI_STATUS_IGNORE);
-        MPI_Recv(nullptr, 0, MPI_BYTE, 1, kPlacedTag, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+        MPI_Recv(nullptr, 0, MPI_BYTE, 1, kPlacedTag, pair, MPI_STATUS_IGNORE);
     }
 }
 
 /// Finds where a message begins while the other rank packs it.
-void receive_all(const Data& data, std::span<std::byte> buffer, std::span<std::byte> message) {
+void receive_all(MPI_Comm pair, const Data& data, std::span<std::byte> buffer,
+                 std::span<std::byte> message) {
     Bytes taken = 0;
     Cursor file(data.file);
     while (taken < data.file.size()) {
@@ -88,8 +96,8 @@ void receive_all(const Data& data, std::span<std::byte> buffer, std::span<std::b
         const Offset origin = file.tell_offset();
         MPI_Request request = MPI_REQUEST_NULL;
         MPI_Status status;
-        MPI_Irecv(message.data(), static_cast<int>(message.size()), MPI_BYTE, 0, kDataTag,
-                  MPI_COMM_WORLD, &request);
+        MPI_Irecv(message.data(), static_cast<int>(message.size()), MPI_BYTE, 0, kDataTag, pair,
+                  &request);
         MPI_Wait(&request, &status);
         int bytes = 0;
         MPI_Get_count(&status, MPI_BYTE, &bytes);
@@ -98,11 +106,13 @@ void receive_all(const Data& data, std::span<std::byte> buffer, std::span<std::b
         std::uint64_t table_bytes = 0;
         std::memcpy(&table_bytes, received.data(), kHead);
         taken += bytes - static_cast<Bytes>(kHead + table_bytes);
-        MPI_Send(nullptr, 0, MPI_BYTE, 0, kPlacedTag, MPI_COMM_WORLD);
+        MPI_Send(nullptr, 0, MPI_BYTE, 0, kPlacedTag, pair);
     }
 }
 
-void measure(int rank, Bytes bytes, int repeats) {
+void measure_data(MPI_Comm pair, Bytes bytes, int repeats) {
+    int rank = 0;
+    MPI_Comm_rank(pair, &rank);
     const std::array<Data, 3> all{
         Data{strided(kLong, 2 * kLong, 2 * bytes), strided(kLong, 2 * kLong, 2 * bytes)},
         Data{strided(kShort, 2 * kShort, 2 * bytes), strided(kShort, 2 * kShort, 2 * bytes)},
@@ -114,12 +124,12 @@ void measure(int rank, Bytes bytes, int repeats) {
     std::array<std::vector<Nanoseconds>, 3> times;
     for (int pass = 0; pass <= repeats; ++pass) {
         for (std::size_t i = 0; i < all.size(); ++i) {
-            MPI_Barrier(MPI_COMM_WORLD);
+            MPI_Barrier(pair);
             const Stopwatch watch;
             if (rank == 0) {
-                send_all(all[i], area, message);
+                send_all(pair, all[i], area, message);
             } else {
-                receive_all(all[i], area, message);
+                receive_all(pair, all[i], area, message);
             }
             if (pass > 0) times[i].push_back(watch.elapsed());
         }
@@ -133,6 +143,69 @@ void measure(int rank, Bytes bytes, int repeats) {
                 std::max(line.byte, kLeastCost), std::max(line.piece, kLeastCost));
 }
 
+/// The lowest rank beside rank 0, and the lowest on another node; -1 where there is none.
+struct Partners {
+    int near = -1;
+    int far = -1;
+};
+
+/// Collective.
+Partners find_partners() {
+    MPI_Comm node = MPI_COMM_NULL;
+    MPI_Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &node);
+    int leader = 0, ranks = 0;
+    MPI_Comm_rank(MPI_COMM_WORLD, &leader);
+    MPI_Comm_size(MPI_COMM_WORLD, &ranks);
+    MPI_Bcast(&leader, 1, MPI_INT, 0, node);
+    MPI_Comm_free(&node);
+    std::vector<int> leaders(static_cast<std::size_t>(ranks));
+    MPI_Allgather(&leader, 1, MPI_INT, leaders.data(), 1, MPI_INT, MPI_COMM_WORLD);
+    Partners found;
+    for (int rank = ranks - 1; rank > 0; --rank)
+        (leaders[static_cast<std::size_t>(rank)] == leaders[0] ? found.near : found.far) = rank;
+    return found;
+}
+
+void keep(std::initializer_list<const char*> names, const char* reason) {
+    for (const char* name : names) std::printf("kept\t%s\t%s\n", name, reason);
+}
+
+/// Collective. Rank 0 and `partner` have a communicator of their own for it.
+void with_pair(int partner, const std::function<void(MPI_Comm)>& measure) {
+    int rank = 0;
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    const bool mine = rank == 0 || rank == partner;
+    MPI_Comm pair = MPI_COMM_NULL;
+    MPI_Comm_split(MPI_COMM_WORLD, mine ? 0 : MPI_UNDEFINED, rank, &pair);
+    if (mine) measure(pair);
+    if (mine) MPI_Comm_free(&pair);
+    wait_asleep(MPI_COMM_WORLD);
+}
+
+/// Collective.
+void measure_all(Bytes bytes, int repeats) {
+    int rank = 0;
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    const Partners partners = find_partners();
+    if (partners.near > 0) {
+        with_pair(partners.near, [&](MPI_Comm pair) {
+            measure_data(pair, bytes, repeats);
+            measure_message(pair, "message", repeats);
+        });
+    } else if (rank == 0) {
+        keep({"message_byte", "message_piece", "message"}, "no other rank is on rank 0's node");
+    }
+    if (partners.far > 0) {
+        with_pair(partners.far, [&](MPI_Comm pair) {
+            measure_message(pair, "far_message", repeats);
+            measure_stream(pair, bytes, repeats);
+        });
+    } else if (rank == 0) {
+        keep({"far_message", "far_byte", "endpoint_message"},
+             "all ranks are on one node; oratorio calibrate mpiexec ... measures between nodes");
+    }
+}
+
 }  // namespace
 }  // namespace oratorio::calibrate
 
@@ -142,9 +215,9 @@ int main(int argc, char** argv) {
     int ranks = 0;
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Comm_size(MPI_COMM_WORLD, &ranks);
-    const bool right = argc == 3 && ranks == 2;
-    if (right) oratorio::calibrate::measure(rank, std::atoll(argv[1]), std::atoi(argv[2]));
-    if (!right && rank == 0) std::fputs("usage: mpiexec -n 2 messages BYTES REPEATS\n", stderr);
+    const bool right = argc == 3 && ranks >= 2;
+    if (right) oratorio::calibrate::measure_all(std::atoll(argv[1]), std::atoi(argv[2]));
+    if (!right && rank == 0) std::fputs("two ranks at least are needed\n", stderr);
     MPI_Finalize();
     return right ? 0 : 2;
 }

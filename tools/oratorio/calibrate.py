@@ -6,10 +6,11 @@ import fcntl
 import hashlib
 import os
 import re
+import shutil
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -19,14 +20,18 @@ from rich.table import Table
 
 from oratorio.bench_run import find_mpi
 from oratorio.bench_workloads import BenchError
-from oratorio.hosts import Host, find_hosts, run_ranks
+from oratorio.conformance import ConformanceError, find_mpicc
+from oratorio.hosts import KILLED, TIMED_OUT, Host, find_hosts, mpiexec_command
 from oratorio.paths import BUILD, PRIVATE, ROOT
 
 SOURCES = ROOT / "tools/calibrate"
 TARGET = "oratorio_calibrate"
 LIBRARIES = ("exchange", "plan", "stats", "type", "base")  # of messages.cpp, in the order of linking
 LONGEST_SECONDS = 120  # on a machine that does other things beside
-MESSAGE_NAMES = ("message_byte", "message_piece")
+MESSAGE_SOURCES = ("messages.cpp", "network.cpp")
+MESSAGE_NAMES = (
+    "message_byte", "message_piece", "message", "far_message", "far_byte", "endpoint_message",
+)  # fmt: skip
 SHARE_OF_MESSAGES = 0.1  # of the time
 LINE = re.compile(r"(?P<name>\w+)\s+(?P<value>\S+)\s+# (?P<meaning>.*)")
 
@@ -96,25 +101,52 @@ def build_program() -> Path:
     return BUILD / "tools/calibrate" / TARGET
 
 
-def build_messages(host: Host) -> Path:
+@dataclass(frozen=True)
+class Sender:
+    """An MPI whose messages are measured, and how its ranks are started."""
+
+    name: str
+    mpicxx: Path
+    launcher: tuple[str, ...]
+
+
+def sender_of(host: Host) -> Sender:
+    """Two ranks of an MPI of this machine."""
+    return Sender(host.name, host.mpicxx, tuple(mpiexec_command(host, 2, preload=False)))
+
+
+def sender_by(launcher: Sequence[str], mpicxx: Path | None) -> Sender:
+    """The MPI of a user's launcher, such as mpiexec -n 2 --hosts a,b."""
+    try:
+        mpicc = None if mpicxx else find_mpicc(launcher[0])
+    except ConformanceError as error:
+        raise CalibrateError(str(error).replace("mpicc", "mpicxx")) from None
+    compiler = mpicxx or mpicc.with_name(mpicc.name.replace("mpicc", "mpicxx"))
+    if not shutil.which(compiler):
+        raise CalibrateError(f"{compiler} can't be started; name another with --mpicxx")
+    return Sender(Path(launcher[0]).name, compiler, tuple(launcher))
+
+
+def build_messages(sender: Sender) -> Path:
     """The program that sends messages, for this MPI."""
     libraries = [BUILD / f"liboratorio_{name}.a" for name in LIBRARIES]
     stamps = [file.stat().st_mtime_ns for file in (*sorted(SOURCES.iterdir()), *libraries)]
-    key = hashlib.sha256(repr((host.mpicxx, stamps)).encode()).hexdigest()[:16]
-    program = PRIVATE / "calibrate" / f"messages-{host.name}-{key}"
+    key = hashlib.sha256(repr((sender.mpicxx, stamps)).encode()).hexdigest()[:16]
+    program = PRIVATE / "calibrate" / f"messages-{sender.name}-{key}"
     if program.exists():
         return program
     program.parent.mkdir(parents=True, exist_ok=True)
-    for old in program.parent.glob(f"messages-{host.name}-*"):
+    for old in program.parent.glob(f"messages-{sender.name}-*"):
         old.unlink(missing_ok=True)
     includes = [f"-I{ROOT / 'src'}", f"-I{SOURCES}"]
     with tempfile.TemporaryDirectory(dir=program.parent) as folder:
         made = Path(folder) / "messages"
         options = ["-O2", "-std=c++20", *includes]
-        command = [host.mpicxx, *options, SOURCES / "messages.cpp", *libraries, "-o", made]
+        sources = [SOURCES / name for name in MESSAGE_SOURCES]
+        command = [sender.mpicxx, *options, *sources, *libraries, "-o", made]
         told = subprocess.run(command, capture_output=True, text=True, check=False)
         if told.returncode != 0:
-            raise CalibrateError(f"{host.mpicxx} can't build messages.cpp:\n{told.stderr[-2000:]}")
+            raise CalibrateError(f"{sender.mpicxx} can't build the messages:\n{told.stderr[-2000:]}")
         made.rename(program)
     return program
 
@@ -162,33 +194,39 @@ def measure(program: Path, folder: Path, quick: bool, told: Told) -> Found:
     return found
 
 
-def measure_messages(host: Host, quick: bool) -> Found:
-    """Between two ranks of this MPI; a failure keeps the constants as they are."""
+def measure_messages(sender: Sender, quick: bool) -> Found:
+    """Between ranks of this MPI; a failure keeps the constants as they are."""
     found = Found()
     size = ("1048576", "1") if quick else ("67108864", "5")
+    problem = ""
     try:
-        done = run_ranks(host, 2, [build_messages(host), *size], timeout_seconds=LONGEST_SECONDS)
+        command = ["timeout", "--kill-after=10", str(LONGEST_SECONDS), *sender.launcher]
+        done = subprocess.run(
+            [*command, build_messages(sender), *size], stdin=subprocess.DEVNULL,
+            capture_output=True, text=True, errors="replace", check=False,
+        )  # fmt: skip
         for line in done.stdout.splitlines():
             found.take(line.split("\t"))
         problem = done.stderr.strip()[-300:] or f"exit code {done.returncode}"
+        if done.returncode in (TIMED_OUT, KILLED):
+            problem = f"not ended after {LONGEST_SECONDS} s"
     except CalibrateError as error:
         problem = str(error)
-    except subprocess.TimeoutExpired:
-        problem = f"not ended after {LONGEST_SECONDS} s"
     for name in MESSAGE_NAMES:
         if name not in found.values:
-            found.kept[name] = f"{host.name}: {problem}"
+            found.kept.setdefault(name, f"{sender.name}: {problem}")
     return found
 
 
-def _host(mpi: str | None) -> Host | None:
-    """The MPI asked for, or the first there is; None if there is none at all."""
-    if mpi is None:
-        return next(iter(find_hosts()), None)
+def find_sender(mpi: str | None, launcher: Sequence[str], mpicxx: Path | None) -> Sender | None:
+    """The launcher's MPI, the one asked for, or the first there is; None if there is none at all."""
+    if launcher:
+        return sender_by(launcher, mpicxx)
     try:
-        return find_mpi(mpi)
+        host = find_mpi(mpi) if mpi else next(iter(find_hosts()), None)
     except BenchError as error:
         raise CalibrateError(str(error)) from None
+    return sender_of(host) if host else None
 
 
 def check_writable(folder: Path) -> None:
@@ -277,14 +315,14 @@ def show(folder: Path) -> None:
         Console(stderr=True).print(f"oratorio: {warning}", markup=False, soft_wrap=True)
 
 
-def _measure_all(program: Path, folder: Path, host: Host | None, quick: bool, told: Told) -> Found:
+def _measure_all(program: Path, folder: Path, sender: Sender | None, quick: bool, told: Told) -> Found:
     own = 1 - SHARE_OF_MESSAGES
     found = measure(program, folder, quick, lambda share, what: told(share * own, what))
-    if host is None:
+    if sender is None:
         found.kept |= dict.fromkeys(MESSAGE_NAMES, "no MPI is here")
         return found
-    told(own, f"messages of {host.name}")
-    messages = measure_messages(host, quick)
+    told(own, f"messages of {sender.name}")
+    messages = measure_messages(sender, quick)
     return Found(found.values | messages.values, found.kept | messages.kept)
 
 
@@ -298,18 +336,17 @@ def _with_progress(stderr: Console, work: Callable[[Told], Found]) -> Found:
         return work(lambda share, what: bar.update(task, completed=share, description=what))
 
 
-def run(folder: Path, mpi: str | None, quick: bool) -> None:
+def run(folder: Path, sender: Sender | None, quick: bool) -> None:
     """Measures, writes the file, and prints what has changed."""
     folder = folder.resolve()
     check_writable(folder)
     costs = costs_folder(os.environ)
     _make_folder(costs)
-    host = _host(mpi)
     stderr = Console(stderr=True, highlight=False)
     program = build_program()
     place = place_of(program, folder)
     built_in, _ = read_costs(program, place.file_system, "")
-    found = _with_progress(stderr, lambda told: _measure_all(program, folder, host, quick, told))
+    found = _with_progress(stderr, lambda told: _measure_all(program, folder, sender, quick, told))
     file = costs / place.names[0]
     write_costs(file, found, built_in)
     out = _out()

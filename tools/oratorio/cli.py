@@ -258,8 +258,11 @@ def lint_command(
     raise typer.Exit(0 if lint.run(fix) else 1)
 
 
-@app.command()
+@app.command(context_settings={"allow_interspersed_args": False})
 def calibrate(
+    launcher: Annotated[
+        list[str] | None, typer.Argument(help="Ranks that send messages, between nodes too: mpiexec -n 4")
+    ] = None,
     dir: Annotated[Path, typer.Option(help="A folder on the file system to be measured.")] = Path(),
     mpi: Annotated[
         str | None, typer.Option(help="Whose messages: mpich, openmpi, a name of `info`, or a folder.")
@@ -267,13 +270,17 @@ def calibrate(
     show: Annotated[
         bool, typer.Option("--show", help="Only print the costs in force and where they are from.")
     ] = False,
+    mpicxx: Annotated[Path | None, typer.Option(help="The launcher's compiler, if not beside it.")] = None,
     quick: Annotated[bool, typer.Option("--quick", hidden=True)] = False,
 ) -> None:
-    """Measure what `auto` should know of this machine and a file system."""
+    """Measure what `auto` should know of this machine, a file system and a network."""
     from oratorio import calibrate as costs  # noqa: PLC0415
 
     try:
-        costs.show(dir) if show else costs.run(dir, mpi, quick)
+        if show:
+            costs.show(dir)
+        else:
+            costs.run(dir, costs.find_sender(mpi, launcher or (), mpicxx), quick)
     except costs.CalibrateError as error:
         _refuse(error)
 

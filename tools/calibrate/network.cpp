@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "network.hpp"
+
+#include <cstdio>
+#include <thread>
+#include <vector>
+
+#include "plan/options.hpp"
+#include "timing.hpp"
+
+namespace oratorio::calibrate {
+
+namespace {
+
+constexpr int kTurns = 500;
+constexpr int kSmall = 8;
+constexpr int kSmallUnderWay = 64;
+
+int rank_in(MPI_Comm comm) {
+    int rank = 0;
+    MPI_Comm_rank(comm, &rank);
+    return rank;
+}
+
+/// Rank 1 sends rank 0 `count` messages of `bytes`, `under_way` at a time; the time until the last
+/// one is there.
+Nanoseconds receive_many(MPI_Comm pair, int count, int bytes, int under_way) {
+    const bool sends = rank_in(pair) == 1;
+    std::vector<std::vector<char>> buffers(static_cast<std::size_t>(under_way),
+                                           std::vector<char>(static_cast<std::size_t>(bytes)));
+    std::vector<MPI_Request> requests(buffers.size(), MPI_REQUEST_NULL);
+    MPI_Barrier(pair);
+    const Stopwatch watch;
+    for (int at = 0; at < count; ++at) {
+        const auto slot = static_cast<std::size_t>(at % under_way);
+        MPI_Wait(&requests[slot], MPI_STATUS_IGNORE);
+        if (sends) {
+            MPI_Isend(buffers[slot].data(), bytes, MPI_BYTE, 0, 0, pair, &requests[slot]);
+        } else {
+            MPI_Irecv(buffers[slot].data(), bytes, MPI_BYTE, 1, 0, pair, &requests[slot]);
+        }
+    }
+    MPI_Waitall(under_way, requests.data(), MPI_STATUSES_IGNORE);
+    return watch.elapsed();
+}
+
+/// Of `run`, by rank 0; a first pass isn't counted.
+template <class Run>
+void tell_median(MPI_Comm pair, const char* name, int repeats, Run run) {
+    std::vector<Nanoseconds> times;
+    for (int pass = 0; pass <= repeats; ++pass) {
+        const Nanoseconds time = run();
+        if (pass > 0) times.push_back(time);
+    }
+    if (rank_in(pair) == 0)
+        std::printf("measured\t%s\t%.6g\n", name, std::max(median(times), kLeastCost));
+}
+
+}  // namespace
+
+void measure_message(MPI_Comm pair, const char* name, int repeats) {
+    const int rank = rank_in(pair);
+    char data[kSmall] = {};
+    const auto send = [&] { MPI_Send(data, kSmall, MPI_BYTE, 1 - rank, 0, pair); };
+    const auto receive = [&] {
+        MPI_Recv(data, kSmall, MPI_BYTE, 1 - rank, 0, pair, MPI_STATUS_IGNORE);
+    };
+    tell_median(pair, name, repeats, [&] {
+        MPI_Barrier(pair);
+        const Stopwatch watch;
+        for (int turn = 0; turn < kTurns; ++turn) {
+            if (rank == 0) send();
+            receive();
+            if (rank == 1) send();
+        }
+        return watch.elapsed() / (2.0 * kTurns);
+    });
+}
+
+void measure_stream(MPI_Comm pair, Bytes bytes, int repeats) {
+    const PlanOptions options;
+    const auto large = static_cast<int>(options.message_bytes);
+    const int count = static_cast<int>(std::max<Bytes>(1, bytes / large));
+    tell_median(pair, "far_byte", repeats, [&] {
+        return receive_many(pair, count, large, options.messages_in_flight) / count / large;
+    });
+    constexpr int kMany = kTurns * kSmallUnderWay / 4;
+    tell_median(pair, "endpoint_message", repeats,
+                [&] { return receive_many(pair, kMany, kSmall, kSmallUnderWay) / kMany; });
+}
+
+void wait_asleep(MPI_Comm comm) {
+    MPI_Request request = MPI_REQUEST_NULL;
+    MPI_Ibarrier(comm, &request);
+    for (int done = 0; done == 0;) {
+        MPI_Test(&request, &done, MPI_STATUS_IGNORE);
+        if (done == 0) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    }
+}
+
+}  // namespace oratorio::calibrate

@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Network: what messages between two ranks cost beside their bytes, and what many bytes do. Prints
+// "measured NAME NANOSECONDS" lines.
+#pragma once
+
+#include <mpi.h>
+
+#include "base/extent.hpp"
+
+namespace oratorio::calibrate {
+
+/// Collective over `pair`, two ranks: half of a small message's way there and back, as `name`.
+void measure_message(MPI_Comm pair, const char* name, int repeats);
+/// The same: far_byte by large messages, as many under way as an access has, and endpoint_message
+/// by small ones.
+void measure_stream(MPI_Comm pair, Bytes bytes, int repeats);
+/// Collective: until all have come, without keeping a core busy.
+void wait_asleep(MPI_Comm comm);
+
+}  // namespace oratorio::calibrate
