@@ -96,14 +96,16 @@ Result<Offset> File::start_of(const AccessCall& call, Placed& placed) {
     return state_->claim_in_order(placed);
 }
 
-/// What a call asks for, wherever its data begins. Neither I/O nor messages.
-File::Placed File::describe(const AccessCall& call, bool may_move) const {
+/// What a call asks for, wherever its data begins; takes the call's memory layout. Neither I/O nor
+/// messages.
+File::Placed File::describe(AccessCall& call, bool may_move) const {
     const State& state = *state_;
     const View& view = state.place.view;
-    Placed placed{.access = {call.direction, view.file, 0, call.memory, call.buffer, call.refused},
-                  .etypes = 0,
-                  .may_move = may_move && !call.conversion,
-                  .moved = {}};
+    Placed placed{
+        .access = {call.direction, view.file, 0, std::move(call.memory), call.buffer, call.refused},
+        .etypes = 0,
+        .may_move = may_move && !call.conversion,
+        .moved = {}};
     Access& access = placed.access;
     if (call.conversion && call.refused.kind == ErrorKind::none)
         access.memory = one_run(call.conversion->file_bytes());
@@ -122,7 +124,7 @@ File::Placed File::describe(const AccessCall& call, bool may_move) const {
 
 /// And where: what was gathered before is written first, and where the ranks share the pointer it
 /// is moved, small data with it.
-File::Placed File::place(const AccessCall& call, bool may_move) {
+File::Placed File::place(AccessCall& call, bool may_move) {
     State& state = *state_;
     const View& view = state.place.view;
     if (call.collective && call.direction == Direction::write) state.written_together = true;
@@ -187,8 +189,11 @@ Transferred File::State::move_now(Direction direction, Offset offset,
         held = std::move(*shared);
     }
     Transfer transfer(*store, &engine.stats);
-    transfer.start(direction, offset, memory, 0);
-    while (transfer.outstanding() > 0 && !transfer.poll(done, true)) {
+    if (transfer.move_or_start(direction, offset, memory, 0)) {
+        for (const iovec& piece : memory) done.bytes += static_cast<Bytes>(piece.iov_len);
+    } else {
+        while (!transfer.poll(done, true)) {
+        }
     }
     if (const auto unlocked = held.give_back(); !unlocked && done.error.kind == ErrorKind::none)
         done.error = unlocked.error();
@@ -200,21 +205,21 @@ Transferred File::State::move_now(Direction direction, Offset offset,
 /// By this rank alone: there is nothing to plan. (A program that appends small records with the
 /// shared pointer makes no other accesses.) A large one of all ranks has a plan also where those
 /// are one.
-std::optional<Outcome> File::State::move_one_piece(const Access& access, bool collective) {
+bool File::State::move_one_piece(const Access& access, bool collective, Outcome& outcome) {
     const bool alone = transport->topology().size == 1 && queues.collective.empty();
-    if (collective && !(alone && access.bytes() <= kSmallAccess)) return std::nullopt;
+    if (collective && !(alone && access.bytes() <= kSmallAccess)) return false;
     const auto offset = place_of_one_piece(access);
-    if (!offset) return std::nullopt;
-    const Layout& memory = access.memory;
-    const Bytes bytes = access.bytes();
-    const iovec piece{access.buffer + memory.origin, static_cast<std::size_t>(bytes)};
+    if (!offset) return false;
+    const iovec piece{access.buffer + access.memory.origin,
+                      static_cast<std::size_t>(access.bytes())};
     const Transferred done = move_now(access.direction, *offset, std::span(&piece, 1));
-    const bool failed = done.error.kind != ErrorKind::none;
-    return Outcome{done.bytes, failed ? done.error.on(transport->topology().rank) : Error{}};
+    outcome.bytes = done.bytes;
+    if (done.error.kind != ErrorKind::none)
+        outcome.error = done.error.on(transport->topology().rank);
+    return true;
 }
 
-OperationPtr File::enqueue(const AccessCall& call, Access access,
-                           const std::optional<Outcome>& moved) {
+OperationPtr File::enqueue(const AccessCall& call, Access access, const Outcome* moved) {
     State& state = *state_;
     const bool moves_data = access.memory.count > 0;
     auto operation = std::make_shared<Operation>(
@@ -226,24 +231,31 @@ OperationPtr File::enqueue(const AccessCall& call, Access access,
     return operation;
 }
 
-OperationPtr File::start(const AccessCall& call) {
+OperationPtr File::start(AccessCall call) {
     Placed placed = place(call, false);
     if (call.at == Positioning::individual) state_->place.position += placed.etypes;
     const bool at_once = !call.conversion && placed.access.bytes() <= kSmallAccess;
-    const auto moved =
-        at_once ? state_->move_one_piece(placed.access, call.collective) : std::optional<Outcome>();
-    return enqueue(call, std::move(placed.access), moved);
+    Outcome outcome;
+    const bool moved = at_once && state_->move_one_piece(placed.access, call.collective, outcome);
+    return enqueue(call, std::move(placed.access), moved ? &outcome : nullptr);
 }
 
-Outcome File::access(const AccessCall& call) {
+Outcome File::access(AccessCall call) {
     Stats& stats = state_->engine.stats;
     const Timing timing(&stats, &Stats::access_time);
     Placed placed = place(call, true);
-    if (!placed.moved && placed.may_move)
-        placed.moved = state_->move_one_piece(placed.access, call.collective);
-    if (placed.moved) stats.count_access(placed.moved->bytes);
-    const Outcome outcome =
-        placed.moved ? *placed.moved : finish(enqueue(call, std::move(placed.access)));
+    Outcome outcome;
+    bool moved = placed.moved.has_value();
+    if (moved) {
+        outcome = *placed.moved;
+    } else if (placed.may_move) {
+        moved = state_->move_one_piece(placed.access, call.collective, outcome);
+    }
+    if (moved) {
+        stats.count_access(outcome.bytes);
+    } else {
+        outcome = finish(enqueue(call, std::move(placed.access)));
+    }
     if (call.at == Positioning::individual && outcome.error.kind == ErrorKind::none)
         state_->place.position += placed.etypes;
     return outcome;

@@ -145,13 +145,13 @@ class File {
     /// write-only is `access`. Data that isn't a whole number of etypes, a negative offset and one
     /// past the largest file offset are `argument`. Where the view has no data at all nothing is
     /// moved. Collective calls with the shared pointer place the ranks' data by a prefix sum.
-    Outcome access(const AccessCall& call);
+    Outcome access(AccessCall call);
 
     /// Starts an access and moves the file pointer; the call's buffer must live until it is done.
     /// Collective accesses of a file are worked on one at a time in the order they were started,
     /// which is the same on all ranks; so are the others of this rank. A small one that takes no
     /// other rank may be done on return.
-    OperationPtr start(const AccessCall& call);
+    OperationPtr start(AccessCall call);
     /// Moves on what was started, a little.
     Progress progress(Mover mover);
     /// Waits until it is done; the caller moves it on.
@@ -177,11 +177,11 @@ class File {
     Result<void> resize(Bytes bytes, bool allocates, std::string_view what_differs);
     Result<Offset> target_of(Offset offset, Whence whence, Offset current);
     struct Placed;
-    [[nodiscard]] Placed describe(const AccessCall& call, bool may_move) const;
-    Placed place(const AccessCall& call, bool may_move);
+    [[nodiscard]] Placed describe(AccessCall& call, bool may_move) const;
+    /// Takes the call's memory layout.
+    Placed place(AccessCall& call, bool may_move);
     Result<Offset> start_of(const AccessCall& call, Placed& placed);
-    OperationPtr enqueue(const AccessCall& call, Access access,
-                         const std::optional<Outcome>& moved = {});
+    OperationPtr enqueue(const AccessCall& call, Access access, const Outcome* moved = nullptr);
     std::unique_ptr<State> state_;
 };
 

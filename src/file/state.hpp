@@ -162,8 +162,8 @@ struct File::State final : Witness {
     /// One contiguous range of the file, from its beginning to its end; a write leaves out nothing
     /// and shares the range with others where that is needed.
     Transferred move_now(Direction direction, Offset offset, std::span<const iovec> memory);
-    /// Nothing when the access isn't that simple, or takes other ranks.
-    [[nodiscard]] std::optional<Outcome> move_one_piece(const Access& access, bool collective);
+    /// False, and nothing done, when the access isn't that simple, or takes other ranks.
+    [[nodiscard]] bool move_one_piece(const Access& access, bool collective, Outcome& outcome);
     [[nodiscard]] RunContext context(bool collective);
     void planned(const Plan& plan) override;
     void remark(const std::string& sentence) override;

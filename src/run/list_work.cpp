@@ -68,6 +68,8 @@ class ListWork final : public Work {
     void start_slice();
     void stage(Bytes bytes);
     void start_transfers();
+    void move(std::span<const iovec> memory, std::size_t piece);
+    void count(std::size_t piece, Bytes bytes);
     Result<bool> reap();
     void note(const Error& error);
     void end_batch();
@@ -166,8 +168,7 @@ void ListWork::start_direct(const StridedRun& run) {
                 offset += piece.bytes();
             }
             batch_.push_back({{begin, offset}});
-            transfer_.start(reading_ ? Direction::read : Direction::write, begin, iovecs_,
-                            batch_.size() - 1);
+            move(iovecs_, batch_.size() - 1);
         }
     }
     taken_ += run.bytes();
@@ -222,22 +223,31 @@ void ListWork::stage(Bytes bytes) {
 
 void ListWork::start_transfers() {
     for (std::size_t i = 0; i < batch_.size(); ++i) {
-        const Piece& piece = batch_[i];
-        transfer_.start(reading_ ? Direction::read : Direction::write, piece.file.begin,
-                        staging_.subspan(static_cast<std::size_t>(piece.at),
-                                         static_cast<std::size_t>(piece.file.length())),
-                        i);
+        const iovec memory{staging_.data() + batch_[i].at,
+                           static_cast<std::size_t>(batch_[i].file.length())};
+        move(std::span(&memory, 1), i);
     }
+    if (transfer_.outstanding() == 0 && reading_) end_batch();
+}
+
+void ListWork::move(std::span<const iovec> memory, std::size_t piece) {
+    const Extent file = batch_[piece].file;
+    const auto direction = reading_ ? Direction::read : Direction::write;
+    if (transfer_.move_or_start(direction, file.begin, memory, piece)) count(piece, file.length());
+}
+
+void ListWork::count(std::size_t piece, Bytes bytes) {
+    batch_[piece].bytes = bytes;
+    moved_ += bytes;
+    (reading_ ? context_.stats.bytes_loaded : context_.stats.bytes_stored) +=
+        static_cast<std::uint64_t>(bytes);
 }
 
 Result<bool> ListWork::reap() {
     bool moved = false;
     Transferred done;
     while (transfer_.outstanding() > 0 && transfer_.poll(done, true)) {
-        batch_[done.token].bytes = done.bytes;
-        moved_ += done.bytes;
-        (reading_ ? context_.stats.bytes_loaded : context_.stats.bytes_stored) +=
-            static_cast<std::uint64_t>(done.bytes);
+        count(done.token, done.bytes);
         if (done.error.kind != ErrorKind::none) note(done.error);
         moved = true;
     }

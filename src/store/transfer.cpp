@@ -10,13 +10,17 @@
 namespace oratorio {
 namespace {
 
-constexpr std::uint64_t kWhole = UINT64_MAX;
-
 constexpr int kRetriesMax = 100;  // of one part, with no byte moved in between
 
 // ECANCELED: io_uring cancels what a thread has started when that thread ends.
 bool is_retriable(int system_errno) {
     return system_errno == EAGAIN || system_errno == ECANCELED;
+}
+
+Bytes length_of(std::span<const iovec> memory) {
+    Bytes total = 0;
+    for (const iovec& piece : memory) total += static_cast<Bytes>(piece.iov_len);
+    return total;
 }
 
 // The part of a request that can go past the page cache: it begins at the first file offset that is
@@ -108,17 +112,24 @@ Transfer::~Transfer() {
 
 void Transfer::start(Direction direction, Offset offset, std::span<const iovec> memory,
                      std::uint64_t token) {
+    if (!move_or_start(direction, offset, memory, token)) return;
     ++outstanding_;
-    const auto answer = at_once(direction, offset, memory, token);
-    if (answer && answer->token == kWhole) return;
+    finished_.push_back({.token = token, .bytes = length_of(memory)});
+}
+
+bool Transfer::move_or_start(Direction direction, Offset offset, std::span<const iovec> memory,
+                             std::uint64_t token) {
+    const Bytes total = length_of(memory);
+    const auto answer = at_once(direction, offset, memory, total);
+    if (answer && answer->system_errno == 0 && answer->bytes == total) return true;
+    ++outstanding_;
     auto request = std::make_shared<Request>(
         Request{direction, offset, token, {memory.begin(), memory.end()}});
-    for (const iovec& piece : memory) request->total += static_cast<Bytes>(piece.iov_len);
-    request->stop = request->total;
+    request->total = request->stop = total;
     request->direct = direct_part(offset, request->memory, store_.limits().direct(direction));
-    if (request->total == 0) {
+    if (total == 0) {
         finished_.push_back({.token = token});
-        return;
+        return false;
     }
     waiting_.push_back(std::move(request));
     if (answer) {  // it goes on from there
@@ -126,31 +137,28 @@ void Transfer::start(Direction direction, Offset offset, std::span<const iovec> 
         complete(next_part(), *answer);
     }
     pump();
+    return false;
 }
 
-/// The common case of many small requests to a store that does them in submit. Nothing where that
-/// isn't so; a completion whose token is kWhole when the request is finished, else as far as it
-/// got.
+/// The common case of many small requests to a store that does them in submit: how far it got.
+/// Nothing where that isn't so.
 std::optional<IoCompletion> Transfer::at_once(Direction direction, Offset offset,
-                                              std::span<const iovec> memory, std::uint64_t token) {
+                                              std::span<const iovec> memory, Bytes total) {
     const StoreLimits& limits = store_.limits();
     if (limits.asynchronous || limits.direct(direction).file > 0) return std::nullopt;
     if (!waiting_.empty() || !ready_.empty() || in_store_ > 0) return std::nullopt;
-    Bytes total = 0;
-    for (const iovec& piece : memory) {
-        if (piece.iov_len == 0) return std::nullopt;
-        total += static_cast<Bytes>(piece.iov_len);
-    }
     if (total == 0 || total > limits.bytes_max ||
         memory.size() > static_cast<std::size_t>(limits.iovecs_max))
         return std::nullopt;
+    const bool has_empty = memory.size() > 1 && std::ranges::any_of(memory, [](const iovec& piece) {
+                               return piece.iov_len == 0;
+                           });
+    if (has_empty) return std::nullopt;
     const Timing timing(stats_, &Stats::storage_time);
     if (store_.submit({direction, offset, memory, 0}) != Submitted::done) return std::nullopt;
     count_call();
     IoCompletion completion;
     store_.reap(std::span(&completion, 1), true);
-    completion.token = completion.system_errno == 0 && completion.bytes == total ? kWhole : 0;
-    if (completion.token == kWhole) finished_.push_back({.token = token, .bytes = total});
     return completion;
 }
 

@@ -38,6 +38,10 @@ class Transfer {
                std::uint64_t token);
     void start(Direction direction, Offset offset, std::span<std::byte> memory,
                std::uint64_t token);
+    /// As start, but true when everything has been moved already, as a store does that completes
+    /// requests when they are submitted: poll doesn't give that out.
+    [[nodiscard]] bool move_or_start(Direction direction, Offset offset,
+                                     std::span<const iovec> memory, std::uint64_t token);
     /// Moves things on; false when nothing finished. At most one finished request per call.
     bool poll(Transferred& out, bool wait);
     /// Requests started and not yet given out by poll.
@@ -49,7 +53,7 @@ class Transfer {
     struct Request;
     struct Part;
     std::optional<IoCompletion> at_once(Direction direction, Offset offset,
-                                        std::span<const iovec> memory, std::uint64_t token);
+                                        std::span<const iovec> memory, Bytes total);
     void pump();
     std::unique_ptr<Part> next_part();
     std::size_t reap(bool wait);

@@ -262,6 +262,60 @@ TEST(Memory, ListsThatAreTooLongForWhatIsLeftAreDoneWithout) {
     }
 }
 
+/// Of a call, on this thread.
+template <class Call>
+long allocations_in(const Call& call) {
+    fault = {.of_rank = true, .on = true};
+    call();
+    return std::exchange(fault, {}).made;
+}
+
+TEST(Memory, OnePieceThroughAContiguousViewTakesNone) {
+    const Folder folder;
+    const OpenCall call = call_of(folder.file("data"), kCreate);
+    with_file(1, call, [&](File& file, Rank) {
+        const auto of_tiles = View::make(8, 8, Shape::run(4096), 4096, true, "native");
+        for (const auto& view : {Result<View>(View::bytes()), of_tiles}) {
+            EXPECT_EQ(kind_of(file.set_view(view, {})), ErrorKind::none);
+            for (const Direction direction : {Direction::write, Direction::read}) {
+                std::vector<std::byte> data(512, std::byte(7));
+                Outcome outcome;
+                EXPECT_EQ(allocations_in([&] {
+                              auto access =
+                                  call_for(direction, data, false, Positioning::explicit_offset, 4);
+                              fault.made = 0;
+                              outcome = file.access(std::move(access));
+                          }),
+                          0);
+                EXPECT_EQ(outcome.bytes, 512);
+            }
+        }
+    });
+}
+
+TEST(Memory, PiecesOfAListTakeNoneEach) {
+    const Folder folder;
+    const OpenCall call = call_of(folder.file("data"), kCreate,
+                                  {{"oratorio_method", "list_io"}, {"romio_ds_write", "disable"}});
+    constexpr Bytes kListed = 2048;
+    with_file(1, call, [&](File& file, Rank) {
+        const auto view = View::make(0, 1, Shape::run(kListed), 3 * kListed, true, "native");
+        EXPECT_EQ(kind_of(file.set_view(view, {})), ErrorKind::none);
+        const auto allocations = [&](Direction direction, int pieces) {
+            std::vector<std::byte> data(static_cast<std::size_t>(pieces * kListed), std::byte(7));
+            const auto access = call_for(direction, data, false, Positioning::explicit_offset);
+            return allocations_in([&] { EXPECT_EQ(file.access(access).bytes, pieces * kListed); });
+        };
+        for (const Direction direction : {Direction::write, Direction::read}) {
+            for (const int pieces : {1000, 100, 1000, 100})
+                allocations(direction, pieces);  // what is kept is made
+            const long of_many = allocations(direction, 1000);
+            const long of_few = allocations(direction, 100);
+            EXPECT_EQ(of_many, of_few);
+        }
+    });
+}
+
 TEST(Memory, AHelperThreadWithoutAnyGoesOn) {
     fault = {.of_rank = true};  // the test's own thread is no helper
     helpers_have_none = true;

@@ -97,6 +97,31 @@ TEST(Transfer, a_short_transfer_is_continued_where_it_stopped) {
     EXPECT_EQ(store.offsets, (std::vector<Offset>{100, 103, 104}));
 }
 
+TEST(Transfer, what_the_store_has_moved_at_once_is_not_polled_for) {
+    ScriptedStore store({moved(10), moved(3), moved(7), fails(EINTR), fails(ENOSPC)});
+    std::vector<std::byte> bytes(10);
+    const iovec memory{bytes.data(), bytes.size()};
+    Transfer some(store);
+    Transferred done;
+    const auto moves_at_once = [&](std::uint64_t token) {
+        return some.move_or_start(Direction::write, 100, std::span(&memory, 1), token);
+    };
+    EXPECT_TRUE(moves_at_once(1));
+    EXPECT_EQ(some.outstanding(), 0U);
+    EXPECT_FALSE(some.poll(done, true));
+    EXPECT_FALSE(moves_at_once(2)) << "it was short";
+    EXPECT_EQ(some.outstanding(), 1U);
+    ASSERT_TRUE(some.poll(done, true));
+    EXPECT_EQ(done.token, 2U);
+    EXPECT_EQ(done.bytes, 10);
+    EXPECT_FALSE(moves_at_once(3)) << "it failed";
+    ASSERT_TRUE(some.poll(done, true));
+    EXPECT_EQ(done.bytes, 0);
+    EXPECT_EQ(done.error.kind, ErrorKind::no_space);
+    EXPECT_EQ(store.offsets, (std::vector<Offset>{100, 100, 103, 100, 100}));
+    EXPECT_TRUE(moves_at_once(4)) << "all is as before";
+}
+
 TEST(Transfer, an_interrupted_request_is_repeated_without_end) {
     ScriptedStore store(std::deque<IoCompletion>(10'000, fails(EINTR)));
     std::vector<std::byte> bytes(10);
