@@ -36,7 +36,7 @@ Error describe_memory(const AccessForm& form, const View& view, AccessCall& call
     if (form.count < 0) return Error::make(ErrorKind::count, "access: the count is negative");
     if (form.datatype == MPI_DATATYPE_NULL)
         return Error::make(ErrorKind::type, "access: the datatype is MPI_DATATYPE_NULL");
-    const auto type = decode(form.datatype);
+    auto type = decode(form.datatype);
     if (!type) return type.error();
     const Shape& shape = *type->shape;
     // A null buffer is MPI_BOTTOM when the datatype holds addresses.
@@ -44,7 +44,7 @@ Error describe_memory(const AccessForm& form, const View& view, AccessCall& call
     if (buffer == nullptr && form.count > 0 && shape.size() > 0 && shape.span().begin == 0) {
         return Error::make(ErrorKind::buffer, "access: the buffer is a null pointer");
     }
-    call.memory = {type->shape, type->extent, 0, form.count};
+    call.memory = {std::move(type->shape), type->extent, 0, form.count};
     auto conversion = conversion_for(view.representation, form.datatype, form.count);
     if (!conversion) return conversion.error();
     call.conversion = std::move(*conversion);
@@ -60,7 +60,8 @@ AccessCall call_of(const AccessForm& form, const File& file) {
     call.collective = form.collective;
     call.at = form.at;
     call.offset = form.offset;
-    call.refused = contained([&] { return describe_memory(form, file.view(), call); });
+    const Error refused = contained([&] { return describe_memory(form, file.view(), call); });
+    if (refused.kind != ErrorKind::none) call.refused = refused;
     return call;
 }
 

@@ -57,9 +57,11 @@ void FileTable::remove(MPI_File fh) {
 void FileTable::add_host(MPI_File fh) {
     const std::lock_guard lock(mutex_);
     host_files_.insert(fh);
+    host_count_ = host_files_.size();
 }
 
 bool FileTable::is_host(MPI_File fh) const {
+    if (host_count_ == 0) return false;
     const std::lock_guard lock(mutex_);
     return host_files_.contains(fh);
 }
@@ -67,6 +69,7 @@ bool FileTable::is_host(MPI_File fh) const {
 void FileTable::remove_host(MPI_File fh) {
     const std::lock_guard lock(mutex_);
     host_files_.erase(fh);
+    host_count_ = host_files_.size();
 }
 
 std::vector<std::shared_ptr<OpenFile>> FileTable::open_files() const {

@@ -2,6 +2,7 @@
 // FileTable: the open files by their MPI_File handles. Thread-safe.
 #pragma once
 
+#include <atomic>
 #include <deque>
 #include <memory>
 #include <mutex>
@@ -53,6 +54,8 @@ class FileTable {
     std::vector<Slot> slots_;
     std::deque<std::size_t> free_;  ///< first freed, first used: generations grow slowly
     std::set<MPI_File> host_files_;
+    /// Of those: none are in most programs, and every call asks.
+    std::atomic<std::size_t> host_count_{0};
 };
 
 }  // namespace oratorio::bind

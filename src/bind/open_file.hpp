@@ -48,27 +48,30 @@ class HeldType {
 class FileMutex {
   public:
     void lock() {
-        ++waiting_;
-        mutex_.lock();
-        --waiting_;
-        owner_ = std::this_thread::get_id();
+        if (!mutex_.try_lock()) {
+            ++waiting_;
+            mutex_.lock();
+            --waiting_;
+        }
+        owner_.store(std::this_thread::get_id(), std::memory_order_relaxed);
     }
     void unlock() {
-        owner_ = std::thread::id{};
+        owner_.store({}, std::memory_order_relaxed);
         mutex_.unlock();
     }
     /// For whoever can come again later, or has it already and waits in a call on this file.
     bool try_lock() {
         const auto me = std::this_thread::get_id();
-        if (owner_ == me || waiting_ != 0 || !mutex_.try_lock()) return false;
-        owner_ = me;
+        if (owner_.load(std::memory_order_relaxed) == me || waiting_ != 0 || !mutex_.try_lock())
+            return false;
+        owner_.store(me, std::memory_order_relaxed);
         return true;
     }
 
   private:
     std::mutex mutex_;
     std::atomic<int> waiting_{0};
-    std::atomic<std::thread::id> owner_{};
+    std::atomic<std::thread::id> owner_{};  ///< a thread asks only whether it is itself
 };
 
 struct OpenFile {

@@ -271,10 +271,12 @@ Result<std::unique_ptr<File>> File::open(std::shared_ptr<Workspace> workspace,
     const Answers& count = **answers;
     state->opened.found = agreed_from(
         [](const Answers& told, const Hints& hints) {
-            return State::Found{.store = store_in_use(told, hints),
-                                .holes_readable = told[unreadable] == 0,
-                                .mappable = told[unmappable] == 0,
-                                .account = told[silent] == 0};
+            State::Found found;
+            found.store = store_in_use(told, hints);
+            found.holes_readable = told[unreadable] == 0;
+            found.mappable = told[unmappable] == 0;
+            found.account = told[silent] == 0;
+            return found;
         },
         *answers, state->hints);
     state->engine.stats.timed = state->opened.found->account;

@@ -188,9 +188,10 @@ struct ShapeBuilder {
     }
 };
 
+// For ever there, so that nobody need count who uses it: every layout begins with it.
 ShapePtr Shape::empty() {
-    static const ShapePtr nothing = std::make_shared<Shape>();
-    return nothing;
+    static const Shape* const nothing = new Shape;
+    return ShapePtr(ShapePtr(), nothing);
 }
 
 ShapePtr Shape::run(Bytes bytes) {
@@ -354,7 +355,9 @@ Bytes Layout::size() const {
 
 bool Layout::contiguous() const {
     if (size() == 0) return true;
-    return peel(shape).shape->kind() == Shape::Kind::run && (count == 1 || extent == shape->size());
+    const bool placed = shape->kind() == Shape::Kind::blocks && shape->count() == 1;
+    const Shape& part = placed ? *shape->child() : *shape;
+    return part.kind() == Shape::Kind::run && (count == 1 || extent == part.size());
 }
 
 bool Layout::monotonic() const {
