@@ -50,33 +50,36 @@ Result<void> gather(Transport& transport, std::span<const std::byte> mine,
     return finish(transport, transport.gather(mine, all));
 }
 
+Result<std::int64_t> Claim::given() const {
+    if (failed == ErrorKind::none) return first;
+    return Error::make(failed, "the number that the ranks share can't be moved");
+}
+
+void claim_for_all(Transport& transport, const Blocks& all) {
+    std::vector<Claim> claims(static_cast<std::size_t>(all.ranks));
+    std::int64_t sum = 0;
+    Rank rank = 0;
+    for (Claim& claim : claims) {
+        std::memcpy(&claim, all.of(rank++).data(), sizeof claim);
+        claim.first = sum;
+        sum += claim.by;
+    }
+    const auto before = transport.fetch_add(sum);
+    rank = 0;
+    for (Claim& claim : claims) {
+        if (before) claim.first += *before;
+        if (!before) claim.failed = before.error().kind;
+        std::memcpy(all.of(rank++).data(), &claim, sizeof claim);
+    }
+}
+
 Result<std::int64_t> claim(Transport& transport, std::int64_t by) {
-    struct Claim {
-        std::int64_t by = 0;
-        std::int64_t first = 0;
-        ErrorKind failed = ErrorKind::none;
-    } mine{.by = by};
-    const auto bytes = std::as_writable_bytes(std::span(&mine, 1));
-    const auto told = transport.meet(bytes, [&transport](const Blocks& all) {
-        std::vector<Claim> claims(static_cast<std::size_t>(all.ranks));
-        const auto claim_of = [&](Rank rank) { return &claims[static_cast<std::size_t>(rank)]; };
-        std::int64_t sum = 0;
-        for (Rank rank = 0; rank < all.ranks; ++rank) {
-            std::memcpy(claim_of(rank), all.of(rank).data(), sizeof(Claim));
-            claim_of(rank)->first = sum;
-            sum += claim_of(rank)->by;
-        }
-        const auto before = transport.fetch_add(sum);
-        for (Rank rank = 0; rank < all.ranks; ++rank) {
-            if (before) claim_of(rank)->first += *before;
-            if (!before) claim_of(rank)->failed = before.error().kind;
-            std::memcpy(all.of(rank).data(), claim_of(rank), sizeof(Claim));
-        }
-    });
+    Claim mine{.by = by};
+    const auto told =
+        transport.meet(std::as_writable_bytes(std::span(&mine, 1)),
+                       [&transport](const Blocks& all) { claim_for_all(transport, all); });
     if (!told) return told.error();
-    if (mine.failed != ErrorKind::none)
-        return Error::make(mine.failed, "the number that the ranks share can't be moved");
-    return mine.first;
+    return mine.given();
 }
 
 }  // namespace oratorio

@@ -45,6 +45,16 @@ struct Blocks {
 };
 using Act = std::function<void(const Blocks& all)>;
 
+/// What a rank claims of the number that all ranks share, and what it is given. At the head of the
+/// block that it brings to a meeting.
+struct Claim {
+    std::int64_t by = 0;
+    std::int64_t first = 0;              ///< what the number was before, for this rank
+    ErrorKind failed = ErrorKind::none;  ///< of the number
+    /// `first`, or why there is none.
+    [[nodiscard]] Result<std::int64_t> given() const;
+};
+
 struct SharedOutcome;
 
 /// Buffers stay the caller's and must live until the operation is done. Messages of one pair with
@@ -102,8 +112,10 @@ Result<void> reduce(Transport& transport, std::span<std::uint64_t> values, Reduc
 Result<void> broadcast(Transport& transport, Rank root, std::span<std::byte> data);
 Result<void> gather(Transport& transport, std::span<const std::byte> mine,
                     std::span<std::byte> all);
-/// Collective: as if the ranks did fetch_add one after the other, in their order, with nobody else
-/// between.
+/// By the rank that acts in a meeting, for the claims at the heads of all blocks: as if the ranks
+/// did fetch_add one after the other, in their order, with nobody else between.
+void claim_for_all(Transport& transport, const Blocks& all);
+/// Collective: such a meeting, for this alone.
 Result<std::int64_t> claim(Transport& transport, std::int64_t by);
 
 }  // namespace oratorio

@@ -13,14 +13,13 @@ namespace {
 
 /// What a rank brings to the meeting, and what it takes home. Its data follows.
 struct Part {
-    Offset etypes = 0;
+    Claim claim;  ///< etypes
     Bytes etype_bytes = 0;
     Offset view_begins = 0;  ///< bytes
     Bytes bytes = -1;        ///< of the data; -1: it isn't here
-    Offset first = 0;        ///< where this rank's data begins, etypes
     bool written = false;
     Bytes moved = 0;
-    Error failed;  ///< of the counter, or of writing
+    Error failed;  ///< of writing
 };
 
 class Meeting {
@@ -44,17 +43,6 @@ class Meeting {
         Bytes sum = 0;
         for (Rank rank = 0; rank < all_.ranks; ++rank) sum += part(rank).bytes;
         return sum;
-    }
-    void claim(Transport& transport) const {
-        Offset sum = 0;
-        for (Rank rank = 0; rank < all_.ranks; ++rank) sum += part(rank).etypes;
-        const auto before = transport.fetch_add(sum);
-        Offset first = before ? *before : 0;
-        for (Rank rank = 0; rank < all_.ranks; ++rank) {
-            part(rank).first = first;
-            if (!before) part(rank).failed = before.error();
-            first += part(rank).etypes;
-        }
     }
     /// All data, in the order of the ranks.
     [[nodiscard]] std::vector<iovec> data() const {
@@ -88,7 +76,7 @@ Result<Offset> File::State::claim_in_order(Placed& placed) {
     const Access& access = placed.access;
     std::vector<std::byte> block(transport->meeting_max());
     Part& mine = *new (block.data()) Part;
-    mine.etypes = placed.etypes;
+    mine.claim.by = placed.etypes;
     mine.etype_bytes = place.view.etype_size;
     mine.view_begins = place.view.file.origin;
     const bool fits = access.bytes() <= static_cast<Bytes>(block.size() - sizeof(Part));
@@ -102,10 +90,11 @@ Result<Offset> File::State::claim_in_order(Placed& placed) {
     }
     const auto told = transport->meet(block, [this](const Blocks& all) {
         const Meeting meeting(all);
-        meeting.claim(*transport);
-        if (meeting.part(0).failed.kind != ErrorKind::none || !meeting.all_here()) return;
+        claim_for_all(*transport, all);
+        const auto first = meeting.part(0).claim.given();
+        if (!first || !meeting.all_here()) return;
         const View& view = place.view;
-        const auto from = view.data_position(meeting.part(0).first, meeting.bytes());
+        const auto from = view.data_position(*first, meeting.bytes());
         if (!from) return;
         const auto data = meeting.data();
         const Transferred done = data.empty()
@@ -120,10 +109,8 @@ Result<Offset> File::State::claim_in_order(Placed& placed) {
             opened.voice.say(opened.path +
                              ": ordered write of small data: the last rank to come "
                              "wrote it all at once");
-    } else if (mine.failed.kind != ErrorKind::none) {
-        return mine.failed;
     }
-    return mine.first;
+    return mine.claim.given();
 }
 
 }  // namespace oratorio
