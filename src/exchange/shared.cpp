@@ -97,12 +97,9 @@ SharedExchange::SharedExchange(const ExchangeContext& context, std::unique_ptr<R
     begin_progress();
 }
 
-/// One's own domain last: not all ranks at the same aggregator. With shared loads it is the first:
-/// where ranks' data lies apart nobody need touch another's.
 void SharedExchange::begin_progress() {
     const auto count = static_cast<int>(plan_.aggregators.size());
-    const int own = plan_.shared_loads ? index_ : index_ + 1;
-    const int first = index_ >= 0 ? own : rank_;
+    const int first = plan_.first_aggregator(rank_);
     for (int turn = 0; turn < count; ++turn) {
         const int aggregator = (first + turn) % count;
         for (int slot = 0; slot < apart_; ++slot) {

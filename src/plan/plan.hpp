@@ -88,6 +88,10 @@ struct Plan {
     [[nodiscard]] Plan moved(Offset by) const;
     /// Index of `rank` among the aggregators, -1 when it isn't one.
     [[nodiscard]] int aggregator_index(Rank rank) const;
+    /// Index of the aggregator that `rank` begins each round with; they follow in their order. One
+    /// behind its own, which is the last, or where any rank may load its own: where ranks' data
+    /// lies apart nobody need touch another's then. 0 when there is none.
+    [[nodiscard]] int first_aggregator(Rank rank) const;
     /// Region that aggregator `index` handles in `round`; may be empty.
     [[nodiscard]] Region region(int index, std::int64_t round) const {
         return domains.region(index, order(round, rounds), slot_bytes);

@@ -24,12 +24,20 @@ std::int64_t Plan::next_round(std::size_t i, int index, std::int64_t round, int 
     return round;
 }
 
+/// Not all ranks at the same one.
+int Plan::first_aggregator(Rank rank) const {
+    const auto count = static_cast<int>(aggregators.size());
+    if (count == 0) return 0;
+    const int own = aggregator_index(rank);
+    if (own < 0) return rank % count;
+    return (shared_loads ? own : own + 1) % count;
+}
+
 RankRegions::RankRegions(const Plan& plan, Rank rank, bool none)
-    : plan_(&plan), participant_(none ? plan.graph.size() : plan.graph.find(rank)) {
-    const auto count = static_cast<int>(plan.aggregators.size());
-    const int own = plan.aggregator_index(rank);
-    first_ = count == 0 ? 0 : (own >= 0 ? own + 1 : rank) % count;
-    if (participant_ == plan.graph.size() || count == 0) round_ = plan.rounds;
+    : plan_(&plan),
+      participant_(none ? plan.graph.size() : plan.graph.find(rank)),
+      first_(plan.first_aggregator(rank)) {
+    if (participant_ == plan.graph.size() || plan.aggregators.empty()) round_ = plan.rounds;
     skip_untouched();
 }
 

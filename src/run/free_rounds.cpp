@@ -43,7 +43,6 @@ class FreeRounds final : public RoundQueue {
     std::vector<Column> columns_;
 };
 
-/// All of one's own domain first: where ranks' data lies apart nobody need touch another's.
 FreeRounds::FreeRounds(const RunContext& context, const Plan& plan, Arrival& arrival)
     : node_(*context.node),
       plan_(plan),
@@ -52,7 +51,7 @@ FreeRounds::FreeRounds(const RunContext& context, const Plan& plan, Arrival& arr
       can_load_(context.store != nullptr),
       index_(plan.aggregator_index(context.transport.topology().rank)) {
     const auto aggregators = static_cast<int>(plan.aggregators.size());
-    const int first = index_ >= 0 ? index_ : context.transport.topology().rank;
+    const int first = plan.first_aggregator(context.transport.topology().rank);
     for (int turn = 0; turn < aggregators; ++turn) {
         for (int slot = 0; slot < plan.slots; ++slot)
             columns_.push_back({(first + turn) % aggregators, slot});
