@@ -112,6 +112,9 @@ TEST(Estimate, WritersWaitForEachOtherOnTheirNodeAlone) {
     EXPECT_NEAR(here, 2 * (16 << 20), 1);
     EXPECT_NEAR(count(&Costs::write_byte, "two_phase", 256, 64 * 256), here, 1)
         << "256 times as much by 256 nodes";
+    const double calls = count(&Costs::write_call, "list_io", 1, 64);
+    EXPECT_NEAR(calls, (64 << 20) / 64, 1) << "one after the other";
+    EXPECT_NEAR(count(&Costs::write_call, "list_io", 256, 64 * 256), calls / 256, 1);
     EXPECT_NEAR(count(&Costs::write_byte, "one_writer", 256, 64 * 256), 256 * here, 1e3)
         << "by one";
 }
