@@ -69,6 +69,19 @@ def test_a_launcher_on_one_node_leaves_the_constants_between_nodes_as_they_are(p
         assert f"{name} stays as built in: all ranks are on one node" in done.stderr
 
 
+def test_what_was_measured_between_nodes_stays_when_one_node_is_calibrated(calibrated, tmp_path):
+    costs, measured, _ = calibrated
+    file = tmp_path / costs_file(costs).name
+    file.write_text("far_message 1234  # once\nfar_byte 0.25\nendpoint_message many\nwrite_call 1e9\n")
+    done = calibrate(tmp_path, "--quick", "--dir", measured, "--mpi", "mpich5")
+    assert done.returncode == 0, done.stdout + done.stderr
+    now = values_in(file)
+    assert (now["far_message"], now["far_byte"]) == (1234, 0.25)
+    assert "endpoint_message" not in now and now["write_call"] < 1e9
+    kept = re.findall(r"^(\w+) stays as built in", done.stderr, re.MULTILINE)
+    assert "endpoint_message" in kept and "far_byte" not in kept
+
+
 def test_the_table_has_what_the_file_has(calibrated):
     costs, _, done = calibrated
     for name, value in values_in(costs_file(costs)).items():

@@ -11,6 +11,7 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -32,6 +33,7 @@ MESSAGE_SOURCES = ("messages.cpp", "network.cpp")
 MESSAGE_NAMES = (
     "message_byte", "message_piece", "message", "far_message", "far_byte", "endpoint_message",
 )  # fmt: skip
+BETWEEN_NODES = ("far_message", "far_byte", "endpoint_message")
 SHARE_OF_MESSAGES = 0.1  # of the time
 LINE = re.compile(r"(?P<name>\w+)\s+(?P<value>\S+)\s+# (?P<meaning>.*)")
 
@@ -267,6 +269,18 @@ def write_costs(path: Path, found: Found, meanings: Mapping[str, Constant]) -> N
         raise CalibrateError(f"{path} can't be written: {error.strerror}") from None
 
 
+def keep_those_between_nodes(found: Found, file: Path) -> None:
+    """A calibration on one node leaves in the file what an earlier one measured between nodes."""
+    try:
+        lines = [line.partition("#")[0].split() for line in file.read_text().splitlines()]
+    except OSError:
+        return
+    for name, value in (words for words in lines if len(words) == 2):
+        if name in BETWEEN_NODES and name not in found.values:
+            with suppress(ValueError):  # what the library wouldn't read, either
+                found.values[name] = float(value)
+
+
 def in_force(folder: Path, place: Place) -> tuple[str, str]:
     """(text, where it is from) of the costs the library takes for this place."""
     for name in place.names:
@@ -348,6 +362,7 @@ def run(folder: Path, sender: Sender | None, quick: bool) -> None:
     built_in, _ = read_costs(program, place.file_system, "")
     found = _with_progress(stderr, lambda told: _measure_all(program, folder, sender, quick, told))
     file = costs / place.names[0]
+    keep_those_between_nodes(found, file)
     write_costs(file, found, built_in)
     out = _out()
     out.print(table(built_in, found.values, "measured"))
