@@ -90,7 +90,7 @@ std::vector<Rank> choose_aggregators(const Nodes& topology, const Summaries& sum
         }
     }
     std::size_t limit = options.cb_nodes > 0 ? options.cb_nodes : aggregators.size();
-    if (options.cb_nodes == 0 && entries.empty()) {
+    if (options.cb_nodes == 0 && entries.empty() && per_node != kEveryRank) {
         limit = std::clamp<std::size_t>(hull_bytes / kBytesEachMin, 1,
                                         std::max<std::size_t>(1, aggregators.size()));
     }

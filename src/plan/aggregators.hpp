@@ -2,6 +2,7 @@
 // Aggregators: which ranks stand between the others and the storage.
 #pragma once
 
+#include <climits>
 #include <string>
 #include <vector>
 
@@ -14,6 +15,8 @@ namespace oratorio {
 
 /// Two aggregators keep both directions of a node's memory busy; more only split the file finer.
 inline constexpr int kAggregatorsPerNode = 2;
+/// However little each one then has.
+inline constexpr int kEveryRank = INT_MAX;
 
 /// One entry of cb_config_list: at most `count` aggregators on hosts named `host`.
 struct ConfigEntry {
@@ -26,9 +29,9 @@ struct ConfigEntry {
 [[nodiscard]] std::vector<ConfigEntry> parse_config_list(const std::string& text);
 
 /// Pure. Ranks that can't store (flag_no_store) are passed over; at most `cb_nodes` when that is
-/// set, else at most one per `bytes_each_min` of the hull. Within a node aggregators are spread
-/// evenly over its ranks; nodes take turns, so that the first k aggregators sit on as many nodes as
-/// possible. Empty only when no rank has a store.
+/// set, else at most one per `bytes_each_min` of the hull (not so of kEveryRank). Within a node
+/// aggregators are spread evenly over its ranks; nodes take turns, so that the first k aggregators
+/// sit on as many nodes as possible. Empty only when no rank has a store.
 [[nodiscard]] std::vector<Rank> choose_aggregators(const Nodes& topology,
                                                    const Summaries& summaries,
                                                    const PlanOptions& options, Bytes hull_bytes,

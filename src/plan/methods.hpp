@@ -18,6 +18,8 @@ struct Schedule {
     int slots = 1;                     ///< sub-buffers of an aggregator
     bool io_thread = false;            ///< storage calls are made by a thread beside
     int aggregators_max = 0;           ///< 0 = as many as plan/aggregators gives
+    bool all_aggregate = false;        ///< every rank is an aggregator, unless hints say otherwise
+    bool slot_is_block = false;        ///< a slot holds one block of the file domain, no more
     RoundOrder order = ascending;      ///< of rounds
 };
 

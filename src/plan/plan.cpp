@@ -87,6 +87,8 @@ int slots_of_node(const Situation& s, const Plan& plan) {
 
 Bytes slot_bytes_most(const Situation& s, const Plan& plan, int slots) {
     if (s.options->sub_buffer > 0) return s.options->sub_buffer;
+    if (plan.method->schedule.slot_is_block)
+        return (plan.domains.block() + kPage - 1) / kPage * kPage;
     if (!plan.method->on_node()) return INT64_MAX;
     if (!plan.shared_loads) return plan.keeps_holes() ? kSharedSlotBytes / 2 : kSharedSlotBytes;
     // Filled several times, a sub-buffer is in a cache all times but the first.
@@ -112,6 +114,11 @@ void set_buffers(Plan& plan, Bytes buffer, int slots, Bytes slot_bytes_max = INT
 /// data between holes that most of what was loaded would be in vain.
 bool must_ask(Direction direction, Extent hull, Bytes bytes) {
     return direction == Direction::read && hull.length() / kSparse > bytes;
+}
+
+int aggregators_per_node(const Method& method) {
+    if (method.schedule.all_aggregate) return kEveryRank;
+    return method.on_node() ? kSharedAggregators : kAggregatorsPerNode;
 }
 
 /// A storage call that ends before it returns keeps a core busy, whichever rank makes it. Others go
@@ -189,11 +196,13 @@ Plan make_plan(Direction direction, const Agreed<Summaries>& summaries,
     }
     if (s.bytes == 0) return plan;
     plan.graph = graph_of(*summaries);
-    plan.aggregators = plan.method->on_node()
-                           ? choose_aggregators(*nodes, *summaries, options, plan.hull.length(),
-                                                kSharedAggregators)
-                           : std::move(aggregators);
+    const int per_node = aggregators_per_node(*plan.method);
+    plan.aggregators =
+        per_node == kAggregatorsPerNode
+            ? std::move(aggregators)
+            : choose_aggregators(*nodes, *summaries, options, plan.hull.length(), per_node);
     const Schedule& schedule = plan.method->schedule;
+    if (schedule.all_aggregate) std::ranges::sort(plan.aggregators);  // rank k has part k
     if (schedule.aggregators_max > 0) plan.aggregators.resize(schedule.aggregators_max);
     plan.domains = plan.method->domains_part().make(s, static_cast<int>(plan.aggregators.size()));
     plan.thin = options.sparse || plan.method->graph_part().is_thinned;

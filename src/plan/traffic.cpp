@@ -10,10 +10,11 @@ namespace {
 
 constexpr Bytes kPage = 4096;
 
-double slot_bytes(const Situation& s, int slots) {
+double slot_bytes(const Method& method, const Situation& s, int slots) {
     const bool marked = !s.reads() && !s.covered;  // the mask comes out of the same memory
     const Bytes share = s.options->cb_buffer_size / (marked ? 2 : 1) / slots;
-    const Bytes wanted = s.options->sub_buffer > 0 ? s.options->sub_buffer : share;
+    Bytes wanted = s.options->sub_buffer > 0 ? s.options->sub_buffer : share;
+    if (method.schedule.slot_is_block) wanted = std::min(wanted, s.hull.length() / s.ranks);
     return static_cast<double>(std::max(kPage, std::min(share, wanted)));
 }
 
@@ -37,9 +38,9 @@ Traffic traffic_of(const Method& method, const Situation& s) {
     const int most = schedule.aggregators_max > 0 ? schedule.aggregators_max : s.aggregators;
     const int slots = std::max(1, s.options->slots > 0 ? s.options->slots : schedule.slots);
     Traffic t;
-    t.aggregators = std::min(most, s.aggregators);
+    t.aggregators = schedule.all_aggregate ? s.ranks : std::min(most, s.aggregators);
     t.storing_nodes = std::min(t.aggregators, static_cast<double>(s.nodes));
-    t.slot_bytes = slot_bytes(s, slots);
+    t.slot_bytes = slot_bytes(method, s, slots);
     const auto hull = static_cast<double>(s.hull.length());
     t.rounds = std::max(1.0, hull / (t.aggregators * t.slot_bytes));
     t.slots = std::min<double>(slots, std::ceil(t.rounds));

@@ -18,6 +18,7 @@ constexpr Bytes kRegionBytes = 128 << 10;  // one aggregator, one slot
 struct Pattern {
     std::string method = "two_phase";
     DiskCounters* disk = nullptr;  ///< told what the storage was asked for
+    int aggregators = 1;           ///< 0: as the method has them
 };
 
 /// Sum over the ranks.
@@ -29,7 +30,7 @@ Stats run_pattern(Direction direction, const std::function<Layout(Rank)>& file_o
     FlatTerms options;
     options.method = find_method(pattern.method);
     options.mappable = options.coherent = true;
-    options.cb_nodes = 1;
+    options.cb_nodes = pattern.aggregators;
     options.cb_buffer_size = kRegionBytes;
     run_ranks({.ranks = kRanks, .seed = 1}, [&](Transport& transport) {
         const Rank rank = transport.topology().rank;
@@ -107,6 +108,22 @@ TEST(Counts, InterleavedDoublesRead) {
     EXPECT_EQ(stats.bytes_packed, 3U * kInterleavedEach);
     EXPECT_EQ(stats.bytes_placed, 3U * kInterleavedEach);
     EXPECT_EQ(stats.bytes_shared, 1U * kInterleavedEach) << "the aggregator's own, once";
+}
+
+TEST(Counts, TheBlockTargetIsOneCallOfEachRank) {
+    for (const Direction direction : {Direction::write, Direction::read}) {
+        const bool reads = direction == Direction::read;
+        DiskCounters disk;
+        const Stats stats = run_pattern(direction, interleaved_doubles, kInterleavedEach, reads,
+                                        {"cb_block", &disk, 0});
+        EXPECT_EQ(stats.rounds, 1U * kRanks);
+        EXPECT_EQ(reads ? disk.reads : disk.writes, 1U * kRanks);
+        EXPECT_EQ(stats.storage_calls, 1U * kRanks);
+        // Each rank has 32 KiB in each of the four parts, and one of those is its own.
+        EXPECT_EQ(stats.messages_sent,
+                  (reads ? 2U : 1U) * kRanks * (kRanks - 1) * kMessagesOf32KiB);
+        EXPECT_EQ(stats.bytes_shared, 1U * kInterleavedEach);
+    }
 }
 
 TEST(Counts, ThreeDimensionalBlockWritten) {

@@ -184,6 +184,7 @@ constexpr auto kSettings = std::to_array<Setting>({
     {"two_phase", true},
     {"double_buffer", false, "uring"},
     {"multithreaded", true},
+    {"cb_block", false},
     {"cb_cyclic", false, "thread"},
     {"shared_buffer", true},
     {"shared_buffer", true, "uring"},

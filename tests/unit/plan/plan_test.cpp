@@ -119,6 +119,34 @@ TEST(Plan, OneWriterHasOneAggregator) {
     EXPECT_EQ(plan_of(interleaved(8, 8, 1000000), options).aggregators.size(), 1U);
 }
 
+TEST(Plan, TheBlockTargetIsOnePartOfTheFileForEachRankMovedInOneRound) {
+    FlatTerms options;
+    options.method = "cb_block";
+    const Summaries summaries = interleaved(8, 8, 100000);  // 6 400 000 bytes
+    for (const int nodes : {1, 4}) {
+        const Plan plan = plan_of(summaries, options, 0, Direction::write, nodes);
+        EXPECT_EQ(plan.aggregators, (std::vector<Rank>{0, 1, 2, 3, 4, 5, 6, 7})) << nodes;
+        EXPECT_EQ(plan.rounds, 1);
+        EXPECT_EQ(plan.slots, 1);
+        constexpr Bytes part = 802816;  // an eighth, in whole pages
+        EXPECT_EQ(plan.slot_bytes, part) << "the buffer is as large as the part";
+        for (int index = 0; index < 8; ++index) {
+            const Region region = plan.region(index, 0);
+            ASSERT_EQ(region.count, 1);
+            EXPECT_EQ(region.extent(0),
+                      (Extent{index * part, std::min<Offset>(6400000, (index + 1) * part)}));
+        }
+    }
+    options.cb_buffer_size = 256 << 10;  // bounds the buffer
+    EXPECT_EQ(plan_of(summaries, options).slot_bytes, 256 << 10);
+    EXPECT_EQ(plan_of(summaries, options).rounds, 4);
+    options.striping_unit = 5000;
+    options.cb_buffer_size = 16 << 20;
+    EXPECT_EQ(plan_of(summaries, options).rounds, 1) << "parts that aren't whole pages";
+    options.cb_nodes = 2;
+    EXPECT_EQ(plan_of(summaries, options).aggregators.size(), 2U) << "a hint says otherwise";
+}
+
 /// A node whose file system and kernel allow everything.
 TEST(Plan, FineGrainedDataOfOneNodeGoesThroughMemoryThatItShares) {
     const FlatTerms options = all_allowed();
