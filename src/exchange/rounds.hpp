@@ -11,7 +11,7 @@
 namespace oratorio {
 
 /// What messages of one access are for; part of their tag.
-enum class MessageKind : int { contents = 0, data = 1, reply = 2 };
+enum class MessageKind : int { contents = 0, data = 1, reply = 2, go = 3 };
 
 /// Tags repeat after 1024 rounds and 4 accesses; a sender can't be that far ahead, as its sends end
 /// only when they are received.

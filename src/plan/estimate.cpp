@@ -138,6 +138,14 @@ double estimate_contiguous(const Situation& s) {
     return 1.05 * estimate_list(s);
 }
 
+/// As many work as are let in, and each one but the first of its row is woken.
+double estimate_turns(const Situation& s) {
+    Situation let_in = s;
+    let_in.cores = std::min(s.cores, s.options->group);
+    const double row = std::max(0, (s.ranks - 1) / s.options->group);
+    return estimate_list(let_in) + row * costs(s).wake;
+}
+
 /// Each rank moves its own hull, so that interleaved ranks together move it as often as they are;
 /// and copies its data.
 double estimate_sieve(const Situation& s) {

@@ -73,6 +73,13 @@ std::string explain(const Plan& plan) {
     text += "  file domains " + domains_text(plan) + "\n";
     text += "  storage      " + std::string(plan.method->storage_part().name) +
             (plan.atomic ? ", locked (atomic mode)" : "") + "\n";
+    if (plan.pieces_at_once > 0)
+        text += "  outstanding  at most " + number(plan.pieces_at_once) + " of a rank's pieces\n";
+    if (plan.ranks_at_once > 0) {
+        const std::string group = number(plan.ranks_at_once);
+        text += "  turns        at most " + group + " at the storage, each lets in rank + " +
+                group + "\n";
+    }
     if (plan.method->storage_part().buffered) {
         text += "  aggregators  " + list_of(plan.aggregators) +
                 (plan.shared_loads ? ", and whichever rank is free loads for them" : "") + "\n";

@@ -36,6 +36,8 @@ struct PlanOptions {
     int messages_in_flight = 4;       ///< per rank and direction, hint oratorio_messages_in_flight
     bool atomic = false;              ///< atomic mode: each access locks its hull
     Bytes sub_buffer = 0;      ///< bytes of a slot; 0 = the method's own, hint oratorio_sub_buffer
+    int group = 4;             ///< ranks at the storage at once, hint oratorio_group
+    int group_pieces = 0;      ///< pieces of a rank outstanding at once; 0 = the method's own
     bool direct_read = false;  ///< past the page cache
     bool direct_write = false;
     bool sparse = false;  ///< data lies thin: only who has some talks, hint IBM_sparse_access

@@ -46,6 +46,10 @@ std::string_view needs_short_layouts(const Situation& s) {
     return s.large_layout ? "a datatype lists too many offsets for another rank to walk it" : "";
 }
 
+std::string_view needs_others(const Situation& s) {
+    return s.collective ? "" : "only collective calls have other ranks to wait for";
+}
+
 std::string_view needs_mapping(const Situation& s) {
     if (!s.facts->mappable) return "the file can't be mapped";
     if (s.is_direct()) return "direct I/O goes past the page cache";
@@ -171,6 +175,14 @@ constexpr std::array kStorages{
                 .window = staging_window,
                 .refuses = always,
                 .estimate = estimate_contiguous},
+    StoragePart{.kind = StorageKind::turns,
+                .name = "list, in turns",
+                .in_turns = true,
+                .outstanding_max = 1024,
+                .unit = kPage,
+                .window = staging_window,
+                .refuses = needs_others,
+                .estimate = estimate_turns},
     StoragePart{.kind = StorageKind::list,
                 .name = "list",
                 .outstanding_max = 1024,

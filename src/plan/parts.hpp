@@ -89,6 +89,7 @@ struct ExchangePart {
 /// How bytes get to and from the storage.
 enum class StorageKind {
     contiguous,  ///< each piece by itself, one call after the other
+    turns,       ///< as list, and only some ranks at once
     list,  ///< many pieces outstanding at once, straight from and to the user's memory where it is
            ///< coarse
     buffered,  ///< whole regions through a collective (or sieving) buffer
@@ -101,6 +102,7 @@ struct StoragePart {
     std::string_view name;       ///< as `explain` tells it
     bool buffered = false;       ///< whole regions, holes and all
     bool mapped = false;         ///< through the page cache's own pages
+    bool in_turns = false;       ///< ranks wait until others have been at the storage
     bool extends_first = false;  ///< a collective write makes the file long before its first store
     int outstanding_max = 0;     ///< pieces outstanding at once
     Bytes unit = 0;              ///< what a rank alone moves begins at multiples of it

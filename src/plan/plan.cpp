@@ -75,6 +75,11 @@ Plan start_plan(const Situation& s, const Choice& choice) {
     plan.message_bytes = message_bytes_of(*s.options);
     plan.messages_in_flight = std::max(1, s.options->messages_in_flight);
     plan.order = plan.method->schedule.order;
+    const StoragePart& storage = plan.method->storage_part();
+    if (storage.in_turns) plan.ranks_at_once = std::max(1, s.options->group);
+    plan.pieces_at_once = storage.outstanding_max;
+    if (s.options->group_pieces > 0)
+        plan.pieces_at_once = std::min(plan.pieces_at_once, s.options->group_pieces);
     return plan;
 }
 
@@ -148,8 +153,9 @@ void plan_alone(Plan& plan, Rank rank, const AccessSummary& mine, const PlanOpti
     if (mine.bytes == 0) return;
     plan.graph = Graph({{rank, mine.hull}});
     plan.aggregators = {rank};
-    const bool sliced =
-        !storage.buffered && mine.parts > 1 && mine.hull.length() <= mine.parts * mine.period;
+    // A slice has a piece of every part outstanding.
+    const bool sliced = !storage.buffered && options.group_pieces == 0 && mine.parts > 1 &&
+                        mine.hull.length() <= mine.parts * mine.period;
     plan.domains = sliced ? FileDomains::sliced(mine.hull, 1, kPage, mine.period, mine.parts)
                           : FileDomains::even(mine.hull, 1, storage.unit);
     plan.ask_contents = storage.buffered && must_ask(plan.direction, mine.hull, mine.bytes);
@@ -165,6 +171,10 @@ Plan Plan::moved(Offset by) const {
     plan.graph = graph.moved(by);
     plan.domains = domains.moved(by);
     return plan;
+}
+
+bool Plan::sends_messages() const {
+    return ranks_at_once > 0 || method->exchange_part().sends_messages;
 }
 
 bool Plan::keeps_holes() const {

@@ -74,6 +74,8 @@ struct Plan {
     int slots = 1;
     std::int64_t rounds = 0;
     RoundOrder order = ascending;  ///< which part of a domain comes in which round
+    int ranks_at_once = 0;         ///< at the storage; 0: all
+    int pieces_at_once = 0;        ///< of a rank, where it moves them by themselves
     Bytes message_bytes = 0;
     int messages_in_flight = 1;
     std::vector<Candidate> candidates;
@@ -84,6 +86,8 @@ struct Plan {
     [[nodiscard]] Bytes buffer_bytes() const {
         return slot_bytes * slots * (keeps_holes() ? 2 : 1);
     }
+    /// Between rounds ranks talk through the host MPI.
+    [[nodiscard]] bool sends_messages() const;
     /// The same plan, `by` bytes further on in the file.
     [[nodiscard]] Plan moved(Offset by) const;
     /// Index of `rank` among the aggregators, -1 when it isn't one.

@@ -27,7 +27,7 @@ class ListWork final : public Work {
         : context_(context),
           access_(access),
           reading_(plan.direction == Direction::read),
-          batch_max_(plan.method->storage_part().outstanding_max),
+          batch_max_(plan.pieces_at_once),
           staging_(staging),
           transfer_(*context.store, &context_.stats),
           file_(access.file),

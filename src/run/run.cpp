@@ -39,15 +39,21 @@ bool Run::step_phase() {
         case Phase::planning:
             return planning_done();
         case Phase::planned:
+            phase_ = Phase::awaiting_turn;
+            if (plan().ranks_at_once > 0) return step_phase();
             phase_ = Phase::extending;
             if (extends_first()) return step_phase();
             start_work();
             return step_phase();  // a lock taken for atomic mode isn't kept while others are waited
                                   // for
+        case Phase::awaiting_turn:
+            return turn_come();
         case Phase::extending:
             return file_extended();
         case Phase::working:
             return work_done();
+        case Phase::passing_turn:
+            return turn_passed();
         case Phase::agreeing:
             return agreement_done();
         case Phase::reporting:
@@ -65,7 +71,7 @@ std::optional<Rest> Run::waits_for() const {
 }
 
 bool Run::sends_messages() const {
-    return phase_ != Phase::planning && plan().method->exchange_part().sends_messages;
+    return phase_ != Phase::planning && plan().sends_messages();
 }
 
 void Run::begin(bool may_recall) {
@@ -87,6 +93,24 @@ bool Run::planning_done() {
     if (!sends_messages()) return step_phase();
     moves_left_ = 0;  // who may send messages goes on at once
     return false;
+}
+
+/// No lock is taken before: whoever is waited for may need it.
+bool Run::turn_come() {
+    const auto come = turn_.come(context_.transport, number(), plan().ranks_at_once);
+    if (!come) return fail(come.error());
+    if (!*come) return false;
+    start_work();
+    return step_phase();
+}
+
+bool Run::turn_passed() {
+    const auto passed =
+        turn_.pass(context_.transport, number(), plan().ranks_at_once, context_.stats);
+    if (!passed) return fail(passed.error());
+    if (!*passed) return false;
+    phase_ = Phase::agreeing;
+    return step_phase();
 }
 
 bool Run::extends_first() const {
@@ -135,7 +159,7 @@ void Run::make_work() {
 /// Each attempt has a number of its own. Where plans are kept nobody has heard of the others yet.
 void Run::number_attempt() {
     context_.gathered = !planning_.recalled();
-    context_.sequence = 2 * sequence_ + (again_ ? 1 : 0);
+    context_.sequence = number();
 }
 
 bool Run::work_done() {
@@ -161,7 +185,7 @@ bool Run::work_done() {
                          "a round didn't hold the data that was planned; nothing of it is stored"));
     }
     agreement_ = Agreement(error_, differs && planning_.recalled());
-    phase_ = Phase::agreeing;
+    phase_ = plan().ranks_at_once > 0 ? Phase::passing_turn : Phase::agreeing;
     return step_phase();
 }
 
@@ -173,6 +197,7 @@ bool Run::agreement_done() {
         context_.plans->distrust(access_.direction);
         again_ = true;
         extension_ = {};
+        turn_ = {};
         work_.reset();
         error_ = access_.refused;
         begin(false);

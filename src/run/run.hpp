@@ -3,7 +3,8 @@
 // until done; nonblocking ones keep it. Collective runs must be made on all ranks in the same
 // order. Stepped by one thread at a time.
 //
-// Collective: plan -> work -> agree [-> plan anew] [-> reports]. Independent: plan -> work.
+// Collective: plan -> [turn] -> work -> agree [-> plan anew] [-> reports]. Independent: plan ->
+// work.
 #pragma once
 
 #include <climits>
@@ -14,6 +15,7 @@
 #include "run/extension.hpp"
 #include "run/planning.hpp"
 #include "run/run_memory.hpp"
+#include "run/turn.hpp"
 #include "run/work.hpp"
 
 namespace oratorio {
@@ -41,18 +43,32 @@ class Run {
     [[nodiscard]] const Outcome& outcome() const { return outcome_; }
 
   private:
-    enum class Phase { planning, planned, extending, working, agreeing, reporting, done };
+    enum class Phase {
+        planning,
+        planned,
+        awaiting_turn,
+        extending,
+        working,
+        passing_turn,
+        agreeing,
+        reporting,
+        done
+    };
 
     bool step_phase();
     bool reserve_memory();
     void begin(bool may_recall);
     bool planning_done();
+    bool turn_come();
     [[nodiscard]] bool extends_first() const;
     bool file_extended();
     void start_work();
     void make_work();
     void number_attempt();
+    /// Of this attempt; equal on all ranks.
+    [[nodiscard]] unsigned number() const { return 2 * sequence_ + (again_ ? 1 : 0); }
     bool work_done();
+    bool turn_passed();
     bool agreement_done();
     bool reports_done();
     void unlock();
@@ -71,6 +87,7 @@ class Run {
     RunMemory memory_;
     Planning planning_;
     Extension extension_;
+    Turn turn_;
     Phase phase_ = Phase::planning;
     bool again_ = false;  ///< the kept plan didn't do, the access is made a second time
     std::optional<Access> without_data_;  ///< where this rank is absent from the kept plan

@@ -132,6 +132,8 @@ inline FlatTerms small_options(const std::string& method, std::uint64_t seed) {
     options.message_bytes = random.between(4096, 20000);
     options.messages_in_flight = static_cast<int>(random.between(1, 4));
     options.sub_buffer = random.chance(50) ? 0 : random.between(1, 9000);
+    options.group = static_cast<int>(random.between(1, 5));
+    options.group_pieces = random.chance(70) ? 0 : static_cast<int>(random.between(1, 4));
     options.mappable = options.coherent = true;
     return options;
 }

@@ -193,6 +193,7 @@ constexpr auto kSettings = std::to_array<Setting>({
     {"mmap", true},
     {"list_io", false},
     {"one_writer", true},
+    {"grouping", true},
     {"sieve", false},
     {"naive", true},
 });

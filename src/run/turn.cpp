@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "run/turn.hpp"
+
+#include <span>
+
+#include "exchange/rounds.hpp"
+
+namespace oratorio {
+
+namespace {
+
+Tag tag_of_go(unsigned sequence) {
+    return tag_of(sequence, 0, MessageKind::go);
+}
+
+/// Forgets the ticket of what is done.
+Result<bool> is_done(Transport& transport, Ticket& ticket) {
+    const auto completion = transport.test(ticket);
+    if (!completion) return completion.error();
+    if (completion->done) ticket = {};
+    return completion->done;
+}
+
+}  // namespace
+
+Result<bool> Turn::come(Transport& transport, unsigned sequence, int at_once) {
+    const Rank before = transport.topology().rank - at_once;
+    if (before < 0) return true;
+    if (!ticket_.valid()) {
+        const auto started = transport.receive(before, tag_of_go(sequence), std::span(&go_, 1));
+        if (!started) return started.error();
+        ticket_ = *started;
+    }
+    return is_done(transport, ticket_);
+}
+
+Result<bool> Turn::pass(Transport& transport, unsigned sequence, int at_once, Stats& stats) {
+    const Topology& topology = transport.topology();
+    if (at_once >= topology.size - topology.rank) return true;
+    if (!ticket_.valid()) {
+        const auto started =
+            transport.send(topology.rank + at_once, tag_of_go(sequence), std::span(&go_, 1));
+        if (!started) return started.error();
+        ticket_ = *started;
+        stats.messages_sent += 1;
+        stats.message_bytes += sizeof go_;
+    }
+    return is_done(transport, ticket_);
+}
+
+}  // namespace oratorio
