@@ -184,14 +184,17 @@ double estimate_peer(const Method& method, const Situation& s) {
         static_cast<double>(s.bytes) * costs(s).message_byte +
         static_cast<double>(s.pieces + s.memory_pieces) * costs(s).message_piece +
         t.near_messages * costs(s).message;
+    const Schedule& schedule = method.schedule;
     const double servers = std::min(t.aggregators, workers(s));
     const double waited = exchanged / 2 * (1 / servers - 1 / workers(s));
     const double regions = t.aggregators + static_cast<double>(s.hull.length()) / t.slot_bytes;
-    const double handed_over = method.schedule.io_thread ? regions * costs(s).wake : 0;
+    const double handed_over = schedule.io_thread ? regions * costs(s).wake : 0;
     const auto block = static_cast<double>(method.domains_part().block(*s.options));
     const double stored = hull_moved(s, std::min(t.slot_bytes, block), t.aggregators);
     const double worked = together_with(t, method, s, hashed(s) + exchanged + handed_over, stored);
-    return collective(s, 4) + waited + latencies(t, s) + in_turns(worked, taken_in(t, s), t.slots);
+    const int agreements = schedule.asks_places ? 5 : 4;
+    return collective(s, agreements) + waited + latencies(t, s) +
+           in_turns(worked, taken_in(t, s), t.slots);
 }
 
 /// All slots of the node are filled and emptied again and again; each time each rank is woken once

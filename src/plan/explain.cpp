@@ -89,6 +89,10 @@ std::string explain(const Plan& plan) {
     if (plan.method->aggregated())
         text += "  requests     " + std::string(plan.method->request_part().what) + "\n";
     if (plan.thin) text += "  graph        " + graph_text(plan) + "\n";
+    if (plan.method->schedule.asks_places)
+        text += plan.order.ascending()
+                    ? "  order        as in the file: no places on the device are known\n"
+                    : "  order        by place on the device\n";
     const ExchangePart& exchange = plan.method->exchange_part();
     if (!exchange.what.empty()) text += "  exchange     " + std::string(exchange.what) + "\n";
     if (exchange.sends_messages) {

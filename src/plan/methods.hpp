@@ -20,7 +20,8 @@ struct Schedule {
     int aggregators_max = 0;           ///< 0 = as many as plan/aggregators gives
     bool all_aggregate = false;        ///< every rank is an aggregator, unless hints say otherwise
     bool slot_is_block = false;        ///< a slot holds one block of the file domain, no more
-    RoundOrder order = ascending;      ///< of rounds
+    OrderMaker order = nullptr;        ///< of rounds; null: ascending
+    bool asks_places = false;          ///< that is by where the file lies on the device
 };
 
 struct Method {

@@ -74,7 +74,6 @@ Plan start_plan(const Situation& s, const Choice& choice) {
     plan.atomic = s.options->atomic;
     plan.message_bytes = message_bytes_of(*s.options);
     plan.messages_in_flight = std::max(1, s.options->messages_in_flight);
-    plan.order = plan.method->schedule.order;
     const StoragePart& storage = plan.method->storage_part();
     if (storage.in_turns) plan.ranks_at_once = std::max(1, s.options->group);
     plan.pieces_at_once = storage.outstanding_max;
@@ -173,6 +172,11 @@ Plan Plan::moved(Offset by) const {
     return plan;
 }
 
+bool Plan::asks_places() const {
+    return method->schedule.asks_places && rounds > 1 &&
+           rounds * std::ssize(aggregators) <= kOrderedRoundsMost;
+}
+
 bool Plan::sends_messages() const {
     return ranks_at_once > 0 || method->exchange_part().sends_messages;
 }
@@ -222,6 +226,7 @@ Plan make_plan(Direction direction, const Agreed<Summaries>& summaries,
     const int own_slots = of_node ? slots_of_node(s, plan) : schedule.slots;
     const int slots = options.slots > 0 ? options.slots : own_slots;
     set_buffers(plan, options.cb_buffer_size, slots, slot_bytes_most(s, plan, slots));
+    if (schedule.order != nullptr) plan.order = schedule.order(plan, {});
     return plan;
 }
 

@@ -73,9 +73,9 @@ struct Plan {
     Bytes slot_bytes = 0;           ///< collective buffer bytes per slot
     int slots = 1;
     std::int64_t rounds = 0;
-    RoundOrder order = ascending;  ///< which part of a domain comes in which round
-    int ranks_at_once = 0;         ///< at the storage; 0: all
-    int pieces_at_once = 0;        ///< of a rank, where it moves them by themselves
+    RoundOrder order;        ///< which part of a domain comes in which round
+    int ranks_at_once = 0;   ///< at the storage; 0: all
+    int pieces_at_once = 0;  ///< of a rank, where it moves them by themselves
     Bytes message_bytes = 0;
     int messages_in_flight = 1;
     std::vector<Candidate> candidates;
@@ -86,6 +86,8 @@ struct Plan {
     [[nodiscard]] Bytes buffer_bytes() const {
         return slot_bytes * slots * (keeps_holes() ? 2 : 1);
     }
+    /// Its rounds shall come in the order that a rank finds by asking the system.
+    [[nodiscard]] bool asks_places() const;
     /// Between rounds ranks talk through the host MPI.
     [[nodiscard]] bool sends_messages() const;
     /// The same plan, `by` bytes further on in the file.
@@ -98,7 +100,7 @@ struct Plan {
     [[nodiscard]] int first_aggregator(Rank rank) const;
     /// Region that aggregator `index` handles in `round`; may be empty.
     [[nodiscard]] Region region(int index, std::int64_t round) const {
-        return domains.region(index, order(round, rounds), slot_bytes);
+        return domains.region(index, order.part(index, round), slot_bytes);
     }
     /// visit(i) for each participant of that round of that aggregator, until one says false.
     /// Whether none did. A participant is a rank that may have data in the round's region.

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "run/planning.hpp"
 
+#include <algorithm>
+
 #include "plan/methods.hpp"
 
 namespace oratorio {
@@ -40,6 +42,8 @@ Result<bool> Planning::step() {
             return gathered();
         case Phase::sharing:
             return shared();
+        case Phase::ordering:
+            return ordered();
         case Phase::thinning:
             return thinned();
         case Phase::done:
@@ -74,7 +78,7 @@ Result<bool> Planning::choose() {
                       NodeMemory::sharing(context_.node), ranks.topology().rank);
     phase_ = Phase::sharing;
     const bool shares = plan_.method->on_node() && !plan_.graph.empty();
-    return shares ? shared() : thin_out();
+    return shares ? shared() : settle();
 }
 
 /// Where the node's memory can't be had, all ranks choose again without it.
@@ -85,7 +89,7 @@ Result<bool> Planning::shared() {
     if (!decided || !*decided) return decided;
     const bool shared_refused = context_.node->shared_refused();
     if (!shared_refused && !(reach && context_.node->cross_memory_refused())) {
-        return thin_out();
+        return settle();
     }
     if (context_.witness != nullptr) {
         const Error& refusal = context_.node->refusal();
@@ -93,6 +97,45 @@ Result<bool> Planning::shared() {
                                  " isn't used: " + describe(refusal, ""));
     }
     return choose();
+}
+
+/// Whoever may send messages goes on where the order is asked for.
+Result<bool> Planning::settle() {
+    if (!plan_.asks_places()) return thin_out();
+    phase_ = Phase::ordering;
+    ticket_ = {};
+    return false;
+}
+
+/// The places may differ from rank to rank, or be told to some only.
+Result<bool> Planning::ordered() {
+    if (!ticket_.valid()) {
+        const Rank asks = plan_.aggregators.front();
+        order_.assign(static_cast<std::size_t>(1 + plan_.rounds * std::ssize(plan_.aggregators)),
+                      0);
+        if (context_.transport.topology().rank == asks) ask_places();
+        const auto told =
+            context_.transport.broadcast(asks, std::as_writable_bytes(std::span(order_)));
+        if (!told) return told.error();
+        ticket_ = *told;
+    }
+    const auto completion = context_.transport.test(ticket_);
+    if (!completion) return completion.error();
+    if (!completion->done) return false;
+    const bool known = order_.front() != 0;
+    order_.erase(order_.begin());
+    if (known) plan_.order = RoundOrder(std::move(order_), plan_.rounds);
+    return thin_out();
+}
+
+void Planning::ask_places() {
+    constexpr std::size_t kPlacesMost = 1 << 14;
+    const DiskMap* const map = context_.store != nullptr ? context_.store->disk_map() : nullptr;
+    if (map == nullptr) return;
+    const auto places = map->places(plan_.hull, kPlacesMost);
+    const RoundOrder order = plan_.method->schedule.order(plan_, places);
+    order_.front() = order.ascending() ? 0 : 1;
+    std::ranges::copy(order.parts(), order_.begin() + 1);
 }
 
 /// All ranks tell where they have data, if the plan wants it.
@@ -111,12 +154,13 @@ Result<bool> Planning::thinned() {
     return finish();
 }
 
+/// A plan by place is good for one access: the next one's bytes lie elsewhere.
 bool Planning::finish() {
     phase_ = Phase::done;
     context_.stats.plans += 1;
     if (context_.witness != nullptr) context_.witness->planned(plan_);
-    if (collective_ && context_.plans != nullptr)
-        context_.plans->keep(access_, plan_, mine_, **summaries_);
+    const bool kept = context_.plans != nullptr && !plan_.method->schedule.asks_places;
+    if (collective_ && kept) context_.plans->keep(access_, plan_, mine_, **summaries_);
     return true;
 }
 

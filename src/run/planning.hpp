@@ -21,6 +21,8 @@ class Planning {
     Result<bool> step();
 
     [[nodiscard]] const Plan& plan() const { return plan_; }
+    /// Its next step takes more than collectives of a rank's size.
+    [[nodiscard]] bool sends_messages() const { return phase_ == Phase::ordering; }
     /// What this rank told the others of its access, or would have.
     [[nodiscard]] const AccessSummary& mine() const { return mine_; }
     /// The kept plan is tried.
@@ -29,14 +31,17 @@ class Planning {
     [[nodiscard]] bool absent() const { return absent_; }
 
   private:
-    enum class Phase { summarise, gathering, sharing, thinning, done };
+    enum class Phase { summarise, gathering, sharing, ordering, thinning, done };
     Result<bool> summarise_access();
     Result<bool> gathered();
     Result<bool> shared();
+    Result<bool> settle();
+    Result<bool> ordered();
     Result<bool> thin_out();
     Result<bool> thinned();
     void recall();
     Result<bool> choose();
+    void ask_places();
     bool finish();
 
     const RunContext& context_;
@@ -47,6 +52,8 @@ class Planning {
     AccessSummary mine_;
     Gathering<AccessSummary> gathering_;
     std::optional<Agreed<Summaries>> summaries_;  ///< of all ranks, when they are there
+    Ticket ticket_;
+    std::vector<std::int32_t> order_;  ///< told by one rank: whether it knows one, and that
     Gathering<EdgeBits> edges_;
     Plan plan_;
     bool recalled_ = false;

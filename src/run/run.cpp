@@ -71,7 +71,7 @@ std::optional<Rest> Run::waits_for() const {
 }
 
 bool Run::sends_messages() const {
-    return phase_ != Phase::planning && plan().sends_messages();
+    return phase_ == Phase::planning ? planning_.sends_messages() : plan().sends_messages();
 }
 
 void Run::begin(bool may_recall) {
@@ -86,13 +86,15 @@ bool Run::planning_done() {
         finish(error_, 0);
         return true;
     }
+    const bool sent = sends_messages();
     const auto planned = planning_.step();
     if (!planned) return fail(planned.error());
-    if (!*planned) return false;
-    phase_ = Phase::planned;
-    if (!sends_messages()) return step_phase();
-    moves_left_ = 0;  // who may send messages goes on at once
-    return false;
+    if (*planned) phase_ = Phase::planned;
+    if (!sent && sends_messages()) {  // who may goes on at once
+        moves_left_ = 0;
+        return false;
+    }
+    return *planned && step_phase();
 }
 
 /// No lock is taken before: whoever is waited for may need it.

@@ -76,7 +76,9 @@ Result<Descriptor> open_descriptor(const std::string& path, const OpenMode& mode
     return file;
 }
 
-DescriptorStore::DescriptorStore(Descriptor file, const OpenMode& mode) : file_(std::move(file)) {
+DescriptorStore::DescriptorStore(Descriptor file, const OpenMode& mode)
+    : file_(std::move(file)), extents_(file_.number()) {
+    disk_map_ = &extents_;
     const long iovecs = ::sysconf(_SC_IOV_MAX);
     if (iovecs > 0) limits_.iovecs_max = static_cast<int>(iovecs);
     struct stat status {};

@@ -37,6 +37,7 @@ class DescriptorStore : public Store {
 
   private:
     Descriptor file_;
+    ExtentMap extents_;
     Descriptor direct_{-1};
 };
 

@@ -13,6 +13,7 @@
 
 #include "base/direction.hpp"
 #include "base/result.hpp"
+#include "store/disk_map.hpp"
 #include "store/mapped.hpp"
 
 namespace oratorio {
@@ -104,9 +105,12 @@ class Store {
     virtual Result<Mapped> map(Extent range, Direction direction, Populate populate) = 0;
     virtual Result<void> close() = 0;
     [[nodiscard]] const StoreLimits& limits() const { return limits_; }
+    /// Null: nobody knows. The store's.
+    [[nodiscard]] const DiskMap* disk_map() const { return disk_map_; }
 
   protected:
     StoreLimits limits_;  ///< `remark` and the alignments may change when a transfer is refused
+    const DiskMap* disk_map_ = nullptr;
 };
 
 /// pread/pwrite family; completes inside submit.

@@ -25,6 +25,7 @@ class ThreadedStore final : public Store, private IoThread::Client {
         limits_ = store_.limits();
         limits_.queue_depth = std::max(queue_depth, 1);
         limits_.asynchronous = true;
+        disk_map_ = store_.disk_map();
     }
     ~ThreadedStore() override { (void)wait_until_idle(); }
 

@@ -129,6 +129,8 @@ Steps equal_steps(int count, Bytes step) {
 class KeptPlan : public testing::TestWithParam<std::string> {};
 
 TEST_P(KeptPlan, ASecondAccessOfTheSameShapeTalksOnlyOfItsData) {
+    const Method* const method = find_method(GetParam());
+    const bool keeps = method == nullptr || !method->schedule.asks_places;
     for (const Bytes step : {Bytes{0}, kPiece * 100}) {
         std::vector<SimCounters> before;
         std::uint64_t data_messages = 0;
@@ -137,11 +139,12 @@ TEST_P(KeptPlan, ASecondAccessOfTheSameShapeTalksOnlyOfItsData) {
             const Report report =
                 run_steps(GetParam(), Direction::write, equal_steps(count, step), false, disk);
             for (std::size_t rank = 0; rank < kRanks; ++rank) {
-                EXPECT_EQ(report.stats[rank].plans, 1U);
+                EXPECT_EQ(report.stats[rank].plans, keeps ? 1U : static_cast<unsigned>(count));
                 if (before.empty()) continue;
                 // The one reduction that ends every collective; two tell how long the file must
-                // be before it is written through mappings.
-                const std::uint64_t each = GetParam() == "mmap" ? 3 : 1;
+                // be before it is written through mappings. Without a kept plan the summaries are
+                // gathered, and the order is told.
+                const std::uint64_t each = GetParam() == "mmap" || !keeps ? 3 : 1;
                 EXPECT_EQ(report.sim.counters[rank].collectives, before[rank].collectives + each);
             }
             before = report.sim.counters;
@@ -153,7 +156,10 @@ TEST_P(KeptPlan, ASecondAccessOfTheSameShapeTalksOnlyOfItsData) {
             }
             EXPECT_EQ(sent, counted);
             if (data_messages == 0) data_messages = sent;
-            EXPECT_EQ(sent, data_messages * static_cast<std::uint64_t>(count));
+            // A plan made anew further on cuts the file elsewhere.
+            if (keeps || step == 0) {
+                EXPECT_EQ(sent, data_messages * static_cast<std::uint64_t>(count));
+            }
         }
     }
 }

@@ -192,6 +192,7 @@ constexpr auto kSettings = std::to_array<Setting>({
     {"shared_data", true},
     {"mmap", true},
     {"list_io", false},
+    {"disk_directed", true},
     {"one_writer", true},
     {"grouping", true},
     {"sieve", false},

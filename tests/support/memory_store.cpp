@@ -61,10 +61,21 @@ std::vector<std::byte> MemoryDisk::contents(Extent range) const {
     return bytes;
 }
 
+std::vector<Place> GivenPlaces::places(Extent range, std::size_t most) const {
+    std::vector<Place> found;
+    for (const Place& place : all_) {
+        const Extent part = intersect(place.file, range);
+        if (!part.empty() && found.size() < most)
+            found.push_back({part, place.device + part.begin - place.file.begin});
+    }
+    return found;
+}
+
 MemoryStore::MemoryStore(MemoryDisk& disk, const MemoryStoreOptions& options,
                          std::function<void()> while_locked)
     : disk_(disk),
       options_(options),
+      places_(options.places),
       while_locked_(std::move(while_locked)),
       random_(options.seed) {
     limits_.queue_depth = options.asynchronous ? options.queue_depth : 1;
@@ -72,6 +83,7 @@ MemoryStore::MemoryStore(MemoryDisk& disk, const MemoryStoreOptions& options,
     limits_.bytes_max = options.bytes_max;
     limits_.asynchronous = options.asynchronous;
     limits_.mappable = options.mode.read;
+    if (!options.places.empty()) disk_map_ = &places_;
 }
 
 MemoryStore::~MemoryStore() {

@@ -82,9 +82,20 @@ struct MemoryStoreOptions {
     int queue_depth = 8;    ///< 1 when not asynchronous
     int iovecs_max = 1024;
     Bytes bytes_max = 1 << 30;
-    int resize_errno = 0;  ///< these calls fail with it
+    std::vector<Place> places = {};  ///< where its bytes are said to lie; none: nobody knows
+    int resize_errno = 0;            ///< these calls fail with it
     int sync_errno = 0;
     int close_errno = 0;
+};
+
+/// Places as they were given.
+class GivenPlaces final : public DiskMap {
+  public:
+    explicit GivenPlaces(std::vector<Place> all) : all_(std::move(all)) {}
+    [[nodiscard]] std::vector<Place> places(Extent range, std::size_t most) const override;
+
+  private:
+    std::vector<Place> all_;
 };
 
 class MemoryStore : public Store {
@@ -115,6 +126,7 @@ class MemoryStore : public Store {
 
     MemoryDisk& disk_;
     MemoryStoreOptions options_;
+    GivenPlaces places_;
     std::function<void()> while_locked_;
     Random random_;
     std::vector<IoRequest> queued_;

@@ -1,0 +1,212 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Disk-directed I/O (Kotz 1994, in Nitzberg & Fineberg 1995): storage is asked for block after
+// block in the order of the device, as one rank knows it.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "run/run.hpp"
+#include "support/flat_terms.hpp"
+#include "support/memory_store.hpp"
+#include "support/sim_transport.hpp"
+
+namespace oratorio::test {
+namespace {
+
+constexpr int kRanks = 4;
+constexpr Bytes kBlock = 16 << 10;
+constexpr std::int64_t kBlocks = 12;  // the last one is short
+constexpr Bytes kPiece = 64;
+constexpr Bytes kEach = (kBlocks * kBlock - 8192) / kRanks;  // bytes of a rank
+
+/// Tells where transfers begin.
+class ToldStore final : public MemoryStore {
+  public:
+    ToldStore(MemoryDisk& disk, const MemoryStoreOptions& options, std::vector<Offset>& told)
+        : MemoryStore(disk, options), told_(told) {}
+    Submitted submit(const IoRequest& request) override {
+        const Submitted how = MemoryStore::submit(request);
+        if (how != Submitted::full) told_.push_back(request.offset);
+        return how;
+    }
+
+  private:
+    std::vector<Offset>& told_;
+};
+
+struct Setting {
+    Direction direction = Direction::write;
+    int aggregators = 1;
+    int ranks_per_node = 0;
+    std::vector<Place> places;  ///< as the first aggregator is told
+    std::vector<Place> of_others = {};
+    int accesses = 1;
+    std::uint64_t seed = 1;
+};
+
+struct Seen {
+    std::vector<std::vector<Offset>> offsets{kRanks};  ///< asked of each rank's store
+    std::vector<Stats> stats{kRanks};
+    std::vector<std::string> plans;
+};
+
+std::byte value_at(Offset at) {
+    return static_cast<std::byte>(1 + at / 64 * 7 % 250);
+}
+
+Access interleaved(Direction direction, Rank rank, std::vector<std::byte>& memory) {
+    Access access;
+    access.direction = direction;
+    access.file = {Shape::run(kPiece), kRanks * kPiece, rank * kPiece, Layout::unbounded};
+    access.memory = {Shape::run(kEach), kEach, 0, 1};
+    memory.assign(kEach, std::byte{0});
+    for (Bytes at = 0; direction == Direction::write && at < kEach; ++at)
+        memory[static_cast<std::size_t>(at)] = value_at(offset_of_size(access.file, at));
+    access.buffer = memory.data();
+    return access;
+}
+
+Seen run(const Setting& setting, MemoryDisk& disk) {
+    Seen seen;
+    FlatTerms options;
+    options.method = "disk_directed";
+    options.striping_unit = kBlock;
+    options.cb_nodes = setting.aggregators;
+    const SimOptions sim{
+        .ranks = kRanks, .seed = setting.seed, .ranks_per_node = setting.ranks_per_node};
+    run_ranks(sim, [&](Transport& transport) {
+        const Rank rank = transport.topology().rank;
+        const auto index = static_cast<std::size_t>(rank);
+        const MemoryStoreOptions store_options{.places =
+                                                   rank == 0 ? setting.places : setting.of_others};
+        ToldStore store(disk, store_options, seen.offsets[index]);
+        BufferPool buffers;
+        PlanCache plans;
+        for (int i = 0; i < setting.accesses; ++i) {
+            seen.offsets[index].clear();
+            std::vector<std::byte> memory;
+            const Access access = interleaved(setting.direction, rank, memory);
+            RunContext context{transport, &store, terms_of(options), seen.stats[index], buffers};
+            context.sequence = static_cast<unsigned>(i);
+            context.plans = &plans;
+            context.on_plan = [&](const Plan& plan) {
+                if (rank == 1) seen.plans.push_back(explain(plan));
+            };
+            EXPECT_EQ(run_access(context, access, true).error.kind, ErrorKind::none);
+            for (Bytes at = 0; setting.direction == Direction::read && at < kEach; ++at) {
+                ASSERT_EQ(memory[static_cast<std::size_t>(at)],
+                          value_at(offset_of_size(access.file, at)));
+            }
+        }
+    });
+    return seen;
+}
+
+/// Blocks spread over the device: block b lies at place b * 5 mod 12.
+std::vector<Place> scattered() {
+    std::vector<Place> places;
+    for (std::int64_t block = 0; block < kBlocks; ++block)
+        places.push_back({{block * kBlock, (block + 1) * kBlock}, block * 5 % kBlocks * kBlock});
+    return places;
+}
+
+/// The blocks with these numbers modulo `of`, as they lie on the device.
+std::vector<Offset> on_device(std::int64_t index, std::int64_t of) {
+    std::vector<Offset> offsets;
+    for (std::int64_t place = 0; place < kBlocks; ++place) {
+        const std::int64_t block = place * 5 % kBlocks;  // 5 is its own inverse modulo 12
+        if (block % of == index) offsets.push_back(block * kBlock);
+    }
+    return offsets;
+}
+
+void fill(MemoryDisk& disk) {
+    std::vector<std::byte> bytes;
+    for (Offset at = 0; at < kEach * kRanks; ++at) bytes.push_back(value_at(at));
+    disk.write(0, bytes);
+}
+
+void expect_file(const MemoryDisk& disk) {
+    const auto file = disk.contents();
+    ASSERT_EQ(std::ssize(file), kEach * kRanks);
+    for (Offset at = 0; at < std::ssize(file); ++at)
+        ASSERT_EQ(file[static_cast<std::size_t>(at)], value_at(at)) << "at " << at;
+}
+
+TEST(DiskOrder, StorageIsAskedInTheOrderOfTheDevice) {
+    for (const Direction direction : {Direction::write, Direction::read}) {
+        for (const int per_node : {0, 2}) {
+            for (std::uint64_t seed = 1; seed <= 5; ++seed) {
+                MemoryDisk disk;
+                if (direction == Direction::read) fill(disk);
+                const Seen seen = run({.direction = direction,
+                                       .ranks_per_node = per_node,
+                                       .places = scattered(),
+                                       .seed = seed},
+                                      disk);
+                EXPECT_EQ(seen.offsets[0], on_device(0, 1)) << "seed " << seed;
+                EXPECT_NE(seen.plans.at(0).find("order        by place on the device"),
+                          std::string::npos);
+                EXPECT_EQ(seen.stats[0].rounds, static_cast<std::uint64_t>(kBlocks));
+                if (direction == Direction::write) expect_file(disk);
+            }
+        }
+    }
+}
+
+TEST(DiskOrder, EachAggregatorHasItsOwnBlocksInThatOrderAndTheOthersAreTold) {
+    MemoryDisk disk;
+    std::vector<Place> lies = scattered();  // what other ranks are told doesn't count
+    for (Place& place : lies) place.device = -place.device;
+    const Seen seen = run({.aggregators = 2, .places = scattered(), .of_others = lies}, disk);
+    EXPECT_EQ(seen.offsets[0], on_device(0, 2));
+    EXPECT_EQ(seen.offsets[2], on_device(1, 2)) << "the other aggregator";
+    expect_file(disk);
+}
+
+TEST(DiskOrder, WithoutPlacesItIsTheOrderOfTheFile) {
+    MemoryDisk disk;
+    const Seen seen = run({.places = {}, .of_others = scattered()}, disk);
+    EXPECT_TRUE(std::ranges::is_sorted(seen.offsets[0]));
+    EXPECT_EQ(std::ssize(seen.offsets[0]), kBlocks);
+    EXPECT_NE(seen.plans.at(0).find("order        as in the file"), std::string::npos);
+    expect_file(disk);
+}
+
+TEST(DiskOrder, EveryAccessAsksAnew) {
+    MemoryDisk disk;
+    fill(disk);
+    const Seen seen =
+        run({.direction = Direction::read, .places = scattered(), .accesses = 4}, disk);
+    EXPECT_EQ(seen.plans.size(), 4U);
+    EXPECT_EQ(seen.offsets[0], on_device(0, 1));
+}
+
+TEST(DiskOrder, WhatOneRankTellsTheOthersIsAMessageThatNoHelperSends) {
+    run_ranks({.ranks = kRanks}, [&](Transport& transport) {
+        MemoryDisk disk;
+        MemoryStore store(disk, {.places = scattered()});
+        FlatTerms options;
+        options.method = "disk_directed";
+        options.striping_unit = kBlock;
+        Stats stats;
+        BufferPool buffers;
+        std::vector<std::byte> memory;
+        const Access access = interleaved(Direction::write, transport.topology().rank, memory);
+        bool planned = false;
+        RunContext context{transport, &store, terms_of(options), stats, buffers};
+        context.on_plan = [&](const Plan&) { planned = true; };
+        oratorio::Run one(context, access, true);
+        while (!one.sends_messages() && !one.step()) one.rest();
+        EXPECT_FALSE(planned) << "it still has to be told the order";
+        int unrested = 0;
+        while (!one.step()) {
+            unrested += one.waits_for() ? 0 : 1;
+            one.rest();
+        }
+        EXPECT_LE(unrested, 1) << "while it waits others run";
+    });
+}
+
+}  // namespace
+}  // namespace oratorio::test
