@@ -48,6 +48,13 @@ std::string graph_text(const Plan& plan) {
            (edges != nullptr ? ", " + number(edges->count()) + " edges" : "");
 }
 
+/// How many local aggregators, and for how many ranks each.
+std::string layers_text(const Plan& plan) {
+    return list_of(plan.layers.local_aggregators()) + ", each for at most " +
+           number(plan.layers.group_ranks()) + " ranks of its node; " +
+           std::string(plan.method->layers_part().what);
+}
+
 std::string line_of(const Candidate& candidate) {
     std::string name(candidate.name);
     name.resize(22, ' ');
@@ -95,6 +102,7 @@ std::string explain(const Plan& plan) {
                     : "  order        by place on the device\n";
     const ExchangePart& exchange = plan.method->exchange_part();
     if (!exchange.what.empty()) text += "  exchange     " + std::string(exchange.what) + "\n";
+    if (plan.layers.two()) text += "  layers       local aggregators " + layers_text(plan) + "\n";
     if (exchange.sends_messages) {
         text += "  messages     at most " + number(plan.message_bytes) + " bytes, " +
                 number(plan.messages_in_flight) + " in flight\n";

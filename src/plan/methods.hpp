@@ -31,6 +31,7 @@ struct Method {
     DomainsKind domains = DomainsKind::even;
     GraphKind graph = GraphKind::dense;
     ExchangeKind exchange = ExchangeKind::none;
+    LayersKind layers = LayersKind::one;
     Schedule schedule = {};
     StorageKind storage = StorageKind::buffered;
     bool automatic = false;  ///< a candidate of `auto`
@@ -39,6 +40,7 @@ struct Method {
     [[nodiscard]] const DomainsPart& domains_part() const { return part_of(domains); }
     [[nodiscard]] const GraphPart& graph_part() const { return part_of(graph); }
     [[nodiscard]] const ExchangePart& exchange_part() const { return part_of(exchange); }
+    [[nodiscard]] const LayersPart& layers_part() const { return part_of(layers); }
     [[nodiscard]] const StoragePart& storage_part() const { return part_of(storage); }
     [[nodiscard]] bool aggregated() const { return exchange_part().aggregated; }
     [[nodiscard]] bool on_node() const { return exchange_part().on_node; }

@@ -34,7 +34,10 @@ struct PlanOptions {
     int slots = 0;  ///< sub-buffers per aggregator; 0 = the method's own, hint oratorio_slots
     Bytes message_bytes = 256 << 10;  ///< largest message, hint oratorio_message_bytes
     int messages_in_flight = 4;       ///< per rank and direction, hint oratorio_messages_in_flight
-    bool atomic = false;              ///< atomic mode: each access locks its hull
+    int local_aggregators =
+        0;  ///< of all nodes; 0 = by plan/layers, hint oratorio_local_aggregators
+    int local_aggregators_per_node = 0;  ///< hint oratorio_local_aggregators_per_node
+    bool atomic = false;                 ///< atomic mode: each access locks its hull
     Bytes sub_buffer = 0;      ///< bytes of a slot; 0 = the method's own, hint oratorio_sub_buffer
     int group = 4;             ///< ranks at the storage at once, hint oratorio_group
     int group_pieces = 0;      ///< pieces of a rank outstanding at once; 0 = the method's own

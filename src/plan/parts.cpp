@@ -155,6 +155,14 @@ constexpr std::array kExchanges{
 };
 static_assert(is_complete(kExchanges));
 
+constexpr std::array kLayers{
+    LayersPart{.kind = LayersKind::one},
+    LayersPart{.kind = LayersKind::two_messages,
+               .what = "their ranks' requests and data come by messages and are merged",
+               .local_aggregators = true},
+};
+static_assert(is_complete(kLayers));
+
 Bytes staging_window(Direction, const PlanOptions&) {
     return kStagingBytes;
 }
@@ -231,6 +239,9 @@ const GraphPart& part_of(GraphKind kind) {
 }
 const ExchangePart& part_of(ExchangeKind kind) {
     return row_of(kExchanges, kind);
+}
+const LayersPart& part_of(LayersKind kind) {
+    return row_of(kLayers, kind);
 }
 const StoragePart& part_of(StorageKind kind) {
     return row_of(kStorages, kind);

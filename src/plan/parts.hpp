@@ -86,6 +86,19 @@ struct ExchangePart {
     double (*estimate)(const Method& method, const Situation& situation) = nullptr;
 };
 
+/// Who talks to the aggregators.
+enum class LayersKind {
+    one,           ///< each rank for itself
+    two_messages,  ///< local aggregators, which get their group's data by messages
+    count,
+};
+
+struct LayersPart {
+    LayersKind kind;
+    std::string_view what = {};  ///< as `explain` tells it; "" where there is nothing to tell
+    bool local_aggregators = false;
+};
+
 /// How bytes get to and from the storage.
 enum class StorageKind {
     contiguous,  ///< each piece by itself, one call after the other
@@ -124,6 +137,7 @@ struct StoragePart {
 [[nodiscard]] const DomainsPart& part_of(DomainsKind kind);
 [[nodiscard]] const GraphPart& part_of(GraphKind kind);
 [[nodiscard]] const ExchangePart& part_of(ExchangeKind kind);
+[[nodiscard]] const LayersPart& part_of(LayersKind kind);
 [[nodiscard]] const StoragePart& part_of(StorageKind kind);
 
 }  // namespace oratorio

@@ -142,6 +142,18 @@ Graph graph_of(const Summaries& summaries) {
     return Graph(std::move(participants));
 }
 
+/// Local aggregators, each with the hull of all its group's data.
+Graph graph_of_groups(const Summaries& summaries, const Layers& layers) {
+    std::vector<Participant> groups(summaries.size());
+    for (std::size_t i = 0; i < summaries.size(); ++i) {
+        if (summaries[i].bytes == 0) continue;
+        const Rank local = layers.local_aggregator_of(static_cast<Rank>(i));
+        Participant& group = groups[static_cast<std::size_t>(local)];
+        group = {local, hull(group.hull, summaries[i].hull)};
+    }
+    return Graph(std::move(groups));
+}
+
 /// An access without exchange: the rank is its own aggregator of its own hull.
 void plan_alone(Plan& plan, Rank rank, const AccessSummary& mine, const PlanOptions& options) {
     const StoragePart& storage = plan.method->storage_part();
@@ -150,7 +162,7 @@ void plan_alone(Plan& plan, Rank rank, const AccessSummary& mine, const PlanOpti
     plan.covered = mine.bytes == mine.hull.length() &&
                    (plan.direction == Direction::read || mine.coverage == coverage(mine.hull));
     if (mine.bytes == 0) return;
-    plan.graph = Graph({{rank, mine.hull}});
+    plan.ranks = plan.graph = Graph({{rank, mine.hull}});
     plan.aggregators = {rank};
     // A slice has a piece of every part outstanding.
     const bool sliced = !storage.buffered && options.group_pieces == 0 && mine.parts > 1 &&
@@ -167,6 +179,7 @@ Plan Plan::moved(Offset by) const {
     Plan plan = *this;
     if (by == 0) return plan;
     plan.hull = {hull.begin + by, hull.end + by};
+    plan.ranks = ranks.moved(by);
     plan.graph = graph.moved(by);
     plan.domains = domains.moved(by);
     return plan;
@@ -209,7 +222,11 @@ Plan make_plan(Direction direction, const Agreed<Summaries>& summaries,
         return plan;
     }
     if (s.bytes == 0) return plan;
-    plan.graph = graph_of(*summaries);
+    plan.ranks = plan.graph = graph_of(*summaries);
+    if (plan.method->layers_part().local_aggregators) {
+        plan.layers = Layers(*nodes, *summaries, options);
+        plan.graph = graph_of_groups(*summaries, plan.layers);
+    }
     const int per_node = aggregators_per_node(*plan.method);
     plan.aggregators =
         per_node == kAggregatorsPerNode
@@ -219,7 +236,7 @@ Plan make_plan(Direction direction, const Agreed<Summaries>& summaries,
     if (schedule.all_aggregate) std::ranges::sort(plan.aggregators);  // rank k has part k
     if (schedule.aggregators_max > 0) plan.aggregators.resize(schedule.aggregators_max);
     plan.domains = plan.method->domains_part().make(s, static_cast<int>(plan.aggregators.size()));
-    plan.thin = options.sparse || plan.method->graph_part().is_thinned;
+    plan.thin = (options.sparse || plan.method->graph_part().is_thinned) && !plan.layers.two();
     plan.ask_contents = must_ask(s.direction, s.hull, s.bytes);
     plan.shared_loads = loads_are_shared(s, plan);
     const bool of_node = schedule.slots == Schedule::of_node;

@@ -12,6 +12,7 @@
 #include "plan/access.hpp"
 #include "plan/domains.hpp"
 #include "plan/graph.hpp"
+#include "plan/layers.hpp"
 #include "plan/options.hpp"
 #include "plan/order.hpp"
 
@@ -67,7 +68,10 @@ struct Plan {
     bool shared_loads = false;  ///< whichever rank is free loads a round, not its aggregator
     bool atomic = false;        ///< each rank locks its hull around its access
     bool thin = false;          ///< ranks tell each other their edges before the first round
-    Graph graph;                ///< ranks with data; of an access without exchange only the rank
+    Graph ranks;                ///< those with data; of an access without exchange only the rank
+    Graph graph;                ///< who talks to aggregators: those ranks, or local aggregators
+                                ///< with the hulls of their groups
+    Layers layers;
     FileDomains domains;
     std::vector<Rank> aggregators;  ///< owner of file domain i
     Bytes slot_bytes = 0;           ///< collective buffer bytes per slot

@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "plan/layers.hpp"
+
+#include <algorithm>
+
+#include "plan/plan.hpp"
+
+namespace oratorio {
+
+namespace {
+
+constexpr Bytes kMessageMin = 4096;
+
+std::vector<std::vector<Rank>> ranks_by_node(const Nodes& topology) {
+    std::vector<std::vector<Rank>> nodes(std::max<std::size_t>(1, topology.node_names.size()));
+    for (Rank rank = 0; rank < topology.size; ++rank) {
+        const int node = topology.node_of.empty() ? 0 : topology.node_of[rank];
+        nodes[static_cast<std::size_t>(node)].push_back(rank);
+    }
+    return nodes;
+}
+
+}  // namespace
+
+int local_aggregators_of(int ranks, int node, int nodes, const PlanOptions& options) {
+    const auto share = [&](int all) { return all / nodes + (node < all % nodes ? 1 : 0); };
+    const int per_node = options.local_aggregators_per_node;
+    int count = per_node > 0 ? per_node : ranks;
+    if (options.local_aggregators > 0) {
+        count = std::min(count, share(options.local_aggregators));
+    } else if (per_node == 0) {
+        count = std::min(share(kLocalAggregators), ranks / kGroupRanks);
+    }
+    return std::clamp(count, 1, std::max(1, ranks));
+}
+
+int place_of_local_aggregator(int i, int ranks, int count) {
+    const int larger = ranks % count;  // groups with one rank more than the others
+    const int less = ranks / count;
+    const int more = less + (larger > 0 ? 1 : 0);
+    return i < larger ? more * i : more * larger + less * (i - larger);
+}
+
+int largest_group(const Nodes& topology, const PlanOptions& options) {
+    const auto nodes = ranks_by_node(topology);
+    int largest = 1;
+    for (std::size_t node = 0; node < nodes.size(); ++node) {
+        const auto ranks = static_cast<int>(nodes[node].size());
+        const int count = local_aggregators_of(ranks, static_cast<int>(node),
+                                               static_cast<int>(nodes.size()), options);
+        largest = std::max(largest, (ranks + count - 1) / count);
+    }
+    return largest;
+}
+
+Bytes local_message_bytes(const PlanOptions& options, int group_ranks) {
+    constexpr Bytes kAligned = 64;
+    const Bytes buffers = Bytes{2} * kMessagesOfMember * group_ranks;  // messages and answers
+    const Bytes each = options.cb_buffer_size / 2 / buffers;
+    return std::clamp(each / kAligned * kAligned, kMessageMin, message_bytes_of(options));
+}
+
+Layers::Layers(const Nodes& topology, const Summaries& summaries, const PlanOptions& options)
+    : group_ranks_(largest_group(topology, options)),
+      message_bytes_(local_message_bytes(options, group_ranks_)) {
+    const auto nodes = ranks_by_node(topology);
+    std::vector<Rank> served_by(static_cast<std::size_t>(topology.size));
+    const auto can = [&](Rank rank) {
+        return (summaries[static_cast<std::size_t>(rank)].flags & flag_no_store) == 0;
+    };
+    for (std::size_t node = 0; node < nodes.size(); ++node) {
+        const auto ranks = static_cast<int>(nodes[node].size());
+        const int count = local_aggregators_of(ranks, static_cast<int>(node),
+                                               static_cast<int>(nodes.size()), options);
+        for (int i = 0; i < count && ranks > 0; ++i) {
+            const auto first = nodes[node].begin() + place_of_local_aggregator(i, ranks, count);
+            const auto last = nodes[node].begin() + place_of_local_aggregator(i + 1, ranks, count);
+            const auto able = std::find_if(first, last, can);
+            const Rank local = able == last ? *first : *able;
+            std::for_each(first, last,
+                          [&](Rank rank) { served_by[static_cast<std::size_t>(rank)] = local; });
+        }
+    }
+    served_by_ = std::make_shared<const std::vector<Rank>>(std::move(served_by));
+}
+
+std::vector<Rank> Layers::group_of(Rank local_aggregator) const {
+    if (!two()) return {local_aggregator};
+    std::vector<Rank> group;
+    for (std::size_t rank = 0; rank < served_by_->size(); ++rank) {
+        if ((*served_by_)[rank] == local_aggregator) group.push_back(static_cast<Rank>(rank));
+    }
+    return group;
+}
+
+std::vector<Rank> Layers::local_aggregators() const {
+    std::vector<Rank> locals;
+    for (std::size_t rank = 0; two() && rank < served_by_->size(); ++rank) {
+        if ((*served_by_)[rank] == static_cast<Rank>(rank))
+            locals.push_back(static_cast<Rank>(rank));
+    }
+    return locals;
+}
+
+}  // namespace oratorio

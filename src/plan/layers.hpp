@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Layers: local aggregators, which stand between the other ranks of their node and the aggregators
+// (Kang et al. 2019, "Improving MPI Collective I/O Performance With Intra-node Request
+// Aggregation"). A rank and its local aggregator are on one node.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "base/topology.hpp"
+#include "plan/access.hpp"
+#include "plan/options.hpp"
+
+namespace oratorio {
+
+/// Local aggregators of all nodes together, unless hints say otherwise: the paper's best.
+inline constexpr int kLocalAggregators = 256;
+/// And so many ranks to each: below that a message more costs what a message less saves.
+inline constexpr int kGroupRanks = 4;
+/// Messages that a local aggregator holds of each rank it serves: one is merged while the next one
+/// comes. In reads their answers need as many buffers.
+inline constexpr int kMessagesOfMember = 2;
+
+/// How many of a node's `ranks` are local aggregators; `node` of `nodes`. At least one.
+[[nodiscard]] int local_aggregators_of(int ranks, int node, int nodes, const PlanOptions& options);
+
+/// Which of a node's `ranks`, counted from 0, is the i-th of its `count` local aggregators (section
+/// IV-A). It serves the ranks from itself up to the next one. Gives `ranks` for i = count.
+[[nodiscard]] int place_of_local_aggregator(int i, int ranks, int count);
+
+/// Ranks of the largest group. Of the topology and the hints alone, so it is known before any plan.
+[[nodiscard]] int largest_group(const Nodes& topology, const PlanOptions& options);
+
+/// Most bytes of a message between a rank and its local aggregator: all of a group of so many ranks
+/// take half of a collective buffer at most, if there are 4 KiB for each.
+[[nodiscard]] Bytes local_message_bytes(const PlanOptions& options, int group_ranks);
+
+/// Who is whose local aggregator. A value; copies share the table.
+class Layers {
+  public:
+    /// One layer: each rank speaks for itself.
+    Layers() = default;
+    /// Pure. A local aggregator that could not have its memory (flag_no_store) is replaced by the
+    /// next rank of its group that could; a group without such a rank has no data.
+    Layers(const Nodes& topology, const Summaries& summaries, const PlanOptions& options);
+
+    [[nodiscard]] bool two() const { return served_by_ != nullptr; }
+    [[nodiscard]] Rank local_aggregator_of(Rank rank) const {
+        return two() ? (*served_by_)[static_cast<std::size_t>(rank)] : rank;
+    }
+    /// Ranks that it serves, itself among them, in their order. O(ranks).
+    [[nodiscard]] std::vector<Rank> group_of(Rank local_aggregator) const;
+    /// Local aggregators of all nodes, in the order of ranks.
+    [[nodiscard]] std::vector<Rank> local_aggregators() const;
+    /// Of the largest group.
+    [[nodiscard]] int group_ranks() const { return group_ranks_; }
+    /// Most bytes of a message between a rank and its local aggregator.
+    [[nodiscard]] Bytes message_bytes() const { return message_bytes_; }
+
+  private:
+    std::shared_ptr<const std::vector<Rank>> served_by_;  ///< by rank; null: one layer
+    int group_ranks_ = 1;
+    Bytes message_bytes_ = 0;
+};
+
+}  // namespace oratorio
