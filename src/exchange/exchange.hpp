@@ -75,6 +75,7 @@ struct ExchangeContext {
     Stats& stats;
     unsigned sequence = 0;             ///< keeps successive accesses apart; equal on all ranks
     std::span<std::byte> messages;     ///< peer: MessageBuffers::bytes_needed of the plan
+    std::span<std::byte> group;        ///< of local aggregators: GroupRuns::bytes_needed
     const NodeMemory* node = nullptr;  ///< exchanges on a node
 };
 

@@ -29,7 +29,8 @@ void append_segment(std::vector<Segment>& segments, Bytes position, Bytes bytes)
 class OwnRuns final : public Runs {
   public:
     OwnRuns(const ExchangeContext& context, bool copies)
-        : user_(context.access.buffer),
+        : stats_(context.stats),
+          user_(context.access.buffer),
           from_(context.access.from),
           to_(from_ + context.access.bytes()),
           file_(context.access.file),
@@ -37,16 +38,17 @@ class OwnRuns final : public Runs {
           memory_(context.access.memory),
           copy_(copies ? make_region_copy(context.plan, context.access, context.stats) : nullptr) {}
 
+    bool ready(const Region&) override { return true; }
     std::size_t next(const Region& region, std::span<std::byte> table_and_payload,
                      Chunk& chunk) override;
-    RoundContents contents(const Region& region) override {
+    std::optional<RoundContents> contents(const Region& region) override {
         return contents_of(asked_, from_, to_, region);
     }
-    void pack(const std::vector<Segment>& segments, std::span<std::byte> payload) override;
-    void unpack(const std::vector<Segment>& segments, std::span<const std::byte> payload) override;
-    Bytes copy(const Region& region, std::byte* buffer, std::byte* given,
-               Offset valid_until) override {
-        return copy_->copy(region, buffer, given, valid_until);
+    void pack(const Chunk& chunk, std::span<std::byte> payload) override;
+    Bytes unpack(const Chunk& chunk, std::span<const std::byte> payload) override;
+    Copied copy(const Region& region, std::byte* buffer, std::byte* given,
+                Offset valid_until) override {
+        return {copy_->copy(region, buffer, given, valid_until), true};
     }
 
   private:
@@ -55,6 +57,7 @@ class OwnRuns final : public Runs {
         if (memory_.tell_size() != position) memory_.seek_size(position);
     }
 
+    Stats& stats_;
     std::byte* user_;
     Bytes from_;
     Bytes to_;
@@ -104,25 +107,28 @@ std::size_t OwnRuns::next(const Region& region, std::span<std::byte> table_and_p
     return table.bytes();
 }
 
-void OwnRuns::pack(const std::vector<Segment>& segments, std::span<std::byte> payload) {
+void OwnRuns::pack(const Chunk& chunk, std::span<std::byte> payload) {
     std::size_t at = 0;
-    for (const Segment& segment : segments) {
+    for (const Segment& segment : chunk.segments) {
         const auto bytes = static_cast<std::size_t>(segment.bytes);
         seek_memory(segment.position);
         gather_bytes(memory_, user_, payload.subspan(at, bytes));
         at += bytes;
     }
+    stats_.bytes_packed += at;
 }
 
-void OwnRuns::unpack(const std::vector<Segment>& segments, std::span<const std::byte> payload) {
+Bytes OwnRuns::unpack(const Chunk& chunk, std::span<const std::byte> payload) {
     std::size_t at = 0;
-    for (const Segment& segment : segments) {
+    for (const Segment& segment : chunk.segments) {
         const auto bytes = std::min(payload.size() - at, static_cast<std::size_t>(segment.bytes));
-        if (bytes == 0) return;
+        if (bytes == 0) break;
         seek_memory(segment.position);
         scatter_bytes(memory_, user_, payload.subspan(at, bytes));
         at += bytes;
     }
+    stats_.bytes_packed += at;
+    return static_cast<Bytes>(at);
 }
 
 }  // namespace

@@ -3,17 +3,22 @@
 
 #include <cstring>
 
+#include "exchange/group_runs.hpp"
+
 namespace oratorio {
 
 namespace {
 
 class PeerExchange final : public Exchange {
   public:
-    PeerExchange(const ExchangeContext& context, std::unique_ptr<Runs> runs)
-        : runs_(std::move(runs)),
-          context_{
-              context.transport, context.plan,     *runs_,
-              context.stats,     context.sequence, {context.messages, context.plan.message_bytes}},
+    /// `group` may be null: this rank speaks for itself, or another one for it.
+    PeerExchange(const ExchangeContext& context, std::unique_ptr<Runs> own,
+                 std::unique_ptr<GroupRuns> group)
+        : own_(std::move(own)),
+          group_(std::move(group)),
+          context_{context.transport,        context.plan,
+                   group_ ? *group_ : *own_, context.stats,
+                   context.sequence,         {context.messages, context.plan.message_bytes}},
           aggregator_(context_),
           participant_(context_) {}
 
@@ -28,20 +33,30 @@ class PeerExchange final : public Exchange {
         return aggregator_.close_if_served(round, held);
     }
     Result<bool> step() override {
+        const auto gathered = group_ ? group_->step() : Result<bool>(false);
+        if (!gathered) return gathered;
         const auto served = aggregator_.step();
         if (!served) return served.error();
         const auto walked = participant_.step(aggregator_);
         if (!walked) return walked.error();
-        return *served || *walked;
+        return *gathered || *served || *walked;
     }
     Standing standing() const override {
-        const bool served = aggregator_.failed().kind == ErrorKind::none;
-        return {participant_.finished() && aggregator_.finished(), participant_.received(),
-                aggregator_.differs(), served ? participant_.failed() : aggregator_.failed()};
+        const bool finished =
+            participant_.finished() && aggregator_.finished() && (!group_ || group_->finished());
+        const bool differs = aggregator_.differs() || (group_ && group_->differs());
+        return {finished, participant_.received(), differs, failed()};
     }
 
   private:
-    std::unique_ptr<Runs> runs_;
+    [[nodiscard]] const Error& failed() const {
+        if (group_ && group_->failed().kind != ErrorKind::none) return group_->failed();
+        return aggregator_.failed().kind != ErrorKind::none ? aggregator_.failed()
+                                                            : participant_.failed();
+    }
+
+    std::unique_ptr<Runs> own_;
+    std::unique_ptr<GroupRuns> group_;
     PeerContext context_;
     AggregatorSide aggregator_;
     ParticipantSide participant_;
@@ -70,8 +85,12 @@ Error damaged_message(std::int64_t round) {
 }
 
 std::unique_ptr<Exchange> make_peer_exchange(const ExchangeContext& context) {
-    const bool serves = context.plan.aggregator_index(context.transport.topology().rank) >= 0;
-    return std::make_unique<PeerExchange>(context, make_own_runs(context, serves));
+    const Plan& plan = context.plan;
+    const Rank rank = context.transport.topology().rank;
+    auto own = make_own_runs(context, plan.aggregator_index(rank) >= 0);
+    const bool speaks = plan.layers.two() && !plan.graph.hull_of(rank).empty();
+    auto group = speaks ? std::make_unique<GroupRuns>(context, *own, context.group) : nullptr;
+    return std::make_unique<PeerExchange>(context, std::move(own), std::move(group));
 }
 
 }  // namespace oratorio

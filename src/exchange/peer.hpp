@@ -57,13 +57,15 @@ class AggregatorSide {
     [[nodiscard]] bool differs() const { return differs_; }
     /// What of others' data couldn't be placed or told. All else goes on.
     [[nodiscard]] const Error& failed() const { return failed_; }
-    /// This rank's own share of an open round, copied without a message; how many bytes moved.
-    Bytes serve_own(std::int64_t round);
+    /// What there is of this rank's own share of an open round, copied without a message.
+    Copied serve_own(std::int64_t round);
 
   private:
     struct Expected {
         ReceiveQueue queue;
+        Region region;
         std::int64_t senders = 0;  ///< still to come
+        bool own = false;          ///< this rank's own is still to come
         RoundContents contents;
     };
     struct OpenRound {
@@ -81,6 +83,8 @@ class AggregatorSide {
     };
     [[nodiscard]] bool has_own(std::int64_t round) const;
     [[nodiscard]] std::int64_t senders_in(std::int64_t round) const;
+    /// This rank's own contents, once it knows them.
+    bool add_own(Expected& expected);
     Result<void> post_receives(OpenRound& round);
     Result<bool> step_expected(Expected& expected);
     Result<bool> step_open(std::int64_t number, OpenRound& round);
@@ -123,12 +127,11 @@ class ParticipantSide {
     /// A message on its way: a write's data, or a read's request until its reply is unpacked.
     struct Outgoing {
         std::int64_t round = 0;
-        Bytes payload = 0;  ///< what a reply has at most
         std::span<std::byte> message;
         std::span<std::byte> reply;
         Ticket sent;
         Ticket replied;
-        std::vector<Segment> segments;
+        Chunk chunk;  ///< reads; its payload is what a reply has at most
     };
     struct Announcement {
         Ticket ticket;
@@ -142,14 +145,21 @@ class ParticipantSide {
     Result<bool> finish(Outgoing& outgoing);
     Result<bool> hand_over(AggregatorSide& own);
     Result<void> send_chunk(std::span<std::byte> message);
-    void unpack(const std::vector<Segment>& segments, std::span<const std::byte> payload);
+    void unpack(const Chunk& chunk, std::span<const std::byte> payload);
     MessageView fill(std::span<std::byte> message);
-    [[nodiscard]] Rank owner(const RankRegions& regions) const {
+    void count_sent(std::size_t bytes);
+    /// Who gets this rank's data of a region.
+    [[nodiscard]] Rank partner(const RankRegions& regions) const {
+        if (local_ >= 0) return local_;
         return context_.plan.aggregators[static_cast<std::size_t>(regions.aggregator())];
+    }
+    [[nodiscard]] Tag tag(std::int64_t round, MessageKind kind) const {
+        return local_ >= 0 ? roundless_tag_of(context_.sequence, kind) : context_.tag(round, kind);
     }
 
     PeerContext& context_;
     bool reading_;
+    Rank local_;           ///< the local aggregator that speaks for this rank; -1: itself does
     RankRegions regions_;  ///< whose data hasn't all been handed over
     Chunk chunk_;
     std::vector<Outgoing> outgoing_;

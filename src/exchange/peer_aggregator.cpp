@@ -23,16 +23,27 @@ std::int64_t AggregatorSide::senders_in(std::int64_t round) const {
 
 void AggregatorSide::expect(std::int64_t round) {
     Expected expected{ReceiveQueue(context_.transport, context_.tag(round, MessageKind::contents)),
+                      context_.plan.region(index_, round),
                       senders_in(round),
+                      has_own(round),
                       {}};
-    if (has_own(round))
-        expected.contents = context_.runs.contents(context_.plan.region(index_, round));
+    add_own(expected);
     expected_.emplace(round, std::move(expected));
+}
+
+bool AggregatorSide::add_own(Expected& expected) {
+    if (!expected.own) return false;
+    const auto contents = context_.runs.contents(expected.region);
+    if (!contents) return false;
+    expected.contents.add(*contents);
+    expected.own = false;
+    return true;
 }
 
 std::optional<RoundContents> AggregatorSide::contents(std::int64_t round) const {
     const auto found = expected_.find(round);
-    if (found == expected_.end() || found->second.senders > 0) return std::nullopt;
+    if (found == expected_.end() || found->second.senders > 0 || found->second.own)
+        return std::nullopt;
     return found->second.contents;
 }
 
@@ -85,7 +96,7 @@ Result<bool> AggregatorSide::step() {
 }
 
 Result<bool> AggregatorSide::step_expected(Expected& expected) {
-    bool moved = false;
+    bool moved = add_own(expected);
     while (expected.senders > 0) {
         if (expected.queue.posted() == 0) {
             const auto buffer = context_.buffers.take();
@@ -183,14 +194,14 @@ std::optional<Bytes> AggregatorSide::fetch(const OpenRound& round, const Message
     return there;
 }
 
-Bytes AggregatorSide::serve_own(std::int64_t round) {
+Copied AggregatorSide::serve_own(std::int64_t round) {
     OpenRound& open = open_.at(round);
-    open.own = false;
     std::byte* const given = open.buffer.given.empty() ? nullptr : open.buffer.given.data();
-    const Bytes bytes =
+    const Copied copied =
         context_.runs.copy(open.region, open.buffer.data.data(), given, open.valid_until);
-    open.bytes += bytes;
-    return bytes;
+    open.own = !copied.last;
+    open.bytes += copied.bytes;
+    return copied;
 }
 
 Result<bool> AggregatorSide::reap_replies() {

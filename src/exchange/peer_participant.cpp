@@ -5,11 +5,29 @@
 
 namespace oratorio {
 
+namespace {
+
+Rank local_aggregator_of(const PeerContext& context) {
+    const Rank local = context.plan.layers.local_aggregator_of(context.rank());
+    return local == context.rank() ? -1 : local;
+}
+
+/// Where a rank has a local aggregator, in the order of that one's regions.
+RankRegions regions_of(const PeerContext& context) {
+    const Plan& plan = context.plan;
+    const Rank local = local_aggregator_of(context);
+    return local < 0 ? plan.regions_of(context.rank())
+                     : RankRegions(plan, local, plan.ranks, plan.ranks.find(context.rank()));
+}
+
+}  // namespace
+
 ParticipantSide::ParticipantSide(PeerContext& context)
     : context_(context),
       reading_(context.plan.direction == Direction::read),
-      regions_(context.plan.regions_of(context.rank())),
-      announced_(context.plan, context.rank(), !context.plan.ask_contents) {}
+      local_(local_aggregator_of(context)),
+      regions_(regions_of(context)),
+      announced_(context.plan.ask_contents ? regions_ : context.plan.no_regions()) {}
 
 Result<bool> ParticipantSide::step(AggregatorSide& own) {
     const auto announced = announce();
@@ -39,19 +57,19 @@ Result<bool> ParticipantSide::announce() {
     const auto in_flight_max = static_cast<std::size_t>(context_.plan.messages_in_flight);
     while (!announced_.at_end() && announced_.round() <= regions_.round() + context_.plan.slots &&
            announcements_.size() < in_flight_max) {
-        const Rank to = owner(announced_);
+        const Rank to = partner(announced_);
         if (to != context_.rank()) {
+            if (context_.buffers.free() == 0) return moved;
+            const auto contents = context_.runs.contents(announced_.region());
+            if (!contents) return moved;
             const auto message = context_.buffers.take();
-            if (message.empty()) return moved;
-            const RoundContents contents = context_.runs.contents(announced_.region());
-            std::memcpy(message.data(), &contents, sizeof contents);
+            std::memcpy(message.data(), &*contents, sizeof *contents);
             const auto ticket =
-                context_.transport.send(to, context_.tag(announced_.round(), MessageKind::contents),
-                                        message.first(sizeof contents));
+                context_.transport.send(to, tag(announced_.round(), MessageKind::contents),
+                                        message.first(sizeof *contents));
             if (!ticket) return ticket.error();
             announcements_.push_back({*ticket, message});
-            context_.stats.messages_sent += 1;
-            context_.stats.message_bytes += sizeof contents;
+            count_sent(sizeof *contents);
         }
         announced_.advance();
         moved = true;
@@ -88,12 +106,10 @@ Result<bool> ParticipantSide::finish(Outgoing& outgoing) {
     if (!replied->done) return false;
     MessageHead head;
     std::memcpy(&head, outgoing.reply.data(), sizeof head);
-    if (head.payload >= 0 && head.payload <= outgoing.payload) {
-        unpack(outgoing.segments,
-               outgoing.reply.subspan(sizeof head, static_cast<std::size_t>(head.payload)));
-    } else if (failed_.kind == ErrorKind::none) {
-        failed_ = damaged_message(outgoing.round);
-    }
+    const bool sound = head.payload >= 0 && head.payload <= outgoing.chunk.payload;
+    if (!sound && failed_.kind == ErrorKind::none) failed_ = damaged_message(outgoing.round);
+    unpack(outgoing.chunk,
+           outgoing.reply.subspan(sizeof head, sound ? static_cast<std::size_t>(head.payload) : 0));
     context_.buffers.give_back(outgoing.reply);
     return true;
 }
@@ -102,14 +118,17 @@ Result<bool> ParticipantSide::hand_over(AggregatorSide& own) {
     bool moved = false;
     const auto in_flight_max = static_cast<std::size_t>(context_.plan.messages_in_flight);
     while (!regions_.at_end()) {
-        if (owner(regions_) == context_.rank()) {
+        if (partner(regions_) == context_.rank()) {
             if (!own.is_open(regions_.round())) break;
-            const Bytes bytes = own.serve_own(regions_.round());
-            if (reading_) received_ += bytes;
+            const Copied copied = own.serve_own(regions_.round());
+            if (reading_) received_ += copied.bytes;
+            if (!copied.last) break;
             regions_.advance();
         } else {
             // A read takes one for the request and one for the reply.
-            if (outgoing_.size() >= in_flight_max || context_.buffers.free() < 2) break;
+            if (outgoing_.size() >= in_flight_max || context_.buffers.free() < 2 ||
+                !context_.runs.ready(regions_.region()))
+                break;
             const auto sent = send_chunk(context_.buffers.take());
             if (!sent) return sent.error();
         }
@@ -130,46 +149,48 @@ MessageView ParticipantSide::fill(std::span<std::byte> message) {
     const MessageView view = view_message(message, true);
     if (!reading_) {
         const Timing timing(&context_.stats, &Stats::copy_time);
-        context_.runs.pack(chunk_.segments, view.payload);
-        context_.stats.bytes_packed += view.payload.size();
+        context_.runs.pack(chunk_, view.payload);
     }
     return view;
 }
 
 Result<void> ParticipantSide::send_chunk(std::span<std::byte> message) {
-    const Rank to = owner(regions_);
+    const Rank to = partner(regions_);
+    if (local_ >= 0)
+        message = message.first(static_cast<std::size_t>(context_.plan.layers.message_bytes()));
     Outgoing outgoing;
     if (reading_) {
         outgoing.reply = context_.buffers.take();
         const auto ticket = context_.transport.receive(
-            to, context_.tag(regions_.round(), MessageKind::reply), outgoing.reply);
+            to, tag(regions_.round(), MessageKind::reply), outgoing.reply);
         if (!ticket) return ticket.error();
         outgoing.replied = *ticket;
     }
     const MessageView view = fill(message);
     const std::size_t bytes =
         sizeof view.head + view.table.size() + (reading_ ? 0 : view.payload.size());
-    const auto ticket = context_.transport.send(
-        to, context_.tag(view.head.round, MessageKind::data), message.first(bytes));
+    const auto ticket =
+        context_.transport.send(to, tag(view.head.round, MessageKind::data), message.first(bytes));
     if (!ticket) return ticket.error();
     outgoing.round = view.head.round;
-    outgoing.payload = chunk_.payload;
     outgoing.sent = *ticket;
     outgoing.message = message;
-    if (reading_) outgoing.segments = chunk_.segments;
+    if (reading_) outgoing.chunk = chunk_;
     outgoing_.push_back(std::move(outgoing));
     if (chunk_.last) regions_.advance();
-    context_.stats.messages_sent += 1;
-    context_.stats.message_bytes += bytes;
+    count_sent(bytes);
     return {};
 }
 
-void ParticipantSide::unpack(const std::vector<Segment>& segments,
-                             std::span<const std::byte> payload) {
+void ParticipantSide::count_sent(std::size_t bytes) {
+    context_.stats.messages_sent += 1;
+    context_.stats.message_bytes += bytes;
+    if (local_ >= 0) context_.stats.local_messages += 1;
+}
+
+void ParticipantSide::unpack(const Chunk& chunk, std::span<const std::byte> payload) {
     const Timing timing(&context_.stats, &Stats::copy_time);
-    context_.runs.unpack(segments, payload);
-    received_ += std::ssize(payload);
-    context_.stats.bytes_packed += payload.size();
+    received_ += context_.runs.unpack(chunk, payload);
 }
 
 }  // namespace oratorio

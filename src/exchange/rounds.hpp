@@ -10,14 +10,20 @@
 
 namespace oratorio {
 
-/// What messages of one access are for; part of their tag.
-enum class MessageKind : int { contents = 0, data = 1, reply = 2, go = 3 };
+/// What messages of one access are for; part of their tag. GO is of no round.
+enum class MessageKind : int { contents = 0, data = 1, reply = 2, roundless = 3, go = 4 };
 
 /// Tags repeat after 1024 rounds and 4 accesses; a sender can't be that far ahead, as its sends end
 /// only when they are received.
 [[nodiscard]] constexpr Tag tag_of(unsigned sequence, std::int64_t round, MessageKind kind) {
     return static_cast<Tag>(sequence % 4) * 4096 + static_cast<Tag>(round % 1024) * 4 +
            static_cast<Tag>(kind);
+}
+
+/// Of messages whose order alone tells what they are about: GO, and those between a rank and its
+/// local aggregator.
+[[nodiscard]] constexpr Tag roundless_tag_of(unsigned sequence, MessageKind kind) {
+    return tag_of(sequence, static_cast<std::int64_t>(kind), MessageKind::roundless);
 }
 
 /// Head of a data message (write) or of a request (read); the run table and, in writes, the payload

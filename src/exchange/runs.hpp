@@ -25,6 +25,13 @@ struct Chunk {
     bool last = false;  ///< there is no more in this region
     Bytes payload = 0;
     std::vector<Segment> segments;  ///< payload in order
+    int record = -1;                ///< instead, where others' data is merged (exchange/group_runs)
+};
+
+/// What a copy between the data and a region's buffer came to.
+struct Copied {
+    Bytes bytes = 0;   ///< writes: given to the buffer; reads: that reached this rank's own memory
+    bool last = true;  ///< there is no more in this region
 };
 
 class Runs {
@@ -34,22 +41,25 @@ class Runs {
     Runs(const Runs&) = delete;
     Runs& operator=(const Runs&) = delete;
 
+    /// The next chunk of the region can be taken. Where others' data is spoken for it may have to
+    /// come first.
+    virtual bool ready(const Region& region) = 0;
     /// Takes the next chunk of a region: its runs are written to the front of `table_and_payload`,
     /// and table + payload fit into it. Returns the bytes of the table. A region is taken to its
     /// last chunk before the next one is begun.
     virtual std::size_t next(const Region& region, std::span<std::byte> table_and_payload,
                              Chunk& chunk) = 0;
-    /// What there is in the region. One walk over its runs.
-    virtual RoundContents contents(const Region& region) = 0;
+    /// What there is in the region, told once; nothing while that isn't known. One walk over its
+    /// runs.
+    virtual std::optional<RoundContents> contents(const Region& region) = 0;
     /// Data -> payload of a message.
-    virtual void pack(const std::vector<Segment>& segments, std::span<std::byte> payload) = 0;
-    /// Payload -> data; it may be short.
-    virtual void unpack(const std::vector<Segment>& segments,
-                        std::span<const std::byte> payload) = 0;
-    /// All of a region, between the data and the region's buffer without a message, as
-    /// RegionCopy::copy does.
-    virtual Bytes copy(const Region& region, std::byte* buffer, std::byte* given,
-                       Offset valid_until) = 0;
+    virtual void pack(const Chunk& chunk, std::span<std::byte> payload) = 0;
+    /// Payload -> data; it may be short. Gives the bytes that reached this rank's own memory.
+    virtual Bytes unpack(const Chunk& chunk, std::span<const std::byte> payload) = 0;
+    /// What there is of a region, and hasn't been copied, between the data and the region's buffer
+    /// without a message, as RegionCopy::copy does.
+    virtual Copied copy(const Region& region, std::byte* buffer, std::byte* given,
+                        Offset valid_until) = 0;
 };
 
 /// The rank's own access. `copies`: copy() will be called.

@@ -171,7 +171,7 @@ bool SharedExchange::answer(Progress& progress) {
     if (question.round != key(progress.answered)) return false;
     const Region region = plan_.region(aggregator, progress.answered);
     if (question.begin == region.begin) {
-        add(question, runs_->contents(region));
+        if (const auto contents = runs_->contents(region)) add(question, *contents);
     }
     progress.answered = plan_.next_round(mine_, aggregator, progress.answered + apart_, apart_);
     check_in(question.to_come, aggregator);
@@ -186,7 +186,7 @@ bool SharedExchange::move_data(Progress& progress) {
     if (slot.begin == region.begin) {
         std::byte* const first = context_.node->buffers().data();
         std::byte* const given = slot.given < 0 ? nullptr : first + slot.given;
-        const Bytes mine = runs_->copy(region, first + slot.buffer, given, slot.valid_until);
+        const Bytes mine = runs_->copy(region, first + slot.buffer, given, slot.valid_until).bytes;
         if (reading_) {
             received_ += mine;
         } else {

@@ -77,6 +77,15 @@ constexpr std::array kMethods{
     Method{.name = "grouping",
            .summary = "each rank's pieces, a few ranks at once",
            .storage = StorageKind::turns},
+    Method{.name = "two_layer",
+           .summary = "two_phase through local aggregators, which merge what their ranks send",
+           .exchange = ExchangeKind::peer,
+           .layers = LayersKind::two_messages},
+    Method{.name = "two_layer_overlapped",
+           .summary = "two_layer with two sub-buffers, gathering and storage overlap",
+           .exchange = ExchangeKind::peer,
+           .layers = LayersKind::two_messages,
+           .schedule = {.slots = 2}},
     Method{.name = "naive",
            .summary = "each rank's pieces, one call each",
            .storage = StorageKind::contiguous},
@@ -144,6 +153,11 @@ bool sieves_writes(const PlanOptions& options) {
     const Method* const asked = options.method;
     const bool by_name = asked != nullptr && !asked->aggregated() && asked->storage_part().buffered;
     return by_name || options.ds_write == Toggle::enable;
+}
+
+bool asks_for_layers(const PlanOptions& options) {
+    const Method* const asked = find_method(options.method);
+    return asked != nullptr && asked->layers_part().local_aggregators;
 }
 
 Choice choose_method(const Situation& situation) {

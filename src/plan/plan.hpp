@@ -26,8 +26,9 @@ struct Plan;
 /// at once and nobody waits for itself with data for others in hand.
 class RankRegions {
   public:
-    /// `none`: of a rank that has no data.
-    RankRegions(const Plan& plan, Rank rank, bool none = false);
+    /// Those that participant `i` of `graph` (its size() for nobody) takes part in, in the order
+    /// of `rank`. The plan owns the graph and outlives this.
+    RankRegions(const Plan& plan, Rank rank, const Graph& graph, std::size_t i);
     [[nodiscard]] bool at_end() const;
     [[nodiscard]] std::int64_t round() const { return round_; }
     [[nodiscard]] int aggregator() const;
@@ -38,6 +39,7 @@ class RankRegions {
     void next();
     void skip_untouched();
     const Plan* plan_;
+    const Graph* graph_;
     std::size_t participant_;
     int first_ = 0;
     std::int64_t round_ = 0;
@@ -117,13 +119,20 @@ struct Plan {
     [[nodiscard]] std::int64_t count_participants(int index, std::int64_t round) const;
     [[nodiscard]] bool has_participants(int index, std::int64_t round) const;
     /// Whether participant i of the graph (its size() for none) is one of that round.
-    [[nodiscard]] bool takes_part(std::size_t i, int index, std::int64_t round) const;
+    [[nodiscard]] bool takes_part(std::size_t i, int index, std::int64_t round) const {
+        return takes_part(graph, i, index, round);
+    }
+    [[nodiscard]] bool takes_part(const Graph& of, std::size_t i, int index,
+                                  std::int64_t round) const;
     /// The first of the rounds `round`, `round` + `step`, ... of that aggregator that participant i
     /// takes part in; at or behind all rounds when there is none.
     [[nodiscard]] std::int64_t next_round(std::size_t i, int index, std::int64_t round,
                                           int step = 1) const;
     /// All regions that a rank may have data in.
-    [[nodiscard]] RankRegions regions_of(Rank rank) const { return {*this, rank}; }
+    [[nodiscard]] RankRegions regions_of(Rank rank) const {
+        return {*this, rank, graph, graph.find(rank)};
+    }
+    [[nodiscard]] RankRegions no_regions() const { return {*this, 0, graph, graph.size()}; }
 };
 
 /// Largest message that a plan with these options may use: never so large that messages outgrow the

@@ -13,9 +13,9 @@ bool Plan::has_participants(int index, std::int64_t round) const {
     return !each_participant(index, round, [](std::size_t) { return false; });
 }
 
-bool Plan::takes_part(std::size_t i, int index, std::int64_t round) const {
-    return i < graph.size() && graph.has_edge(i, index, round) &&
-           region(index, round).touches(graph.participant(i).hull);
+bool Plan::takes_part(const Graph& of, std::size_t i, int index, std::int64_t round) const {
+    return i < of.size() && of.has_edge(i, index, round) &&
+           region(index, round).touches(of.participant(i).hull);
 }
 
 std::int64_t Plan::next_round(std::size_t i, int index, std::int64_t round, int step) const {
@@ -33,11 +33,9 @@ int Plan::first_aggregator(Rank rank) const {
     return (shared_loads ? own : own + 1) % count;
 }
 
-RankRegions::RankRegions(const Plan& plan, Rank rank, bool none)
-    : plan_(&plan),
-      participant_(none ? plan.graph.size() : plan.graph.find(rank)),
-      first_(plan.first_aggregator(rank)) {
-    if (participant_ == plan.graph.size() || plan.aggregators.empty()) round_ = plan.rounds;
+RankRegions::RankRegions(const Plan& plan, Rank rank, const Graph& graph, std::size_t i)
+    : plan_(&plan), graph_(&graph), participant_(i), first_(plan.first_aggregator(rank)) {
+    if (participant_ == graph.size() || plan.aggregators.empty()) round_ = plan.rounds;
     skip_untouched();
 }
 
@@ -65,7 +63,7 @@ void RankRegions::next() {
 }
 
 void RankRegions::skip_untouched() {
-    while (!at_end() && !plan_->takes_part(participant_, aggregator(), round_)) next();
+    while (!at_end() && !plan_->takes_part(*graph_, participant_, aggregator(), round_)) next();
 }
 
 }  // namespace oratorio

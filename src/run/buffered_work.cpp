@@ -92,7 +92,7 @@ BufferedWork::BufferedWork(const RunContext& context, const Plan& plan, const Ac
                  ? make_free_rounds(context, plan, arrival_)
                  : make_own_rounds(plan, context.transport.topology().rank, buffers.collective)),
       exchange_(make_exchange({context.transport, plan, access, context.stats, context.sequence,
-                               buffers.messages, buffers.node})) {
+                               buffers.messages, buffers.group, buffers.node})) {
     if (plan.shared_loads) shift_.emplace(*context.node, context.transport.topology());
     slots_.resize(queue_->slots());
     if (slots_.empty()) return;

@@ -67,9 +67,12 @@ void PlanCache::keep(const Access& access, const Plan& plan, const AccessSummary
     kept.plan = plan;
     kept.mine = mine;
     kept.summaries = summaries;
-    kept.fixed = std::any_of(plan.aggregators.begin(), plan.aggregators.end(), [&](Rank rank) {
+    const auto has_none = [&](Rank rank) {
         return summaries[static_cast<std::size_t>(rank)].bytes == 0;
-    });
+    };
+    kept.fixed = std::any_of(plan.aggregators.begin(), plan.aggregators.end(), has_none);
+    for (std::size_t i = 0; plan.layers.two() && i < plan.graph.size(); ++i)
+        kept.fixed = kept.fixed || has_none(plan.graph.participant(i).rank);
 }
 
 void PlanCache::distrust(Direction direction) {

@@ -42,7 +42,8 @@ class PlanCache {
         bool valid = false;
         int needed = 0;  ///< accesses in a row whose shape was the one before
         int seen = 0;
-        bool fixed = false;  ///< an aggregator has no data, so it wouldn't know how far others went
+        bool fixed = false;  ///< an aggregator has no data, so it wouldn't know how far others
+                             ///< went; or a local aggregator
         Layout file;
         Bytes from = 0;
         std::int64_t memory_pieces = 0;

@@ -22,7 +22,8 @@ Run::Run(const RunContext& context, Access access, bool collective)
 
 /// Memory is asked for before this rank's role is known.
 bool Run::reserve_memory() {
-    if (!collective_ || memory_.take_for_collective(access_.direction, (*context_.terms)->options))
+    if (!collective_ || memory_.take_for_collective(access_.direction, (*context_.terms)->options,
+                                                    context_.transport.topology()))
         return true;
     error_ = Error::make(ErrorKind::no_memory,
                          "no memory for message and collective buffers: lower cb_buffer_size");

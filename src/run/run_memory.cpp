@@ -3,7 +3,9 @@
 
 #include <algorithm>
 
+#include "exchange/group_runs.hpp"
 #include "exchange/message_buffers.hpp"
+#include "plan/methods.hpp"
 #include "run/region_writer.hpp"
 
 namespace oratorio {
@@ -19,7 +21,13 @@ bool RunMemory::Leases::has_all(Direction direction) const {
     return !collective.span().empty() && (direction == Direction::read || !scratch.span().empty());
 }
 
-bool RunMemory::take_for_collective(Direction direction, const PlanOptions& options) {
+bool RunMemory::take_for_collective(Direction direction, const PlanOptions& options,
+                                    const Topology& topology) {
+    if (asks_for_layers(options)) {
+        const int ranks = largest_group(topology, options);
+        shared_.group = pool_.take(GroupRuns::bytes_needed(direction, options, ranks));
+        if (shared_.group.span().empty()) return false;
+    }
     shared_.messages = pool_.take(MessageBuffers::bytes_needed(
         message_bytes_of(options), std::max(1, options.messages_in_flight)));
     shared_.collective = pool_.take(std::max(options.cb_buffer_size, kCollectiveBytesMin));

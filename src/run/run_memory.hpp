@@ -13,7 +13,8 @@ class RunMemory {
     explicit RunMemory(BufferPool& pool) : pool_(pool) {}
 
     /// For whatever role this rank will have; false when there is no memory.
-    [[nodiscard]] bool take_for_collective(Direction direction, const PlanOptions& options);
+    [[nodiscard]] bool take_for_collective(Direction direction, const PlanOptions& options,
+                                           const Topology& topology);
     /// For a rank that is its own aggregator and sends no messages, by its plan; used instead until
     /// start_over().
     [[nodiscard]] bool take_for_alone(const Plan& plan);
@@ -22,6 +23,8 @@ class RunMemory {
     void start_over() { alone_ = {}; }
 
     [[nodiscard]] std::span<std::byte> messages() const { return used().messages.span(); }
+    /// Where the options ask for local aggregators: GroupRuns::bytes_needed of the largest group.
+    [[nodiscard]] std::span<std::byte> group() const { return used().group.span(); }
     /// plan.buffer_bytes() of the access's plan, or the staging buffer.
     [[nodiscard]] std::span<std::byte> collective() const { return used().collective.span(); }
     /// Writes: RegionWriter::scratch_bytes.
@@ -30,6 +33,7 @@ class RunMemory {
   private:
     struct Leases {
         BufferPool::Lease messages;
+        BufferPool::Lease group;
         BufferPool::Lease collective;
         BufferPool::Lease scratch;
         [[nodiscard]] bool has_all(Direction direction) const;

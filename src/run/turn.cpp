@@ -10,7 +10,7 @@ namespace oratorio {
 namespace {
 
 Tag tag_of_go(unsigned sequence) {
-    return tag_of(sequence, 0, MessageKind::go);
+    return roundless_tag_of(sequence, MessageKind::go);
 }
 
 /// Forgets the ticket of what is done.

@@ -29,7 +29,7 @@ Made make_buffered(const WorkSite& site) {
         context.store = threaded.get();
     }
     WorkBuffers buffers{site.memory.collective(), site.memory.scratch(), site.memory.messages(),
-                        context.node};
+                        site.memory.group(), context.node};
     if (plan.method->on_node()) {
         const int index = std::max(0, plan.aggregator_index(context.transport.topology().rank));
         const auto bytes = static_cast<std::size_t>(plan.buffer_bytes());

@@ -53,6 +53,7 @@ struct WorkBuffers {
     std::span<std::byte> collective;  ///< plan.buffer_bytes()
     std::span<std::byte> scratch;     ///< where holes are kept: RegionWriter::scratch_bytes
     std::span<std::byte> messages;
+    std::span<std::byte> group;        ///< of local aggregators, for the data of their ranks
     const NodeMemory* node = nullptr;  ///< where `collective` lies, for methods on a node
 };
 

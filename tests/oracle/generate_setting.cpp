@@ -14,7 +14,7 @@ constexpr const char* kMethods[] = {
     "auto",          "auto",          "auto",      "list_io",        "mmap",
     "shared_buffer", "shared_buffer", "two_phase", "sieve",          "shared_buffer_list",
     "shared_data",   "double_buffer", "cb_cyclic", "cb_file_layout", "one_writer",
-    "naive"};
+    "naive",         "two_layer",     "two_layer"};
 
 }  // namespace
 
@@ -99,6 +99,8 @@ HintMap Generator::hints() {
                                    ? kMethods[below(static_cast<int>(std::size(kMethods)))]
                                    : features_.method;
     if (method != "auto") hints["oratorio_method"] = method;
+    if (method.starts_with("two_layer"))
+        hints["oratorio_local_aggregators_per_node"] = std::to_string(below(4));
     hints["cb_buffer_size"] = std::to_string(4096 << below(5));
     if (chance(60)) hints["oratorio_sub_buffer"] = "4096";
     if (chance(50)) hints["oratorio_slots"] = std::to_string(1 + below(4));

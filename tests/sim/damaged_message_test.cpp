@@ -14,15 +14,26 @@ namespace {
 
 using Damage = std::function<void(std::vector<std::byte>& message)>;
 
-/// Rank 0's, whose messages of one kind are damaged on their way.
+/// Which messages are damaged.
+struct Aim {
+    MessageKind kind = MessageKind::data;
+    Rank rank = 0;       ///< whose
+    bool local = false;  ///< those between a rank and its local aggregator
+
+    [[nodiscard]] bool hits(Tag tag) const {
+        constexpr Tag kOfAccess = 4096;
+        return local ? tag % kOfAccess == roundless_tag_of(0, kind) : tag % 4 == static_cast<Tag>(kind);
+    }
+};
+
+/// One rank's, whose messages of one kind are damaged on their way.
 class Damaging final : public Lent {
   public:
-    Damaging(Transport& below, MessageKind kind, Damage damage)
-        : Lent(below), kind_(kind), damage_(std::move(damage)) {}
+    Damaging(Transport& below, Aim aim, Damage damage)
+        : Lent(below), aim_(aim), damage_(std::move(damage)) {}
 
     Result<Ticket> send(Rank to, Tag tag, std::span<const std::byte> data) override {
-        if (topology().rank != 0 || tag % 4 != static_cast<Tag>(kind_))
-            return Lent::send(to, tag, data);
+        if (topology().rank != aim_.rank || !aim_.hits(tag)) return Lent::send(to, tag, data);
         sent_.emplace_back(data.begin(), data.end());
         damage_(sent_.back());
         return Lent::send(to, tag, sent_.back());
@@ -31,7 +42,7 @@ class Damaging final : public Lent {
     [[nodiscard]] std::size_t damaged() const { return sent_.size(); }
 
   private:
-    MessageKind kind_;
+    Aim aim_;
     Damage damage_;
     std::list<std::vector<std::byte>> sent_;  ///< whoever sends keeps what it sends
 };
@@ -52,23 +63,25 @@ void flip_table(std::vector<std::byte>& message) {
     std::fill_n(message.begin() + sizeof head, head.table_bytes, std::byte{0xff});
 }
 
-/// What four ranks come to where rank 0's messages of `kind` are damaged.
+/// What four ranks come to where one's messages are damaged.
 struct Came {
     std::vector<Outcome> outcomes = std::vector<Outcome>(4);
     std::size_t damaged = 0;
 };
 
-Came run_damaged(Direction direction, MessageKind kind, const Damage& damage, std::uint64_t seed) {
+Came run_damaged(Direction direction, Aim aim, const Damage& damage, std::uint64_t seed) {
     Case made = make_case(seed, 4, false);
     MemoryDisk disk;
     if (direction == Direction::read)
         disk.write(0, std::vector<std::byte>(std::size_t{1} << 17, std::byte{1}));
-    FlatTerms options = small_options("two_phase", seed);
+    const bool layers = aim.local || seed % 2 == 0;
+    FlatTerms options = small_options(layers ? "two_layer" : "two_phase", seed);
     options.cb_nodes = 4;
+    options.local_aggregators_per_node = 2;  // rank 0 for 0 and 1, rank 2 for 2 and 3
     Came came;
     run_ranks({.ranks = 4, .seed = seed}, [&](Transport& transport) {
         const auto rank = static_cast<std::size_t>(transport.topology().rank);
-        Damaging lossy(transport, kind, damage);
+        Damaging lossy(transport, aim, damage);
         MemoryStore store(disk);
         Stats stats;
         BufferPool buffers;
@@ -77,16 +90,15 @@ Came run_damaged(Direction direction, MessageKind kind, const Damage& damage, st
         part.access.buffer = part.memory.empty() ? nullptr : part.base();
         came.outcomes[rank] = run_access({lossy, &store, terms_of(options), stats, buffers, 0, {}},
                                          part.access, true);
-        if (rank == 0) came.damaged = lossy.damaged();
+        if (transport.topology().rank == aim.rank) came.damaged = lossy.damaged();
     });
     return came;
 }
 
-void expect_agreed(ErrorKind expected, Direction direction, MessageKind kind,
-                   const Damage& damage) {
+void expect_agreed(ErrorKind expected, Direction direction, Aim aim, const Damage& damage) {
     std::size_t damaged = 0;
     for (std::uint64_t seed = 1; seed <= 8; ++seed) {
-        const Came came = run_damaged(direction, kind, damage, seed);
+        const Came came = run_damaged(direction, aim, damage, seed);
         damaged += came.damaged;
         for (const Outcome& outcome : came.outcomes)
             EXPECT_EQ(outcome.error.kind, came.damaged > 0 ? expected : ErrorKind::none)
@@ -103,22 +115,37 @@ constexpr auto kNegativeTable = [](MessageHead& head) { head.table_bytes = -1; }
 TEST(DamagedMessage, OfAWriteIsAnErrorOnAllRanks) {
     for (const Damage& damage : {of_head(kTooLong), of_head(kNegative), of_head(kLongTable),
                                  of_head(kNegativeTable), Damage(flip_table)})
-        expect_agreed(ErrorKind::internal, Direction::write, MessageKind::data, damage);
+        expect_agreed(ErrorKind::internal, Direction::write, {MessageKind::data}, damage);
 }
 
 TEST(DamagedMessage, OfARequestIsAnErrorOnAllRanks) {
     for (const Damage& damage : {of_head(kLongTable), of_head(kNegativeTable), Damage(flip_table)})
-        expect_agreed(ErrorKind::internal, Direction::read, MessageKind::data, damage);
+        expect_agreed(ErrorKind::internal, Direction::read, {MessageKind::data}, damage);
 }
 
 TEST(DamagedMessage, OfAReplyIsAnErrorOnAllRanks) {
     for (const Damage& damage : {of_head(kTooLong), of_head(kNegative)})
-        expect_agreed(ErrorKind::internal, Direction::read, MessageKind::reply, damage);
+        expect_agreed(ErrorKind::internal, Direction::read, {MessageKind::reply}, damage);
 }
 
 TEST(DamagedMessage, ARequestIsAnsweredInItsRoundWhateverItSays) {
     const auto damage = of_head([](MessageHead& head) { head.round = -5; });
-    expect_agreed(ErrorKind::none, Direction::read, MessageKind::data, damage);
+    expect_agreed(ErrorKind::none, Direction::read, {MessageKind::data}, damage);
+}
+
+TEST(DamagedMessage, OfARankToItsLocalAggregatorIsAnErrorOnAllRanks) {
+    constexpr Aim kMember{MessageKind::data, 1, true};
+    for (const Damage& damage : {of_head(kTooLong), of_head(kNegative), of_head(kLongTable),
+                                 of_head(kNegativeTable), Damage(flip_table)})
+        expect_agreed(ErrorKind::internal, Direction::write, kMember, damage);
+    for (const Damage& damage : {of_head(kLongTable), of_head(kNegativeTable), Damage(flip_table)})
+        expect_agreed(ErrorKind::internal, Direction::read, kMember, damage);
+}
+
+TEST(DamagedMessage, OfALocalAggregatorToItsRanksIsAnErrorOnAllRanks) {
+    constexpr Aim kAnswer{MessageKind::reply, 0, true};
+    for (const Damage& damage : {of_head(kTooLong), of_head(kNegative)})
+        expect_agreed(ErrorKind::internal, Direction::read, kAnswer, damage);
 }
 
 }  // namespace

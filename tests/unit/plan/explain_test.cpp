@@ -82,6 +82,10 @@ const std::vector<Named>& situations() {
              return in_situation(interleaved(8, 64, 1 << 16, 1 << 10), write, 2,
                                  [](FlatTerms& options) { options.sparse = true; });
          }},
+        {"two_layer by name, 16 ranks on 2 nodes, write",
+         [=] {
+             return in_situation(interleaved(16, 64, 1 << 16), write, 2, by_name("two_layer"));
+         }},
         {"shared_data by name, 4 ranks of a node, write",
          [=] {
              return in_situation(interleaved(4, 64, 1 << 16), write, 1, by_name("shared_data"));
@@ -144,6 +148,28 @@ TEST(Explain, ManyRanksOnManyNodes) {
             EXPECT_EQ(plan.region(index, 0).touches(mine), meets) << rank << ' ' << index;
         }
     }
+}
+
+/// The paper's largest run: an aggregator hears of 256 local aggregators, not of 16 384 ranks.
+TEST(Explain, TwoLayersOfManyRanksOnManyNodes) {
+    constexpr int kRanks = 16384;
+    constexpr int kNodes = 256;
+    FlatTerms options = all_allowed();
+    options.coherent = options.local_file_system = false;
+    const auto summaries = interleaved(kRanks, 1024, 64);
+    const auto heard = [&](const char* method) {
+        options.method = method;
+        const Plan plan = plan_of(summaries, options, 0, Direction::write, kNodes);
+        EXPECT_EQ(plan.method->name, method);
+        return plan.graph.count_touching(plan.region(100, 0));
+    };
+    EXPECT_EQ(heard("two_phase"), kRanks);
+    EXPECT_EQ(heard("two_layer"), kNodes);
+    options.local_aggregators_per_node = 4;
+    EXPECT_EQ(heard("two_layer"), 4 * kNodes);
+    const Plan plan = plan_of(summaries, options, 0, Direction::write, kNodes);
+    EXPECT_EQ(plan.graph.size(), 4U * kNodes) << "so a region costs no step for each rank";
+    EXPECT_EQ(plan.ranks.size(), static_cast<std::size_t>(kRanks));
 }
 
 }  // namespace

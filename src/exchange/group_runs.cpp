@@ -1,0 +1,246 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "exchange/group_runs.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <functional>
+
+#include "exchange/run_joiner.hpp"
+
+namespace oratorio {
+
+namespace {
+
+int in_flight(int messages) {
+    return std::max(1, messages);
+}
+
+}  // namespace
+
+/// One chunk that is being made.
+struct GroupRuns::Merge {
+    RunJoiner joiner;
+    std::size_t capacity;
+    Chunk& chunk;
+    Record* record;  ///< reads
+
+    [[nodiscard]] Bytes room() const {
+        return static_cast<Bytes>(capacity) - chunk.payload -
+               static_cast<Bytes>(joiner.bytes() + RunJoiner::batch_bytes_max);
+    }
+    [[nodiscard]] bool full() const {
+        return room() <= 0 || (record != nullptr && record->used == record->memory.size());
+    }
+};
+
+std::size_t GroupRuns::shares_max(Bytes message_bytes) {
+    return static_cast<std::size_t>(message_bytes) / (2 * sizeof(Share));
+}
+
+Bytes GroupRuns::bytes_needed(Direction direction, const PlanOptions& options, int ranks) {
+    const Bytes message = message_bytes_of(options);
+    const Bytes members = ranks * Member::buffers(direction) * local_message_bytes(options, ranks);
+    if (direction == Direction::write) return members + message;
+    return members + (in_flight(options.messages_in_flight) + 1) *
+                         static_cast<Bytes>(shares_max(message) * sizeof(Share));
+}
+
+GroupRuns::GroupRuns(const ExchangeContext& context, Runs& own, std::span<std::byte> memory)
+    : context_{context.transport, context.plan, context.stats, context.sequence, own} {
+    const Plan& plan = context.plan;
+    const std::vector<Rank> group = plan.layers.group_of(context_.rank());
+    const auto each =
+        static_cast<std::size_t>(Member::buffers(plan.direction) * plan.layers.message_bytes());
+    members_.reserve(group.size());
+    for (const Rank rank : group) {
+        members_.emplace_back(context_, rank, memory.first(each));
+        memory = memory.subspan(each);
+    }
+    heap_.reserve(members_.size());
+    if (context_.reading()) {
+        lay_out_records(memory);
+    } else {
+        payload_ = memory.first(static_cast<std::size_t>(plan.message_bytes));
+    }
+}
+
+void GroupRuns::lay_out_records(std::span<std::byte> memory) {
+    const std::size_t shares = shares_max(context_.plan.message_bytes);
+    for (int i = 0; i <= context_.plan.messages_in_flight; ++i) {
+        auto* const first = new (memory.data()) Share[shares];
+        records_.push_back({{first, shares}});
+        memory = memory.subspan(shares * sizeof(Share));
+    }
+}
+
+/// As many as messages can be in flight, and one that is being made.
+int GroupRuns::take_record() {
+    const auto found = std::ranges::find(records_, false, &Record::in_use);
+    found->in_use = true;
+    found->used = 0;
+    return static_cast<int>(found - records_.begin());
+}
+
+Result<bool> GroupRuns::step() {
+    bool moved = false;
+    for (Member& member : members_) {
+        const auto stepped = member.step();
+        if (!stepped) return stepped;
+        moved = moved || *stepped;
+        if (const auto told = member.take_told()) {
+            Sum& sum = told_[told->begin];
+            sum.contents.add(told->contents);
+            ++sum.told;
+        }
+    }
+    return moved;
+}
+
+bool GroupRuns::finished() const {
+    return std::ranges::all_of(members_, [](const Member& member) { return member.idle(); });
+}
+
+bool GroupRuns::ready(const Region& region) {
+    return std::ranges::all_of(members_, [&](Member& member) {
+        return !member.stands_at(region) || member.look() != Member::Has::nothing_yet;
+    });
+}
+
+std::optional<RoundContents> GroupRuns::contents(const Region& region) {
+    const auto tell = [&](const Member& member) {
+        return !member.is_own() && member.touches(region);
+    };
+    if (told_[region.begin].told < std::ranges::count_if(members_, tell)) return std::nullopt;
+    RoundContents all = told_.extract(region.begin).mapped().contents;
+    if (const auto mine = context_.own.contents(region)) all.add(*mine);
+    return all;
+}
+
+/// The next runs of all members, by offset, until the chunk is full or a member's next message
+/// hasn't come.
+std::size_t GroupRuns::next(const Region& region, std::span<std::byte> table_and_payload,
+                            Chunk& chunk) {
+    chunk = {};
+    if (context_.reading()) chunk.record = take_record();
+    Record* const record =
+        context_.reading() ? &records_[static_cast<std::size_t>(chunk.record)] : nullptr;
+    Merge merge{RunJoiner(table_and_payload, region), table_and_payload.size(), chunk, record};
+    heap_.clear();
+    for (std::size_t i = 0; i < members_.size(); ++i) {
+        if (members_[i].stands_at(region) && members_[i].look() == Member::Has::run)
+            heap_.push_back({members_[i].run().offset, i});
+    }
+    std::ranges::make_heap(heap_, std::greater<>());
+    bool all_here = true;
+    while (all_here && !heap_.empty() && !merge.full()) {
+        std::ranges::pop_heap(heap_, std::greater<>());
+        const std::size_t member = heap_.back().member;
+        heap_.pop_back();
+        take_from(member, heap_.empty() ? INT64_MAX : heap_.front().offset, merge);
+        const Member::Has has = members_[member].look();
+        all_here = has != Member::Has::nothing_yet;
+        if (has != Member::Has::run) continue;
+        heap_.push_back({members_[member].run().offset, member});
+        std::ranges::push_heap(heap_, std::greater<>());
+    }
+    merge.joiner.finish();
+    context_.stats.pieces_forwarded += static_cast<std::uint64_t>(merge.joiner.pieces());
+    chunk.last = all_here && heap_.empty();
+    if (chunk.last) advance(region);
+    return merge.joiner.bytes();
+}
+
+void GroupRuns::advance(const Region& region) {
+    for (Member& member : members_) {
+        if (member.stands_at(region)) member.advance();
+    }
+}
+
+/// What a member has before `limit`, where another's run begins.
+void GroupRuns::take_from(std::size_t index, Offset limit, Merge& merge) {
+    Member& member = members_[index];
+    const StridedRun run = member.run();
+    const Extent last = merge.joiner.last();
+    if (context_.reading() && last.contains(run.offset)) {  // asked for already
+        const Bytes common = std::min(run.length, last.end - run.offset);
+        share(index, merge.chunk.payload - (last.end - run.offset), common, merge);
+        take_bytes(member, common);
+        return;
+    }
+    const Bytes room = merge.room();
+    const Bytes part = std::min(run.length, room);
+    std::int64_t pieces = 1;
+    if (part == run.length && run.count > 1) {
+        const Bytes before = std::min(limit, run.end()) - run.offset;
+        pieces = std::clamp<std::int64_t>((before + run.stride - 1) / run.stride, 1,
+                                          std::min(run.count, room / run.length));
+    }
+    const Bytes bytes = pieces * part;
+    if (context_.reading()) {
+        share(index, merge.chunk.payload, bytes, merge);
+    } else {
+        std::memcpy(payload_.data() + merge.chunk.payload, member.data(),
+                    static_cast<std::size_t>(bytes));
+    }
+    for (std::int64_t i = 0; i < pieces; ++i) merge.joiner.add(run.offset + i * run.stride, part);
+    merge.chunk.payload += bytes;
+    context_.stats.bytes_merged += static_cast<std::uint64_t>(bytes);
+    if (pieces > 1) {
+        context_.stats.pieces_gathered += static_cast<std::uint64_t>(pieces);
+        member.take(pieces);
+    } else {
+        take_bytes(member, part);
+    }
+}
+
+/// Of the first piece of its run.
+void GroupRuns::take_bytes(Member& member, Bytes bytes) {
+    if (bytes < member.run().length) return member.take_part(bytes);
+    context_.stats.pieces_gathered += 1;
+    member.take(1);
+}
+
+void GroupRuns::share(std::size_t index, Bytes at, Bytes bytes, Merge& merge) {
+    const Member& member = members_[index];
+    merge.record->memory[merge.record->used++] = {
+        static_cast<std::int32_t>(at), static_cast<std::int32_t>(bytes),
+        static_cast<std::int32_t>(member.position()),
+        static_cast<std::int32_t>(index * Member::messages_max +
+                                  static_cast<std::size_t>(member.message()))};
+}
+
+void GroupRuns::pack(const Chunk& chunk, std::span<std::byte> payload) {
+    std::memcpy(payload.data(), payload_.data(), static_cast<std::size_t>(chunk.payload));
+}
+
+Bytes GroupRuns::unpack(const Chunk& chunk, std::span<const std::byte> payload) {
+    Record& record = records_[static_cast<std::size_t>(chunk.record)];
+    Bytes own = 0;
+    for (const Share& one : record.memory.first(record.used)) {
+        const auto at = std::min(payload.size(), static_cast<std::size_t>(one.at));
+        const auto data =
+            payload.subspan(at, std::min(payload.size() - at, static_cast<std::size_t>(one.bytes)));
+        Member& member = members_[static_cast<std::size_t>(one.message) / Member::messages_max];
+        own += member.answer(one.message % Member::messages_max, one.position, one.bytes, data);
+        context_.stats.bytes_merged += data.size();
+    }
+    record.in_use = false;
+    return own;
+}
+
+Copied GroupRuns::copy(const Region& region, std::byte* buffer, std::byte* given,
+                       Offset valid_until) {
+    const auto bytes = static_cast<std::size_t>(region.count * region.length);
+    const RoundBuffer whole{{buffer, bytes},
+                            given == nullptr ? std::span<std::byte>() : std::span(given, bytes)};
+    Copied copied;
+    for (Member& member : members_) {
+        if (!member.stands_at(region) || member.ended()) continue;
+        copied.bytes += member.copy(region, whole, valid_until);
+        copied.last = copied.last && member.ended();
+    }
+    if (copied.last) advance(region);
+    return copied;
+}
+
+}  // namespace oratorio

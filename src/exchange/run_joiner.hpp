@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// RunJoiner: pieces in the order of their offsets, written to a run table as few runs: those that
+// touch become one piece, equal pieces at equal distances one run. Nothing is joined beyond an
+// extent of the region.
+#pragma once
+
+#include "exchange/run_table.hpp"
+#include "plan/domains.hpp"
+
+namespace oratorio {
+
+class RunJoiner {
+  public:
+    /// Most bytes that one batch of equally long pieces at equal distances and the end may take,
+    /// whatever came before.
+    static constexpr std::size_t batch_bytes_max = 8 * RunTableWriter::run_bytes_max;
+
+    RunJoiner(std::span<std::byte> into, const Region& region)
+        : table_(into, region.begin), region_(region) {}
+
+    [[nodiscard]] std::size_t bytes() const { return table_.bytes(); }
+    /// The last piece, with all that touched it.
+    [[nodiscard]] Extent last() const { return {piece_.offset, piece_.offset + piece_.length}; }
+    [[nodiscard]] std::int64_t pieces() const { return pieces_; }
+    void add(Offset at, Bytes length) {
+        if (piece_.count > 0 && at == piece_.end() && at < limit_) {
+            piece_.length += length;
+            return;
+        }
+        end_piece();
+        piece_ = {at, length, 0, 1};
+        limit_ = end_of_extent(at);
+        ++pieces_;
+    }
+    void finish() {
+        end_piece();
+        if (row_.count > 0) table_.add(row_);
+        row_ = {};
+    }
+
+  private:
+    [[nodiscard]] Offset end_of_extent(Offset at) const {
+        if (region_.count < 2) return INT64_MAX;
+        return region_.begin + (at - region_.begin) / region_.stride * region_.stride +
+               region_.length;
+    }
+    [[nodiscard]] bool continues_row() const {
+        if (row_.count == 0 || piece_.length != row_.length || piece_.end() > row_limit_)
+            return false;
+        const Bytes stride = piece_.offset - row_.offset;
+        return row_.count == 1 ? stride >= row_.length : stride == row_.count * row_.stride;
+    }
+    void end_piece() {
+        if (piece_.count == 0) return;
+        if (continues_row()) {
+            if (row_.count == 1) row_.stride = piece_.offset - row_.offset;
+            ++row_.count;
+        } else {
+            if (row_.count > 0) table_.add(row_);
+            row_ = piece_;
+            row_limit_ = limit_;
+        }
+        piece_ = {};
+    }
+
+    RunTableWriter table_;
+    const Region& region_;
+    StridedRun piece_;      ///< may grow
+    Offset limit_ = 0;      ///< where its extent ends
+    StridedRun row_;        ///< equal pieces before it, not written yet
+    Offset row_limit_ = 0;  ///< where their extent ends
+    std::int64_t pieces_ = 0;
+};
+
+}  // namespace oratorio

@@ -1,0 +1,150 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Exact counts of accesses through local aggregators: messages, pieces and bytes (Kang et al. 2019,
+// section IV-D), beside the same accesses in one layer.
+#include <gtest/gtest.h>
+
+#include "exchange/rounds.hpp"
+#include "run/run.hpp"
+#include "support/flat_terms.hpp"
+#include "support/memory_store.hpp"
+#include "support/sim_transport.hpp"
+
+namespace oratorio::test {
+namespace {
+
+constexpr int kNodes = 4;
+constexpr int kOfNode = 4;
+constexpr int kRanks = kNodes * kOfNode;
+constexpr Bytes kPiece = 64;
+constexpr std::int64_t kPieces = 32;
+constexpr Bytes kEach = kPiece * kPieces;  // all ranks together less than a message
+
+std::byte value_of(Offset at) {
+    return static_cast<std::byte>(1 + at * 7 % 251);
+}
+
+struct Pattern {
+    const char* method = "two_layer";
+    int local_aggregators = 0;  ///< on each node
+    Layout (*file_of)(Rank rank) = nullptr;
+    int messages_in_flight = 4;
+};
+
+/// All ranks' pieces in turn: those of a node's ranks touch.
+Layout in_turn(Rank rank) {
+    return {Shape::run(kPiece), kPiece * kRanks, rank * kPiece, Layout::unbounded};
+}
+/// The same within a block of each node.
+Layout in_turn_on_nodes(Rank rank) {
+    const Offset block = rank / kOfNode * kEach * kOfNode;
+    return {Shape::run(kPiece), kPiece * kOfNode, block + rank % kOfNode * kPiece,
+            Layout::unbounded};
+}
+/// Every rank the same.
+Layout all_alike(Rank) {
+    return {Shape::run(kPiece), 2 * kPiece, 0, Layout::unbounded};
+}
+
+/// Sum over the ranks; each byte is checked.
+Stats run_pattern(Direction direction, const Pattern& pattern) {
+    MemoryDisk disk;
+    std::vector<std::byte> file(2 * kRanks * kEach);
+    for (std::size_t at = 0; at < file.size(); ++at) file[at] = value_of(static_cast<Offset>(at));
+    if (direction == Direction::read) disk.write(0, file);
+    std::vector<Stats> stats(kRanks);
+    FlatTerms options;
+    options.method = pattern.method;
+    options.cb_nodes = 1;
+    options.cb_buffer_size = 2 << 20;
+    options.local_aggregators_per_node = pattern.local_aggregators;
+    options.messages_in_flight = pattern.messages_in_flight;
+    run_ranks({.ranks = kRanks, .ranks_per_node = kOfNode}, [&](Transport& transport) {
+        const Rank rank = transport.topology().rank;
+        MemoryStore store(disk);
+        BufferPool buffers;
+        std::vector<std::byte> memory(static_cast<std::size_t>(kEach));
+        const Layout layout = pattern.file_of(rank);
+        for (Bytes i = 0; i < kEach && direction == Direction::write; ++i)
+            memory[static_cast<std::size_t>(i)] = value_of(offset_of_size(layout, i));
+        Access access;
+        access.direction = direction;
+        access.file = layout;
+        access.memory = {Shape::run(kEach), kEach, 0, 1};
+        access.buffer = memory.data();
+        const RunContext context{transport, &store, terms_of(options),
+                                 stats[static_cast<std::size_t>(rank)], buffers};
+        const Outcome outcome = run_access(context, access, true);
+        EXPECT_EQ(outcome.error.kind, ErrorKind::none);
+        EXPECT_EQ(outcome.bytes, kEach);
+        for (Bytes i = 0; i < kEach; ++i)
+            ASSERT_EQ(memory[static_cast<std::size_t>(i)], value_of(offset_of_size(layout, i)));
+    });
+    if (direction == Direction::write) {
+        file.resize(kRanks * kEach);
+        EXPECT_EQ(disk.contents({0, kRanks * kEach}), file);
+    }
+    Stats sum;
+    for (const Stats& one : stats) {
+#define COUNTER(name, unit, description) sum.name += one.name;
+#include "stats/counters.def"
+#undef COUNTER
+    }
+    return sum;
+}
+
+std::uint64_t to_aggregator(const Stats& stats) {
+    return stats.messages_sent - stats.local_messages;
+}
+
+// The aggregator is rank 0, which is a local aggregator too: neither it nor its node sends to it
+// over the network.
+TEST(Layers, TheAggregatorHearsOfLocalAggregatorsOnly) {
+    const Stats one = run_pattern(Direction::write, {"two_phase", 0, in_turn});
+    EXPECT_EQ(to_aggregator(one), kRanks - 1U) << "every rank, in one layer";
+    EXPECT_EQ(one.local_messages, 0U);
+    for (const int locals : {1, 2, 4}) {
+        const auto all = static_cast<std::uint64_t>(kNodes * locals);
+        const Stats two = run_pattern(Direction::write, {"two_layer", locals, in_turn});
+        EXPECT_EQ(to_aggregator(two), all - 1) << locals;
+        EXPECT_EQ(two.local_messages, kRanks - all) << "the others, each to one";
+        const Stats read = run_pattern(Direction::read, {"two_layer", locals, in_turn});
+        EXPECT_EQ(to_aggregator(read), 2 * (all - 1)) << "a request and a reply";
+        EXPECT_EQ(read.local_messages, 2 * (kRanks - all));
+    }
+}
+
+TEST(Layers, PiecesThatTouchAreForwardedAsOne) {
+    for (const Direction direction : {Direction::write, Direction::read}) {
+        const Stats stats = run_pattern(direction, {"two_layer", 1, in_turn});
+        // Of three nodes; the aggregator's own node places its data without merging it.
+        EXPECT_EQ(stats.pieces_gathered, 3U * kOfNode * kPieces);
+        EXPECT_EQ(stats.pieces_forwarded, 3U * kPieces);
+        const Stats halves = run_pattern(direction, {"two_layer", 2, in_turn});
+        EXPECT_EQ(halves.pieces_gathered, 7U * kOfNode / 2 * kPieces);
+        EXPECT_EQ(halves.pieces_forwarded, 7U * kPieces);
+    }
+}
+
+TEST(Layers, WhereANodesShareIsDenseNoListIsSent) {
+    const Stats stats = run_pattern(Direction::write, {"two_layer", 1, in_turn_on_nodes});
+    EXPECT_EQ(stats.pieces_gathered, 3U * kOfNode * kPieces);
+    EXPECT_EQ(stats.pieces_forwarded, 3U) << "a piece of each node";
+    constexpr std::uint64_t kHead = sizeof(MessageHead);
+    constexpr std::uint64_t kRun = 8;      // 4 bytes of place, 3 of length
+    constexpr std::uint64_t kStrided = 8;  // a rank's run
+    EXPECT_LE(stats.message_bytes,
+              3U * kOfNode * kEach + 3 * (kHead + kRun) +  // to the aggregator
+                  12U * kEach + 12 * (kHead + kStrided));  // to local ones
+}
+
+TEST(Layers, WhatAllRanksOfANodeReadIsAskedForOnce) {
+    const Stats one = run_pattern(Direction::read, {"two_phase", 0, all_alike});
+    EXPECT_EQ(one.bytes_placed, (kRanks - 1) * static_cast<std::uint64_t>(kEach));
+    const Stats two = run_pattern(Direction::read, {"two_layer", 1, all_alike});
+    EXPECT_EQ(two.pieces_forwarded, 3U * kPieces);
+    const std::uint64_t on_the_node = (kOfNode - 1) * kEach;  // of the aggregator, to each rank
+    EXPECT_EQ(two.bytes_placed, 3U * kEach + on_the_node);
+}
+
+}  // namespace
+}  // namespace oratorio::test
