@@ -15,6 +15,13 @@ int in_flight(int messages) {
     return std::max(1, messages);
 }
 
+/// Ranks with data, in their order.
+std::vector<Rank> members_of(const Plan& plan, Rank local_aggregator) {
+    std::vector<Rank> group = plan.layers.group_of(local_aggregator);
+    std::erase_if(group, [&](Rank rank) { return plan.ranks.hull_of(rank).empty(); });
+    return group;
+}
+
 }  // namespace
 
 /// One chunk that is being made.
@@ -45,10 +52,15 @@ Bytes GroupRuns::bytes_needed(Direction direction, const PlanOptions& options, i
                          static_cast<Bytes>(shares_max(message) * sizeof(Share));
 }
 
+bool GroupRuns::needed(const Plan& plan, Rank rank) {
+    if (!plan.layers.two() || plan.graph.hull_of(rank).empty()) return false;
+    return members_of(plan, rank) != std::vector<Rank>{rank};
+}
+
 GroupRuns::GroupRuns(const ExchangeContext& context, Runs& own, std::span<std::byte> memory)
     : context_{context.transport, context.plan, context.stats, context.sequence, own} {
     const Plan& plan = context.plan;
-    const std::vector<Rank> group = plan.layers.group_of(context_.rank());
+    const std::vector<Rank> group = members_of(plan, context_.rank());
     const auto each =
         static_cast<std::size_t>(Member::buffers(plan.direction) * plan.layers.message_bytes());
     members_.reserve(group.size());

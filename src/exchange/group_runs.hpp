@@ -21,6 +21,9 @@ class GroupRuns final : public Runs {
     [[nodiscard]] static Bytes bytes_needed(Direction direction, const PlanOptions& options,
                                             int ranks);
 
+    /// This rank has other ranks' data to speak for.
+    [[nodiscard]] static bool needed(const Plan& plan, Rank rank);
+
     /// `own` and all in `context` outlive it. `memory`: bytes_needed().
     GroupRuns(const ExchangeContext& context, Runs& own, std::span<std::byte> memory);
 

@@ -88,8 +88,9 @@ std::unique_ptr<Exchange> make_peer_exchange(const ExchangeContext& context) {
     const Plan& plan = context.plan;
     const Rank rank = context.transport.topology().rank;
     auto own = make_own_runs(context, plan.aggregator_index(rank) >= 0);
-    const bool speaks = plan.layers.two() && !plan.graph.hull_of(rank).empty();
-    auto group = speaks ? std::make_unique<GroupRuns>(context, *own, context.group) : nullptr;
+    auto group = GroupRuns::needed(plan, rank)
+                     ? std::make_unique<GroupRuns>(context, *own, context.group)
+                     : nullptr;
     return std::make_unique<PeerExchange>(context, std::move(own), std::move(group));
 }
 

@@ -156,7 +156,7 @@ bool sieves_writes(const PlanOptions& options) {
 }
 
 bool asks_for_layers(const PlanOptions& options) {
-    const Method* const asked = find_method(options.method);
+    const Method* const asked = options.method;
     return asked != nullptr && asked->layers_part().local_aggregators;
 }
 

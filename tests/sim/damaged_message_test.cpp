@@ -22,7 +22,8 @@ struct Aim {
 
     [[nodiscard]] bool hits(Tag tag) const {
         constexpr Tag kOfAccess = 4096;
-        return local ? tag % kOfAccess == roundless_tag_of(0, kind) : tag % 4 == static_cast<Tag>(kind);
+        return local ? tag % kOfAccess == roundless_tag_of(0, kind)
+                     : tag % 4 == static_cast<Tag>(kind);
     }
 };
 

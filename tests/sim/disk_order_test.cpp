@@ -5,10 +5,12 @@
 
 #include <algorithm>
 
+#include "plan/methods.hpp"
 #include "run/run.hpp"
 #include "support/flat_terms.hpp"
 #include "support/memory_store.hpp"
 #include "support/sim_transport.hpp"
+#include "support/watched_run.hpp"
 
 namespace oratorio::test {
 namespace {
@@ -69,7 +71,7 @@ Access interleaved(Direction direction, Rank rank, std::vector<std::byte>& memor
 Seen run(const Setting& setting, MemoryDisk& disk) {
     Seen seen;
     FlatTerms options;
-    options.method = "disk_directed";
+    options.method = find_method("disk_directed");
     options.striping_unit = kBlock;
     options.cb_nodes = setting.aggregators;
     const SimOptions sim{
@@ -89,9 +91,10 @@ Seen run(const Setting& setting, MemoryDisk& disk) {
             RunContext context{transport, &store, terms_of(options), seen.stats[index], buffers};
             context.sequence = static_cast<unsigned>(i);
             context.plans = &plans;
-            context.on_plan = [&](const Plan& plan) {
+            PlanWitness witness([&](const Plan& plan) {
                 if (rank == 1) seen.plans.push_back(explain(plan));
-            };
+            });
+            context.witness = &witness;
             EXPECT_EQ(run_access(context, access, true).error.kind, ErrorKind::none);
             for (Bytes at = 0; setting.direction == Direction::read && at < kEach; ++at) {
                 ASSERT_EQ(memory[static_cast<std::size_t>(at)],
@@ -187,7 +190,7 @@ TEST(DiskOrder, WhatOneRankTellsTheOthersIsAMessageThatNoHelperSends) {
         MemoryDisk disk;
         MemoryStore store(disk, {.places = scattered()});
         FlatTerms options;
-        options.method = "disk_directed";
+        options.method = find_method("disk_directed");
         options.striping_unit = kBlock;
         Stats stats;
         BufferPool buffers;
@@ -195,14 +198,15 @@ TEST(DiskOrder, WhatOneRankTellsTheOthersIsAMessageThatNoHelperSends) {
         const Access access = interleaved(Direction::write, transport.topology().rank, memory);
         bool planned = false;
         RunContext context{transport, &store, terms_of(options), stats, buffers};
-        context.on_plan = [&](const Plan&) { planned = true; };
+        PlanWitness witness([&](const Plan&) { planned = true; });
+        context.witness = &witness;
         oratorio::Run one(context, access, true);
-        while (!one.sends_messages() && !one.step()) one.rest();
+        while (!one.sends_messages() && !one.step()) rest(one, transport);
         EXPECT_FALSE(planned) << "it still has to be told the order";
         int unrested = 0;
         while (!one.step()) {
             unrested += one.waits_for() ? 0 : 1;
-            one.rest();
+            rest(one, transport);
         }
         EXPECT_LE(unrested, 1) << "while it waits others run";
     });

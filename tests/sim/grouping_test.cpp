@@ -5,10 +5,12 @@
 
 #include <algorithm>
 
+#include "plan/methods.hpp"
 #include "run/run.hpp"
 #include "support/flat_terms.hpp"
 #include "support/memory_store.hpp"
 #include "support/sim_transport.hpp"
+#include "support/watched_run.hpp"
 
 namespace oratorio::test {
 namespace {
@@ -74,7 +76,7 @@ Seen run(const Setting& setting, MemoryDisk& disk) {
     seen.stats.resize(count);
     seen.outcomes.resize(count);
     FlatTerms options;
-    options.method = setting.method;
+    options.method = find_method(setting.method);
     options.group = setting.group;
     options.group_pieces = setting.pieces;
     const SimOptions sim{
@@ -96,12 +98,13 @@ Seen run(const Setting& setting, MemoryDisk& disk) {
         access.memory = {Shape::run(kPiece * kPieces), kPiece * kPieces, 0, 1};
         access.buffer = memory.data();
         RunContext context{transport, &store, terms_of(options), seen.stats[index], buffers};
-        if (rank == 0) context.on_plan = [&](const Plan& plan) { seen.plan = explain(plan); };
+        PlanWitness witness([&](const Plan& plan) { seen.plan = explain(plan); });
+        if (rank == 0) context.witness = &witness;
         Run run(context, access, true);
         bool sent = false;
         while (!run.step(1)) {
             sent = sent || run.sends_messages();
-            run.rest();
+            rest(run, transport);
         }
         EXPECT_EQ(sent, std::string(setting.method) == "grouping") << "no helper may step it";
         seen.outcomes[index] = run.outcome();

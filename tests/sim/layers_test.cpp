@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "exchange/rounds.hpp"
+#include "plan/methods.hpp"
 #include "run/run.hpp"
 #include "support/flat_terms.hpp"
 #include "support/memory_store.hpp"
@@ -53,7 +54,7 @@ Stats run_pattern(Direction direction, const Pattern& pattern) {
     if (direction == Direction::read) disk.write(0, file);
     std::vector<Stats> stats(kRanks);
     FlatTerms options;
-    options.method = pattern.method;
+    options.method = find_method(pattern.method);
     options.cb_nodes = 1;
     options.cb_buffer_size = 2 << 20;
     options.local_aggregators_per_node = pattern.local_aggregators;

@@ -158,10 +158,10 @@ TEST(Explain, TwoLayersOfManyRanksOnManyNodes) {
     options.coherent = options.local_file_system = false;
     const auto summaries = interleaved(kRanks, 1024, 64);
     const auto heard = [&](const char* method) {
-        options.method = method;
+        options.method = find_method(method);
         const Plan plan = plan_of(summaries, options, 0, Direction::write, kNodes);
         EXPECT_EQ(plan.method->name, method);
-        return plan.graph.count_touching(plan.region(100, 0));
+        return plan.count_participants(100, 0);
     };
     EXPECT_EQ(heard("two_phase"), kRanks);
     EXPECT_EQ(heard("two_layer"), kNodes);

@@ -16,7 +16,7 @@ std::vector<int> places(int ranks, int count) {
     return places;
 }
 
-Layers layers_of(const Topology& topology, const PlanOptions& options) {
+Layers layers_of(const Nodes& topology, const PlanOptions& options) {
     return {topology, Summaries(static_cast<std::size_t>(topology.size)), options};
 }
 
@@ -31,7 +31,7 @@ TEST(LocalAggregators, ThePapersExamples) {
     EXPECT_EQ(places(5, 2), (std::vector<int>{0, 3}));
     // Figure 1: four of eight.
     EXPECT_EQ(places(8, 4), (std::vector<int>{0, 2, 4, 6}));
-    const Layers layers = layers_of(topology_of(5), per_node(2));
+    const Layers layers = layers_of(nodes_of(5), per_node(2));
     EXPECT_EQ(layers.group_of(0), (std::vector<Rank>{0, 1, 2}));
     EXPECT_EQ(layers.group_of(3), (std::vector<Rank>{3, 4}));
     EXPECT_EQ(layers.group_ranks(), 3);
@@ -51,7 +51,7 @@ TEST(LocalAggregators, GroupsDifferByOneRankAtMost) {
 }
 
 TEST(LocalAggregators, UnevenNodesWhoseRanksLieBesideEachOther) {
-    Topology topology;
+    Nodes topology;
     topology.size = 9;
     topology.node_of = {0, 1, 0, 2, 0, 1, 0, 0, 1};  // five, three and one
     topology.node_names = {"a", "b", "c"};
@@ -68,7 +68,7 @@ TEST(LocalAggregators, UnevenNodesWhoseRanksLieBesideEachOther) {
 }
 
 TEST(LocalAggregators, HintsSayHowManyInAllAndOnANode) {
-    const Topology topology = topology_of(32, 0, 4);
+    const Nodes topology = nodes_of(32, 4);
     PlanOptions options;
     EXPECT_EQ(layers_of(topology, options).local_aggregators().size(), 8U) << "four ranks each";
     options.local_aggregators = 6;  // two on the first two nodes
@@ -87,7 +87,7 @@ TEST(LocalAggregators, ARankWithoutMemoryIsReplacedByOneOfItsGroup) {
     Summaries summaries(6);
     summaries[0].flags = flag_no_store;
     summaries[1].flags = flag_no_store;
-    const Layers layers(topology_of(6), summaries, per_node(2));
+    const Layers layers(nodes_of(6), summaries, per_node(2));
     EXPECT_EQ(layers.group_of(2), (std::vector<Rank>{0, 1, 2}));
     EXPECT_EQ(layers.group_of(3), (std::vector<Rank>{3, 4, 5}));
 }
@@ -108,7 +108,7 @@ TEST(LocalAggregators, MessagesOfAGroupFitHalfOfACollectiveBuffer) {
 TEST(LocalAggregators, SixteenThousandRanksOn256Nodes) {
     constexpr int kRanks = 16384;
     constexpr int kNodes = 256;
-    const Topology topology = topology_of(kRanks, 0, kNodes);
+    const Nodes topology = nodes_of(kRanks, kNodes);
     const Layers layers = layers_of(topology, {});
     const std::vector<Rank> locals = layers.local_aggregators();
     ASSERT_EQ(locals.size(), 256U);

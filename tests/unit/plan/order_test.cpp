@@ -14,7 +14,7 @@ constexpr Bytes kBlock = 64 << 10;
 /// 16 blocks for two aggregators in turn, one of them a round.
 Plan plan_of_blocks(Bytes cb_buffer_size = 16 << 20) {
     FlatTerms options;
-    options.method = "disk_directed";
+    options.method = find_method("disk_directed");
     options.striping_unit = kBlock;
     options.cb_nodes = 2;
     options.cb_buffer_size = cb_buffer_size;
@@ -92,7 +92,7 @@ TEST(Order, ABlockLargerThanABufferIsTakenInParts) {
 
 TEST(Order, OnlySoManyRoundsAreOrdered) {
     FlatTerms options;
-    options.method = "disk_directed";
+    options.method = find_method("disk_directed");
     options.striping_unit = 4096;
     options.cb_nodes = 1;
     const std::int64_t most = kOrderedRoundsMost;

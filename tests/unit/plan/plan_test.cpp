@@ -121,7 +121,7 @@ TEST(Plan, OneWriterHasOneAggregator) {
 
 TEST(Plan, TheBlockTargetIsOnePartOfTheFileForEachRankMovedInOneRound) {
     FlatTerms options;
-    options.method = "cb_block";
+    options.method = find_method("cb_block");
     const Summaries summaries = interleaved(8, 8, 100000);  // 6 400 000 bytes
     for (const int nodes : {1, 4}) {
         const Plan plan = plan_of(summaries, options, 0, Direction::write, nodes);
