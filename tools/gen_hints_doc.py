@@ -19,7 +19,8 @@ environment; where a key is given more than once the later of these counts: the 
 `MPICH_MPIIO_HINTS` (`pattern:key=value:key=value,pattern2:...`, patterns are globs on the file name), `ORATORIO_HINTS`
 (`key=value;key=value`), the program's info. The values of rank 0 hold on all ranks. Numbers are decimal or, with `0x`,
 hexadecimal, without a unit. A value that is not understood or out of range is warned about once, and the warning tells the value
-used instead. Unknown keys are ignored.
+used instead. Unknown keys are ignored. `oratorio explain` lists what was given, where each value came from and what is
+allowed.
 """
 
 

@@ -23,6 +23,22 @@ std::string environment(const char* name) {
     return value != nullptr ? value : "";
 }
 
+/// Of a program that may heed them.
+std::vector<std::string_view> names_of_variables() {
+    std::vector<std::string_view> names;
+    for (char** variable = environ; variable != nullptr && *variable != nullptr; ++variable) {
+        const std::string_view text(*variable);
+        const std::string name(text.substr(0, text.find('=')));
+        if (secure_getenv(name.c_str()) != nullptr) names.push_back(text.substr(0, name.size()));
+    }
+    return names;
+}
+
+/// "1 file", "2 files".
+std::string counted(std::uint64_t number, const std::string& what, const char* plural) {
+    return std::to_string(number) + " " + what + (number == 1 ? "" : plural);
+}
+
 bool is_on(const char* name) {
     const std::string value = environment(name);
     return !value.empty() && value != "0";
@@ -70,8 +86,8 @@ void narrate_of_all(const std::string& text) {
 /// may still be closed: by others whom MPI_Finalize calls, or by who has a session.
 int on_finalize(MPI_Comm, int, void*, void*) {
     process().engine.shut_down();
-    narrate_of_all("Oratorio saw " + std::to_string(process().accesses) + " accesses to " +
-                   std::to_string(process().files_closed) + " files on rank 0");
+    narrate_of_all("Oratorio saw " + counted(process().accesses, "access", "es") + " to " +
+                   counted(process().files_closed, "file", "s") + " on rank 0");
     std::vector<const LentWorkspace*> in_use;
     const auto files = process().files.open_files();
     for (const auto& open : files) in_use.push_back(&open->workspace);
@@ -118,10 +134,9 @@ Settings read_environment() {
     settings.hints.mpich_mpiio_hints = environment("MPICH_MPIIO_HINTS");
     settings.hints.oratorio_hints = environment("ORATORIO_HINTS");
     settings.troubles = misspelt_pairs(settings.hints.oratorio_hints);
-    if (const std::string method = environment("ORATORIO_METHOD"); !method.empty()) {
-        settings.hints.oratorio_hints += (settings.hints.oratorio_hints.empty() ? "" : ";");
-        settings.hints.oratorio_hints += "oratorio_method=" + method;
-    }
+    for (std::string& sentence : misspelt_variables(names_of_variables()))
+        settings.troubles.push_back(std::move(sentence));
+    settings.hints.oratorio_method = environment("ORATORIO_METHOD");
     const std::string romio_hints = environment("ROMIO_HINTS");
     settings.hints.romio_hints_text = contents_of(
         romio_hints.empty() ? "/etc/romio-hints" : romio_hints, "ROMIO_HINTS", settings.troubles);

@@ -74,7 +74,7 @@ int rank_in(MPI_Comm comm) {
 
 /// What the ranks tell each other before anything else; of each word the largest holds.
 struct Muster {
-    AllEqual number;            ///< of the workspace that is kept
+    AllEqual number{};          ///< of the workspace that is kept
     std::uint64_t off = 0;      ///< 1: the library is off on this rank
     std::uint64_t speaker = 0;  ///< size - rank where it isn't off
     std::uint64_t unready = 0;  ///< key_of an error

@@ -79,7 +79,19 @@ RunContext File::State::context(bool collective) {
 }
 
 void File::State::planned(const Plan& plan) {
-    if (opened.explain) opened.voice.say_plan(opened.path + ": " + explain(plan));
+    if (!opened.explain) return;
+    const std::string& representation = place.view.representation;
+    const bool converts = representation != "native" && representation != "internal";
+    const std::string as =
+        converts ? "  conversion   the file has " + representation + "\n" : std::string();
+    opened.voice.say_done(opened.path, explain(plan) + as, likeness(plan) + as);
+}
+
+void File::State::tell_moved_at_once(const Access& access) {
+    if (!opened.explain) return;
+    const std::string text = std::string("independent ") + name_of(access.direction) +
+                             ": one piece of the file, moved at once; there is nothing to plan\n";
+    opened.voice.say_done(opened.path, text, text);
 }
 
 void File::State::remark(const std::string& sentence) {
@@ -213,6 +225,7 @@ bool File::State::move_one_piece(const Access& access, bool collective, Outcome&
     const iovec piece{access.buffer + access.memory.origin,
                       static_cast<std::size_t>(access.bytes())};
     const Transferred done = move_now(access.direction, *offset, std::span(&piece, 1));
+    tell_moved_at_once(access);
     outcome.bytes = done.bytes;
     if (done.error.kind != ErrorKind::none)
         outcome.error = done.error.on(transport->topology().rank);

@@ -32,12 +32,12 @@ std::vector<Rank> aggregators_of(const Nodes& topology, const PlanOptions& optio
 
 }  // namespace
 
-Result<void> File::State::take_hints(const HintMap& info) {
+Result<void> File::State::take_hints(const HintMap& mine, const HintOrigins& origins) {
     const Topology& topology = transport->topology();
     const auto own = static_cast<std::size_t>(topology.rank);
     const auto beside = std::ranges::count(topology.node_of, topology.node_of[own]);
     const auto agreed =
-        agree_on_hints(*transport, {info, buffer_bytes_most(static_cast<int>(beside))});
+        agree_on_hints(*transport, {mine, buffer_bytes_most(static_cast<int>(beside))});
     if (!agreed) return agreed.error();
     if (const auto differing = (**agreed).differing; differing > 0) {
         opened.voice.warn("hints: " + std::to_string(differing) +
@@ -53,7 +53,10 @@ Result<void> File::State::take_hints(const HintMap& info) {
     terms.reset();
     engine.exclusion.sieves = sieves_writes(hints->plan);
     engine.plans.forget();
-    for (const std::string& warning : parsed->warnings) opened.voice.warn(warning);
+    for (const HintWarning& warning : parsed->warnings)
+        opened.voice.warn(explain_warning(warning, origins));
+    if (opened.explain && !mine.empty())
+        opened.voice.say(opened.path + ": hints given\n" + explain_hints(mine, origins, *hints));
     return gather_records(before);
 }
 
@@ -86,7 +89,7 @@ Offset File::position() const {
 }
 
 Result<void> File::State::tell_account() {
-    opened.voice.tell_repeated();
+    opened.voice.tell_repeated(opened.path);
     if (!opened.found->account) return {};
     const auto sums = agree_on_sums(*transport, engine.stats.values());
     if (!sums) return sums.error();
@@ -151,7 +154,7 @@ Result<void> File::set_view(const Result<View>& mine, const HintMap& info) {
         if (auto set = ranks.set_counter(0); !set) error = set.error();
     }
     if (auto reset = agree_on_error(ranks, error); !reset) return reset.error();
-    if (auto taken = state_->take_hints(info); !taken) return taken.error();
+    if (auto taken = state_->take_info(info); !taken) return taken.error();
     state_->place = {*mine, 0};
     return {};
 }
@@ -159,7 +162,7 @@ Result<void> File::set_view(const Result<View>& mine, const HintMap& info) {
 Result<void> File::set_hints(const HintMap& info) {
     settle();
     if (auto good = agree_on_error(*state_->transport, state_->ready()); !good) return good.error();
-    return state_->take_hints(info);
+    return state_->take_info(info);
 }
 
 Result<void> File::resize(Bytes bytes, bool allocates, std::string_view what_differs) {

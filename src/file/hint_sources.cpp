@@ -68,6 +68,25 @@ HintMap oratorio_variable(std::string_view text) {
     return hints;
 }
 
+HintMap method_variable(const std::string& text) {
+    return text.empty() ? HintMap{} : HintMap{{"oratorio_method", text}};
+}
+
+struct Source {
+    std::string_view name;
+    HintMap hints;
+};
+
+/// The weakest first.
+std::array<Source, 5> by_strength(const HintSources& sources, const HintMap& info,
+                                  std::string_view path) {
+    return {{{"the file of ROMIO_HINTS", romio_file(sources.romio_hints_text)},
+             {"MPICH_MPIIO_HINTS", mpich_variable(sources.mpich_mpiio_hints, path)},
+             {"ORATORIO_METHOD", method_variable(sources.oratorio_method)},
+             {"ORATORIO_HINTS", oratorio_variable(sources.oratorio_hints)},
+             {"the program's info", info}}};
+}
+
 /// The keys that `key` sets: itself, or what it stands for.
 std::set<std::string_view> targets_of(std::string_view key) {
     std::set<std::string_view> targets;
@@ -132,11 +151,17 @@ std::optional<HintMap> decode_hints(std::string_view text) {
 }
 
 HintMap merge_hints(const HintSources& sources, const HintMap& info, std::string_view path) {
-    HintMap merged = romio_file(sources.romio_hints_text);
-    overlay(merged, mpich_variable(sources.mpich_mpiio_hints, path));
-    overlay(merged, oratorio_variable(sources.oratorio_hints));
-    overlay(merged, info);
+    HintMap merged;
+    for (const Source& source : by_strength(sources, info, path)) overlay(merged, source.hints);
     return merged;
+}
+
+HintOrigins hint_origins(const HintSources& sources, const HintMap& info, std::string_view path) {
+    HintOrigins origins;
+    for (const Source& source : by_strength(sources, info, path)) {
+        for (const auto& [key, value] : source.hints) origins.insert_or_assign(key, source.name);
+    }
+    return origins;
 }
 
 Result<Agreed<AgreedHints>> agree_on_hints(Transport& transport, const GivenHints& mine) {

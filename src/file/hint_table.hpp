@@ -4,8 +4,10 @@
 
 #include <cstdint>
 #include <span>
+#include <string>
 #include <string_view>
 #include <variant>
+#include <vector>
 
 #include "file/hints.hpp"
 
@@ -45,6 +47,13 @@ struct HintMeaning {
     std::string_view target;
     std::string_view target_value;
 };
+
+/// What may be given, for the reader.
+[[nodiscard]] std::string allowed_values(const HintKind& kind);
+/// The words that a value may be; none where it is no word.
+[[nodiscard]] std::vector<std::string_view> hint_words(const HintKind& kind);
+/// The word for no method in particular.
+inline constexpr std::string_view kAnyMethod = "auto";
 
 [[nodiscard]] std::span<const HintRow> hint_rows();
 [[nodiscard]] std::span<const HintMeaning> hint_meanings();

@@ -19,8 +19,6 @@ namespace oratorio {
 
 namespace {
 
-constexpr std::string_view kAnyMethod = "auto";
-
 enum class Verdict { good, malformed, out_of_range, too_much };
 
 std::string_view trimmed(std::string_view text) {
@@ -146,34 +144,30 @@ std::string print(const HintRow& row, Hints& hints) {
     return std::visit([&](auto member) { return print(row.kind, member(hints)); }, row.member);
 }
 
-std::string warning(std::string_view key, std::string_view given, std::string_view what) {
-    return "hint " + std::string(key) + ": '" + std::string(given) + "' " + std::string(what);
+HintWarning warning(std::string_view key, std::string_view given, std::string_view what) {
+    return {std::string(key),
+            "hint " + std::string(key) + ": '" + std::string(given) + "' " + std::string(what)};
 }
 
-std::string known_methods(std::string_view given) {
-    std::vector<std::string_view> names{kAnyMethod};
-    for (const Method& method : methods()) names.push_back(method.name);
-    if (const std::string_view instead = meant(given, names); !instead.empty())
+/// What a value was meant to be, or which there are.
+std::string allowed_instead(const HintKind& kind, std::string_view given) {
+    if (const std::string_view instead = meant(given, hint_words(kind)); !instead.empty())
         return " (did you mean " + std::string(instead) + "?)";
-    std::string text = ", known are:";
-    for (const std::string_view name : names) text += " " + std::string(name);
-    return text;
+    return " (allowed: " + allowed_values(kind) + ")";
 }
 
-std::string warning(const HintRow& row, Verdict verdict, std::string_view given, Hints& hints) {
+HintWarning warning(const HintRow& row, Verdict verdict, std::string_view given, Hints& hints) {
     std::string what = verdict == Verdict::malformed  ? "is not understood"
                        : verdict == Verdict::too_much ? "is more than the machine can give"
                                                       : "is out of range";
-    if (row.kind.syntax == HintSyntax::choice)
-        what += ", known are: " + std::string(row.kind.choices);
-    if (row.kind.syntax == HintSyntax::method) what += known_methods(given);
+    if (verdict != Verdict::too_much) what += allowed_instead(row.kind, given);
     const std::string used = print(row, hints);
     return warning(row.key, given,
                    what + "; " + (used.empty() ? "it is ignored" : used + " is used"));
 }
 
 /// Adds to `given` what synonyms and other stand-ins mean; notes the good ones as accepted.
-HintMap expand(const HintMap& given, Hints& hints, std::vector<std::string>& warnings) {
+HintMap expand(const HintMap& given, Hints& hints, std::vector<HintWarning>& warnings) {
     HintMap expanded = given;
     HintMap misunderstood;
     for (const HintMeaning& meaning : hint_meanings()) {
@@ -196,7 +190,7 @@ HintMap expand(const HintMap& given, Hints& hints, std::vector<std::string>& war
 }
 
 /// Memory for messages is their length times their number, so it takes both.
-void bound_messages(Hints& hints, std::vector<std::string>& warnings, Bytes buffer_most) {
+void bound_messages(Hints& hints, std::vector<HintWarning>& warnings, Bytes buffer_most) {
     const Bytes together = 4 * message_bytes_of(hints.plan);
     const auto most = static_cast<int>(std::clamp<Bytes>(buffer_most / together, 1, INT_MAX));
     if (hints.plan.messages_in_flight <= most) return;

@@ -61,25 +61,45 @@ struct AgreedHints {
 struct HintSources {
     std::string romio_hints_text;   ///< contents of the ROMIO_HINTS file ("key value" lines)
     std::string mpich_mpiio_hints;  ///< MPICH_MPIIO_HINTS ("pattern:key=value:key=value,...")
+    std::string oratorio_method;    ///< ORATORIO_METHOD, a value of the hint of that name
     std::string
         oratorio_hints;  ///< ORATORIO_HINTS ("key=value;key=value" or "key=value,key=value")
 };
 
+/// Where a value came from, by key: "ORATORIO_HINTS", "the program's info" and so on.
+using HintOrigins = std::map<std::string, std::string_view>;
+
 /// All sources merged for `path`, weakest first. Pure.
 [[nodiscard]] HintMap merge_hints(const HintSources& sources, const HintMap& info,
                                   std::string_view path);
-struct ParsedHints {
-    Hints hints;
-    /// Sentences for the user, one per malformed value, and one where buffers would be larger than
-    /// `buffer_most` and are made smaller.
-    std::vector<std::string> warnings;
+/// A sentence for the user.
+struct HintWarning {
+    std::string key;
+    std::string sentence;
+    bool operator==(const HintWarning&) const = default;
 };
 
+struct ParsedHints {
+    Hints hints;
+    /// One per malformed value, and one where buffers would be larger than `buffer_most` and are
+    /// made smaller.
+    std::vector<HintWarning> warnings;
+};
+
+/// Pure. Of all keys that any source has.
+[[nodiscard]] HintOrigins hint_origins(const HintSources& sources, const HintMap& info,
+                                       std::string_view path);
 /// Pure. Keys that aren't given stay as in `start`.
 [[nodiscard]] ParsedHints parse_hints(const HintMap& given, const Hints& start = {},
                                       Bytes buffer_most = kBufferMost);
 /// Effective values of the keys that were set or that Oratorio reports always (MPI_File_get_info).
 [[nodiscard]] HintMap report_hints(const Hints& hints);
+/// What a user is told of the hints that were given, a line each: the value in use, where it comes
+/// from and what is allowed, or that it changes nothing.
+[[nodiscard]] std::string explain_hints(const HintMap& given, const HintOrigins& origins,
+                                        const Hints& in_use);
+/// The warning's sentence, with where the value came from.
+[[nodiscard]] std::string explain_warning(const HintWarning& warning, const HintOrigins& origins);
 /// Collective: root's on all ranks. Where one can't read them it is an error on all.
 Result<Agreed<AgreedHints>> agree_on_hints(Transport& transport, const GivenHints& mine);
 

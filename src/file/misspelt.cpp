@@ -2,6 +2,8 @@
 #include "file/misspelt.hpp"
 
 #include <algorithm>
+#include <array>
+#include <cctype>
 #include <numeric>
 
 #include "file/hint_table.hpp"
@@ -51,15 +53,35 @@ std::string_view meant(std::string_view word, std::span<const std::string_view> 
     return nearest;
 }
 
-std::vector<std::string> misspelt_hints(const HintMap& given) {
+std::vector<HintWarning> misspelt_hints(const HintMap& given) {
     const auto known = known_keys();
-    std::vector<std::string> sentences;
+    std::vector<HintWarning> warnings;
     for (const auto& [key, value] : given) {
         if (std::ranges::find(known, key) != known.end()) continue;
         const std::string_view instead = meant(key, known);
         if (instead.empty()) continue;
-        sentences.push_back("hint " + key + ": it isn't known and is ignored; did you mean " +
-                            std::string(instead) + "?");
+        warnings.push_back({key, "hint " + key + ": it isn't known and is ignored; did you mean " +
+                                     std::string(instead) + "?"});
+    }
+    return warnings;
+}
+
+std::vector<std::string> misspelt_variables(std::span<const std::string_view> names) {
+    constexpr std::array<std::string_view, 9> kKnown{
+        "oratorio_costs", "oratorio_disable",     "oratorio_explain",
+        "oratorio_hints", "oratorio_method",      "oratorio_preload",
+        "oratorio_quiet", "oratorio_wait_notice", "oratorio_ranks_per_node"};
+    std::vector<std::string> sentences;
+    for (const std::string_view name : names) {
+        const std::string word = lower(name);
+        if (!word.starts_with("oratorio_")) continue;
+        const std::string_view instead = meant(word, kKnown);
+        std::string variable(instead);
+        std::ranges::transform(variable, variable.begin(),
+                               [](unsigned char c) { return static_cast<char>(std::toupper(c)); });
+        if (instead.empty() || variable == name) continue;
+        sentences.push_back(std::string(name) + ": no such variable is known; did you mean " +
+                            variable + "?");
     }
     return sentences;
 }

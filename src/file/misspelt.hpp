@@ -16,8 +16,11 @@ namespace oratorio {
 [[nodiscard]] std::string_view meant(std::string_view word,
                                      std::span<const std::string_view> known);
 
-/// A sentence for each key that isn't known but nearly is.
-[[nodiscard]] std::vector<std::string> misspelt_hints(const HintMap& given);
+/// One for each key that isn't known but nearly is.
+[[nodiscard]] std::vector<HintWarning> misspelt_hints(const HintMap& given);
+
+/// A sentence for each name of a variable that begins as ours do, isn't known but nearly is.
+[[nodiscard]] std::vector<std::string> misspelt_variables(std::span<const std::string_view> names);
 
 /// A sentence for each part of the text of ORATORIO_HINTS that isn't key=value.
 [[nodiscard]] std::vector<std::string> misspelt_pairs(std::string_view oratorio_hints);

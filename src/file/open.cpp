@@ -259,7 +259,8 @@ Result<std::unique_ptr<File>> File::open(std::shared_ptr<Workspace> workspace,
         !same) {
         return same.error();
     }
-    if (auto taken = state->take_hints(merge_hints(call.sources, call.info, path)); !taken)
+    const auto origins = hint_origins(call.sources, call.info, path);
+    if (auto taken = state->take_hints(merge_hints(call.sources, call.info, path), origins); !taken)
         return taken.error();
 
     auto opening = open_everywhere(ranks, call, path, *state->hints);

@@ -3,7 +3,6 @@
 #pragma once
 
 #include <deque>
-#include <set>
 #include <string>
 #include <vector>
 
@@ -11,50 +10,11 @@
 #include "base/reserve.hpp"
 #include "base/shared_outcome.hpp"
 #include "file/file.hpp"
+#include "file/voice.hpp"
 #include "file/write_behind.hpp"
 #include "store/transfer.hpp"
 
 namespace oratorio {
-
-/// Speaks for rank 0 only, and says each sentence once per open file.
-class Voice {
-  public:
-    Voice() = default;
-    Voice(Narrator narrate, Rank rank) : narrate_(rank == 0 ? std::move(narrate) : Narrator{}) {}
-    void say(const std::string& text) const {
-        if (narrate_) narrate_(text);
-    }
-    /// Of a plan; one that comes again and again, wherever in the file, is told once, with its
-    /// number when another comes.
-    void say_plan(const std::string& text) {
-        std::string anywhere = text;
-        const std::size_t range = anywhere.find("\n  file range");
-        if (range != std::string::npos)
-            anywhere.erase(range, anywhere.find('\n', range + 1) - range);
-        if (anywhere == plan_) {
-            ++repeated_;
-            return;
-        }
-        tell_repeated();
-        plan_ = std::move(anywhere);
-        say(text);
-    }
-    void tell_repeated() {
-        if (repeated_ > 0)
-            say("  (this plan was made " + std::to_string(repeated_) + " times more)");
-        repeated_ = 0;
-        plan_.clear();
-    }
-    void warn(const std::string& sentence) {
-        if (said_.insert(sentence).second) say(sentence);
-    }
-
-  private:
-    Narrator narrate_;
-    std::set<std::string> said_;
-    std::string plan_;
-    int repeated_ = 0;
-};
 
 /// An access with its place in the file.
 struct File::Placed {
@@ -167,10 +127,16 @@ struct File::State final : Witness {
     [[nodiscard]] RunContext context(bool collective);
     void planned(const Plan& plan) override;
     void remark(const std::string& sentence) override;
+    /// Of an access that needs no plan.
+    void tell_moved_at_once(const Access& access);
     /// Of the hints in use; made when they are first wanted.
     [[nodiscard]] std::shared_ptr<const Agreed<Terms>> current_terms();
-    /// Collective. Root's `info` over the hints in use; malformed values are warned about.
-    Result<void> take_hints(const HintMap& info);
+    /// Collective. Root's over the hints in use; malformed values are warned about.
+    Result<void> take_hints(const HintMap& mine, const HintOrigins& origins);
+    /// The same with those of an info.
+    Result<void> take_info(const HintMap& info) {
+        return take_hints(info, hint_origins({}, info, ""));
+    }
 };
 
 }  // namespace oratorio

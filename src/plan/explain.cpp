@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
+#include <algorithm>
 #include <cstdio>
 
 #include "plan/methods.hpp"
@@ -64,20 +65,29 @@ std::string line_of(const Candidate& candidate) {
     return line;
 }
 
-}  // namespace
+std::string heading(const Plan& plan) {
+    return std::string(plan.collective ? "collective " : "independent ") + name_of(plan.direction) +
+           ": method " + std::string(plan.method->name) + " (" + std::string(plan.why) + ")\n" +
+           "  what         " + std::string(plan.method->summary) + "\n";
+}
 
-std::string explain(const Plan& plan) {
-    std::string text = std::string(plan.collective ? "collective " : "independent ") +
-                       name_of(plan.direction) + ": method " + std::string(plan.method->name) +
-                       " (" + std::string(plan.why) + ")\n";
-    text += "  what         " + std::string(plan.method->summary) + "\n";
-    text += "  file range   [" + number(plan.hull.begin) + ", " + number(plan.hull.end) + "), " +
-            number(plan.bytes) + " bytes of data" +
-            (plan.direction == Direction::write
-                 ? (plan.covered ? ", covered once" : ", with holes or overlaps")
-                 : "") +
-            "\n";
-    text += "  file domains " + domains_text(plan) + "\n";
+std::string range_text(const Plan& plan) {
+    return "  file range   [" + number(plan.hull.begin) + ", " + number(plan.hull.end) + ")\n";
+}
+
+/// Without exchange each rank plans for its own data.
+std::string data_text(const Plan& plan) {
+    const bool all = plan.collective && plan.method->aggregated();
+    const bool nobody = plan.aggregators.empty();
+    std::string text = "  data         " + number(plan.bytes) + " bytes of ";
+    text += all || nobody ? "all ranks" : "rank " + number(plan.aggregators.front());
+    if (plan.direction == Direction::write)
+        text += plan.covered ? ", covered once" : ", with holes or overlaps";
+    return text + "\n";
+}
+
+std::string work_text(const Plan& plan) {
+    std::string text = "  file domains " + domains_text(plan) + "\n";
     text += "  storage      " + std::string(plan.method->storage_part().name) +
             (plan.atomic ? ", locked (atomic mode)" : "") + "\n";
     if (plan.pieces_at_once > 0)
@@ -105,11 +115,42 @@ std::string explain(const Plan& plan) {
     if (plan.layers.two()) text += "  layers       local aggregators " + layers_text(plan) + "\n";
     if (exchange.sends_messages) {
         text += "  messages     at most " + number(plan.message_bytes) + " bytes, " +
-                number(plan.messages_in_flight) + " in flight\n";
+                number(plan.messages_in_flight) + " in flight per rank and direction\n";
     }
-    text += "  candidates\n";
+    return text;
+}
+
+/// The cheapest, if hints or rules of `auto` leave it out.
+std::string cheaper_text(const Plan& plan) {
+    const Candidate* least = nullptr;
+    for (const Candidate& one : plan.candidates) {
+        if (one.applies && (least == nullptr || one.seconds < least->seconds)) least = &one;
+    }
+    const auto taken = std::ranges::find(plan.candidates, plan.method->name, &Candidate::name);
+    if (least == nullptr || taken == plan.candidates.end() || least->seconds >= taken->seconds)
+        return "";
+    const std::string_view why =
+        least->reason.empty() ? "another was asked for by name" : least->reason;
+    return "  cheaper is   " + std::string(least->name) + ", " + milliseconds(least->seconds) +
+           ": " + std::string(why) + "\n";
+}
+
+std::string candidates_text(const Plan& plan) {
+    std::string text = plan.collective ? "  candidates   (estimated until the last rank is done)\n"
+                                       : "  candidates   (estimated for this rank alone)\n";
     for (const Candidate& candidate : plan.candidates) text += "    " + line_of(candidate) + "\n";
     return text;
+}
+
+}  // namespace
+
+std::string explain(const Plan& plan) {
+    return heading(plan) + range_text(plan) + data_text(plan) + work_text(plan) +
+           cheaper_text(plan) + candidates_text(plan);
+}
+
+std::string likeness(const Plan& plan) {
+    return heading(plan) + data_text(plan) + work_text(plan);
 }
 
 }  // namespace oratorio

@@ -148,8 +148,10 @@ struct Plan {
 [[nodiscard]] Plan make_own_plan(Direction direction, Rank rank, const AccessSummary& mine,
                                  const Terms& terms);
 
-/// The plan as text: method and why, domains, aggregators, rounds, buffers, candidates with costs.
-/// Deterministic.
+/// The plan as text: method and why, domains, aggregators, rounds, buffers, candidates with costs,
+/// and which of them would be cheaper but are left out. Deterministic.
 [[nodiscard]] std::string explain(const Plan& plan);
+/// Equal for plans that differ only in where in the file they lie, and in what depends on that.
+[[nodiscard]] std::string likeness(const Plan& plan);
 
 }  // namespace oratorio

@@ -26,6 +26,7 @@ void Planning::recall() {
     if (auto kept = context_.plans->recall(access_)) {
         plan_ = std::move(kept->plan);
         mine_ = kept->mine;
+        if (context_.witness != nullptr) context_.witness->planned(plan_);
     } else {
         plan_ = context_.plans->plan(access_.direction);
         mine_ = {};

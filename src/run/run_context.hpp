@@ -19,7 +19,7 @@ namespace oratorio {
 class Witness {
   public:
     virtual ~Witness() = default;
-    /// Of every plan that is made.
+    /// Of the plan of each access, made for it or kept.
     virtual void planned(const Plan& plan) = 0;
     virtual void remark(const std::string& sentence) = 0;
 };

@@ -62,7 +62,7 @@ def test_explain_tells_of_the_access(name, tmp_path):
     assert done.returncode == 0, done.stderr
     assert "blocks.dat: collective write: method two_phase" in done.stderr
     told = [line for line in done.stderr.splitlines() if line.startswith("oratorio: Oratorio saw ")]
-    assert told == ["oratorio: Oratorio saw 2 accesses to 1 files on rank 0"]
+    assert told == ["oratorio: Oratorio saw 2 accesses to 1 file on rank 0"]
 
 
 @needs_library

@@ -280,7 +280,9 @@ TEST(FileHints, AMalformedValueIsWarnedAboutOncePerOpen) {
         EXPECT_EQ(kind_of(file.set_hints({{"cb_nodes", "many"}})), ErrorKind::none);
         EXPECT_EQ(kind_of(file.set_view(View::bytes(), {{"cb_nodes", "many"}})), ErrorKind::none);
     });
-    EXPECT_EQ(said, std::vector<std::string>{"hint cb_nodes: 'many' is not understood; 0 is used"});
+    EXPECT_EQ(said, std::vector<std::string>{
+                        "hint cb_nodes: 'many' is not understood (allowed: 0 to 2147483647); 0 is "
+                        "used (from the program's info)"});
 }
 
 TEST(FileHints, ComeFromTheEnvironmentToo) {

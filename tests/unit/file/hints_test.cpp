@@ -3,7 +3,6 @@
 
 #include <gtest/gtest.h>
 
-#include <array>
 #include <cstdlib>
 #include <filesystem>
 #include <set>
@@ -12,7 +11,6 @@
 #include "file/misspelt.hpp"
 #include "plan/methods.hpp"
 #include "plan/plan.hpp"
-#include "support/sim_transport.hpp"
 
 namespace oratorio {
 namespace {
@@ -20,13 +18,14 @@ namespace {
 Hints parse(const HintMap& given, int warnings_expected = 0) {
     auto [hints, warnings] = parse_hints(given);
     EXPECT_EQ(warnings.size(), static_cast<std::size_t>(warnings_expected))
-        << (warnings.empty() ? "" : warnings[0]);
+        << (warnings.empty() ? "" : warnings[0].sentence);
     return std::move(hints);
 }
 
 std::string warning_of(const HintMap& given) {
     const auto warnings = parse_hints(given).warnings;
-    return warnings.size() == 1 ? warnings[0] : std::to_string(warnings.size()) + " warnings";
+    return warnings.size() == 1 ? warnings[0].sentence
+                                : std::to_string(warnings.size()) + " warnings";
 }
 
 /// A good value of each kind that is no row's default.
@@ -173,15 +172,22 @@ TEST(Hints, NumbersOutOfRangeAreClampedAndTheWarningTellsTheValueUsed) {
     EXPECT_EQ(parse({{"cb_nodes", "-4"}}, 1).plan.cb_nodes, 0);
     EXPECT_EQ(parse({{"cb_nodes", "99999999999999999999999"}}, 1).plan.cb_nodes, INT32_MAX);
     EXPECT_EQ(warning_of({{"cb_buffer_size", "1"}}),
-              "hint cb_buffer_size: '1' is out of range; 64 is used");
+              "hint cb_buffer_size: '1' is out of range (allowed: 64 bytes to what the machine can "
+              "give); 64 is used");
     EXPECT_EQ(warning_of({{"cb_buffer_size", "16M"}}),
-              "hint cb_buffer_size: '16M' is not understood; 16777216 is used");
-    EXPECT_EQ(warning_of({{"cb_config_list", "a:b"}}),
-              "hint cb_config_list: 'a:b' is not understood; it is ignored");
+              "hint cb_buffer_size: '16M' is not understood (allowed: 64 bytes to what the machine "
+              "can give); 16777216 is used");
+    EXPECT_EQ(
+        warning_of({{"cb_config_list", "a:b"}}),
+        "hint cb_config_list: 'a:b' is not understood (allowed: host:n,..., * is any host); it "
+        "is ignored");
     EXPECT_EQ(warning_of({{"oratorio_store", "tape"}}),
-              "hint oratorio_store: 'tape' is not understood, known are: auto posix uring thread "
-              "uncached; auto "
-              "is used");
+              "hint oratorio_store: 'tape' is not understood (allowed: auto, posix, uring, thread, "
+              "uncached); auto is used");
+    EXPECT_EQ(warning_of({{"oratorio_store", "posx"}}),
+              "hint oratorio_store: 'posx' is not understood (did you mean posix?); auto is used");
+    EXPECT_EQ(warning_of({{"file_perm", "9"}}),
+              "hint file_perm: '9' is not understood (allowed: octal 0 to 777); 666 is used");
 }
 
 TEST(Hints, BuffersAreNoLargerThanTheMachineCanGive) {
@@ -191,9 +197,10 @@ TEST(Hints, BuffersAreNoLargerThanTheMachineCanGive) {
         const std::string key(row.key);
         const auto [hints, warnings] = parse_hints({{key, "1000000000000000000"}}, {}, kMost);
         EXPECT_EQ(report_hints(hints).at(key), std::to_string(kMost));
-        EXPECT_EQ(warnings, (std::vector{"hint " + key +
-                                         ": '1000000000000000000' is more than the machine can "
-                                         "give; 1048576 is used"}));
+        const std::string sentence = "hint " + key +
+                                     ": '1000000000000000000' is more than the machine can give; "
+                                     "1048576 is used";
+        EXPECT_EQ(warnings, (std::vector{HintWarning{key, sentence}}));
     }
     EXPECT_TRUE(parse_hints({{"striping_unit", "1099511627776"}}, {}, kMost).warnings.empty())
         << "bytes of a file are no memory";
@@ -226,7 +233,7 @@ TEST(Hints, KeysThatAreNearlyKnownAreIgnoredWithAQuestion) {
     EXPECT_EQ(warning_of({{"oratorio_method", "two_fase"}}),
               "hint oratorio_method: 'two_fase' is not understood (did you mean two_phase?); auto "
               "is used");
-    EXPECT_NE(warning_of({{"oratorio_method", "nonsense"}}).find("known are: auto list_io mmap"),
+    EXPECT_NE(warning_of({{"oratorio_method", "nonsense"}}).find("allowed: auto, list_io, mmap"),
               std::string::npos);
 }
 
@@ -275,115 +282,6 @@ TEST(Hints, VisibilityIsAlwaysReportedForHdf5) {
     EXPECT_EQ(report_hints(parse({{"romio_visibility_immediate", "false"}}))
                   .at("romio_visibility_immediate"),
               "true");
-}
-
-TEST(HintSources, TheStrongerSourceWins) {
-    HintSources sources;
-    sources.romio_hints_text =
-        "cb_nodes 1\ncb_buffer_size\t100\nstriping_unit 7 # a comment\n\n# cb_nodes 9\nodd\n";
-    sources.mpich_mpiio_hints = "*:cb_nodes=2:striping_factor=5";
-    sources.oratorio_hints = "cb_nodes=3;romio_ds_read=enable";
-    EXPECT_EQ(merge_hints(sources, {{"cb_nodes", "4"}}, "/scratch/a.h5"),
-              (HintMap{{"cb_nodes", "4"},
-                       {"cb_buffer_size", "100"},
-                       {"striping_unit", "7"},
-                       {"striping_factor", "5"},
-                       {"romio_ds_read", "enable"}}));
-    EXPECT_EQ(merge_hints(sources, {}, "a").at("cb_nodes"), "3");
-    sources.oratorio_hints.clear();
-    EXPECT_EQ(merge_hints(sources, {}, "a").at("cb_nodes"), "2");
-    sources.mpich_mpiio_hints.clear();
-    EXPECT_EQ(merge_hints(sources, {}, "a").at("cb_nodes"), "1");
-}
-
-TEST(HintSources, LinesWithANulByteAreLeftOutOfARomioFile) {
-    using namespace std::string_literals;
-    HintSources sources;
-    sources.romio_hints_text = "cb_nodes 3\0\ncb_\0read enable\n\0\nstriping_unit 7\n\0"s;
-    EXPECT_EQ(merge_hints(sources, {}, "a"), (HintMap{{"striping_unit", "7"}}));
-}
-
-TEST(HintSources, WhateverBytesAreInRootsHintsComeToAllRanks) {
-    using namespace std::string_literals;
-    const HintMap given{{"a\0b"s, "c\0"s}, {"", ""}, {"\0"s, ""}, {"x", "\0\0y"s}};
-    const GivenHints roots{given, 12345};
-    test::run_ranks({.ranks = 3}, [&](Transport& transport) {
-        const bool root = transport.topology().rank == 0;
-        const auto agreed =
-            agree_on_hints(transport, root ? roots : GivenHints{{{"mine", "1"}}, 7});
-        ASSERT_TRUE(agreed.ok());
-        EXPECT_EQ((**agreed).of_root, roots);
-        EXPECT_EQ((**agreed).differing, 2U);
-    });
-}
-
-TEST(HintSources, SentHintsThatEndEarlyAreRefused) {
-    const std::string text = encode_hints({{"cb_nodes", "4"}, {"a", ""}});
-    EXPECT_EQ(decode_hints(text), (HintMap{{"cb_nodes", "4"}, {"a", ""}}));
-    const std::size_t first = encode_hints({{"a", ""}}).size();  // whole pairs are no cut
-    for (std::size_t size = 1; size < text.size(); ++size) {
-        if (size == first) continue;
-        EXPECT_EQ(decode_hints(text.substr(0, size)), std::nullopt) << size;
-    }
-    EXPECT_EQ(decode_hints(std::string(24, '\xff')), std::nullopt);
-}
-
-TEST(HintSources, HintsThatCanNotBeReadAreAnErrorOnAllRanks) {
-    test::run_ranks({.ranks = 3}, [&](Transport& transport) {
-        if (transport.topology().rank > 0) {
-            const auto agreed = agree_on_hints(transport, {});
-            ASSERT_FALSE(agreed.ok());
-            EXPECT_EQ(agreed.error().kind, ErrorKind::internal);
-            return;
-        }
-        // As agree_on_hints has it, but for the text.
-        std::array<std::uint64_t, 2> head{8, 0};
-        std::array<std::uint64_t, 1> text{UINT64_MAX};
-        std::array<std::uint64_t, 1> differing{0};
-        ASSERT_TRUE(broadcast(transport, 0, std::as_writable_bytes(std::span(head))).ok());
-        ASSERT_TRUE(broadcast(transport, 0, std::as_writable_bytes(std::span(text))).ok());
-        ASSERT_TRUE(reduce(transport, differing, ReduceOp::sum).ok());
-        EXPECT_GE(differing[0], 2U);
-    });
-}
-
-TEST(HintSources, MpichPatternsChooseFilesByPathOrByName) {
-    HintSources sources;
-    sources.mpich_mpiio_hints =
-        "*.h5:cb_nodes=1,/scratch/me/dump.?:cb_nodes=2:cb_buffer_size=512,data*:cb_nodes=3";
-    EXPECT_EQ(merge_hints(sources, {}, "/any/where/x.h5"), (HintMap{{"cb_nodes", "1"}}));
-    EXPECT_EQ(merge_hints(sources, {}, "/scratch/me/dump.7"),
-              (HintMap{{"cb_nodes", "2"}, {"cb_buffer_size", "512"}}));
-    EXPECT_EQ(merge_hints(sources, {}, "/deep/data.bin"), (HintMap{{"cb_nodes", "3"}}));
-    EXPECT_EQ(merge_hints(sources, {}, "/scratch/me/dump.77"), HintMap{});
-    for (const char* odd : {":", ",", "*", "*:", "*:=", "*:=5", "::::", "*:x"}) {
-        sources.mpich_mpiio_hints = odd;
-        EXPECT_EQ(merge_hints(sources, {}, "a"), HintMap{}) << odd;
-    }
-}
-
-TEST(HintSources, OratorioHintsTakeCommasOrSemicolons) {
-    HintSources sources;
-    sources.oratorio_hints = "cb_nodes=2, cb_buffer_size = 512";
-    EXPECT_EQ(merge_hints(sources, {}, "a"),
-              (HintMap{{"cb_nodes", "2"}, {"cb_buffer_size", "512"}}));
-    sources.oratorio_hints = "cb_config_list=a:1,b:2;cb_nodes=2;";
-    EXPECT_EQ(merge_hints(sources, {}, "a"),
-              (HintMap{{"cb_config_list", "a:1,b:2"}, {"cb_nodes", "2"}}));
-}
-
-TEST(HintSources, AStrongerSynonymBeatsTheWeakerKey) {
-    HintSources sources;
-    sources.oratorio_hints = "romio_cb_write=enable;romio_cb_read=enable";
-    EXPECT_EQ(parse(merge_hints(sources, {{"cb_write", "disable"}}, "a")).plan.cb_write,
-              Toggle::disable);
-    const Hints off = parse(merge_hints(sources, {{"collective_buffering", "false"}}, "a"));
-    EXPECT_EQ(off.plan.cb_read, Toggle::disable);
-    EXPECT_EQ(off.plan.cb_write, Toggle::disable);
-    sources.oratorio_hints = "collective_buffering=false";
-    const Hints mixed = parse(merge_hints(sources, {{"romio_cb_read", "enable"}}, "a"));
-    EXPECT_EQ(mixed.plan.cb_read, Toggle::enable);
-    EXPECT_EQ(mixed.plan.cb_write, Toggle::disable);
 }
 
 }  // namespace

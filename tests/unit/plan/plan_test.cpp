@@ -293,16 +293,17 @@ TEST(Plan, ExplainTellsMethodDomainsBuffersAndCandidates) {
     options.cyclic_block = 65536;
     options.cb_buffer_size = 1 << 20;
     const std::string text = explain(plan_of(interleaved(4, 8, 100000), options));
-    EXPECT_EQ(text.substr(0, text.find("  candidates")),
+    EXPECT_EQ(text.substr(0, text.find("  cheaper is")),
               "collective write: method cb_cyclic (asked for by name)\n"
               "  what         two_phase with CYCLIC(n) file domains\n"
-              "  file range   [0, 3200000), 3200000 bytes of data, covered once\n"
+              "  file range   [0, 3200000)\n"
+              "  data         3200000 bytes of all ranks, covered once\n"
               "  file domains cyclic(65536)\n"
               "  storage      buffered\n"
               "  aggregators  0 2\n"
               "  buffers      1 x 1048576 bytes per aggregator, 2 rounds\n"
               "  requests     pieces by datatype iterators, as rounds need them\n"
-              "  messages     at most 131072 bytes, 4 in flight\n");
+              "  messages     at most 131072 bytes, 4 in flight per rank and direction\n");
     for (const Method& method : methods())
         EXPECT_NE(text.find(method.name), std::string::npos) << method.name;
 }
@@ -313,9 +314,17 @@ TEST(Plan, ExplainSaysWhyACheaperMethodIsLeftOut) {
     const std::string text = explain(plan_of(interleaved(8, 8, 1 << 20), options));
     EXPECT_NE(text.find("left out by hint romio_cb_*=disable"), std::string::npos) << text;
     EXPECT_NE(text.find("cheapest of those that auto takes"), std::string::npos) << text;
+    EXPECT_NE(text.find("  cheaper is   shared_buffer, "), std::string::npos) << text;
     const std::string shared = explain(plan_of(interleaved(8, 8, 1 << 20), all_allowed()));
     EXPECT_NE(shared.find("left out: the ranks share memory"), std::string::npos) << shared;
     EXPECT_NE(shared.find("by name only"), std::string::npos) << shared;
+}
+
+TEST(Plan, PlansThatDifferInTheirPlaceOnlyAreAlike) {
+    const Plan plan = plan_of(interleaved(4, 64, 5000), all_allowed());
+    EXPECT_EQ(likeness(plan.moved(4096)), likeness(plan));
+    EXPECT_NE(explain(plan.moved(4096)), explain(plan));
+    EXPECT_NE(likeness(plan_of(interleaved(4, 64, 5001), all_allowed())), likeness(plan));
 }
 
 TEST(Plan, EveryCheaperCandidateHasAReason) {
