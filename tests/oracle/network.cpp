@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "oracle/scarcity.hpp"
+#include "support/pretended_nodes.hpp"
 
 namespace oratorio::oracle {
 
@@ -20,13 +21,10 @@ Error stopped() {
 class NetworkTransport final : public Transport {
   public:
     NetworkTransport(std::shared_ptr<Network> network, Rank rank)
-        : network_(std::move(network)), me_(rank) {
-        topology_.rank = rank;
-        topology_.size = static_cast<int>(network_->node_of_.size());
+        : network_(std::move(network)),
+          me_(rank),
+          topology_{test::pretended_nodes(network_->node_of_), rank} {
         topology_.cores = network_->cores_;
-        topology_.node_of = network_->node_of_;
-        const int nodes = *std::ranges::max_element(topology_.node_of) + 1;
-        for (int n = 0; n < nodes; ++n) topology_.node_names.push_back("node" + std::to_string(n));
     }
     const Topology& topology() const override { return topology_; }
     Result<Ticket> send(Rank to, Tag tag, std::span<const std::byte> data) override {

@@ -16,6 +16,7 @@
 #include <optional>
 #include <thread>
 
+#include "support/pretended_nodes.hpp"
 #include "support/sim_operation.hpp"
 
 namespace oratorio::test {
@@ -87,16 +88,9 @@ struct Started : Operation {
 
 class FreeTransport final : public Transport {
   public:
-    FreeTransport(Between& between, Rank me) : between_(between) {
-        const FreeOptions& options = between.options;
-        topology_.rank = me;
-        topology_.size = options.ranks;
-        for (Rank rank = 0; rank < options.ranks; ++rank)
-            topology_.node_of.push_back(options.ranks_per_node > 0 ? rank / options.ranks_per_node
-                                                                   : 0);
-        for (int node = 0; node <= topology_.node_of.back(); ++node)
-            topology_.node_names.push_back("node" + std::to_string(node));
-    }
+    FreeTransport(Between& between, Rank me)
+        : between_(between),
+          topology_{pretended_nodes(between.options.ranks, between.options.ranks_per_node), me} {}
     const Topology& topology() const override { return topology_; }
     Result<Ticket> send(Rank to, Tag tag, std::span<const std::byte> data) override;
     Result<Ticket> receive(Rank from, Tag tag, std::span<std::byte> into) override;

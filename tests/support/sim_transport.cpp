@@ -12,6 +12,7 @@
 #include <utility>
 
 #include "support/baton.hpp"
+#include "support/pretended_nodes.hpp"
 #include "support/random.hpp"
 #include "support/sim_operation.hpp"
 
@@ -85,18 +86,8 @@ class Network {
 
 class SimTransport final : public Transport {
   public:
-    SimTransport(Network& network, Rank me) : network_(network), me_(me) {
-        const SimOptions& options = network.options();
-        topology_.rank = me;
-        topology_.size = options.ranks;
-        topology_.node_of = options.node_of;
-        for (Rank r = static_cast<Rank>(topology_.node_of.size()); r < options.ranks; ++r) {
-            topology_.node_of.push_back(options.ranks_per_node > 0 ? r / options.ranks_per_node
-                                                                   : 0);
-        }
-        const int nodes = *std::ranges::max_element(topology_.node_of) + 1;
-        for (int n = 0; n < nodes; ++n) topology_.node_names.push_back("node" + std::to_string(n));
-    }
+    SimTransport(Network& network, Rank me)
+        : network_(network), me_(me), topology_{nodes_of(network.options()), me} {}
     const Topology& topology() const override { return topology_; }
     Result<Ticket> send(Rank to, Tag tag, std::span<const std::byte> data) override {
         return network_.start(
@@ -131,6 +122,9 @@ class SimTransport final : public Transport {
     void idle(const Rest&) override { network_.idle(me_); }
 
   private:
+    static Nodes nodes_of(const SimOptions& options) {
+        return pretended_nodes(options.ranks, options.ranks_per_node, options.node_of);
+    }
     Network& network_;
     Rank me_;
     Topology topology_;
