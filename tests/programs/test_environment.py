@@ -66,6 +66,21 @@ def test_a_hint_file_with_a_nul_byte_keeps_no_rank_waiting(name, tmp_path):
     assert "method two_phase" in told
 
 
+@pytest.mark.parametrize("name", ALL)
+def test_a_variable_that_is_nearly_known_is_asked_about(name, tmp_path):
+    told = run_block(name, tmp_path, {"ORATORIO_METHODD": "two_phase"})
+    assert told.count("ORATORIO_METHODD: no such variable is known; did you mean ORATORIO_METHOD?") == 1, told
+
+
+@pytest.mark.parametrize("name", ALL)
+def test_a_method_of_the_environment_leaves_hints_with_commas_as_they_are(name, tmp_path):
+    env = {"ORATORIO_HINTS": "cb_nodes=1,cb_buffer_size=65536", "ORATORIO_METHOD": "two_phase"}
+    told = run_block(name, tmp_path, {**env, "ORATORIO_EXPLAIN": "1"})
+    assert "is not understood" not in told, told
+    for line in ("cb_nodes = 1, from ORATORIO_HINTS", "oratorio_method = two_phase, from ORATORIO_METHOD"):
+        assert line in told, told
+
+
 BUFFERS = ("cb_buffer_size", "ind_rd_buffer_size", "ind_wr_buffer_size", "oratorio_sub_buffer")
 
 
