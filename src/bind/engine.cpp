@@ -19,6 +19,14 @@ using namespace std::chrono_literals;
 
 thread_local bool in_call = false;
 
+/// After so many turns in a row that moved nothing. About as long as has been waited, up to a
+/// millisecond: a thread that wakes every few microseconds beside one that yields keeps a core to
+/// the two of them, and whoever they wait for never runs (decision 0010).
+std::chrono::microseconds nap(int fruitless) {
+    constexpr int kDoublings = 6;
+    return 20us * (1 << std::min(fruitless, kDoublings));
+}
+
 }  // namespace
 
 bool Engine::full_threads() {
@@ -96,15 +104,19 @@ void Engine::take_turn(Mover mover, Turn& turn) {
 }
 
 /// Messages ring no bell, so never for long. `beside`: by a thread beside the program, which leaves
-/// the core to others.
-void Engine::wait(const Turn& turn, bool beside, bool yields) {
-    if (!turn.moved && turn.resting.on_a_bell()) {
+/// the core to others. `fruitless`: turns in a row, this one included.
+void Engine::wait(const Turn& turn, bool beside, int fruitless) {
+    constexpr int kYields = 64;
+    if (turn.moved) return;
+    if (turn.resting.on_a_bell()) {
         const auto wait = beside ? sleep_until_rung : wait_until_rung;
         wait(*turn.rest.bell, turn.rest.heard, 200us);
-    } else if (!turn.moved && yields) {
+    } else if (!beside && fruitless < kYields) {
         std::this_thread::yield();
-    } else if (!turn.moved) {
-        std::this_thread::sleep_for(turn.pending ? 20us : 1000us);
+    } else if (turn.pending) {
+        std::this_thread::sleep_for(nap(beside ? fruitless - 1 : fruitless - kYields));
+    } else {
+        std::this_thread::sleep_for(1ms);
     }
 }
 
@@ -135,14 +147,12 @@ Engine::Attendance::~Attendance() {
 }
 
 void Engine::Attendance::poll_or_rest() {
-    constexpr int kYields = 64;
     Turn turn;
     if (engine_.moves_or_completes(turn)) {
         fruitless_ = 0;
         return;
     }
-    fruitless_ = std::min(fruitless_ + 1, kYields);
-    wait(turn, false, fruitless_ < kYields);
+    wait(turn, false, ++fruitless_);
     engine_.moves_or_completes(turn);
 }
 
@@ -168,10 +178,12 @@ bool Engine::work_is_there() {
 void Engine::run() {
     use_all_cores();
     const bool full = full_threads();
+    int fruitless = 0;
     while (work_is_there()) {
         const Turn turn = this->turn(full ? Mover::program : Mover::helper);
-        if (full) process().requests.complete_done();
-        wait(turn, true, false);
+        const bool completed = full && process().requests.complete_done();
+        fruitless = turn.moved || completed ? 0 : fruitless + 1;
+        wait(turn, true, fruitless);
     }
 }
 

@@ -99,7 +99,7 @@ class Engine {
     void take_turn(Mover mover, Turn& turn);
     /// Of the program's: whether something moved, or could be told to the host as done.
     bool moves_or_completes(Turn& turn);
-    static void wait(const Turn& turn, bool beside, bool yields);
+    static void wait(const Turn& turn, bool beside, int fruitless);
     [[nodiscard]] bool start_thread();
     [[nodiscard]] bool work_is_there();
     void run();

@@ -36,6 +36,8 @@ foreach(host ${ORATORIO_MPI_HOSTS})
     PASS_REGULAR_EXPRESSION "rank 0 has waited 1 s in MPI_File_write_at_all: /[^\n]*other ranks" FAIL_REGULAR_EXPRESSION "rank 2 has")
 endforeach()
 oratorio_mpi_test(attended PRELOAD EXPORTS RANKS 2 SOURCES attended_test.cpp)
+oratorio_mpi_test(attended_nodes PRELOAD EXPORTS RANKS 2 SOURCES attended_test.cpp ARGUMENTS nodes
+                  ENVIRONMENT ORATORIO_RANKS_PER_NODE=1)
 oratorio_mpi_test(small_calls PRELOAD EXPORTS RANKS 1 2 SOURCES small_calls_test.cpp)
 oratorio_mpi_test(many_ranks PRELOAD RANKS 64 OTHER_RANKS 16 SOURCES many_ranks_test.cpp)
 # Not on Open MPI, whose MPI_Init may hang with so many ranks on a machine that is busy otherwise.

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // While a call of the program waits for an operation under way it moves that on itself, and the
-// thread beside sleeps: two that wait for the same only wake each other. A plain MPI program; what
-// the thread does is seen in its system calls.
+// thread beside sleeps: two that wait for the same only wake each other. While the program computes
+// the thread looks less and less often for ranks that are late. A plain MPI program; what the
+// thread does is seen in its system calls. Argument "nodes": the second, between nodes.
 #include <dlfcn.h>
 #include <linux/futex.h>
 #include <pthread.h>
@@ -9,6 +10,8 @@
 
 #include <atomic>
 #include <cstdarg>
+#include <cstring>
+#include <ctime>
 
 #include "mpi/bind_support.hpp"
 
@@ -16,6 +19,7 @@ namespace oratorio::test {
 namespace {
 
 std::atomic<int> rests_beside{0};  ///< of threads other than the program's, with a bell
+std::atomic<int> naps_beside{0};   ///< of our library
 pthread_t of_program;
 
 void one_waits_for_a_late_rank() {
@@ -32,8 +36,39 @@ void one_waits_for_a_late_rank() {
     CHECK(MPI_File_close(&file) == MPI_SUCCESS);
 }
 
+/// The naps grow to more than a millisecond, and begin anew with each message that comes.
+void the_thread_waits_for_a_late_rank() {
+    MPI_File file = open_scratch();
+    const int value = rank_of_world();
+    const MPI_Offset mine = rank_of_world() * static_cast<MPI_Offset>(sizeof value);
+    MPI_Request request = MPI_REQUEST_NULL;
+    MPI_Barrier(MPI_COMM_WORLD);
+    const double start = MPI_Wtime();
+    const int before = naps_beside;
+    if (rank_of_world() == 1) usleep(500'000);
+    CHECK(MPI_File_iwrite_at_all(file, mine, &value, 1, MPI_INT, &request) == MPI_SUCCESS);
+    if (rank_of_world() == 0) usleep(500'000);
+    const double milliseconds = 1e3 * (MPI_Wtime() - start);
+    CHECK(naps_beside - before < 50 + milliseconds);
+    if (rank_of_world() == 0) CHECK(naps_beside > before);
+    CHECK(MPI_Wait(&request, MPI_STATUS_IGNORE) == MPI_SUCCESS);
+    CHECK(MPI_File_close(&file) == MPI_SUCCESS);
+}
+
 }  // namespace
 }  // namespace oratorio::test
+
+extern "C" __attribute__((visibility("default"))) int nanosleep(const timespec* time,
+                                                                timespec* left) {
+    using Real = int (*)(const timespec*, timespec*);
+    static const auto real = reinterpret_cast<Real>(dlsym(RTLD_NEXT, "nanosleep"));
+    using namespace oratorio::test;
+    Dl_info caller{};
+    const bool known = dladdr(__builtin_return_address(0), &caller) != 0;
+    const bool ours = known && std::strstr(caller.dli_fname, "liboratorio") != nullptr;
+    if (ours && pthread_equal(pthread_self(), of_program) == 0) ++naps_beside;
+    return real(time, left);
+}
 
 extern "C" __attribute__((visibility("default"))) long syscall(long number, ...) noexcept {
     using Real = long (*)(long, long, long, long, long, long, long);
@@ -52,8 +87,14 @@ extern "C" __attribute__((visibility("default"))) long syscall(long number, ...)
 int main(int argc, char** argv) {
     using namespace oratorio::test;
     of_program = pthread_self();
-    MPI_Init(&argc, &argv);
-    one_waits_for_a_late_rank();
+    int level = MPI_THREAD_SINGLE;
+    if (argc > 1) {
+        MPI_Init_thread(&argc, &argv, MPI_THREAD_MULTIPLE, &level);
+        if (level == MPI_THREAD_MULTIPLE) the_thread_waits_for_a_late_rank();
+    } else {
+        MPI_Init(&argc, &argv);
+        one_waits_for_a_late_rank();
+    }
     const int code = verdict("attended");
     MPI_Finalize();
     return code;
