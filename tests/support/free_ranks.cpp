@@ -143,13 +143,23 @@ Result<Ticket> FreeTransport::receive(Rank from, Tag tag, std::span<std::byte> i
     return keep({{.kind = OpKind::receive, .peer = from, .tag = tag, .in = into}, {}, nullptr});
 }
 
-/// In the order they were started.
+/// In the order they were started: what comes meanwhile is not for a later one.
 void FreeTransport::match_receives() {
+    std::vector<const Started*> pending;
+    const auto comes_before = [](const Started& one, const Started& other) {
+        return one.tag == other.tag &&
+               (one.peer == other.peer || one.peer == kAnyRank || other.peer == kAnyRank);
+    };
     for (auto& [ticket, receive] : started_) {
         if (receive.kind != OpKind::receive || receive.matched) continue;
+        const bool waits = std::ranges::any_of(
+            pending, [&](const Started* one) { return comes_before(*one, receive); });
+        pending.push_back(&receive);
+        if (waits) continue;
         for (Rank from = 0; from < topology_.size && !receive.matched; ++from)
             if (receive.peer == from || receive.peer == kAnyRank)
                 receive.matched = match(receive, from);
+        if (receive.matched) pending.pop_back();
     }
 }
 
