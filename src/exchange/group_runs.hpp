@@ -10,10 +10,11 @@
 #include <vector>
 
 #include "exchange/member.hpp"
+#include "exchange/spoken_runs.hpp"
 
 namespace oratorio {
 
-class GroupRuns final : public Runs {
+class GroupRuns final : public SpokenRuns {
   public:
     /// Memory that the local aggregator of so many ranks needs: kMessagesOfMember messages of each
     /// rank, and in reads as many answers; a message of its own; in reads where the bytes of each
@@ -28,11 +29,11 @@ class GroupRuns final : public Runs {
     GroupRuns(const ExchangeContext& context, Runs& own, std::span<std::byte> memory);
 
     /// Takes what has come of the members, and sends answers.
-    Result<bool> step();
+    Result<bool> step() override;
     /// All answers have left.
-    [[nodiscard]] bool finished() const;
-    [[nodiscard]] bool differs() const { return context_.differs; }
-    [[nodiscard]] const Error& failed() const { return context_.failed; }
+    [[nodiscard]] bool finished() const override;
+    [[nodiscard]] bool differs() const override { return context_.differs; }
+    [[nodiscard]] const Error& failed() const override { return context_.failed; }
 
     bool ready(const Region& region) override;
     std::size_t next(const Region& region, std::span<std::byte> table_and_payload,

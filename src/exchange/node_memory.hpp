@@ -88,7 +88,9 @@ class NodeMemory {
         return processes_[static_cast<std::size_t>(rank)];
     }
     [[nodiscard]] std::atomic<int>& awake() const { return awake_->ranks; }
-    /// By index of the aggregator in the plan.
+    /// Of a rank among those of its node.
+    [[nodiscard]] int place(Rank rank) const { return place_[static_cast<std::size_t>(rank)]; }
+    /// By index of the aggregator in the plan; or by place of the local aggregator.
     [[nodiscard]] SlotControl& slot(int aggregator, std::int64_t round) const;
     [[nodiscard]] Question& question(int aggregator, std::int64_t round) const;
     [[nodiscard]] std::span<std::byte> buffers() const { return buffers_; }

@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "exchange/group_runs.hpp"
+#include "exchange/window_runs.hpp"
 
 namespace oratorio {
 
@@ -13,14 +14,19 @@ class PeerExchange final : public Exchange {
   public:
     /// `group` may be null: this rank speaks for itself, or another one for it.
     PeerExchange(const ExchangeContext& context, std::unique_ptr<Runs> own,
-                 std::unique_ptr<GroupRuns> group)
+                 std::unique_ptr<SpokenRuns> group)
         : own_(std::move(own)),
           group_(std::move(group)),
           context_{context.transport,        context.plan,
                    group_ ? *group_ : *own_, context.stats,
                    context.sequence,         {context.messages, context.plan.message_bytes}},
           aggregator_(context_),
-          participant_(context_) {}
+          participant_(context_) {
+        const Layers& layers = context.plan.layers;
+        const bool spoken_for = layers.local_aggregator_of(context_.rank()) != context_.rank();
+        if (layers.in_windows() && spoken_for)
+            member_ = std::make_unique<WindowMember>(context, *own_);
+    }
 
     void expect(std::int64_t round) override { aggregator_.expect(round); }
     std::optional<RoundContents> contents(std::int64_t round) const override {
@@ -39,13 +45,16 @@ class PeerExchange final : public Exchange {
         if (!served) return served.error();
         const auto walked = participant_.step(aggregator_);
         if (!walked) return walked.error();
-        return *gathered || *served || *walked;
+        const bool copied = member_ && member_->step();
+        return *gathered || *served || *walked || copied;
     }
     Standing standing() const override {
-        const bool finished =
-            participant_.finished() && aggregator_.finished() && (!group_ || group_->finished());
-        const bool differs = aggregator_.differs() || (group_ && group_->differs());
-        return {finished, participant_.received(), differs, failed()};
+        const bool finished = participant_.finished() && aggregator_.finished() &&
+                              (!group_ || group_->finished()) && (!member_ || member_->finished());
+        const bool differs = aggregator_.differs() || (group_ && group_->differs()) ||
+                             (member_ && member_->differs());
+        const Bytes received = member_ ? member_->received() : participant_.received();
+        return {finished, received, differs, failed()};
     }
 
   private:
@@ -56,7 +65,8 @@ class PeerExchange final : public Exchange {
     }
 
     std::unique_ptr<Runs> own_;
-    std::unique_ptr<GroupRuns> group_;
+    std::unique_ptr<SpokenRuns> group_;
+    std::unique_ptr<WindowMember> member_;  ///< of a group that shares windows
     PeerContext context_;
     AggregatorSide aggregator_;
     ParticipantSide participant_;
@@ -87,10 +97,16 @@ Error damaged_message(std::int64_t round) {
 std::unique_ptr<Exchange> make_peer_exchange(const ExchangeContext& context) {
     const Plan& plan = context.plan;
     const Rank rank = context.transport.topology().rank;
-    auto own = make_own_runs(context, plan.aggregator_index(rank) >= 0);
-    auto group = GroupRuns::needed(plan, rank)
-                     ? std::make_unique<GroupRuns>(context, *own, context.group)
-                     : nullptr;
+    const bool copies = plan.aggregator_index(rank) >= 0 || plan.layers.in_windows();
+    auto own = make_own_runs(context, copies);
+    std::unique_ptr<SpokenRuns> group;
+    if (GroupRuns::needed(plan, rank)) {
+        if (plan.layers.in_windows()) {
+            group = std::make_unique<WindowRuns>(context, *own);
+        } else {
+            group = std::make_unique<GroupRuns>(context, *own, context.group);
+        }
+    }
     return std::make_unique<PeerExchange>(context, std::move(own), std::move(group));
 }
 

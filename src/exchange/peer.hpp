@@ -131,7 +131,8 @@ class ParticipantSide {
         std::span<std::byte> reply;
         Ticket sent;
         Ticket replied;
-        Chunk chunk;  ///< reads; its payload is what a reply has at most
+        bool leaving = true;  ///< the message is
+        Chunk chunk;          ///< its payload is what a reply has at most
     };
     struct Announcement {
         Ticket ticket;
@@ -147,6 +148,7 @@ class ParticipantSide {
     Result<void> send_chunk(std::span<std::byte> message);
     void unpack(const Chunk& chunk, std::span<const std::byte> payload);
     MessageView fill(std::span<std::byte> message);
+    Result<void> receive_reply(Rank to, Outgoing& outgoing);
     void count_sent(std::size_t bytes);
     /// Who gets this rank's data of a region.
     [[nodiscard]] Rank partner(const RankRegions& regions) const {

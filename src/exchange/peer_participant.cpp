@@ -12,12 +12,14 @@ Rank local_aggregator_of(const PeerContext& context) {
     return local == context.rank() ? -1 : local;
 }
 
-/// Where a rank has a local aggregator, in the order of that one's regions.
+/// Where a rank has a local aggregator, in the order of that one's regions; none where it needs no
+/// messages for that.
 RankRegions regions_of(const PeerContext& context) {
     const Plan& plan = context.plan;
     const Rank local = local_aggregator_of(context);
-    return local < 0 ? plan.regions_of(context.rank())
-                     : RankRegions(plan, local, plan.ranks, plan.ranks.find(context.rank()));
+    if (local < 0) return plan.regions_of(context.rank());
+    if (plan.layers.in_windows()) return plan.no_regions();
+    return {plan, local, plan.ranks, plan.ranks.find(context.rank())};
 }
 
 }  // namespace
@@ -93,14 +95,17 @@ Result<bool> ParticipantSide::reap_outgoing() {
 }
 
 Result<bool> ParticipantSide::finish(Outgoing& outgoing) {
-    if (!outgoing.message.empty()) {
+    if (outgoing.leaving) {
         const auto sent = context_.transport.test(outgoing.sent);
         if (!sent) return sent.error();
         if (!sent->done) return false;
-        context_.buffers.give_back(outgoing.message);
-        outgoing.message = {};
+        if (!outgoing.message.empty()) context_.buffers.give_back(outgoing.message);
+        outgoing.leaving = false;
     }
-    if (!reading_) return true;
+    if (!reading_) {
+        context_.runs.sent(outgoing.chunk);
+        return true;
+    }
     const auto replied = context_.transport.test(outgoing.replied);
     if (!replied) return replied.error();
     if (!replied->done) return false;
@@ -108,9 +113,9 @@ Result<bool> ParticipantSide::finish(Outgoing& outgoing) {
     std::memcpy(&head, outgoing.reply.data(), sizeof head);
     const bool sound = head.payload >= 0 && head.payload <= outgoing.chunk.payload;
     if (!sound && failed_.kind == ErrorKind::none) failed_ = damaged_message(outgoing.round);
-    unpack(outgoing.chunk,
-           outgoing.reply.subspan(sizeof head, sound ? static_cast<std::size_t>(head.payload) : 0));
-    context_.buffers.give_back(outgoing.reply);
+    const std::size_t bytes = sound ? static_cast<std::size_t>(head.payload) : 0;
+    unpack(outgoing.chunk, outgoing.reply.subspan(sizeof head, bytes));
+    if (outgoing.chunk.place.empty()) context_.buffers.give_back(outgoing.reply);
     return true;
 }
 
@@ -138,7 +143,7 @@ Result<bool> ParticipantSide::hand_over(AggregatorSide& own) {
 }
 
 /// The next chunk as a message: head, run table, and room for (write: also the bytes of) the
-/// payload.
+/// payload. What has its place is sent from there.
 MessageView ParticipantSide::fill(std::span<std::byte> message) {
     const Region region = regions_.region();
     const std::size_t table_bytes =
@@ -146,7 +151,13 @@ MessageView ParticipantSide::fill(std::span<std::byte> message) {
     const MessageHead head{regions_.round(), region.begin, chunk_.payload,
                            static_cast<std::int32_t>(table_bytes), chunk_.last ? 1 : 0};
     std::memcpy(message.data(), &head, sizeof head);
-    const MessageView view = view_message(message, true);
+    if (!reading_ && !chunk_.place.empty()) {
+        const std::size_t before = sizeof head + table_bytes;
+        std::byte* const first = chunk_.place.data() - before;
+        std::memcpy(first, message.data(), before);
+        return view_message({first, before + chunk_.place.size()}, true);
+    }
+    const MessageView view = view_message(message, !reading_);
     if (!reading_) {
         const Timing timing(&context_.stats, &Stats::copy_time);
         context_.runs.pack(chunk_, view.payload);
@@ -154,28 +165,42 @@ MessageView ParticipantSide::fill(std::span<std::byte> message) {
     return view;
 }
 
+Result<void> ParticipantSide::receive_reply(Rank to, Outgoing& outgoing) {
+    if (chunk_.place.empty()) {
+        outgoing.reply = context_.buffers.take();
+    } else {
+        std::byte* const first = chunk_.place.data() - sizeof(MessageHead);
+        outgoing.reply = {first, sizeof(MessageHead) + chunk_.place.size()};
+    }
+    const auto ticket =
+        context_.transport.receive(to, tag(regions_.round(), MessageKind::reply), outgoing.reply);
+    if (!ticket) return ticket.error();
+    outgoing.replied = *ticket;
+    return {};
+}
+
 Result<void> ParticipantSide::send_chunk(std::span<std::byte> message) {
     const Rank to = partner(regions_);
-    if (local_ >= 0)
-        message = message.first(static_cast<std::size_t>(context_.plan.layers.message_bytes()));
+    const Bytes most = local_ >= 0 ? context_.plan.layers.message_bytes() : std::ssize(message);
+    const MessageView view = fill(message.first(static_cast<std::size_t>(most)));
     Outgoing outgoing;
     if (reading_) {
-        outgoing.reply = context_.buffers.take();
-        const auto ticket = context_.transport.receive(
-            to, tag(regions_.round(), MessageKind::reply), outgoing.reply);
-        if (!ticket) return ticket.error();
-        outgoing.replied = *ticket;
+        const auto posted = receive_reply(to, outgoing);
+        if (!posted) return posted;
     }
-    const MessageView view = fill(message);
-    const std::size_t bytes =
-        sizeof view.head + view.table.size() + (reading_ ? 0 : view.payload.size());
-    const auto ticket =
-        context_.transport.send(to, tag(view.head.round, MessageKind::data), message.first(bytes));
+    const bool in_place = !reading_ && !chunk_.place.empty();
+    const std::size_t bytes = sizeof view.head + view.table.size() + view.payload.size();
+    const auto ticket = context_.transport.send(to, tag(view.head.round, MessageKind::data),
+                                                {view.table.data() - sizeof view.head, bytes});
     if (!ticket) return ticket.error();
     outgoing.round = view.head.round;
     outgoing.sent = *ticket;
-    outgoing.message = message;
-    if (reading_) outgoing.chunk = chunk_;
+    outgoing.chunk = chunk_;
+    if (in_place) {
+        context_.buffers.give_back(message);
+    } else {
+        outgoing.message = message;
+    }
     outgoing_.push_back(std::move(outgoing));
     if (chunk_.last) regions_.advance();
     count_sent(bytes);

@@ -20,12 +20,17 @@ struct Segment {
     Bytes bytes = 0;
 };
 
+inline constexpr Bytes kChunkRoom = 128;
+
 /// One message's worth of the data in one region.
 struct Chunk {
     bool last = false;  ///< there is no more in this region
     Bytes payload = 0;
     std::vector<Segment> segments;  ///< payload in order
-    int record = -1;                ///< instead, where others' data is merged (exchange/group_runs)
+    int record = -1;                ///< instead, where others' data is spoken for
+    /// Where the payload lies already (writes) or shall come to lie (reads), with kChunkRoom bytes
+    /// before it for what goes before it in a message; empty where a message's buffer is for that.
+    std::span<std::byte> place = {};
 };
 
 /// What a copy between the data and a region's buffer came to.
@@ -54,8 +59,11 @@ class Runs {
     virtual std::optional<RoundContents> contents(const Region& region) = 0;
     /// Data -> payload of a message.
     virtual void pack(const Chunk& chunk, std::span<std::byte> payload) = 0;
-    /// Payload -> data; it may be short. Gives the bytes that reached this rank's own memory.
+    /// Payload -> data; it may be short; where it came to its place it lies there. Gives the bytes
+    /// that reached this rank's own memory.
     virtual Bytes unpack(const Chunk& chunk, std::span<const std::byte> payload) = 0;
+    /// Writes: the chunk has left; its place, if it had one, is free.
+    virtual void sent(const Chunk&) {}
     /// What there is of a region, and hasn't been copied, between the data and the region's buffer
     /// without a message, as RegionCopy::copy does.
     virtual Copied copy(const Region& region, std::byte* buffer, std::byte* given,

@@ -53,12 +53,14 @@ std::string graph_text(const Plan& plan) {
 std::string layers_text(const Plan& plan) {
     return list_of(plan.layers.local_aggregators()) + ", each for at most " +
            number(plan.layers.group_ranks()) + " ranks of its node; " +
-           std::string(plan.method->layers_part().what);
+           std::string(plan.layers.in_windows()
+                           ? "their ranks put their data into windows that they share"
+                           : plan.method->layers_part().what);
 }
 
 std::string line_of(const Candidate& candidate) {
     std::string name(candidate.name);
-    name.resize(22, ' ');
+    name.resize(std::max<std::size_t>(22, name.size() + 2), ' ');
     if (!candidate.applies) return name + "does not apply: " + std::string(candidate.reason);
     std::string line = name + milliseconds(candidate.seconds);
     if (!candidate.reason.empty()) line += ", " + std::string(candidate.reason);

@@ -84,6 +84,25 @@ Layers::Layers(const Nodes& topology, const Summaries& summaries, const PlanOpti
     served_by_ = std::make_shared<const std::vector<Rank>>(std::move(served_by));
 }
 
+/// A message's payload and what goes before it fill a message.
+Layers Layers::with_windows(const Nodes& topology, Bytes message_bytes) const {
+    constexpr Bytes kBefore = 512;
+    Layers layers = *this;
+    layers.window_bytes_ = message_bytes - kBefore;
+    std::vector<int> on_node(std::max<std::size_t>(1, topology.node_names.size()));
+    for (const Rank local : local_aggregators()) {
+        const int node = topology.node_of.empty() ? 0 : topology.node_of[local];
+        layers.most_on_node_ =
+            std::max(layers.most_on_node_, ++on_node[static_cast<std::size_t>(node)]);
+    }
+    return layers;
+}
+
+Bytes Layers::windows_bytes(Direction direction) const {
+    const Bytes masks = direction == Direction::write ? window_bytes_ : 0;
+    return windows_max * (window_room + window_bytes_ + masks);
+}
+
 std::vector<Rank> Layers::group_of(Rank local_aggregator) const {
     if (!two()) return {local_aggregator};
     std::vector<Rank> group;

@@ -43,6 +43,9 @@ class Layers {
     /// Pure. A local aggregator that could not have its memory (flag_no_store) is replaced by the
     /// next rank of its group that could; a group without such a rank has no data.
     Layers(const Nodes& topology, const Summaries& summaries, const PlanOptions& options);
+    /// The same, with windows in memory of the node in place of messages between a rank and its
+    /// local aggregator.
+    [[nodiscard]] Layers with_windows(const Nodes& topology, Bytes message_bytes) const;
 
     [[nodiscard]] bool two() const { return served_by_ != nullptr; }
     [[nodiscard]] Rank local_aggregator_of(Rank rank) const {
@@ -57,10 +60,24 @@ class Layers {
     /// Most bytes of a message between a rank and its local aggregator.
     [[nodiscard]] Bytes message_bytes() const { return message_bytes_; }
 
+    /// Windows of a local aggregator, and what lies before each for the head of a message.
+    static constexpr int windows_max = 4;
+    static constexpr Bytes window_room = 128;
+    [[nodiscard]] bool in_windows() const { return window_bytes_ > 0; }
+    [[nodiscard]] Bytes window_bytes() const { return window_bytes_; }
+    /// Of all windows of a local aggregator; writes mark what is given.
+    [[nodiscard]] Bytes windows_bytes(Direction direction) const;
+    /// Memory that each node shares for them.
+    [[nodiscard]] Bytes node_bytes(Direction direction) const {
+        return most_on_node_ * windows_bytes(direction);
+    }
+
   private:
     std::shared_ptr<const std::vector<Rank>> served_by_;  ///< by rank; null: one layer
     int group_ranks_ = 1;
     Bytes message_bytes_ = 0;
+    Bytes window_bytes_ = 0;
+    int most_on_node_ = 0;  ///< local aggregators
 };
 
 }  // namespace oratorio

@@ -160,6 +160,10 @@ constexpr std::array kLayers{
     LayersPart{.kind = LayersKind::two_messages,
                .what = "their ranks' requests and data come by messages and are merged",
                .local_aggregators = true},
+    LayersPart{.kind = LayersKind::two_shared,
+               .what = "their ranks' requests and data come by messages and are merged",
+               .local_aggregators = true,
+               .windows = true},
 };
 static_assert(is_complete(kLayers));
 

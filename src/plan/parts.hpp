@@ -90,6 +90,7 @@ struct ExchangePart {
 enum class LayersKind {
     one,           ///< each rank for itself
     two_messages,  ///< local aggregators, which get their group's data by messages
+    two_shared,    ///< the same; where it is dense, by memory of the node
     count,
 };
 
@@ -97,6 +98,7 @@ struct LayersPart {
     LayersKind kind;
     std::string_view what = {};  ///< as `explain` tells it; "" where there is nothing to tell
     bool local_aggregators = false;
+    bool windows = false;  ///< in memory of the node, for dense data
 };
 
 /// How bytes get to and from the storage.

@@ -154,6 +154,15 @@ Graph graph_of_groups(const Summaries& summaries, const Layers& layers) {
     return Graph(std::move(groups));
 }
 
+/// Windows are looked at byte by byte, and read as a whole.
+bool groups_are_dense(const Plan& plan) {
+    constexpr Bytes kLeastShare = 2;  // bytes of hull per byte of data
+    Bytes hulls = 0;
+    for (std::size_t i = 0; i < plan.graph.size(); ++i)
+        hulls += plan.graph.participant(i).hull.length();
+    return !plan.ask_contents && plan.bytes * kLeastShare >= hulls;
+}
+
 /// An access without exchange: the rank is its own aggregator of its own hull.
 void plan_alone(Plan& plan, Rank rank, const AccessSummary& mine, const PlanOptions& options) {
     const StoragePart& storage = plan.method->storage_part();
@@ -192,6 +201,11 @@ bool Plan::asks_places() const {
 
 bool Plan::sends_messages() const {
     return ranks_at_once > 0 || method->exchange_part().sends_messages;
+}
+
+Bytes Plan::node_bytes() const {
+    if (!method->on_node()) return layers.in_windows() ? layers.node_bytes(direction) : 0;
+    return static_cast<Bytes>(aggregators.size()) * buffer_bytes();
 }
 
 bool Plan::keeps_holes() const {
@@ -238,6 +252,8 @@ Plan make_plan(Direction direction, const Agreed<Summaries>& summaries,
     plan.domains = plan.method->domains_part().make(s, static_cast<int>(plan.aggregators.size()));
     plan.thin = (options.sparse || plan.method->graph_part().is_thinned) && !plan.layers.two();
     plan.ask_contents = must_ask(s.direction, s.hull, s.bytes);
+    if (plan.method->layers_part().windows && sharing->shared_memory && groups_are_dense(plan))
+        plan.layers = plan.layers.with_windows(*nodes, plan.message_bytes);
     plan.shared_loads = loads_are_shared(s, plan);
     const bool of_node = schedule.slots == Schedule::of_node;
     const int own_slots = of_node ? slots_of_node(s, plan) : schedule.slots;

@@ -96,6 +96,8 @@ struct Plan {
     [[nodiscard]] bool asks_places() const;
     /// Between rounds ranks talk through the host MPI.
     [[nodiscard]] bool sends_messages() const;
+    /// Memory that each node shares for it.
+    [[nodiscard]] Bytes node_bytes() const;
     /// The same plan, `by` bytes further on in the file.
     [[nodiscard]] Plan moved(Offset by) const;
     /// Index of `rank` among the aggregators, -1 when it isn't one.

@@ -78,15 +78,14 @@ Result<bool> Planning::choose() {
     plan_ = make_plan(access_.direction, *summaries_, nodes_of(ranks), *context_.terms,
                       NodeMemory::sharing(context_.node), ranks.topology().rank);
     phase_ = Phase::sharing;
-    const bool shares = plan_.method->on_node() && !plan_.graph.empty();
+    const bool shares = plan_.node_bytes() > 0 && !plan_.graph.empty();
     return shares ? shared() : settle();
 }
 
 /// Where the node's memory can't be had, all ranks choose again without it.
 Result<bool> Planning::shared() {
-    const auto bytes = std::ssize(plan_.aggregators) * plan_.buffer_bytes();
     const bool reach = plan_.method->exchange_part().reaches;
-    const auto decided = context_.node->prepare(context_.transport, bytes, reach);
+    const auto decided = context_.node->prepare(context_.transport, plan_.node_bytes(), reach);
     if (!decided || !*decided) return decided;
     const bool shared_refused = context_.node->shared_refused();
     if (!shared_refused && !(reach && context_.node->cross_memory_refused())) {
@@ -94,8 +93,9 @@ Result<bool> Planning::shared() {
     }
     if (context_.witness != nullptr) {
         const Error& refusal = context_.node->refusal();
-        context_.witness->remark("method " + std::string(plan_.method->name) +
-                                 " isn't used: " + describe(refusal, ""));
+        const char* const but = plan_.method->on_node() ? " isn't used: " : " sends messages: ";
+        context_.witness->remark("method " + std::string(plan_.method->name) + but +
+                                 describe(refusal, ""));
     }
     return choose();
 }

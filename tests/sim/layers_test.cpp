@@ -28,7 +28,7 @@ struct Pattern {
     const char* method = "two_layer";
     int local_aggregators = 0;  ///< on each node
     Layout (*file_of)(Rank rank) = nullptr;
-    int messages_in_flight = 4;
+    int aggregators = 1;
 };
 
 /// All ranks' pieces in turn: those of a node's ranks touch.
@@ -55,10 +55,9 @@ Stats run_pattern(Direction direction, const Pattern& pattern) {
     std::vector<Stats> stats(kRanks);
     FlatTerms options;
     options.method = find_method(pattern.method);
-    options.cb_nodes = 1;
+    options.cb_nodes = pattern.aggregators;
     options.cb_buffer_size = 2 << 20;
     options.local_aggregators_per_node = pattern.local_aggregators;
-    options.messages_in_flight = pattern.messages_in_flight;
     run_ranks({.ranks = kRanks, .ranks_per_node = kOfNode}, [&](Transport& transport) {
         const Rank rank = transport.topology().rank;
         MemoryStore store(disk);
@@ -72,8 +71,10 @@ Stats run_pattern(Direction direction, const Pattern& pattern) {
         access.file = layout;
         access.memory = {Shape::run(kEach), kEach, 0, 1};
         access.buffer = memory.data();
-        const RunContext context{transport, &store, terms_of(options),
-                                 stats[static_cast<std::size_t>(rank)], buffers};
+        NodeMemory node;
+        RunContext context{transport, &store, terms_of(options),
+                           stats[static_cast<std::size_t>(rank)], buffers};
+        context.node = &node;
         const Outcome outcome = run_access(context, access, true);
         EXPECT_EQ(outcome.error.kind, ErrorKind::none);
         EXPECT_EQ(outcome.bytes, kEach);
@@ -145,6 +146,36 @@ TEST(Layers, WhatAllRanksOfANodeReadIsAskedForOnce) {
     EXPECT_EQ(two.pieces_forwarded, 3U * kPieces);
     const std::uint64_t on_the_node = (kOfNode - 1) * kEach;  // of the aggregator, to each rank
     EXPECT_EQ(two.bytes_placed, 3U * kEach + on_the_node);
+}
+
+TEST(Layers, ADenseShareIsSentFromWhereTheRanksOfTheNodePutIt) {
+    const Stats write = run_pattern(Direction::write, {"two_layer_shared", 1, in_turn_on_nodes});
+    EXPECT_EQ(write.local_messages, 0U);
+    EXPECT_EQ(to_aggregator(write), kNodes - 1U);
+    EXPECT_EQ(write.pieces_forwarded, 3U) << "a piece of each node";
+    EXPECT_EQ(write.bytes_packed + write.bytes_merged, 0U) << "no copy at the sender";
+    EXPECT_EQ(write.bytes_shared, static_cast<std::uint64_t>(kRanks * kEach)) << "one by each rank";
+    const Stats read = run_pattern(Direction::read, {"two_layer_shared", 1, in_turn_on_nodes});
+    EXPECT_EQ(read.local_messages, 0U);
+    EXPECT_EQ(to_aggregator(read), 2 * (kNodes - 1U));
+    EXPECT_EQ(read.bytes_packed + read.bytes_merged, 0U);
+    EXPECT_EQ(read.bytes_shared, static_cast<std::uint64_t>(kRanks * kEach));
+}
+
+TEST(Layers, WhereSharesAreSparseTheyComeByMessages) {
+    const Stats shared = run_pattern(Direction::write, {"two_layer_shared", 1, in_turn});
+    EXPECT_EQ(shared.local_messages, static_cast<std::uint64_t>(kRanks - kNodes));
+    EXPECT_EQ(shared.pieces_forwarded, 3U * kPieces);
+}
+
+/// An aggregator that has a local aggregator beside it gets its own data through that one.
+TEST(Layers, AnAggregatorMayBeServedByAnother) {
+    for (const char* const method : {"two_layer", "two_layer_shared"}) {
+        for (const auto file_of : {in_turn, in_turn_on_nodes}) {
+            run_pattern(Direction::write, {method, 1, file_of, kRanks});
+            run_pattern(Direction::read, {method, 2, file_of, kRanks});
+        }
+    }
 }
 
 }  // namespace

@@ -11,7 +11,7 @@ from oratorio.bench_arms import is_oratorios
 from oratorio.bench_report import measured
 from oratorio.bench_run import Run, Settings
 
-COPIES = ("bytes_packed", "bytes_placed", "bytes_shared", "bytes_reached")
+COPIES = ("bytes_packed", "bytes_placed", "bytes_shared", "bytes_reached", "bytes_merged")
 
 
 @dataclass(frozen=True)

@@ -86,6 +86,11 @@ const std::vector<Named>& situations() {
          [=] {
              return in_situation(interleaved(16, 64, 1 << 16), write, 2, by_name("two_layer"));
          }},
+        {"two_layer_shared by name, 16 ranks on 2 nodes, all the same, read",
+         [=] {
+             const Summaries alike(16, interleaved(1, 64, 1 << 16)[0]);
+             return in_situation(alike, read, 2, by_name("two_layer_shared"));
+         }},
         {"shared_data by name, 4 ranks of a node, write",
          [=] {
              return in_situation(interleaved(4, 64, 1 << 16), write, 1, by_name("shared_data"));
