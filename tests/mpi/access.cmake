@@ -3,6 +3,8 @@
 set(all_ranks RANKS 1 2 3 4 7 8 OTHER_RANKS 2)
 
 oratorio_mpi_test(differential PRELOAD ${all_ranks} SOURCES differential_test.cpp random_view.cpp mapped_type.cpp)
+oratorio_mpi_test(differential_nodes PRELOAD RANKS 7 HOSTS mpich5 ompi5 ENVIRONMENT ORATORIO_RANKS_PER_NODE=3
+                  SOURCES differential_test.cpp random_view.cpp mapped_type.cpp)
 oratorio_mpi_test(datarep PRELOAD RANKS 1 3 OTHER_RANKS 2 SOURCES datarep_test.cpp)
 oratorio_mpi_test(holes PRELOAD ${all_ranks} SOURCES holes_test.cpp)
 oratorio_mpi_test(modes PRELOAD ${all_ranks} SOURCES modes_test.cpp)
