@@ -138,6 +138,14 @@ double estimate_contiguous(const Situation& s) {
     return 1.05 * estimate_list(s);
 }
 
+/// And a call for each block that has a piece.
+double estimate_ahead(const Situation& s) {
+    const Bytes block = ahead_of(*s.options).block;
+    const double hulls = static_cast<double>(s.hull.length()) / static_cast<double>(block);
+    const double blocks = std::min(static_cast<double>(s.pieces), (1 + hulls) * s.ranks_with_data);
+    return estimate_list(s) + blocks * costs(s).read_call / workers(s);
+}
+
 /// As many work as are let in, and each one but the first of its row is woken.
 double estimate_turns(const Situation& s) {
     Situation let_in = s;

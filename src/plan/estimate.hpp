@@ -10,6 +10,7 @@ namespace oratorio {
 /// Methods without exchange, by their storage part.
 [[nodiscard]] double estimate_contiguous(const Situation& situation);
 [[nodiscard]] double estimate_list(const Situation& situation);
+[[nodiscard]] double estimate_ahead(const Situation& situation);
 [[nodiscard]] double estimate_turns(const Situation& situation);
 [[nodiscard]] double estimate_sieve(const Situation& situation);
 [[nodiscard]] double estimate_mapped(const Situation& situation);

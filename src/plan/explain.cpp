@@ -94,6 +94,10 @@ std::string work_text(const Plan& plan) {
             (plan.atomic ? ", locked (atomic mode)" : "") + "\n";
     if (plan.pieces_at_once > 0)
         text += "  outstanding  at most " + number(plan.pieces_at_once) + " of a rank's pieces\n";
+    if (plan.ahead.ranges > 0)
+        text += "  read ahead   " + number(2 * plan.ahead.ranges) + " ranges, one per block of " +
+                number(plan.ahead.block) + " bytes; " + number(plan.ahead.ranges) +
+                " accessed at once\n";
     if (plan.ranks_at_once > 0) {
         const std::string group = number(plan.ranks_at_once);
         text += "  turns        at most " + group + " at the storage, each lets in rank + " +

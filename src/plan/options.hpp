@@ -41,6 +41,7 @@ struct PlanOptions {
     Bytes sub_buffer = 0;      ///< bytes of a slot; 0 = the method's own, hint oratorio_sub_buffer
     int group = 4;             ///< ranks at the storage at once, hint oratorio_group
     int group_pieces = 0;      ///< pieces of a rank outstanding at once; 0 = the method's own
+    int max_acc = 1;           ///< ranges accessed at once, hint oratorio_max_acc
     bool direct_read = false;  ///< past the page cache
     bool direct_write = false;
     bool sparse = false;  ///< data lies thin: only who has some talks, hint IBM_sparse_access

@@ -105,6 +105,7 @@ struct LayersPart {
 enum class StorageKind {
     contiguous,  ///< each piece by itself, one call after the other
     turns,       ///< as list, and only some ranks at once
+    ahead,       ///< as list, and the storage is told what comes next
     list,  ///< many pieces outstanding at once, straight from and to the user's memory where it is
            ///< coarse
     buffered,  ///< whole regions through a collective (or sieving) buffer
@@ -117,6 +118,7 @@ struct StoragePart {
     std::string_view name;       ///< as `explain` tells it
     bool buffered = false;       ///< whole regions, holes and all
     bool mapped = false;         ///< through the page cache's own pages
+    bool reads_ahead = false;    ///< ranges of the file are fetched before they are accessed
     bool in_turns = false;       ///< ranks wait until others have been at the storage
     bool extends_first = false;  ///< a collective write makes the file long before its first store
     int outstanding_max = 0;     ///< pieces outstanding at once

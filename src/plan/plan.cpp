@@ -75,6 +75,7 @@ Plan start_plan(const Situation& s, const Choice& choice) {
     plan.message_bytes = message_bytes_of(*s.options);
     plan.messages_in_flight = std::max(1, s.options->messages_in_flight);
     const StoragePart& storage = plan.method->storage_part();
+    if (storage.reads_ahead) plan.ahead = ahead_of(*s.options);
     if (storage.in_turns) plan.ranks_at_once = std::max(1, s.options->group);
     plan.pieces_at_once = storage.outstanding_max;
     if (s.options->group_pieces > 0)
@@ -173,9 +174,9 @@ void plan_alone(Plan& plan, Rank rank, const AccessSummary& mine, const PlanOpti
     if (mine.bytes == 0) return;
     plan.ranks = plan.graph = Graph({{rank, mine.hull}});
     plan.aggregators = {rank};
-    // A slice has a piece of every part outstanding.
-    const bool sliced = !storage.buffered && options.group_pieces == 0 && mine.parts > 1 &&
-                        mine.hull.length() <= mine.parts * mine.period;
+    // A slice has a piece of every part outstanding, and isn't in the order of the file.
+    const bool sliced = !storage.buffered && !storage.reads_ahead && options.group_pieces == 0 &&
+                        mine.parts > 1 && mine.hull.length() <= mine.parts * mine.period;
     plan.domains = sliced ? FileDomains::sliced(mine.hull, 1, kPage, mine.period, mine.parts)
                           : FileDomains::even(mine.hull, 1, storage.unit);
     plan.ask_contents = storage.buffered && must_ask(plan.direction, mine.hull, mine.bytes);
@@ -215,6 +216,11 @@ bool Plan::keeps_holes() const {
 int Plan::aggregator_index(Rank rank) const {
     const auto found = std::find(aggregators.begin(), aggregators.end(), rank);
     return found == aggregators.end() ? -1 : static_cast<int>(found - aggregators.begin());
+}
+
+Ahead ahead_of(const PlanOptions& options) {
+    constexpr Bytes kBlock = 1 << 20;
+    return {options.max_acc, options.striping_unit > 0 ? options.striping_unit : kBlock};
 }
 
 Bytes message_bytes_of(const PlanOptions& options) {

@@ -50,6 +50,12 @@ class RankRegions {
 /// failures have so many places.
 inline constexpr int kSlotsMost = 8;
 
+/// Byte ranges, one per block of the file, that the storage is told of before they are accessed.
+struct Ahead {
+    int ranges = 0;   ///< accessed at once, and twice as many told of; 0: none
+    Bytes block = 0;  ///< unless the storage has blocks of its own
+};
+
 /// One method's candidacy, for explain.
 struct Candidate {
     std::string_view name;
@@ -79,7 +85,8 @@ struct Plan {
     Bytes slot_bytes = 0;           ///< collective buffer bytes per slot
     int slots = 1;
     std::int64_t rounds = 0;
-    RoundOrder order;        ///< which part of a domain comes in which round
+    RoundOrder order;  ///< which part of a domain comes in which round
+    Ahead ahead;
     int ranks_at_once = 0;   ///< at the storage; 0: all
     int pieces_at_once = 0;  ///< of a rank, where it moves them by themselves
     Bytes message_bytes = 0;
@@ -136,6 +143,9 @@ struct Plan {
     }
     [[nodiscard]] RankRegions no_regions() const { return {*this, 0, graph, graph.size()}; }
 };
+
+/// As the hints say.
+[[nodiscard]] Ahead ahead_of(const PlanOptions& options);
 
 /// Largest message that a plan with these options may use: never so large that messages outgrow the
 /// collective buffer they feed.

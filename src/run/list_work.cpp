@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <algorithm>
+#include <optional>
 #include <vector>
 
 #include "plan/methods.hpp"
+#include "run/read_ahead.hpp"
 #include "run/work.hpp"
 #include "type/copy.hpp"
 
@@ -42,6 +44,10 @@ class ListWork final : public Work {
             batch_max_ = std::min(batch_max_, kBatchPiecesAtOnce);
         file_.seek_size(access.from);
         sliced_ = plan.domains.parts() > 1 && !in_place_;
+        Prefetch* const prefetch = context.store->prefetch();
+        const bool cached = context.store->limits().direct(plan.direction).file == 0;
+        if (plan.ahead.ranges > 0 && prefetch != nullptr && cached)
+            ahead_.emplace(*prefetch, access, plan.ahead, context.stats);
     }
 
     Result<bool> step() override {
@@ -86,8 +92,10 @@ class ListWork final : public Work {
     Cursor file_;
     Cursor memory_;
     const Plan& plan_;
-    Bytes staged_ = 0;  ///< of the batch
-    Bytes taken_ = 0;   ///< data bytes of batches begun
+    Bytes staged_ = 0;   ///< of the batch
+    Bytes taken_ = 0;    ///< data bytes of batches begun
+    Bytes allowed_ = 0;  ///< data bytes up to which batches may go
+    std::optional<ReadAhead> ahead_;
     Bytes moved_ = 0;
     std::vector<Piece> batch_;
     std::vector<iovec> iovecs_;
@@ -123,6 +131,7 @@ bool ListWork::start_batch() {
         return true;
     }
     batch_.clear();
+    if (taken_ >= allowed_) allowed_ = ahead_ ? ahead_->move_on() : access_.bytes();
     if (!in_place_) {
         staged_ = 0;
         if (sliced_) {
@@ -133,9 +142,9 @@ bool ListWork::start_batch() {
         start_transfers();
         return true;
     }
-    while (taken_ < access_.bytes() && static_cast<int>(batch_.size()) < batch_max_) {
+    while (taken_ < allowed_ && static_cast<int>(batch_.size()) < batch_max_) {
         const std::int64_t pieces_left = batch_max_ - static_cast<int>(batch_.size());
-        StridedRun run = file_.next(access_.bytes() - taken_);
+        StridedRun run = file_.next(allowed_ - taken_);
         if (run.count > pieces_left) {
             run.count = pieces_left;
             file_.seek_size(access_.from + taken_ + run.bytes());
@@ -176,7 +185,7 @@ void ListWork::start_direct(const StridedRun& run) {
 
 /// Through the staging buffer: writes are packed before, reads unpacked after the batch.
 void ListWork::start_staged() {
-    stage(std::min(static_cast<Bytes>(staging_.size()), access_.bytes() - taken_));
+    stage(std::min(static_cast<Bytes>(staging_.size()), allowed_ - taken_));
 }
 
 /// A little of each part that interleaves in memory (plan/domains, sliced): what is fetched of

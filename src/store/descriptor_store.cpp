@@ -85,6 +85,8 @@ DescriptorStore::DescriptorStore(Descriptor file, const OpenMode& mode)
     if (::fstat(file_.number(), &status) == 0 && status.st_blksize > 0) {
         limits_.block_bytes = status.st_blksize;
     }
+    fetching_ = make_prefetch(file_.number(), limits_.block_bytes);
+    prefetch_ = fetching_.get();
     limits_.mappable = is_mappable(descriptor(), access_of(descriptor()) == O_RDWR);
     if (!mode.direct_read && !mode.direct_write) return;
     DirectFile direct = open_direct(descriptor());

@@ -38,6 +38,7 @@ class DescriptorStore : public Store {
   private:
     Descriptor file_;
     ExtentMap extents_;
+    std::unique_ptr<Prefetch> fetching_;
     Descriptor direct_{-1};
 };
 

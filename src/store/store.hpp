@@ -15,6 +15,7 @@
 #include "base/result.hpp"
 #include "store/disk_map.hpp"
 #include "store/mapped.hpp"
+#include "store/prefetch.hpp"
 
 namespace oratorio {
 
@@ -107,10 +108,13 @@ class Store {
     [[nodiscard]] const StoreLimits& limits() const { return limits_; }
     /// Null: nobody knows. The store's.
     [[nodiscard]] const DiskMap* disk_map() const { return disk_map_; }
+    /// Null: it fetches nothing ahead. The store's.
+    [[nodiscard]] Prefetch* prefetch() const { return prefetch_; }
 
   protected:
     StoreLimits limits_;  ///< `remark` and the alignments may change when a transfer is refused
     const DiskMap* disk_map_ = nullptr;
+    Prefetch* prefetch_ = nullptr;
 };
 
 /// pread/pwrite family; completes inside submit.

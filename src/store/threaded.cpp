@@ -26,6 +26,7 @@ class ThreadedStore final : public Store, private IoThread::Client {
         limits_.queue_depth = std::max(queue_depth, 1);
         limits_.asynchronous = true;
         disk_map_ = store_.disk_map();
+        prefetch_ = store_.prefetch();
     }
     ~ThreadedStore() override { (void)wait_until_idle(); }
 

@@ -48,6 +48,7 @@ class UncachedStore final : public DescriptorStore {
         : DescriptorStore(std::move(file), OpenMode{}),
           sends_at_once_(sends_at_once(descriptor())) {
         limits_.mappable = false;
+        prefetch_ = nullptr;  // it would fetch into the cache that nothing goes through
         limits_.bytes_max = kGatheredMax;
         if (!direct) use_cache();
     }

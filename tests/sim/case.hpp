@@ -134,6 +134,7 @@ inline FlatTerms small_options(const std::string& method, std::uint64_t seed) {
     options.sub_buffer = random.chance(50) ? 0 : random.between(1, 9000);
     options.group = static_cast<int>(random.between(1, 5));
     options.group_pieces = random.chance(70) ? 0 : static_cast<int>(random.between(1, 4));
+    options.max_acc = static_cast<int>(random.below(4));
     options.mappable = options.coherent = true;
     options.local_aggregators_per_node = static_cast<int>(random.below(4));
     return options;

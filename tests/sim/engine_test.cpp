@@ -7,6 +7,7 @@
 #include "plan/methods.hpp"
 #include "sim/case.hpp"
 #include "support/method_names.hpp"
+#include "support/watched_prefetch.hpp"
 
 namespace oratorio::test {
 namespace {
@@ -57,6 +58,8 @@ Outcomes run_case(Case& made, Direction direction, MemoryDisk& disk, const Setti
         const auto rank = static_cast<std::size_t>(transport.topology().rank);
         MemoryStoreOptions store_options = setting.store;
         store_options.seed = made.seed * 100 + rank;
+        WatchedPrefetch prefetch(made.seed);
+        store_options.prefetch = &prefetch;
         MemoryStore store(disk, store_options, [&] { transport.idle(); });
         BufferPool buffers;
         NodeMemory node;
@@ -77,6 +80,7 @@ Outcomes run_case(Case& made, Direction direction, MemoryDisk& disk, const Setti
                                  &io_thread,
                                  {}};
         outcomes.of[rank] = run_access(context, part.access, collective);
+        EXPECT_TRUE(prefetch.outstanding.empty() && prefetch.strangers == 0);
     });
     return outcomes;
 }

@@ -195,6 +195,7 @@ constexpr auto kSettings = std::to_array<Setting>({
     {"disk_directed", true},
     {"one_writer", true},
     {"grouping", true},
+    {"prefetch", false},
     {"sieve", false},
     {"naive", true},
 });

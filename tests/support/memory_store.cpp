@@ -84,6 +84,7 @@ MemoryStore::MemoryStore(MemoryDisk& disk, const MemoryStoreOptions& options,
     limits_.asynchronous = options.asynchronous;
     limits_.mappable = options.mode.read;
     if (!options.places.empty()) disk_map_ = &places_;
+    prefetch_ = options.prefetch;
 }
 
 MemoryStore::~MemoryStore() {

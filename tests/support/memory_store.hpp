@@ -83,6 +83,7 @@ struct MemoryStoreOptions {
     int iovecs_max = 1024;
     Bytes bytes_max = 1 << 30;
     std::vector<Place> places = {};  ///< where its bytes are said to lie; none: nobody knows
+    Prefetch* prefetch = nullptr;    ///< the caller's
     int resize_errno = 0;            ///< these calls fail with it
     int sync_errno = 0;
     int close_errno = 0;
