@@ -158,7 +158,8 @@ void storage_fails() {
             const std::string told = "fault " + std::to_string(&one - cases) + " " + method;
             write_meets(one, hints, "write, " + told);
             read_meets(one, hints, "read, " + told);
-            if (method == "list_io" || method == "sieve" || method == "naive") {
+            if (method == "list_io" || method == "sieve" || method == "naive" ||
+                method == "prefetch") {
                 independent_access_meets(one, hints, "independent, " + told);
             }
         }

@@ -207,7 +207,8 @@ int main(int argc, char** argv) {
         const Hints hints{{"oratorio_method", method}};
         offsets_near_a_tebibyte(hints, method);
         // The others read all there is between the pieces.
-        const bool pieces_only = method == "auto" || method == "list_io" || method == "naive";
+        const bool pieces_only = method == "auto" || method == "list_io" || method == "naive" ||
+                                 method == "grouping" || method == "prefetch";
         displacement_beyond_4_gib(pieces_only ? 3 * kGiB : 3 << 20, hints, method);
     }
     sizes();

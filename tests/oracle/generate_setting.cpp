@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <iterator>
+#include <string_view>
 
 #include "oracle/generator.hpp"
 
@@ -14,7 +15,7 @@ constexpr const char* kMethods[] = {
     "auto",          "auto",          "auto",      "list_io",        "mmap",
     "shared_buffer", "shared_buffer", "two_phase", "sieve",          "shared_buffer_list",
     "shared_data",   "double_buffer", "cb_cyclic", "cb_file_layout", "one_writer",
-    "naive",         "two_layer",     "two_layer"};
+    "naive"};
 
 }  // namespace
 
@@ -93,14 +94,30 @@ void Generator::scarcity() {
     if (may_fail && dice.chance(30)) memory.empty_step = call_of(memory.rank, dice);
 }
 
+/// Methods that came when programs had seeds already; drawn apart.
+void Generator::later_method(HintMap& hints) const {
+    constexpr std::string_view kLater[] = {"cb_block",        "disk_directed", "grouping",
+                                           "prefetch",        "sparse",        "two_layer",
+                                           "two_layer_shared"};
+    test::Random dice(program_.seed * 0x94d049bb133111ebULL + program_.handles.size());
+    std::string method = features_.method;
+    if (method.empty() && dice.chance(25)) method = kLater[dice.below(std::size(kLater))];
+    if (std::ranges::find(kLater, method) == std::end(kLater)) return;
+    hints["oratorio_method"] = method;
+    hints["oratorio_group"] = std::to_string(dice.between(1, 3));
+    hints["oratorio_max_acc"] = std::to_string(dice.between(0, 2));
+    hints["oratorio_local_aggregators_per_node"] = std::to_string(dice.below(4));
+    if (dice.chance(30)) hints["oratorio_group_pieces"] = std::to_string(dice.between(1, 4));
+    if (dice.chance(30)) hints["striping_unit"] = std::to_string(dice.between(100, 5000));
+}
+
 HintMap Generator::hints() {
     HintMap hints;
     const std::string method = features_.method.empty()
                                    ? kMethods[below(static_cast<int>(std::size(kMethods)))]
                                    : features_.method;
     if (method != "auto") hints["oratorio_method"] = method;
-    if (method.starts_with("two_layer"))
-        hints["oratorio_local_aggregators_per_node"] = std::to_string(below(4));
+    later_method(hints);
     hints["cb_buffer_size"] = std::to_string(4096 << below(5));
     if (chance(60)) hints["oratorio_sub_buffer"] = "4096";
     if (chance(50)) hints["oratorio_slots"] = std::to_string(1 + below(4));
