@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "plan/access.hpp"
+#include "plan/layers.hpp"
 #include "plan/traffic.hpp"
 
 namespace oratorio {
@@ -121,6 +122,20 @@ double taken_in(const Traffic& t, const Situation& s) {
                     t.far_messages * costs(s).endpoint_message / t.aggregators);
 }
 
+/// What members of groups give to their local aggregators, or get of them.
+struct Gathered {
+    double share = 0;  ///< of all data
+    double messages = 0;
+};
+Gathered gathered(const Situation& s) {
+    const double groups = groups_of(s);
+    const double share = std::max(0.0, 1 - groups / s.ranks);
+    const Bytes message = local_message_bytes(
+        *s.options, static_cast<int>(std::ceil(static_cast<double>(s.ranks) / groups)));
+    const double full = share * static_cast<double>(s.bytes) / static_cast<double>(message);
+    return {share, std::max(full, share * s.ranks_with_data)};
+}
+
 }  // namespace
 
 double estimate_list(const Situation& s) {
@@ -138,20 +153,20 @@ double estimate_contiguous(const Situation& s) {
     return 1.05 * estimate_list(s);
 }
 
-/// And a call for each block that has a piece.
-double estimate_ahead(const Situation& s) {
+/// A call for each block that has a piece.
+double estimate_fetching(const Situation& s) {
     const Bytes block = ahead_of(*s.options).block;
     const double hulls = static_cast<double>(s.hull.length()) / static_cast<double>(block);
     const double blocks = std::min(static_cast<double>(s.pieces), (1 + hulls) * s.ranks_with_data);
-    return estimate_list(s) + blocks * costs(s).read_call / workers(s);
+    return blocks * costs(s).read_call / workers(s);
 }
 
 /// As many work as are let in, and each one but the first of its row is woken.
-double estimate_turns(const Situation& s) {
+double estimate_turns(const StoragePart& storage, const Situation& s) {
     Situation let_in = s;
     let_in.cores = std::min(s.cores, s.options->group);
     const double row = std::max(0, (s.ranks - 1) / s.options->group);
-    return estimate_list(let_in) + row * costs(s).wake;
+    return storage.estimate(let_in) + row * costs(s).wake;
 }
 
 /// Each rank moves its own hull, so that interleaved ranks together move it as often as they are;
@@ -226,6 +241,21 @@ double estimate_shared(const Method&, const Situation& s) {
 /// One more gather; each rank looks for its data in every region once.
 double estimate_thinning(const Situation& s) {
     return collective(s) / 2;
+}
+
+/// All but what local aggregators have themselves goes one way more, on the node: in messages, each
+/// with its table of runs.
+double estimate_gathering(const Situation& s) {
+    const Gathered g = gathered(s);
+    const double work = g.share * (static_cast<double>(s.bytes) * costs(s).message_byte +
+                                   static_cast<double>(s.pieces) * costs(s).message_piece);
+    return (work + g.messages * costs(s).message) / workers(s);
+}
+
+/// Or in memory that they share, where only the windows are told.
+double estimate_gathering_shared(const Situation& s) {
+    const Gathered g = gathered(s);
+    return (g.share * copied(s) + g.messages * costs(s).wake) / workers(s);
 }
 
 /// All pieces of file and memory are written down.

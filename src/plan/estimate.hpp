@@ -10,10 +10,15 @@ namespace oratorio {
 /// Methods without exchange, by their storage part.
 [[nodiscard]] double estimate_contiguous(const Situation& situation);
 [[nodiscard]] double estimate_list(const Situation& situation);
-[[nodiscard]] double estimate_ahead(const Situation& situation);
-[[nodiscard]] double estimate_turns(const Situation& situation);
 [[nodiscard]] double estimate_sieve(const Situation& situation);
 [[nodiscard]] double estimate_mapped(const Situation& situation);
+/// With that storage, where only some ranks at once are let in.
+[[nodiscard]] double estimate_turns(const StoragePart& storage, const Situation& situation);
+/// What telling the storage of ranges adds.
+[[nodiscard]] double estimate_fetching(const Situation& situation);
+/// What local aggregators add, by messages and by memory of the node.
+[[nodiscard]] double estimate_gathering(const Situation& situation);
+[[nodiscard]] double estimate_gathering_shared(const Situation& situation);
 /// What listing all pieces adds.
 [[nodiscard]] double estimate_listing(const Situation& situation);
 /// What a global pass over the ranks' edges adds.

@@ -60,7 +60,8 @@ std::string layers_text(const Plan& plan) {
 
 std::string line_of(const Candidate& candidate) {
     std::string name(candidate.name);
-    name.resize(std::max<std::size_t>(22, name.size() + 2), ' ');
+    constexpr std::size_t kWidth = 29;  // two more than the longest name
+    name.resize(kWidth, ' ');
     if (!candidate.applies) return name + "does not apply: " + std::string(candidate.reason);
     std::string line = name + milliseconds(candidate.seconds);
     if (!candidate.reason.empty()) line += ", " + std::string(candidate.reason);

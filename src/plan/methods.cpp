@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <array>
 
+#include "plan/estimate.hpp"
+
 namespace oratorio {
 
 namespace {
@@ -76,7 +78,8 @@ constexpr std::array kMethods{
            .schedule = {.aggregators_max = 1}},
     Method{.name = "grouping",
            .summary = "each rank's pieces, a few ranks at once",
-           .storage = StorageKind::turns},
+           .schedule = {.in_turns = true},
+           .storage = StorageKind::list},
     Method{.name = "two_layer",
            .summary = "two_phase through local aggregators, which merge what their ranks send",
            .exchange = ExchangeKind::peer,
@@ -97,7 +100,8 @@ constexpr std::array kMethods{
            .schedule = {.slots = 2}},
     Method{.name = "prefetch",
            .summary = "each rank's pieces, their file blocks fetched ahead",
-           .storage = StorageKind::ahead},
+           .storage = StorageKind::list,
+           .read_ahead = ReadAheadKind::ranges},
     Method{.name = "naive",
            .summary = "each rank's pieces, one call each",
            .storage = StorageKind::contiguous},
@@ -138,16 +142,22 @@ std::string_view left_out(const Method& method, const Situation& s) {
 }  // namespace
 
 std::string_view Method::refuses(const Situation& s) const {
-    const std::string_view refusal =
-        aggregated() ? exchange_part().refuses(s) : storage_part().refuses(s);
-    return refusal.empty() ? request_part().refuses(s) : refusal;
+    if (schedule.in_turns && !s.collective) return "only collective calls have ranks to wait for";
+    for (const std::string_view refusal :
+         {aggregated() ? exchange_part().refuses(s) : storage_part().refuses(s),
+          request_part().refuses(s), read_ahead_part().refuses(s)}) {
+        if (!refusal.empty()) return refusal;
+    }
+    return "";
 }
 
 double Method::seconds(const Situation& s) const {
     constexpr double kNano = 1e-9;
-    const double moved =
-        aggregated() ? exchange_part().estimate(*this, s) : storage_part().estimate(s);
-    return kNano * (moved + request_part().estimate(s) + graph_part().estimate(s));
+    const double moved = aggregated()        ? exchange_part().estimate(*this, s)
+                         : schedule.in_turns ? estimate_turns(storage_part(), s)
+                                             : storage_part().estimate(s);
+    return kNano * (moved + request_part().estimate(s) + graph_part().estimate(s) +
+                    layers_part().estimate(s) + read_ahead_part().estimate(s));
 }
 
 std::span<const Method> methods() {

@@ -22,6 +22,7 @@ struct Schedule {
     bool slot_is_block = false;        ///< a slot holds one block of the file domain, no more
     OrderMaker order = nullptr;        ///< of rounds; null: ascending
     bool asks_places = false;          ///< that is by where the file lies on the device
+    bool in_turns = false;             ///< ranks wait until others have been at the storage
 };
 
 struct Method {
@@ -34,6 +35,7 @@ struct Method {
     LayersKind layers = LayersKind::one;
     Schedule schedule = {};
     StorageKind storage = StorageKind::buffered;
+    ReadAheadKind read_ahead = ReadAheadKind::none;
     bool automatic = false;  ///< a candidate of `auto`
 
     [[nodiscard]] const RequestPart& request_part() const { return part_of(request); }
@@ -42,6 +44,7 @@ struct Method {
     [[nodiscard]] const ExchangePart& exchange_part() const { return part_of(exchange); }
     [[nodiscard]] const LayersPart& layers_part() const { return part_of(layers); }
     [[nodiscard]] const StoragePart& storage_part() const { return part_of(storage); }
+    [[nodiscard]] const ReadAheadPart& read_ahead_part() const { return part_of(read_ahead); }
     [[nodiscard]] bool aggregated() const { return exchange_part().aggregated; }
     [[nodiscard]] bool on_node() const { return exchange_part().on_node; }
     /// "" when it applies, else the reason why not.

@@ -46,10 +46,6 @@ std::string_view needs_short_layouts(const Situation& s) {
     return s.large_layout ? "a datatype lists too many offsets for another rank to walk it" : "";
 }
 
-std::string_view needs_others(const Situation& s) {
-    return s.collective ? "" : "only collective calls have other ranks to wait for";
-}
-
 std::string_view needs_mapping(const Situation& s) {
     if (!s.facts->mappable) return "the file can't be mapped";
     if (s.is_direct()) return "direct I/O goes past the page cache";
@@ -156,14 +152,16 @@ constexpr std::array kExchanges{
 static_assert(is_complete(kExchanges));
 
 constexpr std::array kLayers{
-    LayersPart{.kind = LayersKind::one},
+    LayersPart{.kind = LayersKind::one, .estimate = nothing},
     LayersPart{.kind = LayersKind::two_messages,
                .what = "their ranks' requests and data come by messages and are merged",
-               .local_aggregators = true},
+               .local_aggregators = true,
+               .estimate = estimate_gathering},
     LayersPart{.kind = LayersKind::two_shared,
                .what = "their ranks' requests and data come by messages and are merged",
                .local_aggregators = true,
-               .windows = true},
+               .windows = true,
+               .estimate = estimate_gathering_shared},
 };
 static_assert(is_complete(kLayers));
 
@@ -187,22 +185,6 @@ constexpr std::array kStorages{
                 .window = staging_window,
                 .refuses = always,
                 .estimate = estimate_contiguous},
-    StoragePart{.kind = StorageKind::turns,
-                .name = "list, in turns",
-                .in_turns = true,
-                .outstanding_max = 1024,
-                .unit = kPage,
-                .window = staging_window,
-                .refuses = needs_others,
-                .estimate = estimate_turns},
-    StoragePart{.kind = StorageKind::ahead,
-                .name = "list, read ahead",
-                .reads_ahead = true,
-                .outstanding_max = 1024,
-                .unit = kPage,
-                .window = staging_window,
-                .refuses = needs_monotonic,
-                .estimate = estimate_ahead},
     StoragePart{.kind = StorageKind::list,
                 .name = "list",
                 .outstanding_max = 1024,
@@ -227,6 +209,15 @@ constexpr std::array kStorages{
                 .estimate = estimate_mapped},
 };
 static_assert(is_complete(kStorages));
+
+constexpr std::array kReadAheads{
+    ReadAheadPart{.kind = ReadAheadKind::none, .refuses = always, .estimate = nothing},
+    ReadAheadPart{.kind = ReadAheadKind::ranges,
+                  .fetches = true,
+                  .refuses = needs_monotonic,
+                  .estimate = estimate_fetching},
+};
+static_assert(is_complete(kReadAheads));
 
 }  // namespace
 
@@ -257,6 +248,9 @@ const LayersPart& part_of(LayersKind kind) {
 }
 const StoragePart& part_of(StorageKind kind) {
     return row_of(kStorages, kind);
+}
+const ReadAheadPart& part_of(ReadAheadKind kind) {
+    return row_of(kReadAheads, kind);
 }
 
 }  // namespace oratorio

@@ -99,13 +99,13 @@ struct LayersPart {
     std::string_view what = {};  ///< as `explain` tells it; "" where there is nothing to tell
     bool local_aggregators = false;
     bool windows = false;  ///< in memory of the node, for dense data
+    /// Estimated nanoseconds that it adds to an access.
+    double (*estimate)(const Situation& situation) = nullptr;
 };
 
 /// How bytes get to and from the storage.
 enum class StorageKind {
     contiguous,  ///< each piece by itself, one call after the other
-    turns,       ///< as list, and only some ranks at once
-    ahead,       ///< as list, and the storage is told what comes next
     list,  ///< many pieces outstanding at once, straight from and to the user's memory where it is
            ///< coarse
     buffered,  ///< whole regions through a collective (or sieving) buffer
@@ -118,8 +118,6 @@ struct StoragePart {
     std::string_view name;       ///< as `explain` tells it
     bool buffered = false;       ///< whole regions, holes and all
     bool mapped = false;         ///< through the page cache's own pages
-    bool reads_ahead = false;    ///< ranges of the file are fetched before they are accessed
-    bool in_turns = false;       ///< ranks wait until others have been at the storage
     bool extends_first = false;  ///< a collective write makes the file long before its first store
     int outstanding_max = 0;     ///< pieces outstanding at once
     Bytes unit = 0;              ///< what a rank alone moves begins at multiples of it
@@ -127,6 +125,22 @@ struct StoragePart {
     Bytes (*window)(Direction direction, const PlanOptions& options) = nullptr;
     /// As for exchanges; of an access without one.
     std::string_view (*refuses)(const Situation& situation) = nullptr;
+    double (*estimate)(const Situation& situation) = nullptr;
+};
+
+/// Whether the storage is told what comes next.
+enum class ReadAheadKind {
+    none,
+    ranges,  ///< one per file block, a few ahead of the access
+    count,
+};
+
+struct ReadAheadPart {
+    ReadAheadKind kind;
+    bool fetches = false;  ///< ranges of the file, before they are accessed
+    /// As for exchanges.
+    std::string_view (*refuses)(const Situation& situation) = nullptr;
+    /// Estimated nanoseconds that it adds to an access.
     double (*estimate)(const Situation& situation) = nullptr;
 };
 
@@ -143,5 +157,6 @@ struct StoragePart {
 [[nodiscard]] const ExchangePart& part_of(ExchangeKind kind);
 [[nodiscard]] const LayersPart& part_of(LayersKind kind);
 [[nodiscard]] const StoragePart& part_of(StorageKind kind);
+[[nodiscard]] const ReadAheadPart& part_of(ReadAheadKind kind);
 
 }  // namespace oratorio

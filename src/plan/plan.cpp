@@ -75,8 +75,8 @@ Plan start_plan(const Situation& s, const Choice& choice) {
     plan.message_bytes = message_bytes_of(*s.options);
     plan.messages_in_flight = std::max(1, s.options->messages_in_flight);
     const StoragePart& storage = plan.method->storage_part();
-    if (storage.reads_ahead) plan.ahead = ahead_of(*s.options);
-    if (storage.in_turns) plan.ranks_at_once = std::max(1, s.options->group);
+    if (plan.method->read_ahead_part().fetches) plan.ahead = ahead_of(*s.options);
+    if (plan.method->schedule.in_turns) plan.ranks_at_once = std::max(1, s.options->group);
     plan.pieces_at_once = storage.outstanding_max;
     if (s.options->group_pieces > 0)
         plan.pieces_at_once = std::min(plan.pieces_at_once, s.options->group_pieces);
@@ -175,7 +175,7 @@ void plan_alone(Plan& plan, Rank rank, const AccessSummary& mine, const PlanOpti
     plan.ranks = plan.graph = Graph({{rank, mine.hull}});
     plan.aggregators = {rank};
     // A slice has a piece of every part outstanding, and isn't in the order of the file.
-    const bool sliced = !storage.buffered && !storage.reads_ahead && options.group_pieces == 0 &&
+    const bool sliced = !storage.buffered && plan.ahead.ranges == 0 && options.group_pieces == 0 &&
                         mine.parts > 1 && mine.hull.length() <= mine.parts * mine.period;
     plan.domains = sliced ? FileDomains::sliced(mine.hull, 1, kPage, mine.period, mine.parts)
                           : FileDomains::even(mine.hull, 1, storage.unit);

@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "plan/layers.hpp"
+
 namespace oratorio {
 
 namespace {
@@ -33,6 +35,11 @@ double regions_touched(const Method& method, const Situation& s, const Traffic& 
 
 }  // namespace
 
+double groups_of(const Situation& s) {
+    const int ranks = std::max(1, s.ranks / s.nodes);
+    return s.nodes * local_aggregators_of(ranks, 0, s.nodes, *s.options);
+}
+
 Traffic traffic_of(const Method& method, const Situation& s) {
     const Schedule& schedule = method.schedule;
     const int most = schedule.aggregators_max > 0 ? schedule.aggregators_max : s.aggregators;
@@ -45,7 +52,9 @@ Traffic traffic_of(const Method& method, const Situation& s) {
     t.rounds = std::max(1.0, hull / (t.aggregators * t.slot_bytes));
     t.slots = std::min<double>(slots, std::ceil(t.rounds));
 
-    const double participants = std::max(1, s.ranks_with_data);
+    const bool grouped = method.layers_part().local_aggregators;
+    const double participants =
+        std::max(1.0, std::min<double>(s.ranks_with_data, grouped ? groups_of(s) : s.ranks));
     const double exchanges = participants * regions_touched(method, s, t);
     const auto bytes = static_cast<double>(s.bytes);
     const auto largest = static_cast<double>(message_bytes_of(*s.options));

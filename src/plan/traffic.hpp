@@ -18,6 +18,9 @@ struct Traffic {
     double far_bytes = 0;      ///< of data, from node to node
 };
 
+/// Local aggregators of all nodes, where a method has them.
+[[nodiscard]] double groups_of(const Situation& situation);
+
 /// Pure. Participants are taken to be spread evenly over the nodes, as aggregators are.
 [[nodiscard]] Traffic traffic_of(const Method& method, const Situation& situation);
 

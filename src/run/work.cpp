@@ -56,9 +56,10 @@ struct Maker {
     Made (*make)(const WorkSite& site);
 };
 constexpr std::array kMakers{
-    Maker{StorageKind::contiguous, make_list},   Maker{StorageKind::turns, make_list},
-    Maker{StorageKind::ahead, make_list},        Maker{StorageKind::list, make_list},
-    Maker{StorageKind::buffered, make_buffered}, Maker{StorageKind::mapped, make_mapped},
+    Maker{StorageKind::contiguous, make_list},
+    Maker{StorageKind::list, make_list},
+    Maker{StorageKind::buffered, make_buffered},
+    Maker{StorageKind::mapped, make_mapped},
 };
 static_assert(is_complete(kMakers));
 

@@ -28,7 +28,7 @@ class Prefetch {
 };
 
 /// By the page cache (posix_fadvise). What was accessed stays there: other ranks may want it, too
-/// (docs/decisions/0024-read-ahead.md). The descriptor stays the caller's.
+/// (docs/decisions/0022-read-ahead.md). The descriptor stays the caller's.
 std::unique_ptr<Prefetch> make_page_cache_prefetch(int descriptor);
 
 /// gpfs_fcntl(3) of libgpfs.

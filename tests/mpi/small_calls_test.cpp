@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Small accesses one after the other, where each rank has a core: nobody gives up its core for them,
-// and a rank alone starts no thread. A plain MPI program; what the library does is seen in its
-// system calls.
+// Small accesses one after the other, where each rank has a core: nobody gives up its core for
+// them, and a rank alone starts no thread. A plain MPI program; what the library does is seen in
+// its system calls.
 #include <dlfcn.h>
 
 #include <atomic>
@@ -82,8 +82,7 @@ extern "C" __attribute__((visibility("default"))) int sched_yield() noexcept {
     static const auto real = reinterpret_cast<int (*)()>(dlsym(RTLD_NEXT, "sched_yield"));
     Dl_info caller{};
     const bool known = dladdr(__builtin_return_address(0), &caller) != 0;
-    if (known && std::strstr(caller.dli_fname, "liboratorio") != nullptr)
-        ++oratorio::test::yields;
+    if (known && std::strstr(caller.dli_fname, "liboratorio") != nullptr) ++oratorio::test::yields;
     return real();
 }
 

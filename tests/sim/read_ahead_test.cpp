@@ -3,6 +3,7 @@
 // of them fetched ahead, max_acc accessed, released, and so on.
 #include <gtest/gtest.h>
 
+#include "plan/methods.hpp"
 #include "run/run.hpp"
 #include "support/flat_terms.hpp"
 #include "support/memory_store.hpp"
@@ -51,7 +52,7 @@ Stats run(const Setting& setting, WatchedPrefetch& prefetch) {
     run_ranks({.ranks = 1}, [&](Transport& transport) {
         ToldStore store(disk, prefetch);
         FlatTerms options;
-        options.method = setting.method;
+        options.method = find_method(setting.method);
         options.max_acc = setting.max_acc;
         options.striping_unit = kBlock;
         BufferPool buffers;

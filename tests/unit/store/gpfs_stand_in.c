@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * A stand-in for libgpfs: takes the multiple access range hint as gpfs_fcntl.h describes it, and keeps what it was told. */
+ * A stand-in for libgpfs: takes the multiple access range hint as gpfs_fcntl.h describes it, and
+ * keeps what it was told. */
 #include <errno.h>
 #include <string.h>
 
@@ -33,9 +34,9 @@ struct hint stand_in_hints[16]; /* as they came */
 
 int gpfs_fcntl(int descriptor, void* argument) {
     struct hint* const hint = argument;
-    if (hint->header.total_length != sizeof *hint || hint->header.version != 1 || hint->type != 1003 ||
-        hint->length != sizeof *hint - sizeof hint->header || hint->wanted_count > 8 || hint->released_count > 8 ||
-        stand_in_fails) {
+    if (hint->header.total_length != sizeof *hint || hint->header.version != 1 ||
+        hint->type != 1003 || hint->length != sizeof *hint - sizeof hint->header ||
+        hint->wanted_count > 8 || hint->released_count > 8 || stand_in_fails) {
         errno = EINVAL;
         return -1;
     }
