@@ -6,6 +6,7 @@
 #include <functional>
 
 #include "exchange/run_joiner.hpp"
+#include "type/kernels.hpp"
 
 namespace oratorio {
 
@@ -69,6 +70,7 @@ GroupRuns::GroupRuns(const ExchangeContext& context, Runs& own, std::span<std::b
         memory = memory.subspan(each);
     }
     heap_.reserve(members_.size());
+    row_.reserve(members_.size());
     if (context_.reading()) {
         lay_out_records(memory);
     } else {
@@ -140,26 +142,115 @@ std::size_t GroupRuns::next(const Region& region, std::span<std::byte> table_and
     heap_.clear();
     for (std::size_t i = 0; i < members_.size(); ++i) {
         if (members_[i].stands_at(region) && members_[i].look() == Member::Has::run)
-            heap_.push_back({members_[i].run().offset, i});
+            push({members_[i].run().offset, i});
     }
-    std::ranges::make_heap(heap_, std::greater<>());
     bool all_here = true;
     while (all_here && !heap_.empty() && !merge.full()) {
-        std::ranges::pop_heap(heap_, std::greater<>());
-        const std::size_t member = heap_.back().member;
-        heap_.pop_back();
+        if (patience_ == 0 && take_rows(merge)) {
+            for (const std::size_t member : row_) all_here = look_again(member) && all_here;
+            continue;
+        }
+        patience_ -= patience_ > 0 ? 1 : 0;
+        const std::size_t member = pop().member;
         take_from(member, heap_.empty() ? INT64_MAX : heap_.front().offset, merge);
-        const Member::Has has = members_[member].look();
-        all_here = has != Member::Has::nothing_yet;
-        if (has != Member::Has::run) continue;
-        heap_.push_back({members_[member].run().offset, member});
-        std::ranges::push_heap(heap_, std::greater<>());
+        all_here = look_again(member);
     }
     merge.joiner.finish();
     context_.stats.pieces_forwarded += static_cast<std::uint64_t>(merge.joiner.pieces());
     chunk.last = all_here && heap_.empty();
     if (chunk.last) advance(region);
     return merge.joiner.bytes();
+}
+
+GroupRuns::Head GroupRuns::pop() {
+    std::ranges::pop_heap(heap_, std::greater<>());
+    const Head head = heap_.back();
+    heap_.pop_back();
+    return head;
+}
+
+void GroupRuns::push(Head head) {
+    heap_.push_back(head);
+    std::ranges::push_heap(heap_, std::greater<>());
+}
+
+/// False where the member's next message hasn't come.
+bool GroupRuns::look_again(std::size_t index) {
+    const Member::Has has = members_[index].look();
+    if (has == Member::Has::run) push({members_[index].run().offset, index});
+    return has != Member::Has::nothing_yet;
+}
+
+/// Pieces of several members, one of each, that touch, again and again at the same distance.
+struct GroupRuns::Rows {
+    Offset begin = 0;
+    Bytes length = 0;  ///< of a row
+    Bytes stride = 0;
+    std::int64_t count = 0;
+};
+
+/// Takes the members that make up the rows at hand from the heap to row_; count 0 where there are
+/// too few to be worth it.
+GroupRuns::Rows GroupRuns::find_rows(const Merge& merge) {
+    constexpr std::int64_t kLeast = 4;
+    row_.clear();
+    const StridedRun first = members_[heap_.front().member].run();
+    Rows rows{first.offset, 0, first.stride, first.count};
+    while (!heap_.empty()) {
+        const StridedRun run = members_[heap_.front().member].run();
+        if (run.offset != rows.begin + rows.length || run.stride != rows.stride ||
+            run.count < kLeast || rows.length + run.length > rows.stride)
+            break;
+        rows.count = std::min(rows.count, run.count);
+        rows.length += run.length;
+        row_.push_back(pop().member);
+    }
+    if (row_.size() < 2) return {};
+    rows.count = std::min(rows.count, merge.room() / rows.length);
+    const Offset limit = heap_.empty() ? INT64_MAX : heap_.front().offset;
+    if (limit - rows.begin < rows.count * rows.stride)
+        rows.count = std::min(rows.count, (limit - rows.begin - rows.length) / rows.stride + 1);
+    const bool recorded =
+        merge.record == nullptr || merge.record->used + row_.size() <= merge.record->memory.size();
+    const bool asked_for = merge.joiner.last().contains(rows.begin);
+    if (rows.count < kLeast || !recorded || (context_.reading() && asked_for)) rows.count = 0;
+    return rows;
+}
+
+/// As take_from, for all members of row_ at once: ranks that take turns in the file.
+bool GroupRuns::take_rows(Merge& merge) {
+    constexpr int kPieces = 64;
+    const Rows rows = find_rows(merge);
+    if (rows.count == 0) {
+        for (const std::size_t member : row_) push({members_[member].run().offset, member});
+        patience_ = kPieces;
+        return false;
+    }
+    Bytes at = merge.chunk.payload;
+    for (const std::size_t index : row_) {
+        Member& member = members_[index];
+        const Bytes length = member.run().length;
+        if (context_.reading()) {
+            share(index, at, length, merge);
+            Share& one = merge.record->memory[merge.record->used - 1];
+            one.count = static_cast<std::int32_t>(rows.count);
+            one.stride = static_cast<std::int32_t>(rows.length);
+        } else {
+            copy_equal({payload_.data() + at, nullptr, rows.length, 0},
+                       {member.data(), nullptr, length, 0}, length, rows.count, 1);
+        }
+        member.take(rows.count);
+        at += length;
+    }
+    const bool dense = rows.length == rows.stride;
+    const Bytes each = dense ? rows.count * rows.length : rows.length;
+    for (std::int64_t i = 0; i < (dense ? 1 : rows.count); ++i)
+        merge.joiner.add(rows.begin + i * rows.stride, each);
+    const Bytes bytes = rows.count * rows.length;
+    merge.chunk.payload += bytes;
+    context_.stats.bytes_merged += static_cast<std::uint64_t>(bytes);
+    context_.stats.pieces_gathered += static_cast<std::uint64_t>(rows.count * std::ssize(row_));
+    return true;
 }
 
 void GroupRuns::advance(const Region& region) {
@@ -225,16 +316,34 @@ void GroupRuns::pack(const Chunk& chunk, std::span<std::byte> payload) {
     std::memcpy(payload.data(), payload_.data(), static_cast<std::size_t>(chunk.payload));
 }
 
+/// What there is of a share in a payload that may be short.
+Bytes GroupRuns::deal(const Share& share, std::span<const std::byte> payload, std::byte* to) {
+    const Bytes last = share.at + Bytes{share.count - 1} * share.stride;
+    if (share.count > 1 && last + share.bytes <= std::ssize(payload)) {
+        copy_equal({to, nullptr, share.bytes, 0},
+                   {payload.data() + share.at, nullptr, share.stride, 0}, share.bytes, share.count,
+                   1);
+        return Bytes{share.count} * share.bytes;
+    }
+    Bytes there = 0;
+    for (Bytes at = share.at; at <= last && at < std::ssize(payload);
+         at += std::max(1, share.stride)) {
+        const Bytes bytes = std::min<Bytes>(share.bytes, std::ssize(payload) - at);
+        std::memcpy(to + there, payload.data() + at, static_cast<std::size_t>(bytes));
+        there += bytes;
+    }
+    return there;
+}
+
 Bytes GroupRuns::unpack(const Chunk& chunk, std::span<const std::byte> payload) {
     Record& record = records_[static_cast<std::size_t>(chunk.record)];
     Bytes own = 0;
     for (const Share& one : record.memory.first(record.used)) {
-        const auto at = std::min(payload.size(), static_cast<std::size_t>(one.at));
-        const auto data =
-            payload.subspan(at, std::min(payload.size() - at, static_cast<std::size_t>(one.bytes)));
         Member& member = members_[static_cast<std::size_t>(one.message) / Member::messages_max];
-        own += member.answer(one.message % Member::messages_max, one.position, one.bytes, data);
-        context_.stats.bytes_merged += data.size();
+        const int message = one.message % Member::messages_max;
+        const Bytes there = deal(one, payload, member.answer(message, one.position));
+        own += member.decide(message, Bytes{one.count} * one.bytes, there);
+        context_.stats.bytes_merged += static_cast<std::uint64_t>(there);
     }
     record.in_use = false;
     return own;

@@ -45,14 +45,18 @@ class GroupRuns final : public SpokenRuns {
                 Offset valid_until) override;
 
   private:
-    /// Bytes of a reply that go to a member: as much as one of its runs, or a part of one.
+    /// Bytes of a reply that go to a member: as much as one of its runs, or a part of one; or
+    /// `count` such pieces, `stride` apart in the reply.
     struct Share {
         std::int32_t at = 0;  ///< in the reply's payload
         std::int32_t bytes = 0;
         std::int32_t position = 0;  ///< in the answer's payload
         std::int32_t message = 0;   ///< of all members' messages
+        std::int32_t count = 1;
+        std::int32_t stride = 0;
     };
     static std::size_t shares_max(Bytes message_bytes);
+    static Bytes deal(const Share& share, std::span<const std::byte> payload, std::byte* to);
     struct Record {
         std::span<Share> memory;
         std::size_t used = 0;
@@ -66,6 +70,7 @@ class GroupRuns final : public SpokenRuns {
         }
     };
     struct Merge;
+    struct Rows;
     struct Sum {
         RoundContents contents;
         std::int64_t told = 0;
@@ -74,6 +79,11 @@ class GroupRuns final : public SpokenRuns {
     int take_record();
     void take_from(std::size_t index, Offset limit, Merge& merge);
     void take_bytes(Member& member, Bytes bytes);
+    bool take_rows(Merge& merge);
+    Rows find_rows(const Merge& merge);
+    bool look_again(std::size_t index);
+    Head pop();
+    void push(Head head);
     void share(std::size_t index, Bytes at, Bytes bytes, Merge& merge);
     void advance(const Region& region);
 
@@ -81,8 +91,10 @@ class GroupRuns final : public SpokenRuns {
     std::vector<Member> members_;
     std::span<std::byte> payload_;  ///< writes: of the chunk that is being made
     std::vector<Record> records_;
-    std::vector<Head> heap_;      ///< members with a run, the first in the file on top
-    std::map<Offset, Sum> told_;  ///< what members have in a region, by its begin
+    std::vector<std::size_t> row_;  ///< members whose pieces touch, in their order
+    int patience_ = 0;              ///< pieces to be taken before rows are looked for again
+    std::vector<Head> heap_;        ///< members with a run, the first in the file on top
+    std::map<Offset, Sum> told_;    ///< what members have in a region, by its begin
 };
 
 }  // namespace oratorio

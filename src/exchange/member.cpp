@@ -197,11 +197,10 @@ void Member::advance() {
     stand_at_region();
 }
 
-Bytes Member::answer(int message, Bytes position, Bytes bytes, std::span<const std::byte> data) {
+Bytes Member::decide(int message, Bytes bytes, Bytes there) {
     Message& one = messages_[static_cast<std::size_t>(message)];
-    std::memcpy(one.reply.data() + sizeof(MessageHead) + position, data.data(), data.size());
     one.decided += bytes;
-    one.there += std::ssize(data);
+    one.there += there;
     return one.state == State::taken && one.decided == one.merged ? end_answer(one) : 0;
 }
 

@@ -66,9 +66,14 @@ class Member {
     /// All members have ended the region.
     void advance();
 
-    /// Reads: `bytes` of what was taken of a message are decided, `data` of them are there. Gives
-    /// the bytes that reached this rank's own memory.
-    Bytes answer(int message, Bytes position, Bytes bytes, std::span<const std::byte> data);
+    /// Reads: where what was taken of a message shall come to lie.
+    [[nodiscard]] std::byte* answer(int message, Bytes position) {
+        return messages_[static_cast<std::size_t>(message)].reply.data() + sizeof(MessageHead) +
+               position;
+    }
+    /// `bytes` of that are decided, `there` of them are there. Gives the bytes that reached this
+    /// rank's own memory.
+    Bytes decide(int message, Bytes bytes, Bytes there);
     /// What there is of the region where it stands, between its messages and the region's buffer.
     Bytes copy(const Region& region, const RoundBuffer& buffer, Offset valid_until);
 

@@ -29,6 +29,7 @@ struct Pattern {
     int local_aggregators = 0;  ///< on each node
     Layout (*file_of)(Rank rank) = nullptr;
     int aggregators = 1;
+    Offset end = 2 * kRanks * kEach;  ///< of the file that is read
 };
 
 /// All ranks' pieces in turn: those of a node's ranks touch.
@@ -51,7 +52,7 @@ Stats run_pattern(Direction direction, const Pattern& pattern) {
     MemoryDisk disk;
     std::vector<std::byte> file(2 * kRanks * kEach);
     for (std::size_t at = 0; at < file.size(); ++at) file[at] = value_of(static_cast<Offset>(at));
-    if (direction == Direction::read) disk.write(0, file);
+    if (direction == Direction::read) disk.write(0, std::span(file).first(pattern.end));
     std::vector<Stats> stats(kRanks);
     FlatTerms options;
     options.method = find_method(pattern.method);
@@ -77,8 +78,11 @@ Stats run_pattern(Direction direction, const Pattern& pattern) {
         context.node = &node;
         const Outcome outcome = run_access(context, access, true);
         EXPECT_EQ(outcome.error.kind, ErrorKind::none);
-        EXPECT_EQ(outcome.bytes, kEach);
-        for (Bytes i = 0; i < kEach; ++i)
+        const bool reading = direction == Direction::read;
+        const Bytes there =
+            reading ? std::min(kEach, size_before_offset(layout, pattern.end)) : kEach;
+        EXPECT_EQ(outcome.bytes, there);
+        for (Bytes i = 0; i < there; ++i)
             ASSERT_EQ(memory[static_cast<std::size_t>(i)], value_of(offset_of_size(layout, i)));
     });
     if (direction == Direction::write) {
@@ -166,6 +170,15 @@ TEST(Layers, WhereSharesAreSparseTheyComeByMessages) {
     const Stats shared = run_pattern(Direction::write, {"two_layer_shared", 1, in_turn});
     EXPECT_EQ(shared.local_messages, static_cast<std::uint64_t>(kRanks - kNodes));
     EXPECT_EQ(shared.pieces_forwarded, 3U * kPieces);
+}
+
+TEST(Layers, AFileMayEndAnywhereInWhatRanksReadInTurn) {
+    for (Offset end = kRanks * kEach - 3 * kPiece * kRanks; end < kRanks * kEach; end += 57) {
+        for (const char* const method : {"two_layer", "two_layer_shared"}) {
+            for (const auto file_of : {in_turn, in_turn_on_nodes})
+                run_pattern(Direction::read, {method, 1, file_of, 2, end});
+        }
+    }
 }
 
 /// An aggregator that has a local aggregator beside it gets its own data through that one.
