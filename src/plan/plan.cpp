@@ -155,13 +155,13 @@ Graph graph_of_groups(const Summaries& summaries, const Layers& layers) {
     return Graph(std::move(groups));
 }
 
-/// Windows are looked at byte by byte, and read as a whole.
+/// Windows are looked at byte by byte when they are written, and read as a whole.
 bool groups_are_dense(const Plan& plan) {
-    constexpr Bytes kLeastShare = 2;  // bytes of hull per byte of data
+    const Bytes quarters = plan.direction == Direction::write ? 3 : 2;
     Bytes hulls = 0;
     for (std::size_t i = 0; i < plan.graph.size(); ++i)
         hulls += plan.graph.participant(i).hull.length();
-    return !plan.ask_contents && plan.bytes * kLeastShare >= hulls;
+    return !plan.ask_contents && plan.bytes * 4 >= quarters * hulls;
 }
 
 /// An access without exchange: the rank is its own aggregator of its own hull.
