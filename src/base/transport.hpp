@@ -15,7 +15,10 @@
 
 namespace oratorio {
 
-using Tag = int;  ///< 0 <= tag < 16384
+/// 0 <= tag < 2^24. Where the host has fewer, tags that differ by a multiple of kTagsAtLeast may be
+/// taken for each other.
+using Tag = int;
+inline constexpr Tag kTagsAtLeast = 1 << 14;
 inline constexpr Rank kAnyRank = -1;
 
 enum class ReduceOp { sum, max, min };

@@ -13,10 +13,12 @@ namespace oratorio {
 /// What messages of one access are for; part of their tag. GO is of no round.
 enum class MessageKind : int { contents = 0, data = 1, reply = 2, roundless = 3, go = 4 };
 
-/// Tags repeat after 1024 rounds and 4 accesses; a sender can't be that far ahead, as its sends end
-/// only when they are received.
+/// Tags repeat after 4 accesses; a sender can't be that far ahead, as its sends end only when they
+/// are received. And after 2^20 rounds (2^10 where the host has few tags, as none known has): a
+/// rank whose first data lies so much further on is noticed by the head of its message.
 [[nodiscard]] constexpr Tag tag_of(unsigned sequence, std::int64_t round, MessageKind kind) {
-    return static_cast<Tag>(sequence % 4) * 4096 + static_cast<Tag>(round % 1024) * 4 +
+    constexpr std::int64_t kRounds = 1 << 20;
+    return static_cast<Tag>(round % kRounds) << 4 | static_cast<Tag>(sequence % 4) << 2 |
            static_cast<Tag>(kind);
 }
 

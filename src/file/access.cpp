@@ -87,9 +87,10 @@ void File::State::planned(const Plan& plan) {
     opened.voice.say_done(opened.path, explain(plan) + as, likeness(plan) + as);
 }
 
-void File::State::tell_moved_at_once(const Access& access) {
+void File::State::tell_moved_at_once(const Access& access, bool collective) {
     if (!opened.explain) return;
-    const std::string text = std::string("independent ") + name_of(access.direction) +
+    const std::string text = std::string(collective ? "collective " : "independent ") +
+                             name_of(access.direction) +
                              ": one piece of the file, moved at once; there is nothing to plan\n";
     opened.voice.say_done(opened.path, text, text);
 }
@@ -225,7 +226,7 @@ bool File::State::move_one_piece(const Access& access, bool collective, Outcome&
     const iovec piece{access.buffer + access.memory.origin,
                       static_cast<std::size_t>(access.bytes())};
     const Transferred done = move_now(access.direction, *offset, std::span(&piece, 1));
-    tell_moved_at_once(access);
+    tell_moved_at_once(access, collective);
     outcome.bytes = done.bytes;
     if (done.error.kind != ErrorKind::none)
         outcome.error = done.error.on(transport->topology().rank);

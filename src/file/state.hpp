@@ -128,7 +128,7 @@ struct File::State final : Witness {
     void planned(const Plan& plan) override;
     void remark(const std::string& sentence) override;
     /// Of an access that needs no plan.
-    void tell_moved_at_once(const Access& access);
+    void tell_moved_at_once(const Access& access, bool collective);
     /// Of the hints in use; made when they are first wanted.
     [[nodiscard]] std::shared_ptr<const Agreed<Terms>> current_terms();
     /// Collective. Root's over the hints in use; malformed values are warned about.

@@ -79,10 +79,28 @@ bool fits_int(std::size_t count) {
 
 }  // namespace
 
+namespace {
+
+/// As many low bits of a tag as the host keeps, with one tag more to spare.
+Tag tag_mask_of(MPI_Comm comm) {
+    constexpr Tag kWanted = 1 << 24;
+    int* largest = nullptr;
+    int found = 0;
+    const bool told = host().Comm_get_attr(comm, MPI_TAG_UB, static_cast<void*>(&largest),
+                                           &found) == MPI_SUCCESS &&
+                      found != 0;
+    Tag tags = kWanted;
+    while (tags > kTagsAtLeast && (!told || tags > *largest)) tags /= 2;
+    return tags - 1;
+}
+
+}  // namespace
+
 MpiTransport::MpiTransport(Comm comm, Topology topology, Bytes chunk)
     : comm_(std::move(comm)),
       topology_(std::move(topology)),
       chunk_(chunk),
+      tag_mask_(tag_mask_of(comm_.get())),
       several_nodes_(!topology_.one_node()),
       counter_refused_(
           Error::make(ErrorKind::internal, "the counter of this transport isn't shared")) {}
@@ -127,8 +145,8 @@ Result<Ticket> MpiTransport::send(Rank to, Tag tag, std::span<const std::byte> d
     auto bytes = ByteType::make(std::ssize(data), chunk_);
     if (!bytes) return bytes.error();
     MPI_Request request = MPI_REQUEST_NULL;
-    const int code =
-        host().Issend(data.data(), bytes->count(), bytes->type(), to, tag, comm_.get(), &request);
+    const int code = host().Issend(data.data(), bytes->count(), bytes->type(), to, tag & tag_mask_,
+                                   comm_.get(), &request);
     if (auto started = checked(code, "sending a message"); !started) return started.error();
     ++counters_.sends;
     counters_.bytes_sent += std::ssize(data);
@@ -138,6 +156,7 @@ Result<Ticket> MpiTransport::send(Rank to, Tag tag, std::span<const std::byte> d
 Result<Ticket> MpiTransport::receive(Rank from, Tag tag, std::span<std::byte> into) {
     auto bytes = ByteType::make(std::ssize(into), chunk_);
     if (!bytes) return bytes.error();
+    tag &= tag_mask_;
     // Between nodes MPICH 5 over UCX loses messages that a receive from any source waits for, but
     // not those that are looked for.
     if (from == kAnyRank && several_nodes_) {
@@ -291,9 +310,9 @@ void MpiTransport::idle(const Rest& rest) {
 /// once, the program's own messages, other files. Looking for a message that nobody sends gives the
 /// host its turn.
 bool MpiTransport::see_to_others() {
-    constexpr Tag kNobodys = 16384;
+    const Tag nobodys = tag_mask_ + 1;
     int found = 0;
-    (void)host().Iprobe(topology_.rank, kNobodys, comm_.get(), &found, MPI_STATUS_IGNORE);
+    (void)host().Iprobe(topology_.rank, nobodys, comm_.get(), &found, MPI_STATUS_IGNORE);
     return chores_ != nullptr && chores_();
 }
 

@@ -94,6 +94,7 @@ class MpiTransport final : public Transport {
     Comm comm_;
     Topology topology_;
     Bytes chunk_;
+    Tag tag_mask_;  ///< of the tags that the host tells apart
     bool several_nodes_;
     std::vector<Slot> slots_;        ///< a ticket's id is an index
     std::vector<std::size_t> free_;  ///< slots to use again

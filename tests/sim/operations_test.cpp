@@ -72,8 +72,9 @@ TEST(Operations, AHelperLeavesAloneWhatNeedsTheProgramsThread) {
         // The simulated transport works by messages, as between nodes.
         const OperationPtr all = file.start(call_for(kWriting, mine, true, kAt, 64 * rank));
         EXPECT_FALSE(file.progress(Mover::helper).pending);
+        Buffer large = filled(kSmallAccess + 1, rank);  // too much to be moved at once
         const OperationPtr alone =
-            file.start(call_for(kWriting, mine, false, kAt, 1000 + 64 * rank));
+            file.start(call_for(kWriting, large, false, kAt, 1000 + std::ssize(large) * rank));
         EXPECT_TRUE(file.progress(Mover::helper).pending);
         while (!alone->done()) file.progress(Mover::helper);
         EXPECT_FALSE(all->done());

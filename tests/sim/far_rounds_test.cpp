@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// A rank whose data begins more rounds further on than tags can tell apart.
+#include <gtest/gtest.h>
+
+#include "plan/methods.hpp"
+#include "run/run.hpp"
+#include "support/flat_terms.hpp"
+#include "support/memory_store.hpp"
+#include "support/sim_transport.hpp"
+
+namespace oratorio::test {
+namespace {
+
+TEST(FarRounds, ARankMayHaveItsFirstDataThousandsOfRoundsFurtherOn) {
+    constexpr int kRanks = 3;
+    constexpr Bytes kSlot = 4096;
+    constexpr Bytes kHalf = 1100 * kSlot;
+    for (const Direction direction : {Direction::write, Direction::read}) {
+        MemoryDisk disk;
+        disk.resize(2 * kHalf);
+        run_ranks({.ranks = kRanks, .seed = 3}, [&](Transport& transport) {
+            const Rank rank = transport.topology().rank;
+            FlatTerms options;
+            options.method = find_method("two_phase");
+            options.cb_nodes = 1;
+            options.cb_buffer_size = kSlot;
+            MemoryStore store(disk);
+            BufferPool buffers;
+            Stats stats;
+            // Ranks 0 and 1 in turn in the first half, rank 2 all of the second.
+            const Bytes bytes = rank == 2 ? kHalf : kHalf / 2;
+            std::vector<std::byte> memory(static_cast<std::size_t>(bytes), std::byte{1});
+            Access access;
+            access.direction = direction;
+            access.file = rank == 2 ? Layout{Shape::run(kHalf), kHalf, kHalf, 1}
+                                    : Layout{Shape::run(512), 1024, rank * 512, kHalf / 1024};
+            access.memory = {Shape::run(bytes), bytes, 0, 1};
+            access.buffer = memory.data();
+            const Outcome outcome =
+                run_access({transport, &store, terms_of(options), stats, buffers}, access, true);
+            EXPECT_EQ(outcome.error.kind, ErrorKind::none) << outcome.error.what;
+            EXPECT_EQ(outcome.bytes, bytes);
+        });
+    }
+}
+
+}  // namespace
+}  // namespace oratorio::test
