@@ -54,7 +54,7 @@ VOUCHERS = {
 
 INCLUDE = re.compile(r'\s*#\s*include\s*([<"])([^>"]+)[>"]')
 MPI_NAME = re.compile(r"\bP?MPIX?_\w+")
-KIND = re.compile(r"\b(Domains|Exchange|Storage)Kind\b")
+KIND = re.compile(r"\b(Request|Domains|Graph|Exchange|Layers|Storage|ReadAhead)Kind\b")
 VOUCH = re.compile(r"\bvouch\(")
 TODO = re.compile(r"\b(TODO|FIXME|XXX)\b(?!\(#\d+\))")
 TYPE_OR_NAMESPACE = re.compile(r"\b(namespace|class|struct|union|enum|extern)\b")

@@ -45,7 +45,7 @@ std::string domains_text(const Plan& plan) {
 
 std::string graph_text(const Plan& plan) {
     const Edges* const edges = plan.graph.edges();
-    return std::string(part_of(GraphKind::sparse).what) +
+    return "only ranks that have data in a round talk" +
            (edges != nullptr ? ", " + number(edges->count()) + " edges" : "");
 }
 

@@ -123,10 +123,7 @@ static_assert(is_complete(kDomains));
 
 constexpr std::array kGraphs{
     GraphPart{.kind = GraphKind::dense, .estimate = nothing},
-    GraphPart{.kind = GraphKind::sparse,
-              .what = "only ranks that have data in a round talk",
-              .is_thinned = true,
-              .estimate = estimate_thinning},
+    GraphPart{.kind = GraphKind::sparse, .is_thinned = true, .estimate = estimate_thinning},
 };
 static_assert(is_complete(kGraphs));
 

@@ -57,8 +57,7 @@ enum class GraphKind {
 
 struct GraphPart {
     GraphKind kind;
-    std::string_view what = {};  ///< as `explain` tells it; "" where there is nothing to tell
-    bool is_thinned = false;     ///< ranks tell each other their edges (plan/edges)
+    bool is_thinned = false;  ///< ranks tell each other their edges (plan/edges)
     /// Estimated nanoseconds that it adds to an access.
     double (*estimate)(const Situation& situation) = nullptr;
 };
