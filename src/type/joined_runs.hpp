@@ -22,8 +22,8 @@ class PieceOrder {
     /// Of a piece, or the last one of a part, and the next. Without a branch, as loops over pieces
     /// do it.
     void follow(Extent last, Extent next) {
-        forward_ |= (next.begin - last.begin) | (next.end - last.end);
-        apart_ |= next.begin - last.end;
+        forward_ |= distance(last.begin, next.begin) | distance(last.end, next.end);
+        apart_ |= distance(last.end, next.begin);
     }
     void add(const PieceOrder& inside) {
         forward_ |= inside.forward_;
@@ -34,6 +34,12 @@ class PieceOrder {
     [[nodiscard]] bool overlapping() const { return monotonic() && apart_ < 0; }
 
   private:
+    /// Of a part without pieces it means nothing, but must not be undefined.
+    static Bytes distance(Offset from, Offset to) {
+        return static_cast<Bytes>(static_cast<std::uint64_t>(to) -
+                                  static_cast<std::uint64_t>(from));
+    }
+
     Bytes forward_ = 0;
     Bytes apart_ = 0;
 };
