@@ -351,9 +351,7 @@ Bytes GroupRuns::unpack(const Chunk& chunk, std::span<const std::byte> payload) 
 
 Copied GroupRuns::copy(const Region& region, std::byte* buffer, std::byte* given,
                        Offset valid_until) {
-    const auto bytes = static_cast<std::size_t>(region.count * region.length);
-    const RoundBuffer whole{{buffer, bytes},
-                            given == nullptr ? std::span<std::byte>() : std::span(given, bytes)};
+    const RoundBuffer whole = buffer_of(region, buffer, given);
     Copied copied;
     for (Member& member : members_) {
         if (!member.stands_at(region) || member.ended()) continue;

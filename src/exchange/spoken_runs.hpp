@@ -17,6 +17,15 @@ class SpokenRuns : public Runs {
     [[nodiscard]] virtual bool differs() const = 0;
     /// A message that couldn't be used. All else goes on.
     [[nodiscard]] virtual const Error& failed() const = 0;
+
+  protected:
+    /// What Runs::copy is given, as one value. `given` may be null.
+    [[nodiscard]] static RoundBuffer buffer_of(const Region& region, std::byte* buffer,
+                                               std::byte* given) {
+        const auto bytes = static_cast<std::size_t>(region.count * region.length);
+        return {{buffer, bytes},
+                given == nullptr ? std::span<std::byte>() : std::span(given, bytes)};
+    }
 };
 
 }  // namespace oratorio

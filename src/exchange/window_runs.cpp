@@ -181,9 +181,7 @@ Bytes WindowRuns::unpack(const Chunk& chunk, std::span<const std::byte> payload)
 
 Copied WindowRuns::copy(const Region& region, std::byte* buffer, std::byte* given,
                         Offset valid_until) {
-    const auto bytes = static_cast<std::size_t>(region.count * region.length);
-    const RoundBuffer whole{{buffer, bytes},
-                            given == nullptr ? std::span<std::byte>() : std::span(given, bytes)};
+    const RoundBuffer whole = buffer_of(region, buffer, given);
     Copied copied;
     while (is_in(region) && ready(region)) {
         copied.bytes += reading() ? copy_read(region, whole, valid_until)
