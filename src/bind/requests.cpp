@@ -45,11 +45,10 @@ bool Requests::complete_done() {
     std::vector<PendingPtr> done;
     unbroken([&] {
         const std::lock_guard lock(mutex_);
-        const auto first = std::stable_partition(
-            unfinished_.begin(), unfinished_.end(),
-            [](const PendingPtr& pending) { return !pending->operation->done(); });
-        done.assign(first, unfinished_.end());
-        unfinished_.erase(first, unfinished_.end());
+        for (PendingPtr& pending : unfinished_) {
+            if (pending->operation->done()) done.push_back(std::move(pending));
+        }
+        if (!done.empty()) std::erase(unfinished_, nullptr);
     });
     // The host may call back, so nothing is locked.
     for (const PendingPtr& pending : done) host().Grequest_complete(pending->request);

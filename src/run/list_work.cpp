@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <algorithm>
-#include <optional>
+#include <memory>
 #include <vector>
 
 #include "plan/methods.hpp"
@@ -39,7 +39,7 @@ class ListWork final : public Work {
         const std::int64_t pieces =
             layout.contiguous() ? 1
                                 : std::max<std::int64_t>(1, layout.shape->pieces() * layout.count);
-        in_place_ = access.bytes() / pieces >= kPieceInPlaceMin;
+        in_place_ = pieces == 1 || access.bytes() / pieces >= kPieceInPlaceMin;
         if (in_place_ && !context.store->limits().asynchronous)
             batch_max_ = std::min(batch_max_, kBatchPiecesAtOnce);
         file_.seek_size(access.from);
@@ -47,7 +47,7 @@ class ListWork final : public Work {
         Prefetch* const prefetch = context.store->prefetch();
         const bool cached = context.store->limits().direct(plan.direction).file == 0;
         if (plan.ahead.ranges > 0 && prefetch != nullptr && cached)
-            ahead_.emplace(*prefetch, access, plan.ahead, context.stats);
+            ahead_ = std::make_unique<ReadAhead>(*prefetch, access, plan.ahead, context.stats);
     }
 
     Result<bool> step() override {
@@ -92,10 +92,10 @@ class ListWork final : public Work {
     Cursor file_;
     Cursor memory_;
     const Plan& plan_;
-    Bytes staged_ = 0;   ///< of the batch
-    Bytes taken_ = 0;    ///< data bytes of batches begun
-    Bytes allowed_ = 0;  ///< data bytes up to which batches may go
-    std::optional<ReadAhead> ahead_;
+    Bytes staged_ = 0;                  ///< of the batch
+    Bytes taken_ = 0;                   ///< data bytes of batches begun
+    Bytes allowed_ = 0;                 ///< data bytes up to which batches may go
+    std::unique_ptr<ReadAhead> ahead_;  ///< null: nothing is fetched ahead
     Bytes moved_ = 0;
     std::vector<Piece> batch_;
     std::vector<iovec> iovecs_;
