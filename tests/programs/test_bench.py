@@ -193,6 +193,18 @@ def test_a_workload_without_rows_has_no_arm_by_hand(tmp_path):
     assert done.returncode == 1 and "this workload has no arm by_hand" in done.stderr
 
 
+@pytest.mark.parametrize("name", ["mpich5", "openmpi5"])
+def test_the_ranks_are_spread_over_nodes(name, tmp_path):
+    host_or_skip(name)
+    result = tmp_path / "result.json"
+    words = ("flash", "--ranks", "4", "--nodes", "2", "--mpi", name, "--arms", "host,auto,two_layer_shared")
+    done = bench("/dev/shm", *words, "--json", result)
+    if "--nodes: " in done.stderr:
+        pytest.skip(done.stderr)
+    assert done.returncode == 0, done.stdout[-3000:] + done.stderr[-3000:]
+    assert json.loads(result.read_text())["runs"][0]["setup"]["nodes"] == 2
+
+
 def test_every_method_is_an_arm(tmp_path):
     host_or_skip("mpich5")
     (run,) = measured(tmp_path, "vec8", "--ranks", 2, arms="methods")["runs"]
@@ -256,6 +268,7 @@ def test_the_figures_of_the_2006_paper_are_drawn(tmp_path):
         (("paper2006", "--parts", "tiles"), "--parts names coll_perf, tile or flash, not tiles"),
         (("paper2006", "--modes", "fast"), "--modes names buffered, direct or both, not fast"),
         (("e3sm_f", "--map", "nowhere.nc"), "nowhere.nc is not there"),
+        (("tile", "--ranks", "3", "--nodes", "2"), "3 ranks can't be spread evenly over 2 nodes"),
     ],
     ids=lambda value: " ".join(value) if isinstance(value, tuple) else "",
 )

@@ -1,14 +1,14 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Jobs on true nodes: separate networks, host names, processes and shared memory, a common file system.
 
-See several_nodes.py for how one machine has several.
+See oratorio.nodes for how one machine has several.
 """
 
 import pytest
 from conftest import HERE, IS_BUILT, NOT_BUILT, compile_for, host_or_skip, run_checked
 from oratorio import conformance
 from oratorio.hosts import Host, mpiexec_command
-from several_nodes import Nodes, NoNodesError
+from oratorio.nodes import Nodes, NoNodesError
 from test_run import oratorio
 
 pytestmark = pytest.mark.skipif(not IS_BUILT, reason=NOT_BUILT)

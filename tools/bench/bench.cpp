@@ -12,6 +12,7 @@
 #include <optional>
 #include <stdexcept>
 
+#include "clock.hpp"
 #include "options.hpp"
 #include "pattern.hpp"
 #include "report.hpp"
@@ -174,13 +175,14 @@ class Bench {
     }
 
     void tell_setup() {
+        const int nodes = nodes_of(MPI_COMM_WORLD);
         if (place_.rank != 0) return;
         Dl_info about{};
         const void* open = dlsym(RTLD_DEFAULT, "MPI_File_open");
         const bool known = open != nullptr && dladdr(open, &about) != 0;
         const Job& first = (options_.directions.front() == Direction::write ? write_ : read_).mpi;
-        report_.setup({options_.workload, place_.ranks, first.bytes, first.file_bytes, first.pieces,
-                       known ? about.dli_fname : ""});
+        report_.setup({options_.workload, place_.ranks, nodes, first.bytes, first.file_bytes,
+                       first.pieces, known ? about.dli_fname : ""});
         if (!report_.good()) throw std::invalid_argument("can't write " + options_.out);
     }
 

@@ -20,19 +20,18 @@ std::uint64_t status_bytes(const std::string& key) {
     return 0;
 }
 
-bool is_one_node(MPI_Comm comm) {
-    MPI_Comm node;
-    int node_ranks = 0, ranks = 0;
-    MPI_Comm_split_type(comm, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &node);
-    MPI_Comm_size(node, &node_ranks);
-    MPI_Comm_size(comm, &ranks);
-    MPI_Comm_free(&node);
-    int all = node_ranks == ranks ? 1 : 0;
-    MPI_Allreduce(MPI_IN_PLACE, &all, 1, MPI_INT, MPI_LAND, comm);
-    return all != 0;
-}
-
 }  // namespace
+
+int nodes_of(MPI_Comm comm) {
+    MPI_Comm node;
+    int here = 0;
+    MPI_Comm_split_type(comm, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &node);
+    MPI_Comm_rank(node, &here);
+    MPI_Comm_free(&node);
+    int nodes = here == 0 ? 1 : 0;
+    MPI_Allreduce(MPI_IN_PLACE, &nodes, 1, MPI_INT, MPI_SUM, comm);
+    return nodes;
+}
 
 double node_clock() {
     timespec now{};
@@ -44,7 +43,7 @@ double CallTimes::total(MPI_Comm comm) const {
     // A failure may keep a rank from calls that others make.
     int calls = static_cast<int>(ends_.size());
     MPI_Allreduce(MPI_IN_PLACE, &calls, 1, MPI_INT, MPI_MIN, comm);
-    const bool one_node = is_one_node(comm);
+    const bool one_node = nodes_of(comm) == 1;
     std::vector<double> starts(starts_.begin(), starts_.begin() + calls);
     std::vector<double> ends(ends_.begin(), ends_.begin() + calls);
     if (!one_node) {

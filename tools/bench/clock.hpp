@@ -12,6 +12,9 @@ namespace bench {
 /// Seconds by a clock that all processes of a node share; MPI_Wtime may have an origin per rank.
 double node_clock();
 
+/// Collective: how many nodes the ranks are on.
+int nodes_of(MPI_Comm comm);
+
 /// When each call of a pass began and ended on this rank.
 class CallTimes {
   public:

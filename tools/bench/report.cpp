@@ -66,6 +66,7 @@ void Report::setup(const Setup& setup) {
     line.text("kind", "setup")
         .text("workload", setup.workload)
         .number("ranks", setup.ranks)
+        .number("nodes", setup.nodes)
         .number("bytes", setup.bytes)
         .number("file_bytes", setup.file_bytes)
         .number("pieces", setup.pieces)

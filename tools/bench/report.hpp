@@ -14,6 +14,7 @@ namespace bench {
 struct Setup {
     std::string workload;
     int ranks;
+    int nodes;
     std::uint64_t bytes;       ///< moved by all ranks together in the first direction
     std::uint64_t file_bytes;  ///< holes included
     std::uint64_t pieces;      ///< contiguous on both sides, of all ranks together

@@ -15,6 +15,7 @@ from rich.console import Console
 from rich.table import Table
 
 from oratorio import bench_arms, bench_calls, bench_e3sm, bench_paper, bench_plot, bench_profile, bench_report
+from oratorio.bench_nodes import Job, nodes_for
 from oratorio.bench_progress import watching
 from oratorio.bench_run import DIRECTIONS, Run, Settings, build, find_mpi, measure, oratorio_library
 from oratorio.bench_workloads import SUITE, WORKLOADS, BenchError, Parameter, Workload
@@ -94,6 +95,12 @@ def _common(
     profile: Annotated[
         bool, typer.Option("--profile", help="Where Oratorio's time goes: storage, copying, the rest.")
     ] = False,
+    nodes: Annotated[
+        int, typer.Option(min=1, help="Spread the ranks over nodes that are namespaces; needs root.")
+    ] = 1,
+    link: Annotated[
+        str, typer.Option(help="What netem does to what a node sends, e.g. `delay 50us rate 10gbit`.")
+    ] = "",
     smoke: Annotated[bool, typer.Option("--smoke", help="Tiny and once: does it work?")] = False,
     json: Annotated[Path | None, typer.Option(help="Write everything measured to this file.")] = None,
     plot: Annotated[Path | None, typer.Option(help="Draw a chart into this PNG file.")] = None,
@@ -120,6 +127,8 @@ def _common(
         library=library,
         directions=directions,
         profile=profile,
+        nodes=nodes,
+        link=link,
     )
     return Common(_numbers(ranks, "ranks"), smoke, json, plot, settings)
 
@@ -127,17 +136,15 @@ def _common(
 COMMON = dict(inspect.signature(_common).parameters)
 
 
-Job = tuple[Run, Settings]
-
-
 def measure_all(jobs: Sequence[Job]) -> None:
     """Runs them one after another; a failure doesn't keep the next from running."""
-    for host in {settings.host.name: settings.host for _, settings in jobs}.values():
-        build(host, lambda text: stderr.print(text, markup=False))
     before = 0
-    with watching(stderr, sum(settings.passes for _, settings in jobs)) as watch:
+    with nodes_for(jobs) as placed, watching(stderr, sum(settings.passes for _, settings in jobs)) as watch:
+        for host in {settings.host.name: settings.host for _, settings in jobs}.values():
+            build(host, lambda text: stderr.print(text, markup=False))
         for run, settings in jobs:
-            measure(run, settings, lambda done, what, before=before: watch.tell(before + done, what))
+            on = placed((run, settings))
+            measure(run, on, lambda done, what, before=before: watch.tell(before + done, what))
             before += settings.passes
 
 

@@ -251,6 +251,8 @@ def write_json(file: Path, jobs: Sequence[tuple[Run, Settings]], settings: Setti
         "new_file_each_time": not settings.overwrite,
         "sync": settings.sync,
         "cold": settings.cold,
+        "nodes": settings.nodes,
+        "link": settings.link,
         "runs": [_run_record(run, of_run) for run, of_run in jobs],
     }
     file.parent.mkdir(parents=True, exist_ok=True)

@@ -43,6 +43,8 @@ class Settings:
     library: Path | None = None  # Oratorio's, None: not preloaded
     directions: tuple[str, ...] = DIRECTIONS
     profile: bool = False  # Oratorio's counts and times of each pass
+    nodes: int = 1
+    link: str = ""  # what is done to what a node sends (oratorio.nodes)
 
     @property
     def passes(self) -> int:

@@ -2,8 +2,9 @@
 """True nodes on one machine, without ssh and without a trace: Linux namespaces.
 
 A node has a network, a host name, processes and shared memory of its own, and reaches the others by TCP
-alone; the file system is common. A launcher starts ranks there with a stand-in for ssh. Everything ends
-with its first process, which reads a pipe from here, so nothing is left even if this process is killed.
+alone; the file system is common, and of /dev/shm one folder may be. A launcher starts ranks there with a
+stand-in for ssh. Everything ends with its first process, which reads a pipe from here, so nothing is left
+even if this process is killed.
 """
 
 import os
@@ -29,8 +30,13 @@ NODE = """
 read -r number rest < /proc/self/stat
 hostname "$1"
 mount -t proc proc /proc
+if [ -n "$2" ]; then mount --bind "$2" "$3"; fi
 mount -t tmpfs tmpfs /dev/shm
 mkdir /dev/shm/tmp
+if [ -n "$2" ]; then
+    mkdir -p "$2"
+    mount --bind "$3" "$2"
+fi
 echo "$number"
 exec cat
 """
@@ -67,10 +73,14 @@ def _script(file: Path, *lines: str) -> Path:
 
 
 class Nodes:
-    """`count` nodes and a head, where launchers run. A context manager; `folder` is for its scripts."""
+    """`count` nodes and a head, where launchers run. A context manager; `folder` is for its scripts.
 
-    def __init__(self, folder: Path, count: int = 2) -> None:
-        self._folder, self._count = folder, count
+    `common` is a folder in /dev/shm that all nodes see. `link` is what netem does to what a node sends,
+    in tc's words, as in "delay 50us rate 10gbit".
+    """
+
+    def __init__(self, folder: Path, count: int = 2, *, common: Path | None = None, link: str = "") -> None:
+        self._folder, self._count, self._common, self._link = folder, count, common, link
         self._processes: list[subprocess.Popen] = []
         self._numbers: dict[str, str] = {}  # name -> number of its first process
 
@@ -114,20 +124,25 @@ class Nodes:
         told = {"localhost": "127.0.0.1", os.uname().nodename: HEAD_ADDRESS} | addresses
         table.write_text("".join(f"{address}\t{name}\n" for name, address in told.items()))
         head = self._begin("head", (), HEAD_NAMESPACES, HEAD, str(table))
+        beside = self._folder / "common"
+        beside.mkdir()
+        shared = (str(self._common), str(beside)) if self._common else ("", "")
         inside = ("nsenter", "--target", head, *HEAD_NAMESPACES)
         for name, address in addresses.items():
-            node = self._begin(name, inside, ("--fork", *NODE_NAMESPACES), NODE, name)
+            node = self._begin(name, inside, ("--fork", *NODE_NAMESPACES), NODE, name, *shared)
             port = f"to-{name}"
             _run(inside, f"ip link add {port} type veth peer name eth0 netns {node}")
             _run(inside, f"ip link set {port} master bridge0 up")
-            at_node = ("nsenter", "--target", node, "--net", "ip")
+            at_node = ("nsenter", "--target", node, "--net")
             for words in (f"address add {address}/24 dev eth0", "link set eth0 up", "link set lo up"):
-                _run(at_node, words)
+                _run(at_node, f"ip {words}")
+            if self._link:
+                _run(at_node, f"tc qdisc add dev eth0 root netem {self._link}")
         self._write_remote_shell()
 
-    def _begin(self, name: str, inside: tuple, namespaces: tuple, script: str, argument: str) -> str:
+    def _begin(self, name: str, inside: tuple, namespaces: tuple, script: str, *arguments: str) -> str:
         """Starts a first process and gives its number."""
-        words = [*inside, "unshare", *namespaces, "sh", "-e", "-c", script, "sh", argument]
+        words = [*inside, "unshare", *namespaces, "sh", "-e", "-c", script, "sh", *arguments]
         process = subprocess.Popen(
             ["timeout", "3600", *words], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
             stderr=subprocess.PIPE, text=True,
