@@ -20,10 +20,10 @@ class NodeTransport final : public Transport {
     static Result<std::unique_ptr<Transport>> over(std::unique_ptr<Transport> inner);
 
     [[nodiscard]] const Topology& topology() const override { return inner_->topology(); }
-    Result<Ticket> send(Rank to, Tag tag, std::span<const std::byte> data) override {
+    Result<Ticket> send(Rank to, Tag tag, const SendMemory& data) override {
         return inner_->send(to, tag, data);
     }
-    Result<Ticket> receive(Rank from, Tag tag, std::span<std::byte> into) override {
+    Result<Ticket> receive(Rank from, Tag tag, const ReceiveMemory& into) override {
         return inner_->receive(from, tag, into);
     }
     /// Long operands go by the transport beneath.

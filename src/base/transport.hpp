@@ -10,6 +10,7 @@
 #include <span>
 
 #include "base/bell.hpp"
+#include "base/message_memory.hpp"
 #include "base/result.hpp"
 #include "base/topology.hpp"
 
@@ -60,9 +61,9 @@ struct Claim {
 
 struct SharedOutcome;
 
-/// Buffers stay the caller's and must live until the operation is done. Messages of one pair with
-/// one tag arrive in the order they were sent. A failure of the transport surfaces at start or at
-/// `test`.
+/// Buffers stay the caller's and must live until the operation is done; lists of pieces only until
+/// it is started. Messages of one pair with one tag arrive in the order they were sent. A failure
+/// of the transport surfaces at start or at `test`.
 class Transport {
   public:
     virtual ~Transport() = default;
@@ -73,8 +74,9 @@ class Transport {
     [[nodiscard]] virtual const Topology& topology() const = 0;
     /// Done only when the receiver has begun to take it: bounds what may lie unexpected at a
     /// receiver.
-    virtual Result<Ticket> send(Rank to, Tag tag, std::span<const std::byte> data) = 0;
-    virtual Result<Ticket> receive(Rank from, Tag tag, std::span<std::byte> into) = 0;
+    virtual Result<Ticket> send(Rank to, Tag tag, const SendMemory& data) = 0;
+    /// In pieces from a named rank only. Of a shorter message the first pieces are filled.
+    virtual Result<Ticket> receive(Rank from, Tag tag, const ReceiveMemory& into) = 0;
     /// Collective, in the same order on all ranks. In place, all ranks get the result; sums are
     /// modulo 2^64.
     virtual Result<Ticket> reduce(std::span<std::uint64_t> values, ReduceOp op) = 0;

@@ -190,8 +190,8 @@ Result<void> ParticipantSide::send_chunk(std::span<std::byte> message) {
     }
     const bool in_place = !reading_ && !chunk_.place.empty();
     const std::size_t bytes = sizeof view.head + view.table.size() + view.payload.size();
-    const auto ticket = context_.transport.send(to, tag(view.head.round, MessageKind::data),
-                                                {view.table.data() - sizeof view.head, bytes});
+    const std::span whole(view.table.data() - sizeof view.head, bytes);
+    const auto ticket = context_.transport.send(to, tag(view.head.round, MessageKind::data), whole);
     if (!ticket) return ticket.error();
     outgoing.round = view.head.round;
     outgoing.sent = *ticket;

@@ -18,8 +18,9 @@ namespace {
 
 using namespace std::chrono_literals;
 
-/// count elements of a type that together are `bytes` bytes: MPI_BYTE when they fit an int, else
-/// one element of a type made for it. The type may go as soon as the operation is started.
+/// count elements of a type that together are the bytes of a message: MPI_BYTE when they lie in one
+/// place and fit an int, else one element of a type made for it. The type may go as soon as the
+/// operation is started.
 class ByteType {
   public:
     static Result<ByteType> make(Bytes bytes, Bytes chunk) {
@@ -41,6 +42,21 @@ class ByteType {
         if (auto made = check(code, "making a datatype"); !made) return made.error();
         return all;
     }
+    template <class Byte>
+    static Result<ByteType> of(const MessageMemory<Byte>& memory, Bytes chunk) {
+        return memory.in_pieces() ? make(memory.pieces()) : make(memory.bytes(), chunk);
+    }
+    /// Its elements begin at MPI_BOTTOM.
+    static Result<ByteType> make(const PieceList& pieces) {
+        static_assert(sizeof(MPI_Aint) == sizeof(std::intptr_t));
+        ByteType all(MPI_DATATYPE_NULL, 1);
+        int code = host().Type_create_hindexed(
+            static_cast<int>(pieces.lengths.size()), pieces.lengths.data(),
+            reinterpret_cast<const MPI_Aint*>(pieces.addresses.data()), MPI_BYTE, &all.type_);
+        if (code == MPI_SUCCESS) code = host().Type_commit(&all.type_);
+        if (auto made = check(code, "making a datatype of pieces"); !made) return made.error();
+        return all;
+    }
     ByteType(ByteType&& other) noexcept
         : type_(std::exchange(other.type_, MPI_DATATYPE_NULL)), count_(other.count_) {}
     ~ByteType() {
@@ -55,6 +71,12 @@ class ByteType {
     MPI_Datatype type_;
     int count_;
 };
+
+template <class Byte>
+auto begin_of(const MessageMemory<Byte>& memory) {
+    return memory.in_pieces() ? static_cast<decltype(memory.whole().data())>(MPI_BOTTOM)
+                              : memory.whole().data();
+}
 
 MPI_Op op_of(ReduceOp op) {
     switch (op) {
@@ -141,20 +163,20 @@ std::unique_ptr<Counter> MpiTransport::serve_counter() {
     return std::make_unique<CounterClient>(**told);
 }
 
-Result<Ticket> MpiTransport::send(Rank to, Tag tag, std::span<const std::byte> data) {
-    auto bytes = ByteType::make(std::ssize(data), chunk_);
+Result<Ticket> MpiTransport::send(Rank to, Tag tag, const SendMemory& data) {
+    auto bytes = ByteType::of(data, chunk_);
     if (!bytes) return bytes.error();
     MPI_Request request = MPI_REQUEST_NULL;
-    const int code = host().Issend(data.data(), bytes->count(), bytes->type(), to, tag & tag_mask_,
-                                   comm_.get(), &request);
+    const int code = host().Issend(begin_of(data), bytes->count(), bytes->type(), to,
+                                   tag & tag_mask_, comm_.get(), &request);
     if (auto started = checked(code, "sending a message"); !started) return started.error();
     ++counters_.sends;
-    counters_.bytes_sent += std::ssize(data);
+    counters_.bytes_sent += data.bytes();
     return keep(request, Kind::send);
 }
 
-Result<Ticket> MpiTransport::receive(Rank from, Tag tag, std::span<std::byte> into) {
-    auto bytes = ByteType::make(std::ssize(into), chunk_);
+Result<Ticket> MpiTransport::receive(Rank from, Tag tag, const ReceiveMemory& into) {
+    auto bytes = ByteType::of(into, chunk_);
     if (!bytes) return bytes.error();
     tag &= tag_mask_;
     // Between nodes MPICH 5 over UCX loses messages that a receive from any source waits for, but
@@ -162,13 +184,13 @@ Result<Ticket> MpiTransport::receive(Rank from, Tag tag, std::span<std::byte> in
     if (from == kAnyRank && several_nodes_) {
         ++counters_.receives;
         const Ticket ticket = keep(MPI_REQUEST_NULL, Kind::sought);
-        slots_[static_cast<std::size_t>(ticket.id)].into = into;
+        slots_[static_cast<std::size_t>(ticket.id)].into = into.whole();
         slots_[static_cast<std::size_t>(ticket.id)].tag = tag;
         return ticket;
     }
     const int source = from == kAnyRank ? MPI_ANY_SOURCE : from;
     MPI_Request request = MPI_REQUEST_NULL;
-    const int code = host().Irecv(into.data(), bytes->count(), bytes->type(), source, tag,
+    const int code = host().Irecv(begin_of(into), bytes->count(), bytes->type(), source, tag,
                                   comm_.get(), &request);
     if (auto started = checked(code, "receiving a message"); !started) return started.error();
     ++counters_.receives;

@@ -47,8 +47,8 @@ class MpiTransport final : public Transport {
     ~MpiTransport() override;
 
     [[nodiscard]] const Topology& topology() const override { return topology_; }
-    Result<Ticket> send(Rank to, Tag tag, std::span<const std::byte> data) override;
-    Result<Ticket> receive(Rank from, Tag tag, std::span<std::byte> into) override;
+    Result<Ticket> send(Rank to, Tag tag, const SendMemory& data) override;
+    Result<Ticket> receive(Rank from, Tag tag, const ReceiveMemory& into) override;
     Result<Ticket> reduce(std::span<std::uint64_t> values, ReduceOp op) override;
     Result<Ticket> gather(std::span<const std::byte> mine, std::span<std::byte> all) override;
     Result<Ticket> broadcast(Rank root, std::span<std::byte> data) override;

@@ -27,13 +27,18 @@ class NetworkTransport final : public Transport {
         topology_.cores = network_->cores_;
     }
     const Topology& topology() const override { return topology_; }
-    Result<Ticket> send(Rank to, Tag tag, std::span<const std::byte> data) override {
-        return network_->start(me_,
-                               {.kind = Network::Kind::send, .peer = to, .tag = tag, .out = data});
-    }
-    Result<Ticket> receive(Rank from, Tag tag, std::span<std::byte> into) override {
+    Result<Ticket> send(Rank to, Tag tag, const SendMemory& data) override {
+        const Spared spared;
         return network_->start(
-            me_, {.kind = Network::Kind::receive, .peer = from, .tag = tag, .in = into});
+            me_,
+            {.kind = Network::Kind::send, .peer = to, .tag = tag, .from = test::pieces_of(data)});
+    }
+    Result<Ticket> receive(Rank from, Tag tag, const ReceiveMemory& into) override {
+        const Spared spared;
+        return network_->start(me_, {.kind = Network::Kind::receive,
+                                     .peer = from,
+                                     .tag = tag,
+                                     .into = test::pieces_of(into)});
     }
     Result<Ticket> reduce(std::span<std::uint64_t> values, ReduceOp op) override {
         const auto bytes = std::as_writable_bytes(values);
@@ -121,9 +126,9 @@ void Network::match_receive(Rank me, Operation& receive) {
 }
 
 void Network::deliver(Rank from, Operation& send, Operation& receive) {
-    if (send.out.size() > receive.in.size())
+    if (test::size_of(send.from) > test::size_of(receive.into))
         return fibers_.fail("transport: a message is longer than its receive");
-    receive.arrived.assign(send.out.begin(), send.out.end());
+    receive.arrived = test::gathered(send.from);
     receive.source = from;
     send.matched = receive.matched = true;
 }
@@ -182,7 +187,7 @@ bool Network::ready(const Operation& operation) {
 void Network::take_result(Operation& operation) {
     if (operation.kind == Kind::send) return;
     if (operation.kind == Kind::receive) {
-        std::ranges::copy(operation.arrived, operation.in.begin());
+        test::scatter(operation.arrived, operation.into);
         return;
     }
     Collective& all = collective(operation.collective);

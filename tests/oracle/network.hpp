@@ -8,6 +8,7 @@
 
 #include "base/transport.hpp"
 #include "oracle/fibers.hpp"
+#include "support/message_pieces.hpp"
 
 namespace oratorio::oracle {
 
@@ -27,13 +28,15 @@ class Network {
         Kind kind = Kind::send;
         Rank peer = -1;
         Tag tag = 0;
-        std::span<const std::byte> out = {};
+        test::Pieces<const std::byte> from = {};  ///< send
+        test::Pieces<std::byte> into = {};        ///< receive
+        std::span<const std::byte> out = {};      ///< collectives
         std::span<std::byte> in = {};
         ReduceOp op = ReduceOp::sum;
         std::size_t collective = 0;
         bool matched = false;
         Rank source = -1;
-        std::vector<std::byte> arrived = {};  ///< goes to `in` when the completion is told
+        std::vector<std::byte> arrived = {};  ///< goes to `into` when the completion is told
     };
     struct Collective {
         Kind kind = Kind::reduce;

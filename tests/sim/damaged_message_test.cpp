@@ -8,6 +8,7 @@
 #include "exchange/rounds.hpp"
 #include "sim/case.hpp"
 #include "sim/file_ranks.hpp"
+#include "support/message_pieces.hpp"
 
 namespace oratorio::test {
 namespace {
@@ -33,11 +34,11 @@ class Damaging final : public Lent {
     Damaging(Transport& below, Aim aim, Damage damage)
         : Lent(below), aim_(aim), damage_(std::move(damage)) {}
 
-    Result<Ticket> send(Rank to, Tag tag, std::span<const std::byte> data) override {
+    Result<Ticket> send(Rank to, Tag tag, const SendMemory& data) override {
         if (topology().rank != aim_.rank || !aim_.hits(tag)) return Lent::send(to, tag, data);
-        sent_.emplace_back(data.begin(), data.end());
+        sent_.push_back(gathered(pieces_of(data)));
         damage_(sent_.back());
-        return Lent::send(to, tag, sent_.back());
+        return Lent::send(to, tag, std::span<const std::byte>(sent_.back()));
     }
 
     [[nodiscard]] std::size_t damaged() const { return sent_.size(); }

@@ -25,10 +25,10 @@ class Lent : public Transport {
   public:
     explicit Lent(Transport& owner) : owner_(owner) {}
     const Topology& topology() const override { return owner_.topology(); }
-    Result<Ticket> send(Rank to, Tag tag, std::span<const std::byte> data) override {
+    Result<Ticket> send(Rank to, Tag tag, const SendMemory& data) override {
         return owner_.send(to, tag, data);
     }
-    Result<Ticket> receive(Rank from, Tag tag, std::span<std::byte> into) override {
+    Result<Ticket> receive(Rank from, Tag tag, const ReceiveMemory& into) override {
         return owner_.receive(from, tag, into);
     }
     Result<Ticket> reduce(std::span<std::uint64_t> values, ReduceOp op) override {

@@ -86,11 +86,11 @@ TEST(Operations, AHelperLeavesAloneWhatNeedsTheProgramsThread) {
 class NotForHelpers : public Lent {
   public:
     NotForHelpers(Transport& owner, const bool& helping) : Lent(owner), helping_(helping) {}
-    Result<Ticket> send(Rank to, Tag tag, std::span<const std::byte> data) override {
+    Result<Ticket> send(Rank to, Tag tag, const SendMemory& data) override {
         EXPECT_FALSE(helping_);
         return Lent::send(to, tag, data);
     }
-    Result<Ticket> receive(Rank from, Tag tag, std::span<std::byte> into) override {
+    Result<Ticket> receive(Rank from, Tag tag, const ReceiveMemory& into) override {
         EXPECT_FALSE(helping_);
         return Lent::receive(from, tag, into);
     }

@@ -30,7 +30,7 @@ constexpr auto kLongest = 240s;  // of a run
 /// A send that has been started.
 struct Message {
     Tag tag = 0;
-    std::span<const std::byte> data;
+    Pieces<const std::byte> data;
     bool taken = false;
 };
 
@@ -92,8 +92,8 @@ class FreeTransport final : public Transport {
         : between_(between),
           topology_{pretended_nodes(between.options.ranks, between.options.ranks_per_node), me} {}
     const Topology& topology() const override { return topology_; }
-    Result<Ticket> send(Rank to, Tag tag, std::span<const std::byte> data) override;
-    Result<Ticket> receive(Rank from, Tag tag, std::span<std::byte> into) override;
+    Result<Ticket> send(Rank to, Tag tag, const SendMemory& data) override;
+    Result<Ticket> receive(Rank from, Tag tag, const ReceiveMemory& into) override;
     Result<Ticket> reduce(std::span<std::uint64_t> values, ReduceOp op) override;
     Result<Ticket> gather(std::span<const std::byte> mine, std::span<std::byte> all) override;
     Result<Ticket> broadcast(Rank root, std::span<std::byte> data) override;
@@ -130,17 +130,19 @@ Ticket FreeTransport::keep(Started operation) {
     return ticket;
 }
 
-Result<Ticket> FreeTransport::send(Rank to, Tag tag, std::span<const std::byte> data) {
+Result<Ticket> FreeTransport::send(Rank to, Tag tag, const SendMemory& data) {
     Started send{{.kind = OpKind::send, .peer = to, .tag = tag}, {}, nullptr};
-    send.message = std::make_shared<Message>(Message{tag, data});
+    send.message = std::make_shared<Message>(Message{tag, pieces_of(data)});
     Channel& channel = between_.channel(topology_.rank, to);
     const std::lock_guard hold(channel.lock);
     channel.waiting.push_back(send.message);
     return keep(std::move(send));
 }
 
-Result<Ticket> FreeTransport::receive(Rank from, Tag tag, std::span<std::byte> into) {
-    return keep({{.kind = OpKind::receive, .peer = from, .tag = tag, .in = into}, {}, nullptr});
+Result<Ticket> FreeTransport::receive(Rank from, Tag tag, const ReceiveMemory& into) {
+    return keep({{.kind = OpKind::receive, .peer = from, .tag = tag, .into = pieces_of(into)},
+                 {},
+                 nullptr});
 }
 
 /// In the order they were started: what comes meanwhile is not for a later one.
@@ -170,10 +172,11 @@ bool FreeTransport::match(Started& receive, Rank from) {
         channel.waiting, [&](const auto& message) { return message->tag == receive.tag; });
     if (found == channel.waiting.end()) return false;
     Message& message = **found;
-    if (message.data.size() > receive.in.size()) std::abort();
-    std::ranges::copy(message.data, receive.in.begin());
+    const std::vector<std::byte> data = gathered(message.data);
+    if (data.size() > size_of(receive.into)) std::abort();
+    scatter(data, receive.into);
     receive.source = from;
-    receive.size = message.data.size();
+    receive.size = data.size();
     message.taken = true;
     channel.waiting.erase(found);
     return true;

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "base/transport.hpp"
+#include "support/message_pieces.hpp"
 
 namespace oratorio::test {
 
@@ -20,13 +21,15 @@ struct Operation {
     Rank peer = -1;  // send: to; receive: from; broadcast: root
     Tag tag = 0;
     std::size_t size = 0;
-    std::span<const std::byte> out = {};
+    Pieces<const std::byte> from = {};    // send
+    Pieces<std::byte> into = {};          // receive
+    std::span<const std::byte> out = {};  // collectives
     std::span<std::byte> in = {};
     std::size_t collective = 0;  // number of the collective in its rank's order
     ReduceOp op = ReduceOp::sum;
     bool matched = false;
     Rank source = -1;
-    std::vector<std::byte> arrived = {};  // goes to `in` when the completion is told
+    std::vector<std::byte> arrived = {};  // goes to `into` when the completion is told
 
     [[nodiscard]] std::string describe() const {
         std::string text = std::string(kOpNames[static_cast<int>(kind)]) + " of " +

@@ -89,14 +89,19 @@ class SimTransport final : public Transport {
     SimTransport(Network& network, Rank me)
         : network_(network), me_(me), topology_{nodes_of(network.options()), me} {}
     const Topology& topology() const override { return topology_; }
-    Result<Ticket> send(Rank to, Tag tag, std::span<const std::byte> data) override {
-        return network_.start(
-            me_, {.kind = OpKind::send, .peer = to, .tag = tag, .size = data.size(), .out = data});
+    Result<Ticket> send(Rank to, Tag tag, const SendMemory& data) override {
+        return network_.start(me_, {.kind = OpKind::send,
+                                    .peer = to,
+                                    .tag = tag,
+                                    .size = static_cast<std::size_t>(data.bytes()),
+                                    .from = pieces_of(data)});
     }
-    Result<Ticket> receive(Rank from, Tag tag, std::span<std::byte> into) override {
-        return network_.start(
-            me_,
-            {.kind = OpKind::receive, .peer = from, .tag = tag, .size = into.size(), .in = into});
+    Result<Ticket> receive(Rank from, Tag tag, const ReceiveMemory& into) override {
+        return network_.start(me_, {.kind = OpKind::receive,
+                                    .peer = from,
+                                    .tag = tag,
+                                    .size = static_cast<std::size_t>(into.bytes()),
+                                    .into = pieces_of(into)});
     }
     Result<Ticket> reduce(std::span<std::uint64_t> values, ReduceOp op) override {
         auto bytes = std::as_writable_bytes(values);
@@ -264,7 +269,7 @@ void Network::deliver(Rank from, Operation& send, Rank to, Operation& receive) {
         fail("rank " + std::to_string(from) + "'s " + send.describe() + " is too long for rank " +
              std::to_string(to) + "'s " + receive.describe());
     }
-    receive.arrived.assign(send.out.begin(), send.out.end());
+    receive.arrived = gathered(send.from);
     receive.source = from;
     receive.size = send.size;
     send.matched = receive.matched = true;
@@ -333,7 +338,7 @@ bool Network::ready(const Operation& operation) {
 void Network::take_result(Operation& operation) {
     if (operation.kind == OpKind::send) return;
     if (operation.kind == OpKind::receive) {
-        std::ranges::copy(operation.arrived, operation.in.begin());
+        scatter(operation.arrived, operation.into);
         return;
     }
     Collective& all = collectives_.at(operation.collective);

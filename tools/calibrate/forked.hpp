@@ -61,8 +61,8 @@ class ForkedTransport final : public Transport {
     ForkedTransport(MeetingPoint& meeting_point, Rank rank, int ranks);
 
     [[nodiscard]] const Topology& topology() const override { return topology_; }
-    Result<Ticket> send(Rank, Tag, std::span<const std::byte>) override { return no_messages(); }
-    Result<Ticket> receive(Rank, Tag, std::span<std::byte>) override { return no_messages(); }
+    Result<Ticket> send(Rank, Tag, const SendMemory&) override { return no_messages(); }
+    Result<Ticket> receive(Rank, Tag, const ReceiveMemory&) override { return no_messages(); }
     Result<Ticket> gather(std::span<const std::byte> mine, std::span<std::byte> all) override;
     Result<Ticket> reduce(std::span<std::uint64_t> values, ReduceOp op) override;
     Result<Ticket> broadcast(Rank, std::span<std::byte>) override { return no_messages(); }

@@ -9,9 +9,13 @@
 #include <set>
 #include <string>
 
+#include "support/message_pieces.hpp"
+
 namespace oratorio {
 namespace {
 
+using test::ListOf;
+using test::Pieces;
 using test::run_ranks;
 using test::SimFailure;
 using test::SimOptions;
@@ -92,6 +96,23 @@ TEST(SimTransport, messages_of_one_pair_and_tag_arrive_in_order) {
         }
         for (Ticket ticket : tickets) ASSERT_TRUE(wait(transport, ticket).ok());
         for (int i = 0; i < kCount; ++i) EXPECT_EQ(values[i], i);
+    });
+}
+
+TEST(SimTransport, pieces_arrive_in_pieces) {
+    run_ranks({.ranks = 2, .seed = 6}, [](Transport& transport) {
+        std::array<int, 6> values{1, 2, 3, 4, 5, 6};
+        if (transport.topology().rank == 0) {
+            const Pieces<const std::byte> from{out(values[5]), out(values[0]), out(values[3])};
+            const Ticket ticket = *transport.send(1, 3, ListOf(from).list());
+            ASSERT_TRUE(wait(transport, ticket).ok());
+        } else {
+            const Pieces<std::byte> into{in(values[1]), in(values[4]), in(values[0]),
+                                         in(values[2])};
+            const Ticket ticket = *transport.receive(0, 3, ListOf(into).list());
+            EXPECT_EQ(wait(transport, ticket)->bytes, static_cast<Bytes>(3 * sizeof(int)));
+            EXPECT_EQ(values, (std::array<int, 6>{4, 6, 3, 4, 1, 6})) << "the last piece is left";
+        }
     });
 }
 
