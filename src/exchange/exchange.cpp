@@ -19,6 +19,7 @@ struct Maker {
 constexpr std::array kMakers{
     Maker{ExchangeKind::none, make_peer_exchange},
     Maker{ExchangeKind::peer, make_peer_exchange},
+    Maker{ExchangeKind::gathered, make_gathered_exchange},
     Maker{ExchangeKind::shared, make_shared_exchange},
     Maker{ExchangeKind::cross_memory, make_cross_memory_exchange},
 };

@@ -74,7 +74,7 @@ struct ExchangeContext {
     const Access& access;
     Stats& stats;
     unsigned sequence = 0;             ///< keeps successive accesses apart; equal on all ranks
-    std::span<std::byte> messages;     ///< peer: MessageBuffers::bytes_needed of the plan
+    std::span<std::byte> messages;     ///< messages: MessageBuffers::bytes_needed of the plan
     std::span<std::byte> group;        ///< of local aggregators: GroupRuns::bytes_needed
     const NodeMemory* node = nullptr;  ///< exchanges on a node
 };
@@ -85,6 +85,9 @@ std::unique_ptr<Exchange> make_exchange(const ExchangeContext& context);
 /// By messages between ranks, bounded in size and number; a rank's share of its own aggregator is
 /// copied without messages.
 std::unique_ptr<Exchange> make_peer_exchange(const ExchangeContext& context);
+/// By messages that aren't packed: they go straight between the ranks' memory and the collective
+/// buffers, each after one that tells which pieces it has.
+std::unique_ptr<Exchange> make_gathered_exchange(const ExchangeContext& context);
 /// Through collective buffers that all ranks of the node map: each rank copies its own data.
 std::unique_ptr<Exchange> make_shared_exchange(const ExchangeContext& context);
 /// The aggregators reach into the memory of the other ranks.

@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <algorithm>
 
+#include "exchange/piece_writer.hpp"
 #include "exchange/region_copy.hpp"
 #include "exchange/run_table.hpp"
 #include "exchange/runs.hpp"
 #include "type/copy.hpp"
 #include "type/coverage.hpp"
+#include "type/kernels.hpp"
 
 namespace oratorio {
 
@@ -28,7 +30,7 @@ void append_segment(std::vector<Segment>& segments, Bytes position, Bytes bytes)
 /// Packing and asking go through the same access at different places, so each has its own cursors.
 class OwnRuns final : public Runs {
   public:
-    OwnRuns(const ExchangeContext& context, bool copies)
+    OwnRuns(const ExchangeContext& context, bool copies, std::span<std::byte> lists)
         : stats_(context.stats),
           user_(context.access.buffer),
           from_(context.access.from),
@@ -36,6 +38,7 @@ class OwnRuns final : public Runs {
           file_(context.access.file),
           asked_(context.access.file),
           memory_(context.access.memory),
+          lists_(lists),
           copy_(copies ? make_region_copy(context.plan, context.access, context.stats) : nullptr) {}
 
     bool ready(const Region&) override { return true; }
@@ -53,6 +56,11 @@ class OwnRuns final : public Runs {
 
   private:
     void enter_extent(const Region& region);
+    StridedRun next_run(const Region& region, Bytes most);
+    [[nodiscard]] bool is_over(const Region& region) const;
+    void end_region(Chunk& chunk);
+    std::size_t next_listed(const Region& region, std::span<std::byte> table, Chunk& chunk);
+    Bytes list(PieceWriter& pieces, Bytes position, Bytes bytes);
     void seek_memory(Bytes position) {
         if (memory_.tell_size() != position) memory_.seek_size(position);
     }
@@ -64,6 +72,7 @@ class OwnRuns final : public Runs {
     Cursor file_;
     Cursor asked_;
     Cursor memory_;
+    std::span<std::byte> lists_;
     std::unique_ptr<RegionCopy> copy_;
     std::int64_t extent_ = 0;  ///< of the region that is being taken
     bool entered_ = false;
@@ -81,6 +90,7 @@ std::size_t OwnRuns::next(const Region& region, std::span<std::byte> table_and_p
     chunk.last = false;
     chunk.payload = 0;
     chunk.segments.clear();
+    if (!lists_.empty()) return next_listed(region, table_and_payload, chunk);
     RunTableWriter table(table_and_payload, region.begin);
     if (!entered_) enter_extent(region);
     while (extent_ < region.count) {
@@ -89,22 +99,79 @@ std::size_t OwnRuns::next(const Region& region, std::span<std::byte> table_and_p
                            chunk.payload;
         if (room <= 0) return table.bytes();
         const Bytes position = file_.tell_size();
-        const Bytes left = to_ - position;
-        const StridedRun run =
-            left > 0 ? file_.next(std::min(room, left), region.extent(extent_).end) : StridedRun{};
-        if (run.count == 0) {
-            ++extent_;
-            enter_extent(region);
-            continue;
-        }
+        const StridedRun run = next_run(region, room);
+        if (run.count == 0) continue;
         table.add(run);
         append_segment(chunk.segments, position - from_, run.bytes());
         chunk.payload += run.bytes();
     }
+    end_region(chunk);
+    return table.bytes();
+}
+
+/// count == 0: there is none in this extent, and the next one was entered.
+StridedRun OwnRuns::next_run(const Region& region, Bytes most) {
+    const Bytes left = to_ - file_.tell_size();
+    const StridedRun run =
+        left > 0 ? file_.next(std::min(most, left), region.extent(extent_).end) : StridedRun{};
+    if (run.count == 0) {
+        ++extent_;
+        enter_extent(region);
+    }
+    return run;
+}
+
+/// There is nothing more for the region.
+bool OwnRuns::is_over(const Region& region) const {
+    const Offset end = region.begin + (region.count - 1) * region.stride + region.length;
+    return file_.tell_size() >= to_ || file_.tell_offset() >= std::min(end, region.clip.end);
+}
+
+void OwnRuns::end_region(Chunk& chunk) {
     chunk.last = true;
     extent_ = 0;
     entered_ = false;
+}
+
+/// A chunk ends where its table, or the list of its pieces on either side, may take no more.
+std::size_t OwnRuns::next_listed(const Region& region, std::span<std::byte> into, Chunk& chunk) {
+    RunTableWriter table(into, region.begin);
+    PieceWriter pieces(lists_);
+    std::int64_t room = pieces.room();  // for pieces of the file
+    if (!entered_) enter_extent(region);
+    while (extent_ < region.count && room > 0 && pieces.room() > 0 &&
+           chunk.payload < PieceWriter::bytes_max &&
+           table.bytes() + 2 * RunTableWriter::run_bytes_max <= into.size()) {
+        const Bytes position = file_.tell_size();
+        StridedRun run = next_run(region, PieceWriter::bytes_max - chunk.payload);
+        if (run.count == 0) continue;
+        const Bytes listed = list(pieces, position - from_, std::min(run.count, room) * run.length);
+        if (listed < run.bytes()) file_.seek_size(position + listed);
+        const StridedRun cut{run.offset + listed / run.length * run.stride, listed % run.length, 0,
+                             1};
+        run.count = listed / run.length;
+        if (run.count > 0) table.add(run);
+        if (cut.length > 0) table.add(cut);
+        room -= run.count + (cut.length > 0 ? 1 : 0);
+        chunk.payload += listed;
+    }
+    chunk.pieces = pieces.list();
+    if (extent_ == region.count || is_over(region)) end_region(chunk);
     return table.bytes();
+}
+
+/// Of the data from `position` on, as many bytes as there is room for pieces.
+Bytes OwnRuns::list(PieceWriter& pieces, Bytes position, Bytes bytes) {
+    Bytes listed = 0;
+    while (listed < bytes && pieces.room() > 0) {
+        seek_memory(position + listed);
+        StridedRun run = memory_.next(bytes - listed);
+        run.count = std::min(run.count, pieces.room());
+        for (std::int64_t i = 0; i < run.count; ++i)
+            pieces.add(displaced(user_, run.offset + i * run.stride), run.length);
+        listed += run.bytes();
+    }
+    return listed;
 }
 
 void OwnRuns::pack(const Chunk& chunk, std::span<std::byte> payload) {
@@ -133,8 +200,9 @@ Bytes OwnRuns::unpack(const Chunk& chunk, std::span<const std::byte> payload) {
 
 }  // namespace
 
-std::unique_ptr<Runs> make_own_runs(const ExchangeContext& context, bool copies) {
-    return std::make_unique<OwnRuns>(context, copies);
+std::unique_ptr<Runs> make_own_runs(const ExchangeContext& context, bool copies,
+                                    std::span<std::byte> lists) {
+    return std::make_unique<OwnRuns>(context, copies, lists);
 }
 
 RoundContents contents_of(Cursor& file, Bytes from, Bytes to, const Region& region) {

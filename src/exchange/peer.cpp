@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "exchange/peer.hpp"
 
+#include <algorithm>
 #include <cstring>
 
 #include "exchange/group_runs.hpp"
@@ -13,13 +14,18 @@ namespace {
 class PeerExchange final : public Exchange {
   public:
     /// `group` may be null: this rank speaks for itself, or another one for it.
+    /// `lists`: as make_own_runs has them.
     PeerExchange(const ExchangeContext& context, std::unique_ptr<Runs> own,
-                 std::unique_ptr<SpokenRuns> group)
+                 std::unique_ptr<SpokenRuns> group, std::span<std::byte> lists)
         : own_(std::move(own)),
           group_(std::move(group)),
-          context_{context.transport,        context.plan,
-                   group_ ? *group_ : *own_, context.stats,
-                   context.sequence,         {context.messages, context.plan.message_bytes}},
+          context_{context.transport,
+                   context.plan,
+                   group_ ? *group_ : *own_,
+                   context.stats,
+                   context.sequence,
+                   lists,
+                   {context.messages.subspan(lists.size()), context.plan.message_bytes}},
           aggregator_(context_),
           participant_(context_) {
         const Layers& layers = context.plan.layers;
@@ -107,7 +113,17 @@ std::unique_ptr<Exchange> make_peer_exchange(const ExchangeContext& context) {
             group = std::make_unique<GroupRuns>(context, *own, context.group);
         }
     }
-    return std::make_unique<PeerExchange>(context, std::move(own), std::move(group));
+    return std::make_unique<PeerExchange>(context, std::move(own), std::move(group),
+                                          std::span<std::byte>());
+}
+
+std::unique_ptr<Exchange> make_gathered_exchange(const ExchangeContext& context) {
+    // A rank that had no memory has no data either.
+    const auto each = static_cast<std::size_t>(context.plan.message_bytes);
+    const auto lists = context.messages.first(std::min(each, context.messages.size()));
+    const bool copies = context.plan.aggregator_index(context.transport.topology().rank) >= 0;
+    return std::make_unique<PeerExchange>(context, make_own_runs(context, copies, lists), nullptr,
+                                          lists);
 }
 
 }  // namespace oratorio

@@ -11,6 +11,7 @@
 #include "exchange/message_buffers.hpp"
 #include "exchange/rounds.hpp"
 #include "exchange/runs.hpp"
+#include "exchange/straight.hpp"
 
 namespace oratorio {
 
@@ -21,6 +22,7 @@ struct PeerContext {
     Runs& runs;  ///< of this rank
     Stats& stats;
     unsigned sequence = 0;
+    std::span<std::byte> lists;  ///< where data goes straight: memory for the list of a message
     MessageBuffers buffers;
 
     [[nodiscard]] Rank rank() const { return transport.topology().rank; }
@@ -76,6 +78,7 @@ class AggregatorSide {
         std::int64_t senders = 0;  ///< with more to come
         bool own = false;          ///< this rank's own data is still to come
         Bytes bytes = 0;           ///< placed (writes)
+        bool spoiled = false;      ///< something was dropped over what was placed
     };
     struct Reply {
         Ticket ticket;
@@ -94,6 +97,9 @@ class AggregatorSide {
                                std::span<std::byte> into);
     Result<void> serve(std::int64_t number, OpenRound& round, Rank source,
                        std::span<std::byte> buffer);
+    Result<void> serve_straight(std::int64_t number, OpenRound& round, Rank source,
+                                const MessageView& message, std::span<std::byte> buffer);
+    Result<bool> reap_straight();
     Result<void> reply(std::int64_t number, Rank to, const MessageHead& head,
                        std::span<std::byte> buffer);
     void note_damage(std::int64_t round);
@@ -105,6 +111,7 @@ class AggregatorSide {
     std::map<std::int64_t, Expected> expected_;
     std::map<std::int64_t, OpenRound> open_;
     std::vector<Reply> replies_;
+    Straight straight_;
     bool differs_ = false;
     Error failed_;
     Error deferred_;  ///< a failure at a place that can't return it; given by the next step
@@ -124,13 +131,15 @@ class ParticipantSide {
     [[nodiscard]] const Error& failed() const { return failed_; }
 
   private:
-    /// A message on its way: a write's data, or a read's request until its reply is unpacked.
+    /// A message on its way: a write's data, or a read's request until its reply is unpacked. Where
+    /// data goes straight, what tells of it, until it has been sent or has come.
     struct Outgoing {
         std::int64_t round = 0;
         std::span<std::byte> message;
         std::span<std::byte> reply;
         Ticket sent;
         Ticket replied;
+        Ticket straight;      ///< writes: data in pieces
         bool leaving = true;  ///< the message is
         Chunk chunk;          ///< its payload is what a reply has at most
     };
@@ -148,7 +157,11 @@ class ParticipantSide {
     Result<void> send_chunk(std::span<std::byte> message);
     void unpack(const Chunk& chunk, std::span<const std::byte> payload);
     MessageView fill(std::span<std::byte> message);
+    [[nodiscard]] std::span<std::byte> place_of_reply();
     Result<void> receive_reply(Rank to, Outgoing& outgoing);
+    Result<void> send_straight(Rank to, Outgoing& outgoing);
+    Result<bool> finish_straight(Outgoing& outgoing);
+    [[nodiscard]] bool goes_straight() const { return !context_.lists.empty(); }
     void count_sent(std::size_t bytes);
     /// Who gets this rank's data of a region.
     [[nodiscard]] Rank partner(const RankRegions& regions) const {

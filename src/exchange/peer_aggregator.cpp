@@ -10,7 +10,8 @@ namespace oratorio {
 AggregatorSide::AggregatorSide(PeerContext& context)
     : context_(context),
       index_(context.plan.aggregator_index(context.rank())),
-      own_(context.plan.graph.find(context.rank())) {}
+      own_(context.plan.graph.find(context.rank())),
+      straight_(context.transport, context.plan, context.stats, context.lists) {}
 
 bool AggregatorSide::has_own(std::int64_t round) const {
     return context_.plan.takes_part(own_, index_, round);
@@ -80,7 +81,7 @@ Result<void> AggregatorSide::post_receives(OpenRound& round) {
 
 Result<bool> AggregatorSide::step() {
     if (deferred_.kind != ErrorKind::none) return deferred_;
-    auto moved = reap_replies();
+    auto moved = straight_.used() ? reap_straight() : reap_replies();
     if (!moved) return moved;
     for (auto& [round, expected] : expected_) {
         const auto stepped = step_expected(expected);
@@ -124,6 +125,7 @@ Result<bool> AggregatorSide::step_open(std::int64_t number, OpenRound& round) {
         if (!posted) return posted.error();
         // A reply needs a buffer of its own: leave the request where it is until there is one.
         if (context_.plan.direction == Direction::read && context_.buffers.free() == 0) break;
+        if (straight_.full()) break;
         const auto received = round.queue.take();
         if (!received) return received.error();
         if (received->buffer.empty()) break;
@@ -138,9 +140,10 @@ Result<bool> AggregatorSide::step_open(std::int64_t number, OpenRound& round) {
 Result<void> AggregatorSide::serve(std::int64_t number, OpenRound& round, Rank source,
                                    std::span<std::byte> buffer) {
     const bool reading = context_.plan.direction == Direction::read;
-    MessageView message = view_message(buffer, !reading);
+    MessageView message = view_message(buffer, !reading && !straight_.used());
     bool sound = !message.damaged;
     if (message.head.last != 0) --round.senders;
+    if (straight_.used()) return serve_straight(number, round, source, message, buffer);
     if (message.head.begin != round.region.begin) {  // its pieces aren't of this region
         differs_ = true;
         message.table = message.payload = {};
@@ -158,6 +161,41 @@ Result<void> AggregatorSide::serve(std::int64_t number, OpenRound& round, Rank s
     head.payload = fetched.value_or(0);
     context_.buffers.give_back(buffer);
     return reply(number, source, head, answer);
+}
+
+Result<void> AggregatorSide::serve_straight(std::int64_t number, OpenRound& round, Rank source,
+                                            const MessageView& message,
+                                            std::span<std::byte> buffer) {
+    const StraightRound where{number, context_.tag(number, MessageKind::reply), round.region,
+                              round.buffer, round.valid_until};
+    const bool same = message.head.begin == round.region.begin;
+    if (!same) differs_ = true;
+    if (!same || message.damaged) {
+        round.spoiled = true;
+        if (message.damaged) note_damage(number);
+        return straight_.drop(where, source, buffer);
+    }
+    const auto started =
+        straight_.start(where, source, buffer, message.table, message.head.payload);
+    if (!started) return started.error();
+    if (!*started) {
+        round.spoiled = true;
+        note_damage(number);
+    }
+    return {};
+}
+
+Result<bool> AggregatorSide::reap_straight() {
+    bool moved = false;
+    for (;;) {
+        const auto done = straight_.take();
+        if (!done) return done.error();
+        if (done->round < 0) return moved;
+        context_.buffers.give_back(done->buffer);
+        open_.at(done->round).bytes += done->bytes;
+        if (!done->sound) note_damage(done->round);
+        moved = true;
+    }
 }
 
 Result<void> AggregatorSide::reply(std::int64_t number, Rank to, const MessageHead& head,
@@ -224,7 +262,12 @@ Result<bool> AggregatorSide::reap_replies() {
 bool AggregatorSide::close_if_served(std::int64_t round, Bytes& held) {
     const auto found = open_.find(round);
     if (found == open_.end() || found->second.senders > 0 || found->second.own) return false;
+    if (straight_.moves_in(round)) return false;
     held = found->second.bytes;
+    if (found->second.spoiled) {  // nobody knows what of it is whose
+        held = 0;
+        std::ranges::fill(found->second.buffer.given, std::byte{0});
+    }
     open_.erase(found);
     return true;
 }

@@ -102,6 +102,7 @@ Result<bool> ParticipantSide::finish(Outgoing& outgoing) {
         if (!outgoing.message.empty()) context_.buffers.give_back(outgoing.message);
         outgoing.leaving = false;
     }
+    if (goes_straight()) return finish_straight(outgoing);
     if (!reading_) {
         context_.runs.sent(outgoing.chunk);
         return true;
@@ -117,6 +118,13 @@ Result<bool> ParticipantSide::finish(Outgoing& outgoing) {
     unpack(outgoing.chunk, outgoing.reply.subspan(sizeof head, bytes));
     if (outgoing.chunk.place.empty()) context_.buffers.give_back(outgoing.reply);
     return true;
+}
+
+Result<bool> ParticipantSide::finish_straight(Outgoing& outgoing) {
+    const auto moved = context_.transport.test(reading_ ? outgoing.replied : outgoing.straight);
+    if (!moved) return moved.error();
+    if (moved->done) received_ += moved->bytes;
+    return moved->done;
 }
 
 Result<bool> ParticipantSide::hand_over(AggregatorSide& own) {
@@ -157,25 +165,41 @@ MessageView ParticipantSide::fill(std::span<std::byte> message) {
         std::memcpy(first, message.data(), before);
         return view_message({first, before + chunk_.place.size()}, true);
     }
-    const MessageView view = view_message(message, !reading_);
-    if (!reading_) {
+    const bool packs = !reading_ && !goes_straight();
+    const MessageView view = view_message(message, packs);
+    if (packs) {
         const Timing timing(&context_.stats, &Stats::copy_time);
         context_.runs.pack(chunk_, view.payload);
     }
     return view;
 }
 
+/// Where a packed one comes.
+std::span<std::byte> ParticipantSide::place_of_reply() {
+    if (chunk_.place.empty()) return context_.buffers.take();
+    std::byte* const first = chunk_.place.data() - sizeof(MessageHead);
+    return {first, sizeof(MessageHead) + chunk_.place.size()};
+}
+
 Result<void> ParticipantSide::receive_reply(Rank to, Outgoing& outgoing) {
-    if (chunk_.place.empty()) {
-        outgoing.reply = context_.buffers.take();
-    } else {
-        std::byte* const first = chunk_.place.data() - sizeof(MessageHead);
-        outgoing.reply = {first, sizeof(MessageHead) + chunk_.place.size()};
-    }
+    ReceiveMemory into(chunk_.pieces);
+    if (!goes_straight()) into = outgoing.reply = place_of_reply();
     const auto ticket =
-        context_.transport.receive(to, tag(regions_.round(), MessageKind::reply), outgoing.reply);
+        context_.transport.receive(to, tag(regions_.round(), MessageKind::reply), into);
     if (!ticket) return ticket.error();
     outgoing.replied = *ticket;
+    return {};
+}
+
+/// After the message that tells of it.
+Result<void> ParticipantSide::send_straight(Rank to, Outgoing& outgoing) {
+    context_.stats.table_messages += 1;
+    if (reading_) return {};
+    const auto ticket =
+        context_.transport.send(to, tag(outgoing.round, MessageKind::reply), chunk_.pieces);
+    if (!ticket) return ticket.error();
+    outgoing.straight = *ticket;
+    count_sent(static_cast<std::size_t>(chunk_.pieces.bytes));
     return {};
 }
 
@@ -201,9 +225,12 @@ Result<void> ParticipantSide::send_chunk(std::span<std::byte> message) {
     } else {
         outgoing.message = message;
     }
+    count_sent(bytes);
+    if (goes_straight()) {
+        if (auto moved = send_straight(to, outgoing); !moved) return moved;
+    }
     outgoing_.push_back(std::move(outgoing));
     if (chunk_.last) regions_.advance();
-    count_sent(bytes);
     return {};
 }
 

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "exchange/piece_writer.hpp"
 #include "exchange/run_table.hpp"
 #include "type/kernels.hpp"
 
@@ -83,6 +84,31 @@ std::optional<Bytes> fetch_runs(std::span<const std::byte> table, std::span<std:
     };
     if (!for_each_run(table, region, payload.size(), fetch)) return std::nullopt;
     return to - payload.data();
+}
+
+std::optional<PieceList> list_runs(std::span<const std::byte> table, Bytes payload,
+                                   const Region& region, std::span<const std::byte> buffer,
+                                   Offset valid_until, std::span<std::byte> lists) {
+    PieceWriter pieces(lists);
+    bool fits = true;
+    const auto list = [&](const StridedRun& run, Bytes at) {
+        fits = fits && run.count <= pieces.room() && run.bytes() <= PieceWriter::bytes_max;
+        for (std::int64_t i = 0; i < run.count && fits; ++i) {
+            const Bytes there =
+                std::clamp<Bytes>(valid_until - (run.offset + i * run.stride), 0, run.length);
+            if (there > 0) pieces.add(buffer.data() + at + i * run.stride, there);
+        }
+    };
+    const auto most = std::min(payload, PieceWriter::bytes_max);
+    if (payload < 0 || !for_each_run(table, region, static_cast<std::size_t>(most), list) || !fits)
+        return std::nullopt;
+    return pieces.list();
+}
+
+void mark_runs(std::span<const std::byte> table, const Region& region, std::span<std::byte> given) {
+    (void)for_each_run(table, region, PieceWriter::bytes_max, [&](const StridedRun& run, Bytes at) {
+        mark_given(given.data() + at, run);
+    });
 }
 
 }  // namespace oratorio

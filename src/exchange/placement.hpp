@@ -7,6 +7,7 @@
 #include <optional>
 #include <span>
 
+#include "base/message_memory.hpp"
 #include "exchange/given.hpp"
 #include "plan/domains.hpp"
 
@@ -22,5 +23,14 @@ namespace oratorio {
                                               std::span<std::byte> payload, const Region& region,
                                               std::span<const std::byte> buffer,
                                               Offset valid_until);
+/// Where the `payload` bytes of a table's runs lie in the collective buffer, in their order and as
+/// far as they are before `valid_until`. `lists` holds the result. Nothing where a run leaves the
+/// region or the payload, or where there are more pieces than a message may have.
+[[nodiscard]] std::optional<PieceList> list_runs(std::span<const std::byte> table, Bytes payload,
+                                                 const Region& region,
+                                                 std::span<const std::byte> buffer,
+                                                 Offset valid_until, std::span<std::byte> lists);
+/// The bytes of a table's runs were given. The table was listed before.
+void mark_runs(std::span<const std::byte> table, const Region& region, std::span<std::byte> given);
 
 }  // namespace oratorio

@@ -10,6 +10,7 @@
 #include <span>
 #include <vector>
 
+#include "base/message_memory.hpp"
 #include "exchange/exchange.hpp"
 
 namespace oratorio {
@@ -31,6 +32,7 @@ struct Chunk {
     /// Where the payload lies already (writes) or shall come to lie (reads), with kChunkRoom bytes
     /// before it for what goes before it in a message; empty where a message's buffer is for that.
     std::span<std::byte> place = {};
+    PieceList pieces = {};  ///< of the payload in memory, where it goes straight from or to there
 };
 
 /// What a copy between the data and a region's buffer came to.
@@ -70,8 +72,10 @@ class Runs {
                         Offset valid_until) = 0;
 };
 
-/// The rank's own access. `copies`: copy() will be called.
-std::unique_ptr<Runs> make_own_runs(const ExchangeContext& context, bool copies);
+/// The rank's own access. `copies`: copy() will be called. `lists`: chunks name the pieces of their
+/// payload, whose list lies there until the next one; empty where they are packed and unpacked.
+std::unique_ptr<Runs> make_own_runs(const ExchangeContext& context, bool copies,
+                                    std::span<std::byte> lists = {});
 
 /// What the data positions [from, to) of a layout have in `region`.
 [[nodiscard]] RoundContents contents_of(Cursor& file, Bytes from, Bytes to, const Region& region);

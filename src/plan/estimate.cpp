@@ -220,6 +220,14 @@ double estimate_peer(const Method& method, const Situation& s) {
            in_turns(worked, taken_in(t, s), t.slots);
 }
 
+/// Before each message goes one that tells of its pieces. For what hosts take to gather and scatter
+/// them there is no constant: it is taken to be what packing and placing take.
+double estimate_gathered(const Method& method, const Situation& s) {
+    const Traffic t = traffic_of(method, s);
+    return estimate_peer(method, s) + latencies(t, s) +
+           t.near_messages * costs(s).message / std::min(t.aggregators, workers(s));
+}
+
 /// All slots of the node are filled and emptied again and again; each time each rank is woken once
 /// (reads), or about twice. The memory stays for the accesses that follow, of this file and of
 /// others: each pays a part of making it, or a program of many short accesses would never have it.

@@ -25,6 +25,7 @@ namespace oratorio {
 [[nodiscard]] double estimate_thinning(const Situation& situation);
 /// Methods with one, by that.
 [[nodiscard]] double estimate_peer(const Method& method, const Situation& situation);
+[[nodiscard]] double estimate_gathered(const Method& method, const Situation& situation);
 [[nodiscard]] double estimate_shared(const Method& method, const Situation& situation);
 [[nodiscard]] double estimate_cross_memory(const Method& method, const Situation& situation);
 

@@ -121,8 +121,11 @@ std::string work_text(const Plan& plan) {
     if (!exchange.what.empty()) text += "  exchange     " + std::string(exchange.what) + "\n";
     if (plan.layers.two()) text += "  layers       local aggregators " + layers_text(plan) + "\n";
     if (exchange.sends_messages) {
-        text += "  messages     at most " + number(plan.message_bytes) + " bytes, " +
-                number(plan.messages_in_flight) + " in flight per rank and direction\n";
+        const std::string most = exchange.in_pieces
+                                     ? number(message_pieces_of(plan.message_bytes)) + " pieces, "
+                                     : number(plan.message_bytes) + " bytes, ";
+        text += "  messages     at most " + most + number(plan.messages_in_flight) +
+                " in flight per rank and direction\n";
     }
     return text;
 }

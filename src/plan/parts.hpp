@@ -66,6 +66,7 @@ struct GraphPart {
 enum class ExchangeKind {
     none,          ///< each rank moves its own data
     peer,          ///< messages
+    gathered,      ///< messages straight between the ranks' memory and the buffers
     shared,        ///< the ranks of a node map the buffers; each copies its own data
     cross_memory,  ///< aggregators reach into the other ranks' memory
     count,
@@ -77,6 +78,7 @@ struct ExchangePart {
     bool aggregated = true;       ///< has aggregators
     bool on_node = false;         ///< works in memory that a node shares
     bool sends_messages = false;  ///< talks through the host MPI between rounds
+    bool in_pieces = false;       ///< data isn't packed in messages
     bool reaches = false;         ///< needs the memory of other processes
     bool anyone_loads = false;    ///< a round may be loaded by a rank that isn't its aggregator
     /// "" when it applies, else the reason why not.

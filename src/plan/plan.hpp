@@ -151,6 +151,13 @@ struct Plan {
 /// collective buffer they feed.
 [[nodiscard]] Bytes message_bytes_of(const PlanOptions& options);
 
+/// Pieces of a message that isn't packed, where others have at most so many bytes. What is written
+/// down of a piece, and what hosts keep of it meanwhile, is less than 64 bytes, so that all of it
+/// takes no more than such a message.
+[[nodiscard]] constexpr std::int64_t message_pieces_of(Bytes message_bytes) {
+    return message_bytes / 64;
+}
+
 /// Pure. For a collective access: plans of all ranks are equal, but that without aggregators each
 /// is `rank`'s own.
 [[nodiscard]] Plan make_plan(Direction direction, const Agreed<Summaries>& summaries,

@@ -99,6 +99,11 @@ void Generator::later_method(HintMap& hints) const {
     constexpr std::string_view kLater[] = {"cb_block",        "disk_directed", "grouping",
                                            "prefetch",        "sparse",        "two_layer",
                                            "two_layer_shared"};
+    test::Random last(program_.seed * 0xbf58476d1ce4e5b9ULL + program_.handles.size());
+    if (features_.method.empty() && last.chance(5)) {
+        hints["oratorio_method"] = "cb_gather";
+        return;
+    }
     test::Random dice(program_.seed * 0x94d049bb133111ebULL + program_.handles.size());
     std::string method = features_.method;
     if (method.empty() && dice.chance(25)) method = kLater[dice.below(std::size(kLater))];

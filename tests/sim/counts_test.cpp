@@ -155,6 +155,43 @@ TEST(Counts, RegionsWithGapsWritten) {
     EXPECT_EQ(stats.bytes_shared, 1U * kRegionsEach) << "the aggregator's own, once";
 }
 
+// A message that isn't packed has at most 16 KiB / 64 pieces: just a rank's 256 rows of a round.
+TEST(Counts, GatheredMessagesAreOneForEachPairAndRoundAndNothingIsPacked) {
+    for (const Direction direction : {Direction::write, Direction::read}) {
+        const bool reads = direction == Direction::read;
+        const Stats stats =
+            run_pattern(direction, block_of_ints, kBlockEach, reads, {.method = "cb_gather"});
+        EXPECT_EQ(stats.rounds, 4U);
+        EXPECT_EQ(stats.messages_sent - stats.table_messages, 4U * 3);
+        EXPECT_EQ(stats.table_messages, 4U * 3);
+        EXPECT_EQ(stats.bytes_packed, 0U);
+        EXPECT_EQ(stats.bytes_placed, 0U);
+        EXPECT_EQ(stats.bytes_straight, 3U * kBlockEach);
+        EXPECT_EQ(stats.bytes_shared, 1U * kBlockEach) << "the aggregator's own, once";
+        EXPECT_EQ(stats.storage_calls, 4U);
+    }
+}
+
+TEST(Counts, GatheredMessagesOfMorePiecesThanOneMayHaveAreSeveral) {
+    const Stats stats = run_pattern(Direction::write, interleaved_doubles, kInterleavedEach, false,
+                                    {.method = "cb_gather"});
+    constexpr std::uint64_t of_a_pair = kInterleavedEach / 4 / 8 / 256;  // and round
+    EXPECT_EQ(stats.messages_sent - stats.table_messages, 4U * 3 * of_a_pair);
+    EXPECT_EQ(stats.table_messages, 4U * 3 * of_a_pair);
+    EXPECT_EQ(stats.bytes_straight, 3U * kInterleavedEach);
+    EXPECT_EQ(stats.bytes_packed + stats.bytes_placed, 0U);
+}
+
+TEST(Counts, GatheredMessagesKeepHolesAndPackNothing) {
+    const Stats stats = run_pattern(Direction::write, regions_with_gaps, kRegionsEach, true,
+                                    {.method = "cb_gather"});
+    EXPECT_EQ(stats.rounds, 8U) << "half of the buffer says what was given";
+    EXPECT_EQ(stats.hole_reads, 8U);
+    EXPECT_EQ(stats.messages_sent - stats.table_messages, 8U * 3);
+    EXPECT_EQ(stats.bytes_straight, 3U * kRegionsEach);
+    EXPECT_EQ(stats.bytes_packed + stats.bytes_placed, 0U);
+}
+
 /// Two blocks of a KiB each, of all ranks side by side, as far apart as 1 MiB.
 Layout far_blocks(Rank rank) {
     return {Shape::strided(Shape::run(1024), 2, 1 << 20), Bytes{2} << 20, 1024 * rank, 1};

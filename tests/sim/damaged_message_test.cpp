@@ -18,8 +18,9 @@ using Damage = std::function<void(std::vector<std::byte>& message)>;
 /// Which messages are damaged.
 struct Aim {
     MessageKind kind = MessageKind::data;
-    Rank rank = 0;       ///< whose
-    bool local = false;  ///< those between a rank and its local aggregator
+    Rank rank = 0;                 ///< whose
+    bool local = false;            ///< those between a rank and its local aggregator
+    const char* method = nullptr;  ///< null: two_phase and two_layer in turn
 
     [[nodiscard]] bool hits(Tag tag) const {
         constexpr Tag kOfAccess = 4096;
@@ -77,7 +78,8 @@ Came run_damaged(Direction direction, Aim aim, const Damage& damage, std::uint64
     if (direction == Direction::read)
         disk.write(0, std::vector<std::byte>(std::size_t{1} << 17, std::byte{1}));
     const bool layers = aim.local || seed % 2 == 0;
-    FlatTerms options = small_options(layers ? "two_layer" : "two_phase", seed);
+    const std::string usual = layers ? "two_layer" : "two_phase";
+    FlatTerms options = small_options(aim.method != nullptr ? aim.method : usual, seed);
     options.cb_nodes = 4;
     options.local_aggregators_per_node = 2;  // rank 0 for 0 and 1, rank 2 for 2 and 3
     Came came;
@@ -123,6 +125,15 @@ TEST(DamagedMessage, OfAWriteIsAnErrorOnAllRanks) {
 TEST(DamagedMessage, OfARequestIsAnErrorOnAllRanks) {
     for (const Damage& damage : {of_head(kLongTable), of_head(kNegativeTable), Damage(flip_table)})
         expect_agreed(ErrorKind::internal, Direction::read, {MessageKind::data}, damage);
+}
+
+TEST(DamagedMessage, ThatTellsWhichPiecesComeIsAnErrorOnAllRanks) {
+    constexpr Aim kTable{MessageKind::data, 0, false, "cb_gather"};
+    for (const Damage& damage : {of_head(kTooLong), of_head(kNegative), of_head(kLongTable),
+                                 of_head(kNegativeTable), Damage(flip_table)})
+        expect_agreed(ErrorKind::internal, Direction::write, kTable, damage);
+    for (const Damage& damage : {of_head(kLongTable), of_head(kNegativeTable), Damage(flip_table)})
+        expect_agreed(ErrorKind::internal, Direction::read, kTable, damage);
 }
 
 TEST(DamagedMessage, OfAReplyIsAnErrorOnAllRanks) {

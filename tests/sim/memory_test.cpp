@@ -186,6 +186,7 @@ constexpr auto kSettings = std::to_array<Setting>({
     {"multithreaded", true},
     {"cb_block", false},
     {"cb_cyclic", false, "thread"},
+    {"cb_gather", true},
     {"shared_buffer", true},
     {"shared_buffer", true, "uring"},
     {"shared_buffer_list", true},

@@ -41,6 +41,7 @@ LOOKS = {
     "cb_file_layout": _named("#117733", "H"),
     "one_writer": _named("#E8505B", "d"),
     "naive": _named("#7FE0C8", "8"),
+    "cb_gather": _named("#5E7FB0", "X"),
     "cb_block": _named("#7F0000", "H"),
     "sparse": _named("#3AEA00", "d"),
     "disk_directed": _named("#7500EA", "h"),

@@ -100,6 +100,8 @@ const std::vector<Named>& by_name_or_hint() {
              return in_situation(interleaved(8, 64, 1 << 16, 1 << 10), write, 2,
                                  [](FlatTerms& options) { options.sparse = true; });
          }},
+        {"cb_gather by name, 8 ranks on 2 nodes, write",
+         [=] { return in_situation(interleaved(8, 64, 1 << 16), write, 2, by_name("cb_gather")); }},
         {"two_layer by name, 16 ranks on 2 nodes, write",
          [=] {
              return in_situation(interleaved(16, 64, 1 << 16), write, 2, by_name("two_layer"));
