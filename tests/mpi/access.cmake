@@ -7,6 +7,9 @@ oratorio_mpi_test(differential_nodes PRELOAD RANKS 7 HOSTS mpich5 ompi5 ENVIRONM
                   SOURCES differential_test.cpp random_view.cpp mapped_type.cpp)
 oratorio_mpi_test(datarep PRELOAD RANKS 1 3 OTHER_RANKS 2 SOURCES datarep_test.cpp)
 oratorio_mpi_test(holes PRELOAD ${all_ranks} SOURCES holes_test.cpp)
+oratorio_mpi_test(sparse PRELOAD RANKS 1 4 7 OTHER_RANKS 2 SOURCES sparse_test.cpp)
+oratorio_mpi_test(sparse_on_nodes PRELOAD RANKS 6 HOSTS mpich5 ompi5 ENVIRONMENT ORATORIO_RANKS_PER_NODE=2
+                  SOURCES sparse_test.cpp)
 oratorio_mpi_test(modes PRELOAD ${all_ranks} SOURCES modes_test.cpp)
 oratorio_mpi_test(faults PRELOAD EXPORTS ${all_ranks} SOURCES faults_test.cpp io_faults.cpp)
 oratorio_mpi_test(faults_under_way PRELOAD EXPORTS ${all_ranks} SOURCES faults_under_way_test.cpp io_faults.cpp)
