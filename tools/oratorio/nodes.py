@@ -118,6 +118,22 @@ class Nodes:
         line = f'exec {enter} {return_there} {host.mpiexec} {words} {more} "$@"'
         return replace(host, mpiexec=_script(place / host.mpiexec.name, line))
 
+    def cut(self, name: str) -> None:
+        """What goes to that node and comes from it is lost, until it is joined again."""
+        self._of_port(name, "nomaster")
+
+    def join(self, name: str) -> None:
+        self._of_port(name, "master bridge0")
+
+    def give_up_early(self) -> None:
+        """Connections whose other side is silent for some seconds end, not those of a quarter of an hour."""
+        for number in self._numbers.values():
+            _run(("nsenter", "--target", number, "--net"), "sysctl -w net.ipv4.tcp_retries2=4")
+
+    def _of_port(self, name: str, words: str) -> None:
+        inside = ("nsenter", "--target", self._numbers["head"], *HEAD_NAMESPACES)
+        _run(inside, f"ip link set to-{name} {words}")
+
     def _make(self) -> None:
         addresses = {name: f"10.77.0.{index + 1}" for index, name in enumerate(self.names)}
         table = self._folder / "hosts"
