@@ -253,9 +253,11 @@ Plan make_plan(Direction direction, const Agreed<Summaries>& summaries,
             ? std::move(aggregators)
             : choose_aggregators(*nodes, *summaries, options, plan.hull.length(), per_node);
     const Schedule& schedule = plan.method->schedule;
-    if (schedule.all_aggregate) std::ranges::sort(plan.aggregators);  // rank k has part k
     if (schedule.aggregators_max > 0) plan.aggregators.resize(schedule.aggregators_max);
     plan.domains = plan.method->domains_part().make(s, static_cast<int>(plan.aggregators.size()));
+    // Ranks that follow one another often have data that does: in their order more of it stays on
+    // its node. Blocks that are dealt in turn go to one node after another.
+    if (!plan.domains.is_cyclic()) std::ranges::sort(plan.aggregators);
     plan.thin = (options.sparse || plan.method->graph_part().is_thinned) && !plan.layers.two();
     plan.ask_contents = must_ask(s.direction, s.hull, s.bytes);
     if (plan.method->layers_part().windows && sharing->shared_memory && groups_are_dense(plan))

@@ -99,6 +99,38 @@ TEST(Traffic, RanksThatLieOneAfterAnotherMeetFewDomainsAndAllCyclicOnes) {
     EXPECT_EQ(even, kRanks * 1.5 * 7 / 8.0) << "half a domain each, here and there of two";
 }
 
+/// Rank r has the r-th part of the file.
+Summaries one_after_another(Bytes each) {
+    Summaries summaries;
+    for (Rank rank = 0; rank < kRanks; ++rank) {
+        Access access;
+        access.direction = Direction::write;
+        access.file = {Shape::run(each), each, rank * each, 1};
+        access.memory = {Shape::run(each), each, 0, 1};
+        summaries.push_back(summarise(access, true));
+    }
+    return summaries;
+}
+
+TEST(Traffic, WhatRanksHaveOneAfterAnotherStaysOnTheirNodes) {
+    for (const int nodes : {2, 4}) {
+        FlatTerms terms;
+        terms.method = find_method("two_phase");
+        const Plan plan =
+            plan_of(one_after_another(kHull / kRanks), terms, 0, Direction::write, nodes);
+        EXPECT_EQ(std::ssize(plan.aggregators), 2 * nodes);
+        EXPECT_EQ(pairs_of(plan, nodes).far, 0) << nodes;
+        EXPECT_GT(plan.rounds, 0);
+    }
+}
+
+TEST(Traffic, BlocksThatAreDealtGoToOneNodeAfterAnother) {
+    FlatTerms terms;
+    terms.method = find_method("cb_cyclic");
+    const Plan plan = plan_of(one_after_another(kHull / kRanks), terms, 0, Direction::write, 4);
+    EXPECT_EQ(plan.aggregators, (std::vector<Rank>{0, 2, 4, 6, 1, 3, 5, 7}));
+}
+
 TEST(Traffic, OneWriterHasOneEndpoint) {
     const FlatTerms terms;
     const Traffic traffic = traffic_of(*find_method("one_writer"), situation_of(terms, 4));
