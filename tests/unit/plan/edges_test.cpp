@@ -136,6 +136,26 @@ TEST(Edges, AreTheSameFurtherOnInTheFile) {
     }
 }
 
+/// Rank r of 8 has the r-th MiB of each of 8 planes.
+Plan plan_of_planes(int nodes, const char* method) {
+    FlatTerms options;
+    options.method = find_method(method);
+    options.cb_write = Toggle::enable;
+    options.cb_buffer_size = 1 << 20;
+    return plan_of(interleaved(8, 1 << 20, 8), options, 0, Direction::write, nodes);
+}
+
+TEST(Edges, BetweenNodesAreLookedForWhereHullsAreMostlyHoles) {
+    EXPECT_TRUE(plan_of_planes(4, "auto").thin);
+    EXPECT_TRUE(plan_of_planes(2, "auto").thin);
+    EXPECT_FALSE(plan_of_planes(1, "auto").thin) << "a message costs little";
+    EXPECT_FALSE(plan_of_planes(4, "two_phase").thin) << "by name it is what the papers compare";
+    FlatTerms options;
+    options.cb_write = Toggle::enable;
+    const Plan few = plan_of(interleaved(8, 1 << 10, 8), options, 0, Direction::write, 4);
+    EXPECT_FALSE(few.thin) << "one region to talk to";
+}
+
 TEST(Edges, ShareBitsAmongManyAggregators) {
     const EdgeScale scale(600, 3);
     EXPECT_LT(scale.bit(599, 2), EdgeBits().size());
