@@ -2,7 +2,6 @@
 """`oratorio calibrate`: measures the constants of the cost model (src/plan/costs.def) for this machine
 and the file system of a folder, and keeps them where the library looks for them (src/bind/process.cpp)."""
 
-import fcntl
 import hashlib
 import os
 import re
@@ -19,6 +18,7 @@ from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.table import Table
 
+from oratorio import targets
 from oratorio.bench_run import find_mpi
 from oratorio.bench_workloads import BenchError
 from oratorio.conformance import ConformanceError, find_mpicc
@@ -92,15 +92,10 @@ def costs_folder(env: Mapping[str, str]) -> Path:
 
 def build_program() -> Path:
     """The program of tools/calibrate, built if a source has changed since it was."""
-    PRIVATE.mkdir(exist_ok=True)
-    with (PRIVATE / "lock").open("w") as lock:  # tools/setup.sh builds under the same one
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        told = subprocess.run(
-            ["cmake", "--build", BUILD, "--target", TARGET], capture_output=True, text=True, check=False
-        )
-    if told.returncode != 0:
-        raise CalibrateError(f"{TARGET} can't be built:\n{(told.stdout + told.stderr)[-2000:]}")
-    return BUILD / "tools/calibrate" / TARGET
+    try:
+        return targets.build(TARGET, "tools/calibrate")
+    except targets.TargetError as error:
+        raise CalibrateError(str(error)) from None
 
 
 @dataclass(frozen=True)

@@ -285,6 +285,25 @@ def calibrate(
         _refuse(error)
 
 
+@app.command("count")
+def count_facts(
+    what: Annotated[
+        list[str] | None, typer.Argument(help="Papers (1995, 2001, 2019, users) or topics; all if not given.")
+    ] = None,
+    ranks: Annotated[
+        int | None, typer.Option(min=2, help="Only with so many ranks; the papers' numbers if not given.")
+    ] = None,
+) -> None:
+    """Pieces, messages, edges, tokens, storage calls: the papers' numbers, counted without data or MPI."""
+    from oratorio import counts  # noqa: PLC0415
+
+    try:
+        all_hold = counts.run(what or [], ranks)
+    except counts.CountError as error:
+        _refuse(error)
+    raise typer.Exit(0 if all_hold else 1)
+
+
 @app.command(
     add_help_option=False, context_settings={"allow_extra_args": True, "ignore_unknown_options": True}
 )

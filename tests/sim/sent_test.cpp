@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What is counted without data is what ranks really send.
+#include <gtest/gtest.h>
+
+#include "count/layouts.hpp"
+#include "count/messages.hpp"
+#include "plan/methods.hpp"
+#include "run/run.hpp"
+#include "support/flat_terms.hpp"
+#include "support/memory_store.hpp"
+#include "support/sim_transport.hpp"
+
+namespace oratorio::test {
+namespace {
+
+constexpr int kRanks = 16;
+constexpr int kOfNode = 4;
+
+/// Messages and their bytes, of all ranks together.
+Stats sent_by(const count::Job& job, const char* method) {
+    MemoryDisk disk;
+    std::vector<Stats> stats(kRanks);
+    FlatTerms options;
+    static_cast<PlanOptions&>(options) = job.options;
+    options.method = find_method(method);
+    run_ranks({.ranks = kRanks, .ranks_per_node = kOfNode}, [&](Transport& transport) {
+        const Rank rank = transport.topology().rank;
+        MemoryStore store(disk);
+        BufferPool buffers;
+        Access access = count::access_of(Direction::write, job.layout_of(rank));
+        std::vector<std::byte> memory(static_cast<std::size_t>(access.bytes()));
+        access.buffer = memory.data();
+        const RunContext context{transport, &store, terms_of(options),
+                                 stats[static_cast<std::size_t>(rank)], buffers};
+        EXPECT_EQ(run_access(context, access, true).error.kind, ErrorKind::none);
+    });
+    Stats sum;
+    for (const Stats& one : stats) {
+        sum.messages_sent += one.messages_sent;
+        sum.message_bytes += one.message_bytes;
+    }
+    return sum;
+}
+
+void expect_as_counted(count::Job job, const char* method) {
+    Plan plan = count::plan_of(job, method);
+    if (plan.thin) plan = count::thinned(job, std::move(plan));
+    const count::Sent counted = count::count_sent(job, plan);
+    const Stats sent = sent_by(job, method);
+    EXPECT_EQ(sent.messages_sent,
+              static_cast<std::uint64_t>(counted.near_messages + counted.far_messages))
+        << method;
+    EXPECT_EQ(sent.message_bytes,
+              static_cast<std::uint64_t>(counted.near_bytes + counted.far_bytes +
+                                         counted.description_bytes))
+        << method;
+    EXPECT_GT(counted.far_messages, 0);
+}
+
+TEST(Sent, IsAsCountedWithoutData) {
+    count::Job job{.nodes = count::nodes_of(kRanks, kRanks / kOfNode), .layout_of = {}};
+    job.options.cb_buffer_size = 256 << 10;
+    const count::Lattice lattice{.n = 12, .site = 100};
+    const count::Transposed transposed{.piece = 1000, .pieces = 200};
+    const count::Sparse sparse{.block = 3000, .blocks = 40, .per_cent = 10};
+    const std::vector<count::LayoutOf> layouts{
+        [&](Rank rank) { return count::layout_of(lattice, kRanks, rank); },
+        [&](Rank rank) { return count::layout_of(transposed, kRanks, rank); },
+        [&](Rank rank) { return count::layout_of(sparse, kRanks, rank); }};
+    for (const count::LayoutOf& layout_of : layouts) {
+        job.layout_of = layout_of;
+        for (const char* const method : {"two_phase", "sparse", "cb_cyclic"})
+            expect_as_counted(job, method);
+    }
+}
+
+/// As many as one writes by hand, and no rank to itself.
+TEST(Sent, ByHandIsAMessageForEachTwoRanksOfARow) {
+    constexpr count::Transposed transposed{.piece = 10, .pieces = kRanks};
+    const count::Job job{
+        .nodes = count::nodes_of(kRanks, kRanks / kOfNode),
+        .layout_of = [&](Rank rank) { return count::layout_of(transposed, kRanks, rank); }};
+    const count::Sent sent =
+        count::count_by_hand(job, {{{0, kRanks}, {0, Bytes{10} * kRanks * kRanks}}});
+    EXPECT_EQ(sent.near_messages, kRanks * (kOfNode - 1));
+    EXPECT_EQ(sent.far_messages, kRanks * (kRanks - kOfNode));
+    EXPECT_EQ(sent.far_bytes, 10 * kRanks * (kRanks - kOfNode));
+}
+
+}  // namespace
+}  // namespace oratorio::test

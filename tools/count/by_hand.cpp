@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What crosses between nodes, by a method and by the two phases that users write by hand
+// (pmodels/mpich issues 7935 and 7645).
+#include <algorithm>
+
+#include "count/facts.hpp"
+#include "count/layouts.hpp"
+#include "count/messages.hpp"
+#include "plan/methods.hpp"
+
+namespace oratorio::count {
+
+namespace {
+
+constexpr int kOfNode = 8;  // 1024 ranks on 128 nodes
+constexpr int kAggregatorsOfNode = 2;
+
+std::vector<int> sizes(int only) {
+    return only > 0 ? std::vector{only} : std::vector{64, 256, 1024, 4096, 16384};
+}
+
+/// As auto works where it aggregates. By hand a rank holds its part of the file; aggregators get as
+/// much for those of their node.
+PlanOptions with_memory_of_hand(Bytes all, int ranks) {
+    PlanOptions options;
+    options.cb_write = Toggle::enable;
+    const Bytes part = (all + ranks - 1) / ranks;
+    options.cb_buffer_size =
+        std::max(options.cb_buffer_size, (part + 4096) * kOfNode / kAggregatorsOfNode);
+    options.message_bytes = options.cb_buffer_size / 8;
+    return options;
+}
+
+void compare(Facts& facts, const std::string& what, Job job, const std::vector<Row>& rows,
+             Bytes all) {
+    const Sent hand = count_by_hand(job, rows);
+    facts.push_back({what + ": bytes between nodes, by_hand", hand.far_bytes});
+    facts.push_back({"  messages between nodes, by_hand", hand.far_messages});
+    const Plan picked = plan_of(job);
+    facts.push_back({"  bytes, auto takes " + std::string(picked.method->name),
+                     count_sent(job, picked).far_bytes, Relation::at_most,
+                     hand.far_bytes + hand.far_bytes / 20, "1.05 x by_hand"});
+    job.options = with_memory_of_hand(all, job.nodes.size);
+    const Plan plan = plan_of(job);
+    const Sent sent = count_sent(job, plan.thin ? thinned(job, plan) : plan);
+    const std::string how = std::string(plan.method->name) + " with as much memory";
+    facts.push_back({"  bytes, " + how, sent.far_bytes, Relation::at_most,
+                     hand.far_bytes + hand.far_bytes / 20, "1.05 x by_hand"});
+    facts.push_back(
+        {"  messages, " + how, sent.far_messages, Relation::at_most, hand.far_messages, "by_hand"});
+}
+
+}  // namespace
+
+/// Ranks with the same first coordinate are a row; its pieces fill a slab.
+Facts count_lattice(int only) {
+    Facts facts;
+    for (const int ranks : sizes(only)) {
+        constexpr Lattice kLattice;
+        const Job job{.direction = Direction::write,
+                      .nodes = nodes_of(ranks, ranks / kOfNode),
+                      .layout_of = [=](Rank rank) { return layout_of(kLattice, ranks, rank); }};
+        const int slabs = even_grid(ranks, 4).front();
+        const Bytes plane = kLattice.n * kLattice.n * kLattice.n * kLattice.site;
+        std::vector<Row> rows;
+        for (int i = 0; i < slabs; ++i) {
+            const Range slab = even_range(kLattice.n, slabs, i);
+            const int each = ranks / slabs;
+            rows.push_back({{i * each, (i + 1) * each},
+                            {slab.first * plane, (slab.first + slab.count) * plane}});
+        }
+        compare(facts, "lattice, 64^4 x 576 B, " + std::to_string(ranks) + " ranks", job, rows,
+                plane * kLattice.n);
+    }
+    return facts;
+}
+
+/// All ranks are one row.
+Facts count_transposed(int only) {
+    Facts facts;
+    for (const int ranks : sizes(only)) {
+        constexpr Transposed transposed;
+        const Job job{.direction = Direction::write,
+                      .nodes = nodes_of(ranks, ranks / kOfNode),
+                      .layout_of = [=](Rank rank) { return layout_of(transposed, ranks, rank); }};
+        const Bytes all = transposed.piece * transposed.pieces * ranks;
+        compare(facts,
+                "transposed, " + std::to_string(transposed.pieces) + " x 4 KiB, " +
+                    std::to_string(ranks) + " ranks",
+                job, {{{0, ranks}, {0, all}}}, all);
+    }
+    return facts;
+}
+
+}  // namespace oratorio::count

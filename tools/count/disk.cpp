@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Storage calls of disk-directed I/O (Kotz, in Nitzberg & Fineberg 1995), for a disk whose blocks
+// lie in another order than the file's.
+#include <algorithm>
+#include <numeric>
+
+#include "count/facts.hpp"
+#include "count/layouts.hpp"
+#include "count/messages.hpp"
+
+namespace oratorio::count {
+
+namespace {
+
+constexpr Bytes kBlock = 64 << 10;         // a stripe of the paper's file system
+constexpr Bytes kFile = Bytes{128} << 20;  // and its file
+constexpr int kServers = 6;
+
+/// Where each block lies: `kStep` further on than the one before, round the disk. The step has no
+/// divisor in common with their number, so each has a place of its own.
+std::vector<Place> places() {
+    constexpr std::int64_t kStep = 797;
+    const std::int64_t blocks = kFile / kBlock;
+    std::vector<Place> all;
+    for (std::int64_t i = 0; i < blocks; ++i)
+        all.push_back({{i * kBlock, (i + 1) * kBlock}, i * kStep % blocks * kBlock});
+    return all;
+}
+
+struct Calls {
+    std::int64_t all = 0;
+    std::int64_t backward = 0;  ///< to a place before that of the call before, of one aggregator
+};
+
+Calls count_calls(const Plan& plan, const std::vector<Place>& places) {
+    Calls calls;
+    for (int index = 0; index < static_cast<int>(plan.aggregators.size()); ++index) {
+        Offset last = -1;
+        for (std::int64_t round = 0; round < plan.rounds; ++round) {
+            const Region region = plan.region(index, round);
+            for (std::int64_t i = 0; i < region.count; ++i) {
+                const Offset at =
+                    places[static_cast<std::size_t>(region.extent(i).begin / kBlock)].device;
+                ++calls.all;
+                calls.backward += at < last ? 1 : 0;
+                last = at;
+            }
+        }
+    }
+    return calls;
+}
+
+}  // namespace
+
+Facts count_disk(int only) {
+    Facts facts;
+    const int ranks = only > 0 ? only : 32;
+    constexpr Bytes kPiece = 1024;
+    Job job{.direction = Direction::read,
+            .nodes = nodes_of(ranks, ranks),
+            .layout_of =
+                [=](Rank rank) {
+                    return layout_of(Transposed{kPiece, kFile / kPiece / ranks}, ranks, rank);
+                },
+            .thorough = false};
+    job.options.cb_nodes = kServers;
+    job.options.striping_unit = kBlock;
+    const Plan in_file_order = plan_of(job, "disk_directed");
+    Plan in_disk_order = in_file_order;
+    const std::vector<Place> disk = places();
+    in_disk_order.order = by_place(in_disk_order, disk);
+    const Calls before = count_calls(in_file_order, disk);
+    const Calls after = count_calls(in_disk_order, disk);
+    const std::int64_t pieces = count_pieces(groups_of(ranks, 1), job.layout_of).own;
+    facts.push_back(
+        {"disk, 128 MiB in pieces of 1 KiB, " + std::to_string(ranks) + " ranks: calls of naive",
+         pieces});
+    facts.push_back({"  calls of disk_directed, 6 aggregators", after.all, Relation::equal,
+                     kFile / kBlock, "1995: each block once"});
+    facts.push_back({"  of them backward on the disk, in the order of the file", before.backward});
+    facts.push_back({"  of them backward, in the order of the disk", after.backward,
+                     Relation::equal, 0, "1995: sorted"});
+    return facts;
+}
+
+}  // namespace oratorio::count

@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Facts of the papers that can be counted: each a number, and what it has to be where somebody
+// says so.
+#pragma once
+
+#include <span>
+#include <string>
+#include <vector>
+
+#include "base/extent.hpp"
+
+namespace oratorio::count {
+
+enum class Relation { none, equal, at_most };
+
+struct Fact {
+    std::string what;
+    std::int64_t counted = 0;
+    Relation relation = Relation::none;
+    std::int64_t claimed = 0;  ///< meaningless without a relation
+    std::string whose = {};    ///< who claims it, or what is compared
+
+    [[nodiscard]] bool holds() const {
+        return relation == Relation::none ||
+               (relation == Relation::equal ? counted == claimed : counted <= claimed);
+    }
+};
+using Facts = std::vector<Fact>;
+
+struct Topic {
+    const char* name;
+    const char* paper;
+    const char* what;
+    /// `ranks`: only of so many; 0 is the topic's own numbers.
+    Facts (*count)(int ranks);
+};
+[[nodiscard]] std::span<const Topic> topics();
+
+[[nodiscard]] Facts count_s3d(int ranks);
+[[nodiscard]] Facts count_btio(int ranks);
+[[nodiscard]] Facts count_senders(int ranks);
+[[nodiscard]] Facts count_sparse(int ranks);
+[[nodiscard]] Facts count_tokens(int ranks);
+[[nodiscard]] Facts count_disk(int ranks);
+[[nodiscard]] Facts count_lattice(int ranks);
+[[nodiscard]] Facts count_transposed(int ranks);
+
+}  // namespace oratorio::count

@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "count/layouts.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+namespace oratorio::count {
+
+namespace {
+
+/// Pseudorandom, the same everywhere: splitmix64 of a key.
+std::uint64_t mixed(std::uint64_t key) {
+    std::uint64_t z = (key + 1) * 0x9e3779b97f4a7c15;
+    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9;
+    z = (z ^ (z >> 27)) * 0x94d049bb133111eb;
+    return z ^ (z >> 31);
+}
+
+/// Block [ranges) of an array of `edge`s, whose last dimension is one of bytes; where it begins is
+/// added to `origin`.
+ShapePtr block_of(const std::vector<std::int64_t>& edges, const std::vector<Range>& ranges,
+                  Bytes element, Offset& origin) {
+    ShapePtr shape = Shape::run(ranges.back().count * element);
+    Bytes stride = element;
+    origin += ranges.back().first * stride;
+    for (std::size_t d = edges.size() - 1; d-- > 0;) {
+        stride *= edges[d + 1];
+        shape = Shape::strided(std::move(shape), ranges[d].count, stride);
+        origin += ranges[d].first * stride;
+    }
+    return shape;
+}
+
+}  // namespace
+
+Range even_range(std::int64_t n, int parts, int part) {
+    const std::int64_t at = part;
+    return {n / parts * at + std::min(at, n % parts), n / parts + (at < n % parts ? 1 : 0)};
+}
+
+std::vector<int> even_grid(int ranks, int dimensions) {
+    std::vector<int> parts(static_cast<std::size_t>(dimensions), 1);
+    std::vector<int> primes;
+    for (int rest = ranks, prime = 2; rest > 1;) {
+        if (rest % prime != 0) {
+            ++prime;
+            continue;
+        }
+        primes.push_back(prime);
+        rest /= prime;
+    }
+    for (auto prime = primes.rbegin(); prime != primes.rend(); ++prime)
+        *std::ranges::min_element(parts) *= *prime;
+    std::ranges::sort(parts, std::greater{});
+    return parts;
+}
+
+Layout layout_of(const Btio& btio, int ranks, Rank rank) {
+    const int q = static_cast<int>(std::lround(std::sqrt(ranks)));
+    std::vector<ShapePtr> cells;
+    std::vector<Offset> offsets;
+    for (int layer = 0; layer < q; ++layer) {
+        const int x = (rank % q + layer) % q;
+        const int y = (rank / q + q - layer) % q;
+        Offset origin = 0;
+        cells.push_back(block_of(
+            {btio.n, btio.n, btio.n},
+            {even_range(btio.n, q, layer), even_range(btio.n, q, y), even_range(btio.n, q, x)},
+            btio.point, origin));
+        offsets.push_back(origin);
+    }
+    const Bytes variable = btio.n * btio.n * btio.n * btio.point;
+    return {Shape::mixed(std::move(cells), std::move(offsets)), variable, 0, btio.variables};
+}
+
+Layout layout_of(const S3d& s3d, Rank rank) {
+    const auto& [x, y, z] = s3d.grid;
+    Layout layout;
+    layout.extent = s3d.n * s3d.n * s3d.n * 8;
+    layout.count = s3d.components;
+    layout.shape = block_of({s3d.n, s3d.n, s3d.n},
+                            {even_range(s3d.n, z, rank / x / y), even_range(s3d.n, y, rank / x % y),
+                             even_range(s3d.n, x, rank % x)},
+                            8, layout.origin);
+    return layout;
+}
+
+Layout layout_of(const Lattice& lattice, int ranks, Rank rank) {
+    const std::vector<int> grid = even_grid(ranks, 4);
+    std::vector<Range> ranges(4);
+    int rest = rank;
+    for (std::size_t d = 4; d-- > 0; rest /= grid[d])
+        ranges[d] = even_range(lattice.n, grid[d], rest % grid[d]);
+    Layout layout;
+    layout.shape =
+        block_of(std::vector<std::int64_t>(4, lattice.n), ranges, lattice.site, layout.origin);
+    layout.extent = lattice.n * lattice.n * lattice.n * lattice.n * lattice.site;
+    layout.count = 1;
+    return layout;
+}
+
+Layout layout_of(const Transposed& transposed, int ranks, Rank rank) {
+    const Bytes all = transposed.piece * ranks;
+    return {Shape::strided(Shape::run(transposed.piece), transposed.pieces, all),
+            all * transposed.pieces, transposed.piece * rank, 1};
+}
+
+Layout layout_of(const Sparse& sparse, int ranks, Rank rank) {
+    const std::int64_t stripes = (sparse.blocks * 100 + sparse.per_cent - 1) / sparse.per_cent;
+    std::vector<std::int64_t> mine(static_cast<std::size_t>(stripes));
+    for (std::int64_t i = 0; i < stripes; ++i) mine[static_cast<std::size_t>(i)] = i;
+    const auto key = [&](std::int64_t stripe) {
+        return mixed(static_cast<std::uint64_t>(stripe * ranks + rank));
+    };
+    std::ranges::sort(mine, {}, key);
+    mine.resize(static_cast<std::size_t>(sparse.blocks));
+    std::ranges::sort(mine);
+    std::vector<Offset> offsets;
+    for (const std::int64_t stripe : mine) {
+        // Another turn of the ranks in each stripe.
+        const auto turn = static_cast<std::int64_t>(mixed(~static_cast<std::uint64_t>(stripe)) %
+                                                    static_cast<std::uint64_t>(ranks));
+        offsets.push_back((stripe * ranks + (rank + turn) % ranks) * sparse.block);
+    }
+    const Bytes all = stripes * ranks * sparse.block;
+    return {Shape::blocks(Shape::run(sparse.block), std::move(offsets)), all, 0, 1};
+}
+
+Access access_of(Direction direction, const Layout& layout) {
+    Access access;
+    access.direction = direction;
+    access.file = layout;
+    const Bytes bytes = layout.size();
+    access.memory = {Shape::run(bytes), bytes, 0, 1};
+    return access;
+}
+
+}  // namespace oratorio::count

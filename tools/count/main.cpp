@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// oratorio_counts TOPIC [RANKS]: the facts of a topic, a line each: what, counted, relation,
+// claimed, whose, with tabs between. Without arguments: the topics. `oratorio count` starts it.
+#include <charconv>
+#include <cstdio>
+#include <cstring>
+
+#include "count/facts.hpp"
+
+using namespace oratorio::count;
+
+namespace {
+
+const char* word_of(Relation relation) {
+    constexpr const char* kWords[] = {"", "=", "<="};
+    return kWords[static_cast<int>(relation)];
+}
+
+int tell(const Topic& topic, int ranks) {
+    for (const Fact& fact : topic.count(ranks)) {
+        std::printf("%s\t%lld\t%s\t%lld\t%s\n", fact.what.c_str(),
+                    static_cast<long long>(fact.counted), word_of(fact.relation),
+                    static_cast<long long>(fact.claimed), fact.whose.c_str());
+    }
+    return 0;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+    if (argc < 2) {
+        for (const Topic& topic : topics())
+            std::printf("%s\t%s\t%s\n", topic.name, topic.paper, topic.what);
+        return 0;
+    }
+    int ranks = 0;
+    if (argc > 2) std::from_chars(argv[2], argv[2] + std::strlen(argv[2]), ranks);
+    for (const Topic& topic : topics()) {
+        if (std::strcmp(topic.name, argv[1]) == 0) return tell(topic, ranks);
+    }
+    std::fprintf(stderr, "no topic %s\n", argv[1]);
+    return 2;
+}

@@ -1,0 +1,191 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "count/messages.hpp"
+
+#include <span>
+#include <string>
+
+#include "count/layouts.hpp"
+#include "exchange/rounds.hpp"
+#include "exchange/run_table.hpp"
+#include "plan/methods.hpp"
+
+namespace oratorio::count {
+
+namespace {
+
+bool on_one_node(const Nodes& nodes, Rank one, Rank other) {
+    return nodes.node_of[static_cast<std::size_t>(one)] ==
+           nodes.node_of[static_cast<std::size_t>(other)];
+}
+
+void add(Sent& sent, bool near, std::int64_t messages, Bytes bytes) {
+    (near ? sent.near_messages : sent.far_messages) += messages;
+    (near ? sent.near_bytes : sent.far_bytes) += bytes;
+}
+
+/// The messages of one rank to one region, cut as they are sent.
+class Cutter {
+  public:
+    /// `message`: as long as one may be; used for tables.
+    Cutter(const Layout& layout, std::span<std::byte> message)
+        : file_(layout),
+          bytes_(layout.size()),
+          room_(std::ssize(message) - static_cast<Bytes>(sizeof(MessageHead))),
+          table_(message) {}
+
+    struct Cut {
+        std::int64_t messages = 0;
+        Bytes payload = 0;
+        Bytes described = 0;
+    };
+    Cut cut(const Region& region) {
+        Cut all;
+        std::int64_t extent = 0;
+        enter(region, extent);
+        do {
+            RunTableWriter table(table_, region.begin);
+            Bytes payload = 0;
+            while (extent < region.count) {
+                const Bytes room =
+                    room_ - static_cast<Bytes>(table.bytes() + RunTableWriter::run_bytes_max) -
+                    payload;
+                if (room <= 0) break;
+                const Bytes left = bytes_ - file_.tell_size();
+                const StridedRun run =
+                    left > 0 ? file_.next(std::min(room, left), region.extent(extent).end)
+                             : StridedRun{};
+                if (run.count == 0) {
+                    enter(region, ++extent);
+                    continue;
+                }
+                table.add(run);
+                payload += run.bytes();
+            }
+            ++all.messages;
+            all.payload += payload;
+            all.described += static_cast<Bytes>(sizeof(MessageHead) + table.bytes());
+        } while (extent < region.count);
+        return all;
+    }
+
+  private:
+    void enter(const Region& region, std::int64_t& extent) {
+        while (extent < region.count && region.extent(extent).empty()) ++extent;
+        if (extent < region.count) file_.seek_offset(region.extent(extent).begin);
+    }
+
+    Cursor file_;
+    Bytes bytes_;
+    Bytes room_;
+    std::span<std::byte> table_;
+};
+
+}  // namespace
+
+Nodes nodes_of(int ranks, int nodes) {
+    Nodes topology;
+    topology.size = ranks;
+    for (int node = 0; node < nodes; ++node)
+        topology.node_names.push_back("n" + std::to_string(node));
+    for (Rank rank = 0; rank < ranks; ++rank) topology.node_of.push_back(rank / (ranks / nodes));
+    topology.cores = ranks / nodes;
+    return topology;
+}
+
+Plan plan_of(const Job& job, std::string_view method) {
+    Summaries summaries;
+    for (Rank rank = 0; rank < job.nodes.size; ++rank)
+        summaries.push_back(summarise(access_of(job.direction, job.layout_of(rank)), job.thorough));
+    Terms terms{job.options, {}};
+    terms.options.method = find_method(method);
+    return make_plan(job.direction, Agreed<Summaries>::vouch(std::move(summaries)),
+                     Agreed<const Nodes&>::vouch(job.nodes), Agreed<Terms>::vouch(terms),
+                     Agreed<NodeSharing>::vouch({}), 0);
+}
+
+Sent count_sent(const Job& job, const Plan& plan) {
+    Sent sent;
+    if (!plan.sends_messages()) return sent;
+    std::vector<std::byte> message(static_cast<std::size_t>(plan.message_bytes));
+    for (Rank rank = 0; rank < job.nodes.size; ++rank) {
+        Cutter cutter(job.layout_of(rank), message);
+        for (RankRegions at = plan.regions_of(rank); !at.at_end(); at.advance()) {
+            const Rank to = plan.aggregators[static_cast<std::size_t>(at.aggregator())];
+            if (to == rank) continue;  // its own share is copied
+            const Cutter::Cut cut = cutter.cut(at.region());
+            add(sent, on_one_node(job.nodes, rank, to), cut.messages, cut.payload);
+            sent.description_bytes += cut.described;
+        }
+    }
+    return sent;
+}
+
+Sent count_by_hand(const Job& job, const std::vector<Row>& rows) {
+    Sent sent;
+    for (const Row& row : rows) {
+        const std::int64_t ranks = row.ranks.last - row.ranks.first;
+        const auto begin_of = [&](std::int64_t i) {
+            return row.extent.begin + row.extent.length() * i / ranks;
+        };
+        for (Rank rank = row.ranks.first; rank < row.ranks.last; ++rank) {
+            Cursor file(job.layout_of(rank));
+            for (std::int64_t i = 0; i < ranks; ++i) {
+                const Bytes before = file.tell_size();
+                file.seek_offset(begin_of(i + 1));
+                const Bytes bytes = file.tell_size() - before;
+                const auto to = static_cast<Rank>(row.ranks.first + i);
+                if (to != rank && bytes > 0) add(sent, on_one_node(job.nodes, rank, to), 1, bytes);
+            }
+        }
+    }
+    return sent;
+}
+
+std::int64_t senders_to_one_aggregator(const Plan& plan) {
+    std::int64_t most = 0;
+    for (int index = 0; index < static_cast<int>(plan.aggregators.size()); ++index) {
+        std::vector<bool> sends(plan.graph.size());
+        std::int64_t count = 0;
+        for (std::int64_t round = 0;
+             round < plan.rounds && count < static_cast<std::int64_t>(sends.size()); ++round) {
+            plan.each_participant(index, round, [&](std::size_t i) {
+                count += sends[i] ? 0 : 1;
+                sends[i] = true;
+                return true;
+            });
+        }
+        most = std::max(most, count);
+    }
+    return most;
+}
+
+std::int64_t count_edges(const Plan& plan) {
+    std::int64_t edges = 0;
+    for (int index = 0; index < static_cast<int>(plan.aggregators.size()); ++index) {
+        for (std::int64_t round = 0; round < plan.rounds; ++round)
+            edges += plan.count_participants(index, round);
+    }
+    return edges;
+}
+
+std::int64_t count_pairs_with_data(const Job& job, const Plan& plan) {
+    std::int64_t pairs = 0;
+    std::vector<std::byte> message(static_cast<std::size_t>(plan.message_bytes));
+    for (Rank rank = 0; rank < job.nodes.size; ++rank) {
+        Cutter cutter(job.layout_of(rank), message);
+        for (RankRegions at = plan.regions_of(rank); !at.at_end(); at.advance())
+            pairs += cutter.cut(at.region()).payload > 0 ? 1 : 0;
+    }
+    return pairs;
+}
+
+Plan thinned(const Job& job, Plan plan) {
+    std::vector<EdgeBits> edges;
+    for (Rank rank = 0; rank < job.nodes.size; ++rank)
+        edges.push_back(edges_of(plan, rank, access_of(job.direction, job.layout_of(rank))));
+    const EdgeScale scale(plan.aggregators.size(), plan.rounds);
+    plan.graph = plan.graph.thinned(scale, Agreed<std::vector<EdgeBits>>::vouch(std::move(edges)));
+    return plan;
+}
+
+}  // namespace oratorio::count

@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What ranks would send each other, counted from plans and cursors without data: in a collective
+// access by a method of ours, and by the two phases that users write by hand.
+#pragma once
+
+#include <functional>
+#include <string_view>
+
+#include "count/pieces.hpp"
+#include "plan/plan.hpp"
+
+namespace oratorio::count {
+
+/// `nodes` of equally many ranks each, one after another.
+[[nodiscard]] Nodes nodes_of(int ranks, int nodes);
+
+/// A collective access of many ranks.
+struct Job {
+    Direction direction = Direction::write;
+    Nodes nodes;
+    LayoutOf layout_of;
+    PlanOptions options = {};
+    bool thorough = true;  ///< summaries say whether the pieces tile the hull, as they do in writes
+};
+
+/// The plan that all ranks make.
+[[nodiscard]] Plan plan_of(const Job& job, std::string_view method = "auto");
+
+/// What crosses from rank to rank: data, and the messages it is in.
+struct Sent {
+    std::int64_t near_messages = 0;  ///< between ranks of a node
+    std::int64_t far_messages = 0;   ///< between nodes
+    Bytes near_bytes = 0;
+    Bytes far_bytes = 0;
+    Bytes description_bytes = 0;  ///< beside the data: heads and tables of runs, of all messages
+
+    bool operator==(const Sent&) const = default;
+};
+
+/// Messages that carry data in a write, in one layer. Exact: cut as exchange/own_runs cuts them.
+[[nodiscard]] Sent count_sent(const Job& job, const Plan& plan);
+
+/// Ranks [first, last) whose pieces fill `extent`: a row of the process grid.
+struct Row {
+    Group ranks;
+    Extent extent;
+};
+/// By hand: MPI_Alltoallv within each row, after which each of its ranks has an equal part of its
+/// extent. A message for each two ranks with something to say.
+[[nodiscard]] Sent count_by_hand(const Job& job, const std::vector<Row>& rows);
+
+/// Ranks that may send to the busiest aggregator, itself among them.
+[[nodiscard]] std::int64_t senders_to_one_aggregator(const Plan& plan);
+
+/// Pairs of a participant and a region of an aggregator that talk.
+[[nodiscard]] std::int64_t count_edges(const Plan& plan);
+/// Those of them where the participant has data.
+[[nodiscard]] std::int64_t count_pairs_with_data(const Job& job, const Plan& plan);
+/// The same plan in which only those talk that really have data.
+[[nodiscard]] Plan thinned(const Job& job, Plan plan);
+
+}  // namespace oratorio::count
