@@ -151,7 +151,7 @@ void MpiTransport::share_counter(bool one_sided) {
 
 /// Collective. Null on all ranks where rank 0 can't serve it.
 std::unique_ptr<Counter> MpiTransport::serve_counter() {
-    CounterPlace place;
+    ServicePlace place;
     std::unique_ptr<CounterServer> server;
     if (topology_.rank == 0) {
         if (auto started = CounterServer::start(topology_.size - 1)) server = std::move(*started);

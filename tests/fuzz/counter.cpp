@@ -23,8 +23,8 @@ using Clock = Socket::Clock;
 
 constexpr auto kSoon = 20s;  // far more than anything here takes
 
-CounterPlace at_loopback(std::uint16_t port) {
-    CounterPlace place{.token = 1, .answer = 2, .port = port, .count = 1, .addresses = {}};
+ServicePlace at_loopback(std::uint16_t port) {
+    ServicePlace place{.token = 1, .answer = 2, .port = port, .count = 1, .addresses = {}};
     place.addresses[0] = {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff, 127, 0, 0, 1};
     return place;
 }

@@ -33,8 +33,8 @@ inline std::unique_ptr<CounterServer> started(Rank clients = 64) {
 }
 
 /// Loopback, where all sockets of this test are.
-inline CounterPlace at_loopback(std::uint16_t port) {
-    CounterPlace place{.token = 1, .answer = 2, .port = port, .count = 1, .addresses = {}};
+inline ServicePlace at_loopback(std::uint16_t port) {
+    ServicePlace place{.token = 1, .answer = 2, .port = port, .count = 1, .addresses = {}};
     place.addresses[0] = {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff, 127, 0, 0, 1};
     return place;
 }
@@ -42,10 +42,10 @@ inline CounterPlace at_loopback(std::uint16_t port) {
 /// Words over a connection of our own, whole or not.
 class RawClient {
   public:
-    explicit RawClient(const CounterPlace& place)
+    explicit RawClient(const ServicePlace& place)
         : socket_(std::move(*Socket::connect(at_loopback(0).addresses[0],
                                              static_cast<std::uint16_t>(place.port)))) {}
-    static RawClient admitted(const CounterPlace& place) {
+    static RawClient admitted(const ServicePlace& place) {
         RawClient client(place);
         client.say(to_word(place.token));
         EXPECT_EQ(client.hear(), place.answer);

@@ -57,7 +57,7 @@ TEST(ServedCounter, who_has_not_the_token_moves_nothing_and_harms_nobody) {
     const auto server = started();
     CounterClient good(server->place());
     EXPECT_EQ(*good.fetch_add(5), 0);
-    CounterPlace wrong = server->place();
+    ServicePlace wrong = server->place();
     wrong.token ^= 1;
     CounterClient stranger(wrong);
     const auto refused = stranger.fetch_add(100);
@@ -112,7 +112,7 @@ TEST(ServedCounter, who_asks_for_what_there_is_not_is_sent_away) {
 
 TEST(ServedCounter, when_the_server_has_gone_its_clients_are_told_each_time) {
     auto server = started();
-    const CounterPlace place = server->place();
+    const ServicePlace place = server->place();
     CounterClient connected(place), late(place);
     RawClient silent(place);  // doesn't keep the server
     EXPECT_TRUE(connected.fetch_add(1).ok());
@@ -140,7 +140,7 @@ TEST(ServedCounter, a_child_of_rank_0_does_not_keep_the_connections_alive) {
         ::pause();
         ::_exit(0);
     }
-    const CounterPlace place = server->place();
+    const ServicePlace place = server->place();
     server.reset();
     const auto gone = client.fetch_add(1);
     EXPECT_TRUE(!gone && gone.error().system_errno != ETIMEDOUT);
@@ -166,7 +166,7 @@ TEST(ServedCounter, where_nobody_answers_the_error_tells_the_address_and_what_to
 
 TEST(ServedCounter, another_server_at_that_address_is_not_taken_for_it) {
     const auto listener = Socket::listen();
-    CounterPlace place = at_loopback(*listener->port());
+    ServicePlace place = at_loopback(*listener->port());
     std::thread other([&] { let_in(*listener, place.answer + 1); });
     CounterClient client(place);
     const auto refused = client.fetch_add(1);
@@ -178,7 +178,7 @@ TEST(ServedCounter, another_server_at_that_address_is_not_taken_for_it) {
 
 TEST(ServedCounter, a_reply_that_never_comes_is_an_error_in_the_end) {
     const auto listener = Socket::listen();
-    const CounterPlace place = at_loopback(*listener->port());
+    const ServicePlace place = at_loopback(*listener->port());
     std::thread mute([&] { let_in(*listener, place.answer); });
     CounterClient client(place, {.connect = kSoon, .reply = 50ms});
     const auto lost = client.fetch_add(1);
@@ -206,7 +206,7 @@ TEST(ServedCounter, an_address_that_is_silent_does_not_keep_a_client_from_the_ne
         silent = listen_at_loopback(2, 0);
         listener = listen_at_loopback(1, *silent.port());
     }
-    CounterPlace place = at_loopback(*listener.port());
+    ServicePlace place = at_loopback(*listener.port());
     place.addresses[1] =
         std::exchange(place.addresses[0], {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff, 127, 0, 0, 2});
     place.count = 2;
@@ -219,7 +219,7 @@ TEST(ServedCounter, an_address_that_is_silent_does_not_keep_a_client_from_the_ne
 
 TEST(ServedCounter, an_address_that_cannot_be_reached_is_passed_over) {
     const auto server = started();
-    CounterPlace place = server->place();
+    ServicePlace place = server->place();
     place.addresses[1] = at_loopback(0).addresses[0];
     // For documentation only: nobody has it (RFC 5737).
     place.addresses[0] = {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff, 192, 0, 2, 1};
@@ -231,10 +231,10 @@ TEST(ServedCounter, an_address_that_cannot_be_reached_is_passed_over) {
 
 TEST(ServedCounter, each_address_that_is_told_leads_to_the_server) {
     const auto server = started();
-    const CounterPlace& place = server->place();
+    const ServicePlace& place = server->place();
     ASSERT_GT(place.count, 0U);
     for (std::uint32_t i = 0; i < place.count; ++i) {
-        CounterPlace one = place;
+        ServicePlace one = place;
         one.addresses[0] = place.addresses[i];
         one.count = 1;
         CounterClient client(one);

@@ -5,7 +5,7 @@
 namespace oratorio::test {
 namespace {
 
-std::vector<RawClient> strangers(const CounterPlace& place, std::size_t count,
+std::vector<RawClient> strangers(const ServicePlace& place, std::size_t count,
                                  std::span<const std::byte> words) {
     std::vector<RawClient> all;
     for (std::size_t i = 0; i < count; ++i) {
@@ -29,8 +29,7 @@ TEST(Strangers, silent_strangers_take_few_descriptors_and_no_place_of_a_rank) {
         EXPECT_EQ(*clients.back()->fetch_add(1), i);
     }
     const auto ours = static_cast<std::ptrdiff_t>(2 * kMany + 2 * kClients);
-    EXPECT_LE(open_descriptors() - before - ours,
-              static_cast<std::ptrdiff_t>(CounterServer::strangers_max));
+    EXPECT_LE(open_descriptors() - before - ours, static_cast<std::ptrdiff_t>(Door::strangers_max));
     for (int i = 0; i < kClients; ++i) EXPECT_EQ(*clients[i]->fetch_add(1), kClients + i);
 }
 
@@ -62,7 +61,7 @@ TEST(Strangers, no_more_come_in_than_there_are_ranks) {
 
 TEST(Strangers, a_client_who_was_taken_for_a_stranger_tries_again) {
     const auto listener = Socket::listen();
-    const CounterPlace place = at_loopback(*listener->port());
+    const ServicePlace place = at_loopback(*listener->port());
     std::thread besieged([&] {
         for (int i = 0; i < 3; ++i) {
             auto accepted = listener->accept();

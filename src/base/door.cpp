@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "base/door.hpp"
+
+#include <endian.h>
+#include <poll.h>
+#include <sys/random.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <utility>
+
+namespace oratorio {
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr auto kForToken = 10s;    ///< a connection without the token is closed after that
+constexpr int kLookAgain = 100;    ///< milliseconds, while time changes what is to be done
+constexpr int kAcceptAtOnce = 64;  ///< before those who are in are looked after again
+
+}  // namespace
+
+Word to_word(std::uint64_t value) {
+    const std::uint64_t little = htole64(value);
+    Word word;
+    std::memcpy(word.data(), &little, word.size());
+    return word;
+}
+
+std::uint64_t from_word(std::span<const std::byte> word) {
+    std::uint64_t little = 0;
+    std::memcpy(&little, word.data(), sizeof little);
+    return le64toh(little);
+}
+
+Result<Door> Door::open() {
+    auto listener = Socket::listen();
+    if (!listener) return listener.error();
+    Door door(std::move(*listener));
+    if (auto found = door.find_place(); !found) return found.error();
+    return door;
+}
+
+Result<void> Door::find_place() {
+    const auto port = listener_.port();
+    if (!port) return port.error();
+    auto addresses = own_addresses(listener_.hears_ipv6());
+    if (!addresses) return addresses.error();
+    if (addresses->empty()) return Error::make(ErrorKind::io, "this machine has no address");
+    // The last is loopback, for ranks on this node.
+    while (addresses->size() > place_.addresses.size()) addresses->erase(addresses->end() - 2);
+    std::ranges::copy(*addresses, place_.addresses.begin());
+    place_.count = static_cast<std::uint32_t>(addresses->size());
+    place_.port = *port;
+    std::array<std::uint64_t, 2> secrets{};
+    if (::getrandom(secrets.data(), sizeof secrets, 0) != sizeof secrets)
+        return Error::make(ErrorKind::io, "getting random bytes", errno);
+    place_.token = secrets[0];
+    place_.answer = secrets[1];
+    return {};
+}
+
+void Door::watch(std::vector<pollfd>& watched) const {
+    watched.push_back({crowded_ ? -1 : listener_.number(), POLLIN, 0});
+    for (const Stranger& stranger : strangers_)
+        watched.push_back({stranger.socket.number(), POLLIN, 0});
+}
+
+int Door::patience() const {
+    return crowded_ || !strangers_.empty() ? kLookAgain : -1;
+}
+
+std::vector<Socket> Door::look(std::span<const pollfd> watched, std::size_t wanted) {
+    wanted_ = wanted;
+    admitted_.clear();
+    for (std::size_t i = strangers_.size(); i-- > 0;) {
+        const bool late = Socket::Clock::now() >= strangers_[i].until;
+        const Verdict verdict = watched[i + 1].revents != 0 ? hear(strangers_[i])
+                                : late                      ? Verdict::goes
+                                                            : Verdict::waits;
+        if (verdict == Verdict::waits) continue;
+        if (verdict == Verdict::comes_in) admitted_.push_back(std::move(strangers_[i].socket));
+        strangers_.erase(strangers_.begin() + static_cast<std::ptrdiff_t>(i));
+    }
+    crowded_ = false;
+    if (watched[0].revents != 0) accept_some();
+    return std::move(admitted_);
+}
+
+/// A rank says the token as soon as it is connected: mostly it is there already.
+void Door::accept_some() {
+    for (int i = 0; i < kAcceptAtOnce; ++i) {
+        auto accepted = listener_.accept();
+        if (accepted) {
+            Stranger stranger{.socket = std::move(*accepted),
+                              .until = Socket::Clock::now() + kForToken};
+            const Verdict verdict = hear(stranger);
+            if (verdict == Verdict::comes_in) admitted_.push_back(std::move(stranger.socket));
+            if (verdict != Verdict::waits) continue;
+            strangers_.push_back(std::move(stranger));
+            if (strangers_.size() > strangers_max) drop_oldest();
+            continue;
+        }
+        const int number = accepted.error().system_errno;
+        if (number == EINTR || number == ECONNABORTED) continue;
+        if (number == EAGAIN) return;
+        crowded_ = !drop_oldest();
+        if (crowded_) return;
+    }
+}
+
+/// False where there is none.
+bool Door::drop_oldest() {
+    if (strangers_.empty()) return false;
+    strangers_.erase(strangers_.begin());
+    return true;
+}
+
+/// Takes what has come. A comparison of one word takes as long whatever is in it.
+Door::Verdict Door::hear(Stranger& stranger) const {
+    const auto got =
+        stranger.socket.receive_some(std::span(stranger.token).subspan(stranger.filled));
+    if (!got) return got.error().system_errno == EAGAIN ? Verdict::waits : Verdict::goes;
+    stranger.filled += *got;
+    if (stranger.filled < stranger.token.size()) return Verdict::waits;
+    if (from_word(stranger.token) != place_.token || admitted_.size() >= wanted_)
+        return Verdict::goes;
+    // Nothing was sent before, so there is room for it.
+    const auto answered = stranger.socket.send(to_word(place_.answer), Socket::Clock::now());
+    return answered ? Verdict::comes_in : Verdict::goes;
+}
+
+}  // namespace oratorio
