@@ -21,15 +21,8 @@ std::int64_t estimate_pieces(const Layout& layout, Bytes bytes) {
         1, static_cast<std::int64_t>(tiles * static_cast<double>(layout.shape->pieces())));
 }
 
-/// Data can be found by offset: a byte further on in the data is never at or before an earlier one
-/// in the file.
-bool searchable(const Layout& file) {
-    const bool tiles_apart = file.count <= 1 || file.extent >= file.shape->span().length();
-    return file.monotonic() && !file.shape->overlapping() && tiles_apart;
-}
-
 Extent hull_of(const Layout& file, Bytes from, Bytes bytes) {
-    if (searchable(file)) {
+    if (file.searchable()) {
         return {offset_of_size(file, from), offset_of_size(file, from + bytes - 1) + 1};
     }
     const Bytes size = file.shape->size();
@@ -91,7 +84,7 @@ void find_parts(const Access& access, AccessSummary& summary) {
 AccessSummary summarise(const Access& access, bool with_coverage) {
     AccessSummary summary;
     summary.bytes = access.bytes();
-    if (!searchable(access.file)) summary.flags |= flag_interleaved;
+    if (!access.file.searchable()) summary.flags |= flag_interleaved;
     if (summary.bytes == 0) return summary;
     summary.hull = hull_of(access.file, access.from, summary.bytes);
     summary.pieces = estimate_pieces(access.file, summary.bytes);

@@ -367,4 +367,9 @@ bool Layout::monotonic() const {
     return order.monotonic();
 }
 
+bool Layout::searchable() const {
+    const bool tiles_apart = count <= 1 || extent >= shape->span().length();
+    return monotonic() && !shape->overlapping() && tiles_apart;
+}
+
 }  // namespace oratorio

@@ -143,6 +143,9 @@ struct Layout {
     [[nodiscard]] bool contiguous() const;
     /// Offsets never decrease over all tiles (tiles may not interleave).
     [[nodiscard]] bool monotonic() const;
+    /// Data can be found by offset: a byte further on in the data is never at or before an earlier
+    /// one.
+    [[nodiscard]] bool searchable() const;
     [[nodiscard]] bool operator==(const Layout& other) const =
         default;  // same shape object, same numbers
 };
