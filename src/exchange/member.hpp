@@ -7,7 +7,7 @@
 #include <array>
 
 #include "exchange/peer.hpp"
-#include "exchange/run_table.hpp"
+#include "type/run_table.hpp"
 
 namespace oratorio {
 

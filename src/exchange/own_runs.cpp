@@ -3,11 +3,11 @@
 
 #include "exchange/piece_writer.hpp"
 #include "exchange/region_copy.hpp"
-#include "exchange/run_table.hpp"
 #include "exchange/runs.hpp"
 #include "type/copy.hpp"
 #include "type/coverage.hpp"
 #include "type/kernels.hpp"
+#include "type/run_table.hpp"
 
 namespace oratorio {
 

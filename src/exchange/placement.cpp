@@ -4,8 +4,8 @@
 #include <algorithm>
 
 #include "exchange/piece_writer.hpp"
-#include "exchange/run_table.hpp"
 #include "type/kernels.hpp"
+#include "type/run_table.hpp"
 
 namespace oratorio {
 

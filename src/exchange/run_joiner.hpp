@@ -4,8 +4,8 @@
 // extent of the region.
 #pragma once
 
-#include "exchange/run_table.hpp"
 #include "plan/domains.hpp"
+#include "type/run_table.hpp"
 
 namespace oratorio {
 

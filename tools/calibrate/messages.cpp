@@ -16,12 +16,12 @@
 #include <vector>
 
 #include "exchange/placement.hpp"
-#include "exchange/run_table.hpp"
 #include "layouts.hpp"
 #include "network.hpp"
 #include "plan/options.hpp"
 #include "timing.hpp"
 #include "type/copy.hpp"
+#include "type/run_table.hpp"
 
 namespace oratorio::calibrate {
 namespace {

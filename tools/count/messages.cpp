@@ -6,8 +6,8 @@
 
 #include "count/layouts.hpp"
 #include "exchange/rounds.hpp"
-#include "exchange/run_table.hpp"
 #include "plan/methods.hpp"
+#include "type/run_table.hpp"
 
 namespace oratorio::count {
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "exchange/run_table.hpp"
+#include "type/run_table.hpp"
 
 #include <gtest/gtest.h>
 
