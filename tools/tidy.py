@@ -35,10 +35,11 @@ FLOORS = {
     "plan": {"base", "type", "stats"},
     "store": {"base", "stats"},
     "exchange": {"base", "type", "stats", "plan"},
-    "run": {"base", "type", "stats", "plan", "store", "exchange"},
-    "file": {"base", "type", "stats", "plan", "store", "exchange", "run"},
+    "agent": {"base", "type", "stats", "store"},
+    "run": {"base", "type", "stats", "plan", "store", "exchange", "agent"},
+    "file": {"base", "type", "stats", "plan", "store", "exchange", "agent", "run"},
     "mpi": {"base", "type"},
-    "bind": {"base", "type", "stats", "plan", "store", "exchange", "run", "file", "mpi"},
+    "bind": {"base", "type", "stats", "plan", "store", "exchange", "agent", "run", "file", "mpi"},
 }
 MPI_FOLDERS = {"mpi", "bind"}
 KIND_TABLES = {

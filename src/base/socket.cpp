@@ -181,14 +181,24 @@ Result<std::size_t> Socket::receive_some(std::span<std::byte> into) const {
     return static_cast<std::size_t>(got);
 }
 
+Result<std::size_t> Socket::send_some(std::span<const std::byte> data) const {
+    ssize_t sent = -1;
+    do {
+        sent = ::send(number(), data.data(), data.size(), MSG_NOSIGNAL);
+    } while (sent < 0 && errno == EINTR);
+    if (sent < 0) return failed("sending");
+    return static_cast<std::size_t>(sent);
+}
+
 Result<void> Socket::send(std::span<const std::byte> data, Clock::time_point until) const {
     while (!data.empty()) {
-        const ssize_t sent = ::send(number(), data.data(), data.size(), MSG_NOSIGNAL);
-        if (sent < 0 && errno != EINTR && errno != EAGAIN) return failed("sending");
-        if (sent >= 0) {
-            data = data.subspan(static_cast<std::size_t>(sent));
-        } else if (errno == EAGAIN) {
-            if (auto ready = wait_for(POLLOUT, until); !ready) return ready;
+        const auto sent = send_some(data);
+        if (sent) {
+            data = data.subspan(*sent);
+        } else if (sent.error().system_errno != EAGAIN) {
+            return sent.error();
+        } else if (auto ready = wait_for(POLLOUT, until); !ready) {
+            return ready;
         }
     }
     return {};
@@ -202,6 +212,24 @@ Result<void> Socket::receive(std::span<std::byte> into, Clock::time_point until)
         if (!got && got.error().system_errno != EAGAIN) return got.error();
     }
     return {};
+}
+
+void Socket::tell_of_silence() const {
+    const int on = 1;
+    const int seconds = 5;
+    (void)::setsockopt(number(), SOL_SOCKET, SO_KEEPALIVE, &on, sizeof on);
+    (void)::setsockopt(number(), IPPROTO_TCP, TCP_KEEPIDLE, &seconds, sizeof seconds);
+    (void)::setsockopt(number(), IPPROTO_TCP, TCP_KEEPINTVL, &seconds, sizeof seconds);
+}
+
+/// What the other system acknowledges comes whatever its processes do; so do answers to probes,
+/// both of a connection that has nothing to send and of one whose peer has no room.
+bool Socket::is_unanswered(std::chrono::milliseconds since) const {
+    tcp_info info{};
+    socklen_t length = sizeof info;
+    if (::getsockopt(number(), IPPROTO_TCP, TCP_INFO, &info, &length) != 0) return false;
+    return (info.tcpi_unacked > 0 || info.tcpi_probes > 0) &&
+           std::chrono::milliseconds(info.tcpi_last_ack_recv) >= since;
 }
 
 Result<void> Socket::wait_for(short events, Clock::time_point until) const {

@@ -49,9 +49,16 @@ class Socket {
     [[nodiscard]] int error() const;
     /// Bytes that were there, at least one; EAGAIN when there are none.
     [[nodiscard]] Result<std::size_t> receive_some(std::span<std::byte> into) const;
+    /// As much as there is room for, at least one byte; EAGAIN when there is none.
+    [[nodiscard]] Result<std::size_t> send_some(std::span<const std::byte> data) const;
     /// All of it.
     [[nodiscard]] Result<void> send(std::span<const std::byte> data, Clock::time_point until) const;
     [[nodiscard]] Result<void> receive(std::span<std::byte> into, Clock::time_point until) const;
+    /// From now on the system asks now and then whether the other machine is still there.
+    void tell_of_silence() const;
+    /// After that: something of ours is unanswered, and nothing has come from the other machine for
+    /// so long. A process there may be as slow as it likes.
+    [[nodiscard]] bool is_unanswered(std::chrono::milliseconds since) const;
 
   private:
     [[nodiscard]] Result<void> wait_for(short events, Clock::time_point until) const;

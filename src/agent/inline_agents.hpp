@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Agents whose work the rank does itself, on its own store: where ranks are simulated, whose
+// storage no thread may touch but the one whose turn it is.
+#pragma once
+
+#include <deque>
+
+#include "agent/agents.hpp"
+#include "agent/service.hpp"
+
+namespace oratorio {
+
+class InlineAgents final : public Agents {
+  public:
+    InlineAgents(Store& store, const Binding& binding, Bytes shipment_max)
+        : store_(store), binding_(binding), shipment_max_(shipment_max) {}
+
+    [[nodiscard]] const Binding& binding() const override { return binding_; }
+    [[nodiscard]] Bytes shipment_max() const override { return shipment_max_; }
+    void ship(const Shipment& shipment) override {
+        Service service(store_, binding_, shipment.agent);
+        done_.push_back(service.serve(shipment.head, shipment.description, shipment.data));
+    }
+    std::size_t reap(std::span<ReplyHead> out) override {
+        if (done_.empty() || out.empty()) return 0;
+        out[0] = done_.front();
+        done_.pop_front();
+        return 1;
+    }
+
+  private:
+    Store& store_;
+    Binding binding_;
+    Bytes shipment_max_;
+    std::deque<ReplyHead> done_;
+};
+
+}  // namespace oratorio

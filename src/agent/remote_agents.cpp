@@ -1,0 +1,177 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "agent/remote_agents.hpp"
+
+#include <poll.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <utility>
+
+namespace oratorio {
+
+namespace {
+
+constexpr int kLookAgain = 1000;  // milliseconds, at most, until an agent's silence is looked at
+
+std::span<const std::byte> bytes_of(const RequestHead& head) {
+    return std::as_bytes(std::span(&head, 1));
+}
+
+/// What is left of a request when `sent` bytes of it are: of its head, its description or its data.
+std::span<const std::byte> left_of(const Shipment& shipment, std::size_t sent) {
+    const std::span<const std::byte> data =
+        shipment.head.writes != 0 ? shipment.data : std::span<std::byte>{};
+    for (const auto part : {bytes_of(shipment.head), shipment.description, data}) {
+        if (sent < part.size()) return part.subspan(sent);
+        sent -= part.size();
+    }
+    return {};
+}
+
+bool is_passing(const Error& error) {
+    return error.system_errno == EAGAIN || error.system_errno == EINTR;
+}
+
+Error gone(int system_errno) {
+    return Error::make(ErrorKind::io, "an agent no longer answers", system_errno);
+}
+
+}  // namespace
+
+Result<std::unique_ptr<RemoteAgents>> RemoteAgents::connect(std::span<const ServicePlace> places,
+                                                            Bytes block, Bytes shipment_max,
+                                                            const AgentLimits& limits) {
+    const Binding binding{block, static_cast<int>(places.size())};
+    std::unique_ptr<RemoteAgents> agents(new RemoteAgents(binding, shipment_max, limits));
+    const auto until = Socket::Clock::now() + limits.connect;
+    for (const ServicePlace& place : places) {
+        auto socket = connect_to(place, until);
+        if (!socket)
+            return Error::make(
+                ErrorKind::unsupported_operation,
+                "no connection to an agent at " +
+                    text_of(place.addresses[0], static_cast<std::uint16_t>(place.port)) +
+                    ": check firewalls",
+                socket.error().system_errno);
+        socket->tell_of_silence();
+        agents->ways_.emplace_back().socket = std::move(*socket);
+    }
+    return agents;
+}
+
+void RemoteAgents::ship(const Shipment& shipment) {
+    Way& way = ways_[static_cast<std::size_t>(shipment.agent)];
+    way.sending.push_back(shipment);
+    if (way.failed) return fail(way, *way.failed);
+    if (const auto sent = send_some(way); !sent) fail(way, gone(sent.error().system_errno));
+}
+
+std::size_t RemoteAgents::reap(std::span<ReplyHead> out) {
+    while (done_.empty() && wait()) {
+    }
+    std::size_t count = 0;
+    for (; count < out.size() && !done_.empty(); done_.pop_front()) out[count++] = done_.front();
+    return count;
+}
+
+/// As much as the socket takes.
+Result<void> RemoteAgents::send_some(Way& way) const {
+    while (!way.sending.empty()) {
+        const auto left = left_of(way.sending.front(), way.sent);
+        if (left.empty()) {
+            way.awaited.push_back(way.sending.front());
+            way.sending.pop_front();
+            way.sent = 0;
+            continue;
+        }
+        const auto sent = way.socket.send_some(left);
+        if (!sent) return is_passing(sent.error()) ? Result<void>() : sent.error();
+        way.sent += *sent;
+    }
+    return {};
+}
+
+/// As much as is there.
+Result<void> RemoteAgents::hear_some(Way& way) {
+    constexpr std::size_t kHead = sizeof(ReplyHead);
+    for (;;) {
+        const auto head = std::as_writable_bytes(std::span(&way.reply, 1));
+        const auto left =
+            way.heard < kHead ? head.subspan(way.heard) : way.data.subspan(way.heard - kHead);
+        const auto heard = way.socket.receive_some(left);
+        if (!heard) return is_passing(heard.error()) ? Result<void>() : heard.error();
+        way.heard += *heard;
+        if (way.heard == kHead) {
+            if (auto begun = begin_reply(way); !begun) return begun;
+        }
+        if (way.heard == kHead + way.data.size()) finish_reply(way);
+    }
+}
+
+/// Its head is there. One that nobody can be told of isn't begun.
+Result<void> RemoteAgents::begin_reply(Way& way) const {
+    const auto asked = std::ranges::find(way.awaited, way.reply.number,
+                                         [](const Shipment& each) { return each.head.number; });
+    const bool known = asked != way.awaited.end();
+    const bool reads = known && asked->head.writes == 0 && way.reply.error.kind == ErrorKind::none;
+    if (!known || way.reply.data != (reads ? asked->head.data : 0)) {
+        way.heard = 0;
+        return gone(EPROTO);
+    }
+    way.data = reads ? asked->data : std::span<std::byte>{};
+    way.awaited.erase(asked);
+    return {};
+}
+
+void RemoteAgents::finish_reply(Way& way) {
+    done_.push_back(way.reply);
+    way.heard = 0;
+    way.data = {};
+}
+
+/// Of all that it still has to do, and of what it will be asked.
+void RemoteAgents::fail(Way& way, const Error& error) {
+    way.failed = error;
+    way.socket = Socket();
+    if (way.heard >= sizeof(ReplyHead)) {
+        way.reply.error = error;
+        finish_reply(way);
+    }
+    for (const Shipment& each : way.awaited)
+        done_.push_back({.number = each.head.number, .error = error});
+    for (const Shipment& each : way.sending)
+        done_.push_back({.number = each.head.number, .error = error});
+    way.awaited.clear();
+    way.sending.clear();
+    way.sent = way.heard = 0;
+}
+
+void RemoteAgents::advance(Way& way, const pollfd& ready) {
+    Result<void> moved;
+    if ((ready.revents & POLLOUT) != 0) moved = send_some(way);
+    if (moved && (ready.revents & ~POLLOUT) != 0) moved = hear_some(way);
+    if (moved && ready.revents == 0 && way.socket.is_unanswered(limits_.silence))
+        moved = gone(ETIMEDOUT);
+    if (!moved) fail(way, gone(moved.error().system_errno));
+}
+
+/// Until something has moved on, or an agent has been silent for too long. False when nothing is
+/// under way.
+bool RemoteAgents::wait() {
+    std::vector<pollfd> watched;
+    std::vector<Way*> waited;
+    for (Way& way : ways_) {
+        const bool sends = !way.sending.empty();
+        if (!sends && way.awaited.empty() && way.heard == 0) continue;
+        watched.push_back(
+            {way.socket.number(), static_cast<short>(sends ? POLLIN | POLLOUT : POLLIN), 0});
+        waited.push_back(&way);
+    }
+    if (waited.empty()) return false;
+    const auto slice = static_cast<int>(limits_.silence.count() / 2 + 1);
+    ::poll(watched.data(), watched.size(), std::min(kLookAgain, slice));
+    for (std::size_t i = 0; i < waited.size(); ++i) advance(*waited[i], watched[i]);
+    return true;
+}
+
+}  // namespace oratorio

@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Agents that are threads of other processes, or of this one, reached by TCP through their doors
+// (base/door). While it sends it also takes what comes: an agent whose replies nobody takes would
+// take no requests either.
+#pragma once
+
+#include <chrono>
+#include <deque>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "agent/agents.hpp"
+#include "base/door.hpp"
+
+struct pollfd;
+
+namespace oratorio {
+
+struct AgentLimits {
+    std::chrono::milliseconds connect{10'000};
+    /// An agent's machine that answers nothing for so long is gone, however slow its storage may
+    /// be.
+    std::chrono::milliseconds silence{30'000};
+};
+
+class RemoteAgents final : public Agents {
+  public:
+    /// Connects to all of them. unsupported_operation with the errno where one can't be reached.
+    static Result<std::unique_ptr<RemoteAgents>> connect(std::span<const ServicePlace> places,
+                                                         Bytes block, Bytes shipment_max,
+                                                         const AgentLimits& limits = {});
+
+    [[nodiscard]] const Binding& binding() const override { return binding_; }
+    [[nodiscard]] Bytes shipment_max() const override { return shipment_max_; }
+    /// Begins to send it; all of it is sent by reap().
+    void ship(const Shipment& shipment) override;
+    std::size_t reap(std::span<ReplyHead> out) override;
+
+  private:
+    /// One agent, as this rank has it.
+    struct Way {
+        Socket socket;
+        std::deque<Shipment> sending;  ///< the first in part
+        std::size_t sent = 0;          ///< bytes of it
+        std::vector<Shipment> awaited;
+        std::size_t heard = 0;  ///< bytes of a reply, its head included
+        ReplyHead reply;
+        std::span<std::byte> data;  ///< of the reply
+        std::optional<Error> failed;
+    };
+
+    RemoteAgents(const Binding& binding, Bytes shipment_max, const AgentLimits& limits)
+        : binding_(binding), shipment_max_(shipment_max), limits_(limits) {}
+    [[nodiscard]] Result<void> send_some(Way& way) const;
+    [[nodiscard]] Result<void> hear_some(Way& way);
+    [[nodiscard]] Result<void> begin_reply(Way& way) const;
+    void finish_reply(Way& way);
+    void advance(Way& way, const pollfd& ready);
+    void fail(Way& way, const Error& error);
+    [[nodiscard]] bool wait();
+
+    Binding binding_;
+    Bytes shipment_max_;
+    AgentLimits limits_;
+    std::vector<Way> ways_;
+    std::deque<ReplyHead> done_;
+};
+
+}  // namespace oratorio

@@ -1,0 +1,159 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// An agent's protocol, from both sides. The first byte says who lies: somebody from outside, or a
+// rank, to an agent's threads; a rank to what does its request; or an agent to a rank.
+#include <poll.h>
+#include <sys/socket.h>
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "agent/remote_agents.hpp"
+#include "agent/server.hpp"
+#include "fuzz.hpp"
+#include "support/memory_store.hpp"
+#include "type/run_table.hpp"
+
+namespace oratorio::test {
+namespace {
+
+using namespace std::chrono_literals;
+using Clock = Socket::Clock;
+
+constexpr auto kSoon = 20s;  // far more than anything here takes
+constexpr Bytes kMost = 4096;
+
+ServicePlace at_loopback(std::uint16_t port) {
+    ServicePlace place{.token = 1, .answer = 2, .port = port, .count = 1, .addresses = {}};
+    place.addresses[0] = {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff, 127, 0, 0, 1};
+    return place;
+}
+
+/// Nothing is said after it; waits until the other side has closed as well.
+void hang_up(const Socket& socket) {
+    ::shutdown(socket.number(), SHUT_WR);
+    std::array<std::byte, 4096> rest{};
+    const auto until = Clock::now() + kSoon;
+    while (Clock::now() < until) {
+        const auto got = socket.receive_some(rest);
+        if (!got && got.error().system_errno != EAGAIN) return;
+        pollfd watched{socket.number(), POLLIN, 0};
+        ::poll(&watched, 1, poll_timeout(until));
+    }
+    claim(false, "the other side ends a connection that was ended");
+}
+
+/// A byte that a rank writes and reads back through its agent.
+struct Honest {
+    explicit Honest(const ServicePlace& place)
+        : agents(std::move(*RemoteAgents::connect(std::span(&place, 1), 100, kMost))) {}
+    bool writes_and_reads(std::byte value) {
+        std::array<std::byte, 64> table{};
+        RunTableWriter writer(table, 0);
+        writer.add({50, 1, 0, 1});
+        bool good = true;
+        for (const bool writes : {true, false}) {
+            std::byte data = writes ? value : std::byte{};
+            Shipment shipment;
+            shipment.head = {.writes = writes, .described = writer.bytes(), .data = 1};
+            shipment.description = std::span(table).first(writer.bytes());
+            shipment.data = std::span(&data, 1);
+            agents->ship(shipment);
+            ReplyHead reply;
+            good = agents->reap(std::span(&reply, 1)) == 1 && good &&
+                   reply.error.kind == ErrorKind::none && data == value;
+        }
+        return good;
+    }
+    std::unique_ptr<RemoteAgents> agents;
+};
+
+std::unique_ptr<AgentServer> started(MemoryDisk& disk) {
+    AgentServer::Wish wish;
+    wish.stores.push_back(std::make_unique<MemoryStore>(disk));
+    wish.binding = {100, 1};
+    wish.shipment_max = kMost;
+    wish.clients = 1000;
+    return std::move(*AgentServer::start(std::move(wish)));
+}
+
+/// Nobody who lies keeps a rank from the file, and without the token nobody writes.
+void lie_to_server(std::span<const std::byte> input, bool admitted) {
+    static MemoryDisk disk;
+    static const auto server = started(disk);
+    static Honest honest(server->place());
+    static int times = 0;
+    const Bytes before = disk.size();
+    auto liar = Socket::connect(at_loopback(0).addresses[0],
+                                static_cast<std::uint16_t>(server->place().port));
+    claim(liar.ok(), "anybody may connect");
+    // What isn't taken any more is refused; that's for the server to decide.
+    if (admitted)
+        static_cast<void>(liar->send(to_word(server->place().token), Clock::now() + kSoon));
+    static_cast<void>(liar->send(input, Clock::now() + kSoon));
+    hang_up(*liar);
+    claim(admitted || disk.size() == before, "the file is the ranks'");
+    claim(honest.writes_and_reads(static_cast<std::byte>(++times)), "a rank is still served");
+}
+
+/// A head and a description that somebody made up: what is done stays in the data that is there.
+void lie_to_service(std::span<const std::byte> input) {
+    MemoryDisk disk;
+    MemoryStore store(disk);
+    RequestHead head;
+    std::memcpy(&head, input.data(), std::min(input.size(), sizeof head));
+    const auto description = input.subspan(std::min(input.size(), sizeof head));
+    head.data %= 1000;
+    // A long walk is no mistake.
+    head.from %= 100'000;
+    head.to = head.from + head.to % 100'000;
+    head.described = description.size();
+    std::vector<std::byte> data(head.data, std::byte{1});
+    const ReplyHead reply = Service(store, {100, 3}, 1).serve(head, description, data);
+    claim(reply.number == head.number, "the reply is that request's");
+    const bool writes = head.writes != 0;
+    claim(reply.error.kind != ErrorKind::internal || disk.counters().writes == 0,
+          "what can't be right touches nothing");
+    claim(!writes || reply.error.kind != ErrorKind::none ||
+              reply.moved == static_cast<Bytes>(data.size()),
+          "all is written that was given");
+}
+
+void lie_to_rank(std::span<const std::byte> input) {
+    const auto listener = Socket::listen();
+    const ServicePlace place = at_loopback(*listener->port());
+    std::thread liar([&] {
+        pollfd watched{listener->number(), POLLIN, 0};
+        ::poll(&watched, 1, -1);
+        const auto client = listener->accept();
+        static_cast<void>(client->send(to_word(place.answer), Clock::now() + kSoon));
+        static_cast<void>(client->send(input, Clock::now() + kSoon));
+        hang_up(*client);
+    });
+    {
+        Honest rank(place);
+        rank.writes_and_reads(std::byte{7});
+    }
+    liar.join();
+}
+
+}  // namespace
+}  // namespace oratorio::test
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+    using namespace oratorio::test;
+    std::span input(data, size);
+    const unsigned who = take_byte(input) % 8;
+    const auto bytes = std::as_bytes(input);
+    if (who < 2) {
+        lie_to_server(bytes, who == 1);
+    } else if (who == 2) {
+        lie_to_rank(bytes);
+    } else {
+        lie_to_service(bytes);
+    }
+    return 0;
+}
