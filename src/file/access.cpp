@@ -49,7 +49,8 @@ Layout one_run(Bytes bytes) {
 
 std::shared_ptr<const Agreed<Terms>> File::State::current_terms() {
     if (terms != nullptr) return terms;
-    const auto make = [](const Hints& given, const Found& found, const Nodes& nodes) {
+    const auto make = [](const Hints& given, const Found& found, const Nodes& nodes,
+                         const AgentFacts& shipped_to) {
         Terms made;
         made.options = given.plan;
         made.facts.coherent = nodes.one_node();
@@ -59,6 +60,7 @@ std::shared_ptr<const Agreed<Terms>> File::State::current_terms() {
         made.facts.asynchronous =
             found.store == StoreChoice::uring || found.store == StoreChoice::thread;
         made.facts.costs = found.costs;
+        made.facts.agents = shipped_to;
         // Without reading, only methods that write the pieces and nothing between them.
         if (!found.holes_readable) {
             made.options.cb_write = made.options.ds_write = Toggle::disable;
@@ -67,15 +69,15 @@ std::shared_ptr<const Agreed<Terms>> File::State::current_terms() {
         return made;
     };
     terms = std::make_shared<const Agreed<Terms>>(
-        agreed_from(make, hints, opened.found, nodes_of(*transport)));
+        agreed_from(make, hints, opened.found, nodes_of(*transport), agent_facts));
     return terms;
 }
 
 RunContext File::State::context(bool collective) {
     const unsigned sequence = collective ? engine.collectives++ : 0;
-    return {*transport,       store.get(), current_terms(), engine.stats,  engine.buffers,
-            sequence,         this,        &engine.node,    &engine.plans, &engine.io_thread,
-            &engine.exclusion};
+    return {*transport,        store.get(), current_terms(), engine.stats,  engine.buffers,
+            sequence,          this,        &engine.node,    &engine.plans, &engine.io_thread,
+            &engine.exclusion, true,        agents.get()};
 }
 
 void File::State::planned(const Plan& plan) {

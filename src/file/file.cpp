@@ -105,6 +105,8 @@ Result<void> File::close() {
     Transport& ranks = *state_->transport;
     Error error;
     if (auto written = state_->write_gathered(); !written) error = written.error();
+    if (auto ended = state_->end_agents(); !ended && error.kind == ErrorKind::none)
+        error = ended.error();
     if (auto closed = state_->store->close(); !closed && error.kind == ErrorKind::none)
         error = closed.error();
     state_->store.reset();
@@ -210,14 +212,15 @@ Result<Bytes> File::size() {
 /// of others whose failure only one rank sees. The same on all ranks.
 bool File::State::flushes_together() const {
     const bool elsewhere = written_together && !transport->topology().one_node();
-    return hints->synchronized_flush || write_behind != nullptr || elsewhere;
+    return hints->synchronized_flush || write_behind != nullptr || elsewhere || ships_elsewhere();
 }
 
 Result<void> File::sync() {
     settle();
     Transport& ranks = *state_->transport;
-    // With the hint no rank flushes before all have written (romio_synchronized_flush).
-    if (state_->hints->synchronized_flush) {
+    // With the hint no rank flushes before all have written (romio_synchronized_flush). Nor where
+    // a rank's own flush doesn't reach what others have shipped to its node since.
+    if (state_->hints->synchronized_flush || state_->ships_elsewhere()) {
         if (auto met = agree_on_error(ranks, {}); !met) return met.error();
     }
     Error error;

@@ -81,6 +81,8 @@ struct OpenCall {
     /// Opens stores in place of those of src/store; may be empty. (Simulated storage.)
     std::function<Result<std::unique_ptr<Store>>(const std::string& path, const OpenMode& mode)>
         open_store;
+    /// Ranks do themselves what agents would. (Simulated ranks, beside whom no thread may run.)
+    bool inline_agents = false;
 };
 
 /// What takes less time to move than to wake a thread for it, bytes.

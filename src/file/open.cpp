@@ -206,6 +206,13 @@ StoreChoice store_in_use(const Answers& ranks, const Hints& hints) {
 
 }  // namespace
 
+Result<std::unique_ptr<Store>> open_again(const OpenCall& call, const std::string& path,
+                                          const Hints& hints) {
+    Opening opening = open_here(call, path, false, hints);
+    if (opening.store == nullptr) return opening.error;
+    return std::move(opening.store);
+}
+
 Result<void> File::State::find_facts(const OpenCall& call) {
     std::vector<std::string> warnings;
     FileFacts found;
@@ -289,6 +296,7 @@ Result<std::unique_ptr<File>> File::open(std::shared_ptr<Workspace> workspace,
     }
 
     if (auto found = state->find_facts(call); !found) return found.error();
+    if (auto started = state->start_agents(call); !started) return started.error();
     return std::unique_ptr<File>(new File(std::move(state)));
 }
 

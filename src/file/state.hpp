@@ -6,6 +6,8 @@
 #include <string>
 #include <vector>
 
+#include "agent/remote_agents.hpp"
+#include "agent/server.hpp"
 #include "base/agreed.hpp"
 #include "base/reserve.hpp"
 #include "base/shared_outcome.hpp"
@@ -93,6 +95,9 @@ struct File::State final : Witness {
     Queues queues;
     std::optional<Split> split;
     std::unique_ptr<WriteBehind> write_behind;  ///< null: records are written at once
+    Agreed<AgentFacts> agent_facts = agreed_from([] { return AgentFacts{}; });
+    std::unique_ptr<AgentServer> agent_server;  ///< of a rank that is an agent
+    std::unique_ptr<Agents> agents;             ///< null: there are none
     bool written_together = false;  ///< by a collective write since all ranks flushed together
 
     /// Before a collective call's first message: too little memory is an error of all ranks then.
@@ -111,6 +116,16 @@ struct File::State final : Witness {
     [[nodiscard]] bool is_gathered(const AccessCall& call, const Placed& placed) const;
     /// Collective. What rank 0 finds of the opened file, beside `found`, holds on all ranks.
     Result<void> find_facts(const OpenCall& call);
+    /// Collective, at open. Where they can't be had the user is told, and it is no error.
+    Result<void> start_agents(const OpenCall& call);
+    [[nodiscard]] Error start_server(const OpenCall& call, const AgentFacts& facts, int agent);
+    Result<void> reach_agents(const OpenCall& call, const AgentFacts& facts);
+    /// Collective, when nothing is under way any more. An error is this rank's or the transport's.
+    Result<void> end_agents();
+    /// Data of this rank may lie with another node's system.
+    [[nodiscard]] bool ships_elsewhere() const {
+        return agents != nullptr && !transport->topology().one_node();
+    }
     /// Collective. Tells what the accesses of all ranks took together.
     Result<void> tell_account();
     [[nodiscard]] bool flushes_together() const;
@@ -138,5 +153,10 @@ struct File::State final : Witness {
         return take_hints(info, hint_origins({}, info, ""));
     }
 };
+
+/// Another store of the file that is open, as this rank's own.
+[[nodiscard]] Result<std::unique_ptr<Store>> open_again(const OpenCall& call,
+                                                        const std::string& path,
+                                                        const Hints& hints);
 
 }  // namespace oratorio

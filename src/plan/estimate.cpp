@@ -148,6 +148,24 @@ double estimate_list(const Situation& s) {
     return (collective(s) + together(s, hashed(s) + memory, moved));
 }
 
+/// All data goes through messages, to the nodes of the agents and their threads, which alone make
+/// storage calls.
+double estimate_shipped(const Situation& s) {
+    const AgentFacts& agents = s.facts->agents;
+    const auto bytes = static_cast<double>(s.bytes);
+    const double full = bytes / static_cast<double>(std::max<Bytes>(1, agents.message));
+    const double each =
+        std::min(static_cast<double>(agents.ranks.size()), static_cast<double>(s.pieces));
+    const double messages = std::max(full, each);
+    const double far = 1 - 1.0 / s.nodes;
+    const double latency = far > 0 ? costs(s).far_message : costs(s).message;
+    const double packed = copied(s) + bytes * costs(s).message_byte + messages * costs(s).message;
+    const double moved = storage_by_all(s, bytes, static_cast<double>(s.pieces));
+    return collective(s) + together(s, hashed(s) + packed, moved) +
+           far * bytes * costs(s).far_byte / std::max(1, s.nodes) + 2 * latency +
+           messages * costs(s).wake / workers(s);
+}
+
 /// As the list, with nothing outstanding beside the one call.
 double estimate_contiguous(const Situation& s) {
     return 1.05 * estimate_list(s);

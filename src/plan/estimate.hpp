@@ -12,6 +12,7 @@ namespace oratorio {
 [[nodiscard]] double estimate_list(const Situation& situation);
 [[nodiscard]] double estimate_sieve(const Situation& situation);
 [[nodiscard]] double estimate_mapped(const Situation& situation);
+[[nodiscard]] double estimate_shipped(const Situation& situation);
 /// With that storage, where only some ranks at once are let in.
 [[nodiscard]] double estimate_turns(const StoragePart& storage, const Situation& situation);
 /// What telling the storage of ranges adds.

@@ -95,6 +95,11 @@ std::string work_text(const Plan& plan) {
             (plan.atomic ? ", locked (atomic mode)" : "") + "\n";
     if (plan.pieces_at_once > 0)
         text += "  outstanding  at most " + number(plan.pieces_at_once) + " of a rank's pieces\n";
+    if (!plan.agents.ranks.empty())
+        text += "  agents       " + list_of(plan.agents.ranks) + ", " +
+                number(plan.agents.threads) + " threads each, for blocks of " +
+                number(plan.agents.block) + " bytes in turn; messages of at most " +
+                number(plan.agents.message) + " bytes\n";
     if (plan.ahead.ranges > 0)
         text += "  read ahead   " + number(2 * plan.ahead.ranges) + " ranges, one per block of " +
                 number(plan.ahead.block) + " bytes; " + number(plan.ahead.ranges) +
@@ -110,7 +115,7 @@ std::string work_text(const Plan& plan) {
         text += "  buffers      " + number(plan.slots) + " x " + number(plan.slot_bytes) +
                 " bytes per aggregator, " + number(plan.rounds) + " rounds\n";
     }
-    if (plan.method->aggregated())
+    if (plan.method->aggregated() || plan.method->storage_part().shipped)
         text += "  requests     " + std::string(plan.method->request_part().what) + "\n";
     if (plan.thin) text += "  graph        " + graph_text(plan) + "\n";
     if (plan.method->schedule.asks_places)

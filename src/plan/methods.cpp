@@ -102,6 +102,13 @@ constexpr std::array kMethods{
            .exchange = ExchangeKind::peer,
            .layers = LayersKind::two_shared,
            .schedule = {.slots = 2}},
+    Method{.name = "data_shipping",
+           .summary = "each file block is bound to an agent, which makes its storage calls",
+           .storage = StorageKind::shipped},
+    Method{.name = "datatype_io",
+           .summary = "data_shipping with datatypes in place of lists of pieces",
+           .request = RequestKind::layout,
+           .storage = StorageKind::shipped},
     Method{.name = "prefetch",
            .summary = "each rank's pieces, their file blocks fetched ahead",
            .storage = StorageKind::list,
@@ -179,6 +186,11 @@ bool sieves_writes(const PlanOptions& options) {
     const Method* const asked = options.method;
     const bool by_name = asked != nullptr && !asked->aggregated() && asked->storage_part().buffered;
     return by_name || options.ds_write == Toggle::enable;
+}
+
+bool asks_for_agents(const PlanOptions& options) {
+    const Method* const asked = options.method;
+    return asked != nullptr && !asked->aggregated() && asked->storage_part().shipped;
 }
 
 bool asks_for_layers(const PlanOptions& options) {

@@ -78,6 +78,9 @@ inline constexpr Bytes kMapWindowAlignment = 2 << 20;  // as large as the page c
 /// Independent writes may fill holes: read a range, and write it back.
 [[nodiscard]] bool sieves_writes(const PlanOptions& options);
 
+/// By name: agents are wanted.
+[[nodiscard]] bool asks_for_agents(const PlanOptions& options);
+
 /// By name: local aggregators may be wanted, and their memory.
 [[nodiscard]] bool asks_for_layers(const PlanOptions& options);
 

@@ -44,7 +44,20 @@ struct PlanOptions {
     int max_acc = 1;           ///< ranges accessed at once, hint oratorio_max_acc
     bool direct_read = false;  ///< past the page cache
     bool direct_write = false;
-    bool sparse = false;  ///< data lies thin: only who has some talks, hint IBM_sparse_access
+    int agent_count = 0;  ///< ranks whose threads are agents; 0 = as many as would aggregate, hint
+                          ///< oratorio_agents
+    int agent_threads = 2;  ///< of each, hint oratorio_agent_threads
+    Bytes ship_block = 0;   ///< 0 = by the file system's, hint oratorio_ship_block
+    bool sparse = false;    ///< data lies thin: only who has some talks, hint IBM_sparse_access
+};
+
+/// Who makes storage calls for others, one file block at a time.
+struct AgentFacts {
+    std::vector<Rank> ranks;  ///< agent i has the blocks i, i + n, ...; none: there are no agents
+    int threads = 0;          ///< of each
+    Bytes block = 0;
+    Bytes message = 0;     ///< most bytes of a request
+    bool refused = false;  ///< they were asked for, and can't be had
 };
 
 /// What is known of the place where the ranks run and the file lies.
@@ -54,6 +67,7 @@ struct PlanFacts {
     bool alone = true;      ///< no other rank has the file open
     bool local_file_system = false;  ///< the node's own
     bool asynchronous = false;       ///< storage calls progress while the caller does other things
+    AgentFacts agents;
     Costs costs;
 };
 

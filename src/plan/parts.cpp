@@ -55,6 +55,13 @@ std::string_view needs_mapping(const Situation& s) {
     return needs_monotonic(s);
 }
 
+std::string_view needs_agents(const Situation& s) {
+    if (!s.facts->agents.ranks.empty()) return "";
+    return s.facts->agents.refused
+               ? "there are no agents: they could not be started"
+               : "there are no agents: no hint asked for them when the file was opened";
+}
+
 // File domains.
 
 Bytes cyclic_block(const PlanOptions& options) {
@@ -107,7 +114,8 @@ constexpr std::array kRequests{
                 .refuses = always,
                 .estimate = estimate_listing},
     RequestPart{.kind = RequestKind::layout,
-                .what = "the datatypes themselves, walked by the aggregators",
+                .what = "the datatypes themselves, walked by whoever moves the data",
+                .is_layout = true,
                 .refuses = needs_short_layouts,
                 .estimate = nothing},
 };
@@ -210,6 +218,13 @@ constexpr std::array kStorages{
                 .window = map_window,
                 .refuses = needs_mapping,
                 .estimate = estimate_mapped},
+    StoragePart{.kind = StorageKind::shipped,
+                .name = "by agents",
+                .shipped = true,
+                .unit = kPage,
+                .window = staging_window,
+                .refuses = needs_agents,
+                .estimate = estimate_shipped},
 };
 static_assert(is_complete(kStorages));
 

@@ -24,8 +24,9 @@ enum class RequestKind {
 
 struct RequestPart {
     RequestKind kind;
-    std::string_view what;  ///< as `explain` tells it
-    bool flattens = false;  ///< memory grows with the number of pieces
+    std::string_view what;   ///< as `explain` tells it
+    bool flattens = false;   ///< memory grows with the number of pieces
+    bool is_layout = false;  ///< others walk it
     /// "" when it applies, else the reason why not.
     std::string_view (*refuses)(const Situation& situation) = nullptr;
     /// Estimated nanoseconds that it adds to an access.
@@ -111,6 +112,7 @@ enum class StorageKind {
            ///< coarse
     buffered,  ///< whole regions through a collective (or sieving) buffer
     mapped,    ///< the file is mapped, and each piece copied between memory and the mapping
+    shipped,   ///< agents move the pieces that lie in their blocks of the file
     count,
 };
 
@@ -119,6 +121,7 @@ struct StoragePart {
     std::string_view name;       ///< as `explain` tells it
     bool buffered = false;       ///< whole regions, holes and all
     bool mapped = false;         ///< through the page cache's own pages
+    bool shipped = false;        ///< others make the storage calls, wherever their node is
     bool extends_first = false;  ///< a collective write makes the file long before its first store
     int outstanding_max = 0;     ///< pieces outstanding at once
     Bytes unit = 0;              ///< what a rank alone moves begins at multiples of it

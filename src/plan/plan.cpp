@@ -77,6 +77,7 @@ Plan start_plan(const Situation& s, const Choice& choice) {
     const StoragePart& storage = plan.method->storage_part();
     if (plan.method->read_ahead_part().fetches) plan.ahead = ahead_of(*s.options);
     if (plan.method->schedule.in_turns) plan.ranks_at_once = std::max(1, s.options->group);
+    if (storage.shipped && !plan.method->aggregated()) plan.agents = s.facts->agents;
     plan.pieces_at_once = storage.outstanding_max;
     if (s.options->group_pieces > 0)
         plan.pieces_at_once = std::min(plan.pieces_at_once, s.options->group_pieces);
@@ -190,8 +191,9 @@ void plan_alone(Plan& plan, Rank rank, const AccessSummary& mine, const PlanOpti
     plan.ranks = plan.graph = Graph({{rank, mine.hull}});
     plan.aggregators = {rank};
     // A slice has a piece of every part outstanding, and isn't in the order of the file.
-    const bool sliced = !storage.buffered && plan.ahead.ranges == 0 && options.group_pieces == 0 &&
-                        mine.parts > 1 && mine.hull.length() <= mine.parts * mine.period;
+    const bool sliced = !storage.buffered && !storage.shipped && plan.ahead.ranges == 0 &&
+                        options.group_pieces == 0 && mine.parts > 1 &&
+                        mine.hull.length() <= mine.parts * mine.period;
     plan.domains = sliced ? FileDomains::sliced(mine.hull, 1, kPage, mine.period, mine.parts)
                           : FileDomains::even(mine.hull, 1, storage.unit);
     plan.ask_contents = storage.buffered && must_ask(plan.direction, mine.hull, mine.bytes);

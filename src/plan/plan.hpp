@@ -88,6 +88,7 @@ struct Plan {
     RoundOrder order;  ///< which part of a domain comes in which round
     Ahead ahead;
     int ranks_at_once = 0;   ///< at the storage; 0: all
+    AgentFacts agents;       ///< of an access that is shipped to agents; else none
     int pieces_at_once = 0;  ///< of a rank, where it moves them by themselves
     Bytes message_bytes = 0;
     int messages_in_flight = 1;

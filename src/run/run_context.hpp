@@ -5,6 +5,7 @@
 #include <memory>
 #include <string>
 
+#include "agent/agents.hpp"
 #include "base/buffer_pool.hpp"
 #include "exchange/node_memory.hpp"
 #include "run/exclusion.hpp"
@@ -40,6 +41,7 @@ struct RunContext {
     IoThread* io_thread = nullptr;   ///< the file's; null: the caller does the storage calls
     Exclusion* exclusion = nullptr;  ///< the file's; null: nobody else writes it
     bool gathered = true;            ///< all ranks are known to have entered this access
+    Agents* agents = nullptr;        ///< the file's; null: methods that ship don't apply
 
     [[nodiscard]] Exclusion excluded() const {
         return exclusion != nullptr ? *exclusion : Exclusion{};

@@ -51,15 +51,29 @@ Made make_mapped(const WorkSite& site) {
     return make_mapped_work(site.context, site.plan, site.access, site.pieces);
 }
 
+/// A few requests under way keep the agents busy while the next is packed.
+Made make_shipped(const WorkSite& site) {
+    constexpr int kLeast = 2;
+    constexpr int kMost = 8;
+    if (site.context.agents == nullptr)
+        return Error::make(ErrorKind::internal,
+                           "an access is to be shipped and there are no agents");
+    const Agents& agents = *site.context.agents;
+    const Bytes each = agents.shipment_max();
+    const Bytes wanted = std::clamp(agents.binding().agents, kLeast, kMost) * each;
+    if (!site.memory.take_for_staging(wanted) && !site.memory.take_for_staging(each))
+        return Error::make(ErrorKind::no_memory, "no memory for requests to agents");
+    return make_shipped_work(site.context, site.plan, site.access, site.memory.collective());
+}
+
 struct Maker {
     StorageKind kind;
     Made (*make)(const WorkSite& site);
 };
 constexpr std::array kMakers{
-    Maker{StorageKind::contiguous, make_list},
-    Maker{StorageKind::list, make_list},
-    Maker{StorageKind::buffered, make_buffered},
-    Maker{StorageKind::mapped, make_mapped},
+    Maker{StorageKind::contiguous, make_list},   Maker{StorageKind::list, make_list},
+    Maker{StorageKind::buffered, make_buffered}, Maker{StorageKind::mapped, make_mapped},
+    Maker{StorageKind::shipped, make_shipped},
 };
 static_assert(is_complete(kMakers));
 

@@ -71,4 +71,8 @@ std::unique_ptr<Work> make_list_work(const RunContext& context, const Plan& plan
 std::unique_ptr<Work> make_mapped_work(const RunContext& context, const Plan& plan,
                                        const Access& access, std::int64_t pieces);
 
+/// Pieces by the context's agents; `memory` holds whole requests of theirs, at least one.
+std::unique_ptr<Work> make_shipped_work(const RunContext& context, const Plan& plan,
+                                        const Access& access, std::span<std::byte> memory);
+
 }  // namespace oratorio

@@ -244,6 +244,7 @@ void Machine::open(Rank rank, const Step& step) {
     OpenCall call;
     call.path = System::path;
     call.mode = {.read_write = true, .create = true};
+    call.inline_agents = true;
     call.info = program_.handles[static_cast<std::size_t>(step.handle)].hints;
     if (system_ == nullptr) {
         call.open_store = [this, rank, &step](const std::string&,

@@ -99,13 +99,17 @@ void Generator::later_method(HintMap& hints) const {
     constexpr std::string_view kLater[] = {"cb_block",        "disk_directed", "grouping",
                                            "prefetch",        "sparse",        "two_layer",
                                            "two_layer_shared"};
+    constexpr std::string_view kLast[] = {"cb_gather", "data_shipping", "datatype_io"};
     test::Random last(program_.seed * 0xbf58476d1ce4e5b9ULL + program_.handles.size());
-    if (features_.method.empty() && last.chance(5)) {
-        hints["oratorio_method"] = "cb_gather";
+    std::string method = features_.method;
+    if (method.empty() && last.chance(8)) method = kLast[last.below(std::size(kLast))];
+    if (std::ranges::find(kLast, method) != std::end(kLast)) {
+        hints["oratorio_method"] = method;
+        hints["oratorio_agents"] = std::to_string(last.below(4));
+        hints["oratorio_ship_block"] = std::to_string(last.between(1, 5000));
         return;
     }
     test::Random dice(program_.seed * 0x94d049bb133111ebULL + program_.handles.size());
-    std::string method = features_.method;
     if (method.empty() && dice.chance(25)) method = kLater[dice.below(std::size(kLater))];
     if (std::ranges::find(kLater, method) == std::end(kLater)) return;
     hints["oratorio_method"] = method;

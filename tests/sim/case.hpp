@@ -136,6 +136,11 @@ inline FlatTerms small_options(const std::string& method, std::uint64_t seed) {
     options.group_pieces = random.chance(70) ? 0 : static_cast<int>(random.between(1, 4));
     options.max_acc = static_cast<int>(random.below(4));
     options.mappable = options.coherent = true;
+    options.agents = {.ranks = std::vector<Rank>(random.between(1, 4)),
+                      .threads = 1,
+                      .block = random.between(1, 6000),
+                      .message = random.between(4096, 20000),
+                      .refused = false};
     options.local_aggregators_per_node = static_cast<int>(random.below(4));
     return options;
 }

@@ -4,6 +4,7 @@
 
 #include <set>
 
+#include "agent/inline_agents.hpp"
 #include "plan/methods.hpp"
 #include "sim/case.hpp"
 #include "support/method_names.hpp"
@@ -67,6 +68,9 @@ Outcomes run_case(Case& made, Direction direction, MemoryDisk& disk, const Setti
         RankPart& part = made.parts[rank];
         part.access.direction = direction;
         part.access.buffer = part.memory.empty() ? nullptr : part.base();
+        const AgentFacts& facts = setting.options.agents;
+        InlineAgents agents(store, {facts.block, static_cast<int>(facts.ranks.size())},
+                            facts.message);
         const bool has_store = !setting.without_store.contains(transport.topology().rank);
         const RunContext context{transport,
                                  has_store ? &store : nullptr,
@@ -78,7 +82,9 @@ Outcomes run_case(Case& made, Direction direction, MemoryDisk& disk, const Setti
                                  &node,
                                  nullptr,
                                  &io_thread,
-                                 {}};
+                                 {},
+                                 true,
+                                 &agents};
         outcomes.of[rank] = run_access(context, part.access, collective);
         EXPECT_TRUE(prefetch.outstanding.empty() && prefetch.strangers == 0);
     });

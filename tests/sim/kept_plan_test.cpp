@@ -6,6 +6,7 @@
 #include <array>
 #include <map>
 
+#include "agent/inline_agents.hpp"
 #include "run/run.hpp"
 #include "support/flat_terms.hpp"
 #include "support/memory_store.hpp"
@@ -43,6 +44,7 @@ FlatTerms options_of(const std::string& method) {
     FlatTerms options;
     options.method = find_method(method);
     options.cb_buffer_size = 8192;
+    options.agents = few_agents(100);
     options.mappable = options.coherent = true;
     if (method == "auto") {  // messages where there are many pieces
         options.mappable = false;
@@ -84,6 +86,8 @@ Report run_steps(const std::string& method, Direction direction, const Steps& st
             if (method != "auto") context.node = &node;  // it is to send messages
             context.plans = &plans;
             context.io_thread = &thread;
+            InlineAgents agents(store, {options.agents.block, 2}, options.agents.message);
+            context.agents = &agents;
             const Outcome outcome = run_access(context, access, true);
             ASSERT_EQ(outcome.error.kind, ErrorKind::none) << describe(outcome.error, "file");
             ASSERT_EQ(outcome.bytes, call.bytes);

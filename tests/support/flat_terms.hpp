@@ -9,6 +9,11 @@
 
 namespace oratorio::test {
 
+/// Agents of some ranks, whose blocks and requests are small.
+inline AgentFacts few_agents(Bytes block = 4096) {
+    return {.ranks = {0, 2}, .threads = 2, .block = block, .message = 4096, .refused = false};
+}
+
 struct FlatTerms : PlanOptions, PlanFacts {};
 
 inline std::shared_ptr<const Agreed<Terms>> terms_of(const FlatTerms& flat) {

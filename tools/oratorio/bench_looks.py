@@ -47,6 +47,8 @@ LOOKS = {
     "disk_directed": _named("#7500EA", "h"),
     "grouping": _named("#C9C93E", "<"),
     "prefetch": _named("#00C9A7", ">"),
+    "data_shipping": _named("#5C4B00", "P"),
+    "datatype_io": _named("#A67B00", "X"),
     "two_layer": _named("#EA00C3", "v"),
     "two_layer_overlapped": _named("#F28AE0", "v"),
     "two_layer_shared": _named("#1F1FE0", "s"),

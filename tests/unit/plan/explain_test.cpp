@@ -111,6 +111,17 @@ const std::vector<Named>& by_name_or_hint() {
              const Summaries alike(16, interleaved(1, 64, 1 << 16)[0]);
              return in_situation(alike, Direction::read, 2, by_name("two_layer_shared"));
          }},
+        {"data_shipping by name, independent, read",
+         [=] {
+             FlatTerms options = options_of(by_name("data_shipping"));
+             options.agents = few_agents(256 << 10);
+             return make_own_plan(Direction::read, 1, interleaved(4, 64, 1 << 16)[1],
+                                  **terms_of(options));
+         }},
+        {"datatype_io by name, without agents, 4 ranks of a node, write",
+         [=] {
+             return in_situation(interleaved(4, 64, 1 << 16), write, 1, by_name("datatype_io"));
+         }},
         {"shared_data by name, 4 ranks of a node, write",
          [=] {
              return in_situation(interleaved(4, 64, 1 << 16), write, 1, by_name("shared_data"));

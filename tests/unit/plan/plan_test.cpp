@@ -88,6 +88,7 @@ TEST(Plan, WritesAreNeverSievedUnlessTheHintSaysSo) {
 TEST(Plan, EveryMethodCanBeForcedByNameWhereItApplies) {
     FlatTerms options;
     options.mappable = options.coherent = true;
+    options.agents = few_agents();
     for (const Method& method : methods()) {
         options.method = &method;
         EXPECT_EQ(plan_of(interleaved(4, 64, 5000), options).method, &method) << method.name;

@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The agents of an open file: started when hints first ask for a method that ships, on all ranks
+// together, and ended when it is closed.
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <vector>
+
+#include "agent/inline_agents.hpp"
+#include "agent/remote_agents.hpp"
+#include "file/state.hpp"
+#include "plan/aggregators.hpp"
+#include "plan/methods.hpp"
+
+namespace oratorio {
+
+namespace {
+
+constexpr Bytes kBlockLeast = 256 << 10;
+
+/// Those that would aggregate, unless a hint gives another number.
+std::vector<Rank> choose_agents(const Nodes& nodes, const PlanOptions& given) {
+    PlanOptions options = given;
+    if (options.agent_count > 0) options.cb_nodes = options.agent_count;
+    const Summaries all(static_cast<std::size_t>(nodes.size));
+    return choose_aggregators(nodes, all, options, INT64_MAX);
+}
+
+AgentFacts facts_of(const Hints& hints, const Nodes& nodes, Bytes file_system_block) {
+    const PlanOptions& options = hints.plan;
+    AgentFacts facts;
+    facts.ranks = choose_agents(nodes, options);
+    facts.threads = options.agent_threads;
+    facts.message = message_bytes_of(options);
+    const Bytes own = options.striping_unit > 0 ? options.striping_unit
+                                                : std::max(file_system_block, kBlockLeast);
+    facts.block = options.ship_block > 0 ? options.ship_block : own;
+    return facts;
+}
+
+/// Collective. Each agent's place on all ranks.
+Result<std::vector<ServicePlace>> tell_places(Transport& transport, std::size_t agents,
+                                              const ServicePlace* mine, std::size_t index) {
+    using Words = std::array<std::uint64_t, sizeof(ServicePlace) / sizeof(std::uint64_t)>;
+    std::vector<std::uint64_t> all(agents * Words{}.size());
+    const auto of = [&all](std::size_t agent) {
+        return std::span(all).subspan(agent * Words{}.size()).first<Words{}.size()>();
+    };
+    if (mine != nullptr) std::ranges::copy(std::bit_cast<Words>(*mine), of(index).begin());
+    if (auto told = reduce(transport, all, ReduceOp::sum); !told) return told.error();
+    std::vector<ServicePlace> places;
+    for (std::size_t agent = 0; agent < agents; ++agent) {
+        Words words;
+        std::ranges::copy(of(agent), words.begin());
+        places.push_back(std::bit_cast<ServicePlace>(words));
+    }
+    return places;
+}
+
+}  // namespace
+
+/// One store for each thread of the agent that this rank is.
+Error File::State::start_server(const OpenCall& call, const AgentFacts& facts, int agent) {
+    AgentServer::Wish wish;
+    wish.binding = {facts.block, static_cast<int>(facts.ranks.size())};
+    wish.agent = agent;
+    wish.shipment_max = facts.message;
+    wish.clients = transport->topology().size;
+    for (int i = 0; i < facts.threads; ++i) {
+        auto another = open_again(call, opened.path, *hints);
+        if (!another) return another.error();
+        wish.stores.push_back(std::move(*another));
+    }
+    auto started = AgentServer::start(std::move(wish));
+    if (!started) return started.error();
+    agent_server = std::move(*started);
+    return {};
+}
+
+/// Collective. Of what goes wrong on any rank there are no agents on any.
+Result<void> File::State::reach_agents(const OpenCall& call, const AgentFacts& facts) {
+    const Rank rank = transport->topology().rank;
+    const auto found = std::ranges::find(facts.ranks, rank);
+    const auto index = static_cast<std::size_t>(found - facts.ranks.begin());
+    Error error;
+    if (found != facts.ranks.end()) error = start_server(call, facts, static_cast<int>(index));
+    if (auto started = agree_on_error(*transport, error); !started) return started.error();
+    const auto places =
+        tell_places(*transport, facts.ranks.size(),
+                    agent_server != nullptr ? &agent_server->place() : nullptr, index);
+    if (!places) return places.error();
+    auto connected = RemoteAgents::connect(*places, facts.block, facts.message);
+    if (connected) agents = std::move(*connected);
+    return agree_on_error(*transport, connected ? Error{} : connected.error());
+}
+
+Result<void> File::State::start_agents(const OpenCall& call) {
+    if (!asks_for_agents(hints->plan)) return {};
+    const Bytes block = store->limits().block_bytes;
+    const auto agreed_block = agree_on_root(*transport, block);
+    if (!agreed_block) return agreed_block.error();
+    agent_facts = agreed_from([](const Hints& given, const Nodes& nodes,
+                                 Bytes of_root) { return facts_of(given, nodes, of_root); },
+                              hints, nodes_of(*transport), *agreed_block);
+    if (call.inline_agents) {
+        const AgentFacts& facts = *agent_facts;
+        agents = std::make_unique<InlineAgents>(
+            *store, Binding{facts.block, static_cast<int>(facts.ranks.size())}, facts.message);
+        return {};
+    }
+    const auto reached = reach_agents(call, *agent_facts);
+    if (reached) return {};
+    agents.reset();
+    agent_server.reset();
+    agent_facts = agreed_from([] {
+        AgentFacts facts;
+        facts.refused = true;
+        return facts;
+    });
+    opened.voice.warn("hint oratorio_method: there are no agents, another method is used: " +
+                      oratorio::describe(reached.error(), opened.path));
+    return {};
+}
+
+Result<void> File::State::end_agents() {
+    if (agents == nullptr) return {};
+    // Others may still wait for this rank's.
+    if (auto met = agree_on_error(*transport, {}); !met) return met;
+    agents.reset();
+    return agent_server != nullptr ? agent_server->close() : Result<void>();
+}
+
+}  // namespace oratorio
