@@ -20,7 +20,7 @@ std::vector<int> sizes(int only) {
 }
 
 /// As auto works where it aggregates. By hand a rank holds its part of the file; aggregators get as
-/// much for those of their node.
+/// much for those of their node, and one buffer each, as there is by hand.
 PlanOptions with_memory_of_hand(Bytes all, int ranks) {
     PlanOptions options;
     options.cb_write = Toggle::enable;
@@ -28,6 +28,7 @@ PlanOptions with_memory_of_hand(Bytes all, int ranks) {
     options.cb_buffer_size =
         std::max(options.cb_buffer_size, (part + 4096) * kOfNode / kAggregatorsOfNode);
     options.message_bytes = options.cb_buffer_size / 8;
+    options.slots = 1;
     return options;
 }
 
