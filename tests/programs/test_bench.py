@@ -16,6 +16,7 @@ from oratorio import bench_e3sm
 from oratorio.bench_arms import BEST, TUNINGS
 from oratorio.bench_workloads import WORKLOADS
 from oratorio.method_table import methods
+from oratorio.paper_figures import PAPERS
 from test_run import oratorio
 
 pytestmark = pytest.mark.skipif(not IS_BUILT, reason=NOT_BUILT)
@@ -237,13 +238,29 @@ def test_a_profile_is_shown_as_a_table(tmp_path):
     assert done.returncode == 0 and "copying, ns a piece" in done.stdout, done.stdout
 
 
-def test_the_figures_of_the_2006_paper_are_drawn(tmp_path):
+@pytest.mark.parametrize("year", ["2014", "2019"])
+def test_the_figures_of_a_paper_are_drawn(year, tmp_path):
     host_or_skip("mpich5")
-    words = ("paper2006", "--ranks", "2,4", "--arms", "host,two_phase,auto,raw")
-    done = bench(tmp_path, *words, "--plot", tmp_path / "paper.png")
+    page = tmp_path / "page.md"
+    words = ("paper", year, "--ranks", "2,4", "--plot", tmp_path / "paper.png", "--markdown", page)
+    done = bench(tmp_path, *words)
     assert done.returncode == 0, done.stdout + done.stderr
-    names = sorted(file.name for file in tmp_path.glob("*.png"))
-    assert names == ["paper-1-coll_perf.png", "paper-2-tile.png", "paper-3-flash.png"]
+    skipped = {line.split()[1].rstrip(":") for line in done.stderr.splitlines() if "skipped: " in line}
+    there = [figure for figure in PAPERS[year].figures if figure not in skipped]
+    assert there and {file.name for file in tmp_path.glob("*.png")} == {f"paper-{name}.png" for name in there}
+    said = page.read_text()
+    for claim in PAPERS[year].claims:
+        assert (claim.said in said) == (claim.figure in there)
+    rates = [line for line in said.splitlines() if re.match(r"\| [^|]+ \| (buffered|direct) \|", line)]
+    assert len(rates) >= 2 * len(there)
+    assert all(re.search(r"\| \d+ ", row) for row in rates), rates
+
+
+def test_a_figure_of_a_paper_has_a_row_for_each_point(tmp_path):
+    host_or_skip("mpich5")
+    words = ("paper", "2006", "--ranks", "2,4", "--arms", "host,two_phase,auto,raw")
+    done = bench(tmp_path, *words)
+    assert done.returncode == 0, done.stdout + done.stderr
     rows = [line for line in done.stdout.splitlines() if re.search(r"│ (buffered|direct) +│", line)]
     # coll_perf written and read, tile read, flash over block sizes and over ranks; two points, two modes
     assert len(rows) == 5 * 2 * 2
@@ -265,8 +282,14 @@ def test_the_figures_of_the_2006_paper_are_drawn(tmp_path):
         (("tile", "--hint", "sieve:a=b"), "a hint for an arm that is not run: sieve"),
         (("tile", "--mpi", "nompi"), "no MPI named nompi here"),
         (("suite", "--workloads", "tiles"), "no workload tiles; there are coll_perf, "),
-        (("paper2006", "--parts", "tiles"), "--parts names coll_perf, tile or flash, not tiles"),
-        (("paper2006", "--modes", "fast"), "--modes names buffered, direct or both, not fast"),
+        (("paper", "1999"), "no paper 1999; there are 1995, 2001, 2006, 2014, 2019"),
+        (
+            ("paper", "2006", "--figures", "tiles"),
+            "--figures names 1-coll_perf, 2-tile, 3-flash, not tiles",
+        ),
+        (("paper", "2006", "--modes", "fast"), "--modes names buffered, direct, not fast"),
+        (("paper", "2006", "--param", "n"), "a parameter is NAME=VALUE[,VALUE], not n"),
+        (("paper", "2006", "--param", "edge=3"), "no workload of the 2006 paper has a parameter edge"),
         (("e3sm_f", "--map", "nowhere.nc"), "nowhere.nc is not there"),
         (("tile", "--ranks", "3", "--nodes", "2"), "3 ranks can't be spread evenly over 2 nodes"),
     ],

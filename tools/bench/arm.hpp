@@ -16,7 +16,8 @@ namespace bench {
 
 /// `raw` is contiguous POSIX I/O, `raw_direct` the same past the page cache; `by_hand` is what
 /// users write who do without MPI-IO (by_hand.hpp); names that begin with `host` are the host MPI's
-/// own MPI-IO; any other name is a method of Oratorio.
+/// own MPI-IO; any other name is a method of Oratorio, or METHOD@WORD, that method with hints of
+/// its own.
 struct Arm {
     std::string name;
     std::map<std::string, std::string> hints;
@@ -25,7 +26,9 @@ struct Arm {
     bool direct() const { return name == "raw_direct"; }
     bool by_hand() const { return name == "by_hand"; }
     /// The value of the hint `oratorio_method`.
-    std::string method() const { return name.rfind("host", 0) == 0 ? "host" : name; }
+    std::string method() const {
+        return name.rfind("host", 0) == 0 ? "host" : name.substr(0, name.find('@'));
+    }
 };
 
 /// One pass. Peaks, and the times of open and close, are the maximum over the ranks.

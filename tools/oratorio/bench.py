@@ -25,6 +25,7 @@ app = typer.Typer(no_args_is_help=True, help="Measure workloads; every byte is c
 stdout = Console(width=None if sys.stdout.isatty() else 180)
 stderr = Console(stderr=True, highlight=False)
 
+RANKS = "4,8"
 SECONDS_A_PASS = 30  # a run that takes longer on average hangs
 LEAST_TIMEOUT = 300
 
@@ -38,6 +39,7 @@ class Common:
     json: Path | None
     plot: Path | None
     settings: Settings
+    given: frozenset[str]  # of ranks and arms, those that the user named
 
 
 def _folder(folder: Path, cold: bool) -> Path:
@@ -63,7 +65,9 @@ def _directions(only: str | None) -> tuple[str, ...]:
 
 def _common(
     *,
-    ranks: Annotated[str, typer.Option(help="Numbers of ranks, e.g. 2,4,8,16.")] = "4,8",
+    ranks: Annotated[
+        str | None, typer.Option(help=f"Numbers of ranks, e.g. 2,4,8,16. \\[default: {RANKS}]")
+    ] = None,
     arms: Annotated[
         str | None,
         typer.Option(
@@ -130,7 +134,8 @@ def _common(
         nodes=nodes,
         link=link,
     )
-    return Common(_numbers(ranks, "ranks"), smoke, json, plot, settings)
+    given = frozenset(name for name, value in (("ranks", ranks), ("arms", arms)) if value is not None)
+    return Common(_numbers(ranks or RANKS, "ranks"), smoke, json, plot, settings, given)
 
 
 COMMON = dict(inspect.signature(_common).parameters)
@@ -260,22 +265,28 @@ def _suite_runs(common: Common, names: Sequence[str], maps: Sequence[Path]) -> l
     return runs
 
 
-def _paper2006(common: Common, given: dict[str, Any]) -> None:
-    parts = given["parts"].split(",")
-    if strangers := set(parts) - {"coll_perf", "tile", "flash"}:
-        raise BenchError(f"--parts names coll_perf, tile or flash, not {', '.join(sorted(strangers))}")
+def _paper(common: Common, given: dict[str, Any]) -> None:
+    paper = bench_paper.paper_of(given["year"])
+    figures = bench_paper.check_words(given["figures"] or "", paper.figures, "figures")
+    modes = tuple(
+        bench_paper.check_words(given["modes"] or ",".join(paper.modes), bench_paper.MODES, "modes")
+    )
     scale = bench_paper.Scale(
-        common.ranks, given["n"], given["frames"], _numbers(given["nxb"], "nxb"), given["fixed_nxb"]
+        common.ranks if "ranks" in common.given else paper.ranks,
+        common.settings.arms if "arms" in common.given else (),
+        bench_paper.parse_parameters(given["param"] or [], paper), given["full"], common.smoke,
     )  # fmt: skip
-    if common.smoke:
-        scale = bench_paper.smoke_scale(common.ranks)
-    measured = {
-        mode: (bench_paper.curves(scale, parts), bench_paper.settings_of(mode, common.settings))
-        for mode in bench_paper.check_modes(given["modes"])
-    }
-    jobs = [job for curves, settings in measured.values() for job in bench_paper.jobs(curves, settings)]
+    measured = bench_paper.plan(paper, figures, modes, scale, common.settings)
+    for reason in measured.skipped:
+        stderr.print(f"skipped: {reason}", markup=False, soft_wrap=True)
+    if not measured.curves:
+        raise BenchError("nothing of that can be measured here")
+    jobs = bench_paper.jobs(measured)
     measure_all(jobs)
-    stdout.print(bench_paper.table(measured))
+    for table in (*bench_paper.point_tables(measured), bench_paper.claim_table(measured)):
+        stdout.print(table)
+    if given["markdown"]:
+        given["markdown"].write_text(bench_paper.markdown(measured))
     if common.plot:
         for file in bench_paper.draw(common.plot, measured):
             stderr.print(f"drawn: {file}", markup=False, soft_wrap=True)
@@ -330,18 +341,24 @@ _add_command(
     _suite,
 )
 _add_command(
-    "paper2006",
-    "Figures 1 to 3 of the 2006 paper for this machine: each method over ranks and block sizes.",
+    "paper",
+    "The figures of a paper (1995, 2001, 2006, 2014, 2019) for this machine, and whether what it says shows.",
     [
+        _option("year", Annotated[str, typer.Argument(help="Of the paper.")], inspect.Parameter.empty),
+        _option("figures", Annotated[str | None, typer.Option(help="Only these, e.g. naive,grouping.")]),
+        _option("modes", Annotated[str | None, typer.Option(help="Of buffered,direct; the paper's own.")]),
         _option(
-            "parts", Annotated[str, typer.Option(help="Of coll_perf,tile,flash.")], "coll_perf,tile,flash"
+            "param",
+            Annotated[
+                list[str] | None,
+                typer.Option(
+                    metavar="NAME=VALUE[,VALUE]", help="A parameter of workloads, or what is swept."
+                ),
+            ],
         ),
-        _option("modes", Annotated[str, typer.Option(help="Of buffered,direct.")], "buffered,direct"),
-        _option("n", Annotated[int, typer.Option(min=8, help="Edge of coll_perf's array.")], 320),
-        _option("frames", Annotated[int, typer.Option(min=1, help="Images of tile.")], 4),
-        _option("nxb", Annotated[str, typer.Option(help="Block sizes of flash.")], "6,8,10,12"),
-        _option("fixed_nxb", Annotated[int, typer.Option(min=1, help="Block size of flash over ranks.")], 8),
+        _option("full", Annotated[bool, typer.Option("--full", help="As large as in the paper.")], False),
+        _option("markdown", Annotated[Path | None, typer.Option(help="Write the tables to this page.")]),
     ],
-    _paper2006,
-    defaults={"arms": bench_paper.default_arms(), "ranks": "2,4,8"},
+    _paper,
+    defaults={"repeats": 2},
 )

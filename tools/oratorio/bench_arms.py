@@ -21,6 +21,11 @@ def is_oratorios(arm: str) -> bool:
     return not is_host(arm) and arm not in (*RAW, BY_HAND)
 
 
+def method_of(arm: str) -> str:
+    """The method of an arm of ours: METHOD@WORD is one with hints of its own."""
+    return arm.partition("@")[0]
+
+
 def _collective(**more: str) -> Hints:
     """Two-phase with as many aggregators as there are cores."""
     cores = str(len(os.sched_getaffinity(0)))
@@ -108,7 +113,7 @@ def expand(text: str | None, with_oratorio: bool, direct: bool) -> tuple[str, ..
     missing = [arm for arm in arms if is_oratorios(arm)]
     if missing and not with_oratorio:
         raise BenchError(f"no Oratorio library is built, so there is no arm {', '.join(missing)}")
-    strangers = set(missing) - set(methods())
+    strangers = {method_of(arm) for arm in missing} - set(methods())
     if strangers:
         raise BenchError(f"no arm {', '.join(sorted(strangers))}; the methods are {', '.join(methods())}")
     return tuple(arms)

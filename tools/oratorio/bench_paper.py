@@ -1,101 +1,66 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Figures 1 to 3 of the 2006 paper (Hastings and Choudhary, Exploiting Shared Memory to Improve
-Parallel I/O Performance), drawn again for this machine: bandwidth of each method, through the page
-cache and past it."""
+"""Figures of the papers, drawn again for this machine, beside what the papers say of them. Which there are:
+tools/oratorio/paper_figures.py."""
 
-import math
-from collections.abc import Sequence
+import textwrap
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from rich.table import Table
 
 from oratorio import bench_looks, bench_plot, bench_report
+from oratorio.bench_arms import BY_HAND, RAW, is_host, is_oratorios, method_of
 from oratorio.bench_run import Run, Settings
-from oratorio.bench_workloads import WORKLOADS, BenchError
+from oratorio.bench_workloads import UNITS, WORKLOADS, BenchError, Parameter, Workload
 from oratorio.method_table import methods
+from oratorio.paper_claims import Rates, Verdict
+from oratorio.paper_figures import PAPERS, RANKS, RANKS_OF_NODE, Paper, Sweep
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-# The paper's own methods first; datatype I/O needs a server.
-METHODS = ("sieve", "two_phase", "list_io", "mmap", "shared_data", "shared_buffer_list", "shared_buffer")
 MODES = ("buffered", "direct")
-
-
-def default_arms() -> str:
-    """The paper's methods that there are, beside the host's and raw I/O."""
-    return ",".join(["host", *(name for name in METHODS if name in methods()), "auto", "raw"])
-
-
-@dataclass(frozen=True)
-class Curve:
-    """Runs over one parameter, in one direction."""
-
-    figure: str  # the paper's number and the workload
-    title: str
-    axis: str
-    direction: str
-    runs: tuple[tuple[str, Run], ...]  # place on the axis, run
+WRAPPED = 116  # characters of a line above a picture
+LEGEND = 100  # characters of a line of its legend
 
 
 @dataclass(frozen=True)
 class Scale:
-    """How large the runs are; the paper's values are in docs/workloads.md."""
+    """How much of a paper is measured, and how large."""
 
     ranks: tuple[int, ...]
-    n: int  # edge of coll_perf's array
-    frames: int  # of tile
-    nxb: tuple[int, ...]  # block sizes of flash, at the largest number of ranks
-    fixed_nxb: int  # block size over the numbers of ranks
-    smoke: bool = False  # the other parameters as small as can be
+    arms: tuple[str, ...] = ()  # in place of the figures' own
+    given: Mapping[str, tuple[str, ...]] | None = None  # parameters; several values of the one that is swept
+    full: bool = False  # as in the paper
+    smoke: bool = False  # so small that it only shows that everything works
 
 
-def smoke_scale(ranks: tuple[int, ...]) -> Scale:
-    """So small that it only shows that everything works."""
-    return Scale(ranks, n=37, frames=2, nxb=(2, 4), fixed_nxb=4, smoke=True)
+@dataclass(frozen=True)
+class Curve:
+    """Runs over one thing, in one direction: the lines of a panel."""
+
+    sweep: Sweep
+    mode: str
+    direction: str
+    arms: tuple[str, ...]
+    points: tuple[tuple[str, Run, Settings], ...]  # place on the axis
+
+    @property
+    def title(self) -> str:
+        return f"{self.direction}, {self.mode}: {self.sweep.title}"
 
 
-def tile_array(ranks: int) -> str:
-    """The array of tiles, as MPI_Dims_create makes it: columns x rows."""
-    rows = next(r for r in range(math.isqrt(ranks), 0, -1) if ranks % r == 0)
-    return f"{ranks // rows}x{rows}"
+@dataclass(frozen=True)
+class Measured:
+    """All that is drawn of a paper."""
 
-
-def _run(workload: str, ranks: int, smoke: bool, **given: int) -> Run:
-    words = {key: str(value) for key, value in given.items()}
-    return Run(workload, workload, WORKLOADS[workload].values(words, smoke), ranks)
-
-
-def curves(scale: Scale, parts: Sequence[str]) -> list[Curve]:
-    """What is measured and drawn; runs that several curves share are the same objects."""
-    made = []
-    if "coll_perf" in parts:
-        runs = tuple((str(p), _run("coll_perf", p, scale.smoke, n=scale.n)) for p in scale.ranks)
-        made += [Curve("1-coll_perf", f"{scale.n}³ ints", "ranks", d, runs) for d in ("write", "read")]
-    if "tile" in parts:
-        runs = tuple((tile_array(p), _run("tile", p, scale.smoke, frames=scale.frames)) for p in scale.ranks)
-        made.append(Curve("2-tile", "tile reader", "tiles", "read", runs))
-    if "flash" in parts:
-        most, fixed = max(scale.ranks), scale.fixed_nxb
-        sizes = tuple((f"{b}³", _run("flash", most, scale.smoke, nxb=b)) for b in scale.nxb)
-        over_ranks = tuple((str(p), _run("flash", p, scale.smoke, nxb=fixed)) for p in scale.ranks)
-        made.append(Curve("3-flash", f"{most} ranks", "cells of a block", "write", sizes))
-        made.append(Curve("3-flash", f"{fixed}³ cells in a block", "ranks", "write", over_ranks))
-    return made
-
-
-def jobs(all_curves: Sequence[Curve], settings: Settings) -> list[tuple[Run, Settings]]:
-    """Each run once, in the directions its curves show."""
-    runs = {id(run): run for curve in all_curves for _, run in curve.runs}
-    found = []
-    for key, run in runs.items():
-        shown = {c.direction for c in all_curves if any(id(of_curve) == key for _, of_curve in c.runs)}
-        directions = tuple(d for d in settings.directions if d in shown)
-        if directions:
-            found.append((run, replace(settings, directions=directions)))
-    return found
+    paper: Paper
+    settings: Settings
+    curves: tuple[Curve, ...]
+    skipped: tuple[str, ...]  # why something isn't there
 
 
 def settings_of(mode: str, settings: Settings) -> Settings:
@@ -108,40 +73,239 @@ def settings_of(mode: str, settings: Settings) -> Settings:
     return replace(settings, direct=direct, cold=cold, arms=arms)
 
 
-def check_modes(text: str) -> tuple[str, ...]:
-    modes = tuple(mode for mode in text.split(",") if mode)
-    if not modes or set(modes) - set(MODES):
-        raise BenchError(f"--modes names buffered, direct or both, not {text}")
-    return modes
+def check_words(text: str, known: Sequence[str], option: str) -> tuple[str, ...]:
+    """The words of an option; all that are known if there are none. Raises BenchError."""
+    words = tuple(word for word in text.split(",") if word)
+    if strangers := sorted(set(words) - set(known)):
+        raise BenchError(f"--{option} names {', '.join(known)}, not {', '.join(strangers)}")
+    return words or tuple(known)
 
 
-Measured = dict[str, tuple[list[Curve], Settings]]  # by mode
+def parse_parameters(texts: Sequence[str], paper: Paper) -> dict[str, tuple[str, ...]]:
+    """Name -> values, of each `name=value[,value]`. Raises BenchError."""
+    known = {sweep.over for sweep in paper.sweeps} | {
+        p.name
+        for sweep in paper.sweeps if sweep.workload in WORKLOADS
+        for p in WORKLOADS[sweep.workload].parameters
+    }  # fmt: skip
+    given = {}
+    for text in texts:
+        name, equals, values = text.partition("=")
+        if not (equals and values):
+            raise BenchError(f"a parameter is NAME=VALUE[,VALUE], not {text}")
+        if name not in known:
+            raise BenchError(f"no workload of the {paper.year} paper has a parameter {name}")
+        given[name] = tuple(values.split(","))
+    return given
 
 
-def _rates(curve: Curve, settings: Settings) -> dict[str, list[float | None]]:
-    by_run = [
-        {s.arm: s.mib_per_s for s in bench_report.summarise(run, settings) if s.direction == curve.direction}
-        for _, run in curve.runs
+def arms_of(sweep: Sweep, scale: Scale) -> tuple[str, ...]:
+    """Those of a sweep that there are: methods that are not built yet are left out."""
+    known = set(methods())
+    wanted = scale.arms or sweep.arms
+    return tuple(arm for arm in wanted if not is_oratorios(arm) or method_of(arm) in known)
+
+
+def _swept(workload: Workload, name: str) -> Parameter | None:
+    return next((p for p in workload.parameters if p.name == name), None)
+
+
+def _values(sweep: Sweep, workload: Workload, scale: Scale) -> tuple[str, ...]:
+    """Of the thing that is swept."""
+    parameter = _swept(workload, sweep.over)
+    chosen = (scale.given or {}).get(sweep.over)
+    if chosen:
+        return chosen
+    if sweep.over == RANKS:
+        return tuple(str(count) for count in scale.ranks)
+    values = (sweep.full if scale.full else ()) or sweep.values
+    if sweep.over == RANKS_OF_NODE:
+        values = tuple(count for count in values if int(count) <= max(scale.ranks))
+    if scale.smoke and parameter:
+        return str(parameter.smoke), str(2 * int(parameter.smoke))
+    texts = tuple(str(value) for value in values)
+    return (texts[0], texts[-1]) if scale.smoke else texts
+
+
+def _given(sweep: Sweep, workload: Workload, scale: Scale) -> dict[str, str]:
+    """Parameters that stay the same."""
+    words = {} if scale.smoke else dict(sweep.given)
+    if "dist" in sweep.given:
+        words["dist"] = sweep.given["dist"]
+    if scale.full:
+        words |= sweep.full_given
+    own = {p.name for p in workload.parameters}
+    return words | {name: values[0] for name, values in (scale.given or {}).items() if name in own}
+
+
+def _hint_value(text: str) -> str:
+    """A size as a number: info keys know no units."""
+    number, unit = text.rstrip("iB"), ""
+    if number and number[-1].lower() in UNITS:
+        number, unit = number[:-1], number[-1].lower()
+    return str(int(number) * UNITS[unit]) if number.isdecimal() else text
+
+
+def _hints(sweep: Sweep, arms: Sequence[str], value: str) -> tuple[tuple[str, str, str], ...]:
+    """(arm, key, value) of all arms that are an MPI-IO, at one point."""
+    own = dict(sweep.hints)
+    if not (sweep.over in (RANKS, RANKS_OF_NODE) or _swept(WORKLOADS[sweep.workload], sweep.over)):
+        own[sweep.over] = _hint_value(value)
+    files = [arm for arm in arms if arm not in (*RAW, BY_HAND)]
+    # A key that only Oratorio knows would take the tuning from a host's arm.
+    hints = [
+        (arm, key, text)
+        for arm in files
+        for key, text in own.items()
+        if not (is_host(arm) and key.startswith("oratorio_"))
     ]
-    return {arm: [rates.get(arm) for rates in by_run] for arm in settings.arms}
+    return (*hints, *(hint for hint in sweep.arm_hints if hint[0] in arms))
 
 
-def table(measured: Measured) -> Table:
-    """All points: a row for each, a column for each method."""
-    arms = next(iter(measured.values()))[1].arms
-    shown = Table(title="MiB/s", title_justify="left")
-    for name in ("figure", "mode", "direction", "at"):
-        shown.add_column(name)
-    for arm in arms:
-        shown.add_column("raw" if arm.startswith("raw") else arm, justify="right")
-    for mode, (mode_curves, settings) in measured.items():
-        for curve in mode_curves:
-            rates = _rates(curve, settings)
-            for place, (name, _) in enumerate(curve.runs):
-                cells = ["-" if rates[a][place] is None else f"{rates[a][place]:.0f}" for a in rates]
-                what = f"{curve.figure}, {curve.title}"
-                shown.add_row(what, mode, curve.direction, f"{name} {curve.axis}", *cells)
+def _point(sweep: Sweep, scale: Scale, settings: Settings, value: str) -> tuple[str, Run, Settings]:
+    """One place on the axis."""
+    workload = WORKLOADS[sweep.workload]
+    words = _given(sweep, workload, scale)
+    if _swept(workload, sweep.over):
+        words[sweep.over] = value
+    ranks = int(value) if sweep.over == RANKS else max(scale.ranks)
+    of_node = int(value) if sweep.over == RANKS_OF_NODE else sweep.ranks_of_node
+    run = Run(f"{sweep.figure} {value}", workload.name, workload.values(words, scale.smoke), ranks)
+    hints = (*_hints(sweep, settings.arms, value), *settings.hints)
+    return value, run, replace(settings, hints=hints, ranks_of_node=of_node)
+
+
+def _curves_of(sweep: Sweep, scale: Scale, mode: str, settings: Settings) -> list[Curve]:
+    arms = arms_of(sweep, scale)
+    settings = settings_of(mode, replace(settings, arms=arms))
+    directions = tuple(d for d in settings.directions if d in sweep.directions)
+    settings = replace(settings, directions=directions)
+    workload = WORKLOADS[sweep.workload]
+    points = tuple(_point(sweep, scale, settings, v) for v in _values(sweep, workload, scale))
+    able = tuple(point for point in points if not workload.refusal(point[1].ranks))
+    return [Curve(sweep, mode, direction, settings.arms, able) for direction in directions if able]
+
+
+def _why_not(sweep: Sweep, scale: Scale) -> str:
+    """Why a sweep can't be measured here; empty if it can."""
+    if sweep.workload not in WORKLOADS:
+        return f"{sweep.figure}: there is no workload {sweep.workload}"
+    if not scale.arms:
+        gone = [a for a in sweep.arms if is_oratorios(a) and method_of(a) not in methods()]
+        if gone and not any(is_oratorios(a) and a != "auto" for a in arms_of(sweep, scale)):
+            return f"{sweep.figure}: there is no method {', '.join(gone)}"
+    if sweep.over != RANKS:
+        return WORKLOADS[sweep.workload].refusal(max(scale.ranks))
+    return ""
+
+
+def plan(
+    paper: Paper, figures: Sequence[str], modes: Sequence[str], scale: Scale, settings: Settings
+) -> Measured:
+    """What will be measured. Nothing has run yet."""
+    curves, skipped = [], []
+    for sweep in paper.sweeps:
+        if sweep.figure not in figures:
+            continue
+        if reason := _why_not(sweep, scale):
+            skipped.append(reason)
+            continue
+        for mode in modes:
+            curves += _curves_of(sweep, scale, mode, settings)
+    return Measured(paper, settings, tuple(curves), tuple(dict.fromkeys(skipped)))
+
+
+def jobs(measured: Measured) -> list[tuple[Run, Settings]]:
+    """Each run once."""
+    found = {id(run): (run, settings) for curve in measured.curves for _, run, settings in curve.points}
+    return list(found.values())
+
+
+def rates_of(curve: Curve) -> Rates:
+    """MiB/s of each arm at each point."""
+    by_point = [
+        {s.arm: s.mib_per_s for s in bench_report.summarise(run, settings) if s.direction == curve.direction}
+        for _, run, settings in curve.points
+    ]
+    return {arm: [rates.get(arm) for rates in by_point] for arm in curve.arms}
+
+
+def verdicts(measured: Measured) -> list[Verdict]:
+    """All claims about figures that were measured; of two modes the one past the cache, as in the papers."""
+    modes = list(dict.fromkeys(curve.mode for curve in measured.curves))
+    found = []
+    for claim in measured.paper.claims:
+        rates = [
+            rates_of(curve)
+            for curve in measured.curves
+            if curve.sweep.figure == claim.figure and curve.direction == claim.direction
+            and curve.mode == modes[-1]
+        ]  # fmt: skip
+        if rates:
+            found.append(Verdict(claim, claim.measure(rates)))
+    return found
+
+
+def figure_names(measured: Measured) -> list[str]:
+    """All that have curves, in the paper's order."""
+    return list(dict.fromkeys(curve.sweep.figure for curve in measured.curves))
+
+
+def point_tables(measured: Measured) -> list[Table]:
+    """All points of each figure: a row for each, a column for each arm."""
+    tables = []
+    for name in figure_names(measured):
+        curves = [curve for curve in measured.curves if curve.sweep.figure == name]
+        arms = list(dict.fromkeys("raw" if arm in RAW else arm for curve in curves for arm in curve.arms))
+        shown = Table(title=f"{measured.paper.year}, {name}: MiB/s", title_justify="left")
+        for column in ("panel", "mode", "direction", "over", "at"):
+            shown.add_column(column)
+        for arm in arms:
+            shown.add_column(arm, justify="right")
+        for curve in curves:
+            rates = {"raw" if arm in RAW else arm: values for arm, values in rates_of(curve).items()}
+            for place, (at, _, _) in enumerate(curve.points):
+                cells = [_cell(rates.get(arm), place) for arm in arms]
+                over = curve.sweep.axis
+                shown.add_row(curve.sweep.title, curve.mode, curve.direction, over, at, *cells)
+        tables.append(shown)
+    return tables
+
+
+def _cell(values: list[float | None] | None, place: int) -> str:
+    value = values[place] if values else None
+    return "-" if value is None else f"{value:.0f}"
+
+
+def claim_table(measured: Measured) -> Table:
+    """What the paper says, and whether it shows here."""
+    shown = Table(title=f"What the {measured.paper.year} paper says", title_justify="left", show_lines=True)
+    for column in ("the paper", "figure", "direction", "measured here", "found", "so"):
+        shown.add_column(column)
+    for verdict in verdicts(measured):
+        claim = verdict.claim
+        shown.add_row(claim.said, claim.figure, claim.direction, claim.measured, verdict.found, verdict.word)
     return shown
+
+
+def _pipes(header: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
+    return [f"| {' | '.join(words)} |" for words in (header, ["---"] * len(header), *rows)]
+
+
+def markdown(measured: Measured) -> str:
+    """The claims, and the points of each figure, for a page."""
+    paper = measured.paper
+    lines = [f"## {paper.year}: {paper.title}", "", f"{bench_plot.place(measured.settings)}.", ""]
+    lines += _pipes(
+        ["the paper", "figure", "measured here", "found", "so"],
+        [[v.claim.said, f"{v.claim.figure}, {v.claim.direction}", v.claim.measured, v.found, v.word]
+         for v in verdicts(measured)],
+    )  # fmt: skip
+    for table in point_tables(measured):
+        columns = [list(column.cells) for column in table.columns]
+        rows = [list(map(str, row)) for row in zip(*columns, strict=True)]
+        lines += ["", f"{table.title}", "", *_pipes([str(c.header) for c in table.columns], rows)]
+    return "\n".join([*lines, ""])
 
 
 def draw(file: Path, measured: Measured) -> list[Path]:
@@ -153,42 +317,61 @@ def draw(file: Path, measured: Measured) -> list[Path]:
     return files
 
 
-def figure_names(measured: Measured) -> list[str]:
-    """All that have curves, in the paper's order."""
-    first_curves, _ = next(iter(measured.values()))
-    return list(dict.fromkeys(curve.figure for curve in first_curves))
+def _heading(name: str, measured: Measured) -> str:
+    """The figure, where it was measured, and each claim with what came of it."""
+    where = bench_plot.place(measured.settings)
+    lines = [f"{measured.paper.year} paper, {name}, for this machine ({where})"]
+    for verdict in verdicts(measured):
+        claim = verdict.claim
+        if claim.figure == name:
+            here = f"{claim.measured}: {verdict.found}, {verdict.word}" if verdict.found else verdict.word
+            lines.append(f"{claim.direction}: “{claim.said}”. Here {here}.")
+    return "\n".join(line for text in lines for line in textwrap.wrap(text, WRAPPED))
 
 
 def figure_of(name: str, measured: Measured) -> "Figure":
-    """Its curves one below the other, the modes side by side; with one mode the curves are side by side."""
-    panels = [
-        (mode, curve, settings)
-        for mode, (curves_of_mode, settings) in measured.items()
-        for curve in curves_of_mode
-        if curve.figure == name
-    ]
-    columns = len(panels) if len(measured) == 1 else len(measured)
-    rows = len(panels) // columns
+    """Its curves: directions or modes side by side, sweeps one below the other."""
+    curves = [curve for curve in measured.curves if curve.sweep.figure == name]
+    columns = min(2, len(curves))
+    rows = -(-len(curves) // columns)
+    if len({curve.mode for curve in curves}) > 1:  # modes side by side
+        curves.sort(key=lambda curve: (measured.paper.sweeps.index(curve.sweep), curve.direction != "write"))
+    heading = _heading(name, measured)
+    height = 1.4 + 2.8 * rows + 0.15 * heading.count("\n")
     pyplot = bench_plot.pyplot()
     with pyplot.rc_context(bench_plot.STYLE):
         figure, axes = pyplot.subplots(
-            rows, columns, figsize=(bench_looks.PAGE_INCHES, 1.4 + 2.8 * rows), squeeze=False,
-            layout="constrained",
-        )  # fmt: skip
-        # Modes are columns: their panels come one column after the other.
-        places = axes.T.flat if len(measured) > 1 else axes.flat
-        for panel, (mode, curve, settings) in zip(places, panels, strict=True):
-            bench_plot.draw_lines(panel, [at for at, _ in curve.runs], _rates(curve, settings))
-            title = f"{curve.direction}, {mode}: {curve.title}"
-            panel.set_title(title, loc="left", fontsize=9, fontweight="bold")
-            panel.set_xlabel(curve.axis)
-            panel.set_ylabel("MiB/s")
-        number, _, workload = name.partition("-")
-        _, settings = next(iter(measured.values()))
-        where = bench_plot.place(settings)
-        figure.suptitle(
-            f"Figure {number} of the 2006 paper, for this machine: {workload} ({where})", x=0.01, ha="left"
+            rows, columns, figsize=(bench_looks.PAGE_INCHES, height), squeeze=False, layout="constrained"
         )
-        handles, words = axes[0, 0].get_legend_handles_labels()
-        figure.legend(handles, words, loc="outside lower left", ncols=5, frameon=False)
+        for panel, curve in zip(axes.flat, curves, strict=False):
+            _draw_panel(panel, curve)
+        for panel in axes.flat[len(curves) :]:
+            panel.set_visible(False)
+        figure.suptitle(heading, x=0.01, ha="left", fontsize=8)
+        handles, words = _legend(axes)
+        columns = max(1, min(5, LEGEND // (max(map(len, words)) + 8)))
+        figure.legend(handles, words, loc="outside lower left", ncols=columns, frameon=False)
     return figure
+
+
+def _draw_panel(panel: "Axes", curve: Curve) -> None:
+    bench_plot.draw_lines(panel, [at for at, _, _ in curve.points], rates_of(curve))
+    panel.set_title(curve.title, loc="left", fontsize=9, fontweight="bold")
+    panel.set_xlabel(curve.sweep.axis)
+    panel.set_ylabel("MiB/s")
+
+
+def _legend(axes: Any) -> tuple[list, list[str]]:
+    """Each arm once, whichever panels have it."""
+    found = {}
+    for panel in axes.flat:
+        for handle, word in zip(*panel.get_legend_handles_labels(), strict=True):
+            found.setdefault(word, handle)
+    return list(found.values()), list(found)
+
+
+def paper_of(year: str) -> Paper:
+    """Raises BenchError."""
+    if year not in PAPERS:
+        raise BenchError(f"no paper {year}; there are {', '.join(PAPERS)}")
+    return PAPERS[year]

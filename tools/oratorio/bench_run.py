@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from oratorio import bench_e3sm, hosts
-from oratorio.bench_arms import arm_hints, is_oratorios
+from oratorio.bench_arms import arm_hints, is_oratorios, method_of
 from oratorio.bench_workloads import WORKLOADS, BenchError
 from oratorio.hosts import Host
 from oratorio.launch import launcher_kind
@@ -45,6 +45,7 @@ class Settings:
     profile: bool = False  # Oratorio's counts and times of each pass
     nodes: int = 1
     link: str = ""  # what is done to what a node sends (oratorio.nodes)
+    ranks_of_node: int = 0  # Oratorio is told that so many share a node; 0: what is so
 
     @property
     def passes(self) -> int:
@@ -184,7 +185,7 @@ def _check_served(run: Run, settings: Settings) -> None:
     if ours and run.setup and "oratorio" not in used:
         run.failure = f"MPI_File_open is in {used}: Oratorio was not in the ranks"
     for sample in run.samples:
-        if sample["arm"] in ours and sample["served_as"] not in ("", sample["arm"]):
+        if sample["arm"] in ours and sample["served_as"] not in ("", method_of(sample["arm"])):
             sample |= {"verified": False, "error": "the library doesn't know this method"}
 
 
@@ -203,6 +204,8 @@ def measure(run: Run, settings: Settings, progress: Progress) -> None:
     folder = Path(tempfile.mkdtemp(prefix="oratorio-bench-", dir=settings.folder))
     out = folder / "samples.json"
     env = {"LD_PRELOAD": str(settings.library)} if settings.library else {}
+    if settings.ranks_of_node:
+        env["ORATORIO_RANKS_PER_NODE"] = str(settings.ranks_of_node)
     if settings.profile:
         env["ORATORIO_EXPLAIN"] = str(folder / "explain.txt")
     try:

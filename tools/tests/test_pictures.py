@@ -11,6 +11,7 @@ from oratorio.bench_arms import TUNINGS
 from oratorio.bench_run import Run, Settings
 from oratorio.hosts import Host
 from oratorio.method_table import methods
+from oratorio.paper_figures import PAPERS, SLOTS
 
 NOWHERE = Path("/nowhere")
 HOST = Host("mpich5", "mpich", NOWHERE, NOWHERE, NOWHERE, "5.0.2", "hydra")
@@ -70,15 +71,13 @@ def suite(arms, ranks=(8,), workloads=WORKLOADS) -> tuple[list[Run], Settings]:
     return runs, settings
 
 
-def paper(modes=("buffered",)) -> bench_paper.Measured:
-    measured = {}
-    for mode in modes:
-        settings = bench_paper.settings_of(mode, settings_of(PAPER))
-        scale = bench_paper.Scale((2, 4, 8), 160, 4, (8, 16), 8)
-        curves = bench_paper.curves(scale, ("coll_perf", "tile", "flash"))
-        for run in {id(run): run for curve in curves for _, run in curve.runs}.values():
-            fill(run, settings, lambda number, turn, run=run: 100 + 97 * number * run.ranks + turn)
-        measured[mode] = (curves, settings)
+def paper(year, modes=("buffered",), arms=()) -> bench_paper.Measured:
+    """Rates that rise with the number of the arm and of the point."""
+    known = PAPERS[year]
+    scale = bench_paper.Scale((2, 4, 8), arms)
+    measured = bench_paper.plan(known, known.figures, modes, scale, settings_of(()))
+    for place, (run, settings) in enumerate(bench_paper.jobs(measured)):
+        fill(run, settings, lambda number, turn, place=place: 100 + 97 * number * (place + 1) + turn)
     return measured
 
 
@@ -92,10 +91,13 @@ def figures():
         "without raw": lambda: bench_plot.bars(*suite(["host", "auto"], workloads=WORKLOADS[:3])),
     }
     for modes in (("buffered",), ("buffered", "direct")):
-        for name in ("1-coll_perf", "2-tile", "3-flash"):
-            of_suite[f"{name}, {' and '.join(modes)}"] = lambda n=name, m=modes: bench_paper.figure_of(
-                n, paper(m)
+        for name in PAPERS["2006"].figures:
+            of_suite[f"2006, {name}, {' and '.join(modes)}"] = lambda n=name, m=modes: bench_paper.figure_of(
+                n, paper("2006", m, PAPER)
             )
+    for year in PAPERS:
+        for name in bench_paper.figure_names(paper(year)):
+            of_suite[f"{year}, {name}"] = lambda n=name, y=year: bench_paper.figure_of(n, paper(y))
     return of_suite
 
 
@@ -174,7 +176,7 @@ def distance(one: str, other: str) -> float:
 
 
 def test_every_method_has_a_colour_of_its_own():
-    arms = [*methods(), "host", "host_tuned", *TUNINGS, "raw"]
+    arms = [*methods(), *SLOTS, "host", "host_tuned", *TUNINGS, "raw"]
     assert set(arms) <= set(bench_looks.LOOKS)
     for one, other in itertools.combinations(arms, 2):
         colors = bench_looks.look_of(one).color, bench_looks.look_of(other).color
@@ -194,9 +196,8 @@ def legend_colors(figure) -> dict[str, str]:
 
 
 def test_an_arm_looks_the_same_in_all_pictures():
-    made = [draw() for draw in figures().values()]
     seen = {}
-    for figure in made:
+    for figure in (draw() for draw in figures().values()):
         for label, color in legend_colors(figure).items():
             assert seen.setdefault(label, color) == color, label
         bench_plot.pyplot().close(figure)

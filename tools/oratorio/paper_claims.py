@@ -1,0 +1,145 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What a paper says of a figure, in its own words, and how that is judged by what was measured here."""
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from statistics import median
+
+Rates = dict[str, list[float | None]]  # of a curve: arm -> MiB/s at each point
+Measure = Callable[[Sequence[Rates]], float | None]  # of all curves that a claim is about
+
+
+@dataclass(frozen=True)
+class Claim:
+    """Shows here if the measure is from `least` to `most`; in part from `partly` on."""
+
+    said: str
+    figure: str
+    direction: str
+    measured: str  # what the measure is, in words
+    measure: Measure
+    least: float
+    most: float = math.inf
+    partly: float = math.inf
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """A claim and what came of it."""
+
+    claim: Claim
+    value: float | None  # None: what it needs wasn't measured
+
+    @property
+    def word(self) -> str:
+        """Whether it shows."""
+        if self.value is None:
+            return "not measured"
+        if self.claim.least <= self.value <= self.claim.most:
+            return "shows"
+        return "shows in part" if self.value >= self.claim.partly else "does not show"
+
+    @property
+    def found(self) -> str:
+        return "" if self.value is None else f"{self.value:.2f}"
+
+
+def _ratios(curves: Sequence[Rates], arm: str, over: Sequence[str]) -> list[list[float]]:
+    """Of each curve and point where it can be told: the arm to the fastest of the others."""
+    found = []
+    for rates in curves:
+        others = [rates[name] for name in over if name in rates]
+        if arm not in rates or not others:
+            continue
+        here = []
+        for mine, *theirs in zip(rates[arm], *others, strict=True):
+            best = max((rate for rate in theirs if rate), default=None)
+            if mine and best:
+                here.append(mine / best)
+        if here:
+            found.append(here)
+    return found
+
+
+def times(arm: str, *over: str) -> Measure:
+    """The largest ratio to the fastest of the others, of all points."""
+    return lambda curves: max((max(here) for here in _ratios(curves, arm, over)), default=None)
+
+
+def typically(arm: str, *over: str) -> Measure:
+    """The same ratio, the median of all points."""
+
+    def measure(curves: Sequence[Rates]) -> float | None:
+        every = [ratio for here in _ratios(curves, arm, over) for ratio in here]
+        return median(every) if every else None
+
+    return measure
+
+
+def at_first(arm: str, *over: str) -> Measure:
+    """The same ratio at the first point, the largest of all curves."""
+    return lambda curves: max((here[0] for here in _ratios(curves, arm, over)), default=None)
+
+
+def at_last(arm: str, *over: str) -> Measure:
+    """The same ratio at the last point."""
+    return lambda curves: max((here[-1] for here in _ratios(curves, arm, over)), default=None)
+
+
+def of_raw(arm: str) -> Measure:
+    """Per cent of raw I/O, the best point."""
+
+    def measure(curves: Sequence[Rates]) -> float | None:
+        best = max(times(arm, raw)(curves) or 0 for raw in ("raw", "raw_direct"))
+        return 100 * best or None
+
+    return measure
+
+
+def spread(arm: str) -> Measure:
+    """The arm's fastest point to its slowest, the largest of all curves."""
+
+    def measure(curves: Sequence[Rates]) -> float | None:
+        ranges = [[rate for rate in rates.get(arm, ()) if rate] for rates in curves]
+        return max((max(each) / min(each) for each in ranges if len(each) > 1), default=None)
+
+    return measure
+
+
+def first_to_last(arm: str) -> Measure:
+    """The arm's first point to its last one, the median of all curves."""
+
+    def measure(curves: Sequence[Rates]) -> float | None:
+        ends = [(rates[arm][0], rates[arm][-1]) for rates in curves if rates.get(arm)]
+        ratios = [first / last for first, last in ends if first and last]
+        return median(ratios) if ratios else None
+
+    return measure
+
+
+def between_curves(arm: str) -> Measure:
+    """At the first point: the curve where the arm is fastest to the one where it is slowest."""
+
+    def measure(curves: Sequence[Rates]) -> float | None:
+        firsts = [rates[arm][0] for rates in curves if rates.get(arm) and rates[arm][0]]
+        return max(firsts) / min(firsts) if len(firsts) > 1 else None
+
+    return measure
+
+
+def rising(*arms: str) -> Measure:
+    """The share of steps from an arm to the next one that are upward, of all points."""
+
+    def measure(curves: Sequence[Rates]) -> float | None:
+        steps = [
+            after > before
+            for rates in curves
+            for one, other in pairwise(arm for arm in arms if arm in rates)
+            for before, after in zip(rates[one], rates[other], strict=True)
+            if before and after
+        ]
+        return sum(steps) / len(steps) if steps else None
+
+    return measure
