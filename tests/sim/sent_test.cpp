@@ -60,6 +60,7 @@ void expect_as_counted(count::Job job, const char* method) {
 TEST(Sent, IsAsCountedWithoutData) {
     count::Job job{.nodes = count::nodes_of(kRanks, kRanks / kOfNode), .layout_of = {}};
     job.options.cb_buffer_size = 256 << 10;
+    job.options.cb_write = Toggle::enable;
     const count::Lattice lattice{.n = 12, .site = 100};
     const count::Transposed transposed{.piece = 1000, .pieces = 200};
     const count::Sparse sparse{.block = 3000, .blocks = 40, .per_cent = 10};
@@ -69,9 +70,14 @@ TEST(Sent, IsAsCountedWithoutData) {
         [&](Rank rank) { return count::layout_of(sparse, kRanks, rank); }};
     for (const count::LayoutOf& layout_of : layouts) {
         job.layout_of = layout_of;
-        for (const char* const method : {"two_phase", "sparse", "cb_cyclic"})
+        for (const char* const method : {"two_phase", "sparse", "cb_cyclic", "auto"})
             expect_as_counted(job, method);
     }
+    EXPECT_TRUE(count::plan_of(job).thin) << "auto asks who has data where it lies thin";
+    const count::Sent dense = count::count_sent(job, count::plan_of(job, "two_phase"));
+    const count::Sent found = count::count_sent(job, count::thinned(job, count::plan_of(job)));
+    EXPECT_LT(found.far_messages, dense.far_messages / 2);
+    EXPECT_EQ(found.far_bytes, dense.far_bytes);
 }
 
 /// As many as one writes by hand, and no rank to itself.
