@@ -206,11 +206,11 @@ PAPER_2006 = Paper(
             full_given={"frames": "1"}, directions=("read",),
         ),
         Sweep(
-            "3-flash", "block sizes", "flash", "cells along a block's edge", "nxb", ARMS_2006, (6, 8, 10),
+            "3-flash", "block sizes", "flash", "cells along a block's edge", "nxb", ARMS_2006, (4, 6, 8),
             (8, 12, 16, 20, 24, 28, 32, 36), directions=("write",),
         ),
         Sweep(
-            "3-flash", "numbers of ranks", "flash", "ranks", RANKS, ARMS_2006, given={"nxb": "8"},
+            "3-flash", "numbers of ranks", "flash", "ranks", RANKS, ARMS_2006, given={"nxb": "6"},
             full_given={"nxb": "20"}, directions=("write",),
         ),
     ),
