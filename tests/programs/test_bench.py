@@ -259,6 +259,7 @@ def test_the_figures_of_a_paper_are_drawn(year, tmp_path):
 def test_a_figure_of_a_paper_has_a_row_for_each_point(tmp_path):
     host_or_skip("mpich5")
     words = ("paper", "2006", "--ranks", "2,4", "--arms", "host,two_phase,auto,raw")
+    words = (*words, "--modes", "buffered,direct")
     done = bench(tmp_path, *words)
     assert done.returncode == 0, done.stdout + done.stderr
     rows = [line for line in done.stdout.splitlines() if re.search(r"│ (buffered|direct) +│", line)]

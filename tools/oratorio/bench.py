@@ -346,7 +346,10 @@ _add_command(
     [
         _option("year", Annotated[str, typer.Argument(help="Of the paper.")], inspect.Parameter.empty),
         _option("figures", Annotated[str | None, typer.Option(help="Only these, e.g. naive,grouping.")]),
-        _option("modes", Annotated[str | None, typer.Option(help="Of buffered,direct; the paper's own.")]),
+        _option(
+            "modes",
+            Annotated[str | None, typer.Option(help="Of buffered,direct; the paper's own if not given.")],
+        ),
         _option(
             "param",
             Annotated[

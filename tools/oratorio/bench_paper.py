@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 MODES = ("buffered", "direct")
-WRAPPED = 116  # characters of a line above a picture
+WRAPPED = 136  # characters of a line above a picture
 LEGEND = 100  # characters of a line of its legend
 
 
@@ -71,6 +71,12 @@ def settings_of(mode: str, settings: Settings) -> Settings:
     arms = tuple(raw if arm.startswith("raw") else arm for arm in settings.arms)
     cold = settings.cold or (direct and not bench_report.is_in_memory(settings.folder))
     return replace(settings, direct=direct, cold=cold, arms=arms)
+
+
+def modes_of(paper: Paper, folder: Path) -> tuple[str, ...]:
+    """The paper's own; a folder in memory has no way past the page cache that means something."""
+    in_memory = bench_report.is_in_memory(folder)
+    return tuple(mode for mode in paper.modes if mode == "buffered" or not in_memory)
 
 
 def check_words(text: str, known: Sequence[str], option: str) -> tuple[str, ...]:

@@ -123,6 +123,12 @@ def test_a_parameter_replaces_what_is_swept_or_given():
         bench_paper.parse_parameters(["edge=1"], PAPER_2001)
 
 
+def test_past_the_page_cache_is_measured_where_there_is_a_disk(monkeypatch):
+    for in_memory, modes in ((True, ("buffered",)), (False, ("buffered", "direct"))):
+        monkeypatch.setattr(bench_paper.bench_report, "is_in_memory", lambda _, told=in_memory: told)
+        assert bench_paper.modes_of(PAPERS["2006"], NOWHERE) == modes
+
+
 def test_what_is_not_there_is_left_out(monkeypatch):
     monkeypatch.setattr(bench_paper, "methods", lambda: ["auto", "naive", "cb_block"])
     scale = bench_paper.Scale((4,))
