@@ -249,6 +249,8 @@ def test_the_figures_of_a_paper_are_drawn(year, tmp_path):
     there = [figure for figure in PAPERS[year].figures if figure not in skipped]
     assert there and {file.name for file in tmp_path.glob("*.png")} == {f"paper-{name}.png" for name in there}
     said = page.read_text()
+    assert f"./oratorio bench paper {year} --ranks 2,4" in said
+    assert all(f"](paper-{name}.png)" in said for name in there)
     for claim in PAPERS[year].claims:
         assert (claim.said in said) == (claim.figure in there)
     rates = [line for line in said.splitlines() if re.match(r"\| [^|]+ \| (buffered|direct) \|", line)]
@@ -266,6 +268,13 @@ def test_a_figure_of_a_paper_has_a_row_for_each_point(tmp_path):
     # coll_perf written and read, tile read, flash over block sizes and over ranks; two points, two modes
     assert len(rows) == 5 * 2 * 2
     assert all(len(re.findall(r"│\s+\d+ ", row)) >= 4 for row in rows)
+
+
+def test_a_figure_is_not_drawn_past_the_page_cache_of_a_folder_in_memory():
+    host_or_skip("mpich5")
+    done = bench("/dev/shm", "paper", "2006", "--figures", "2-tile", "--ranks", "2", "--arms", "auto,raw")
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "│ buffered" in done.stdout and "│ direct " not in done.stdout
 
 
 @pytest.mark.parametrize(

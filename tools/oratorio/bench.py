@@ -3,6 +3,7 @@
 I/O, interleaved in one run, every byte checked."""
 
 import inspect
+import shlex
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -268,9 +269,8 @@ def _suite_runs(common: Common, names: Sequence[str], maps: Sequence[Path]) -> l
 def _paper(common: Common, given: dict[str, Any]) -> None:
     paper = bench_paper.paper_of(given["year"])
     figures = bench_paper.check_words(given["figures"] or "", paper.figures, "figures")
-    modes = tuple(
-        bench_paper.check_words(given["modes"] or ",".join(paper.modes), bench_paper.MODES, "modes")
-    )
+    own_modes = ",".join(bench_paper.modes_of(paper, common.settings.folder))
+    modes = bench_paper.check_words(given["modes"] or own_modes, bench_paper.MODES, "modes")
     scale = bench_paper.Scale(
         common.ranks if "ranks" in common.given else paper.ranks,
         common.settings.arms if "arms" in common.given else (),
@@ -285,11 +285,13 @@ def _paper(common: Common, given: dict[str, Any]) -> None:
     measure_all(jobs)
     for table in (*bench_paper.point_tables(measured), bench_paper.claim_table(measured)):
         stdout.print(table)
-    if given["markdown"]:
-        given["markdown"].write_text(bench_paper.markdown(measured))
-    if common.plot:
-        for file in bench_paper.draw(common.plot, measured):
-            stderr.print(f"drawn: {file}", markup=False, soft_wrap=True)
+    pictures = bench_paper.draw(common.plot, measured) if common.plot else {}
+    for file in pictures.values():
+        stderr.print(f"drawn: {file}", markup=False, soft_wrap=True)
+    if page := given["markdown"]:
+        page.parent.mkdir(parents=True, exist_ok=True)
+        command = f"./oratorio {shlex.join(sys.argv[1:])}"
+        page.write_text(bench_paper.markdown(measured, page, pictures, command))
     _finish(jobs, replace(common, plot=None))
 
 

@@ -2,6 +2,7 @@
 """Figures of the papers, drawn again for this machine, beside what the papers say of them. Which there are:
 tools/oratorio/paper_figures.py."""
 
+import os
 import textwrap
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -298,28 +299,32 @@ def _pipes(header: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
     return [f"| {' | '.join(words)} |" for words in (header, ["---"] * len(header), *rows)]
 
 
-def markdown(measured: Measured) -> str:
-    """The claims, and the points of each figure, for a page."""
+def markdown(measured: Measured, page: Path, pictures: Mapping[str, Path], command: str) -> str:
+    """The claims, and of each figure its picture, if there is one, and its points; for that page."""
     paper = measured.paper
-    lines = [f"## {paper.year}: {paper.title}", "", f"{bench_plot.place(measured.settings)}.", ""]
+    about = bench_report.machine(measured.settings.folder)
+    where = f"{bench_plot.place(measured.settings)}, {about['processor']}, {about['date'][:10]}"
+    lines = [f"# {paper.year}: {paper.title}", "", f"{where}:", "", "```sh", command, "```", ""]
     lines += _pipes(
         ["the paper", "figure", "measured here", "found", "so"],
         [[v.claim.said, f"{v.claim.figure}, {v.claim.direction}", v.claim.measured, v.found, v.word]
          for v in verdicts(measured)],
     )  # fmt: skip
-    for table in point_tables(measured):
+    for name, table in zip(figure_names(measured), point_tables(measured), strict=True):
+        if name in pictures:
+            lines += ["", f"![{paper.year}, {name}]({os.path.relpath(pictures[name], page.parent)})"]
         columns = [list(column.cells) for column in table.columns]
         rows = [list(map(str, row)) for row in zip(*columns, strict=True)]
         lines += ["", f"{table.title}", "", *_pipes([str(c.header) for c in table.columns], rows)]
     return "\n".join([*lines, ""])
 
 
-def draw(file: Path, measured: Measured) -> list[Path]:
+def draw(file: Path, measured: Measured) -> dict[str, Path]:
     """A picture for each figure: FILE with the figure's name before its ending."""
-    files = []
+    files = {}
     for name in figure_names(measured):
-        files.append(file.with_name(f"{file.stem}-{name}{file.suffix or '.png'}"))
-        bench_plot.save(figure_of(name, measured), files[-1])
+        files[name] = file.with_name(f"{file.stem}-{name}{file.suffix or '.png'}")
+        bench_plot.save(figure_of(name, measured), files[name])
     return files
 
 
