@@ -30,8 +30,12 @@ class Agents {
     [[nodiscard]] virtual const Binding& binding() const = 0;
     /// Bytes that a description and its data may have together.
     [[nodiscard]] virtual Bytes shipment_max() const = 0;
-    /// Needs no other rank's program. A failure of the way there comes as the reply's error.
-    virtual void ship(const Shipment& shipment) = 0;
+    /// Where requests are best made, whole ones: who is beside sees it there. The agents'; may be
+    /// empty.
+    [[nodiscard]] virtual std::span<std::byte> own_memory() { return {}; }
+    /// Needs no other rank's program. A failure of the way there comes as the reply's error. True
+    /// when the agent finds it in memory that it shares with this rank.
+    virtual bool ship(const Shipment& shipment) = 0;
     /// Waits until one of those that were shipped is done, in any order; 0 when there is none. Of a
     /// read its data is there.
     virtual std::size_t reap(std::span<ReplyHead> out) = 0;

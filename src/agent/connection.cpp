@@ -38,6 +38,7 @@ AgentConnection::Receipt AgentConnection::receive(Request& request) {
     for (;;) {
         if (filled_ == kHead && buffer_.empty()) {
             if (!accept_head()) return Receipt::over;
+            if (head_.is_shared()) return take_shared(request);
             buffer_ = buffers_.take();
             waits_for_buffer_ = buffer_.empty();
             if (waits_for_buffer_) return Receipt::waits;
@@ -52,13 +53,26 @@ AgentConnection::Receipt AgentConnection::receive(Request& request) {
         filled_ += *got;
         moved_ = Socket::Clock::now();
     }
-    request = {head_, std::exchange(buffer_, {})};
+    const std::span<std::byte> buffer = std::exchange(buffer_, {});
+    request = {head_, buffer.first(head_.described), buffer.subspan(head_.described, head_.data),
+               buffer};
+    filled_ = 0;
+    return Receipt::whole;
+}
+
+/// Nothing more comes.
+AgentConnection::Receipt AgentConnection::take_shared(Request& request) {
+    const auto description = shared_.at(head_.described_at, head_.described);
+    const auto data = shared_.at(head_.data_at, head_.data);
+    if (!description || !data) return Receipt::over;
+    shared_.fence();
+    request = {head_, *description, *data, {}};
     filled_ = 0;
     return Receipt::whole;
 }
 
 /// It says what there is, and fits a buffer.
-bool AgentConnection::accept_head() {
+bool AgentConnection::accept_head() const {
     const std::size_t most = buffers_.bytes();
     const bool known =
         head_.description == Description::list || head_.description == Description::layout;
@@ -94,10 +108,11 @@ bool AgentConnection::is_stuck(Socket::Clock::time_point since) {
 bool AgentConnection::reply(const Request& request, const ReplyHead& head) {
     const bool has_data = head.data > 0;
     if (!has_data) buffers_.give_back(request.buffer);
+    if (request.head.is_shared()) shared_.fence();
     const std::lock_guard hold(sending_);
     replies_.push_back({.head = head,
                         .buffer = has_data ? request.buffer : std::span<std::byte>{},
-                        .data = has_data ? request.data() : std::span<std::byte>{}});
+                        .data = has_data ? request.data : std::span<std::byte>{}});
     (void)send_all();
     return !replies_.empty();
 }

@@ -9,6 +9,7 @@
 
 #include "agent/buffers.hpp"
 #include "agent/message.hpp"
+#include "agent/shared_buffers.hpp"
 #include "base/socket.hpp"
 
 namespace oratorio {
@@ -18,19 +19,15 @@ class AgentConnection {
     /// A request that is whole; its buffer goes with it.
     struct Request {
         RequestHead head;
-        std::span<std::byte> buffer;
-        [[nodiscard]] std::span<const std::byte> description() const {
-            return buffer.first(static_cast<std::size_t>(head.described));
-        }
-        [[nodiscard]] std::span<std::byte> data() const {
-            return buffer.subspan(static_cast<std::size_t>(head.described),
-                                  static_cast<std::size_t>(head.data));
-        }
+        std::span<const std::byte> description;
+        std::span<std::byte> data;
+        std::span<std::byte> buffer;  ///< empty when the rank shares both
     };
     enum class Receipt { waits, whole, over };
 
-    AgentConnection(Socket socket, AgentBuffers& buffers)
-        : socket_(std::move(socket)), buffers_(buffers) {}
+    /// `shared`: of the ranks beside.
+    AgentConnection(Socket socket, AgentBuffers& buffers, const SharedBuffers& shared)
+        : socket_(std::move(socket)), buffers_(buffers), shared_(shared) {}
     /// Gives back all buffers.
     ~AgentConnection();
     AgentConnection(const AgentConnection&) = delete;
@@ -62,11 +59,13 @@ class AgentConnection {
         std::size_t sent = 0;
         [[nodiscard]] std::span<const std::byte> left() const;
     };
-    [[nodiscard]] bool accept_head();
+    [[nodiscard]] bool accept_head() const;
+    [[nodiscard]] Receipt take_shared(Request& request);
     [[nodiscard]] bool send_all();
 
     Socket socket_;
     AgentBuffers& buffers_;
+    SharedBuffers shared_;
     // The leader's:
     RequestHead head_;
     std::size_t filled_ = 0;  ///< bytes of the request, its head included

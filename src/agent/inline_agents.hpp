@@ -17,9 +17,10 @@ class InlineAgents final : public Agents {
 
     [[nodiscard]] const Binding& binding() const override { return binding_; }
     [[nodiscard]] Bytes shipment_max() const override { return shipment_max_; }
-    void ship(const Shipment& shipment) override {
+    bool ship(const Shipment& shipment) override {
         Service service(store_, binding_, shipment.agent);
         done_.push_back(service.serve(shipment.head, shipment.description, shipment.data));
+        return false;
     }
     std::size_t reap(std::span<ReplyHead> out) override {
         if (done_.empty() || out.empty()) return 0;

@@ -12,6 +12,9 @@
 
 namespace oratorio {
 
+/// No place in memory that is shared (agent/shared_buffers).
+inline constexpr std::uint64_t kNowhere = UINT64_MAX;
+
 /// How a request tells what it wants of the file.
 enum class Description : std::uint64_t {
     list,    ///< a run table from offset 0 (type/run_table)
@@ -22,16 +25,24 @@ enum class Description : std::uint64_t {
 struct RequestHead {
     std::uint64_t number = 0;  ///< comes back in the reply
     Description description = Description::list;
-    std::uint64_t writes = 0;     ///< 0: reads
-    std::int64_t from = 0;        ///< of a layout: the data bytes [from, to)
-    std::int64_t to = 0;          ///< the same
-    std::uint64_t described = 0;  ///< bytes of the description
-    std::uint64_t data = 0;       ///< bytes of data, written or wanted
+    std::uint64_t writes = 0;               ///< 0: reads
+    std::int64_t from = 0;                  ///< of a layout: the data bytes [from, to)
+    std::int64_t to = 0;                    ///< the same
+    std::uint64_t described = 0;            ///< bytes of the description
+    std::uint64_t data = 0;                 ///< bytes of data, written or wanted
+    std::uint64_t described_at = kNowhere;  ///< where the description lies if it isn't sent
+    std::uint64_t data_at = kNowhere;       ///< and the data: both or none
 
     [[nodiscard]] Direction direction() const {
         return writes != 0 ? Direction::write : Direction::read;
     }
-    [[nodiscard]] std::uint64_t sent() const { return described + (writes != 0 ? data : 0); }
+    [[nodiscard]] bool is_shared() const { return described_at != kNowhere; }
+    /// Bytes that follow it.
+    [[nodiscard]] std::uint64_t sent() const {
+        return is_shared() ? 0 : described + (writes != 0 ? data : 0);
+    }
+    /// Bytes that follow a good reply.
+    [[nodiscard]] std::uint64_t sent_back() const { return is_shared() || writes != 0 ? 0 : data; }
 };
 
 struct ReplyHead {

@@ -19,9 +19,11 @@ std::span<const std::byte> bytes_of(const RequestHead& head) {
 
 /// What is left of a request when `sent` bytes of it are: of its head, its description or its data.
 std::span<const std::byte> left_of(const Shipment& shipment, std::size_t sent) {
-    const std::span<const std::byte> data =
-        shipment.head.writes != 0 ? shipment.data : std::span<std::byte>{};
-    for (const auto part : {bytes_of(shipment.head), shipment.description, data}) {
+    const bool is_shared = shipment.head.is_shared();
+    const std::span<const std::byte> none;
+    const auto description = is_shared ? none : shipment.description;
+    const auto data = is_shared || shipment.head.writes == 0 ? none : shipment.data;
+    for (const auto part : {bytes_of(shipment.head), description, data}) {
         if (sent < part.size()) return part.subspan(sent);
         sent -= part.size();
     }
@@ -59,11 +61,17 @@ Result<std::unique_ptr<RemoteAgents>> RemoteAgents::connect(std::span<const Serv
     return agents;
 }
 
-void RemoteAgents::ship(const Shipment& shipment) {
+bool RemoteAgents::ship(const Shipment& shipment) {
     Way& way = ways_[static_cast<std::size_t>(shipment.agent)];
-    way.sending.push_back(shipment);
-    if (way.failed) return fail(way, *way.failed);
-    if (const auto sent = send_some(way); !sent) fail(way, gone(sent.error().system_errno));
+    Shipment& mine = way.sending.emplace_back(shipment);
+    if (way.is_beside) share(mine);
+    const bool is_shared = mine.head.is_shared();
+    if (way.failed) {
+        fail(way, Error(*way.failed));
+    } else if (const auto sent = send_some(way); !sent) {
+        fail(way, gone(sent.error().system_errno));
+    }
+    return is_shared;
 }
 
 std::size_t RemoteAgents::reap(std::span<ReplyHead> out) {
@@ -72,6 +80,16 @@ std::size_t RemoteAgents::reap(std::span<ReplyHead> out) {
     std::size_t count = 0;
     for (; count < out.size() && !done_.empty(); done_.pop_front()) out[count++] = done_.front();
     return count;
+}
+
+/// What lies in memory that the agent has, too, isn't sent.
+void RemoteAgents::share(Shipment& shipment) const {
+    const auto described_at = buffers_.place_of(shipment.description);
+    const auto data_at = buffers_.place_of(shipment.data);
+    if (!described_at || !data_at) return;
+    shipment.head.described_at = *described_at;
+    shipment.head.data_at = *data_at;
+    buffers_.fence();
 }
 
 /// As much as the socket takes.
@@ -113,12 +131,13 @@ Result<void> RemoteAgents::begin_reply(Way& way) const {
     const auto asked = std::ranges::find(way.awaited, way.reply.number,
                                          [](const Shipment& each) { return each.head.number; });
     const bool known = asked != way.awaited.end();
-    const bool reads = known && asked->head.writes == 0 && way.reply.error.kind == ErrorKind::none;
-    if (!known || way.reply.data != (reads ? asked->head.data : 0)) {
+    const bool good = known && way.reply.error.kind == ErrorKind::none;
+    if (!known || way.reply.data != (good ? asked->head.sent_back() : 0)) {
         way.heard = 0;
         return gone(EPROTO);
     }
-    way.data = reads ? asked->data : std::span<std::byte>{};
+    way.data = way.reply.data > 0 ? asked->data : std::span<std::byte>{};
+    if (asked->head.is_shared()) buffers_.fence();
     way.awaited.erase(asked);
     return {};
 }

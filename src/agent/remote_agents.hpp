@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "agent/agents.hpp"
+#include "agent/shared_buffers.hpp"
 #include "base/door.hpp"
 
 struct pollfd;
@@ -31,16 +32,26 @@ class RemoteAgents final : public Agents {
                                                          Bytes block, Bytes shipment_max,
                                                          const AgentLimits& limits = {});
 
+    /// Memory for whole requests, of `buffers`, which the agents beside this rank have, too. It
+    /// stays there as long as this does.
+    void share(const SharedBuffers& buffers, std::span<std::byte> mine, std::vector<bool> beside) {
+        buffers_ = buffers;
+        mine_ = mine;
+        for (std::size_t i = 0; i < ways_.size(); ++i) ways_[i].is_beside = beside[i];
+    }
+
     [[nodiscard]] const Binding& binding() const override { return binding_; }
     [[nodiscard]] Bytes shipment_max() const override { return shipment_max_; }
+    [[nodiscard]] std::span<std::byte> own_memory() override { return mine_; }
     /// Begins to send it; all of it is sent by reap().
-    void ship(const Shipment& shipment) override;
+    bool ship(const Shipment& shipment) override;
     std::size_t reap(std::span<ReplyHead> out) override;
 
   private:
     /// One agent, as this rank has it.
     struct Way {
         Socket socket;
+        bool is_beside = false;
         std::deque<Shipment> sending;  ///< the first in part
         std::size_t sent = 0;          ///< bytes of it
         std::vector<Shipment> awaited;
@@ -52,6 +63,7 @@ class RemoteAgents final : public Agents {
 
     RemoteAgents(const Binding& binding, Bytes shipment_max, const AgentLimits& limits)
         : binding_(binding), shipment_max_(shipment_max), limits_(limits) {}
+    void share(Shipment& shipment) const;
     [[nodiscard]] Result<void> send_some(Way& way) const;
     [[nodiscard]] Result<void> hear_some(Way& way);
     [[nodiscard]] Result<void> begin_reply(Way& way) const;
@@ -63,6 +75,8 @@ class RemoteAgents final : public Agents {
     Binding binding_;
     Bytes shipment_max_;
     AgentLimits limits_;
+    SharedBuffers buffers_;
+    std::span<std::byte> mine_;
     std::vector<Way> ways_;
     std::deque<ReplyHead> done_;
 };

@@ -120,34 +120,37 @@ std::optional<AgentServer::Work> AgentServer::look(std::span<const pollfd> watch
     for (std::size_t i = 0; i < count && !work; ++i) {
         const std::size_t at = (next_ + i) % count;
         Work found{connections_[at], {}};
-        if (!serve(*found.connection, watched[2 + at].revents, found)) connections_[at].reset();
-        if (found.request.buffer.empty()) continue;
+        const auto receipt = serve(found, watched[2 + at].revents);
+        if (receipt == AgentConnection::Receipt::over) connections_[at].reset();
+        if (receipt != AgentConnection::Receipt::whole) continue;
         next_ = at + 1;
         work = std::move(found);
     }
     std::erase(connections_, nullptr);
     for (Socket& socket :
          door_.look(watched.subspan(2 + count), most - std::min(most, connections_.size())))
-        connections_.push_back(std::make_shared<AgentConnection>(std::move(socket), buffers_));
+        connections_.push_back(
+            std::make_shared<AgentConnection>(std::move(socket), buffers_, wish_.shared));
     return work;
 }
 
-/// False when the connection is over. One that keeps a buffer and has something under way is of a
-/// rank that waits for nothing else, or is no longer there.
-bool AgentServer::serve(AgentConnection& connection, int ready, Work& work) {
+/// A rank that keeps a buffer and has something under way waits for nothing else, or is no longer
+/// there.
+AgentConnection::Receipt AgentServer::serve(Work& work, int ready) {
+    using Receipt = AgentConnection::Receipt;
+    AgentConnection& connection = *work.connection;
     if (ready == 0) {
         const auto since = Socket::Clock::now() - wish_.patience;
-        return !buffers_.is_wanted() || !connection.is_stuck(since);
+        return buffers_.is_wanted() && connection.is_stuck(since) ? Receipt::over : Receipt::waits;
     }
-    if ((ready & POLLOUT) != 0 && !connection.send_replies()) return false;
-    if ((ready & ~POLLOUT) == 0) return true;
-    return connection.receive(work.request) != AgentConnection::Receipt::over;
+    if ((ready & POLLOUT) != 0 && !connection.send_replies()) return Receipt::over;
+    return (ready & ~POLLOUT) != 0 ? connection.receive(work.request) : Receipt::waits;
 }
 
 void AgentServer::perform(std::size_t thread, Work& work) {
     Service service(*wish_.stores[thread], wish_.binding, wish_.agent);
     const ReplyHead reply =
-        service.serve(work.request.head, work.request.description(), work.request.data());
+        service.serve(work.request.head, work.request.description, work.request.data);
     const bool is_left = work.connection->reply(work.request, reply);
     work.connection.reset();
     if (is_left || buffers_.is_wanted()) raise(changed_);

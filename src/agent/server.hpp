@@ -26,6 +26,7 @@ class AgentServer {
         int agent = 0;           ///< of those of the binding
         Bytes shipment_max = 0;  ///< of a description and its data
         Rank clients = 1;
+        SharedBuffers shared = {};  ///< of the ranks beside; somebody else's, there until the end
         /// Who keeps a buffer that others wait for is sent away after that.
         std::chrono::milliseconds patience{60'000};
     };
@@ -49,7 +50,7 @@ class AgentServer {
     void run(std::size_t thread);
     [[nodiscard]] std::optional<Work> lead();
     [[nodiscard]] std::optional<Work> look(std::span<const pollfd> watched);
-    [[nodiscard]] bool serve(AgentConnection& connection, int ready, Work& work);
+    [[nodiscard]] AgentConnection::Receipt serve(Work& work, int ready);
     void perform(std::size_t thread, Work& work);
 
     Wish wish_;

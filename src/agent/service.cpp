@@ -98,6 +98,11 @@ class Service::Job {
 
     void begin() {
         const Bytes length = pending_.length();
+        // A description that isn't ours alone may have changed since it was looked at.
+        if (static_cast<std::size_t>(length) > data_.size() - begun_) {
+            reply_.error = damaged();
+            return;
+        }
         const std::span memory = data_.subspan(begun_, static_cast<std::size_t>(length));
         begun_ += memory.size();
         const Extent piece = pending_;
@@ -157,7 +162,7 @@ ReplyHead Service::serve(const RequestHead& head, std::span<const std::byte> des
     } catch (const std::bad_alloc&) {
         reply.error = Error::make(ErrorKind::no_memory, "no memory for an agent's request");
     }
-    if (head.writes == 0 && reply.error.kind == ErrorKind::none) reply.data = head.data;
+    if (reply.error.kind == ErrorKind::none) reply.data = head.sent_back();
     return reply;
 }
 

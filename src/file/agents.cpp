@@ -8,6 +8,7 @@
 
 #include "agent/inline_agents.hpp"
 #include "agent/remote_agents.hpp"
+#include "base/shared_segment.hpp"
 #include "file/state.hpp"
 #include "plan/aggregators.hpp"
 #include "plan/methods.hpp"
@@ -57,7 +58,36 @@ Result<std::vector<ServicePlace>> tell_places(Transport& transport, std::size_t 
     return places;
 }
 
+/// Requests that a rank makes at once in memory of its node.
+Bytes request_memory(const AgentFacts& facts) {
+    return std::clamp<Bytes>(std::ssize(facts.ranks), 2, 4) * facts.message;
+}
+
+bool has_agent(const Topology& topology, const AgentFacts& facts) {
+    const auto node = [&](Rank rank) { return topology.node_of[static_cast<std::size_t>(rank)]; };
+    return std::ranges::any_of(facts.ranks,
+                               [&](Rank agent) { return node(agent) == node(topology.rank); });
+}
+
 }  // namespace
+
+/// Collective. Memory that the ranks of each node with an agent share; it may be none.
+Result<void> File::State::share_with_agents(const AgentFacts& facts) {
+    const Topology& topology = transport->topology();
+    const Bytes each = request_memory(facts);
+    const std::int64_t ranks = ranks_beside(topology, topology.rank);
+    SharedSegment::Wish wish;
+    if (has_agent(topology, facts)) wish.bytes = SharedBuffers::bytes_needed(ranks, each);
+    SharedSegment segment(std::move(wish));
+    if (auto finished = segment.finish(*transport); !finished) return finished;
+    if (segment.refused()) {
+        opened.voice.warn("requests to agents are sent: " +
+                          oratorio::describe(segment.refusal(), ""));
+    } else {
+        agent_memory = segment.take();
+    }
+    return {};
+}
 
 /// One store for each thread of the agent that this rank is.
 Error File::State::start_server(const OpenCall& call, const AgentFacts& facts, int agent) {
@@ -66,6 +96,7 @@ Error File::State::start_server(const OpenCall& call, const AgentFacts& facts, i
     wish.agent = agent;
     wish.shipment_max = facts.message;
     wish.clients = transport->topology().size;
+    wish.shared = SharedBuffers(agent_memory.span());
     for (int i = 0; i < facts.threads; ++i) {
         auto another = open_again(call, opened.path, *hints);
         if (!another) return another.error();
@@ -82,6 +113,7 @@ Result<void> File::State::reach_agents(const OpenCall& call, const AgentFacts& f
     const Rank rank = transport->topology().rank;
     const auto found = std::ranges::find(facts.ranks, rank);
     const auto index = static_cast<std::size_t>(found - facts.ranks.begin());
+    if (auto shared = share_with_agents(facts); !shared) return shared;
     Error error;
     if (found != facts.ranks.end()) error = start_server(call, facts, static_cast<int>(index));
     if (auto started = agree_on_error(*transport, error); !started) return started.error();
@@ -90,8 +122,24 @@ Result<void> File::State::reach_agents(const OpenCall& call, const AgentFacts& f
                     agent_server != nullptr ? &agent_server->place() : nullptr, index);
     if (!places) return places.error();
     auto connected = RemoteAgents::connect(*places, facts.block, facts.message);
-    if (connected) agents = std::move(*connected);
+    if (connected) {
+        use_shared_memory(**connected, facts);
+        agents = std::move(*connected);
+    }
     return agree_on_error(*transport, connected ? Error{} : connected.error());
+}
+
+void File::State::use_shared_memory(RemoteAgents& reached, const AgentFacts& facts) const {
+    if (agent_memory.span().empty()) return;
+    const Topology& topology = transport->topology();
+    const auto node = [&](Rank rank) { return topology.node_of[static_cast<std::size_t>(rank)]; };
+    const int mine = node(topology.rank);
+    std::int64_t before = 0;
+    for (Rank rank = 0; rank < topology.rank; ++rank) before += node(rank) == mine ? 1 : 0;
+    std::vector<bool> beside;
+    for (const Rank agent : facts.ranks) beside.push_back(node(agent) == mine);
+    const SharedBuffers buffers(agent_memory.span());
+    reached.share(buffers, buffers.area(before, request_memory(facts)), std::move(beside));
 }
 
 Result<void> File::State::start_agents(const OpenCall& call) {
@@ -112,6 +160,7 @@ Result<void> File::State::start_agents(const OpenCall& call) {
     if (reached) return {};
     agents.reset();
     agent_server.reset();
+    agent_memory = {};
     agent_facts = agreed_from([] {
         AgentFacts facts;
         facts.refused = true;

@@ -10,6 +10,7 @@
 #include "agent/server.hpp"
 #include "base/agreed.hpp"
 #include "base/reserve.hpp"
+#include "base/shared_memory.hpp"
 #include "base/shared_outcome.hpp"
 #include "file/file.hpp"
 #include "file/voice.hpp"
@@ -96,6 +97,7 @@ struct File::State final : Witness {
     std::optional<Split> split;
     std::unique_ptr<WriteBehind> write_behind;  ///< null: records are written at once
     Agreed<AgentFacts> agent_facts = agreed_from([] { return AgentFacts{}; });
+    SharedMemory agent_memory;  ///< of this node, for requests; empty where they are sent
     std::unique_ptr<AgentServer> agent_server;  ///< of a rank that is an agent
     std::unique_ptr<Agents> agents;             ///< null: there are none
     bool written_together = false;  ///< by a collective write since all ranks flushed together
@@ -118,6 +120,8 @@ struct File::State final : Witness {
     Result<void> find_facts(const OpenCall& call);
     /// Collective, at open. Where they can't be had the user is told, and it is no error.
     Result<void> start_agents(const OpenCall& call);
+    Result<void> share_with_agents(const AgentFacts& facts);
+    void use_shared_memory(RemoteAgents& reached, const AgentFacts& facts) const;
     [[nodiscard]] Error start_server(const OpenCall& call, const AgentFacts& facts, int agent);
     Result<void> reach_agents(const OpenCall& call, const AgentFacts& facts);
     /// Collective, when nothing is under way any more. An error is this rank's or the transport's.

@@ -118,8 +118,9 @@ void ShippedWork::ship_next(Request& request) {
     ++turn_;
     request.shipment.head.number = static_cast<std::uint64_t>(&request - requests_.data());
     context_.stats.requests_shipped += 1;
-    context_.stats.request_bytes += sizeof(RequestHead) + request.shipment.head.sent();
-    agents_.ship(request.shipment);
+    context_.stats.request_bytes +=
+        sizeof(RequestHead) + request.shipment.description.size() + request.shipment.data.size();
+    if (agents_.ship(request.shipment)) context_.stats.requests_shared += 1;
 }
 
 /// False when there is nothing left for that agent.
@@ -146,9 +147,10 @@ bool ShippedWork::pack(Request& request, Rest& rest) {
     }
     if (writes) context_.stats.bytes_packed += packed;
     Shipment& shipment = request.shipment;
+    // Beside the data, so that what is shared holds all of the request.
+    std::ranges::copy(layout_, request.memory.begin());
     shipment.agent = rest.agent;
-    shipment.description =
-        layout_.empty() ? request.memory.first(table.bytes()) : std::span(layout_);
+    shipment.description = request.memory.first(layout_.empty() ? table.bytes() : layout_.size());
     shipment.data = data.first(packed);
     shipment.head = {.description = layout_.empty() ? Description::list : Description::layout,
                      .writes = writes ? 1U : 0U,
@@ -178,7 +180,7 @@ void ShippedWork::take(const Request& request, const ReplyHead& reply) {
     const bool writes = plan_.direction == Direction::write;
     context_.stats.storage_calls += reply.calls;
     (writes ? context_.stats.bytes_stored : context_.stats.bytes_loaded) += reply.storage;
-    context_.stats.request_bytes += sizeof(ReplyHead) + reply.data;
+    context_.stats.request_bytes += sizeof(ReplyHead);
     if (reply.error.kind != ErrorKind::none) note(reply.error);
     if (writes) moved_ += reply.moved;
     if (!writes && reply.error.kind == ErrorKind::none) unpack(request, reply);

@@ -58,7 +58,9 @@ Made make_shipped(const WorkSite& site) {
     if (site.context.agents == nullptr)
         return Error::make(ErrorKind::internal,
                            "an access is to be shipped and there are no agents");
-    const Agents& agents = *site.context.agents;
+    Agents& agents = *site.context.agents;
+    if (const auto own = agents.own_memory(); !own.empty())
+        return make_shipped_work(site.context, site.plan, site.access, own);
     const Bytes each = agents.shipment_max();
     const Bytes wanted = std::clamp(agents.binding().agents, kLeast, kMost) * each;
     if (!site.memory.take_for_staging(wanted) && !site.memory.take_for_staging(each))

@@ -76,6 +76,7 @@ TEST(Shipping, EveryAccessIsShippedToTheAgentsOfItsBlocks) {
                 const auto agents = static_cast<std::uint64_t>(std::min(ranks, 2));
                 const std::uint64_t more = ranks == 1 ? 1 : 0;  // the read over the end
                 EXPECT_EQ(told.stats.requests_shipped, 2 * agents + more);
+                EXPECT_EQ(told.stats.requests_shared, told.stats.requests_shipped);
                 EXPECT_EQ(told.stats.bytes_stored, static_cast<std::uint64_t>(kMine));
                 EXPECT_TRUE(says(told, "method " + method + " (asked for by name)"));
                 const std::string who = ranks == 1 ? "0" : ranks == 2 ? "0 1" : "0 2";
@@ -84,6 +85,33 @@ TEST(Shipping, EveryAccessIsShippedToTheAgentsOfItsBlocks) {
                                            "1000 bytes in turn"));
             }
         }
+    }
+}
+
+/// Between nodes requests are sent, and a rank shares memory with the agents of its own only.
+TEST(Shipping, OnSeveralNodesWhatGoesToAnotherNodeIsSent) {
+    for (const std::string method : kMethods) {
+        const Folder folder;
+        const OpenCall call = call_of(folder.file("data"), kCreate, shipped(method));
+        run_ranks({.ranks = 4, .seed = 3, .ranks_per_node = 2}, [&](Transport& transport) {
+            const Rank rank = transport.topology().rank;
+            auto file = open_on(transport, call);
+            ASSERT_EQ(kind_of(file), ErrorKind::none);
+            std::vector<std::byte> mine = data_of(rank);
+            EXPECT_EQ(
+                (*file)->access(call_for(Direction::write, mine, false, kAt, rank * kMine)).bytes,
+                kMine);
+            // Four blocks, every other one of each of two agents, one on each node.
+            EXPECT_EQ((*file)->stats().requests_shipped, 2U);
+            EXPECT_EQ((*file)->stats().requests_shared, 1U);
+            EXPECT_EQ(kind_of((*file)->sync()), ErrorKind::none);
+            std::vector<std::byte> back(mine.size());
+            EXPECT_EQ(
+                (*file)->access(call_for(Direction::read, back, true, kAt, rank * kMine)).bytes,
+                kMine);
+            EXPECT_EQ(back, mine);
+            EXPECT_EQ(kind_of((*file)->close()), ErrorKind::none);
+        });
     }
 }
 

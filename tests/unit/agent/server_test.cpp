@@ -205,6 +205,61 @@ TEST(AgentServer, WhoAsksForMoreThanABufferOrForWhatThereIsNotIsSentAway) {
     EXPECT_EQ(ask(*agents, piece).error.kind, ErrorKind::none);
 }
 
+TEST(AgentServer, WhatTheRankSharesIsNotSent) {
+    MemoryDisk disk;
+    std::vector<std::byte> memory(static_cast<std::size_t>(SharedBuffers::bytes_needed(2, 4096)));
+    const SharedBuffers shared(memory);
+    AgentServer::Wish wish;
+    wish.stores.push_back(std::make_unique<MemoryStore>(disk));
+    wish.binding = {kBlock, 1};
+    wish.shipment_max = kMost;
+    wish.clients = 4;
+    wish.shared = shared;
+    const auto server = std::move(*AgentServer::start(std::move(wish)));
+    const ServicePlace place = server->place();
+    const auto agents = std::move(*RemoteAgents::connect(std::span(&place, 1), kBlock, kMost));
+    const auto mine = shared.area(1, 4096);
+    agents->share(shared, mine, {true});
+    for (const Direction direction : {Direction::write, Direction::read}) {
+        Piece piece(direction, 0, 500, 2000, 9);
+        Shipment shipment = piece.numbered(5);
+        std::ranges::copy(piece.table, mine.begin());
+        shipment.description = mine.first(piece.table.size());
+        shipment.data = mine.subspan(1000, 2000);
+        const bool writes = direction == Direction::write;
+        std::ranges::fill(shipment.data, writes ? std::byte{9} : std::byte{0});
+        EXPECT_TRUE(agents->ship(shipment));
+        ReplyHead reply;
+        EXPECT_EQ(agents->reap(std::span(&reply, 1)), 1U);
+        EXPECT_EQ(reply.error.kind, ErrorKind::none);
+        EXPECT_EQ(reply.data, 0U) << "none of it comes by the socket";
+        EXPECT_EQ(disk.contents({500, 2500}), Buffer(2000, std::byte{9}));
+        EXPECT_TRUE(std::ranges::equal(shipment.data, Buffer(2000, std::byte{9})));
+    }
+    // Elsewhere than in that memory: sent, as to an agent of another node.
+    Piece piece(Direction::write, 0, 0, 100, 3);
+    EXPECT_FALSE(agents->ship(piece.numbered(6)));
+    ReplyHead reply;
+    EXPECT_EQ(agents->reap(std::span(&reply, 1)), 1U);
+    EXPECT_EQ(disk.contents({0, 100}), Buffer(100, std::byte{3}));
+}
+
+TEST(AgentServer, WhoPointsOutsideOfWhatIsSharedIsSentAway) {
+    MemoryDisk disk;
+    const Few few(disk, 1);
+    const ServicePlace place = few.servers[0]->place();
+    for (const std::uint64_t at : {std::uint64_t{64}, UINT64_MAX - 1, std::uint64_t{0}}) {
+        const Socket liar = raw(place, place.token);
+        Word answer{};
+        EXPECT_TRUE(liar.receive(answer, Socket::Clock::now() + kSoon).ok());
+        const RequestHead head{
+            .writes = 1, .described = 4, .data = 100, .described_at = at, .data_at = 64};
+        (void)liar.send(std::as_bytes(std::span(&head, 1)), Socket::Clock::now() + kSoon);
+        EXPECT_TRUE(is_closed(liar));
+    }
+    EXPECT_EQ(disk.size(), 0);
+}
+
 /// As ranks that were stopped in the middle of a call, and have all the buffers.
 TEST(AgentServer, WhoKeepsABufferForTooLongIsSentAwayWhenOthersWantIt) {
     MemoryDisk disk;
