@@ -31,8 +31,7 @@ Bytes CursorPair::enter(Extent extent) {
     if (from_ == to_ || extent.empty()) return 0;
     end_.seek_offset(extent.end);
     last_ = std::min(end_.tell_size(), to_);
-    file_.seek_offset(extent.begin);
-    if (file_.tell_size() < from_) file_.seek_size(from_);
+    seek_within(file_, extent.begin, from_);
     first_ = file_.tell_size();
     last_ = std::max(first_, last_);
     if (first_ < last_ && memory_.tell_size() != first_ - from_) memory_.seek_size(first_ - from_);

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <cstring>
 
+#include "plan/access.hpp"
 #include "type/kernels.hpp"
 
 namespace oratorio {
@@ -35,8 +36,7 @@ void mark_given(std::byte* mask, const StridedRun& run) {
 }
 
 void mark_given(std::byte* base, Cursor& file, Bytes from, Bytes to, Extent extent) {
-    file.seek_offset(extent.begin);
-    if (file.tell_size() < from) file.seek_size(from);  // the access begins inside the extent
+    seek_within(file, extent.begin, from);
     while (file.tell_size() < to) {
         const StridedRun run = file.next(to - file.tell_size(), extent.end);
         if (run.count == 0) return;

@@ -13,12 +13,6 @@ namespace oratorio {
 
 namespace {
 
-/// Data positions of the cursor's layout that a rank may touch.
-void seek_within(Cursor& file, Offset offset, Bytes from) {
-    file.seek_offset(offset);
-    if (file.tell_size() < from) file.seek_size(from);  // the access begins inside the extent
-}
-
 void append_segment(std::vector<Segment>& segments, Bytes position, Bytes bytes) {
     if (!segments.empty() && segments.back().position + segments.back().bytes == position) {
         segments.back().bytes += bytes;

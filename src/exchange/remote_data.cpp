@@ -119,8 +119,7 @@ Result<Bytes> RemoteData::move(const Region& region, const RoundBuffer& buffer, 
         if (extent.empty()) continue;
         file_.seek_offset(extent.end);
         const Bytes last = std::min(file_.tell_size(), to_);
-        file_.seek_offset(extent.begin);
-        if (file_.tell_size() < from_) file_.seek_size(from_);
+        seek_within(file_, extent.begin, from_);
         memory_.seek_size(file_.tell_size() - from_);
         std::byte* const base = static_cast<std::byte*>(
             address(reinterpret_cast<std::uintptr_t>(buffer.data.data()),

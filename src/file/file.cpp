@@ -24,7 +24,7 @@ std::uint64_t hash(std::string_view text) {
 
 /// Those of a large access in which all ranks take part.
 std::vector<Rank> aggregators_of(const Nodes& topology, const PlanOptions& options) {
-    const Summaries all(static_cast<std::size_t>(topology.size));
+    const RanksByNode all = ranks_by_node(topology, [](Rank) { return true; });
     std::vector<Rank> ranks = choose_aggregators(topology, all, options, INT64_MAX);
     std::ranges::sort(ranks);
     return ranks;

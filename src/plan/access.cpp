@@ -81,6 +81,11 @@ void find_parts(const Access& access, AccessSummary& summary) {
 
 }  // namespace
 
+void seek_within(Cursor& file, Offset offset, Bytes from) {
+    file.seek_offset(offset);
+    if (file.tell_size() < from) file.seek_size(from);
+}
+
 AccessSummary summarise(const Access& access, bool with_coverage) {
     AccessSummary summary;
     summary.bytes = access.bytes();

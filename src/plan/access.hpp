@@ -27,6 +27,10 @@ struct Access {
     }
 };
 
+/// To the first data byte at or after `offset`, and not before data position `from`, where an
+/// access may begin inside an extent. Monotonic layouts only.
+void seek_within(Cursor& file, Offset offset, Bytes from);
+
 /// A layout that another rank is to walk may be described in so many bytes.
 inline constexpr Bytes kLayoutBytesMax = 512 << 10;
 

@@ -12,17 +12,6 @@ namespace {
 // Below a MiB each an aggregator costs more messages than it saves time.
 constexpr Bytes kBytesEachMin = 1 << 20;
 
-std::vector<std::vector<Rank>> able_ranks_by_node(const Nodes& topology,
-                                                  const Summaries& summaries) {
-    std::vector<std::vector<Rank>> nodes(std::max<std::size_t>(1, topology.node_names.size()));
-    for (Rank rank = 0; rank < topology.size; ++rank) {
-        if ((summaries[rank].flags & flag_no_store) != 0) continue;
-        const int node = topology.node_of.empty() ? 0 : topology.node_of[rank];
-        nodes[node].push_back(rank);
-    }
-    return nodes;
-}
-
 int allowed_on(const std::string& host, const std::vector<ConfigEntry>& entries) {
     for (const ConfigEntry& entry : entries) {
         if (entry.host == "*" || entry.host == host) return entry.count;
@@ -58,9 +47,14 @@ std::vector<ConfigEntry> parse_config_list(const std::string& text) {
     return entries;
 }
 
-std::vector<Rank> choose_aggregators(const Nodes& topology, const Summaries& summaries,
+RanksByNode able_ranks(const Nodes& topology, const Summaries& summaries) {
+    return ranks_by_node(topology, [&](Rank rank) {
+        return (summaries[static_cast<std::size_t>(rank)].flags & flag_no_store) == 0;
+    });
+}
+
+std::vector<Rank> choose_aggregators(const Nodes& topology, const RanksByNode& nodes,
                                      const PlanOptions& options, Bytes hull_bytes, int per_node) {
-    const auto nodes = able_ranks_by_node(topology, summaries);
     const auto entries = parse_config_list(options.cb_config_list);
     // cb_nodes alone is a wish for that many, wherever they fit; a config list alone bounds each
     // host.

@@ -10,6 +10,7 @@
 #include "base/topology.hpp"
 #include "plan/access.hpp"
 #include "plan/options.hpp"
+#include "plan/ranks_by_node.hpp"
 
 namespace oratorio {
 
@@ -28,12 +29,14 @@ struct ConfigEntry {
 /// entries.
 [[nodiscard]] std::vector<ConfigEntry> parse_config_list(const std::string& text);
 
-/// Pure. Ranks that can't store (flag_no_store) are passed over; at most `cb_nodes` when that is
-/// set, else at most one per `bytes_each_min` of the hull (not so of kEveryRank). Within a node
-/// aggregators are spread evenly over its ranks; nodes take turns, so that the first k aggregators
-/// sit on as many nodes as possible. Empty only when no rank has a store.
-[[nodiscard]] std::vector<Rank> choose_aggregators(const Nodes& topology,
-                                                   const Summaries& summaries,
+/// Pure. Ranks that can store (not so with flag_no_store).
+[[nodiscard]] RanksByNode able_ranks(const Nodes& topology, const Summaries& summaries);
+
+/// Pure. Of the `able` ranks at most `cb_nodes` when that is set, else at most one per
+/// `bytes_each_min` of the hull (not so of kEveryRank). Within a node aggregators are spread evenly
+/// over its ranks; nodes take turns, so that the first k aggregators sit on as many nodes as
+/// possible. Empty only when no rank is able.
+[[nodiscard]] std::vector<Rank> choose_aggregators(const Nodes& topology, const RanksByNode& able,
                                                    const PlanOptions& options, Bytes hull_bytes,
                                                    int per_node = kAggregatorsPerNode);
 

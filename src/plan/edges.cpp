@@ -14,8 +14,7 @@ bool has_data(Cursor& file, Bytes first, Bytes last, const Region& region) {
     for (std::int64_t i = 0; i < region.count; ++i) {
         const Extent extent = region.extent(i);
         if (extent.empty()) continue;
-        file.seek_offset(extent.begin);
-        if (file.tell_size() < first) file.seek_size(first);  // the access begins in the extent
+        seek_within(file, extent.begin, first);
         if (file.tell_size() < last && file.tell_offset() < extent.end) return true;
     }
     return false;

@@ -5,7 +5,6 @@
 // graph").
 #pragma once
 
-#include <array>
 #include <bitset>
 #include <cstddef>
 #include <cstdint>

@@ -4,20 +4,14 @@
 #include <algorithm>
 
 #include "plan/plan.hpp"
+#include "plan/ranks_by_node.hpp"
 
 namespace oratorio {
 
 namespace {
 
-constexpr Bytes kMessageMin = 4096;
-
-std::vector<std::vector<Rank>> ranks_by_node(const Nodes& topology) {
-    std::vector<std::vector<Rank>> nodes(std::max<std::size_t>(1, topology.node_names.size()));
-    for (Rank rank = 0; rank < topology.size; ++rank) {
-        const int node = topology.node_of.empty() ? 0 : topology.node_of[rank];
-        nodes[static_cast<std::size_t>(node)].push_back(rank);
-    }
-    return nodes;
+bool any(Rank) {
+    return true;
 }
 
 }  // namespace
@@ -42,7 +36,7 @@ int place_of_local_aggregator(int i, int ranks, int count) {
 }
 
 int largest_group(const Nodes& topology, const PlanOptions& options) {
-    const auto nodes = ranks_by_node(topology);
+    const auto nodes = ranks_by_node(topology, any);
     int largest = 1;
     for (std::size_t node = 0; node < nodes.size(); ++node) {
         const auto ranks = static_cast<int>(nodes[node].size());
@@ -63,7 +57,7 @@ Bytes local_message_bytes(const PlanOptions& options, int group_ranks) {
 Layers::Layers(const Nodes& topology, const Summaries& summaries, const PlanOptions& options)
     : group_ranks_(largest_group(topology, options)),
       message_bytes_(local_message_bytes(options, group_ranks_)) {
-    const auto nodes = ranks_by_node(topology);
+    const auto nodes = ranks_by_node(topology, any);
     std::vector<Rank> served_by(static_cast<std::size_t>(topology.size));
     const auto can = [&](Rank rank) {
         return (summaries[static_cast<std::size_t>(rank)].flags & flag_no_store) == 0;

@@ -12,7 +12,6 @@ namespace oratorio {
 namespace {
 
 constexpr Bytes kPage = 4096;
-constexpr Bytes kMessageMin = 4096;
 constexpr Bytes kSparse = 4;  // bytes of hull per byte of data
 
 /// Parts count only where all ranks have the same ones, and every rank's first part lies in the
@@ -250,8 +249,8 @@ Plan make_plan(Direction direction, const Agreed<Summaries>& summaries,
     Situation s = situation_of(direction, *summaries, *nodes, *terms, *sharing);
     s.collective = true;
     const PlanOptions& options = terms->options;
-    std::vector<Rank> aggregators =
-        choose_aggregators(*nodes, *summaries, options, s.hull.length());
+    const RanksByNode able = able_ranks(*nodes, *summaries);
+    std::vector<Rank> aggregators = choose_aggregators(*nodes, able, options, s.hull.length());
     s.aggregators = std::max(1, static_cast<int>(aggregators.size()));
     Plan plan = start_plan(s, choose_method(s));
     if (!plan.method->aggregated()) {
@@ -268,7 +267,7 @@ Plan make_plan(Direction direction, const Agreed<Summaries>& summaries,
     plan.aggregators =
         per_node == kAggregatorsPerNode
             ? std::move(aggregators)
-            : choose_aggregators(*nodes, *summaries, options, plan.hull.length(), per_node);
+            : choose_aggregators(*nodes, able, options, plan.hull.length(), per_node);
     const Schedule& schedule = plan.method->schedule;
     if (schedule.aggregators_max > 0) plan.aggregators.resize(schedule.aggregators_max);
     plan.domains = plan.method->domains_part().make(s, static_cast<int>(plan.aggregators.size()));

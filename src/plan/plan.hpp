@@ -148,6 +148,8 @@ struct Plan {
 /// As the hints say.
 [[nodiscard]] Ahead ahead_of(const PlanOptions& options);
 
+/// No message is made smaller.
+inline constexpr Bytes kMessageMin = 4096;
 /// Largest message that a plan with these options may use: never so large that messages outgrow the
 /// collective buffer they feed.
 [[nodiscard]] Bytes message_bytes_of(const PlanOptions& options);

@@ -196,8 +196,7 @@ void ListWork::start_slice() {
         const Extent extent = region.extent(i);
         file_.seek_offset(extent.end);
         const Bytes last = std::min(file_.tell_size(), access_.from + access_.bytes());
-        file_.seek_offset(extent.begin);
-        if (file_.tell_size() < access_.from) file_.seek_size(access_.from);
+        seek_within(file_, extent.begin, access_.from);
         if (file_.tell_size() < last) stage(last - file_.tell_size());
     }
 }

@@ -21,8 +21,9 @@ Nodes topology_of(int nodes, int each) {
 
 std::vector<Rank> choose(int nodes, int each, const PlanOptions& options,
                          Bytes hull = Bytes{1} << 40) {
-    return choose_aggregators(topology_of(nodes, each),
-                              Summaries(static_cast<std::size_t>(nodes * each)), options, hull);
+    const Nodes topology = topology_of(nodes, each);
+    const Summaries all(static_cast<std::size_t>(nodes * each));
+    return choose_aggregators(topology, able_ranks(topology, all), options, hull);
 }
 
 TEST(ConfigList, HostsNumbersAndStars) {
@@ -79,13 +80,15 @@ TEST(Aggregators, AListThatNamesNoHostOfOursStillLeavesOne) {
 }
 
 TEST(Aggregators, ARankWithoutTheFileIsPassedOver) {
+    const Nodes topology = topology_of(1, 4);
     Summaries summaries(4);
     summaries[0].flags = flag_no_store;
     summaries[2].flags = flag_no_store;
-    EXPECT_EQ(choose_aggregators(topology_of(1, 4), summaries, {}, Bytes{1} << 30),
+    EXPECT_EQ(choose_aggregators(topology, able_ranks(topology, summaries), {}, Bytes{1} << 30),
               (std::vector<Rank>{1, 3}));
     for (auto& one : summaries) one.flags = flag_no_store;
-    EXPECT_TRUE(choose_aggregators(topology_of(1, 4), summaries, {}, Bytes{1} << 30).empty());
+    EXPECT_TRUE(
+        choose_aggregators(topology, able_ranks(topology, summaries), {}, Bytes{1} << 30).empty());
 }
 
 TEST(Aggregators, ASmallHullGetsOne) {
