@@ -121,7 +121,7 @@ struct ShapeBuilder {
         node->first_piece_ = shifted(part.first_piece_, offsets.front());
         node->last_piece_ = shifted(part.last_piece_, offsets.back());
         PieceOrder order{part.monotonic_, part.overlapping_};
-        order.follow(part.last_piece_, shifted(part.first_piece_, step));
+        if (offsets.size() > 1) order.follow(part.last_piece_, shifted(part.first_piece_, step));
         set_order(*node, order);
         node->offsets_ = std::move(offsets);
         return node;

@@ -105,8 +105,16 @@ def follow(line: str) -> tuple[float, str] | None:
     return (int(found[2]) / 100, found[1]) if found else None
 
 
+# Undefined behaviour ends a test; the sanitizer would only tell of it in the log of one that passes.
+TEST_ENVIRONMENT = {
+    "PYTHONPATH": str(ROOT / "tools"),
+    "PYTHONUNBUFFERED": "1",
+    "UBSAN_OPTIONS": "halt_on_error=1:print_stacktrace=1",
+}
+
+
 def _run_command(command: list[str], log: Path, advance: Advance) -> int:
-    env = os.environ | {"PYTHONPATH": str(ROOT / "tools"), "PYTHONUNBUFFERED": "1"}
+    env = os.environ | TEST_ENVIRONMENT
     with log.open("w") as kept:
         job = subprocess.Popen(
             command, cwd=ROOT, env=env, text=True, errors="replace", stdin=subprocess.DEVNULL,

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The counts of `oratorio test` are those of the runners beneath it."""
 
+import subprocess
+
 import pytest
 from oratorio import demo, testing
 
@@ -45,6 +47,15 @@ def test_a_junit_file_is_counted(text, passed, failed, skipped, tmp_path):
 )
 def test_a_line_of_a_runner_tells_its_progress(line, told):
     assert testing.follow(line) == told
+
+
+def test_undefined_behaviour_ends_a_test(tmp_path):
+    source, program = tmp_path / "a.cpp", tmp_path / "a"
+    source.write_text("volatile int sum; int main(int count, char**) { sum = 0x7fffffff + count; }")
+    subprocess.run(["c++", "-fsanitize=undefined", source, "-o", program], check=True)
+    log = tmp_path / "log"
+    assert testing._run_command([str(program)], log, lambda share, name: None) != 0
+    assert "signed integer overflow" in log.read_text()
 
 
 def test_a_runner_that_breaks_without_a_failed_test_is_a_failure(tmp_path, monkeypatch):
