@@ -53,6 +53,7 @@ std::shared_ptr<const Agreed<Terms>> File::State::current_terms() {
                          const AgentFacts& shipped_to) {
         Terms made;
         made.options = given.plan;
+        if (found.striping.unit > 0) made.options.striping_unit = found.striping.unit;
         made.facts.coherent = nodes.one_node();
         made.facts.alone = nodes.size == 1;
         made.facts.local_file_system = is_local(found.file_system);

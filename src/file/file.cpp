@@ -126,6 +126,8 @@ HintMap File::reported_hints() const {
     const State::Found& found = *state_->opened.found;
     Hints in_use = *state_->hints;
     in_use.store = found.store;
+    if (found.striping.unit > 0) in_use.plan.striping_unit = found.striping.unit;
+    if (found.striping.targets > 0) in_use.striping_factor = found.striping.targets;
     HintMap report = report_hints(in_use);
     const std::vector<Rank> aggregators =
         aggregators_of(state_->transport->topology(), in_use.plan);

@@ -6,6 +6,7 @@
 
 #include "file/path.hpp"
 #include "file/state.hpp"
+#include "store/striping.hpp"
 
 namespace oratorio {
 
@@ -64,6 +65,7 @@ struct Opening {
     bool readable = true;
     bool fell_back = false;  ///< uring was to be and is refused
     bool is_uncached = false;
+    Error unstriped;  ///< of who creates it: why it isn't striped as hints ask
 };
 
 Opening open_as(const OpenCall& call, const std::string& path, const OpenMode& mode,
@@ -106,13 +108,26 @@ Opening open_here(const OpenCall& call, const std::string& path, bool create, co
     return opening;
 }
 
+/// A new file gets its stripes before anybody opens it.
+Opening create_here(const OpenCall& call, const std::string& path, const Hints& hints) {
+    const Striping wanted{hints.plan.striping_unit, hints.striping_factor, hints.start_iodevice};
+    StripedFile striped;
+    if (!call.open_store)
+        striped = make_striped(path, file_system_type(path), hints.file_permissions, wanted);
+    OpenCall there = call;
+    there.mode.exclusive = call.mode.exclusive && !striped.made;
+    Opening opening = open_here(there, path, true, hints);
+    opening.unstriped = striped.refused;
+    return opening;
+}
+
 /// Collective. Rank 0 creates, and only when it has are the others let in.
 Result<Opening> open_everywhere(Transport& transport, const OpenCall& call, const std::string& path,
                                 const Hints& hints) {
     const bool first = transport.topology().rank == 0;
     Opening opening;
     if (call.mode.create) {
-        if (first) opening = open_here(call, path, true, hints);
+        if (first) opening = create_here(call, path, hints);
         if (auto created = agree_on_error(transport, opening.error); !created)
             return created.error();
     }
@@ -138,6 +153,7 @@ struct FileFacts {
     Error error;
     Bytes size = 0;
     long file_system = 0;
+    Striping striping;
     Costs costs;
     bool sole = true;
     bool lockable = true;
@@ -164,6 +180,7 @@ FileFacts facts_of(Store& store, const std::string& path, const OpenCall& call, 
                    std::vector<std::string>& warnings) {
     FileFacts facts;
     facts.file_system = file_system_type(path);
+    if (!call.open_store) facts.striping = striping_of(path, facts.file_system);
     const std::string_view name = file_system_name(facts.file_system);
     facts.costs = built_in_costs(name);
     if (in_use != StoreChoice::uncached && is_incoherent(facts.file_system))
@@ -241,6 +258,7 @@ Result<void> File::State::find_facts(const OpenCall& call) {
         [](const Found& before, const FileFacts& told) {
             Found all = before;
             all.file_system = told.file_system;
+            all.striping = told.striping;
             all.costs = told.costs;
             return all;
         },
@@ -294,6 +312,9 @@ Result<std::unique_ptr<File>> File::open(std::shared_ptr<Workspace> workspace,
         state->opened.voice.warn(limits.remark.empty() ? "the store of some rank isn't as asked for"
                                                        : limits.remark);
     }
+
+    if (opening->unstriped.kind != ErrorKind::none)
+        state->opened.voice.warn(oratorio::describe(opening->unstriped, path));
 
     if (auto found = state->find_facts(call); !found) return found.error();
     if (auto started = state->start_agents(call); !started) return started.error();

@@ -15,6 +15,7 @@
 #include "file/file.hpp"
 #include "file/voice.hpp"
 #include "file/write_behind.hpp"
+#include "store/striping.hpp"
 #include "store/transfer.hpp"
 
 namespace oratorio {
@@ -36,6 +37,7 @@ struct File::State final : Witness {
         bool mappable = false;       ///< every rank's store can map the file
         bool account = false;        ///< what the accesses took is told at the end
         long file_system = 0;        ///< f_type
+        Striping striping;           ///< as the file system tells it
         Costs costs;
     };
     /// What was opened.

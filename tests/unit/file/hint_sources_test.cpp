@@ -43,7 +43,7 @@ TEST(HintSources, AMethodOfTheEnvironmentLeavesOtherHintsAsTheyAre) {
 
 TEST(HintSources, WhereAValueCameFromAndWhatBecomesOfItIsTold) {
     HintSources sources;
-    sources.romio_hints_text = "cb_nodes 1\nstriping_factor 5";
+    sources.romio_hints_text = "cb_nodes 1\nromio_no_indep_rw true";
     sources.oratorio_method = "sieve";
     sources.oratorio_hints = "cb_nodes=many;cb_write=disable;my_own=x;cb_fr=0";
     const HintMap info{{"romio_cb_pfr", "0"}, {"oratorio_method", "mmap"}};
@@ -58,7 +58,7 @@ TEST(HintSources, WhereAValueCameFromAndWhatBecomesOfItIsTold) {
           "  my_own = x, from ORATORIO_HINTS; not known, ignored\n",
           "  oratorio_method = mmap, from the program's info; allowed: auto, list_io, mmap, ",
           "  romio_cb_pfr = 0, from the program's info; known from other implementations, changes ",
-          "  striping_factor = 5, from the file of ROMIO_HINTS; nothing acts on it yet; allowed: "})
+          "  romio_no_indep_rw = true, from the file of ROMIO_HINTS; nothing acts on it yet; "})
         EXPECT_NE(told.find(line), std::string::npos) << line << " in " << told;
     ASSERT_EQ(warnings.size(), 1U);
     EXPECT_EQ(explain_warning(warnings[0], origins),

@@ -1,0 +1,142 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "store/striping.hpp"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <sys/xattr.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstdint>
+#include <cstring>
+#include <span>
+#include <vector>
+
+#include "base/descriptor.hpp"
+
+namespace oratorio {
+
+namespace {
+
+constexpr long kLustre = 0x0BD00BD0;
+constexpr long kGpfs = 0x47504653;
+constexpr const char* kLayout = "lustre.lov";
+
+// As lustre_user.h has them, in the byte order of the machine.
+constexpr std::uint32_t kPlain = 0x0BD10BD0;
+constexpr std::uint32_t kPooled = 0x0BD30BD0;
+constexpr std::uint32_t kComposite = 0x0BD60BD0;
+/// lov_user_md_v1. What a pool or objects add comes after it.
+struct LustreLayout {
+    std::uint32_t magic = kPlain;
+    std::uint32_t pattern = 0;
+    std::array<std::uint64_t, 2> object = {};
+    std::uint32_t stripe_size = 0;
+    std::uint16_t stripe_count = 0;
+    std::uint16_t stripe_offset = 0xffff;  ///< of a new file: any target
+};
+static_assert(sizeof(LustreLayout) == 32);
+/// lov_comp_md_v1; its parts follow.
+struct LustreComposite {
+    std::uint32_t magic = kComposite;
+    std::uint32_t size = 0;
+    std::uint32_t generation = 0;
+    std::uint16_t flags = 0;
+    std::uint16_t parts = 0;
+    std::array<std::uint64_t, 2> more = {};
+};
+static_assert(sizeof(LustreComposite) == 32);
+/// lov_comp_md_entry_v1: where a part's own layout is.
+struct LustrePart {
+    std::uint32_t id = 0;
+    std::uint32_t flags = 0;
+    std::array<std::uint64_t, 2> extent = {};
+    std::uint32_t offset = 0;
+    std::uint32_t size = 0;
+    std::array<std::uint32_t, 4> more = {};
+};
+static_assert(sizeof(LustrePart) == 48);
+
+/// So that the servers place nothing before they are told how: flags that mean nothing else of a
+/// regular file (O_LOV_DELAY_CREATE).
+constexpr int kLater = O_NOCTTY | O_ASYNC;
+
+/// False where the bytes end before.
+template <class Record>
+bool take(std::span<const std::byte> bytes, std::size_t at, Record& record) {
+    if (at > bytes.size() || bytes.size() - at < sizeof record) return false;
+    std::memcpy(&record, bytes.data() + at, sizeof record);
+    return true;
+}
+
+Striping plain_striping(std::span<const std::byte> bytes) {
+    LustreLayout layout;
+    if (!take(bytes, 0, layout) || (layout.magic != kPlain && layout.magic != kPooled)) return {};
+    return {static_cast<Bytes>(layout.stripe_size), layout.stripe_count, -1};
+}
+
+Striping striping_in(std::span<const std::byte> bytes) {
+    LustreComposite all;
+    if (!take(bytes, 0, all) || all.magic != kComposite) return plain_striping(bytes);
+    LustrePart last;
+    if (all.parts == 0 ||
+        !take(bytes, sizeof all + (all.parts - std::size_t{1}) * sizeof last, last) ||
+        last.offset > bytes.size())
+        return {};
+    return plain_striping(bytes.subspan(last.offset));
+}
+
+Striping striping_on_lustre(const std::string& path) {
+    const ssize_t length = ::getxattr(path.c_str(), kLayout, nullptr, 0);
+    if (length <= 0) return {};
+    std::vector<std::byte> bytes(static_cast<std::size_t>(length));
+    const ssize_t got = ::getxattr(path.c_str(), kLayout, bytes.data(), bytes.size());
+    if (got <= 0) return {};
+    return striping_in(std::span(bytes).first(static_cast<std::size_t>(got)));
+}
+
+/// Out of a field's range: nothing that the servers would take.
+template <class Field>
+Field fit(std::int64_t value) {
+    return static_cast<Field>(std::min<std::int64_t>(value, static_cast<Field>(-1)));
+}
+
+}  // namespace
+
+Striping striping_of(const std::string& path, long file_system) {
+    if (file_system == kLustre) return striping_on_lustre(path);
+    struct stat facts {};
+    if (file_system == kGpfs && ::stat(path.c_str(), &facts) == 0)
+        return {static_cast<Bytes>(facts.st_blksize), 0, -1};
+    return {};
+}
+
+StripedFile make_striped(const std::string& path, long file_system, int permissions,
+                         const Striping& wanted) {
+    constexpr const char* kUnstriped =
+        "hints striping_unit, striping_factor, start_iodevice: the file isn't striped so";
+    constexpr int kOwned = S_IRUSR | S_IWUSR;
+    StripedFile file;
+    if (file_system != kLustre || wanted == Striping{}) return file;
+    if ((permissions & kOwned) != kOwned) {  // it must be opened once more
+        file.refused = Error::make(ErrorKind::access, kUnstriped);
+        return file;
+    }
+    constexpr int kNew = O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC;
+    const int number = ::open(path.c_str(), kNew | kLater, permissions);
+    if (number < 0) return file;  // who opens it next gets the error
+    Descriptor descriptor(number);
+    file.made = true;
+    LustreLayout layout;
+    layout.stripe_size = fit<std::uint32_t>(wanted.unit);
+    layout.stripe_count = fit<std::uint16_t>(wanted.targets);
+    if (wanted.first >= 0) layout.stripe_offset = fit<std::uint16_t>(wanted.first);
+    if (::fsetxattr(number, kLayout, &layout, sizeof layout, 0) != 0)
+        file.refused = Error::make(kind_of_errno(errno), kUnstriped, errno);
+    if (auto closed = descriptor.close(); !closed && file.refused.kind == ErrorKind::none)
+        file.refused = closed.error();
+    return file;
+}
+
+}  // namespace oratorio

@@ -1,0 +1,246 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Files on Lustre and GPFS, where this program's own system calls answer in their place: the
+// stripes of a new file are as hints ask, and those of any file are what plans and reports go by.
+#include "store/striping.hpp"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <sys/vfs.h>
+#include <sys/xattr.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <cstring>
+#include <map>
+
+#include "sim/file_ranks.hpp"
+
+namespace oratorio::test {
+namespace {
+
+constexpr long kLustre = 0x0BD00BD0;
+constexpr long kGpfs = 0x47504653;
+constexpr std::uint32_t kPlain = 0x0BD10BD0, kPooled = 0x0BD30BD0, kComposite = 0x0BD60BD0;
+
+/// The file system of the tests' folder. Ranks of a simulation run one at a time.
+struct FileSystem {
+    long type = 0;
+    int refusal = 0;                                       ///< of layouts, an errno
+    int told = 0;                                          ///< layouts that it was given
+    std::map<ino_t, std::vector<std::byte>> layouts = {};  ///< of files
+};
+FileSystem file_system;
+
+/// A number in the bytes of a layout.
+template <class Number>
+Number at(const std::vector<std::byte>& bytes, std::size_t place) {
+    Number number = 0;
+    std::memcpy(&number, bytes.data() + place, sizeof number);
+    return number;
+}
+
+/// Of the magic, stripe size and count, as lov_user_md_v1 or _v3 has them.
+std::vector<std::byte> plain(std::uint32_t magic, std::uint32_t size, std::uint16_t count,
+                             std::size_t more = 24) {
+    std::vector<std::byte> bytes(32 + more);
+    std::memcpy(bytes.data(), &magic, 4);
+    std::memcpy(bytes.data() + 24, &size, 4);
+    std::memcpy(bytes.data() + 28, &count, 2);
+    return bytes;
+}
+
+/// lov_comp_md_v1 of parts of 1 MiB on one target, and the last one.
+std::vector<std::byte> composite(std::uint16_t parts, const std::vector<std::byte>& last) {
+    std::vector<std::byte> bytes(32 + 48 * std::size_t{parts});
+    std::memcpy(bytes.data(), &kComposite, 4);
+    std::memcpy(bytes.data() + 14, &parts, 2);
+    for (std::size_t part = 0; part < parts; ++part) {
+        const auto own = part + 1 < parts ? plain(kPlain, 1 << 20, 1) : last;
+        const auto offset = static_cast<std::uint32_t>(bytes.size());
+        std::memcpy(bytes.data() + 32 + 48 * part + 24, &offset, 4);
+        bytes.insert(bytes.end(), own.begin(), own.end());
+    }
+    return bytes;
+}
+
+ino_t inode_of(const std::string& path) {
+    struct stat facts {};
+    EXPECT_EQ(::stat(path.c_str(), &facts), 0) << path;
+    return facts.st_ino;
+}
+
+class StripedFiles : public testing::Test {
+  protected:
+    void SetUp() override { file_system = {}; }
+    void TearDown() override { file_system = {}; }
+
+    std::string file_with(const std::vector<std::byte>& layout) {
+        const std::string path = folder_.make("data", "something");
+        file_system = {.type = kLustre};
+        file_system.layouts[inode_of(path)] = layout;
+        return path;
+    }
+    [[nodiscard]] std::string path() const { return folder_.file("data"); }
+    [[nodiscard]] const Folder& folder() const { return folder_; }
+
+  private:
+    Folder folder_;
+};
+
+TEST_F(StripedFiles, AFilesStripesAreTold) {
+    const Striping told{4 << 20, 8, -1};
+    EXPECT_EQ(striping_of(file_with(plain(kPlain, 4 << 20, 8)), kLustre), told);
+    EXPECT_EQ(striping_of(file_with(plain(kPooled, 4 << 20, 8, 40)), kLustre), told);
+    EXPECT_EQ(striping_of(file_with(composite(3, plain(kPlain, 4 << 20, 8))), kLustre), told)
+        << "of the last part";
+    EXPECT_EQ(striping_of(path(), 0xEF53), Striping{}) << "another file system isn't asked";
+}
+
+TEST_F(StripedFiles, WhatIsNoLayoutTellsNothing) {
+    EXPECT_EQ(striping_of(file_with({}), kLustre), Striping{});
+    EXPECT_EQ(striping_of(file_with(plain(0x12345678, 4 << 20, 8)), kLustre), Striping{});
+    const auto whole = composite(3, plain(kPlain, 4 << 20, 8));
+    for (std::size_t bytes = 1; bytes < whole.size() - 24; ++bytes) {
+        const auto cut = std::vector(whole.begin(), whole.begin() + static_cast<long>(bytes));
+        EXPECT_EQ(striping_of(file_with(cut), kLustre), Striping{}) << bytes;
+    }
+    auto beyond = composite(1, plain(kPlain, 4 << 20, 8));
+    std::memset(beyond.data() + 32 + 24, 0xff, 4);
+    EXPECT_EQ(striping_of(file_with(beyond), kLustre), Striping{});
+    EXPECT_EQ(striping_of(folder().file("none"), kLustre), Striping{});
+}
+
+TEST_F(StripedFiles, GpfsTellsItsBlock) {
+    const std::string file = folder().make("data", "something");
+    struct stat facts {};
+    ASSERT_EQ(::stat(file.c_str(), &facts), 0);
+    EXPECT_EQ(striping_of(file, kGpfs), (Striping{facts.st_blksize, 0, -1}));
+}
+
+/// What an open with these hints reports.
+HintMap opened(const std::string& path, AccessMode mode, const HintMap& hints,
+               std::vector<std::string>* said = nullptr) {
+    HintMap report;
+    OpenCall call = call_of(path, mode, hints);
+    call.narrate = [said](const std::string& text) {
+        if (said != nullptr) said->push_back(text);
+    };
+    with_file(3, call, [&](File& file, Rank rank) {
+        if (rank == 1) report = file.reported_hints();
+    });
+    return report;
+}
+
+const HintMap kWanted{
+    {"striping_unit", "1048576"}, {"striping_factor", "4"}, {"start_iodevice", "7"}};
+
+TEST_F(StripedFiles, ANewFileIsStripedAsHintsAsk) {
+    file_system.type = kLustre;
+    HintMap report = opened(path(), kCreate, kWanted);
+    ASSERT_EQ(file_system.told, 1) << "by one rank, once";
+    const auto& layout = file_system.layouts[inode_of(path())];
+    EXPECT_EQ(at<std::uint32_t>(layout, 0), kPlain);
+    EXPECT_EQ(at<std::uint32_t>(layout, 24), 1U << 20);
+    EXPECT_EQ(at<std::uint16_t>(layout, 28), 4);
+    EXPECT_EQ(at<std::uint16_t>(layout, 30), 7);
+    EXPECT_EQ(report["striping_unit"], "1048576");
+    EXPECT_EQ(report["striping_factor"], "4");
+    // It exists now, so it stays as it is, and tells so.
+    report = opened(path(), kCreate, {{"striping_unit", "65536"}, {"striping_factor", "9"}});
+    EXPECT_EQ(file_system.told, 1);
+    EXPECT_EQ(report["striping_unit"], "1048576");
+    EXPECT_EQ(report["striping_factor"], "4");
+}
+
+TEST_F(StripedFiles, WhatNobodyAsksForTheFileSystemChooses) {
+    file_system.type = kLustre;
+    opened(path(), kCreate, {});
+    EXPECT_EQ(file_system.told, 0);
+    opened(folder().file("more"), kCreate, {{"striping_factor", "100000"}});
+    const auto& layout = file_system.layouts[inode_of(folder().file("more"))];
+    EXPECT_EQ(at<std::uint32_t>(layout, 24), 0U);
+    EXPECT_EQ(at<std::uint16_t>(layout, 28), 0xffff) << "all targets";
+    EXPECT_EQ(at<std::uint16_t>(layout, 30), 0xffff) << "from any";
+}
+
+TEST_F(StripedFiles, ExclusiveCreationIsStillExclusive) {
+    file_system.type = kLustre;
+    constexpr AccessMode kExclusive{.read_write = true, .create = true, .exclusive = true};
+    opened(path(), kExclusive, kWanted);
+    EXPECT_EQ(file_system.told, 1);
+    for (const ErrorKind kind : on_ranks(3, [&](Transport& transport) {
+             return kind_of(open_on(transport, call_of(path(), kExclusive, kWanted)));
+         }))
+        EXPECT_EQ(kind, ErrorKind::file_exists);
+    EXPECT_EQ(file_system.told, 1);
+}
+
+TEST_F(StripedFiles, AStripingThatIsRefusedIsAWarning) {
+    file_system = {.type = kLustre, .refusal = EINVAL};
+    std::vector<std::string> said;
+    opened(path(), kCreate, {{"striping_unit", "1000"}}, &said);
+    ASSERT_EQ(said.size(), 1U);
+    EXPECT_NE(said[0].find("EINVAL"), std::string::npos) << said[0];
+    EXPECT_NE(said[0].find("the file isn't striped so"), std::string::npos) << said[0];
+}
+
+TEST_F(StripedFiles, AFileThatCantBeOpenedTwiceIsAWarning) {
+    file_system.type = kLustre;
+    std::vector<std::string> said;
+    HintMap hints = kWanted;
+    hints["file_perm"] = "444";
+    opened(path(), kCreate, hints, &said);
+    EXPECT_EQ(file_system.told, 0);
+    EXPECT_EQ(said.size(), 1U);
+}
+
+TEST_F(StripedFiles, OtherFileSystemsAreNotAsked) {
+    HintMap report = opened(path(), kCreate, kWanted);
+    EXPECT_EQ(file_system.told, 0);
+    EXPECT_EQ(report["striping_unit"], "1048576") << "domains are cut there all the same";
+}
+
+}  // namespace
+}  // namespace oratorio::test
+
+extern "C" int statfs(const char* path, struct statfs* facts) noexcept {
+    using oratorio::test::file_system;
+    struct stat there {};
+    if (::stat(path, &there) != 0) return -1;
+    *facts = {};
+    facts->f_type = file_system.type != 0 ? file_system.type : 0xEF53;
+    return 0;
+}
+
+extern "C" ssize_t getxattr(const char* path, const char* name, void* value, size_t size) noexcept {
+    using oratorio::test::file_system;
+    struct stat there {};
+    if (::stat(path, &there) != 0) return -1;
+    const auto layout = file_system.layouts.find(there.st_ino);
+    if (std::strcmp(name, "lustre.lov") != 0 || layout == file_system.layouts.end()) {
+        errno = ENODATA;
+        return -1;
+    }
+    const auto& bytes = layout->second;
+    if (size > 0) std::memcpy(value, bytes.data(), std::min(size, bytes.size()));
+    return static_cast<ssize_t>(bytes.size());
+}
+
+extern "C" int fsetxattr(int descriptor, const char* name, const void* value, size_t size,
+                         int) noexcept {
+    using oratorio::test::file_system;
+    struct stat there {};
+    EXPECT_EQ(::fstat(descriptor, &there), 0);
+    EXPECT_EQ(there.st_size, 0);
+    EXPECT_STREQ(name, "lustre.lov");
+    EXPECT_EQ(size, 32U);
+    ++file_system.told;
+    if (file_system.refusal != 0) {
+        errno = file_system.refusal;
+        return -1;
+    }
+    const auto* const bytes = static_cast<const std::byte*>(value);
+    file_system.layouts[there.st_ino].assign(bytes, bytes + size);
+    return 0;
+}
