@@ -41,7 +41,7 @@ def broken_rules(host: Host, ranks: int, folder, env=None, **chosen) -> list[str
     ]
 
 
-@pytest.mark.parametrize("method", ["auto", "two_phase"])
+@pytest.mark.parametrize("method", ["auto", "two_phase", "data_shipping", "datatype_io"])
 @pytest.mark.parametrize("name", HOSTS)
 def test_oratorio_sees_the_nodes_and_writes_what_each_rank_gave(name, method, nodes, tmp_path):
     host = host_or_skip(name)
@@ -157,6 +157,13 @@ def test_the_rules_of_data_access_hold_between_nodes_if_data_moves_in_messages(n
     env = {"ORATORIO_HINTS": "oratorio_method=two_phase"}
     sections = ["14.4", "14.6"]
     assert broken_rules(nodes.host(host, 4), 8, tmp_path, env, sections=sections) == []
+
+
+@pytest.mark.parametrize("method", ["data_shipping", "datatype_io"])
+def test_the_rules_of_data_access_hold_between_nodes_if_agents_move_the_data(method, nodes, tmp_path):
+    host = host_or_skip("mpich5")
+    env = {"ORATORIO_HINTS": f"oratorio_method={method},oratorio_ship_block=100"}
+    assert broken_rules(nodes.host(host, 2), 4, tmp_path, env, sections=["14.4", "14.6"]) == []
 
 
 def test_the_shared_pointer_and_atomic_mode_work_between_nodes_with_mpich_4(nodes, tmp_path):
