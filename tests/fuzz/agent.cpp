@@ -2,7 +2,6 @@
 // An agent's protocol, from both sides. The first byte says who lies: somebody from outside, or a
 // rank, to an agent's threads; a rank to what does its request; or an agent to a rank.
 #include <poll.h>
-#include <sys/socket.h>
 
 #include <algorithm>
 #include <array>
@@ -14,37 +13,16 @@
 #include "agent/remote_agents.hpp"
 #include "agent/server.hpp"
 #include "fuzz.hpp"
+#include "stranger.hpp"
 #include "support/memory_store.hpp"
 #include "type/run_table.hpp"
 
 namespace oratorio::test {
 namespace {
 
-using namespace std::chrono_literals;
 using Clock = Socket::Clock;
 
-constexpr auto kSoon = 20s;  // far more than anything here takes
 constexpr Bytes kMost = 4096;
-
-ServicePlace at_loopback(std::uint16_t port) {
-    ServicePlace place{.token = 1, .answer = 2, .port = port, .count = 1, .addresses = {}};
-    place.addresses[0] = {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff, 127, 0, 0, 1};
-    return place;
-}
-
-/// Nothing is said after it; waits until the other side has closed as well.
-void hang_up(const Socket& socket) {
-    ::shutdown(socket.number(), SHUT_WR);
-    std::array<std::byte, 4096> rest{};
-    const auto until = Clock::now() + kSoon;
-    while (Clock::now() < until) {
-        const auto got = socket.receive_some(rest);
-        if (!got && got.error().system_errno != EAGAIN) return;
-        pollfd watched{socket.number(), POLLIN, 0};
-        ::poll(&watched, 1, poll_timeout(until));
-    }
-    claim(false, "the other side ends a connection that was ended");
-}
 
 /// A byte that a rank writes and reads back through its agent.
 struct Honest {
@@ -87,14 +65,7 @@ void lie_to_server(std::span<const std::byte> input, bool admitted) {
     static Honest honest(server->place());
     static int times = 0;
     const Bytes before = disk.size();
-    auto liar = Socket::connect(at_loopback(0).addresses[0],
-                                static_cast<std::uint16_t>(server->place().port));
-    claim(liar.ok(), "anybody may connect");
-    // What isn't taken any more is refused; that's for the server to decide.
-    if (admitted)
-        static_cast<void>(liar->send(to_word(server->place().token), Clock::now() + kSoon));
-    static_cast<void>(liar->send(input, Clock::now() + kSoon));
-    hang_up(*liar);
+    say_to_server(server->place(), input, admitted);
     claim(admitted || disk.size() == before, "the file is the ranks'");
     claim(honest.writes_and_reads(static_cast<std::byte>(++times)), "a rank is still served");
 }

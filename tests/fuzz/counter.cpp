@@ -2,10 +2,8 @@
 // The counter's protocol, from both sides. The first byte says who lies: a client to the server,
 // from outside or with the token, or whoever has the server's address to a client.
 #include <poll.h>
-#include <sys/socket.h>
 
 #include <algorithm>
-#include <array>
 #include <atomic>
 #include <iterator>
 #include <thread>
@@ -14,6 +12,7 @@
 
 #include "base/served_counter.hpp"
 #include "fuzz.hpp"
+#include "stranger.hpp"
 
 namespace oratorio::test {
 namespace {
@@ -21,42 +20,13 @@ namespace {
 using namespace std::chrono_literals;
 using Clock = Socket::Clock;
 
-constexpr auto kSoon = 20s;  // far more than anything here takes
-
-ServicePlace at_loopback(std::uint16_t port) {
-    ServicePlace place{.token = 1, .answer = 2, .port = port, .count = 1, .addresses = {}};
-    place.addresses[0] = {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff, 127, 0, 0, 1};
-    return place;
-}
-
-/// Nothing is said after it; waits until the other side has closed as well.
-void hang_up(const Socket& socket) {
-    ::shutdown(socket.number(), SHUT_WR);
-    std::array<std::byte, 64> rest{};
-    const auto until = Clock::now() + kSoon;
-    while (Clock::now() < until) {
-        const auto got = socket.receive_some(rest);
-        if (!got && got.error().system_errno != EAGAIN) return;
-        pollfd watched{socket.number(), POLLIN, 0};
-        ::poll(&watched, 1, poll_timeout(until));
-    }
-    claim(false, "the other side ends a connection that was ended");
-}
-
 /// Nobody who lies keeps a rank from the number, or moves it without the token.
 void lie_to_server(std::span<const std::byte> input, bool admitted) {
     static const auto server = std::move(*CounterServer::start(1000));
     static CounterClient honest(server->place());
     const auto before = honest.fetch_add(1);
     claim(before.ok(), "a rank is served");
-    auto liar = Socket::connect(at_loopback(0).addresses[0],
-                                static_cast<std::uint16_t>(server->place().port));
-    claim(liar.ok(), "anybody may connect");
-    // What isn't taken any more is refused; that's for the server to decide.
-    if (admitted)
-        static_cast<void>(liar->send(to_word(server->place().token), Clock::now() + kSoon));
-    static_cast<void>(liar->send(input, Clock::now() + kSoon));
-    hang_up(*liar);
+    say_to_server(server->place(), input, admitted);
     const auto after = honest.fetch_add(1);
     claim(after.ok(), "a rank is still served");
     const bool same = static_cast<std::uint64_t>(*after) == static_cast<std::uint64_t>(*before) + 1;
