@@ -17,6 +17,11 @@ Rank first_beside(const Topology& topology, Rank rank) {
                              topology.node_of.begin());
 }
 
+bool are_beside(const Topology& topology, Rank one, Rank other) {
+    return topology.node_of[static_cast<std::size_t>(one)] ==
+           topology.node_of[static_cast<std::size_t>(other)];
+}
+
 Result<bool> SharedSegment::step(Transport& transport) {
     const Topology& topology = transport.topology();
     if (phase_ == Phase::ready) {

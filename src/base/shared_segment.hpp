@@ -17,6 +17,8 @@ namespace oratorio {
 /// Ranks of that rank's node, and the first of them.
 [[nodiscard]] std::int64_t ranks_beside(const Topology& topology, Rank rank);
 [[nodiscard]] Rank first_beside(const Topology& topology, Rank rank);
+/// On one node.
+[[nodiscard]] bool are_beside(const Topology& topology, Rank one, Rank other);
 
 /// Collective, in steps; used once. Stays where it is meanwhile: the transport knows its address.
 class SharedSegment {

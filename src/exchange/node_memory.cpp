@@ -57,7 +57,7 @@ void make_controls(std::span<std::byte> memory, const Topology& topology) {
 /// Reads a word of each rank beside us, as the exchange would read its data.
 Error probe_others(const Topology& topology, const std::vector<SharedSegment::Card>& cards) {
     for (Rank rank = 0; rank < topology.size; ++rank) {
-        if (first_beside(topology, rank) != first_beside(topology, topology.rank)) continue;
+        if (!are_beside(topology, rank, topology.rank)) continue;
         const auto [process, probe] = cards[static_cast<std::size_t>(rank)];
         std::uint64_t word = 0;
         const iovec here{&word, sizeof word};

@@ -49,11 +49,10 @@ bool Windows::next_in_region() {
 WindowPlaces::WindowPlaces(const Plan& plan, const Topology& topology, const NodeMemory& node,
                            Rank local_aggregator)
     : plan_(plan), node_(node), place_(node.place(local_aggregator)) {
-    const auto node_of = [&](Rank rank) { return first_beside(topology, rank); };
     std::size_t before = 0;  // local aggregators of this node
     for (const Rank local : plan.layers.local_aggregators()) {
         if (local == local_aggregator) break;
-        before += node_of(local) == node_of(local_aggregator) ? 1 : 0;
+        before += are_beside(topology, local, local_aggregator) ? 1 : 0;
     }
     const auto bytes = static_cast<std::size_t>(plan.layers.windows_bytes(plan.direction));
     memory_ = node.buffers().subspan(before * bytes, bytes);

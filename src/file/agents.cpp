@@ -64,9 +64,8 @@ Bytes request_memory(const AgentFacts& facts) {
 }
 
 bool has_agent(const Topology& topology, const AgentFacts& facts) {
-    const auto node = [&](Rank rank) { return topology.node_of[static_cast<std::size_t>(rank)]; };
-    return std::ranges::any_of(facts.ranks,
-                               [&](Rank agent) { return node(agent) == node(topology.rank); });
+    return std::ranges::any_of(
+        facts.ranks, [&](Rank agent) { return are_beside(topology, agent, topology.rank); });
 }
 
 }  // namespace
@@ -132,12 +131,12 @@ Result<void> File::State::reach_agents(const OpenCall& call, const AgentFacts& f
 void File::State::use_shared_memory(RemoteAgents& reached, const AgentFacts& facts) const {
     if (agent_memory.span().empty()) return;
     const Topology& topology = transport->topology();
-    const auto node = [&](Rank rank) { return topology.node_of[static_cast<std::size_t>(rank)]; };
-    const int mine = node(topology.rank);
     std::int64_t before = 0;
-    for (Rank rank = 0; rank < topology.rank; ++rank) before += node(rank) == mine ? 1 : 0;
+    for (Rank rank = 0; rank < topology.rank; ++rank)
+        before += are_beside(topology, rank, topology.rank) ? 1 : 0;
     std::vector<bool> beside;
-    for (const Rank agent : facts.ranks) beside.push_back(node(agent) == mine);
+    for (const Rank agent : facts.ranks)
+        beside.push_back(are_beside(topology, agent, topology.rank));
     const SharedBuffers buffers(agent_memory.span());
     reached.share(buffers, buffers.area(before, request_memory(facts)), std::move(beside));
 }
