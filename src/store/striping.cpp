@@ -2,6 +2,7 @@
 #include "store/striping.hpp"
 
 #include <fcntl.h>
+#include <sys/ioctl.h>
 #include <sys/stat.h>
 #include <sys/xattr.h>
 
@@ -21,6 +22,7 @@ namespace {
 
 constexpr long kLustre = 0x0BD00BD0;
 constexpr long kGpfs = 0x47504653;
+constexpr long kBeegfs = 0x19830326;
 constexpr const char* kLayout = "lustre.lov";
 
 // As lustre_user.h has them, in the byte order of the machine.
@@ -96,29 +98,43 @@ Striping striping_on_lustre(const std::string& path) {
     return striping_in(std::span(bytes).first(static_cast<std::size_t>(got)));
 }
 
+// As beegfs_ioctl_functions.h has them.
+struct BeegfsStripes {
+    std::uint32_t pattern = 0;
+    std::uint32_t chunk = 0;
+    std::uint16_t targets = 0;
+};
+struct BeegfsFile {
+    const char* name = nullptr;
+    std::uint32_t permissions = 0;
+    std::uint32_t targets = 0;  ///< 0: as its folder has it, as the chunk
+    std::uint32_t chunk = 0;
+};
+constexpr unsigned long kBeegfsAsk = _IOR('f', 25, BeegfsStripes);
+constexpr unsigned long kBeegfsMake = _IOW('f', 27, BeegfsFile);
+
+Striping striping_on_beegfs(const std::string& path) {
+    const Descriptor file(::open(path.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC));
+    BeegfsStripes stripes;
+    if (file.number() < 0 || ::ioctl(file.number(), kBeegfsAsk, &stripes) != 0) return {};
+    return {static_cast<Bytes>(stripes.chunk), stripes.targets, -1};
+}
+
 /// Out of a field's range: nothing that the servers would take.
 template <class Field>
 Field fit(std::int64_t value) {
     return static_cast<Field>(std::min<std::int64_t>(value, static_cast<Field>(-1)));
 }
 
-}  // namespace
-
-Striping striping_of(const std::string& path, long file_system) {
-    if (file_system == kLustre) return striping_on_lustre(path);
-    struct stat facts {};
-    if (file_system == kGpfs && ::stat(path.c_str(), &facts) == 0)
-        return {static_cast<Bytes>(facts.st_blksize), 0, -1};
-    return {};
+constexpr const char* kUnstriped =
+    "hints striping_unit, striping_factor, start_iodevice: the file isn't striped so";
+Error unstriped(int number) {
+    return Error::make(kind_of_errno(number), kUnstriped, number);
 }
 
-StripedFile make_striped(const std::string& path, long file_system, int permissions,
-                         const Striping& wanted) {
-    constexpr const char* kUnstriped =
-        "hints striping_unit, striping_factor, start_iodevice: the file isn't striped so";
+StripedFile make_on_lustre(const std::string& path, int permissions, const Striping& wanted) {
     constexpr int kOwned = S_IRUSR | S_IWUSR;
     StripedFile file;
-    if (file_system != kLustre || wanted == Striping{}) return file;
     if ((permissions & kOwned) != kOwned) {  // it must be opened once more
         file.refused = Error::make(ErrorKind::access, kUnstriped);
         return file;
@@ -133,10 +149,43 @@ StripedFile make_striped(const std::string& path, long file_system, int permissi
     layout.stripe_count = fit<std::uint16_t>(wanted.targets);
     if (wanted.first >= 0) layout.stripe_offset = fit<std::uint16_t>(wanted.first);
     if (::fsetxattr(number, kLayout, &layout, sizeof layout, 0) != 0)
-        file.refused = Error::make(kind_of_errno(errno), kUnstriped, errno);
+        file.refused = unstriped(errno);
     if (auto closed = descriptor.close(); !closed && file.refused.kind == ErrorKind::none)
         file.refused = closed.error();
     return file;
+}
+
+/// A folder makes its files. Their first target can't be asked for.
+StripedFile make_on_beegfs(const std::string& path, int permissions, const Striping& wanted) {
+    const std::size_t name = path.rfind('/') + 1;  // 0 where there is none
+    const std::string folder = name == 0 ? "." : path.substr(0, name);
+    const Descriptor descriptor(::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+    StripedFile file;
+    if (descriptor.number() < 0) return file;  // who opens the file gets the error
+    const BeegfsFile call{path.c_str() + name, static_cast<std::uint32_t>(permissions),
+                          fit<std::uint32_t>(wanted.targets), fit<std::uint32_t>(wanted.unit)};
+    file.made = ::ioctl(descriptor.number(), kBeegfsMake, &call) == 0;
+    if (!file.made && errno != EEXIST) file.refused = unstriped(errno);
+    return file;
+}
+
+}  // namespace
+
+Striping striping_of(const std::string& path, long file_system) {
+    if (file_system == kLustre) return striping_on_lustre(path);
+    if (file_system == kBeegfs) return striping_on_beegfs(path);
+    struct stat facts {};
+    if (file_system == kGpfs && ::stat(path.c_str(), &facts) == 0)
+        return {static_cast<Bytes>(facts.st_blksize), 0, -1};
+    return {};
+}
+
+StripedFile make_striped(const std::string& path, long file_system, int permissions,
+                         const Striping& wanted) {
+    if (wanted == Striping{}) return {};
+    if (file_system == kLustre) return make_on_lustre(path, permissions, wanted);
+    if (file_system == kBeegfs) return make_on_beegfs(path, permissions, wanted);
+    return {};
 }
 
 }  // namespace oratorio

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Striping: how a file system spreads a file over its storage targets, and how a new file is to be.
-// Lustre is asked and told by the attribute "lustre.lov"; GPFS has blocks. Never run on either: the
-// tests answer in their place.
+// Lustre is asked and told by the attribute "lustre.lov", BeeGFS by ioctl(2); GPFS has blocks.
+// Never run on any of them: the tests answer in their place.
 #pragma once
 
 #include <string>

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Files on Lustre and GPFS, where this program's own system calls answer in their place: the
-// stripes of a new file are as hints ask, and those of any file are what plans and reports go by.
+// Files on Lustre, BeeGFS and GPFS, where this program's own system calls answer in their place:
+// the stripes of a new file are as hints ask, and those of any file are what plans and reports go
+// by.
 #include "store/striping.hpp"
 
 #include <fcntl.h>
+#include <sys/ioctl.h>
 #include <sys/stat.h>
 #include <sys/vfs.h>
 #include <sys/xattr.h>
@@ -11,6 +13,7 @@
 
 #include <array>
 #include <cerrno>
+#include <cstdarg>
 #include <cstring>
 #include <map>
 
@@ -21,6 +24,7 @@ namespace {
 
 constexpr long kLustre = 0x0BD00BD0;
 constexpr long kGpfs = 0x47504653;
+constexpr long kBeegfs = 0x19830326;
 constexpr std::uint32_t kPlain = 0x0BD10BD0, kPooled = 0x0BD30BD0, kComposite = 0x0BD60BD0;
 
 /// The file system of the tests' folder. Ranks of a simulation run one at a time.
@@ -28,7 +32,8 @@ struct FileSystem {
     long type = 0;
     int refusal = 0;                                       ///< of layouts, an errno
     int told = 0;                                          ///< layouts that it was given
-    std::map<ino_t, std::vector<std::byte>> layouts = {};  ///< of files
+    std::map<ino_t, std::vector<std::byte>> layouts = {};  ///< of files, Lustre
+    std::map<ino_t, Striping> striped = {};                ///< the same, BeeGFS
 };
 FileSystem file_system;
 
@@ -195,6 +200,39 @@ TEST_F(StripedFiles, AFileThatCantBeOpenedTwiceIsAWarning) {
     EXPECT_EQ(said.size(), 1U);
 }
 
+TEST_F(StripedFiles, OnBeegfsANewFileIsStripedAsHintsAskAndTellsIt) {
+    file_system.type = kBeegfs;
+    HintMap report = opened(path(), kCreate, kWanted);
+    EXPECT_EQ(file_system.told, 1) << "by one rank, once";
+    EXPECT_EQ(file_system.striped[inode_of(path())], (Striping{1 << 20, 4, -1}));
+    EXPECT_EQ(report["striping_unit"], "1048576");
+    EXPECT_EQ(report["striping_factor"], "4");
+    report = opened(path(), kCreate, {{"striping_unit", "65536"}, {"striping_factor", "9"}});
+    EXPECT_EQ(report["striping_unit"], "1048576") << "it was there, so it stays as it is";
+    EXPECT_EQ(report["striping_factor"], "4");
+    EXPECT_EQ(striping_of(folder().file("none"), kBeegfs), Striping{});
+}
+
+TEST_F(StripedFiles, OnBeegfsFilesOfTheWorkingFolderAndUnstripedOnesAreMadeToo) {
+    file_system.type = kBeegfs;
+    ASSERT_EQ(::chdir(folder().file(".").c_str()), 0);
+    EXPECT_TRUE(make_striped("here", kBeegfs, 0600, {1 << 16, 0, -1}).made);
+    ASSERT_EQ(::chdir("/"), 0);
+    EXPECT_EQ(file_system.striped[inode_of(folder().file("here"))], (Striping{1 << 16, 0, -1}));
+    opened(path(), kCreate, {});
+    EXPECT_EQ(file_system.told, 1) << "nobody asks for anything";
+    EXPECT_FALSE(make_striped(folder().file("no/such"), kBeegfs, 0600, {1 << 16, 0, -1}).made);
+}
+
+TEST_F(StripedFiles, AStripingThatBeegfsRefusesIsAWarningAndTheFileIsMade) {
+    file_system = {.type = kBeegfs, .refusal = EINVAL};
+    std::vector<std::string> said;
+    opened(path(), kCreate, {{"striping_unit", "1000"}}, &said);
+    ASSERT_EQ(said.size(), 1U);
+    EXPECT_NE(said[0].find("the file isn't striped so"), std::string::npos) << said[0];
+    EXPECT_NE(inode_of(path()), 0U);
+}
+
 TEST_F(StripedFiles, OtherFileSystemsAreNotAsked) {
     HintMap report = opened(path(), kCreate, kWanted);
     EXPECT_EQ(file_system.told, 0);
@@ -243,4 +281,43 @@ extern "C" int fsetxattr(int descriptor, const char* name, const void* value, si
     const auto* const bytes = static_cast<const std::byte*>(value);
     file_system.layouts[there.st_ino].assign(bytes, bytes + size);
     return 0;
+}
+
+/// Of BeeGFS: stripes of a file, and a folder's new file.
+extern "C" int ioctl(int descriptor, unsigned long request, ...) noexcept {
+    using oratorio::test::file_system;
+    struct Stripes {
+        std::uint32_t pattern, chunk;
+        std::uint16_t targets;
+    };
+    struct NewFile {
+        const char* name;
+        std::uint32_t permissions, targets, chunk;
+    };
+    std::va_list more;
+    va_start(more, request);
+    void* const argument = va_arg(more, void*);
+    va_end(more);
+    errno = ENOTTY;
+    if (file_system.type != oratorio::test::kBeegfs) return -1;
+    struct stat there {};
+    if (request == _IOR('f', 25, Stripes)) {
+        EXPECT_EQ(::fstat(descriptor, &there), 0);
+        const auto known = file_system.striped.find(there.st_ino);
+        if (known == file_system.striped.end()) return -1;
+        *static_cast<Stripes*>(argument) = {1, static_cast<std::uint32_t>(known->second.unit),
+                                            static_cast<std::uint16_t>(known->second.targets)};
+        return 0;
+    }
+    if (request != _IOW('f', 27, NewFile)) return -1;
+    const auto wanted = *static_cast<const NewFile*>(argument);
+    errno = file_system.refusal;
+    if (file_system.refusal != 0) return -1;
+    const int made =
+        ::openat(descriptor, wanted.name, O_CREAT | O_EXCL | O_WRONLY, wanted.permissions);
+    if (made < 0) return -1;
+    ++file_system.told;
+    EXPECT_EQ(::fstat(made, &there), 0);
+    file_system.striped[there.st_ino] = {wanted.chunk, wanted.targets, -1};
+    return ::close(made);
 }
