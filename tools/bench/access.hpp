@@ -33,7 +33,7 @@ struct Types {
     MPI_Datatype memory;
 };
 
-/// A view, and the collective calls made with it: each goes on in the file where the one before
+/// A view, and the calls made with it: each goes on in the file where the one before
 /// it ended, and `memory_step` bytes further in memory.
 struct Call {
     MPI_Offset displacement = 0;
@@ -56,6 +56,7 @@ struct Access {
     std::size_t buffer_bytes = 0;  ///< the buffer's length, gaps included
     Holes holes;
     std::vector<Call> calls;                                  ///< as many on every rank
+    bool independent = false;                                 ///< each rank calls for itself
     std::function<void(const PieceVisitor&)> for_each_piece;  ///< in the order of the datatypes
     Row row;  ///< of workloads with the arm `by_hand`
 };

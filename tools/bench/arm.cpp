@@ -113,31 +113,56 @@ class MpiPass {
     }
 
     void make_calls(const Call& call, const Types& types) {
-        MPI_Count bytes = 0, etype_bytes = 1;
-        MPI_Type_size_x(types.memory, &bytes);
-        MPI_Type_size_x(types.etype, &etype_bytes);
+        const bool last = &call == &access_.calls.back();
+        if (access_.independent) {
+            MPI_Barrier(comm_);
+            times_.start();
+            for (std::uint64_t i = 0; i < call.times; ++i) transfer(call, types, i);
+            end_transfer(last);
+            return;
+        }
         for (std::uint64_t i = 0; i < call.times && all_well(sample_, comm_); ++i) {
-            const bool last = &call == &access_.calls.back() && i + 1 == call.times;
-            transfer(static_cast<MPI_Offset>(i) * (bytes / etype_bytes),
-                     buffer_.data() + call.memory + i * call.memory_step, types.memory, bytes,
-                     last);
+            MPI_Barrier(comm_);
+            times_.start();
+            transfer(call, types, i);
+            end_transfer(last && i + 1 == call.times);
         }
     }
 
-    void transfer(MPI_Offset offset, void* data, MPI_Datatype type, MPI_Count bytes, bool last) {
-        MPI_Status status;
-        MPI_Barrier(comm_);
-        times_.start();
-        const int code = write_ ? MPI_File_write_at_all(file_, offset, data, 1, type, &status)
-                                : MPI_File_read_at_all(file_, offset, data, 1, type, &status);
-        note(sample_, error_text(write_ ? "MPI_File_write_at_all" : "MPI_File_read_at_all", code));
+    void end_transfer(bool last) {
         if (write_ && sync_ && last)
             note(sample_, error_text("MPI_File_sync", MPI_File_sync(file_)));
         times_.stop();
+    }
+
+    /// The call's data for the i-th time.
+    void transfer(const Call& call, const Types& types, std::uint64_t i) {
+        MPI_Count bytes = 0, etype_bytes = 1;
+        MPI_Type_size_x(types.memory, &bytes);
+        MPI_Type_size_x(types.etype, &etype_bytes);
+        const MPI_Offset offset = static_cast<MPI_Offset>(i) * (bytes / etype_bytes);
+        std::byte* const data = buffer_.data() + call.memory + i * call.memory_step;
+        MPI_Status status;
+        const int code = access_.independent ? move_alone(offset, data, types.memory, &status)
+                                             : move_all(offset, data, types.memory, &status);
         if (code != MPI_SUCCESS) return;
         MPI_Count moved = 0;
         MPI_Get_elements_x(&status, MPI_BYTE, &moved);
         if (moved != bytes) sample_.counted = false;
+    }
+
+    int move_all(MPI_Offset offset, void* data, MPI_Datatype type, MPI_Status* status) {
+        const int code = write_ ? MPI_File_write_at_all(file_, offset, data, 1, type, status)
+                                : MPI_File_read_at_all(file_, offset, data, 1, type, status);
+        note(sample_, error_text(write_ ? "MPI_File_write_at_all" : "MPI_File_read_at_all", code));
+        return code;
+    }
+
+    int move_alone(MPI_Offset offset, void* data, MPI_Datatype type, MPI_Status* status) {
+        const int code = write_ ? MPI_File_write_at(file_, offset, data, 1, type, status)
+                                : MPI_File_read_at(file_, offset, data, 1, type, status);
+        note(sample_, error_text(write_ ? "MPI_File_write_at" : "MPI_File_read_at", code));
+        return code;
     }
 
     void close() {

@@ -15,6 +15,7 @@ Access make_vec8(const Params& params, Place place, Direction direction);
 Access make_discontig(const Params& params, Place place, Direction direction);
 Access make_sparse(const Params& params, Place place, Direction direction);
 Access make_mar(const Params& params, Place place, Direction direction);
+Access make_ship(const Params& params, Place place, Direction direction);
 Access make_array(const Params& params, Place place, Direction direction);
 Access make_btio(const Params& params, Place place, Direction direction);
 Access make_s3d(const Params& params, Place place, Direction direction);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Workloads of scattered pieces: vec8, hpio (2014 paper), discontig, sparse and mar (2001 paper).
+// Workloads of scattered pieces: vec8, hpio (2014 paper), discontig, sparse, mar and ship (2001
+// paper).
 #include <algorithm>
 #include <numeric>
 #include <random>
@@ -207,6 +208,35 @@ Access make_mar(const Params& params, Place place, Direction) {
         }
     }
     return pieces_of_ranks(std::move(offsets), piece, place);
+}
+
+/// Blocks anywhere in a file that has room for more; each rank alone moves a few in a call.
+Access make_ship(const Params& params, Place place, Direction) {
+    const std::uint64_t block = params.number("block");
+    const std::uint64_t blocks = params.number("blocks");
+    const std::uint64_t at_once = params.number("at_once");
+    const std::uint64_t room = params.number("room");
+    if (blocks % at_once != 0) throw std::invalid_argument("blocks is no multiple of at_once");
+    const auto ranks = static_cast<std::uint64_t>(place.ranks);
+
+    Random random(params.number("seed"));
+    const std::vector<std::uint64_t> deck = shuffled(blocks * ranks * room, random);
+    std::vector<std::vector<std::uint64_t>> offsets(ranks);
+    for (std::uint64_t i = 0; i < blocks * ranks; ++i) {
+        offsets[i / blocks].push_back(deck[i] * block);
+    }
+    Access access = pieces_of_ranks(std::move(offsets), block, place);
+    access.independent = true;
+    Call& call = access.calls[0];
+    call.times = blocks / at_once;
+    call.memory_step = at_once * block;
+    call.make_types = [make = call.make_types, bytes = at_once * block] {
+        Types types = make();
+        MPI_Type_free(&types.memory);
+        types.memory = contiguous(bytes, MPI_BYTE);
+        return types;
+    };
+    return access;
 }
 
 }  // namespace bench

@@ -31,7 +31,7 @@ namespace {
 
 using Maker = Access (*)(const Params&, Place, Direction);
 
-constexpr std::array<std::pair<const char*, Maker>, 15> makers{{{"coll_perf", make_coll_perf},
+constexpr std::array<std::pair<const char*, Maker>, 16> makers{{{"coll_perf", make_coll_perf},
                                                                 {"tile", make_tile},
                                                                 {"flash", make_flash},
                                                                 {"hpio", make_hpio},
@@ -39,6 +39,7 @@ constexpr std::array<std::pair<const char*, Maker>, 15> makers{{{"coll_perf", ma
                                                                 {"discontig", make_discontig},
                                                                 {"sparse", make_sparse},
                                                                 {"mar", make_mar},
+                                                                {"ship", make_ship},
                                                                 {"array", make_array},
                                                                 {"btio", make_btio},
                                                                 {"s3d", make_s3d},

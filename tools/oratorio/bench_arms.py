@@ -61,6 +61,7 @@ BEST = {
     "discontig": ("host_cb_small", "host_pieces"),
     "sparse": ("host_pieces", "host_pieces"),
     "mar": ("host_pieces", "host_pieces"),
+    "ship": ("host_pieces", "host_pieces"),
     "array": ("host_pieces", "host_pieces"),
     "array of small pieces": ("host_cb_small", "host_sieve"),
     "btio": ("host_pieces", "host_pieces"),

@@ -143,6 +143,17 @@ WORKLOADS = {
             ),
         ),
         Workload(
+            "ship",
+            "Blocks of each rank at random in a file with room for more; each rank calls for itself.",
+            (
+                Parameter("block", 4096, 512, "Bytes of a block."),
+                Parameter("blocks", 2000, 40, "Blocks of a rank; 10 000 in the paper."),
+                Parameter("at_once", 10, 4, "Blocks moved in a call."),
+                Parameter("room", 4, 4, "Blocks of the file for each that is moved."),
+                SEED,
+            ),
+        ),
+        Workload(
             "array",
             "An array distributed BLOCK, CYCLIC, in 3-D blocks or at random; contiguous memory.",
             (
@@ -236,6 +247,7 @@ SUITE = (
     Figure("discontig", "discontig", {}),
     Figure("sparse", "sparse", {}),
     Figure("mar", "mar", {}),
+    Figure("ship", "ship", {}),
     Figure("array 128 B", "array", {"block": "128"}),
     Figure("array 4 KiB", "array", {"block": "4KiB"}),
     Figure("array 64 KiB", "array", {"block": "64KiB"}),
