@@ -167,16 +167,13 @@ File::Placed File::place(AccessCall& call, bool may_move) {
 
 /// Contiguous memory, and nothing that asks for more than moving it.
 bool File::State::is_plain(const Access& access) const {
-    const Layout& memory = access.memory;
-    return access.bytes() > 0 && memory.shape->kind() == Shape::Kind::run && memory.contiguous() &&
-           !hints->plan.atomic && hints->plan.method == nullptr && queues.independent.empty();
+    return access.bytes() > 0 && access.has_one_memory_piece() && !hints->plan.atomic &&
+           hints->plan.method == nullptr && queues.independent.empty();
 }
 
 /// And one contiguous piece of the file, wherever the access begins.
 bool File::State::is_one_piece(const Access& access) const {
-    const Layout& file = access.file;
-    return is_plain(access) && file.shape->kind() == Shape::Kind::run &&
-           file.extent == file.shape->size();
+    return is_plain(access) && access.is_one_piece();
 }
 
 /// Where a plain access lies in the file if it is one piece there.
@@ -195,7 +192,6 @@ std::optional<Offset> File::State::place_of_one_piece(const Access& access) cons
 
 Transferred File::State::move_now(Direction direction, Offset offset,
                                   std::span<const iovec> memory) {
-    Transferred done;
     RangeLock held;
     if (direction == Direction::write && engine.exclusion.shares(false)) {
         Bytes bytes = 0;
@@ -204,17 +200,9 @@ Transferred File::State::move_now(Direction direction, Offset offset,
         if (!shared) return {.error = shared.error()};
         held = std::move(*shared);
     }
-    Transfer transfer(*store, &engine.stats);
-    if (transfer.move_or_start(direction, offset, memory, 0)) {
-        for (const iovec& piece : memory) done.bytes += static_cast<Bytes>(piece.iov_len);
-    } else {
-        while (!transfer.poll(done, true)) {
-        }
-    }
+    Transferred done = Transfer(*store, &engine.stats).move(direction, offset, memory);
     if (const auto unlocked = held.give_back(); !unlocked && done.error.kind == ErrorKind::none)
         done.error = unlocked.error();
-    (direction == Direction::read ? engine.stats.bytes_loaded : engine.stats.bytes_stored) +=
-        static_cast<std::uint64_t>(done.bytes);
     return done;
 }
 

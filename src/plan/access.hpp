@@ -25,6 +25,15 @@ struct Access {
     [[nodiscard]] Bytes bytes() const {
         return refused.kind == ErrorKind::none ? memory.size() : 0;
     }
+    [[nodiscard]] bool has_one_memory_piece() const {
+        return memory.shape->kind() == Shape::Kind::run && memory.contiguous();
+    }
+    /// One contiguous piece of memory, and one of the file, wherever it begins: at
+    /// file.origin + from.
+    [[nodiscard]] bool is_one_piece() const {
+        return has_one_memory_piece() && file.shape->kind() == Shape::Kind::run &&
+               file.extent == file.shape->size();
+    }
 };
 
 /// To the first data byte at or after `offset`, and not before data position `from`, where an

@@ -189,13 +189,8 @@ RegionWriter::Stored RegionWriter::move(const Piece& piece, std::span<std::byte>
 
 Transferred RegionWriter::transfer(Direction direction, Offset offset,
                                    std::span<std::byte> memory) {
-    transfer_.start(direction, offset, memory, 0);
-    Transferred done;
-    while (transfer_.outstanding() > 0 && !transfer_.poll(done, true)) {
-    }
-    (direction == Direction::read ? context_.stats.bytes_loaded : context_.stats.bytes_stored) +=
-        static_cast<std::uint64_t>(done.bytes);
-    return done;
+    const iovec whole{memory.data(), memory.size()};
+    return transfer_.move(direction, offset, std::span(&whole, 1));
 }
 
 }  // namespace oratorio

@@ -67,6 +67,10 @@ std::unique_ptr<Work> make_buffered_work(const RunContext& context, const Plan& 
 std::unique_ptr<Work> make_list_work(const RunContext& context, const Plan& plan,
                                      const Access& access, std::span<std::byte> staging);
 
+/// An access of one piece, straight; `access.is_one_piece()`.
+std::unique_ptr<Work> make_piece_work(const RunContext& context, const Plan& plan,
+                                      const Access& access);
+
 /// Pieces between user memory and a mapping of the file; `pieces` is about how many there are.
 std::unique_ptr<Work> make_mapped_work(const RunContext& context, const Plan& plan,
                                        const Access& access, std::int64_t pieces);

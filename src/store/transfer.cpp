@@ -168,6 +168,20 @@ void Transfer::start(Direction direction, Offset offset, std::span<std::byte> me
     start(direction, offset, std::span(&whole, 1), token);
 }
 
+Transferred Transfer::move(Direction direction, Offset offset, std::span<const iovec> memory) {
+    Transferred done;
+    if (move_or_start(direction, offset, memory, 0)) {
+        done.bytes = length_of(memory);
+    } else {
+        while (!poll(done, true)) {
+        }
+    }
+    if (stats_ != nullptr)
+        (direction == Direction::read ? stats_->bytes_loaded : stats_->bytes_stored) +=
+            static_cast<std::uint64_t>(done.bytes);
+    return done;
+}
+
 bool Transfer::poll(Transferred& out, bool wait) {
     while (finished_.empty()) {
         if (outstanding_ == 0) return false;
@@ -289,11 +303,8 @@ void Transfer::close(std::unique_ptr<Part> part) {
 
 Transferred transfer(Store& store, Direction direction, Offset offset,
                      std::span<std::byte> memory) {
-    Transfer one(store);
-    one.start(direction, offset, memory, 0);
-    Transferred done;
-    one.poll(done, true);
-    return done;
+    const iovec whole{memory.data(), memory.size()};
+    return Transfer(store).move(direction, offset, std::span(&whole, 1));
 }
 
 }  // namespace oratorio

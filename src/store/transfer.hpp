@@ -42,6 +42,8 @@ class Transfer {
     /// requests when they are submitted: poll doesn't give that out.
     [[nodiscard]] bool move_or_start(Direction direction, Offset offset,
                                      std::span<const iovec> memory, std::uint64_t token);
+    /// One request, start to end, where no others are outstanding; its bytes are counted, too.
+    Transferred move(Direction direction, Offset offset, std::span<const iovec> memory);
     /// Moves things on; false when nothing finished. At most one finished request per call.
     bool poll(Transferred& out, bool wait);
     /// Requests started and not yet given out by poll.
