@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <algorithm>
 #include <cstdio>
+#include <span>
 
 #include "plan/methods.hpp"
 #include "plan/plan.hpp"
@@ -19,7 +20,7 @@ std::string milliseconds(double seconds) {
     return text;
 }
 
-std::string list_of(const std::vector<Rank>& ranks) {
+std::string list_of(std::span<const Rank> ranks) {
     constexpr std::size_t shown_max = 16;
     std::string text;
     for (std::size_t i = 0; i < ranks.size() && i < shown_max; ++i)

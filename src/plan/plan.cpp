@@ -188,7 +188,7 @@ void plan_alone(Plan& plan, Rank rank, const AccessSummary& mine, const PlanOpti
                    (plan.direction == Direction::read || mine.coverage == coverage(mine.hull));
     if (mine.bytes == 0) return;
     plan.ranks = plan.graph = Graph({{rank, mine.hull}});
-    plan.aggregators = {rank};
+    plan.aggregators = std::vector<Rank>{rank};
     // A slice has a piece of every part outstanding, and isn't in the order of the file.
     const bool sliced = !storage.buffered && !storage.shipped && plan.ahead.ranges == 0 &&
                         options.group_pieces == 0 && mine.parts > 1 &&
@@ -264,16 +264,15 @@ Plan make_plan(Direction direction, const Agreed<Summaries>& summaries,
         plan.graph = graph_of_groups(*summaries, plan.layers);
     }
     const int per_node = aggregators_per_node(*plan.method);
-    plan.aggregators =
-        per_node == kAggregatorsPerNode
-            ? std::move(aggregators)
-            : choose_aggregators(*nodes, able, options, plan.hull.length(), per_node);
+    if (per_node != kAggregatorsPerNode)
+        aggregators = choose_aggregators(*nodes, able, options, plan.hull.length(), per_node);
     const Schedule& schedule = plan.method->schedule;
-    if (schedule.aggregators_max > 0) plan.aggregators.resize(schedule.aggregators_max);
-    plan.domains = plan.method->domains_part().make(s, static_cast<int>(plan.aggregators.size()));
+    if (schedule.aggregators_max > 0) aggregators.resize(schedule.aggregators_max);
+    plan.domains = plan.method->domains_part().make(s, static_cast<int>(aggregators.size()));
     // Ranks that follow one another often have data that does: in their order more of it stays on
     // its node. Blocks that are dealt in turn go to one node after another.
-    if (!plan.domains.is_cyclic()) std::ranges::sort(plan.aggregators);
+    if (!plan.domains.is_cyclic()) std::ranges::sort(aggregators);
+    plan.aggregators = aggregators;
     plan.thin = (options.sparse || plan.method->graph_part().is_thinned) && !plan.layers.two();
     plan.ask_contents = must_ask(s.direction, s.hull, s.bytes);
     if (plan.method->layers_part().windows && sharing->shared_memory && groups_are_dense(plan))

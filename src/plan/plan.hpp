@@ -9,6 +9,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/shared_list.hpp"
 #include "plan/access.hpp"
 #include "plan/domains.hpp"
 #include "plan/graph.hpp"
@@ -81,8 +82,8 @@ struct Plan {
                                 ///< with the hulls of their groups
     Layers layers;
     FileDomains domains;
-    std::vector<Rank> aggregators;  ///< owner of file domain i
-    Bytes slot_bytes = 0;           ///< collective buffer bytes per slot
+    SharedList<Rank> aggregators;  ///< owner of file domain i
+    Bytes slot_bytes = 0;          ///< collective buffer bytes per slot
     int slots = 1;
     std::int64_t rounds = 0;
     RoundOrder order;  ///< which part of a domain comes in which round
@@ -92,7 +93,7 @@ struct Plan {
     int pieces_at_once = 0;  ///< of a rank, where it moves them by themselves
     Bytes message_bytes = 0;
     int messages_in_flight = 1;
-    std::vector<Candidate> candidates;
+    SharedList<Candidate> candidates;
 
     /// A write through buffers some of whose bytes nobody gives: what was given is marked.
     [[nodiscard]] bool keeps_holes() const;
