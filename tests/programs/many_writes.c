@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/* Writes a file again and again while its network is cut. usage: many_writes FOLDER COUNT
+/* Writes a file again and again while its network is cut. usage: many_writes FOLDER COUNT [alone]
  *
- * All ranks write together, rows of ROW bytes in turn, COUNT times; before each time rank 0 writes
- * its number to FOLDER/written. The first error that a rank gets it tells on stderr, by its class,
- * and ends the job.
+ * All ranks write, together or each alone, rows of ROW bytes in turn, COUNT times; before each time
+ * rank 0 writes its number to FOLDER/written. The first error that a rank gets it tells on stderr,
+ * by its class, and ends the job.
  */
 #include <mpi.h>
 #include <stdio.h>
@@ -37,7 +37,8 @@ int main(int argc, char** argv) {
     MPI_File file;
     MPI_Datatype rows;
     static unsigned char mine[ROW * ROWS];
-    if (argc != 3) return 2;
+    if (argc < 3) return 2;
+    const int alone = argc > 3 && strcmp(argv[3], "alone") == 0;
     MPI_Init(&argc, &argv);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Comm_size(MPI_COMM_WORLD, &ranks);
@@ -53,7 +54,8 @@ int main(int argc, char** argv) {
     for (int number = 0; number < atoi(argv[2]); ++number) {
         if (rank == 0) tell(argv[1], number);
         memset(mine, number + rank, sizeof mine);
-        require(MPI_File_write_at_all(file, 0, mine, sizeof mine, MPI_BYTE, MPI_STATUS_IGNORE),
+        require((alone ? MPI_File_write_at : MPI_File_write_at_all)(file, 0, mine, sizeof mine,
+                                                                    MPI_BYTE, MPI_STATUS_IGNORE),
                 "write");
         usleep(1000);
     }

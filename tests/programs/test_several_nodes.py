@@ -89,7 +89,7 @@ def rows(number: int) -> bytes:
     return b"".join(bytes([number + rank]) * 1000 for rank in range(4)) * 400
 
 
-@pytest.mark.parametrize("method", ["two_layer", "cb_gather"])
+@pytest.mark.parametrize("method", ["two_layer", "cb_gather", "data_shipping"])
 @pytest.mark.parametrize("name", ["mpich5", "openmpi5"])
 def test_a_job_goes_on_when_a_nodes_network_comes_back(name, method, nodes, tmp_path):
     host = host_or_skip(name)
@@ -101,7 +101,8 @@ def test_a_job_goes_on_when_a_nodes_network_comes_back(name, method, nodes, tmp_
             timeout_seconds=90,
         )  # fmt: skip
     assert cut.at is not None and cut.at < 99, "it was over before the network was cut"
-    assert "has waited 1 s in MPI_File_write_at_all" in done.stderr
+    if method != "data_shipping":  # who waits for an agent says nothing
+        assert "has waited 1 s in MPI_File_write_at_all" in done.stderr
     assert (tmp_path / "rows.dat").read_bytes() == rows(99)
 
 
@@ -122,6 +123,21 @@ def test_a_job_ends_when_the_host_gives_up_a_node_whose_network_has_gone(tmp_pat
     assert done.returncode != 0
     assert "has waited 1 s in MPI_File_write_at_all" in done.stderr
     assert int((tmp_path / "written").read_text()) == cut.at, "nothing was written without the other node"
+
+
+def test_a_write_by_an_agent_fails_when_its_nodes_network_has_gone(nodes, tmp_path):
+    # An agent that is silent for 30 s is given up. The network comes back, so that the job can end.
+    host = host_or_skip("mpich5")
+    program = compile_for(host.mpicc, HERE / "many_writes.c", "many-writes-mpich5")
+    env = {"ORATORIO_HINTS": "oratorio_method=data_shipping;oratorio_agents=4"}
+    with Cut(nodes, tmp_path, seconds=45) as cut:
+        job = nodes.host(host, 2)
+        words = [program, tmp_path, "1000", "alone"]
+        done = run_ranks(job, 4, words, preload=True, env=env, cwd=tmp_path, timeout_seconds=90)
+    assert cut.at is not None and cut.at < 999, "it was over before the network was cut"
+    assert done.returncode != 0
+    assert "write: error of class" in done.stderr
+    assert "ETIMEDOUT" in done.stderr
 
 
 @pytest.mark.parametrize(("name", "ranks_per_node"), [("mpich5", 2), ("openmpi5", 1)])
