@@ -2,6 +2,7 @@
 #include "plan/plan.hpp"
 
 #include <algorithm>
+#include <cmath>
 
 #include "plan/aggregators.hpp"
 #include "plan/methods.hpp"
@@ -94,7 +95,7 @@ Bytes slot_bytes_most(const Situation& s, const Plan& plan, int slots) {
     if (s.options->sub_buffer > 0) return s.options->sub_buffer;
     if (plan.method->schedule.slot_is_block)
         return (plan.domains.block() + kPage - 1) / kPage * kPage;
-    if (!plan.method->on_node()) return INT64_MAX;
+    if (!plan.method->on_node()) return s.slot_most;
     if (!plan.shared_loads) return plan.keeps_holes() ? kSharedSlotBytes / 2 : kSharedSlotBytes;
     // Filled several times, a sub-buffer is in a cache all times but the first.
     constexpr Bytes kTimes = 4;
@@ -136,9 +137,38 @@ bool worth_thinning(const Situation& s, const Plan& plan) {
            s.hulls >= 2 * static_cast<double>(s.bytes);
 }
 
-int aggregators_per_node(const Method& method) {
+int aggregators_per_node(const Method& method, int by_messages) {
     if (method.schedule.all_aggregate) return kEveryRank;
-    return method.on_node() ? kSharedAggregators : kAggregatorsPerNode;
+    return method.on_node() ? kSharedAggregators : by_messages;
+}
+
+/// Ranks that have data at a place of the file, on average; 1 where each has a part of its own.
+double overlap(const Situation& s) {
+    return std::max(1.0, s.hulls / static_cast<double>(std::max<Bytes>(1, s.hull.length())));
+}
+
+/// How many aggregators of a node `auto` takes where they get messages: the more, the more cores
+/// place data, as long as each rank has a full message for each. By name a method stays what the
+/// papers compare.
+int aggregators_by_messages(const Situation& s) {
+    constexpr double kMost = 8;
+    if (s.options->method != nullptr) return kAggregatorsPerNode;
+    const double full = static_cast<double>(message_bytes_of(*s.options));
+    const double messages = static_cast<double>(s.bytes) / (overlap(s) * full);
+    return static_cast<int>(std::clamp(messages / s.nodes, double{kAggregatorsPerNode}, kMost));
+}
+
+/// And how long their sub-buffers are. What is still in a core's cache when it is stored, or taken
+/// out again, costs half; a network file system and a device want long calls, and messages to be
+/// worth their head.
+Bytes slot_by_messages(const Situation& s) {
+    constexpr Bytes kInCache = 1 << 20;
+    constexpr Bytes kFarCall = 4 << 20;
+    constexpr Bytes kMessage = 64 << 10;
+    if (s.options->method != nullptr || s.is_direct()) return INT64_MAX;
+    const Bytes least = s.facts->local_file_system ? kInCache : kFarCall;
+    return std::max(
+        {least, s.options->striping_unit, static_cast<Bytes>(std::ceil(overlap(s))) * kMessage});
 }
 
 /// A storage call that ends before it returns keeps a core busy, whichever rank makes it. Others go
@@ -250,8 +280,11 @@ Plan make_plan(Direction direction, const Agreed<Summaries>& summaries,
     s.collective = true;
     const PlanOptions& options = terms->options;
     const RanksByNode able = able_ranks(*nodes, *summaries);
-    std::vector<Rank> aggregators = choose_aggregators(*nodes, able, options, s.hull.length());
+    const int by_messages = aggregators_by_messages(s);
+    std::vector<Rank> aggregators =
+        choose_aggregators(*nodes, able, options, s.hull.length(), by_messages);
     s.aggregators = std::max(1, static_cast<int>(aggregators.size()));
+    s.slot_most = slot_by_messages(s);
     Plan plan = start_plan(s, choose_method(s));
     if (!plan.method->aggregated()) {
         plan_alone(plan, rank, (*summaries)[static_cast<std::size_t>(rank)], options);
@@ -263,8 +296,8 @@ Plan make_plan(Direction direction, const Agreed<Summaries>& summaries,
         plan.layers = Layers(*nodes, *summaries, options);
         plan.graph = graph_of_groups(*summaries, plan.layers);
     }
-    const int per_node = aggregators_per_node(*plan.method);
-    if (per_node != kAggregatorsPerNode)
+    const int per_node = aggregators_per_node(*plan.method, by_messages);
+    if (per_node != by_messages)
         aggregators = choose_aggregators(*nodes, able, options, plan.hull.length(), per_node);
     const Schedule& schedule = plan.method->schedule;
     if (schedule.aggregators_max > 0) aggregators.resize(schedule.aggregators_max);

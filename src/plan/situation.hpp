@@ -23,11 +23,12 @@ struct Situation {
     bool interleaved = false;  ///< some rank's file layout isn't monotonic
     bool storable = true;      ///< some rank can be an aggregator
     int nodes = 1;
-    int cores = 1;              ///< of a node
-    int aggregators = 1;        ///< of a method whose ranks send messages, unless it says otherwise
-    double hulls = 0;           ///< bytes: what the hulls of all ranks together are long
-    bool large_layout = false;  ///< flag_large_layout of some rank
-    Bytes period = 0;           ///< as in AccessSummary, when all ranks agree; else one part
+    int cores = 1;        ///< of a node
+    int aggregators = 1;  ///< of a method whose ranks send messages, unless it says otherwise
+    Bytes slot_most = INT64_MAX;  ///< of a sub-buffer, where aggregators get messages
+    double hulls = 0;             ///< bytes: what the hulls of all ranks together are long
+    bool large_layout = false;    ///< flag_large_layout of some rank
+    Bytes period = 0;             ///< as in AccessSummary, when all ranks agree; else one part
     std::int64_t parts = 1;
     const PlanOptions* options = nullptr;
     const PlanFacts* facts = nullptr;

@@ -29,6 +29,7 @@ PlanOptions with_memory_of_hand(Bytes all, int ranks) {
         std::max(options.cb_buffer_size, (part + 4096) * kOfNode / kAggregatorsOfNode);
     options.message_bytes = options.cb_buffer_size / 8;
     options.slots = 1;
+    options.sub_buffer = options.cb_buffer_size;  // one round, as by hand
     return options;
 }
 

@@ -114,6 +114,53 @@ TEST(Plan, BuffersOfAllSlotsStayWithinTheHint) {
     EXPECT_LE(plan.message_bytes, 100000 / 8);
 }
 
+TEST(Plan, AutoTakesAsManyAggregatorsOfANodeAsLeaveAFullMessageForEachPair) {
+    constexpr int kNodes = 2;
+    const auto aggregators = [](std::int64_t pieces, const FlatTerms& options, int ranks = 16) {
+        return std::ssize(
+            plan_of(interleaved(ranks, 8, pieces), options, 0, Direction::write, kNodes)
+                .aggregators);
+    };
+    // 8 bytes a piece; each rank's hull is the whole file, so each rank talks to all aggregators.
+    EXPECT_EQ(aggregators(1 << 20, {}), 8 * kNodes) << "32 full messages of each rank";
+    EXPECT_EQ(aggregators(6 * (32 << 10), {}), 3 * kNodes) << "6 full messages";
+    EXPECT_EQ(aggregators(32 << 10, {}, 64), 2 * kNodes) << "1";
+    FlatTerms options;
+    options.method = find_method("two_phase");
+    EXPECT_EQ(aggregators(1 << 20, options), 2 * kNodes) << "as the papers compare it";
+    options = {};
+    options.cb_nodes = 5;
+    EXPECT_EQ(aggregators(1 << 20, options), 5) << "a hint says otherwise";
+}
+
+TEST(Plan, AutoTakesSubBuffersThatStayInACache) {
+    const auto slot = [](const FlatTerms& options, int ranks = 8) {
+        const Plan plan = plan_of(interleaved(ranks, 8, 1 << 20), options, 0, Direction::write, 2);
+        EXPECT_TRUE(plan.sends_messages());
+        return plan.slot_bytes;
+    };
+    constexpr Bytes kMiB = 1 << 20;
+    FlatTerms options;
+    options.local_file_system = true;
+    EXPECT_EQ(slot(options), kMiB);
+    EXPECT_EQ(slot(options, 64), 4 * kMiB) << "64 KiB of each of 64 ranks";
+    options.cb_buffer_size = kMiB / 2;
+    EXPECT_LE(slot(options), kMiB / 2) << "a hint bounds all slots together";
+    options.cb_buffer_size = 16 * kMiB;
+    options.local_file_system = false;
+    EXPECT_EQ(slot(options), 4 * kMiB) << "long calls for a network file system";
+    options.striping_unit = 8 * kMiB;
+    EXPECT_EQ(slot(options), 8 * kMiB) << "whole stripes";
+    options.sub_buffer = kMiB;
+    EXPECT_EQ(slot(options), kMiB) << "a hint says otherwise";
+    options = {};
+    options.direct_write = true;
+    EXPECT_GE(slot(options), 8 * kMiB) << "long calls for a device";
+    options = {};
+    options.method = find_method("two_phase");
+    EXPECT_EQ(slot(options), 16 * kMiB) << "as the papers compare it";
+}
+
 TEST(Plan, OneWriterHasOneAggregator) {
     FlatTerms options;
     options.method = find_method("one_writer");
