@@ -15,14 +15,17 @@ void drop_done(std::deque<OperationPtr>& queue) {
 }
 
 /// Moves the queue on until it is empty or `last` is done.
-void run_until(std::deque<OperationPtr>& queue, const OperationPtr& last, Transport& transport) {
+void run_until(std::deque<OperationPtr>& queue, const OperationPtr& last, Transport& transport,
+               Stats& stats) {
     for (;;) {
         drop_done(queue);
         if (queue.empty() || (last && last->done())) return;
         Operation& first = *queue.front();
         first.step(INT_MAX);
         const auto rest = first.done() ? std::nullopt : first.waits_for();
-        if (rest) transport.idle(*rest);
+        if (!rest) continue;
+        const Timing timing(&stats, &Stats::wait_time);
+        transport.idle(*rest);
     }
 }
 
@@ -52,8 +55,9 @@ Progress File::progress(Mover mover) {
 
 Outcome File::finish(const OperationPtr& operation) {
     State& state = *state_;
-    run_until(state.queues.independent, operation, *state.transport);
-    if (!operation->done()) run_until(state.queues.collective, operation, *state.transport);
+    Stats& stats = state.engine.stats;
+    run_until(state.queues.independent, operation, *state.transport, stats);
+    if (!operation->done()) run_until(state.queues.collective, operation, *state.transport, stats);
     // Something asked for may turn out not to be had only when it is first used.
     if (state.store != nullptr && !state.store->limits().remark.empty())
         state.opened.voice.warn(state.store->limits().remark);
@@ -61,8 +65,9 @@ Outcome File::finish(const OperationPtr& operation) {
 }
 
 void File::settle() {
-    run_until(state_->queues.collective, nullptr, *state_->transport);
-    run_until(state_->queues.independent, nullptr, *state_->transport);
+    Stats& stats = state_->engine.stats;
+    run_until(state_->queues.collective, nullptr, *state_->transport, stats);
+    run_until(state_->queues.independent, nullptr, *state_->transport, stats);
 }
 
 Result<void> File::begin_split(const AccessCall& call) {

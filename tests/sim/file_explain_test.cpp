@@ -43,6 +43,7 @@ TEST(FileExplain, EachCollectiveIsToldOnceByRankZeroAndTheSumAtTheEnd) {
         tells(3, "\n  bytes_moved " + std::to_string(3 * 64 * ranks) + " bytes\n");
         for (const char* row : {"storage_calls", "access_time", "storage_time"})
             tells(3, "\n  " + std::string(row) + " ");
+        EXPECT_EQ(said[3].find("\n  wait_time ") != std::string::npos, ranks > 1);
     }
 }
 
