@@ -243,8 +243,7 @@ Result<void> Member::send_answer(Message& message) {
     if (!ticket) return ticket.error();
     message.ticket = *ticket;
     message.state = State::leaving;
-    context_.stats.messages_sent += 1;
-    context_.stats.message_bytes += bytes;
+    context_.stats.count_message(bytes);
     context_.stats.local_messages += 1;
     return {};
 }

@@ -206,8 +206,7 @@ Result<void> AggregatorSide::reply(std::int64_t number, Rank to, const MessageHe
         context_.transport.send(to, context_.tag(number, MessageKind::reply), buffer.first(bytes));
     if (!ticket) return ticket.error();
     replies_.push_back({*ticket, buffer});
-    context_.stats.messages_sent += 1;
-    context_.stats.message_bytes += bytes;
+    context_.stats.count_message(bytes);
     return {};
 }
 

@@ -235,8 +235,7 @@ Result<void> ParticipantSide::send_chunk(std::span<std::byte> message) {
 }
 
 void ParticipantSide::count_sent(std::size_t bytes) {
-    context_.stats.messages_sent += 1;
-    context_.stats.message_bytes += bytes;
+    context_.stats.count_message(bytes);
     if (local_ >= 0) context_.stats.local_messages += 1;
 }
 

@@ -12,8 +12,7 @@ bool Straight::moves_in(std::int64_t round) const {
 }
 
 Result<Ticket> Straight::send(const StraightRound& round, Rank other, const PieceList& pieces) {
-    stats_.messages_sent += 1;
-    stats_.message_bytes += static_cast<std::uint64_t>(pieces.bytes);
+    stats_.count_message(static_cast<std::size_t>(pieces.bytes));
     stats_.bytes_straight += static_cast<std::uint64_t>(pieces.bytes);
     return transport_.send(other, round.tag, pieces);
 }

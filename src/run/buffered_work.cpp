@@ -10,10 +10,15 @@
 #include "run/arrival.hpp"
 #include "run/region_writer.hpp"
 #include "run/round_queue.hpp"
+#include "stats/recorder.hpp"
 
 namespace oratorio {
 
 namespace {
+
+/// What each phase of a slot but the first is in a trace, in their order.
+constexpr Activity kActivities[] = {Activity::expecting, Activity::expecting,  Activity::awaiting,
+                                    Activity::loading,   Activity::exchanging, Activity::storing};
 
 class BufferedWork final : public Work {
   public:
@@ -38,8 +43,10 @@ class BufferedWork final : public Work {
         Extent touched;     ///< what of the region is read or written
         int transfers = 0;  ///< outstanding
         Offset complete_until = 0;
+        Track track;  ///< of its phases
     };
 
+    void enter(Slot& slot, Phase phase);
     bool take_round(std::size_t index);
     [[nodiscard]] std::int64_t oldest() const;
     bool step_slots();
@@ -95,6 +102,8 @@ BufferedWork::BufferedWork(const RunContext& context, const Plan& plan, const Ac
                                buffers.messages, buffers.group, buffers.node})) {
     if (plan.shared_loads) shift_.emplace(*context.node, context.transport.topology());
     slots_.resize(queue_->slots());
+    for (std::size_t i = 0; i < slots_.size(); ++i)
+        slots_[i].track = Track(context_.stats, static_cast<int>(i) + 1);
     if (slots_.empty()) return;
     if (!queue_->hands_over()) announce(buffers.collective);
     transfer_ = std::make_unique<Transfer>(*context.store, &context_.stats);
@@ -166,6 +175,12 @@ std::int64_t BufferedWork::oldest() const {
     return oldest;
 }
 
+void BufferedWork::enter(Slot& slot, Phase phase) {
+    slot.phase = phase;
+    if (phase == Phase::idle) return slot.track.leave();
+    slot.track.enter(kActivities[static_cast<std::size_t>(phase)], slot.round.number);
+}
+
 bool BufferedWork::take_round(std::size_t index) {
     const auto round = queue_->take(oldest());
     if (!round) return false;
@@ -179,7 +194,7 @@ bool BufferedWork::take_round(std::size_t index) {
         open(slot);
         return true;
     }
-    slot.phase = plan_.ask_contents ? Phase::expecting : Phase::awaiting;
+    enter(slot, plan_.ask_contents ? Phase::expecting : Phase::awaiting);
     if (plan_.ask_contents) exchange_->expect(round->number);
     return true;
 }
@@ -194,12 +209,12 @@ bool BufferedWork::step_slot(std::size_t index) {
             const auto contents = exchange_->contents(slot.round.number);
             if (!contents) return false;
             slot.touched = contents->hull;
-            slot.phase = Phase::awaiting;
+            enter(slot, Phase::awaiting);
             return true;
         }
         case Phase::awaiting:
             if (!arrival_.all_of(slot.round.aggregator, slot.round.number)) return false;
-            slot.phase = Phase::loading;
+            enter(slot, Phase::loading);
             start_transfers(index, Direction::read);
             return true;
         case Phase::loading:
@@ -281,7 +296,7 @@ bool BufferedWork::is_next(const Slot& slot) const {
 }
 
 void BufferedWork::open(Slot& slot) {
-    slot.phase = queue_->hands_over() ? Phase::idle : Phase::exchanging;
+    enter(slot, queue_->hands_over() ? Phase::idle : Phase::exchanging);
     if (writer_) {
         const Bytes bytes = slot.round.region.count * slot.round.region.length;
         std::memset(slot.buffer.given.data(), 0, static_cast<std::size_t>(bytes));
@@ -298,13 +313,13 @@ void BufferedWork::end_exchange(std::size_t index, Bytes held) {
     Slot& slot = slots_[index];
     if (noted_.kind == ErrorKind::none && !is_as_planned(slot, held)) differs_ = true;
     if (reading_ || differs_) {
-        slot.phase = Phase::idle;
+        enter(slot, Phase::idle);
     } else if (noted_.kind !=
                ErrorKind::none) {  // after a failure data is only taken from the others
         report_.first_not_begun = std::min(report_.first_not_begun, slot.round.number);
-        slot.phase = Phase::idle;
+        enter(slot, Phase::idle);
     } else {
-        slot.phase = Phase::storing;
+        enter(slot, Phase::storing);
         store(index);
     }
 }
@@ -344,7 +359,7 @@ void BufferedWork::end_storing(Slot& slot) {
     if (slot.complete_until < slot.touched.end && report_.shorts < StoredReport::shorts_max) {
         report_.short_rounds[report_.shorts++] = {slot.round.number, slot.complete_until};
     }
-    slot.phase = Phase::idle;
+    enter(slot, Phase::idle);
 }
 
 void BufferedWork::note(const Error& error, std::int64_t round) {

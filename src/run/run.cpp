@@ -5,6 +5,15 @@
 
 namespace oratorio {
 
+namespace {
+
+/// What each phase is in a trace, in their order.
+constexpr Activity kActivities[] = {
+    Activity::planning, Activity::planning,     Activity::awaiting_turn, Activity::extending,
+    Activity::working,  Activity::passing_turn, Activity::agreeing,      Activity::reporting};
+
+}  // namespace
+
 Run::Run(const RunContext& context, Access access, bool collective)
     : context_(context),
       sequence_(context.sequence),
@@ -12,7 +21,8 @@ Run::Run(const RunContext& context, Access access, bool collective)
       collective_(collective),
       rank_(context.transport.topology().rank),
       memory_(context_.buffers),
-      planning_(context_, access_, collective) {
+      planning_(context_, access_, collective),
+      track_(context_.stats) {
     if (context_.store == nullptr && access_.refused.kind == ErrorKind::none)
         access_.refused = Error::make(ErrorKind::file_handle, "the file isn't open on this rank");
     error_ = access_.refused;
@@ -35,16 +45,25 @@ bool Run::step(int moves) {
     return step_phase();
 }
 
+void Run::enter(Phase phase) {
+    phase_ = phase;
+    if (phase == Phase::done) return track_.leave();
+    if (phase == Phase::planned) return;  // goes on at once, or when it may send messages
+    track_.enter(kActivities[static_cast<std::size_t>(phase)]);
+}
+
 bool Run::step_phase() {
     switch (phase_) {
         case Phase::planning:
             return planning_done();
         case Phase::planned:
-            phase_ = Phase::awaiting_turn;
-            if (plan().ranks_at_once > 0) return step_phase();
-            phase_ = Phase::extending;
-            if (extends_first()) return step_phase();
-            start_work();
+            if (plan().ranks_at_once > 0) {
+                enter(Phase::awaiting_turn);
+            } else if (extends_first()) {
+                enter(Phase::extending);
+            } else {
+                start_work();
+            }
             return step_phase();  // a lock taken for atomic mode isn't kept while others are waited
                                   // for
         case Phase::awaiting_turn:
@@ -79,7 +98,7 @@ void Run::begin(bool may_recall) {
     const bool unable = context_.store == nullptr || error_.kind == ErrorKind::no_memory;
     memory_.start_over();
     planning_.begin(may_recall, unable ? std::uint64_t{flag_no_store} : 0);
-    phase_ = Phase::planning;
+    enter(Phase::planning);
 }
 
 bool Run::planning_done() {
@@ -90,7 +109,7 @@ bool Run::planning_done() {
     const bool sent = sends_messages();
     const auto planned = planning_.step();
     if (!planned) return fail(planned.error());
-    if (*planned) phase_ = Phase::planned;
+    if (*planned) enter(Phase::planned);
     if (!sent && sends_messages()) {  // who may goes on at once
         moves_left_ = 0;
         return false;
@@ -112,7 +131,7 @@ bool Run::turn_passed() {
         turn_.pass(context_.transport, number(), plan().ranks_at_once, context_.stats);
     if (!passed) return fail(passed.error());
     if (!*passed) return false;
-    phase_ = Phase::agreeing;
+    enter(Phase::agreeing);
     return step_phase();
 }
 
@@ -132,7 +151,7 @@ bool Run::file_extended() {
 }
 
 void Run::start_work() {
-    phase_ = Phase::working;
+    enter(Phase::working);
     without_data_.reset();
     if (planning_.absent()) without_data_.emplace(access_).memory = Layout{};
     if (plan().atomic && worked().bytes() > 0) {
@@ -188,7 +207,7 @@ bool Run::work_done() {
                          "a round didn't hold the data that was planned; nothing of it is stored"));
     }
     agreement_ = Agreement(error_, differs && planning_.recalled());
-    phase_ = plan().ranks_at_once > 0 ? Phase::passing_turn : Phase::agreeing;
+    enter(plan().ranks_at_once > 0 ? Phase::passing_turn : Phase::agreeing);
     return step_phase();
 }
 
@@ -212,7 +231,7 @@ bool Run::agreement_done() {
         finish(error_, work_ ? work_->moved() : 0);
         return true;
     }
-    phase_ = Phase::reporting;
+    enter(Phase::reporting);
     return step_phase();
 }
 
@@ -243,7 +262,7 @@ bool Run::fail(const Error& transport_error) {
 void Run::finish(const Error& error, Bytes bytes) {
     outcome_ = {bytes, error};
     work_.reset();
-    phase_ = Phase::done;
+    enter(Phase::done);
 }
 
 Outcome run_access(const RunContext& context, const Access& access, bool collective) {

@@ -17,6 +17,7 @@
 #include "run/run_memory.hpp"
 #include "run/turn.hpp"
 #include "run/work.hpp"
+#include "stats/recorder.hpp"
 
 namespace oratorio {
 
@@ -55,6 +56,7 @@ class Run {
         done
     };
 
+    void enter(Phase phase);
     bool step_phase();
     bool reserve_memory();
     void begin(bool may_recall);
@@ -89,6 +91,7 @@ class Run {
     Extension extension_;
     Turn turn_;
     Phase phase_ = Phase::planning;
+    Track track_;         ///< of the phases
     bool again_ = false;  ///< the kept plan didn't do, the access is made a second time
     std::optional<Access> without_data_;  ///< where this rank is absent from the kept plan
     RangeLock locked_;                    ///< atomic mode; kept until the work is gone

@@ -42,8 +42,7 @@ Result<bool> Turn::pass(Transport& transport, unsigned sequence, int at_once, St
             transport.send(topology.rank + at_once, tag_of_go(sequence), std::span(&go_, 1));
         if (!started) return started.error();
         ticket_ = *started;
-        stats.messages_sent += 1;
-        stats.message_bytes += sizeof go_;
+        stats.count_message(sizeof go_);
     }
     return is_done(transport, ticket_);
 }

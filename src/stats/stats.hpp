@@ -11,6 +11,8 @@
 
 namespace oratorio {
 
+class Recorder;
+
 struct Stats {
 #define COUNTER(name, unit, description) std::uint64_t name = 0;
 #include "stats/counters.def"
@@ -21,7 +23,15 @@ struct Stats {
         bytes_moved += static_cast<std::uint64_t>(bytes);
     }
 
-    bool timed = false;  ///< times are taken; two looks at the clock for each
+    /// A message to another rank.
+    void count_message(std::size_t bytes) {
+        messages_sent += 1;
+        message_bytes += bytes;
+        if (recorder != nullptr) record_message(bytes);
+    }
+
+    bool timed = false;            ///< times are taken; two looks at the clock for each
+    Recorder* recorder = nullptr;  ///< is told of every time, and what it was; only where `timed`
 
     enum Row : std::size_t {
 #define COUNTER(name, unit, description) row_##name,
@@ -35,6 +45,9 @@ struct Stats {
 
     /// One "name value unit" line per row that isn't zero; times in milliseconds.
     [[nodiscard]] std::string report() const;
+
+  private:
+    void record_message(std::size_t bytes) const;
 };
 
 /// Adds the time from its begin to its end to a row of `stats`, if there are any and times are
@@ -42,20 +55,20 @@ struct Stats {
 class Timing {
   public:
     Timing(Stats* stats, std::uint64_t Stats::*row)
-        : sum_(stats != nullptr && stats->timed ? &(stats->*row) : nullptr) {
-        if (sum_ != nullptr) begin_ = Clock::now();
+        : stats_(stats != nullptr && stats->timed ? stats : nullptr), row_(row) {
+        if (stats_ != nullptr) begin_ = Clock::now();
     }
     ~Timing() {
-        if (sum_ == nullptr) return;
-        const std::chrono::nanoseconds taken = Clock::now() - begin_;
-        *sum_ += static_cast<std::uint64_t>(taken.count());
+        if (stats_ != nullptr) add(Clock::now());
     }
     Timing(const Timing&) = delete;
     Timing& operator=(const Timing&) = delete;
 
   private:
     using Clock = std::chrono::steady_clock;
-    std::uint64_t* sum_;
+    void add(Clock::time_point end);
+    Stats* stats_;
+    std::uint64_t Stats::*row_;
     Clock::time_point begin_;
 };
 
