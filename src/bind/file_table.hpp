@@ -38,6 +38,10 @@ class FileTable {
     [[nodiscard]] static std::intptr_t number_of(MPI_File fh) {
         return reinterpret_cast<std::intptr_t>(fh);
     }
+    /// Of files that are open at once each has another, from 0; freed ones are used again.
+    [[nodiscard]] static int place_of(MPI_File fh) {
+        return static_cast<int>(number_of(fh) & 0xffff);
+    }
     [[nodiscard]] static MPI_File handle_of(std::intptr_t number) {
         return reinterpret_cast<MPI_File>(number);
     }

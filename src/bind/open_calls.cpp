@@ -104,6 +104,15 @@ OpenCall call_of(const OpenArguments& arguments) {
     return call;
 }
 
+TraceCall trace_of(const Opening& opening) {
+    const std::string& path = process().settings.trace_path;
+    if (path.empty()) return {};
+    int who = -1;
+    if (world_exists()) host().Comm_rank(MPI_COMM_WORLD, &who);
+    return {path, who, FileTable::place_of(opening.handle),
+            [](const std::string& text) { tell_troubles({text}); }};
+}
+
 /// ROMIO_PRINT_HINTS: the values in force, as MPI_File_get_info gives them.
 void print_hints(const OpenFile& open) {
     std::string text = open.path + ": hints";
@@ -155,6 +164,7 @@ Error open_here(const OpenArguments& arguments, Opening& opening) {
                    : Error::make(ErrorKind::no_memory, "open: too many files are open");
     });
     if (listed.kind != ErrorKind::none) call.refused = listed;
+    call.trace = trace_of(opening);
     auto file = File::open(open.workspace.workspace, call);
     if (!file) return file.error();
     open.file = std::move(*file);

@@ -5,6 +5,7 @@
 
 #include <atomic>
 #include <cstdlib>
+#include <filesystem>
 #include <mutex>
 #include <set>
 
@@ -59,6 +60,16 @@ std::string costs_folder() {
         return cache + "/oratorio";
     const std::string home = environment("HOME");
     return home.empty() ? "" : home + "/.cache/oratorio";
+}
+
+/// Wherever the program goes meanwhile.
+std::string trace_path() {
+    if (!is_on("ORATORIO_TRACE")) return "";
+    const std::string given = environment("ORATORIO_TRACE");
+    std::error_code unknown;  // the program's folder is gone: the name stays as it is
+    const auto path =
+        std::filesystem::absolute(given == "1" ? "oratorio-trace.json" : given, unknown);
+    return unknown ? given : path.string();
 }
 
 /// One write, so that the lines of several ranks don't mix.
@@ -126,6 +137,7 @@ Settings read_environment() {
     settings.explain = is_on("ORATORIO_EXPLAIN");
     const std::string where = environment("ORATORIO_EXPLAIN");
     if (settings.explain && where != "1") settings.explain_path = where;
+    settings.trace_path = trace_path();
     settings.print_hints = is_on("ROMIO_PRINT_HINTS");
     settings.costs_folder = costs_folder();
     settings.ranks_per_node = std::atoi(environment("ORATORIO_RANKS_PER_NODE").c_str());

@@ -24,6 +24,7 @@ struct Settings {
     bool quiet = false;     ///< ORATORIO_QUIET=1: nothing is written to stderr but before an abort
     bool explain = false;   ///< ORATORIO_EXPLAIN=1 or a path: every plan made is told
     std::string explain_path;  ///< where to; stderr when empty
+    std::string trace_path;    ///< ORATORIO_TRACE: where accesses are written to; "": nowhere
     bool print_hints = false;  ///< ROMIO_PRINT_HINTS=1: each open tells the hints in force
     std::string costs_folder;  ///< ORATORIO_COSTS, else the user's cache: what calibration found
     int ranks_per_node = 0;    ///< ORATORIO_RANKS_PER_NODE: pretended node size; 0 = the true one

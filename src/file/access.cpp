@@ -74,14 +74,26 @@ std::shared_ptr<const Agreed<Terms>> File::State::current_terms() {
     return terms;
 }
 
-RunContext File::State::context(bool collective) {
+RunContext File::State::context(bool collective, const TracedAccess& traced) {
     const unsigned sequence = collective ? engine.collectives++ : 0;
     return {*transport,        store.get(), current_terms(), engine.stats,  engine.buffers,
             sequence,          this,        &engine.node,    &engine.plans, &engine.io_thread,
-            &engine.exclusion, true,        agents.get()};
+            &engine.exclusion, true,        agents.get(),    traced};
+}
+
+TracedAccess File::State::trace(const AccessCall& call, bool started) const {
+    if (tracing == nullptr) return {};
+    AccessRecord record;
+    record.begin = Recorder::now();
+    record.collective = call.collective ? 0 : -1;
+    record.direction = call.direction;
+    record.started = started;
+    record.shared = call.at == Positioning::shared;
+    return {tracing->recorder(), record};
 }
 
 void File::State::planned(const Plan& plan) {
+    if (tracing != nullptr) tracing->planned(plan);
     if (!opened.explain) return;
     const std::string& representation = place.view.representation;
     const bool converts = representation != "native" && representation != "internal";
@@ -224,11 +236,12 @@ bool File::State::move_one_piece(const Access& access, bool collective, Outcome&
     return true;
 }
 
-OperationPtr File::enqueue(const AccessCall& call, Access access, const Outcome* moved) {
+OperationPtr File::enqueue(const AccessCall& call, Access access, const TracedAccess& traced,
+                           const Outcome* moved) {
     State& state = *state_;
     const bool moves_data = access.memory.count > 0;
     auto operation = std::make_shared<Operation>(
-        state.context(call.collective), std::move(access), call.collective,
+        state.context(call.collective, traced), std::move(access), call.collective,
         moves_data ? call.conversion : nullptr, call.buffer);
     if (moved) operation->finish(*moved);
     auto& queue = call.collective ? state.queues.collective : state.queues.independent;
@@ -237,18 +250,22 @@ OperationPtr File::enqueue(const AccessCall& call, Access access, const Outcome*
 }
 
 OperationPtr File::start(AccessCall call) {
+    const TracedAccess traced = state_->trace(call, true);
     Placed placed = place(call, false);
+    if (state_->tracing != nullptr) state_->tracing->describe(traced, placed.access);
     if (call.at == Positioning::individual) state_->place.position += placed.etypes;
     const bool at_once = !call.conversion && placed.access.bytes() <= kSmallAccess;
     Outcome outcome;
     const bool moved = at_once && state_->move_one_piece(placed.access, call.collective, outcome);
-    return enqueue(call, std::move(placed.access), moved ? &outcome : nullptr);
+    return enqueue(call, std::move(placed.access), traced, moved ? &outcome : nullptr);
 }
 
 Outcome File::access(AccessCall call) {
     Stats& stats = state_->engine.stats;
     const Timing timing(&stats, &Stats::access_time);
+    const TracedAccess traced = state_->trace(call, false);
     Placed placed = place(call, true);
+    if (state_->tracing != nullptr) state_->tracing->describe(traced, placed.access);
     Outcome outcome;
     bool moved = placed.moved.has_value();
     if (moved) {
@@ -258,8 +275,9 @@ Outcome File::access(AccessCall call) {
     }
     if (moved) {
         stats.count_access(outcome.bytes);
+        traced.end(outcome.bytes, outcome.error.kind);
     } else {
-        outcome = finish(enqueue(call, std::move(placed.access)));
+        outcome = finish(enqueue(call, std::move(placed.access), traced));
     }
     if (call.at == Positioning::individual && outcome.error.kind == ErrorKind::none)
         state_->place.position += placed.etypes;

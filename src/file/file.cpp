@@ -112,6 +112,7 @@ Result<void> File::close() {
     state_->store.reset();
     auto outcome = agree_on_error(ranks, error);
     if (auto told = state_->tell_account(); !told && outcome) outcome = told.error();
+    if (auto told = tell_trace(); !told && outcome) outcome = told.error();
     if (!mode().delete_on_close) return outcome;
     // All ranks have closed it by now.
     error = {};

@@ -67,6 +67,14 @@ enum class Whence { set, current, end, unknown };
 /// a file).
 using Narrator = std::function<void(const std::string&)>;
 
+/// Where to what the accesses did is written when the file is closed.
+struct TraceCall {
+    std::string path;   ///< "": nowhere; root's counts, and only if all ranks have one
+    Rank who = -1;      ///< the process in the trace; -1: as the rank
+    int track = 0;      ///< no other file that the process has open meanwhile has it
+    Narrator complain;  ///< is told why it can't be written; may be empty
+};
+
 struct OpenCall {
     std::string path;
     Prefixes prefixes = Prefixes::in_small_letters;
@@ -76,6 +84,7 @@ struct OpenCall {
     Error refused;  ///< an argument error found by the caller on this rank
     bool explain = false;
     Narrator narrate;  ///< may be empty
+    TraceCall trace;
     /// The costs that were measured for a kind of file system, as text; "" when there are none.
     std::function<std::string(std::string_view file_system)> read_costs;
     /// Opens stores in place of those of src/store; may be empty. (Simulated storage.)
@@ -183,7 +192,11 @@ class File {
     /// Takes the call's memory layout.
     Placed place(AccessCall& call, bool may_move);
     Result<Offset> start_of(const AccessCall& call, Placed& placed);
-    OperationPtr enqueue(const AccessCall& call, Access access, const Outcome* moved = nullptr);
+    /// Collective. Adds what all ranks did to the trace. An error is the transport's; one of the
+    /// trace is only told.
+    Result<void> tell_trace();
+    OperationPtr enqueue(const AccessCall& call, Access access, const TracedAccess& traced,
+                         const Outcome* moved = nullptr);
     std::unique_ptr<State> state_;
 };
 

@@ -67,10 +67,10 @@ std::vector<HintWarning> misspelt_hints(const HintMap& given) {
 }
 
 std::vector<std::string> misspelt_variables(std::span<const std::string_view> names) {
-    constexpr std::array<std::string_view, 9> kKnown{
-        "oratorio_costs", "oratorio_disable",     "oratorio_explain",
-        "oratorio_hints", "oratorio_method",      "oratorio_preload",
-        "oratorio_quiet", "oratorio_wait_notice", "oratorio_ranks_per_node"};
+    constexpr std::array<std::string_view, 10> kKnown{
+        "oratorio_costs",       "oratorio_disable",       "oratorio_explain", "oratorio_hints",
+        "oratorio_method",      "oratorio_preload",       "oratorio_quiet",   "oratorio_trace",
+        "oratorio_wait_notice", "oratorio_ranks_per_node"};
     std::vector<std::string> sentences;
     for (const std::string_view name : names) {
         const std::string word = lower(name);

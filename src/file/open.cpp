@@ -200,7 +200,16 @@ std::string no_uring_on(std::uint64_t ranks) {
 }
 
 /// What is asked of each rank's store; of each the ranks are counted that say yes.
-enum Question { unreadable, fell_back, unmappable, remarked, silent, uncached, questions };
+enum Question {
+    unreadable,
+    fell_back,
+    unmappable,
+    remarked,
+    silent,
+    untraced,
+    uncached,
+    questions
+};
 using Answers = std::array<std::uint64_t, questions>;
 
 Answers answers_of(const Opening& opening, const StoreLimits& limits, const OpenCall& call) {
@@ -210,6 +219,7 @@ Answers answers_of(const Opening& opening, const StoreLimits& limits, const Open
     answers[unmappable] = limits.mappable ? 0 : 1;
     answers[remarked] = limits.remark.empty() ? 0 : 1;
     answers[silent] = call.explain ? 0 : 1;
+    answers[untraced] = call.trace.path.empty() ? 1 : 0;
     answers[uncached] = opening.is_uncached ? 1 : 0;
     return answers;
 }
@@ -302,10 +312,12 @@ Result<std::unique_ptr<File>> File::open(std::shared_ptr<Workspace> workspace,
             found.holes_readable = told[unreadable] == 0;
             found.mappable = told[unmappable] == 0;
             found.account = told[silent] == 0;
+            found.traced = told[untraced] == 0;
             return found;
         },
         *answers, state->hints);
     state->engine.stats.timed = state->opened.found->account;
+    if (state->opened.found->traced) state->start_tracing(call.trace);
     if (count[fell_back] > 0 && state->hints->store != StoreChoice::automatic)
         state->opened.voice.warn(no_uring_on(count[fell_back]));
     if (count[remarked] > 0) {

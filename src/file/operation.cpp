@@ -59,6 +59,7 @@ void Operation::step(int moves) {
 }
 
 void Operation::step_on(int moves) {
+    context_.traced.work();
     if (!run_) begin();
     if (done() || !run_->step(moves)) return;
     Outcome outcome = run_->outcome();
@@ -80,6 +81,7 @@ void Operation::finish(const Outcome& outcome) {
     staging_ = {};
     outcome_ = outcome;
     context_.stats.count_access(outcome.bytes);
+    context_.traced.end(outcome.bytes, outcome.error.kind);
     done_.store(true, std::memory_order_release);
 }
 

@@ -13,6 +13,7 @@
 #include "base/shared_memory.hpp"
 #include "base/shared_outcome.hpp"
 #include "file/file.hpp"
+#include "file/tracing.hpp"
 #include "file/voice.hpp"
 #include "file/write_behind.hpp"
 #include "store/striping.hpp"
@@ -36,6 +37,7 @@ struct File::State final : Witness {
                                      ///< holes by reading them
         bool mappable = false;       ///< every rank's store can map the file
         bool account = false;        ///< what the accesses took is told at the end
+        bool traced = false;         ///< what they did is written then
         long file_system = 0;        ///< f_type
         Striping striping;           ///< as the file system tells it
         Costs costs;
@@ -94,7 +96,8 @@ struct File::State final : Witness {
     std::shared_ptr<const Agreed<Terms>> terms;  ///< null after a change of hints
     Place place;
     Engine engine;
-    Turns flushes;  ///< of this rank
+    std::unique_ptr<Tracing> tracing;  ///< null: nobody traces
+    Turns flushes;                     ///< of this rank
     Queues queues;
     std::optional<Split> split;
     std::unique_ptr<WriteBehind> write_behind;  ///< null: records are written at once
@@ -134,6 +137,10 @@ struct File::State final : Witness {
     }
     /// Collective. Tells what the accesses of all ranks took together.
     Result<void> tell_account();
+    /// The call begins; nobody's where nothing is traced.
+    [[nodiscard]] TracedAccess trace(const AccessCall& call, bool started) const;
+    /// At open, where all ranks want it.
+    void start_tracing(const TraceCall& call);
     [[nodiscard]] bool flushes_together() const;
     /// Writes the records that were gathered, whoever made them.
     Result<void> write_gathered();
@@ -145,7 +152,7 @@ struct File::State final : Witness {
     Transferred move_now(Direction direction, Offset offset, std::span<const iovec> memory);
     /// False, and nothing done, when the access isn't that simple, or takes other ranks.
     [[nodiscard]] bool move_one_piece(const Access& access, bool collective, Outcome& outcome);
-    [[nodiscard]] RunContext context(bool collective);
+    [[nodiscard]] RunContext context(bool collective, const TracedAccess& traced);
     void planned(const Plan& plan) override;
     void remark(const std::string& sentence) override;
     /// Of an access that needs no plan.

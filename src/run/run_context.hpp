@@ -10,7 +10,7 @@
 #include "exchange/node_memory.hpp"
 #include "run/exclusion.hpp"
 #include "run/plan_cache.hpp"
-#include "stats/stats.hpp"
+#include "stats/recorder.hpp"
 #include "store/store.hpp"
 #include "store/threaded.hpp"
 
@@ -42,6 +42,7 @@ struct RunContext {
     Exclusion* exclusion = nullptr;  ///< the file's; null: nobody else writes it
     bool gathered = true;            ///< all ranks are known to have entered this access
     Agents* agents = nullptr;        ///< the file's; null: methods that ship don't apply
+    TracedAccess traced = {};        ///< nobody's where nothing is recorded
 
     [[nodiscard]] Exclusion excluded() const {
         return exclusion != nullptr ? *exclusion : Exclusion{};

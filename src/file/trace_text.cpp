@@ -1,0 +1,234 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "file/trace_text.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <cstdio>
+
+namespace oratorio {
+
+namespace {
+
+constexpr int kSlots = 32;  ///< tracks of one lane: the accesses, and the slots
+constexpr int kLanes = 32;  ///< of one open file
+
+constexpr std::string_view kCounters[] = {
+#define COUNTER(name, unit, description) #name,
+#include "stats/counters.def"
+#undef COUNTER
+};
+
+std::string number(std::int64_t value) {
+    return std::to_string(value);
+}
+
+std::string number(std::uint64_t value) {
+    return std::to_string(value);
+}
+
+std::string field(const char* name, std::int64_t value) {
+    return std::string(",\"") + name + "\":" + number(value);
+}
+
+/// Microseconds.
+std::string time_text(Nanoseconds time) {
+    char text[40];
+    const Nanoseconds size = time < 0 ? -time : time;
+    std::snprintf(text, sizeof text, "%s%lld.%03lld", time < 0 ? "-" : "",
+                  static_cast<long long>(size / 1000), static_cast<long long>(size % 1000));
+    return text;
+}
+
+std::string pattern_text(const Pattern& pattern) {
+    std::string text = "{\"displacement\":" + number(pattern.displacement) +
+                       field("extent", pattern.extent) +
+                       ",\"tiles\":" + (pattern.tiles < 0 ? "null" : number(pattern.tiles)) +
+                       field("tile_bytes", pattern.tile_bytes) + field("pieces", pattern.pieces);
+    if (pattern.levels < 0) return text + "}";
+    text += field("first", pattern.first) + field("block", pattern.block) + ",\"levels\":[";
+    for (int i = 0; i < pattern.levels; ++i) {
+        const Pattern::Level& level = pattern.level[static_cast<std::size_t>(i)];
+        text += (i > 0 ? ",[" : "[") + number(level.count) + "," + number(level.stride) + "]";
+    }
+    return text + "]}";
+}
+
+std::string counts_text(const AccessRecord& access) {
+    std::string text;
+    for (std::size_t row = 0; row < access.counts.size(); ++row) {
+        if (access.counts[row] == 0) continue;
+        text += (text.empty() ? "\"" : ",\"") + std::string(kCounters[row]) +
+                "\":" + number(access.counts[row]);
+    }
+    return "{" + text + "}";
+}
+
+std::string flag(const char* name, bool is_set) {
+    return is_set ? std::string(",\"") + name + "\":true" : "";
+}
+
+std::string arguments_of(const AccessRecord& access) {
+    std::string text;
+    if (access.collective >= 0) text += field("collective", access.collective);
+    text += std::string(",\"direction\":\"") + name_of(access.direction) + "\"";
+    text += flag("started", access.started) + flag("shared", access.shared);
+    if (access.method.front() != '\0') {
+        text += ",\"method\":" + quoted(access.method.data()) +
+                field("aggregators", access.aggregators) +
+                field("participants", access.participants) + field("rounds", access.rounds);
+    }
+    text += field("asked", access.asked) + field("moved", access.moved);
+    if (access.error != ErrorKind::none)
+        text += ",\"error\":" + quoted(describe(Error::make(access.error, ""), ""));
+    if (access.asked > 0) {
+        text += ",\"hull\":[" + number(access.hull.begin) + "," + number(access.hull.end) + "]" +
+                field("pieces", access.pieces) + field("memory_pieces", access.memory_pieces) +
+                field("from", access.from) + ",\"view\":" + pattern_text(access.file) +
+                ",\"memory\":" + pattern_text(access.memory);
+    }
+    return text + ",\"counts\":" + counts_text(access);
+}
+
+/// [[node, ranks that follow one another there], ...]
+std::string placement(const Nodes& nodes) {
+    std::string text;
+    for (std::size_t i = 0; i < nodes.node_of.size();) {
+        const int node = nodes.node_of[i];
+        std::size_t end = i;
+        while (end < nodes.node_of.size() && nodes.node_of[end] == node) ++end;
+        text +=
+            (text.empty() ? "[" : ",[") + number(std::int64_t{node}) + "," + number(end - i) + "]";
+        i = end;
+    }
+    return "[" + text + "]";
+}
+
+Nanoseconds clock_of_day() {
+    using std::chrono::system_clock;
+    return std::chrono::nanoseconds(system_clock::now().time_since_epoch()).count();
+}
+
+}  // namespace
+
+TraceText::TraceText(TraceFile& file, const Nodes& nodes, std::vector<NodeClock> clocks)
+    : file_(file),
+      nodes_(nodes),
+      clocks_(std::move(clocks)),
+      unix_(clock_of_day() - Recorder::now()),
+      number_(number(file.number())) {}
+
+void TraceText::add_file(const std::string& path, const HintMap& hints) {
+    name_ = path.substr(path.rfind('/') + 1);
+    std::string text = R"({"ph":"M","pid":0,"name":"oratorio_file","args":{"file":)" + number_ +
+                       ",\"path\":" + quoted(path) + field("ranks", nodes_.size) +
+                       ",\"placement\":" + placement(nodes_) + ",\"nodes\":[";
+    for (std::size_t node = 0; node < clocks_.size(); ++node) {
+        const bool named = node < nodes_.node_names.size();
+        text += std::string(node > 0 ? "," : "") +
+                "{\"name\":" + quoted(named ? nodes_.node_names[node] : "") +
+                field("clock_ahead_ns", clocks_[node].ahead) +
+                field("within_ns", clocks_[node].within) + "}";
+    }
+    text += "],\"hints\":{";
+    bool first = true;
+    for (const auto& [key, value] : hints) {
+        text += (first ? "" : ",") + quoted(key) + ":" + quoted(value);
+        first = false;
+    }
+    file_.add(text + "}}}");
+}
+
+void TraceText::begin_rank(Rank rank, const TraceHello& hello) {
+    const auto node = static_cast<std::size_t>(nodes_.node_of[static_cast<std::size_t>(rank)]);
+    ahead_ = clocks_[node].ahead - unix_ + file_.began() * 1000;
+    rank_ = rank;
+    hello_ = hello;
+    accesses_ += hello.accesses;
+    spans_ += hello.spans;
+    dropped_accesses_ += hello.dropped_accesses;
+    dropped_spans_ += hello.dropped_spans;
+    lanes_.clear();
+    named_.assign(static_cast<std::size_t>(kLanes * kSlots), false);
+    name_process();
+}
+
+void TraceText::name_process() {
+    const auto node = static_cast<std::size_t>(nodes_.node_of[static_cast<std::size_t>(rank_)]);
+    std::string name = "rank " + number(std::int64_t{hello_.who});
+    if (node < nodes_.node_names.size() && !nodes_.node_names[node].empty())
+        name += " (" + nodes_.node_names[node] + ")";
+    const std::string head = "{\"ph\":\"M\",\"pid\":" + number(std::int64_t{hello_.who});
+    file_.add(head + R"(,"name":"process_name","args":{"name":)" + quoted(name) + "}}");
+    file_.add(head + R"(,"name":"process_sort_index","args":{"sort_index":)" +
+              number(std::int64_t{hello_.who}) + "}}");
+    if (hello_.dropped_accesses + hello_.dropped_spans > 0) {
+        file_.add(head + R"(,"name":"oratorio_dropped","args":{"file":)" + number_ +
+                  field("rank", rank_) +
+                  field("accesses", static_cast<std::int64_t>(hello_.dropped_accesses)) +
+                  field("spans", static_cast<std::int64_t>(hello_.dropped_spans)) + "}}");
+    }
+}
+
+/// The first one on a track names it.
+std::string TraceText::at(int lane, int slot) {
+    const int track = std::min(lane, kLanes - 1) * kSlots + std::min(slot, kSlots - 1);
+    const int thread = hello_.track * kLanes * kSlots + track;
+    if (!named_[static_cast<std::size_t>(track)]) {
+        named_[static_cast<std::size_t>(track)] = true;
+        name_track(thread, lane, slot);
+    }
+    return ",\"pid\":" + number(std::int64_t{hello_.who}) +
+           ",\"tid\":" + number(std::int64_t{thread});
+}
+
+void TraceText::name_track(int thread, int lane, int slot) {
+    std::string name = name_;
+    if (lane > 0) name += ", beside it " + number(std::int64_t{lane});
+    if (slot > 0) name += ", slot " + number(std::int64_t{slot - 1});
+    const std::string head = "{\"ph\":\"M\",\"pid\":" + number(std::int64_t{hello_.who}) +
+                             ",\"tid\":" + number(std::int64_t{thread});
+    file_.add(head + R"(,"name":"thread_name","args":{"name":)" + quoted(name) + "}}");
+    file_.add(head + R"(,"name":"thread_sort_index","args":{"sort_index":)" +
+              number(std::int64_t{thread}) + "}}");
+}
+
+std::string TraceText::times(Nanoseconds begin, Nanoseconds end) const {
+    return ",\"ts\":" + time_text(begin - ahead_) +
+           ",\"dur\":" + time_text(std::max<Nanoseconds>(end - begin, 0));
+}
+
+void TraceText::add_accesses(std::span<const AccessRecord> some) {
+    for (const AccessRecord& access : some) {
+        const std::string place = at(access.lane, 0);
+        const std::string name =
+            std::string(access.collective < 0 ? "independent " : "collective ") +
+            name_of(access.direction);
+        file_.add("{\"ph\":\"X\",\"cat\":\"access\",\"name\":\"" + name + "\"" + place +
+                  times(access.begin, access.end) + ",\"args\":{\"file\":" + number_ +
+                  field("rank", rank_) + field("access", std::ssize(lanes_)) +
+                  arguments_of(access) + "}}");
+        lanes_.push_back(access.lane);
+    }
+}
+
+void TraceText::add_spans(std::span<const Span> some) {
+    for (const Span& span : some) {
+        const std::string place = at(lanes_[static_cast<std::size_t>(span.access)], span.lane);
+        std::string args = "{\"file\":" + number_ + field("access", span.access);
+        if (category_of(span.activity) == "round") args += field("round", span.detail);
+        if (span.activity == Activity::message) args += field("bytes", span.detail);
+        if (span.joined > 1) args += field("joined", span.joined);
+        file_.add("{\"ph\":\"X\",\"cat\":\"" + std::string(category_of(span.activity)) +
+                  "\",\"name\":\"" + std::string(name_of(span.activity)) + "\"" + place +
+                  times(span.begin, span.end) + ",\"args\":" + args + "}}");
+    }
+}
+
+void TraceText::end() {
+    file_.add(R"({"ph":"M","pid":0,"name":"oratorio_end","args":{"file":)" + number_ +
+              ",\"accesses\":" + number(accesses_) + ",\"spans\":" + number(spans_) +
+              ",\"dropped_accesses\":" + number(dropped_accesses_) +
+              ",\"dropped_spans\":" + number(dropped_spans_) + "}}");
+}
+
+}  // namespace oratorio

@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// When a file is closed: what its ranks did becomes a section of the trace.
+#include <optional>
+
+#include "file/state.hpp"
+#include "file/trace_text.hpp"
+
+namespace oratorio {
+
+namespace {
+
+void complain(const TraceCall& call, const char* what, const Error& error) {
+    if (call.complain)
+        call.complain(std::string("ORATORIO_TRACE: ") + what + ": " + describe(error, call.path));
+}
+
+/// By rank 0: a trace to add to; none, and the user is told why, where it can't be had.
+std::optional<TraceFile> open_trace(const TraceCall& call) {
+    auto file = TraceFile::open(call.path);
+    if (file) return std::move(*file);
+    complain(call, "nothing is traced", file.error());
+    return std::nullopt;
+}
+
+}  // namespace
+
+void File::State::start_tracing(const TraceCall& call) {
+    tracing = std::make_unique<Tracing>(call, engine.stats, transport->topology().size);
+    engine.stats.timed = true;
+    engine.stats.recorder = &tracing->recorder();
+}
+
+Result<void> File::tell_trace() {
+    if (!state_->opened.found->traced) return {};
+    Transport& ranks = *state_->transport;
+    Tracing& mine = *state_->tracing;
+    const bool root = ranks.topology().rank == 0;
+    const TraceCall& call = mine.call();
+    std::optional<TraceFile> file;
+    if (root) file = open_trace(call);
+    const auto there = agree_on_root(ranks, file.has_value());
+    if (!there) return there.error();
+    if (!**there) return {};
+    auto clocks = compare_clocks(ranks);
+    if (!clocks) return clocks.error();
+    if (!root) return tell_root(ranks, mine, {});
+
+    TraceText text(*file, ranks.topology(), std::move(*clocks));
+    text.add_file(path(), reported_hints());
+    const TraceTeller teller{
+        [&](Rank rank, const TraceHello& hello) { text.begin_rank(rank, hello); },
+        [&](std::span<const AccessRecord> some) { text.add_accesses(some); },
+        [&](std::span<const Span> some) { text.add_spans(some); }};
+    auto told = tell_root(ranks, mine, teller);
+    if (told) text.end();
+    if (const auto closed = file->close(); !closed)
+        complain(call, "what file accesses did is missing there", closed.error());
+    return told;
+}
+
+}  // namespace oratorio

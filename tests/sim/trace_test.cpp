@@ -1,0 +1,375 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The trace of a file's accesses: each access of each rank once, its phases inside it, in a JSON
+// that is whole; and I/O that doesn't care whether it can be written.
+#include "file/tracing.hpp"
+#include "sim/file_ranks.hpp"
+#include "support/json.hpp"
+#include "support/method_names.hpp"
+
+namespace oratorio::test {
+namespace {
+
+constexpr Bytes kBlock = 64;
+
+OpenCall traced(const Folder& folder, const std::string& trace, HintMap info = {}) {
+    OpenCall call = call_of(folder.file("data"), kCreate, std::move(info));
+    call.trace.path = trace;
+    return call;
+}
+
+/// Blocks of 64 bytes, those of the ranks in turn, one after the other.
+void set_interleaved_view(File& file, Rank rank, int ranks) {
+    const auto view =
+        View::make(kBlock * rank, 1, Shape::run(kBlock), kBlock * ranks, true, "native");
+    ASSERT_EQ(kind_of(file.set_view(view, {})), ErrorKind::none);
+}
+
+void move(File& file, Direction direction, bool collective, Bytes bytes, Offset offset) {
+    std::vector<std::byte> mine(static_cast<std::size_t>(bytes), std::byte{'x'});
+    const auto call = call_for(direction, mine, collective, Positioning::explicit_offset, offset);
+    EXPECT_EQ(file.access(call).bytes, bytes);
+}
+
+using Events = std::vector<Json>;
+
+Json read_trace(const Folder& folder) {
+    return Json::parse(folder.read("trace"));
+}
+
+Events events_of(const Json& trace, const std::string& key, const std::string& value) {
+    Events found;
+    for (const Json& event : trace["traceEvents"].list)
+        if (event.has(key) && event[key].text == value) found.push_back(event);
+    return found;
+}
+
+struct Times {
+    double begin = 0;
+    double end = 0;
+};
+
+Times times_of(const Json& event) {
+    return {event["ts"].number, event["ts"].number + event["dur"].number};
+}
+
+/// Times are told in thousandths.
+constexpr double kRounding = 0.0015;
+
+bool holds(const Times& outer, const Times& inner) {
+    return outer.begin <= inner.begin + kRounding && inner.end <= outer.end + kRounding;
+}
+
+/// Spans of an access: those that name it and its process.
+Events spans_of(const Json& trace, const Json& access, const std::string& category) {
+    Events found;
+    for (const Json& event : events_of(trace, "cat", category)) {
+        const bool same = event["pid"].integer() == access["pid"].integer() &&
+                          event["args"]["file"].integer() == access["args"]["file"].integer() &&
+                          event["args"]["access"].integer() == access["args"]["access"].integer();
+        if (same) found.push_back(event);
+    }
+    return found;
+}
+
+/// Of spans on one track any two are apart, or one is in the other.
+void expect_nested(const Json& trace) {
+    std::map<std::pair<long long, long long>, std::vector<Times>> tracks;
+    for (const Json& event : events_of(trace, "ph", "X"))
+        tracks[{event["pid"].integer(), event["tid"].integer()}].push_back(times_of(event));
+    for (const auto& [track, all] : tracks)
+        for (const Times& one : all)
+            for (const Times& other : all)
+                EXPECT_TRUE(one.end <= other.begin + kRounding ||
+                            other.end <= one.begin + kRounding || holds(one, other) ||
+                            holds(other, one))
+                    << one.begin << "-" << one.end << " and " << other.begin << "-" << other.end;
+}
+
+void expect_sound(const Json& trace) {
+    expect_nested(trace);
+    for (const Json& access : events_of(trace, "cat", "access")) {
+        double phases = 0;
+        for (const char* category : {"phase", "round", "detail"}) {
+            for (const Json& span : spans_of(trace, access, category)) {
+                EXPECT_TRUE(holds(times_of(access), times_of(span))) << span["name"].text;
+                if (span["cat"].text == "phase") phases += span["dur"].number;
+            }
+        }
+        EXPECT_LE(phases, access["dur"].number + 10 * kRounding);
+    }
+    for (const Json& end : events_of(trace, "name", "oratorio_end")) {
+        const long long file = end["args"]["file"].integer();
+        long long accesses = 0;
+        long long spans = 0;
+        for (const Json& event : events_of(trace, "ph", "X")) {
+            if (event["args"]["file"].integer() != file) continue;
+            ++(event["cat"].text == "access" ? accesses : spans);
+        }
+        EXPECT_EQ(end["args"]["accesses"].integer(), accesses);
+        EXPECT_EQ(end["args"]["spans"].integer(), spans);
+    }
+}
+
+TEST(Trace, HasEachAccessOfEachRankOnceAndItsPhasesInIt) {
+    for (const int ranks : kRankCounts) {
+        SCOPED_TRACE(ranks);
+        const Folder folder;
+        const OpenCall call =
+            traced(folder, folder.file("trace"), {{"oratorio_method", "two_phase"}});
+        with_file(ranks, call, [&](File& file, Rank rank) {
+            set_interleaved_view(file, rank, ranks);
+            for (int i = 0; i < 3; ++i) move(file, Direction::write, true, 4 * kBlock, 256 * i);
+            move(file, Direction::read, false, 2 * kBlock, 0);
+            move(file, Direction::read, true, 12 * kBlock, 0);
+        });
+        const Json trace = read_trace(folder);
+        expect_sound(trace);
+        std::map<long long, int> accesses_of;
+        std::map<long long, int> ranks_of;
+        for (const Json& access : events_of(trace, "cat", "access")) {
+            const Json& args = access["args"];
+            EXPECT_EQ(args["access"].integer(), accesses_of[args["rank"].integer()]++);
+            EXPECT_EQ(args["asked"].integer(), args["moved"].integer());
+            if (!args.has("collective")) continue;
+            ++ranks_of[args["collective"].integer()];
+            EXPECT_EQ(args["method"].text, "two_phase");
+            EXPECT_GE(spans_of(trace, access, "phase").size(), 3u) << "planning, working, agreeing";
+        }
+        EXPECT_EQ(std::ssize(accesses_of), ranks);
+        for (const auto& [rank, count] : accesses_of) EXPECT_EQ(count, 5) << rank;
+        EXPECT_EQ(ranks_of.size(), 4u);
+        for (const auto& [number, count] : ranks_of) EXPECT_EQ(count, ranks) << number;
+        EXPECT_FALSE(events_of(trace, "name", "storing").empty());
+        EXPECT_EQ(events_of(trace, "name", "message").empty(), ranks == 1);
+    }
+}
+
+TEST(Trace, OfEveryMethodIsSound) {
+    constexpr int kRanks = 4;
+    for (const std::string& method : method_names()) {
+        SCOPED_TRACE(method);
+        const Folder folder;
+        OpenCall call = traced(folder, folder.file("trace"),
+                               {{"oratorio_method", method}, {"cb_buffer_size", "65536"}});
+        call.inline_agents = true;
+        with_file_on_node(kRanks, call, [](File& file, Rank rank) {
+            set_interleaved_view(file, rank, kRanks);
+            for (const Direction direction : {Direction::write, Direction::read})
+                for (int i = 0; i < 2; ++i) move(file, direction, true, 512 * kBlock, 0);
+        });
+        const Json trace = read_trace(folder);
+        expect_sound(trace);
+        const Events accesses = events_of(trace, "cat", "access");
+        EXPECT_EQ(accesses.size(), 4u * kRanks);
+        for (const Json& access : accesses) {
+            EXPECT_EQ(access["args"]["moved"].integer(), 512 * kBlock);
+            EXPECT_GE(spans_of(trace, access, "phase").size(), 2u) << "a kept plan takes no time";
+            EXPECT_TRUE(access["args"].has("method"));
+        }
+    }
+}
+
+TEST(Trace, TellsWhatAnAccessWasAndWhatItTook) {
+    const Folder folder;
+    with_file(2, traced(folder, folder.file("trace"), {{"oratorio_method", "two_phase"}}),
+              [](File& file, Rank rank) {
+                  set_interleaved_view(file, rank, 2);
+                  move(file, Direction::write, true, 4 * kBlock, 64);
+                  EXPECT_EQ(file.stats().bytes_moved, 256u);
+              });
+    const Json trace = read_trace(folder);
+    const Events accesses = events_of(trace, "cat", "access");
+    ASSERT_EQ(accesses.size(), 2u);
+    const Json& args = accesses[1]["args"];
+    EXPECT_EQ(args["rank"].integer(), 1);
+    EXPECT_EQ(args["direction"].text, "write");
+    EXPECT_EQ(args["asked"].integer(), 256);
+    EXPECT_EQ(args["from"].integer(), 64);
+    EXPECT_EQ(args["pieces"].integer(), 4);
+    EXPECT_EQ(args["memory_pieces"].integer(), 1);
+    EXPECT_EQ(args["participants"].integer(), 2);
+    EXPECT_EQ(args["hull"].list[0].integer(), 192);
+    EXPECT_EQ(args["hull"].list[1].integer(), 640);
+    const Json& view = args["view"];
+    EXPECT_EQ(view["displacement"].integer(), 64);
+    EXPECT_EQ(view["extent"].integer(), 128);
+    EXPECT_EQ(view["block"].integer(), 64);
+    EXPECT_EQ(view["tiles"].kind, Json::Kind::null);
+    EXPECT_TRUE(view["levels"].list.empty());
+    EXPECT_EQ(args["counts"]["bytes_moved"].integer(), 256);
+    EXPECT_EQ(args["counts"]["plans"].integer(), 1);
+
+    const Events files = events_of(trace, "name", "oratorio_file");
+    ASSERT_EQ(files.size(), 1u);
+    EXPECT_EQ(files[0]["args"]["path"].text, folder.file("data"));
+    EXPECT_EQ(files[0]["args"]["ranks"].integer(), 2);
+    EXPECT_EQ(files[0]["args"]["hints"]["oratorio_method"].text, "two_phase");
+    ASSERT_EQ(files[0]["args"]["placement"].list.size(), 1u);
+    EXPECT_EQ(files[0]["args"]["placement"].list[0].list[1].integer(), 2);
+}
+
+TEST(Trace, AccessesThatNeedNoPlanAreThereToo) {
+    const Folder folder;
+    with_file(1, traced(folder, folder.file("trace")), [](File& file, Rank) {
+        move(file, Direction::write, false, 100, 0);
+        std::vector<std::byte> mine(10);
+        const OperationPtr started = file.start(call_for(Direction::read, mine, false));
+        EXPECT_EQ(file.finish(started).bytes, 10);
+        std::vector<std::byte> odd(10);
+        AccessCall refused = call_for(Direction::read, odd, false);
+        refused.refused = Error::make(ErrorKind::buffer, "none");
+        EXPECT_EQ(file.access(refused).error.kind, ErrorKind::buffer);
+    });
+    const Json trace = read_trace(folder);
+    const Events accesses = events_of(trace, "cat", "access");
+    ASSERT_EQ(accesses.size(), 3u);
+    EXPECT_FALSE(accesses[0]["args"].has("method"));
+    EXPECT_EQ(accesses[0]["args"]["counts"]["storage_calls"].integer(), 1);
+    EXPECT_FALSE(accesses[0]["args"].has("started"));
+    EXPECT_TRUE(accesses[1]["args"]["started"].boolean);
+    EXPECT_EQ(accesses[2]["args"]["error"].text, "invalid buffer");
+    EXPECT_EQ(accesses[2]["args"]["moved"].integer(), 0);
+    expect_sound(trace);
+}
+
+TEST(Trace, AccessesUnderWayTogetherAreOnTracksOfTheirOwn) {
+    const Folder folder;
+    with_file(2, traced(folder, folder.file("trace"), {{"oratorio_method", "two_phase"}}),
+              [](File& file, Rank rank) {
+                  std::vector<std::byte> mine(3 * 1000, std::byte{'x'});
+                  std::vector<OperationPtr> all;
+                  for (int i = 0; i < 3; ++i) {
+                      std::vector<std::byte> part(1000);
+                      AccessCall call =
+                          call_for(Direction::write, part, true, Positioning::explicit_offset,
+                                   2000 * i + 1000 * rank);
+                      call.buffer = mine.data() + 1000 * i;
+                      all.push_back(file.start(call));
+                  }
+                  for (const auto& one : all) EXPECT_EQ(file.finish(one).bytes, 1000);
+              });
+    const Json trace = read_trace(folder);
+    expect_sound(trace);
+    std::map<long long, std::set<long long>> tracks;
+    for (const Json& access : events_of(trace, "cat", "access"))
+        tracks[access["pid"].integer()].insert(access["tid"].integer());
+    for (const long long rank : {0, 1}) EXPECT_EQ(tracks[rank].size(), 3u);
+}
+
+TEST(Trace, FilesOfARunAreSectionsOfOneTrace) {
+    const Folder folder;
+    for (int i = 0; i < 3; ++i) {
+        with_file(2, traced(folder, folder.file("trace")), [](File& file, Rank rank) {
+            move(file, Direction::write, true, 100, 100 * rank);
+        });
+    }
+    const Json trace = read_trace(folder);
+    expect_sound(trace);
+    EXPECT_EQ(events_of(trace, "name", "oratorio_file").size(), 3u);
+    EXPECT_EQ(events_of(trace, "cat", "access").size(), 6u);
+}
+
+TEST(Trace, IsOnlyWrittenWhereAllRanksWantIt) {
+    const Folder folder;
+    on_ranks(3, [&](Transport& transport) {
+        OpenCall call = call_of(folder.file("data"), kCreate);
+        if (transport.topology().rank != 2) call.trace.path = folder.file("trace");
+        auto file = open_on(transport, call);
+        move(**file, Direction::write, true, 8, 8 * transport.topology().rank);
+        EXPECT_EQ((*file)->stats().wait_time, 0u);
+        EXPECT_EQ(kind_of((*file)->close()), ErrorKind::none);
+        return 0;
+    });
+    EXPECT_FALSE(folder.has("trace"));
+}
+
+TEST(Trace, WhatCannotBeWrittenIsToldOnceAndTheFileIsFine) {
+    const Folder folder;
+    for (const std::string& path : {std::string("/dev/full"), folder.file("."),
+                                    folder.file("no/folder"), folder.make("text", "mine")}) {
+        SCOPED_TRACE(path);
+        std::vector<std::string> said;
+        OpenCall call = traced(folder, path);
+        call.trace.complain = [&said](const std::string& text) { said.push_back(text); };
+        with_file(3, call, [](File& file, Rank rank) {
+            move(file, Direction::write, true, 100, 100 * rank);
+            move(file, Direction::read, true, 300, 0);
+        });
+        ASSERT_EQ(said.size(), 1u);
+        EXPECT_TRUE(said[0].starts_with("ORATORIO_TRACE: ")) << said[0];
+        EXPECT_NE(said[0].find(path), std::string::npos) << said[0];
+        EXPECT_EQ(folder.read("data").size(), 300u);
+    }
+    EXPECT_EQ(folder.read("text"), "mine");
+}
+
+TEST(Trace, WhatIsMoreThanTheBoundIsCounted) {
+    const Folder folder;
+    const auto most = Recorder::limits_for(1).accesses;
+    with_file(1, traced(folder, folder.file("trace")), [&](File& file, Rank) {
+        for (std::size_t i = 0; i < most + 7; ++i) move(file, Direction::write, false, 1, 0);
+    });
+    const Json trace = read_trace(folder);
+    EXPECT_EQ(events_of(trace, "cat", "access").size(), most);
+    const Events dropped = events_of(trace, "name", "oratorio_dropped");
+    ASSERT_EQ(dropped.size(), 1u);
+    EXPECT_EQ(dropped[0]["args"]["accesses"].integer(), 7);
+    EXPECT_EQ(dropped[0]["args"]["spans"].integer(), 7) << "a storage call of each";
+    const Events end = events_of(trace, "name", "oratorio_end");
+    EXPECT_EQ(end.at(0)["args"]["dropped_accesses"].integer(), 7);
+}
+
+TEST(Trace, TheClocksOfNodesAreCompared) {
+    const Folder folder;
+    SimOptions options;
+    options.ranks = 5;
+    options.node_of = {0, 1, 0, 2, 1};
+    run_ranks(options, [&](Transport& transport) {
+        auto file = open_on(transport, traced(folder, folder.file("trace")));
+        move(**file, Direction::write, true, 100, 100 * transport.topology().rank);
+        EXPECT_EQ(kind_of((*file)->close()), ErrorKind::none);
+    });
+    const Json trace = read_trace(folder);
+    expect_sound(trace);
+    const Events files = events_of(trace, "name", "oratorio_file");
+    const auto& nodes = files.at(0)["args"]["nodes"].list;
+    ASSERT_EQ(nodes.size(), 3u);
+    EXPECT_EQ(nodes[0]["within_ns"].integer(), 0);
+    for (const Json& node : nodes) {
+        // Here all of them are the same clock.
+        EXPECT_LE(std::abs(node["clock_ahead_ns"].integer()), node["within_ns"].integer());
+        EXPECT_LT(node["within_ns"].integer(), 1'000'000'000);
+    }
+    EXPECT_EQ(files[0]["args"]["placement"].list.size(), 5u);
+}
+
+TEST(Pattern, OfRegularLayoutsIsAFewNumbers) {
+    // A block of 4 x 6 x 8 bytes in an array of 10 x 20 x 30, from (1, 2, 3) on.
+    const ShapePtr rows = Shape::strided(Shape::run(8), 6, 30);
+    const ShapePtr block = Shape::moved(Shape::strided(rows, 4, 600), 663);
+    const Pattern pattern = pattern_of({block, 6000, 100, 1});
+    EXPECT_EQ(pattern.displacement, 100);
+    EXPECT_EQ(pattern.extent, 6000);
+    EXPECT_EQ(pattern.tiles, 1);
+    EXPECT_EQ(pattern.tile_bytes, 192);
+    EXPECT_EQ(pattern.pieces, 24);
+    EXPECT_EQ(pattern.first, 663);
+    EXPECT_EQ(pattern.block, 8);
+    ASSERT_EQ(pattern.levels, 2);
+    EXPECT_EQ(pattern.level[0].count, 4);
+    EXPECT_EQ(pattern.level[0].stride, 600);
+    EXPECT_EQ(pattern.level[1].count, 6);
+    EXPECT_EQ(pattern.level[1].stride, 30);
+}
+
+TEST(Pattern, OfOthersIsTheirSize) {
+    const ShapePtr odd = Shape::blocks(Shape::run(8), {0, 10, 70});
+    const Pattern pattern = pattern_of({odd, 100, 0, Layout::unbounded});
+    EXPECT_EQ(pattern.levels, -1);
+    EXPECT_EQ(pattern.tiles, -1);
+    EXPECT_EQ(pattern.tile_bytes, 24);
+    EXPECT_EQ(pattern.pieces, 3);
+}
+
+}  // namespace
+}  // namespace oratorio::test
