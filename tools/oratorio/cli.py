@@ -16,6 +16,7 @@ from oratorio import demo as demo_job
 from oratorio import launch, lint, testing
 from oratorio.hosts import find_hosts, preload_library
 from oratorio.paths import BUILD, LIBRARIES, ROOT
+from oratorio.trace_cli import trace_command
 
 app = typer.Typer(
     no_args_is_help=True,
@@ -323,6 +324,9 @@ def conformance(context: typer.Context) -> None:
     from oratorio.conformance_cli import app as conformance_app  # noqa: PLC0415
 
     conformance_app(args=context.args, prog_name="oratorio conformance")
+
+
+app.command("trace")(trace_command)
 
 
 def main() -> None:

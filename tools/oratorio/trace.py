@@ -1,0 +1,168 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Reads a trace that ORATORIO_TRACE has written (docs/trace.md), and checks that all of it is there."""
+
+import json
+from collections import defaultdict
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+VERSION = 1
+
+
+class TraceError(Exception):
+    """What is read is no trace, or not all of one; the text says why."""
+
+
+@dataclass
+class Span:
+    """Part of an access's time, seconds; a message is a moment."""
+
+    name: str
+    category: str
+    rank: int
+    begin: float
+    end: float
+    round: int | None
+    joined: int
+
+    @property
+    def seconds(self) -> float:
+        return self.end - self.begin
+
+
+@dataclass
+class Access:
+    """One rank's access; times in seconds."""
+
+    rank: int
+    number: int
+    begin: float
+    end: float
+    args: dict[str, Any]
+    spans: list[Span] = field(default_factory=list)
+
+    @property
+    def seconds(self) -> float:
+        return self.end - self.begin
+
+    @property
+    def collective(self) -> int | None:
+        return self.args.get("collective")
+
+    def spent(self, name: str) -> float:
+        """Seconds in all spans of that name."""
+        return sum(span.seconds for span in self.spans if span.name == name)
+
+    def count(self, name: str) -> int:
+        """What the access added to a counter."""
+        return int(self.args["counts"].get(name, 0))
+
+
+@dataclass
+class File:
+    """A file from its open to its close."""
+
+    number: int
+    args: dict[str, Any]
+    accesses: list[Access] = field(default_factory=list)
+    dropped_accesses: int = 0
+    dropped_spans: int = 0
+
+    @property
+    def path(self) -> str:
+        return self.args["path"]
+
+    @property
+    def ranks(self) -> int:
+        return self.args["ranks"]
+
+    @property
+    def nodes(self) -> int:
+        return len(self.args["nodes"])
+
+
+def _events(path: Path) -> list[dict[str, Any]]:
+    try:
+        text = path.read_text(encoding="utf-8", errors="replace")
+    except OSError as error:
+        raise TraceError(f"{path}: {error.strerror}") from error
+    if not text:
+        raise TraceError(f"{path} is empty: nothing was traced")
+    try:
+        whole = json.loads(text)
+    except ValueError as error:
+        if text.startswith('{"displayTimeUnit"') and not text.endswith("]}\n"):
+            raise TraceError(f"{path} ends early, after {len(text)} characters") from error
+        raise TraceError(f"{path} is no trace of Oratorio: {error}") from error
+    head = whole.get("oratorio") if isinstance(whole, dict) else None
+    if not isinstance(head, dict) or not isinstance(whole.get("traceEvents"), list):
+        raise TraceError(f"{path} is no trace of Oratorio")
+    if head.get("version") != VERSION:
+        raise TraceError(f"{path} has version {head.get('version')}; this is for version {VERSION}")
+    return whole["traceEvents"]
+
+
+def _times(event: dict[str, Any]) -> tuple[float, float]:
+    return event["ts"] / 1e6, (event["ts"] + event["dur"]) / 1e6
+
+
+def _add_spans(spans: list[dict[str, Any]], accesses: dict[tuple[int, int, int], Access]) -> None:
+    for event in spans:
+        args = event["args"]
+        access = accesses[args["file"], event["pid"], args["access"]]
+        begin, end = _times(event)
+        access.spans.append(
+            Span(
+                event["name"],
+                event["cat"],
+                access.rank,
+                begin,
+                end,
+                args.get("round"),
+                args.get("joined", 1),
+            )
+        )
+
+
+def _check(file: File, end: dict[str, Any] | None) -> None:
+    if end is None:
+        raise TraceError(f"the end of {file.path} is missing")
+    found = {"accesses": len(file.accesses), "spans": sum(len(access.spans) for access in file.accesses)}
+    for what, count in found.items():
+        if count != end[what]:
+            raise TraceError(f"{file.path}: {count} {what}, but {end[what]} were written")
+    file.dropped_accesses, file.dropped_spans = end["dropped_accesses"], end["dropped_spans"]
+
+
+def _files(events: list[dict[str, Any]]) -> Iterator[File]:
+    named: dict[str, list[dict[str, Any]]] = defaultdict(list)
+    for event in events:
+        key = "span" if event["ph"] == "X" and event["cat"] != "access" else event.get("cat") or event["name"]
+        named[key].append(event)
+    files = {
+        event["args"]["file"]: File(event["args"]["file"], event["args"]) for event in named["oratorio_file"]
+    }
+    accesses = {}
+    for event in named["access"]:
+        args = event["args"]
+        access = Access(args["rank"], args["access"], *_times(event), args)
+        accesses[args["file"], event["pid"], args["access"]] = access
+        files[args["file"]].accesses.append(access)
+    _add_spans(named["span"], accesses)
+    ends = {event["args"]["file"]: event["args"] for event in named["oratorio_end"]}
+    for file in files.values():
+        _check(file, ends.get(file.number))
+        yield file
+
+
+def read(path: Path) -> list[File]:
+    """The files of a trace, in the order of their closes."""
+    events = _events(path)
+    try:
+        return list(_files(events))
+    except (KeyError, TypeError, AttributeError) as error:
+        raise TraceError(f"{path}: an event isn't as docs/trace.md says: {error!r}") from error
+    except TraceError as error:
+        raise TraceError(f"{path} isn't whole: {error}") from error

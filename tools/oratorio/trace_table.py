@@ -1,0 +1,127 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""A trace as tables: for each file a row per access, collective ones of all ranks together."""
+
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from rich.console import Console
+from rich.table import Table
+
+from oratorio.trace import Access, File
+
+MIB = 1 << 20
+PHASES = (
+    "planning", "awaiting_turn", "extending", "working", "passing_turn", "agreeing", "reporting",
+)  # fmt: skip
+DETAILS = ("storage", "copying", "waiting")
+ALWAYS = ("planning", "working", "agreeing", *DETAILS)
+
+
+@dataclass
+class Row:
+    """Accesses that are told of together: a collective one of all ranks, or like ones of any ranks."""
+
+    name: str
+    accesses: list[Access]
+
+    @property
+    def calls(self) -> int:
+        """Accesses of the rank that made most."""
+        made: dict[int, int] = defaultdict(int)
+        for access in self.accesses:
+            made[access.rank] += 1
+        return max(made.values())
+
+    @property
+    def seconds(self) -> float:
+        """From the first begin to the last end."""
+        return max(a.end for a in self.accesses) - min(a.begin for a in self.accesses)
+
+    @property
+    def moved(self) -> int:
+        return sum(access.args["moved"] for access in self.accesses)
+
+    def most(self, name: str) -> float:
+        """Seconds in spans of that name, of the rank that spent most."""
+        spent: dict[int, float] = defaultdict(float)
+        for access in self.accesses:
+            spent[access.rank] += access.spent(name)
+        return max(spent.values())
+
+    def sum(self, counter: str) -> int:
+        return sum(access.count(counter) for access in self.accesses)
+
+
+def method_of(access: Access) -> str:
+    """How it was done."""
+    return access.args.get("method", "at once")
+
+
+def rows_of(file: File) -> list[Row]:
+    """In the order of their begins."""
+    groups: dict[tuple, list[Access]] = defaultdict(list)
+    for access in file.accesses:
+        direction = access.args["direction"]
+        if access.collective is None:
+            key = ("independent " + direction, method_of(access))
+        else:
+            key = (f"collective {direction} {access.collective}",)
+        groups[key].append(access)
+    rows = [Row(key[0], accesses) for key, accesses in groups.items()]
+    return sorted(rows, key=lambda row: min(access.begin for access in row.accesses))
+
+
+def title_of(file: File) -> str:
+    """What is said above a file's table."""
+    begin = min((access.begin for access in file.accesses), default=0.0)
+    text = f"{file.path}: {file.ranks} ranks on {file.nodes} nodes, first access at {begin:.3f} s"
+    if file.dropped_accesses or file.dropped_spans:
+        text += f"; {file.dropped_accesses} accesses and {file.dropped_spans} spans were too many to be kept"
+    return text
+
+
+def columns_of(rows: Sequence[Row]) -> list[str]:
+    """Times that some row has, beside those that are always told."""
+    return [name for name in (*PHASES, *DETAILS) if name in ALWAYS or any(row.most(name) > 0 for row in rows)]
+
+
+def heads_of(rows: Sequence[Row]) -> list[str]:
+    """The columns' names; times are milliseconds."""
+    counts = ["calls", "MiB", "ms", "MiB/s", "rounds", "messages", "storage calls"]
+    return ["access", "method", *counts, *(name.replace("_", " ") for name in columns_of(rows))]
+
+
+def cells_of(row: Row, columns: Sequence[str]) -> list[str]:
+    """One row's text."""
+    rate = f"{row.moved / MIB / row.seconds:.0f}" if row.seconds > 0 else ""
+    methods = dict.fromkeys(method_of(access) for access in row.accesses)
+    cells = [row.name, ", ".join(methods), str(row.calls), f"{row.moved / MIB:.3f}"]
+    cells += [f"{1e3 * row.seconds:.3f}", rate, str(max(a.args.get("rounds", 0) for a in row.accesses))]
+    cells += [str(row.sum("messages_sent")), str(row.sum("storage_calls"))]
+    return cells + [f"{1e3 * row.most(name):.3f}" for name in columns]
+
+
+def show(files: Sequence[File], console: Console) -> None:
+    """Tables for a terminal."""
+    for file in files:
+        rows = rows_of(file)
+        table = Table(title=title_of(file), title_justify="left")
+        for index, head in enumerate(heads_of(rows)):
+            table.add_column(head, justify="left" if index < 2 else "right")
+        for row in rows:
+            table.add_row(*cells_of(row, columns_of(rows)))
+        console.print(table)
+
+
+def markdown(files: Sequence[File]) -> str:
+    """The same tables for a page."""
+    lines = []
+    for file in files:
+        rows = rows_of(file)
+        heads = heads_of(rows)
+        lines += [f"**{title_of(file)}**", "", "| " + " | ".join(heads) + " |"]
+        lines.append("|---|---|" + "---:|" * (len(heads) - 2))
+        lines += ["| " + " | ".join(cells_of(row, columns_of(rows))) + " |" for row in rows]
+        lines.append("")
+    return "\n".join(lines)
