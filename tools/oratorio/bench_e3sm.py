@@ -120,14 +120,15 @@ def _dealt(points: int, run: float, ranks: int, random: np.random.Generator) -> 
     runs = np.stack([np.concatenate([[0], ends[:-1]]), np.diff(ends, prepend=0)], axis=1)
     runs = runs[random.permutation(len(runs))]
     # As many points for each rank: a run that crosses the border belongs to both in part.
-    before = np.cumsum(runs[:, 1]) - runs[:, 1]
+    after = np.cumsum(runs[:, 1])
+    before = after - runs[:, 1]
     borders = np.linspace(0, points, ranks + 1).astype(int)
     result = []
     for low, high in pairwise(borders):
-        begin, end = np.maximum(before, low), np.minimum(before + runs[:, 1], high)
-        mine = end > begin
-        first = runs[mine, 0] + begin[mine] - before[mine]
-        result.append(np.stack([first, end[mine] - begin[mine]], axis=1))
+        mine = slice(np.searchsorted(after, low, side="right"), np.searchsorted(before, high))
+        begin, end = np.maximum(before[mine], low), np.minimum(after[mine], high)
+        first = runs[mine, 0] + begin - before[mine]
+        result.append(np.stack([first, end - begin], axis=1))
     return result
 
 
