@@ -2,8 +2,10 @@
 // What is counted without data is what ranks really send.
 #include <gtest/gtest.h>
 
+#include <numeric>
+
 #include "count/layouts.hpp"
-#include "count/messages.hpp"
+#include "count/schedule.hpp"
 #include "plan/methods.hpp"
 #include "run/run.hpp"
 #include "support/flat_terms.hpp"
@@ -78,6 +80,40 @@ TEST(Sent, IsAsCountedWithoutData) {
     const count::Sent found = count::count_sent(job, count::thinned(job, count::plan_of(job)));
     EXPECT_LT(found.far_messages, dense.far_messages / 2);
     EXPECT_EQ(found.far_bytes, dense.far_bytes);
+}
+
+/// Ranks to local aggregators, and these to aggregators.
+TEST(Sent, OfTwoLayersIsAsScheduled) {
+    count::Job job{.nodes = count::nodes_of(kRanks, kRanks / kOfNode), .layout_of = {}};
+    job.options.cb_buffer_size = 256 << 10;
+    job.options.sub_buffer = 16 << 10;  // what a rank has of it goes into one message
+    const count::Lattice lattice{.n = 12, .site = 100};
+    const count::Transposed transposed{.piece = 1000, .pieces = 200};
+    const std::vector<count::LayoutOf> layouts{
+        [&](Rank rank) { return count::layout_of(lattice, kRanks, rank); },
+        [&](Rank rank) { return count::layout_of(transposed, kRanks, rank); }};
+    for (const count::LayoutOf& layout_of : layouts) {
+        for (const int each : {1, 2, 4}) {
+            job.layout_of = layout_of;
+            job.options.local_aggregators_per_node = each;
+            const Plan plan = count::plan_of(job, "two_layer");
+            std::vector<std::int64_t> rounds(static_cast<std::size_t>(plan.rounds));
+            std::iota(rounds.begin(), rounds.end(), 0);
+            std::int64_t messages = 0;
+            Bytes bytes = 0;
+            for (const count::RoundSchedule& round : count::schedule_of(job, plan, rounds)) {
+                for (const auto* flows : {&round.sent, &round.gathered}) {
+                    for (const count::Flow& flow : *flows) {
+                        messages += flow.messages;
+                        bytes += flow.bytes + flow.described;
+                    }
+                }
+            }
+            const Stats sent = sent_by(job, "two_layer");
+            EXPECT_EQ(sent.messages_sent, static_cast<std::uint64_t>(messages)) << each;
+            EXPECT_EQ(sent.message_bytes, static_cast<std::uint64_t>(bytes)) << each;
+        }
+    }
 }
 
 /// As many as one writes by hand, and no rank to itself.

@@ -39,12 +39,6 @@ std::vector<int> or_only(std::vector<int> own, int ranks) {
     return ranks > 0 ? std::vector{ranks} : std::move(own);
 }
 
-/// As the paper's largest run has them: blocks of the mesh are cut 32 times along x.
-std::array<int, 3> mesh_of(int ranks) {
-    const std::vector<int> grid = even_grid(ranks, 3);
-    return {grid[0], grid[1], grid[2]};
-}
-
 }  // namespace
 
 std::span<const Topic> topics() {
@@ -54,11 +48,8 @@ std::span<const Topic> topics() {
 Facts count_s3d(int only) {
     Facts facts;
     for (const int ranks : or_only({16384}, only)) {
-        const std::array<int, 3> mesh = mesh_of(ranks);
-        // Four variables have 11, 3, 1 and 1 components, which follow one another in the file.
-        const auto layout = [&](Rank rank) {
-            return layout_of(S3d{.grid = mesh, .components = 16}, rank);
-        };
+        const S3d checkpoint = checkpoint_of(ranks);
+        const auto layout = [&](Rank rank) { return layout_of(checkpoint, rank); };
         const int nodes = std::max(1, ranks / kOfNode);
         const Pieces pieces = count_pieces(groups_of(ranks, nodes), layout);
         Fact own{of_ranks("s3d, 800^3: pieces", ranks), pieces.own};

@@ -85,6 +85,12 @@ Layout layout_of(const S3d& s3d, Rank rank) {
     return layout;
 }
 
+S3d checkpoint_of(int ranks) {
+    constexpr std::int64_t kComponents = 11 + 3 + 1 + 1;  // four variables, one behind the other
+    const std::vector<int> grid = even_grid(ranks, 3);
+    return {.grid = {grid[0], grid[1], grid[2]}, .components = kComponents};
+}
+
 Layout layout_of(const Lattice& lattice, int ranks, Rank rank) {
     const std::vector<int> grid = even_grid(ranks, 4);
     std::vector<Range> ranges(4);

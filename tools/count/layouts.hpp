@@ -39,6 +39,9 @@ struct S3d {
     std::int64_t components = 1;
 };
 [[nodiscard]] Layout layout_of(const S3d& s3d, Rank rank);
+/// The checkpoint of the paper's runs: 16 components, and as many parts along x as its largest run
+/// has, or as near to that as `ranks` let it.
+[[nodiscard]] S3d checkpoint_of(int ranks);
 
 /// An array of n^4 sites in 4-D blocks; the last dimension varies fastest in the file and among the
 /// ranks.

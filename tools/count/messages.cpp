@@ -4,10 +4,10 @@
 #include <span>
 #include <string>
 
+#include "count/cutter.hpp"
 #include "count/layouts.hpp"
-#include "exchange/rounds.hpp"
 #include "plan/methods.hpp"
-#include "type/run_table.hpp"
+#include "type/coverage.hpp"
 
 namespace oratorio::count {
 
@@ -23,62 +23,12 @@ void add(Sent& sent, bool near, std::int64_t messages, Bytes bytes) {
     (near ? sent.near_bytes : sent.far_bytes) += bytes;
 }
 
-/// The messages of one rank to one region, cut as they are sent.
-class Cutter {
-  public:
-    /// `message`: as long as one may be; used for tables.
-    Cutter(const Layout& layout, std::span<std::byte> message)
-        : file_(layout),
-          bytes_(layout.size()),
-          room_(std::ssize(message) - static_cast<Bytes>(sizeof(MessageHead))),
-          table_(message) {}
-
-    struct Cut {
-        std::int64_t messages = 0;
-        Bytes payload = 0;
-        Bytes described = 0;
-    };
-    Cut cut(const Region& region) {
-        Cut all;
-        std::int64_t extent = 0;
-        enter(region, extent);
-        do {
-            RunTableWriter table(table_, region.begin);
-            Bytes payload = 0;
-            while (extent < region.count) {
-                const Bytes room =
-                    room_ - static_cast<Bytes>(table.bytes() + RunTableWriter::run_bytes_max) -
-                    payload;
-                if (room <= 0) break;
-                const Bytes left = bytes_ - file_.tell_size();
-                const StridedRun run =
-                    left > 0 ? file_.next(std::min(room, left), region.extent(extent).end)
-                             : StridedRun{};
-                if (run.count == 0) {
-                    enter(region, ++extent);
-                    continue;
-                }
-                table.add(run);
-                payload += run.bytes();
-            }
-            ++all.messages;
-            all.payload += payload;
-            all.described += static_cast<Bytes>(sizeof(MessageHead) + table.bytes());
-        } while (extent < region.count);
-        return all;
-    }
-
-  private:
-    void enter(const Region& region, std::int64_t& extent) {
-        while (extent < region.count && region.extent(extent).empty()) ++extent;
-        if (extent < region.count) file_.seek_offset(region.extent(extent).begin);
-    }
-
-    Cursor file_;
-    Bytes bytes_;
-    Bytes room_;
-    std::span<std::byte> table_;
-};
+/// As if the pieces had been walked: all hashes together are those of the hull.
+void vouch_coverage(Summaries& summaries) {
+    Extent all;
+    for (const AccessSummary& one : summaries) all = hull(all, one.hull);
+    summaries.front().coverage = coverage(all);
+}
 
 }  // namespace
 
@@ -96,6 +46,7 @@ Plan plan_of(const Job& job, std::string_view method) {
     Summaries summaries;
     for (Rank rank = 0; rank < job.nodes.size; ++rank)
         summaries.push_back(summarise(access_of(job.direction, job.layout_of(rank)), job.thorough));
+    if (job.tiles) vouch_coverage(summaries);
     Terms terms{job.options, {}};
     terms.options.method = find_method(method);
     return make_plan(job.direction, Agreed<Summaries>::vouch(std::move(summaries)),
@@ -112,7 +63,7 @@ Sent count_sent(const Job& job, const Plan& plan) {
         for (RankRegions at = plan.regions_of(rank); !at.at_end(); at.advance()) {
             const Rank to = plan.aggregators[static_cast<std::size_t>(at.aggregator())];
             if (to == rank) continue;  // its own share is copied
-            const Cutter::Cut cut = cutter.cut(at.region());
+            const Cut cut = cutter.cut(at.region());
             add(sent, on_one_node(job.nodes, rank, to), cut.messages, cut.payload);
             sent.description_bytes += cut.described;
         }

@@ -21,6 +21,7 @@ struct Job {
     LayoutOf layout_of;
     PlanOptions options = {};
     bool thorough = true;  ///< summaries say whether the pieces tile the hull, as they do in writes
+    bool tiles = false;    ///< they are known to, and aren't walked for that; not with `thorough`
 };
 
 /// The plan that all ranks make.

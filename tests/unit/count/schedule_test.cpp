@@ -1,0 +1,194 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What nodes send in each round, of plans whose ranks send messages. What is really sent:
+// tests/sim/sent_test.cpp.
+#include "count/schedule.hpp"
+
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <numeric>
+#include <sstream>
+
+#include "count/layouts.hpp"
+#include "count/run_file.hpp"
+
+namespace oratorio::count {
+namespace {
+
+constexpr int kRanks = 16;
+constexpr int kNodes = 4;
+
+Job job_of(const LayoutOf& layout_of) {
+    Job job{.nodes = nodes_of(kRanks, kNodes), .layout_of = layout_of};
+    job.options.cb_buffer_size = 256 << 10;
+    return job;
+}
+
+LayoutOf lattice() {
+    return [](Rank rank) { return layout_of(Lattice{.n = 12, .site = 100}, kRanks, rank); };
+}
+
+std::vector<std::int64_t> all_rounds(const Plan& plan) {
+    std::vector<std::int64_t> rounds(static_cast<std::size_t>(plan.rounds));
+    std::iota(rounds.begin(), rounds.end(), 0);
+    return rounds;
+}
+
+Flow sum_of(const std::vector<Flow>& flows) {
+    Flow sum;
+    for (const Flow& flow : flows) {
+        sum.senders += flow.senders;
+        sum.messages += flow.messages;
+        sum.pieces += flow.pieces;
+        sum.bytes += flow.bytes;
+        sum.described += flow.described;
+        sum.own += flow.own;
+        sum.own_pieces += flow.own_pieces;
+    }
+    return sum;
+}
+
+TEST(Schedule, OfOneLayerIsWhatIsCountedAsSent) {
+    const Job job = job_of(lattice());
+    const Plan plan = plan_of(job, "two_phase");
+    ASSERT_GT(plan.rounds, 2);
+    Sent sent;
+    Bytes placed = 0;
+    for (const RoundSchedule& round : schedule_of(job, plan, all_rounds(plan))) {
+        EXPECT_TRUE(round.gathered.empty());
+        Bytes of_round = 0;
+        for (int node = 0; node < kNodes; ++node) {
+            for (std::size_t to = 0; to < plan.aggregators.size(); ++to) {
+                const Flow& flow =
+                    round.sent[static_cast<std::size_t>(node) * plan.aggregators.size() + to];
+                const bool near =
+                    job.nodes.node_of[static_cast<std::size_t>(plan.aggregators[to])] == node;
+                (near ? sent.near_messages : sent.far_messages) += flow.messages;
+                (near ? sent.near_bytes : sent.far_bytes) += flow.bytes;
+                sent.description_bytes += flow.described;
+                of_round += flow.bytes + flow.own;
+            }
+        }
+        placed += of_round;
+    }
+    EXPECT_EQ(sent, count_sent(job, plan));
+    EXPECT_EQ(placed, plan.bytes);
+}
+
+TEST(Schedule, OfTwoLayersHasEachByteOnceOnEachWay) {
+    Job job = job_of(lattice());
+    job.options.local_aggregators_per_node = 2;
+    const Plan plan = plan_of(job, "two_layer");
+    ASSERT_TRUE(plan.layers.two());
+    Flow sent;
+    Flow gathered;
+    for (const RoundSchedule& round : schedule_of(job, plan, all_rounds(plan))) {
+        const Flow up = sum_of(round.sent);
+        const Flow local = sum_of(round.gathered);
+        EXPECT_EQ(up.bytes + up.own, local.bytes + local.own);
+        // What is told of pieces that touch is joined.
+        EXPECT_LE(up.pieces + up.own_pieces, local.pieces + local.own_pieces);
+        EXPECT_LE(up.senders, 2 * kNodes * std::ssize(plan.aggregators));
+        sent.bytes += up.bytes + up.own;
+        gathered.own += local.own;
+    }
+    EXPECT_EQ(sent.bytes, plan.bytes);
+    EXPECT_EQ(gathered.own, plan.bytes / 2) << "of groups of two each has one that sends nothing";
+}
+
+TEST(Schedule, RanksThatAreNeighboursInTheFileAreOnePieceOfTheirLocalAggregator) {
+    constexpr Transposed transposed{.piece = 1000, .pieces = 200};
+    Job job = job_of([&](Rank rank) { return layout_of(transposed, kRanks, rank); });
+    job.options.local_aggregators_per_node = 1;
+    const Plan plan = plan_of(job, "two_layer");
+    std::int64_t pieces = 0;
+    std::int64_t messages = 0;
+    for (const RoundSchedule& round : schedule_of(job, plan, all_rounds(plan))) {
+        const Flow sent = sum_of(round.sent);
+        pieces += sent.pieces + sent.own_pieces;
+        messages += sent.messages;
+    }
+    // One may be cut where a region or a message ends.
+    const std::int64_t cut = plan.rounds * std::ssize(plan.aggregators) + messages;
+    EXPECT_GE(pieces, kNodes * transposed.pieces);
+    EXPECT_LE(pieces, kNodes * transposed.pieces + cut);
+}
+
+/// The plan is the one that ranks make who look.
+TEST(Schedule, PiecesThatAreKnownToTileNeedNotBeWalked) {
+    Job job = job_of(lattice());
+    const Plan looked = plan_of(job, "two_phase");
+    job.thorough = false;
+    EXPECT_FALSE(plan_of(job, "two_phase").covered);
+    job.tiles = true;
+    EXPECT_TRUE(looked.covered);
+    EXPECT_EQ(likeness(plan_of(job, "two_phase")), likeness(looked));
+}
+
+TEST(Schedule, IsOfFewRoundsAtEvenDistances) {
+    Plan plan;
+    plan.rounds = 100;
+    EXPECT_EQ(sampled_rounds(plan, 1000, 4, 1000), (std::vector<std::int64_t>{12, 37, 62, 87}));
+    EXPECT_EQ(sampled_rounds(plan, 1000, 4, 20), (std::vector<std::int64_t>{25, 75}));
+    EXPECT_EQ(sampled_rounds(plan, 1000, 4, 1), (std::vector<std::int64_t>{50}));
+    plan.rounds = 2;
+    EXPECT_EQ(sampled_rounds(plan, 1000, 4, 1000), (std::vector<std::int64_t>{0, 1}));
+}
+
+std::vector<std::int64_t> numbers(const std::string& text) {
+    std::istringstream in(text);
+    return {std::istream_iterator<std::int64_t>(in), {}};
+}
+
+class OfRunFile : public ::testing::Test {
+  protected:
+    void write(const std::vector<std::int64_t>& numbers) {
+        std::ofstream(path_, std::ios::binary)
+            .write(reinterpret_cast<const char*>(numbers.data()),
+                   static_cast<std::streamsize>(numbers.size() * sizeof(std::int64_t)));
+    }
+    void TearDown() override { std::filesystem::remove(path_); }
+
+    /// Two maps of 4 processes: an element's bytes, elements, variables, and of each process how
+    /// many runs it has, where they begin and how long they are.
+    const std::vector<std::int64_t> whole_ = numbers(
+        "3552870968014877509 4 2 "
+        "4 8 3  2 6 0 1 1  2 3 1 1 1  1 4 2  2 2 7 1 1 "
+        "8 4 1  1 3 1  1 2 1  1 1 1  1 0 1");
+    const std::string path_ = ::testing::TempDir() + "oratorio-runs-" +
+                              ::testing::UnitTest::GetInstance()->current_test_info()->name();
+};
+
+TEST_F(OfRunFile, RanksHaveTheirProcessesPiecesInTheOrderOfTheFile) {
+    write(whole_);
+    const RunFile file(path_, 2);
+    std::vector<Extent> pieces;
+    for (Cursor cursor(file.layout_of(0));;) {
+        const StridedRun run = cursor.next();
+        if (run.count == 0) break;
+        for (std::int64_t i = 0; i < run.count; ++i) {
+            const Offset begin = run.offset + i * run.stride;
+            pieces.push_back({begin, begin + run.length});
+        }
+    }
+    // Elements 0, 1, 3 and 6 of three variables of 32 bytes; 2 and 3 of one behind them.
+    const std::vector<Extent> own{{0, 8},   {12, 16}, {24, 28}, {32, 40}, {44, 48},
+                                  {56, 60}, {64, 72}, {76, 80}, {88, 92}, {112, 128}};
+    EXPECT_EQ(pieces, own);
+    EXPECT_EQ(file.layout_of(0).size() + file.layout_of(1).size(), 3 * 8 * 4 + 4 * 8);
+}
+
+TEST_F(OfRunFile, WhatDoesNotFitIsAnError) {
+    write(whole_);
+    EXPECT_THROW(RunFile(path_, 3), std::runtime_error);
+    EXPECT_THROW(RunFile(path_ + "-none", 2), std::runtime_error);
+    for (std::size_t count = 0; count < whole_.size(); ++count) {
+        write({whole_.begin(), whole_.begin() + static_cast<std::ptrdiff_t>(count)});
+        EXPECT_THROW(RunFile(path_, 2), std::runtime_error) << count << " numbers";
+    }
+}
+
+}  // namespace
+}  // namespace oratorio::count

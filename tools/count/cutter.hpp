@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Cutter: the messages of one rank to one region, cut as exchange/own_runs cuts them, without data.
+#pragma once
+
+#include <span>
+#include <vector>
+
+#include "exchange/rounds.hpp"
+#include "plan/domains.hpp"
+#include "type/cursor.hpp"
+#include "type/run_table.hpp"
+
+namespace oratorio::count {
+
+/// The messages of one sender to one region.
+struct Cut {
+    std::int64_t messages = 0;
+    std::int64_t pieces = 0;
+    Bytes payload = 0;
+    Bytes described = 0;  ///< heads and tables of runs
+};
+
+class Cutter {
+  public:
+    /// `message`: as long as one may be; used for tables.
+    Cutter(const Layout& layout, std::span<std::byte> message)
+        : file_(layout),
+          bytes_(layout.size()),
+          room_(std::ssize(message) - static_cast<Bytes>(sizeof(MessageHead))),
+          table_(message) {}
+
+    /// At least one message, if there is no data.
+    Cut cut(const Region& region);
+    /// Appends the pieces in that region, in the order of the file.
+    void append(const Region& region, std::vector<Extent>& pieces);
+
+  private:
+    void enter(const Region& region, std::int64_t& extent);
+    /// At most `most` bytes. count == 0: there is none in this extent, and the next one is entered.
+    StridedRun next(const Region& region, std::int64_t& extent, Bytes most);
+
+    Cursor file_;
+    Bytes bytes_;
+    Bytes room_;
+    std::span<std::byte> table_;
+};
+
+}  // namespace oratorio::count

@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// oratorio_schedules WORKLOAD RANKS NODES ROUNDS HINTS...: what the nodes of a pretended job send
+// to the aggregators in a collective write of the workload, by a plan for each HINTS (as in
+// ORATORIO_HINTS; the method is one of them). WORKLOAD is btio, s3d or a file of runs
+// (tools/count/run_file.hpp). Lines of words; tools/oratorio/sim_schedule.py reads them.
+#include <chrono>
+#include <cmath>
+#include <cstdio>
+#include <memory>
+#include <stdexcept>
+#include <string>
+
+#include "count/layouts.hpp"
+#include "count/run_file.hpp"
+#include "count/schedule.hpp"
+#include "file/hints.hpp"
+#include "plan/methods.hpp"
+
+using namespace oratorio;
+using namespace oratorio::count;
+
+namespace {
+
+constexpr std::int64_t kPiecesOfSample = 100'000'000;  // that are walked; of each plan
+
+LayoutOf layouts_of(const std::string& workload, int ranks) {
+    if (workload == "btio") {
+        if (std::lround(std::sqrt(ranks)) * std::lround(std::sqrt(ranks)) != ranks)
+            throw std::runtime_error("btio needs a square number of ranks");
+        return [=](Rank rank) { return layout_of(Btio{}, ranks, rank); };
+    }
+    if (workload == "s3d")
+        return
+            [checkpoint = checkpoint_of(ranks)](Rank rank) { return layout_of(checkpoint, rank); };
+    const auto file = std::make_shared<const RunFile>(workload, ranks);
+    return [file](Rank rank) { return file->layout_of(rank); };
+}
+
+PlanOptions options_of(const std::string& text) {
+    HintSources sources;
+    sources.oratorio_hints = text;
+    const auto parsed = parse_hints(merge_hints(sources, {}, ""));
+    for (const HintWarning& warning : parsed.warnings)
+        throw std::runtime_error(warning.key + ": " + warning.sentence);
+    return parsed.hints.plan;
+}
+
+using Number = long long;
+
+void print(const char* kind, std::size_t from, std::size_t to, const Flow& flow) {
+    if (flow == Flow{}) return;
+    std::printf("%s %zu %zu %lld %lld %lld %lld %lld %lld %lld\n", kind, from, to,
+                Number{flow.senders}, Number{flow.messages}, Number{flow.pieces},
+                Number{flow.bytes}, Number{flow.described}, Number{flow.own},
+                Number{flow.own_pieces});
+}
+
+void print_plan(const Job& job, const Plan& plan, std::int64_t pieces, double seconds) {
+    std::printf("plan %s %zu %lld %d %lld %d %lld %lld %lld %zu %.6f\n", plan.method->name.data(),
+                plan.aggregators.size(), Number{plan.rounds}, plan.slots,
+                Number{plan.message_bytes}, plan.messages_in_flight, Number{plan.bytes},
+                Number{pieces}, Number{count_edges(plan)},
+                plan.layers.two() ? plan.layers.local_aggregators().size() : 0, seconds);
+    std::printf("aggregators");
+    for (const Rank rank : plan.aggregators)
+        std::printf(" %d", job.nodes.node_of[static_cast<std::size_t>(rank)]);
+    std::printf("\n");
+}
+
+void print_round(const RoundSchedule& round) {
+    std::printf("round %lld\n", Number{round.round});
+    const std::size_t aggregators = round.regions.size();
+    for (std::size_t i = 0; i < aggregators; ++i) {
+        for (std::int64_t part = 0; part < round.regions[i].count; ++part) {
+            const Extent extent = round.regions[i].extent(part);
+            if (!extent.empty())
+                std::printf("region %zu %lld %lld\n", i, Number{extent.begin},
+                            Number{extent.length()});
+        }
+    }
+    for (std::size_t i = 0; i < round.sent.size(); ++i)
+        print("sent", i / aggregators, i % aggregators, round.sent[i]);
+    for (std::size_t i = 0; i < round.gathered.size(); ++i)
+        print("gathered", i, i, round.gathered[i]);
+}
+
+void tell(Job job, int rounds, const std::string& hints) {
+    job.options = options_of(hints);
+    if (job.options.method == nullptr || job.options.method->exchange != ExchangeKind::peer)
+        throw std::runtime_error("only methods whose ranks send packed messages are simulated: " +
+                                 hints);
+    const auto begin = std::chrono::steady_clock::now();
+    Plan plan = plan_of(job, job.options.method->name);
+    const std::chrono::duration<double> taken = std::chrono::steady_clock::now() - begin;
+    if (plan.thin) plan = thinned(job, std::move(plan));
+    std::int64_t pieces = 0;
+    for (Rank rank = 0; rank < job.nodes.size; ++rank) {
+        const Layout layout = job.layout_of(rank);
+        pieces += layout.shape->pieces() * layout.count;
+    }
+    print_plan(job, plan, pieces, taken.count());
+    const auto sample = sampled_rounds(plan, pieces, rounds, kPiecesOfSample);
+    for (const RoundSchedule& round : schedule_of(job, plan, sample)) print_round(round);
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+    if (argc < 6) {
+        std::fprintf(stderr, "oratorio_schedules WORKLOAD RANKS NODES ROUNDS HINTS...\n");
+        return 2;
+    }
+    try {
+        const int ranks = std::stoi(argv[2]);
+        const int nodes = std::stoi(argv[3]);
+        if (nodes < 1 || ranks < 1 || ranks % nodes != 0)
+            throw std::runtime_error("ranks must be a multiple of nodes");
+        const Job job{.direction = Direction::write,
+                      .nodes = nodes_of(ranks, nodes),
+                      .layout_of = layouts_of(argv[1], ranks),
+                      .thorough = false,
+                      .tiles = true};
+        for (int i = 5; i < argc; ++i) tell(job, std::stoi(argv[4]), argv[i]);
+    } catch (const std::exception& error) {
+        std::fprintf(stderr, "%s\n", error.what());
+        return 1;
+    }
+    return 0;
+}
