@@ -308,6 +308,16 @@ def count_facts(
 @app.command(
     add_help_option=False, context_settings={"allow_extra_args": True, "ignore_unknown_options": True}
 )
+def simulate(context: typer.Context) -> None:
+    """What a collective write would take on a machine that isn't here, from the library's own plans."""
+    from oratorio.simulate import app as simulate_app  # noqa: PLC0415
+
+    simulate_app(args=context.args, prog_name="oratorio simulate")
+
+
+@app.command(
+    add_help_option=False, context_settings={"allow_extra_args": True, "ignore_unknown_options": True}
+)
 def bench(context: typer.Context) -> None:
     """Measure workloads; every byte is checked."""
     # Imported here: its plots take longer to import than `run` takes to start a program.

@@ -1,0 +1,206 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Machines for `oratorio simulate`: TOML files of tools/machines, or the user's own."""
+
+import math
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields, replace
+from pathlib import Path
+from typing import Any
+
+from oratorio.paths import ROOT
+
+FOLDER = ROOT / "tools/machines"
+KINDS = ("one-switch", "fat-tree", "dragonfly")
+
+
+class SimulateError(Exception):
+    """One sentence for the user."""
+
+
+@dataclass(frozen=True)
+class Links:
+    """Between nodes, and between ranks of a node (`near`). MB are 10^6 bytes."""
+
+    latency_us: float
+    rate_mbs: float  # into a node, and as much out of it
+    near_latency_us: float
+    memory_rate_mbs: float  # of one core that copies
+
+
+@dataclass(frozen=True)
+class Topology:
+    """What lies between the nodes."""
+
+    kind: str
+    taper: float  # share of all nodes' rate that can cross the middle at once
+
+
+@dataclass(frozen=True)
+class Endpoint:
+    """What a message costs at its ends, beside its bytes."""
+
+    send_us: float  # o_s
+    receive_us: float  # o_r
+    queue_ns: float  # t_q: an entry of the queue of messages that is looked at
+    disorder: float  # share of the queue that is looked at for a message
+
+
+@dataclass(frozen=True)
+class Work:
+    """What a contiguous piece costs a core."""
+
+    piece_ns: float  # to describe or to place
+    merge_ns: float  # for each level of a merge
+
+
+@dataclass(frozen=True)
+class Storage:
+    """The targets that a file is striped over."""
+
+    targets: int
+    rate_mbs: float  # of a target
+    client_rate_mbs: float  # of an aggregator
+    latency_us: float  # of a call
+    lock_us: float  # of taking over a target where others write, too
+    stripe_bytes: int
+
+
+@dataclass(frozen=True)
+class Machine:
+    """What a prediction knows of a machine."""
+
+    name: str
+    nodes: int
+    cores: int
+    links: Links
+    topology: Topology
+    endpoint: Endpoint
+    work: Work
+    storage: Storage
+    sources: Mapping[str, str] = field(default_factory=dict)  # by key: where its value is from
+
+    @property
+    def assumed(self) -> list[str]:
+        """Keys whose values nobody has measured or published."""
+        return [key for key, source in self.sources.items() if source.startswith("assumed")]
+
+
+TABLES = {"links": Links, "topology": Topology, "endpoint": Endpoint, "work": Work, "storage": Storage}
+MAY_BE_ZERO = {"send_us", "receive_us", "queue_ns", "disorder", "piece_ns", "merge_ns", "latency_us",
+               "near_latency_us", "lock_us"}  # fmt: skip
+SHARES = {"endpoint.disorder", "topology.taper"}
+
+
+def _checked(key: str, kind: type, value: Any) -> Any:
+    """A value of that key. Raises SimulateError."""
+    if kind is str:
+        if not isinstance(value, str):
+            raise SimulateError(f"{key} has to be a text, not {value!r}")
+        return value
+    is_number = isinstance(value, int | float) and not isinstance(value, bool)
+    if not is_number or not math.isfinite(value) or (kind is int and not isinstance(value, int)):
+        raise SimulateError(f"{key} has to be {'an integer' if kind is int else 'a number'}, not {value!r}")
+    zero = key.rpartition(".")[2] in MAY_BE_ZERO
+    if value < 0 or (value == 0 and not zero):
+        raise SimulateError(f"{key} has to be {'at least' if zero else 'above'} 0, not {value}")
+    if key in SHARES and value > 1:
+        raise SimulateError(f"{key} is a share, at most 1, not {value}")
+    return value if kind is int else float(value)
+
+
+def _table(kind: type, prefix: str, given: Any) -> Any:
+    if not isinstance(given, dict):
+        raise SimulateError(f"[{prefix[:-1]}] isn't there" if given is None else f"{prefix[:-1]} is no table")
+    known = {one.name: one.type for one in fields(kind)}
+    for key in given:
+        if key not in known:
+            raise SimulateError(f"{prefix}{key} is nothing that a machine has; known: {', '.join(known)}")
+    for key in known:
+        if key not in given:
+            raise SimulateError(f"{prefix}{key} isn't given")
+    return kind(**{key: _checked(prefix + key, known[key], value) for key, value in given.items()})
+
+
+def _contradictions(machine: Machine) -> None:
+    links, storage = machine.links, machine.storage
+    if machine.topology.kind not in KINDS:
+        raise SimulateError(f"topology.kind is one of {', '.join(KINDS)}, not {machine.topology.kind}")
+    if machine.topology.kind == "one-switch" and machine.topology.taper != 1:
+        raise SimulateError("topology.taper has to be 1 where topology.kind is one-switch: it has no middle")
+    if links.near_latency_us > links.latency_us:
+        raise SimulateError(
+            f"links.near_latency_us ({links.near_latency_us:g}) is above links.latency_us "
+            f"({links.latency_us:g}): ranks of a node can't be further from each other than nodes"
+        )
+    if links.memory_rate_mbs * machine.cores < links.rate_mbs:
+        raise SimulateError(
+            f"links.rate_mbs ({links.rate_mbs:g}) is above cores x links.memory_rate_mbs "
+            f"({machine.cores} x {links.memory_rate_mbs:g}): no node could fill its link"
+        )
+    if storage.stripe_bytes < 4096:
+        raise SimulateError(f"storage.stripe_bytes ({storage.stripe_bytes}) is less than a page, 4096")
+    known = {"nodes", "cores"} | {f"{name}.{one.name}" for name, t in TABLES.items() for one in fields(t)}
+    for key, source in machine.sources.items():
+        if key not in known:
+            raise SimulateError(f"sources: {key} is nothing that a machine has")
+        if not isinstance(source, str):
+            raise SimulateError(f"sources: {key} has to be a text")
+    for key in sorted(known):
+        if key not in machine.sources:
+            raise SimulateError(f'sources: where {key} is from isn\'t told ("assumed" will do)')
+
+
+def parse(text: str) -> Machine:
+    """The machine of a TOML file. Raises SimulateError, with the key that is wrong."""
+    try:
+        given = tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise SimulateError(f"no TOML: {error}") from None
+    plain = {"name": str, "nodes": int, "cores": int}
+    for key in given:
+        if key not in plain and key not in TABLES and key != "sources":
+            raise SimulateError(f"{key} is nothing that a machine has")
+    for key in plain:
+        if key not in given:
+            raise SimulateError(f"{key} isn't given")
+    sources = given.get("sources", {})
+    if not isinstance(sources, dict):
+        raise SimulateError("sources is no table")
+    machine = Machine(
+        **{key: _checked(key, kind, given[key]) for key, kind in plain.items()},
+        **{name: _table(kind, f"{name}.", given.get(name)) for name, kind in TABLES.items()},
+        sources=sources,
+    )
+    _contradictions(machine)
+    return machine
+
+
+def known() -> list[str]:
+    """Names of the machines that come with Oratorio."""
+    return sorted(file.stem for file in FOLDER.glob("*.toml"))
+
+
+def load(name: str) -> Machine:
+    """By the name of a file of tools/machines, or by a path. Raises SimulateError."""
+    file = Path(name) if name.endswith(".toml") else FOLDER / f"{name}.toml"
+    try:
+        return parse(file.read_text())
+    except OSError as error:
+        raise SimulateError(f"{file}: {error.strerror}; there are {', '.join(known())}") from None
+    except (SimulateError, UnicodeDecodeError) as error:
+        raise SimulateError(f"{file}: {error}") from None
+
+
+def with_value(machine: Machine, key: str, value: Any) -> Machine:
+    """The same machine but for one value, `table.key` or `key`. Raises SimulateError."""
+    table, _, name = key.rpartition(".")
+    owner = getattr(machine, table, None) if table in TABLES else machine if not table else None
+    kinds = {one.name: one.type for one in fields(owner)} if owner is not None else {}
+    if name not in kinds or name in ("sources", *TABLES):
+        raise SimulateError(f"{key} is nothing that a machine has")
+    changed = replace(owner, **{name: _checked(key, kinds[name], value)})
+    result = replace(machine, **{table: changed}) if table else changed
+    result = replace(result, sources={**machine.sources, key: "given"} if name != "name" else machine.sources)
+    _contradictions(result)
+    return result

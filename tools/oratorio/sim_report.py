@@ -1,0 +1,136 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What `oratorio simulate` answers, as tables, as a page and as a picture."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from rich.console import Console
+from rich.table import Table
+
+from oratorio.bench_plot import STYLE, pyplot
+from oratorio.sim_machine import Machine
+from oratorio.sim_model import Prediction, Sensitivity, winner
+from oratorio.sim_schedule import Schedule
+
+PHASES = ("metadata", "gather", "exchange", "storage")
+COLORS = ("#9AA2AB", "#E69F00", "#0072B2", "#009E73")
+HEADS = ("method", *(f"{phase} s" for phase in PHASES), "all s", "GiB/s", "times", "messages",
+         "between nodes", "queue", "exchange waits for")  # fmt: skip
+CHANGES = ("if", "fastest", "s", "GiB/s", "times")
+
+
+@dataclass(frozen=True)
+class Answer:
+    """Of a workload on a machine. The first method is what the others are compared with."""
+
+    machine: Machine
+    workload: str
+    schedules: Sequence[Schedule]
+    predictions: Sequence[Prediction]
+    sensitivities: Sequence[Sensitivity]
+
+    @property
+    def title(self) -> str:
+        one = self.schedules[0]
+        size = f"{one.bytes / 2**30:.1f} GiB in {one.pieces / 1e6:.0f} million pieces"
+        return f"{self.workload}: {size}, {one.ranks} ranks on {one.nodes} nodes of {self.machine.name}"
+
+    @property
+    def facts(self) -> str:
+        """What the numbers stand on."""
+        assumed = len(self.machine.assumed)
+        one = self.schedules[0]
+        walked = len(one.sampled)
+        return (
+            f"{len(one.aggregator_nodes)} aggregators; {walked} of {one.rounds} rounds walked. "
+            f"{assumed} of {len(self.machine.sources)} constants of the machine are assumed. "
+            f"Fastest: {winner(self.predictions).arm}."
+        )
+
+    def rows(self) -> list[list[str]]:
+        """Of the methods."""
+        first = self.predictions[0].seconds
+        return [
+            [
+                one.arm, *(_seconds(getattr(one, phase)) for phase in PHASES), _seconds(one.seconds),
+                f"{one.rate(schedule.bytes):.2f}", f"{first / one.seconds:.1f}", f"{one.messages:,.0f}",
+                f"{one.far_messages:,.0f}", f"{one.depth:,.0f}", one.bound,
+            ]
+            for one, schedule in zip(self.predictions, self.schedules, strict=True)
+        ]  # fmt: skip
+
+    def changed(self) -> list[list[str]]:
+        """Of the constants."""
+        size = self.schedules[0].bytes
+        return [
+            [one.change, one.winner.arm, _seconds(one.winner.seconds), f"{one.winner.rate(size):.2f}",
+             f"{one.gain:.1f}"]
+            for one in self.sensitivities
+        ]  # fmt: skip
+
+
+def _seconds(value: float) -> str:
+    return f"{value:.1f}" if value >= 100 else f"{value:.2f}" if value >= 1 else f"{value:.4f}"
+
+
+def _table(title: str, heads: Sequence[str], rows: Sequence[Sequence[str]], words: set[str]) -> Table:
+    table = Table(title=title, title_justify="left", caption_justify="left")
+    for head in heads:
+        table.add_column(head, justify="left" if head in words else "right")
+    for row in rows:
+        table.add_row(*row)
+    return table
+
+
+def show(console: Console, answer: Answer) -> None:
+    """Prints the tables."""
+    methods = _table(answer.title, HEADS, answer.rows(), {"method", "exchange waits for"})
+    methods.caption = answer.facts
+    console.print(methods)
+    first = answer.predictions[0].arm
+    title = f"What it hangs on: the fastest, and how many times as long {first} takes"
+    console.print(_table(title, CHANGES, answer.changed(), {"if", "fastest"}))
+
+
+def _rows(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    lines = ["| " + " | ".join(heads) + " |", "|" + " --- |" * len(heads)]
+    return "\n".join([*lines, *("| " + " | ".join(row) + " |" for row in rows)])
+
+
+def page(answer: Answer) -> str:
+    """The tables as Markdown."""
+    first = answer.predictions[0].arm
+    return (
+        f"## {answer.title}\n\n{_rows(HEADS, answer.rows())}\n\n{answer.facts}\n\n"
+        f"What it hangs on (times: how many times as long {first} takes as the fastest):\n\n"
+        f"{_rows(CHANGES, answer.changed())}\n"
+    )
+
+
+def draw(file: Path, answers: Sequence[Answer]) -> None:
+    """A row of bars for each answer, a bar for each method, cut into phases."""
+    plt = pyplot()
+    with plt.rc_context(STYLE):
+        heights = [1.0 + 0.28 * len(one.predictions) for one in answers]
+        figure, axes = plt.subplots(
+            len(answers), 1, figsize=(8, sum(heights) + 0.5), squeeze=False,
+            gridspec_kw={"height_ratios": heights}, layout="constrained",
+        )  # fmt: skip
+        for place, answer in zip(axes[:, 0], answers, strict=True):
+            names = [one.arm for one in answer.predictions]
+            left = [0.0] * len(names)
+            for phase, color in zip(PHASES, COLORS, strict=True):
+                widths = [getattr(one, phase) for one in answer.predictions]
+                place.barh(names, widths, left=left, color=color, label=phase, height=0.7)
+                left = [a + b for a, b in zip(left, widths, strict=True)]
+            for row, (end, one) in enumerate(zip(left, answer.predictions, strict=True)):
+                place.text(end, row, f" {_seconds(one.seconds)} s", va="center", fontsize=8)
+            place.set_xlim(0, 1.12 * max(left))
+            place.invert_yaxis()
+            place.grid(axis="y", visible=False)
+            place.set_title(answer.title, fontsize=9, loc="left")
+            place.set_xlabel("seconds of each phase; where phases overlap, less in all", fontsize=8)
+        axes[0, 0].legend(ncols=len(PHASES), fontsize=8, loc="lower right", frameon=False)
+        figure.savefig(file, dpi=110)
+        plt.close(figure)

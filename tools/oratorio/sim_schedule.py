@@ -1,0 +1,192 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Schedules: what a plan of the library has the nodes send in some of its rounds. The program
+oratorio_schedules (tools/count) makes them, here they are read."""
+
+import subprocess
+import tempfile
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+
+import numpy as np
+
+from oratorio import bench_e3sm, targets
+from oratorio.bench_workloads import BenchError
+from oratorio.sim_machine import SimulateError
+
+TARGET = "oratorio_schedules"
+COLUMNS = 7
+SENDERS, MESSAGES, PIECES, BYTES, DESCRIBED, OWN, OWN_PIECES = range(COLUMNS)
+
+# Made-up decompositions of the size of the paper's: its bytes and pieces within 5 %. Each is made
+# for so many processes, of which a rank has as many as there are for each.
+PROCESSES = 16384
+E3SM = {
+    "e3sm_f": ("F", {"columns": 47, "levels": 72, "variables": 10**6, "seed": 1}),
+    "e3sm_g": ("G", {"columns": 226, "levels": 80, "variables": 10**6, "seed": 1}),
+}
+Arm = tuple[str, Mapping[str, str]]  # a name, and hints
+WORKLOADS = ("e3sm_f", "e3sm_g", "btio", "s3d")
+
+
+@dataclass(frozen=True)
+class Round:
+    """One round, by node and aggregator. Columns as above."""
+
+    number: int
+    regions: np.ndarray  # rows of aggregator, offset, bytes
+    sent: np.ndarray  # [node, aggregator, column]
+    gathered: np.ndarray  # [node, column]; nothing in one layer
+
+    @cached_property
+    def to_aggregators(self) -> np.ndarray:
+        return self.sent.sum(axis=0)
+
+    @cached_property
+    def from_nodes(self) -> np.ndarray:
+        return self.sent.sum(axis=1)
+
+
+@dataclass(frozen=True)
+class Schedule:
+    """A plan, and some of its rounds, which stand for all."""
+
+    arm: str
+    method: str
+    ranks: int
+    nodes: int
+    aggregator_nodes: np.ndarray  # by aggregator
+    rounds: int
+    slots: int
+    message_bytes: int
+    in_flight: int
+    bytes: int
+    pieces: int  # of the ranks
+    edges: int  # participants of all rounds: exact
+    local_aggregators: int  # 0: one layer
+    sampled: tuple[Round, ...]
+
+    @cached_property
+    def scale(self) -> float:
+        """How often the sampled rounds' data is in all rounds'."""
+        held = sum(int(one.sent[:, :, BYTES].sum() + one.sent[:, :, OWN].sum()) for one in self.sampled)
+        return self.bytes / max(1, held)
+
+    @cached_property
+    def far(self) -> np.ndarray:
+        """[node, aggregator]: whether the aggregator is on another node."""
+        return np.arange(self.nodes)[:, None] != self.aggregator_nodes[None, :]
+
+    @property
+    def senders(self) -> int:
+        """Ranks that send to aggregators."""
+        return self.local_aggregators or self.ranks
+
+
+def parse(lines: Iterable[str], arm: str, ranks: int, nodes: int) -> Schedule:
+    """What the program says of one plan."""
+    head: list[str] = []
+    aggregators = np.zeros(0, dtype=int)
+    sampled: list[Round] = []
+    regions: list[tuple[int, int, int]] = []
+
+    def end_round() -> None:
+        if sampled:
+            rows = np.array(regions, dtype=np.int64).reshape(-1, 3)
+            sampled[-1] = Round(sampled[-1].number, rows, sampled[-1].sent, sampled[-1].gathered)
+            regions.clear()
+
+    for line in lines:
+        kind, *words = line.split()
+        if kind == "plan":
+            head = words
+        elif kind == "aggregators":
+            aggregators = np.array([int(word) for word in words])
+        elif kind == "round":
+            end_round()
+            flows = np.zeros((nodes, len(aggregators), COLUMNS))
+            sampled.append(Round(int(words[0]), np.zeros((0, 3)), flows, np.zeros((nodes, COLUMNS))))
+        elif kind == "region":
+            regions.append((int(words[0]), int(words[1]), int(words[2])))
+        else:
+            node, to = int(words[0]), int(words[1])
+            row = [float(word) for word in words[2:]]
+            if kind == "sent":
+                sampled[-1].sent[node, to] = row
+            else:
+                sampled[-1].gathered[node] = row
+    end_round()
+    rounds, slots, message, flight, size, pieces, edges, local = (int(word) for word in head[2:10])
+    return Schedule(
+        arm, head[0], ranks, nodes, aggregators, rounds, slots, message, flight, size, pieces, edges, local,
+        tuple(sampled),
+    )  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Workload:
+    """One of WORKLOADS, or the decomposition map of an E3SM run."""
+
+    name: str
+    map_file: Path | None = None
+
+    def write(self, folder: Path) -> str:
+        """What the program is told: a name, or a file of runs. Raises SimulateError."""
+        if self.map_file is None and self.name not in E3SM:
+            return self.name
+        runs = folder / f"{self.name}.runs"
+        if runs.exists():
+            return str(runs)
+        try:
+            if self.map_file is not None:
+                bench_e3sm.write_real(self.map_file, runs, 10**6)
+            else:
+                case, values = E3SM[self.name]
+                bench_e3sm.write_made_up(bench_e3sm.CASES[case], values, PROCESSES, runs)
+        except BenchError as error:
+            raise SimulateError(str(error)) from None
+        return str(runs)
+
+
+def workload_of(name: str, map_file: Path | None) -> Workload:
+    """Raises SimulateError."""
+    if map_file is None and name not in WORKLOADS:
+        raise SimulateError(f"there is no workload {name}; there are {', '.join(WORKLOADS)}")
+    if map_file is not None and name not in E3SM:
+        raise SimulateError("--map goes with the workloads e3sm_f and e3sm_g")
+    return Workload(name, map_file)
+
+
+class Planner:
+    """Has plans made. Holds the files of runs it made until it is closed."""
+
+    def __init__(self) -> None:
+        try:
+            self._program = targets.build(TARGET, "tools/count")
+        except targets.TargetError as error:
+            raise SimulateError(str(error)) from None
+        self._folder = tempfile.TemporaryDirectory(prefix="oratorio-simulate-")
+
+    def __enter__(self) -> "Planner":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._folder.cleanup()
+
+    def schedules(
+        self, workload: Workload, ranks: int, nodes: int, arms: Sequence[Arm], rounds: int
+    ) -> list[Schedule]:
+        """One for each arm. Raises SimulateError."""
+        given = workload.write(Path(self._folder.name))
+        words = [given, str(ranks), str(nodes), str(rounds)]
+        words += [";".join(f"{key}={value}" for key, value in hints.items()) for _, hints in arms]
+        told = subprocess.run([self._program, *words], capture_output=True, text=True)
+        if told.returncode != 0:
+            raise SimulateError(f"no plan of {workload.name}: {told.stderr.strip() or told.returncode}")
+        plans: list[list[str]] = []
+        for line in told.stdout.splitlines():
+            if line.startswith("plan "):
+                plans.append([])
+            plans[-1].append(line)
+        return [parse(lines, arm, ranks, nodes) for (arm, _), lines in zip(arms, plans, strict=True)]

@@ -1,0 +1,211 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""`oratorio simulate`: machine files, schedules as they are read, and the closed form by hand."""
+
+import io
+import math
+import tomllib
+from dataclasses import replace
+
+import pytest
+from oratorio import sim_machine, sim_model, sim_report, sim_schedule, simulate
+from oratorio.sim_machine import SimulateError
+from oratorio.sim_report import Answer
+from rich.console import Console
+
+THETA = (sim_machine.FOLDER / "theta.toml").read_text()
+
+
+@pytest.mark.parametrize("name", ["theta", "fat-tree", "this-machine"])
+def test_each_constant_of_a_machine_says_where_it_is_from(name):
+    machine = sim_machine.load(name)
+    given = tomllib.loads((sim_machine.FOLDER / f"{name}.toml").read_text())
+    keys = {f"{table}.{key}" for table in sim_machine.TABLES for key in given[table]}
+    assert set(machine.sources) == keys | {"nodes", "cores"}
+    assert machine.assumed
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "complaint"),
+    [
+        ("cores = 64", "cores = 64.5", "cores has to be an integer, not 64.5"),
+        ("cores = 64", "", "cores isn't given"),
+        ("latency_us = 1.3", "latency_us = -1", r"links.latency_us has to be at least 0, not -1"),
+        ("rate_mbs = 8000 ", "rate_mbs = 0 ", r"links.rate_mbs has to be above 0, not 0"),
+        ("rate_mbs = 8000 ", "rate_mbs = nan ", r"links.rate_mbs has to be a number, not nan"),
+        ("rate_mbs = 8000 ", "rate = 8000 ", r"links.rate is nothing that a machine has"),
+        ("near_latency_us = 0.8", "near_latency_us = 2", "links.near_latency_us .* above links.latency_us"),
+        ("rate_mbs = 8000 ", "rate_mbs = 8e6 ", "links.rate_mbs .* above cores x links.memory_rate_mbs"),
+        ("disorder = 0.5", "disorder = 1.1", "endpoint.disorder is a share, at most 1"),
+        ('kind = "dragonfly"', 'kind = "string"', "topology.kind is one of .*, not string"),
+        ('kind = "dragonfly"', 'kind = "one-switch"', "topology.taper has to be 1"),
+        ("targets = 56", "targets = 0", "storage.targets has to be above 0"),
+        ("stripe_bytes = 1048576", "stripe_bytes = 1", "storage.stripe_bytes .* less than a page"),
+        ('"storage.targets" = "paper, V"', "", "where storage.targets is from isn't told"),
+        ('"storage.targets" =', '"storage.disks" =', "sources: storage.disks is nothing"),
+        ("[work]", "[labour]", "labour is nothing that a machine has"),
+        ("[work]", "[[work]]", "work is no table"),
+        ("[work]", "[work", "no TOML"),
+    ],
+)
+def test_a_machine_that_contradicts_itself_is_refused_by_the_key(old, new, complaint):
+    assert old in THETA
+    with pytest.raises(SimulateError, match=complaint):
+        sim_machine.parse(THETA.replace(old, new, 1))
+
+
+def test_a_machine_that_is_not_there_is_refused_with_those_that_are():
+    with pytest.raises(SimulateError, match="there are fat-tree, theta, this-machine"):
+        sim_machine.load("thea")
+    with pytest.raises(SimulateError, match=r"endpoint\.patience is nothing"):
+        sim_machine.with_value(sim_machine.load("theta"), "endpoint.patience", 1)
+    assert sim_machine.with_value(sim_machine.load("theta"), "nodes", 12).nodes == 12
+
+
+# Two nodes of four ranks, an aggregator on each. Half of all data is in the one round that was walked.
+LINES = """plan two_phase 2 2 1 262144 4 8000 80 32 0 0.001
+aggregators 0 1
+round 0
+region 0 0 2000
+region 1 4000 2000
+sent 0 0 3 3 30 750 30 250 10
+sent 0 1 4 4 40 1000 40 0 0
+sent 1 0 4 8 40 1000 40 0 0
+sent 1 1 3 3 30 750 30 250 10"""
+
+
+def schedule(text=LINES):
+    return sim_schedule.parse(text.splitlines(), "two_phase", 8, 2)
+
+
+def test_a_schedule_is_read_as_it_was_written():
+    one = schedule()
+    assert (one.method, one.rounds, one.slots, one.in_flight, one.edges) == ("two_phase", 2, 1, 4, 32)
+    assert one.scale == 2.0
+    assert one.far.tolist() == [[False, True], [True, False]]
+    assert one.sampled[0].to_aggregators[:, sim_schedule.MESSAGES].tolist() == [11, 7]
+    assert one.sampled[0].regions.tolist() == [[0, 0, 2000], [1, 4000, 2000]]
+
+
+MACHINE = sim_machine.load("theta")
+
+
+def only(**values):
+    """A machine on which nothing else takes time."""
+    links = replace(MACHINE.links, latency_us=0, near_latency_us=0, rate_mbs=1e12, memory_rate_mbs=1e12)
+    endpoint = replace(MACHINE.endpoint, send_us=0, receive_us=0, queue_ns=0)
+    storage = replace(MACHINE.storage, rate_mbs=1e12, client_rate_mbs=1e12, latency_us=0, lock_us=0)
+    work = replace(MACHINE.work, piece_ns=0, merge_ns=0)
+    machine = replace(MACHINE, links=links, endpoint=endpoint, storage=storage, work=work)
+    for key, value in values.items():
+        machine = sim_machine.with_value(machine, key.replace("__", "."), value)
+    return machine
+
+
+@pytest.mark.parametrize(
+    ("values", "seconds", "bound"),
+    [
+        # In both rounds, and in each of five agreements of two nodes.
+        ({"endpoint__receive_us": 1}, 2 * 11e-6 + 5e-6, "receiving"),
+        # Eight ranks with four messages each under way, for two aggregators: all of a round may wait.
+        ({"endpoint__queue_ns": 1000, "endpoint__disorder": 0.5}, 2 * 11 * 11 / 2 * 0.5e-6, "receiving"),
+        ({"endpoint__send_us": 1}, 2 * 11 / 4 * 1e-6 + 5e-6, "senders"),
+        # Half of the rate of both nodes: for what is exchanged, then for what is stored. And summaries.
+        ({"links__rate_mbs": 1}, 2 * (2080e-6 + 4000e-6) + 8 * 72e-6, "the middle"),
+        ({"work__piece_ns": 1000}, 2 * 80e-6, "receiving"),
+        ({"links__latency_us": 1}, 2 * 2e-6 + 5 * 1e-6, None),
+        ({"storage__rate_mbs": 1}, 2 * 4000e-6, None),
+        ({"storage__client_rate_mbs": 1}, 2 * 2000e-6, None),
+        ({"storage__latency_us": 1}, 2 * 1e-6, None),
+        ({"storage__lock_us": 1}, 2 * 2e-6, None),
+    ],
+)
+def test_each_constant_takes_the_time_it_should(values, seconds, bound):
+    predicted = sim_model.predict(schedule(), only(**values))
+    assert predicted.seconds == pytest.approx(seconds, rel=1e-6, abs=1e-9)
+    assert bound is None or predicted.bound == bound
+
+
+def test_only_as_many_messages_wait_as_ranks_may_have_under_way():
+    one = replace(schedule(), in_flight=1)
+    assert sim_model.queue_depth(one, 11) == 4
+    assert sim_model.queue_depth(schedule(), 11) == 11
+
+
+def test_storage_of_two_slots_overlaps_with_the_exchange():
+    machine = only(endpoint__receive_us=100, storage__latency_us=700)
+    serial = sim_model.predict(schedule(), machine)
+    assert serial.seconds == pytest.approx(2 * (1100e-6 + 700e-6) + 500e-6)
+    double = sim_model.predict(replace(schedule(), slots=2), machine)
+    assert double.seconds == pytest.approx(2 * 1100e-6 + 700e-6 + 500e-6)
+
+
+TWO_LAYERS = """plan two_layer 1 1 1 262144 4 8000 80 4 4 0.001
+aggregators 0
+round 0
+region 0 0 8000
+sent 0 0 1 1 10 2000 10 2000 10
+sent 1 0 2 2 20 4000 20 0 0
+gathered 0 0 2 2 20 2000 40 2000 20
+gathered 1 1 2 2 20 2000 40 2000 20"""
+
+
+def test_local_aggregators_get_and_merge_before_they_send():
+    one = schedule(TWO_LAYERS)
+    assert one.senders == 4
+    receiving = sim_model.predict(one, only(endpoint__receive_us=1))
+    assert receiving.gather == pytest.approx(2 / 2 * 1e-6)
+    assert receiving.exchange == pytest.approx(3e-6)
+    merging = sim_model.predict(one, only(work__merge_ns=1000))
+    assert merging.gather == pytest.approx(40 / 2 * math.log2(3) * 1e-6)
+    assert merging.messages == 3 + 4 and merging.far_messages == 2
+
+
+def test_an_answer_tells_what_it_hangs_on():
+    schedules = [replace(schedule(), arm="one"), replace(schedule(TWO_LAYERS), arm="two")]
+    predictions = [sim_model.predict(each, MACHINE) for each in schedules]
+    answer = Answer(MACHINE, "btio", schedules, predictions, sim_model.sensitivities(schedules, MACHINE))
+    console = Console(width=200, record=True, file=io.StringIO())
+    sim_report.show(console, answer)
+    text = console.export_text()
+    for key in ("endpoint.receive_us", "endpoint.queue_ns", "endpoint.disorder", "storage.rate_mbs"):
+        assert text.count(key) >= 2 and key in sim_report.page(answer)
+    assert "constants of the machine are assumed" in text
+
+
+def test_the_fastest_depends_on_the_endpoints(tmp_path):
+    schedules = [replace(schedule(), arm="one"), replace(schedule(TWO_LAYERS), arm="two")]
+    cheap, dear = only(storage__latency_us=1), only(storage__latency_us=1, endpoint__receive_us=9)
+    assert sim_model.winner([sim_model.predict(each, dear) for each in schedules]).arm == "two"
+    assert sim_model.winner([sim_model.predict(each, cheap) for each in schedules]).arm == "two"
+    gains = {one.change: one.gain for one in sim_model.sensitivities(schedules, dear)}
+    assert gains["endpoint.receive_us = 18"] > gains["endpoint.receive_us = 4.5"] > 1
+    picture = tmp_path / "all.png"
+    predictions = [sim_model.predict(each, dear) for each in schedules]
+    sim_report.draw(picture, [Answer(dear, "btio", schedules, predictions, [])])
+    assert picture.read_bytes().startswith(b"\x89PNG")
+
+
+def test_methods_become_hints():
+    assert simulate.default_methods(16384, 256) == [
+        "two_phase", "two_layer:256", "two_layer:512", "two_layer:1024", "two_layer:4096"
+    ]  # fmt: skip
+    assert simulate.default_methods(8, 4) == ["two_phase", "two_layer:4", "two_layer:8"]
+    assert simulate.arm_hints("two_layer:256", MACHINE, ["cb_nodes=8"]) == {
+        "cb_nodes": "8", "striping_unit": "1048576", "oratorio_method": "two_layer",
+        "oratorio_local_aggregators": "256",
+    }  # fmt: skip
+    arms = ["two_phase", "two_layer:256", "two_layer:257"]
+    assert simulate.fitting(arms, 256) == arms[:2]
+    for arm, complaint in (("to_phase", "Did you mean two_phase"), ("two_layer:x", "behind the colon")):
+        with pytest.raises(SimulateError, match=complaint):
+            simulate.arm_hints(arm, MACHINE, [])
+
+
+def test_jobs_that_do_not_fit_the_machine_are_refused():
+    assert simulate.nodes_of(MACHINE, 16384, None) == 256
+    with pytest.raises(SimulateError, match=r"32768 ranks take 512 nodes; .* has 256"):
+        simulate.nodes_of(MACHINE, 32768, None)
+    with pytest.raises(SimulateError, match="evenly over 3 nodes"):
+        simulate.nodes_of(MACHINE, 8, 3)
+    with pytest.raises(SimulateError, match="there is no workload tape"):
+        sim_schedule.workload_of("tape", None)
