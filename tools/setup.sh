@@ -166,7 +166,7 @@ is_usable() {
 }
 is_fresh() {
     [[ -f $private/stamp-built && -f $private/stamp-base ]] &&
-        [[ -z $(find "$root/src" "$root/cmake" "$root/CMakeLists.txt" "$root"/tools/{gen_bindings.py,calibrate,requirements} \
+        [[ -z $(find "$root/src" "$root/cmake" "$root/CMakeLists.txt" "$root"/tools/{gen_bindings.py,oratorio/__init__.py,calibrate,requirements} \
             -newer "$private/stamp-built" -print -quit) ]]
 }
 

@@ -97,7 +97,8 @@ void narrate_of_all(const std::string& text) {
 /// may still be closed: by others whom MPI_Finalize calls, or by who has a session.
 int on_finalize(MPI_Comm, int, void*, void*) {
     process().engine.shut_down();
-    narrate_of_all("Oratorio saw " + counted(process().accesses, "access", "es") + " to " +
+    narrate_of_all("Oratorio " ORATORIO_VERSION " saw " +
+                   counted(process().accesses, "access", "es") + " to " +
                    counted(process().files_closed, "file", "s") + " on rank 0");
     std::vector<const LentWorkspace*> in_use;
     const auto files = process().files.open_files();

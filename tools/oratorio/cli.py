@@ -2,7 +2,6 @@
 """The command line: one command per function, each with its help."""
 
 import os
-import re
 import shlex
 import sys
 from pathlib import Path
@@ -12,8 +11,8 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
+from oratorio import __version__, launch, lint, testing
 from oratorio import demo as demo_job
-from oratorio import launch, lint, testing
 from oratorio.hosts import find_hosts, preload_library
 from oratorio.paths import BUILD, LIBRARIES, ROOT
 from oratorio.trace_cli import trace_command
@@ -119,16 +118,11 @@ def env(method: Method = None, hints: Hints = None, explain: Explain = False) ->
         print(f"export {key}={shlex.quote(value)}")
 
 
-def _version() -> str:
-    found = re.search(r"project\(oratorio VERSION (\S+)", (ROOT / "CMakeLists.txt").read_text())
-    return found.group(1) if found else "unknown"
-
-
 @app.command()
 def info() -> None:
     """Version, libraries and the MPIs found on this machine."""
     console = Console(highlight=False)
-    console.print(f"Oratorio {_version()} in {ROOT}")
+    console.print(f"Oratorio {__version__} in {ROOT}")
     libraries = Table("library", "state", title="Libraries", title_justify="left")
     for name in ("", "-mpich", "-ompi", "-abi"):
         file = LIBRARIES / f"liboratorio{name}.so"

@@ -18,7 +18,15 @@ from oratorio.soak import TARGET
 
 LIST = ROOT / "tests/oracle/mutations.toml"
 WORK = OUT / "mutations"
-COPIED = ("CMakeLists.txt", "cmake", "src", "tests", "tools/calibrate")
+COPIED = (
+    "CMakeLists.txt",
+    "cmake",
+    "src",
+    "tests",
+    "tools/calibrate",
+    "tools/count",
+    "tools/oratorio/__init__.py",
+)
 SECONDS = 600  # of one run
 
 

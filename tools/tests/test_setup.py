@@ -27,11 +27,18 @@ def checkout(tmp_path) -> Path:
         "cmake",
         "build/lib",
         "tools/calibrate",
+        "tools/oratorio",
         "tools/requirements",
         ".oratorio/venv/bin",
     ):
         (root / folder).mkdir(parents=True)
-    for file in ("CMakeLists.txt", "src/a.cpp", "tools/gen_bindings.py", "tools/packages-debian.txt"):
+    for file in (
+        "CMakeLists.txt",
+        "src/a.cpp",
+        "tools/gen_bindings.py",
+        "tools/packages-debian.txt",
+        "tools/oratorio/__init__.py",
+    ):
         (root / file).touch()
     for name in ("tools", "mpich", "openmpi"):
         (root / f"tools/requirements/{name}.txt").touch()
