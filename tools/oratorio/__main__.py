@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """python -m oratorio"""
 
-from oratorio.cli import main
+from oratorio.start import main
 
 main()

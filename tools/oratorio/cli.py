@@ -1,20 +1,14 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The command line: one command per function, each with its help."""
 
-import os
-import shlex
-import sys
 from pathlib import Path
 from typing import Annotated
 
 import typer
 from rich.console import Console
-from rich.table import Table
 
-from oratorio import __version__, launch, lint, testing
 from oratorio import demo as demo_job
-from oratorio.hosts import find_hosts, preload_library
-from oratorio.paths import BUILD, LIBRARIES, ROOT
+from oratorio import launch, lint, start, testing
 from oratorio.trace_cli import trace_command
 
 app = typer.Typer(
@@ -25,12 +19,6 @@ app = typer.Typer(
 )
 stderr = Console(stderr=True, highlight=False)
 
-# Everything after the first word of the command belongs to the command.
-COMMAND_SETTINGS = {"allow_interspersed_args": False, "ignore_unknown_options": False}
-
-Command = Annotated[
-    list[str], typer.Argument(help="The command as you would start it: mpiexec -n 16 ./app ...")
-]
 Method = Annotated[
     str | None, typer.Option(help="Method of docs/methods.md for every file; auto if not given.")
 ]
@@ -38,9 +26,6 @@ Hints = Annotated[
     list[str] | None,
     typer.Option("--hints", metavar="KEY=VALUE", help="An info key for every file; repeatable."),
 ]
-Explain = Annotated[bool, typer.Option("--explain", help="Tell on stderr how accesses are done.")]
-DryRun = Annotated[bool, typer.Option("--dry-run", help="Print the command instead of running it.")]
-Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Do not name program and MPI.")]
 
 
 def _refuse(error: Exception) -> None:
@@ -48,96 +33,16 @@ def _refuse(error: Exception) -> None:
     raise typer.Exit(2)
 
 
-def _tell(prepared: launch.Launch) -> None:
-    for warning in prepared.warnings:
-        stderr.print(f"oratorio: warning: {warning}", markup=False, soft_wrap=True)
-    if prepared.needs:
-        line = f"oratorio: {prepared.program}: {prepared.needs.reason}"
-        stderr.print(line, markup=False, soft_wrap=True)
+def _list_command(name: str) -> None:
+    """What `start` does is in the list of commands, too."""
+
+    @app.command(name, help=start.COMMANDS[name].does.__doc__)
+    def done_by_start() -> None:
+        start.main()
 
 
-def _run(
-    command: list[str],
-    method: str | None,
-    hints: list[str] | None,
-    explain: bool,
-    dry_run: bool,
-    quiet: bool,
-) -> None:
-    """Becomes the command, so signals, terminal and exit code are the command's own."""
-    try:
-        variables = launch.oratorio_variables(method, hints or [], explain, os.environ)
-        prepared = launch.prepare(command, variables, os.environ)
-    except launch.LaunchError as error:
-        _refuse(error)
-    if not quiet:
-        _tell(prepared)
-    if dry_run:
-        words = [f"{key}={shlex.quote(value)}" for key, value in prepared.env.items()]
-        print(" ".join([*words, shlex.join(prepared.argv)]))
-        return
-    os.environ.update(prepared.env)
-    sys.stdout.flush()
-    os.execvp(prepared.argv[0], prepared.argv)
-
-
-@app.command(context_settings=COMMAND_SETTINGS)
-def run(
-    command: Command,
-    method: Method = None,
-    hints: Hints = None,
-    explain: Explain = False,
-    dry_run: DryRun = False,
-    quiet: Quiet = False,
-) -> None:
-    """Run an unchanged MPI program with its file access done by Oratorio."""
-    _run(command, method, hints, explain, dry_run, quiet)
-
-
-@app.command("explain", context_settings=COMMAND_SETTINGS)
-def explain_command(
-    command: Command,
-    method: Method = None,
-    hints: Hints = None,
-    dry_run: DryRun = False,
-    quiet: Quiet = False,
-) -> None:
-    """Like run, and tell on stderr how each access is done and why, and at each close what they took."""
-    _run(command, method, hints, True, dry_run, quiet)
-
-
-@app.command()
-def env(method: Method = None, hints: Hints = None, explain: Explain = False) -> None:
-    """Print export lines for a batch script: eval "$(./oratorio env)"."""
-    try:
-        variables = launch.oratorio_variables(method, hints or [], explain, os.environ)
-        variables = {"LD_PRELOAD": launch.preload_value(os.environ), **variables}
-    except launch.LaunchError as error:
-        _refuse(error)
-    for key, value in variables.items():
-        print(f"export {key}={shlex.quote(value)}")
-
-
-@app.command()
-def info() -> None:
-    """Version, libraries and the MPIs found on this machine."""
-    console = Console(highlight=False)
-    console.print(f"Oratorio {__version__} in {ROOT}")
-    libraries = Table("library", "state", title="Libraries", title_justify="left")
-    for name in ("", "-mpich", "-ompi", "-abi"):
-        file = LIBRARIES / f"liboratorio{name}.so"
-        state = f"{file.stat().st_size // 1024} KiB" if file.exists() else "not built"
-        libraries.add_row(str(file.relative_to(BUILD.parent)), state)
-    console.print(libraries)
-    mpis = Table("name", "version", "library", title="MPIs", title_justify="left")
-    mpis.add_column("launcher", overflow="fold")
-    mpis.add_column("Fortran")
-    for host in find_hosts():
-        library = f"liboratorio-{host.flavour}.so"
-        fortran = "yes" if host.mpifort else "no"
-        mpis.add_row(host.name, host.version, library, str(host.mpiexec), fortran)
-    console.print(mpis)
-    console.print(f"To preload: {preload_library()}")
+for _name in start.COMMANDS:
+    _list_command(_name)
 
 
 @app.command()

@@ -5,6 +5,8 @@ A host is an MPI implementation as a program meets it: a compiler, a launcher an
 ABI) that decides which of Oratorio's libraries serves it.
 """
 
+from __future__ import annotations
+
 import re
 import shutil
 import subprocess

@@ -5,11 +5,12 @@ The command stays a list of words, so quoting cannot break. Every launcher has i
 variable for the ranks alone; where there is no launcher, the variables go into the environment.
 """
 
+from __future__ import annotations
+
 import shutil
 import subprocess
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
 from pathlib import Path
 
 from oratorio import method_table
@@ -114,7 +115,8 @@ def find_program(words: Sequence[str], kind: str) -> str | None:
 
 def _refuse_own_preload(words: Sequence[str]) -> None:
     """A later LD_PRELOAD of the command's own would win over ours without a word."""
-    for option, value in pairwise(words):
+    for place, value in enumerate(words[1:]):
+        option = words[place]
         if option in ("-x", "-env", "-genv") and value.partition("=")[0] == "LD_PRELOAD":
             raise LaunchError(
                 f"the command sets LD_PRELOAD itself ({option} {value}); "

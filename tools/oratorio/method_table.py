@@ -1,12 +1,13 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The methods' names, as src/plan/methods.cpp has them."""
 
-import difflib
+from __future__ import annotations
+
 import re
 
-from oratorio.paths import ROOT
+from oratorio.paths import INSTALLED, IS_INSTALLED, ROOT
 
-METHODS_FILE = ROOT / "src/plan/methods.cpp"
+METHODS_FILE = INSTALLED / "methods.cpp" if IS_INSTALLED else ROOT / "src/plan/methods.cpp"
 
 
 def methods() -> list[str]:
@@ -19,6 +20,8 @@ def complaint(method: str) -> str:
     known = methods()
     if method in known:
         return ""
+    import difflib  # noqa: PLC0415  only a mistake needs it
+
     close = difflib.get_close_matches(method, known, 1)
     meant = f" Did you mean {close[0]}?" if close else ""
     return f"there is no method {method}.{meant} There are: {', '.join(known)}"

@@ -4,6 +4,8 @@
 Where the library's own path has such a character it is reached through a link without one.
 """
 
+from __future__ import annotations
+
 import hashlib
 import os
 import tempfile

@@ -1,11 +1,15 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Which MPI a program will load, as far as its files tell before it is started."""
 
+from __future__ import annotations
+
 import re
 import subprocess
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
+
+from oratorio.elf import Elf
 
 # MPICH and everything of its ABI, Open MPI, and the standard ABI of MPI-5.
 FLAVOUR_OF_SONAME = {
@@ -31,11 +35,17 @@ class Needs:
 @cache
 def _sonames(file: Path) -> tuple[str, ...]:
     """The names in DT_NEEDED, this file's and those of the libraries it leads to."""
-    direct = subprocess.run(["readelf", "-d", file], capture_output=True, text=True, check=False).stdout
-    names = re.findall(r"\(NEEDED\).*\[(.+)\]", direct)
-    linked = subprocess.run(["ldd", file], capture_output=True, text=True, check=False).stdout
-    names += re.findall(r"^\s+(\S+)", linked, re.MULTILINE)
-    return tuple(names)
+    try:
+        direct = Elf(file).needed()
+    except (OSError, ValueError):
+        return ()
+    if any(Path(name).name in FLAVOUR_OF_SONAME for name in direct):
+        return tuple(direct)
+    try:
+        linked = subprocess.run(["ldd", file], capture_output=True, text=True, check=False).stdout
+    except OSError:
+        linked = ""
+    return (*direct, *re.findall(r"^\s+(\S+)", linked, re.MULTILINE))
 
 
 def flavour_of_file(file: Path) -> tuple[str, str] | None:
@@ -45,23 +55,6 @@ def flavour_of_file(file: Path) -> tuple[str, str] | None:
         if flavour:
             return flavour, Path(name).name
     return None
-
-
-def _is_elf(file: Path) -> bool:
-    with file.open("rb") as stream:
-        return stream.read(4) == b"\x7fELF"
-
-
-def _is_static(file: Path) -> bool:
-    headers = subprocess.run(["readelf", "-l", file], capture_output=True, text=True, check=False).stdout
-    return "INTERP" not in headers
-
-
-def _defines(file: Path, name: str) -> bool:
-    """Whether a function of that name is in the file itself; not known where symbols were stripped."""
-    symbols = subprocess.run(["readelf", "-sW", file], capture_output=True, text=True, check=False).stdout
-    found = re.findall(rf"^.*\bFUNC\b.*\s(\S+)\s+{name}$", symbols, re.MULTILINE)
-    return any(section != "UND" for section in found)
 
 
 def _interpreter(file: Path) -> Path | None:
@@ -90,22 +83,32 @@ def _needs_of_python(python: Path) -> Needs:
     return Needs(None, "its mpi4py chooses the MPI at run time")
 
 
-def needs_of(program: Path) -> Needs:
-    """What MPI `program`, an existing file, will use."""
-    if PYTHON_NAME.search(program.name):
-        return _needs_of_python(program)
-    if not _is_elf(program):
-        python = _interpreter(program)
-        if python:
-            return _needs_of_python(python)
-        return Needs(None, "a script; the MPI is found at run time")
-    if _is_static(program):
+def _needs_of_elf(program: Path) -> Needs:
+    elf = Elf(program)
+    if not elf.has_interpreter:
         return Needs(None, "it is linked statically", is_static=True)
     if found := flavour_of_file(program):
         flavour, soname = found
         return Needs(flavour, f"it uses {FLAVOUR_NAMES[flavour]} ({soname})")
-    own = _defines(program, "PMPI_File_open")
+    own = elf.defines("PMPI_File_open")
     reason = (
         "an MPI is linked into it" if own else "it is not linked to an MPI; one may be loaded at run time"
     )
     return Needs(None, reason, has_own_io=own)
+
+
+def needs_of(program: Path) -> Needs:
+    """What MPI `program`, an existing file, will use."""
+    if PYTHON_NAME.search(program.name):
+        return _needs_of_python(program)
+    with program.open("rb") as stream:
+        is_elf = stream.read(4) == b"\x7fELF"
+    if not is_elf:
+        python = _interpreter(program)
+        if python:
+            return _needs_of_python(python)
+        return Needs(None, "a script; the MPI is found at run time")
+    try:
+        return _needs_of_elf(program)
+    except ValueError:
+        return Needs(None, "its file can't be read; the MPI is found at run time")

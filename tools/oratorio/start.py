@@ -1,0 +1,194 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The commands that start and prepare jobs: run, explain, env, info.
+
+They need nothing but Python and load little, because they stand before every job. All other commands are in
+`cli` (a checkout's) and `conformance_cli`, and are loaded when they are asked for.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import shlex
+import shutil
+import sys
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
+
+from oratorio import __version__, launch
+from oratorio.paths import IS_INSTALLED, LIBRARIES, PACKAGE, ROOT, preload_library
+
+REFUSED = 2  # exit code: nothing was started
+
+
+def _tell(prepared: launch.Launch) -> None:
+    for warning in prepared.warnings:
+        print(f"oratorio: warning: {warning}", file=sys.stderr)
+    if prepared.needs:
+        print(f"oratorio: {prepared.program}: {prepared.needs.reason}", file=sys.stderr)
+
+
+def _start(options: argparse.Namespace, explain: bool) -> int:
+    """Becomes the command, so signals, terminal and exit code are the command's own."""
+    variables = launch.oratorio_variables(options.method, options.hints, explain, os.environ)
+    prepared = launch.prepare(options.command, variables, os.environ)
+    if not options.quiet:
+        _tell(prepared)
+    if options.dry_run:
+        words = [f"{key}={shlex.quote(value)}" for key, value in prepared.env.items()]
+        print(" ".join([*words, shlex.join(prepared.argv)]))
+        return 0
+    os.environ.update(prepared.env)
+    sys.stdout.flush()
+    sys.stderr.flush()
+    os.execvp(prepared.argv[0], prepared.argv)
+    return 0
+
+
+def run(options: argparse.Namespace) -> int:
+    """Run an unchanged MPI program with its file access done by Oratorio."""
+    return _start(options, options.explain)
+
+
+def explain(options: argparse.Namespace) -> int:
+    """Like run, and tell on stderr how each access is done and why, and at each close what they took."""
+    return _start(options, True)
+
+
+def env(options: argparse.Namespace) -> int:
+    """Print export lines for a batch script: eval "$(oratorio env)"."""
+    variables = launch.oratorio_variables(options.method, options.hints, options.explain, os.environ)
+    variables = {"LD_PRELOAD": launch.preload_value(os.environ), **variables}
+    for key, value in variables.items():
+        print(f"export {key}={shlex.quote(value)}")
+    return 0
+
+
+def info(options: argparse.Namespace) -> int:
+    """Version, libraries and the MPIs found on this machine."""
+    from oratorio.hosts import find_hosts  # noqa: PLC0415
+
+    del options
+    print(f"Oratorio {__version__} in {PACKAGE if IS_INSTALLED else ROOT}")
+    print("\nLibraries")
+    for name in ("", "-mpich", "-ompi", "-abi"):
+        file = LIBRARIES / f"liboratorio{name}.so"
+        print(f"  {file.name:<22} {f'{file.stat().st_size // 1024} KiB' if file.exists() else 'not here'}")
+    print("\nMPIs")
+    for host in find_hosts():
+        fortran = ", Fortran" if host.mpifort else ""
+        library = f"liboratorio-{host.flavour}.so"
+        print(f"  {host.name:<10} {host.version:<8} {library:<22} {host.mpiexec}{fortran}")
+    launcher = shutil.which("mpiexec")
+    kind = launch.launcher_kind(launcher) if launcher else "none in PATH"
+    print(f"\nmpiexec: {launcher or ''} ({kind})")
+    print(f"To preload: {preload_library()}")
+    return 0
+
+
+class Command(NamedTuple):
+    """A command of this module."""
+
+    does: Callable[[argparse.Namespace], int]
+    takes_job: bool = False  # a command to start is the rest of the line
+    takes_hints: bool = False
+    takes_explain: bool = False
+
+
+COMMANDS = {
+    "run": Command(run, takes_job=True, takes_hints=True, takes_explain=True),
+    "explain": Command(explain, takes_job=True, takes_hints=True),
+    "env": Command(env, takes_hints=True, takes_explain=True),
+    "info": Command(info),
+}
+
+
+def parser_of(name: str) -> argparse.ArgumentParser:
+    """The options of a command; its help is also the manual's."""
+    command = COMMANDS[name]
+    parser = argparse.ArgumentParser(
+        prog=f"oratorio {name}", description=command.does.__doc__, allow_abbrev=False
+    )
+    if command.takes_hints:
+        parser.add_argument("--method", help="Method for every file; auto if not given.")
+        parser.add_argument(
+            "--hints", metavar="KEY=VALUE", action="append", default=[],
+            help="An info key for every file; repeatable.",
+        )  # fmt: skip
+    if command.takes_explain:
+        parser.add_argument("--explain", action="store_true", help="Tell on stderr how accesses are done.")
+    if command.takes_job:
+        parser.add_argument("--dry-run", action="store_true", help="Print the command instead of running it.")
+        parser.add_argument("-q", "--quiet", action="store_true", help="Do not name program and MPI.")
+        parser.add_argument(
+            "command", nargs=argparse.REMAINDER,
+            help="The command as you would start it: mpiexec -n 16 ./app ...",
+        )  # fmt: skip
+    return parser
+
+
+def _call(name: str, words: Sequence[str]) -> int:
+    parser = parser_of(name)
+    options = parser.parse_args(words)
+    if COMMANDS[name].takes_job:
+        if options.command[:1] == ["--"]:
+            del options.command[0]
+        if not options.command:
+            parser.error("a command is missing: mpiexec -n 16 ./app")
+    try:
+        return COMMANDS[name].does(options)
+    except launch.LaunchError as error:
+        print(f"oratorio: {error}", file=sys.stderr)
+        return REFUSED
+
+
+OVERVIEW = """usage: oratorio COMMAND ...
+
+Oratorio: the MPI I/O chapter as a library of its own, over any MPI.
+
+commands:
+  run          {run}
+  explain      {explain}
+  env          {env}
+  info         {info}
+  conformance  Find what an MPI's file access does wrong: conformance mpiexec -n 4.
+
+oratorio COMMAND --help tells its options; oratorio --version the version. Commands that measure, calibrate
+and test need a checkout.
+"""
+
+
+def overview() -> str:
+    """What `oratorio --help` says of an installation."""
+    return OVERVIEW.format(**{name: command.does.__doc__ for name, command in COMMANDS.items()})
+
+
+def _call_installed(words: Sequence[str]) -> int:
+    if not words or words[0] in ("--help", "-h"):
+        print(overview(), end="")
+        return 0
+    if words[0] != "conformance":
+        print(f"oratorio: {words[0]}: no such command here; see oratorio --help", file=sys.stderr)
+        return REFUSED
+    try:
+        from oratorio.conformance_cli import app  # noqa: PLC0415
+    except ImportError as error:
+        print(f"oratorio: conformance needs Python's typer ({error}): pip install typer", file=sys.stderr)
+        return REFUSED
+    app(args=list(words[1:]), prog_name="oratorio conformance")
+    return 0
+
+
+def main() -> None:
+    """Entry point of `oratorio` and of `python -m oratorio`."""
+    words = sys.argv[1:]
+    if words == ["--version"]:
+        print(f"oratorio {__version__}")
+    elif words and words[0] in COMMANDS:
+        sys.exit(_call(words[0], words[1:]))
+    elif IS_INSTALLED:
+        sys.exit(_call_installed(words))
+    else:
+        from oratorio import cli  # noqa: PLC0415
+
+        cli.main()
