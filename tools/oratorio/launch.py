@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from oratorio import method_table
-from oratorio.paths import LIBRARIES, preload_library
+from oratorio.paths import preload_library
 from oratorio.preload import PreloadError, preloadable
 from oratorio.programs import FLAVOUR_NAMES, Needs, needs_of
 
@@ -179,11 +179,6 @@ def _verify(program: str | None, needs: Needs | None) -> None:
         raise LaunchError(
             f"{program} is linked statically, so nothing can be preloaded; "
             "link it with Oratorio instead (pkg-config oratorio)"
-        )
-    if needs.flavour and not (LIBRARIES / f"liboratorio-{needs.flavour}.so").exists():
-        raise LaunchError(
-            f"{program} needs {FLAVOUR_NAMES[needs.flavour]}, and this build of Oratorio has no "
-            f"liboratorio-{needs.flavour}.so: that MPI was not found when it was built"
         )
 
 

@@ -30,7 +30,6 @@ def library(tmp_path, monkeypatch) -> str:
     folder.mkdir()
     for name in ("", "-mpich", "-ompi"):
         (folder / f"liboratorio{name}.so").touch()
-    monkeypatch.setattr(launch, "LIBRARIES", folder)
     monkeypatch.setattr(launch, "preload_library", lambda: folder / "liboratorio.so")
     return str(folder / "liboratorio.so")
 
@@ -129,7 +128,6 @@ def broken_library(tmp_path, monkeypatch) -> Path:
     folder = tmp_path / "two words: a,b"
     folder.mkdir()
     (folder / "liboratorio.so").write_text("x")
-    monkeypatch.setattr(launch, "LIBRARIES", folder)
     monkeypatch.setattr(launch, "preload_library", lambda: folder / "liboratorio.so")
     return folder / "liboratorio.so"
 
@@ -185,12 +183,6 @@ def test_a_program_of_the_other_mpi_is_warned_of(library, launcher, monkeypatch,
     monkeypatch.setattr(launch, "needs_of", lambda _: launch.Needs("ompi", "told"))
     assert "each rank will probably run alone" in prepared([launcher("hydra"), program]).warnings[0]
     assert prepared([launcher("openmpi"), program]).warnings == []
-
-
-def test_a_flavour_that_was_not_built_is_refused(library, launcher, monkeypatch, program):
-    monkeypatch.setattr(launch, "needs_of", lambda _: launch.Needs("abi", "told"))
-    with pytest.raises(launch.LaunchError, match=r"liboratorio-abi\.so"):
-        prepared([launcher("hydra"), program])
 
 
 def test_a_static_program_is_refused(library, monkeypatch, program):

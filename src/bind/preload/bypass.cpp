@@ -78,6 +78,10 @@ bool is_set(const char* name) {
 
 }  // namespace
 
+bool speaks_for_job() {
+    return is_first_rank() && !is_set("ORATORIO_QUIET");
+}
+
 bool has_moved_file_data(void* library) {
     link_map* map = nullptr;
     if (dlinfo(library, RTLD_DI_LINKMAP, static_cast<void*>(&map)) != 0) return false;
@@ -104,7 +108,7 @@ bool has_moved_file_data(void* library) {
 }
 
 void tell_bypassed() {
-    if (!is_first_rank() || is_set("ORATORIO_QUIET") || is_set("ORATORIO_DISABLE")) return;
+    if (!speaks_for_job() || is_set("ORATORIO_DISABLE")) return;
     std::fprintf(stderr,
                  "oratorio: this program's file access was not Oratorio's: it reaches its MPI past "
                  "preloaded libraries (by dlsym on a library of its own choice), so the MPI's own "

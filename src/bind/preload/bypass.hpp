@@ -7,5 +7,9 @@
 /// told.
 [[nodiscard]] bool has_moved_file_data(void* library);
 
+/// Whether what concerns the whole job is told by this process: it is the first rank's, and the
+/// user hasn't asked for silence.
+[[nodiscard]] bool speaks_for_job();
+
 /// To stderr, once per job: the program's files were not Oratorio's business.
 void tell_bypassed();

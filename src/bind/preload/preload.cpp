@@ -108,10 +108,11 @@ void* load_flavour() {
     const std::string own = library_of(reinterpret_cast<const void*>(&load_flavour));
     const std::string path = own.substr(0, own.rfind('/') + 1) + found.library;
     void* library = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
-    if (library == nullptr)
-        std::fprintf(
-            stderr, "oratorio: cannot load the library for this MPI: %s; file routines will fail\n",
-            dlerror());
+    if (library == nullptr && speaks_for_job())
+        std::fprintf(stderr,
+                     "oratorio: warning: the MPI's own MPI-IO is used, as Oratorio's library for "
+                     "this MPI can't be loaded: %s\n",
+                     dlerror());
     return library;
 }
 
@@ -127,20 +128,28 @@ Word fail(Word, Word, Word, Word, Word, Word) {
 
 std::atomic<bool> opens_here{false};  ///< an open of a file has come to us, in C or Fortran
 
+Routine routine_at(void* address) {
+    return address != nullptr ? reinterpret_cast<Routine>(address) : fail;
+}
+
+/// The host's own. A C routine by its profiling name: the other one may be a profiler's, who calls
+/// us.
+Routine host_routine(const char* name) {
+    const bool in_c = std::strncmp(name, "MPI_", 4) == 0;
+    return routine_at(find_definition((in_c ? std::string("P") + name : name).c_str()).address);
+}
+
 Routine find_routine(const char* name) {
     if (strcasestr(name, "file_open") != nullptr) opens_here = true;
     void* library = flavour_library();
-    void* found = library != nullptr ? dlsym(library, name) : nullptr;
-    return found != nullptr ? reinterpret_cast<Routine>(found) : fail;
+    return library != nullptr ? routine_at(dlsym(library, name)) : host_routine(name);
 }
 
 /// What isn't of the chapter works without us, too; and Fortran names that the flavour doesn't
 /// answer are those of routines which call C.
 Routine find_own_or_host_routine(const char* name) {
     const Routine found = find_routine(name);
-    if (found != fail) return found;
-    void* const own = find_definition(name).address;
-    return own != nullptr ? reinterpret_cast<Routine>(own) : fail;
+    return found != fail ? found : host_routine(name);
 }
 
 /// Where a stub jumps to, found at the first call. Two threads may find it twice, with the same
