@@ -15,7 +15,7 @@
 #
 # Everything it says goes to stderr; what the tools it calls say goes to .oratorio/setup.log.
 set -euo pipefail
-root=$(cd -- "$(dirname -- "${BASH_SOURCE[0]}")/.." && pwd)
+root=$(cd -- "$(dirname -- "${BASH_SOURCE[0]}")/.." && pwd -P)
 private=$root/.oratorio
 log=$private/setup.log
 h5py=h5py==3.12.1
@@ -160,6 +160,25 @@ build() {
     grep -q 'no work to do' "$output" || say "building $folder/: done in $((SECONDS - start)) s"
 }
 
+# made_for FOLDER: the checkout that a build folder configures and builds, whatever the folder is called now.
+made_for() { sed -n 's/^CMAKE_HOME_DIRECTORY:INTERNAL=//p' "$1/CMakeCache.txt" 2>/dev/null; }
+
+# In a checkout that was moved or copied, environments would install into the one it came from, and build folders
+# configure it. They are made anew.
+mend_place() {
+    local place folder
+    place=$(cat "$private/place" 2>/dev/null || made_for "$root/build" || true)
+    if [[ -n $place && ! $place -ef $root ]]; then
+        say "this checkout was in $place: what still leads there is made anew"
+        find "$private" -mindepth 1 -maxdepth 1 ! -name wheels ! -name lock -exec rm -rf {} +
+    fi
+    for folder in "$root"/build*; do
+        place=$(made_for "$folder" || true)
+        [[ -z $place || $place -ef $root ]] || rm -rf "$folder"
+    done
+    [[ -f $private/place ]] || echo "$root" >"$private/place"
+}
+
 is_usable() {
     [[ -x $private/venv/bin/python && -f $root/build/lib/liboratorio.so ]] &&
         compgen -G "$root/build/lib/liboratorio-*.so" >/dev/null
@@ -190,6 +209,7 @@ if ! flock -n 9; then
     say "waiting for another ./oratorio that sets things up or builds here (its logs are in $private) ..."
     flock 9
 fi
+mend_place
 for stage in "$@"; do
     case $stage in
         base) stage_base ;;

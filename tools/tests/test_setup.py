@@ -103,3 +103,66 @@ def test_who_has_to_wait_is_told_at_once(locked, missing):
     finally:
         os.killpg(waiting.pid, signal.SIGKILL)
         waiting.wait()
+
+
+FAKE_TOOL = """#!/bin/sh
+echo "$(basename "$0") $*" >>"$CALLS"
+[ "$(basename "$0")" = ninja ] || { mkdir -p "$4" && touch "$4/build.ninja"; }
+"""
+
+
+def contents(folder: Path) -> dict[str, bytes]:
+    return {str(file): file.read_bytes() for file in folder.rglob("*") if file.is_file()}
+
+
+@pytest.fixture
+def tools(tmp_path, monkeypatch) -> Path:
+    """cmake and ninja that only write down how they are called; the file where they do."""
+    for name in ("cmake", "ninja"):
+        (tmp_path / "bin").mkdir(exist_ok=True)
+        (tmp_path / "bin" / name).write_text(FAKE_TOOL)
+        (tmp_path / "bin" / name).chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path / 'bin'}:{os.environ['PATH']}")
+    monkeypatch.setenv("CALLS", str(tmp_path / "calls"))
+    return tmp_path / "calls"
+
+
+@pytest.mark.parametrize("with_place", [True, False])
+@pytest.mark.parametrize("is_moved", [True, False])
+def test_a_moved_or_copied_checkout_leaves_the_one_it_came_from_alone(
+    checkout, tools, tmp_path, with_place, is_moved
+):
+    (checkout / "build/CMakeCache.txt").write_text(f"CMAKE_HOME_DIRECTORY:INTERNAL={checkout}\n")
+    (checkout / "build/build.ninja").touch()
+    (checkout / ".oratorio/wheels").mkdir()
+    if with_place:
+        (checkout / ".oratorio/place").write_text(f"{checkout}\n")
+    other = tmp_path / "other place"
+    if is_moved:
+        checkout.rename(other)
+    else:
+        # Linked, so that writing to a file of the copy would show in the original.
+        shutil.copytree(checkout, other, symlinks=True, copy_function=os.link)
+    before = contents(checkout)
+    done = subprocess.run([other / "tools/setup.sh", "build"], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    assert f"this checkout was in {checkout}" in done.stderr
+    calls = tools.read_text()
+    assert f"cmake -S {other} -B {other}/build" in calls
+    assert f"ninja -C {other}/build" in calls
+    assert str(checkout) not in calls
+    assert contents(checkout) == before
+    assert not (other / ".oratorio/venv").exists() and (other / ".oratorio/wheels").exists()
+    # Mended once.
+    again = subprocess.run([other / "tools/setup.sh", "build"], capture_output=True, text=True)
+    assert "this checkout was in" not in again.stderr
+    assert tools.read_text().count("cmake ") == 1
+
+
+def test_a_checkout_that_stayed_keeps_everything(checkout, tools):
+    (checkout / "build/CMakeCache.txt").write_text(f"CMAKE_HOME_DIRECTORY:INTERNAL={checkout}\n")
+    (checkout / "build/build.ninja").touch()
+    done = subprocess.run([checkout / "tools/setup.sh", "build"], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    assert tools.read_text().startswith(f"ninja -C {checkout}/build")
+    assert (checkout / ".oratorio/venv").exists()
