@@ -1,13 +1,30 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# What lets other projects find an installed Oratorio: find_package(oratorio) and pkg-config oratorio.
+# What is installed beside the libraries, and what lets other projects find them, installed or in the build folder:
+# find_package(oratorio) and pkg-config oratorio.
 include(CMakePackageConfigHelpers)
 
-set(package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/oratorio)
-configure_package_config_file(${PROJECT_SOURCE_DIR}/cmake/oratorioConfig.cmake.in ${PROJECT_BINARY_DIR}/oratorioConfig.cmake
-  INSTALL_DESTINATION ${package_dir} PATH_VARS CMAKE_INSTALL_LIBDIR)
-write_basic_package_version_file(${PROJECT_BINARY_DIR}/oratorioConfigVersion.cmake COMPATIBILITY SameMinorVersion)
-install(FILES ${PROJECT_BINARY_DIR}/oratorioConfig.cmake ${PROJECT_BINARY_DIR}/oratorioConfigVersion.cmake
-        DESTINATION ${package_dir})
+# The files find the libraries from where they are themselves, so these serve both.
+set(package_dir ${PROJECT_BINARY_DIR}/lib/cmake/oratorio)
+configure_file(${PROJECT_SOURCE_DIR}/cmake/oratorioConfig.cmake.in ${package_dir}/oratorioConfig.cmake COPYONLY)
+write_basic_package_version_file(${package_dir}/oratorioConfigVersion.cmake COMPATIBILITY SameMinorVersion)
+install(DIRECTORY ${package_dir} DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake)
 
-configure_file(${PROJECT_SOURCE_DIR}/cmake/oratorio.pc.in ${PROJECT_BINARY_DIR}/oratorio.pc @ONLY)
-install(FILES ${PROJECT_BINARY_DIR}/oratorio.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
+set(pkgconfig_dir ${PROJECT_BINARY_DIR}/lib/pkgconfig)
+configure_file(${PROJECT_SOURCE_DIR}/cmake/oratorio.pc.in ${pkgconfig_dir}/oratorio.pc @ONLY)
+install(FILES ${pkgconfig_dir}/oratorio.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
+
+# The command: a script in bin and the modules that it needs.
+set(python_dir ${CMAKE_INSTALL_DATADIR}/oratorio/python)
+file(RELATIVE_PATH to_python /prefix/${CMAKE_INSTALL_BINDIR} /prefix/${python_dir})
+file(RELATIVE_PATH to_libraries /prefix/${python_dir}/oratorio /prefix/${CMAKE_INSTALL_LIBDIR})
+configure_file(${PROJECT_SOURCE_DIR}/cmake/oratorio.in ${PROJECT_BINARY_DIR}/installed/oratorio @ONLY)
+install(PROGRAMS ${PROJECT_BINARY_DIR}/installed/oratorio DESTINATION ${CMAKE_INSTALL_BINDIR})
+install(CODE "execute_process(COMMAND \"${Python3_EXECUTABLE}\" \"${PROJECT_SOURCE_DIR}/tools/package.py\"
+  --libraries \"${to_libraries}\" \"\$ENV{DESTDIR}\${CMAKE_INSTALL_PREFIX}/${python_dir}\" COMMAND_ERROR_IS_FATAL ANY)")
+
+install(FILES ${PROJECT_SOURCE_DIR}/docs/man/oratorio.1 DESTINATION ${CMAKE_INSTALL_MANDIR}/man1)
+foreach(name README.md CHANGELOG.md CITATION.cff LICENSE SECURITY.md CODE_OF_CONDUCT.md CONTRIBUTING.md)
+  install(FILES ${PROJECT_SOURCE_DIR}/${name} DESTINATION ${CMAKE_INSTALL_DOCDIR})
+endforeach()
+install(DIRECTORY ${PROJECT_SOURCE_DIR}/licenses ${PROJECT_SOURCE_DIR}/docs DESTINATION ${CMAKE_INSTALL_DOCDIR}
+        PATTERN man EXCLUDE PATTERN "*.py" EXCLUDE)

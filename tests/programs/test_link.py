@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Programs linked to an installed Oratorio, by find_package and by pkg-config, need no LD_PRELOAD."""
+"""Programs linked to Oratorio, installed or as built, by find_package or pkg-config, need no LD_PRELOAD."""
 
 import os
 import subprocess
@@ -20,16 +20,18 @@ def call(*words, **options) -> str:
     return done.stdout
 
 
-@pytest.fixture(scope="module")
-def prefix(tmp_path_factory) -> Path:
-    """Where Oratorio has been installed."""
+@pytest.fixture(scope="module", params=["installed", "build folder"])
+def prefix(request, tmp_path_factory) -> Path:
+    """Where Oratorio is found."""
+    if request.param == "build folder":
+        return BUILD
     folder = tmp_path_factory.mktemp("prefix")
     call("cmake", "--install", BUILD, "--prefix", folder)
     return folder
 
 
 def file_below(folder: Path, name: str) -> Path:
-    (found,) = folder.rglob(name)
+    (found,) = (folder / "lib").rglob(name)
     return found
 
 

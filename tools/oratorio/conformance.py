@@ -18,9 +18,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from oratorio import launch
-from oratorio.paths import PRIVATE, ROOT
+from oratorio.paths import INSTALLED, IS_INSTALLED, PRIVATE, ROOT
 
-SOURCES = ROOT / "tools/conformance"
+SOURCES = INSTALLED / "conformance" if IS_INSTALLED else ROOT / "tools/conformance"
 COMPILE = ("-std=c11", "-D_GNU_SOURCE", "-O1", "-g")
 LIBRARIES = ("-ldl", "-lpthread")
 LAUNCH_SECONDS = 60  # until the first rule begins
@@ -85,7 +85,7 @@ def find_mpicc(launcher: str) -> Path:
 
 
 def _cache() -> Path:
-    if PRIVATE.exists():
+    if PRIVATE.exists() and not IS_INSTALLED:
         return PRIVATE / "conformance"
     base = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
     return Path(base) / "oratorio/conformance"

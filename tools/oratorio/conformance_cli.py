@@ -18,7 +18,7 @@ from typer.core import TyperGroup
 from oratorio import conformance
 from oratorio.conformance import BROKEN, OK, UNAVAILABLE, Outcome, Report
 from oratorio.launch import LaunchError
-from oratorio.suites.command import suites
+from oratorio.paths import IS_INSTALLED
 
 TITLES = {
     "7.7": "Attribute callbacks",
@@ -79,7 +79,10 @@ app = typer.Typer(
 )
 
 
-app.command()(suites)
+if not IS_INSTALLED:  # the tests of others are run by a checkout
+    from oratorio.suites.command import suites
+
+    app.command()(suites)
 
 
 def _section_key(outcome: Outcome) -> tuple:

@@ -85,3 +85,8 @@ def test_no_tool_of_a_compiler_is_needed(call, tmp_path):
     program = compiled(tmp_path, "int main(void) { return 0; }")
     done = call("run", "--dry-run", str(program), PATH="/nonexistent")
     assert done.returncode == 0 and "it is not linked to an MPI" in done.stderr
+
+
+def test_the_manual_page_is_current():
+    done = subprocess.run([sys.executable, TOOLS / "gen_man.py", "--check"], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr

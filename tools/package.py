@@ -1,0 +1,54 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""Lays out the Python package `oratorio` of an installation: the commands that need no checkout.
+
+usage: package.py [--libraries PATH] FOLDER
+
+FOLDER/oratorio is made anew. PATH leads from there to the libraries.
+Used by `cmake --install`.
+"""
+
+import argparse
+import compileall
+import py_compile
+import shutil
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[1]
+MODULES = (
+    "__init__.py", "__main__.py", "conformance.py", "conformance_cli.py", "elf.py", "hosts.py", "launch.py",
+    "method_table.py", "paths.py", "preload.py", "programs.py", "start.py",
+)  # fmt: skip
+
+
+def lay_out(folder: Path, libraries: str) -> Path:
+    """Makes folder/oratorio anew and returns it."""
+    package = folder / "oratorio"
+    shutil.rmtree(package, ignore_errors=True)
+    installed = package / "installed"
+    installed.mkdir(parents=True)
+    for name in MODULES:
+        shutil.copyfile(ROOT / "tools/oratorio" / name, package / name)
+    shutil.copyfile(ROOT / "src/plan/methods.cpp", installed / "methods.cpp")
+    (installed / "libraries").write_text(libraries + "\n")
+    rules = installed / "conformance"
+    rules.mkdir()
+    for source in sorted((ROOT / "tools/conformance").glob("*.[ch]")):
+        shutil.copyfile(source, rules / source.name)
+    return package
+
+
+def main() -> None:
+    """The command line."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--libraries", default="lib", help="where they are, seen from FOLDER/oratorio")
+    parser.add_argument("folder", type=Path)
+    options = parser.parse_args()
+    package = lay_out(options.folder, options.libraries)
+    # Nobody writes there later. By content, since whoever packs an installation may change the files' times.
+    mode = py_compile.PycInvalidationMode.CHECKED_HASH
+    compileall.compile_dir(package, ddir="oratorio", quiet=1, invalidation_mode=mode)
+
+
+if __name__ == "__main__":
+    main()
