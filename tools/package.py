@@ -5,7 +5,7 @@
 usage: package.py [--libraries PATH] FOLDER
 
 FOLDER/oratorio is made anew. PATH leads from there to the libraries.
-Used by `cmake --install`.
+Used by `cmake --install` and for the wheel.
 """
 
 import argparse

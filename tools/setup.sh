@@ -215,7 +215,7 @@ for stage in "$@"; do
         base) stage_base ;;
         tests) stage_tests ;;
         build) build build oratorio oratorio-mpich oratorio-ompi oratorio-abi ;;
-        build-all) build build all ;;
+        build-all) build build all portable ;;
         build-sanitize) build build-sanitize all ;;
         build-thread) build build-thread thread_tests ;;
         build-thread-all) build build-thread tests/all oratorio oratorio-mpich ;;

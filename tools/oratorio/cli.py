@@ -10,6 +10,7 @@ from rich.console import Console
 from oratorio import demo as demo_job
 from oratorio import launch, lint, start, testing
 from oratorio.trace_cli import trace_command
+from oratorio.paths import ROOT
 
 app = typer.Typer(
     no_args_is_help=True,
@@ -148,6 +149,17 @@ def fuzz(
     except fuzzing.FuzzError as error:
         _refuse(error)
     raise typer.Exit(0 if is_clean else 1)
+
+
+@app.command()
+def wheel(
+    out: Annotated[Path, typer.Option(help="The folder they come to.")] = ROOT / "dist",
+) -> None:
+    """Make the wheel for PyPI and the archive of the sources. See docs/install.md."""
+    from oratorio import wheel as making  # noqa: PLC0415
+
+    for made in making.make(out):
+        print(made)
 
 
 @app.command("lint")

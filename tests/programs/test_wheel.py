@@ -1,0 +1,124 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The wheel: small, for glibc 2.28, complete without a network, and nothing is written where it lies."""
+
+import os
+import re
+import subprocess
+import sys
+import tarfile
+from pathlib import Path
+
+import pytest
+from conftest import HERE, IS_BUILT, NOT_BUILT, host_or_skip
+from oratorio import __version__
+from oratorio.paths import BUILD, ROOT
+
+sys.path.insert(0, str(ROOT / "tools/wheel"))
+import backend
+import pack
+import stubs
+
+PORTABLE = BUILD / "portable"
+WHEEL_BYTES_MAX = 6 << 20
+NEWEST = (2, 28)
+# What the manylinux policies allow, and these libraries use.
+FROM_OUTSIDE = {"libc.so.6", "libm.so.6", "libpthread.so.0", "libdl.so.2", "librt.so.1"}
+FROM_OUTSIDE |= {"libgcc_s.so.1", "ld-linux-x86-64.so.2"}
+pytestmark = [
+    pytest.mark.skipif(not IS_BUILT, reason=NOT_BUILT),
+    pytest.mark.skipif(os.uname().machine != "x86_64", reason="wheels are made for x86-64"),
+]
+
+
+def call(*words, **options) -> subprocess.CompletedProcess[str]:
+    done = subprocess.run([str(word) for word in words], capture_output=True, text=True, **options)
+    assert done.returncode == 0, f"{words}\n{done.stdout}{done.stderr}"
+    return done
+
+
+@pytest.fixture(scope="module")
+def wheel(tmp_path_factory) -> Path:
+    """The wheel; its libraries are relinked if they are older than what they are made of."""
+    call("cmake", "--build", BUILD, "--target", "portable")
+    return pack.write_wheel(PORTABLE, tmp_path_factory.mktemp("wheel"))
+
+
+@pytest.fixture(scope="module")
+def environment(wheel, tmp_path_factory) -> Path:
+    """A virtual environment with the wheel alone."""
+    folder = tmp_path_factory.mktemp("environment")
+    call("/usr/bin/python3", "-m", "venv", folder)
+    call(folder / "bin/pip", "install", "--no-index", "--disable-pip-version-check", wheel)
+    return folder
+
+
+def libraries(folder: Path) -> list[Path]:
+    return sorted(folder.glob("lib/python*/site-packages/oratorio/lib/*.so"))
+
+
+def test_it_is_small_and_named_for_glibc_2_28(wheel):
+    assert wheel.name == f"oratorio-{__version__}-py3-none-manylinux_2_28_x86_64.whl"
+    assert wheel.stat().st_size <= WHEEL_BYTES_MAX
+
+
+def test_auditwheel_agrees(wheel):
+    told = " ".join(call(sys.executable, "-m", "auditwheel", "show", wheel).stdout.split())
+    assert 'is consistent with the following platform tag: "manylinux_2_28_x86_64"' in told
+
+
+def test_the_same_content_is_the_same_file(wheel, tmp_path):
+    assert pack.write_wheel(PORTABLE, tmp_path).read_bytes() == wheel.read_bytes()
+
+
+def test_no_library_needs_a_newer_glibc_or_a_c_plus_plus_library(environment):
+    found = libraries(environment)
+    assert [library.name for library in found] == sorted(pack.LIBRARIES)
+    for library in found:
+        told = call("readelf", "-dVW", library).stdout
+        assert set(re.findall(r"NEEDED.*\[(.+)\]", told)) <= FROM_OUTSIDE
+        versions = {tuple(map(int, text.split("."))) for text in re.findall(r"GLIBC_([\d.]+)", told)}
+        assert versions and max(versions) <= NEWEST
+        assert not re.search(r"GLIBCXX|CXXABI|GLIBC_PRIVATE", told)
+
+
+def test_each_name_has_a_version_that_glibc_2_28_has(environment):
+    table = stubs.read_table((ROOT / "tools/wheel/glibc-2.28.txt").read_text())
+    rows = [row for versions in table.values() for row in versions.items()]
+    known = {f"{symbol}@{version}" for version, symbols in rows for symbol in symbols}
+    told = "".join(call("readelf", "--dyn-syms", "-W", library).stdout for library in libraries(environment))
+    used = set(re.findall(r"UND (\w+@GLIBC_[\w.]+)", told))
+    assert used and used <= known
+
+
+@pytest.mark.parametrize("name", ["mpich5", "openmpi5"])
+def test_a_python_program_runs_with_it_and_nothing_is_written_there(name, environment, tmp_path):
+    host = host_or_skip(name)
+    before = {file: file.stat().st_mtime_ns for file in environment.rglob("*")}
+    many = ["--oversubscribe", "--allow-run-as-root"] if host.launcher == "openmpi" else []
+    program = [host.python, HERE / "mpi4py_blocks.py", tmp_path / "blocks.dat"]
+    words = [environment / "bin/oratorio", "explain", host.mpiexec, *many, "-n", "4", *program]
+    done = call("timeout", "120", *words, env={**os.environ, **host.env}, cwd=tmp_path)
+    assert "blocks.dat: collective write" in done.stderr, done.stderr
+    assert f"Oratorio {__version__} saw" in done.stderr
+    assert (tmp_path / "blocks.dat").read_bytes() == b"".join(bytes([rank]) * 1000 for rank in range(4))
+    assert {file: file.stat().st_mtime_ns for file in environment.rglob("*")} == before
+
+
+def test_uninstalling_leaves_nothing_behind(wheel, tmp_path):
+    call("/usr/bin/python3", "-m", "venv", tmp_path)
+    before = {str(file) for file in tmp_path.rglob("*") if "__pycache__" not in str(file)}
+    pip = [tmp_path / "bin/pip", "--disable-pip-version-check"]
+    call(*pip, "install", "--no-index", wheel)
+    call(tmp_path / "bin/oratorio", "env")
+    call(*pip, "uninstall", "-y", "oratorio")
+    left = {str(file) for file in tmp_path.rglob("*") if "__pycache__" not in str(file)} - before
+    assert {name for name in left if "oratorio" in name} == set()
+
+
+def test_the_archive_of_the_sources_has_what_a_build_needs(tmp_path):
+    with tarfile.open(tmp_path / backend.build_sdist(tmp_path)) as archive:
+        names = {name.partition("/")[2] for name in archive.getnames()}
+    tracked = call(
+        "git", "ls-files", "src", "cmake", "tools/wheel", "tools/oratorio", cwd=ROOT
+    ).stdout.split()
+    assert {"PKG-INFO", "pyproject.toml", "CMakeLists.txt", *tracked} <= names

@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/* What libstdc++ and our objects, compiled against a newer glibc, use and glibc 2.28 doesn't have.
+ *
+ * Linked into the portable libraries only (cmake/portable.cmake), and seen by nobody else.
+ */
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <sys/random.h>
+#include <sys/stat.h>
+#include <time.h>
+
+#define HIDDEN __attribute__((visibility("hidden")))
+enum { STAT_VERSION = 1, NANOSECONDS = 1000000000 };
+
+/* In libc_nonshared.a on each machine. */
+extern int __cxa_atexit(void (*function)(void*), void* argument, void* library);
+extern void* __dso_handle;
+
+HIDDEN int atexit(void (*function)(void)) {
+    return __cxa_atexit((void (*)(void*))function, NULL, &__dso_handle);
+}
+
+/* Before 2.33 the functions of this name were in libc_nonshared.a. */
+extern int __xstat(int version, const char* path, struct stat* facts);
+extern int __fxstat(int version, int descriptor, struct stat* facts);
+
+HIDDEN int stat(const char* path, struct stat* facts) {
+    return __xstat(STAT_VERSION, path, facts);
+}
+
+HIDDEN int fstat(int descriptor, struct stat* facts) {
+    return __fxstat(STAT_VERSION, descriptor, facts);
+}
+
+/* 2.32. Never set, as nobody would clear it: reference counts are always atomic. */
+HIDDEN char __libc_single_threaded = 0;
+
+/* 2.36; only std::random_device uses it. */
+HIDDEN uint32_t arc4random(void) {
+    uint32_t number;
+    if (getrandom(&number, sizeof number, 0) != (ssize_t)sizeof number) abort();
+    return number;
+}
+
+typedef int ClockWait(pthread_cond_t*, pthread_mutex_t*, clockid_t, const struct timespec*);
+
+/* 2.30: waits until a time of the clock's. The older wait knows the time of day only. */
+static int wait_by_time_of_day(pthread_cond_t* condition, pthread_mutex_t* mutex, clockid_t clock,
+                               const struct timespec* until) {
+    struct timespec now, today;
+    clock_gettime(clock, &now);
+    clock_gettime(CLOCK_REALTIME, &today);
+    today.tv_sec += until->tv_sec - now.tv_sec;
+    today.tv_nsec += until->tv_nsec - now.tv_nsec;
+    if (today.tv_nsec < 0) {
+        today.tv_nsec += NANOSECONDS;
+        today.tv_sec -= 1;
+    } else if (today.tv_nsec >= NANOSECONDS) {
+        today.tv_nsec -= NANOSECONDS;
+        today.tv_sec += 1;
+    }
+    return pthread_cond_timedwait(condition, mutex, &today);
+}
+
+HIDDEN int pthread_cond_clockwait(pthread_cond_t* condition, pthread_mutex_t* mutex,
+                                  clockid_t clock, const struct timespec* until) {
+    static _Atomic(ClockWait*) known;
+    ClockWait* wait = atomic_load(&known);
+    if (wait == NULL) {
+        wait = (ClockWait*)dlsym(RTLD_DEFAULT, "pthread_cond_clockwait");
+        if (wait == NULL) wait = wait_by_time_of_day;
+        atomic_store(&known, wait);
+    }
+    return wait(condition, mutex, clock, until);
+}

@@ -1,0 +1,112 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""Packs built libraries, the commands that need no checkout and the manual into a wheel.
+
+usage: pack.py --libraries FOLDER --out FOLDER [--tag TAG]
+
+The same content gives the same file, byte for byte.
+"""
+
+from __future__ import annotations
+
+import argparse
+import base64
+import hashlib
+import subprocess
+import sys
+import tempfile
+import zipfile
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT / "tools"))
+
+import package
+from oratorio import __version__
+
+NAME = f"oratorio-{__version__}"
+INFO = f"{NAME}.dist-info"
+PORTABLE = "py3-none-manylinux_2_28_x86_64"
+LIBRARIES = ("liboratorio.so", "liboratorio-mpich.so", "liboratorio-ompi.so", "liboratorio-abi.so")
+LICENSES = ("LICENSE", "licenses/README.md", "licenses/liburing.txt")
+METADATA = """\
+Metadata-Version: 2.4
+Name: oratorio
+Version: {version}
+Summary: Drop-in MPI-IO: the MPI I/O chapter over any MPI
+License-Expression: BSD-3-Clause AND MIT
+{licenses}Keywords: MPI,MPI-IO,parallel I/O,HPC
+Classifier: Operating System :: POSIX :: Linux
+Classifier: Topic :: Scientific/Engineering
+Requires-Python: >=3.9
+Provides-Extra: conformance
+Requires-Dist: typer>=0.15; extra == "conformance"
+Description-Content-Type: text/markdown
+
+"""
+
+
+def metadata() -> str:
+    """The wheel's and the sdist's METADATA; the description is the guide to installing."""
+    licenses = "".join(f"License-File: {name}\n" for name in LICENSES)
+    return METADATA.format(version=__version__, licenses=licenses) + (ROOT / "docs/install.md").read_text()
+
+
+def contents(libraries: Path, tag: str, scratch: Path) -> dict[str, bytes]:
+    """path in the wheel -> bytes, but for the RECORD."""
+    files = {}
+    made = package.lay_out(scratch, "lib")
+    for file in sorted(made.rglob("*")):
+        if file.is_file():
+            files[f"oratorio/{file.relative_to(made)}"] = file.read_bytes()
+    for name in LIBRARIES:
+        stripped = scratch / name
+        subprocess.run(["strip", "--strip-unneeded", "-o", stripped, libraries / name], check=True)
+        files[f"oratorio/lib/{name}"] = stripped.read_bytes()
+    files[f"{NAME}.data/data/share/man/man1/oratorio.1"] = (ROOT / "docs/man/oratorio.1").read_bytes()
+    for name in LICENSES:
+        files[f"{INFO}/licenses/{name}"] = (ROOT / name).read_bytes()
+    files[f"{INFO}/METADATA"] = metadata().encode()
+    wheel = f"Wheel-Version: 1.0\nGenerator: oratorio\nRoot-Is-Purelib: false\nTag: {tag}\n"
+    files[f"{INFO}/WHEEL"] = wheel.encode()
+    files[f"{INFO}/entry_points.txt"] = b"[console_scripts]\noratorio = oratorio.start:main\n"
+    return files
+
+
+def record(files: dict[str, bytes]) -> bytes:
+    """The list of files with their hashes."""
+    lines = []
+    for name, data in files.items():
+        digest = base64.urlsafe_b64encode(hashlib.sha256(data).digest()).rstrip(b"=").decode()
+        lines.append(f"{name},sha256={digest},{len(data)}\n")
+    return ("".join(lines) + f"{INFO}/RECORD,,\n").encode()
+
+
+def write_wheel(libraries: Path, out: Path, tag: str = PORTABLE) -> Path:
+    """Packs the libraries of a folder; returns the wheel."""
+    out.mkdir(parents=True, exist_ok=True)
+    target = out / f"{NAME}-{tag}.whl"
+    with tempfile.TemporaryDirectory() as scratch:
+        files = contents(libraries, tag, Path(scratch))
+    files[f"{INFO}/RECORD"] = record(files)
+    with zipfile.ZipFile(target, "w", zipfile.ZIP_DEFLATED, compresslevel=9) as archive:
+        for name, data in files.items():
+            entry = zipfile.ZipInfo(name)
+            entry.compress_type = zipfile.ZIP_DEFLATED
+            entry.external_attr = (0o755 if name.endswith(".so") else 0o644) << 16
+            archive.writestr(entry, data)
+    return target
+
+
+def main() -> None:
+    """The command line."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--libraries", type=Path, required=True, help="the folder they are in")
+    parser.add_argument("--out", type=Path, required=True)
+    parser.add_argument("--tag", default=PORTABLE)
+    options = parser.parse_args()
+    print(write_wheel(options.libraries, options.out, options.tag))
+
+
+if __name__ == "__main__":
+    main()
