@@ -9,8 +9,8 @@ from rich.console import Console
 
 from oratorio import demo as demo_job
 from oratorio import launch, lint, start, testing
-from oratorio.trace_cli import trace_command
 from oratorio.paths import ROOT
+from oratorio.trace_cli import trace_command
 
 app = typer.Typer(
     no_args_is_help=True,
