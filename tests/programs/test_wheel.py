@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The wheel: small, for glibc 2.28, complete without a network, and nothing is written where it lies."""
 
+import ctypes
+import errno
 import os
 import re
 import subprocess
@@ -88,6 +90,22 @@ def test_each_name_has_a_version_that_glibc_2_28_has(environment):
     told = "".join(call("readelf", "--dyn-syms", "-W", library).stdout for library in libraries(environment))
     used = set(re.findall(r"UND (\w+@GLIBC_[\w.]+)", told))
     assert used and used <= known
+
+
+def test_what_an_older_glibc_lacks_works(wheel, tmp_path):
+    names = ("libc.so.6", "libpthread.so.0", "libdl.so.2")
+    links = ["-nodefaultlibs", f"-L{PORTABLE / 'stubs'}", *(f"-l:{name}" for name in names)]
+    made = tmp_path / "older.so"
+    call("cc", "-Wall", "-Werror", "-shared", "-fPIC", "-o", made, HERE / "older_glibc.c", *links)
+    older = ctypes.CDLL(str(made))
+    # Together the last ones pass the end of a second.
+    for nanoseconds in (-1_500_000_000, -1, 1, 300_000_000, 300_000_000, 300_000_000, 300_000_000):
+        assert older.wait_for(ctypes.c_long(nanoseconds)) == errno.ETIMEDOUT
+    assert older.size_by_path(str(HERE / "older_glibc.c").encode()) == (HERE / "older_glibc.c").stat().st_size
+    with (HERE / "older_glibc.c").open() as file:
+        assert older.size_by_descriptor(file.fileno()) == (HERE / "older_glibc.c").stat().st_size
+    assert older.size_by_path(b"/nowhere") == -1
+    assert len({older.random_number() for _ in range(8)}) > 1
 
 
 @pytest.mark.parametrize("name", ["mpich5", "openmpi5"])

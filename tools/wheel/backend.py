@@ -36,6 +36,11 @@ IN_SDIST += (
 NOT_IN_SDIST = {"__pycache__", "images", "results", "tests"}
 
 
+def _tag() -> str:
+    machine = platform.machine()
+    return pack.PORTABLE if machine == "x86_64" else f"py3-none-linux_{machine}"
+
+
 def _host_root(name: str) -> Path:
     """A folder with that MPI's include/mpi.h, of the version that a checkout is built with."""
     given = os.environ.get(HOSTS[name])
@@ -49,18 +54,28 @@ def _host_root(name: str) -> Path:
     return folder
 
 
+def prepare_metadata_for_build_wheel(metadata_directory, config_settings=None) -> str:
+    """PEP 517: the name of the folder of the metadata, which are known without a build."""
+    del config_settings
+    folder = Path(metadata_directory) / pack.INFO
+    folder.mkdir()
+    for name, data in pack.about(_tag()).items():
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_bytes(data)
+    return folder.name
+
+
 def build_wheel(wheel_directory, config_settings=None, metadata_directory=None) -> str:
     """PEP 517: the name of the wheel that was put into the folder."""
     del config_settings, metadata_directory
-    is_portable = platform.machine() == "x86_64"
+    is_portable = _tag() == pack.PORTABLE
     roots = [f"-D{option}={_host_root(name)}" for name, option in HOSTS.items()]
     options = ["-G", "Ninja", "-DORATORIO_TESTS=OFF", f"-DPython3_EXECUTABLE={sys.executable}", *roots]
     subprocess.run(["cmake", "-S", ROOT, "-B", BUILD, *options], check=True)
     targets = ["portable"] if is_portable else ["oratorio", "oratorio-mpich", "oratorio-ompi", "oratorio-abi"]
     subprocess.run(["cmake", "--build", BUILD, "--target", *targets], check=True)
-    tag = pack.PORTABLE if is_portable else f"py3-none-linux_{platform.machine()}"
     libraries = BUILD / ("portable" if is_portable else "lib")
-    return pack.write_wheel(libraries, Path(wheel_directory), tag).name
+    return pack.write_wheel(libraries, Path(wheel_directory), _tag()).name
 
 
 def _is_packed(file: Path) -> bool:

@@ -52,6 +52,15 @@ def metadata() -> str:
     return METADATA.format(version=__version__, licenses=licenses) + (ROOT / "docs/install.md").read_text()
 
 
+def about(tag: str) -> dict[str, bytes]:
+    """path in the dist-info folder -> bytes, but for the RECORD."""
+    files = {f"licenses/{name}": (ROOT / name).read_bytes() for name in LICENSES}
+    files["METADATA"] = metadata().encode()
+    files["WHEEL"] = f"Wheel-Version: 1.0\nGenerator: oratorio\nRoot-Is-Purelib: false\nTag: {tag}\n".encode()
+    files["entry_points.txt"] = b"[console_scripts]\noratorio = oratorio.start:main\n"
+    return files
+
+
 def contents(libraries: Path, tag: str, scratch: Path) -> dict[str, bytes]:
     """path in the wheel -> bytes, but for the RECORD."""
     files = {}
@@ -64,12 +73,7 @@ def contents(libraries: Path, tag: str, scratch: Path) -> dict[str, bytes]:
         subprocess.run(["strip", "--strip-unneeded", "-o", stripped, libraries / name], check=True)
         files[f"oratorio/lib/{name}"] = stripped.read_bytes()
     files[f"{NAME}.data/data/share/man/man1/oratorio.1"] = (ROOT / "docs/man/oratorio.1").read_bytes()
-    for name in LICENSES:
-        files[f"{INFO}/licenses/{name}"] = (ROOT / name).read_bytes()
-    files[f"{INFO}/METADATA"] = metadata().encode()
-    wheel = f"Wheel-Version: 1.0\nGenerator: oratorio\nRoot-Is-Purelib: false\nTag: {tag}\n"
-    files[f"{INFO}/WHEEL"] = wheel.encode()
-    files[f"{INFO}/entry_points.txt"] = b"[console_scripts]\noratorio = oratorio.start:main\n"
+    files |= {f"{INFO}/{name}": data for name, data in about(tag).items()}
     return files
 
 
