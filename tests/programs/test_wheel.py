@@ -108,6 +108,33 @@ def test_what_an_older_glibc_lacks_works(wheel, tmp_path):
     assert len({older.random_number() for _ in range(8)}) > 1
 
 
+def test_all_of_the_c_plus_plus_library_can_be_linked(wheel, tmp_path):
+    """Not only what is used today: who uses another part of it finds nothing missing in an older glibc."""
+    (tmp_path / "empty.cpp").touch()
+    compat = ROOT / "tools/wheel/compat.c"
+    call("cc", "-fPIC", "-c", "-o", tmp_path / "compat.o", compat)
+    whole = ["-Wl,--whole-archive", "-l:libstdc++.a", "-Wl,--no-whole-archive", "-Wl,--no-undefined"]
+    names = ("libc.so.6", "libm.so.6", "libpthread.so.0", "libdl.so.2", "librt.so.1", "ld-linux-x86-64.so.2")
+    links = [
+        "-nodefaultlibs",
+        f"-L{PORTABLE / 'stubs'}",
+        *(f"-l:{name}" for name in names),
+        "-lgcc_s",
+        "-lgcc",
+    ]
+    call(
+        "c++",
+        "-shared",
+        "-fPIC",
+        "-o",
+        tmp_path / "whole.so",
+        tmp_path / "empty.cpp",
+        tmp_path / "compat.o",
+        *whole,
+        *links,
+    )
+
+
 @pytest.mark.parametrize("name", ["mpich5", "openmpi5"])
 def test_a_python_program_runs_with_it_and_nothing_is_written_there(name, environment, tmp_path):
     host = host_or_skip(name)

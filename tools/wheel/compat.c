@@ -26,15 +26,22 @@ HIDDEN int atexit(void (*function)(void)) {
 
 /* Before 2.33 the functions of this name were in libc_nonshared.a. */
 extern int __xstat(int version, const char* path, struct stat* facts);
+extern int __lxstat(int version, const char* path, struct stat* facts);
 extern int __fxstat(int version, int descriptor, struct stat* facts);
 
 HIDDEN int stat(const char* path, struct stat* facts) {
     return __xstat(STAT_VERSION, path, facts);
 }
 
+HIDDEN int lstat(const char* path, struct stat* facts) {
+    return __lxstat(STAT_VERSION, path, facts);
+}
+
 HIDDEN int fstat(int descriptor, struct stat* facts) {
     return __fxstat(STAT_VERSION, descriptor, facts);
 }
+
+HIDDEN int fstat64(int descriptor, struct stat64* facts) __attribute__((alias("fstat")));
 
 /* 2.32. Never set, as nobody would clear it: reference counts are always atomic. */
 HIDDEN char __libc_single_threaded = 0;
