@@ -12,11 +12,13 @@ from oratorio.bench_plot import STYLE, pyplot
 from oratorio.sim_machine import Machine
 from oratorio.sim_model import Prediction, Sensitivity, winner
 from oratorio.sim_schedule import Schedule
+from oratorio.sim_search import Step
 
 PHASES = ("metadata", "gather", "exchange", "storage")
 COLORS = ("#9AA2AB", "#E69F00", "#0072B2", "#009E73")
 HEADS = ("method", *(f"{phase} s" for phase in PHASES), "all s", "GiB/s", "times", "messages",
          "between nodes", "queue", "exchange waits for")  # fmt: skip
+REPLAYED = ("method", "exchange s", "by SimGrid", "storage s", "by SimGrid", "all s, by SimGrid", "times")
 CHANGES = ("if", "fastest", "s", "GiB/s", "times")
 
 
@@ -29,6 +31,7 @@ class Answer:
     schedules: Sequence[Schedule]
     predictions: Sequence[Prediction]
     sensitivities: Sequence[Sensitivity]
+    replayed: Sequence[Prediction] = ()  # by SimGrid, of one slot; nothing where nobody asked for it
 
     @property
     def title(self) -> str:
@@ -60,6 +63,17 @@ class Answer:
             for one, schedule in zip(self.predictions, self.schedules, strict=True)
         ]  # fmt: skip
 
+    def beside(self) -> list[list[str]]:
+        """The closed form and SimGrid."""
+        first = self.replayed[0].seconds
+        return [
+            [
+                closed.arm, _seconds(closed.exchange), _seconds(other.exchange), _seconds(closed.storage),
+                _seconds(other.storage), _seconds(other.seconds), f"{first / other.seconds:.1f}",
+            ]
+            for closed, other in zip(self.predictions, self.replayed, strict=True)
+        ]  # fmt: skip
+
     def changed(self) -> list[list[str]]:
         """Of the constants."""
         size = self.schedules[0].bytes
@@ -88,6 +102,8 @@ def show(console: Console, answer: Answer) -> None:
     methods = _table(answer.title, HEADS, answer.rows(), {"method", "exchange waits for"})
     methods.caption = answer.facts
     console.print(methods)
+    if answer.replayed:
+        console.print(_table("Beside SimGrid S4U, one slot", REPLAYED, answer.beside(), {"method"}))
     first = answer.predictions[0].arm
     title = f"What it hangs on: the fastest, and how many times as long {first} takes"
     console.print(_table(title, CHANGES, answer.changed(), {"if", "fastest"}))
@@ -101,11 +117,24 @@ def _rows(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
 def page(answer: Answer) -> str:
     """The tables as Markdown."""
     first = answer.predictions[0].arm
+    beside = f"By SimGrid S4U, one slot:\n\n{_rows(REPLAYED, answer.beside())}\n\n" if answer.replayed else ""
     return (
-        f"## {answer.title}\n\n{_rows(HEADS, answer.rows())}\n\n{answer.facts}\n\n"
+        f"## {answer.title}\n\n{_rows(HEADS, answer.rows())}\n\n{answer.facts}\n\n{beside}"
         f"What it hangs on (times: how many times as long {first} takes as the fastest):\n\n"
         f"{_rows(CHANGES, answer.changed())}\n"
     )
+
+
+def search_table(title: str, steps: Sequence[Step]) -> Table:
+    """A row for each hint that was varied."""
+    rows = [
+        [
+            ", ".join(step.tried) or "(to begin with)", _seconds(step.prediction.seconds),
+            " ".join(f"{key}={value}" for key, value in step.chosen.items()),
+        ]
+        for step in steps
+    ]  # fmt: skip
+    return _table(f"Search: {title}", ("tried", "s", "best so far"), rows, {"tried", "best so far"})
 
 
 def draw(file: Path, answers: Sequence[Answer]) -> None:

@@ -2,22 +2,25 @@
 """`oratorio simulate`: what a collective write would take on a machine, from the library's own plans."""
 
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
 
 import typer
 from rich.console import Console
+from rich.table import Table
 
-from oratorio import method_table, sim_report
+from oratorio import method_table, sim_report, sim_s4u, sim_search
 from oratorio.sim_machine import Machine, SimulateError, known, load, with_value
 from oratorio.sim_model import predict, sensitivities
 from oratorio.sim_report import Answer
-from oratorio.sim_schedule import WORKLOADS, Arm, Planner, Workload, workload_of
+from oratorio.sim_schedule import WORKLOADS, Arm, Planner, Schedule, Workload, workload_of
 
 app = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
 stderr = Console(stderr=True, highlight=False)
 
+ENGINES = ("closed", "s4u")
 RANKS_OF_NODE = (1, 2, 4, 16)  # local aggregators that are tried, if nobody says how many
 
 
@@ -61,22 +64,46 @@ def nodes_of(machine: Machine, ranks: int, nodes: int | None) -> int:
     return chosen
 
 
-def fitting(arms: Sequence[str], ranks: int) -> list[str]:
-    """Without those that have more local aggregators than there are ranks."""
-    numbers = [arm.partition(":")[2] for arm in arms]
-    return [
-        a for a, number in zip(arms, numbers, strict=True) if not number.isdigit() or int(number) <= ranks
-    ]
+def fitting(arms: Sequence[str], ranks: int, nodes: int) -> list[str]:
+    """Without those that have more local aggregators than there are ranks, or less than nodes."""
+
+    def fits(number: str) -> bool:
+        return not number.isdigit() or nodes <= int(number) <= ranks
+
+    return [arm for arm in arms if fits(arm.partition(":")[2])]
 
 
-def answer(
-    planner: Planner, machine: Machine, workload: Workload, job: tuple[int, int], arms: list[Arm],
-    rounds: int,
-) -> Answer:  # fmt: skip
+@dataclass(frozen=True)
+class Ask:
+    """What is simulated, but for the ranks."""
+
+    machine: Machine
+    workload: Workload
+    rounds: int
+    with_s4u: bool
+
+
+def answer(planner: Planner, ask: Ask, job: tuple[int, int], arms: list[Arm]) -> Answer:
     """Of ranks and nodes. Raises SimulateError."""
-    schedules = planner.schedules(workload, *job, arms, rounds)
-    predictions = [predict(schedule, machine) for schedule in schedules]
-    return Answer(machine, workload.name, schedules, predictions, sensitivities(schedules, machine))
+    schedules = planner.schedules(ask.workload, *job, arms, ask.rounds)
+    predictions = [predict(schedule, ask.machine) for schedule in schedules]
+    replayed = [sim_s4u.replay(schedule, ask.machine) for schedule in schedules] if ask.with_s4u else []
+    changed = sensitivities(schedules, ask.machine)
+    return Answer(ask.machine, ask.workload.name, schedules, predictions, changed, replayed)
+
+
+def seek(planner: Planner, ask: Ask, job: tuple[int, int], hints: Sequence[str], file: Path) -> Table:
+    """Writes the best hints, and tells how they were found. Raises SimulateError, OSError."""
+
+    def plan(tried: Sequence[Mapping[str, str]]) -> list[Schedule]:
+        arms = [(str(number), one) for number, one in enumerate(tried)]
+        return planner.schedules(ask.workload, *job, arms, ask.rounds)
+
+    start = own_hints(ask.machine, hints) | {"oratorio_method": "two_phase"}
+    steps = sim_search.search(plan, ask.machine, start, sim_search.choices(ask.machine, *job))
+    title = f"{ask.workload.name}, {job[0]} ranks on {job[1]} nodes of {ask.machine.name}"
+    sim_search.write(file, title, steps[-1])
+    return sim_report.search_table(title, steps)
 
 
 def _given(machine: Machine, values: Sequence[str]) -> Machine:
@@ -101,7 +128,7 @@ def simulate(
     methods: Annotated[
         str | None,
         typer.Option(
-            help="two_phase,two_layer:256,...: behind a colon local aggregators, at most as many as ranks."
+            help="two_phase,two_layer:256,...: behind a colon local aggregators, of nodes to ranks."
         ),
     ] = None,
     hints: Annotated[
@@ -114,6 +141,10 @@ def simulate(
         Path | None, typer.Option("--map", help="Of a real run, for e3sm_f and e3sm_g.")
     ] = None,
     rounds: Annotated[int, typer.Option(min=1, help="At most so many are walked; they stand for all.")] = 3,
+    engine: Annotated[str, typer.Option(help="closed, or s4u: SimGrid's answer beside it.")] = "closed",
+    search: Annotated[
+        Path | None, typer.Option(help="Look for the best hints and write them: ROMIO_HINTS=PATH.")
+    ] = None,
     plot: Annotated[Path | None, typer.Option(help="A picture of the phases.")] = None,
     markdown: Annotated[Path | None, typer.Option(help="The tables as a page.")] = None,
 ) -> None:
@@ -121,15 +152,21 @@ def simulate(
     console = Console(width=None if os.isatty(1) else 160, highlight=False)
     try:
         described = _given(load(machine), values or [])
-        what = workload_of(workload, map_file)
+        if engine not in ENGINES:
+            raise SimulateError(f"there is no engine {engine}; there are {', '.join(ENGINES)}")
+        if engine == "s4u":
+            sim_s4u.build()
+        ask = Ask(described, workload_of(workload, map_file), rounds, engine == "s4u")
         jobs = [(count, nodes_of(described, count, nodes)) for count in ranks or [16384]]
         answers = []
         with Planner() as planner:
             for job in jobs:
-                named = fitting(methods.split(","), job[0]) if methods else default_methods(*job)
+                named = fitting(methods.split(","), *job) if methods else default_methods(*job)
                 arms = [(arm, arm_hints(arm, described, hints or [])) for arm in named]
-                answers.append(answer(planner, described, what, job, arms, rounds))
+                answers.append(answer(planner, ask, job, arms))
                 sim_report.show(console, answers[-1])
+            if search:
+                console.print(seek(planner, ask, jobs[-1], hints or [], search))
         if markdown:
             markdown.write_text("\n".join(sim_report.page(one) for one in answers))
         if plot:

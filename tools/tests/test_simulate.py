@@ -194,8 +194,8 @@ def test_methods_become_hints():
         "cb_nodes": "8", "striping_unit": "1048576", "oratorio_method": "two_layer",
         "oratorio_local_aggregators": "256",
     }  # fmt: skip
-    arms = ["two_phase", "two_layer:256", "two_layer:257"]
-    assert simulate.fitting(arms, 256) == arms[:2]
+    arms = ["two_phase", "two_layer:4", "two_layer:256", "two_layer:257", "two_layer:3"]
+    assert simulate.fitting(arms, 256, 4) == arms[:3]
     for arm, complaint in (("to_phase", "Did you mean two_phase"), ("two_layer:x", "behind the colon")):
         with pytest.raises(SimulateError, match=complaint):
             simulate.arm_hints(arm, MACHINE, [])

@@ -1,0 +1,123 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""`oratorio simulate`: the closed form beside SimGrid S4U, and the search for hints."""
+
+import subprocess
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from oratorio import sim_machine, sim_model, sim_s4u, sim_search
+from oratorio.sim_machine import SimulateError
+from oratorio.sim_schedule import Round, Schedule
+
+THETA = sim_machine.load("theta")
+NODES, AGGREGATORS, OF_NODE = 64, 28, 64
+MIB = 1 << 20
+
+
+def even(message_bytes=1024.0, in_flight=64, senders=OF_NODE):
+    """Each rank, or each of `senders` local aggregators of a node, has a message for each aggregator."""
+    row = [senders, senders, 10 * senders, message_bytes * senders, 40 * senders, 0, 0]
+    sent = np.broadcast_to(np.array(row, dtype=float), (NODES, AGGREGATORS, 7)).copy()
+    gathered = np.zeros((NODES, 7))
+    size = MIB * 4
+    regions = np.array([[index, index * size, size] for index in range(AGGREGATORS)])
+    nodes = np.arange(AGGREGATORS) * 2
+    one = Round(0, regions, sent, gathered)
+    return Schedule(
+        "even", "two_phase", NODES * OF_NODE, NODES, nodes, 1, 1, 256 << 10, in_flight,
+        int(sent[:, :, 3].sum()), 0, 0, 0 if senders == OF_NODE else senders * NODES, (one,),
+    )  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def simgrid():
+    try:
+        sim_s4u.build()
+    except SimulateError as error:
+        pytest.skip(str(error))
+
+
+@pytest.mark.usefixtures("simgrid")
+@pytest.mark.parametrize(
+    ("schedule", "values"),
+    [
+        (even(), {}),
+        (even(), {"endpoint.queue_ns": 0}),
+        (even(in_flight=4), {"endpoint.queue_ns": 0}),
+        (even(message_bytes=100_000.0), {"endpoint.receive_us": 0, "endpoint.queue_ns": 0}),
+        (even(senders=1), {}),
+        (even(), {"storage.rate_mbs": 10}),
+    ],
+    ids=["messages", "no queue", "few under way", "bytes", "local aggregators", "storage"],
+)
+def test_the_closed_form_is_within_15_per_cent_of_simgrid(schedule, values):
+    machine = THETA
+    for key, value in values.items():
+        machine = sim_machine.with_value(machine, key, value)
+    closed, replayed = sim_model.predict(schedule, machine), sim_s4u.replay(schedule, machine)
+    assert replayed.storage == pytest.approx(closed.storage, rel=0.15)
+    assert replayed.exchange == pytest.approx(closed.exchange, rel=0.15)
+
+
+@pytest.mark.usefixtures("simgrid")
+def test_an_aggregator_that_is_behind_falls_further_behind_which_the_closed_form_leaves_out():
+    dear = sim_machine.with_value(THETA, "endpoint.queue_ns", 200)
+    schedule = even(in_flight=4)
+    assert sim_s4u.replay(schedule, dear).exchange > 1.5 * sim_model.predict(schedule, dear).exchange
+
+
+def test_without_simgrid_the_package_is_named(monkeypatch, tmp_path):
+    class Told:
+        returncode = 1
+        stderr = "fatal error: simgrid/s4u.hpp: No such file or directory"
+
+    monkeypatch.setattr(sim_s4u, "PROGRAM", tmp_path / "replay")
+    monkeypatch.setattr(subprocess, "run", lambda *_, **__: Told())
+    with pytest.raises(SimulateError, match="apt-get install libsimgrid-dev"):
+        sim_s4u.build()
+
+
+def test_a_search_varies_one_hint_after_another_until_nothing_changes():
+    """Two layers are cheaper, two slots too, and more aggregators are worth it with two layers only."""
+    tried = []
+
+    def plan(many):
+        tried.extend(many)
+        return [made(hints) for hints in many]
+
+    def made(hints):
+        layers, slots = hints.get("oratorio_method") == "two_layer", hints.get("oratorio_slots") == "2"
+        cost = (1000.0 if layers else 4000.0) * (0.5 if layers and hints.get("cb_nodes") == "2" else 1.0)
+        schedule = even(message_bytes=cost)
+        return replace(schedule, bytes=10 * schedule.bytes, slots=2 if slots else 1)
+
+    machine = THETA
+    for key, value in (("endpoint.receive_us", 0), ("endpoint.queue_ns", 0), ("work.piece_ns", 0)):
+        machine = sim_machine.with_value(machine, key, value)
+    start = {"oratorio_method": "two_phase", "oratorio_local_aggregators": "9"}
+    options = [
+        [{"cb_nodes": "1"}, {"cb_nodes": "2"}],
+        [{"oratorio_method": "two_phase"}, {"oratorio_method": "two_layer"}],
+        [{"oratorio_slots": "1"}, {"oratorio_slots": "2"}],
+    ]
+    best = sim_search.search(plan, machine, start, options)[-1]
+    assert best.chosen == {"oratorio_method": "two_layer", "oratorio_slots": "2", "cb_nodes": "2"}
+    times = [sim_model.predict(made(hints), machine).seconds for hints in tried]
+    assert best.prediction.seconds == min(times)
+
+
+def test_the_hints_are_a_file_of_keys_and_values(tmp_path):
+    prediction = sim_model.predict(even(), THETA)
+    step = sim_search.Step([], {"cb_nodes": "56", "oratorio_method": "two_layer"}, prediction)
+    sim_search.write(tmp_path / "hints", "e3sm_f, 16384 ranks", step)
+    lines = (tmp_path / "hints").read_text().splitlines()
+    assert lines[0] == "# e3sm_f, 16384 ranks" and lines[1].startswith("# predicted: ")
+    assert lines[2:] == ["cb_nodes 56", "oratorio_method two_layer"]
+
+
+def test_what_is_tried_fits_the_job():
+    options = sim_search.choices(THETA, 8, 4)
+    counts = {one["oratorio_local_aggregators"] for one in options[0] if "oratorio_local_aggregators" in one}
+    assert counts == {"4", "8"}
+    assert {one["cb_nodes"] for one in options[2]} == {"8"}
