@@ -40,8 +40,7 @@ PlanOptions options_of(const std::string& text) {
     HintSources sources;
     sources.oratorio_hints = text;
     const auto parsed = parse_hints(merge_hints(sources, {}, ""));
-    for (const HintWarning& warning : parsed.warnings)
-        throw std::runtime_error(warning.key + ": " + warning.sentence);
+    for (const HintWarning& warning : parsed.warnings) throw std::runtime_error(warning.sentence);
     return parsed.hints.plan;
 }
 

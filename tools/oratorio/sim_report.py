@@ -36,7 +36,12 @@ class Answer:
     @property
     def title(self) -> str:
         one = self.schedules[0]
-        size = f"{one.bytes / 2**30:.1f} GiB in {one.pieces / 1e6:.0f} million pieces"
+        size = f"{one.bytes / 2**30:.1f} GiB" if one.bytes >= 2**30 else f"{one.bytes / 2**20:.1f} MiB"
+        size += (
+            f" in {one.pieces / 1e6:.0f} million pieces"
+            if one.pieces >= 1e7
+            else f" in {one.pieces:,} pieces"
+        )
         return f"{self.workload}: {size}, {one.ranks} ranks on {one.nodes} nodes of {self.machine.name}"
 
     @property

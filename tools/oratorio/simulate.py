@@ -20,6 +20,7 @@ from oratorio.sim_schedule import WORKLOADS, Arm, Planner, Schedule, Workload, w
 app = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
 stderr = Console(stderr=True, highlight=False)
 
+PICTURES = (".png", ".svg", ".pdf")
 ENGINES = ("closed", "s4u")
 RANKS_OF_NODE = (1, 2, 4, 16)  # local aggregators that are tried, if nobody says how many
 
@@ -106,6 +107,15 @@ def seek(planner: Planner, ask: Ask, job: tuple[int, int], hints: Sequence[str],
     return sim_report.search_table(title, steps)
 
 
+def check_files(plot: Path | None, others: Sequence[Path | None]) -> None:
+    """What would fail only after all the work. Raises SimulateError."""
+    if plot and plot.suffix not in PICTURES:
+        raise SimulateError(f"--plot {plot}: a picture ends in {', '.join(PICTURES)}")
+    for file in (plot, *others):
+        if file and not file.parent.is_dir():
+            raise SimulateError(f"{file}: there is no folder {file.parent}")
+
+
 def _given(machine: Machine, values: Sequence[str]) -> Machine:
     for value in values:
         key, equals, text = value.partition("=")
@@ -156,6 +166,7 @@ def simulate(
             raise SimulateError(f"there is no engine {engine}; there are {', '.join(ENGINES)}")
         if engine == "s4u":
             sim_s4u.build()
+        check_files(plot, (markdown, search))
         ask = Ask(described, workload_of(workload, map_file), rounds, engine == "s4u")
         jobs = [(count, nodes_of(described, count, nodes)) for count in ranks or [16384]]
         answers = []

@@ -7,10 +7,12 @@ import tomllib
 from dataclasses import replace
 
 import pytest
-from oratorio import sim_machine, sim_model, sim_report, sim_schedule, simulate
+from oratorio import sim_machine, sim_model, sim_report, sim_schedule, sim_search, simulate
+from oratorio.paths import ROOT
 from oratorio.sim_machine import SimulateError
 from oratorio.sim_report import Answer
 from rich.console import Console
+from typer.testing import CliRunner
 
 THETA = (sim_machine.FOLDER / "theta.toml").read_text()
 
@@ -209,3 +211,32 @@ def test_jobs_that_do_not_fit_the_machine_are_refused():
         simulate.nodes_of(MACHINE, 8, 3)
     with pytest.raises(SimulateError, match="there is no workload tape"):
         sim_schedule.workload_of("tape", None)
+
+
+@pytest.mark.parametrize(
+    ("words", "complaint"),
+    [
+        (["--machine", "thea"], "there are fat-tree, theta, this-machine"),
+        (["--workload", "tape"], "there is no workload tape"),
+        (["--workload", "btio", "--map", "map.nc"], "--map goes with the workloads e3sm_f and e3sm_g"),
+        (["--engine", "steam"], "there is no engine steam"),
+        (["--plot", "out.txt"], "a picture ends in .png"),
+        (["--markdown", "/nowhere/page.md"], "there is no folder /nowhere"),
+        (["--set", "endpoint.queue_ns"], "--set is KEY=VALUE"),
+        (["--set", "endpoint.queue_ns=much"], "endpoint.queue_ns has to be a number"),
+        (["--set", "links.rate_mbs=1e9"], "links.rate_mbs"),
+        (["--ranks", "32768"], "32768 ranks take 512 nodes"),
+    ],
+)
+def test_what_can_not_be_done_is_told_before_anything_is_built(words, complaint, monkeypatch, capfd):
+    monkeypatch.setattr(simulate, "Planner", None)
+    told = CliRunner().invoke(simulate.app, words)
+    assert told.exit_code == 2
+    assert complaint in told.output + capfd.readouterr().err
+
+
+def test_the_hints_that_a_search_varies_are_the_library_s():
+    known = (ROOT / "src/file/hints.def").read_text()
+    for values in sim_search.choices(MACHINE, 16384, 256):
+        for hint in values:
+            assert all(f"HINT({key}," in known for key in hint)
