@@ -81,15 +81,20 @@ RunContext File::State::context(bool collective, const TracedAccess& traced) {
             &engine.exclusion, true,        agents.get(),    traced};
 }
 
-TracedAccess File::State::trace(const AccessCall& call, bool started) const {
-    if (tracing == nullptr) return {};
-    AccessRecord record;
-    record.begin = Recorder::now();
-    record.collective = call.collective ? 0 : -1;
-    record.direction = call.direction;
-    record.started = started;
-    record.shared = call.at == Positioning::shared;
-    return {tracing->recorder(), record};
+TracedAccess File::State::record(const AccessCall& call, bool started) {
+    Recorder& recorder = tracing->recorder();
+    if (recorder.full()) {
+        recorder.skip();
+        if (recorder.idle()) engine.stats.stop_recording(opened.found->account);
+        return TracedAccess(recorder);
+    }
+    AccessRecord mine;
+    mine.begin = Recorder::now();
+    mine.collective = call.collective ? 0 : -1;
+    mine.direction = call.direction;
+    mine.started = started;
+    mine.shared = call.at == Positioning::shared;
+    return {recorder, mine};
 }
 
 void File::State::planned(const Plan& plan) {

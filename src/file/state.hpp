@@ -138,7 +138,10 @@ struct File::State final : Witness {
     /// Collective. Tells what the accesses of all ranks took together.
     Result<void> tell_account();
     /// The call begins; nobody's where nothing is traced.
-    [[nodiscard]] TracedAccess trace(const AccessCall& call, bool started) const;
+    [[nodiscard]] TracedAccess trace(const AccessCall& call, bool started) {
+        return tracing == nullptr ? TracedAccess() : record(call, started);
+    }
+    [[nodiscard]] TracedAccess record(const AccessCall& call, bool started);
     /// At open, where all ranks want it.
     void start_tracing(const TraceCall& call);
     [[nodiscard]] bool flushes_together() const;

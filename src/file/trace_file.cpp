@@ -189,6 +189,10 @@ void TraceFile::flush() {
     text_.clear();
 }
 
+void TraceFile::give_up(const Error& error) {
+    if (failed_.kind == ErrorKind::none) failed_ = error;
+}
+
 Result<void> TraceFile::close() {
     if (failed_.kind == ErrorKind::none) {
         text_.append(kTail);

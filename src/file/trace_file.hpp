@@ -27,6 +27,8 @@ class TraceFile {
     [[nodiscard]] Offset number() const { return begin_; }
     /// An event: a JSON object. After a failure it does nothing.
     void add(std::string_view event);
+    /// The section can't be finished: closing takes it back.
+    void give_up(const Error& error);
     /// The first failure; the file is then what it was before.
     Result<void> close();
 

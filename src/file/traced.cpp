@@ -52,7 +52,11 @@ Result<void> File::tell_trace() {
         [&](std::span<const AccessRecord> some) { text.add_accesses(some); },
         [&](std::span<const Span> some) { text.add_spans(some); }};
     auto told = tell_root(ranks, mine, teller);
-    if (told) text.end();
+    if (told) {
+        text.end();
+    } else {
+        file->give_up(told.error());
+    }
     if (const auto closed = file->close(); !closed)
         complain(call, "what file accesses did is missing there", closed.error());
     return told;

@@ -67,16 +67,10 @@ Recorder::Recorder(const Stats& stats, const Limits& limits) : stats_(stats), li
 }
 
 int Recorder::begin(const AccessRecord& what) {
-    const std::int64_t collective = what.collective < 0 ? -1 : collectives_++;
-    if (accesses_.size() >= limits_.accesses) {
-        ++dropped_accesses_;
-        work_for(unkept);
-        return unkept;
-    }
     accesses_.push_back(what);
     kept_.push_back(0);
     AccessRecord& mine = accesses_.back();
-    mine.collective = collective;
+    mine.collective = what.collective < 0 ? -1 : collectives_++;
     const int lane = std::min(std::countr_one(lanes_), kLanes);
     mine.lane = static_cast<std::uint8_t>(lane);
     lanes_ |= std::uint32_t{1} << lane;
@@ -87,18 +81,17 @@ int Recorder::begin(const AccessRecord& what) {
 
 /// What was counted since the last time belongs to whom it was done for.
 void Recorder::settle() {
+    AccessRecord* const mine = find(current_);
+    if (mine == nullptr) return;
     const auto now = stats_.values();
-    if (AccessRecord* const mine = find(current_)) {
-        for (std::size_t row = 0; row < now.size(); ++row)
-            mine->counts[row] += now[row] - before_[row];
-    }
-    before_ = now;
+    for (std::size_t row = 0; row < now.size(); ++row) mine->counts[row] += now[row] - before_[row];
 }
 
 void Recorder::work_for(int access) {
     if (access == current_) return;
     settle();
     current_ = access;
+    if (access != nobody) before_ = stats_.values();
 }
 
 void Recorder::end(int access, Bytes moved, ErrorKind error) {
@@ -113,7 +106,7 @@ void Recorder::end(int access, Bytes moved, ErrorKind error) {
 }
 
 AccessRecord* Recorder::find(int access) {
-    return access < 0 ? nullptr : &accesses_[static_cast<std::size_t>(access)];
+    return access == nobody ? nullptr : &accesses_[static_cast<std::size_t>(access)];
 }
 
 /// Of the same kind as the last one, and close behind it.
@@ -136,7 +129,7 @@ void Recorder::add(const Span& span) {
         return;
     }
     const auto owner = static_cast<std::size_t>(current_);
-    if (current_ < 0 || spans_.size() >= limits_.spans ||
+    if (spans_.size() >= limits_.spans ||
         (is_detail(mine.activity) && kept_[owner] >= limits_.spans_of_access)) {
         ++dropped_spans_;
         return;

@@ -95,15 +95,20 @@ class Recorder {
     Recorder(const Stats& stats, const Limits& limits);
 
     static constexpr int nobody = -1;
-    static constexpr int unkept = -2;
 
-    /// The access begins. Its number; `unkept`: there was no room.
+    /// Whether there is room for no other access.
+    [[nodiscard]] bool full() const { return accesses_.size() >= limits_.accesses; }
+    /// Whether none is under way.
+    [[nodiscard]] bool idle() const { return lanes_ == 0; }
+    /// An access begins for which there is no room: it is counted, and nothing of it told.
+    void skip() { ++dropped_accesses_; }
+    /// The access begins, and there is room for it. Its number.
     int begin(const AccessRecord& what);
     /// What follows is done for that access, until another is named.
     void work_for(int access);
     /// What has become of it.
     void end(int access, Bytes moved, ErrorKind error);
-    /// Of one that has begun; null for nobody's and one that isn't kept.
+    /// Of one that has begun; null for nobody's.
     [[nodiscard]] AccessRecord* find(int access);
     [[nodiscard]] int current() const { return current_; }
     /// Of the access that is being worked on, if any is.
@@ -137,6 +142,8 @@ class TracedAccess {
     TracedAccess() = default;
     TracedAccess(Recorder& recorder, const AccessRecord& what)
         : recorder_(&recorder), number_(recorder.begin(what)) {}
+    /// One that isn't kept.
+    explicit TracedAccess(Recorder& recorder) : recorder_(&recorder) {}
     [[nodiscard]] int number() const { return number_; }
     /// What this thread does next is for it.
     void work() const {

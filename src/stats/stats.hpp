@@ -33,6 +33,12 @@ struct Stats {
     bool timed = false;            ///< times are taken; two looks at the clock for each
     Recorder* recorder = nullptr;  ///< is told of every time, and what it was; only where `timed`
 
+    /// Nobody is told any more; `stays_timed`: the times go on.
+    void stop_recording(bool stays_timed) {
+        recorder = nullptr;
+        timed = stays_timed;
+    }
+
     enum Row : std::size_t {
 #define COUNTER(name, unit, description) row_##name,
 #include "stats/counters.def"

@@ -110,14 +110,15 @@ def test_a_set_uid_program_heeds_no_variable(open_folder):
     host = host_or_skip("mpich4")  # its library is found without LD_LIBRARY_PATH, which counts as little
     for name in ("liboratorio.so", "liboratorio-mpich.so"):
         shutil.copy(preload_library().parent / name, open_folder)
-    program, told = open_folder / "program", open_folder / "told"
+    program, told, traced = (open_folder / name for name in ("program", "told", "traced"))
     linked = [f"-L{open_folder}", f"-Wl,-rpath,{open_folder}", "-Wl,--no-as-needed", "-loratorio"]
     subprocess.run([host.mpicc, "-o", program, HERE / "written_block.c", *linked], check=True)
     for mode, tells in ((0o755, True), (0o4755, False)):
         os.chown(program, NOBODY, NOBODY)
         program.chmod(mode)
-        environ = {**os.environ, "ORATORIO_EXPLAIN": str(told)}
+        environ = {**os.environ, "ORATORIO_EXPLAIN": str(told), "ORATORIO_TRACE": str(traced)}
         subprocess.run([program, open_folder], env=environ, check=True, timeout=60)
         (open_folder / "blocks.dat").unlink()
-        assert told.exists() == tells
-        told.unlink(missing_ok=True)
+        for named in (told, traced):
+            assert named.exists() == tells
+            named.unlink(missing_ok=True)

@@ -20,8 +20,8 @@ COLORS = {
     "waiting": "#ECECEC",
     "message": "#222222",
 }
-PHASE = (0.55, 0.35)  # where in a rank's band, and how high
-DETAIL = (0.1, 0.4)
+PHASE = (0.1, 0.4)  # where in a rank's band, and how high
+DETAIL = (0.55, 0.3)
 RANKS_MOST = 64  # more bands can't be told apart
 BARS_MOST = 20_000
 
@@ -53,7 +53,7 @@ def draw(file: File, out: Path) -> None:
             low, height = PHASE if is_phase else DETAIL
             if name == "message":
                 drawn[name] = axes.plot(
-                    [at for at, _ in bars], [place + 0.05] * len(bars), "|", color=color, markersize=4
+                    [at for at, _ in bars], [place + 0.92] * len(bars), "|", color=color, markersize=4
                 )[0]
             else:
                 drawn[name] = axes.broken_barh(bars, (place + low, height), facecolors=color)

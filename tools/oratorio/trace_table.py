@@ -72,10 +72,15 @@ def rows_of(file: File) -> list[Row]:
     return sorted(rows, key=lambda row: min(access.begin for access in row.accesses))
 
 
+def _counted(number: int, what: str) -> str:
+    return f"{number} {what}" if number == 1 else f"{number} {what}s"
+
+
 def title_of(file: File) -> str:
     """What is said above a file's table."""
     begin = min((access.begin for access in file.accesses), default=0.0)
-    text = f"{file.path}: {file.ranks} ranks on {file.nodes} nodes, first access at {begin:.3f} s"
+    where = f"{_counted(file.ranks, 'rank')} on {_counted(file.nodes, 'node')}"
+    text = f"{file.path}: {where}, first access at {begin:.3f} s"
     if file.dropped_accesses or file.dropped_spans:
         text += f"; {file.dropped_accesses} accesses and {file.dropped_spans} spans were too many to be kept"
     return text

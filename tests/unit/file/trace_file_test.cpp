@@ -165,6 +165,17 @@ TEST_F(TraceFileTest, AfterAFailureItIsWhatItWasBefore) {
     EXPECT_EQ(numbers_in(path_).size(), 6u);
 }
 
+TEST_F(TraceFileTest, ASectionThatIsGivenUpIsTakenBack) {
+    ASSERT_TRUE(add(path_, 0, 5).ok());
+    const std::string before = read(path_);
+    auto file = TraceFile::open(path_);
+    for (int i = 0; i < 30'000; ++i) file->add(event(i));
+    EXPECT_NE(read(path_), before) << "some of it is there";
+    file->give_up(Error::make(ErrorKind::communicator, "a rank is gone"));
+    EXPECT_EQ(file->close().error().kind, ErrorKind::communicator);
+    EXPECT_EQ(read(path_), before);
+}
+
 TEST(Quoted, IsAJsonString) {
     EXPECT_EQ(quoted("a/b c"), "\"a/b c\"");
     EXPECT_EQ(quoted("\"\\\n\t"), R"("\"\\\u000a\u0009")");

@@ -45,22 +45,27 @@ TEST(Recorder, CollectiveAccessesAreNumberedByThemselves) {
     }
 }
 
-TEST(Recorder, WhatDoesNotFitIsCountedAndNumbersOfCollectivesGoOn) {
+TEST(Recorder, WhatDoesNotFitIsCounted) {
     Recording all({.accesses = 2, .spans = 3, .spans_of_access = 2});
-    for (int i = 0; i < 5; ++i) {
+    for (int i = 0; i < 2; ++i) {
+        EXPECT_FALSE(all.recorder.full());
         const int number = all.begin();
-        EXPECT_EQ(number, i < 2 ? i : Recorder::unkept);
+        EXPECT_EQ(number, i);
         // Far apart, so that none joins the one before.
         for (int j = 0; j < 3; ++j) {
             const Nanoseconds begin = 100'000 * j;
             all.recorder.add(span_of(Activity::storage, begin, begin + 10));
         }
+        EXPECT_FALSE(all.recorder.idle());
         all.end(number);
+        EXPECT_TRUE(all.recorder.idle());
     }
+    EXPECT_TRUE(all.recorder.full());
+    all.recorder.skip();
     EXPECT_EQ(all.recorder.accesses().size(), 2u);
-    EXPECT_EQ(all.recorder.dropped_accesses(), 3u);
+    EXPECT_EQ(all.recorder.dropped_accesses(), 1u);
     EXPECT_EQ(all.recorder.spans().size(), 3u) << "two of the first access, one of the second";
-    EXPECT_EQ(all.recorder.dropped_spans(), 12u);
+    EXPECT_EQ(all.recorder.dropped_spans(), 3u);
 }
 
 TEST(Recorder, PhasesAreKeptWhereAnAccessHasTooManyDetails) {
@@ -114,6 +119,21 @@ TEST(Recorder, CountersBelongToTheAccessThatIsWorkedOn) {
     all.end(second);
     EXPECT_EQ(all.access(0).counts[Stats::row_storage_calls], 3u);
     EXPECT_EQ(all.access(1).counts[Stats::row_storage_calls], 30u);
+}
+
+TEST(Recorder, WhatIsDoneForAnAccessThatIsNotKeptIsNobodys) {
+    Recording all;
+    const int number = all.begin();
+    const TracedAccess dropped(all.recorder);
+    dropped.work();
+    all.stats.storage_calls += 1;
+    all.recorder.add(span_of(Activity::storage, 0, 1));
+    dropped.end(8, ErrorKind::none);
+    all.recorder.work_for(number);
+    all.stats.storage_calls += 10;
+    all.end(number);
+    EXPECT_EQ(all.access(0).counts[Stats::row_storage_calls], 10u);
+    EXPECT_TRUE(all.recorder.spans().empty());
 }
 
 TEST(Recorder, AccessesUnderWayTogetherHaveLanesOfTheirOwn) {
