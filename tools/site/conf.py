@@ -1,0 +1,77 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""How Sphinx makes the site of the pages; called by `oratorio docs`, the source is the root of the checkout.
+
+The pages are plain Markdown that reads well without the site. What the site needs beside them is here: which
+files are pages, and the navigation, which is made of the lists of docs/README.md.
+"""
+
+import re
+import sys
+from pathlib import Path
+from posixpath import normpath
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+
+from oratorio import __version__
+
+project = "Oratorio"
+author = "The Oratorio authors"
+version = release = __version__
+
+extensions = ["myst_parser"]
+myst_heading_anchors = 6
+root_doc = "README"
+include_patterns = [
+    "README.md", "CHANGELOG.md", "CONTRIBUTING.md", "SECURITY.md", "CODE_OF_CONDUCT.md",
+    "licenses/README.md", "docs/**.md",
+]  # fmt: skip
+# Sphinx walks through folders that no page is in, too.
+exclude_patterns = [".*", "build*", "out", "dist", "src", "tests", "tools"]
+highlight_language = "none"
+
+html_theme = "furo"
+html_title = f"Oratorio {release}"
+html_copy_source = False
+html_show_sphinx = False
+html_show_sourcelink = False
+html_static_path = ["site.css"]
+html_css_files = ["site.css"]
+
+SECTION = re.compile(r"^\*\*(.+)\*\*$")
+PAGE = re.compile(r"\]\(([\w./-]+)\.md\)")
+# These pages list all others of their folder.
+FOLDERS = ("docs/decisions/README", "docs/results/README")
+
+
+def toctree(pages: list[str], *options: str) -> str:
+    """Sphinx's directive for a list of pages."""
+    return "\n".join(["", "```{toctree}", *options, "", *pages, "```", ""])
+
+
+def navigation(overview: str) -> str:
+    """Hidden lists of pages, one per section of docs/README.md."""
+    sections: dict[str, dict[str, None]] = {}
+    for line in overview.splitlines():
+        title = SECTION.match(line)
+        if title:
+            sections[title[1]] = {}
+        elif sections:
+            sections[list(sections)[-1]].update(dict.fromkeys(PAGE.findall(line)))
+    return "".join(
+        toctree(["/" + normpath(f"docs/{page}") for page in pages], ":hidden:", f":caption: {title}")
+        for title, pages in sections.items()
+    )
+
+
+def add_lists(app, page: str, text: list[str]) -> None:
+    """The start page gets the navigation, the pages of FOLDERS their lists."""
+    if page == root_doc:
+        overview = Path(app.srcdir) / "docs/README.md"
+        text[0] += toctree(["/docs/README"], ":hidden:") + navigation(overview.read_text())
+    elif page in FOLDERS:
+        text[0] += toctree(["**"], ":glob:", ":maxdepth: 1")
+
+
+def setup(app) -> None:
+    """Called by Sphinx."""
+    app.connect("source-read", add_lists)
