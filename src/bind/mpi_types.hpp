@@ -18,3 +18,7 @@ using MPI_Datarep_conversion_function_c = int(void*, MPI_Datatype, MPI_Count, vo
 using MPIX_File_errhandler_function_x = void(MPI_File, int, void*);
 using MPIX_Destructor_function = void(void*);
 #endif
+
+#if defined(OPEN_MPI) && OMPI_MAJOR_VERSION < 5
+using MPI_Session = struct ompi_instance_t*;
+#endif
