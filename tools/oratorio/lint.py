@@ -8,7 +8,7 @@ from rich.console import Console
 
 from oratorio.paths import PRIVATE, ROOT
 
-CXX_FOLDERS = ("src", "sim", "tests", "tools")
+CXX_FOLDERS = ("src", "sim", "tests", "tools", "packaging")
 CXX_SUFFIXES = (".c", ".cpp", ".h", ".hpp")
 
 
@@ -21,7 +21,7 @@ def cxx_files() -> list[str]:
 def checks(fix: bool) -> dict[str, list[str]]:
     """name -> command; each succeeds if there is nothing to complain about."""
     ruff = str(PRIVATE / "venv/bin/ruff")
-    python = ["--config", "tools/pyproject.toml", "tools", "tests"]
+    python = ["--config", "tools/pyproject.toml", "tools", "tests", "packaging/fill.py"]
     clang = ["clang-format", "-i"] if fix else ["clang-format", "--dry-run", "-Werror"]
     return {
         "clang-format": [*clang, *cxx_files()],

@@ -23,7 +23,7 @@ myst_heading_anchors = 6
 root_doc = "README"
 include_patterns = [
     "README.md", "CHANGELOG.md", "CONTRIBUTING.md", "SECURITY.md", "CODE_OF_CONDUCT.md",
-    "licenses/README.md", "docs/**.md",
+    "licenses/README.md", "packaging/README.md", "docs/**.md",
 ]  # fmt: skip
 # Sphinx walks through folders that no page is in, too.
 exclude_patterns = [".*", "build*", "out", "dist", "src", "tests", "tools"]

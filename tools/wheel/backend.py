@@ -30,6 +30,7 @@ IN_SDIST += (
     "cmake",
     "docs",
     "licenses",
+    "packaging",
     "src",
     "tools",
 )
