@@ -87,6 +87,17 @@ def test_debian_takes_the_changelog_and_names_files_that_are_there(filled):
         assert (folder / command).stat().st_mode & 0o111, command
 
 
+def test_debian_packs_the_sources_and_lintian_has_no_warning(filled, tmp_path):
+    if not (shutil.which("dpkg-source") and shutil.which("lintian")):
+        pytest.skip("no dpkg-source or no lintian here (Debian: dpkg-dev, lintian)")
+    copy = shutil.copytree(filled, tmp_path / "copy")
+    done = call("dpkg-source", "-b", ".", cwd=copy / f"oratorio-{__version__}")
+    assert done.returncode == 0, done.stderr
+    source = copy / f"oratorio_{__version__}-1.dsc"
+    done = call("lintian", "--allow-root", "--fail-on", "error,warning", source)
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
 def spack_recipe(filled: Path, monkeypatch) -> tuple[type, list]:
     """(the class, the directives) of package.py, read with a stand-in for Spack."""
     told = []
