@@ -20,6 +20,14 @@ SignalsBlocked::~SignalsBlocked() {
     ::pthread_sigmask(SIG_SETMASK, &before_, nullptr);
 }
 
+void SignalsBlocked::swallow(int number) const {
+    sigset_t one;
+    sigemptyset(&one);
+    sigaddset(&one, number);
+    const timespec at_once{};
+    ::sigtimedwait(&one, nullptr, &at_once);
+}
+
 void use_all_cores() {
     cpu_set_t all;
     CPU_ZERO(&all);

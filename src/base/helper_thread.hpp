@@ -14,6 +14,8 @@ class SignalsBlocked {
     ~SignalsBlocked();
     SignalsBlocked(const SignalsBlocked&) = delete;
     SignalsBlocked& operator=(const SignalsBlocked&) = delete;
+    /// One that came meanwhile with a failed system call of ours; the program isn't to hear of it.
+    void swallow(int number) const;
 
   private:
     sigset_t before_;

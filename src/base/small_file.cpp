@@ -49,15 +49,6 @@ Result<void> write_all(int descriptor, std::string_view text) {
     return {};
 }
 
-/// The signal that came with an EPIPE; the program isn't to hear of a pipe that it doesn't know.
-void swallow_sigpipe() {
-    sigset_t pipe;
-    sigemptyset(&pipe);
-    sigaddset(&pipe, SIGPIPE);
-    const timespec at_once{};
-    ::sigtimedwait(&pipe, nullptr, &at_once);
-}
-
 }  // namespace
 
 Result<std::string> read_small_file(const std::string& path) {
@@ -92,7 +83,7 @@ Result<void> append_to_file(const std::string& path, std::string_view text) {
         return failed(errno == ENXIO ? "nobody reads from this pipe" : "opening");
     const SignalsBlocked blocked;
     auto written = write_all(file.number(), text);
-    if (!written && written.error().system_errno == EPIPE) swallow_sigpipe();
+    if (!written && written.error().system_errno == EPIPE) blocked.swallow(SIGPIPE);
     return written;
 }
 

@@ -94,15 +94,6 @@ Result<void> write_all(int file, std::string_view text, Offset at) {
     return {};
 }
 
-/// The signal that came with an EFBIG: the program's own files aren't too long.
-void swallow_sigxfsz() {
-    sigset_t too_long;
-    sigemptyset(&too_long);
-    sigaddset(&too_long, SIGXFSZ);
-    const timespec at_once{};
-    ::sigtimedwait(&too_long, nullptr, &at_once);
-}
-
 /// Bytes of the UTF-8 character that the text begins with; 0 when it doesn't (RFC 3629).
 std::size_t length_of_character(std::string_view text) {
     const auto byte = [text](std::size_t i) -> unsigned {
@@ -183,7 +174,7 @@ void TraceFile::flush() {
     const SignalsBlocked blocked;
     if (const auto written = write_all(file_.number(), text_, at_); !written) {
         failed_ = written.error();
-        if (failed_.system_errno == EFBIG) swallow_sigxfsz();
+        if (failed_.system_errno == EFBIG) blocked.swallow(SIGXFSZ);
     }
     at_ += static_cast<Offset>(text_.size());
     text_.clear();
