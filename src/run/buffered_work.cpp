@@ -178,6 +178,7 @@ std::int64_t BufferedWork::oldest() const {
 void BufferedWork::enter(Slot& slot, Phase phase) {
     slot.phase = phase;
     if (phase == Phase::idle) return slot.track.leave();
+    static_assert(std::size(kActivities) == static_cast<std::size_t>(Phase::storing) + 1);
     slot.track.enter(kActivities[static_cast<std::size_t>(phase)], slot.round.number);
 }
 

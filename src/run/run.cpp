@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "run/run.hpp"
 
+#include <iterator>
+
 #include "plan/methods.hpp"
 
 namespace oratorio {
@@ -49,6 +51,7 @@ void Run::enter(Phase phase) {
     phase_ = phase;
     if (phase == Phase::done) return track_.leave();
     if (phase == Phase::planned) return;  // goes on at once, or when it may send messages
+    static_assert(std::size(kActivities) == static_cast<std::size_t>(Phase::done));
     track_.enter(kActivities[static_cast<std::size_t>(phase)]);
 }
 
