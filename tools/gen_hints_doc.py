@@ -6,6 +6,8 @@ import pathlib
 import re
 import sys
 
+from generated import keep
+
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 TABLE = ROOT / "src/file/hints.def"
 PAGE = ROOT / "docs/hints.md"
@@ -111,16 +113,5 @@ def page():
     )
 
 
-def main():
-    text = page()
-    if "--check" not in sys.argv[1:]:
-        PAGE.write_text(text)
-        return 0
-    if PAGE.exists() and PAGE.read_text() == text:
-        return 0
-    print(f"{PAGE.relative_to(ROOT)} is not current: run tools/gen_hints_doc.py", file=sys.stderr)
-    return 1
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(keep(PAGE, page()))

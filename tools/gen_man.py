@@ -8,6 +8,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT / "tools"))
 
+from generated import keep
 from oratorio import __version__, start
 
 PAGE = ROOT / "docs/man/oratorio.1"
@@ -67,18 +68,5 @@ def page() -> str:
     return HEAD.format(version=__version__, synopsis=synopsis) + ".SH COMMANDS\n" + body + TAIL
 
 
-def main() -> int:
-    """Exit code 1 if --check finds another page."""
-    text = page()
-    if "--check" not in sys.argv[1:]:
-        PAGE.parent.mkdir(exist_ok=True)
-        PAGE.write_text(text)
-        return 0
-    if PAGE.exists() and PAGE.read_text() == text:
-        return 0
-    print(f"{PAGE.relative_to(ROOT)} is not current: run tools/gen_man.py", file=sys.stderr)
-    return 1
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(keep(PAGE, page()))
