@@ -9,16 +9,14 @@ import pytest
 from oratorio import bench_looks, bench_paper, bench_plot
 from oratorio.bench_arms import TUNINGS
 from oratorio.bench_run import Run, Settings
+from oratorio.bench_workloads import SUITE as FIGURES
 from oratorio.hosts import Host
 from oratorio.method_table import methods
 from oratorio.paper_figures import PAPERS, SLOTS
 
 NOWHERE = Path("/nowhere")
 HOST = Host("mpich5", "mpich", NOWHERE, NOWHERE, NOWHERE, "5.0.2", "hydra")
-WORKLOADS = (
-    "contiguous", "coll_perf", "tile", "flash", "hpio", "discontig", "sparse", "mar", "array 128 B",
-    "array 4 KiB", "array 64 KiB", "array 1 MiB", "s3d", "e3sm_f", "e3sm_g", "vec8",
-)  # fmt: skip
+WORKLOADS = tuple(figure.label for figure in FIGURES)
 SUITE = ("host", "host_tuned", "auto", "raw")
 PAPER = (
     "shared_buffer",
