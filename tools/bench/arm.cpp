@@ -143,25 +143,23 @@ class MpiPass {
         const MPI_Offset offset = static_cast<MPI_Offset>(i) * (bytes / etype_bytes);
         std::byte* const data = buffer_.data() + call.memory + i * call.memory_step;
         MPI_Status status;
-        const int code = access_.independent ? move_alone(offset, data, types.memory, &status)
-                                             : move_all(offset, data, types.memory, &status);
+        const int code = move(offset, data, types.memory, &status);
         if (code != MPI_SUCCESS) return;
         MPI_Count moved = 0;
         MPI_Get_elements_x(&status, MPI_BYTE, &moved);
         if (moved != bytes) sample_.counted = false;
     }
 
-    int move_all(MPI_Offset offset, void* data, MPI_Datatype type, MPI_Status* status) {
-        const int code = write_ ? MPI_File_write_at_all(file_, offset, data, 1, type, status)
-                                : MPI_File_read_at_all(file_, offset, data, 1, type, status);
-        note(sample_, error_text(write_ ? "MPI_File_write_at_all" : "MPI_File_read_at_all", code));
-        return code;
-    }
-
-    int move_alone(MPI_Offset offset, void* data, MPI_Datatype type, MPI_Status* status) {
-        const int code = write_ ? MPI_File_write_at(file_, offset, data, 1, type, status)
-                                : MPI_File_read_at(file_, offset, data, 1, type, status);
-        note(sample_, error_text(write_ ? "MPI_File_write_at" : "MPI_File_read_at", code));
+    int move(MPI_Offset offset, void* data, MPI_Datatype type, MPI_Status* status) {
+        const bool alone = access_.independent;
+        const auto write = alone ? MPI_File_write_at : MPI_File_write_at_all;
+        const auto read = alone ? MPI_File_read_at : MPI_File_read_at_all;
+        const int code = write_ ? write(file_, offset, data, 1, type, status)
+                                : read(file_, offset, data, 1, type, status);
+        if (code != MPI_SUCCESS) {
+            const std::string routine = write_ ? "MPI_File_write_at" : "MPI_File_read_at";
+            note(sample_, error_text((routine + (alone ? "" : "_all")).c_str(), code));
+        }
         return code;
     }
 
