@@ -9,7 +9,7 @@
 
 namespace bench {
 
-/// Seconds by a clock that all processes of a node share; MPI_Wtime may have an origin per rank.
+/// Seconds by a clock that all processes of a machine share; MPI_Wtime may have an origin per rank.
 double node_clock();
 
 /// Collective: how many nodes the ranks are on.
@@ -21,9 +21,9 @@ class CallTimes {
     void start() { starts_.push_back(node_clock()); }
     void stop() { ends_.push_back(node_clock()); }
 
-    /// Collective: the seconds of all calls together. On one node a call runs from the first
+    /// Collective: the seconds of all calls together. On one machine a call runs from the first
     /// rank's start to the last rank's end: with more ranks than cores a rank may begin when
-    /// others have finished. On several nodes it is the longest any rank took.
+    /// others have finished. Of several machines the one that took longest counts.
     double total(MPI_Comm comm) const;
 
   private:
