@@ -3,96 +3,58 @@
 
 #include <algorithm>
 #include <cstring>
-#include <new>
 #include <utility>
 
-#include "base/shared_outcome.hpp"
 #include "base/shared_segment.hpp"
 
 namespace oratorio {
 
-/// What all ranks share alike.
-struct alignas(64) NodeTransport::Head {
-    std::atomic<std::int64_t> counter{0};
-    SharedOutcome outcome;
-};
-
-/// One rank.
-struct alignas(64) NodeTransport::Member {
-    explicit Member(Before usual) : bell(usual) {}
-    Bell bell;
-    alignas(64) std::atomic<std::uint64_t> finished{0};  ///< operations it has read the results of
-};
-
-/// One operation; operation n uses board n modulo kBoards.
-struct alignas(64) NodeTransport::Board {
-    std::atomic<std::uint64_t> arrived{0};  ///< ranks, summed over all operations of this board
-    std::atomic<std::uint64_t> acted{0};  ///< meetings: the operation's number + 1, when it is over
-};
-
 namespace {
 
 constexpr std::int64_t kOurs = std::int64_t{1} << 62;  // ticket numbers from here on aren't inner's
+constexpr std::size_t kOperandMax = NodeBoards::kOperandMax;
+constexpr std::uint64_t kBoards = NodeBoards::kBoards;
 
 }  // namespace
 
-// Layout: the Head; a Member per rank; per board a Board and an operand per rank.
-NodeTransport::Head& NodeTransport::head() const {
-    return *reinterpret_cast<Head*>(memory_.span().data());
+Result<std::unique_ptr<Transport>> NodeTransport::over(std::unique_ptr<Transport> inner,
+                                                       const OpenLeaders& open_leaders) {
+    const Topology& topology = inner->topology();
+    NodePlace place(topology);
+    if (place.most == 1 || (place.several_nodes() && !open_leaders)) return inner;
+    const auto prepare = [&](std::span<std::byte> memory) {
+        NodeBoards::lay_out(memory, topology, place);
+    };
+    SharedSegment segment({NodeBoards::bytes(place), {}, prepare, {}});
+    if (const auto decided = segment.finish(*inner); !decided) return decided.error();
+    if (segment.refused()) return inner;
+    std::unique_ptr<Transport> leaders;
+    if (place.several_nodes()) {
+        auto opened = open_leaders();
+        std::uint64_t refused = opened.ok() ? 0 : 1;
+        if (auto told = oratorio::reduce(*inner, std::span(&refused, 1), ReduceOp::max); !told)
+            return told.error();
+        if (refused != 0) return inner;
+        leaders = std::move(*opened);
+    }
+    return std::unique_ptr<Transport>(new NodeTransport(
+        std::move(inner), NodeBoards(segment.take(), std::move(place)), std::move(leaders)));
 }
 
 SharedOutcome* NodeTransport::shared_outcome() const {
-    return &head().outcome;
+    return in_memory() ? &boards_.head().outcome : nullptr;
 }
 
-NodeTransport::Member& NodeTransport::member(Rank rank) const {
-    return reinterpret_cast<Member*>(memory_.span().data() + sizeof(Head))[rank];
-}
-
-NodeTransport::Board& NodeTransport::board(std::uint64_t number) const {
-    const auto ranks = static_cast<std::size_t>(topology().size);
-    const std::size_t bytes = sizeof(Board) + ranks * kOperandMax;
-    return *reinterpret_cast<Board*>(memory_.span().data() + sizeof(Head) + ranks * sizeof(Member) +
-                                     number % kBoards * bytes);
-}
-
-std::span<std::byte> NodeTransport::operand(const Board& board, Rank rank) const {
-    auto* const first = reinterpret_cast<std::byte*>(const_cast<Board*>(&board + 1));
-    return {first + static_cast<std::size_t>(rank) * kOperandMax, kOperandMax};
-}
-
-Result<std::unique_ptr<Transport>> NodeTransport::over(std::unique_ptr<Transport> inner) {
-    const Topology& topology = inner->topology();
-    if (!topology.one_node() || topology.size == 1) return inner;
-    const auto ranks = static_cast<std::size_t>(topology.size);
-    static_assert(kOperandMax % 64 == 0);
-    const auto bytes = static_cast<Bytes>(sizeof(Head) + ranks * sizeof(Member) +
-                                          kBoards * (sizeof(Board) + ranks * kOperandMax));
-    const auto prepare = [&topology](std::span<std::byte> memory) { lay_out(memory, topology); };
-    SharedSegment segment({bytes, {}, prepare, {}});
-    if (const auto decided = segment.finish(*inner); !decided) return decided.error();
-    if (segment.refused()) return inner;
-    return std::unique_ptr<Transport>(new NodeTransport(std::move(inner), segment.take()));
-}
-
-void NodeTransport::lay_out(std::span<std::byte> memory, const Topology& topology) {
-    const auto ranks = static_cast<std::size_t>(topology.size);
-    const Before usual = usual_before_sleep(topology);
-    const auto take = [&memory](std::size_t bytes) {
-        std::byte* const at = memory.data();
-        memory = memory.subspan(bytes);
-        return at;
-    };
-    new (take(sizeof(Head))) Head;
-    for (std::size_t rank = 0; rank < ranks; ++rank) new (take(sizeof(Member))) Member(usual);
-    for (std::uint64_t number = 0; number < kBoards; ++number)
-        new (take(sizeof(Board) + ranks * kOperandMax)) Board;
+bool NodeTransport::quiet() const {
+    return operations_.empty() && inner_->quiet() && (leaders_ == nullptr || leaders_->quiet());
 }
 
 Ticket NodeTransport::start(Operation operation) {
     operation.number = wanted_ = started_++;
+    wants_message_ = false;
     operations_.push_back(operation);
     post_waiting();
+    go_across();
     return Ticket{kOurs + static_cast<std::int64_t>(operation.number)};
 }
 
@@ -105,7 +67,9 @@ Result<Ticket> NodeTransport::reduce(std::span<std::uint64_t> values, ReduceOp o
 }
 
 Result<Ticket> NodeTransport::gather(std::span<const std::byte> mine, std::span<std::byte> all) {
-    if (mine.size() > kOperandMax) return inner_->gather(mine, all);
+    const bool fits =
+        in_memory() || boards_.gathered(mine.size()) <= boards_.result(boards_.board(0)).size();
+    if (mine.size() > kOperandMax || !fits) return inner_->gather(mine, all);
     return start({.kind = Kind::gather, .mine = mine, .result = all});
 }
 
@@ -114,52 +78,68 @@ Result<Ticket> NodeTransport::broadcast(Rank root, std::span<std::byte> data) {
     return start({.kind = Kind::broadcast, .root = root, .mine = data, .result = data});
 }
 
+void NodeTransport::ring_others() const {
+    for (std::size_t other = 0; other < place().ranks; ++other) {
+        if (other != place().me) ring(boards_.member(other).bell);
+    }
+}
+
 /// Puts this rank's operand on the board; false while some rank still reads what was there before.
 bool NodeTransport::post(Operation& operation) {
     if (operation.number >= kBoards) {
-        for (Rank rank = 0; rank < topology().size; ++rank) {
-            if (member(rank).finished.load() <= operation.number - kBoards) return false;
+        for (std::size_t rank = 0; rank < place().ranks; ++rank) {
+            if (boards_.member(rank).finished.load() <= operation.number - kBoards) return false;
         }
     }
-    Board& board = this->board(operation.number);
-    const auto to = operand(board, topology().rank);
+    Board& board = boards_.board(operation.number);
+    const auto to = boards_.operand(board, place().me);
     const bool mute = operation.kind == Kind::broadcast && operation.root != topology().rank;
     if (!mute && !operation.mine.empty())
         std::memcpy(to.data(), operation.mine.data(), operation.mine.size());
     operation.posted = true;
-    const auto ranks = static_cast<std::uint64_t>(topology().size);
-    const std::uint64_t all = (operation.number / kBoards + 1) * ranks;
+    const std::uint64_t all = (operation.number / kBoards + 1) * place().ranks;
     if (board.arrived.fetch_add(1) + 1 < all) return true;
+    if (place().several_nodes()) {  // the first rank goes on
+        if (!place().leads()) ring(boards_.member(0).bell);
+        return true;
+    }
     if (operation.kind == Kind::meet) {  // who comes last does it for all
-        (*operation.act)(
-            {operand(board, 0).data(), operation.mine.size(), kOperandMax, topology().size});
+        (*operation.act)({boards_.operand(board, 0).data(), operation.mine.size(), kOperandMax,
+                          topology().size});
         board.acted = operation.number + 1;
     }
-    for (Rank rank = 0; rank < topology().size; ++rank) {
-        if (rank != topology().rank) ring(member(rank).bell);
-    }
+    ring_others();
     return true;
 }
 
 /// In the order they were started, as all ranks started them.
 void NodeTransport::post_waiting() {
-    heard_ = member(topology().rank).bell.rings.load();
+    heard_ = boards_.member(place().me).bell.rings.load();
     for (Operation& operation : operations_) {
         if (!operation.posted && !post(operation)) break;
     }
 }
 
+bool NodeTransport::all_here(const Operation& operation) const {
+    const std::uint64_t all = (operation.number / kBoards + 1) * place().ranks;
+    return operation.posted && boards_.board(operation.number).arrived.load() >= all;
+}
+
+/// The last operand isn't enough: something has to be done with them first.
+bool NodeTransport::is_acted(const Operation& operation) const {
+    return operation.kind == Kind::meet || place().several_nodes();
+}
+
 bool NodeTransport::is_complete(const Operation& operation) const {
-    const auto ranks = static_cast<std::uint64_t>(topology().size);
-    const std::uint64_t all = (operation.number / kBoards + 1) * ranks;
-    const Board& board = this->board(operation.number);
-    if (!operation.posted || board.arrived.load() < all) return false;
-    return operation.kind != Kind::meet || board.acted == operation.number + 1;
+    if (!all_here(operation)) return false;
+    return !is_acted(operation) || boards_.board(operation.number).acted == operation.number + 1;
 }
 
 Result<Completion> NodeTransport::test(Ticket ticket) {
-    if (ticket.id < kOurs) return inner_->test(ticket);
     post_waiting();
+    go_across();
+    wants_message_ = ticket.id < kOurs;
+    if (wants_message_) return inner_->test(ticket);
     const auto found =
         std::find_if(operations_.begin(), operations_.end(), [&](const Operation& operation) {
             return kOurs + static_cast<std::int64_t>(operation.number) == ticket.id;
@@ -168,9 +148,13 @@ Result<Completion> NodeTransport::test(Ticket ticket) {
         return Error::make(ErrorKind::internal, "test of a ticket that names no operation");
     wanted_ = found->number;
     if (!is_complete(*found)) return Completion{};
-    combine(*found, board(found->number));
+    const Board& board = boards_.board(found->number);
+    const ErrorKind failed = is_acted(*found) ? board.failed.load() : ErrorKind::none;
+    if (failed == ErrorKind::none) combine(*found, board);
     operations_.erase(found);
     finish();
+    if (failed != ErrorKind::none)
+        return Error::make(failed, "the nodes' first ranks couldn't reach each other");
     return Completion{.done = true};
 }
 
@@ -178,43 +162,118 @@ Result<Completion> NodeTransport::test(Ticket ticket) {
 void NodeTransport::finish() {
     std::uint64_t finished = started_;
     for (const Operation& other : operations_) finished = std::min(finished, other.number);
-    member(topology().rank).finished.store(finished);
+    boards_.member(place().me).finished.store(finished);
 }
 
 void NodeTransport::combine(const Operation& operation, const Board& board) {
     const std::size_t bytes = operation.mine.size();
     if (bytes == 0) return;
-    if (operation.kind == Kind::broadcast || operation.kind == Kind::meet) {
-        const Rank from = operation.kind == Kind::meet ? topology().rank : operation.root;
-        std::memcpy(operation.result.data(), operand(board, from).data(), bytes);
-        return;
+    const bool here = !place().several_nodes();
+    const std::byte* const result = boards_.result(board).data();
+    switch (operation.kind) {
+        case Kind::meet:
+            std::memcpy(operation.result.data(), boards_.operand(board, place().me).data(), bytes);
+            return;
+        case Kind::broadcast: {
+            const auto root = place().slot_of[static_cast<std::size_t>(operation.root)];
+            std::memcpy(operation.result.data(),
+                        here ? boards_.operand(board, root).data() : result, bytes);
+            return;
+        }
+        case Kind::gather: {
+            std::byte* to = operation.result.data();
+            for (const std::size_t slot : place().slot_of) {
+                const auto* const from =
+                    here ? boards_.operand(board, slot).data() : result + slot * bytes;
+                std::memcpy(std::exchange(to, to + bytes), from, bytes);
+            }
+            return;
+        }
+        case Kind::reduce:
+            if (here) return reduce_here(operation, board, operation.result);
+            std::memcpy(operation.result.data(), result, bytes);
+            return;
     }
-    if (operation.kind == Kind::gather) {
-        for (Rank rank = 0; rank < topology().size; ++rank)
-            std::memcpy(operation.result.data() + static_cast<std::size_t>(rank) * bytes,
-                        operand(board, rank).data(), bytes);
-        return;
-    }
-    for (std::size_t at = 0; at < bytes; at += sizeof(std::uint64_t)) {
+}
+
+void NodeTransport::reduce_here(const Operation& operation, const Board& board,
+                                std::span<std::byte> into) const {
+    for (std::size_t at = 0; at < operation.mine.size(); at += sizeof(std::uint64_t)) {
         std::uint64_t sum = 0;
-        for (Rank rank = 0; rank < topology().size; ++rank) {
+        for (std::size_t rank = 0; rank < place().ranks; ++rank) {
             std::uint64_t value = 0;
-            std::memcpy(&value, operand(board, rank).data() + at, sizeof value);
+            std::memcpy(&value, boards_.operand(board, rank).data() + at, sizeof value);
             sum = rank == 0                       ? value
                   : operation.op == ReduceOp::sum ? sum + value
                   : operation.op == ReduceOp::max ? std::max(sum, value)
                                                   : std::min(sum, value);
         }
-        std::memcpy(operation.result.data() + at, &sum, sizeof sum);
+        std::memcpy(into.data() + at, &sum, sizeof sum);
     }
 }
 
+/// A first rank moves on what its node has brought together, whatever it waits for itself. They all
+/// start operations in the same order.
+void NodeTransport::go_across() {
+    if (leaders_ == nullptr) return;
+    for (Operation& operation : operations_) {
+        if (is_complete(operation)) continue;
+        if (!all_here(operation)) return;
+        if (!operation.across.valid()) {
+            const auto started = start_across(operation);
+            if (!started) {
+                end_across(operation, started.error().kind);
+                continue;
+            }
+            operation.across = *started;
+        }
+        const auto done = leaders_->test(operation.across);
+        if (!done || done->done) end_across(operation, done ? ErrorKind::none : done.error().kind);
+    }
+}
+
+Result<Ticket> NodeTransport::start_across(const Operation& operation) {
+    const Board& board = boards_.board(operation.number);
+    const std::size_t bytes = operation.mine.size();
+    const auto result = boards_.result(board);
+    if (operation.kind == Kind::reduce) {
+        reduce_here(operation, board, result);
+        return leaders_->reduce(
+            {reinterpret_cast<std::uint64_t*>(result.data()), bytes / sizeof(std::uint64_t)},
+            operation.op);
+    }
+    if (operation.kind == Kind::broadcast) {
+        const auto slot = place().slot_of[static_cast<std::size_t>(operation.root)];
+        const std::size_t node = slot / place().most;
+        if (node == place().node && bytes > 0)
+            std::memcpy(result.data(), boards_.operand(board, slot % place().most).data(), bytes);
+        return leaders_->broadcast(static_cast<Rank>(node), result.first(bytes));
+    }
+    const auto outgoing = boards_.outgoing(board).first(place().most * bytes);
+    for (std::size_t rank = 0; rank < place().ranks && bytes > 0; ++rank)
+        std::memcpy(&outgoing[rank * bytes], boards_.operand(board, rank).data(), bytes);
+    return leaders_->gather(outgoing, result.first(boards_.gathered(bytes)));
+}
+
+void NodeTransport::end_across(const Operation& operation, ErrorKind failed) {
+    Board& board = boards_.board(operation.number);
+    board.failed = failed;
+    board.acted = operation.number + 1;
+    ring_others();
+}
+
+/// What is between the nodes rings no bell.
+bool NodeTransport::is_across() const {
+    return std::ranges::any_of(
+        operations_, [&](const Operation& one) { return one.across.valid() && !is_complete(one); });
+}
+
 Result<std::int64_t> NodeTransport::fetch_add(std::int64_t by) {
-    return head().counter.fetch_add(by);
+    return in_memory() ? boards_.head().counter.fetch_add(by) : inner_->fetch_add(by);
 }
 
 Result<void> NodeTransport::meet(std::span<std::byte> mine, const Act& act) {
-    if (mine.size() > kOperandMax) return Transport::meet(mine, act);
+    if (mine.size() > meeting_max()) return Transport::meet(mine, act);
     const auto done =
         wait(*this, start({.kind = Kind::meet, .mine = mine, .result = mine, .act = &act}));
     if (!done) return done.error();
@@ -222,7 +281,8 @@ Result<void> NodeTransport::meet(std::span<std::byte> mine, const Act& act) {
 }
 
 Result<void> NodeTransport::set_counter(std::int64_t to) {
-    head().counter.store(to);
+    if (!in_memory()) return inner_->set_counter(to);
+    boards_.head().counter.store(to);
     return {};
 }
 
@@ -234,9 +294,16 @@ bool NodeTransport::wanted_complete() const {
 }
 
 Rest NodeTransport::rest() const {
-    if (operations_.empty()) return inner_->rest();
-    Bell& bell = member(topology().rank).bell;
+    if (operations_.empty() || (place().several_nodes() && wants_message_)) return inner_->rest();
+    if (is_across()) return leaders_->rest();
+    Bell& bell = boards_.member(place().me).bell;
     return {&bell, wanted_complete() ? bell.rings.load() - 1 : heard_};
+}
+
+void NodeTransport::idle(const Rest& rest) {
+    go_across();
+    if (is_across()) return leaders_->idle({});
+    inner_->idle(rest);
 }
 
 }  // namespace oratorio

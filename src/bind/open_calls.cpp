@@ -138,7 +138,7 @@ Error open_here(const OpenArguments& arguments, Opening& opening) {
     open.workspace = std::move(lent->workspace);
     opening.collective = true;
     opening.rank = open.workspace.rank();
-    open.workspace.messages->while_waiting(while_waiting);
+    MpiTransport::while_waiting(while_waiting);
     watch_for_finalize();
     if (opening.rank == 0) tell_troubles(process().settings.troubles);
 

@@ -94,6 +94,16 @@ Result<Comm> Comm::split_by_node() const {
     return adopt(node);
 }
 
+Result<std::optional<Comm>> Comm::some(MPI_Comm of, bool in_it) {
+    MPI_Comm some = MPI_COMM_NULL;
+    const int code = host().Comm_split(of, in_it ? 0 : MPI_UNDEFINED, 0, &some);
+    if (auto split = check(code, "splitting a communicator"); !split) return split.error();
+    if (some == MPI_COMM_NULL) return std::optional<Comm>();
+    auto owner = adopt(some);
+    if (!owner) return owner.error();
+    return std::optional<Comm>(std::move(*owner));
+}
+
 Result<Comm> Comm::adopt(MPI_Comm comm) {
     Comm owner;
     owner.comm_ = comm;

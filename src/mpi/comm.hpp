@@ -3,6 +3,7 @@
 // errors.
 #pragma once
 
+#include <optional>
 #include <string_view>
 
 #include "base/result.hpp"
@@ -26,6 +27,8 @@ class Comm {
     static Result<Comm> duplicate(MPI_Comm of);
     /// Collective. The ranks that share memory with this one, ordered by rank.
     [[nodiscard]] Result<Comm> split_by_node() const;
+    /// Collective. The ranks of `of` that say they are in it, in their order; nothing on others.
+    static Result<std::optional<Comm>> some(MPI_Comm of, bool in_it);
 
     Comm(Comm&& other) noexcept;
     Comm& operator=(Comm&& other) noexcept;

@@ -335,7 +335,8 @@ bool MpiTransport::see_to_others() {
     const Tag nobodys = tag_mask_ + 1;
     int found = 0;
     (void)host().Iprobe(topology_.rank, nobodys, comm_.get(), &found, MPI_STATUS_IGNORE);
-    return chores_ != nullptr && chores_();
+    const Chores chores = chores_;
+    return chores != nullptr && chores();
 }
 
 void MpiTransport::abandon() {

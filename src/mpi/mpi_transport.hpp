@@ -2,6 +2,7 @@
 // MpiTransport: the Transport over messages of the host MPI, on a communicator of its own.
 #pragma once
 
+#include <atomic>
 #include <climits>
 #include <cstdint>
 #include <memory>
@@ -61,9 +62,10 @@ class MpiTransport final : public Transport {
     /// turn, and so do the chores.
     void idle(const Rest& rest) override;
     using Transport::idle;
-    /// True: they moved something on, so there may be more. Called by whoever waits in `idle`.
+    /// True: they moved something on, so there may be more. Called by whoever waits in `idle`, of
+    /// any transport.
     using Chores = bool (*)();
-    void while_waiting(Chores chores) { chores_ = chores; }
+    static void while_waiting(Chores chores) { chores_ = chores; }
 
     /// It is more than a communicator and memory: a window or a thread must end before MPI does.
     [[nodiscard]] bool has_shared_counter() const { return shared_counter_ != nullptr; }
@@ -103,7 +105,7 @@ class MpiTransport final : public Transport {
     std::int64_t own_counter_ = 0;  ///< rank 0's, when there is no shared one
     bool failed_ = false;           ///< any operation ever
     int idle_calls_ = 0;            ///< since the last completion
-    Chores chores_ = nullptr;
+    static inline std::atomic<Chores> chores_ = nullptr;
     MessageCounters counters_;
 };
 

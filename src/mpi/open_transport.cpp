@@ -2,16 +2,40 @@
 #include "mpi/open_transport.hpp"
 
 #include "base/node_transport.hpp"
+#include "base/shared_segment.hpp"
 
 namespace oratorio {
+
+namespace {
+
+/// Collective. Of the first ranks of all nodes, which lead them, in the nodes' order; null on
+/// others.
+Result<std::unique_ptr<Transport>> open_leaders(const MpiTransport& all) {
+    const Topology& topology = all.topology();
+    const bool leads = first_beside(topology, topology.rank) == topology.rank;
+    auto comm = Comm::some(all.comm(), leads);
+    if (!comm) return comm.error();
+    if (!comm->has_value()) return std::unique_ptr<Transport>();
+    Topology leaders;
+    leaders.size = (*comm)->size();
+    leaders.rank = (*comm)->rank();
+    leaders.cores = topology.cores;
+    leaders.node_names = topology.node_names;
+    for (int node = 0; node < leaders.size; ++node) leaders.node_of.push_back(node);
+    return std::unique_ptr<Transport>(
+        std::make_unique<MpiTransport>(std::move(**comm), std::move(leaders)));
+}
+
+}  // namespace
 
 Result<OpenedTransport> open_transport(MPI_Comm program, const Agreed<int>& ranks_per_node) {
     auto opened = MpiTransport::open(program, ranks_per_node);
     if (!opened) return opened.error();
     MpiTransport& messages = **opened;
-    auto transport = NodeTransport::over(std::move(*opened));
+    auto transport =
+        NodeTransport::over(std::move(*opened), [&messages] { return open_leaders(messages); });
     if (!transport) return transport.error();
-    if (transport->get() == &messages) messages.share_counter();
+    if (!(*transport)->in_memory()) messages.share_counter();
     return OpenedTransport{std::move(*transport), &messages};
 }
 

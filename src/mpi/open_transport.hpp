@@ -13,8 +13,8 @@ struct OpenedTransport {
     MpiTransport* messages;  ///< it, or the one beneath it
 };
 
-/// Collective over `program`. Collectives and the counter lie in shared memory where all ranks are
-/// on one node, else they go by the host. See discover() for ranks_per_node.
+/// Collective over `program`. Ranks of a node share memory for collectives, and on one node for the
+/// counter; the rest goes by the host. See discover() for ranks_per_node.
 [[nodiscard]] Result<OpenedTransport> open_transport(MPI_Comm program,
                                                      const Agreed<int>& ranks_per_node);
 

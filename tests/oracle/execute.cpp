@@ -9,9 +9,9 @@
 
 #include "base/node_transport.hpp"
 #include "base/reserve.hpp"
-#include "oracle/network.hpp"
 #include "oracle/outcome.hpp"
 #include "oracle/system_calls.hpp"
+#include "oracle/ways.hpp"
 
 namespace oratorio::oracle {
 
@@ -34,7 +34,7 @@ class Machine {
           fibers_(stacks, program.schedule * 0x2545f4914f6cdd1dULL + 7, program.setting.pace,
                   program.setting.switch_percent),
           opened_(program.handles.size()),
-          networks_(program.handles.size()),
+          ways_(fibers_, program),
           at_(static_cast<std::size_t>(program.ranks)),
           faults_(static_cast<std::size_t>(program.ranks)),
           arrived_(program.steps.size()) {}
@@ -60,7 +60,6 @@ class Machine {
     }
     [[nodiscard]] bool is_empty(Rank rank, const Step& step) const;
     [[nodiscard]] AccessCall call_of(const Step& step, std::size_t part);
-    [[nodiscard]] std::unique_ptr<Transport> ranks_of(Rank rank, int handle);
     [[nodiscard]] std::unique_ptr<SimulatedStore> store_of(Rank rank, int handle);
     void set_up_clients();
     [[nodiscard]] Opened& opened(Rank rank, int handle) {
@@ -77,7 +76,7 @@ class Machine {
     std::vector<std::unique_ptr<Client>> clients_;       ///< by node
     std::unique_ptr<System> system_;                     ///< only with clients
     std::vector<std::array<Opened, kRanksMax>> opened_;  ///< by handle and rank
-    std::vector<std::shared_ptr<Network>> networks_;
+    Ways ways_;
     std::vector<std::size_t> at_;  ///< the step that each rank is in; one behind all: done
     std::vector<Fault> faults_;
     std::vector<int> arrived_;  ///< ranks at a barrier, or a message that was sent
@@ -194,26 +193,6 @@ bool Machine::is_empty(Rank rank, const Step& step) const {
     return rank == memory.rank && step.id == memory.empty_step;
 }
 
-std::unique_ptr<Transport> Machine::ranks_of(Rank rank, int handle) {
-    const auto& members = program_.handles[static_cast<std::size_t>(handle)].members;
-    auto& network = networks_[static_cast<std::size_t>(handle)];
-    if (network == nullptr) {
-        std::vector<int> nodes;
-        std::vector<int> seen;
-        for (const Rank member : members) {
-            const int per_node = program_.setting.ranks_per_node;
-            const int node = per_node > 0 ? member / per_node : 0;
-            const auto found = std::ranges::find(seen, node);
-            nodes.push_back(static_cast<int>(found - seen.begin()));
-            if (found == seen.end()) seen.push_back(node);
-        }
-        network = std::make_shared<Network>(fibers_, nodes, program_.setting.cores,
-                                            program_.setting.late_percent);
-    }
-    const auto local = std::ranges::find(members, rank) - members.begin();
-    return Network::transport(network, static_cast<Rank>(local));
-}
-
 /// The way of a rank to the file.
 std::unique_ptr<SimulatedStore> Machine::store_of(Rank rank, int handle) {
     const Setting& setting = program_.setting;
@@ -240,7 +219,7 @@ void Machine::set_up_clients() {
 }
 
 void Machine::open(Rank rank, const Step& step) {
-    auto transport = ranks_of(rank, step.handle);
+    auto transport = ways_.of(rank, step.handle);
     OpenCall call;
     call.path = System::path;
     call.mode = {.read_write = true, .create = true};
@@ -257,7 +236,9 @@ void Machine::open(Rank rank, const Step& step) {
     if (is_empty(rank, step)) empty.emplace();
     auto file = in_library(rank, [&]() -> Result<std::unique_ptr<File>> {
         if (program_.setting.node_memory) {
-            auto node = NodeTransport::over(std::move(transport));
+            const Topology ranks = transport->topology();
+            auto node = NodeTransport::over(std::move(transport),
+                                            [&] { return ways_.of_leaders(ranks, step.handle); });
             if (!node) return node.error();
             transport = std::move(*node);
         }

@@ -13,6 +13,7 @@
 #include <numeric>
 
 #include "sim/file_ranks.hpp"
+#include "support/leader_ranks.hpp"
 
 namespace oratorio::test {
 namespace {
@@ -86,29 +87,31 @@ TEST(NodeTransport, AMeetingIsOverForNobodyBeforeItsActIs) {
     }
 }
 
-TEST(NodeTransport, OperationsMayOverlapAndEndInAnyOrder) {
-    constexpr std::size_t kMany = 30;  // more than there are boards
-    for (std::uint64_t seed = 1; seed <= 20; ++seed) {
-        run_on_node(4, seed, [&](Transport& transport) {
-            const auto rank = static_cast<std::uint64_t>(transport.topology().rank);
-            std::vector<std::uint64_t> values(kMany);
-            std::vector<Ticket> tickets;
-            for (std::size_t i = 0; i < kMany; ++i) {
-                values[i] = rank + i;
-                auto ticket = transport.reduce(std::span(&values[i], 1), ReduceOp::sum);
-                ASSERT_TRUE(ticket.ok());
-                tickets.push_back(*ticket);
-            }
-            // Each rank waits in an order of its own, within what can be under way.
-            std::vector<std::size_t> order(kMany);
-            std::iota(order.begin(), order.end(), std::size_t{0});
-            for (std::size_t i = rank % 2; i + 1 < kMany; i += 2) std::swap(order[i], order[i + 1]);
-            for (const std::size_t i : order) {
-                ASSERT_TRUE(wait(transport, tickets[i]).ok());
-                EXPECT_EQ(values[i], 6 + 4 * i);
-            }
-        });
+/// More operations under way than there are boards.
+void overlap(Transport& transport) {
+    constexpr std::size_t kMany = 30;
+    const auto rank = static_cast<std::uint64_t>(transport.topology().rank);
+    const auto ranks = static_cast<std::uint64_t>(transport.topology().size);
+    std::vector<std::uint64_t> values(kMany);
+    std::vector<Ticket> tickets;
+    for (std::size_t i = 0; i < kMany; ++i) {
+        values[i] = rank + i;
+        auto ticket = transport.reduce(std::span(&values[i], 1), ReduceOp::sum);
+        ASSERT_TRUE(ticket.ok());
+        tickets.push_back(*ticket);
     }
+    // Each rank waits in an order of its own, within what can be under way.
+    std::vector<std::size_t> order(kMany);
+    std::iota(order.begin(), order.end(), std::size_t{0});
+    for (std::size_t i = rank % 2; i + 1 < kMany; i += 2) std::swap(order[i], order[i + 1]);
+    for (const std::size_t i : order) {
+        ASSERT_TRUE(wait(transport, tickets[i]).ok());
+        EXPECT_EQ(values[i], ranks * (ranks - 1) / 2 + ranks * i);
+    }
+}
+
+TEST(NodeTransport, OperationsMayOverlapAndEndInAnyOrder) {
+    for (std::uint64_t seed = 1; seed <= 20; ++seed) run_on_node(4, seed, overlap);
 }
 
 TEST(NodeTransport, LongOperandsAndMessagesGoByTheTransportBeneath) {
@@ -172,7 +175,90 @@ TEST(NodeTransport, ClaimsLieInTheOrderOfTheRanksWithOneMeetingEach) {
     }
 }
 
-TEST(NodeTransport, SeveralNodesKeepTheirTransport) {
+/// Of each rank the node.
+const std::vector<std::vector<int>> kPlacements = {
+    {0, 0, 1, 1}, {0, 1, 0, 1, 2}, {0, 1, 1, 1}, {0, 0, 0, 1, 1, 2, 0}};
+
+SimReport run_on_nodes(const std::vector<int>& node_of, std::uint64_t seed,
+                       const std::function<void(Transport&)>& body) {
+    const int ranks = static_cast<int>(node_of.size());
+    return run_ranks({.ranks = ranks, .seed = seed, .node_of = node_of}, [&](Transport& transport) {
+        auto node = NodeTransport::over(
+            std::make_unique<Lent>(transport),
+            [&]() -> Result<std::unique_ptr<Transport>> { return LeaderRanks::of(transport); });
+        ASSERT_TRUE(node.ok());
+        EXPECT_FALSE((*node)->in_memory());
+        body(**node);
+        EXPECT_TRUE((*node)->quiet());
+    });
+}
+
+/// A sum, the most, the least, what all have and what each in turn tells.
+void try_collectives(Transport& transport, std::uint64_t salt) {
+    const auto ranks = static_cast<std::uint64_t>(transport.topology().size);
+    const auto rank = static_cast<std::uint64_t>(transport.topology().rank);
+    std::array<std::uint64_t, 2> sums{rank + salt, 1};
+    ASSERT_TRUE(reduce(transport, sums, ReduceOp::sum).ok());
+    EXPECT_EQ(sums, (std::array{ranks * (ranks - 1) / 2 + ranks * salt, ranks}));
+    std::uint64_t most = salt + (rank + 1) % ranks, least = salt + (rank + 2) % ranks;
+    ASSERT_TRUE(reduce(transport, std::span(&most, 1), ReduceOp::max).ok());
+    ASSERT_TRUE(reduce(transport, std::span(&least, 1), ReduceOp::min).ok());
+    EXPECT_EQ(most, salt + ranks - 1);
+    EXPECT_EQ(least, salt);
+    std::vector<std::uint64_t> all(ranks);
+    const std::uint64_t mine = rank * 100 + salt;
+    ASSERT_TRUE(gather(transport, std::as_bytes(std::span(&mine, 1)),
+                       std::as_writable_bytes(std::span(all)))
+                    .ok());
+    for (std::uint64_t other = 0; other < ranks; ++other) EXPECT_EQ(all[other], other * 100 + salt);
+    for (std::uint64_t root = 0; root < ranks; ++root) {
+        std::uint64_t told = rank == root ? 77 + salt + root : 0;
+        ASSERT_TRUE(broadcast(transport, static_cast<Rank>(root),
+                              std::as_writable_bytes(std::span(&told, 1)))
+                        .ok());
+        EXPECT_EQ(told, 77 + salt + root);
+    }
+}
+
+TEST(NodeTransport, OfSeveralNodesOnlyTheFirstRanksSendMessages) {
+    for (const auto& node_of : kPlacements) {
+        for (std::uint64_t seed = 1; seed <= 10; ++seed) {
+            const SimReport report = run_on_nodes(node_of, seed, [&](Transport& transport) {
+                for (std::uint64_t salt = 0; salt < 12; ++salt) try_collectives(transport, salt);
+            });
+            const auto nodes = static_cast<std::uint64_t>(std::ranges::max(node_of)) + 1;
+            for (std::size_t rank = 0; rank < node_of.size(); ++rank) {
+                const bool first = std::ranges::find(node_of, node_of[rank]) ==
+                                   node_of.begin() + static_cast<std::ptrdiff_t>(rank);
+                EXPECT_EQ(report.counters[rank].messages,
+                          first ? 12 * (4 + node_of.size()) * (nodes - 1) : 0);
+                EXPECT_EQ(report.counters[rank].collectives, report.counters[0].collectives);
+            }
+        }
+    }
+}
+
+TEST(NodeTransport, OperationsOfSeveralNodesMayOverlapAndEndInAnyOrder) {
+    for (std::uint64_t seed = 1; seed <= 20; ++seed) run_on_nodes({0, 0, 1, 1, 1}, seed, overlap);
+}
+
+TEST(NodeTransport, ClaimsOfSeveralNodesLieInTheOrderOfTheRanks) {
+    for (const auto& node_of : kPlacements) run_on_nodes(node_of, 7, claim_in_turns);
+}
+
+TEST(NodeTransport, LongResultsOfSeveralNodesGoByTheTransportBeneath) {
+    const SimReport report = run_on_nodes({0, 0, 1}, 3, [](Transport& transport) {
+        const auto rank = static_cast<unsigned char>(transport.topology().rank);
+        const std::vector<std::byte> mine(500, std::byte{rank});
+        std::vector<std::byte> all(1500);
+        ASSERT_TRUE(gather(transport, mine, all).ok());
+        for (std::size_t i = 0; i < all.size(); ++i)
+            ASSERT_EQ(all[i], static_cast<std::byte>(i / 500));
+    });
+    EXPECT_EQ(report.counters[0].messages, 0U);
+}
+
+TEST(NodeTransport, WhereNobodyLeadsSeveralNodesKeepTheirTransport) {
     run_ranks({.ranks = 4, .seed = 1, .ranks_per_node = 2}, [](Transport& transport) {
         auto lent = std::make_unique<Lent>(transport);
         Transport* const before = lent.get();

@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "base/node_boards.hpp"
+
+#include <algorithm>
+#include <new>
+
+namespace oratorio {
+
+namespace {
+
+using Board = NodeBoards::Board;
+using Head = NodeBoards::Head;
+using Member = NodeBoards::Member;
+
+static_assert(NodeBoards::kOperandMax % 64 == 0);
+
+std::size_t operand_bytes(const NodePlace& place) {
+    return place.ranks * NodeBoards::kOperandMax;
+}
+
+std::size_t outgoing_bytes(const NodePlace& place) {
+    return place.several_nodes() ? place.most * NodeBoards::kOperandMax : 0;
+}
+
+/// A summary of each rank, as long as that isn't too much; longer results go by the host.
+std::size_t result_bytes(const NodePlace& place) {
+    constexpr std::size_t kOfRank = 128;
+    constexpr std::size_t kMax = std::size_t{128} << 10;
+    if (!place.several_nodes()) return 0;
+    return std::clamp(place.nodes * place.most * kOfRank, NodeBoards::kOperandMax, kMax);
+}
+
+std::size_t board_bytes(const NodePlace& place) {
+    return sizeof(Board) + operand_bytes(place) + outgoing_bytes(place) + result_bytes(place);
+}
+
+}  // namespace
+
+NodePlace::NodePlace(const Topology& topology)
+    : nodes(static_cast<std::size_t>(topology.nodes())), slot_of(topology.node_of.size()) {
+    std::vector<std::size_t> count(nodes);
+    std::vector<std::size_t> within;
+    for (const int of : topology.node_of) within.push_back(count[static_cast<std::size_t>(of)]++);
+    most = *std::ranges::max_element(count);
+    for (std::size_t rank = 0; rank < slot_of.size(); ++rank)
+        slot_of[rank] = static_cast<std::size_t>(topology.node_of[rank]) * most + within[rank];
+    const auto mine = static_cast<std::size_t>(topology.rank);
+    node = static_cast<std::size_t>(topology.node_of[mine]);
+    ranks = count[node];
+    me = within[mine];
+}
+
+// Layout: the Head; a Member per rank; per board a Board, an operand per rank, what goes out and
+// what comes of it.
+Bytes NodeBoards::bytes(const NodePlace& place) {
+    return static_cast<Bytes>(sizeof(Head) + place.ranks * sizeof(Member) +
+                              kBoards * board_bytes(place));
+}
+
+void NodeBoards::lay_out(std::span<std::byte> memory, const Topology& topology,
+                         const NodePlace& place) {
+    const Before usual = usual_before_sleep(topology);
+    const auto take = [&memory](std::size_t bytes) {
+        std::byte* const at = memory.data();
+        memory = memory.subspan(bytes);
+        return at;
+    };
+    new (take(sizeof(Head))) Head;
+    for (std::size_t rank = 0; rank < place.ranks; ++rank) new (take(sizeof(Member))) Member(usual);
+    for (std::uint64_t number = 0; number < kBoards; ++number) new (take(board_bytes(place))) Board;
+}
+
+Head& NodeBoards::head() const {
+    return *reinterpret_cast<Head*>(memory_.span().data());
+}
+
+Member& NodeBoards::member(std::size_t of) const {
+    return reinterpret_cast<Member*>(memory_.span().data() + sizeof(Head))[of];
+}
+
+Board& NodeBoards::board(std::uint64_t number) const {
+    std::byte* const first = memory_.span().data() + sizeof(Head) + place_.ranks * sizeof(Member);
+    return *reinterpret_cast<Board*>(first + number % kBoards * board_bytes(place_));
+}
+
+std::span<std::byte> NodeBoards::operand(const Board& board, std::size_t of) const {
+    auto* const first = reinterpret_cast<std::byte*>(const_cast<Board*>(&board + 1));
+    return {first + of * kOperandMax, kOperandMax};
+}
+
+std::span<std::byte> NodeBoards::outgoing(const Board& board) const {
+    return {operand(board, 0).data() + operand_bytes(place_), outgoing_bytes(place_)};
+}
+
+std::span<std::byte> NodeBoards::result(const Board& board) const {
+    return {outgoing(board).data() + outgoing_bytes(place_), result_bytes(place_)};
+}
+
+}  // namespace oratorio

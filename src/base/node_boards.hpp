@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// NodeBoards: the memory in which the ranks of a node meet (base/node_transport). What a rank
+// brings to an operation is its operand; operation n uses board n modulo kBoards.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "base/shared_memory.hpp"
+#include "base/shared_outcome.hpp"
+#include "base/topology.hpp"
+
+namespace oratorio {
+
+/// Which of its node's ranks this one is, and where the nodes' ranks are among all.
+struct NodePlace {
+    explicit NodePlace(const Topology& topology);
+    [[nodiscard]] bool several_nodes() const { return nodes > 1; }
+    [[nodiscard]] bool leads() const { return me == 0; }
+
+    std::size_t nodes = 1;
+    std::size_t node = 0;              ///< this rank's
+    std::size_t ranks = 1;             ///< of this node
+    std::size_t most = 1;              ///< of the node that has the most
+    std::size_t me = 0;                ///< this rank among those of its node
+    std::vector<std::size_t> slot_of;  ///< of each rank: node * most + its place there
+};
+
+class NodeBoards {
+  public:
+    static constexpr std::size_t kOperandMax = 512;  ///< bytes of one rank
+    static constexpr std::uint64_t kBoards = 8;      ///< operations that may overlap
+
+    /// What all ranks share alike.
+    struct alignas(64) Head {
+        std::atomic<std::int64_t> counter{0};
+        SharedOutcome outcome;
+    };
+    /// One rank.
+    struct alignas(64) Member {
+        explicit Member(Before usual) : bell(usual) {}
+        Bell bell;
+        alignas(64) std::atomic<std::uint64_t> finished{0};  ///< operations whose result it has
+    };
+    /// One operation.
+    struct alignas(64) Board {
+        std::atomic<std::uint64_t> arrived{0};  ///< ranks, summed over all operations of this board
+        /// The operation's number + 1 when its act is over: a meeting's, or what the first rank
+        /// does with those of other nodes.
+        std::atomic<std::uint64_t> acted{0};
+        std::atomic<ErrorKind> failed{ErrorKind::none};  ///< how that ended
+    };
+
+    NodeBoards(SharedMemory memory, NodePlace place)
+        : memory_(std::move(memory)), place_(std::move(place)) {}
+    [[nodiscard]] static Bytes bytes(const NodePlace& place);
+    static void lay_out(std::span<std::byte> memory, const Topology& topology,
+                        const NodePlace& place);
+
+    [[nodiscard]] const NodePlace& place() const { return place_; }
+    [[nodiscard]] Head& head() const;
+    [[nodiscard]] Board& board(std::uint64_t number) const;
+    /// By a rank's place on the node.
+    [[nodiscard]] Member& member(std::size_t of) const;
+    [[nodiscard]] std::span<std::byte> operand(const Board& board, std::size_t of) const;
+    /// Of several nodes: what this one brings to a gather of them, and what comes of an operation.
+    [[nodiscard]] std::span<std::byte> outgoing(const Board& board) const;
+    [[nodiscard]] std::span<std::byte> result(const Board& board) const;
+    /// What the blocks of all ranks take of a result.
+    [[nodiscard]] std::size_t gathered(std::size_t block) const {
+        return place_.nodes * place_.most * block;
+    }
+
+  private:
+    SharedMemory memory_;
+    NodePlace place_;
+};
+
+}  // namespace oratorio

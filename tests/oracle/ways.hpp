@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Ways: the transports of a program's open files, a network for each and one for the first ranks of
+// its nodes.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "oracle/network.hpp"
+#include "oracle/program.hpp"
+
+namespace oratorio::oracle {
+
+class Ways {
+  public:
+    Ways(Fibers& fibers, const Program& program)
+        : fibers_(fibers),
+          program_(program),
+          all_(program.handles.size()),
+          leaders_(program.handles.size()) {}
+    [[nodiscard]] std::unique_ptr<Transport> of(Rank rank, int handle);
+    /// Of a node's first rank to those of the other nodes; null on other ranks.
+    [[nodiscard]] std::unique_ptr<Transport> of_leaders(const Topology& ranks, int handle);
+
+  private:
+    Fibers& fibers_;
+    const Program& program_;
+    std::vector<std::shared_ptr<Network>> all_;
+    std::vector<std::shared_ptr<Network>> leaders_;
+};
+
+}  // namespace oratorio::oracle
