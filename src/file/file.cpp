@@ -107,6 +107,10 @@ Result<void> File::close() {
     if (auto written = state_->write_gathered(); !written) error = written.error();
     if (auto ended = state_->end_agents(); !ended && error.kind == ErrorKind::none)
         error = ended.error();
+    // The lock that shows others that this handle may write goes when none of its ranks does.
+    if (state_->opened.found->shown_for_others) {
+        if (auto met = agree_on_error(ranks, {}); !met) error = met.error();
+    }
     if (auto closed = state_->store->close(); !closed && error.kind == ErrorKind::none)
         error = closed.error();
     state_->store.reset();

@@ -4,9 +4,11 @@
 #include <array>
 #include <vector>
 
+#include "base/node_tell.hpp"
+#include "base/shared_segment.hpp"
+#include "file/opening.hpp"
 #include "file/path.hpp"
 #include "file/state.hpp"
-#include "store/striping.hpp"
 
 namespace oratorio {
 
@@ -38,160 +40,97 @@ std::uint64_t bits(const AccessMode& mode) {
     return sum;
 }
 
-/// What `auto` is. A device works beside us, and on many requests at once; copies to and from the
-/// page cache are made by our own cores either way, and cost less without a ring.
-StoreChoice store_for(const PlanOptions& options) {
-    return options.direct_read || options.direct_write ? StoreChoice::uring : StoreChoice::posix;
-}
-
-/// Each rank answers for its own client: on the server itself the page cache is right.
-StoreChoice store_here(const std::string& path, const Hints& hints) {
-    if (hints.store != StoreChoice::automatic) return hints.store;
-    return is_incoherent(file_system_type(path)) ? StoreChoice::uncached : store_for(hints.plan);
-}
-
-Result<std::unique_ptr<Store>> open_chosen(StoreChoice choice, const std::string& path,
-                                           const OpenMode& mode, const Hints& hints) {
-    if (choice == StoreChoice::uring) return open_uring(path, mode, hints.uring_depth);
-    if (choice == StoreChoice::thread) return open_threaded(path, mode, hints.uring_depth);
-    if (choice == StoreChoice::uncached) return open_uncached(path, mode);
-    return open_posix(path, mode);
-}
-
-/// One rank's store, and what it turned out to be.
-struct Opening {
-    std::unique_ptr<Store> store;
-    Error error;
-    bool readable = true;
-    bool fell_back = false;  ///< uring was to be and is refused
-    bool is_uncached = false;
-    Error unstriped;  ///< of who creates it: why it isn't striped as hints ask
-};
-
-Opening open_as(const OpenCall& call, const std::string& path, const OpenMode& mode,
-                const Hints& hints) {
-    Opening opening;
-    const bool ours = !call.open_store;
-    const StoreChoice choice = store_here(path, hints);
-    opening.is_uncached = ours && choice == StoreChoice::uncached;
-    auto opened = ours ? open_chosen(choice, path, mode, hints) : call.open_store(path, mode);
-    if (!opened && ours && choice == StoreChoice::uring &&
-        opened.error().kind == ErrorKind::unsupported_operation) {
-        opening.fell_back = true;
-        opened = open_posix(path, mode);
-    }
-    if (opened) {
-        opening.store = std::move(*opened);
-    } else {
-        opening.error = opened.error();
-    }
-    return opening;
-}
-
-Opening open_here(const OpenCall& call, const std::string& path, bool create, const Hints& hints) {
-    const AccessMode& amode = call.mode;
-    // Write-only files are opened for reading as well where that is allowed, so that holes between
-    // pieces can be filled.
-    OpenMode mode{true,
-                  amode.writable(),
-                  create,
-                  create && amode.exclusive,
-                  hints.file_permissions,
-                  hints.plan.direct_read,
-                  hints.plan.direct_write};
-    Opening opening = open_as(call, path, mode, hints);
-    if (amode.write_only && opening.error.kind == ErrorKind::access) {
-        mode.read = false;
-        opening = open_as(call, path, mode, hints);
-        opening.readable = false;
-    }
-    return opening;
-}
-
-/// A new file gets its stripes before anybody opens it.
-Opening create_here(const OpenCall& call, const std::string& path, const Hints& hints) {
-    const Striping wanted{hints.plan.striping_unit, hints.striping_factor, hints.start_iodevice};
-    StripedFile striped;
-    if (!call.open_store)
-        striped = make_striped(path, file_system_type(path), hints.file_permissions, wanted);
-    OpenCall there = call;
-    there.mode.exclusive = call.mode.exclusive && !striped.made;
-    Opening opening = open_here(there, path, true, hints);
-    opening.unstriped = striped.refused;
-    return opening;
-}
-
-/// Collective. Rank 0 creates, and only when it has are the others let in.
-Result<Opening> open_everywhere(Transport& transport, const OpenCall& call, const std::string& path,
-                                const Hints& hints) {
-    const bool first = transport.topology().rank == 0;
-    Opening opening;
-    if (call.mode.create) {
-        if (first) opening = create_here(call, path, hints);
-        if (auto created = agree_on_error(transport, opening.error); !created)
-            return created.error();
-    }
-    if (opening.store == nullptr) opening = open_here(call, path, false, hints);
-    // A client may have kept for a while that there is no such file; one that creates asks anew.
-    const bool kept_so = opening.is_uncached && opening.error.kind == ErrorKind::no_such_file;
-    if (call.mode.create && kept_so) {
-        OpenCall there = call;
-        there.mode.exclusive = false;
-        opening = open_here(there, path, true, hints);
-    }
-    if (auto opened = agree_on_error(transport, opening.error); !opened) {
-        if (opening.store != nullptr)
-            (void)opening.store
-                ->close();  // the open has failed already; there is no second error to tell
-        return opened.error();
-    }
-    return opening;
+/// Collective, the first thing that the ranks agree on: nothing speaks against it on any of them,
+/// and all want the same.
+Result<void> agree_to_open(Transport& ranks, const Error& mine, std::uint64_t wanted) {
+    const AllEqual same{wanted};
+    std::array words{key_of(mine, ranks.topology().rank), same.value, same.turned};
+    if (auto told = reduce(ranks, words, ReduceOp::max); !told) return told.error();
+    if (words[0] != 0) return agree_on_error(ranks, mine);
+    if (AllEqual{words[1], words[2]}.holds()) return {};
+    return Error::make(ErrorKind::not_same, "open: the access mode differs between ranks");
 }
 
 /// What rank 0 tells all ranks about the opened file.
 struct FileFacts {
-    Error error;
+    Sighting seen;  ///< with the error, if there is one
+    FileNumber number;
     Bytes size = 0;
     long file_system = 0;
     Striping striping;
     Costs costs;
+    bool present = false;  ///< the first rank of each node shows that it is open
     bool sole = true;
     bool lockable = true;
 };
-
-/// A byte that no file has, and that every rank of an open file locks for as long as it may write.
-constexpr Extent kPresence{Offset{1} << 62, (Offset{1} << 62) + 1};
 
 /// Of rank 0, before the other ranks of this open are present. Of two that come at once neither is
 /// alone.
 void look_for_others(Store& store, FileFacts& facts) {
     const auto present = store.lock(kPresence, true, false);
     const auto others = store.is_locked_elsewhere(kPresence);
-    facts.lockable = present && others;
+    facts.present = facts.lockable = present && others;
     facts.sole = facts.lockable && !*others;
 }
 
-/// One was asked for that goes by the page cache.
-constexpr const char* kUnseen =
-    "hint oratorio_store: this file system's clients have caches of their own; other nodes may "
-    "read old bytes, and lose theirs";
-
-FileFacts facts_of(Store& store, const std::string& path, const OpenCall& call, StoreChoice in_use,
+/// Of rank 0, of a file that is open.
+FileFacts facts_of(Store& store, const std::string& path, const OpenCall& call,
                    std::vector<std::string>& warnings) {
     FileFacts facts;
-    facts.file_system = file_system_type(path);
+    facts.number = store.number();
+    facts.file_system = call.open_store ? file_system_type(path) : store.kind().file_system;
     if (!call.open_store) facts.striping = striping_of(path, facts.file_system);
     const std::string_view name = file_system_name(facts.file_system);
     facts.costs = built_in_costs(name);
-    if (in_use != StoreChoice::uncached && is_incoherent(facts.file_system))
-        warnings.emplace_back(kUnseen);
     if (call.read_costs) facts.costs = parse_costs(call.read_costs(name), facts.costs, warnings);
     if (const auto size = store.size(); size) {
         facts.size = *size;
     } else {
-        facts.error = size.error();
+        facts.seen.error = size.error();
     }
     return facts;
+}
+
+/// The same of one that rank 0 has tried to open.
+FileFacts first_facts(Transport& ranks, const Opening& opening, const std::string& path,
+                      const OpenCall& call, std::vector<std::string>& warnings) {
+    FileFacts facts;
+    if (opening.store == nullptr) {
+        facts.seen.error = opening.error.on(0);
+        return facts;
+    }
+    facts = facts_of(*opening.store, path, call, warnings);
+    facts.seen = {facts.seen.error, opening.readable, opening.store->kind()};
+    // A descriptor that can't read can't share a lock either: it takes care as if others were here.
+    if (call.mode.writable() && !call.mode.unique_open && opening.readable)
+        look_for_others(*opening.store, facts);
+    if (auto set = ranks.set_counter(call.mode.append ? facts.size : 0); !set)
+        facts.seen.error = set.error();
+    if (facts.seen.error.kind == ErrorKind::none) return facts;
+    facts.seen.error = facts.seen.error.on(0);
+    (void)opening.store->close();  // the first error is the one to tell
+    return facts;
+}
+
+/// Of a rank other than 0, when that has opened it: a node is asked for what is the same for all
+/// its ranks once, by its first. Where that one fails its error will do for all.
+Result<Opening> open_beside(Transport& ranks, const OpenCall& call, const std::string& path,
+                            const Hints& hints, const FileFacts& facts) {
+    const Topology& topology = ranks.topology();
+    if (are_beside(topology, 0, topology.rank)) return open_here(call, path, hints, facts.seen);
+    Sighting seen;
+    Opening opening;
+    const bool leads = first_beside(topology, topology.rank) == topology.rank;
+    if (leads) {
+        opening = open_here(call, path, hints);
+        seen = sighting_of(opening);
+        if (facts.present && opening.store != nullptr && opening.readable)
+            (void)opening.store->lock(kPresence, true, false);
+    }
+    auto told = tell_node(ranks, std::as_writable_bytes(std::span(&seen, 1)));
+    if (!told) return told.error();
+    if (leads || seen.error.kind != ErrorKind::none) return opening;
+    return open_here(call, path, hints, seen);
 }
 
 std::string no_uring_on(std::uint64_t ranks) {
@@ -199,8 +138,9 @@ std::string no_uring_on(std::uint64_t ranks) {
            " ranks; posix is used there";
 }
 
-/// What is asked of each rank's store; of each the ranks are counted that say yes.
+/// What is asked of each rank; of each the ranks are counted that say yes.
 enum Question {
+    failed,
     unreadable,
     fell_back,
     unmappable,
@@ -212,14 +152,17 @@ enum Question {
 };
 using Answers = std::array<std::uint64_t, questions>;
 
-Answers answers_of(const Opening& opening, const StoreLimits& limits, const OpenCall& call) {
+Answers answers_of(const Opening& opening, const OpenCall& call) {
     Answers answers{};
+    answers[failed] = opening.error.kind != ErrorKind::none ? 1 : 0;
+    answers[silent] = call.explain ? 0 : 1;
+    answers[untraced] = call.trace.path.empty() ? 1 : 0;
+    if (opening.store == nullptr) return answers;
+    const StoreLimits& limits = opening.store->limits();
     answers[unreadable] = opening.readable ? 0 : 1;
     answers[fell_back] = opening.fell_back ? 1 : 0;
     answers[unmappable] = limits.mappable ? 0 : 1;
     answers[remarked] = limits.remark.empty() ? 0 : 1;
-    answers[silent] = call.explain ? 0 : 1;
-    answers[untraced] = call.trace.path.empty() ? 1 : 0;
     answers[uncached] = opening.is_uncached ? 1 : 0;
     return answers;
 }
@@ -231,49 +174,86 @@ StoreChoice store_in_use(const Answers& ranks, const Hints& hints) {
     return ranks[uncached] > 0 ? StoreChoice::uncached : store_for(hints.plan);
 }
 
+/// What the user should know of it. `remark`: of this rank's store.
+std::vector<std::string> remarks_on(const Answers& ranks, const Hints& hints, long file_system,
+                                    const std::string& remark) {
+    std::vector<std::string> remarks;
+    if (ranks[fell_back] > 0 && hints.store != StoreChoice::automatic)
+        remarks.push_back(no_uring_on(ranks[fell_back]));
+    if (ranks[remarked] > 0)
+        remarks.push_back(remark.empty() ? "the store of some rank isn't as asked for" : remark);
+    if (store_in_use(ranks, hints) != StoreChoice::uncached && is_incoherent(file_system)) {
+        remarks.emplace_back(
+            "hint oratorio_store: this file system's clients have caches of their own; other nodes "
+            "may read old bytes, and lose theirs");
+    }
+    return remarks;
+}
+
 }  // namespace
 
 Result<std::unique_ptr<Store>> open_again(const OpenCall& call, const std::string& path,
                                           const Hints& hints) {
-    Opening opening = open_here(call, path, false, hints);
+    OpenCall there = call;
+    there.mode.create = false;
+    Opening opening = open_here(there, path, hints);
     if (opening.store == nullptr) return opening.error;
     return std::move(opening.store);
 }
 
-Result<void> File::State::find_facts(const OpenCall& call) {
+/// Collective. Rank 0 opens the file, and creates it, before the others: where it can't, nobody
+/// else asks. Then all say what they have found.
+Result<void> File::State::open_stores(const OpenCall& call) {
+    Transport& ranks = *transport;
+    const std::string& path = opened.path;
+    const bool first = ranks.topology().rank == 0;
     std::vector<std::string> warnings;
+    Opening opening;
     FileFacts found;
-    const bool first = transport->topology().rank == 0;
-    if (first) found = facts_of(*store, opened.path, call, opened.found->store, warnings);
-    const Bytes begin = call.mode.append ? found.size : 0;
     if (first) {
-        if (auto set = transport->set_counter(begin); !set) found.error = set.error();
+        opening = open_first(call, path, *hints);
+        found = first_facts(ranks, opening, path, call, warnings);
     }
-    // A descriptor that can't read can't share a lock either: it takes care as if others were here.
-    const bool shares =
-        call.mode.writable() && !call.mode.unique_open && opened.found->holes_readable;
-    found.sole = opened.found->holes_readable;
-    if (first && shares) look_for_others(*store, found);
-    const auto facts = agree_on_root(*transport, found);
+    const auto facts = agree_on_root(ranks, found);
     if (!facts) return facts.error();
-    engine.exclusion.sole = (*facts)->sole;
-    engine.exclusion.lockable = (*facts)->lockable;
-    if (!first && shares && (*facts)->lockable) (void)store->lock(kPresence, true, false);
-    for (const std::string& warning : warnings) opened.voice.warn(warning);
-    if ((*facts)->error.kind != ErrorKind::none) {
-        (void)store->close();  // the first error is the one to tell
-        return (*facts)->error;
+    if ((*facts)->seen.error.kind != ErrorKind::none) return (*facts)->seen.error;
+    if (!first) {
+        auto beside = open_beside(ranks, call, path, *hints, **facts);
+        if (!beside) return beside.error();
+        opening = std::move(*beside);
     }
+    const auto answers = agree_on_sums(ranks, answers_of(opening, call));
+    if (!answers) return answers.error();
+    if ((**answers)[failed] > 0) {
+        if (opening.store != nullptr)
+            (void)opening.store->close();  // there is no second error to tell
+        return agree_on_error(ranks, opening.error).error();
+    }
+    store = std::move(opening.store);
     opened.found = agreed_from(
-        [](const Found& before, const FileFacts& told) {
-            Found all = before;
-            all.file_system = told.file_system;
-            all.striping = told.striping;
-            all.costs = told.costs;
+        [](const Answers& told, const FileFacts& of_first, const Hints& given, const Nodes& nodes) {
+            Found all;
+            all.store = store_in_use(told, given);
+            all.holes_readable = told[unreadable] == 0;
+            all.mappable = told[unmappable] == 0;
+            all.account = told[silent] == 0;
+            all.traced = told[untraced] == 0;
+            all.file_system = of_first.file_system;
+            all.striping = of_first.striping;
+            all.costs = of_first.costs;
+            all.shown_for_others = of_first.present && nodes.nodes() < nodes.size;
             return all;
         },
-        opened.found, *facts);
+        *answers, *facts, hints, nodes_of(ranks));
+    engine.exclusion.sole = (*facts)->sole && opened.found->holes_readable;
+    engine.exclusion.lockable = (*facts)->lockable;
     if (call.mode.append) place.position = (*facts)->size;
+    for (const std::string& remark :
+         remarks_on(**answers, *hints, opened.found->file_system, store->limits().remark))
+        opened.voice.warn(remark);
+    if (opening.unstriped.kind != ErrorKind::none)
+        opened.voice.warn(oratorio::describe(opening.unstriped, path));
+    for (const std::string& warning : warnings) opened.voice.warn(warning);
     return {};
 }
 
@@ -287,48 +267,16 @@ Result<std::unique_ptr<File>> File::open(std::shared_ptr<Workspace> workspace,
     state->opened.explain = call.explain;
     state->opened.voice = Voice(call.narrate, ranks.topology().rank);
 
-    if (auto good = agree_on_error(ranks, check(call, path, state->ready())); !good)
-        return good.error();
-    if (auto same =
-            agree_on_equal(ranks, bits(call.mode), "open: the access mode differs between ranks");
-        !same) {
-        return same.error();
-    }
+    if (auto agreed = agree_to_open(ranks, check(call, path, state->ready()), bits(call.mode));
+        !agreed)
+        return agreed.error();
     const auto origins = hint_origins(call.sources, call.info, path);
     if (auto taken = state->take_hints(merge_hints(call.sources, call.info, path), origins); !taken)
         return taken.error();
 
-    auto opening = open_everywhere(ranks, call, path, *state->hints);
-    if (!opening) return opening.error();
-    state->store = std::move(opening->store);
-    const StoreLimits& limits = state->store->limits();
-    const auto answers = agree_on_sums(ranks, answers_of(*opening, limits, call));
-    if (!answers) return answers.error();
-    const Answers& count = **answers;
-    state->opened.found = agreed_from(
-        [](const Answers& told, const Hints& hints) {
-            State::Found found;
-            found.store = store_in_use(told, hints);
-            found.holes_readable = told[unreadable] == 0;
-            found.mappable = told[unmappable] == 0;
-            found.account = told[silent] == 0;
-            found.traced = told[untraced] == 0;
-            return found;
-        },
-        *answers, state->hints);
+    if (auto opened = state->open_stores(call); !opened) return opened.error();
     state->engine.stats.timed = state->opened.found->account;
     if (state->opened.found->traced) state->start_tracing(call.trace);
-    if (count[fell_back] > 0 && state->hints->store != StoreChoice::automatic)
-        state->opened.voice.warn(no_uring_on(count[fell_back]));
-    if (count[remarked] > 0) {
-        state->opened.voice.warn(limits.remark.empty() ? "the store of some rank isn't as asked for"
-                                                       : limits.remark);
-    }
-
-    if (opening->unstriped.kind != ErrorKind::none)
-        state->opened.voice.warn(oratorio::describe(opening->unstriped, path));
-
-    if (auto found = state->find_facts(call); !found) return found.error();
     if (auto started = state->start_agents(call); !started) return started.error();
     return std::unique_ptr<File>(new File(std::move(state)));
 }

@@ -41,6 +41,9 @@ struct File::State final : Witness {
         long file_system = 0;        ///< f_type
         Striping striping;           ///< as the file system tells it
         Costs costs;
+        /// Other handles see that this one is open by a lock of each node's first rank, which goes
+        /// when that closes it.
+        bool shown_for_others = false;
     };
     /// What was opened.
     struct Opened {
@@ -121,8 +124,8 @@ struct File::State final : Witness {
     /// it is with them already: see Placed::moved.
     Result<Offset> append(Placed& placed);
     [[nodiscard]] bool is_gathered(const AccessCall& call, const Placed& placed) const;
-    /// Collective. What rank 0 finds of the opened file, beside `found`, holds on all ranks.
-    Result<void> find_facts(const OpenCall& call);
+    /// Collective. This rank's store, and what the ranks have found.
+    Result<void> open_stores(const OpenCall& call);
     /// Collective, at open. Where they can't be had the user is told, and it is no error.
     Result<void> start_agents(const OpenCall& call);
     Result<void> share_with_agents(const AgentFacts& facts);

@@ -3,6 +3,7 @@
 
 #include <fcntl.h>
 #include <sys/stat.h>
+#include <sys/vfs.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -32,8 +33,9 @@ Error failed(std::string_view what) {
     return Error::make(kind_of_errno(number), what, number);
 }
 
-int access_of(int descriptor) {
-    return ::fcntl(descriptor, F_GETFL) & O_ACCMODE;
+long file_system_of(int descriptor) {
+    struct statfs facts {};
+    return ::fstatfs(descriptor, &facts) == 0 ? static_cast<long>(facts.f_type) : 0;
 }
 
 struct flock lock_of(Extent range, int type) {
@@ -64,30 +66,36 @@ int flags_of(const OpenMode& mode) {
 
 }  // namespace
 
-Result<Descriptor> open_descriptor(const std::string& path, const OpenMode& mode, int more) {
+Result<OpenedFile> open_descriptor(const std::string& path, const OpenMode& mode, int more) {
     Descriptor file(uninterrupted([&] {
         return ::open(path.c_str(), flags_of(mode) | more, static_cast<mode_t>(mode.permissions));
     }));
     if (file.number() < 0 && errno == ESTALE) errno = ENOENT;  // another client has removed it
     if (file.number() < 0) return failed("open");
+    if (mode.known) return OpenedFile{std::move(file), *mode.known};
     struct stat status {};
     if (::fstat(file.number(), &status) != 0) return failed("open: fstat");
     if (S_ISDIR(status.st_mode)) return Error::make(ErrorKind::bad_file, "open", EISDIR);
-    return file;
+    const int number = file.number();
+    OpenedFile opened{std::move(file)};
+    opened.kind.file_system = file_system_of(number);
+    if (status.st_blksize > 0) opened.kind.block_bytes = status.st_blksize;
+    opened.kind.mappable = S_ISREG(status.st_mode) && is_mappable(number, mode.read && mode.write);
+    opened.identity = {status.st_dev, status.st_ino};
+    return opened;
 }
 
-DescriptorStore::DescriptorStore(Descriptor file, const OpenMode& mode)
-    : file_(std::move(file)), extents_(file_.number()) {
+DescriptorStore::DescriptorStore(OpenedFile file, const OpenMode& mode)
+    : file_(std::move(file)), write_only_(mode.write && !mode.read), extents_(file_.number()) {
+    kind_ = file.kind;
+    number_ = file.identity;
     disk_map_ = &extents_;
     const long iovecs = ::sysconf(_SC_IOV_MAX);
     if (iovecs > 0) limits_.iovecs_max = static_cast<int>(iovecs);
-    struct stat status {};
-    if (::fstat(file_.number(), &status) == 0 && status.st_blksize > 0) {
-        limits_.block_bytes = status.st_blksize;
-    }
-    fetching_ = make_prefetch(file_.number(), limits_.block_bytes);
+    limits_.block_bytes = kind_.block_bytes;
+    limits_.mappable = kind_.mappable;
+    fetching_ = make_prefetch(file_.number(), kind_.file_system, kind_.block_bytes);
     prefetch_ = fetching_.get();
-    limits_.mappable = is_mappable(descriptor(), access_of(descriptor()) == O_RDWR);
     if (!mode.direct_read && !mode.direct_write) return;
     DirectFile direct = open_direct(descriptor());
     direct_ = std::move(direct.file);
@@ -137,7 +145,7 @@ Result<void> DescriptorStore::sync() {
 // descriptor of the same file doesn't drop them.
 Result<void> DescriptorStore::lock(Extent range, bool lock, bool exclusive) {
     if (range.empty()) return {};  // a length of 0 would mean "to the end of the file"
-    const bool shares = !exclusive && access_of(descriptor()) != O_WRONLY;  // the system's rule
+    const bool shares = !exclusive && !write_only_;  // the system's rule
     struct flock region = lock_of(range, !lock ? F_UNLCK : shares ? F_RDLCK : F_WRLCK);
     if (uninterrupted([&] { return ::fcntl(descriptor(), F_OFD_SETLKW, &region); }) == 0) return {};
     return failed(lock ? "lock: this file system may be mounted without locks" : "unlock")

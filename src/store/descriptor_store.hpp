@@ -8,14 +8,21 @@
 
 namespace oratorio {
 
-/// Opens `path`, with `more` flags of open(2); a directory is refused as bad_file.
-Result<Descriptor> open_descriptor(const std::string& path, const OpenMode& mode, int more = 0);
+/// A descriptor, and what its file was seen to be.
+struct OpenedFile : Descriptor {
+    FileKind kind = {};
+    FileNumber identity = {};
+};
+
+/// Opens `path`, with `more` flags of open(2); a directory is refused as bad_file. Where the mode
+/// has what is known of the file, the system is asked for nothing else.
+Result<OpenedFile> open_descriptor(const std::string& path, const OpenMode& mode, int more = 0);
 
 class DescriptorStore : public Store {
   public:
     /// `mode` as `file` was opened. Where direct I/O is asked for and refused, limits().remark says
     /// so.
-    DescriptorStore(Descriptor file, const OpenMode& mode);
+    DescriptorStore(OpenedFile file, const OpenMode& mode);
     Result<Bytes> size() override;
     Result<void> resize(Bytes bytes, bool allocate) override;
     Result<void> sync() final;
@@ -37,6 +44,7 @@ class DescriptorStore : public Store {
 
   private:
     Descriptor file_;
+    bool write_only_;
     ExtentMap extents_;
     std::unique_ptr<Prefetch> fetching_;
     Descriptor direct_{-1};

@@ -173,8 +173,6 @@ Result<Mapped> map_file(int descriptor, Extent range, Direction direction, Popul
 
 bool is_mappable(int descriptor, bool write) {
     const auto length = static_cast<std::size_t>(page_bytes());
-    struct stat status {};
-    if (::fstat(descriptor, &status) != 0 || !S_ISREG(status.st_mode)) return false;
     void* memory = map(length, write, descriptor, 0);
     if (memory == MAP_FAILED) return false;
     unmap(memory, length);

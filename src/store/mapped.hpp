@@ -71,7 +71,7 @@ class Mapped {
 
 /// Maps `range` of an open regular file; the promises are those of Store::map.
 Result<Mapped> map_file(int descriptor, Extent range, Direction direction, Populate populate);
-/// Whether the file of a descriptor can be mapped, for writing too when `write`.
+/// Whether the regular file of a descriptor can be mapped, for writing too when `write`.
 [[nodiscard]] bool is_mappable(int descriptor, bool write);
 
 }  // namespace oratorio

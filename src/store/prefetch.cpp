@@ -3,7 +3,6 @@
 
 #include <dlfcn.h>
 #include <fcntl.h>
-#include <sys/vfs.h>
 
 #include <algorithm>
 #include <array>
@@ -135,10 +134,8 @@ std::unique_ptr<Prefetch> make_gpfs_prefetch(int descriptor, Bytes block, GpfsCa
     return std::make_unique<GpfsPrefetch>(descriptor, block, call);
 }
 
-std::unique_ptr<Prefetch> make_prefetch(int descriptor, Bytes block) {
-    struct statfs facts {};
-    const bool on_gpfs = ::fstatfs(descriptor, &facts) == 0 && facts.f_type == kGpfsMagic;
-    if (on_gpfs && block > 0) {
+std::unique_ptr<Prefetch> make_prefetch(int descriptor, long file_system, Bytes block) {
+    if (file_system == kGpfsMagic && block > 0) {
         auto library = std::make_unique<GpfsLibrary>("libgpfs.so");
         if (library->call() != nullptr)
             return std::make_unique<LoadedGpfsPrefetch>(std::move(library), descriptor, block);

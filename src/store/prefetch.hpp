@@ -51,7 +51,7 @@ class GpfsLibrary {
     GpfsCall call_ = nullptr;
 };
 
-/// The one for the file system that the file is on.
-std::unique_ptr<Prefetch> make_prefetch(int descriptor, Bytes block);
+/// The one for a file system (f_type).
+std::unique_ptr<Prefetch> make_prefetch(int descriptor, long file_system, Bytes block);
 
 }  // namespace oratorio

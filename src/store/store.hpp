@@ -8,6 +8,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 
@@ -59,6 +60,20 @@ struct StoreLimits {
     }
 };
 
+/// What is the same for all who have the file open on one machine.
+struct FileKind {
+    long file_system = 0;      ///< f_type; 0: not known
+    Bytes block_bytes = 4096;  ///< preferred block of the file system (st_blksize)
+    bool mappable = false;
+};
+
+/// Which file it is; zeros where that isn't known. The number is the file system's.
+struct FileNumber {
+    std::uint64_t device = 0;  ///< of this machine
+    std::uint64_t number = 0;
+    bool operator==(const FileNumber&) const = default;
+};
+
 /// How a file is opened; made from the MPI amode and the hints by file/.
 struct OpenMode {
     bool read = false;
@@ -68,6 +83,8 @@ struct OpenMode {
     int permissions = 0666;     ///< of a created file, before umask (hint file_perm)
     bool direct_read = false;   ///< past the page cache where the alignment allows it
     bool direct_write = false;  ///< the same; where the system refuses it, `remark` says so
+    /// As another store of the file on this machine has found it: it isn't asked again.
+    std::optional<FileKind> known = {};
 };
 
 class Store {
@@ -106,6 +123,8 @@ class Store {
     virtual Result<Mapped> map(Extent range, Direction direction, Populate populate) = 0;
     virtual Result<void> close() = 0;
     [[nodiscard]] const StoreLimits& limits() const { return limits_; }
+    [[nodiscard]] const FileKind& kind() const { return kind_; }
+    [[nodiscard]] const FileNumber& number() const { return number_; }
     /// Null: nobody knows. The store's.
     [[nodiscard]] const DiskMap* disk_map() const { return disk_map_; }
     /// Null: it fetches nothing ahead. The store's.
@@ -113,6 +132,8 @@ class Store {
 
   protected:
     StoreLimits limits_;  ///< `remark` and the alignments may change when a transfer is refused
+    FileKind kind_;
+    FileNumber number_;
     const DiskMap* disk_map_ = nullptr;
     Prefetch* prefetch_ = nullptr;
 };

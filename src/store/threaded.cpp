@@ -25,6 +25,8 @@ class ThreadedStore final : public Store, private IoThread::Client {
         limits_ = store_.limits();
         limits_.queue_depth = std::max(queue_depth, 1);
         limits_.asynchronous = true;
+        kind_ = store_.kind();
+        number_ = store_.number();
         disk_map_ = store_.disk_map();
         prefetch_ = store_.prefetch();
     }

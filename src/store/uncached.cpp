@@ -8,7 +8,6 @@
 #include <linux/magic.h>
 #include <sys/stat.h>
 #include <sys/uio.h>
-#include <sys/vfs.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -29,11 +28,10 @@ constexpr Bytes kGatheredMax = 4 << 20;
 /// file sends the bytes that were written, not the pages they are in.
 constexpr Extent kPresence{(Offset{1} << 62) + 64, (Offset{1} << 62) + 65};
 
-/// Whether a direct write has left all of the client when it returns. Others may have a cache of
-/// their own behind the system's.
-bool sends_at_once(int descriptor) {
-    struct statfs facts {};
-    return ::fstatfs(descriptor, &facts) == 0 && facts.f_type == NFS_SUPER_MAGIC;
+/// All but direct I/O beside the page cache: there is no other here.
+OpenMode plain(OpenMode mode) {
+    mode.direct_read = mode.direct_write = false;
+    return mode;
 }
 
 Bytes length_of(std::span<const iovec> memory) {
@@ -44,9 +42,9 @@ Bytes length_of(std::span<const iovec> memory) {
 
 class UncachedStore final : public DescriptorStore {
   public:
-    UncachedStore(Descriptor file, bool direct)
-        : DescriptorStore(std::move(file), OpenMode{}),
-          sends_at_once_(sends_at_once(descriptor())) {
+    UncachedStore(OpenedFile file, const OpenMode& mode, bool direct)
+        : DescriptorStore(std::move(file), plain(mode)),
+          sends_at_once_(kind().file_system == NFS_SUPER_MAGIC) {
         limits_.mappable = false;
         prefetch_ = nullptr;  // it would fetch into the cache that nothing goes through
         limits_.bytes_max = kGatheredMax;
@@ -172,6 +170,8 @@ class UncachedStore final : public DescriptorStore {
         (void)::posix_fadvise(descriptor(), 0, 0, POSIX_FADV_DONTNEED);
     }
 
+    /// A direct write has left all of the client when it returns. Clients other than NFS's may have
+    /// a cache of their own behind the system's.
     const bool sends_at_once_;
     bool direct_ = true;
     std::unique_ptr<std::byte[]> gathered_;
@@ -191,7 +191,7 @@ Result<std::unique_ptr<Store>> open_uncached(const std::string& path, const Open
         file = open_descriptor(path, again);
     }
     if (!file) return file.error();
-    return std::unique_ptr<Store>(std::make_unique<UncachedStore>(std::move(*file), direct));
+    return std::unique_ptr<Store>(std::make_unique<UncachedStore>(std::move(*file), mode, direct));
 }
 
 }  // namespace oratorio

@@ -48,7 +48,7 @@ class Ring {
 
 class UringStore final : public DescriptorStore {
   public:
-    UringStore(Descriptor file, const OpenMode& mode, int queue_depth, std::unique_ptr<Ring> ring)
+    UringStore(OpenedFile file, const OpenMode& mode, int queue_depth, std::unique_ptr<Ring> ring)
         : DescriptorStore(std::move(file), mode), ring_(std::move(ring)) {
         limits_.queue_depth = queue_depth;
         limits_.asynchronous = true;

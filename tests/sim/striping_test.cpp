@@ -251,6 +251,15 @@ extern "C" int statfs(const char* path, struct statfs* facts) noexcept {
     return 0;
 }
 
+extern "C" int fstatfs(int descriptor, struct statfs* facts) noexcept {
+    using oratorio::test::file_system;
+    struct stat there {};
+    if (::fstat(descriptor, &there) != 0) return -1;
+    *facts = {};
+    facts->f_type = file_system.type != 0 ? file_system.type : 0xEF53;
+    return 0;
+}
+
 extern "C" ssize_t getxattr(const char* path, const char* name, void* value, size_t size) noexcept {
     using oratorio::test::file_system;
     struct stat there {};

@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "file/opening.hpp"
+
+#include "file/path.hpp"
+
+namespace oratorio {
+
+namespace {
+
+/// Each node answers for its own client: on the server itself the page cache is right.
+StoreChoice store_here(const OpenCall& call, const std::string& path, const Hints& hints,
+                       const std::optional<FileKind>& known) {
+    if (hints.store != StoreChoice::automatic || call.open_store) return hints.store;
+    const long type = known ? known->file_system : file_system_type(path);
+    return is_incoherent(type) ? StoreChoice::uncached : store_for(hints.plan);
+}
+
+Result<std::unique_ptr<Store>> open_chosen(StoreChoice choice, const std::string& path,
+                                           const OpenMode& mode, const Hints& hints) {
+    if (choice == StoreChoice::uring) return open_uring(path, mode, hints.uring_depth);
+    if (choice == StoreChoice::thread) return open_threaded(path, mode, hints.uring_depth);
+    if (choice == StoreChoice::uncached) return open_uncached(path, mode);
+    return open_posix(path, mode);
+}
+
+Opening open_as(const OpenCall& call, const std::string& path, const OpenMode& mode,
+                const Hints& hints) {
+    Opening opening;
+    const bool ours = !call.open_store;
+    const StoreChoice choice = store_here(call, path, hints, mode.known);
+    opening.is_uncached = ours && choice == StoreChoice::uncached;
+    auto opened = ours ? open_chosen(choice, path, mode, hints) : call.open_store(path, mode);
+    if (!opened && ours && choice == StoreChoice::uring &&
+        opened.error().kind == ErrorKind::unsupported_operation) {
+        opening.fell_back = true;
+        opened = open_posix(path, mode);
+    }
+    if (opened) {
+        opening.store = std::move(*opened);
+    } else {
+        opening.error = opened.error();
+    }
+    return opening;
+}
+
+/// Write-only files are opened for reading as well where that is allowed, so that holes between
+/// pieces can be filled.
+Opening open_readable(const OpenCall& call, const std::string& path, OpenMode mode,
+                      const Hints& hints) {
+    Opening opening;
+    if (mode.read) opening = open_as(call, path, mode, hints);
+    if (mode.read && !(call.mode.write_only && opening.error.kind == ErrorKind::access))
+        return opening;
+    mode.read = false;
+    opening = open_as(call, path, mode, hints);
+    opening.readable = false;
+    return opening;
+}
+
+OpenMode mode_of(const OpenCall& call, const Hints& hints) {
+    return {.read = true,
+            .write = call.mode.writable(),
+            .permissions = hints.file_permissions,
+            .direct_read = hints.plan.direct_read,
+            .direct_write = hints.plan.direct_write};
+}
+
+}  // namespace
+
+/// A device works beside us, and on many requests at once; copies to and from the page cache are
+/// made by our own cores either way, and cost less without a ring.
+StoreChoice store_for(const PlanOptions& options) {
+    return options.direct_read || options.direct_write ? StoreChoice::uring : StoreChoice::posix;
+}
+
+Sighting sighting_of(const Opening& opening) {
+    Sighting sighting{opening.error, opening.readable, {}};
+    if (opening.store != nullptr) sighting.kind = opening.store->kind();
+    return sighting;
+}
+
+Opening open_here(const OpenCall& call, const std::string& path, const Hints& hints,
+                  const std::optional<Sighting>& seen) {
+    OpenMode mode = mode_of(call, hints);
+    if (seen) mode.known = seen->kind;
+    if (seen && !seen->readable) mode.read = false;
+    Opening opening = open_readable(call, path, mode, hints);
+    // A client may have kept for a while that there is no such file; one that creates asks anew.
+    const bool kept_so = opening.is_uncached && opening.error.kind == ErrorKind::no_such_file;
+    if (!call.mode.create || !kept_so) return opening;
+    mode.create = true;
+    return open_readable(call, path, mode, hints);
+}
+
+Opening open_first(const OpenCall& call, const std::string& path, const Hints& hints) {
+    const Striping wanted{hints.plan.striping_unit, hints.striping_factor, hints.start_iodevice};
+    StripedFile striped;
+    OpenMode mode = mode_of(call, hints);
+    mode.create = call.mode.create;
+    if (mode.create && !call.open_store && wanted != Striping{})
+        striped = make_striped(path, file_system_type(path), hints.file_permissions, wanted);
+    mode.exclusive = mode.create && call.mode.exclusive && !striped.made;
+    Opening opening = open_readable(call, path, mode, hints);
+    opening.unstriped = striped.refused;
+    return opening;
+}
+
+}  // namespace oratorio
