@@ -18,6 +18,7 @@ class InlineAgents final : public Agents {
     [[nodiscard]] const Binding& binding() const override { return binding_; }
     [[nodiscard]] Bytes shipment_max() const override { return shipment_max_; }
     bool ship(const Shipment& shipment) override {
+        (void)store_.prepare();  // an error is that of the requests, too
         Service service(store_, binding_, shipment.agent);
         done_.push_back(service.serve(shipment.head, shipment.description, shipment.data));
         return false;

@@ -54,6 +54,11 @@ std::shared_ptr<const Agreed<Terms>> File::State::current_terms() {
         Terms made;
         made.options = given.plan;
         if (found.striping.unit > 0) made.options.striping_unit = found.striping.unit;
+        // The ranks that aren't aggregators are to do without the file.
+        if (given.no_independent_access) {
+            if (given.plan.cb_read == Toggle::automatic) made.options.cb_read = Toggle::enable;
+            if (given.plan.cb_write == Toggle::automatic) made.options.cb_write = Toggle::enable;
+        }
         made.facts.coherent = nodes.one_node();
         made.facts.alone = nodes.size == 1;
         made.facts.local_file_system = is_local(found.file_system);
@@ -209,6 +214,7 @@ std::optional<Offset> File::State::place_of_one_piece(const Access& access) cons
 
 Transferred File::State::move_now(Direction direction, Offset offset,
                                   std::span<const iovec> memory) {
+    if (auto ready = store->prepare(); !ready) return {.error = ready.error()};
     RangeLock held;
     if (direction == Direction::write && engine.exclusion.shares(false)) {
         Bytes bytes = 0;

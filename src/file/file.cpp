@@ -22,15 +22,14 @@ std::uint64_t hash(std::string_view text) {
     return sum;
 }
 
-/// Those of a large access in which all ranks take part.
+}  // namespace
+
 std::vector<Rank> aggregators_of(const Nodes& topology, const PlanOptions& options) {
     const RanksByNode all = ranks_by_node(topology, [](Rank) { return true; });
     std::vector<Rank> ranks = choose_aggregators(topology, all, options, INT64_MAX);
     std::ranges::sort(ranks);
     return ranks;
 }
-
-}  // namespace
 
 Result<void> File::State::take_hints(const HintMap& mine, const HintOrigins& origins) {
     const Topology& topology = transport->topology();
@@ -215,11 +214,13 @@ Result<Bytes> File::size() {
     return state_->store->size();
 }
 
-/// What a rank's own flush doesn't reach: its data that a rank of another node wrote, and records
-/// of others whose failure only one rank sees. The same on all ranks.
+/// What a rank's own flush doesn't reach: its data that a rank of another node wrote, or any other
+/// rank where it hasn't the file open itself, and records of others whose failure only one rank
+/// sees. The same on all ranks.
 bool File::State::flushes_together() const {
-    const bool elsewhere = written_together && !transport->topology().one_node();
-    return hints->synchronized_flush || write_behind != nullptr || elsewhere || ships_elsewhere();
+    const bool by_others =
+        written_together && (!transport->topology().one_node() || opened.found->deferred);
+    return hints->synchronized_flush || write_behind != nullptr || by_others || ships_elsewhere();
 }
 
 Result<void> File::sync() {

@@ -75,6 +75,9 @@ struct TraceCall {
     Narrator complain;  ///< is told why it can't be written; may be empty
 };
 
+using OpenStoreOf =
+    std::function<Result<std::unique_ptr<Store>>(const std::string& path, const OpenMode& mode)>;
+
 struct OpenCall {
     std::string path;
     Prefixes prefixes = Prefixes::in_small_letters;
@@ -88,8 +91,7 @@ struct OpenCall {
     /// The costs that were measured for a kind of file system, as text; "" when there are none.
     std::function<std::string(std::string_view file_system)> read_costs;
     /// Opens stores in place of those of src/store; may be empty. (Simulated storage.)
-    std::function<Result<std::unique_ptr<Store>>(const std::string& path, const OpenMode& mode)>
-        open_store;
+    OpenStoreOf open_store;
     /// Ranks do themselves what agents would. (Simulated ranks, beside whom no thread may run.)
     bool inline_agents = false;
 };
@@ -99,7 +101,9 @@ inline constexpr Bytes kSmallAccess = 64 << 10;
 
 class File {
   public:
-    /// Collective. Rank 0 creates the file before the others open it. Modes must be equal on all
+    /// Collective. Rank 0 opens the file, and creates it, before the others do, or with the hint
+    /// romio_no_indep_rw before those that aggregate do, and any other when it needs it: what then
+    /// fails is an error of that call. Modes must be equal on all
     /// ranks (not_same) and make sense (amode). On failure nothing stays open and a file this call
     /// created is left as it is. No other file uses the workspace meanwhile.
     static Result<std::unique_ptr<File>> open(std::shared_ptr<Workspace> workspace,

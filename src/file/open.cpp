@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Opening a file: one step after the other, each agreed before the next begins, so that no rank is
 // left alone in one.
+#include <algorithm>
 #include <array>
+#include <cerrno>
 #include <vector>
 
 #include "base/node_tell.hpp"
@@ -9,6 +11,7 @@
 #include "file/opening.hpp"
 #include "file/path.hpp"
 #include "file/state.hpp"
+#include "store/late.hpp"
 
 namespace oratorio {
 
@@ -112,6 +115,15 @@ FileFacts first_facts(Transport& ranks, const Opening& opening, const std::strin
     return facts;
 }
 
+/// And shows other handles that it is open.
+Opening open_present(const OpenCall& call, const std::string& path, const Hints& hints,
+                     const FileFacts& facts) {
+    Opening opening = open_here(call, path, hints);
+    if (facts.present && opening.store != nullptr && opening.readable)
+        (void)opening.store->lock(kPresence, true, false);
+    return opening;
+}
+
 /// Of a rank other than 0, when that has opened it: a node is asked for what is the same for all
 /// its ranks once, by its first. Where that one fails its error will do for all.
 Result<Opening> open_beside(Transport& ranks, const OpenCall& call, const std::string& path,
@@ -122,10 +134,8 @@ Result<Opening> open_beside(Transport& ranks, const OpenCall& call, const std::s
     Opening opening;
     const bool leads = first_beside(topology, topology.rank) == topology.rank;
     if (leads) {
-        opening = open_here(call, path, hints);
+        opening = open_present(call, path, hints, facts);
         seen = sighting_of(opening);
-        if (facts.present && opening.store != nullptr && opening.readable)
-            (void)opening.store->lock(kPresence, true, false);
     }
     auto told = tell_node(ranks, std::as_writable_bytes(std::span(&seen, 1)));
     if (!told) return told.error();
@@ -138,9 +148,20 @@ std::string no_uring_on(std::uint64_t ranks) {
            " ranks; posix is used there";
 }
 
+/// Neither a store nor an error where this rank is to open the file when it needs it.
+Result<Opening> open_next(Transport& ranks, const OpenCall& call, const std::string& path,
+                          const Hints& hints, const FileFacts& facts) {
+    if (!hints.no_independent_access) return open_beside(ranks, call, path, hints, facts);
+    const Topology& topology = ranks.topology();
+    if (std::ranges::binary_search(aggregators_of(topology, hints.plan), topology.rank))
+        return open_present(call, path, hints, facts);
+    return Opening{};
+}
+
 /// What is asked of each rank; of each the ranks are counted that say yes.
 enum Question {
     failed,
+    open_now,
     unreadable,
     fell_back,
     unmappable,
@@ -159,12 +180,22 @@ Answers answers_of(const Opening& opening, const OpenCall& call) {
     answers[untraced] = call.trace.path.empty() ? 1 : 0;
     if (opening.store == nullptr) return answers;
     const StoreLimits& limits = opening.store->limits();
+    answers[open_now] = 1;
     answers[unreadable] = opening.readable ? 0 : 1;
     answers[fell_back] = opening.fell_back ? 1 : 0;
     answers[unmappable] = limits.mappable ? 0 : 1;
     answers[remarked] = limits.remark.empty() ? 0 : 1;
     answers[uncached] = opening.is_uncached ? 1 : 0;
     return answers;
+}
+
+/// Collective. Where a rank has failed none keeps the file open.
+Result<Agreed<Answers>> agree_on_answers(Transport& ranks, const Opening& opening,
+                                         const OpenCall& call) {
+    auto answers = agree_on_sums(ranks, answers_of(opening, call));
+    if (!answers || (**answers)[failed] == 0) return answers;
+    if (opening.store != nullptr) (void)opening.store->close();  // there is no second error to tell
+    return agree_on_error(ranks, opening.error).error();
 }
 
 /// The one that the ranks have opened.
@@ -218,18 +249,12 @@ Result<void> File::State::open_stores(const OpenCall& call) {
     if (!facts) return facts.error();
     if ((*facts)->seen.error.kind != ErrorKind::none) return (*facts)->seen.error;
     if (!first) {
-        auto beside = open_beside(ranks, call, path, *hints, **facts);
-        if (!beside) return beside.error();
-        opening = std::move(*beside);
+        auto next = open_next(ranks, call, path, *hints, **facts);
+        if (!next) return next.error();
+        opening = std::move(*next);
     }
-    const auto answers = agree_on_sums(ranks, answers_of(opening, call));
+    const auto answers = agree_on_answers(ranks, opening, call);
     if (!answers) return answers.error();
-    if ((**answers)[failed] > 0) {
-        if (opening.store != nullptr)
-            (void)opening.store->close();  // there is no second error to tell
-        return agree_on_error(ranks, opening.error).error();
-    }
-    store = std::move(opening.store);
     opened.found = agreed_from(
         [](const Answers& told, const FileFacts& of_first, const Hints& given, const Nodes& nodes) {
             Found all;
@@ -241,20 +266,54 @@ Result<void> File::State::open_stores(const OpenCall& call) {
             all.file_system = of_first.file_system;
             all.striping = of_first.striping;
             all.costs = of_first.costs;
-            all.shown_for_others = of_first.present && nodes.nodes() < nodes.size;
+            all.number = of_first.number;
+            all.deferred = given.no_independent_access && nodes.size > 1;
+            all.shown = of_first.present;
+            all.shown_for_others = all.shown && !all.deferred && nodes.nodes() < nodes.size;
             return all;
         },
         *answers, *facts, hints, nodes_of(ranks));
     engine.exclusion.sole = (*facts)->sole && opened.found->holes_readable;
     engine.exclusion.lockable = (*facts)->lockable;
     if (call.mode.append) place.position = (*facts)->size;
+    engine.stats.opens += opening.store != nullptr ? 1 : 0;
+    store = opening.store != nullptr ? std::move(opening.store)
+                                     : open_late([this] { return open_deferred(); });
     for (const std::string& remark :
          remarks_on(**answers, *hints, opened.found->file_system, store->limits().remark))
         opened.voice.warn(remark);
     if (opening.unstriped.kind != ErrorKind::none)
         opened.voice.warn(oratorio::describe(opening.unstriped, path));
     for (const std::string& warning : warnings) opened.voice.warn(warning);
+    if (opened.found->deferred && opened.explain) {
+        opened.voice.say(path + ": open on " + std::to_string((**answers)[open_now]) + " of " +
+                         std::to_string(ranks.topology().size) +
+                         " ranks, and on others when they need it (hint romio_no_indep_rw)\n");
+    }
     return {};
+}
+
+/// The path may have become another file's name.
+Result<std::unique_ptr<Store>> File::State::open_deferred() {
+    OpenCall call;
+    call.mode = opened.mode;
+    call.open_store = opened.open_store;
+    call.mode.create = false;
+    Opening late = open_here(call, opened.path, *hints);
+    if (late.store == nullptr) return late.error;
+    const FileNumber& first = opened.found->number;
+    const FileNumber& mine = late.store->number();
+    const bool beside = are_beside(transport->topology(), 0, transport->topology().rank);
+    const bool comparable = beside || has_common_numbers(late.store->kind().file_system);
+    if (comparable && (first.number != mine.number || (beside && first.device != mine.device))) {
+        return Error::make(ErrorKind::no_such_file,
+                           "open: the file that the ranks have opened is gone; another has its "
+                           "name",
+                           ENOENT);
+    }
+    if (opened.found->shown && late.readable) (void)late.store->lock(kPresence, true, false);
+    engine.stats.opens += 1;
+    return std::move(late.store);
 }
 
 Result<std::unique_ptr<File>> File::open(std::shared_ptr<Workspace> workspace,
@@ -264,6 +323,7 @@ Result<std::unique_ptr<File>> File::open(std::shared_ptr<Workspace> workspace,
     const std::string path(without_prefix(call.path, call.prefixes));
     state->opened.path = path;
     state->opened.mode = call.mode;
+    state->opened.open_store = call.open_store;
     state->opened.explain = call.explain;
     state->opened.voice = Voice(call.narrate, ranks.topology().rank);
 

@@ -71,6 +71,11 @@ bool is_incoherent(long type) {
     return type != 0 && !is_local(type) && std::ranges::find(kCoherent, type) == kCoherent.end();
 }
 
+bool has_common_numbers(long type) {
+    const std::string_view name = file_system_name(type);
+    return !is_local(type) && name != "UFS" && name != "FUSE";
+}
+
 bool visible_at_once(long type) {
     return type != kNfs;
 }

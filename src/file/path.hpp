@@ -24,6 +24,8 @@ enum class Prefixes { kept, in_small_letters, in_any_letters };
 /// A file system whose clients have page caches that know nothing of each other, or one we don't
 /// know: a client then may write back more bytes than it was given, and read old ones.
 [[nodiscard]] bool is_incoherent(long type);
+/// All clients know a file by one number (st_ino).
+[[nodiscard]] bool has_common_numbers(long type);
 /// What one rank writes is seen by ranks on other nodes as soon as the call returns.
 [[nodiscard]] bool visible_at_once(long type);
 

@@ -44,11 +44,15 @@ struct File::State final : Witness {
         /// Other handles see that this one is open by a lock of each node's first rank, which goes
         /// when that closes it.
         bool shown_for_others = false;
+        bool shown = false;     ///< each rank that opens the file is to show it so
+        bool deferred = false;  ///< ranks open the file when they need it
+        FileNumber number;      ///< rank 0's
     };
     /// What was opened.
     struct Opened {
         std::string path;
         AccessMode mode;
+        OpenStoreOf open_store;  ///< the call's; may be empty
         Agreed<Found> found = agreed_from([] { return Found{}; });
         bool explain = false;
         Voice voice;
@@ -126,6 +130,8 @@ struct File::State final : Witness {
     [[nodiscard]] bool is_gathered(const AccessCall& call, const Placed& placed) const;
     /// Collective. This rank's store, and what the ranks have found.
     Result<void> open_stores(const OpenCall& call);
+    /// By this rank alone, when it needs the file for the first time.
+    Result<std::unique_ptr<Store>> open_deferred();
     /// Collective, at open. Where they can't be had the user is told, and it is no error.
     Result<void> start_agents(const OpenCall& call);
     Result<void> share_with_agents(const AgentFacts& facts);
@@ -172,6 +178,9 @@ struct File::State final : Witness {
         return take_hints(info, hint_origins({}, info, ""));
     }
 };
+
+/// Those of a large access in which all ranks take part, in their order.
+[[nodiscard]] std::vector<Rank> aggregators_of(const Nodes& topology, const PlanOptions& options);
 
 /// Another store of the file that is open, as this rank's own.
 [[nodiscard]] Result<std::unique_ptr<Store>> open_again(const OpenCall& call,

@@ -38,8 +38,8 @@ class FreeRounds final : public RoundQueue {
     const Plan& plan_;
     Arrival& arrival_;
     unsigned sequence_;
-    bool can_load_;
-    int index_;  ///< among the aggregators
+    int index_;      ///< among the aggregators
+    bool can_load_;  ///< nobody opens the file for what others can load
     std::vector<Column> columns_;
 };
 
@@ -48,8 +48,8 @@ FreeRounds::FreeRounds(const RunContext& context, const Plan& plan, Arrival& arr
       plan_(plan),
       arrival_(arrival),
       sequence_(context.sequence),
-      can_load_(context.store != nullptr),
-      index_(plan.aggregator_index(context.transport.topology().rank)) {
+      index_(plan.aggregator_index(context.transport.topology().rank)),
+      can_load_(context.store != nullptr && (context.store->is_open() || index_ >= 0)) {
     const auto aggregators = static_cast<int>(plan.aggregators.size());
     const int first = plan.first_aggregator(context.transport.topology().rank);
     for (int turn = 0; turn < aggregators; ++turn) {

@@ -131,7 +131,8 @@ Result<bool> Planning::ordered() {
 
 void Planning::ask_places() {
     constexpr std::size_t kPlacesMost = 1 << 14;
-    const DiskMap* const map = context_.store != nullptr ? context_.store->disk_map() : nullptr;
+    const bool open = context_.store != nullptr && context_.store->prepare().ok();
+    const DiskMap* const map = open ? context_.store->disk_map() : nullptr;
     if (map == nullptr) return;
     const auto places = map->places(plan_.hull, kPlacesMost);
     const RoundOrder order = plan_.method->schedule.order(plan_, places);

@@ -157,6 +157,9 @@ void Run::start_work() {
     enter(Phase::working);
     without_data_.reset();
     if (planning_.absent()) without_data_.emplace(access_).memory = Layout{};
+    if (uses_store()) {
+        if (auto ready = context_.store->prepare(); !ready) note(ready.error());
+    }
     if (plan().atomic && worked().bytes() > 0) {
         auto locked = RangeLock::take(*context_.store, planning_.mine().hull,
                                       access_.direction == Direction::write);
@@ -169,6 +172,14 @@ void Run::start_work() {
     const bool aggregated = plan().method->aggregated();
     const bool can_work = aggregated || (error_.kind == ErrorKind::none && worked().bytes() > 0);
     if (!plan().graph.empty() && can_work) make_work();
+}
+
+/// A rank whose data others move needs none.
+bool Run::uses_store() const {
+    if (context_.store == nullptr || plan().graph.empty()) return false;
+    if (plan().method->aggregated()) return plan().aggregator_index(rank_) >= 0;
+    return !plan().method->storage_part().shipped && error_.kind == ErrorKind::none &&
+           worked().bytes() > 0;
 }
 
 void Run::make_work() {

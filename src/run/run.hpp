@@ -65,6 +65,7 @@ class Run {
     [[nodiscard]] bool extends_first() const;
     bool file_extended();
     void start_work();
+    [[nodiscard]] bool uses_store() const;
     void make_work();
     void number_attempt();
     /// Of this attempt; equal on all ranks.

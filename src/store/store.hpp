@@ -94,6 +94,11 @@ class Store {
     Store(const Store&) = delete;
     Store& operator=(const Store&) = delete;
 
+    /// Comes before requests and limits(). A store that opens its file late (store/late) opens it
+    /// now, or tells why it can't.
+    virtual Result<void> prepare() { return {}; }
+    [[nodiscard]] bool is_open() const { return open_; }
+
     /// `done`: a completion is ready to be reaped at once (also for failures of the transfer).
     virtual Submitted submit(const IoRequest& request) = 0;
     /// Completed requests, at most out.size(). Waits for one when `wait` and something is
@@ -134,6 +139,7 @@ class Store {
     StoreLimits limits_;  ///< `remark` and the alignments may change when a transfer is refused
     FileKind kind_;
     FileNumber number_;
+    bool open_ = true;
     const DiskMap* disk_map_ = nullptr;
     Prefetch* prefetch_ = nullptr;
 };

@@ -118,6 +118,35 @@ inline Case make_case(std::uint64_t seed, int ranks, bool holes, Bytes bytes_max
     return made;
 }
 
+/// What is to be written.
+inline void fill_memory(Case& made) {
+    for (int rank = 0; rank < made.ranks; ++rank) {
+        RankPart& part = made.parts[static_cast<std::size_t>(rank)];
+        for (std::size_t i = 0; i < part.memory_bytes.size(); ++i)
+            part.base()[part.memory_bytes[i]] = written_byte(rank, i);
+    }
+}
+
+inline Extent hull_of(const Case& made) {
+    Extent all;
+    for (const RankPart& part : made.parts) {
+        for (const Offset at : part.file_bytes) all = hull(all, {at, at + 1});
+    }
+    return all;
+}
+
+/// Some nodes with many ranks, some with one, ranks beside each other on different ones.
+inline std::vector<int> uneven_nodes(int ranks, std::uint64_t seed) {
+    Random random(seed);
+    std::vector<int> node_of;
+    int nodes = 0;
+    for (int rank = 0; rank < ranks; ++rank) {
+        node_of.push_back(static_cast<int>(random.below(static_cast<std::uint64_t>(nodes) + 1)));
+        nodes = std::max(nodes, node_of.back() + 1);
+    }
+    return node_of;
+}
+
 /// Options that make several rounds and messages of little data.
 inline FlatTerms small_options(const std::string& method, std::uint64_t seed) {
     Random random(seed + 99);

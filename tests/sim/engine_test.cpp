@@ -2,11 +2,13 @@
 // The engine, all methods, over the fakes: every byte against the oracle, with and without faults.
 #include <gtest/gtest.h>
 
+#include <cerrno>
 #include <set>
 
 #include "agent/inline_agents.hpp"
 #include "plan/methods.hpp"
 #include "sim/case.hpp"
+#include "store/late.hpp"
 #include "support/method_names.hpp"
 #include "support/watched_prefetch.hpp"
 
@@ -24,19 +26,8 @@ struct Setting {
     MemoryStoreOptions store;
     SimOptions sim;
     std::set<Rank> without_store;
+    std::set<Rank> refused = {};  ///< not empty: all open it when they need it, and these can't
 };
-
-/// Some nodes with many ranks, some with one, ranks beside each other on different ones.
-std::vector<int> uneven_nodes(int ranks, std::uint64_t seed) {
-    Random random(seed);
-    std::vector<int> node_of;
-    int nodes = 0;
-    for (int rank = 0; rank < ranks; ++rank) {
-        node_of.push_back(static_cast<int>(random.below(static_cast<std::uint64_t>(nodes) + 1)));
-        nodes = std::max(nodes, node_of.back() + 1);
-    }
-    return node_of;
-}
 
 /// Every second program runs on several nodes; where the method asked for is one of a node, every
 /// fourth: it can't be had there, and another takes its place.
@@ -61,7 +52,15 @@ Outcomes run_case(Case& made, Direction direction, MemoryDisk& disk, const Setti
         store_options.seed = made.seed * 100 + rank;
         WatchedPrefetch prefetch(made.seed);
         store_options.prefetch = &prefetch;
-        MemoryStore store(disk, store_options, [&] { transport.idle(); });
+        MemoryStore own(disk, store_options, [&] { transport.idle(); });
+        const auto late = open_late([&]() -> Result<std::unique_ptr<Store>> {
+            if (setting.refused.contains(transport.topology().rank))
+                return Error::make(ErrorKind::access, "opened late", EACCES);
+            return std::unique_ptr<Store>(
+                std::make_unique<MemoryStore>(disk, store_options, [&] { transport.idle(); }));
+        });
+        const bool opens_late = !setting.refused.empty() || (rank > 0 && made.seed % 3 == 1);
+        Store& store = opens_late ? *late : own;
         BufferPool buffers;
         NodeMemory node;
         IoThread io_thread;
@@ -95,22 +94,6 @@ void fill_disk(MemoryDisk& disk, Offset from, Offset to) {
     std::vector<std::byte> old;
     for (Offset at = from; at < to; ++at) old.push_back(old_byte(at));
     disk.write(from, old);
-}
-
-void fill_memory(Case& made) {
-    for (int rank = 0; rank < made.ranks; ++rank) {
-        RankPart& part = made.parts[static_cast<std::size_t>(rank)];
-        for (std::size_t i = 0; i < part.memory_bytes.size(); ++i)
-            part.base()[part.memory_bytes[i]] = written_byte(rank, i);
-    }
-}
-
-Extent hull_of(const Case& made) {
-    Extent all;
-    for (const RankPart& part : made.parts) {
-        for (const Offset at : part.file_bytes) all = hull(all, {at, at + 1});
-    }
-    return all;
 }
 
 /// Every byte of the hull and a margin is what was written there, else what was there before.
@@ -307,15 +290,31 @@ TEST_P(EngineOfMethod, ARankWithoutTheFileGivesTheSameErrorEverywhere) {
             SCOPED_TRACE(trace(made, GetParam()));
             fill_memory(made);
             MemoryDisk disk;
-            Setting setting{small_options(GetParam(), seed),
-                            {},
-                            {},
-                            {static_cast<Rank>(seed % static_cast<std::uint64_t>(ranks))}};
+            const auto without = static_cast<Rank>(seed % static_cast<std::uint64_t>(ranks));
+            Setting setting{small_options(GetParam(), seed), {}, {}, {without}};
             const Outcomes outcomes = run_case(made, Direction::write, disk, setting);
             for (const Outcome& outcome : outcomes.of)
                 ASSERT_EQ(outcome.error.kind, ErrorKind::file_handle);
         }
     }
+}
+
+TEST_P(EngineOfMethod, AFileThatARankCantOpenWhenItNeedsItGivesTheSameErrorEverywhere) {
+    bool failed = false;
+    for (std::uint64_t seed = 1; seed <= 12; ++seed) {
+        Case made = make_case(seed, 4, true);
+        SCOPED_TRACE(trace(made, GetParam()));
+        fill_memory(made);
+        MemoryDisk disk;
+        Setting setting{small_options(GetParam(), seed), {}, {}, {}, {static_cast<Rank>(seed % 4)}};
+        const auto direction = seed % 3 == 0 ? Direction::read : Direction::write;
+        const Outcomes outcomes = run_case(made, direction, disk, setting);
+        const ErrorKind kind = outcomes.of[0].error.kind;
+        for (const Outcome& outcome : outcomes.of) ASSERT_EQ(outcome.error.kind, kind);
+        ASSERT_TRUE(kind == ErrorKind::access || kind == ErrorKind::none) << "it needn't be open";
+        failed = failed || kind == ErrorKind::access;
+    }
+    EXPECT_TRUE(failed);
 }
 
 TEST_P(EngineOfMethod, AnArgumentErrorOnOneRankDoesNotStopTheDataOfTheOthers) {

@@ -124,7 +124,8 @@ std::string name_of(const testing::TestParamInfo<Job>& job) {
            (ranks_per_node > 0 ? std::to_string(ranks_per_node) + "OnEachNode" : "OnOneNode");
 }
 
-const Job kJobs[] = {{1, 0}, {2, 0}, {2, 1}, {64, 0}, {64, 16}, {96, 24}, {256, 1}, {1024, 64}};
+const Job kJobs[] = {{1, 0},   {2, 0},    {2, 1},   {64, 0},   {64, 16},
+                     {96, 24}, {256, 16}, {256, 1}, {1024, 64}};
 
 class OpenCounts : public testing::TestWithParam<Job> {};
 
@@ -196,6 +197,34 @@ TEST_P(OpenCounts, OneRankLearnsThatAFileIsThereAlready) {
     EXPECT_EQ(counted.opens(), 1);
     for (const RankCounts& one : counted.ranks) EXPECT_EQ(one.result, ErrorKind::file_exists);
     EXPECT_EQ(folder.read("data"), "content");
+}
+
+TEST_P(OpenCounts, WhereTheProgramPromisesCollectiveAccessOnlyAggregatorsOpenTheFile) {
+    const Job job = GetParam();
+    const Folder folder;
+    const Counted counted =
+        count(job, call_of(folder.file("data"), kCreate,
+                           {{"romio_no_indep_rw", "true"}, {"cb_config_list", "*:2"}}));
+    const int node = job.ranks_per_node > 0 ? job.ranks_per_node : job.ranks;
+    EXPECT_EQ(counted.opens(), job.ranks / node * std::min(node, 2));
+    for (Rank rank = 0; rank < job.ranks; ++rank) {
+        const auto place = static_cast<std::size_t>(rank);
+        const RankCounts& one = counted.ranks[place];
+        SCOPED_TRACE("rank " + std::to_string(rank));
+        ASSERT_EQ(one.result, ErrorKind::none);
+        if (rank == 0) {
+            EXPECT_EQ(one.open, (Calls{.opens = 1, .asks = 5, .locks = 2}));
+        } else if (one.open.opens > 0) {
+            EXPECT_EQ(one.open, (Calls{.opens = 1, .asks = 3, .locks = 1}));
+        } else {
+            EXPECT_EQ(one.open, Calls{});
+        }
+        EXPECT_EQ(one.close, Calls{});
+        // The hints have text: one broadcast more.
+        EXPECT_EQ(one.opening, (Collectives{.reductions = 3, .broadcasts = 3}));
+        EXPECT_EQ(one.closing, Collectives{.reductions = 1});
+        EXPECT_EQ(counted.messages[place].messages, 0u);
+    }
 }
 
 INSTANTIATE_TEST_SUITE_P(Jobs, OpenCounts, testing::ValuesIn(kJobs), name_of);

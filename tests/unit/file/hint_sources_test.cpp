@@ -58,7 +58,7 @@ TEST(HintSources, WhereAValueCameFromAndWhatBecomesOfItIsTold) {
           "  my_own = x, from ORATORIO_HINTS; not known, ignored\n",
           "  oratorio_method = mmap, from the program's info; allowed: auto, list_io, mmap, ",
           "  romio_cb_pfr = 0, from the program's info; known from other implementations, changes ",
-          "  romio_no_indep_rw = true, from the file of ROMIO_HINTS; nothing acts on it yet; "})
+          "  romio_no_indep_rw = true, from the file of ROMIO_HINTS; allowed: true, false"})
         EXPECT_NE(told.find(line), std::string::npos) << line << " in " << told;
     ASSERT_EQ(warnings.size(), 1U);
     EXPECT_EQ(explain_warning(warnings[0], origins),
