@@ -62,6 +62,12 @@ class Machine {
     [[nodiscard]] AccessCall call_of(const Step& step, std::size_t part);
     [[nodiscard]] std::unique_ptr<SimulatedStore> store_of(Rank rank, int handle);
     void set_up_clients();
+    /// Whose program or helper runs.
+    [[nodiscard]] Rank current_rank() const {
+        const int fiber = fibers_.current();
+        return fiber < program_.ranks ? fiber
+                                      : helped_[static_cast<std::size_t>(fiber - program_.ranks)];
+    }
     [[nodiscard]] Opened& opened(Rank rank, int handle) {
         return opened_[static_cast<std::size_t>(handle)][static_cast<std::size_t>(rank)];
     }
@@ -71,6 +77,7 @@ class Machine {
     Rules& rules_;
     Outcomes outcome_;
     Fibers fibers_;
+    std::vector<Rank> helped_;  ///< by helper, in the order of their fibers
     Storage storage_;
     Server server_{storage_};
     std::vector<std::unique_ptr<Client>> clients_;       ///< by node
@@ -96,8 +103,10 @@ Verdict Machine::run() {
     for (Rank rank = 0; rank < program_.ranks; ++rank)
         fibers_.add("rank " + std::to_string(rank), [this, rank] { live(rank); });
     for (Rank rank = 0; rank < program_.ranks && setting.beside != Beside::nothing; ++rank)
-        if (rank != setting.memory.helperless)
+        if (rank != setting.memory.helperless) {
+            helped_.push_back(rank);
             fibers_.add("helper of rank " + std::to_string(rank), [this, rank] { help(rank); });
+        }
     fibers_.describe = [this](int fiber) {
         if (fiber >= program_.ranks) return std::string("moves accesses on");
         const std::size_t at = at_[static_cast<std::size_t>(fiber)];
@@ -209,12 +218,12 @@ std::unique_ptr<SimulatedStore> Machine::store_of(Rank rank, int handle) {
 void Machine::set_up_clients() {
     const auto node = [this] {
         const int per_node = program_.setting.ranks_per_node;
-        return static_cast<std::size_t>(per_node > 0 ? fibers_.current() / per_node : 0);
+        return static_cast<std::size_t>(per_node > 0 ? current_rank() / per_node : 0);
     };
     for (int i = 0; i < program_.ranks; ++i)
         clients_.push_back(std::make_unique<Client>(fibers_, server_, program_.setting.client));
     system_ = std::make_unique<System>(
-        program_.setting.client, [this] { return store_of(fibers_.current(), 0); },
+        program_.setting.client, [this] { return store_of(current_rank(), 0); },
         [this, node]() -> Client& { return *clients_[node()]; });
 }
 

@@ -141,6 +141,9 @@ HintMap Generator::hints() {
     hints["oratorio_cyclic_block"] = std::to_string(random_.between(50, 5000));
     if (program_.setting.asynchronous) hints["oratorio_store"] = "uring";
     if (features_.plain_clients) hints["oratorio_store"] = "posix";
+    test::Random promise(program_.seed * 0x9e3779b97f4a7c15ULL + program_.handles.size());
+    if (promise.chance(20))
+        hints["romio_no_indep_rw"] = "true";  // kept or not: drawn apart as well
     return hints;
 }
 
