@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Writes docs/man/oratorio.1 from the commands' own options; --check tells whether it is current."""
 
+import argparse
 import sys
 from pathlib import Path
 
@@ -49,16 +50,21 @@ def escaped(text: str) -> str:
     return text.replace("\\", "\\e").replace("-", "\\-").replace("'", "\\(aq")
 
 
+def words_of(action: argparse.Action) -> str:
+    """What stands for itself on the command line."""
+    return "COMMAND..." if action.dest == "command" else action.metavar
+
+
 def page() -> str:
     """The manual page."""
     synopsis, body = "", ""
     for name in start.COMMANDS:
         parser = start.parser_of(name)
-        has_job = start.COMMANDS[name].takes_job
-        synopsis += f".B oratorio {name}\n[OPTION]...{' COMMAND...' if has_job else ''}\n.br\n"
+        taken = "".join(f" {words_of(action)}" for action in parser._actions if not action.option_strings)
+        synopsis += f".B oratorio {name}\n[OPTION]...{taken}\n.br\n"
         body += f".SS {name}\n{escaped(parser.description)}\n"
         for action in parser._actions:
-            words = ", ".join(action.option_strings) or "COMMAND..."
+            words = ", ".join(action.option_strings) or words_of(action)
             value = (
                 ""
                 if action.nargs is not None or action.const

@@ -22,6 +22,7 @@ from oratorio import targets
 from oratorio.bench_run import find_mpi
 from oratorio.bench_workloads import BenchError
 from oratorio.conformance import ConformanceError, find_mpicc
+from oratorio.costs import costs_folder, in_force, names_of
 from oratorio.hosts import KILLED, TIMED_OUT, Host, find_hosts, mpiexec_command
 from oratorio.paths import BUILD, PRIVATE, ROOT
 
@@ -54,7 +55,7 @@ class Place:
     @property
     def names(self) -> tuple[str, str]:
         """Files the library looks into, the stronger first."""
-        return f"{self.machine}-{self.file_system}.costs", f"{self.file_system}.costs"
+        return names_of(self.machine, self.file_system)
 
 
 @dataclass(frozen=True)
@@ -79,15 +80,6 @@ class Found:
                 self.values[name] = float(value)
             case ["kept", name, reason]:
                 self.kept[name] = reason
-
-
-def costs_folder(env: Mapping[str, str]) -> Path:
-    """Where the library looks: the same rule as in src/bind/process.cpp."""
-    if given := env.get("ORATORIO_COSTS"):
-        return Path(given)
-    if cache := env.get("XDG_CACHE_HOME"):
-        return Path(cache) / "oratorio"
-    return Path(env.get("HOME", "")) / ".cache/oratorio"
 
 
 def build_program() -> Path:
@@ -276,19 +268,6 @@ def keep_those_between_nodes(found: Found, file: Path) -> None:
                 found.values[name] = float(value)
 
 
-def in_force(folder: Path, place: Place) -> tuple[str, str]:
-    """(text, where it is from) of the costs the library takes for this place."""
-    for name in place.names:
-        file = folder / name
-        try:
-            text = file.read_text()
-        except OSError:
-            continue
-        if text:
-            return text, str(file)
-    return "", ""
-
-
 def _out() -> Console:
     return Console(highlight=False, width=None if sys.stdout.isatty() else 140)
 
@@ -314,7 +293,7 @@ def show(folder: Path) -> None:
     program = build_program()
     place = place_of(program, folder)
     built_in, _ = read_costs(program, place.file_system, "")
-    text, source = in_force(costs_folder(os.environ), place)
+    text, source = in_force(costs_folder(os.environ), place.names)
     constants, warnings = read_costs(program, place.file_system, text)
     out = _out()
     out.print(table(built_in, {name: c.value for name, c in constants.items()}, "in force"))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The commands that start and prepare jobs: run, explain, env, info.
+"""The commands that start and prepare jobs: run, explain, env, info; and those that look at one run: report.
 
 They need nothing but Python and load little, because they stand before every job. All other commands are in
 `cli` (a checkout's) and `conformance_cli`, and are loaded when they are asked for.
@@ -13,6 +13,7 @@ import shlex
 import shutil
 import sys
 from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import NamedTuple
 
 from oratorio import __version__, launch
@@ -45,8 +46,19 @@ def _start(options: argparse.Namespace, explain: bool) -> int:
     return 0
 
 
+def _run_for_report(options: argparse.Namespace) -> int:
+    """Starts the command below us, since something is left to do when it has ended."""
+    from oratorio import recorded, report_cli  # noqa: PLC0415  only who asks for it pays for loading them
+
+    variables = launch.oratorio_variables(options.method, options.hints, False, os.environ)
+    recorder = recorded.Recorder(options.report.absolute().parent, os.environ)
+    return report_cli.run(recorder, options, variables, (lambda _: None) if options.quiet else _tell)
+
+
 def run(options: argparse.Namespace) -> int:
     """Run an unchanged MPI program with its file access done by Oratorio."""
+    if options.report and not options.dry_run:
+        return _run_for_report(options)
     return _start(options, options.explain)
 
 
@@ -86,6 +98,34 @@ def info(options: argparse.Namespace) -> int:
     return 0
 
 
+def report(options: argparse.Namespace) -> int:
+    """Make a page of a trace: where the time of a run went, and what would make it faster."""
+    from oratorio import report_cli  # noqa: PLC0415
+
+    return report_cli.of_trace(options)
+
+
+def _add_report(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--report", type=Path, metavar="FILE.html",
+        help="When the command has ended, write a page about its file access.",
+    )  # fmt: skip
+
+
+def _add_trace(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("trace", type=Path, metavar="TRACE", help="What ORATORIO_TRACE named in the run.")
+    parser.add_argument(
+        "--explain", type=Path, metavar="FILE", help="What ORATORIO_EXPLAIN named in the run."
+    )
+    parser.add_argument(
+        "-o",
+        "--out",
+        type=Path,
+        metavar="FILE.html",
+        help="The page; if not given, the trace's name and .html.",
+    )
+
+
 class Command(NamedTuple):
     """A command of this module."""
 
@@ -93,13 +133,15 @@ class Command(NamedTuple):
     takes_job: bool = False  # a command to start is the rest of the line
     takes_hints: bool = False
     takes_explain: bool = False
+    adds: Callable[[argparse.ArgumentParser], None] | None = None  # options of its own
 
 
 COMMANDS = {
-    "run": Command(run, takes_job=True, takes_hints=True, takes_explain=True),
+    "run": Command(run, takes_job=True, takes_hints=True, takes_explain=True, adds=_add_report),
     "explain": Command(explain, takes_job=True, takes_hints=True),
     "env": Command(env, takes_hints=True, takes_explain=True),
     "info": Command(info),
+    "report": Command(report, adds=_add_trace),
 }
 
 
@@ -117,6 +159,8 @@ def parser_of(name: str) -> argparse.ArgumentParser:
         )  # fmt: skip
     if command.takes_explain:
         parser.add_argument("--explain", action="store_true", help="Tell on stderr how accesses are done.")
+    if command.adds:
+        command.adds(parser)
     if command.takes_job:
         parser.add_argument("--dry-run", action="store_true", help="Print the command instead of running it.")
         parser.add_argument("-q", "--quiet", action="store_true", help="Do not name program and MPI.")
@@ -151,6 +195,7 @@ commands:
   explain      {explain}
   env          {env}
   info         {info}
+  report       {report}
   conformance  Find what an MPI's file access does wrong: conformance mpiexec -n 4.
 
 oratorio COMMAND --help tells its options; oratorio --version the version. Commands that measure, calibrate

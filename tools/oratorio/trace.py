@@ -1,7 +1,10 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Reads a trace that ORATORIO_TRACE has written (docs/trace.md), and checks that all of it is there."""
 
+from __future__ import annotations
+
 import json
+import re
 from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -36,11 +39,12 @@ class Span:
 class Access:
     """One rank's access; times in seconds."""
 
-    rank: int
+    rank: int  # of the file
     number: int
     begin: float
     end: float
     args: dict[str, Any]
+    process: int  # the rank of MPI_COMM_WORLD
     spans: list[Span] = field(default_factory=list)
 
     @property
@@ -147,7 +151,7 @@ def _files(events: list[dict[str, Any]]) -> Iterator[File]:
     accesses = {}
     for event in named["access"]:
         args = event["args"]
-        access = Access(args["rank"], args["access"], *_times(event), args)
+        access = Access(args["rank"], args["access"], *_times(event), args, event["pid"])
         accesses[args["file"], event["pid"], args["access"]] = access
         files[args["file"]].accesses.append(access)
     _add_spans(named["span"], accesses)
@@ -166,3 +170,10 @@ def read(path: Path) -> list[File]:
         raise TraceError(f"{path}: an event isn't as docs/trace.md says: {error!r}") from error
     except TraceError as error:
         raise TraceError(f"{path} isn't whole: {error}") from error
+
+
+def began(path: Path) -> float | None:
+    """When a trace was begun, seconds since 1970; None where it doesn't tell."""
+    with path.open(encoding="utf-8", errors="replace") as file:
+        found = re.search(r'"began":\s*(\d+)', file.read(400))
+    return int(found[1]) / 1e6 if found else None

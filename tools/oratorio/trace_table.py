@@ -1,12 +1,15 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """A trace as tables: for each file a row per access, collective ones of all ranks together."""
 
+from __future__ import annotations
+
 from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
-from rich.console import Console
-from rich.table import Table
+if TYPE_CHECKING:
+    from rich.console import Console
 
 from oratorio.trace import Access, File
 
@@ -109,6 +112,8 @@ def cells_of(row: Row, columns: Sequence[str]) -> list[str]:
 
 def show(files: Sequence[File], console: Console) -> None:
     """Tables for a terminal."""
+    from rich.table import Table  # noqa: PLC0415  pages are made where it isn't installed
+
     for file in files:
         rows = rows_of(file)
         table = Table(title=title_of(file), title_justify="left")

@@ -1,0 +1,37 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""`oratorio run --report` with real ranks: the page tells of the run, which is otherwise what it was."""
+
+import re
+
+import pytest
+from conftest import HERE, IS_BUILT, NOT_BUILT, compile_for, host_or_skip
+from oratorio import __version__
+from test_run import environment_of, launch_words, oratorio
+
+pytestmark = pytest.mark.skipif(not IS_BUILT, reason=NOT_BUILT)
+RANKS = 4
+
+
+@pytest.mark.parametrize("name", ["mpich5", "openmpi5"])
+def test_the_page_of_a_run_tells_of_it(name, tmp_path):
+    host = host_or_skip(name)
+    program = compile_for(host.mpicc, HERE / "traced.c", f"traced-{name}")
+    data = tmp_path / "data"
+    data.mkdir()
+    page = tmp_path / "page.html"
+    words = [*launch_words(host, RANKS), program, data]
+    options = ["--method", "two_phase", "--hints", "cb_nodez=2", "--report", page]
+    done = oratorio("run", *options, *words, env=environment_of(host), cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert "did you mean cb_nodes?" in done.stderr
+    assert sorted(file.name for file in tmp_path.iterdir()) == ["data", "page.html"]
+    text = re.sub(r"<[^>]*>", " ", page.read_text())
+    for said in (
+        "all.dat", "own-", "and 3 with other numbers", "started collective write", "two_phase", "rank 3",
+        "did you mean cb_nodes?", __version__, str(program), "What would make it faster",
+    ):  # fmt: skip
+        assert said in text, said
+    assert "4 on 1 node" in text
+    assert "516 KiB" in text, (
+        "4 collective writes of 128 KiB, and of each rank a read and a write of 512 bytes"
+    )

@@ -1,0 +1,73 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Which file system a path lies on, as this machine's list of mounts tells."""
+
+from __future__ import annotations
+
+import os
+import re
+from dataclasses import dataclass
+from pathlib import Path
+
+LIST = Path("/proc/self/mountinfo")
+# The library's names (src/file/path.cpp); all others are UFS.
+NAMES = {
+    "nfs": "NFS", "nfs4": "NFS", "lustre": "LUSTRE", "gpfs": "GPFS", "xfs": "XFS", "tmpfs": "TMPFS",
+    "panfs": "PANFS", "beegfs": "BEEGFS", "ceph": "CEPH",
+}  # fmt: skip
+LOCAL = {"ext2", "ext3", "ext4", "xfs", "btrfs", "f2fs", "tmpfs", "overlay"}
+ONE_MACHINE = {
+    "ramfs", "hugetlbfs", "zfs", "bcachefs", "jfs", "vfat", "exfat", "ntfs", "ntfs3", "udf", "hostfs",
+}  # fmt: skip
+IN_STEP = {"lustre", "gpfs", "panfs", "ceph", "gfs2", "ocfs2"}
+
+
+@dataclass(frozen=True)
+class Mount:
+    """Where a path lies."""
+
+    folder: str
+    kind: str  # as the kernel calls it
+
+    @property
+    def name(self) -> str:
+        """As the library calls it, and the files of costs."""
+        return "FUSE" if self.kind.startswith("fuse") else NAMES.get(self.kind, "UFS")
+
+    @property
+    def is_local(self) -> bool:
+        return self.kind in LOCAL or self.kind in ONE_MACHINE
+
+    @property
+    def is_coherent(self) -> bool:
+        """What one client writes another reads at once."""
+        return self.is_local or self.kind in IN_STEP
+
+
+def _plain(text: str) -> str:
+    """Without the escapes of the kernel's lists."""
+    return re.sub(r"\\(\d{3})", lambda found: chr(int(found[1], 8)), text)
+
+
+def mounts_of(text: str) -> list[Mount]:
+    """Of the text of mountinfo(5)."""
+    found = []
+    for line in text.splitlines():
+        left, _, right = line.partition(" - ")
+        if len(left.split()) > 4 and right:
+            found.append(Mount(_plain(left.split()[4]), right.split()[0]))
+    return found
+
+
+def mount_of(path: str | Path, listed: str | None = None) -> Mount | None:
+    """The mount of a path, which needn't be there any more; None where nothing is known."""
+    try:
+        text = LIST.read_text() if listed is None else listed
+    except OSError:
+        return None
+    real = os.path.realpath(path)
+    best = None
+    for mount in mounts_of(text):
+        inside = mount.folder in ("/", real) or real.startswith(mount.folder + "/")
+        if inside and (best is None or len(mount.folder) >= len(best.folder)):
+            best = mount
+    return best
