@@ -16,7 +16,8 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
 MODULES = (
-    "__init__.py", "__main__.py", "advice.py", "conformance.py", "conformance_cli.py", "costs.py", "elf.py",
+    "__init__.py", "__main__.py", "advice.py", "compare.py", "compare_cli.py", "compare_report.py",
+    "conformance.py", "conformance_cli.py", "costs.py", "elf.py",
     "explained.py", "hosts.py", "html_page.py", "launch.py", "method_table.py", "mounts.py", "paths.py",
     "preload.py", "programs.py", "recorded.py", "report_cli.py", "run_facts.py", "run_report.py", "start.py",
     "trace.py", "trace_table.py",

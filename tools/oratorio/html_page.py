@@ -4,7 +4,9 @@
 from __future__ import annotations
 
 import html
+import os
 from collections.abc import Sequence
+from pathlib import Path
 
 STYLE = """
 :root { color-scheme: light dark; --text: #1c2126; --soft: #5a6570; --back: #fff; --box: #f4f6f8;
@@ -53,7 +55,9 @@ ul.advice b { display: block; font-weight: 600 }
 details { border-bottom: 1px solid var(--line); padding: .5rem 0 } summary { cursor: pointer }
 details[open] summary { margin-bottom: .5rem } summary code { color: var(--accent) }
 footer { margin-top: 3rem; color: var(--soft); font-size: .88rem }
-@media (max-width: 30rem) { .row { grid-template-columns: 4.6rem 1fr 4.4rem; gap: .4rem } }
+.names .row { grid-template-columns: 9rem 1fr 5.2rem }
+@media (max-width: 30rem) { .names .row { grid-template-columns: 6.4rem 1fr 4.4rem }
+  .row { grid-template-columns: 4.6rem 1fr 4.4rem; gap: .4rem } }
 """
 PAGE = """<!doctype html>
 <html lang="en"><head><meta charset="utf-8">
@@ -114,7 +118,7 @@ def bar(name: str, spans: Sequence[tuple[str, float, float, str]], value: str) -
     )
     label = "; ".join(told for _, _, _, told in spans[:6])
     return (
-        f'<div class="row"><span>{text(name)}</span>'
+        f'<div class="row"><span>{text(name).replace("_", "_<wbr>")}</span>'
         f'<svg role="img" aria-label="{text(name)}: {text(label)}">{drawn}</svg>'
         f"<span>{text(value)}</span></div>"
     )
@@ -136,3 +140,14 @@ def legend(parts: Sequence[tuple[str, str]]) -> str:
         f'<span><i style="background:var(--{color})"></i>{text(what)}</span>' for color, what in parts
     )
     return f'<div class="legend">{items}</div>'
+
+
+def write(shown: str, out: Path) -> None:
+    """Writes a page, whole or not at all. Raises OSError."""
+    part = out.with_name(f".{out.name}.{os.getpid()}")
+    try:
+        part.write_text(shown, encoding="utf-8")
+        part.replace(out)
+    except OSError:
+        part.unlink(missing_ok=True)
+        raise

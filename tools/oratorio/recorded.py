@@ -144,12 +144,15 @@ class Recorder:
         Without variables it is the command as it stands, without Oratorio."""
         with _place(self._folder) as place:
             said, trace_file = place / "said.txt", place / "trace.json"
-            prepared = launch.Launch(list(words), {}, None, None, [])
+            prepared = launch.Launch(list(words), {"ORATORIO_DISABLE": "1"}, None, None, [])
             if variables is not None:
                 prepared = self._prepared(words, variables, trace_file, place)
-            run = self._recorded(
-                prepared, lambda: apart(prepared, seconds_max, said), trace_file, place, None
-            )
+            try:
+                run = self._recorded(
+                    prepared, lambda: apart(prepared, seconds_max, said), trace_file, place, None
+                )
+            except OSError as error:
+                raise RecordError(f"{words[0]} can't be started: {error.strerror}") from None
             return run, said.read_text(errors="replace")
 
     def _prepared(

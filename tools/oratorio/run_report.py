@@ -12,6 +12,7 @@ from pathlib import Path
 from oratorio.advice import Advice, advise, amount
 from oratorio.explained import Decision
 from oratorio.html_page import bar, facts, legend, page, stack, table, text
+from oratorio.html_page import write as write_page
 from oratorio.run_facts import (
     PARTS,
     Group,
@@ -304,10 +305,4 @@ def html_of(run: Run, environ: dict[str, str]) -> str:
 
 def write(run: Run, out: Path) -> None:
     """Writes the page, whole or not at all. Raises OSError."""
-    part = out.with_name(f".{out.name}.{os.getpid()}")
-    try:
-        part.write_text(html_of(run, dict(os.environ)), encoding="utf-8")
-        part.replace(out)
-    except OSError:
-        part.unlink(missing_ok=True)
-        raise
+    write_page(html_of(run, dict(os.environ)), out)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The commands that start and prepare jobs: run, explain, env, info; and those that look at one run: report.
+"""The commands that start and prepare jobs, and those that look at what jobs did.
 
 They need nothing but Python and load little, because they stand before every job. All other commands are in
 `cli` (a checkout's) and `conformance_cli`, and are loaded when they are asked for.
@@ -105,6 +105,20 @@ def report(options: argparse.Namespace) -> int:
     return report_cli.of_trace(options)
 
 
+def compare(options: argparse.Namespace) -> int:
+    """Run a program as the MPI does its files, and with each method; tell what they took."""
+    from oratorio import compare_cli  # noqa: PLC0415
+
+    return compare_cli.run(options)
+
+
+def _add_compare(parser: argparse.ArgumentParser) -> None:
+    from oratorio import compare_cli  # noqa: PLC0415
+
+    compare_cli.add_options(parser)
+    _add_job(parser)
+
+
 def _add_report(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--report", type=Path, metavar="FILE.html",
@@ -142,7 +156,16 @@ COMMANDS = {
     "env": Command(env, takes_hints=True, takes_explain=True),
     "info": Command(info),
     "report": Command(report, adds=_add_trace),
+    "compare": Command(compare, adds=_add_compare),
 }
+
+
+def _add_job(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("-q", "--quiet", action="store_true", help="Do not name program and MPI.")
+    parser.add_argument(
+        "command", nargs=argparse.REMAINDER,
+        help="The command as you would start it: mpiexec -n 16 ./app ...",
+    )  # fmt: skip
 
 
 def parser_of(name: str) -> argparse.ArgumentParser:
@@ -163,18 +186,14 @@ def parser_of(name: str) -> argparse.ArgumentParser:
         command.adds(parser)
     if command.takes_job:
         parser.add_argument("--dry-run", action="store_true", help="Print the command instead of running it.")
-        parser.add_argument("-q", "--quiet", action="store_true", help="Do not name program and MPI.")
-        parser.add_argument(
-            "command", nargs=argparse.REMAINDER,
-            help="The command as you would start it: mpiexec -n 16 ./app ...",
-        )  # fmt: skip
+        _add_job(parser)
     return parser
 
 
 def _call(name: str, words: Sequence[str]) -> int:
     parser = parser_of(name)
     options = parser.parse_args(words)
-    if COMMANDS[name].takes_job:
+    if "command" in options:
         if options.command[:1] == ["--"]:
             del options.command[0]
         if not options.command:
@@ -196,6 +215,7 @@ commands:
   env          {env}
   info         {info}
   report       {report}
+  compare      {compare}
   conformance  Find what an MPI's file access does wrong: conformance mpiexec -n 4.
 
 oratorio COMMAND --help tells its options; oratorio --version the version. Commands that measure, calibrate

@@ -14,7 +14,7 @@ from oratorio import costs, explained, mounts, run_facts, run_report
 from test_trace import two_ranks
 
 TOOLS = Path(__file__).resolve().parents[1]
-VOID = {"meta", "br", "p", "li", "td", "th", "tr", "dt", "dd", "i"}  # the end is left to the browser
+VOID = {"meta", "br", "wbr", "p", "li", "td", "th", "tr", "dt", "dd", "i"}  # the end is left to the browser
 
 
 class Reader(HTMLParser):

@@ -1,0 +1,68 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""`oratorio compare` with real ranks: rows with figures, one that doesn't apply, one too slow."""
+
+import pytest
+from conftest import HERE, IS_BUILT, NOT_BUILT, compile_for, host_or_skip
+from test_run import environment_of, launch_words, oratorio
+
+pytestmark = pytest.mark.skipif(not IS_BUILT, reason=NOT_BUILT)
+ALL = ["mpich5", "openmpi5"]
+
+
+def rows_of(text):
+    return {
+        line.split()[0]: line
+        for line in text.splitlines()
+        if line and not line.startswith(("method", "Least"))
+    }
+
+
+@pytest.mark.parametrize("name", ALL)
+def test_a_program_is_compared(name, tmp_path):
+    host = host_or_skip(name)
+    program = compile_for(host.mpicc, HERE / "traced.c", f"traced-{name}")
+    data = tmp_path / "data"
+    words = [*launch_words(host, 2), program, data]
+    options = [
+        "--methods",
+        "two_phase,shared_buffer",
+        "--before",
+        f"rm -rf {data}; mkdir {data}",
+        "-o",
+        tmp_path / "page.html",
+    ]
+    environ = {**environment_of(host), "ORATORIO_RANKS_PER_NODE": "1"}  # where no memory is shared
+    done = oratorio("compare", *options, *words, env=environ, cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    rows = rows_of(done.stdout)
+    assert list(rows) == ["host", "auto", "two_phase", "shared_buffer"]
+    assert "not recorded" in rows["host"]
+    assert "two_phase, list_io" in rows["two_phase"]
+    assert "does not apply: " in rows["shared_buffer"]
+    assert "Least time in accesses: " in done.stdout
+    assert "two_phase" in (tmp_path / "page.html").read_text()
+    assert {file.name for file in tmp_path.iterdir()} == {"data", "page.html"}
+
+
+@pytest.mark.parametrize("name", ALL)
+def test_a_run_that_takes_too_long_is_ended(name, tmp_path):
+    host = host_or_skip(name)
+    script = tmp_path / "slow.sh"
+    script.write_text('#!/bin/sh\n[ -z "$ORATORIO_TRACE" ] || exec sleep 100\n')
+    script.chmod(0o755)
+    words = [*launch_words(host, 1), script]
+    done = oratorio(
+        "compare",
+        "-q",
+        "--methods",
+        "naive",
+        "--time-limit",
+        "3",
+        *words,
+        env=environment_of(host),
+        cwd=tmp_path,
+    )
+    assert done.returncode == 1, done.stderr
+    rows = rows_of(done.stdout)
+    for method in ("auto", "naive"):
+        assert rows[method].split(None, 1)[1].strip() == "not ended after 3 s"
