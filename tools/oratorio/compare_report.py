@@ -29,7 +29,7 @@ def cells_of(arm: Arm, host: Arm) -> list[str]:
     """One row."""
     if not arm.walls:
         return [arm.name, "", "", "", "", _used(arm)]
-    spread = " to ".join(seconds_text(seconds) for seconds in arm.spread)
+    spread = " to ".join(seconds_text(seconds) for seconds in arm.spread) if len(arm.walls) > 1 else ""
     inside = seconds_text(arm.io_seconds) if arm.spent else "not recorded"
     return [arm.name, seconds_text(arm.wall), spread, inside, against(arm, host), _used(arm)]
 

@@ -119,6 +119,19 @@ def _add_compare(parser: argparse.ArgumentParser) -> None:
     _add_job(parser)
 
 
+def doctor(options: argparse.Namespace) -> int:
+    """Tell what works here, what doesn't, and what to do: environment, folder, program, a run of it."""
+    from oratorio import doctor_cli  # noqa: PLC0415
+
+    return doctor_cli.run(options)
+
+
+def _add_doctor(parser: argparse.ArgumentParser) -> None:
+    from oratorio import doctor_cli  # noqa: PLC0415
+
+    doctor_cli.add_options(parser)
+
+
 def _add_report(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--report", type=Path, metavar="FILE.html",
@@ -148,6 +161,7 @@ class Command(NamedTuple):
     takes_hints: bool = False
     takes_explain: bool = False
     adds: Callable[[argparse.ArgumentParser], None] | None = None  # options of its own
+    needs_no_job: bool = False  # a command to start may be left out
 
 
 COMMANDS = {
@@ -157,6 +171,7 @@ COMMANDS = {
     "info": Command(info),
     "report": Command(report, adds=_add_trace),
     "compare": Command(compare, adds=_add_compare),
+    "doctor": Command(doctor, adds=_add_doctor, needs_no_job=True),
 }
 
 
@@ -196,7 +211,7 @@ def _call(name: str, words: Sequence[str]) -> int:
     if "command" in options:
         if options.command[:1] == ["--"]:
             del options.command[0]
-        if not options.command:
+        if not options.command and not COMMANDS[name].needs_no_job:
             parser.error("a command is missing: mpiexec -n 16 ./app")
     try:
         return COMMANDS[name].does(options)
@@ -216,6 +231,7 @@ commands:
   info         {info}
   report       {report}
   compare      {compare}
+  doctor       {doctor}
   conformance  Find what an MPI's file access does wrong: conformance mpiexec -n 4.
 
 oratorio COMMAND --help tells its options; oratorio --version the version. Commands that measure, calibrate
