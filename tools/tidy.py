@@ -33,6 +33,7 @@ FLOORS = {
     "type": {"base"},
     "stats": {"base"},
     "plan": {"base", "type", "stats"},
+    "device": {"base", "type"},
     "store": {"base", "stats"},
     "exchange": {"base", "type", "stats", "plan"},
     "agent": {"base", "type", "stats", "store"},

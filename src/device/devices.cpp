@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "device/devices.hpp"
+
+#include <dlfcn.h>
+#include <link.h>
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "device/loaded.hpp"
+#include "device/place_in.hpp"
+
+namespace oratorio {
+
+namespace {
+
+struct Kind {
+    std::string_view library;  ///< its file's name begins so
+    std::unique_ptr<DeviceDriver> (*make)(void* library);
+};
+constexpr std::array<Kind, 2> kKnown = {
+    {{"libcuda.so", make_cuda_driver}, {"libamdhip64.so", make_hip_driver}}};
+
+/// What is loaded.
+struct Loaded {
+    unsigned long long before = 0;  ///< libraries ever loaded at the last look
+    unsigned long long ever = 0;
+    std::array<std::string, kKnown.size()> paths;  ///< "": not loaded, or nothing was since
+
+    static Loaded since(unsigned long long before) {
+        Loaded loaded{.before = before, .paths = {}};
+        dl_iterate_phdr(look_at, &loaded);
+        return loaded;
+    }
+
+  private:
+    static int look_at(dl_phdr_info* info, std::size_t, void* data) {
+        Loaded& loaded = *static_cast<Loaded*>(data);
+        loaded.ever = info->dlpi_adds;
+        if (loaded.ever == loaded.before) return 1;
+        const std::string_view path(info->dlpi_name);
+        const std::string_view name = path.substr(path.rfind('/') + 1);
+        for (std::size_t i = 0; i < kKnown.size(); ++i)
+            if (name.starts_with(kKnown[i].library)) loaded.paths[i] = path;
+        return 0;
+    }
+};
+
+/// Asks for pieces of memory, as few as will do.
+class Search {
+  public:
+    Search(std::span<const std::unique_ptr<DeviceDriver>> drivers, const std::byte* base)
+        : drivers_(drivers), base_(base) {}
+
+    [[nodiscard]] DeviceDriver* owner_at(Offset offset) const {
+        const std::byte* const address = place_in(base_, offset);
+        for (const auto& driver : drivers_)
+            if (driver->owns(address)) return driver.get();
+        return nullptr;
+    }
+
+    /// Of a part that the shape lists. Members of a structure may be anywhere; copies of one thing
+    /// at equal distances are in one place.
+    [[nodiscard]] DeviceDriver* owner_of_part(const Shape& shape, Offset origin) {
+        if (shape.size() == 0) return nullptr;
+        if (shape.kind() == Shape::Kind::run) return owner_near(origin);
+        if (shape.kind() == Shape::Kind::strided) return owner_of_part(*shape.child(), origin);
+        const bool runs = shape.kind() == Shape::Kind::runs;
+        for (std::int64_t part = 0; part < shape.count(); ++part) {
+            const Offset at = origin + shape.part_offset(part);
+            DeviceDriver* const found =
+                runs ? owner_near(at) : owner_of_part(*shape.child(part), at);
+            if (found != nullptr) return found;
+        }
+        return nullptr;
+    }
+
+  private:
+    /// Memory of devices doesn't begin and end within so many bytes of the host's.
+    [[nodiscard]] DeviceDriver* owner_near(Offset offset) {
+        constexpr std::uintptr_t kNear = 64 << 10;
+        const auto near = reinterpret_cast<std::uintptr_t>(place_in(base_, offset)) / kNear;
+        if (near == last_) return nullptr;
+        last_ = near;
+        return owner_at(offset);
+    }
+
+    std::span<const std::unique_ptr<DeviceDriver>> drivers_;
+    const std::byte* base_;
+    std::uintptr_t last_ = UINTPTR_MAX;
+};
+
+}  // namespace
+
+void Devices::look() {
+    const unsigned long long before = libraries_.load(std::memory_order_acquire);
+    const Loaded loaded = Loaded::since(before);
+    if (loaded.ever == before) return;
+    static_assert(kKnown.size() == kKinds);
+    const std::lock_guard lock(looking_);
+    std::size_t count = count_.load(std::memory_order_relaxed);
+    for (std::size_t i = 0; i < kKinds; ++i) {
+        if (taken_[i] || loaded.paths[i].empty()) continue;
+        void* const library = ::dlopen(loaded.paths[i].c_str(), RTLD_LAZY | RTLD_NOLOAD);
+        auto driver = library != nullptr ? kKnown[i].make(library) : nullptr;
+        if (driver == nullptr) continue;
+        taken_[i] = true;
+        drivers_[count++] = std::move(driver);
+    }
+    count_.store(count, std::memory_order_release);
+    libraries_.store(loaded.ever, std::memory_order_release);  // others find nothing new from now
+}
+
+DeviceDriver* Devices::owner_of(const std::byte* base, const Layout& memory) const {
+    const std::size_t count = count_.load(std::memory_order_acquire);
+    const Shape& shape = *memory.shape;
+    if (count == 0 || memory.count == 0 || shape.size() == 0) return nullptr;
+    const std::span all(drivers_);
+    Search search(all.first(count), base);
+    if (DeviceDriver* const first = search.owner_at(memory.origin + shape.first_piece().begin))
+        return first;
+    const Offset last =
+        memory.origin + (memory.count - 1) * memory.extent + shape.last_piece().end - 1;
+    if (DeviceDriver* const found = search.owner_at(last)) return found;
+    return shape.contiguous() ? nullptr : search.owner_of_part(shape, memory.origin);
+}
+
+}  // namespace oratorio

@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// DeviceDriver: a driver of devices with memory of their own, found while the program runs, and the
+// copies that it makes. Nothing here is linked to a driver. docs/devices.md
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <span>
+#include <string>
+
+#include "base/result.hpp"
+#include "device/staging_blocks.hpp"
+
+namespace oratorio {
+
+/// `count` pieces of `length` bytes, equally spaced on both sides. Each side may be memory of the
+/// host or of a device.
+struct CopyRows {
+    std::byte* to = nullptr;
+    Bytes to_stride = 0;
+    const std::byte* from = nullptr;
+    Bytes from_stride = 0;
+    Bytes length = 0;
+    std::int64_t count = 1;
+};
+
+/// Copies, one after the other in the order they were started. Used by one thread at a time, which
+/// may change. Errors are ErrorKind::buffer and name the driver's call and its code.
+class DeviceQueue {
+  public:
+    /// What it was opened for stays what it is.
+    virtual ~DeviceQueue() = default;
+    DeviceQueue() = default;
+    DeviceQueue(const DeviceQueue&) = delete;
+    DeviceQueue& operator=(const DeviceQueue&) = delete;
+
+    /// Neither side is touched by others before wait(). Strides are at least `length`, and at most
+    /// kPitchMost.
+    virtual Error start(const CopyRows& rows) = 0;
+    /// All that was started is done, or has failed.
+    virtual Error wait() = 0;
+    /// Copies to and from `memory` of the host get faster, if the driver likes.
+    virtual void pin(std::span<std::byte> memory) = 0;
+};
+
+/// The longest stride that drivers take.
+inline constexpr Bytes kPitchMost = INT32_MAX;
+
+/// One for each kind of driver in the process. Thread-safe.
+class DeviceDriver {
+  public:
+    virtual ~DeviceDriver() = default;
+    DeviceDriver() = default;
+    DeviceDriver(const DeviceDriver&) = delete;
+    DeviceDriver& operator=(const DeviceDriver&) = delete;
+
+    /// As users call it: "CUDA".
+    [[nodiscard]] virtual const char* name() const = 0;
+    /// The byte there is memory of a device that the host can't touch, or had better not. False for
+    /// memory that both share (managed), and for memory of the host that the driver knows.
+    [[nodiscard]] virtual bool owns(const std::byte* address) const = 0;
+    /// For copies from and to memory that it owns, `address` among it.
+    [[nodiscard]] virtual Result<std::unique_ptr<DeviceQueue>> open(
+        const std::byte* address) const = 0;
+    /// Memory of the host to copy through.
+    [[nodiscard]] StagingBlocks& blocks() { return blocks_; }
+
+  private:
+    StagingBlocks blocks_;
+};
+
+/// Of a call of a driver that failed.
+[[nodiscard]] inline Error refused_by_driver(const char* call, int code) {
+    return Error::make(ErrorKind::buffer, "memory of a device can't be copied: " +
+                                              std::string(call) + " gave " + std::to_string(code));
+}
+
+}  // namespace oratorio

@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Where in memory an offset of a layout lies. The base may be null (MPI_BOTTOM) or outside of all
+// memory, so it is a number to us.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "base/extent.hpp"
+
+namespace oratorio {
+
+template <class Byte>
+[[nodiscard]] Byte* place_in(Byte* base, Offset offset) {
+    return reinterpret_cast<Byte*>(reinterpret_cast<std::uintptr_t>(base) +
+                                   static_cast<std::uintptr_t>(offset));
+}
+
+}  // namespace oratorio

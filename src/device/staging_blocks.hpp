@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// StagingBlocks: memory of the host that data of a device is copied through. Kept from access to
+// access, because pinning it takes longer than copying as much. The memory is ours, so that a
+// program that resets its device only unpins it.
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <mutex>
+#include <span>
+#include <vector>
+
+#include "base/extent.hpp"
+
+namespace oratorio {
+
+class DeviceQueue;
+
+/// Thread-safe. Holds at most what was in use at once.
+class StagingBlocks {
+  public:
+    /// One piece is copied while another is written or read.
+    static constexpr int kPieces = 2;
+    static constexpr Bytes kPieceBytes = 4 << 20;
+    /// For a stretch of a device's memory of which only some bytes are wanted.
+    static constexpr Bytes kWindowBytes = 1 << 20;
+
+    class Lease;
+    StagingBlocks() = default;
+    ~StagingBlocks();
+    StagingBlocks(const StagingBlocks&) = delete;
+    StagingBlocks& operator=(const StagingBlocks&) = delete;
+
+    /// False lease when there is no memory. `queue` pins what is new.
+    [[nodiscard]] Lease take(DeviceQueue& queue);
+
+  private:
+    std::mutex mutex_;
+    std::vector<std::byte*> free_;
+};
+
+class StagingBlocks::Lease {
+  public:
+    Lease() = default;
+    Lease(StagingBlocks& blocks, std::byte* memory) : blocks_(&blocks), memory_(memory) {}
+    Lease(Lease&& other) noexcept { *this = std::move(other); }
+    Lease& operator=(Lease&& other) noexcept;
+    ~Lease();
+
+    explicit operator bool() const { return memory_ != nullptr; }
+    [[nodiscard]] std::span<std::byte> piece(int which) const {
+        return {memory_ + which * kPieceBytes, static_cast<std::size_t>(kPieceBytes)};
+    }
+    [[nodiscard]] std::span<std::byte> window() const {
+        return {memory_ + kPieces * kPieceBytes, static_cast<std::size_t>(kWindowBytes)};
+    }
+
+  private:
+    StagingBlocks* blocks_ = nullptr;
+    std::byte* memory_ = nullptr;
+};
+
+}  // namespace oratorio

@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// StandInDevice: a library in the place of a driver of devices, and memory of such a device, which
+// this process can't touch (tests/unit/device/stand_in_memory.h).
+#pragma once
+
+#include <dlfcn.h>
+
+#include <cstddef>
+#include <cstdlib>
+#include <cstring>
+#include <span>
+
+namespace oratorio::test {
+
+enum class StandInKind : int { host, device, managed };
+
+/// As in the library.
+struct StandInCounts {
+    long copies, row_copies, bytes, waits, streams, pins, retained;
+    long fails_at;
+    int fails_late;
+    int uninitialised;
+    int version;
+};
+
+class StandInDevice {
+  public:
+    /// Loads it; what was counted and allocated before is forgotten.
+    explicit StandInDevice(const char* path) : library_(dlopen(path, RTLD_NOW | RTLD_LOCAL)) {
+        if (library_ == nullptr) std::abort();
+        counts() = {};
+    }
+    ~StandInDevice() {
+        reinterpret_cast<void (*)()>(call("stand_in_free_all"))();
+        counts() = {};
+        dlclose(library_);
+    }
+    StandInDevice(const StandInDevice&) = delete;
+    StandInDevice& operator=(const StandInDevice&) = delete;
+
+    [[nodiscard]] StandInCounts& counts() const {
+        return *static_cast<StandInCounts*>(dlsym(library_, "stand_in"));
+    }
+    [[nodiscard]] std::byte* allocate(std::size_t bytes, StandInKind kind = StandInKind::device,
+                                      int home = 0) const {
+        using Allocate = void* (*)(std::size_t, int, int);
+        return static_cast<std::byte*>(reinterpret_cast<Allocate>(call("stand_in_allocate"))(
+            bytes, static_cast<int>(kind), home));
+    }
+    /// The bytes behind an address.
+    [[nodiscard]] std::byte* data(const std::byte* address) const {
+        using Data = std::byte* (*)(const void*);
+        return reinterpret_cast<Data>(call("stand_in_data"))(address);
+    }
+    /// Of the library.
+    [[nodiscard]] void* call(const char* name) const {
+        void* const found = dlsym(library_, name);
+        if (found == nullptr) std::abort();
+        return found;
+    }
+
+  private:
+    void* library_;
+};
+
+}  // namespace oratorio::test
