@@ -38,9 +38,9 @@ FLOORS = {
     "exchange": {"base", "type", "stats", "plan"},
     "agent": {"base", "type", "stats", "store"},
     "run": {"base", "type", "stats", "plan", "store", "exchange", "agent"},
-    "file": {"base", "type", "stats", "plan", "store", "exchange", "agent", "run"},
+    "file": {"base", "type", "stats", "plan", "device", "store", "exchange", "agent", "run"},
     "mpi": {"base", "type"},
-    "bind": {"base", "type", "stats", "plan", "store", "exchange", "agent", "run", "file", "mpi"},
+    "bind": {"base", "type", "stats", "plan", "device", "store", "exchange", "agent", "run", "file", "mpi"},
 }
 MPI_FOLDERS = {"mpi", "bind"}
 KIND_TABLES = {

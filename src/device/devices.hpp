@@ -20,11 +20,6 @@ class Devices {
     [[nodiscard]] bool any() const { return count_.load(std::memory_order_relaxed) > 0; }
     /// Looks for drivers among the libraries that were loaded since it last did.
     void look();
-    /// There is a driver now.
-    bool look_again() {
-        look();
-        return any();
-    }
     /// The driver of the memory, if any of it is memory of a device. Looked at are the ends of the
     /// layout and, where it lists its parts, each part in another 64 KiB than the one before.
     [[nodiscard]] DeviceDriver* owner_of(const std::byte* base, const Layout& memory) const;

@@ -3,6 +3,7 @@
 // afterwards. Whatever is wrong is noted in the Access, never returned early, when the call is
 // collective: the other ranks count on this one.
 #include <algorithm>
+#include <cerrno>
 
 #include "file/path.hpp"
 #include "file/state.hpp"
@@ -39,6 +40,11 @@ Result<Offset> etypes_of(Bytes bytes, const View& view) {
 /// The first reason counts.
 void refuse(Access& access, const Error& error) {
     if (access.refused.kind == ErrorKind::none) access.refused = error;
+}
+
+/// And nobody refused to touch the memory.
+bool has_moved(bool moved, const Outcome& outcome) {
+    return moved && outcome.error.system_errno != EFAULT;
 }
 
 Layout one_run(Bytes bytes) {
@@ -134,6 +140,39 @@ Result<Offset> File::start_of(const AccessCall& call, Placed& placed) {
     return state_->claim_in_order(placed);
 }
 
+/// Memory of a device goes through the host: in pieces where this rank is by itself and nobody asks
+/// for all at once, else as a whole, like data that is converted. False, and nothing done, where
+/// none of it is a device's.
+bool File::State::stage(AccessCall& call, Placed& placed) {
+    Access& access = placed.access;
+    if (access.refused.kind != ErrorKind::none) return false;
+    DeviceDriver* const driver = opened.devices->owner_of(access.buffer, access.memory);
+    if (driver == nullptr) return false;
+    DeviceMemory memory{driver, access.buffer, std::move(access.memory)};
+    access.memory = one_run(memory.layout.size());
+    placed.may_move = false;
+    const bool in_pieces = !call.collective && !call.conversion && !hints->plan.atomic;
+    if (opened.explain)
+        opened.voice.warn(opened.path + ": memory of a device (" + driver->name() +
+                          "): " + (in_pieces ? "in pieces" : "each access as a whole") +
+                          " by way of the host's memory");
+    if (in_pieces)
+        placed.device.emplace(std::move(memory));
+    else
+        call.conversion = stage_whole(std::move(memory), std::move(call.conversion));
+    return true;
+}
+
+/// What wasn't moved is copied by us, and looked at before. What was moved went to the system as it
+/// is, which refuses what it can't reach: a driver may have been loaded since anybody looked. True:
+/// it is still to be moved.
+bool File::State::stage_late(AccessCall& call, Placed& placed) {
+    if (opened.devices == nullptr || placed.looked || call.conversion || placed.device)
+        return false;
+    opened.devices->look();
+    return opened.devices->any() && stage(call, placed);
+}
+
 /// What a call asks for, wherever its data begins; takes the call's memory layout. Neither I/O nor
 /// messages.
 File::Placed File::describe(AccessCall& call, bool may_move) const {
@@ -142,8 +181,17 @@ File::Placed File::describe(AccessCall& call, bool may_move) const {
     Placed placed{
         .access = {call.direction, view.file, 0, std::move(call.memory), call.buffer, call.refused},
         .etypes = 0,
+        .device = {},
+        .looked = false,
         .may_move = may_move && !call.conversion,
         .moved = {}};
+    if (Devices* const devices = state.opened.devices; devices != nullptr) {
+        // Later it is too late where data travels with the ranks' agreement on places.
+        placed.looked = call.at == Positioning::shared || call.conversion ||
+                        (call.collective && state.transport->topology().size > 1);
+        if (placed.looked) devices->look();
+        if (devices->any()) (void)state_->stage(call, placed);
+    }
     Access& access = placed.access;
     if (call.conversion && call.refused.kind == ErrorKind::none)
         access.memory = one_run(call.conversion->file_bytes());
@@ -247,14 +295,17 @@ bool File::State::move_one_piece(const Access& access, bool collective, Outcome&
     return true;
 }
 
-OperationPtr File::enqueue(const AccessCall& call, Access access, const TracedAccess& traced,
-                           const Outcome* moved) {
+OperationPtr File::enqueue(const AccessCall& call, Placed placed, const TracedAccess& traced) {
     State& state = *state_;
+    Access& access = placed.access;
     const bool moves_data = access.memory.count > 0;
-    auto operation = std::make_shared<Operation>(
-        state.context(call.collective, traced), std::move(access), call.collective,
-        moves_data ? call.conversion : nullptr, call.buffer);
-    if (moved) operation->finish(*moved);
+    const RunContext context = state.context(call.collective, traced);
+    auto operation =
+        moves_data && placed.device
+            ? std::make_shared<Operation>(context, std::move(access), std::move(*placed.device))
+            : std::make_shared<Operation>(context, std::move(access), call.collective,
+                                          moves_data ? call.conversion : nullptr, call.buffer);
+    if (placed.moved) operation->finish(*placed.moved);
     auto& queue = call.collective ? state.queues.collective : state.queues.independent;
     if (!operation->done()) queue.push_back(operation);
     return operation;
@@ -265,10 +316,13 @@ OperationPtr File::start(AccessCall call) {
     Placed placed = place(call, false);
     if (state_->tracing != nullptr) state_->tracing->describe(traced, placed.access);
     if (call.at == Positioning::individual) state_->place.position += placed.etypes;
-    const bool at_once = !call.conversion && placed.access.bytes() <= kSmallAccess;
+    const bool at_once =
+        !call.conversion && !placed.device && placed.access.bytes() <= kSmallAccess;
     Outcome outcome;
     const bool moved = at_once && state_->move_one_piece(placed.access, call.collective, outcome);
-    return enqueue(call, std::move(placed.access), traced, moved ? &outcome : nullptr);
+    const bool late = !has_moved(moved, outcome) && state_->stage_late(call, placed);
+    if (moved && !late) placed.moved = outcome;
+    return enqueue(call, std::move(placed), traced);
 }
 
 Outcome File::access(AccessCall call) {
@@ -284,11 +338,12 @@ Outcome File::access(AccessCall call) {
     } else if (placed.may_move) {
         moved = state_->move_one_piece(placed.access, call.collective, outcome);
     }
+    if (!has_moved(moved, outcome) && state_->stage_late(call, placed)) moved = false;
     if (moved) {
         stats.count_access(outcome.bytes);
         traced.end(outcome.bytes, outcome.error.kind);
     } else {
-        outcome = finish(enqueue(call, std::move(placed.access), traced));
+        outcome = finish(enqueue(call, std::move(placed), traced));
     }
     if (call.at == Positioning::individual && outcome.error.kind == ErrorKind::none)
         state_->place.position += placed.etypes;

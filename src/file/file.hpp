@@ -9,6 +9,7 @@
 #include <memory>
 #include <string>
 
+#include "device/devices.hpp"
 #include "file/hints.hpp"
 #include "file/operation.hpp"
 #include "file/path.hpp"
@@ -88,6 +89,7 @@ struct OpenCall {
     bool explain = false;
     Narrator narrate;  ///< may be empty
     TraceCall trace;
+    Devices* devices = nullptr;  ///< of the process; null: all memory is the host's
     /// The costs that were measured for a kind of file system, as text; "" when there are none.
     std::function<std::string(std::string_view file_system)> read_costs;
     /// Opens stores in place of those of src/store; may be empty. (Simulated storage.)
@@ -199,8 +201,7 @@ class File {
     /// Collective. Adds what all ranks did to the trace. An error is the transport's; one of the
     /// trace is only told.
     Result<void> tell_trace();
-    OperationPtr enqueue(const AccessCall& call, Access access, const TracedAccess& traced,
-                         const Outcome* moved = nullptr);
+    OperationPtr enqueue(const AccessCall& call, Placed placed, const TracedAccess& traced);
     std::unique_ptr<State> state_;
 };
 

@@ -8,7 +8,7 @@ namespace oratorio {
 
 namespace {
 
-constexpr const char* kNoStaging = "no memory to convert the data in: access less at a time";
+constexpr const char* kNoStaging = "no memory to stage the data in: access less at a time";
 
 }  // namespace
 
@@ -25,11 +25,20 @@ Operation::Operation(RunContext context, Access access, bool collective,
         entered_.emplace(*context_.exclusion);
 }
 
+Operation::Operation(RunContext context, Access access, DeviceMemory device)
+    : Operation(std::move(context), std::move(access), false, nullptr, nullptr) {
+    device_.emplace(std::move(device));
+}
+
 /// Memory is taken and data converted only when its turn comes: many may be waiting.
 void Operation::begin() {
     if (conversion_ && access_.refused.kind == ErrorKind::none && !stage()) {
         access_.memory = {};
         if (!collective_) return finish({0, access_.refused});
+    }
+    if (device_) {
+        pipe_ = std::make_unique<DevicePipe>(context_, std::move(access_), std::move(*device_));
+        return;
     }
     run_ = std::make_unique<Run>(context_, std::move(access_), collective_);
 }
@@ -60,8 +69,13 @@ void Operation::step(int moves) {
 
 void Operation::step_on(int moves) {
     context_.traced.work();
-    if (!run_) begin();
-    if (done() || !run_->step(moves)) return;
+    if (!run_ && !pipe_) begin();
+    if (done()) return;
+    if (pipe_) {
+        if (pipe_->step(moves)) finish(pipe_->outcome());
+        return;
+    }
+    if (!run_->step(moves)) return;
     Outcome outcome = run_->outcome();
     if (conversion_ && !staging_.span().empty()) {
         const auto file = std::as_bytes(staging_.span());
@@ -76,16 +90,18 @@ void Operation::step_on(int moves) {
 }
 
 void Operation::finish(const Outcome& outcome) {
+    outcome_ = outcome;
     run_.reset();
+    pipe_.reset();
     entered_.reset();
     staging_ = {};
-    outcome_ = outcome;
     context_.stats.count_access(outcome.bytes);
     context_.traced.end(outcome.bytes, outcome.error.kind);
     done_.store(true, std::memory_order_release);
 }
 
 std::optional<Rest> Operation::waits_for() const {
+    if (pipe_) return pipe_->waits_for();
     return run_ ? run_->waits_for() : std::nullopt;
 }
 

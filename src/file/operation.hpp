@@ -7,6 +7,7 @@
 #include <memory>
 #include <optional>
 
+#include "file/device_pipe.hpp"
 #include "run/run.hpp"
 #include "type/conversion.hpp"
 
@@ -18,6 +19,8 @@ class Operation {
     /// `access` is one run of the file's data, staged here, and `user` is the program's buffer.
     Operation(RunContext context, Access access, bool collective,
               std::shared_ptr<Conversion> conversion, std::byte* user);
+    /// Of one rank, with memory of a device; that of `access` is one run of data, of no place.
+    Operation(RunContext context, Access access, DeviceMemory device);
 
     /// True from when the outcome is there; then it never changes again. Any thread may ask.
     [[nodiscard]] bool done() const { return done_.load(std::memory_order_acquire); }
@@ -50,7 +53,9 @@ class Operation {
     std::byte* user_;
     BufferPool::Lease staging_;
     std::optional<CollectiveWrite> entered_;
-    std::unique_ptr<Run> run_;
+    std::unique_ptr<Run> run_;  ///< or `pipe_`
+    std::optional<DeviceMemory> device_;
+    std::unique_ptr<DevicePipe> pipe_;
     Outcome outcome_;
     std::atomic<bool> done_{false};
 };

@@ -24,7 +24,9 @@ namespace oratorio {
 /// An access with its place in the file.
 struct File::Placed {
     Access access;
-    Offset etypes = 0;             ///< how far it moves its file pointer
+    Offset etypes = 0;                   ///< how far it moves its file pointer
+    std::optional<DeviceMemory> device;  ///< the user's; the memory of `access` has its length only
+    bool looked = false;                 ///< for drivers that were loaded by now
     bool may_move = false;         ///< the caller waits for it, and nothing is to be converted
     std::optional<Outcome> moved;  ///< it is done already
 };
@@ -56,6 +58,7 @@ struct File::State final : Witness {
         Agreed<Found> found = agreed_from([] { return Found{}; });
         bool explain = false;
         Voice voice;
+        Devices* devices = nullptr;
     };
     /// Where this rank is.
     struct Place {
@@ -162,6 +165,8 @@ struct File::State final : Witness {
     /// One contiguous range of the file, from its beginning to its end; a write leaves out nothing
     /// and shares the range with others where that is needed.
     Transferred move_now(Direction direction, Offset offset, std::span<const iovec> memory);
+    [[nodiscard]] bool stage(AccessCall& call, Placed& placed);
+    [[nodiscard]] bool stage_late(AccessCall& call, Placed& placed);
     /// False, and nothing done, when the access isn't that simple, or takes other ranks.
     [[nodiscard]] bool move_one_piece(const Access& access, bool collective, Outcome& outcome);
     [[nodiscard]] RunContext context(bool collective, const TracedAccess& traced);

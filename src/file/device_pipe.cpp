@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "file/device_pipe.hpp"
+
+#include <algorithm>
+
+namespace oratorio {
+
+namespace {
+
+Bytes piece_of(Bytes left) {
+    return std::min(left, StagingBlocks::kPieceBytes);
+}
+
+}  // namespace
+
+DevicePipe::DevicePipe(const RunContext& context, Access access, DeviceMemory memory)
+    : context_(context),
+      access_(std::move(access)),
+      memory_(std::move(memory)),
+      cursor_(memory_.layout),
+      total_(access_.bytes()) {
+    note(open());
+    if (writes()) copy_ahead();
+}
+
+/// Nothing is copied to or from memory that others get.
+DevicePipe::~DevicePipe() {
+    if (queue_) (void)queue_->wait();
+}
+
+Error DevicePipe::open() {
+    auto queue = memory_.open();
+    if (!queue) return queue.error();
+    queue_ = std::move(*queue);
+    block_ = memory_.driver->blocks().take(*queue_);
+    return block_ ? Error{}
+                  : Error::make(ErrorKind::no_memory,
+                                "no memory to copy a device's data through the host");
+}
+
+void DevicePipe::note(const Error& error) {
+    if (error.kind == ErrorKind::none) return;
+    if (outcome_.error.kind == ErrorKind::none)
+        outcome_.error = error.on(context_.transport.topology().rank);
+    ended_ = true;
+}
+
+/// Of a write: what comes after the piece that is written meanwhile.
+void DevicePipe::copy_ahead() {
+    const Bytes bytes = piece_of(total_ - copied_);
+    if (ended_ || bytes == 0) return;
+    const auto piece = block_.piece(which_).first(static_cast<std::size_t>(bytes));
+    note(gather_from_device(*queue_, cursor_, memory_.base, piece, block_.window()));
+    copied_ += bytes;
+}
+
+void DevicePipe::begin_piece() {
+    const Bytes bytes = piece_of(bytes_left());
+    Access piece = access_;
+    piece.from = access_.from + started_;
+    piece.memory = Layout{Shape::run(bytes), bytes, 0, 1};
+    piece.buffer = block_.piece(which_).data();
+    which_ = 1 - which_;
+    started_ += bytes;
+    run_ = std::make_unique<Run>(context_, std::move(piece), false);
+}
+
+/// Of a read: the copies of the piece before are over by now, mostly.
+void DevicePipe::end_piece() {
+    const Outcome piece = run_->outcome();
+    run_.reset();
+    note(piece.error);
+    if (writes()) {
+        outcome_.bytes += piece.bytes;
+        return;
+    }
+    if (!end_copies()) return;
+    const auto got = block_.piece(1 - which_).first(static_cast<std::size_t>(piece.bytes));
+    const Error error = scatter_to_device(*queue_, cursor_, memory_.base, got);
+    note(error);
+    if (error.kind == ErrorKind::none) copied_ += piece.bytes;
+    ended_ = ended_ || copied_ < started_;
+}
+
+/// Everything that was started has arrived, or false.
+bool DevicePipe::end_copies() {
+    const Error error = queue_->wait();
+    note(error);
+    const bool arrived = error.kind == ErrorKind::none;
+    if (arrived && !writes()) outcome_.bytes = copied_;
+    return arrived;
+}
+
+bool DevicePipe::step(int moves) {
+    if (run_) {
+        if (!run_->step(moves)) return false;
+        end_piece();
+    }
+    if (queue_ && (writes() || bytes_left() == 0 || ended_)) end_copies();
+    if (ended_ || bytes_left() == 0) return true;
+    begin_piece();
+    if (writes()) copy_ahead();
+    return false;
+}
+
+std::optional<Rest> DevicePipe::waits_for() const {
+    return run_ ? run_->waits_for() : std::nullopt;
+}
+
+}  // namespace oratorio

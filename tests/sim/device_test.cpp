@@ -1,0 +1,359 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Accesses of a device's memory, which this process can't touch: all ways to call, in pieces and as
+// a whole.
+#include <algorithm>
+#include <functional>
+
+#include "sim/device_case.hpp"
+#include "support/method_names.hpp"
+#include "type/copy.hpp"
+
+namespace oratorio::test {
+namespace {
+
+ORATORIO_ON_BOTH_DRIVERS;
+
+TEST_P(OnDevice, AccessesOfOneRankGoInPieces) {
+    const Bytes bytes = 2 * kPiece + 12'345;
+    std::byte* const out = filled(bytes, 3);
+    std::byte* const in = empty(bytes);
+    with_file(1, opening(), [&](File& file, Rank) {
+        expect_done(file.access(call(kWriting, out, bytes, false, 5)), bytes);
+        EXPECT_EQ(device_.counts().copies, 3);
+        EXPECT_EQ(device_.counts().bytes, bytes);
+        EXPECT_EQ(device_.counts().pins, 1);
+        expect_done(file.access(call(kReading, in, bytes, false, 5)), bytes);
+        EXPECT_EQ(device_.counts().copies, 6);
+        EXPECT_EQ(device_.counts().bytes, 2 * bytes);
+        EXPECT_EQ(device_.counts().pins, 1);
+        EXPECT_EQ(device_.counts().streams, 0);
+    });
+    EXPECT_TRUE(is_filled(in, bytes, 3));
+    const std::string content = folder_.read("data");
+    ASSERT_EQ(std::ssize(content), 5 + bytes);
+    EXPECT_TRUE(holds(content, 5, bytes, 3));
+}
+
+TEST_P(OnDevice, WhatIsReadAtTheEndOfTheFileIsLessThanAskedFor) {
+    const Bytes there = kPiece + 100;
+    std::byte* const out = filled(there, 9);
+    std::byte* const in = filled(3 * kPiece, 1);
+    with_file(1, opening(), [&](File& file, Rank) {
+        expect_done(file.access(call(kWriting, out, there, false)), there);
+        expect_done(file.access(call(kReading, in, 3 * kPiece, false)), there);
+        expect_done(file.access(call(kReading, in, kPiece, false, there)), 0);
+    });
+    EXPECT_TRUE(is_filled(in, there, 9));
+    EXPECT_EQ(device_.data(in)[there], byte_at(there, 1));
+}
+
+TEST_P(OnDevice, AreGatheredAndScatteredByTheDriversStridedCopies) {
+    std::byte* const out = filled(1 << 20, 7);
+    std::byte* const in = empty(1 << 20);
+    with_file(1, opening(), [&](File& file, Rank) {
+        const auto form = [&](Direction direction, std::byte* memory) {
+            return strided(call(direction, memory, 1 << 20, false), 1000, 200, 4000);
+        };
+        expect_done(file.access(form(kWriting, out)), 200'000);
+        EXPECT_EQ(device_.counts().copies, 1);
+        EXPECT_EQ(device_.counts().row_copies, 1);
+        expect_done(file.access(form(kReading, in)), 200'000);
+        EXPECT_EQ(device_.counts().copies, 2);
+        EXPECT_EQ(device_.counts().row_copies, 2);
+    });
+    for (int i = 0; i < 200; ++i) {
+        EXPECT_EQ(std::memcmp(device_.data(in) + 4000 * i, device_.data(out) + 4000 * i, 1000), 0);
+        EXPECT_EQ(device_.data(in)[4000 * i + 1000], std::byte{0});
+    }
+}
+
+TEST_P(OnDevice, PiecesFollowAViewAlsoWithinItsPieces) {
+    const Bytes bytes = kPiece + 777;
+    std::byte* const out = filled(bytes, 2);
+    std::byte* const in = empty(bytes);
+    with_file(2, opening(), [&](File& file, Rank rank) {
+        View view = View::bytes();
+        view.file = Layout{Shape::run(1000), 2000, 1000 * rank, Layout::unbounded};
+        ASSERT_TRUE(file.set_view(view, {}).ok());
+        expect_done(file.access(call(kWriting, out, bytes, false, 17)), bytes);
+        if (rank == 1) expect_done(file.access(call(kReading, in, bytes, false, 17)), bytes);
+    });
+    EXPECT_TRUE(is_filled(in, bytes, 2));
+    const std::string content = folder_.read("data");
+    for (const Rank rank : {0, 1})
+        for (Bytes i = 0; i < bytes; ++i) {
+            const Bytes at = i + 17;
+            const auto place = static_cast<std::size_t>(at / 1000 * 2000 + at % 1000 + 1000 * rank);
+            ASSERT_EQ(std::byte(content[place]), byte_at(i, 2)) << rank << " " << i;
+        }
+}
+
+TEST_P(OnDevice, CollectiveAccessesAreStagedAsAWhole) {
+    for (const int ranks : kRankCounts) {
+        constexpr Bytes kBytes = 100'000;
+        std::vector<std::byte*> out;
+        std::vector<std::byte*> in;
+        for (int i = 0; i < ranks; ++i) {
+            out.push_back(filled(kBytes, i));
+            in.push_back(empty(kBytes));
+        }
+        with_file(ranks, opening(), [&](File& file, Rank rank) {
+            const auto mine = static_cast<std::size_t>(rank);
+            // Cyclic in the file, so that ranks exchange data.
+            View view = View::bytes();
+            view.file = Layout{Shape::run(100), 100 * ranks, 100 * rank, Layout::unbounded};
+            ASSERT_TRUE(file.set_view(view, {}).ok());
+            expect_done(file.access(call(kWriting, out[mine], kBytes, true)), kBytes);
+            expect_done(file.access(call(kReading, in[mine], kBytes, true)), kBytes);
+        });
+        EXPECT_EQ(device_.counts().copies, 2 * ranks);
+        EXPECT_EQ(device_.counts().bytes, 2 * kBytes * ranks);
+        device_.counts() = {};
+        for (int i = 0; i < ranks; ++i)
+            EXPECT_TRUE(is_filled(in[static_cast<std::size_t>(i)], kBytes, i));
+    }
+}
+
+/// Each method reaches into the memory of a call in its own way, or lets others do so.
+TEST_P(OnDevice, NoMethodTouchesTheMemory) {
+    for (const std::string& method : method_names()) {
+        SCOPED_TRACE(method);
+        constexpr Bytes kBytes = 50'000;
+        std::vector<std::byte*> memory;
+        for (int i = 0; i < 6; ++i)
+            memory.push_back(i < 3 ? filled(2 * kBytes, i) : empty(2 * kBytes));
+        const OpenCall open = opening({{"oratorio_method", method}});
+        with_file_on_node(3, open, [&](File& file, Rank rank) {
+            View view = View::bytes();
+            view.file = Layout{Shape::run(50), 150, 50 * rank, Layout::unbounded};
+            ASSERT_TRUE(file.set_view(view, {}).ok());
+            for (const bool collective : {true, false}) {
+                const auto form = [&](Direction direction, int which) {
+                    std::byte* const mine = memory[static_cast<std::size_t>(which)];
+                    return strided(call(direction, mine, kBytes, collective), 500, 100, 1000);
+                };
+                expect_done(file.access(form(kWriting, rank)), kBytes);
+                expect_done(file.access(form(kReading, 3 + rank)), kBytes);
+            }
+        });
+        for (std::size_t i = 0; i < 3; ++i)
+            for (int row = 0; row < 100; ++row)
+                ASSERT_EQ(std::memcmp(device_.data(memory[i]) + 1000 * row,
+                                      device_.data(memory[3 + i]) + 1000 * row, 500),
+                          0);
+    }
+}
+
+TEST_P(OnDevice, RanksWithAndWithoutADeviceTakePartAlike) {
+    constexpr Bytes kBytes = 10'000;
+    std::byte* const out = filled(kBytes, 4);
+    with_file(3, opening(), [&](File& file, Rank rank) {
+        std::vector<std::byte> mine(static_cast<std::size_t>(kBytes), std::byte(rank));
+        const AccessCall form = rank == 1 ? call(kWriting, out, kBytes, true, kBytes * rank)
+                                          : call_for(kWriting, mine, true, kAt, kBytes * rank);
+        expect_done(file.access(form), kBytes);
+    });
+    const std::string content = folder_.read("data");
+    ASSERT_EQ(std::ssize(content), 3 * kBytes);
+    EXPECT_TRUE(holds(content, kBytes, kBytes, 4));
+    EXPECT_EQ(content.substr(2 * kBytes), std::string(kBytes, '\2'));
+}
+
+TEST_P(OnDevice, AllWaysToPlaceAnAccess) {
+    constexpr Bytes kBytes = 1000;
+    std::vector<std::byte*> out = {filled(kBytes, 0), filled(kBytes, 1)};
+    const OpenCall open = opening();
+    with_file_on_node(2, open, [&](File& file, Rank rank) {
+        std::byte* const mine = out[static_cast<std::size_t>(rank)];
+        ASSERT_TRUE(file.seek(rank * kBytes, Whence::set).ok());
+        // Individual pointer, then ordered, by itself with the shared pointer, and atomic.
+        for (const bool collective : {false, true}) {
+            const auto form = call(kWriting, mine, kBytes, collective, 0, Positioning::individual);
+            expect_done(file.access(form), kBytes);
+            EXPECT_EQ(file.position(), (rank + (collective ? 2 : 1)) * kBytes);
+        }
+        ASSERT_TRUE(file.seek_shared(10 * kBytes, Whence::set).ok());
+        expect_done(file.access(call(kWriting, mine, kBytes, true, 0, kShared)), kBytes);
+        expect_done(file.access(call(kWriting, mine, kBytes, false, 0, kShared)), kBytes);
+        ASSERT_TRUE(file.set_atomicity(true).ok());
+        expect_done(file.access(call(kWriting, mine, kBytes, false, (20 + rank) * kBytes)), kBytes);
+    });
+    const std::string content = folder_.read("data");
+    ASSERT_EQ(std::ssize(content), 22 * kBytes);
+    for (const int at : {10, 20})
+        for (const int rank : {0, 1})
+            EXPECT_TRUE(
+                holds(content, static_cast<std::size_t>((at + rank) * kBytes), kBytes, rank));
+    const bool first = holds(content, 12 * kBytes, kBytes, 0);
+    EXPECT_TRUE(holds(content, 12 * kBytes, kBytes, first ? 0 : 1));
+    EXPECT_TRUE(holds(content, 13 * kBytes, kBytes, first ? 1 : 0));
+}
+
+TEST_P(OnDevice, ADriverIsFoundWhateverTheFirstAccessOfItsMemoryIs) {
+    constexpr Bytes kBytes = 1000;
+    std::vector<std::byte*> out = {filled(kBytes, 0), filled(kBytes, 1)};
+    const auto strided_view = [](Rank rank) {
+        return View::make(rank * 10, 1, Shape::run(10), 20, true, "native");
+    };
+    using First = std::function<Outcome(File&, const AccessCall&)>;
+    const First blocking = [](File& file, const AccessCall& form) { return file.access(form); };
+    const First started = [](File& file, const AccessCall& form) {
+        return file.finish(file.start(form));
+    };
+    for (const First& first : {blocking, started})
+        for (const Positioning at : {kAt, Positioning::individual, kShared})
+            for (const bool collective : {false, true})
+                for (const bool view : {false, true})
+                    for (const int ranks : {1, 2}) {
+                        SCOPED_TRACE(std::to_string(static_cast<int>(at)) + " " +
+                                     std::to_string(collective) + std::to_string(view));
+                        Devices anew;
+                        OpenCall open = opening();
+                        open.devices = &anew;
+                        with_file_on_node(ranks, open, [&](File& file, Rank rank) {
+                            const auto mine = static_cast<std::size_t>(rank);
+                            EXPECT_TRUE(!view || file.set_view(strided_view(rank), {}).ok());
+                            const auto form = call(kWriting, out[mine], kBytes, collective, 0, at);
+                            expect_done(first(file, form), kBytes);
+                        });
+                        EXPECT_TRUE(anew.any());
+                    }
+}
+
+TEST_P(OnDevice, RecordsOfADeviceArentGathered) {
+    constexpr Bytes kBytes = 100;
+    std::byte* const out = filled(kBytes, 6);
+    const OpenCall open = opening({{"oratorio_shared_write_behind", "65536"}});
+    with_file_on_node(2, open, [&](File& file, Rank) {
+        for (int i = 0; i < 3; ++i) {
+            expect_done(file.access(call(kWriting, out, kBytes, false, 0, kShared)), kBytes);
+            std::vector<std::byte> mine(static_cast<std::size_t>(kBytes));
+            for (Bytes k = 0; k < kBytes; ++k) mine[static_cast<std::size_t>(k)] = byte_at(k, 6);
+            expect_done(file.access(call_for(kWriting, mine, false, kShared)), kBytes);
+        }
+    });
+    const std::string content = folder_.read("data");
+    ASSERT_EQ(std::ssize(content), 12 * kBytes);
+    for (std::size_t i = 0; i < 12; ++i) EXPECT_TRUE(holds(content, i * kBytes, kBytes, 6)) << i;
+}
+
+TEST_P(OnDevice, AnAtomicAccessIsStagedAsAWhole) {
+    const Bytes bytes = kPiece + 1;
+    std::byte* const out = filled(bytes, 8);
+    with_file(1, opening(), [&](File& file, Rank) {
+        ASSERT_TRUE(file.set_atomicity(true).ok());
+        expect_done(file.access(call(kWriting, out, bytes, false)), bytes);
+    });
+    EXPECT_EQ(device_.counts().copies, 1);
+    EXPECT_TRUE(holds(folder_.read("data"), 0, bytes, 8));
+}
+
+TEST_P(OnDevice, NonblockingAndSplitOnesAreCopiedBeforeTheyAreDone) {
+    constexpr Bytes kBytes = 100'000;
+    std::vector<std::byte*> memory;
+    for (int i = 0; i < 8; ++i) memory.push_back(i < 4 ? filled(kBytes, i) : empty(kBytes));
+    with_file(2, opening(), [&](File& file, Rank rank) {
+        const auto at = [&](int which) { return memory[static_cast<std::size_t>(which + rank)]; };
+        const OperationPtr alone = file.start(call(kWriting, at(0), kBytes, false, rank * kBytes));
+        ASSERT_TRUE(
+            file.begin_split(call(kWriting, at(2), kBytes, true, (2 + rank) * kBytes)).ok());
+        expect_done(file.finish(alone), kBytes);
+        expect_done(file.end_split(kWriting, kAt, at(2)), kBytes);
+        const OperationPtr all = file.start(call(kReading, at(4), kBytes, true, rank * kBytes));
+        const OperationPtr later =
+            file.start(call(kReading, at(6), kBytes, false, (2 + rank) * kBytes));
+        expect_done(file.finish(later), kBytes);
+        expect_done(file.finish(all), kBytes);
+    });
+    for (int i = 0; i < 4; ++i)
+        EXPECT_TRUE(is_filled(memory[static_cast<std::size_t>(4 + i)], kBytes, i));
+}
+
+TEST_P(OnDevice, AHelperMovesPiecesOnAndLetsOthersHaveTheFileBetweenThem) {
+    const Bytes bytes = 3 * kPiece;
+    std::byte* const out = filled(bytes, 5);
+    with_file(1, opening(), [&](File& file, Rank) {
+        const OperationPtr operation = file.start(call(kWriting, out, bytes, false));
+        int turns = 0;
+        while (!operation->done()) {
+            EXPECT_TRUE(file.progress(Mover::helper).pending);
+            // One piece is copied while the one before is written.
+            EXPECT_EQ(device_.counts().copies, std::min(++turns + 1, 3));
+        }
+        EXPECT_EQ(turns, 4);
+        expect_done(file.finish(operation), bytes);
+    });
+    EXPECT_TRUE(holds(folder_.read("data"), 0, bytes, 5));
+}
+
+/// Numbers as they are in the file, whatever the machine has: the bytes of each two are swapped.
+class Swapped final : public Conversion {
+  public:
+    explicit Swapped(Layout memory) : memory_(std::move(memory)) {}
+    [[nodiscard]] Bytes file_bytes() const override { return memory_.size(); }
+    [[nodiscard]] Bytes memory_bytes(Bytes bytes) const override { return bytes / 2 * 2; }
+    Error to_file(const std::byte* user, std::span<std::byte> file) override {
+        Cursor cursor(memory_);
+        gather_bytes(cursor, user, file);
+        swap(file);
+        return {};
+    }
+    Error to_memory(std::span<const std::byte> file, std::byte* user) override {
+        std::vector<std::byte> data(file.begin(), file.end());
+        swap(data);
+        Cursor cursor(memory_);
+        scatter_bytes(cursor, user, std::span(data).first(data.size() / 2 * 2));
+        return {};
+    }
+
+  private:
+    static void swap(std::span<std::byte> data) {
+        for (std::size_t i = 0; i + 1 < data.size(); i += 2) std::swap(data[i], data[i + 1]);
+    }
+    Layout memory_;
+};
+
+TEST_P(OnDevice, DataIsConvertedOnTheHost) {
+    std::byte* const out = filled(4000, 1);
+    std::byte* const in = empty(4000);
+    with_file(1, opening(), [&](File& file, Rank) {
+        const auto form = [&](Direction direction, std::byte* memory) {
+            AccessCall made = strided(call(direction, memory, 4000, false), 10, 100, 40);
+            made.conversion = std::make_shared<Swapped>(made.memory);
+            return made;
+        };
+        expect_done(file.access(form(kWriting, out)), 1000);
+        expect_done(file.access(form(kReading, in)), 1000);
+    });
+    const std::string content = folder_.read("data");
+    ASSERT_EQ(content.size(), 1000U);
+    EXPECT_EQ(std::byte(content[0]), byte_at(1, 1));
+    EXPECT_EQ(std::byte(content[11]), byte_at(40, 1));
+    for (int i = 0; i < 100; ++i) {
+        EXPECT_EQ(std::memcmp(device_.data(in) + 40 * i, device_.data(out) + 40 * i, 10), 0);
+        EXPECT_EQ(device_.data(in)[40 * i + 10], std::byte{0});
+    }
+}
+
+TEST_P(OnDevice, WhatIsDoneIsSaidOnce) {
+    std::byte* const out = filled(1000, 2);
+    std::string told;
+    OpenCall open = opening();
+    open.explain = true;
+    open.narrate = [&](const std::string& text) { told += text; };
+    with_file(1, open, [&](File& file, Rank) {
+        for (int i = 0; i < 2; ++i)
+            expect_done(file.access(call(kWriting, out, 1000, false)), 1000);
+        expect_done(file.access(call(kWriting, out, 1000, true)), 1000);
+    });
+    const auto count = [&](const std::string& text) {
+        std::size_t found = 0;
+        for (std::size_t at = 0; (at = told.find(text, at)) != std::string::npos; ++at) ++found;
+        return found;
+    };
+    EXPECT_EQ(count("): in pieces by way of the host's memory"), 1U);
+    EXPECT_EQ(count("): each access as a whole by way of the host's memory"), 1U);
+}
+
+}  // namespace
+}  // namespace oratorio::test
