@@ -100,6 +100,7 @@ OpenCall call_of(const OpenArguments& arguments) {
     call.explain = process().settings.explain;
     call.narrate = narrate;
     call.read_costs = read_costs;
+    call.devices = &process().devices;
     call.refused = contained([&] { return describe(arguments, call); });
     return call;
 }

@@ -13,6 +13,7 @@
 #include "bind/file_table.hpp"
 #include "bind/requests.hpp"
 #include "bind/workspaces.hpp"
+#include "device/devices.hpp"
 #include "file/hints.hpp"
 #include "mpi/decode.hpp"
 
@@ -42,6 +43,7 @@ struct Process {
     Requests requests;
     Engine engine;
     Workspaces workspaces;
+    Devices devices;
     std::atomic<std::uint64_t> files_closed{0};
     std::atomic<std::uint64_t> accesses{0};  ///< of this rank to those files
 };

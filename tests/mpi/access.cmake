@@ -44,6 +44,10 @@ oratorio_mpi_test(attended PRELOAD EXPORTS RANKS 2 SOURCES attended_test.cpp)
 oratorio_mpi_test(attended_nodes PRELOAD EXPORTS RANKS 2 SOURCES attended_test.cpp ARGUMENTS nodes
                   ENVIRONMENT ORATORIO_RANKS_PER_NODE=1)
 oratorio_mpi_test(small_calls PRELOAD EXPORTS RANKS 1 2 SOURCES small_calls_test.cpp)
+foreach(driver cuda hip)
+  oratorio_mpi_test(device_of_${driver} PRELOAD RANKS 1 4 OTHER_RANKS 2 SOURCES device_test.cpp
+                    ARGUMENTS $<TARGET_FILE:${driver}_stand_in>)
+endforeach()
 oratorio_mpi_test(many_ranks PRELOAD RANKS 64 OTHER_RANKS 16 SOURCES many_ranks_test.cpp)
 # Not on Open MPI, whose MPI_Init may hang with so many ranks on a machine that is busy otherwise.
 oratorio_mpi_test(very_many_ranks PRELOAD HOSTS mpich5 RANKS 128 SOURCES many_ranks_test.cpp ARGUMENTS two_phase auto)
