@@ -70,8 +70,11 @@ int class_of(ErrorKind kind) {
 
 namespace {
 
-/// Trouble that the program isn't to blame for and whose class says too little.
-bool worth_telling(ErrorKind kind) {
+/// Trouble that the program isn't to blame for and whose class says too little. A buffer that was
+/// found bad on the way has the rank it is on: a driver refuses to copy it.
+bool worth_telling(const Error& error) {
+    const ErrorKind kind = error.kind;
+    if (kind == ErrorKind::buffer) return error.rank >= 0;
     return kind == ErrorKind::no_space || kind == ErrorKind::quota || kind == ErrorKind::io ||
            kind == ErrorKind::no_memory || kind == ErrorKind::internal;
 }
@@ -118,7 +121,7 @@ int call_handler(const ErrorHandler& handler, MPI_File fh, int code) {
 int raise(const ErrorHandler& handler, MPI_File fh, const Failure& failure) {
     const bool ends =
         handler.kind == ErrorHandler::Kind::fatal || handler.kind == ErrorHandler::Kind::aborts;
-    if (ends || (worth_telling(failure.error.kind) && told_here(failure))) {
+    if (ends || (worth_telling(failure.error) && told_here(failure))) {
         tell(describe(failure.error, failure.path), ends);
     }
     return call_handler(handler, fh, class_of(failure.error.kind));

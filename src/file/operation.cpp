@@ -52,8 +52,9 @@ bool Operation::stage() {
     }
     access_.buffer = staging_.span().data();
     if (direction_ == Direction::read) return true;
-    access_.refused =
+    const Error error =
         conversion_->to_file(user_, staging_.span().first(static_cast<std::size_t>(bytes)));
+    if (error.kind != ErrorKind::none) access_.refused = error.on(rank());
     return access_.refused.kind == ErrorKind::none;
 }
 
@@ -82,7 +83,8 @@ void Operation::step_on(int moves) {
         if (direction_ == Direction::read && outcome.bytes > 0) {
             const Error error =
                 conversion_->to_memory(file.first(static_cast<std::size_t>(outcome.bytes)), user_);
-            if (outcome.error.kind == ErrorKind::none) outcome.error = error;
+            if (outcome.error.kind == ErrorKind::none && error.kind != ErrorKind::none)
+                outcome.error = error.on(rank());
         }
         outcome.bytes = conversion_->memory_bytes(outcome.bytes);
     }

@@ -41,6 +41,7 @@ class Operation {
     [[nodiscard]] bool fit_for_helper() const;
 
   private:
+    [[nodiscard]] Rank rank() const { return context_.transport.topology().rank; }
     void step_on(int moves);
     void begin();
     [[nodiscard]] bool stage();

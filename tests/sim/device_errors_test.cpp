@@ -75,6 +75,7 @@ TEST_P(OnDevice, AWriteOfAllRanksFailsOnAllWhereOneCantCopy) {
                 file.access(rank == 1 ? call(kWriting, out, 1000, true, 1000)
                                       : call_for(kWriting, mine, true, kAt, 1000 * rank));
             EXPECT_EQ(outcome.error.kind, ErrorKind::buffer);
+            EXPECT_EQ(outcome.error.rank, 1);
             EXPECT_EQ(outcome.bytes, rank == 1 ? 0 : 1000);
         });
     }
