@@ -238,6 +238,7 @@ int file_close(MPI_File* fh) {
         const std::lock_guard lock(open->mutex);
         while (open->resting > 0) std::this_thread::yield();
         open->file.reset();
+        open->give_back_to_host();
         process().workspaces.give_back(std::move(open->workspace));
     });
     *fh = MPI_FILE_NULL;

@@ -75,6 +75,14 @@ class FileMutex {
 };
 
 struct OpenFile {
+    /// The rest of it may be let go by a thread of ours, which must not call the host: what the
+    /// host has to take back goes with the call that closes the file.
+    void give_back_to_host() {
+        handler = {};
+        etype = {};
+        filetype = {};
+    }
+
     FileMutex mutex;   ///< guards all below but path; not held while a user's error handler runs
     std::string path;  ///< as the program gave it; never changes
     std::atomic<int> resting{0};  ///< who waits for a bell of the file, without the mutex
