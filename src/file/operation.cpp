@@ -91,14 +91,14 @@ void Operation::step_on(int moves) {
     finish(outcome);
 }
 
-void Operation::finish(const Outcome& outcome) {
-    outcome_ = outcome;
+void Operation::finish(Outcome outcome) {
+    outcome_ = std::move(outcome);
     run_.reset();
     pipe_.reset();
     entered_.reset();
     staging_ = {};
-    context_.stats.count_access(outcome.bytes);
-    context_.traced.end(outcome.bytes, outcome.error.kind);
+    context_.stats.count_access(outcome_.bytes);
+    context_.traced.end(outcome_.bytes, outcome_.error.kind);
     done_.store(true, std::memory_order_release);
 }
 

@@ -32,7 +32,7 @@ class Operation {
     /// It was refused before it began: nothing is or will be moved.
     [[nodiscard]] bool refused() const { return access_.refused.kind != ErrorKind::none; }
     /// It has been done otherwise.
-    void finish(const Outcome& outcome);
+    void finish(Outcome outcome);
     /// Moves on, at most so many moves; begins with the first call.
     void step(int moves);
     /// As of a Run.
