@@ -7,6 +7,7 @@ ABI) that decides which of Oratorio's libraries serves it.
 
 from __future__ import annotations
 
+import io
 import re
 import shutil
 import subprocess
@@ -16,6 +17,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
+from typing import IO
 
 from oratorio.paths import PRIVATE, preload_library
 from oratorio.preload import preloadable
@@ -174,6 +176,12 @@ def mpiexec_command(host: Host, ranks: int, preload: bool, env: Mapping[str, str
     return [*command, "-n", str(ranks)]
 
 
+def _text_of(file: IO[bytes]) -> str:
+    """As a pipe would give it."""
+    file.seek(0)
+    return io.TextIOWrapper(file, errors="replace").read()
+
+
 def run_ranks(
     host: Host,
     ranks: int,
@@ -191,15 +199,17 @@ def run_ranks(
     """
     command = [*mpiexec_command(host, ranks, preload, env), *map(str, program)]
     start = time.monotonic()
-    done = subprocess.run(
-        ["timeout", "--kill-after=10", str(timeout_seconds), *command],
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        text=True,
-        errors="replace",
-        cwd=cwd,
-        check=False,
-    )
+    # Files, as pipes are open as long as a rank is that the launcher has left behind.
+    with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
+        done = subprocess.run(
+            ["timeout", "--kill-after=10", str(timeout_seconds), *command],
+            stdin=subprocess.DEVNULL,
+            stdout=out,
+            stderr=err,
+            cwd=cwd,
+            check=False,
+        )
+        said, complained = (_text_of(file) for file in (out, err))
     if done.returncode in (TIMED_OUT, KILLED) and time.monotonic() - start >= timeout_seconds:
-        raise subprocess.TimeoutExpired(command, timeout_seconds, done.stdout, done.stderr)
-    return subprocess.CompletedProcess(command, done.returncode, done.stdout, done.stderr)
+        raise subprocess.TimeoutExpired(command, timeout_seconds, said, complained)
+    return subprocess.CompletedProcess(command, done.returncode, said, complained)
