@@ -46,7 +46,8 @@ SharedOutcome* NodeTransport::shared_outcome() const {
 }
 
 bool NodeTransport::quiet() const {
-    return operations_.empty() && inner_->quiet() && (leaders_ == nullptr || leaders_->quiet());
+    const bool led = leaders_ == nullptr || (lost_ == ErrorKind::none && leaders_->quiet());
+    return operations_.empty() && inner_->quiet() && led;
 }
 
 Ticket NodeTransport::start(Operation operation) {
@@ -220,16 +221,23 @@ void NodeTransport::go_across() {
         if (is_complete(operation)) continue;
         if (!all_here(operation)) return;
         if (!operation.across.valid()) {
-            const auto started = start_across(operation);
-            if (!started) {
-                end_across(operation, started.error().kind);
-                continue;
-            }
-            operation.across = *started;
+            begin_across(operation);
+            if (!operation.across.valid()) continue;
         }
         const auto done = leaders_->test(operation.across);
         if (!done || done->done) end_across(operation, done ? ErrorKind::none : done.error().kind);
     }
+}
+
+/// Where an operation couldn't be started this rank starts no more of them: the others would take
+/// the next one for it.
+void NodeTransport::begin_across(Operation& operation) {
+    if (lost_ == ErrorKind::none) {
+        const auto started = start_across(operation);
+        if (started) operation.across = *started;
+        if (!started) lost_ = started.error().kind;
+    }
+    if (lost_ != ErrorKind::none) end_across(operation, lost_);
 }
 
 Result<Ticket> NodeTransport::start_across(const Operation& operation) {

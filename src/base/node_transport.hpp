@@ -85,6 +85,7 @@ class NodeTransport final : public Transport {
     void reduce_here(const Operation& operation, const Board& board,
                      std::span<std::byte> into) const;
     void go_across();
+    void begin_across(Operation& operation);
     [[nodiscard]] Result<Ticket> start_across(const Operation& operation);
     void end_across(const Operation& operation, ErrorKind failed);
     [[nodiscard]] bool is_across() const;
@@ -92,6 +93,7 @@ class NodeTransport final : public Transport {
     std::unique_ptr<Transport> inner_;
     NodeBoards boards_;
     std::unique_ptr<Transport> leaders_;  ///< null but on the first ranks of several nodes
+    ErrorKind lost_ = ErrorKind::none;    ///< why this rank can't go on with those of other nodes
     std::uint64_t started_ = 0;
     std::vector<Operation> operations_;
     std::uint64_t wanted_ = 0;    ///< the operation started or tested last
