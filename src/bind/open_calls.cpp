@@ -191,8 +191,6 @@ Error close_here(OpenFile& open) {
     const Error error = error_of(open.file->close());
     process().files_closed += 1;
     process().accesses += open.file->stats().accesses;
-    open.etype = HeldType();
-    open.filetype = HeldType();
     open.list_memory.reset();
     return error;
 }

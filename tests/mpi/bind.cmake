@@ -3,6 +3,16 @@
 oratorio_mpi_test(bind_routines PRELOAD SOURCES bind_routines_test.cpp RANKS 1 3)
 oratorio_mpi_test(workspaces INTERNAL LINK oratorio_file RANKS 1 2 4 OTHER_RANKS 3
                   SOURCES workspaces_test.cpp ${oratorio_SOURCE_DIR}/src/bind/workspaces.cpp)
+# The library's objects are in the program, which looks at them from inside.
+foreach(host mpich5:mpich ompi5:ompi)
+  string(REPLACE ":" ";" host "${host}")
+  list(GET host 0 name)
+  list(GET host 1 flavour)
+  if(TARGET oratorio-${flavour})
+    oratorio_mpi_test(given_back HOSTS ${name} RANKS 1 2 LINK oratorio_file
+                      SOURCES given_back_test.cpp $<TARGET_OBJECTS:oratorio-${flavour}>)
+  endif()
+endforeach()
 oratorio_mpi_test(bind_views PRELOAD SOURCES bind_views_test.cpp RANKS 1 2)
 oratorio_mpi_test(bind_arguments PRELOAD SOURCES bind_arguments_test.cpp RANKS 2 3)
 oratorio_mpi_test(bind_errhandlers PRELOAD OWN_PROGRAMS SOURCES bind_errhandlers_test.cpp RANKS 1 2)
