@@ -1,12 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // An agent's protocol, from both sides. The first byte says who lies: somebody from outside, or a
 // rank, to an agent's threads; a rank to what does its request; or an agent to a rank.
-#include <poll.h>
-
 #include <algorithm>
 #include <array>
 #include <cstring>
-#include <thread>
 #include <utility>
 #include <vector>
 
@@ -19,8 +16,6 @@
 
 namespace oratorio::test {
 namespace {
-
-using Clock = Socket::Clock;
 
 constexpr Bytes kMost = 4096;
 
@@ -94,21 +89,9 @@ void lie_to_service(std::span<const std::byte> input) {
 }
 
 void lie_to_rank(std::span<const std::byte> input) {
-    const auto listener = Socket::listen();
-    const ServicePlace place = at_loopback(*listener->port());
-    std::thread liar([&] {
-        pollfd watched{listener->number(), POLLIN, 0};
-        ::poll(&watched, 1, -1);
-        const auto client = listener->accept();
-        static_cast<void>(client->send(to_word(place.answer), Clock::now() + kSoon));
-        static_cast<void>(client->send(input, Clock::now() + kSoon));
-        hang_up(*client);
-    });
-    {
-        Honest rank(place);
-        rank.writes_and_reads(std::byte{7});
-    }
-    liar.join();
+    const Liar liar(after_answer(input));
+    Honest rank(at_loopback(liar.port()));
+    rank.writes_and_reads(std::byte{7});
 }
 
 }  // namespace

@@ -1,12 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The counter's protocol, from both sides. The first byte says who lies: a client to the server,
 // from outside or with the token, or whoever has the server's address to a client.
-#include <poll.h>
-
-#include <algorithm>
-#include <atomic>
-#include <iterator>
-#include <thread>
 #include <utility>
 #include <vector>
 
@@ -18,7 +12,6 @@ namespace oratorio::test {
 namespace {
 
 using namespace std::chrono_literals;
-using Clock = Socket::Clock;
 
 /// Nobody who lies keeps a rank from the number, or moves it without the token.
 void lie_to_server(std::span<const std::byte> input, bool admitted) {
@@ -33,43 +26,9 @@ void lie_to_server(std::span<const std::byte> input, bool admitted) {
     claim(admitted || same, "the number is the ranks'");
 }
 
-/// Says the same to everybody who comes, until it is ended.
-class Liar {
-  public:
-    explicit Liar(std::vector<std::byte> words)
-        : words_(std::move(words)),
-          listener_(std::move(*Socket::listen())),
-          thread_([this] { run(); }) {}
-    ~Liar() {
-        ended_ = true;
-        const auto woken = Socket::connect(at_loopback(0).addresses[0], *listener_.port());
-        thread_.join();
-    }
-    [[nodiscard]] std::uint16_t port() const { return *listener_.port(); }
-
-  private:
-    void run() {
-        for (;;) {
-            pollfd watched{listener_.number(), POLLIN, 0};
-            ::poll(&watched, 1, -1);
-            const auto client = listener_.accept();
-            if (ended_) return;
-            if (!client) continue;
-            static_cast<void>(client->send(words_, Clock::now() + kSoon));
-            hang_up(*client);
-        }
-    }
-
-    std::vector<std::byte> words_;
-    Socket listener_;
-    std::atomic<bool> ended_{false};
-    std::thread thread_;
-};
-
 void lie_to_client(std::span<const std::byte> input, bool with_answer) {
-    std::vector<std::byte> words;
-    if (with_answer) std::ranges::copy(to_word(at_loopback(0).answer), std::back_inserter(words));
-    words.insert(words.end(), input.begin(), input.end());
+    std::vector<std::byte> words(input.begin(), input.end());
+    if (with_answer) words = after_answer(input);
     const Liar liar(words);
     CounterClient client(at_loopback(liar.port()), {.connect = 20s, .reply = 20s});
     const auto got = client.fetch_add(1);

@@ -1,15 +1,19 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What fuzzers of protocols share: a place on this machine, and somebody who says what they like
-// to a server there.
+// What fuzzers of protocols share: a place on this machine, and who says what they like there, to a
+// server or as one.
 #pragma once
 
 #include <poll.h>
 #include <sys/socket.h>
 
 #include <array>
+#include <atomic>
 #include <cerrno>
 #include <chrono>
 #include <span>
+#include <thread>
+#include <utility>
+#include <vector>
 
 #include "base/door.hpp"
 #include "fuzz.hpp"
@@ -49,5 +53,46 @@ inline void say_to_server(const ServicePlace& place, std::span<const std::byte> 
     static_cast<void>(liar->send(input, Socket::Clock::now() + kSoon));
     hang_up(*liar);
 }
+
+/// What is said by who knows the answer, which comes first.
+inline std::vector<std::byte> after_answer(std::span<const std::byte> input) {
+    const auto answer = to_word(at_loopback(0).answer);
+    std::vector<std::byte> words(answer.begin(), answer.end());
+    words.insert(words.end(), input.begin(), input.end());
+    return words;
+}
+
+/// Says the same to everybody who comes, until it is ended.
+class Liar {
+  public:
+    explicit Liar(std::vector<std::byte> words)
+        : words_(std::move(words)),
+          listener_(std::move(*Socket::listen())),
+          thread_([this] { run(); }) {}
+    ~Liar() {
+        ended_ = true;
+        const auto woken = Socket::connect(at_loopback(0).addresses[0], *listener_.port());
+        thread_.join();
+    }
+    [[nodiscard]] std::uint16_t port() const { return *listener_.port(); }
+
+  private:
+    void run() {
+        for (;;) {
+            pollfd watched{listener_.number(), POLLIN, 0};
+            ::poll(&watched, 1, -1);
+            const auto client = listener_.accept();
+            if (ended_) return;
+            if (!client) continue;
+            static_cast<void>(client->send(words_, Socket::Clock::now() + kSoon));
+            hang_up(*client);
+        }
+    }
+
+    std::vector<std::byte> words_;
+    Socket listener_;
+    std::atomic<bool> ended_{false};
+    std::thread thread_;
+};
 
 }  // namespace oratorio::test

@@ -8,8 +8,8 @@
 #include <set>
 #include <sstream>
 
-#include "file/opening.hpp"
 #include "sim/file_ranks.hpp"
+#include "sim/presence.hpp"
 #include "support/memory_store.hpp"
 #include "support/method_names.hpp"
 
@@ -207,20 +207,15 @@ TEST(DeferredOpen, AFileThatIsDeletedOnCloseIsGone) {
 TEST(DeferredOpen, OneWhoOpensLateShowsOthersThatItMayWrite) {
     const Folder folder;
     const std::string path = folder.file("data");
-    const auto is_shown = [&path] {
-        auto other = open_posix(path, {.read = true, .write = true});
-        const auto locked = (*other)->is_locked_elsewhere(kPresence);
-        return locked && *locked;
-    };
     on_file({4, 2}, call_of(path, kCreate, promised_with({{"cb_nodes", "1"}})),
             [&](File& file, Rank rank) {
                 if (rank != 3) return;
                 auto data = bytes_of(rank, 10);
                 EXPECT_EQ(access(file, Direction::write, data, false), ErrorKind::none);
                 for (int i = 0; i < 1000; ++i) file.transport().idle();  // others close it
-                EXPECT_TRUE(is_shown());
+                EXPECT_TRUE(is_shown(path));
             });
-    EXPECT_FALSE(is_shown());
+    EXPECT_FALSE(is_shown(path));
 }
 
 /// Of a rank beside rank 0 that opens the file now, between these two.

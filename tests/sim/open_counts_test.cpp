@@ -8,8 +8,8 @@
 #include <cerrno>
 #include <cstdarg>
 
-#include "file/opening.hpp"
 #include "sim/file_ranks.hpp"
+#include "sim/presence.hpp"
 
 namespace oratorio::test {
 namespace {
@@ -251,17 +251,12 @@ TEST(OpenErrors, OneThatIsRefusedIsAnErrorOfAll) {
 TEST(OpenPresence, LastsUntilAllRanksCloseTheFile) {
     const Folder folder;
     const std::string path = folder.file("data");
-    const auto is_shown = [&path] {
-        auto other = open_posix(path, {.read = true, .write = true});
-        const auto locked = (*other)->is_locked_elsewhere(kPresence);
-        return locked && *locked;
-    };
     with_file(3, call_of(path, kCreate), [&](File& file, Rank rank) {
         if (rank != 2) return;
         for (int i = 0; i < 1000; ++i) file.transport().idle();
-        EXPECT_TRUE(is_shown());
+        EXPECT_TRUE(is_shown(path));
     });
-    EXPECT_FALSE(is_shown());
+    EXPECT_FALSE(is_shown(path));
 }
 
 }  // namespace
