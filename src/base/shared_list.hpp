@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <initializer_list>
 #include <memory>
 #include <span>
 #include <vector>
@@ -19,6 +20,7 @@ class SharedList {
         : values_(std::make_shared<Value[]>(values.size())), size_(values.size()) {
         std::ranges::copy(values, values_.get());
     }
+    SharedList(std::initializer_list<Value> values) : SharedList(std::vector<Value>(values)) {}
     [[nodiscard]] std::size_t size() const { return size_; }
     [[nodiscard]] bool empty() const { return size_ == 0; }
     [[nodiscard]] const Value* begin() const { return values_.get(); }

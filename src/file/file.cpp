@@ -25,8 +25,8 @@ std::uint64_t hash(std::string_view text) {
 }  // namespace
 
 std::vector<Rank> aggregators_of(const Nodes& topology, const PlanOptions& options) {
-    const RanksByNode all = ranks_by_node(topology, [](Rank) { return true; });
-    std::vector<Rank> ranks = choose_aggregators(topology, all, options, INT64_MAX);
+    std::vector<Rank> ranks = choose_aggregators(
+        topology, [](Rank) { return true; }, options, INT64_MAX);
     std::ranges::sort(ranks);
     return ranks;
 }

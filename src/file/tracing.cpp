@@ -138,7 +138,7 @@ void Tracing::planned(const Plan& plan) {
     std::memcpy(record->method.data(), name.data(),
                 std::min(name.size(), record->method.size() - 1));
     record->aggregators = static_cast<std::int32_t>(plan.aggregators.size());
-    record->participants = static_cast<std::int32_t>(plan.ranks.size());
+    record->participants = plan.ranks_with_data;
     record->rounds = plan.rounds;
 }
 

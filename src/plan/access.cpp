@@ -79,7 +79,34 @@ void find_parts(const Access& access, AccessSummary& summary) {
     summary.period = period;
 }
 
+/// Of some numbers in their order.
+class Digest {
+  public:
+    void add(std::int64_t number) {
+        value_ = mix(static_cast<Offset>(value_ * kOdd + static_cast<std::uint64_t>(number)));
+    }
+    [[nodiscard]] std::uint64_t value() const { return value_; }
+
+  private:
+    static constexpr std::uint64_t kOdd = 0x9e3779b97f4a7c15;
+    std::uint64_t value_ = 0;
+};
+
 }  // namespace
+
+std::uint64_t likeness(const Summaries& summaries) {
+    Digest digest;
+    Offset first = INT64_MIN;  // of the first rank with data
+    for (const AccessSummary& one : summaries) {
+        if (one.bytes > 0 && first == INT64_MIN) first = one.hull.begin;
+        const Offset step = one.hull.empty() ? 0 : first;
+        for (const std::int64_t number :
+             {one.hull.begin - step, one.hull.end - step, one.bytes, one.pieces, one.memory_pieces,
+              static_cast<std::int64_t>(one.flags), one.period, one.parts})
+            digest.add(number);
+    }
+    return digest.value();
+}
 
 void seek_within(Cursor& file, Offset offset, Bytes from) {
     file.seek_offset(offset);

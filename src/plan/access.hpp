@@ -72,4 +72,9 @@ enum AccessFlag : std::uint64_t {
 /// All ranks' summaries, in rank order.
 using Summaries = std::vector<AccessSummary>;
 
+/// Equal for summaries that are, but for one step that all of them made in the file. Coverage
+/// doesn't count: it changes with the step. Others are equal by chance only, with probability
+/// 2^-64.
+[[nodiscard]] std::uint64_t likeness(const Summaries& summaries);
+
 }  // namespace oratorio

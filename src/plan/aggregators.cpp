@@ -19,6 +19,52 @@ int allowed_on(const std::string& host, const std::vector<ConfigEntry>& entries)
     return 0;
 }
 
+/// Of one node.
+struct OnNode {
+    int able = 0;            ///< ranks that may be chosen
+    int count = 0;           ///< that are
+    std::int64_t first = 0;  ///< where they stand among those of all nodes
+    int seen = 0;            ///< able ranks that came by
+    int taken = 0;           ///< of them
+};
+
+std::size_t node_of(const Nodes& topology, Rank rank) {
+    const auto at = static_cast<std::size_t>(rank);
+    return topology.node_of.empty() ? 0 : static_cast<std::size_t>(topology.node_of[at]);
+}
+
+std::vector<OnNode> count_able(const Nodes& topology, const AbleRanks& able) {
+    std::vector<OnNode> nodes(std::max<std::size_t>(1, topology.node_names.size()));
+    for (Rank rank = 0; rank < topology.size; ++rank)
+        nodes[node_of(topology, rank)].able += able(rank) ? 1 : 0;
+    return nodes;
+}
+
+/// Of each node its count, spread evenly over those that may be chosen; node by node.
+std::vector<Rank> pick(const Nodes& topology, const AbleRanks& able, std::vector<OnNode>& nodes,
+                       std::int64_t all) {
+    std::vector<Rank> chosen(static_cast<std::size_t>(all));
+    for (Rank rank = 0; rank < topology.size; ++rank) {
+        if (!able(rank)) continue;
+        OnNode& node = nodes[node_of(topology, rank)];
+        const std::int64_t next = std::int64_t{node.taken} * node.able / std::max(1, node.count);
+        if (node.seen++ == next && node.taken < node.count)
+            chosen[static_cast<std::size_t>(node.first + node.taken++)] = rank;
+    }
+    return chosen;
+}
+
+/// The first able rank of the first node that has one.
+std::vector<Rank> first_able(const Nodes& topology, const AbleRanks& able,
+                             const std::vector<OnNode>& nodes) {
+    const auto has = std::ranges::find_if(nodes, [](const OnNode& one) { return one.able > 0; });
+    for (Rank rank = 0; rank < topology.size && has != nodes.end(); ++rank) {
+        if (able(rank) && node_of(topology, rank) == static_cast<std::size_t>(has - nodes.begin()))
+            return {rank};
+    }
+    return {};
+}
+
 }  // namespace
 
 std::vector<ConfigEntry> parse_config_list(const std::string& text) {
@@ -47,40 +93,42 @@ std::vector<ConfigEntry> parse_config_list(const std::string& text) {
     return entries;
 }
 
-RanksByNode able_ranks(const Nodes& topology, const Summaries& summaries) {
-    return ranks_by_node(topology, [&](Rank rank) {
+AbleRanks able_ranks(const Summaries& summaries) {
+    return [&summaries](Rank rank) {
         return (summaries[static_cast<std::size_t>(rank)].flags & flag_no_store) == 0;
-    });
+    };
 }
 
-std::vector<Rank> choose_aggregators(const Nodes& topology, const RanksByNode& nodes,
+std::vector<Rank> choose_aggregators(const Nodes& topology, const AbleRanks& able,
                                      const PlanOptions& options, Bytes hull_bytes, int per_node) {
     const auto entries = parse_config_list(options.cb_config_list);
-    // cb_nodes alone is a wish for that many, wherever they fit; a config list alone bounds each
-    // host.
-    const int per_node_default = options.cb_nodes > 0 ? INT_MAX : per_node;
-    std::vector<std::vector<Rank>> chosen(nodes.size());
-    std::size_t most = 0;
+    std::vector<OnNode> nodes = count_able(topology, able);
+    std::int64_t all = 0;
+    std::int64_t most = 0;
     for (std::size_t node = 0; node < nodes.size(); ++node) {
         const std::string host = topology.node_names.empty() ? "" : topology.node_names[node];
-        const std::int64_t allowed = entries.empty() ? per_node_default : allowed_on(host, entries);
-        std::int64_t count =
-            std::min<std::int64_t>(allowed, static_cast<std::int64_t>(nodes[node].size()));
+        // cb_nodes alone is a wish for that many, wherever they fit; a config list alone bounds
+        // each host.
+        const int by_default = options.cb_nodes > 0 ? INT_MAX : per_node;
+        const int allowed = entries.empty() ? by_default : allowed_on(host, entries);
+        std::int64_t count = std::min<std::int64_t>(allowed, nodes[node].able);
         if (options.cb_nodes > 0) {
-            const auto share = (options.cb_nodes + static_cast<std::int64_t>(nodes.size()) - 1) /
-                               static_cast<std::int64_t>(nodes.size());
-            count = std::min(count, std::max<std::int64_t>(share, entries.empty() ? share : 1));
+            const auto share = (options.cb_nodes + std::ssize(nodes) - 1) / std::ssize(nodes);
+            count = std::min<std::int64_t>(
+                count, std::max<std::int64_t>(share, entries.empty() ? share : 1));
         }
-        for (std::int64_t i = 0; i < count; ++i) {
-            chosen[node].push_back(
-                nodes[node][i * static_cast<std::int64_t>(nodes[node].size()) / count]);
-        }
-        most = std::max(most, chosen[node].size());
+        nodes[node].count = static_cast<int>(count);
+        nodes[node].first = all;
+        all += count;
+        most = std::max(most, count);
     }
+    const std::vector<Rank> chosen = pick(topology, able, nodes, all);
     std::vector<Rank> aggregators;
-    for (std::size_t turn = 0; turn < most; ++turn) {
-        for (const auto& on_node : chosen) {
-            if (turn < on_node.size()) aggregators.push_back(on_node[turn]);
+    aggregators.reserve(chosen.size());
+    for (std::int64_t turn = 0; turn < most; ++turn) {
+        for (const OnNode& node : nodes) {
+            if (turn < node.count)
+                aggregators.push_back(chosen[static_cast<std::size_t>(node.first + turn)]);
         }
     }
     std::size_t limit = options.cb_nodes > 0 ? options.cb_nodes : aggregators.size();
@@ -89,11 +137,8 @@ std::vector<Rank> choose_aggregators(const Nodes& topology, const RanksByNode& n
                                         std::max<std::size_t>(1, aggregators.size()));
     }
     if (aggregators.size() > limit) aggregators.resize(limit);
-    if (aggregators.empty()) {  // a list that names no host of ours must not stop the access
-        for (const auto& node : nodes) {
-            if (!node.empty()) return {node.front()};
-        }
-    }
+    // A list that names no host of ours must not stop the access.
+    if (aggregators.empty()) return first_able(topology, able, nodes);
     return aggregators;
 }
 

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <climits>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -10,7 +11,6 @@
 #include "base/topology.hpp"
 #include "plan/access.hpp"
 #include "plan/options.hpp"
-#include "plan/ranks_by_node.hpp"
 
 namespace oratorio {
 
@@ -29,14 +29,16 @@ struct ConfigEntry {
 /// entries.
 [[nodiscard]] std::vector<ConfigEntry> parse_config_list(const std::string& text);
 
-/// Pure. Ranks that can store (not so with flag_no_store).
-[[nodiscard]] RanksByNode able_ranks(const Nodes& topology, const Summaries& summaries);
+/// Whether a rank may be an aggregator.
+using AbleRanks = std::function<bool(Rank rank)>;
+/// Pure. Ranks that can store (not so with flag_no_store); the summaries outlive it.
+[[nodiscard]] AbleRanks able_ranks(const Summaries& summaries);
 
 /// Pure. Of the `able` ranks at most `cb_nodes` when that is set, else at most one per
 /// `bytes_each_min` of the hull (not so of kEveryRank). Within a node aggregators are spread evenly
 /// over its ranks; nodes take turns, so that the first k aggregators sit on as many nodes as
-/// possible. Empty only when no rank is able.
-[[nodiscard]] std::vector<Rank> choose_aggregators(const Nodes& topology, const RanksByNode& able,
+/// possible. Empty only when no rank is able. O(ranks) time, and memory for what it chooses.
+[[nodiscard]] std::vector<Rank> choose_aggregators(const Nodes& topology, const AbleRanks& able,
                                                    const PlanOptions& options, Bytes hull_bytes,
                                                    int per_node = kAggregatorsPerNode);
 

@@ -78,6 +78,17 @@ int FileDomains::owner(Offset at) const {
     return static_cast<int>((at - origin_) / block_ % aggregators_);
 }
 
+bool FileDomains::touches(int aggregator, Extent range) const {
+    Region all;
+    all.begin = origin_ + aggregator * block_;
+    all.length = parts_ > 1 ? std::min(block_, period_ - aggregator * block_) : block_;
+    all.stride = parts_ > 1 ? period_ : block_ * aggregators_;
+    if (all.length > 0 && all.begin < hull_.end)
+        all.count = divide_up(hull_.end - all.begin, all.stride);
+    all.clip = hull_;
+    return all.touches(range);
+}
+
 std::int64_t FileDomains::rounds(Bytes buffer) const {
     if (hull_.empty()) return 0;
     if (parts_ > 1) return divide_up(std::min(block_, period_), slice(buffer));

@@ -53,6 +53,8 @@ class FileDomains {
     [[nodiscard]] Extent hull() const { return hull_; }
     [[nodiscard]] std::int64_t parts() const { return parts_; }
     [[nodiscard]] int owner(Offset at) const;
+    /// The aggregator owns bytes of `range`. O(1).
+    [[nodiscard]] bool touches(int aggregator, Extent range) const;
     /// Rounds that the busiest aggregator needs with `buffer` bytes.
     [[nodiscard]] std::int64_t rounds(Bytes buffer) const;
     [[nodiscard]] Region region(int aggregator, std::int64_t round, Bytes buffer) const;

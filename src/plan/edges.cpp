@@ -29,12 +29,6 @@ EdgeScale::EdgeScale(std::size_t aggregators, std::int64_t rounds) {
     cells_ = static_cast<std::size_t>((rounds + rounds_per_cell_ - 1) / rounds_per_cell_);
 }
 
-std::int64_t Edges::count() const {
-    std::int64_t count = 0;
-    for (const EdgeBits& one : of_participants) count += static_cast<std::int64_t>(one.count());
-    return count;
-}
-
 EdgeBits edges_of(const Plan& plan, Rank rank, const Access& access) {
     EdgeBits bits;
     if (access.bytes() == 0) return bits;

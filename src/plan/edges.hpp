@@ -42,12 +42,11 @@ class EdgeScale {
 struct Edges {
     EdgeScale scale;
     std::vector<EdgeBits> of_participants;
+    std::int64_t count = 0;  ///< all that are set, of all ranks
 
     [[nodiscard]] bool has(std::size_t participant, int aggregator, std::int64_t round) const {
         return of_participants[participant][scale.bit(aggregator, round)];
     }
-    /// All that are set.
-    [[nodiscard]] std::int64_t count() const;
 };
 
 /// This rank's, by one seek for each extent of the regions that its hull touches.

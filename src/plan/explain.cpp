@@ -20,13 +20,12 @@ std::string milliseconds(double seconds) {
     return text;
 }
 
-std::string list_of(std::span<const Rank> ranks) {
-    constexpr std::size_t shown_max = 16;
+/// The first of `all` ranks at least.
+std::string list_of(std::span<const Rank> ranks, std::size_t all) {
     std::string text;
-    for (std::size_t i = 0; i < ranks.size() && i < shown_max; ++i)
+    for (std::size_t i = 0; i < ranks.size() && i < kRanksTold; ++i)
         text += (i > 0 ? " " : "") + number(ranks[i]);
-    if (ranks.size() > shown_max)
-        text += " ... (" + number(static_cast<std::int64_t>(ranks.size())) + ")";
+    if (all > kRanksTold) text += " ... (" + number(static_cast<std::int64_t>(all)) + ")";
     return text;
 }
 
@@ -47,13 +46,13 @@ std::string domains_text(const Plan& plan) {
 std::string graph_text(const Plan& plan) {
     const Edges* const edges = plan.graph.edges();
     return "only ranks that have data in a round talk" +
-           (edges != nullptr ? ", " + number(edges->count()) + " edges" : "");
+           (edges != nullptr ? ", " + number(edges->count) + " edges" : "");
 }
 
 /// How many local aggregators, and for how many ranks each.
 std::string layers_text(const Plan& plan) {
-    return list_of(plan.layers.local_aggregators()) + ", each for at most " +
-           number(plan.layers.group_ranks()) + " ranks of its node; " +
+    return list_of(plan.layers.local_aggregators(), plan.layers.local_aggregators_in_all()) +
+           ", each for at most " + number(plan.layers.group_ranks()) + " ranks of its node; " +
            std::string(plan.layers.in_windows()
                            ? "their ranks put their data into windows that they share"
                            : plan.method->layers_part().what);
@@ -97,7 +96,7 @@ std::string work_text(const Plan& plan) {
     if (plan.pieces_at_once > 0)
         text += "  outstanding  at most " + number(plan.pieces_at_once) + " of a rank's pieces\n";
     if (!plan.agents.ranks.empty())
-        text += "  agents       " + list_of(plan.agents.ranks) + ", " +
+        text += "  agents       " + list_of(plan.agents.ranks, plan.agents.ranks.size()) + ", " +
                 number(plan.agents.threads) + " threads each, for blocks of " +
                 number(plan.agents.block) + " bytes in turn; messages of at most " +
                 number(plan.agents.message) + " bytes\n";
@@ -111,7 +110,7 @@ std::string work_text(const Plan& plan) {
                 group + "\n";
     }
     if (plan.method->storage_part().buffered) {
-        text += "  aggregators  " + list_of(plan.aggregators) +
+        text += "  aggregators  " + list_of(plan.aggregators, plan.aggregators.size()) +
                 (plan.shared_loads ? ", and whichever rank is free loads for them" : "") + "\n";
         text += "  buffers      " + number(plan.slots) + " x " + number(plan.slot_bytes) +
                 " bytes per aggregator, " + number(plan.rounds) + " rounds\n";

@@ -53,7 +53,25 @@ Graph Graph::thinned(const EdgeScale& scale, const Agreed<std::vector<EdgeBits>>
     for (std::size_t i = 0; i < size(); ++i)
         edges->of_participants.push_back(
             (*of_ranks)[static_cast<std::size_t>(participant(i).rank)]);
+    for (const EdgeBits& bits : *of_ranks) edges->count += static_cast<std::int64_t>(bits.count());
     Graph graph = *this;
+    graph.edges_ = std::move(edges);
+    return graph;
+}
+
+/// They are in the order of their places already, so a new graph has them in the same.
+Graph Graph::only(const std::vector<std::size_t>& participants) const {
+    std::vector<Participant> kept;
+    kept.reserve(participants.size());
+    for (const std::size_t i : participants) kept.push_back(participant(i));
+    Graph graph(std::move(kept));
+    if (edges_ == nullptr) return graph;
+    auto edges = std::make_shared<Edges>();
+    edges->scale = edges_->scale;
+    edges->count = edges_->count;
+    edges->of_participants.reserve(participants.size());
+    for (const std::size_t i : participants)
+        edges->of_participants.push_back(edges_->of_participants[i]);
     graph.edges_ = std::move(edges);
     return graph;
 }

@@ -46,6 +46,8 @@ class Graph {
     /// The same with fewer edges, given for each rank.
     [[nodiscard]] Graph thinned(const EdgeScale& scale,
                                 const Agreed<std::vector<EdgeBits>>& of_ranks) const;
+    /// The same without all participants but these, in ascending order.
+    [[nodiscard]] Graph only(const std::vector<std::size_t>& participants) const;
     /// Null in a dense graph.
     [[nodiscard]] const Edges* edges() const { return edges_.get(); }
     /// A region that participant i's hull touches, in that round of that aggregator: it has data

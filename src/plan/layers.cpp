@@ -58,7 +58,7 @@ Layers::Layers(const Nodes& topology, const Summaries& summaries, const PlanOpti
     : group_ranks_(largest_group(topology, options)),
       message_bytes_(local_message_bytes(options, group_ranks_)) {
     const auto nodes = ranks_by_node(topology, any);
-    std::vector<Rank> served_by(static_cast<std::size_t>(topology.size));
+    std::vector<Served> served(static_cast<std::size_t>(topology.size));
     const auto can = [&](Rank rank) {
         return (summaries[static_cast<std::size_t>(rank)].flags & flag_no_store) == 0;
     };
@@ -71,11 +71,13 @@ Layers::Layers(const Nodes& topology, const Summaries& summaries, const PlanOpti
             const auto last = nodes[node].begin() + place_of_local_aggregator(i + 1, ranks, count);
             const auto able = std::find_if(first, last, can);
             const Rank local = able == last ? *first : *able;
-            std::for_each(first, last,
-                          [&](Rank rank) { served_by[static_cast<std::size_t>(rank)] = local; });
+            std::for_each(first, last, [&](Rank rank) {
+                served[static_cast<std::size_t>(rank)] = {rank, local};
+            });
+            ++local_aggregators_;
         }
     }
-    served_by_ = std::make_shared<const std::vector<Rank>>(std::move(served_by));
+    served_ = std::make_shared<const std::vector<Served>>(std::move(served));
 }
 
 /// A message's payload and what goes before it fill a message.
@@ -97,20 +99,44 @@ Bytes Layers::windows_bytes(Direction direction) const {
     return windows_max * (window_room + window_bytes_ + masks);
 }
 
+Layers Layers::only(Rank rank, const Nodes& topology) const {
+    if (!two()) return *this;
+    const Rank local = local_aggregator_of(rank);
+    const auto node = [&](Rank of) {
+        return topology.node_of.empty() ? 0 : topology.node_of[static_cast<std::size_t>(of)];
+    };
+    std::vector<Served> known;
+    std::size_t told = 0;
+    for (const Served& one : *served_) {
+        const bool is_local = one.rank == one.by;
+        const bool tells = is_local && told < kRanksTold;
+        told += tells ? 1 : 0;
+        const bool deals = one.rank == rank || one.rank == local || one.by == rank;
+        if (tells || deals || (is_local && node(one.rank) == node(rank))) known.push_back(one);
+    }
+    Layers layers = *this;
+    layers.served_ = std::make_shared<const std::vector<Served>>(std::move(known));
+    return layers;
+}
+
+Rank Layers::local_aggregator_of(Rank rank) const {
+    return two() ? std::ranges::lower_bound(*served_, rank, {}, &Served::rank)->by : rank;
+}
+
 std::vector<Rank> Layers::group_of(Rank local_aggregator) const {
     if (!two()) return {local_aggregator};
     std::vector<Rank> group;
-    for (std::size_t rank = 0; rank < served_by_->size(); ++rank) {
-        if ((*served_by_)[rank] == local_aggregator) group.push_back(static_cast<Rank>(rank));
+    for (const Served& one : *served_) {
+        if (one.by == local_aggregator) group.push_back(one.rank);
     }
     return group;
 }
 
 std::vector<Rank> Layers::local_aggregators() const {
     std::vector<Rank> locals;
-    for (std::size_t rank = 0; two() && rank < served_by_->size(); ++rank) {
-        if ((*served_by_)[rank] == static_cast<Rank>(rank))
-            locals.push_back(static_cast<Rank>(rank));
+    if (!two()) return locals;
+    for (const Served& one : *served_) {
+        if (one.rank == one.by) locals.push_back(one.rank);
     }
     return locals;
 }

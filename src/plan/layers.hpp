@@ -35,7 +35,8 @@ inline constexpr int kMessagesOfMember = 2;
 /// take half of a collective buffer at most, if there are 4 KiB for each.
 [[nodiscard]] Bytes local_message_bytes(const PlanOptions& options, int group_ranks);
 
-/// Who is whose local aggregator. A value; copies share the table.
+/// Who is whose local aggregator. Whole as a plan is made; what is kept for a rank knows those that
+/// it deals with. A value; copies share the table.
 class Layers {
   public:
     /// One layer: each rank speaks for itself.
@@ -47,14 +48,19 @@ class Layers {
     /// local aggregator.
     [[nodiscard]] Layers with_windows(const Nodes& topology, Bytes message_bytes) const;
 
-    [[nodiscard]] bool two() const { return served_by_ != nullptr; }
-    [[nodiscard]] Rank local_aggregator_of(Rank rank) const {
-        return two() ? (*served_by_)[static_cast<std::size_t>(rank)] : rank;
-    }
-    /// Ranks that it serves, itself among them, in their order. O(ranks).
+    /// What `rank` needs of it: its local aggregator, the ranks that it serves itself, the local
+    /// aggregators of its node; and the first ones, which explain tells.
+    [[nodiscard]] Layers only(Rank rank, const Nodes& topology) const;
+
+    [[nodiscard]] bool two() const { return served_ != nullptr; }
+    /// Of a rank that is known. O(log known).
+    [[nodiscard]] Rank local_aggregator_of(Rank rank) const;
+    /// Ranks that it serves, itself among them, in their order. O(known).
     [[nodiscard]] std::vector<Rank> group_of(Rank local_aggregator) const;
-    /// Local aggregators of all nodes, in the order of ranks.
+    /// Those that are known, in the order of ranks. O(known).
     [[nodiscard]] std::vector<Rank> local_aggregators() const;
+    /// Of all nodes, known or not.
+    [[nodiscard]] std::size_t local_aggregators_in_all() const { return local_aggregators_; }
     /// Of the largest group.
     [[nodiscard]] int group_ranks() const { return group_ranks_; }
     /// Most bytes of a message between a rank and its local aggregator.
@@ -73,7 +79,12 @@ class Layers {
     }
 
   private:
-    std::shared_ptr<const std::vector<Rank>> served_by_;  ///< by rank; null: one layer
+    struct Served {
+        Rank rank = 0;
+        Rank by = 0;
+    };
+    std::shared_ptr<const std::vector<Served>> served_;  ///< in the order of ranks; null: one layer
+    std::size_t local_aggregators_ = 0;
     int group_ranks_ = 1;
     Bytes message_bytes_ = 0;
     Bytes window_bytes_ = 0;

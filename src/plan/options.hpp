@@ -4,9 +4,9 @@
 #pragma once
 
 #include <string>
-#include <vector>
 
 #include "base/extent.hpp"
+#include "base/shared_list.hpp"
 #include "plan/costs.hpp"
 
 namespace oratorio {
@@ -53,8 +53,8 @@ struct PlanOptions {
 
 /// Who makes storage calls for others, one file block at a time.
 struct AgentFacts {
-    std::vector<Rank> ranks;  ///< agent i has the blocks i, i + n, ...; none: there are no agents
-    int threads = 0;          ///< of each
+    SharedList<Rank> ranks;  ///< agent i has the blocks i, i + n, ...; none: there are no agents
+    int threads = 0;         ///< of each
     Bytes block = 0;
     Bytes message = 0;     ///< most bytes of a request
     bool refused = false;  ///< they were asked for, and can't be had

@@ -71,6 +71,7 @@ Plan start_plan(const Situation& s, const Choice& choice) {
     plan.hull = s.hull;
     plan.bytes = s.bytes;
     plan.covered = s.covered;
+    plan.ranks_with_data = s.ranks_with_data;
     plan.atomic = s.options->atomic;
     plan.message_bytes = message_bytes_of(*s.options);
     plan.messages_in_flight = std::max(1, s.options->messages_in_flight);
@@ -178,14 +179,19 @@ bool loads_are_shared(const Situation& s, const Plan& plan) {
            !plan.method->schedule.io_thread && plan.method->exchange_part().anyone_loads;
 }
 
-Graph graph_of(const Summaries& summaries) {
+/// Of those ranks with data for which `wanted(rank, hull)` holds.
+template <class Wanted>
+Graph graph_of(const Summaries& summaries, Wanted wanted) {
     std::vector<Participant> participants;
-    participants.reserve(summaries.size());
     for (std::size_t i = 0; i < summaries.size(); ++i) {
-        if (summaries[i].bytes > 0)
-            participants.push_back({static_cast<Rank>(i), summaries[i].hull});
+        const Participant one{static_cast<Rank>(i), summaries[i].hull};
+        if (summaries[i].bytes > 0 && wanted(one.rank, one.hull)) participants.push_back(one);
     }
     return Graph(std::move(participants));
+}
+
+bool all_of_them(Rank, Extent) {
+    return true;
 }
 
 /// Local aggregators, each with the hull of all its group's data.
@@ -209,6 +215,17 @@ bool groups_are_dense(const Plan& plan) {
     return !plan.ask_contents && plan.bytes * 4 >= quarters * hulls;
 }
 
+/// Whether some rank serves others and has no data itself.
+bool serves_without_data(const Plan& plan, const Summaries& summaries) {
+    const auto has_none = [&](Rank rank) {
+        return summaries[static_cast<std::size_t>(rank)].bytes == 0;
+    };
+    bool without = std::ranges::any_of(plan.aggregators, has_none);
+    for (std::size_t i = 0; plan.layers.two() && i < plan.graph.size(); ++i)
+        without = without || has_none(plan.graph.participant(i).rank);
+    return without;
+}
+
 /// An access without exchange: the rank is its own aggregator of its own hull.
 void plan_alone(Plan& plan, Rank rank, const AccessSummary& mine, const PlanOptions& options) {
     const StoragePart& storage = plan.method->storage_part();
@@ -216,6 +233,7 @@ void plan_alone(Plan& plan, Rank rank, const AccessSummary& mine, const PlanOpti
     plan.bytes = mine.bytes;
     plan.covered = mine.bytes == mine.hull.length() &&
                    (plan.direction == Direction::read || mine.coverage == coverage(mine.hull));
+    plan.ranks_with_data = mine.bytes > 0 ? 1 : 0;
     if (mine.bytes == 0) return;
     plan.ranks = plan.graph = Graph({{rank, mine.hull}});
     plan.aggregators = std::vector<Rank>{rank};
@@ -227,6 +245,59 @@ void plan_alone(Plan& plan, Rank rank, const AccessSummary& mine, const PlanOpti
                           : FileDomains::even(mine.hull, 1, storage.unit);
     plan.ask_contents = storage.buffered && must_ask(plan.direction, mine.hull, mine.bytes);
     set_buffers(plan, storage.window(plan.direction, options), 1);
+}
+
+/// A plan without the ranks that take part, where each speaks for itself.
+Plan plan_without_ranks(Direction direction, const Summaries& summaries, const Nodes& nodes,
+                        const Terms& terms, const NodeSharing& sharing, Rank rank) {
+    Situation s = situation_of(direction, summaries, nodes, terms, sharing);
+    s.collective = true;
+    const PlanOptions& options = terms.options;
+    const AbleRanks able = able_ranks(summaries);
+    const int by_messages = aggregators_by_messages(s);
+    std::vector<Rank> aggregators =
+        choose_aggregators(nodes, able, options, s.hull.length(), by_messages);
+    s.aggregators = std::max(1, static_cast<int>(aggregators.size()));
+    s.slot_most = slot_by_messages(s);
+    Plan plan = start_plan(s, choose_method(s));
+    if (!plan.method->aggregated()) {
+        plan_alone(plan, rank, summaries[static_cast<std::size_t>(rank)], options);
+        return plan;
+    }
+    if (s.bytes == 0) return plan;
+    if (plan.method->layers_part().local_aggregators) {
+        plan.ranks = graph_of(summaries, all_of_them);
+        plan.layers = Layers(nodes, summaries, options);
+        plan.graph = graph_of_groups(summaries, plan.layers);
+    }
+    const int per_node = aggregators_per_node(*plan.method, by_messages);
+    if (per_node != by_messages)
+        aggregators = choose_aggregators(nodes, able, options, plan.hull.length(), per_node);
+    const Schedule& schedule = plan.method->schedule;
+    if (schedule.aggregators_max > 0) aggregators.resize(schedule.aggregators_max);
+    plan.domains = plan.method->domains_part().make(s, static_cast<int>(aggregators.size()));
+    // Ranks that follow one another often have data that does: in their order more of it stays on
+    // its node. Blocks that are dealt in turn go to one node after another.
+    if (!plan.domains.is_cyclic()) std::ranges::sort(aggregators);
+    plan.aggregators = aggregators;
+    plan.thin = (options.sparse || plan.method->graph_part().is_thinned) && !plan.layers.two();
+    plan.ask_contents = must_ask(s.direction, s.hull, s.bytes);
+    if (plan.method->layers_part().windows && sharing.shared_memory && groups_are_dense(plan))
+        plan.layers = plan.layers.with_windows(nodes, plan.message_bytes);
+    plan.shared_loads = loads_are_shared(s, plan);
+    const bool of_node = schedule.slots == Schedule::of_node;
+    const int own_slots = of_node ? slots_of_node(s, plan) : schedule.slots;
+    const int slots = options.slots > 0 ? options.slots : own_slots;
+    set_buffers(plan, options.cb_buffer_size, slots, slot_bytes_most(s, plan, slots));
+    plan.thin = plan.thin || worth_thinning(s, plan);
+    plan.fixed = serves_without_data(plan, summaries);
+    if (schedule.order != nullptr) plan.order = schedule.order(plan, {});
+    return plan;
+}
+
+/// Who takes part is still to be told.
+bool wants_ranks(const Plan& plan) {
+    return plan.method->aggregated() && plan.bytes > 0 && !plan.layers.two();
 }
 
 }  // namespace
@@ -259,11 +330,6 @@ bool Plan::keeps_holes() const {
     return direction == Direction::write && method->storage_part().buffered && !covered;
 }
 
-int Plan::aggregator_index(Rank rank) const {
-    const auto found = std::find(aggregators.begin(), aggregators.end(), rank);
-    return found == aggregators.end() ? -1 : static_cast<int>(found - aggregators.begin());
-}
-
 Ahead ahead_of(const PlanOptions& options) {
     constexpr Bytes kBlock = 1 << 20;
     return {options.max_acc, options.striping_unit > 0 ? options.striping_unit : kBlock};
@@ -276,48 +342,22 @@ Bytes message_bytes_of(const PlanOptions& options) {
 Plan make_plan(Direction direction, const Agreed<Summaries>& summaries,
                const Agreed<const Nodes&>& nodes, const Agreed<Terms>& terms,
                const Agreed<NodeSharing>& sharing, Rank rank) {
-    Situation s = situation_of(direction, *summaries, *nodes, *terms, *sharing);
-    s.collective = true;
-    const PlanOptions& options = terms->options;
-    const RanksByNode able = able_ranks(*nodes, *summaries);
-    const int by_messages = aggregators_by_messages(s);
-    std::vector<Rank> aggregators =
-        choose_aggregators(*nodes, able, options, s.hull.length(), by_messages);
-    s.aggregators = std::max(1, static_cast<int>(aggregators.size()));
-    s.slot_most = slot_by_messages(s);
-    Plan plan = start_plan(s, choose_method(s));
-    if (!plan.method->aggregated()) {
-        plan_alone(plan, rank, (*summaries)[static_cast<std::size_t>(rank)], options);
-        return plan;
-    }
-    if (s.bytes == 0) return plan;
-    plan.ranks = plan.graph = graph_of(*summaries);
-    if (plan.method->layers_part().local_aggregators) {
-        plan.layers = Layers(*nodes, *summaries, options);
-        plan.graph = graph_of_groups(*summaries, plan.layers);
-    }
-    const int per_node = aggregators_per_node(*plan.method, by_messages);
-    if (per_node != by_messages)
-        aggregators = choose_aggregators(*nodes, able, options, plan.hull.length(), per_node);
-    const Schedule& schedule = plan.method->schedule;
-    if (schedule.aggregators_max > 0) aggregators.resize(schedule.aggregators_max);
-    plan.domains = plan.method->domains_part().make(s, static_cast<int>(aggregators.size()));
-    // Ranks that follow one another often have data that does: in their order more of it stays on
-    // its node. Blocks that are dealt in turn go to one node after another.
-    if (!plan.domains.is_cyclic()) std::ranges::sort(aggregators);
-    plan.aggregators = aggregators;
-    plan.thin = (options.sparse || plan.method->graph_part().is_thinned) && !plan.layers.two();
-    plan.ask_contents = must_ask(s.direction, s.hull, s.bytes);
-    if (plan.method->layers_part().windows && sharing->shared_memory && groups_are_dense(plan))
-        plan.layers = plan.layers.with_windows(*nodes, plan.message_bytes);
-    plan.shared_loads = loads_are_shared(s, plan);
-    const bool of_node = schedule.slots == Schedule::of_node;
-    const int own_slots = of_node ? slots_of_node(s, plan) : schedule.slots;
-    const int slots = options.slots > 0 ? options.slots : own_slots;
-    set_buffers(plan, options.cb_buffer_size, slots, slot_bytes_most(s, plan, slots));
-    plan.thin = plan.thin || worth_thinning(s, plan);
-    if (schedule.order != nullptr) plan.order = schedule.order(plan, {});
+    Plan plan = plan_without_ranks(direction, *summaries, *nodes, *terms, *sharing, rank);
+    if (wants_ranks(plan)) plan.ranks = plan.graph = graph_of(*summaries, all_of_them);
     return plan;
+}
+
+Plan make_plan_for(Rank rank, Direction direction, const Agreed<Summaries>& summaries,
+                   const Agreed<const Nodes&>& nodes, const Agreed<Terms>& terms,
+                   const Agreed<NodeSharing>& sharing) {
+    Plan plan = plan_without_ranks(direction, *summaries, *nodes, *terms, *sharing, rank);
+    const int own = plan.aggregator_index(rank);
+    const bool shares = plan.method->on_node();
+    const auto deals_with = [&](Rank other, Extent hull) {
+        return shares || other == rank || (own >= 0 && plan.domains.touches(own, hull));
+    };
+    if (wants_ranks(plan)) plan.ranks = plan.graph = graph_of(*summaries, deals_with);
+    return plan.only(rank, *nodes);
 }
 
 Plan make_own_plan(Direction direction, Rank rank, const AccessSummary& mine, const Terms& terms) {

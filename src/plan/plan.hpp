@@ -11,6 +11,7 @@
 
 #include "base/shared_list.hpp"
 #include "plan/access.hpp"
+#include "plan/aggregator_list.hpp"
 #include "plan/domains.hpp"
 #include "plan/graph.hpp"
 #include "plan/layers.hpp"
@@ -77,13 +78,16 @@ struct Plan {
     bool shared_loads = false;  ///< whichever rank is free loads a round, not its aggregator
     bool atomic = false;        ///< each rank locks its hull around its access
     bool thin = false;          ///< ranks tell each other their edges before the first round
+    bool fixed = false;         ///< an aggregator or a local aggregator has no data: it wouldn't
+                                ///< know how far the others went further on
+    int ranks_with_data = 0;    ///< who takes part
     Graph ranks;                ///< those with data; of an access without exchange only the rank
     Graph graph;                ///< who talks to aggregators: those ranks, or local aggregators
                                 ///< with the hulls of their groups
     Layers layers;
     FileDomains domains;
-    SharedList<Rank> aggregators;  ///< owner of file domain i
-    Bytes slot_bytes = 0;          ///< collective buffer bytes per slot
+    AggregatorList aggregators;  ///< owner of file domain i
+    Bytes slot_bytes = 0;        ///< collective buffer bytes per slot
     int slots = 1;
     std::int64_t rounds = 0;
     RoundOrder order;  ///< which part of a domain comes in which round
@@ -107,10 +111,16 @@ struct Plan {
     [[nodiscard]] bool sends_messages() const;
     /// Memory that each node shares for it.
     [[nodiscard]] Bytes node_bytes() const;
+    /// What `rank` needs of a plan that all ranks made: it goes through it as through the whole,
+    /// and explain tells the same of it. Its own regions, who is in those it aggregates, its local
+    /// aggregator or its group. Where ranks share collective buffers that is the whole: they are on
+    /// one node. O(ranks) time; what it keeps doesn't grow with the ranks that it doesn't deal
+    /// with.
+    [[nodiscard]] Plan only(Rank rank, const Nodes& nodes) const;
     /// The same plan, `by` bytes further on in the file.
     [[nodiscard]] Plan moved(Offset by) const;
     /// Index of `rank` among the aggregators, -1 when it isn't one.
-    [[nodiscard]] int aggregator_index(Rank rank) const;
+    [[nodiscard]] int aggregator_index(Rank rank) const { return aggregators.index_of(rank); }
     /// Index of the aggregator that `rank` begins each round with; they follow in their order. One
     /// behind its own, which is the last, or where any rank may load its own: where ranks' data
     /// lies apart nobody need touch another's then. 0 when there is none.
@@ -167,6 +177,11 @@ inline constexpr Bytes kMessageMin = 4096;
 [[nodiscard]] Plan make_plan(Direction direction, const Agreed<Summaries>& summaries,
                              const Agreed<const Nodes&>& nodes, const Agreed<Terms>& terms,
                              const Agreed<NodeSharing>& sharing, Rank rank);
+/// Pure. The same, and of that what `rank` needs (Plan::only). Where each rank speaks for itself
+/// the whole is never there: memory for what is kept and for the aggregators' numbers.
+[[nodiscard]] Plan make_plan_for(Rank rank, Direction direction, const Agreed<Summaries>& summaries,
+                                 const Agreed<const Nodes&>& nodes, const Agreed<Terms>& terms,
+                                 const Agreed<NodeSharing>& sharing);
 /// Pure. For an independent access: a plan with one participant.
 [[nodiscard]] Plan make_own_plan(Direction direction, Rank rank, const AccessSummary& mine,
                                  const Terms& terms);

@@ -12,21 +12,6 @@ AccessSummary moved(AccessSummary summary, Offset by) {
     return summary;
 }
 
-/// Equal but for one step that all of them made. Coverage isn't compared: it changes with the step.
-bool same_shape(const Summaries& a, const Summaries& b) {
-    if (a.size() != b.size()) return false;
-    const auto has_data = [](const AccessSummary& one) { return one.bytes > 0; };
-    const auto first = std::find_if(a.begin(), a.end(), has_data) - a.begin();
-    const auto at = static_cast<std::size_t>(first);
-    const Offset step = at < a.size() ? b[at].hull.begin - a[at].hull.begin : 0;
-    for (std::size_t rank = 0; rank < a.size(); ++rank) {
-        AccessSummary expected = moved(a[rank], step);
-        expected.coverage = b[rank].coverage;
-        if (!(expected == b[rank])) return false;
-    }
-    return true;
-}
-
 /// How far an access of `file` is moved when its data begins `by` bytes of data further on; nothing
 /// when its pieces then lie differently.
 std::optional<Offset> step_of(const Layout& file, Bytes by) {
@@ -52,27 +37,21 @@ std::optional<PlanCache::Kept> PlanCache::recall(const Access& access) const {
                       access.memory.shape->pieces() * access.memory.count == kept.memory_pieces;
     if (!same) return std::nullopt;
     const auto step = step_of(access.file, access.from - kept.from);
-    if (!step || (*step != 0 && kept.fixed)) return std::nullopt;
+    if (!step || (*step != 0 && kept.plan.fixed)) return std::nullopt;
     return Kept{kept.plan.moved(*step), moved(kept.mine, *step)};
 }
 
 void PlanCache::keep(const Access& access, const Plan& plan, const AccessSummary& mine,
-                     const Summaries& summaries) {
+                     std::uint64_t likeness) {
     Entry& kept = entries_[static_cast<std::size_t>(access.direction)];
-    kept.seen = kept.valid && same_shape(kept.summaries, summaries) ? kept.seen + 1 : 0;
+    kept.seen = kept.valid && kept.likeness == likeness ? kept.seen + 1 : 0;
     kept.valid = true;
     kept.file = access.file;
     kept.from = access.from;
     kept.memory_pieces = access.memory.shape->pieces() * access.memory.count;
     kept.plan = plan;
     kept.mine = mine;
-    kept.summaries = summaries;
-    const auto has_none = [&](Rank rank) {
-        return summaries[static_cast<std::size_t>(rank)].bytes == 0;
-    };
-    kept.fixed = std::any_of(plan.aggregators.begin(), plan.aggregators.end(), has_none);
-    for (std::size_t i = 0; plan.layers.two() && i < plan.graph.size(); ++i)
-        kept.fixed = kept.fixed || has_none(plan.graph.participant(i).rank);
+    kept.likeness = likeness;
 }
 
 void PlanCache::distrust(Direction direction) {

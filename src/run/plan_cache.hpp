@@ -29,9 +29,10 @@ class PlanCache {
     [[nodiscard]] std::optional<Kept> recall(const Access& access) const;
     /// As it was made, for a rank that can only go through it.
     [[nodiscard]] const Plan& plan(Direction direction) const { return entry(direction).plan; }
-    /// After all ranks planned together.
+    /// After all ranks planned together: what this rank needs of the plan.
+    /// The likeness of all ranks' summaries comes with it.
     void keep(const Access& access, const Plan& plan, const AccessSummary& mine,
-              const Summaries& summaries);
+              std::uint64_t likeness);
     /// The ranks' shapes were not the kept ones: it takes some accesses of equal shape to try
     /// again.
     void distrust(Direction direction);
@@ -42,14 +43,12 @@ class PlanCache {
         bool valid = false;
         int needed = 0;  ///< accesses in a row whose shape was the one before
         int seen = 0;
-        bool fixed = false;  ///< an aggregator has no data, so it wouldn't know how far others
-                             ///< went; or a local aggregator
         Layout file;
         Bytes from = 0;
         std::int64_t memory_pieces = 0;
         Plan plan;
         AccessSummary mine;
-        Summaries summaries;
+        std::uint64_t likeness = 0;  ///< of all ranks' summaries
     };
     [[nodiscard]] const Entry& entry(Direction direction) const {
         return entries_[static_cast<std::size_t>(direction)];

@@ -75,10 +75,10 @@ Result<bool> Planning::gathered() {
 
 Result<bool> Planning::choose() {
     const Transport& ranks = context_.transport;
-    plan_ = make_plan(access_.direction, *summaries_, nodes_of(ranks), *context_.terms,
-                      NodeMemory::sharing(context_.node), ranks.topology().rank);
+    plan_ = make_plan_for(ranks.topology().rank, access_.direction, *summaries_, nodes_of(ranks),
+                          *context_.terms, NodeMemory::sharing(context_.node));
     phase_ = Phase::sharing;
-    const bool shares = plan_.node_bytes() > 0 && !plan_.graph.empty();
+    const bool shares = plan_.node_bytes() > 0 && plan_.bytes > 0;
     return shares ? shared() : settle();
 }
 
@@ -161,8 +161,10 @@ bool Planning::finish() {
     phase_ = Phase::done;
     context_.stats.plans += 1;
     if (context_.witness != nullptr) context_.witness->planned(plan_);
+    if (!collective_) return true;
     const bool kept = context_.plans != nullptr && !plan_.method->schedule.asks_places;
-    if (collective_ && kept) context_.plans->keep(access_, plan_, mine_, **summaries_);
+    if (kept) context_.plans->keep(access_, plan_, mine_, likeness(**summaries_));
+    summaries_.reset();
     return true;
 }
 

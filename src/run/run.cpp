@@ -171,12 +171,12 @@ void Run::start_work() {
     }
     const bool aggregated = plan().method->aggregated();
     const bool can_work = aggregated || (error_.kind == ErrorKind::none && worked().bytes() > 0);
-    if (!plan().graph.empty() && can_work) make_work();
+    if (plan().bytes > 0 && can_work) make_work();
 }
 
 /// A rank whose data others move needs none.
 bool Run::uses_store() const {
-    if (context_.store == nullptr || plan().graph.empty()) return false;
+    if (context_.store == nullptr || plan().bytes == 0) return false;
     if (plan().method->aggregated()) return plan().aggregator_index(rank_) >= 0;
     return !plan().method->storage_part().shipped && error_.kind == ErrorKind::none &&
            worked().bytes() > 0;

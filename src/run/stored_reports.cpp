@@ -43,9 +43,11 @@ Bytes stored_bytes(const Plan& plan, const Access& access, Extent mine,
 }
 
 Bytes StoredReports::stored_bytes(const Plan& plan, const Access& access, Extent mine) const {
-    std::vector<StoredReport> of_aggregators;
-    for (const Rank rank : plan.aggregators)
-        of_aggregators.push_back(gathering_.all()[static_cast<std::size_t>(rank)]);
+    std::vector<StoredReport> of_aggregators(plan.aggregators.size());
+    for (std::size_t i = 0; i < of_aggregators.size(); ++i) {
+        const Rank rank = plan.aggregators[i];  // one that isn't known has nothing of this rank
+        if (rank >= 0) of_aggregators[i] = gathering_.all()[static_cast<std::size_t>(rank)];
+    }
     return oratorio::stored_bytes(plan, access, mine, of_aggregators);
 }
 

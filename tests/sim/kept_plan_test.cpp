@@ -37,6 +37,7 @@ Layout file_of(Rank rank, bool holes) {
 
 struct Report {
     std::vector<Stats> stats{kRanks};
+    std::vector<std::size_t> known = std::vector<std::size_t>(kRanks);  ///< of the kept graph
     SimReport sim;
 };
 
@@ -95,6 +96,7 @@ Report run_steps(const std::string& method, Direction direction, const Steps& st
                 ASSERT_EQ(memory[static_cast<std::size_t>(i)],
                           value_of(static_cast<Rank>(rank), call.from + i));
         }
+        report.known[rank] = plans.plan(direction).graph.size();
     });
     return report;
 }
@@ -222,6 +224,19 @@ TEST(KeptPlanOfAnotherKind, LeavesTheNewPlanTheBuffersOfACollectiveAccess) {
 
 INSTANTIATE_TEST_SUITE_P(Methods, KeptPlan, testing::ValuesIn(method_names()),
                          [](const auto& tested) { return tested.param; });
+
+TEST(KeptPlanMemory, ARankKnowsWhomItsRoleDealsWith) {
+    for (const Direction direction : {Direction::write, Direction::read}) {
+        MemoryDisk disk;
+        fill(disk, kRanks * kBytes);
+        const Steps steps = equal_steps(2, 0);
+        if (direction == Direction::read)
+            (void)run_steps("two_phase", Direction::write, steps, false, disk);
+        const Report report = run_steps("two_phase", direction, steps, false, disk);
+        EXPECT_EQ(report.known, (std::vector<std::size_t>{kRanks, 1, 1, 1}))
+            << "rank 0 aggregates for all";
+    }
+}
 
 TEST(KeptPlanTrust, ShapesThatChangeEveryTimeAreSoonPlannedAtOnce) {
     Steps steps;

@@ -19,6 +19,13 @@ std::vector<int> sizes(int only) {
     return only > 0 ? std::vector{only} : std::vector{64, 256, 1024, 4096, 16384};
 }
 
+template <class Pattern>
+Job job_of(const Pattern& pattern, int ranks) {
+    return {.direction = Direction::write,
+            .nodes = nodes_of(ranks, ranks / kOfNode),
+            .layout_of = [=](Rank rank) { return layout_of(pattern, ranks, rank); }};
+}
+
 /// As auto works where it aggregates. By hand a rank holds its part of the file; aggregators get as
 /// much for those of their node, and one buffer each, as there is by hand.
 PlanOptions with_memory_of_hand(Bytes all, int ranks) {
@@ -59,9 +66,7 @@ Facts count_lattice(int only) {
     Facts facts;
     for (const int ranks : sizes(only)) {
         constexpr Lattice kLattice;
-        const Job job{.direction = Direction::write,
-                      .nodes = nodes_of(ranks, ranks / kOfNode),
-                      .layout_of = [=](Rank rank) { return layout_of(kLattice, ranks, rank); }};
+        const Job job = job_of(kLattice, ranks);
         const int slabs = even_grid(ranks, 4).front();
         const Bytes plane = kLattice.n * kLattice.n * kLattice.n * kLattice.site;
         std::vector<Row> rows;
@@ -82,9 +87,7 @@ Facts count_transposed(int only) {
     Facts facts;
     for (const int ranks : sizes(only)) {
         constexpr Transposed transposed;
-        const Job job{.direction = Direction::write,
-                      .nodes = nodes_of(ranks, ranks / kOfNode),
-                      .layout_of = [=](Rank rank) { return layout_of(transposed, ranks, rank); }};
+        const Job job = job_of(transposed, ranks);
         const Bytes all = transposed.piece * transposed.pieces * ranks;
         compare(facts,
                 "transposed, " + std::to_string(transposed.pieces) + " x 4 KiB, " +

@@ -28,6 +28,8 @@ constexpr std::array kTopics{
     Topic{"lattice", "users", "what crosses between nodes, beside two phases by hand",
           count_lattice},
     Topic{"transposed", "users", "the same of pieces of all ranks in turn", count_transposed},
+    Topic{"planning", "users", "what a rank needs to plan, and what it keeps of the plan",
+          count_planning},
 };
 
 std::string of_ranks(const char* what, int ranks) {

@@ -23,7 +23,7 @@ std::vector<Rank> choose(int nodes, int each, const PlanOptions& options,
                          Bytes hull = Bytes{1} << 40) {
     const Nodes topology = topology_of(nodes, each);
     const Summaries all(static_cast<std::size_t>(nodes * each));
-    return choose_aggregators(topology, able_ranks(topology, all), options, hull);
+    return choose_aggregators(topology, able_ranks(all), options, hull);
 }
 
 TEST(ConfigList, HostsNumbersAndStars) {
@@ -84,11 +84,10 @@ TEST(Aggregators, ARankWithoutTheFileIsPassedOver) {
     Summaries summaries(4);
     summaries[0].flags = flag_no_store;
     summaries[2].flags = flag_no_store;
-    EXPECT_EQ(choose_aggregators(topology, able_ranks(topology, summaries), {}, Bytes{1} << 30),
+    EXPECT_EQ(choose_aggregators(topology, able_ranks(summaries), {}, Bytes{1} << 30),
               (std::vector<Rank>{1, 3}));
     for (auto& one : summaries) one.flags = flag_no_store;
-    EXPECT_TRUE(
-        choose_aggregators(topology, able_ranks(topology, summaries), {}, Bytes{1} << 30).empty());
+    EXPECT_TRUE(choose_aggregators(topology, able_ranks(summaries), {}, Bytes{1} << 30).empty());
 }
 
 TEST(Aggregators, ASmallHullGetsOne) {

@@ -28,6 +28,22 @@ std::vector<int> deal_out(const FileDomains& domains, Extent hull, Bytes buffer)
     return times;
 }
 
+/// Whether `touches` says what a look at the regions of all rounds does, for some ranges.
+void expect_touches(const FileDomains& domains, Extent hull, Bytes buffer,
+                    std::mt19937_64& random) {
+    for (int trial = 0; trial < 8; ++trial) {
+        const Offset begin = hull.begin - 50 + static_cast<Offset>(random() % 4000);
+        const Extent range{begin, begin + static_cast<Bytes>(random() % 300)};
+        for (int aggregator = 0; aggregator < domains.aggregators(); ++aggregator) {
+            bool any = false;
+            for (std::int64_t round = 0; round < domains.rounds(buffer); ++round)
+                any = any || domains.region(aggregator, round, buffer).touches(range);
+            ASSERT_EQ(domains.touches(aggregator, range), any)
+                << "[" << range.begin << ", " << range.end << ") of aggregator " << aggregator;
+        }
+    }
+}
+
 TEST(FileDomains, EveryByteOfTheHullIsDealtToOneAggregatorInOneRound) {
     std::mt19937_64 random(7);
     for (int trial = 0; trial < 400; ++trial) {
@@ -40,6 +56,7 @@ TEST(FileDomains, EveryByteOfTheHullIsDealtToOneAggregatorInOneRound) {
         const auto domains = random() % 2 == 0 ? FileDomains::even(hull, aggregators, unit)
                                                : FileDomains::cyclic(hull, aggregators, unit);
         for (const int times : deal_out(domains, hull, buffer)) ASSERT_EQ(times, 1);
+        ASSERT_NO_FATAL_FAILURE(expect_touches(domains, hull, buffer, random));
     }
 }
 
@@ -60,6 +77,8 @@ TEST(FileDomains, SlicesOfAllPartsDealEveryByteOnceAlsoWhenMoved) {
         for (const int times : deal_out(domains, hull, buffer)) ASSERT_EQ(times, 1);
         const Extent further{hull.begin + 12345, hull.end + 12345};
         for (const int times : deal_out(domains.moved(12345), further, buffer)) ASSERT_EQ(times, 1);
+        ASSERT_NO_FATAL_FAILURE(expect_touches(domains, hull, buffer, random));
+        ASSERT_NO_FATAL_FAILURE(expect_touches(domains.moved(12345), further, buffer, random));
     }
 }
 

@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What a rank needs to plan, and what it keeps of the plan, in jobs of up to a million ranks.
+#include "count/planning.hpp"
+
+#include <gtest/gtest.h>
+
+#include "count/facts.hpp"
+#include "plan/access.hpp"
+
+namespace oratorio::count {
+
+void PrintTo(const KeptByRole& kept, std::ostream* out) {
+    *out << kept.bytes << " bytes, " << kept.known_ranks << " known ranks, " << kept.regions
+         << " regions";
+}
+
+namespace {
+
+constexpr int kSmall = 16'384;
+constexpr int kLarge = 131'072;
+constexpr int kMillion = 1'048'576;
+
+TEST(Planning, WhatIsKeptIsTheSameInAJobOfAMillionRanks) {
+    constexpr Bytes kOfPlan = 4096;  // lists of methods, and of the ranks that explain tells
+    constexpr Bytes kOfKnown = 64;
+    for (const char* method : {"two_phase", "cb_cyclic", "two_layer", "two_layer_shared"}) {
+        const Planned small = count_plan(kSmall, method);
+        for (const KeptByRole& kept : small.kept) {
+            EXPECT_GT(kept.bytes, 0) << method;
+            EXPECT_LE(kept.bytes, kOfPlan + kOfKnown * kept.known_ranks) << method;
+        }
+        EXPECT_LE(small.kept[without_role].known_ranks, 3) << method;
+        EXPECT_EQ(count_plan(kLarge, method).kept, small.kept) << method;
+        EXPECT_EQ(count_plan(kMillion, method).kept, small.kept) << method;
+    }
+}
+
+TEST(Planning, TakesTheSummariesAndLittleMore) {
+    for (const int ranks : {kSmall, kMillion}) {
+        const Planned planned = count_plan(ranks, "two_phase");
+        EXPECT_EQ(planned.summaries, Bytes{ranks} * static_cast<Bytes>(sizeof(AccessSummary)));
+        const Bytes of_node = (planned.most - planned.summaries) / (ranks / kRanksOfNode);
+        EXPECT_LE(of_node, 64) << "a rank's share for each node";
+    }
+}
+
+TEST(Planning, AnAggregatorKnowsThoseItServes) {
+    const Planned one = count_plan(kSmall, "two_phase");
+    EXPECT_EQ(one.aggregators, 2U * kSmall / kRanksOfNode);
+    // The 32 MiB of its domain are those of 32 ranks; itself once more as a rank with data.
+    EXPECT_EQ(one.kept[aggregator_only].known_ranks, 32 + 1);
+    EXPECT_EQ(one.kept[without_role].known_ranks, 1 + 1);
+    EXPECT_EQ(one.kept[without_role].regions, 1);
+    const Planned two = count_plan(kSmall, "two_layer");
+    EXPECT_EQ(two.kept[first_of_node].known_ranks, 1 + kRanksOfNode) << "its group";
+    EXPECT_EQ(two.kept[without_role].regions, 0) << "its local aggregator has them";
+}
+
+TEST(Planning, FactsAreOfTheRanksThatAreAskedFor) {
+    const Facts facts = count_planning(2048);
+    ASSERT_FALSE(facts.empty());
+    for (const Fact& fact : facts) {
+        EXPECT_TRUE(fact.holds()) << fact.what;
+        EXPECT_NE(fact.what.find("2048 ranks"), std::string::npos) << fact.what;
+    }
+}
+
+}  // namespace
+}  // namespace oratorio::count

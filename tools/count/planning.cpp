@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "count/planning.hpp"
+
+#include <chrono>
+#include <optional>
+#include <string>
+
+#include "count/allocated.hpp"
+#include "count/facts.hpp"
+#include "count/messages.hpp"
+#include "plan/methods.hpp"
+
+namespace oratorio::count {
+
+namespace {
+
+Summaries a_mebibyte_each(int ranks) {
+    constexpr Bytes kEach = 1 << 20;
+    Summaries summaries(static_cast<std::size_t>(ranks));
+    for (Rank rank = 0; rank < ranks; ++rank) {
+        AccessSummary& one = summaries[static_cast<std::size_t>(rank)];
+        one.hull = {rank * kEach, (rank + 1) * kEach};
+        one.bytes = kEach;
+        one.pieces = one.memory_pieces = 1;
+    }
+    return summaries;
+}
+
+std::int64_t count_regions(const Plan& plan, Rank rank) {
+    std::int64_t count = 0;
+    for (RankRegions at = plan.regions_of(rank); !at.at_end(); at.advance()) ++count;
+    return count;
+}
+
+using Plans = std::array<Plan, roles>;
+
+/// Plans as a rank does, and keeps what it does; the summaries are gone then.
+Plans plan_and_keep(int ranks, std::string_view method, const Nodes& nodes, Planned& planned) {
+    Terms terms;
+    terms.options.method = find_method(method);
+    terms.options.local_aggregators_per_node = 1;
+    const Bytes before = allocated().now;
+    const auto summaries = Agreed<Summaries>::vouch(a_mebibyte_each(ranks));
+    planned.summaries = allocated().now - before;
+    reset_most();
+    const Rank first = nodes.nodes() / 2 * kRanksOfNode;
+    const auto begin = std::chrono::steady_clock::now();
+    Plans kept;
+    for (std::size_t role = 0; role < roles; ++role) {
+        const Rank rank = first + kPlaceOfRole[role];
+        kept[role] =
+            make_plan_for(rank, Direction::write, summaries, Agreed<const Nodes&>::vouch(nodes),
+                          Agreed<Terms>::vouch(terms), Agreed<NodeSharing>::vouch({}));
+        const std::chrono::duration<double> taken = std::chrono::steady_clock::now() - begin;
+        if (role == 0) planned.seconds = taken.count();
+        if (role == 0) planned.most = allocated().most - before;
+        planned.kept[role].regions = count_regions(kept[role], rank);
+    }
+    planned.rounds = kept.front().rounds;
+    planned.aggregators = kept.front().aggregators.size();
+    return kept;
+}
+
+std::string of_ranks(std::string_view what, int ranks, std::string_view method) {
+    return std::string(method) + ", " + std::to_string(ranks) + " ranks: " + std::string(what);
+}
+
+}  // namespace
+
+Planned count_plan(int ranks, std::string_view method) {
+    Planned planned;
+    const Bytes before = allocated().now;
+    const Nodes nodes = nodes_of(ranks, ranks / kRanksOfNode);
+    planned.nodes = allocated().now - before;
+    Plans plans = plan_and_keep(ranks, method, nodes, planned);
+    for (std::size_t role = 0; role < roles; ++role) {
+        KeptByRole& kept = planned.kept[role];
+        const Plan& plan = plans[role];
+        kept.known_ranks = static_cast<std::int64_t>(plan.graph.size() + plan.ranks.size());
+        const Bytes with = allocated().now;
+        plans[role] = {};  // the last one has what they shared
+        kept.bytes = with - allocated().now;
+    }
+    return planned;
+}
+
+Facts count_planning(int only) {
+    constexpr double kMilliseconds = 1e3;
+    Facts facts;
+    for (const char* const method : {"two_phase", "two_layer"}) {
+        const Planned small = count_plan(16'384, method);
+        for (const int ranks :
+             only > 0 ? std::vector{only} : std::vector{16'384, 131'072, 1'048'576}) {
+            const int whole = std::max(2, ranks / kRanksOfNode) * kRanksOfNode;
+            const Planned planned = count_plan(whole, method);
+            const auto add = [&](std::string_view what, std::int64_t counted) {
+                facts.push_back({of_ranks(what, whole, method), counted});
+            };
+            const auto same = [&](std::string_view what, Role role) {
+                facts.push_back({of_ranks(what, whole, method), planned.kept[role].bytes,
+                                 Relation::at_most, small.kept[role].bytes, "as with 16384 ranks"});
+            };
+            same("bytes kept by a rank without role", without_role);
+            same("bytes kept by an aggregator", aggregator_only);
+            same("bytes kept by a node's first rank", first_of_node);
+            add("bytes of summaries that a rank is told", planned.summaries);
+            add("most bytes of a rank that plans", planned.most);
+            add("most bytes of its node", planned.most * kRanksOfNode);
+            add("bytes of a rank for who is on which node", planned.nodes);
+            add("regions that a rank has data in", planned.kept[without_role].regions);
+            add("milliseconds of planning, one core",
+                static_cast<std::int64_t>(planned.seconds * kMilliseconds));
+        }
+    }
+    return facts;
+}
+
+}  // namespace oratorio::count
