@@ -51,6 +51,7 @@ class AggregatorSide {
     [[nodiscard]] std::optional<RoundContents> contents(std::int64_t round) const;
     void open(std::int64_t round, const RoundBuffer& buffer, Offset valid_until);
     [[nodiscard]] bool is_open(std::int64_t round) const { return open_.contains(round); }
+    [[nodiscard]] bool is_served(std::int64_t round) const { return open_.at(round).is_served(); }
     bool close_if_served(std::int64_t round, Bytes& held);
     Result<bool> step();
     /// All replies have left.
@@ -79,6 +80,8 @@ class AggregatorSide {
         bool own = false;          ///< this rank's own data is still to come
         Bytes bytes = 0;           ///< placed (writes)
         bool spoiled = false;      ///< something was dropped over what was placed
+
+        [[nodiscard]] bool is_served() const { return senders == 0 && !own; }
     };
     struct Reply {
         Ticket ticket;

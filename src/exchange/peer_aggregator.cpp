@@ -91,7 +91,9 @@ Result<bool> AggregatorSide::step() {
     for (auto& [round, open] : open_) {
         const auto stepped = step_open(round, open);
         if (!stepped) return stepped;
-        if (*stepped) moved = true;
+        if (!*stepped) continue;
+        moved = true;
+        if (open.senders == 0) break;  // its storage comes before the messages of later rounds
     }
     return moved;
 }
@@ -260,7 +262,7 @@ Result<bool> AggregatorSide::reap_replies() {
 
 bool AggregatorSide::close_if_served(std::int64_t round, Bytes& held) {
     const auto found = open_.find(round);
-    if (found == open_.end() || found->second.senders > 0 || found->second.own) return false;
+    if (found == open_.end() || !found->second.is_served()) return false;
     if (straight_.moves_in(round)) return false;
     held = found->second.bytes;
     if (found->second.spoiled) {  // nobody knows what of it is whose

@@ -132,11 +132,13 @@ Result<bool> ParticipantSide::hand_over(AggregatorSide& own) {
     const auto in_flight_max = static_cast<std::size_t>(context_.plan.messages_in_flight);
     while (!regions_.at_end()) {
         if (partner(regions_) == context_.rank()) {
-            if (!own.is_open(regions_.round())) break;
-            const Copied copied = own.serve_own(regions_.round());
+            const std::int64_t round = regions_.round();
+            if (!own.is_open(round)) break;
+            const Copied copied = own.serve_own(round);
             if (reading_) received_ += copied.bytes;
             if (!copied.last) break;
             regions_.advance();
+            if (own.is_served(round)) return true;  // its storage comes first
         } else {
             // A read takes one for the request and one for the reply.
             if (outgoing_.size() >= in_flight_max || context_.buffers.free() < 2 ||

@@ -333,3 +333,30 @@ def test_every_workload_has_tuned_hints():
     assert set(BEST) >= set(WORKLOADS)
     for names in BEST.values():
         assert set(names) <= set(TUNINGS)
+
+
+def is_mounted() -> bool:
+    return "oratorio-paced" in Path("/proc/mounts").read_text()
+
+
+@pytest.mark.skipif(
+    os.geteuid() != 0 or not os.access("/dev/fuse", os.W_OK), reason="needs root and /dev/fuse"
+)
+@pytest.mark.parametrize("rate", ["20", "exchange"])
+def test_storage_with_a_rate_moves_every_byte_and_no_faster(rate, tmp_path):
+    host_or_skip("mpich5")
+    arms = "two_phase,two_phase@uring,multithreaded,host,raw"
+    words = ("--ranks", 2, "--rate", rate, "--hint", "two_phase@uring:oratorio_store=uring")
+    (run,) = measured(tmp_path, "array", *words, arms=arms)["runs"]
+    assert all(sample["verified"] for sample in run["samples"])
+    limits = run["store_mib_per_s"]
+    assert set(limits) == {"write", "read"} and min(limits.values()) > 0
+    if rate != "exchange":
+        # A request is answered after its bytes' time, whatever else happens.
+        assert all(s["mib_per_s"] <= limits[s["direction"]] for s in run["samples"])
+    assert not is_mounted()
+
+
+def test_a_rate_that_can_t_be_is_refused(tmp_path):
+    assert "--rate wants" in refusal(tmp_path, "array", "--rate", "fast")
+    assert "one node" in refusal(tmp_path, "array", "--rate", "5", "--nodes", "2", "--ranks", "2")

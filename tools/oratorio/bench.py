@@ -15,7 +15,16 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
-from oratorio import bench_arms, bench_calls, bench_e3sm, bench_paper, bench_plot, bench_profile, bench_report
+from oratorio import (
+    bench_arms,
+    bench_calls,
+    bench_e3sm,
+    bench_paced,
+    bench_paper,
+    bench_plot,
+    bench_profile,
+    bench_report,
+)  # fmt: skip
 from oratorio.bench_nodes import Job, nodes_for
 from oratorio.bench_progress import watching
 from oratorio.bench_run import DIRECTIONS, Run, Settings, build, find_mpi, measure, oratorio_library
@@ -106,6 +115,13 @@ def _common(
     link: Annotated[
         str, typer.Option(help="What netem does to what a node sends, e.g. `delay 50us rate 10gbit`.")
     ] = "",
+    rate: Annotated[
+        str,
+        typer.Option(
+            help="Test files on storage of so many MiB/s, or `exchange`: as many as two_phase moves there "
+            "without a limit; needs root."
+        ),
+    ] = "",
     smoke: Annotated[bool, typer.Option("--smoke", help="Tiny and once: does it work?")] = False,
     json: Annotated[Path | None, typer.Option(help="Write everything measured to this file.")] = None,
     plot: Annotated[Path | None, typer.Option(help="Draw a chart into this PNG file.")] = None,
@@ -113,6 +129,7 @@ def _common(
         float | None, typer.Option(help=f"Seconds one run may take. \\[default: {SECONDS_A_PASS} a pass]")
     ] = None,
 ) -> Common:
+    bench_paced.check(rate, nodes)
     library = oratorio_library()
     arm_names = bench_arms.expand(arms, library is not None, direct)
     measured = 1 if smoke else repeats
@@ -134,6 +151,7 @@ def _common(
         profile=profile,
         nodes=nodes,
         link=link,
+        rate=rate,
     )
     given = frozenset(name for name, value in (("ranks", ranks), ("arms", arms)) if value is not None)
     return Common(_numbers(ranks or RANKS, "ranks"), smoke, json, plot, settings, given)
@@ -145,12 +163,17 @@ COMMON = dict(inspect.signature(_common).parameters)
 def measure_all(jobs: Sequence[Job]) -> None:
     """Runs them one after another; a failure doesn't keep the next from running."""
     before = 0
-    with nodes_for(jobs) as placed, watching(stderr, sum(settings.passes for _, settings in jobs)) as watch:
+    rate = jobs[0][1].rate if jobs else ""
+    passes = sum(settings.passes for _, settings in jobs)
+    with bench_paced.paced_for(rate) as paced, nodes_for(jobs) as placed, watching(stderr, passes) as watch:
         for host in {settings.host.name: settings.host for _, settings in jobs}.values():
             build(host, lambda text: stderr.print(text, markup=False))
         for run, settings in jobs:
-            on = placed((run, settings))
-            measure(run, on, lambda done, what, before=before: watch.tell(before + done, what))
+
+            def measured(run: Run, on: Settings, before: int = before) -> None:
+                measure(run, on, lambda done, what: watch.tell(before + done, what))
+
+            paced(run, placed((run, settings)), measured)
             before += settings.passes
 
 

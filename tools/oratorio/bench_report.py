@@ -114,6 +114,8 @@ def run_table(run: Run, settings: Settings) -> Table:
         f"{run.title}: {setup['bytes'] / MIB:.1f} MiB in {setup['pieces']} pieces "
         f"of {average:.0f} B on average"
     )
+    for direction, rate in run.store_mib_per_s.items():
+        title += f"; storage of {rate:.0f} MiB/s ({direction})"
     table = Table(title=title, title_justify="left")
     table.add_column("arm")
     for direction in settings.directions:
@@ -253,6 +255,7 @@ def write_json(file: Path, jobs: Sequence[tuple[Run, Settings]], settings: Setti
         "cold": settings.cold,
         "nodes": settings.nodes,
         "link": settings.link,
+        "rate": settings.rate,
         "runs": [_run_record(run, of_run) for run, of_run in jobs],
     }
     file.parent.mkdir(parents=True, exist_ok=True)

@@ -46,6 +46,8 @@ class Settings:
     nodes: int = 1
     link: str = ""  # what is done to what a node sends (oratorio.nodes)
     ranks_of_node: int = 0  # Oratorio is told that so many share a node; 0: what is so
+    rate: str = ""  # of the storage (oratorio.bench_paced)
+    store: Path | None = None  # where the test files go; None: `folder`
 
     @property
     def passes(self) -> int:
@@ -70,6 +72,7 @@ class Run:
     setup: dict = field(default_factory=dict)
     samples: list[dict] = field(default_factory=list)
     failure: str = ""  # why the program didn't reach its end
+    store_mib_per_s: dict[str, float] = field(default_factory=dict)  # with a rate, by direction
 
     @property
     def title(self) -> str:
@@ -147,7 +150,7 @@ def hints_of(run: Run, settings: Settings, arm: str) -> Mapping[str, str]:
 
 def _arguments(run: Run, settings: Settings, folder: Path, out: Path) -> list[str]:
     words = ["--workload", run.workload, "--repeats", str(settings.repeats)]
-    words += ["--dir", str(folder), "--out", str(out)]
+    words += ["--dir", str(settings.store or folder), "--out", str(out)]
     for key, value in _program_parameters(run, folder).items():
         words += ["--param", f"{key}={value}"]
     for arm in settings.arms:

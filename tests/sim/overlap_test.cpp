@@ -1,0 +1,204 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What slots gain, counted in steps of a clock that only two things move on: the exchange of a
+// round takes one step of the aggregator, and storing or loading it takes steps of the storage,
+// which works beside it.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <deque>
+#include <set>
+
+#include "plan/methods.hpp"
+#include "run/run.hpp"
+#include "support/flat_terms.hpp"
+#include "support/memory_store.hpp"
+#include "support/sim_transport.hpp"
+
+namespace oratorio::test {
+namespace {
+
+constexpr Bytes kRegion = 8 << 10;
+constexpr Bytes kPiece = 512;  // every other one is a rank's
+constexpr int kRounds = 24;
+constexpr Bytes kEach = kRounds * kRegion / 2;
+
+using Lasts = std::function<int(std::int64_t round)>;
+
+struct Clock {
+    std::int64_t now = 0;
+};
+
+/// Does one request after the other, each in as many steps as `lasts` says for its round.
+class TimedStore final : public MemoryStore {
+  public:
+    TimedStore(MemoryDisk& disk, Clock& clock, Lasts lasts)
+        : MemoryStore(disk), clock_(clock), lasts_(std::move(lasts)) {
+        limits_.queue_depth = kSlotsMost;
+        limits_.asynchronous = true;
+    }
+    Submitted submit(const IoRequest& request) override {
+        (void)MemoryStore::submit(request);
+        IoCompletion done;
+        EXPECT_EQ(MemoryStore::reap(std::span(&done, 1), true), 1U);
+        free_at_ = std::max(free_at_, clock_.now) + lasts_(request.offset / kRegion);
+        under_way_.push_back({free_at_, done});
+        return Submitted::queued;
+    }
+    std::size_t reap(std::span<IoCompletion> out, bool wait) override {
+        if (wait) skip();
+        std::size_t count = 0;
+        while (count < out.size() && !under_way_.empty() &&
+               under_way_.front().first <= clock_.now) {
+            out[count++] = under_way_.front().second;
+            under_way_.pop_front();
+        }
+        return count;
+    }
+    /// To when the next request is done.
+    void skip() {
+        if (!under_way_.empty()) clock_.now = std::max(clock_.now, under_way_.front().first);
+    }
+
+  private:
+    Clock& clock_;
+    Lasts lasts_;
+    std::int64_t free_at_ = 0;
+    std::deque<std::pair<std::int64_t, IoCompletion>> under_way_;
+};
+
+/// The aggregator's. Each message that it takes is a round's exchange. While it waits for one no
+/// time passes; if it waits for none, it waits for the storage.
+class TimedTransport final : public Transport {
+  public:
+    TimedTransport(Transport& real, Clock& clock, TimedStore& store)
+        : real_(real), clock_(clock), store_(store) {}
+    const Topology& topology() const override { return real_.topology(); }
+    Result<Ticket> send(Rank to, Tag tag, const SendMemory& data) override {
+        return real_.send(to, tag, data);
+    }
+    Result<Ticket> receive(Rank from, Tag tag, const ReceiveMemory& into) override {
+        auto ticket = real_.receive(from, tag, into);
+        awaited_.insert(ticket->id);
+        return ticket;
+    }
+    Result<Ticket> reduce(std::span<std::uint64_t> values, ReduceOp op) override {
+        return real_.reduce(values, op);
+    }
+    Result<Ticket> gather(std::span<const std::byte> mine, std::span<std::byte> all) override {
+        return real_.gather(mine, all);
+    }
+    Result<Ticket> broadcast(Rank root, std::span<std::byte> data) override {
+        return real_.broadcast(root, data);
+    }
+    Result<Completion> test(Ticket ticket) override {
+        auto done = real_.test(ticket);
+        if (done->done && awaited_.erase(ticket.id) > 0) ++clock_.now;
+        return done;
+    }
+    Result<std::int64_t> fetch_add(std::int64_t by) override { return real_.fetch_add(by); }
+    Result<void> set_counter(std::int64_t to) override { return real_.set_counter(to); }
+    bool quiet() const override { return real_.quiet(); }
+    void idle(const Rest& rest) override {
+        if (awaited_.empty()) store_.skip();
+        real_.idle(rest);
+    }
+
+  private:
+    Transport& real_;
+    Clock& clock_;
+    TimedStore& store_;
+    std::set<std::int64_t> awaited_;
+};
+
+struct Overlap {
+    Direction direction = Direction::write;
+    int slots = 1;
+    Lasts lasts = [](std::int64_t) { return 1; };
+};
+
+/// One access of two ranks, the first of which aggregates; gives the steps that it took.
+std::int64_t steps_of(const Overlap& overlap, std::uint64_t seed) {
+    MemoryDisk disk;
+    if (overlap.direction == Direction::read) disk.resize(2 * kEach);
+    Clock clock;
+    TimedStore store(disk, clock, overlap.lasts);
+    FlatTerms options;
+    options.method = find_method("two_phase");
+    options.slots = overlap.slots;
+    options.cb_nodes = 1;
+    options.sub_buffer = kRegion;
+    options.asynchronous = true;
+    // What has come is seen at once, and in the order in which it came.
+    const SimOptions prompt{.ranks = 2, .seed = seed, .switch_percent = 0, .late_percent = 0};
+    run_ranks(prompt, [&](Transport& real) {
+        const Rank rank = real.topology().rank;
+        TimedTransport timed(real, clock, store);
+        MemoryStore unused(disk);
+        Stats stats;
+        BufferPool buffers;
+        std::vector<std::byte> memory(kEach);
+        Access access;
+        access.direction = overlap.direction;
+        access.file = {Shape::run(kPiece), 2 * kPiece, rank * kPiece, Layout::unbounded};
+        access.memory = {Shape::run(kEach), kEach, 0, 1};
+        access.buffer = memory.data();
+        const bool first = rank == 0;
+        const RunContext context{first ? static_cast<Transport&>(timed) : real,
+                                 first ? static_cast<Store*>(&store) : &unused, terms_of(options),
+                                 stats, buffers};
+        const Outcome outcome = run_access(context, access, true);
+        EXPECT_EQ(outcome.bytes, kEach);
+        EXPECT_EQ(stats.rounds, first ? kRounds : 0U);
+    });
+    return clock.now;
+}
+
+/// As many as there are at best: a round's exchange, or load, begins when the one before it has
+/// ended and a slot is free.
+std::int64_t least_steps(const Overlap& overlap) {
+    const bool writes = overlap.direction == Direction::write;
+    std::vector<std::int64_t> first(kRounds), second(kRounds);  // when each phase ends
+    const auto at = [](const std::vector<std::int64_t>& ends, int round) {
+        return round < 0 ? 0 : ends[static_cast<std::size_t>(round)];
+    };
+    for (int round = 0; round < kRounds; ++round) {
+        const int stored = overlap.lasts(round);
+        const auto i = static_cast<std::size_t>(round);
+        first[i] = std::max(at(first, round - 1), at(second, round - overlap.slots)) +
+                   (writes ? 1 : stored);
+        second[i] = std::max(first[i], at(second, round - 1)) + (writes ? stored : 1);
+    }
+    return second.back();
+}
+
+class Overlaps : public testing::TestWithParam<Direction> {};
+
+TEST_P(Overlaps, WithTwoSlotsOrMoreStorageAsSlowAsTheExchangeCostsOneStep) {
+    for (const std::uint64_t seed : {1, 2, 3}) {
+        SCOPED_TRACE("seed " + std::to_string(seed));
+        EXPECT_EQ(steps_of({GetParam(), 1}, seed), 2 * kRounds);
+        for (const int slots : {2, 4, 8})
+            EXPECT_EQ(steps_of({GetParam(), slots}, seed), kRounds + 1) << slots << " slots";
+    }
+}
+
+/// Storage that takes its time now and then is what more than two slots are for.
+TEST_P(Overlaps, MoreSlotsOutlastStorageThatHesitates) {
+    const Lasts hesitates = [](std::int64_t round) { return round % 6 == 2 ? 6 : 0; };
+    std::int64_t before = INT64_MAX;
+    for (const int slots : {1, 2, 4, 8}) {
+        const Overlap overlap{GetParam(), slots, hesitates};
+        const std::int64_t steps = steps_of(overlap, 1);
+        EXPECT_EQ(steps, least_steps(overlap)) << slots << " slots";
+        EXPECT_LT(steps, before);
+        before = steps;
+    }
+}
+
+INSTANTIATE_TEST_SUITE_P(Sim, Overlaps, testing::Values(Direction::write, Direction::read),
+                         [](const auto& each) {
+                             return each.param == Direction::write ? "writes" : "reads";
+                         });
+
+}  // namespace
+}  // namespace oratorio::test
