@@ -97,7 +97,8 @@ Moved moved_how(const OpenFile& open) {
     const bool full = Engine::full_threads();
     Moved moved;
     moved.at_start = wish == ProgressChoice::start || (!full && !sees_completions());
-    moved.helpers = {.thread = wish != ProgressChoice::calls, .hook = !full && host_has_hook()};
+    moved.helpers = {
+        .thread = wish != ProgressChoice::calls, .hook = !full && host_has_hook(), .full = full};
     moved.all_by_thread =
         wish != ProgressChoice::calls && (full || open.file->transport().in_memory());
     return moved;

@@ -42,6 +42,7 @@ bool Engine::add(const std::shared_ptr<OpenFile>& open, Helpers helpers) {
     const std::lock_guard lock(mutex_);
     if (std::ranges::find(files_, open) == files_.end()) files_.push_back(open);
     busy_ = files_.size();
+    full_ = helpers.full;
     const bool helped = !helpers.thread || start_thread();
     if (helpers.hook) hook_into_host(called_by_host);
     if (attending_ == 0 && !(helpers.at_leisure && looks_by_itself_)) work_.notify_one();
@@ -177,9 +178,9 @@ bool Engine::work_is_there() {
 
 void Engine::run() {
     use_all_cores();
-    const bool full = full_threads();
     int fruitless = 0;
     while (work_is_there()) {
+        const bool full = full_;
         const Turn turn = this->turn(full ? Mover::program : Mover::helper);
         const bool completed = full && process().requests.complete_done();
         fruitless = turn.moved || completed ? 0 : fruitless + 1;

@@ -30,6 +30,7 @@ struct Helpers {
     bool thread = false;
     bool hook = false;        ///< the host, wherever it waits
     bool at_leisure = false;  ///< the thread needn't begin before it looks by itself
+    bool full = false;        ///< the thread may call MPI, too
 };
 
 /// While it lives the file stays as it is for somebody who waits for a bell of it.
@@ -65,7 +66,8 @@ class Engine {
     bool move_others();
     /// For the end of MPI: everything that is under way is done, and the thread is gone.
     void shut_down();
-    /// The helper thread may call MPI, too.
+    /// The host lets threads call it at any time. For calls of the program: a thread of ours must
+    /// not ask, as MPI may be over when it comes to it (with the last session).
     [[nodiscard]] static bool full_threads();
 
     /// While it lives a call of the program waits and does itself what the helper thread would do:
@@ -108,6 +110,7 @@ class Engine {
     std::condition_variable work_;
     std::vector<std::shared_ptr<OpenFile>> files_;
     std::atomic<std::size_t> busy_{0};  ///< how many files that is
+    std::atomic<bool> full_{false};     ///< the helper thread may call MPI, too
     bool stopping_ = false;
     int attending_ = 0;             ///< calls of the program
     bool looks_by_itself_ = false;  ///< the thread, soon

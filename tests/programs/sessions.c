@@ -2,15 +2,47 @@
 /* Files of MPI sessions, and files that are closed late. usage: sessions FOLDER HOW
  *
  *   session    two sessions, one after the other, and no MPI_Init
+ *   late       one session, and threads that begin when it is over
  *   beside     a session's file is closed after MPI_Finalize
  *   finalize   a file is closed inside MPI_Finalize, as libraries do it
  *   open       a file is never closed
  * Each rank writes its number at its place.
  */
+#define _GNU_SOURCE
+#include <dlfcn.h>
 #include <mpi.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
+
+enum { LATE_US = 300000 };
+static int threads_begin_late = 0;
+
+struct beginning {
+    void* (*body)(void*);
+    void* argument;
+};
+
+static void* begin_late(void* state) {
+    const struct beginning begun = *(struct beginning*)state;
+    free(state);
+    usleep(LATE_US);
+    return begun.body(begun.argument);
+}
+
+/* Stands before the C library's. */
+int pthread_create(pthread_t* thread, const pthread_attr_t* attributes, void* (*body)(void*),
+                   void* argument) {
+    typedef int (*call)(pthread_t*, const pthread_attr_t*, void* (*)(void*), void*);
+    const call create = (call)dlsym(RTLD_NEXT, "pthread_create");
+    if (!threads_begin_late) return create(thread, attributes, body, argument);
+    struct beginning* state = malloc(sizeof *state);
+    state->body = body;
+    state->argument = argument;
+    return create(thread, attributes, begin_late, state);
+}
 
 static void require(int holds, const char* what) {
     if (holds) return;
@@ -74,6 +106,14 @@ int main(int argc, char** argv) {
             open_and_write(comm, argv[1]);
             close_session(&session, &comm);
         }
+        return 0;
+    }
+    if (strcmp(how, "late") == 0) {
+        comm = open_session(&session);
+        threads_begin_late = 1;
+        open_and_write(comm, argv[1]);
+        close_session(&session, &comm);
+        usleep(2 * LATE_US);
         return 0;
     }
     if (strcmp(how, "beside") == 0) comm = open_session(&session);

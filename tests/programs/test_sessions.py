@@ -12,7 +12,9 @@ NEVER_CLOSED = "numbers.dat was never closed"
 def run(name, folder, how):
     """What it said on stderr."""
     host = host_or_skip(name)
-    program = compile_for(host.mpicc, HERE / "sessions.c", f"sessions-{name}")
+    program = compile_for(
+        host.mpicc, HERE / "sessions.c", f"sessions-{name}", "-rdynamic", "-ldl", "-pthread"
+    )
     done = run_checked(host, RANKS, [program, folder, how], preload=True)
     assert (folder / "numbers.dat").read_bytes() == b"".join(i.to_bytes(4, "little") for i in range(RANKS))
     return done.stderr
@@ -24,6 +26,11 @@ def test_files_of_sessions_and_files_closed_in_finalize_give_no_alarm(name, how,
     if name == "openmpi5" and how != "finalize":
         pytest.skip("Open MPI 5 itself ends programs with sessions by a signal, with and without us")
     assert "oratorio:" not in run(name, tmp_path, how)
+
+
+@pytest.mark.parametrize("name", ["mpich5", "abi"])
+def test_a_thread_that_begins_when_the_last_session_is_over_asks_mpi_nothing(name, tmp_path):
+    assert "oratorio:" not in run(name, tmp_path, "late")
 
 
 @pytest.mark.parametrize("name", ["mpich5", "openmpi5"])
