@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The trace of a file's accesses: each access of each rank once, its phases inside it, in a JSON
 // that is whole; and I/O that doesn't care whether it can be written.
+#include <nlohmann/json.hpp>
+
 #include "file/tracing.hpp"
 #include "sim/file_ranks.hpp"
-#include "support/json.hpp"
 #include "support/method_names.hpp"
 
 namespace oratorio::test {
@@ -30,6 +31,7 @@ void move(File& file, Direction direction, bool collective, Bytes bytes, Offset 
     EXPECT_EQ(file.access(call).bytes, bytes);
 }
 
+using Json = nlohmann::json;
 using Events = std::vector<Json>;
 
 Json read_trace(const Folder& folder) {
@@ -38,8 +40,9 @@ Json read_trace(const Folder& folder) {
 
 Events events_of(const Json& trace, const std::string& key, const std::string& value) {
     Events found;
-    for (const Json& event : trace["traceEvents"].list)
-        if (event.has(key) && event[key].text == value) found.push_back(event);
+    for (const Json& event : trace.at("traceEvents"))
+        if (event.contains(key) && event.at(key).get<std::string>() == value)
+            found.push_back(event);
     return found;
 }
 
@@ -49,7 +52,8 @@ struct Times {
 };
 
 Times times_of(const Json& event) {
-    return {event["ts"].number, event["ts"].number + event["dur"].number};
+    return {event.at("ts").get<double>(),
+            event.at("ts").get<double>() + event.at("dur").get<double>()};
 }
 
 /// Times are told in thousandths.
@@ -63,9 +67,11 @@ bool holds(const Times& outer, const Times& inner) {
 Events spans_of(const Json& trace, const Json& access, const std::string& category) {
     Events found;
     for (const Json& event : events_of(trace, "cat", category)) {
-        const bool same = event["pid"].integer() == access["pid"].integer() &&
-                          event["args"]["file"].integer() == access["args"]["file"].integer() &&
-                          event["args"]["access"].integer() == access["args"]["access"].integer();
+        const bool same = event.at("pid").get<long long>() == access.at("pid").get<long long>() &&
+                          event.at("args").at("file").get<long long>() ==
+                              access.at("args").at("file").get<long long>() &&
+                          event.at("args").at("access").get<long long>() ==
+                              access.at("args").at("access").get<long long>();
         if (same) found.push_back(event);
     }
     return found;
@@ -75,7 +81,8 @@ Events spans_of(const Json& trace, const Json& access, const std::string& catego
 void expect_nested(const Json& trace) {
     std::map<std::pair<long long, long long>, std::vector<Times>> tracks;
     for (const Json& event : events_of(trace, "ph", "X"))
-        tracks[{event["pid"].integer(), event["tid"].integer()}].push_back(times_of(event));
+        tracks[{event.at("pid").get<long long>(), event.at("tid").get<long long>()}].push_back(
+            times_of(event));
     for (const auto& [track, all] : tracks)
         for (const Times& one : all)
             for (const Times& other : all)
@@ -91,22 +98,24 @@ void expect_sound(const Json& trace) {
         double phases = 0;
         for (const char* category : {"phase", "round", "detail"}) {
             for (const Json& span : spans_of(trace, access, category)) {
-                EXPECT_TRUE(holds(times_of(access), times_of(span))) << span["name"].text;
-                if (span["cat"].text == "phase") phases += span["dur"].number;
+                EXPECT_TRUE(holds(times_of(access), times_of(span)))
+                    << span.at("name").get<std::string>();
+                if (span.at("cat").get<std::string>() == "phase")
+                    phases += span.at("dur").get<double>();
             }
         }
-        EXPECT_LE(phases, access["dur"].number + 10 * kRounding);
+        EXPECT_LE(phases, access.at("dur").get<double>() + 10 * kRounding);
     }
     for (const Json& end : events_of(trace, "name", "oratorio_end")) {
-        const long long file = end["args"]["file"].integer();
+        const long long file = end.at("args").at("file").get<long long>();
         long long accesses = 0;
         long long spans = 0;
         for (const Json& event : events_of(trace, "ph", "X")) {
-            if (event["args"]["file"].integer() != file) continue;
-            ++(event["cat"].text == "access" ? accesses : spans);
+            if (event.at("args").at("file").get<long long>() != file) continue;
+            ++(event.at("cat").get<std::string>() == "access" ? accesses : spans);
         }
-        EXPECT_EQ(end["args"]["accesses"].integer(), accesses);
-        EXPECT_EQ(end["args"]["spans"].integer(), spans);
+        EXPECT_EQ(end.at("args").at("accesses").get<long long>(), accesses);
+        EXPECT_EQ(end.at("args").at("spans").get<long long>(), spans);
     }
 }
 
@@ -127,12 +136,13 @@ TEST(Trace, HasEachAccessOfEachRankOnceAndItsPhasesInIt) {
         std::map<long long, int> accesses_of;
         std::map<long long, int> ranks_of;
         for (const Json& access : events_of(trace, "cat", "access")) {
-            const Json& args = access["args"];
-            EXPECT_EQ(args["access"].integer(), accesses_of[args["rank"].integer()]++);
-            EXPECT_EQ(args["asked"].integer(), args["moved"].integer());
-            if (!args.has("collective")) continue;
-            ++ranks_of[args["collective"].integer()];
-            EXPECT_EQ(args["method"].text, "two_phase");
+            const Json& args = access.at("args");
+            EXPECT_EQ(args.at("access").get<long long>(),
+                      accesses_of[args.at("rank").get<long long>()]++);
+            EXPECT_EQ(args.at("asked").get<long long>(), args.at("moved").get<long long>());
+            if (!args.contains("collective")) continue;
+            ++ranks_of[args.at("collective").get<long long>()];
+            EXPECT_EQ(args.at("method").get<std::string>(), "two_phase");
             EXPECT_GE(spans_of(trace, access, "phase").size(), 3u) << "planning, working, agreeing";
         }
         EXPECT_EQ(std::ssize(accesses_of), ranks);
@@ -162,9 +172,9 @@ TEST(Trace, OfEveryMethodIsSound) {
         const Events accesses = events_of(trace, "cat", "access");
         EXPECT_EQ(accesses.size(), 4u * kRanks);
         for (const Json& access : accesses) {
-            EXPECT_EQ(access["args"]["moved"].integer(), 512 * kBlock);
+            EXPECT_EQ(access.at("args").at("moved").get<long long>(), 512 * kBlock);
             EXPECT_GE(spans_of(trace, access, "phase").size(), 2u) << "a kept plan takes no time";
-            EXPECT_TRUE(access["args"].has("method"));
+            EXPECT_TRUE(access.at("args").contains("method"));
         }
     }
 }
@@ -180,32 +190,33 @@ TEST(Trace, TellsWhatAnAccessWasAndWhatItTook) {
     const Json trace = read_trace(folder);
     const Events accesses = events_of(trace, "cat", "access");
     ASSERT_EQ(accesses.size(), 2u);
-    const Json& args = accesses[1]["args"];
-    EXPECT_EQ(args["rank"].integer(), 1);
-    EXPECT_EQ(args["direction"].text, "write");
-    EXPECT_EQ(args["asked"].integer(), 256);
-    EXPECT_EQ(args["from"].integer(), 64);
-    EXPECT_EQ(args["pieces"].integer(), 4);
-    EXPECT_EQ(args["memory_pieces"].integer(), 1);
-    EXPECT_EQ(args["participants"].integer(), 2);
-    EXPECT_EQ(args["hull"].list[0].integer(), 192);
-    EXPECT_EQ(args["hull"].list[1].integer(), 640);
-    const Json& view = args["view"];
-    EXPECT_EQ(view["displacement"].integer(), 64);
-    EXPECT_EQ(view["extent"].integer(), 128);
-    EXPECT_EQ(view["block"].integer(), 64);
-    EXPECT_EQ(view["tiles"].kind, Json::Kind::null);
-    EXPECT_TRUE(view["levels"].list.empty());
-    EXPECT_EQ(args["counts"]["bytes_moved"].integer(), 256);
-    EXPECT_EQ(args["counts"]["plans"].integer(), 1);
+    const Json& args = accesses[1].at("args");
+    EXPECT_EQ(args.at("rank").get<long long>(), 1);
+    EXPECT_EQ(args.at("direction").get<std::string>(), "write");
+    EXPECT_EQ(args.at("asked").get<long long>(), 256);
+    EXPECT_EQ(args.at("from").get<long long>(), 64);
+    EXPECT_EQ(args.at("pieces").get<long long>(), 4);
+    EXPECT_EQ(args.at("memory_pieces").get<long long>(), 1);
+    EXPECT_EQ(args.at("participants").get<long long>(), 2);
+    EXPECT_EQ(args.at("hull")[0].get<long long>(), 192);
+    EXPECT_EQ(args.at("hull")[1].get<long long>(), 640);
+    const Json& view = args.at("view");
+    EXPECT_EQ(view.at("displacement").get<long long>(), 64);
+    EXPECT_EQ(view.at("extent").get<long long>(), 128);
+    EXPECT_EQ(view.at("block").get<long long>(), 64);
+    EXPECT_TRUE(view.at("tiles").is_null());
+    EXPECT_TRUE(view.at("levels").empty());
+    EXPECT_EQ(args.at("counts").at("bytes_moved").get<long long>(), 256);
+    EXPECT_EQ(args.at("counts").at("plans").get<long long>(), 1);
 
     const Events files = events_of(trace, "name", "oratorio_file");
     ASSERT_EQ(files.size(), 1u);
-    EXPECT_EQ(files[0]["args"]["path"].text, folder.file("data"));
-    EXPECT_EQ(files[0]["args"]["ranks"].integer(), 2);
-    EXPECT_EQ(files[0]["args"]["hints"]["oratorio_method"].text, "two_phase");
-    ASSERT_EQ(files[0]["args"]["placement"].list.size(), 1u);
-    EXPECT_EQ(files[0]["args"]["placement"].list[0].list[1].integer(), 2);
+    EXPECT_EQ(files[0].at("args").at("path").get<std::string>(), folder.file("data"));
+    EXPECT_EQ(files[0].at("args").at("ranks").get<long long>(), 2);
+    EXPECT_EQ(files[0].at("args").at("hints").at("oratorio_method").get<std::string>(),
+              "two_phase");
+    ASSERT_EQ(files[0].at("args").at("placement").size(), 1u);
+    EXPECT_EQ(files[0].at("args").at("placement")[0][1].get<long long>(), 2);
 }
 
 TEST(Trace, AccessesThatNeedNoPlanAreThereToo) {
@@ -223,12 +234,12 @@ TEST(Trace, AccessesThatNeedNoPlanAreThereToo) {
     const Json trace = read_trace(folder);
     const Events accesses = events_of(trace, "cat", "access");
     ASSERT_EQ(accesses.size(), 3u);
-    EXPECT_FALSE(accesses[0]["args"].has("method"));
-    EXPECT_EQ(accesses[0]["args"]["counts"]["storage_calls"].integer(), 1);
-    EXPECT_FALSE(accesses[0]["args"].has("started"));
-    EXPECT_TRUE(accesses[1]["args"]["started"].boolean);
-    EXPECT_EQ(accesses[2]["args"]["error"].text, "invalid buffer");
-    EXPECT_EQ(accesses[2]["args"]["moved"].integer(), 0);
+    EXPECT_FALSE(accesses[0].at("args").contains("method"));
+    EXPECT_EQ(accesses[0].at("args").at("counts").at("storage_calls").get<long long>(), 1);
+    EXPECT_FALSE(accesses[0].at("args").contains("started"));
+    EXPECT_TRUE(accesses[1].at("args").at("started").get<bool>());
+    EXPECT_EQ(accesses[2].at("args").at("error").get<std::string>(), "invalid buffer");
+    EXPECT_EQ(accesses[2].at("args").at("moved").get<long long>(), 0);
     expect_sound(trace);
 }
 
@@ -252,7 +263,7 @@ TEST(Trace, AccessesUnderWayTogetherAreOnTracksOfTheirOwn) {
     expect_sound(trace);
     std::map<long long, std::set<long long>> tracks;
     for (const Json& access : events_of(trace, "cat", "access"))
-        tracks[access["pid"].integer()].insert(access["tid"].integer());
+        tracks[access.at("pid").get<long long>()].insert(access.at("tid").get<long long>());
     for (const long long rank : {0, 1}) EXPECT_EQ(tracks[rank].size(), 3u);
 }
 
@@ -313,10 +324,11 @@ TEST(Trace, WhatIsMoreThanTheBoundIsCounted) {
     EXPECT_EQ(events_of(trace, "cat", "access").size(), most);
     const Events dropped = events_of(trace, "name", "oratorio_dropped");
     ASSERT_EQ(dropped.size(), 1u);
-    EXPECT_EQ(dropped[0]["args"]["accesses"].integer(), 7);
-    EXPECT_EQ(dropped[0]["args"]["spans"].integer(), 0) << "those of accesses that are kept";
+    EXPECT_EQ(dropped[0].at("args").at("accesses").get<long long>(), 7);
+    EXPECT_EQ(dropped[0].at("args").at("spans").get<long long>(), 0)
+        << "those of accesses that are kept";
     const Events end = events_of(trace, "name", "oratorio_end");
-    EXPECT_EQ(end.at(0)["args"]["dropped_accesses"].integer(), 7);
+    EXPECT_EQ(end.at(0).at("args").at("dropped_accesses").get<long long>(), 7);
 }
 
 TEST(Trace, TheClocksOfNodesAreCompared) {
@@ -332,15 +344,16 @@ TEST(Trace, TheClocksOfNodesAreCompared) {
     const Json trace = read_trace(folder);
     expect_sound(trace);
     const Events files = events_of(trace, "name", "oratorio_file");
-    const auto& nodes = files.at(0)["args"]["nodes"].list;
+    const auto& nodes = files.at(0).at("args").at("nodes");
     ASSERT_EQ(nodes.size(), 3u);
-    EXPECT_EQ(nodes[0]["within_ns"].integer(), 0);
+    EXPECT_EQ(nodes[0].at("within_ns").get<long long>(), 0);
     for (const Json& node : nodes) {
         // Here all of them are the same clock.
-        EXPECT_LE(std::abs(node["clock_ahead_ns"].integer()), node["within_ns"].integer());
-        EXPECT_LT(node["within_ns"].integer(), 1'000'000'000);
+        EXPECT_LE(std::abs(node.at("clock_ahead_ns").get<long long>()),
+                  node.at("within_ns").get<long long>());
+        EXPECT_LT(node.at("within_ns").get<long long>(), 1'000'000'000);
     }
-    EXPECT_EQ(files[0]["args"]["placement"].list.size(), 5u);
+    EXPECT_EQ(files[0].at("args").at("placement").size(), 5u);
 }
 
 TEST(Pattern, OfRegularLayoutsIsAFewNumbers) {

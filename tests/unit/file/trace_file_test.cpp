@@ -10,15 +10,15 @@
 
 #include <csignal>
 #include <fstream>
+#include <nlohmann/json.hpp>
 #include <thread>
 
-#include "support/json.hpp"
 #include "support/temporary_folder.hpp"
 
 namespace oratorio {
 namespace {
 
-using test::Json;
+using Json = nlohmann::json;
 
 std::string read(const std::string& path) {
     std::ifstream in(path, std::ios::binary);
@@ -40,7 +40,8 @@ Result<void> add(const std::string& path, int first, int count) {
 std::vector<long long> numbers_in(const std::string& path) {
     std::vector<long long> numbers;
     const Json whole = Json::parse(read(path));
-    for (const Json& one : whole["traceEvents"].list) numbers.push_back(one["number"].integer());
+    for (const Json& one : whole.at("traceEvents"))
+        numbers.push_back(one.at("number").get<long long>());
     return numbers;
 }
 
@@ -69,9 +70,9 @@ TEST_F(TraceFileTest, SectionsAreAddedAndItIsWholeAfterEach) {
     }
     EXPECT_EQ(numbers_in(path_), (std::vector<long long>{0, 1, 2, 3, 4, 5}));
     const Json whole = Json::parse(read(path_));
-    EXPECT_EQ(whole["oratorio"]["version"].integer(), 1);
+    EXPECT_EQ(whole.at("oratorio").at("version").get<long long>(), 1);
     const auto now = static_cast<double>(::time(nullptr)) * 1e6;
-    EXPECT_NEAR(whole["oratorio"]["began"].number, now, 600e6);
+    EXPECT_NEAR(whole.at("oratorio").at("began").get<double>(), now, 600e6);
 }
 
 TEST_F(TraceFileTest, SectionsHaveNumbersOfTheirOwnAndOneBegin) {
