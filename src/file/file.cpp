@@ -110,6 +110,8 @@ Result<void> File::close() {
     if (state_->opened.found->shown_for_others) {
         if (auto met = agree_on_error(ranks, {}); !met) error = met.error();
     }
+    if (auto closed = state_->engine.io_thread.close(); !closed && error.kind == ErrorKind::none)
+        error = closed.error();
     if (auto closed = state_->store->close(); !closed && error.kind == ErrorKind::none)
         error = closed.error();
     state_->store.reset();

@@ -59,8 +59,10 @@ Outcome File::finish(const OperationPtr& operation) {
     run_until(state.queues.independent, operation, *state.transport, stats);
     if (!operation->done()) run_until(state.queues.collective, operation, *state.transport, stats);
     // Something asked for may turn out not to be had only when it is first used.
-    if (state.store != nullptr && !state.store->limits().remark.empty())
-        state.opened.voice.warn(state.store->limits().remark);
+    for (const Store* each : {state.store.get(), state.engine.io_thread.store()}) {
+        if (each != nullptr && !each->limits().remark.empty())
+            state.opened.voice.warn(each->limits().remark);
+    }
     return operation->outcome();
 }
 

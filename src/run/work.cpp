@@ -23,18 +23,18 @@ Made make_buffered(const WorkSite& site) {
                            "no memory for the sieving buffer: lower ind_rd_buffer_size");
     }
     std::unique_ptr<Store> threaded;
-    const bool beside = plan.method->schedule.io_thread && context.store != nullptr;
-    if (beside && context.io_thread != nullptr) {
+    const int aggregator = plan.aggregator_index(context.transport.topology().rank);
+    const bool beside = plan.method->schedule.io_thread && aggregator >= 0;
+    if (beside && context.store != nullptr && context.io_thread != nullptr) {
         threaded = make_threaded(*context.store, *context.io_thread, plan.slots);
-        context.store = threaded.get();
+        if (threaded != nullptr) context.store = threaded.get();
     }
     WorkBuffers buffers{site.memory.collective(), site.memory.scratch(), site.memory.messages(),
                         site.memory.group(), context.node};
     if (plan.method->on_node()) {
-        const int index = std::max(0, plan.aggregator_index(context.transport.topology().rank));
         const auto bytes = static_cast<std::size_t>(plan.buffer_bytes());
-        buffers.collective =
-            context.node->buffers().subspan(static_cast<std::size_t>(index) * bytes, bytes);
+        const auto index = static_cast<std::size_t>(std::max(0, aggregator));
+        buffers.collective = context.node->buffers().subspan(index * bytes, bytes);
     }
     return make_buffered_work(context, plan, site.access, buffers, std::move(threaded));
 }

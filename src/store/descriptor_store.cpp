@@ -86,7 +86,7 @@ Result<OpenedFile> open_descriptor(const std::string& path, const OpenMode& mode
 }
 
 DescriptorStore::DescriptorStore(OpenedFile file, const OpenMode& mode)
-    : file_(std::move(file)), write_only_(mode.write && !mode.read), extents_(file_.number()) {
+    : file_(std::move(file)), mode_(mode), extents_(file_.number()) {
     kind_ = file.kind;
     number_ = file.identity;
     disk_map_ = &extents_;
@@ -108,7 +108,14 @@ bool DescriptorStore::goes_direct(const IoRequest& request) const {
     return is_aligned(request, limits_.direct(request.direction));
 }
 
+Result<OpenedFile> DescriptorStore::duplicate_file() const {
+    Descriptor another(::fcntl(descriptor(), F_DUPFD_CLOEXEC, 0));
+    if (another.number() < 0) return failed("duplicating the file's descriptor");
+    return OpenedFile{std::move(another), kind_, number_};
+}
+
 void DescriptorStore::give_up_direct() {
+    mode_.direct_read = mode_.direct_write = false;
     limits_.direct_read = {};
     limits_.direct_write = {};
     limits_.remark = "direct I/O: the file system refuses transfers; the page cache is used";
@@ -145,7 +152,8 @@ Result<void> DescriptorStore::sync() {
 // descriptor of the same file doesn't drop them.
 Result<void> DescriptorStore::lock(Extent range, bool lock, bool exclusive) {
     if (range.empty()) return {};  // a length of 0 would mean "to the end of the file"
-    const bool shares = !exclusive && !write_only_;  // the system's rule
+    const bool write_only = mode_.write && !mode_.read;
+    const bool shares = !exclusive && !write_only;  // the system's rule
     struct flock region = lock_of(range, !lock ? F_UNLCK : shares ? F_RDLCK : F_WRLCK);
     if (uninterrupted([&] { return ::fcntl(descriptor(), F_OFD_SETLKW, &region); }) == 0) return {};
     return failed(lock ? "lock: this file system may be mounted without locks" : "unlock")

@@ -18,6 +18,9 @@ struct OpenedFile : Descriptor {
 /// has what is known of the file, the system is asked for nothing else.
 Result<OpenedFile> open_descriptor(const std::string& path, const OpenMode& mode, int more = 0);
 
+/// A posix store of a file that is open.
+std::unique_ptr<Store> make_posix(OpenedFile file, const OpenMode& mode);
+
 class DescriptorStore : public Store {
   public:
     /// `mode` as `file` was opened. Where direct I/O is asked for and refused, limits().remark says
@@ -39,12 +42,16 @@ class DescriptorStore : public Store {
     [[nodiscard]] int descriptor(bool direct) const {
         return direct ? direct_.number() : file_.number();
     }
+    /// How the file is used now.
+    [[nodiscard]] const OpenMode& mode() const { return mode_; }
+    /// Another descriptor of the same open file: its locks are the same ones.
+    [[nodiscard]] Result<OpenedFile> duplicate_file() const;
     /// The system refused an aligned request: from now on all go by the page cache.
     void give_up_direct();
 
   private:
     Descriptor file_;
-    bool write_only_;
+    OpenMode mode_;
     ExtentMap extents_;
     std::unique_ptr<Prefetch> fetching_;
     Descriptor direct_{-1};

@@ -32,6 +32,7 @@ class LateStore final : public Store {
 
     Submitted submit(const IoRequest& request) override {
         if (store_ == nullptr) {
+            if (!refused_.empty()) return Submitted::full;  // limits(): one at a time
             refused_.push_back(request.token);
             return Submitted::done;
         }
@@ -75,6 +76,10 @@ class LateStore final : public Store {
     Result<Mapped> map(Extent range, Direction direction, Populate populate) override {
         if (auto ready = prepare(); !ready) return ready.error();
         return store_->map(range, direction, populate);
+    }
+    Result<std::unique_ptr<Store>> duplicate() override {
+        if (auto ready = prepare(); !ready) return ready.error();
+        return store_->duplicate();
     }
     Result<void> close() override { return store_ != nullptr ? store_->close() : Result<void>(); }
 

@@ -36,6 +36,12 @@ class PosixStore final : public DescriptorStore {
         return 1;
     }
 
+    Result<std::unique_ptr<Store>> duplicate() override {
+        auto another = duplicate_file();
+        if (!another) return another.error();
+        return make_posix(std::move(*another), mode());
+    }
+
   private:
     // Of one piece by the calls that take no list: the kernel then copies none, a tenth of a small
     // write.
@@ -58,10 +64,14 @@ class PosixStore final : public DescriptorStore {
 
 }  // namespace
 
+std::unique_ptr<Store> make_posix(OpenedFile file, const OpenMode& mode) {
+    return std::make_unique<PosixStore>(std::move(file), mode);
+}
+
 Result<std::unique_ptr<Store>> open_posix(const std::string& path, const OpenMode& mode) {
     auto file = open_descriptor(path, mode);
     if (!file) return file.error();
-    return std::unique_ptr<Store>(std::make_unique<PosixStore>(std::move(*file), mode));
+    return make_posix(std::move(*file), mode);
 }
 
 }  // namespace oratorio

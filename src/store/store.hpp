@@ -127,6 +127,10 @@ class Store {
     /// write-only ones, some file systems.
     virtual Result<Mapped> map(Extent range, Direction direction, Populate populate) = 0;
     virtual Result<void> close() = 0;
+    /// Another store of the same open file, whose requests are its own: for a thread beside, as one
+    /// store is used by one thread at a time. This one's locks hold for its requests, too. Comes
+    /// after prepare(). unsupported_operation where there is no such thing.
+    virtual Result<std::unique_ptr<Store>> duplicate();
     [[nodiscard]] const StoreLimits& limits() const { return limits_; }
     [[nodiscard]] const FileKind& kind() const { return kind_; }
     [[nodiscard]] const FileNumber& number() const { return number_; }
@@ -143,6 +147,10 @@ class Store {
     const DiskMap* disk_map_ = nullptr;
     Prefetch* prefetch_ = nullptr;
 };
+
+inline Result<std::unique_ptr<Store>> Store::duplicate() {
+    return Error::make(ErrorKind::unsupported_operation, "this store is for one thread");
+}
 
 /// pread/pwrite family; completes inside submit.
 Result<std::unique_ptr<Store>> open_posix(const std::string& path, const OpenMode& mode);

@@ -19,16 +19,21 @@ struct Belongings {
 
 class ThreadedStore final : public Store, private IoThread::Client {
   public:
-    ThreadedStore(Store& store, IoThread& thread, int queue_depth,
-                  std::unique_ptr<Belongings> belongings = nullptr)
-        : belongings_(std::move(belongings)), store_(store), thread_(thread) {
-        limits_ = store_.limits();
+    /// `beside` does the requests: a store of the thread's own, or `store` where nobody else has
+    /// it.
+    ThreadedStore(Store& store, Store& beside, IoThread& thread, int queue_depth)
+        : store_(store), beside_(beside), thread_(thread) {
+        limits_ = beside_.limits();
         limits_.queue_depth = std::max(queue_depth, 1);
         limits_.asynchronous = true;
         kind_ = store_.kind();
         number_ = store_.number();
         disk_map_ = store_.disk_map();
         prefetch_ = store_.prefetch();
+    }
+    explicit ThreadedStore(std::unique_ptr<Belongings> belongings, int queue_depth)
+        : ThreadedStore(*belongings->store, *belongings->store, belongings->thread, queue_depth) {
+        belongings_ = std::move(belongings);
     }
     ~ThreadedStore() override { (void)wait_until_idle(); }
 
@@ -68,13 +73,14 @@ class ThreadedStore final : public Store, private IoThread::Client {
     Result<Mapped> map(Extent range, Direction direction, Populate populate) override {
         return wait_until_idle().map(range, direction, populate);
     }
+    Result<std::unique_ptr<Store>> duplicate() override { return wait_until_idle().duplicate(); }
     Result<void> close() override { return wait_until_idle().close(); }
 
   private:
     void perform(const IoRequest& request) override {
-        (void)store_.submit(request);  // never full: requests come one at a time
+        (void)beside_.submit(request);  // never full: nobody else has requests there
         IoCompletion completion;
-        while (store_.reap(std::span(&completion, 1), true) == 0) {
+        while (beside_.reap(std::span(&completion, 1), true) == 0) {
         }
         const std::lock_guard hold(lock_);
         --queued_;
@@ -82,7 +88,7 @@ class ThreadedStore final : public Store, private IoThread::Client {
         changed_.notify_all();  // under the lock: whoever waits may destroy this at once
     }
 
-    // The store underneath is the caller's own until it submits again.
+    // Nothing is under way until the caller submits again.
     Store& wait_until_idle() {
         std::unique_lock hold(lock_);
         changed_.wait(hold, [&] { return queued_ == 0; });
@@ -91,17 +97,18 @@ class ThreadedStore final : public Store, private IoThread::Client {
 
     // A refused transfer may have changed them.
     void take_over_limits() {
-        limits_.direct_read = store_.limits().direct_read;
-        limits_.direct_write = store_.limits().direct_write;
-        limits_.remark = store_.limits().remark;
+        limits_.direct_read = beside_.limits().direct_read;
+        limits_.direct_write = beside_.limits().direct_write;
+        limits_.remark = beside_.limits().remark;
     }
 
     std::unique_ptr<Belongings> belongings_;
     Store& store_;
+    Store& beside_;
     IoThread& thread_;
     std::mutex lock_;
     std::condition_variable changed_;
-    std::size_t queued_ = 0;  // not done yet; while it is 0 the I/O thread leaves store_ alone
+    std::size_t queued_ = 0;  // not done yet; while it is 0 the I/O thread leaves beside_ alone
     std::deque<IoCompletion> done_;
 };
 
@@ -114,6 +121,20 @@ IoThread::~IoThread() {
         changed_.notify_all();
     }
     if (thread_.joinable()) thread_.join();
+}
+
+bool IoThread::prepare(Store& store) {
+    const std::lock_guard hold(lock_);
+    if (!thread_.joinable() && !start()) return false;
+    if (store_ != nullptr) return true;
+    auto another = store.duplicate();
+    if (another) store_ = std::move(*another);
+    return another.ok();
+}
+
+Result<void> IoThread::close() {
+    const auto store = std::exchange(store_, nullptr);
+    return store != nullptr ? store->close() : Result<void>();
 }
 
 bool IoThread::enqueue(Client& client, const IoRequest& request) {
@@ -148,7 +169,8 @@ void IoThread::run() {
 }
 
 std::unique_ptr<Store> make_threaded(Store& store, IoThread& thread, int queue_depth) {
-    return std::make_unique<ThreadedStore>(store, thread, queue_depth);
+    if (!thread.prepare(store)) return nullptr;
+    return std::make_unique<ThreadedStore>(store, *thread.store(), thread, queue_depth);
 }
 
 Result<std::unique_ptr<Store>> open_threaded(const std::string& path, const OpenMode& mode,
@@ -157,10 +179,8 @@ Result<std::unique_ptr<Store>> open_threaded(const std::string& path, const Open
     if (!opened) return opened.error();
     auto belongings = std::make_unique<Belongings>();
     belongings->store = std::move(*opened);
-    Store& store = *belongings->store;
-    IoThread& thread = belongings->thread;
     return std::unique_ptr<Store>(
-        std::make_unique<ThreadedStore>(store, thread, queue_depth, std::move(belongings)));
+        std::make_unique<ThreadedStore>(std::move(belongings), queue_depth));
 }
 
 }  // namespace oratorio

@@ -15,7 +15,7 @@
 
 namespace oratorio {
 
-/// One thread that does what is queued, in that order. It starts with the first request and ends
+/// One thread that does what is queued, in that order. It starts when it is first wanted and ends
 /// with this object, once everything queued is done. It takes no signals of the program.
 class IoThread {
   public:
@@ -34,6 +34,14 @@ class IoThread {
     IoThread(const IoThread&) = delete;
     IoThread& operator=(const IoThread&) = delete;
 
+    /// Starts it, and has it a duplicate of `store`, the only one it is asked for, to make requests
+    /// of. False when either can't be had.
+    [[nodiscard]] bool prepare(Store& store);
+    /// That duplicate; null before.
+    [[nodiscard]] Store* store() const { return store_.get(); }
+    /// Closes it, when nothing is queued.
+    Result<void> close();
+
     /// The queue holds as much as its clients' own depths allow. False when the system gives no
     /// thread.
     [[nodiscard]] bool enqueue(Client& client, const IoRequest& request);
@@ -50,12 +58,14 @@ class IoThread {
     std::condition_variable changed_;
     std::deque<Job> jobs_;
     bool ending_ = false;
+    std::unique_ptr<Store> store_;
     std::thread thread_;
 };
 
-/// A store that queues at most `queue_depth` requests (at least 1) for `thread` to do with `store`;
-/// all other calls wait until those are done. Meanwhile nobody else may use `store`, and both must
-/// outlive what this gives. Where no thread can be had the requests are done by the caller.
+/// A store that queues at most `queue_depth` requests (at least 1) for `thread` to do with a
+/// duplicate of `store`; all other calls wait until those are done, and are `store`'s. Others may
+/// use `store` meanwhile, on the caller's thread. Both must outlive what this gives. Null where no
+/// thread or no duplicate can be had: then the caller uses `store`.
 std::unique_ptr<Store> make_threaded(Store& store, IoThread& thread, int queue_depth);
 
 }  // namespace oratorio

@@ -15,6 +15,7 @@
 #include <cstring>
 #include <memory>
 #include <new>
+#include <string>
 #include <utility>
 
 #include "store/descriptor_store.hpp"
@@ -81,6 +82,15 @@ class UncachedStore final : public DescriptorStore {
     Result<Mapped> map(Extent, Direction, Populate) override {
         return Error::make(ErrorKind::unsupported_operation,
                            "map: the file system's clients don't see each other's pages");
+    }
+
+    /// Opened anew: whether pages are used is told to the system for all duplicates of a
+    /// descriptor.
+    Result<std::unique_ptr<Store>> duplicate() override {
+        OpenMode again = mode();
+        again.create = false;
+        again.known = kind();
+        return open_uncached("/proc/self/fd/" + std::to_string(descriptor()), again);
     }
 
   private:

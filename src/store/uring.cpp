@@ -106,6 +106,13 @@ class UringStore final : public DescriptorStore {
         if (io_uring_register_buffers(ring_->get(), &whole, 1) == 0) announced_ = memory;
     }
 
+    /// Without a ring: who has a thread for it can wait.
+    Result<std::unique_ptr<Store>> duplicate() override {
+        auto another = duplicate_file();
+        if (!another) return another.error();
+        return make_posix(std::move(*another), mode());
+    }
+
     Result<void> close() override {
         drain();
         announce({});

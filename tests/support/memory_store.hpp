@@ -118,6 +118,13 @@ class MemoryStore : public Store {
     /// changed, so that what others wrote meanwhile stays. Full disk and bad ranges are met by the
     /// guarded copy: its bytes before the fault are kept.
     Result<Mapped> map(Extent range, Direction direction, Populate populate) override;
+    /// Faults are drawn anew, from the same seed. Nobody else runs before its requests: they come
+    /// from a thread that is no rank.
+    Result<std::unique_ptr<Store>> duplicate() override {
+        MemoryStoreOptions options = options_;
+        options.yields = false;
+        return std::unique_ptr<Store>(std::make_unique<MemoryStore>(disk_, options));
+    }
     Result<void> close() override;
 
   private:

@@ -94,6 +94,19 @@ TEST_F(LateTest, each_call_tries_anew_and_requests_fail_as_the_last_one) {
     EXPECT_EQ(write(100).bytes, 100);
 }
 
+// A request that is refused and not reaped yet is nobody else's.
+TEST_F(LateTest, two_that_share_it_are_each_refused_once) {
+    std::byte byte{7};
+    const std::array<iovec, 2> not_at_once{{{&byte, 1}, {nullptr, 0}}};
+    Transfer first(*late_);
+    first.start(Direction::write, 0, not_at_once, 1);
+    EXPECT_EQ(transfer(*late_, Direction::write, 1, std::span(&byte, 1)).error.system_errno, EBADF);
+    Transferred done;
+    EXPECT_TRUE(first.poll(done, true));
+    EXPECT_EQ(done.token, 1U);
+    EXPECT_EQ(done.error.system_errno, EBADF);
+}
+
 TEST_F(LateTest, an_error_without_an_errno_is_an_input_output_error_to_requests) {
     refusal_ = Error::make(ErrorKind::internal, "test");
     EXPECT_EQ(late_->prepare().error().kind, ErrorKind::internal);

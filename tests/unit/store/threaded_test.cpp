@@ -8,6 +8,7 @@
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <chrono>
@@ -16,8 +17,10 @@
 #include <functional>
 #include <vector>
 
+#include "store/late.hpp"
 #include "store/transfer.hpp"
 #include "support/memory_store.hpp"
+#include "support/temporary_folder.hpp"
 
 namespace oratorio {
 namespace {
@@ -27,42 +30,52 @@ using test::MemoryStore;
 using test::MemoryStoreOptions;
 using test::Random;
 
-// Remembers who called what. A request takes its time, so that a call which doesn't wait comes
-// first.
-class SlowStore final : public Store {
-  public:
-    Submitted submit(const IoRequest& request) override {
-        std::this_thread::sleep_for(std::chrono::milliseconds(5));
-        thread = std::this_thread::get_id();
-        sigset_t blocked;
-        ::pthread_sigmask(SIG_BLOCK, nullptr, &blocked);
-        takes_signals = sigismember(&blocked, SIGUSR1) == 0;
-        tokens.push_back(request.token);
-        return Submitted::done;
-    }
-    std::size_t reap(std::span<IoCompletion> out, bool) override {
-        out[0] = {.token = tokens.back(), .bytes = 1};
-        return 1;
-    }
-    Result<Bytes> size() override { return seen(); }
-    Result<void> resize(Bytes, bool) override { return (void)seen(), Result<void>(); }
-    Result<void> sync() override { return (void)seen(), Result<void>(); }
-    Result<void> lock(Extent, bool, bool) override { return (void)seen(), Result<void>(); }
-    Result<bool> is_locked_elsewhere(Extent) override { return (void)seen(), false; }
-    Result<Mapped> map(Extent range, Direction, Populate) override {
-        (void)seen();
-        return Mapped(range.begin, {}, nullptr);
-    }
-    Result<void> close() override { return (void)seen(), Result<void>(); }
-
-    Bytes seen() {
-        requests_before_call = tokens.size();
-        return static_cast<Bytes>(tokens.size());
-    }
+// Who called what.
+struct Seen {
     std::vector<std::uint64_t> tokens;
     std::size_t requests_before_call = 0;
     std::thread::id thread;
     bool takes_signals = true;
+};
+
+// Tells what it sees, as its duplicates do. A request takes its time, so that a call which doesn't
+// wait comes first.
+class SlowStore final : public Store {
+  public:
+    explicit SlowStore(Seen& seen) : seen_(seen) {}
+    Submitted submit(const IoRequest& request) override {
+        std::this_thread::sleep_for(std::chrono::milliseconds(5));
+        seen_.thread = std::this_thread::get_id();
+        sigset_t blocked;
+        ::pthread_sigmask(SIG_BLOCK, nullptr, &blocked);
+        seen_.takes_signals = sigismember(&blocked, SIGUSR1) == 0;
+        seen_.tokens.push_back(request.token);
+        return Submitted::done;
+    }
+    std::size_t reap(std::span<IoCompletion> out, bool) override {
+        out[0] = {.token = seen_.tokens.back(), .bytes = 1};
+        return 1;
+    }
+    Result<Bytes> size() override { return note(); }
+    Result<void> resize(Bytes, bool) override { return (void)note(), Result<void>(); }
+    Result<void> sync() override { return (void)note(), Result<void>(); }
+    Result<void> lock(Extent, bool, bool) override { return (void)note(), Result<void>(); }
+    Result<bool> is_locked_elsewhere(Extent) override { return (void)note(), false; }
+    Result<Mapped> map(Extent range, Direction, Populate) override {
+        (void)note();
+        return Mapped(range.begin, {}, nullptr);
+    }
+    Result<std::unique_ptr<Store>> duplicate() override {
+        return std::unique_ptr<Store>(std::make_unique<SlowStore>(seen_));
+    }
+    Result<void> close() override { return (void)note(), Result<void>(); }
+
+  private:
+    Bytes note() {
+        seen_.requests_before_call = seen_.tokens.size();
+        return static_cast<Bytes>(seen_.tokens.size());
+    }
+    Seen& seen_;
 };
 
 std::byte one_byte{1};
@@ -74,7 +87,8 @@ void submit(Store& store, std::uint64_t token) {
 }
 
 TEST(Threaded, requests_are_done_in_order_by_another_thread_without_signals) {
-    SlowStore slow;
+    Seen seen;
+    SlowStore slow(seen);
     IoThread thread;
     const auto store = make_threaded(slow, thread, 3);
     EXPECT_TRUE(store->limits().asynchronous);
@@ -87,12 +101,13 @@ TEST(Threaded, requests_are_done_in_order_by_another_thread_without_signals) {
         for (std::size_t i = 0; i < count; ++i) tokens.push_back(out[i].token);
     }
     EXPECT_EQ(tokens, (std::vector<std::uint64_t>{0, 1, 2}));
-    EXPECT_NE(slow.thread, std::this_thread::get_id());
-    EXPECT_FALSE(slow.takes_signals);
+    EXPECT_NE(seen.thread, std::this_thread::get_id());
+    EXPECT_FALSE(seen.takes_signals);
 }
 
 TEST(Threaded, every_other_call_waits_for_what_is_queued) {
-    SlowStore slow;
+    Seen seen;
+    SlowStore slow(seen);
     IoThread thread;
     const auto store = make_threaded(slow, thread, 8);
     const std::vector<std::function<void()>> calls{
@@ -112,26 +127,25 @@ TEST(Threaded, every_other_call_waits_for_what_is_queued) {
         submit(*store, 2 * number);
         submit(*store, 2 * number + 1);
         calls[number]();
-        EXPECT_EQ(slow.requests_before_call, 2 * number + 2);
+        EXPECT_EQ(seen.requests_before_call, 2 * number + 2);
         EXPECT_EQ(store->reap(out, false), 2U);  // they are done, so nothing is waited for
     }
 }
 
 TEST(Threaded, the_end_of_the_store_waits_for_its_requests_and_the_thread_serves_others) {
-    SlowStore slow;
-    SlowStore other;
+    Seen seen;
+    SlowStore slow(seen);
     IoThread thread;
-    const auto stays = make_threaded(other, thread, 4);
+    const auto stays = make_threaded(slow, thread, 4);
     {
         const auto store = make_threaded(slow, thread, 4);
         for (std::uint64_t token = 0; token < 4; ++token) {
             submit(*store, token);
-            submit(*stays, token);
+            submit(*stays, 4 + token);
         }
     }
-    EXPECT_EQ(slow.tokens.size(), 4U);
-    EXPECT_EQ(*stays->size(), 4);
-    EXPECT_EQ(other.thread, slow.thread);
+    EXPECT_EQ(std::ranges::count_if(seen.tokens, [](auto token) { return token < 4; }), 4);
+    EXPECT_EQ(*stays->size(), 8);
 }
 
 // The oracle of transfer_test, with a thread in between.
@@ -183,22 +197,122 @@ bool forbid_threads() {
            ::prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) == 0;
 }
 
-TEST(Threaded, without_a_thread_the_caller_does_the_requests) {
+// Its caller then uses the store that it has.
+TEST(Threaded, there_is_none_without_a_thread) {
     bool forbidden = false;
-    Transferred done;
-    std::thread::id caller;
-    SlowStore slow;
+    std::unique_ptr<Store> store;
+    Seen seen;
+    SlowStore slow(seen);
     std::thread([&] {
         forbidden = forbid_threads();
-        caller = std::this_thread::get_id();
         IoThread thread;
-        const auto store = make_threaded(slow, thread, 2);
-        done = transfer(*store, Direction::write, 0, std::span(&one_byte, 1));
+        store = make_threaded(slow, thread, 2);
+    }).join();
+    if (!forbidden) GTEST_SKIP() << "this kernel has no system call filters";
+    EXPECT_EQ(store, nullptr);
+}
+
+TEST(Threaded, a_store_of_its_own_does_requests_on_the_caller_where_there_is_no_thread) {
+    bool forbidden = false;
+    Transferred done;
+    const test::TemporaryFolder folder;
+    std::thread([&] {
+        forbidden = forbid_threads();
+        auto store =
+            open_threaded(folder.file("data"), {.read = true, .write = true, .create = true}, 2);
+        ASSERT_TRUE(store.ok());
+        done = transfer(**store, Direction::write, 0, std::span(&one_byte, 1));
     }).join();
     if (!forbidden) GTEST_SKIP() << "this kernel has no system call filters";
     EXPECT_EQ(done.bytes, 1);
-    EXPECT_EQ(slow.thread, caller);
 }
+
+// A store that can't be had twice.
+TEST(Threaded, there_is_none_without_a_store_for_the_thread) {
+    IoThread thread;
+    const auto refused = open_late([]() -> Result<std::unique_ptr<Store>> {
+        return Error::make(ErrorKind::access, "test", EACCES);
+    });
+    EXPECT_EQ(make_threaded(*refused, thread, 2), nullptr);
+    MemoryDisk disk;
+    MemoryStore store(disk);
+    EXPECT_NE(make_threaded(store, thread, 2), nullptr);
+}
+
+// The program's thread uses the file by itself while the I/O thread has requests of a collective
+// access: each sees what it asked for, and nothing else. With one store for both, a request of
+// the program that is done and not reaped yet would be taken by the I/O thread, whose own never
+// came.
+class WithTheProgram : public testing::TestWithParam<const char*> {
+  protected:
+    Result<std::unique_ptr<Store>> open() {
+        const OpenMode mode{.read = true, .write = true, .create = true};
+        const std::string kind = GetParam();
+        const std::string path = folder_.file("data");
+        if (kind == "uring") return open_uring(path, mode, 4);
+        if (kind == "threaded") return open_threaded(path, mode, 4);
+        if (kind == "uncached") return open_uncached(path, mode);
+        if (kind == "late") return open_late([=] { return open_posix(path, mode); });
+        return open_posix(path, mode);
+    }
+    test::TemporaryFolder folder_;
+};
+
+TEST_P(WithTheProgram, requests_of_both_do_not_mix) {
+    constexpr std::size_t kLength = 8192;
+    auto opened = open();
+    if (!opened.ok() && opened.error().kind == ErrorKind::unsupported_operation)
+        GTEST_SKIP() << describe(opened.error(), GetParam());
+    ASSERT_TRUE(opened.ok());
+    Store& store = **opened;
+    ASSERT_TRUE(store.prepare().ok());
+    std::vector<std::byte> mine(kLength, std::byte{1}), theirs(kLength, std::byte{2});
+    const iovec my_memory{mine.data(), mine.size()};
+    const iovec their_memory{theirs.data(), theirs.size()};
+    IoThread thread;
+    {
+        const auto beside = make_threaded(store, thread, 2);
+        ASSERT_NE(beside, nullptr);
+        for (int turn = 0; turn < 20; ++turn) {
+            ASSERT_NE(store.submit({Direction::write, 0, std::span(&my_memory, 1), 1}),
+                      Submitted::full);
+            ASSERT_NE(beside->submit({Direction::write, kLength, std::span(&their_memory, 1), 2}),
+                      Submitted::full);
+            IoCompletion done;
+            ASSERT_EQ(beside->reap(std::span(&done, 1), true), 1U);
+            EXPECT_EQ(done.token, 2U);
+            EXPECT_EQ(done.bytes, static_cast<Bytes>(kLength));
+            ASSERT_EQ(store.reap(std::span(&done, 1), true), 1U);
+            EXPECT_EQ(done.token, 1U);
+            EXPECT_EQ(done.bytes, static_cast<Bytes>(kLength));
+        }
+    }
+    std::vector<std::byte> both(2 * kLength), expected = mine;
+    expected.insert(expected.end(), theirs.begin(), theirs.end());
+    EXPECT_EQ(transfer(store, Direction::read, 0, both).bytes, std::ssize(both));
+    EXPECT_EQ(both, expected);
+    EXPECT_TRUE(thread.close().ok());
+    EXPECT_TRUE(store.close().ok());
+}
+
+// What this handle has locked its I/O thread may write.
+TEST_P(WithTheProgram, a_lock_is_held_for_both) {
+    auto opened = open();
+    if (!opened.ok()) GTEST_SKIP() << describe(opened.error(), GetParam());
+    IoThread thread;
+    const auto beside = make_threaded(**opened, thread, 2);
+    ASSERT_NE(beside, nullptr);
+    ASSERT_TRUE((*opened)->lock({0, 10}, true, true).ok());
+    EXPECT_FALSE(*beside->is_locked_elsewhere({0, 10}));
+    EXPECT_TRUE(beside->lock({0, 10}, false, true).ok());
+    auto other = open();
+    ASSERT_TRUE(other.ok());
+    EXPECT_FALSE(*(*other)->is_locked_elsewhere({0, 10}));
+}
+
+INSTANTIATE_TEST_SUITE_P(Stores, WithTheProgram,
+                         testing::Values("posix", "uring", "threaded", "uncached", "late"),
+                         [](const auto& one) { return std::string(one.param); });
 
 }  // namespace
 }  // namespace oratorio

@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What a rank reads and writes by itself while collective calls on the same handle are under way
+// and an I/O thread does their storage calls: all of them end, and each byte is right. A plain MPI
+// program; with the argument "multiple" it asks for MPI_THREAD_MULTIPLE.
+#include <algorithm>
+#include <cstring>
+
+#include "mpi/file_support.hpp"
+
+namespace oratorio::test {
+namespace {
+
+constexpr int kTimes = 30;
+constexpr int kTogether = 64 << 10;  // of each rank and collective call: many rounds
+constexpr int kAlone = 512;
+constexpr int kCalls = 20;  // alone, during each collective one
+constexpr MPI_Offset kAlonePlace = MPI_Offset{1} << 24;
+
+Bytes data_of(int length, int salt) {
+    Bytes data(static_cast<std::size_t>(length));
+    for (std::size_t i = 0; i < data.size(); ++i)
+        data[i] = pattern(i, static_cast<std::uint64_t>(salt * 64 + rank_of_world()));
+    return data;
+}
+
+/// Small accesses of this rank, each of which is done when the next begins.
+int wrong_alone(MPI_File file, int salt) {
+    int wrong = 0;
+    for (int call = 0; call < kCalls; ++call) {
+        const MPI_Offset at =
+            kAlonePlace + MPI_Offset{kAlone} * (call * size_of_world() + rank_of_world());
+        const Bytes data = data_of(kAlone, salt + call);
+        Bytes back(data.size());
+        MPI_File_write_at(file, at, data.data(), kAlone, MPI_BYTE, MPI_STATUS_IGNORE);
+        MPI_File_read_at(file, at, back.data(), kAlone, MPI_BYTE, MPI_STATUS_IGNORE);
+        wrong += back == data ? 0 : 1;
+    }
+    return wrong;
+}
+
+void run(const std::string& store, bool split) {
+    const ScratchFile scratch;
+    MPI_File file = open_file(scratch.name(), MPI_MODE_CREATE | MPI_MODE_RDWR,
+                              {{"oratorio_method", "multithreaded"},
+                               {"oratorio_store", store},
+                               {"cb_buffer_size", "16384"}});
+    const MPI_Offset at = MPI_Offset{kTogether} * rank_of_world();
+    int wrong = 0;
+    for (int time = 0; time < kTimes; ++time) {
+        const Bytes data = data_of(kTogether, time);
+        Bytes back(data.size());
+        for (const bool writes : {true, false}) {
+            unsigned char* const memory =
+                writes ? const_cast<unsigned char*>(data.data()) : back.data();
+            MPI_Request request = MPI_REQUEST_NULL;
+            if (split) {
+                (writes ? MPI_File_write_at_all_begin(file, at, memory, kTogether, MPI_BYTE)
+                        : MPI_File_read_at_all_begin(file, at, memory, kTogether, MPI_BYTE));
+            } else {
+                (writes ? MPI_File_iwrite_at_all : MPI_File_iread_at_all)(
+                    file, at, memory, kTogether, MPI_BYTE, &request);
+            }
+            wrong += wrong_alone(file, time);
+            if (split) {
+                (writes ? MPI_File_write_at_all_end(file, memory, MPI_STATUS_IGNORE)
+                        : MPI_File_read_at_all_end(file, memory, MPI_STATUS_IGNORE));
+            } else {
+                MPI_Wait(&request, MPI_STATUS_IGNORE);
+            }
+        }
+        wrong += back == data ? 0 : 1;
+    }
+    CHECK_IN(store + (split ? ", split" : ", nonblocking") + ", wrong " + std::to_string(wrong),
+             wrong == 0);
+    MPI_File_close(&file);
+}
+
+}  // namespace
+}  // namespace oratorio::test
+
+int main(int argc, char** argv) {
+    const bool multiple = argc > 1 && std::strcmp(argv[1], "multiple") == 0;
+    int level = MPI_THREAD_SINGLE;
+    MPI_Init_thread(&argc, &argv, multiple ? MPI_THREAD_MULTIPLE : MPI_THREAD_SINGLE, &level);
+    for (const char* store : {"posix", "thread", "uring"}) {
+        for (const bool split : {false, true}) oratorio::test::run(store, split);
+    }
+    const int result = oratorio::test::verdict("beside");
+    MPI_Finalize();
+    return result;
+}
