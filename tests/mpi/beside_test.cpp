@@ -2,7 +2,6 @@
 // What a rank reads and writes by itself while collective calls on the same handle are under way
 // and an I/O thread does their storage calls: all of them end, and each byte is right. A plain MPI
 // program; with the argument "multiple" it asks for MPI_THREAD_MULTIPLE.
-#include <algorithm>
 #include <cstring>
 
 #include "mpi/file_support.hpp"
@@ -38,36 +37,35 @@ int wrong_alone(MPI_File file, int salt) {
     return wrong;
 }
 
+/// A collective call of all ranks, with this rank's own beside it: how many of these went wrong.
+int wrong_beside(MPI_File file, bool split, bool writes, Bytes& memory, int salt) {
+    const MPI_Offset at = MPI_Offset{kTogether} * rank_of_world();
+    MPI_Request request = MPI_REQUEST_NULL;
+    if (split && writes) MPI_File_write_at_all_begin(file, at, memory.data(), kTogether, MPI_BYTE);
+    if (split && !writes) MPI_File_read_at_all_begin(file, at, memory.data(), kTogether, MPI_BYTE);
+    if (!split && writes)
+        MPI_File_iwrite_at_all(file, at, memory.data(), kTogether, MPI_BYTE, &request);
+    if (!split && !writes)
+        MPI_File_iread_at_all(file, at, memory.data(), kTogether, MPI_BYTE, &request);
+    const int wrong = wrong_alone(file, salt);
+    if (split && writes) MPI_File_write_at_all_end(file, memory.data(), MPI_STATUS_IGNORE);
+    if (split && !writes) MPI_File_read_at_all_end(file, memory.data(), MPI_STATUS_IGNORE);
+    if (!split) MPI_Wait(&request, MPI_STATUS_IGNORE);
+    return wrong;
+}
+
 void run(const std::string& store, bool split) {
     const ScratchFile scratch;
     MPI_File file = open_file(scratch.name(), MPI_MODE_CREATE | MPI_MODE_RDWR,
                               {{"oratorio_method", "multithreaded"},
                                {"oratorio_store", store},
                                {"cb_buffer_size", "16384"}});
-    const MPI_Offset at = MPI_Offset{kTogether} * rank_of_world();
     int wrong = 0;
     for (int time = 0; time < kTimes; ++time) {
-        const Bytes data = data_of(kTogether, time);
+        Bytes data = data_of(kTogether, time);
         Bytes back(data.size());
-        for (const bool writes : {true, false}) {
-            unsigned char* const memory =
-                writes ? const_cast<unsigned char*>(data.data()) : back.data();
-            MPI_Request request = MPI_REQUEST_NULL;
-            if (split) {
-                (writes ? MPI_File_write_at_all_begin(file, at, memory, kTogether, MPI_BYTE)
-                        : MPI_File_read_at_all_begin(file, at, memory, kTogether, MPI_BYTE));
-            } else {
-                (writes ? MPI_File_iwrite_at_all : MPI_File_iread_at_all)(
-                    file, at, memory, kTogether, MPI_BYTE, &request);
-            }
-            wrong += wrong_alone(file, time);
-            if (split) {
-                (writes ? MPI_File_write_at_all_end(file, memory, MPI_STATUS_IGNORE)
-                        : MPI_File_read_at_all_end(file, memory, MPI_STATUS_IGNORE));
-            } else {
-                MPI_Wait(&request, MPI_STATUS_IGNORE);
-            }
-        }
+        wrong += wrong_beside(file, split, true, data, time);
+        wrong += wrong_beside(file, split, false, back, time);
         wrong += back == data ? 0 : 1;
     }
     CHECK_IN(store + (split ? ", split" : ", nonblocking") + ", wrong " + std::to_string(wrong),
