@@ -1,19 +1,15 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // oratorio_schedules WORKLOAD RANKS NODES ROUNDS HINTS...: what the nodes of a pretended job send
 // to the aggregators in a collective write of the workload, by a plan for each HINTS (as in
-// ORATORIO_HINTS; the method is one of them). WORKLOAD is btio, s3d or a file of runs
-// (tools/count/run_file.hpp). Lines of words; tools/oratorio/sim_schedule.py reads them.
+// ORATORIO_HINTS; the method is one of them). WORKLOAD is as in tools/count/workload.hpp. Lines of
+// words; tools/oratorio/sim_schedule.py reads them.
 #include <chrono>
-#include <cmath>
 #include <cstdio>
-#include <memory>
 #include <stdexcept>
 #include <string>
 
-#include "count/layouts.hpp"
-#include "count/run_file.hpp"
 #include "count/schedule.hpp"
-#include "file/hints.hpp"
+#include "count/workload.hpp"
 #include "plan/methods.hpp"
 
 using namespace oratorio;
@@ -22,27 +18,6 @@ using namespace oratorio::count;
 namespace {
 
 constexpr std::int64_t kPiecesOfSample = 100'000'000;  // that are walked; of each plan
-
-LayoutOf layouts_of(const std::string& workload, int ranks) {
-    if (workload == "btio") {
-        if (std::lround(std::sqrt(ranks)) * std::lround(std::sqrt(ranks)) != ranks)
-            throw std::runtime_error("btio needs a square number of ranks");
-        return [=](Rank rank) { return layout_of(Btio{}, ranks, rank); };
-    }
-    if (workload == "s3d")
-        return
-            [checkpoint = checkpoint_of(ranks)](Rank rank) { return layout_of(checkpoint, rank); };
-    const auto file = std::make_shared<const RunFile>(workload, ranks);
-    return [file](Rank rank) { return file->layout_of(rank); };
-}
-
-PlanOptions options_of(const std::string& text) {
-    HintSources sources;
-    sources.oratorio_hints = text;
-    const auto parsed = parse_hints(merge_hints(sources, {}, ""));
-    for (const HintWarning& warning : parsed.warnings) throw std::runtime_error(warning.sentence);
-    return parsed.hints.plan;
-}
 
 using Number = long long;
 
@@ -85,9 +60,6 @@ void print_round(const RoundSchedule& round) {
 
 void tell(Job job, int rounds, const std::string& hints) {
     job.options = options_of(hints);
-    if (job.options.method == nullptr || job.options.method->exchange != ExchangeKind::peer)
-        throw std::runtime_error("only methods whose ranks send packed messages are simulated: " +
-                                 hints);
     const auto begin = std::chrono::steady_clock::now();
     Plan plan = plan_of(job, job.options.method->name);
     const std::chrono::duration<double> taken = std::chrono::steady_clock::now() - begin;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // replay < FILE: one round of a schedule on SimGrid S4U; prints when its phases end, in seconds:
 // gather, exchange, storage. Actors are nodes, aggregators and storage targets.
-// tools/oratorio/sim_s4u.py writes the file, builds this and starts it.
+// tools/oratorio/sim_s4u.py writes the file and starts this.
 #include <cstdio>
 #include <iostream>
 #include <map>
@@ -10,6 +10,9 @@
 #include <string>
 #include <vector>
 
+#include "platform.hpp"
+
+using namespace oratorio::replay;
 namespace sg4 = simgrid::s4u;
 
 namespace {
@@ -29,14 +32,10 @@ struct Store {
 };
 
 struct Job {
-    double rate = 0;  ///< bytes a second, into a node and out of it
-    double latency = 0;
-    double middle = 0;
-    double memory = 0;
+    Links links;
     double receive = 0;  ///< seconds of a message
     double look = 0;     ///< seconds for each message that waits
     double client = 0;
-    double target = 0;
     double call = 0;
     int window = 1;  ///< flows of a part of a node, and of an aggregator, under way
     int parts = 1;   ///< of a node's ranks, which send by themselves
@@ -52,9 +51,9 @@ Job read(std::istream& in) {
     Job job;
     int nodes = 0;
     int aggregators = 0;
-    in >> nodes >> aggregators >> job.targets >> job.window >> job.parts >> job.rate >>
-        job.latency >> job.middle >> job.memory >> job.receive >> job.look >> job.client >>
-        job.target >> job.call;
+    in >> nodes >> aggregators >> job.targets >> job.window >> job.parts >> job.links.rate >>
+        job.links.latency >> job.links.middle >> job.links.memory >> job.receive >> job.look >>
+        job.client >> job.links.target >> job.call;
     job.gather.resize(nodes);
     job.sent.resize(nodes);
     job.aggregators.resize(aggregators);
@@ -81,29 +80,6 @@ Job read(std::istream& in) {
         }
     }
     return job;
-}
-
-/// Nodes and targets in a star: a link of each, and one in the middle.
-void make_platform(const Job& job) {
-    auto* zone = sg4::create_star_zone("job");
-    const auto* middle = zone->create_link("middle", job.middle)->set_latency(job.latency)->seal();
-    const auto* memory = zone->create_link("memory", job.memory)
-                             ->set_sharing_policy(sg4::Link::SharingPolicy::FATPIPE)
-                             ->seal();
-    const auto add = [&](const std::string& name, double rate, const sg4::Link* through) {
-        auto* host = zone->create_host(name, 1e9)->seal();
-        const auto* link = zone->create_split_duplex_link("link-" + name, rate)->seal();
-        zone->add_route(
-            host->get_netpoint(), nullptr, nullptr, nullptr,
-            {sg4::LinkInRoute(link, sg4::LinkInRoute::Direction::UP), sg4::LinkInRoute(through)},
-            true);
-        zone->add_route(host->get_netpoint(), host->get_netpoint(), nullptr, nullptr,
-                        {sg4::LinkInRoute(memory)}, false);
-    };
-    for (std::size_t n = 0; n < job.sent.size(); ++n)
-        add("node" + std::to_string(n), job.rate, middle);
-    for (int t = 0; t < job.targets; ++t) add("target" + std::to_string(t), job.target, memory);
-    zone->seal();
 }
 
 class Replay {
@@ -218,19 +194,19 @@ class Replay {
 int main(int argc, char** argv) {
     sg4::Engine engine(&argc, argv);
     const Job job = read(std::cin);
-    make_platform(job);
+    make_platform(job.links, static_cast<int>(job.sent.size()), job.targets);
     Replay replay(job);
     const auto start = [&](const std::string& name, const std::string& host, auto&& code) {
         sg4::Actor::create(name, engine.host_by_name(host), code);
     };
     for (int n = 0; n < static_cast<int>(job.sent.size()); ++n)
         for (int p = 0; p < job.parts; ++p)
-            start("n", "node" + std::to_string(n), [&replay, n, p] { replay.send(n, p); });
+            start("n", name_of_node(n), [&replay, n, p] { replay.send(n, p); });
     for (int a = 0; a < static_cast<int>(job.aggregators.size()); ++a)
-        start("a", "node" + std::to_string(job.aggregators[a]),
+        start("a", name_of_node(job.aggregators[a]),
               [&replay, a] { replay.aggregate(a); });
     for (int t = 0; t < job.targets; ++t)
-        start("t", "target" + std::to_string(t), [&replay, t] { replay.serve(t); });
+        start("t", name_of_target(t), [&replay, t] { replay.serve(t); });
     engine.run();
     std::printf("%.9g %.9g %.9g\n", replay.gather_end, replay.exchange_end,
                 sg4::Engine::get_clock());

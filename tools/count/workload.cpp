@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "count/workload.hpp"
+
+#include <cmath>
+#include <memory>
+#include <stdexcept>
+
+#include "count/layouts.hpp"
+#include "count/run_file.hpp"
+#include "file/hints.hpp"
+#include "plan/methods.hpp"
+
+namespace oratorio::count {
+
+LayoutOf layouts_of(const std::string& workload, int ranks) {
+    const auto colon = workload.find(':');
+    const std::string name = workload.substr(0, colon);
+    const int points = colon == std::string::npos ? 0 : std::stoi(workload.substr(colon + 1));
+    if (name == "btio") {
+        if (std::lround(std::sqrt(ranks)) * std::lround(std::sqrt(ranks)) != ranks)
+            throw std::runtime_error("btio needs a square number of ranks");
+        Btio btio;
+        if (points > 0) btio.n = points;
+        return [=](Rank rank) { return layout_of(btio, ranks, rank); };
+    }
+    if (name == "s3d") {
+        S3d checkpoint = checkpoint_of(ranks);
+        if (points > 0) checkpoint.n = points;
+        return [=](Rank rank) { return layout_of(checkpoint, rank); };
+    }
+    const auto file = std::make_shared<const RunFile>(workload, ranks);
+    return [file](Rank rank) { return file->layout_of(rank); };
+}
+
+PlanOptions options_of(const std::string& hints) {
+    HintSources sources;
+    sources.oratorio_hints = hints;
+    const auto parsed = parse_hints(merge_hints(sources, {}, ""));
+    for (const HintWarning& warning : parsed.warnings) throw std::runtime_error(warning.sentence);
+    const PlanOptions& options = parsed.hints.plan;
+    if (options.method == nullptr || options.method->exchange != ExchangeKind::peer)
+        throw std::runtime_error("only methods whose ranks send packed messages are simulated: " +
+                                 hints);
+    return options;
+}
+
+}  // namespace oratorio::count

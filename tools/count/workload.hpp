@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What `oratorio simulate` asks for, as its words are: workloads and hints.
+#pragma once
+
+#include <string>
+
+#include "count/pieces.hpp"
+#include "plan/options.hpp"
+
+namespace oratorio::count {
+
+/// Of `btio` or `s3d` in the paper's size, of `btio:N` or `s3d:N` with N points along an edge, or
+/// of a file of runs (run_file.hpp). Throws std::runtime_error, with a sentence for the user.
+[[nodiscard]] LayoutOf layouts_of(const std::string& workload, int ranks);
+
+/// Of hints as in ORATORIO_HINTS, which name a method whose ranks send packed messages. Throws
+/// std::runtime_error, with a sentence for the user.
+[[nodiscard]] PlanOptions options_of(const std::string& hints);
+
+}  // namespace oratorio::count

@@ -1,0 +1,183 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// oratorio_on_smpi WORKLOAD RANKS NODES HINTS < NUMBERS: the library itself writes the workload, with all
+// its ranks on SimGrid's MPI, into a store that takes no time. Prints in seconds when the last rank had
+// its plan, when the last message was taken by a local aggregator and by an aggregator, and when the
+// write was over; then the messages and their bytes. The words are as in tools/count/workload.hpp;
+// the numbers are read() below. tools/oratorio/sim_smpi.py starts this.
+#include <smpi/mpi.h>
+#include <smpi/smpi.h>
+
+#include <cmath>
+#include <cstdio>
+#include <deque>
+#include <exception>
+#include <iostream>
+#include <simgrid/s4u.hpp>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include "count/layouts.hpp"
+#include "count/messages.hpp"
+#include "count/workload.hpp"
+#include "platform.hpp"
+#include "run/run.hpp"
+#include "smpi_transport.hpp"
+
+using namespace oratorio;
+using namespace oratorio::replay;
+namespace sg4 = simgrid::s4u;
+
+namespace {
+
+/// Takes what is written, at once, and forgets it.
+class NoStore final : public Store {
+  public:
+    explicit NoStore(Bytes& written) : written_(written) {}
+    Submitted submit(const IoRequest& request) override {
+        IoCompletion completion{.token = request.token};
+        for (const iovec& piece : request.memory)
+            completion.bytes += static_cast<Bytes>(piece.iov_len);
+        written_ += completion.bytes;
+        done_.push_back(completion);
+        return Submitted::done;
+    }
+    std::size_t reap(std::span<IoCompletion> out, bool /*wait*/) override {
+        const std::size_t count = std::min(out.size(), done_.size());
+        std::copy_n(done_.begin(), count, out.begin());
+        done_.erase(done_.begin(), done_.begin() + static_cast<std::ptrdiff_t>(count));
+        return count;
+    }
+    Result<Bytes> size() override { return 0; }
+    Result<void> resize(Bytes /*bytes*/, bool /*allocate*/) override { return {}; }
+    Result<void> sync() override { return {}; }
+    Result<void> lock(Extent, bool, bool) override { return {}; }
+    Result<bool> is_locked_elsewhere(Extent) override { return false; }
+    Result<Mapped> map(Extent, Direction, Populate) override {
+        return Error::make(ErrorKind::unsupported_operation, "nothing is kept");
+    }
+    Result<void> close() override { return {}; }
+
+  private:
+    Bytes& written_;  ///< by all ranks
+    std::deque<IoCompletion> done_;
+};
+
+struct Machine {
+    Links links;
+    Endpoint ends;
+};
+
+Machine read(std::istream& in) {
+    Machine machine;
+    Links& links = machine.links;
+    Endpoint& ends = machine.ends;
+    in >> links.rate >> links.latency >> links.middle >> links.memory >> links.near_latency >>
+        ends.send >> ends.receive >> ends.look >> ends.byte >> ends.piece >> ends.merge;
+    if (!in) throw std::runtime_error("too few numbers of the machine");
+    return machine;
+}
+
+/// What all ranks do, which share this process and take turns.
+class Job {
+  public:
+    Job(const std::string& workload, Nodes nodes, const std::string& hints)
+        : nodes_(std::move(nodes)),
+          layout_of_(count::layouts_of(workload, nodes_.size)),
+          terms_(std::make_shared<const Agreed<Terms>>(
+              Agreed<Terms>::vouch(Terms{count::options_of(hints), {}}))),
+          seen_(nodes_.size) {
+        Bytes most = 0;
+        for (Rank rank = 0; rank < nodes_.size; ++rank) {
+            const Bytes bytes = access_of(rank).bytes();
+            most = std::max(most, bytes);
+            bytes_ += bytes;
+        }
+        memory_.resize(static_cast<std::size_t>(most));
+    }
+
+    void live(Rank rank, const Endpoint& costs) {
+        MPI_Init(nullptr, nullptr);
+        write(rank, costs);
+        MPI_Finalize();
+    }
+
+    /// Throws std::runtime_error where the write failed.
+    void tell() const {
+        if (!failure_.empty()) throw std::runtime_error(failure_);
+        if (written_ != bytes_) throw std::runtime_error("not all data was written");
+        std::printf("%.9g %.9g %.9g %.9g %lld %lld\n", seen_.planned - began_,
+                    std::max(0.0, seen_.gathered - began_), seen_.exchanged - began_,
+                    ended_ - began_, static_cast<long long>(seen_.messages),
+                    static_cast<long long>(seen_.bytes));
+    }
+
+  private:
+    [[nodiscard]] Access access_of(Rank rank) const {
+        return count::access_of(Direction::write, layout_of_(rank));
+    }
+    void write(Rank rank, const Endpoint& costs) {
+        SmpiTransport transport(Topology{nodes_, rank}, costs, seen_);
+        NoStore store(written_);
+        Stats stats;
+        BufferPool buffers;
+        Access access = access_of(rank);
+        access.buffer = memory_.data();  // all have the same: nobody looks at what is written
+        const RunContext context{transport, &store, terms_, stats, buffers};
+        MPI_Barrier(MPI_COMM_WORLD);
+        began_ = std::max(began_, sg4::Engine::get_clock());
+        const Outcome outcome = run_access(context, access, true);
+        ended_ = std::max(ended_, sg4::Engine::get_clock());
+        if (outcome.error.kind != ErrorKind::none) failure_ = outcome.error.what;
+    }
+
+    Nodes nodes_;
+    count::LayoutOf layout_of_;
+    std::shared_ptr<const Agreed<Terms>> terms_;
+    std::vector<std::byte> memory_;
+    Bytes bytes_ = 0;  ///< of all ranks
+    Bytes written_ = 0;
+    Seen seen_;
+    double began_ = 0;
+    double ended_ = 0;
+    std::string failure_;
+};
+
+void run(sg4::Engine& engine, char** words) {
+    const int ranks = std::stoi(words[2]);
+    const int nodes = std::stoi(words[3]);
+    if (nodes < 1 || ranks < 1 || ranks % nodes != 0)
+        throw std::runtime_error("ranks must be a multiple of nodes");
+    const Machine machine = read(std::cin);
+    make_platform(machine.links, nodes, 0);
+    Job job(words[1], count::nodes_of(ranks, nodes), words[4]);
+    SMPI_app_instance_register("job", nullptr, ranks);
+    SMPI_init();
+    for (Rank rank = 0; rank < ranks; ++rank) {
+        const auto actor = sg4::Actor::init(
+            "rank", engine.host_by_name(name_of_node(rank / (ranks / nodes))));
+        actor->set_property("instance_id", "job");
+        actor->set_property("rank", std::to_string(rank));
+        actor->start([&job, &machine, rank] { job.live(rank, machine.ends); });
+    }
+    engine.run();
+    SMPI_finalize();
+    job.tell();
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+    sg4::Engine engine(&argc, argv);
+    if (argc != 5) {
+        std::fprintf(stderr, "oratorio_on_smpi WORKLOAD RANKS NODES HINTS < NUMBERS\n");
+        return 2;
+    }
+    try {
+        run(engine, argv);
+    } catch (const std::exception& error) {
+        std::fprintf(stderr, "%s\n", error.what());
+        return 1;
+    }
+    return 0;
+}
