@@ -4,12 +4,13 @@ by one and share links: what the closed form is held against."""
 
 import math
 import subprocess
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 
-from oratorio.paths import BUILD, ROOT
+from oratorio import targets
 from oratorio.sim_machine import Machine, SimulateError
 from oratorio.sim_model import (
     MEGA,
@@ -23,28 +24,33 @@ from oratorio.sim_model import (
 )
 from oratorio.sim_schedule import BYTES, DESCRIBED, MESSAGES, OWN, OWN_PIECES, PIECES, Round, Schedule
 
-SOURCE = ROOT / "tools/replay/replay.cpp"
-PROGRAM = BUILD / "tools/replay"
 PARTS_MOST = 4  # of a node's senders: more take longer and change little
 # Links give what they are said to give, and acknowledgements take nothing.
-SETTINGS = ("--cfg=network/model:CM02", "--cfg=network/crosstraffic:no", "--log=root.thresh:error")
+SETTINGS = (
+    "--cfg=network/model:CM02", "--cfg=network/crosstraffic:no", "--cfg=network/latency-factor:1",
+    "--cfg=network/bandwidth-factor:1", "--cfg=network/weight-S:0", "--log=root.thresh:error",
+)  # fmt: skip
+NO_SIMGRID = ("simgrid/s4u.hpp: No such file", "smpi/smpi.h: No such file", "-lsimgrid")
 
 
-def build() -> str:
-    """The program, up to date. Raises SimulateError."""
-    if PROGRAM.exists() and PROGRAM.stat().st_mtime > SOURCE.stat().st_mtime:
-        return str(PROGRAM)
-    PROGRAM.parent.mkdir(parents=True, exist_ok=True)
-    words = ["c++", "-std=c++17", "-O2", str(SOURCE), "-o", str(PROGRAM), "-lsimgrid"]
+def build(target: str = "oratorio_replay") -> Path:
+    """A program of tools/replay, up to date. Raises SimulateError."""
     try:
-        told = subprocess.run(words, capture_output=True, text=True)
-    except OSError as error:
-        raise SimulateError(f"--engine s4u needs a C++ compiler: {error.strerror}") from None
-    if "simgrid/s4u.hpp" in told.stderr or "-lsimgrid" in told.stderr:
-        raise SimulateError("--engine s4u needs SimGrid, which isn't here: apt-get install libsimgrid-dev")
+        return targets.build(target, "tools/replay")
+    except targets.TargetError as error:
+        if any(sign in str(error) for sign in NO_SIMGRID):
+            raise SimulateError(
+                "SimGrid is needed, which isn't here: apt-get install libsimgrid-dev"
+            ) from None
+        raise SimulateError(str(error)) from None
+
+
+def run(words: Sequence[str | Path], text: str) -> list[float]:
+    """What a program of tools/replay prints, given `text`. Raises SimulateError."""
+    told = subprocess.run([*words, *SETTINGS], input=text, capture_output=True, text=True)
     if told.returncode != 0:
-        raise SimulateError(f"{SOURCE.name} can't be built:\n{told.stderr[-2000:]}")
-    return str(PROGRAM)
+        raise SimulateError(f"SimGrid gave up: {told.stderr[-500:]}")
+    return [float(word) for word in told.stdout.split()]
 
 
 def _flows(schedule: Schedule, machine: Machine, one: Round) -> Iterator[str]:
@@ -97,10 +103,7 @@ def replay(schedule: Schedule, machine: Machine) -> Prediction:
     gather = exchange = storage = 0.0
     for one in schedule.sampled:
         text = text_of(schedule, machine, one)
-        told = subprocess.run([program, *SETTINGS], input=text, capture_output=True, text=True)
-        if told.returncode != 0:
-            raise SimulateError(f"SimGrid gave up: {told.stderr[-500:]}")
-        gathered, exchanged, ended = (float(word) for word in told.stdout.split())
+        gathered, exchanged, ended = run([program], text)
         gather, exchange = gather + gathered, exchange + exchanged - gathered
         storage += ended - exchanged
     scale = schedule.scale

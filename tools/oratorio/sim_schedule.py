@@ -26,6 +26,10 @@ E3SM = {
     "e3sm_f": ("F", {"columns": 47, "levels": 72, "variables": 10**6, "seed": 1}),
     "e3sm_g": ("G", {"columns": 226, "levels": 80, "variables": 10**6, "seed": 1}),
 }
+# The same in a size that the library itself can be run with, beside it; points along an edge.
+SMALL_PROCESSES = 1024
+SMALL_E3SM = {"e3sm_f": 12, "e3sm_g": 24}  # columns
+SMALL_POINTS = {"btio": 64, "s3d": 128}
 Arm = tuple[str, Mapping[str, str]]  # a name, and hints
 WORKLOADS = ("e3sm_f", "e3sm_g", "btio", "s3d")
 
@@ -84,6 +88,11 @@ class Schedule:
         return self.local_aggregators or self.ranks
 
 
+def hint_words(hints: Mapping[str, str]) -> str:
+    """As ORATORIO_HINTS has them."""
+    return ";".join(f"{key}={value}" for key, value in hints.items())
+
+
 def parse(lines: Iterable[str], arm: str, ranks: int, nodes: int) -> Schedule:
     """What the program says of one plan."""
     head: list[str] = []
@@ -130,11 +139,12 @@ class Workload:
 
     name: str
     map_file: Path | None = None
+    small: bool = False
 
     def write(self, folder: Path) -> str:
         """What the program is told: a name, or a file of runs. Raises SimulateError."""
         if self.map_file is None and self.name not in E3SM:
-            return self.name
+            return f"{self.name}:{SMALL_POINTS[self.name]}" if self.small else self.name
         runs = folder / f"{self.name}.runs"
         if runs.exists():
             return str(runs)
@@ -143,19 +153,24 @@ class Workload:
                 bench_e3sm.write_real(self.map_file, runs, 10**6)
             else:
                 case, values = E3SM[self.name]
-                bench_e3sm.write_made_up(bench_e3sm.CASES[case], values, PROCESSES, runs)
+                processes = SMALL_PROCESSES if self.small else PROCESSES
+                if self.small:
+                    values = values | {"columns": SMALL_E3SM[self.name]}
+                bench_e3sm.write_made_up(bench_e3sm.CASES[case], values, processes, runs)
         except BenchError as error:
             raise SimulateError(str(error)) from None
         return str(runs)
 
 
-def workload_of(name: str, map_file: Path | None) -> Workload:
+def workload_of(name: str, map_file: Path | None, small: bool = False) -> Workload:
     """Raises SimulateError."""
+    if map_file is not None and small:
+        raise SimulateError("--map has the size of its file: leave --small out")
     if map_file is None and name not in WORKLOADS:
         raise SimulateError(f"there is no workload {name}; there are {', '.join(WORKLOADS)}")
     if map_file is not None and name not in E3SM:
         raise SimulateError("--map goes with the workloads e3sm_f and e3sm_g")
-    return Workload(name, map_file)
+    return Workload(name, map_file, small)
 
 
 class Planner:
@@ -174,13 +189,16 @@ class Planner:
     def __exit__(self, *_: object) -> None:
         self._folder.cleanup()
 
+    def given(self, workload: Workload) -> str:
+        """The workload as programs are told it. Raises SimulateError."""
+        return workload.write(Path(self._folder.name))
+
     def schedules(
         self, workload: Workload, ranks: int, nodes: int, arms: Sequence[Arm], rounds: int
     ) -> list[Schedule]:
         """One for each arm. Raises SimulateError."""
-        given = workload.write(Path(self._folder.name))
-        words = [given, str(ranks), str(nodes), str(rounds)]
-        words += [";".join(f"{key}={value}" for key, value in hints.items()) for _, hints in arms]
+        words = [self.given(workload), str(ranks), str(nodes), str(rounds)]
+        words += [hint_words(hints) for _, hints in arms]
         told = subprocess.run([self._program, *words], capture_output=True, text=True)
         if told.returncode != 0:
             raise SimulateError(f"no plan of {workload.name}: {told.stderr.strip() or told.returncode}")

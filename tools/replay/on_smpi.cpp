@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // oratorio_on_smpi WORKLOAD RANKS NODES HINTS < NUMBERS: the library itself writes the workload, with all
-// its ranks on SimGrid's MPI, into a store that takes no time. Prints in seconds when the last rank had
-// its plan, when the last message was taken by a local aggregator and by an aggregator, and when the
-// write was over; then the messages and their bytes. The words are as in tools/count/workload.hpp;
-// the numbers are read() below. tools/oratorio/sim_smpi.py starts this.
+// its ranks on SimGrid's MPI, into a store that takes no time. Prints the seconds from when the last
+// rank had its plan to when the last message was taken, then the messages and their bytes. The words
+// are as in tools/count/workload.hpp; the numbers are read() below. tools/oratorio/sim_smpi.py starts
+// this.
 #include <smpi/mpi.h>
 #include <smpi/smpi.h>
 
@@ -65,15 +65,15 @@ class NoStore final : public Store {
 
 struct Machine {
     Links links;
-    Endpoint ends;
+    Ends ends;
 };
 
 Machine read(std::istream& in) {
     Machine machine;
     Links& links = machine.links;
-    Endpoint& ends = machine.ends;
-    in >> links.rate >> links.latency >> links.middle >> links.memory >> links.near_latency >>
-        ends.send >> ends.receive >> ends.look >> ends.byte >> ends.piece >> ends.merge;
+    in >> links.rate >> links.latency >> links.middle >> links.memory >> links.near_latency;
+    for (Endpoint* one : {&machine.ends.exchange, &machine.ends.gather})
+        in >> one->send >> one->receive >> one->look >> one->byte >> one->piece >> one->place;
     if (!in) throw std::runtime_error("too few numbers of the machine");
     return machine;
 }
@@ -96,9 +96,9 @@ class Job {
         memory_.resize(static_cast<std::size_t>(most));
     }
 
-    void live(Rank rank, const Endpoint& costs) {
+    void live(Rank rank, const Ends& ends) {
         MPI_Init(nullptr, nullptr);
-        write(rank, costs);
+        write(rank, ends);
         MPI_Finalize();
     }
 
@@ -106,18 +106,16 @@ class Job {
     void tell() const {
         if (!failure_.empty()) throw std::runtime_error(failure_);
         if (written_ != bytes_) throw std::runtime_error("not all data was written");
-        std::printf("%.9g %.9g %.9g %.9g %lld %lld\n", seen_.planned - began_,
-                    std::max(0.0, seen_.gathered - began_), seen_.exchanged - began_,
-                    ended_ - began_, static_cast<long long>(seen_.messages),
-                    static_cast<long long>(seen_.bytes));
+        std::printf("%.9g %lld %lld\n", seen_.taken - seen_.planned,
+                    static_cast<long long>(seen_.messages), static_cast<long long>(seen_.bytes));
     }
 
   private:
     [[nodiscard]] Access access_of(Rank rank) const {
         return count::access_of(Direction::write, layout_of_(rank));
     }
-    void write(Rank rank, const Endpoint& costs) {
-        SmpiTransport transport(Topology{nodes_, rank}, costs, seen_);
+    void write(Rank rank, const Ends& ends) {
+        SmpiTransport transport(Topology{nodes_, rank}, ends, seen_);
         NoStore store(written_);
         Stats stats;
         BufferPool buffers;
@@ -125,9 +123,7 @@ class Job {
         access.buffer = memory_.data();  // all have the same: nobody looks at what is written
         const RunContext context{transport, &store, terms_, stats, buffers};
         MPI_Barrier(MPI_COMM_WORLD);
-        began_ = std::max(began_, sg4::Engine::get_clock());
         const Outcome outcome = run_access(context, access, true);
-        ended_ = std::max(ended_, sg4::Engine::get_clock());
         if (outcome.error.kind != ErrorKind::none) failure_ = outcome.error.what;
     }
 
@@ -138,8 +134,6 @@ class Job {
     Bytes bytes_ = 0;  ///< of all ranks
     Bytes written_ = 0;
     Seen seen_;
-    double began_ = 0;
-    double ended_ = 0;
     std::string failure_;
 };
 

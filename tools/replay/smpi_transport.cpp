@@ -28,9 +28,10 @@ std::int64_t pieces_in(std::span<const std::byte> message) {
     return pieces;
 }
 
-/// Between a rank and its local aggregator.
-bool is_gathered(Tag tag) {
-    return tag % 4 == static_cast<int>(MessageKind::roundless);
+/// Of one end, but for what a message costs by itself.
+double seconds_of(std::span<const std::byte> message, const Endpoint& costs, double piece) {
+    return static_cast<double>(message.size()) * costs.byte +
+           static_cast<double>(pieces_in(message)) * piece;
 }
 
 MPI_Op op_of(ReduceOp op) {
@@ -49,8 +50,8 @@ Error no_counter() {
 
 }  // namespace
 
-SmpiTransport::SmpiTransport(Topology topology, const Endpoint& costs, Seen& seen)
-    : topology_(std::move(topology)), costs_(costs), seen_(seen) {
+SmpiTransport::SmpiTransport(Topology topology, const Ends& ends, Seen& seen)
+    : topology_(std::move(topology)), ends_(ends), seen_(seen) {
     MPI_Comm_dup(MPI_COMM_WORLD, &comm_);
 }
 
@@ -58,10 +59,9 @@ SmpiTransport::~SmpiTransport() {
     MPI_Comm_free(&comm_);
 }
 
-/// Seconds of one end, but for what a message costs by itself.
-double SmpiTransport::handling(std::span<const std::byte> message, double piece) const {
-    return static_cast<double>(message.size()) * costs_.byte +
-           static_cast<double>(pieces_in(message)) * piece;
+/// Messages between a rank and its local aggregator are of no round.
+const Endpoint& SmpiTransport::costs_of(Tag tag) const {
+    return tag % 4 == static_cast<int>(MessageKind::roundless) ? ends_.gather : ends_.exchange;
 }
 
 void SmpiTransport::note_begin() {
@@ -86,7 +86,8 @@ Result<Ticket> SmpiTransport::send(Rank to, Tag tag, const SendMemory& data) {
     if (data.in_pieces())
         return Error::make(ErrorKind::unsupported_operation, "messages in pieces aren't counted");
     const auto message = data.whole();
-    sg4::this_actor::sleep_for(costs_.send + handling(message, costs_.piece));
+    const Endpoint& costs = costs_of(tag);
+    sg4::this_actor::sleep_for(costs.send + seconds_of(message, costs, costs.piece));
     seen_.waiting[static_cast<std::size_t>(to)] += 1;
     ++seen_.messages;
     seen_.bytes += std::ssize(message);
@@ -132,14 +133,13 @@ Result<Ticket> SmpiTransport::broadcast(Rank root, std::span<std::byte> data) {
 
 /// A message that was received is looked for among those that wait, and placed or merged.
 void SmpiTransport::take(const Slot& slot, Bytes bytes) {
-    double& waiting = seen_.waiting[static_cast<std::size_t>(topology_.rank)];
-    const bool gathered = is_gathered(slot.status.MPI_TAG);
+    const Endpoint& costs = costs_of(slot.status.MPI_TAG);
     const auto message = slot.into.first(static_cast<std::size_t>(bytes));
-    const double looked = waiting * costs_.look;
+    double& waiting = seen_.waiting[static_cast<std::size_t>(topology_.rank)];
+    const double looked = waiting * costs.look;
     waiting -= 1;
-    sg4::this_actor::sleep_for(costs_.receive + looked +
-                               handling(message, gathered ? costs_.merge : costs_.piece));
-    (gathered ? seen_.gathered : seen_.exchanged) = sg4::Engine::get_clock();
+    sg4::this_actor::sleep_for(costs.receive + looked + seconds_of(message, costs, costs.place));
+    seen_.taken = sg4::Engine::get_clock();
 }
 
 Result<Completion> SmpiTransport::test(Ticket ticket) {

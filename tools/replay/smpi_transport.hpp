@@ -17,8 +17,14 @@ struct Endpoint {
     double receive = 0;
     double look = 0;   ///< for each message that waits
     double byte = 0;   ///< of a copy
-    double piece = 0;  ///< describing or placing
-    double merge = 0;  ///< of a piece that a local aggregator receives
+    double piece = 0;  ///< of describing it
+    double place = 0;  ///< and of placing or merging it
+};
+
+/// Of messages to aggregators, and to local aggregators.
+struct Ends {
+    Endpoint exchange;
+    Endpoint gather;
 };
 
 /// What the ranks of a process have seen, all together. Times are SimGrid's.
@@ -26,8 +32,7 @@ struct Seen {
     explicit Seen(int ranks) : waiting(static_cast<std::size_t>(ranks)) {}
     std::vector<double> waiting;  ///< by rank: messages sent to it and not taken yet
     double planned = 0;           ///< the last rank began to send or receive
-    double gathered = 0;          ///< the last message was taken by a local aggregator
-    double exchanged = 0;         ///< and by an aggregator
+    double taken = 0;             ///< the last message was
     std::int64_t messages = 0;
     Bytes bytes = 0;
 };
@@ -39,7 +44,7 @@ class SmpiTransport final : public Transport {
   public:
     /// Collective. The communicator is its own: with MPI_COMM_WORLD a receive from any rank crashes
     /// SimGrid 3.32 where SMPI's ranks weren't started by smpirun.
-    SmpiTransport(Topology topology, const Endpoint& costs, Seen& seen);
+    SmpiTransport(Topology topology, const Ends& ends, Seen& seen);
     ~SmpiTransport() override;
 
     [[nodiscard]] const Topology& topology() const override { return topology_; }
@@ -65,10 +70,10 @@ class SmpiTransport final : public Transport {
     Ticket keep(const Slot& slot);
     void note_begin();
     void take(const Slot& slot, Bytes bytes);
-    [[nodiscard]] double handling(std::span<const std::byte> message, double piece) const;
+    [[nodiscard]] const Endpoint& costs_of(Tag tag) const;
 
     Topology topology_;
-    Endpoint costs_;
+    Ends ends_;
     Seen& seen_;
     MPI_Comm comm_ = MPI_COMM_NULL;
     bool begun_ = false;

@@ -1,0 +1,65 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The library itself beside its model: its ranks run on SimGrid's MPI (tools/replay/on_smpi.cpp) and
+write into a store that takes no time. What messages cost at their ends comes from the machine file, as
+in the model; who sends what when, and what waits for what, is the library's own doing."""
+
+import math
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+
+from oratorio import sim_s4u
+from oratorio.sim_machine import Machine
+from oratorio.sim_model import MEGA, MICRO, NANO
+from oratorio.sim_schedule import Schedule, hint_words
+
+TARGET = "oratorio_on_smpi"
+# Asking takes no time.
+SETTINGS = ("--cfg=smpi/test:0",)
+
+
+PHASES = ("gather", "exchange")
+FREE_RATE = 1e15  # bytes a second: of what shall take no time
+
+
+@dataclass(frozen=True)
+class Written:
+    """What the library took, in seconds of SimGrid's clock, and what it sent to do so."""
+
+    gather: float  # where the exchange takes no time
+    exchange: float  # where gathering takes none
+    both: float  # they overlap, and they share cores
+    messages: int
+    bytes: int  # of those, with heads and tables of runs
+
+
+def numbers_of(schedule: Schedule, machine: Machine, phases: Collection[str]) -> str:
+    """What the program reads: the order of its `read`. Only `phases` take time."""
+    links, endpoint, work = machine.links, machine.endpoint, machine.work
+    rate = links.rate_mbs * MEGA
+    far = [rate, links.latency_us * MICRO, schedule.nodes * rate * machine.topology.taper]
+    if "exchange" not in phases:
+        far = [FREE_RATE, 0, FREE_RATE]
+    # Inside a node the copies at both ends are the transfer.
+    near = [FREE_RATE, links.near_latency_us * MICRO if "gather" in phases else 0]
+    merge = work.merge_ns * math.log2(schedule.ranks / schedule.senders + 1)
+    ends = []
+    for phase, piece, place in zip(PHASES[::-1], (work.piece_ns,) * 2, (work.piece_ns, merge), strict=True):
+        costs = [
+            endpoint.send_us * MICRO, endpoint.receive_us * MICRO,
+            endpoint.queue_ns * NANO * endpoint.disorder, 1 / (links.memory_rate_mbs * MEGA),
+            piece * NANO, place * NANO,
+        ]  # fmt: skip
+        ends += costs if phase in phases else [0] * len(costs)
+    return " ".join(f"{number:.9g}" for number in [*far, *near, *ends])
+
+
+def write(given: str, hints: Mapping[str, str], schedule: Schedule, machine: Machine) -> Written:
+    """Of the workload that was `given` to the planner for the schedule. Raises SimulateError."""
+    words = [sim_s4u.build(TARGET), given, str(schedule.ranks), str(schedule.nodes), hint_words(hints)]
+
+    def told(*phases: str) -> list[float]:
+        return sim_s4u.run([*words, *SETTINGS], numbers_of(schedule, machine, phases))
+
+    both, messages, size = told(*PHASES)
+    gather, exchange = (told(phase)[0] for phase in PHASES) if schedule.local_aggregators else (0.0, both)
+    return Written(gather, exchange, both, int(messages), int(size))
