@@ -10,6 +10,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <initializer_list>
 #include <string>
 #include <vector>
 
@@ -68,28 +69,43 @@ struct Definition {
     void* address = nullptr;
 };
 
-/// The first loaded library, also a privately loaded one (as by mpi4py), that defines `name`
-/// itself; this one doesn't count.
-Definition find_definition(const char* name) {
+std::vector<std::string> other_libraries() {
     std::vector<std::string> libraries;
     dl_iterate_phdr(note_name, &libraries);
-    const std::string own = library_of(reinterpret_cast<const void*>(&find_definition));
-    for (const std::string& path : libraries) {
-        void* library =
-            path.empty() || path == own ? nullptr : dlopen(path.c_str(), RTLD_LAZY | RTLD_NOLOAD);
+    const std::string own = library_of(reinterpret_cast<const void*>(&note_name));
+    std::erase_if(libraries, [&](const std::string& path) { return path.empty() || path == own; });
+    return libraries;
+}
+
+/// The first loaded library, also a privately loaded one (as by mpi4py), that defines all of
+/// `names` itself, with the address of the last; this one doesn't count.
+Definition find_definition(std::initializer_list<const char*> names) {
+    for (const std::string& path : other_libraries()) {
+        void* library = dlopen(path.c_str(), RTLD_LAZY | RTLD_NOLOAD);
         if (library == nullptr) continue;
-        void* address = dlsym(library, name);
-        if (address != nullptr && base_name(library_of(address)) == base_name(path))
-            return {library, address};
+        void* address = nullptr;
+        for (const char* name : names) {
+            address = dlsym(library, name);
+            if (address == nullptr || base_name(library_of(address)) != base_name(path)) {
+                address = nullptr;
+                break;
+            }
+        }
+        if (address != nullptr) return {library, address};
         dlclose(library);
     }
     return {};
 }
 
+/// One name isn't enough: profilers have PMPI_ names, too (Darshan has PMPI_Init_thread).
+Definition find_mpi() {
+    return find_definition({"PMPI_Comm_rank", "PMPI_Init_thread"});
+}
+
 const Host& find_host() {
-    const Definition init = find_definition("PMPI_Init_thread");
-    return kHosts[static_cast<int>(init.library != nullptr ? flavour_of(init.library, init.address)
-                                                           : Flavour::none)];
+    const Definition mpi = find_mpi();
+    return kHosts[static_cast<int>(mpi.library != nullptr ? flavour_of(mpi.library, mpi.address)
+                                                          : Flavour::none)];
 }
 
 const Host& host() {
@@ -97,7 +113,21 @@ const Host& host() {
     return found;
 }
 
+/// Calls go from a profiler to us, never back: one that is searched after us is left out.
+void warn_of_profiler_behind() {
+    const std::string next = library_of(dlsym(RTLD_NEXT, "MPI_File_open"));
+    const std::string mpi = library_of(find_mpi().address);
+    if (next.empty() || next == mpi || base_name(next).rfind("liboratorio", 0) == 0) return;
+    if (speaks_for_job())
+        std::fprintf(stderr,
+                     "oratorio: warning: %s is loaded behind Oratorio, so it sees no file access, "
+                     "no MPI_Init and no MPI_Finalize; name it before liboratorio.so in "
+                     "LD_PRELOAD, as `oratorio run` does\n",
+                     next.c_str());
+}
+
 void* load_flavour() {
+    warn_of_profiler_behind();
     const Host& found = host();
     if (found.flavour == Flavour::none) {
         std::fprintf(stderr,
@@ -132,11 +162,13 @@ Routine routine_at(void* address) {
     return address != nullptr ? reinterpret_cast<Routine>(address) : fail;
 }
 
-/// The host's own. A C routine by its profiling name: the other one may be a profiler's, who calls
-/// us.
+/// The host's own. A C routine by its profiling name and in the MPI itself: the others may be a
+/// profiler's, who calls us.
 Routine host_routine(const char* name) {
-    const bool in_c = std::strncmp(name, "MPI_", 4) == 0;
-    return routine_at(find_definition((in_c ? std::string("P") + name : name).c_str()).address);
+    if (std::strncmp(name, "MPI_", 4) != 0) return routine_at(find_definition({name}).address);
+    const Definition mpi = find_mpi();
+    return routine_at(mpi.library != nullptr ? dlsym(mpi.library, (std::string("P") + name).c_str())
+                                             : nullptr);
 }
 
 Routine find_routine(const char* name) {
@@ -175,8 +207,8 @@ class Slot {
 /// When the process ends. Other calls than opens come to us from the host itself.
 [[gnu::destructor]] void look_for_bypass() {
     if (opens_here) return;
-    const Definition init = find_definition("PMPI_Init_thread");
-    if (init.library != nullptr && has_moved_file_data(init.library)) tell_bypassed();
+    const Definition mpi = find_mpi();
+    if (mpi.library != nullptr && has_moved_file_data(mpi.library)) tell_bypassed();
 }
 
 }  // namespace
