@@ -16,10 +16,11 @@ std::string_view trimmed(std::string_view text) {
 }
 
 bool set(Costs& costs, std::string_view name, double value) {
-#define COST(known, memory, disk, doc) \
-    if (name == #known) {              \
-        costs.known = value;           \
-        return true;                   \
+#define COST(known, memory, disk, doc)              \
+    if (name == #known) {                           \
+        if (value == 0 && memory > 0) return false; \
+        costs.known = value;                        \
+        return true;                                \
     }
 #include "plan/costs.def"
 #undef COST
@@ -49,7 +50,7 @@ Costs parse_costs(std::string_view text, Costs costs, std::vector<std::string>& 
         double value = 0;
         const auto read = std::from_chars(number.data(), number.data() + number.size(), value);
         const bool good = read.ec == std::errc() && read.ptr == number.data() + number.size() &&
-                          value > 0 && value <= 1e12;
+                          value >= 0 && value <= 1e12;
         if (!good || !set(costs, line.substr(0, space), value))
             warnings.push_back("costs: a line isn't understood and is left out: " +
                                std::string(line));

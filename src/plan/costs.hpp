@@ -19,7 +19,7 @@ struct Costs {
 /// Those of a file system that nobody has calibrated, by the name that file/path gives it.
 [[nodiscard]] Costs built_in_costs(std::string_view file_system);
 /// Lines "name value", # begins a comment; names that aren't given keep what `costs` has. Malformed
-/// lines and values that aren't above zero are left out and told in `warnings`.
+/// lines, values below zero, and zero where none is built in, are left out and told in `warnings`.
 [[nodiscard]] Costs parse_costs(std::string_view text, Costs costs,
                                 std::vector<std::string>& warnings);
 /// The lines that parse_costs reads, with what each means.

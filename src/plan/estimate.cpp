@@ -6,6 +6,7 @@
 
 #include "plan/access.hpp"
 #include "plan/layers.hpp"
+#include "plan/model.hpp"
 #include "plan/traffic.hpp"
 
 namespace oratorio {
@@ -62,19 +63,9 @@ double together(const Situation& s, double ranks_work, double storage_work) {
     const double shared_out = (ranks_work + storage_work) / workers(s);
     return s.reads() ? shared_out : std::max(shared_out, storage_work / s.nodes);
 }
-double ranks_of_node(const Situation& s) {
-    return static_cast<double>(s.ranks) / s.nodes;
-}
-/// One reduction: the ranks of a node share its cores, nodes meet two by two, then four by four.
-double agreement(const Situation& s) {
-    return ranks_of_node(s) * costs(s).collective + std::log2(s.nodes) * costs(s).far_message;
-}
-/// Agreeing at the begin and at the end, and more often. The first time each node gets the
-/// summaries of the others.
-double collective(const Situation& s, int agreements = 2) {
-    if (!s.collective) return 0;
-    const double summaries = (s.ranks - ranks_of_node(s)) * sizeof(AccessSummary);
-    return agreements * agreement(s) + summaries * costs(s).far_byte;
+/// Agreeing at the begin and at the end, and more often.
+double collective(const Situation& s, int reductions = 2) {
+    return s.collective ? agreements(costs(s), s.ranks, s.nodes, reductions) : 0;
 }
 /// Copying all data once between memory and something in the cache.
 double copied(const Situation& s) {
@@ -87,53 +78,108 @@ double copied(const Situation& s) {
     const double lines = scattered && s.parts < 2 ? pieces * costs(s).piece_line : 0;
     return bytes * costs(s).copy_byte + walk_pieces(s) * costs(s).copy_piece + lines;
 }
+/// Each is met by who packs it and by who places it, as a piece of memory and as one of the file.
+double ends_of_pieces(const Situation& s) {
+    return static_cast<double>(s.pieces + s.memory_pieces) / 2;
+}
 /// Looking for holes before the first byte is written.
 double hashed(const Situation& s) {
     const bool looks = s.collective && !s.reads();
     return looks ? static_cast<double>(s.pieces) * costs(s).hash_piece : 0;
 }
 
-/// Two that take turns, as far as there aren't several sub-buffers for them to work on at once.
-double in_turns(double one, double other, double slots) {
-    return std::max(one, other) + std::min(one, other) / slots;
+/// Storage calls by aggregators alone, each of whose regions begins and ends one.
+double stored_by_aggregators(const Traffic& t, const Method& method, const Situation& s) {
+    const auto block = static_cast<double>(method.domains_part().block(*s.options));
+    return hull_moved(s, std::min(t.slot_bytes, block), t.aggregators);
 }
-/// As `together`, with storage calls by aggregators alone. A device is waited for, but where
-/// somebody else makes the call.
-double together_with(const Traffic& t, const Method& method, const Situation& s, double ranks_work,
-                     double storage_work) {
-    if (s.is_direct()) {
-        const bool beside = method.schedule.io_thread || s.facts->asynchronous;
-        return in_turns(ranks_work / workers(s), storage_work, beside ? t.slots : 1);
-    }
-    const double shared_out = (ranks_work + storage_work) / workers(s);
-    const double at_once = s.reads() ? std::min(t.aggregators, workers(s)) : t.storing_nodes;
-    return std::max(shared_out, storage_work / at_once);
+
+/// A thread beside is handed each storage call.
+double handed_over(const Traffic& t, const Method& method, const Situation& s) {
+    const double regions = t.aggregators + static_cast<double>(s.hull.length()) / t.slot_bytes;
+    return method.schedule.io_thread ? regions * costs(s).wake : 0;
 }
-/// In each round messages and their answers are on their way.
-double latencies(const Traffic& t, const Situation& s) {
-    constexpr int kTrips = 2;
-    const double one = s.nodes > 1 ? costs(s).far_message : costs(s).message;
-    return t.rounds * kTrips * one / t.slots;
-}
-/// Nodes take in what comes from others, beside what their cores do: their bytes, and each
-/// aggregator its messages.
-double taken_in(const Traffic& t, const Situation& s) {
-    return std::max(t.far_bytes * costs(s).far_byte / t.storing_nodes,
-                    t.far_messages * costs(s).endpoint_message / t.aggregators);
+
+JobShape shape_of(const Traffic& t, const Method& method, const Situation& s) {
+    const double of_node = t.aggregators / t.storing_nodes;
+    const bool beside = method.schedule.io_thread || s.facts->asynchronous;
+    JobShape shape;
+    shape.ranks = s.ranks;
+    shape.nodes = s.nodes;
+    shape.cores = s.cores;
+    shape.aggregators = t.aggregators;
+    shape.senders = t.senders;
+    shape.local_aggregators = method.layers_part().local_aggregators ? groups_of(s) : 0;
+    shape.in_windows = method.layers_part().windows;
+    shape.in_flight = std::max(1, s.options->messages_in_flight);
+    // A device is waited for, but where somebody else makes the call. A page cache is the work of
+    // cores, and while one aggregator of a node is at it the others go on.
+    shape.slots = s.is_direct() && !beside ? 1 : t.slots;
+    shape.takes_turns = s.is_direct() ? 1 : of_node;
+    shape.stores_at_once = s.reads() && !s.is_direct() ? std::min<double>(of_node, s.cores) : 1;
+    shape.stored_by_cores = !s.is_direct();
+    return shape;
 }
 
 /// What members of groups give to their local aggregators, or get of them.
-struct Gathered {
-    double share = 0;  ///< of all data
-    double messages = 0;
-};
-Gathered gathered(const Situation& s) {
+Load gathered_load(const Method& method, const Situation& s, double share_of_round) {
+    if (!method.layers_part().local_aggregators) return {};
     const double groups = groups_of(s);
     const double share = std::max(0.0, 1 - groups / s.ranks);
+    const auto bytes = static_cast<double>(s.bytes);
     const Bytes message = local_message_bytes(
         *s.options, static_cast<int>(std::ceil(static_cast<double>(s.ranks) / groups)));
-    const double full = share * static_cast<double>(s.bytes) / static_cast<double>(message);
-    return {share, std::max(full, share * s.ranks_with_data)};
+    const double messages =
+        std::max(share * bytes / static_cast<double>(message), share * s.ranks_with_data);
+    const double sent = method.layers_part().windows ? 0 : share_of_round * share;
+    const double own = share_of_round - sent;
+    return {.near_messages = sent > 0 ? share_of_round * messages : 0,
+            .pieces = sent * ends_of_pieces(s),
+            .bytes = sent * bytes,
+            .own_pieces = own * ends_of_pieces(s),
+            .own_bytes = own * bytes};
+}
+
+/// What a share of all messages and data has its senders or its aggregators do.
+Load exchanged_load(const Traffic& t, const Situation& s, double share) {
+    const double sent = share * (1 - t.own_share);
+    const auto bytes = static_cast<double>(s.bytes);
+    return {.near_messages = share * t.near_messages,
+            .far_messages = share * t.far_messages,
+            .pieces = sent * ends_of_pieces(s),
+            .bytes = sent * bytes,
+            .own_pieces = share * t.own_share * ends_of_pieces(s),
+            .own_bytes = share * t.own_share * bytes};
+}
+
+/// By the closed form: all rounds, and all nodes and aggregators of a kind, are taken to be alike.
+CostTerms terms_by_messages(const Method& method, const Situation& s) {
+    const Traffic t = traffic_of(method, s);
+    const double sending_nodes = std::min<double>(s.nodes, t.senders);
+    const double of_sender = 1 / (t.rounds * sending_nodes);
+    const double of_storing = 1 / (t.rounds * t.storing_nodes);
+    const double of_aggregator = 1 / (t.rounds * t.aggregators);
+    const double stored = stored_by_aggregators(t, method, s);
+    NodeLoad node;
+    node.gathered = gathered_load(method, s, 1 / (t.rounds * s.nodes));
+    node.sent = exchanged_load(t, s, of_sender);
+    node.received = exchanged_load(t, s, of_storing);
+    node.out_bytes = t.far_bytes * of_sender;
+    node.in_bytes = t.far_bytes * of_storing;
+    // A device is one for all, a page cache each node's own.
+    node.store_work = stored * (s.is_direct() ? 1 / t.rounds : of_storing);
+    node.other_work = hashed(s) * of_sender + handed_over(t, method, s) * of_storing;
+    const AggregatorLoad aggregator{.received = exchanged_load(t, s, of_aggregator)};
+    const RoundLoad load{.nodes = {&node, 1},
+                         .aggregators = {&aggregator, 1},
+                         .targets = {},
+                         .messages = (t.near_messages + t.far_messages) / t.rounds,
+                         .far_bytes = t.far_bytes / t.rounds};
+    const JobShape shape = shape_of(t, method, s);
+    const RoundTerms round = terms_of(shape, load, costs(s));
+    const int reductions = reductions_by_messages(method);
+    return terms_of(shape, {&round, 1}, t.rounds,
+                    agreements(costs(s), s.ranks, s.nodes, reductions));
 }
 
 }  // namespace
@@ -217,33 +263,16 @@ double estimate_mapped(const Situation& s) {
                 workers(s));
 }
 
-/// Few that serve all others place their data while these wait, and with a thread beside each
-/// storage call is handed over.
-double estimate_peer(const Method& method, const Situation& s) {
-    const Traffic t = traffic_of(method, s);
-    const double exchanged =
-        static_cast<double>(s.bytes) * costs(s).message_byte +
-        static_cast<double>(s.pieces + s.memory_pieces) * costs(s).message_piece +
-        t.near_messages * costs(s).message;
-    const Schedule& schedule = method.schedule;
-    const double servers = std::min(t.aggregators, workers(s));
-    const double waited = exchanged / 2 * (1 / servers - 1 / workers(s));
-    const double regions = t.aggregators + static_cast<double>(s.hull.length()) / t.slot_bytes;
-    const double handed_over = schedule.io_thread ? regions * costs(s).wake : 0;
-    const auto block = static_cast<double>(method.domains_part().block(*s.options));
-    const double stored = hull_moved(s, std::min(t.slot_bytes, block), t.aggregators);
-    const double worked = together_with(t, method, s, hashed(s) + exchanged + handed_over, stored);
-    const int agreements = schedule.asks_places ? 5 : 4;
-    return collective(s, agreements) + waited + latencies(t, s) +
-           in_turns(worked, taken_in(t, s), t.slots);
+int reductions_by_messages(const Method& method) {
+    return method.schedule.asks_places ? 5 : 4;
 }
 
-/// Before each message goes one that tells of its pieces. For what hosts take to gather and scatter
-/// them there is no constant: it is taken to be what packing and placing take.
-double estimate_gathered(const Method& method, const Situation& s) {
-    const Traffic t = traffic_of(method, s);
-    return estimate_peer(method, s) + latencies(t, s) +
-           t.near_messages * costs(s).message / std::min(t.aggregators, workers(s));
+CostTerms estimate_terms(const Method& method, const Situation& s) {
+    return method.exchange_part().sends_messages ? terms_by_messages(method, s) : CostTerms{};
+}
+
+double estimate_messages(const Method& method, const Situation& s) {
+    return terms_by_messages(method, s).all;
 }
 
 /// All slots of the node are filled and emptied again and again; each time each rank is woken once
@@ -267,21 +296,6 @@ double estimate_shared(const Method&, const Situation& s) {
 /// One more gather; each rank looks for its data in every region once.
 double estimate_thinning(const Situation& s) {
     return collective(s) / 2;
-}
-
-/// All but what local aggregators have themselves goes one way more, on the node: in messages, each
-/// with its table of runs.
-double estimate_gathering(const Situation& s) {
-    const Gathered g = gathered(s);
-    const double work = g.share * (static_cast<double>(s.bytes) * costs(s).message_byte +
-                                   static_cast<double>(s.pieces) * costs(s).message_piece);
-    return (work + g.messages * costs(s).message) / workers(s);
-}
-
-/// Or in memory that they share, where only the windows are told.
-double estimate_gathering_shared(const Situation& s) {
-    const Gathered g = gathered(s);
-    return (g.share * copied(s) + g.messages * costs(s).wake) / workers(s);
 }
 
 /// All pieces of file and memory are written down.

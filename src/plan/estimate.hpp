@@ -4,6 +4,7 @@
 #pragma once
 
 #include "plan/methods.hpp"
+#include "plan/model.hpp"
 
 namespace oratorio {
 
@@ -17,17 +18,18 @@ namespace oratorio {
 [[nodiscard]] double estimate_turns(const StoragePart& storage, const Situation& situation);
 /// What telling the storage of ranges adds.
 [[nodiscard]] double estimate_fetching(const Situation& situation);
-/// What local aggregators add, by messages and by memory of the node.
-[[nodiscard]] double estimate_gathering(const Situation& situation);
-[[nodiscard]] double estimate_gathering_shared(const Situation& situation);
 /// What listing all pieces adds.
 [[nodiscard]] double estimate_listing(const Situation& situation);
 /// What a global pass over the ranks' edges adds.
 [[nodiscard]] double estimate_thinning(const Situation& situation);
 /// Methods with one, by that.
-[[nodiscard]] double estimate_peer(const Method& method, const Situation& situation);
-[[nodiscard]] double estimate_gathered(const Method& method, const Situation& situation);
+[[nodiscard]] double estimate_messages(const Method& method, const Situation& situation);
 [[nodiscard]] double estimate_shared(const Method& method, const Situation& situation);
 [[nodiscard]] double estimate_cross_memory(const Method& method, const Situation& situation);
+
+/// By the closed form (plan/model), of a method whose ranks send messages; else nothing.
+[[nodiscard]] CostTerms estimate_terms(const Method& method, const Situation& situation);
+/// Of such a method: at the begin and the end, for the round's failures, and for what it asks.
+[[nodiscard]] int reductions_by_messages(const Method& method);
 
 }  // namespace oratorio

@@ -150,6 +150,17 @@ std::string cheaper_text(const Plan& plan) {
            ": " + std::string(why) + "\n";
 }
 
+/// What the closed form says of a method whose ranks send messages.
+std::string terms_text(const Plan& plan) {
+    constexpr double kNano = 1e-9;
+    if (!plan.method->exchange_part().sends_messages) return "";
+    const CostTerms& terms = plan.terms;
+    std::string text = "  estimate     agreements " + milliseconds(kNano * terms.agreements);
+    if (plan.layers.two()) text += ", gather " + milliseconds(kNano * terms.gather);
+    return text + ", exchange " + milliseconds(kNano * terms.exchange) + " (waits for " +
+           std::string(terms.waits) + "), storage " + milliseconds(kNano * terms.storage) + "\n";
+}
+
 std::string candidates_text(const Plan& plan) {
     std::string text = plan.collective ? "  candidates   (estimated until the last rank is done)\n"
                                        : "  candidates   (estimated for this rank alone)\n";
@@ -160,7 +171,7 @@ std::string candidates_text(const Plan& plan) {
 }  // namespace
 
 std::string explain(const Plan& plan) {
-    return heading(plan) + range_text(plan) + data_text(plan) + work_text(plan) +
+    return heading(plan) + range_text(plan) + data_text(plan) + work_text(plan) + terms_text(plan) +
            cheaper_text(plan) + candidates_text(plan);
 }
 

@@ -169,7 +169,7 @@ double Method::seconds(const Situation& s) const {
                          : schedule.in_turns ? estimate_turns(storage_part(), s)
                                              : storage_part().estimate(s);
     return kNano * (moved + request_part().estimate(s) + graph_part().estimate(s) +
-                    layers_part().estimate(s) + read_ahead_part().estimate(s));
+                    read_ahead_part().estimate(s));
 }
 
 std::span<const Method> methods() {
@@ -226,6 +226,7 @@ Choice choose_method(const Situation& situation) {
                          ? "cheapest, as the one asked for does not apply"
                          : "cheapest of those that auto takes";
     }
+    choice.terms = estimate_terms(*choice.method, situation);
     return choice;
 }
 

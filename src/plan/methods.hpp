@@ -88,6 +88,7 @@ struct Choice {
     const Method* method = nullptr;
     std::string_view why;
     std::vector<Candidate> candidates;
+    CostTerms terms;  ///< of the method, where its ranks send messages
 };
 
 /// Pure: the method forced by name or by the cb/ds hints if it applies, else the cheapest automatic

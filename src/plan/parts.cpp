@@ -140,13 +140,13 @@ constexpr std::array kExchanges{
     ExchangePart{.kind = ExchangeKind::peer,
                  .sends_messages = true,
                  .refuses = needs_collective,
-                 .estimate = estimate_peer},
+                 .estimate = estimate_messages},
     ExchangePart{.kind = ExchangeKind::gathered,
                  .what = "straight between the ranks' memory and the buffers, by host datatypes",
                  .sends_messages = true,
                  .in_pieces = true,
                  .refuses = needs_collective,
-                 .estimate = estimate_gathered},
+                 .estimate = estimate_messages},
     ExchangePart{.kind = ExchangeKind::shared,
                  .what = "ranks copy into the node's shared buffers",
                  .on_node = true,
@@ -163,16 +163,14 @@ constexpr std::array kExchanges{
 static_assert(is_complete(kExchanges));
 
 constexpr std::array kLayers{
-    LayersPart{.kind = LayersKind::one, .estimate = nothing},
+    LayersPart{.kind = LayersKind::one},
     LayersPart{.kind = LayersKind::two_messages,
                .what = "their ranks' requests and data come by messages and are merged",
-               .local_aggregators = true,
-               .estimate = estimate_gathering},
+               .local_aggregators = true},
     LayersPart{.kind = LayersKind::two_shared,
                .what = "their ranks' requests and data come by messages and are merged",
                .local_aggregators = true,
-               .windows = true,
-               .estimate = estimate_gathering_shared},
+               .windows = true},
 };
 static_assert(is_complete(kLayers));
 

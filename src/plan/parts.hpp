@@ -101,8 +101,6 @@ struct LayersPart {
     std::string_view what = {};  ///< as `explain` tells it; "" where there is nothing to tell
     bool local_aggregators = false;
     bool windows = false;  ///< in memory of the node, for dense data
-    /// Estimated nanoseconds that it adds to an access.
-    double (*estimate)(const Situation& situation) = nullptr;
 };
 
 /// How bytes get to and from the storage.

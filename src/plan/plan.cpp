@@ -66,6 +66,7 @@ Plan start_plan(const Situation& s, const Choice& choice) {
     plan.method = choice.method;
     plan.why = choice.why;
     plan.candidates = choice.candidates;
+    plan.terms = choice.terms;
     plan.direction = s.direction;
     plan.collective = s.collective;
     plan.hull = s.hull;

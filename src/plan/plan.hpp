@@ -15,6 +15,7 @@
 #include "plan/domains.hpp"
 #include "plan/graph.hpp"
 #include "plan/layers.hpp"
+#include "plan/model.hpp"
 #include "plan/options.hpp"
 #include "plan/order.hpp"
 
@@ -98,6 +99,7 @@ struct Plan {
     Bytes message_bytes = 0;
     int messages_in_flight = 1;
     SharedList<Candidate> candidates;
+    CostTerms terms;  ///< estimated, where ranks send messages; else nothing
 
     /// A write through buffers some of whose bytes nobody gives: what was given is marked.
     [[nodiscard]] bool keeps_holes() const;

@@ -58,10 +58,13 @@ Traffic traffic_of(const Method& method, const Situation& s) {
     const double exchanges = participants * regions_touched(method, s, t);
     const auto bytes = static_cast<double>(s.bytes);
     const auto largest = static_cast<double>(message_bytes_of(*s.options));
-    const double messages = std::max(exchanges, bytes / largest);
+    // Where data isn't packed, a message before each tells of its pieces.
+    const double kinds = method.exchange_part().in_pieces ? 2 : 1;
+    const double messages = kinds * std::max(exchanges, bytes / largest);
     const double on_node = 1.0 / s.nodes;
-    const double own = 1 / participants;  // a rank's own share takes no message
-    t.near_messages = messages * std::max(0.0, on_node - own);
+    t.senders = participants;
+    t.own_share = 1 / participants;
+    t.near_messages = messages * std::max(0.0, on_node - t.own_share);
     t.far_messages = messages * (1 - on_node);
     t.far_bytes = bytes * (1 - on_node);
     return t;

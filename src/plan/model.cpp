@@ -1,0 +1,182 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "plan/model.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <utility>
+
+#include "plan/access.hpp"
+
+namespace oratorio {
+
+namespace {
+
+/// Ranks of a node that work at once, of so many in all.
+double at_once(const JobShape& shape, double ranks) {
+    return std::max(1.0, std::min(ranks / shape.nodes, shape.cores));
+}
+
+/// Packing: half of what a byte takes that is packed, sent and placed.
+double sending(const Costs& costs, const Load& load) {
+    return load.messages() * costs.send_message + load.pieces * costs.message_piece +
+           load.bytes * costs.message_byte / 2;
+}
+
+/// Of one that gets so many messages, their bytes apart. At most `depth` of them wait: as many,
+/// until the last ones have come.
+double taking(const Costs& costs, const Load& load, double depth) {
+    const double waiting = load.messages() * depth - depth * depth / 2;
+    return load.near_messages * std::max(0.0, costs.message - costs.send_message) +
+           load.far_messages * costs.endpoint_message + waiting * costs.queue_entry;
+}
+
+double placing(const Costs& costs, const Load& load) {
+    return load.all_pieces() * costs.message_piece + load.bytes * costs.message_byte / 2 +
+           load.own_bytes * costs.copy_byte;
+}
+
+/// What a node's ranks and its local aggregators work for a round.
+struct Gathering {
+    double given = 0;
+    double merged = 0;
+};
+
+Gathering gathering(const JobShape& shape, const Costs& costs, const Load& load) {
+    if (shape.local_aggregators <= 0) return {};
+    if (shape.in_windows)
+        return {load.own_bytes * costs.copy_byte + load.own_pieces * costs.copy_piece, 0};
+    const double local = shape.local_aggregators / shape.nodes;
+    const double group = shape.ranks / shape.local_aggregators;
+    Load each = load;
+    each.near_messages /= local;
+    each.far_messages /= local;
+    const double depth = std::min(each.messages(), 2 * group);
+    const double merging = load.all_pieces() * costs.merge_piece * std::log2(group + 1) +
+                           load.bytes * costs.message_byte / 2 + load.own_bytes * costs.copy_byte;
+    return {sending(costs, load), local * taking(costs, each, depth) + merging};
+}
+
+double gather_time(const JobShape& shape, const Gathering& work) {
+    const double members = shape.in_windows ? shape.ranks : shape.ranks - shape.local_aggregators;
+    const double local = std::min(shape.local_aggregators / shape.nodes, shape.cores);
+    return std::max(work.given / at_once(shape, members), work.merged / std::max(1.0, local));
+}
+
+/// A message is sent when its receiver has asked for it, and only so many are under way.
+double latency(const JobShape& shape, const Costs& costs, double messages) {
+    const double across = costs.far_message - costs.send_message - costs.endpoint_message;
+    const double trip = shape.nodes > 1 ? std::max(0.0, across) : costs.message;
+    return std::ceil(messages / shape.senders / shape.in_flight) * 2 * trip;
+}
+
+/// What the exchange of a round may wait for.
+constexpr std::array<std::string_view, 5> kWaits{"senders", "links out", "links in", "the middle",
+                                                 "receiving"};
+
+std::array<double, 5> exchange_times(const JobShape& shape, const RoundLoad& load,
+                                     const Costs& costs) {
+    std::array<double, 5> times{};
+    const double senders = at_once(shape, shape.senders);
+    for (const NodeLoad& node : load.nodes) {
+        times[0] = std::max(times[0], sending(costs, node.sent) / senders);
+        times[1] = std::max(times[1], node.out_bytes * costs.far_byte);
+        times[2] = std::max(times[2], node.in_bytes * costs.far_byte);
+    }
+    times[3] = load.far_bytes / shape.nodes * costs.middle_byte;
+    for (const AggregatorLoad& one : load.aggregators) {
+        const double depth = queue_depth(shape, one.received.messages());
+        times[4] =
+            std::max(times[4], taking(costs, one.received, depth) + placing(costs, one.received));
+    }
+    return times;
+}
+
+/// The slowest target, aggregator or node of a round, or the middle of the network.
+double target_time(const JobShape& shape, const RoundLoad& load, const Costs& costs) {
+    if (load.targets.empty()) return 0;
+    double slowest = 0;
+    double bytes = 0;
+    for (const TargetLoad& target : load.targets) {
+        const double locks = target.writers > 1 ? target.writers * costs.target_lock : 0;
+        slowest = std::max(slowest, target.bytes * costs.target_byte + locks);
+        bytes += target.bytes;
+    }
+    for (const AggregatorLoad& one : load.aggregators)
+        slowest = std::max(slowest, one.stored_bytes * costs.client_byte);
+    for (const NodeLoad& node : load.nodes)
+        slowest = std::max(slowest, node.stored_bytes * costs.far_byte);
+    return std::max(slowest, bytes / shape.nodes * costs.middle_byte) + costs.target_call;
+}
+
+double cores_time(const JobShape& shape, const NodeLoad& node, const Costs& costs) {
+    const Gathering gathered = gathering(shape, costs, node.gathered);
+    const double stored = shape.stored_by_cores ? node.store_work : 0;
+    const double received = taking(costs, node.received, 0) + placing(costs, node.received);
+    return (gathered.given + gathered.merged + sending(costs, node.sent) + received + stored +
+            node.other_work) /
+           at_once(shape, shape.ranks);
+}
+
+}  // namespace
+
+double agreements(const Costs& costs, double ranks, double nodes, int reductions) {
+    // The ranks of a node share its cores, nodes meet two by two, then four by four.
+    const double of_node = ranks / nodes;
+    const double one = of_node * costs.collective + std::log2(nodes) * costs.far_message;
+    return reductions * one + (ranks - of_node) * sizeof(AccessSummary) * costs.far_byte;
+}
+
+double queue_depth(const JobShape& shape, double messages) {
+    const double under_way = shape.senders * shape.in_flight / shape.aggregators;
+    return std::min(messages, std::max(1.0, under_way));
+}
+
+RoundTerms terms_of(const JobShape& shape, const RoundLoad& load, const Costs& costs) {
+    RoundTerms terms;
+    for (const NodeLoad& node : load.nodes) {
+        terms.gather =
+            std::max(terms.gather, gather_time(shape, gathering(shape, costs, node.gathered)));
+        terms.storage = std::max(terms.storage, node.store_work / shape.stores_at_once);
+        terms.cores = std::max(terms.cores, cores_time(shape, node, costs));
+    }
+    const auto times = exchange_times(shape, load, costs);
+    const auto slowest = std::ranges::max_element(times);
+    terms.waits = kWaits[static_cast<std::size_t>(slowest - times.begin())];
+    const double waited = latency(shape, costs, load.messages);
+    terms.exchange = *slowest + waited;
+    terms.cores += waited / shape.slots;  // with another slot there is something to do meanwhile
+    terms.storage = std::max(terms.storage, target_time(shape, load, costs));
+    return terms;
+}
+
+CostTerms terms_of(const JobShape& shape, std::span<const RoundTerms> rounds, double scale,
+                   double agreements) {
+    CostTerms terms{.agreements = agreements};
+    double overlapped = 0;
+    double cores = 0;
+    std::array<double, kWaits.size()> waited{};
+    for (const RoundTerms& one : rounds) {
+        terms.gather += scale * one.gather;
+        terms.exchange += scale * one.exchange;
+        terms.storage += scale * one.storage;
+        overlapped += scale * std::max(one.gather + one.exchange, one.storage);
+        cores += scale * one.cores;
+        const auto wait = std::ranges::find(kWaits, one.waits) - kWaits.begin();
+        waited[static_cast<std::size_t>(wait)] += one.exchange;
+    }
+    terms.waits =
+        kWaits[static_cast<std::size_t>(std::ranges::max_element(waited) - waited.begin())];
+    const double before = terms.gather + terms.exchange;
+    double moved = before + terms.storage;
+    if (shape.slots * shape.takes_turns > 1) {
+        // And once what can't overlap: the first exchange or the last storage.
+        const double ends = std::min(before, terms.storage) /
+                            (scale * static_cast<double>(rounds.size()) * shape.takes_turns);
+        moved = std::min(moved, overlapped + ends);
+    }
+    terms.all = agreements + std::max(moved, cores);
+    return terms;
+}
+
+}  // namespace oratorio
