@@ -3,11 +3,17 @@
 // to the aggregators in a collective write of the workload, by a plan for each HINTS (as in
 // ORATORIO_HINTS; the method is one of them). WORKLOAD is as in tools/count/workload.hpp. Lines of
 // words; tools/oratorio/sim_schedule.py reads them.
+// oratorio_schedules terms < QUESTION: what machines take for one of those plans by the closed form
+// (count/closed_form.hpp); a line for each machine. tools/oratorio/sim_model.py asks and reads.
 #include <chrono>
 #include <cstdio>
+#include <cstring>
+#include <iostream>
+#include <memory>
 #include <stdexcept>
 #include <string>
 
+#include "count/closed_form.hpp"
 #include "count/schedule.hpp"
 #include "count/workload.hpp"
 #include "plan/methods.hpp"
@@ -74,27 +80,45 @@ void tell(Job job, int rounds, const std::string& hints) {
     for (const RoundSchedule& round : schedule_of(job, plan, sample)) print_round(round);
 }
 
+int tell_terms() {
+    const Question question = read_question(std::cin);
+    const MessageCounts sent = messages_of(question.schedule);
+    for (const Machine& machine : question.machines) {
+        const CostTerms terms = terms_of(question.schedule, machine);
+        std::printf("%.17g %.17g %.17g %.17g %.17g %.17g %.17g %.17g %.17g %s\n", terms.agreements,
+                    terms.gather, terms.exchange, terms.storage, terms.all, sent.all, sent.far,
+                    sent.depth, sent.busiest, terms.waits.data());
+    }
+    return 0;
+}
+
+int tell_plans(int argc, char** argv) {
+    const int ranks = std::stoi(argv[2]);
+    const int nodes = std::stoi(argv[3]);
+    if (nodes < 1 || ranks < 1 || ranks % nodes != 0)
+        throw std::runtime_error("ranks must be a multiple of nodes");
+    const Job job{.direction = Direction::write,
+                  .nodes = nodes_of(ranks, nodes),
+                  .layout_of = layouts_of(argv[1], ranks),
+                  .thorough = false,
+                  .tiles = true};
+    for (int i = 5; i < argc; ++i) tell(job, std::stoi(argv[4]), argv[i]);
+    return 0;
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
-    if (argc < 6) {
-        std::fprintf(stderr, "oratorio_schedules WORKLOAD RANKS NODES ROUNDS HINTS...\n");
+    const bool asks_terms = argc == 2 && std::strcmp(argv[1], "terms") == 0;
+    if (argc < 6 && !asks_terms) {
+        std::fprintf(
+            stderr, "oratorio_schedules WORKLOAD RANKS NODES ROUNDS HINTS... | terms < QUESTION\n");
         return 2;
     }
     try {
-        const int ranks = std::stoi(argv[2]);
-        const int nodes = std::stoi(argv[3]);
-        if (nodes < 1 || ranks < 1 || ranks % nodes != 0)
-            throw std::runtime_error("ranks must be a multiple of nodes");
-        const Job job{.direction = Direction::write,
-                      .nodes = nodes_of(ranks, nodes),
-                      .layout_of = layouts_of(argv[1], ranks),
-                      .thorough = false,
-                      .tiles = true};
-        for (int i = 5; i < argc; ++i) tell(job, std::stoi(argv[4]), argv[i]);
+        return asks_terms ? tell_terms() : tell_plans(argc, argv);
     } catch (const std::exception& error) {
         std::fprintf(stderr, "%s\n", error.what());
         return 1;
     }
-    return 0;
 }

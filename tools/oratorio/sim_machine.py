@@ -176,6 +176,41 @@ def parse(text: str) -> Machine:
     return machine
 
 
+FREE_NS = 1e-9  # costs that may not be zero
+
+
+def costs(machine: Machine) -> str:
+    """The machine as the closed form reads it: cores, targets, stripes, and constants as in a file of
+    costs (src/plan/costs.def, nanoseconds). A message between ranks of a node costs its ends as much
+    as one between nodes; one that has to be there is on its way meanwhile, too."""
+    links, endpoint, work, storage = machine.links, machine.endpoint, machine.work, machine.storage
+    ends = endpoint.send_us + endpoint.receive_us
+    not_zero = {
+        "send_message": endpoint.send_us * 1e3,
+        "endpoint_message": endpoint.receive_us * 1e3,
+        "message": ends * 1e3,
+        "far_message": (links.latency_us + ends) * 1e3,
+        "far_byte": 1e3 / links.rate_mbs,
+        "message_byte": 2 * 1e3 / links.memory_rate_mbs,  # copied at both ends
+        "copy_byte": 1e3 / links.memory_rate_mbs,
+        "message_piece": work.piece_ns,
+        "copy_piece": work.piece_ns,
+        "merge_piece": work.merge_ns,
+        "collective": links.near_latency_us * 1e3,
+    }
+    may_be_zero = {
+        "middle_byte": 1e3 / (links.rate_mbs * machine.topology.taper),
+        "queue_entry": endpoint.queue_ns * endpoint.disorder,
+        "target_byte": 1e3 / storage.rate_mbs,
+        "target_call": storage.latency_us * 1e3,
+        "target_lock": storage.lock_us * 1e3,
+        "client_byte": 1e3 / storage.client_rate_mbs,
+    }
+    values = {name: max(FREE_NS, value) for name, value in not_zero.items()} | may_be_zero
+    lines = [f"machine {machine.cores} {storage.targets} {storage.stripe_bytes}"]
+    return "\n".join([*lines, *(f"{name} {value:.17g}" for name, value in values.items())]) + "\n"
+
+
 def known() -> list[str]:
     """Names of the machines that come with Oratorio."""
     return sorted(file.stem for file in FOLDER.glob("*.toml"))

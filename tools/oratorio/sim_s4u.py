@@ -12,18 +12,10 @@ import numpy as np
 
 from oratorio import targets
 from oratorio.sim_machine import Machine, SimulateError
-from oratorio.sim_model import (
-    MEGA,
-    MICRO,
-    NANO,
-    Prediction,
-    gather_seconds,
-    predict,
-    storage_loads,
-    taken_over,
-)
+from oratorio.sim_model import Prediction, predict
 from oratorio.sim_schedule import BYTES, DESCRIBED, MESSAGES, OWN, OWN_PIECES, PIECES, Round, Schedule
 
+MICRO, NANO, MEGA = 1e-6, 1e-9, 1e6
 PARTS_MOST = 4  # of a node's senders: more take longer and change little
 # Links give what they are said to give, and acknowledgements take nothing.
 SETTINGS = (
@@ -53,6 +45,20 @@ def run(words: Sequence[str | Path], text: str) -> list[float]:
     return [float(word) for word in told.stdout.split()]
 
 
+def storage_loads(schedule: Schedule, machine: Machine, one: Round) -> np.ndarray:
+    """[target, aggregator]: bytes of a round."""
+    storage, stripe = machine.storage, machine.storage.stripe_bytes
+    loads = np.zeros((storage.targets, len(schedule.aggregator_nodes)))
+    for aggregator, begin, length in one.regions:
+        first, last = begin // stripe, (begin + length - 1) // stripe
+        stripes = np.arange(first, last + 1)
+        held = np.full(len(stripes), stripe)
+        held[0] -= begin - first * stripe
+        held[-1] -= (last + 1) * stripe - begin - length
+        np.add.at(loads[:, aggregator], stripes % storage.targets, held)
+    return loads
+
+
 def _flows(schedule: Schedule, machine: Machine, one: Round) -> Iterator[str]:
     links, piece = machine.links, machine.work.piece_ns * NANO
     copied = links.memory_rate_mbs * MEGA
@@ -71,7 +77,6 @@ def text_of(schedule: Schedule, machine: Machine, one: Round) -> str:
     copied, rate = links.memory_rate_mbs * MEGA, links.rate_mbs * MEGA
     window = schedule.in_flight
     loads = storage_loads(schedule, machine, one)
-    locks = taken_over(loads, machine)
     own = one.to_aggregators[:, OWN_PIECES] * machine.work.piece_ns * NANO
     own += one.to_aggregators[:, OWN] / copied
     numbers = [
@@ -81,7 +86,8 @@ def text_of(schedule: Schedule, machine: Machine, one: Round) -> str:
     ]  # fmt: skip
     parts = max(1, min(PARTS_MOST, schedule.senders // schedule.nodes))
     head = f"{schedule.nodes} {len(own)} {storage.targets} {window} {parts} {rate:.9g}"
-    gather = gather_seconds(schedule, machine, one)
+    of_round = replace(schedule, sampled=(one,))
+    gather = predict(of_round, machine).gather / of_round.scale
     lines = [f"{head} {' '.join(f'{number:.9g}' for number in numbers)}"]
     lines.append(" ".join(f"{gather:.9g}" for _ in range(schedule.nodes)))
     lines.append(" ".join(str(node) for node in schedule.aggregator_nodes))
@@ -89,8 +95,8 @@ def text_of(schedule: Schedule, machine: Machine, one: Round) -> str:
     lines.extend(_flows(schedule, machine, one))
     for target, aggregator in np.argwhere(loads > 0):
         # Locks keep the target busy, as so many bytes more would.
-        writers = (loads[target] > 0).sum()
-        held = loads[target, aggregator] + locks[target] / writers * storage.rate_mbs * MEGA
+        lock = storage.lock_us * MICRO if (loads[target] > 0).sum() > 1 else 0.0
+        held = loads[target, aggregator] + lock * storage.rate_mbs * MEGA
         lines.append(f"store {aggregator} {target} {math.ceil(held)}")
     return "\n".join(lines) + "\n"
 

@@ -48,8 +48,17 @@ class Round:
         return self.sent.sum(axis=0)
 
     @cached_property
-    def from_nodes(self) -> np.ndarray:
-        return self.sent.sum(axis=1)
+    def lines(self) -> str:
+        """As the program printed it."""
+        kept = [f"round {self.number}"]
+        kept += ["region " + " ".join(f"{value:.0f}" for value in row) for row in self.regions]
+        for node, to in np.argwhere(self.sent.any(axis=2)):
+            kept.append(f"sent {node} {to} " + " ".join(f"{value:.0f}" for value in self.sent[node, to]))
+        for (node,) in np.argwhere(self.gathered.any(axis=1)):
+            kept.append(
+                f"gathered {node} {node} " + " ".join(f"{value:.0f}" for value in self.gathered[node])
+            )
+        return "\n".join(kept) + "\n"
 
 
 @dataclass(frozen=True)
@@ -86,6 +95,25 @@ class Schedule:
     def senders(self) -> int:
         """Ranks that send to aggregators."""
         return self.local_aggregators or self.ranks
+
+    @property
+    def text(self) -> str:
+        """As the program printed it, and the job it is of."""
+        aggregators = len(self.aggregator_nodes)
+        return (
+            f"job {self.ranks} {self.nodes}\n"
+            f"plan {self.method} {aggregators} {self.rounds} {self.slots} {self.message_bytes} "
+            f"{self.in_flight} {self.bytes} {self.pieces} {self.edges} {self.local_aggregators} 0\n"
+            f"aggregators {' '.join(str(node) for node in self.aggregator_nodes)}\n"
+        ) + "".join(one.lines for one in self.sampled)
+
+
+def program() -> str:
+    """Path of oratorio_schedules, up to date. Raises SimulateError."""
+    try:
+        return targets.build(TARGET, "tools/count")
+    except targets.TargetError as error:
+        raise SimulateError(str(error)) from None
 
 
 def hint_words(hints: Mapping[str, str]) -> str:
@@ -177,10 +205,7 @@ class Planner:
     """Has plans made. Holds the files of runs it made until it is closed."""
 
     def __init__(self) -> None:
-        try:
-            self._program = targets.build(TARGET, "tools/count")
-        except targets.TargetError as error:
-            raise SimulateError(str(error)) from None
+        self._program = program()
         self._folder = tempfile.TemporaryDirectory(prefix="oratorio-simulate-")
 
     def __enter__(self) -> "Planner":

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from oratorio import sim_s4u
 from oratorio.sim_machine import Machine
-from oratorio.sim_model import MEGA, MICRO, NANO
+from oratorio.sim_s4u import MEGA, MICRO, NANO
 from oratorio.sim_schedule import Schedule, hint_words
 
 TARGET = "oratorio_on_smpi"

@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The closed form: each constant takes the time it should, and the slowest counts.
+#include "plan/model.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+namespace oratorio::test {
+namespace {
+
+using Constant = double Costs::*;
+
+/// Costs of which these alone take time, a nanosecond each.
+Costs only(std::initializer_list<Constant> constants) {
+    Costs costs;
+#define COST(name, memory, disk, doc) costs.name = 0;
+#include "plan/costs.def"
+#undef COST
+    for (const Constant one : constants) costs.*one = 1;
+    return costs;
+}
+
+NodeLoad node_with(double far_messages) {
+    NodeLoad node;
+    node.sent = {3, far_messages, 70, 1820, 0, 0};
+    node.out_bytes = node.in_bytes = 1040;
+    node.stored_bytes = 2000;
+    return node;
+}
+
+/// Two nodes of four ranks, an aggregator on each, two targets.
+struct Round {
+    JobShape shape{
+        .ranks = 8, .nodes = 2, .cores = 64, .aggregators = 2, .senders = 8, .in_flight = 4};
+    std::vector<NodeLoad> nodes{node_with(4), node_with(8)};
+    std::vector<AggregatorLoad> aggregators{{{3, 8, 70, 1820, 10, 250}, 2000},
+                                            {{3, 4, 70, 1820, 10, 250}, 2000}};
+    std::vector<TargetLoad> targets{{3000, 2}, {1000, 1}};
+
+    [[nodiscard]] RoundTerms terms(const Costs& costs) const {
+        return terms_of(shape, {nodes, aggregators, targets, 18, 2080}, costs);
+    }
+};
+
+TEST(Model, TheSlowestOfWhatWorksAtOnceCounts) {
+    const auto exchange = [](Constant one) { return Round().terms(only({one})).exchange; };
+    const auto waits = [](Constant one) { return Round().terms(only({one})).waits; };
+    EXPECT_DOUBLE_EQ(exchange(&Costs::send_message), 11 / 4.0) << "by four senders of a node";
+    EXPECT_EQ(waits(&Costs::send_message), "senders");
+    EXPECT_DOUBLE_EQ(exchange(&Costs::endpoint_message), 8) << "the busiest aggregator";
+    EXPECT_EQ(waits(&Costs::endpoint_message), "receiving");
+    EXPECT_DOUBLE_EQ(exchange(&Costs::message), 3) << "of those from its own node";
+    EXPECT_DOUBLE_EQ(exchange(&Costs::message_piece), 80) << "its own as well";
+    EXPECT_DOUBLE_EQ(exchange(&Costs::copy_byte), 250) << "its own alone";
+    EXPECT_DOUBLE_EQ(exchange(&Costs::message_byte), 1820 / 2.0);
+    EXPECT_DOUBLE_EQ(exchange(&Costs::far_byte), 1040);
+    EXPECT_EQ(waits(&Costs::middle_byte), "the middle");
+    EXPECT_DOUBLE_EQ(exchange(&Costs::middle_byte), 2080 / 2.0);
+    EXPECT_DOUBLE_EQ(exchange(&Costs::far_message), 2) << "18 messages of 8 ranks are on one trip";
+    EXPECT_DOUBLE_EQ(exchange(&Costs::queue_entry), 11 * 11 / 2.0) << "all of a round may wait";
+}
+
+TEST(Model, OnlyAsManyMessagesWaitAsRanksMayHaveUnderWay) {
+    Round round;
+    EXPECT_DOUBLE_EQ(queue_depth(round.shape, 11), 11);
+    round.shape.in_flight = 1;
+    EXPECT_DOUBLE_EQ(queue_depth(round.shape, 11), 4);
+    EXPECT_DOUBLE_EQ(round.terms(only({&Costs::queue_entry})).exchange, 11 * 4 - 4 * 4 / 2.0);
+    EXPECT_DOUBLE_EQ(round.terms(only({&Costs::far_message})).exchange, 3 * 2);
+}
+
+TEST(Model, StorageIsTheSlowestTargetAggregatorOrNode) {
+    const auto storage = [](Constant one) { return Round().terms(only({one})).storage; };
+    EXPECT_DOUBLE_EQ(storage(&Costs::target_byte), 3000);
+    EXPECT_DOUBLE_EQ(storage(&Costs::client_byte), 2000);
+    EXPECT_DOUBLE_EQ(storage(&Costs::far_byte), 2000);
+    EXPECT_DOUBLE_EQ(storage(&Costs::middle_byte), 4000 / 2.0);
+    EXPECT_DOUBLE_EQ(storage(&Costs::target_call), 1);
+    EXPECT_DOUBLE_EQ(storage(&Costs::target_lock), 2) << "of the target that two write to";
+    Round own;
+    own.targets.clear();
+    EXPECT_DOUBLE_EQ(own.terms(only({&Costs::far_byte})).storage, 0) << "the node's own";
+}
+
+TEST(Model, LocalAggregatorsGetAndMergeBeforeTheySend) {
+    Round round;
+    round.shape.local_aggregators = round.shape.senders = 4;
+    for (NodeLoad& node : round.nodes) node.gathered = {2, 0, 20, 2000, 20, 2000};
+    const auto gather = [&](Constant one) { return round.terms(only({one})).gather; };
+    EXPECT_DOUBLE_EQ(gather(&Costs::message), 1) << "each of two";
+    EXPECT_DOUBLE_EQ(gather(&Costs::send_message), 1) << "each of two members";
+    EXPECT_DOUBLE_EQ(gather(&Costs::merge_piece), 40 / 2.0 * std::log2(3));
+    EXPECT_DOUBLE_EQ(gather(&Costs::copy_byte), 2000 / 2.0);
+    round.shape.in_windows = true;
+    EXPECT_DOUBLE_EQ(gather(&Costs::copy_byte), 2000 / 4.0) << "each rank its own";
+    EXPECT_DOUBLE_EQ(gather(&Costs::merge_piece), 0);
+}
+
+TEST(Model, StorageOfTwoSlotsOverlapsButForOneEnd) {
+    JobShape shape;
+    const RoundTerms round{.gather = 100, .exchange = 1000, .storage = 700};
+    EXPECT_DOUBLE_EQ(terms_of(shape, {&round, 1}, 5, 3).all, 3 + 5 * 1800);
+    shape.slots = 2;
+    EXPECT_DOUBLE_EQ(terms_of(shape, {&round, 1}, 5, 3).all, 3 + 5 * 1100 + 700);
+    shape = {.takes_turns = 2};
+    EXPECT_DOUBLE_EQ(terms_of(shape, {&round, 1}, 5, 3).all, 3 + 5 * 1100 + 350)
+        << "so does that of an aggregator beside the exchange of another";
+}
+
+TEST(Model, NothingIsFasterThanTheCoresOfANode) {
+    Round round;
+    round.shape.cores = 1;
+    round.shape.stored_by_cores = true;
+    for (NodeLoad& node : round.nodes) {
+        node.received = {3, 8, 70, 1820, 10, 250};
+        node.store_work = 500;
+    }
+    const RoundTerms terms = round.terms(only({&Costs::message_piece}));
+    EXPECT_DOUBLE_EQ(terms.cores, 70 + 80 + 500);
+    round.shape.slots = 4;
+    EXPECT_DOUBLE_EQ(terms_of(round.shape, {&terms, 1}, 1, 0).all, 650);
+    round.shape.stored_by_cores = false;
+    EXPECT_DOUBLE_EQ(round.terms(only({&Costs::message_piece})).cores, 150) << "a device works";
+}
+
+}  // namespace
+}  // namespace oratorio::test

@@ -1,0 +1,242 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "count/closed_form.hpp"
+
+#include <algorithm>
+#include <sstream>
+#include <stdexcept>
+
+#include "plan/estimate.hpp"
+
+namespace oratorio::count {
+
+namespace {
+
+const Method& method_of(const PlanSchedule& schedule) {
+    const Method* const method = find_method(schedule.method);
+    if (method == nullptr) throw std::runtime_error("there is no method " + schedule.method);
+    return *method;
+}
+
+void add(Load& load, const Flow& flow, bool is_far) {
+    (is_far ? load.far_messages : load.near_messages) += static_cast<double>(flow.messages);
+    load.pieces += static_cast<double>(flow.pieces);
+    load.bytes += static_cast<double>(flow.bytes + flow.described);
+    load.own_pieces += static_cast<double>(flow.own_pieces);
+    load.own_bytes += static_cast<double>(flow.own);
+}
+
+/// The rows of a round, which a RoundLoad shows.
+struct Rows {
+    std::vector<NodeLoad> nodes;
+    std::vector<AggregatorLoad> aggregators;
+    std::vector<TargetLoad> targets;
+    double messages = 0;
+    double far_bytes = 0;
+
+    Rows(const PlanSchedule& schedule, const PlanSchedule::Round& round, const Machine& machine)
+        : nodes(static_cast<std::size_t>(schedule.nodes)),
+          aggregators(schedule.aggregator_nodes.size()),
+          targets(static_cast<std::size_t>(machine.targets)) {
+        for (std::size_t pair = 0; pair < round.sent.size(); ++pair)
+            send(schedule, pair, round.sent[pair]);
+        for (std::size_t node = 0; node < round.gathered.size(); ++node)
+            add(nodes[node].gathered, round.gathered[node], false);
+        store(schedule, round, machine);
+    }
+
+    [[nodiscard]] RoundLoad load() const {
+        return {nodes, aggregators, targets, messages, far_bytes};
+    }
+
+  private:
+    void send(const PlanSchedule& schedule, std::size_t pair, const Flow& flow) {
+        const bool is_far = schedule.is_far(pair);
+        const std::size_t to = pair % aggregators.size();
+        NodeLoad& from = nodes[pair / aggregators.size()];
+        NodeLoad& into = nodes[schedule.aggregator_nodes[to]];
+        add(from.sent, flow, is_far);
+        add(into.received, flow, is_far);
+        add(aggregators[to].received, flow, is_far);
+        messages += static_cast<double>(flow.messages);
+        if (!is_far) return;
+        const auto crossing = static_cast<double>(flow.bytes + flow.described);
+        from.out_bytes += crossing;
+        into.in_bytes += crossing;
+        far_bytes += crossing;
+    }
+
+    /// Stripes are dealt to the targets in turn.
+    void store(const PlanSchedule& schedule, const PlanSchedule::Round& round,
+               const Machine& machine) {
+        std::vector<bool> writes(targets.size() * aggregators.size());
+        for (const PlanSchedule::Stored& one : round.stored) {
+            const auto bytes = static_cast<double>(one.length);
+            aggregators[one.aggregator].stored_bytes += bytes;
+            nodes[schedule.aggregator_nodes[one.aggregator]].stored_bytes += bytes;
+            const Offset end = one.begin + one.length;
+            for (Offset at = one.begin; at < end;) {
+                const Offset next = std::min(end, (at / machine.stripe + 1) * machine.stripe);
+                const auto target = static_cast<std::size_t>(at / machine.stripe % machine.targets);
+                targets[target].bytes += static_cast<double>(next - at);
+                const std::size_t writer = target * aggregators.size() + one.aggregator;
+                if (!writes[writer]) targets[target].writers += 1;
+                writes[writer] = true;
+                at = next;
+            }
+        }
+    }
+};
+
+JobShape shape_of(const PlanSchedule& schedule, int cores) {
+    const auto gives = [](const Flow& flow) { return flow.messages > 0; };
+    const bool silent = std::ranges::none_of(schedule.rounds, [&](const auto& round) {
+        return std::ranges::any_of(round.gathered, gives);
+    });
+    JobShape shape;
+    shape.ranks = schedule.ranks;
+    shape.nodes = schedule.nodes;
+    shape.cores = cores;
+    shape.aggregators = static_cast<double>(schedule.aggregator_nodes.size());
+    shape.senders = schedule.senders();
+    shape.local_aggregators = schedule.local_aggregators;
+    shape.in_windows = silent && method_of(schedule).layers_part().windows;
+    shape.in_flight = schedule.in_flight;
+    shape.slots = schedule.slots;
+    return shape;
+}
+
+/// How often the walked rounds' data is in all rounds'.
+double scale_of(const PlanSchedule& schedule) {
+    Bytes held = 0;
+    for (const PlanSchedule::Round& round : schedule.rounds)
+        for (const Flow& flow : round.sent) held += flow.bytes + flow.own;
+    return static_cast<double>(schedule.bytes) / static_cast<double>(std::max<Bytes>(1, held));
+}
+
+Flow read_flow(std::istream& line) {
+    Flow flow;
+    line >> flow.senders >> flow.messages >> flow.pieces >> flow.bytes >> flow.described >>
+        flow.own >> flow.own_pieces;
+    return flow;
+}
+
+/// One line behind "job". False where it says nothing that is known.
+bool read_line(PlanSchedule& schedule, const std::string& kind, std::istream& line) {
+    std::size_t from = 0;
+    std::size_t to = 0;
+    if (kind == "plan") {
+        std::int64_t skipped = 0;  // what the closed form doesn't ask
+        line >> schedule.method >> to >> skipped >> schedule.slots >> skipped >>
+            schedule.in_flight >> schedule.bytes >> skipped >> skipped >>
+            schedule.local_aggregators;
+        schedule.aggregator_nodes.resize(to);
+        return !line.fail();
+    }
+    if (kind == "aggregators") {
+        for (std::size_t& node : schedule.aggregator_nodes) line >> node;
+        return !line.fail() && std::ranges::all_of(schedule.aggregator_nodes, [&](std::size_t n) {
+            return n < static_cast<std::size_t>(schedule.nodes);
+        });
+    }
+    const std::size_t aggregators = schedule.aggregator_nodes.size();
+    const auto nodes = static_cast<std::size_t>(schedule.nodes);
+    if (kind == "round") {
+        schedule.rounds.emplace_back().sent.resize(nodes * aggregators);
+        if (schedule.local_aggregators > 0) schedule.rounds.back().gathered.resize(nodes);
+        return true;
+    }
+    if (schedule.rounds.empty()) return false;
+    PlanSchedule::Round& round = schedule.rounds.back();
+    line >> from;
+    if (kind == "region") {
+        PlanSchedule::Stored stored{.aggregator = from};
+        line >> stored.begin >> stored.length;
+        round.stored.push_back(stored);
+        return !line.fail() && from < aggregators;
+    }
+    line >> to;
+    const bool gathers = kind == "gathered";
+    if (line.fail() || (!gathers && kind != "sent")) return false;
+    if (from >= nodes || to >= (gathers ? nodes : aggregators)) return false;
+    if (gathers && round.gathered.empty()) return false;
+    (gathers ? round.gathered[from] : round.sent[from * aggregators + to]) = read_flow(line);
+    return !line.fail();
+}
+
+Machine read_machine(std::istream& line) {
+    Machine machine;
+    line >> machine.cores >> machine.targets >> machine.stripe;
+    if (line.fail() || machine.cores < 1 || machine.targets < 1 || machine.stripe < 1)
+        throw std::runtime_error("a machine has CORES TARGETS STRIPE, each above 0");
+    return machine;
+}
+
+void add_cost(Question& question, const std::string& text) {
+    std::vector<std::string> warnings;
+    if (question.machines.empty()) throw std::runtime_error("no machine before: " + text);
+    Costs& costs = question.machines.back().costs;
+    costs = parse_costs(text, costs, warnings);
+    if (!warnings.empty()) throw std::runtime_error(warnings.front());
+}
+
+}  // namespace
+
+Question read_question(std::istream& in) {
+    Question question;
+    PlanSchedule& schedule = question.schedule;
+    bool in_job = false;
+    std::string text;
+    while (std::getline(in, text)) {
+        std::istringstream line(text);
+        std::string kind;
+        line >> kind;
+        bool known = true;
+        if (in_job) {
+            known = read_line(schedule, kind, line);
+        } else if (kind == "machine") {
+            question.machines.push_back(read_machine(line));
+        } else if (kind == "job") {
+            line >> schedule.ranks >> schedule.nodes;
+            known = in_job = !line.fail() && schedule.nodes > 0 && schedule.ranks > 0;
+        } else {
+            add_cost(question, text);
+        }
+        if (!known) throw std::runtime_error("a line isn't understood: " + text);
+    }
+    if (question.machines.empty() || schedule.rounds.empty() || schedule.aggregator_nodes.empty())
+        throw std::runtime_error("a machine and a plan with a round are wanted");
+    return question;
+}
+
+CostTerms terms_of(const PlanSchedule& schedule, const Machine& machine) {
+    const JobShape shape = shape_of(schedule, machine.cores);
+    std::vector<RoundTerms> rounds;
+    for (const PlanSchedule::Round& round : schedule.rounds)
+        rounds.push_back(terms_of(shape, Rows(schedule, round, machine).load(), machine.costs));
+    const int reductions = reductions_by_messages(method_of(schedule));
+    return terms_of(shape, rounds, scale_of(schedule),
+                    agreements(machine.costs, shape.ranks, shape.nodes, reductions));
+}
+
+MessageCounts messages_of(const PlanSchedule& schedule) {
+    MessageCounts counts;
+    const std::size_t aggregators = schedule.aggregator_nodes.size();
+    for (const PlanSchedule::Round& round : schedule.rounds) {
+        std::vector<double> got(aggregators);
+        for (std::size_t pair = 0; pair < round.sent.size(); ++pair) {
+            const auto messages = static_cast<double>(round.sent[pair].messages);
+            counts.all += messages;
+            if (schedule.is_far(pair)) counts.far += messages;
+            got[pair % aggregators] += messages;
+        }
+        for (const Flow& flow : round.gathered) counts.all += static_cast<double>(flow.messages);
+        counts.busiest = std::max(counts.busiest, std::ranges::max(got));
+    }
+    const double scale = scale_of(schedule);
+    counts.all *= scale;
+    counts.far *= scale;
+    counts.depth = queue_depth(shape_of(schedule, 1), counts.busiest);
+    return counts;
+}
+
+}  // namespace oratorio::count
