@@ -170,9 +170,11 @@ CostTerms terms_of(const JobShape& shape, std::span<const RoundTerms> rounds, do
     const double before = terms.gather + terms.exchange;
     double moved = before + terms.storage;
     if (shape.slots * shape.takes_turns > 1) {
-        // And once what can't overlap: the first exchange or the last storage.
-        const double ends = std::min(before, terms.storage) /
-                            (scale * static_cast<double>(rounds.size()) * shape.takes_turns);
+        // And once what can't overlap: the first exchange or the last storage. That is a round's,
+        // unless slots keep aggregators that share a storage apart.
+        const double turns = shape.slots > 1 ? shape.takes_turns : 1;
+        const double all_rounds = scale * static_cast<double>(rounds.size());
+        const double ends = std::min(before, terms.storage) / (all_rounds * turns);
         moved = std::min(moved, overlapped + ends);
     }
     terms.all = agreements + std::max(moved, cores);

@@ -103,9 +103,12 @@ TEST(Model, StorageOfTwoSlotsOverlapsButForOneEnd) {
     EXPECT_DOUBLE_EQ(terms_of(shape, {&round, 1}, 5, 3).all, 3 + 5 * 1800);
     shape.slots = 2;
     EXPECT_DOUBLE_EQ(terms_of(shape, {&round, 1}, 5, 3).all, 3 + 5 * 1100 + 700);
-    shape = {.takes_turns = 2};
-    EXPECT_DOUBLE_EQ(terms_of(shape, {&round, 1}, 5, 3).all, 3 + 5 * 1100 + 350)
-        << "so does that of an aggregator beside the exchange of another";
+    shape.takes_turns = 2;
+    EXPECT_DOUBLE_EQ(terms_of(shape, {&round, 1}, 5, 3).all, 3 + 5 * 1100 + 350);
+    shape.slots = 1;
+    EXPECT_DOUBLE_EQ(terms_of(shape, {&round, 1}, 5, 3).all, 3 + 5 * 1100 + 700)
+        << "the storage of an aggregator overlaps with the exchange of another, round for round";
+    EXPECT_DOUBLE_EQ(terms_of(shape, {&round, 1}, 1, 3).all, 3 + 1800) << "but not in one round";
 }
 
 TEST(Model, NothingIsFasterThanTheCoresOfANode) {
