@@ -61,6 +61,7 @@ void expect_as_counted(count::Job job, const char* method) {
 
 TEST(Sent, IsAsCountedWithoutData) {
     count::Job job{.nodes = count::nodes_of(kRanks, kRanks / kOfNode), .layout_of = {}};
+    job.nodes.cores = 1;  // as run_ranks has it: `auto` chooses by it
     job.options.cb_buffer_size = 256 << 10;
     job.options.cb_write = Toggle::enable;
     const count::Lattice lattice{.n = 12, .site = 100};
