@@ -37,17 +37,12 @@ std::size_t board_bytes(const NodePlace& place) {
 }  // namespace
 
 NodePlace::NodePlace(const Topology& topology)
-    : nodes(static_cast<std::size_t>(topology.nodes())), slot_of(topology.node_of.size()) {
-    std::vector<std::size_t> count(nodes);
-    std::vector<std::size_t> within;
-    for (const int of : topology.node_of) within.push_back(count[static_cast<std::size_t>(of)]++);
-    most = *std::ranges::max_element(count);
-    for (std::size_t rank = 0; rank < slot_of.size(); ++rank)
-        slot_of[rank] = static_cast<std::size_t>(topology.node_of[rank]) * most + within[rank];
-    const auto mine = static_cast<std::size_t>(topology.rank);
-    node = static_cast<std::size_t>(topology.node_of[mine]);
-    ranks = count[node];
-    me = within[mine];
+    : nodes(static_cast<std::size_t>(topology.nodes())),
+      most(static_cast<std::size_t>(topology.node_of.most())) {
+    const Seat mine = topology.seat(topology.rank);
+    node = static_cast<std::size_t>(mine.node);
+    ranks = static_cast<std::size_t>(topology.ranks_of(mine.node));
+    me = static_cast<std::size_t>(mine.place);
 }
 
 // Layout: the Head; a Member per rank; per board a Board, an operand per rank, what goes out and

@@ -6,7 +6,6 @@
 #include <atomic>
 #include <cstdint>
 #include <span>
-#include <vector>
 
 #include "base/shared_memory.hpp"
 #include "base/shared_outcome.hpp"
@@ -14,18 +13,17 @@
 
 namespace oratorio {
 
-/// Which of its node's ranks this one is, and where the nodes' ranks are among all.
+/// Which of its node's ranks this one is, and how many there are.
 struct NodePlace {
     explicit NodePlace(const Topology& topology);
     [[nodiscard]] bool several_nodes() const { return nodes > 1; }
     [[nodiscard]] bool leads() const { return me == 0; }
 
     std::size_t nodes = 1;
-    std::size_t node = 0;              ///< this rank's
-    std::size_t ranks = 1;             ///< of this node
-    std::size_t most = 1;              ///< of the node that has the most
-    std::size_t me = 0;                ///< this rank among those of its node
-    std::vector<std::size_t> slot_of;  ///< of each rank: node * most + its place there
+    std::size_t node = 0;   ///< this rank's
+    std::size_t ranks = 1;  ///< of this node
+    std::size_t most = 1;   ///< of the node that has the most
+    std::size_t me = 0;     ///< this rank among those of its node
 };
 
 class NodeBoards {

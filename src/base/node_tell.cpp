@@ -13,10 +13,10 @@ constexpr Tag kTelling = 1;
 
 std::vector<Rank> ranks_of_node(const Topology& topology) {
     std::vector<Rank> ranks;
-    const int node = topology.node_of[static_cast<std::size_t>(topology.rank)];
-    for (Rank rank = 0; rank < topology.size; ++rank) {
-        if (topology.node_of[static_cast<std::size_t>(rank)] == node) ranks.push_back(rank);
-    }
+    const int node = topology.node(topology.rank);
+    topology.each([&](Rank rank, Seat seat) {
+        if (seat.node == node) ranks.push_back(rank);
+    });
     return ranks;
 }
 

@@ -176,18 +176,21 @@ void NodeTransport::combine(const Operation& operation, const Board& board) {
             std::memcpy(operation.result.data(), boards_.operand(board, place().me).data(), bytes);
             return;
         case Kind::broadcast: {
-            const auto root = place().slot_of[static_cast<std::size_t>(operation.root)];
+            const auto root = topology().seat(operation.root).place;
             std::memcpy(operation.result.data(),
-                        here ? boards_.operand(board, root).data() : result, bytes);
+                        here ? boards_.operand(board, static_cast<std::size_t>(root)).data() : result,
+                        bytes);
             return;
         }
         case Kind::gather: {
             std::byte* to = operation.result.data();
-            for (const std::size_t slot : place().slot_of) {
+            topology().each([&](Rank, Seat seat) {
+                const auto at = static_cast<std::size_t>(seat.place);
+                const std::size_t before = static_cast<std::size_t>(seat.node) * place().most;
                 const auto* const from =
-                    here ? boards_.operand(board, slot).data() : result + slot * bytes;
+                    here ? boards_.operand(board, at).data() : result + (before + at) * bytes;
                 std::memcpy(std::exchange(to, to + bytes), from, bytes);
-            }
+            });
             return;
         }
         case Kind::reduce:
@@ -251,11 +254,11 @@ Result<Ticket> NodeTransport::start_across(const Operation& operation) {
             operation.op);
     }
     if (operation.kind == Kind::broadcast) {
-        const auto slot = place().slot_of[static_cast<std::size_t>(operation.root)];
-        const std::size_t node = slot / place().most;
-        if (node == place().node && bytes > 0)
-            std::memcpy(result.data(), boards_.operand(board, slot % place().most).data(), bytes);
-        return leaders_->broadcast(static_cast<Rank>(node), result.first(bytes));
+        const Seat root = topology().seat(operation.root);
+        const auto at = static_cast<std::size_t>(root.place);
+        if (are_beside(topology(), operation.root, topology().rank) && bytes > 0)
+            std::memcpy(result.data(), boards_.operand(board, at).data(), bytes);
+        return leaders_->broadcast(static_cast<Rank>(root.node), result.first(bytes));
     }
     const auto outgoing = boards_.outgoing(board).first(place().most * bytes);
     for (std::size_t rank = 0; rank < place().ranks && bytes > 0; ++rank)

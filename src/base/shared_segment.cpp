@@ -7,19 +7,15 @@
 namespace oratorio {
 
 std::int64_t ranks_beside(const Topology& topology, Rank rank) {
-    const int node = topology.node_of[static_cast<std::size_t>(rank)];
-    return std::count(topology.node_of.begin(), topology.node_of.end(), node);
+    return topology.ranks_of(topology.node(rank));
 }
 
 Rank first_beside(const Topology& topology, Rank rank) {
-    const int node = topology.node_of[static_cast<std::size_t>(rank)];
-    return static_cast<Rank>(std::find(topology.node_of.begin(), topology.node_of.end(), node) -
-                             topology.node_of.begin());
+    return topology.rank_at({topology.node(rank), 0});
 }
 
 bool are_beside(const Topology& topology, Rank one, Rank other) {
-    return topology.node_of[static_cast<std::size_t>(one)] ==
-           topology.node_of[static_cast<std::size_t>(other)];
+    return topology.node(one) == topology.node(other);
 }
 
 Result<bool> SharedSegment::step(Transport& transport) {

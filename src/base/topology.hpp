@@ -7,21 +7,37 @@
 #include <string>
 #include <vector>
 
-#include "base/extent.hpp"
+#include "base/placement.hpp"
 
 namespace oratorio {
 
 struct Nodes {
     int size = 1;              ///< ranks of the file's communicator
     int cores = 1;             ///< of the node that has the fewest
-    std::vector<int> node_of;  ///< node index of each rank, nodes numbered by first appearance
+    Placement node_of;         ///< node index of each rank, nodes numbered by first appearance
     std::vector<std::string> node_names;  ///< host name of each node, for cb_config_list
 
     [[nodiscard]] int nodes() const {
-        return node_of.empty() ? 1 : *std::ranges::max_element(node_of) + 1;
+        return std::max(1, node_of.nodes());
     }
-    [[nodiscard]] bool one_node() const {
-        return std::ranges::all_of(node_of, [](int node) { return node == 0; });
+    [[nodiscard]] bool one_node() const { return nodes() == 1; }
+    /// All ranks are on the first node where nothing is said.
+    [[nodiscard]] Seat seat(Rank rank) const {
+        return node_of.empty() ? Seat{0, rank} : node_of.seat(rank);
+    }
+    [[nodiscard]] int node(Rank rank) const { return seat(rank).node; }
+    /// Who sits there; -1: nobody.
+    [[nodiscard]] Rank rank_at(Seat at) const {
+        return node_of.empty() ? at.place : node_of.rank_at(at);
+    }
+    [[nodiscard]] int ranks_of(int node) const {
+        return node_of.empty() ? size : node_of.count(node);
+    }
+    /// visit(rank, seat) for all, in the order of ranks.
+    template <class Visit>
+    void each(Visit visit) const {
+        if (!node_of.empty()) return node_of.each(visit);
+        for (Rank rank = 0; rank < size; ++rank) visit(rank, Seat{0, rank});
     }
 };
 
@@ -30,7 +46,7 @@ struct Topology : Nodes {
 
     /// More ranks than cores on its node.
     [[nodiscard]] bool crowded() const {
-        return std::ranges::count(node_of, node_of[static_cast<std::size_t>(rank)]) > cores;
+        return ranks_of(node(rank)) > cores;
     }
 };
 

@@ -133,12 +133,13 @@ void NodeMemory::lay_out(const Topology& topology) {
     slots_ = carve<SlotControl>(memory, ranks * rounds_max);
     questions_ = carve<Question>(memory, ranks * rounds_max);
     buffers_ = memory_.span().subspan(static_cast<std::size_t>(control_bytes(topology)));
+    seats_ = topology.node_of;
     processes_.clear();
-    for (const auto& card : making_->cards()) processes_.push_back(static_cast<int>(card[0]));
-    std::vector<int> seen(topology.node_names.size());
-    place_.clear();
-    for (const int node : topology.node_of)
-        place_.push_back(seen[static_cast<std::size_t>(node)]++);
+    const auto cards = making_->cards();
+    topology.each([&](Rank rank, Seat seat) {
+        if (seat.node != topology.node(topology.rank)) return;
+        processes_.push_back(static_cast<int>(cards[static_cast<std::size_t>(rank)][0]));
+    });
 }
 
 void NodeMemory::tidy(Bytes kept_max) {
@@ -147,7 +148,7 @@ void NodeMemory::tidy(Bytes kept_max) {
 }
 
 Desk& NodeMemory::desk(Rank rank) const {
-    return desks_[place_[static_cast<std::size_t>(rank)]];
+    return desks_[place(rank)];
 }
 
 SlotControl& NodeMemory::slot(int aggregator, std::int64_t round) const {

@@ -85,11 +85,11 @@ class NodeMemory {
     [[nodiscard]] Bell& bell(Rank rank) const { return desk(rank).bell; }
     [[nodiscard]] Desk& desk(Rank rank) const;
     [[nodiscard]] int process(Rank rank) const {
-        return processes_[static_cast<std::size_t>(rank)];
+        return processes_[static_cast<std::size_t>(place(rank))];
     }
     [[nodiscard]] std::atomic<int>& awake() const { return awake_->ranks; }
     /// Of a rank among those of its node.
-    [[nodiscard]] int place(Rank rank) const { return place_[static_cast<std::size_t>(rank)]; }
+    [[nodiscard]] int place(Rank rank) const { return seats_.seat(rank).place; }
     /// By index of the aggregator in the plan; or by place of the local aggregator.
     [[nodiscard]] SlotControl& slot(int aggregator, std::int64_t round) const;
     [[nodiscard]] Question& question(int aggregator, std::int64_t round) const;
@@ -109,8 +109,8 @@ class NodeMemory {
     bool shared_refused_ = false;
     bool cross_memory_refused_ = false;
     Error refusal_;  ///< what all ranks agreed on
-    std::vector<int> processes_;
-    std::vector<int> place_;  ///< of each rank among those of its node
+    std::vector<int> processes_;  ///< by place
+    Placement seats_;             ///< of all ranks
     Awake* awake_ = nullptr;
     Desk* desks_ = nullptr;
     SlotControl* slots_ = nullptr;

@@ -33,8 +33,7 @@ std::vector<Rank> aggregators_of(const Nodes& topology, const PlanOptions& optio
 
 Result<void> File::State::take_hints(const HintMap& mine, const HintOrigins& origins) {
     const Topology& topology = transport->topology();
-    const auto own = static_cast<std::size_t>(topology.rank);
-    const auto beside = std::ranges::count(topology.node_of, topology.node_of[own]);
+    const auto beside = ranks_beside(topology, topology.rank);
     const auto agreed =
         agree_on_hints(*transport, {mine, buffer_bytes_most(static_cast<int>(beside))});
     if (!agreed) return agreed.error();

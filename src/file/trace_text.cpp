@@ -92,14 +92,22 @@ std::string arguments_of(const AccessRecord& access) {
 /// [[node, ranks that follow one another there], ...]
 std::string placement(const Nodes& nodes) {
     std::string text;
-    for (std::size_t i = 0; i < nodes.node_of.size();) {
-        const int node = nodes.node_of[i];
-        std::size_t end = i;
-        while (end < nodes.node_of.size() && nodes.node_of[end] == node) ++end;
-        text +=
-            (text.empty() ? "[" : ",[") + number(std::int64_t{node}) + "," + number(end - i) + "]";
-        i = end;
-    }
+    int node = -1;
+    std::int64_t ranks = 0;
+    const auto add = [&] {
+        if (ranks > 0)
+            text += (text.empty() ? "[" : ",[") + number(std::int64_t{node}) + "," + number(ranks) +
+                    "]";
+    };
+    nodes.node_of.each([&](Rank, Seat seat) {
+        if (seat.node != node) {
+            add();
+            node = seat.node;
+            ranks = 0;
+        }
+        ++ranks;
+    });
+    add();
     return "[" + text + "]";
 }
 
@@ -139,7 +147,7 @@ void TraceText::add_file(const std::string& path, const HintMap& hints) {
 }
 
 void TraceText::begin_rank(Rank rank, const TraceHello& hello) {
-    const auto node = static_cast<std::size_t>(nodes_.node_of[static_cast<std::size_t>(rank)]);
+    const auto node = static_cast<std::size_t>(nodes_.node(rank));
     ahead_ = clocks_[node].ahead - unix_ + file_.began() * 1000;
     rank_ = rank;
     hello_ = hello;
@@ -153,7 +161,7 @@ void TraceText::begin_rank(Rank rank, const TraceHello& hello) {
 }
 
 void TraceText::name_process() {
-    const auto node = static_cast<std::size_t>(nodes_.node_of[static_cast<std::size_t>(rank_)]);
+    const auto node = static_cast<std::size_t>(nodes_.node(rank_));
     std::string name = "rank " + number(std::int64_t{hello_.who});
     if (node < nodes_.node_names.size() && !nodes_.node_names[node].empty())
         name += " (" + nodes_.node_names[node] + ")";

@@ -154,7 +154,7 @@ Result<std::vector<NodeClock>> compare_clocks(Transport& transport) {
     std::vector<NodeClock> clocks(static_cast<std::size_t>(topology.nodes()));
     int node = 1;
     for (Rank rank = 0; rank < topology.size; ++rank) {
-        if (topology.node_of[static_cast<std::size_t>(rank)] != node) continue;
+        if (topology.node(rank) != node) continue;
         if (topology.rank == 0) {
             const auto clock = ask_clock(transport, rank, kTimes);
             if (!clock) return clock.error();

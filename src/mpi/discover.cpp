@@ -34,14 +34,13 @@ Result<std::vector<Rank>> node_leaders(const Comm& comm) {
 }
 
 /// Nodes by first appearance. A leader is the lowest rank of its node, so it appears there first.
-std::vector<int> number_nodes(const std::vector<Rank>& leaders) {
-    std::vector<int> node_of(leaders.size());
-    int nodes = 0;
+Placement number_nodes(const std::vector<Rank>& leaders) {
+    Placement placement;
     for (std::size_t rank = 0; rank < leaders.size(); ++rank) {
         const auto leader = static_cast<std::size_t>(leaders[rank]);
-        node_of[rank] = leader == rank ? nodes++ : node_of[leader];
+        placement.push_back(leader == rank ? placement.nodes() : placement[leader]);
     }
-    return node_of;
+    return placement;
 }
 
 /// Collective. One name per node, as its leader tells it; costs memory per node, not per rank.
@@ -91,8 +90,7 @@ Result<Topology> discover(const Comm& comm, const Agreed<int>& agreed) {
     topology.size = comm.size();
     topology.node_of = number_nodes(leaders);
     const auto me = static_cast<std::size_t>(comm.rank());
-    const int nodes = *std::max_element(topology.node_of.begin(), topology.node_of.end()) + 1;
-    auto names = gather_names(comm, nodes, topology.node_of[me], leaders[me] == comm.rank(), name);
+    auto names = gather_names(comm, topology.nodes(), topology.node_of[me], leaders[me] == comm.rank(), name);
     if (!names) return names.error();
     topology.node_names = std::move(*names);
     const auto cores = fewest_cores(comm);

@@ -28,15 +28,11 @@ struct OnNode {
     int taken = 0;           ///< of them
 };
 
-std::size_t node_of(const Nodes& topology, Rank rank) {
-    const auto at = static_cast<std::size_t>(rank);
-    return topology.node_of.empty() ? 0 : static_cast<std::size_t>(topology.node_of[at]);
-}
-
 std::vector<OnNode> count_able(const Nodes& topology, const AbleRanks& able) {
     std::vector<OnNode> nodes(std::max<std::size_t>(1, topology.node_names.size()));
-    for (Rank rank = 0; rank < topology.size; ++rank)
-        nodes[node_of(topology, rank)].able += able(rank) ? 1 : 0;
+    topology.each([&](Rank rank, Seat seat) {
+        nodes[static_cast<std::size_t>(seat.node)].able += able(rank) ? 1 : 0;
+    });
     return nodes;
 }
 
@@ -44,13 +40,13 @@ std::vector<OnNode> count_able(const Nodes& topology, const AbleRanks& able) {
 std::vector<Rank> pick(const Nodes& topology, const AbleRanks& able, std::vector<OnNode>& nodes,
                        std::int64_t all) {
     std::vector<Rank> chosen(static_cast<std::size_t>(all));
-    for (Rank rank = 0; rank < topology.size; ++rank) {
-        if (!able(rank)) continue;
-        OnNode& node = nodes[node_of(topology, rank)];
+    topology.each([&](Rank rank, Seat seat) {
+        if (!able(rank)) return;
+        OnNode& node = nodes[static_cast<std::size_t>(seat.node)];
         const std::int64_t next = std::int64_t{node.taken} * node.able / std::max(1, node.count);
         if (node.seen++ == next && node.taken < node.count)
             chosen[static_cast<std::size_t>(node.first + node.taken++)] = rank;
-    }
+    });
     return chosen;
 }
 
@@ -59,8 +55,7 @@ std::vector<Rank> first_able(const Nodes& topology, const AbleRanks& able,
                              const std::vector<OnNode>& nodes) {
     const auto has = std::ranges::find_if(nodes, [](const OnNode& one) { return one.able > 0; });
     for (Rank rank = 0; rank < topology.size && has != nodes.end(); ++rank) {
-        if (able(rank) && node_of(topology, rank) == static_cast<std::size_t>(has - nodes.begin()))
-            return {rank};
+        if (able(rank) && topology.node(rank) == has - nodes.begin()) return {rank};
     }
     return {};
 }

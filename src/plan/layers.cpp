@@ -87,9 +87,8 @@ Layers Layers::with_windows(const Nodes& topology, Bytes message_bytes) const {
     layers.window_bytes_ = message_bytes - kBefore;
     std::vector<int> on_node(std::max<std::size_t>(1, topology.node_names.size()));
     for (const Rank local : local_aggregators()) {
-        const int node = topology.node_of.empty() ? 0 : topology.node_of[local];
-        layers.most_on_node_ =
-            std::max(layers.most_on_node_, ++on_node[static_cast<std::size_t>(node)]);
+        const auto node = static_cast<std::size_t>(topology.node(local));
+        layers.most_on_node_ = std::max(layers.most_on_node_, ++on_node[node]);
     }
     return layers;
 }
@@ -102,9 +101,6 @@ Bytes Layers::windows_bytes(Direction direction) const {
 Layers Layers::only(Rank rank, const Nodes& topology) const {
     if (!two()) return *this;
     const Rank local = local_aggregator_of(rank);
-    const auto node = [&](Rank of) {
-        return topology.node_of.empty() ? 0 : topology.node_of[static_cast<std::size_t>(of)];
-    };
     std::vector<Served> known;
     std::size_t told = 0;
     for (const Served& one : *served_) {
@@ -112,7 +108,7 @@ Layers Layers::only(Rank rank, const Nodes& topology) const {
         const bool tells = is_local && told < kRanksTold;
         told += tells ? 1 : 0;
         const bool deals = one.rank == rank || one.rank == local || one.by == rank;
-        if (tells || deals || (is_local && node(one.rank) == node(rank))) known.push_back(one);
+        if (tells || deals || (is_local && topology.node(one.rank) == topology.node(rank))) known.push_back(one);
     }
     Layers layers = *this;
     layers.served_ = std::make_shared<const std::vector<Served>>(std::move(known));

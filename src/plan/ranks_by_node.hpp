@@ -15,12 +15,9 @@ using RanksByNode = std::vector<std::vector<Rank>>;
 template <class Wanted>
 [[nodiscard]] RanksByNode ranks_by_node(const Nodes& topology, Wanted wanted) {
     RanksByNode nodes(std::max<std::size_t>(1, topology.node_names.size()));
-    for (Rank rank = 0; rank < topology.size; ++rank) {
-        if (!wanted(rank)) continue;
-        const int node =
-            topology.node_of.empty() ? 0 : topology.node_of[static_cast<std::size_t>(rank)];
-        nodes[static_cast<std::size_t>(node)].push_back(rank);
-    }
+    topology.each([&](Rank rank, Seat seat) {
+        if (wanted(rank)) nodes[static_cast<std::size_t>(seat.node)].push_back(rank);
+    });
     return nodes;
 }
 

@@ -40,7 +40,7 @@ std::unique_ptr<Transport> Ways::of_leaders(const Topology& ranks, int handle) {
                                             program_.setting.late_percent);
     }
     if (first_beside(ranks, ranks.rank) != ranks.rank) return nullptr;
-    return Network::transport(network, ranks.node_of[static_cast<std::size_t>(ranks.rank)]);
+    return Network::transport(network, ranks.node(ranks.rank));
 }
 
 }  // namespace oratorio::oracle

@@ -83,11 +83,10 @@ class LeaderRanks final : public Transport {
         std::vector<int> alone;
         for (int node = 0; node < nodes; ++node) {
             alone.push_back(node);
-            leaders_.push_back(static_cast<Rank>(std::ranges::find(topology.node_of, node) -
-                                                 topology.node_of.begin()));
+            leaders_.push_back(topology.rank_at({node, 0}));
         }
         static_cast<Nodes&>(topology_) = pretended_nodes(std::move(alone));
-        topology_.rank = topology.node_of[static_cast<std::size_t>(topology.rank)];
+        topology_.rank = topology.node(topology.rank);
     }
     static Result<Ticket> none() {
         return Error::make(ErrorKind::internal, "leaders have collectives only");

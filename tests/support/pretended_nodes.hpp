@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "base/topology.hpp"
@@ -12,13 +11,13 @@
 namespace oratorio::test {
 
 /// `node_of` as in Nodes; they are named node0, node1 and so on.
-inline Nodes pretended_nodes(std::vector<int> node_of) {
+inline Nodes pretended_nodes(const std::vector<int>& node_of) {
     Nodes nodes;
     nodes.size = static_cast<int>(node_of.size());
     const int count = *std::ranges::max_element(node_of) + 1;
     for (int node = 0; node < count; ++node)
         nodes.node_names.push_back("node" + std::to_string(node));
-    nodes.node_of = std::move(node_of);
+    nodes.node_of = node_of;
     return nodes;
 }
 
@@ -26,7 +25,7 @@ inline Nodes pretended_nodes(std::vector<int> node_of) {
 inline Nodes pretended_nodes(int ranks, int ranks_per_node, std::vector<int> node_of = {}) {
     for (int rank = static_cast<int>(node_of.size()); rank < ranks; ++rank)
         node_of.push_back(ranks_per_node > 0 ? rank / ranks_per_node : 0);
-    return pretended_nodes(std::move(node_of));
+    return pretended_nodes(node_of);
 }
 
 }  // namespace oratorio::test

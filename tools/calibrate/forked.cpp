@@ -39,7 +39,7 @@ ForkedTransport::ForkedTransport(MeetingPoint& meeting_point, Rank rank, int ran
     topology_.rank = rank;
     topology_.size = ranks;
     topology_.cores = static_cast<int>(std::max(1U, std::thread::hardware_concurrency()));
-    topology_.node_of.assign(static_cast<std::size_t>(ranks), 0);
+    for (int one = 0; one < ranks; ++one) topology_.node_of.push_back(0);
     topology_.node_names = {"here"};
 }
 

@@ -14,8 +14,7 @@ namespace oratorio::count {
 namespace {
 
 bool on_one_node(const Nodes& nodes, Rank one, Rank other) {
-    return nodes.node_of[static_cast<std::size_t>(one)] ==
-           nodes.node_of[static_cast<std::size_t>(other)];
+    return nodes.node(one) == nodes.node(other);
 }
 
 void add(Sent& sent, bool near, std::int64_t messages, Bytes bytes) {

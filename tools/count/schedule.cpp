@@ -132,7 +132,7 @@ class Counter {
         return plan_.aggregators[static_cast<std::size_t>(index)];
     }
     [[nodiscard]] std::size_t node_of(Rank rank) const {
-        return static_cast<std::size_t>(job_.nodes.node_of[static_cast<std::size_t>(rank)]);
+        return static_cast<std::size_t>(job_.nodes.node(rank));
     }
     Flow& sent(RoundSchedule& round, Rank from, int to) const {
         return round.sent[node_of(from) * plan_.aggregators.size() + static_cast<std::size_t>(to)];

@@ -89,7 +89,7 @@ TEST(Bell, ARankYieldsBeforeItSleepsWhereRanksShareCores) {
     topology.rank = 1;
     topology.size = 3;
     topology.cores = 2;
-    topology.node_of = {0, 1, 1};
+    topology.node_of = std::vector{0, 1, 1};
     EXPECT_EQ(usual_before_sleep(topology), Before::spins);
     topology.cores = 1;
     EXPECT_EQ(usual_before_sleep(topology), Before::yields);

@@ -64,7 +64,7 @@ TEST(Schedule, OfOneLayerIsWhatIsCountedAsSent) {
                 const Flow& flow =
                     round.sent[static_cast<std::size_t>(node) * plan.aggregators.size() + to];
                 const bool near =
-                    job.nodes.node_of[static_cast<std::size_t>(plan.aggregators[to])] == node;
+                    job.nodes.node(plan.aggregators[to]) == node;
                 (near ? sent.near_messages : sent.far_messages) += flow.messages;
                 (near ? sent.near_bytes : sent.far_bytes) += flow.bytes;
                 sent.description_bytes += flow.described;

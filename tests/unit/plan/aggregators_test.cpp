@@ -14,7 +14,7 @@ Nodes topology_of(int nodes, int each) {
     topology.size = nodes * each;
     for (int node = 0; node < nodes; ++node) {
         topology.node_names.push_back("n" + std::to_string(node));
-        topology.node_of.insert(topology.node_of.end(), static_cast<std::size_t>(each), node);
+        for (int i = 0; i < each; ++i) topology.node_of.push_back(node);
     }
     return topology;
 }

@@ -53,7 +53,7 @@ TEST(LocalAggregators, GroupsDifferByOneRankAtMost) {
 TEST(LocalAggregators, UnevenNodesWhoseRanksLieBesideEachOther) {
     Nodes topology;
     topology.size = 9;
-    topology.node_of = {0, 1, 0, 2, 0, 1, 0, 0, 1};  // five, three and one
+    topology.node_of = std::vector{0, 1, 0, 2, 0, 1, 0, 0, 1};  // five, three and one
     topology.node_names = {"a", "b", "c"};
     const Layers layers = layers_of(topology, per_node(2));
     EXPECT_EQ(layers.local_aggregators(), (std::vector<Rank>{0, 1, 3, 6, 8}));
@@ -63,8 +63,8 @@ TEST(LocalAggregators, UnevenNodesWhoseRanksLieBesideEachOther) {
     EXPECT_EQ(layers.group_of(8), (std::vector<Rank>{8}));
     EXPECT_EQ(layers.group_of(3), (std::vector<Rank>{3}));
     for (Rank rank = 0; rank < topology.size; ++rank)
-        EXPECT_EQ(topology.node_of[static_cast<std::size_t>(layers.local_aggregator_of(rank))],
-                  topology.node_of[static_cast<std::size_t>(rank)]);
+        EXPECT_EQ(topology.node(layers.local_aggregator_of(rank)),
+                  topology.node(rank));
 }
 
 TEST(LocalAggregators, HintsSayHowManyInAllAndOnANode) {
