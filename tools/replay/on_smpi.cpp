@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// oratorio_on_smpi WORKLOAD RANKS NODES HINTS < NUMBERS: the library itself writes the workload, with all
-// its ranks on SimGrid's MPI, into a store that takes no time. Prints the seconds from when the last
-// rank had its plan to when the last message was taken, then the messages and their bytes. The words
-// are as in tools/count/workload.hpp; the numbers are read() below. tools/oratorio/sim_smpi.py starts
-// this.
+// oratorio_on_smpi WORKLOAD RANKS NODES HINTS < NUMBERS: the library itself writes the workload,
+// with all its ranks on SimGrid's MPI, into a store that takes no time. Prints the seconds from
+// when the last rank had its plan to when the last message was taken, then the messages and their
+// bytes. The words are as in tools/count/workload.hpp; the numbers are read() below.
+// tools/oratorio/sim_smpi.py starts this.
 #include <smpi/mpi.h>
 #include <smpi/smpi.h>
 
@@ -148,8 +148,8 @@ void run(sg4::Engine& engine, char** words) {
     SMPI_app_instance_register("job", nullptr, ranks);
     SMPI_init();
     for (Rank rank = 0; rank < ranks; ++rank) {
-        const auto actor = sg4::Actor::init(
-            "rank", engine.host_by_name(name_of_node(rank / (ranks / nodes))));
+        const auto actor =
+            sg4::Actor::init("rank", engine.host_by_name(name_of_node(rank / (ranks / nodes))));
         actor->set_property("instance_id", "job");
         actor->set_property("rank", std::to_string(rank));
         actor->start([&job, &machine, rank] { job.live(rank, machine.ends); });

@@ -203,8 +203,7 @@ int main(int argc, char** argv) {
         for (int p = 0; p < job.parts; ++p)
             start("n", name_of_node(n), [&replay, n, p] { replay.send(n, p); });
     for (int a = 0; a < static_cast<int>(job.aggregators.size()); ++a)
-        start("a", name_of_node(job.aggregators[a]),
-              [&replay, a] { replay.aggregate(a); });
+        start("a", name_of_node(job.aggregators[a]), [&replay, a] { replay.aggregate(a); });
     for (int t = 0; t < job.targets; ++t)
         start("t", name_of_target(t), [&replay, t] { replay.serve(t); });
     engine.run();

@@ -103,8 +103,7 @@ Result<Ticket> SmpiTransport::receive(Rank from, Tag tag, const ReceiveMemory& i
     Slot slot;
     slot.into = into.whole();
     const int code = MPI_Irecv(slot.into.data(), static_cast<int>(slot.into.size()), MPI_BYTE,
-                               from == kAnyRank ? MPI_ANY_SOURCE : from, tag, comm_,
-                               &slot.request);
+                               from == kAnyRank ? MPI_ANY_SOURCE : from, tag, comm_, &slot.request);
     if (auto started = checked(code); !started) return started.error();
     return keep(slot);
 }
@@ -125,8 +124,7 @@ Result<Ticket> SmpiTransport::gather(std::span<const std::byte> mine, std::span<
 }
 
 Result<Ticket> SmpiTransport::broadcast(Rank root, std::span<std::byte> data) {
-    const int code =
-        MPI_Bcast(data.data(), static_cast<int>(data.size()), MPI_BYTE, root, comm_);
+    const int code = MPI_Bcast(data.data(), static_cast<int>(data.size()), MPI_BYTE, root, comm_);
     if (auto made = checked(code); !made) return made.error();
     return keep({.done = true});
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// SmpiTransport: the library's Transport over SimGrid's MPI, for one rank. SMPI gives the links and the
-// protocol; what a message costs at its ends it doesn't know, so the rank sleeps for that.
+// SmpiTransport: the library's Transport over SimGrid's MPI, for one rank. SMPI gives the links and
+// the protocol; what a message costs at its ends it doesn't know, so the rank sleeps for that.
 #pragma once
 
 #include <smpi/smpi.h>
@@ -38,8 +38,8 @@ struct Seen {
 };
 
 /// Of an access that writes. A collective returns when it is done, as the ranks do nothing
-/// meanwhile. Other than the library's transport over MPI it is told by SMPI when something has come,
-/// so waiting takes no polls: those would cost simulated time.
+/// meanwhile. Other than the library's transport over MPI it is told by SMPI when something has
+/// come, so waiting takes no polls: those would cost simulated time.
 class SmpiTransport final : public Transport {
   public:
     /// Collective. The communicator is its own: with MPI_COMM_WORLD a receive from any rank crashes
