@@ -177,9 +177,10 @@ void NodeTransport::combine(const Operation& operation, const Board& board) {
             return;
         case Kind::broadcast: {
             const auto root = topology().seat(operation.root).place;
-            std::memcpy(operation.result.data(),
-                        here ? boards_.operand(board, static_cast<std::size_t>(root)).data() : result,
-                        bytes);
+            std::memcpy(
+                operation.result.data(),
+                here ? boards_.operand(board, static_cast<std::size_t>(root)).data() : result,
+                bytes);
             return;
         }
         case Kind::gather: {

@@ -108,7 +108,7 @@ class NodeMemory {
     bool cross_memory_wanted_ = false;
     bool shared_refused_ = false;
     bool cross_memory_refused_ = false;
-    Error refusal_;  ///< what all ranks agreed on
+    Error refusal_;               ///< what all ranks agreed on
     std::vector<int> processes_;  ///< by place
     Placement seats_;             ///< of all ranks
     Awake* awake_ = nullptr;

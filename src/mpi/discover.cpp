@@ -90,7 +90,8 @@ Result<Topology> discover(const Comm& comm, const Agreed<int>& agreed) {
     topology.size = comm.size();
     topology.node_of = number_nodes(leaders);
     const auto me = static_cast<std::size_t>(comm.rank());
-    auto names = gather_names(comm, topology.nodes(), topology.node_of[me], leaders[me] == comm.rank(), name);
+    auto names = gather_names(comm, topology.nodes(), topology.node_of[me],
+                              leaders[me] == comm.rank(), name);
     if (!names) return names.error();
     topology.node_names = std::move(*names);
     const auto cores = fewest_cores(comm);

@@ -108,7 +108,8 @@ Layers Layers::only(Rank rank, const Nodes& topology) const {
         const bool tells = is_local && told < kRanksTold;
         told += tells ? 1 : 0;
         const bool deals = one.rank == rank || one.rank == local || one.by == rank;
-        if (tells || deals || (is_local && topology.node(one.rank) == topology.node(rank))) known.push_back(one);
+        if (tells || deals || (is_local && topology.node(one.rank) == topology.node(rank)))
+            known.push_back(one);
     }
     Layers layers = *this;
     layers.served_ = std::make_shared<const std::vector<Served>>(std::move(known));

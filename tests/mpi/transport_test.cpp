@@ -246,7 +246,7 @@ void nodes_are_found() {
     const auto comm = Comm::duplicate(MPI_COMM_WORLD);
     const auto real = discover(*comm, Agreed<int>::vouch(0));
     CHECK(real.ok() && real->rank == comm->rank() && real->size == comm->size());
-    CHECK(std::ssize(real->node_of) == comm->size() && real->node_of.front() == 0);
+    CHECK(std::ssize(real->node_of) == comm->size() && real->node_of[0] == 0);
     CHECK(real->node_names.size() == 1 &&
           !real->node_names.front().empty());  // mpiexec was told of one host
     const auto pretended = discover(*comm, Agreed<int>::vouch(3));

@@ -42,8 +42,7 @@ void print_plan(const Job& job, const Plan& plan, std::int64_t pieces, double se
                 Number{pieces}, Number{count_edges(plan)},
                 plan.layers.two() ? plan.layers.local_aggregators().size() : 0, seconds);
     std::printf("aggregators");
-    for (const Rank rank : plan.aggregators)
-        std::printf(" %d", job.nodes.node(rank));
+    for (const Rank rank : plan.aggregators) std::printf(" %d", job.nodes.node(rank));
     std::printf("\n");
 }
 

@@ -63,8 +63,7 @@ TEST(Schedule, OfOneLayerIsWhatIsCountedAsSent) {
             for (std::size_t to = 0; to < plan.aggregators.size(); ++to) {
                 const Flow& flow =
                     round.sent[static_cast<std::size_t>(node) * plan.aggregators.size() + to];
-                const bool near =
-                    job.nodes.node(plan.aggregators[to]) == node;
+                const bool near = job.nodes.node(plan.aggregators[to]) == node;
                 (near ? sent.near_messages : sent.far_messages) += flow.messages;
                 (near ? sent.near_bytes : sent.far_bytes) += flow.bytes;
                 sent.description_bytes += flow.described;

@@ -63,8 +63,7 @@ TEST(LocalAggregators, UnevenNodesWhoseRanksLieBesideEachOther) {
     EXPECT_EQ(layers.group_of(8), (std::vector<Rank>{8}));
     EXPECT_EQ(layers.group_of(3), (std::vector<Rank>{3}));
     for (Rank rank = 0; rank < topology.size; ++rank)
-        EXPECT_EQ(topology.node(layers.local_aggregator_of(rank)),
-                  topology.node(rank));
+        EXPECT_EQ(topology.node(layers.local_aggregator_of(rank)), topology.node(rank));
 }
 
 TEST(LocalAggregators, HintsSayHowManyInAllAndOnANode) {
