@@ -13,12 +13,15 @@ from oratorio.sim_machine import Machine
 from oratorio.sim_model import Prediction, Sensitivity, winner
 from oratorio.sim_schedule import Schedule
 from oratorio.sim_search import Step
+from oratorio.sim_smpi import Written
 
 PHASES = ("metadata", "gather", "exchange", "storage")
 COLORS = ("#9AA2AB", "#E69F00", "#0072B2", "#009E73")
 HEADS = ("method", *(f"{phase} s" for phase in PHASES), "all s", "GiB/s", "times", "messages",
          "between nodes", "queue", "exchange waits for")  # fmt: skip
 REPLAYED = ("method", "exchange s", "by SimGrid", "storage s", "by SimGrid", "all s, by SimGrid", "times")
+WRITTEN = ("method", "gather s", "SMPI", "of it", "exchange s", "SMPI", "of it", "both s", "SMPI", "of it")
+AGAINST_LIBRARY = "SimGrid S4U beside the library itself on SimGrid's MPI, each phase alone and both"
 CHANGES = ("if", "fastest", "s", "GiB/s", "times")
 
 
@@ -32,6 +35,7 @@ class Answer:
     predictions: Sequence[Prediction]
     sensitivities: Sequence[Sensitivity]
     replayed: Sequence[Prediction] = ()  # by SimGrid, of one slot; nothing where nobody asked for it
+    written: Sequence[Written] = ()  # by the library on SMPI; nothing where nobody asked for it
 
     @property
     def title(self) -> str:
@@ -79,6 +83,20 @@ class Answer:
             for closed, other in zip(self.predictions, self.replayed, strict=True)
         ]  # fmt: skip
 
+    def against_library(self) -> list[list[str]]:
+        """SimGrid's answer, the library's own on SMPI, and what part of it the first is."""
+
+        def told(model: float, library: float) -> list[str]:
+            return [_seconds(model), _seconds(library), f"{model / library:.2f}"] if library else [""] * 3
+
+        return [
+            [
+                model.arm, *told(model.gather, library.gather), *told(model.exchange, library.exchange),
+                *told(model.gather + model.exchange, library.both),
+            ]
+            for model, library in zip(self.replayed, self.written, strict=True)
+        ]  # fmt: skip
+
     def changed(self) -> list[list[str]]:
         """Of the constants."""
         size = self.schedules[0].bytes
@@ -109,6 +127,8 @@ def show(console: Console, answer: Answer) -> None:
     console.print(methods)
     if answer.replayed:
         console.print(_table("Beside SimGrid S4U, one slot", REPLAYED, answer.beside(), {"method"}))
+    if answer.written:
+        console.print(_table(AGAINST_LIBRARY, WRITTEN, answer.against_library(), {"method"}))
     first = answer.predictions[0].arm
     title = f"What it hangs on: the fastest, and how many times as long {first} takes"
     console.print(_table(title, CHANGES, answer.changed(), {"if", "fastest"}))
@@ -123,6 +143,8 @@ def page(answer: Answer) -> str:
     """The tables as Markdown."""
     first = answer.predictions[0].arm
     beside = f"By SimGrid S4U, one slot:\n\n{_rows(REPLAYED, answer.beside())}\n\n" if answer.replayed else ""
+    if answer.written:
+        beside += f"{AGAINST_LIBRARY}:\n\n{_rows(WRITTEN, answer.against_library())}\n\n"
     return (
         f"## {answer.title}\n\n{_rows(HEADS, answer.rows())}\n\n{answer.facts}\n\n{beside}"
         f"What it hangs on (times: how many times as long {first} takes as the fastest):\n\n"

@@ -193,7 +193,7 @@ class Workload:
 def workload_of(name: str, map_file: Path | None, small: bool = False) -> Workload:
     """Raises SimulateError."""
     if map_file is not None and small:
-        raise SimulateError("--map has the size of its file: leave --small out")
+        raise SimulateError("--engine smpi has a small size of a workload: leave --map out")
     if map_file is None and name not in WORKLOADS:
         raise SimulateError(f"there is no workload {name}; there are {', '.join(WORKLOADS)}")
     if map_file is not None and name not in E3SM:

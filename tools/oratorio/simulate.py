@@ -11,7 +11,7 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
-from oratorio import method_table, sim_report, sim_s4u, sim_search
+from oratorio import method_table, sim_report, sim_s4u, sim_search, sim_smpi
 from oratorio.sim_machine import Machine, SimulateError, known, load, with_value
 from oratorio.sim_model import predict, sensitivities
 from oratorio.sim_report import Answer
@@ -21,7 +21,8 @@ app = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
 stderr = Console(stderr=True, highlight=False)
 
 PICTURES = (".png", ".svg", ".pdf")
-ENGINES = ("closed", "s4u")
+ENGINES = {"closed": (), "s4u": ("oratorio_replay",), "smpi": ("oratorio_replay", sim_smpi.TARGET)}
+ALL_ROUNDS = 10**6  # of a small workload
 RANKS_OF_NODE = (1, 2, 4, 16)  # local aggregators that are tried, if nobody says how many
 
 
@@ -81,16 +82,24 @@ class Ask:
     machine: Machine
     workload: Workload
     rounds: int
-    with_s4u: bool
+    engine: str
 
 
 def answer(planner: Planner, ask: Ask, job: tuple[int, int], arms: list[Arm]) -> Answer:
     """Of ranks and nodes. Raises SimulateError."""
     schedules = planner.schedules(ask.workload, *job, arms, ask.rounds)
     predictions = [predict(schedule, ask.machine) for schedule in schedules]
-    replayed = [sim_s4u.replay(schedule, ask.machine) for schedule in schedules] if ask.with_s4u else []
+    replayed, written = [], []
+    if ask.engine != "closed":
+        replayed = [sim_s4u.replay(schedule, ask.machine) for schedule in schedules]
+    if ask.engine == "smpi":
+        given = planner.given(ask.workload)
+        written = [
+            sim_smpi.write(given, hints, schedule, ask.machine)
+            for (_, hints), schedule in zip(arms, schedules, strict=True)
+        ]
     changed = sensitivities(schedules, ask.machine)
-    return Answer(ask.machine, ask.workload.name, schedules, predictions, changed, replayed)
+    return Answer(ask.machine, ask.workload.name, schedules, predictions, changed, replayed, written)
 
 
 def seek(planner: Planner, ask: Ask, job: tuple[int, int], hints: Sequence[str], file: Path) -> Table:
@@ -151,7 +160,9 @@ def simulate(
         Path | None, typer.Option("--map", help="Of a real run, for e3sm_f and e3sm_g.")
     ] = None,
     rounds: Annotated[int, typer.Option(min=1, help="At most so many are walked; they stand for all.")] = 3,
-    engine: Annotated[str, typer.Option(help="closed, or s4u: SimGrid's answer beside it.")] = "closed",
+    engine: Annotated[
+        str, typer.Option(help="closed; s4u: SimGrid's beside it; smpi: the library's own, in a small size.")
+    ] = "closed",
     search: Annotated[
         Path | None, typer.Option(help="Look for the best hints and write them: ROMIO_HINTS=PATH.")
     ] = None,
@@ -164,10 +175,12 @@ def simulate(
         described = _given(load(machine), values or [])
         if engine not in ENGINES:
             raise SimulateError(f"there is no engine {engine}; there are {', '.join(ENGINES)}")
-        if engine == "s4u":
-            sim_s4u.build()
+        for target in ENGINES[engine]:
+            sim_s4u.build(target)
         check_files(plot, (markdown, search))
-        ask = Ask(described, workload_of(workload, map_file), rounds, engine == "s4u")
+        small = engine == "smpi"
+        asked = workload_of(workload, map_file, small)
+        ask = Ask(described, asked, ALL_ROUNDS if small else rounds, engine)
         jobs = [(count, nodes_of(described, count, nodes)) for count in ranks or [16384]]
         answers = []
         with Planner() as planner:
