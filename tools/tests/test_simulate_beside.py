@@ -1,14 +1,14 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""`oratorio simulate`: the closed form beside SimGrid S4U, and the search for hints."""
+"""`oratorio simulate`: the closed form beside SimGrid S4U, that beside the library itself on SimGrid's MPI,
+and the search for hints."""
 
-import subprocess
 from dataclasses import replace
 
 import numpy as np
 import pytest
-from oratorio import sim_machine, sim_model, sim_s4u, sim_search
+from oratorio import sim_machine, sim_model, sim_s4u, sim_search, sim_smpi, targets
 from oratorio.sim_machine import SimulateError
-from oratorio.sim_schedule import Round, Schedule
+from oratorio.sim_schedule import BYTES, DESCRIBED, Planner, Round, Schedule, workload_of
 
 THETA = sim_machine.load("theta")
 NODES, AGGREGATORS, OF_NODE = 64, 28, 64
@@ -34,6 +34,7 @@ def even(message_bytes=1024.0, in_flight=64, senders=OF_NODE):
 def simgrid():
     try:
         sim_s4u.build()
+        sim_s4u.build(sim_smpi.TARGET)
     except SimulateError as error:
         pytest.skip(str(error))
 
@@ -67,15 +68,48 @@ def test_an_aggregator_that_is_behind_falls_further_behind_which_the_closed_form
     assert sim_s4u.replay(schedule, dear).exchange > 1.5 * sim_model.predict(schedule, dear).exchange
 
 
-def test_without_simgrid_the_package_is_named(monkeypatch, tmp_path):
-    class Told:
-        returncode = 1
-        stderr = "fatal error: simgrid/s4u.hpp: No such file or directory"
+@pytest.mark.parametrize("sign", ["fatal error: simgrid/s4u.hpp: No such file or directory",
+                                  "fatal error: smpi/smpi.h: No such file or directory",
+                                  "/usr/bin/ld: cannot find -lsimgrid"])  # fmt: skip
+def test_without_simgrid_the_package_is_named(monkeypatch, sign):
+    def build(*_):
+        raise targets.TargetError(sign)
 
-    monkeypatch.setattr(sim_s4u, "PROGRAM", tmp_path / "replay")
-    monkeypatch.setattr(subprocess, "run", lambda *_, **__: Told())
+    monkeypatch.setattr(targets, "build", build)
     with pytest.raises(SimulateError, match="apt-get install libsimgrid-dev"):
         sim_s4u.build()
+
+
+ONE_LAYER = {"oratorio_method": "two_phase"}
+TWO_LAYERS = {"oratorio_method": "two_layer", "oratorio_local_aggregators": "16"}
+
+
+@pytest.mark.usefixtures("simgrid")
+@pytest.mark.parametrize(
+    ("workload", "hints", "least", "most"),
+    [
+        ("btio", ONE_LAYER, 0.9, 1.1),
+        ("s3d", ONE_LAYER, 0.9, 1.1),
+        ("btio", TWO_LAYERS, 0.8, 1.2),
+        ("s3d", TWO_LAYERS, 0.8, 1.2),
+    ],
+)
+def test_64_ranks_of_the_library_on_smpi_take_what_simgrid_says_of_their_schedule(
+    workload, hints, least, most
+):
+    """All of it, gather and exchange; docs/simulate.md has the phases alone."""
+    ranks, nodes = 64, 4
+    small = workload_of(workload, None, small=True)
+    arm = hints | {"cb_nodes": "4", "striping_unit": str(MIB)}
+    with Planner() as planner:
+        (schedule,) = planner.schedules(small, ranks, nodes, [("arm", arm)], 1000)
+        written = sim_smpi.write(planner.given(small), arm, schedule, THETA)
+    replayed = sim_s4u.replay(schedule, THETA)
+    assert least < (replayed.gather + replayed.exchange) / written.both < most
+    assert written.messages == replayed.messages
+    wire = [one.sent.sum(axis=(0, 1)) + one.gathered.sum(axis=0) for one in schedule.sampled]
+    # In two layers a table of runs may be some bytes shorter: it hangs on which messages came first.
+    assert written.bytes == pytest.approx(sum(row[BYTES] + row[DESCRIBED] for row in wire), rel=1e-6)
 
 
 def test_a_search_varies_one_hint_after_another_until_nothing_changes():
