@@ -140,8 +140,8 @@ TEST(Threaded, the_end_of_the_store_waits_for_its_requests_and_the_thread_serves
     {
         const auto store = make_threaded(slow, thread, 4);
         for (std::uint64_t token = 0; token < 4; ++token) {
-            submit(*store, token);
             submit(*stays, 4 + token);
+            submit(*store, token);  // the last of all
         }
     }
     EXPECT_EQ(std::ranges::count_if(seen.tokens, [](auto token) { return token < 4; }), 4);
