@@ -2,6 +2,7 @@
 // The end of every collective: one reduction tells all ranks whether, and on whose side, it failed.
 #include "base/agreed.hpp"
 
+#include <algorithm>
 #include <array>
 
 namespace oratorio {
@@ -17,11 +18,21 @@ Rank owner_of(std::uint64_t key) {
     return static_cast<Rank>(~static_cast<std::uint32_t>(key));
 }
 
+namespace {
+
+/// The keys of errors lie between.
+Remark remark_of(std::uint64_t key) {
+    for (const Remark remark : {Remark::more, Remark::veto})
+        if (key == static_cast<std::uint64_t>(remark)) return remark;
+    return Remark::none;
+}
+
+}  // namespace
+
 Result<bool> Agreement::step(Transport& transport) {
-    constexpr std::uint64_t kVeto = UINT64_MAX;  // above the key of any error
     const Rank rank = transport.topology().rank;
     if (phase_ == Phase::ready) {
-        key_ = vetoed_ ? kVeto : key_of(error_, rank);
+        key_ = std::max(key_of(error_, rank), static_cast<std::uint64_t>(remark_));
         return start(transport.reduce(std::span(&key_, 1), ReduceOp::max), Phase::deciding,
                      transport);
     }
@@ -29,8 +40,8 @@ Result<bool> Agreement::step(Transport& transport) {
     const auto completion = transport.test(ticket_);
     if (!completion) return completion.error();
     if (!completion->done) return false;
-    vetoed_ = key_ == kVeto;
-    if (phase_ == Phase::deciding && key_ != 0 && !vetoed_) {
+    if (phase_ == Phase::deciding) remark_ = remark_of(key_);
+    if (phase_ == Phase::deciding && key_ != 0 && remark_ == Remark::none) {
         if (error_.rank < 0) error_ = error_.on(rank);
         return start(
             transport.broadcast(owner_of(key_), std::as_writable_bytes(std::span(&error_, 1))),

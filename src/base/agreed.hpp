@@ -110,21 +110,31 @@ class Gathering {
 /// The rank that a key other than 0 is of.
 [[nodiscard]] Rank owner_of(std::uint64_t key);
 
+/// What a rank may have to say beside its error.
+enum class Remark : std::uint64_t {
+    none = 0,
+    more = 1,  ///< there is more to do; counts where nothing failed
+    veto =
+        UINT64_MAX,  ///< something else than an error makes all that was done void; wins over all
+};
+
 /// Collective, in steps: the worst error any rank noted (ties: the lowest rank), or success on all
 /// ranks. Costs one reduction of 8 bytes when nothing failed.
 class Agreement {
   public:
     Agreement() = default;
-    /// `vetoes`: something else than an error makes all that was done void; wins over all errors.
-    explicit Agreement(const Error& mine, bool vetoes = false) : error_(mine), vetoed_(vetoes) {}
+    explicit Agreement(const Error& mine, Remark remark = Remark::none)
+        : error_(mine), remark_(remark) {}
 
     /// True when it is over; an error is the transport's. Stays where it is until then: the
     /// transport knows its address.
     Result<bool> step(Transport& transport);
     /// When it is over, the same on all ranks: some rank vetoed.
-    [[nodiscard]] bool vetoed() const { return vetoed_; }
+    [[nodiscard]] bool vetoed() const { return remark_ == Remark::veto; }
     /// Where nobody did.
     [[nodiscard]] const Error& error() const { return error_; }
+    /// Nobody failed or vetoed, and some rank has more to do.
+    [[nodiscard]] bool goes_on() const { return remark_ == Remark::more; }
 
   private:
     enum class Phase { ready, deciding, telling, over };
@@ -132,7 +142,7 @@ class Agreement {
 
     Phase phase_ = Phase::ready;
     Error error_;
-    bool vetoed_ = false;
+    Remark remark_ = Remark::none;
     std::uint64_t key_ = 0;
     Ticket ticket_;
 };

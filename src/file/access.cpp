@@ -85,11 +85,20 @@ std::shared_ptr<const Agreed<Terms>> File::State::current_terms() {
     return terms;
 }
 
-RunContext File::State::context(bool collective, const TracedAccess& traced) {
-    const unsigned sequence = collective ? engine.collectives++ : 0;
-    return {*transport,        store.get(), current_terms(), engine.stats,  engine.buffers,
-            sequence,          this,        &engine.node,    &engine.plans, &engine.io_thread,
-            &engine.exclusion, true,        agents.get(),    traced};
+RunContext File::State::context(const TracedAccess& traced) {
+    return {.transport = *transport,
+            .store = store.get(),
+            .terms = current_terms(),
+            .stats = engine.stats,
+            .buffers = engine.buffers,
+            .begun = &engine.collectives,
+            .witness = this,
+            .node = &engine.node,
+            .plans = &engine.plans,
+            .io_thread = &engine.io_thread,
+            .exclusion = &engine.exclusion,
+            .agents = agents.get(),
+            .traced = traced};
 }
 
 TracedAccess File::State::record(const AccessCall& call, bool started) {
@@ -140,9 +149,8 @@ Result<Offset> File::start_of(const AccessCall& call, Placed& placed) {
     return state_->claim_in_order(placed);
 }
 
-/// Memory of a device goes through the host: in pieces where this rank is by itself and nobody asks
-/// for all at once, else as a whole, like data that is converted. False, and nothing done, where
-/// none of it is a device's.
+/// Memory of a device goes through the host: in pieces where nobody asks for all at once, else as a
+/// whole, like data that is converted. False, and nothing done, where none of it is a device's.
 bool File::State::stage(AccessCall& call, Placed& placed) {
     Access& access = placed.access;
     if (access.refused.kind != ErrorKind::none) return false;
@@ -151,7 +159,7 @@ bool File::State::stage(AccessCall& call, Placed& placed) {
     DeviceMemory memory{driver, access.buffer, std::move(access.memory)};
     access.memory = one_run(memory.layout.size());
     placed.may_move = false;
-    const bool in_pieces = !call.collective && !call.conversion && !hints->plan.atomic;
+    const bool in_pieces = !call.conversion && !hints->plan.atomic;
     if (opened.explain)
         opened.voice.warn(opened.path + ": memory of a device (" + driver->name() +
                           "): " + (in_pieces ? "in pieces" : "each access as a whole") +
@@ -299,10 +307,11 @@ OperationPtr File::enqueue(const AccessCall& call, Placed placed, const TracedAc
     State& state = *state_;
     Access& access = placed.access;
     const bool moves_data = access.memory.count > 0;
-    const RunContext context = state.context(call.collective, traced);
+    const RunContext context = state.context(traced);
     auto operation =
         moves_data && placed.device
-            ? std::make_shared<Operation>(context, std::move(access), std::move(*placed.device))
+            ? std::make_shared<Operation>(context, std::move(access), call.collective,
+                                          std::move(*placed.device))
             : std::make_shared<Operation>(context, std::move(access), call.collective,
                                           moves_data ? call.conversion : nullptr, call.buffer);
     if (placed.moved) operation->finish(*placed.moved);

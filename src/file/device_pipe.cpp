@@ -13,10 +13,12 @@ Bytes piece_of(Bytes left) {
 
 }  // namespace
 
-DevicePipe::DevicePipe(const RunContext& context, Access access, DeviceMemory memory)
+DevicePipe::DevicePipe(const RunContext& context, Access access, DeviceMemory memory,
+                       bool collective)
     : context_(context),
       access_(std::move(access)),
       memory_(std::move(memory)),
+      collective_(collective),
       cursor_(memory_.layout),
       total_(access_.bytes()) {
     note(open());
@@ -41,8 +43,13 @@ Error DevicePipe::open() {
 void DevicePipe::note(const Error& error) {
     if (error.kind == ErrorKind::none) return;
     if (outcome_.error.kind == ErrorKind::none)
-        outcome_.error = error.on(context_.transport.topology().rank);
+        outcome_.error = error.rank < 0 ? error.on(context_.transport.topology().rank) : error;
     ended_ = true;
+}
+
+/// A rank that has nothing left, or has failed, takes part in the pieces of others.
+bool DevicePipe::goes_on() const {
+    return collective_ ? all_go_on_ : !ended_ && bytes_left() > 0;
 }
 
 /// Of a write: what comes after the piece that is written meanwhile.
@@ -55,30 +62,35 @@ void DevicePipe::copy_ahead() {
 }
 
 void DevicePipe::begin_piece() {
-    const Bytes bytes = piece_of(bytes_left());
+    const Bytes bytes = ended_ ? 0 : piece_of(bytes_left());
     Access piece = access_;
     piece.from = access_.from + started_;
-    piece.memory = Layout{Shape::run(bytes), bytes, 0, 1};
-    piece.buffer = block_.piece(which_).data();
+    piece.memory = bytes > 0 ? Layout{Shape::run(bytes), bytes, 0, 1} : Layout{};
+    piece.buffer = bytes > 0 ? block_.piece(which_).data() : nullptr;
+    piece.refused = outcome_.error;
     which_ = 1 - which_;
     started_ += bytes;
-    run_ = std::make_unique<Run>(context_, std::move(piece), false);
+    piece.goes_on = bytes > 0 && bytes_left() > 0;
+    run_ = std::make_unique<Run>(context_, std::move(piece), collective_);
 }
 
 /// Of a read: the copies of the piece before are over by now, mostly.
 void DevicePipe::end_piece() {
     const Outcome piece = run_->outcome();
+    all_go_on_ = run_->goes_on();
     run_.reset();
     note(piece.error);
     if (writes()) {
         outcome_.bytes += piece.bytes;
         return;
     }
-    if (!end_copies()) return;
-    const auto got = block_.piece(1 - which_).first(static_cast<std::size_t>(piece.bytes));
-    const Error error = scatter_to_device(*queue_, cursor_, memory_.base, got);
-    note(error);
-    if (error.kind == ErrorKind::none) copied_ += piece.bytes;
+    if (!queue_ || !end_copies()) return;
+    if (piece.bytes > 0) {
+        const auto got = block_.piece(1 - which_).first(static_cast<std::size_t>(piece.bytes));
+        const Error error = scatter_to_device(*queue_, cursor_, memory_.base, got);
+        note(error);
+        if (error.kind == ErrorKind::none) copied_ += piece.bytes;
+    }
     ended_ = ended_ || copied_ < started_;
 }
 
@@ -97,7 +109,7 @@ bool DevicePipe::step(int moves) {
         end_piece();
     }
     if (queue_ && (writes() || bytes_left() == 0 || ended_)) end_copies();
-    if (ended_ || bytes_left() == 0) return true;
+    if (!goes_on()) return true;
     begin_piece();
     if (writes()) copy_ahead();
     return false;

@@ -8,6 +8,13 @@ namespace oratorio {
 
 namespace {
 
+Access without_data(Direction direction) {
+    Access none;
+    none.direction = direction;
+    none.file = Layout{Shape::run(1), 1, 0, 1};
+    return none;
+}
+
 constexpr const char* kNoStaging = "no memory to stage the data in: access less at a time";
 
 }  // namespace
@@ -25,8 +32,8 @@ Operation::Operation(RunContext context, Access access, bool collective,
         entered_.emplace(*context_.exclusion);
 }
 
-Operation::Operation(RunContext context, Access access, DeviceMemory device)
-    : Operation(std::move(context), std::move(access), false, nullptr, nullptr) {
+Operation::Operation(RunContext context, Access access, bool collective, DeviceMemory device)
+    : Operation(std::move(context), std::move(access), collective, nullptr, nullptr) {
     device_.emplace(std::move(device));
 }
 
@@ -37,7 +44,8 @@ void Operation::begin() {
         if (!collective_) return finish({0, access_.refused});
     }
     if (device_) {
-        pipe_ = std::make_unique<DevicePipe>(context_, std::move(access_), std::move(*device_));
+        pipe_ = std::make_unique<DevicePipe>(context_, std::move(access_), std::move(*device_),
+                                             collective_);
         return;
     }
     run_ = std::make_unique<Run>(context_, std::move(access_), collective_);
@@ -76,19 +84,32 @@ void Operation::step_on(int moves) {
         if (pipe_->step(moves)) finish(pipe_->outcome());
         return;
     }
-    if (!run_->step(moves)) return;
-    Outcome outcome = run_->outcome();
-    if (conversion_ && !staging_.span().empty()) {
-        const auto file = std::as_bytes(staging_.span());
-        if (direction_ == Direction::read && outcome.bytes > 0) {
-            const Error error =
-                conversion_->to_memory(file.first(static_cast<std::size_t>(outcome.bytes)), user_);
-            if (outcome.error.kind == ErrorKind::none && error.kind != ErrorKind::none)
-                outcome.error = error.on(rank());
-        }
-        outcome.bytes = conversion_->memory_bytes(outcome.bytes);
+    if (run_->step(moves)) end_run();
+}
+
+/// Where others go on with pieces of a device's memory this rank takes part without data.
+void Operation::end_run() {
+    outcome_.bytes += run_->outcome().bytes;
+    outcome_.error = run_->outcome().error;
+    if (run_->goes_on()) {
+        run_ = std::make_unique<Run>(context_, without_data(direction_), true);
+        return;
     }
-    finish(outcome);
+    Outcome outcome = outcome_;
+    if (conversion_ && !staging_.span().empty()) give_to_user(outcome);
+    finish(std::move(outcome));
+}
+
+/// What lies in the staged memory.
+void Operation::give_to_user(Outcome& outcome) {
+    const auto file = std::as_bytes(staging_.span());
+    if (direction_ == Direction::read && outcome.bytes > 0) {
+        const Error error =
+            conversion_->to_memory(file.first(static_cast<std::size_t>(outcome.bytes)), user_);
+        if (outcome.error.kind == ErrorKind::none && error.kind != ErrorKind::none)
+            outcome.error = error.on(rank());
+    }
+    outcome.bytes = conversion_->memory_bytes(outcome.bytes);
 }
 
 void Operation::finish(Outcome outcome) {
@@ -109,7 +130,8 @@ std::optional<Rest> Operation::waits_for() const {
 
 bool Operation::fit_for_helper() const {
     if (conversion_) return false;
-    return !collective_ || (context_.transport.in_memory() && !(run_ && run_->sends_messages()));
+    const bool sends = (run_ && run_->sends_messages()) || (pipe_ && pipe_->sends_messages());
+    return !collective_ || (context_.transport.in_memory() && !sends);
 }
 
 }  // namespace oratorio

@@ -19,8 +19,8 @@ class Operation {
     /// `access` is one run of the file's data, staged here, and `user` is the program's buffer.
     Operation(RunContext context, Access access, bool collective,
               std::shared_ptr<Conversion> conversion, std::byte* user);
-    /// Of one rank, with memory of a device; that of `access` is one run of data, of no place.
-    Operation(RunContext context, Access access, DeviceMemory device);
+    /// With memory of a device; that of `access` is one run of data, of no place.
+    Operation(RunContext context, Access access, bool collective, DeviceMemory device);
 
     /// True from when the outcome is there; then it never changes again. Any thread may ask.
     [[nodiscard]] bool done() const { return done_.load(std::memory_order_acquire); }
@@ -45,6 +45,8 @@ class Operation {
     void step_on(int moves);
     void begin();
     [[nodiscard]] bool stage();
+    void end_run();
+    void give_to_user(Outcome& outcome);
 
     RunContext context_;
     Access access_;  ///< the run's from when it begins
@@ -57,7 +59,7 @@ class Operation {
     std::unique_ptr<Run> run_;  ///< or `pipe_`
     std::optional<DeviceMemory> device_;
     std::unique_ptr<DevicePipe> pipe_;
-    Outcome outcome_;
+    Outcome outcome_;  ///< until done of the runs that are over
     std::atomic<bool> done_{false};
 };
 

@@ -169,7 +169,7 @@ struct File::State final : Witness {
     [[nodiscard]] bool stage_late(AccessCall& call, Placed& placed);
     /// False, and nothing done, when the access isn't that simple, or takes other ranks.
     [[nodiscard]] bool move_one_piece(const Access& access, bool collective, Outcome& outcome);
-    [[nodiscard]] RunContext context(bool collective, const TracedAccess& traced);
+    [[nodiscard]] RunContext context(const TracedAccess& traced);
     void planned(const Plan& plan) override;
     void remark(const std::string& sentence) override;
     /// Of an access that needs no plan.

@@ -20,6 +20,7 @@ struct Access {
     std::byte* buffer = nullptr;
     Error refused;  ///< this rank can't take part with data (bad argument, no file): it moves
                     ///< nothing, but serves the others
+    bool goes_on = false;  ///< collective: more of this rank's data follows in another access
 
     /// Data bytes this rank moves: 0 when refused.
     [[nodiscard]] Bytes bytes() const {

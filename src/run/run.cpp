@@ -18,7 +18,7 @@ constexpr Activity kActivities[] = {
 
 Run::Run(const RunContext& context, Access access, bool collective)
     : context_(context),
-      sequence_(context.sequence),
+      sequence_(collective && context.begun != nullptr ? (*context.begun)++ : context.sequence),
       access_(std::move(access)),
       collective_(collective),
       rank_(context.transport.topology().rank),
@@ -220,7 +220,10 @@ bool Run::work_done() {
         note(Error::make(ErrorKind::internal,
                          "a round didn't hold the data that was planned; nothing of it is stored"));
     }
-    agreement_ = Agreement(error_, differs && planning_.recalled());
+    const bool void_all = differs && planning_.recalled();
+    agreement_ = Agreement(error_, void_all          ? Remark::veto
+                                   : access_.goes_on ? Remark::more
+                                                     : Remark::none);
     enter(plan().ranks_at_once > 0 ? Phase::passing_turn : Phase::agreeing);
     return step_phase();
 }

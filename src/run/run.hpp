@@ -42,6 +42,11 @@ class Run {
     [[nodiscard]] bool sends_messages() const;
     /// Valid when done. Collective: the error kind is the same on all ranks; bytes are this rank's.
     [[nodiscard]] const Outcome& outcome() const { return outcome_; }
+    /// Collective, when done, the same on all ranks: some rank's data goes on, so all make another
+    /// run.
+    [[nodiscard]] bool goes_on() const {
+        return outcome_.error.kind == ErrorKind::none && agreement_.goes_on();
+    }
 
   private:
     enum class Phase {

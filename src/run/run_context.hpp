@@ -35,10 +35,12 @@ struct RunContext {
     BufferPool& buffers;  ///< the file's, so that buffers stay warm from access to access
     unsigned sequence =
         0;  ///< number of this collective on the file, equal on all ranks: keeps messages apart
-    Witness* witness = nullptr;      ///< may be null
-    NodeMemory* node = nullptr;      ///< the file's; null: methods that share memory don't apply
-    PlanCache* plans = nullptr;      ///< the file's; null: every access is planned anew
-    IoThread* io_thread = nullptr;   ///< the file's; null: the caller does the storage calls
+    unsigned* begun = nullptr;      ///< the file's: collective runs so far, of which each takes the
+                                    ///< next number; null: `sequence` is it
+    Witness* witness = nullptr;     ///< may be null
+    NodeMemory* node = nullptr;     ///< the file's; null: methods that share memory don't apply
+    PlanCache* plans = nullptr;     ///< the file's; null: every access is planned anew
+    IoThread* io_thread = nullptr;  ///< the file's; null: the caller does the storage calls
     Exclusion* exclusion = nullptr;  ///< the file's; null: nobody else writes it
     bool gathered = true;            ///< all ranks are known to have entered this access
     Agents* agents = nullptr;        ///< the file's; null: methods that ship don't apply

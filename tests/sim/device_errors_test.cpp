@@ -91,8 +91,50 @@ TEST_P(OnDevice, AReadOfAllRanksFailsWhereTheDataDoesntArrive) {
             file.access(rank == 1 ? call(kReading, in, 1000, true, 1000)
                                   : call_for(kReading, mine, true, kAt, 1000 * rank));
         EXPECT_EQ(outcome.error.kind, rank == 1 ? ErrorKind::buffer : ErrorKind::none);
-        EXPECT_EQ(outcome.bytes, 1000);
+        EXPECT_EQ(outcome.bytes, rank == 1 ? 0 : 1000);
     });
+}
+
+/// What came before is in the file, and is counted.
+TEST_P(OnDevice, APieceThatCantBeCopiedEndsTheWriteOfAllRanks) {
+    std::byte* const out = filled(3 * kPiece, 2);
+    for (const int late : {0, 1})
+        for (const int copy : {2, 3}) {
+            SCOPED_TRACE(std::to_string(copy) + (late != 0 ? " late" : ""));
+            device_.counts() = {};
+            device_.counts().fails_at = copy;
+            device_.counts().fails_late = late;
+            with_file(3, opening(), [&](File& file, Rank rank) {
+                std::vector<std::byte> mine(1000, std::byte{1});
+                const Outcome outcome =
+                    file.access(rank == 1 ? call(kWriting, out, 3 * kPiece, true, 2000)
+                                          : call_for(kWriting, mine, true, kAt, 500 * rank));
+                EXPECT_EQ(outcome.error.kind, ErrorKind::buffer);
+                EXPECT_EQ(outcome.error.rank, 1);
+                EXPECT_EQ(outcome.bytes, rank == 1 ? (copy - 1) * kPiece : 1000);
+                device_.counts().fails_at = 0;
+                expect_done(file.access(call_for(kWriting, mine, true, kAt, 1000 * rank)), 1000);
+            });
+        }
+}
+
+/// The rank that has it tells the others with its next piece.
+TEST_P(OnDevice, APieceThatDoesntArriveEndsTheReadOfAllRanks) {
+    folder_.make("data", std::string(static_cast<std::size_t>(3 * kPiece), 'x'));
+    std::byte* const in = empty(3 * kPiece);
+    for (const int copy : {1, 2}) {
+        SCOPED_TRACE(copy);
+        device_.counts() = {};
+        device_.counts().fails_at = copy;
+        with_file(2, opening(), [&](File& file, Rank rank) {
+            std::vector<std::byte> mine(1000);
+            const Outcome outcome = file.access(rank == 1 ? call(kReading, in, 3 * kPiece, true)
+                                                          : call_for(kReading, mine, true, kAt, 0));
+            EXPECT_EQ(outcome.error.kind, ErrorKind::buffer);
+            EXPECT_EQ(outcome.error.rank, 1);
+            EXPECT_EQ(outcome.bytes, rank == 1 ? (copy - 1) * kPiece : 1000);
+        });
+    }
 }
 
 TEST_P(OnDevice, WithoutMemoryToCopyThroughAccessesFailAndNobodyHangs) {

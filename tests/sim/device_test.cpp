@@ -5,7 +5,6 @@
 #include <functional>
 
 #include "sim/device_case.hpp"
-#include "support/method_names.hpp"
 #include "type/copy.hpp"
 
 namespace oratorio::test {
@@ -86,77 +85,6 @@ TEST_P(OnDevice, PiecesFollowAViewAlsoWithinItsPieces) {
             const auto place = static_cast<std::size_t>(at / 1000 * 2000 + at % 1000 + 1000 * rank);
             ASSERT_EQ(std::byte(content[place]), byte_at(i, 2)) << rank << " " << i;
         }
-}
-
-TEST_P(OnDevice, CollectiveAccessesAreStagedAsAWhole) {
-    for (const int ranks : kRankCounts) {
-        constexpr Bytes kBytes = 100'000;
-        std::vector<std::byte*> out;
-        std::vector<std::byte*> in;
-        for (int i = 0; i < ranks; ++i) {
-            out.push_back(filled(kBytes, i));
-            in.push_back(empty(kBytes));
-        }
-        with_file(ranks, opening(), [&](File& file, Rank rank) {
-            const auto mine = static_cast<std::size_t>(rank);
-            // Cyclic in the file, so that ranks exchange data.
-            View view = View::bytes();
-            view.file = Layout{Shape::run(100), 100 * ranks, 100 * rank, Layout::unbounded};
-            ASSERT_TRUE(file.set_view(view, {}).ok());
-            expect_done(file.access(call(kWriting, out[mine], kBytes, true)), kBytes);
-            expect_done(file.access(call(kReading, in[mine], kBytes, true)), kBytes);
-        });
-        EXPECT_EQ(device_.counts().copies, 2 * ranks);
-        EXPECT_EQ(device_.counts().bytes, 2 * kBytes * ranks);
-        device_.counts() = {};
-        for (int i = 0; i < ranks; ++i)
-            EXPECT_TRUE(is_filled(in[static_cast<std::size_t>(i)], kBytes, i));
-    }
-}
-
-/// Each method reaches into the memory of a call in its own way, or lets others do so.
-TEST_P(OnDevice, NoMethodTouchesTheMemory) {
-    for (const std::string& method : method_names()) {
-        SCOPED_TRACE(method);
-        constexpr Bytes kBytes = 50'000;
-        std::vector<std::byte*> memory;
-        for (int i = 0; i < 6; ++i)
-            memory.push_back(i < 3 ? filled(2 * kBytes, i) : empty(2 * kBytes));
-        const OpenCall open = opening({{"oratorio_method", method}});
-        with_file_on_node(3, open, [&](File& file, Rank rank) {
-            View view = View::bytes();
-            view.file = Layout{Shape::run(50), 150, 50 * rank, Layout::unbounded};
-            ASSERT_TRUE(file.set_view(view, {}).ok());
-            for (const bool collective : {true, false}) {
-                const auto form = [&](Direction direction, int which) {
-                    std::byte* const mine = memory[static_cast<std::size_t>(which)];
-                    return strided(call(direction, mine, kBytes, collective), 500, 100, 1000);
-                };
-                expect_done(file.access(form(kWriting, rank)), kBytes);
-                expect_done(file.access(form(kReading, 3 + rank)), kBytes);
-            }
-        });
-        for (std::size_t i = 0; i < 3; ++i)
-            for (int row = 0; row < 100; ++row)
-                ASSERT_EQ(std::memcmp(device_.data(memory[i]) + 1000 * row,
-                                      device_.data(memory[3 + i]) + 1000 * row, 500),
-                          0);
-    }
-}
-
-TEST_P(OnDevice, RanksWithAndWithoutADeviceTakePartAlike) {
-    constexpr Bytes kBytes = 10'000;
-    std::byte* const out = filled(kBytes, 4);
-    with_file(3, opening(), [&](File& file, Rank rank) {
-        std::vector<std::byte> mine(static_cast<std::size_t>(kBytes), std::byte(rank));
-        const AccessCall form = rank == 1 ? call(kWriting, out, kBytes, true, kBytes * rank)
-                                          : call_for(kWriting, mine, true, kAt, kBytes * rank);
-        expect_done(file.access(form), kBytes);
-    });
-    const std::string content = folder_.read("data");
-    ASSERT_EQ(std::ssize(content), 3 * kBytes);
-    EXPECT_TRUE(holds(content, kBytes, kBytes, 4));
-    EXPECT_EQ(content.substr(2 * kBytes), std::string(kBytes, '\2'));
 }
 
 TEST_P(OnDevice, AllWaysToPlaceAnAccess) {
@@ -249,7 +177,7 @@ TEST_P(OnDevice, AnAtomicAccessIsStagedAsAWhole) {
 }
 
 TEST_P(OnDevice, NonblockingAndSplitOnesAreCopiedBeforeTheyAreDone) {
-    constexpr Bytes kBytes = 100'000;
+    constexpr Bytes kBytes = kPiece + 100'000;
     std::vector<std::byte*> memory;
     for (int i = 0; i < 8; ++i) memory.push_back(i < 4 ? filled(kBytes, i) : empty(kBytes));
     with_file(2, opening(), [&](File& file, Rank rank) {
@@ -342,9 +270,11 @@ TEST_P(OnDevice, WhatIsDoneIsSaidOnce) {
     open.explain = true;
     open.narrate = [&](const std::string& text) { told += text; };
     with_file(1, open, [&](File& file, Rank) {
-        for (int i = 0; i < 2; ++i)
-            expect_done(file.access(call(kWriting, out, 1000, false)), 1000);
-        expect_done(file.access(call(kWriting, out, 1000, true)), 1000);
+        for (const bool collective : {false, true})
+            expect_done(file.access(call(kWriting, out, 1000, collective)), 1000);
+        ASSERT_TRUE(file.set_atomicity(true).ok());
+        for (const bool collective : {false, true})
+            expect_done(file.access(call(kWriting, out, 1000, collective)), 1000);
     });
     const auto count = [&](const std::string& text) {
         std::size_t found = 0;

@@ -71,19 +71,14 @@ Outcomes run_case(Case& made, Direction direction, MemoryDisk& disk, const Setti
         InlineAgents agents(store, {facts.block, static_cast<int>(facts.ranks.size())},
                             facts.message);
         const bool has_store = !setting.without_store.contains(transport.topology().rank);
-        const RunContext context{transport,
-                                 has_store ? &store : nullptr,
-                                 terms_of(setting.options),
-                                 outcomes.stats[rank],
-                                 buffers,
-                                 0,
-                                 {},
-                                 &node,
-                                 nullptr,
-                                 &io_thread,
-                                 {},
-                                 true,
-                                 &agents};
+        const RunContext context{.transport = transport,
+                                 .store = has_store ? &store : nullptr,
+                                 .terms = terms_of(setting.options),
+                                 .stats = outcomes.stats[rank],
+                                 .buffers = buffers,
+                                 .node = &node,
+                                 .io_thread = &io_thread,
+                                 .agents = &agents};
         outcomes.of[rank] = run_access(context, part.access, collective);
         EXPECT_TRUE(prefetch.outstanding.empty() && prefetch.strangers == 0);
     });

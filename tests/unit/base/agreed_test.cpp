@@ -75,6 +75,37 @@ TEST(AgreeOnError, an_error_that_already_names_its_rank_keeps_it) {
     });
 }
 
+/// Nothing, more, an error, a veto: what any rank has brought that counts more is everybody's.
+TEST(Agreement, that_there_is_more_counts_below_an_error_and_that_below_a_veto) {
+    constexpr std::array kRemarks{Remark::none, Remark::more, Remark::none, Remark::veto};
+    for (int first = 0; first < 4; ++first) {
+        for (int second = 0; second < 4; ++second) {
+            const auto report = run_ranks({.ranks = 3, .seed = 7}, [&](Transport& transport) {
+                const std::array brought{first, second, 0};
+                const int mine = brought[static_cast<std::size_t>(transport.topology().rank)];
+                Agreement agreement(mine == 2 ? some_error(ErrorKind::io, 0) : Error{},
+                                    kRemarks[static_cast<std::size_t>(mine)]);
+                for (;;) {
+                    const auto over = agreement.step(transport);
+                    ASSERT_TRUE(over.ok());
+                    if (*over) break;
+                    transport.idle();
+                }
+                const int counts = std::max(first, second);
+                EXPECT_EQ(agreement.vetoed(), counts == 3);
+                EXPECT_EQ(agreement.goes_on(), counts == 1);
+                if (counts < 3) {
+                    EXPECT_EQ(agreement.error().kind,
+                              counts == 2 ? ErrorKind::io : ErrorKind::none);
+                }
+            });
+            const bool told = std::max(first, second) == 2;
+            for (const auto& counters : report.counters)
+                EXPECT_EQ(counters.collectives, told ? 2U : 1U);
+        }
+    }
+}
+
 TEST(AgreeOnRoot, every_rank_gets_the_roots_value) {
     for (Rank root = 0; root < 5; ++root) {
         run_ranks({.ranks = 5, .seed = 5}, [root](Transport& transport) {
