@@ -91,6 +91,8 @@ def command(words: Sequence[str]) -> list[Finding]:
         return [Finding(BAD, "program", f"there is no program in: {' '.join(words)}", "is its path right?")]
     needs = needs_of(Path(path))
     found = [_own_mpi(path, needs)]
+    if launch.bypasses_by_gio(needs, os.environ):
+        found.append(Finding(NOTE, "program", f"{path}: {launch.GIO_TOLD}", launch.GIO_REMEDY))
     told = {"hydra": "MPICH's or one of its family", "openmpi": "Open MPI's", "srun": "Slurm's"}
     if kind == "none":
         return [

@@ -23,6 +23,10 @@ LAUNCHER_NAMES = ("mpiexec", "mpirun", "orterun", "prterun", "srun")
 VALUE_OPTIONS = {"-n", "-np", "-c", "-ppn", "-hosts", "-host", "--host", "-H", "-f", "-hostfile"}
 VALUE_OPTIONS |= {"--hostfile", "-machinefile", "-wdir", "--wdir", "-x", "--map-by"}
 VALUE_OPTIONS |= {"--bind-to", "--ntasks", "-N", "--nodes", "-p", "--partition", "-launcher-exec"}
+GIO_TOLD = "files it opens through PnetCDF go by GIO, a driver of PnetCDF's own, and not by MPI-IO"
+GIO_REMEDY = (
+    "PNETCDF_HINTS=nc_driver=mpiio, or that hint in the info of ncmpi_create and ncmpi_open, brings it back"
+)
 TWO_VALUE_OPTIONS = {"-genv", "-env", "--mca", "-mca", "--prtemca", "--pmixmca"}
 
 
@@ -62,18 +66,22 @@ def oratorio_variables(
     return variables
 
 
-def preload_value(environ: Mapping[str, str]) -> str:
-    """LD_PRELOAD with Oratorio last, so that a profiler named before sees the program's calls.
+def preload_value(environ: Mapping[str, str], profilers: Sequence[Path] = ()) -> str:
+    """LD_PRELOAD with Oratorio last, so that profilers see the program's calls.
 
-    Raises LaunchError."""
-    before = environ.get("LD_PRELOAD", "")
+    They are those named there, and `profilers`, which the program is linked to. Raises LaunchError."""
     try:
         library = str(preloadable(preload_library()))
     except PreloadError as error:
         raise LaunchError(str(error)) from error
-    if library in before.replace(":", " ").split():
-        return before
-    return f"{before}:{library}" if before else library
+    before = [path for path in environ.get("LD_PRELOAD", "").replace(":", " ").split() if path != library]
+    before += [str(path) for path in profilers if str(path) not in before]
+    return ":".join([*before, library])
+
+
+def bypasses_by_gio(needs: Needs, environ: Mapping[str, str]) -> bool:
+    """Whether PnetCDF will leave MPI-IO aside, as far as is known before it starts."""
+    return needs.has_gio and "nc_driver=mpiio" not in environ.get("PNETCDF_HINTS", "")
 
 
 def launcher_kind(word: str) -> str:
@@ -151,7 +159,7 @@ def _with_srun(words: Sequence[str], variables: Mapping[str, str]) -> list[str]:
     return [words[0], "--export=" + ",".join(["ALL", *own]), *words[1:]]
 
 
-def _warnings(kind: str, program: str | None, needs: Needs | None) -> list[str]:
+def _warnings(kind: str, program: str | None, needs: Needs | None, environ: Mapping[str, str]) -> list[str]:
     if needs is not None and needs.has_own_io:
         return [
             f"{program} has an MPI linked into it, so its files will be accessed by that MPI's own MPI-IO; "
@@ -166,6 +174,8 @@ def _warnings(kind: str, program: str | None, needs: Needs | None) -> list[str]:
             f"{program} needs {FLAVOUR_NAMES[needs.flavour]}, but the launcher is {mine}: "
             "each rank will probably run alone"
         )
+    if bypasses_by_gio(needs, environ):
+        told.append(f"{program}: {GIO_TOLD}; {GIO_REMEDY}")
     return told
 
 
@@ -190,8 +200,9 @@ def prepare(words: Sequence[str], variables: Mapping[str, str], environ: Mapping
     program = find_program(words, kind)
     needs = needs_of(Path(program)) if program else None
     _verify(program, needs)
-    warnings = _warnings(kind, program, needs)
-    ranks_see = {"LD_PRELOAD": preload_value(environ), **variables}
+    warnings = _warnings(kind, program, needs, environ)
+    preload = preload_value(environ, needs.profilers if needs else ())
+    ranks_see = {"LD_PRELOAD": preload, **variables}
     if kind == "none":
         return Launch(list(words), ranks_see, program, needs, warnings)
     _refuse_own_preload(words)

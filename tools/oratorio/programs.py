@@ -20,6 +20,9 @@ FLAVOUR_OF_SONAME = {
 }
 FLAVOUR_NAMES = {"mpich": "the MPICH ABI", "ompi": "Open MPI", "abi": "the MPI-5 standard ABI"}
 PYTHON_NAME = re.compile(r"(python|pypy)[0-9.]*$")
+# What says nothing of a program's neighbours; any other library may lead to one.
+PLAIN_NAMES = re.compile(r"(lib(c|m|dl|rt|pthread|gcc_s|stdc\+\+|gfortran|quadmath)|ld-linux[\w-]*)\.so\.")
+PNETCDF_NAME = "libpnetcdf.so"
 
 
 @dataclass(frozen=True)
@@ -30,6 +33,8 @@ class Needs:
     reason: str
     is_static: bool = False
     has_own_io: bool = False  # an MPI's own MPI-IO is linked into it, where no other can take its place
+    profilers: tuple[Path, ...] = ()  # linked to; they have MPI_File_open, and call PMPI_File_open
+    has_gio: bool = False  # its PnetCDF writes by a driver of its own, unless a hint says otherwise
 
 
 @cache
@@ -46,6 +51,38 @@ def _sonames(file: Path) -> tuple[str, ...]:
     except OSError:
         linked = ""
     return (*direct, *re.findall(r"^\s+(\S+)", linked, re.MULTILINE))
+
+
+def _neighbours(program: Path) -> tuple[Path, ...]:
+    """The libraries that an ELF file leads to, but for MPIs; none where it needs MPI and plain C alone."""
+    direct = [name for name in Elf(program).needed() if Path(name).name not in FLAVOUR_OF_SONAME]
+    if all(PLAIN_NAMES.match(Path(name).name) for name in direct):
+        return ()
+    try:
+        linked = subprocess.run(["ldd", program], capture_output=True, text=True, check=False).stdout
+    except OSError:
+        return ()
+    found = [Path(path) for path in re.findall(r"^\s+(?:\S+ => )?(/.*) \(0x", linked, re.MULTILINE)]
+    return tuple(path for path in found if path.name not in FLAVOUR_OF_SONAME)
+
+
+def _is_profiler(library: Path) -> bool:
+    """It has the MPI_ name and calls the PMPI_ one; MPIs, and Oratorio, have both."""
+    try:
+        elf = Elf(library)
+        return elf.defines("MPI_File_open") and not elf.defines("PMPI_File_open")
+    except (OSError, ValueError):
+        return False
+
+
+def _has_gio(library: Path) -> bool:
+    """GIO's names are no symbols of a shared PnetCDF, but those in its messages are in the file."""
+    if not library.name.startswith(PNETCDF_NAME):
+        return False
+    try:
+        return b"GIO_open" in library.read_bytes()
+    except OSError:
+        return False
 
 
 def flavour_of_file(file: Path) -> tuple[str, str] | None:
@@ -89,7 +126,13 @@ def _needs_of_elf(program: Path) -> Needs:
         return Needs(None, "it is linked statically", is_static=True)
     if found := flavour_of_file(program):
         flavour, soname = found
-        return Needs(flavour, f"it uses {FLAVOUR_NAMES[flavour]} ({soname})")
+        libraries = _neighbours(program)
+        return Needs(
+            flavour,
+            f"it uses {FLAVOUR_NAMES[flavour]} ({soname})",
+            profilers=tuple(path for path in libraries if _is_profiler(path)),
+            has_gio=any(_has_gio(path) for path in libraries),
+        )
     own = elf.defines("PMPI_File_open")
     reason = (
         "an MPI is linked into it" if own else "it is not linked to an MPI; one may be loaded at run time"

@@ -94,7 +94,7 @@ def test_a_preloaded_profiler_stays_before_oratorio(library, launcher, program):
     done = prepared([launcher("hydra"), program], environ={"LD_PRELOAD": "/tool.so"})
     assert done.argv[1:4] == ["-genv", "LD_PRELOAD", f"/tool.so:{library}"]
     done = prepared([program], environ={"LD_PRELOAD": f"{library}:/tool.so"})
-    assert done.env["LD_PRELOAD"] == f"{library}:/tool.so"
+    assert done.env["LD_PRELOAD"] == f"/tool.so:{library}"
 
 
 def compiled(folder: Path, text: str, *flags: str) -> str:
@@ -102,6 +102,37 @@ def compiled(folder: Path, text: str, *flags: str) -> str:
     source.write_text(text)
     subprocess.run(["cc", *flags, "-o", folder / "program", source], check=True)
     return str(folder / "program")
+
+
+def linked_to(folder: Path, libraries: dict[str, str]) -> str:
+    """A program that needs these shared libraries, and an MPI of Open MPI's name."""
+    texts = {"libmpi.so.40": "int PMPI_File_open(void) { return 0; }", **libraries}
+    for name, text in texts.items():
+        (folder / "part.c").write_text(text)
+        made = ["cc", "-shared", "-fPIC", f"-Wl,-soname,{name}", "-o", folder / name, folder / "part.c"]
+        subprocess.run(made, check=True)
+    paths = [str(folder / name) for name in texts]
+    flags = ["-Wl,--no-as-needed", f"-Wl,-rpath,{folder}"]
+    return compiled(folder, "int main(void) { return 0; }", *flags, *paths)
+
+
+def test_a_profiler_that_the_program_is_linked_to_is_put_before_oratorio(library, tmp_path):
+    tool = "extern int PMPI_File_open(void); int MPI_File_open(void) { return PMPI_File_open(); }"
+    mpi = "int PMPI_File_open(void) { return 0; } int MPI_File_open(void) { return 0; }"
+    plain = "int helps(void) { return 0; }"
+    has = linked_to(tmp_path, {"libtool.so": tool, "libother.so": mpi, "libplain.so": plain})
+    assert prepared([has]).env["LD_PRELOAD"] == f"{tmp_path}/libtool.so:{library}"
+    named = {"LD_PRELOAD": f"{tmp_path}/libtool.so"}
+    assert prepared([has], environ=named).env["LD_PRELOAD"] == f"{tmp_path}/libtool.so:{library}"
+
+
+def test_a_pnetcdf_with_a_driver_of_its_own_is_told_with_the_hint_that_brings_mpi_io_back(library, tmp_path):
+    has = linked_to(tmp_path, {"libpnetcdf.so.8": 'const char* ncmpi_says = "GIO_open";'})
+    (warning,) = prepared([has]).warnings
+    assert "not by MPI-IO" in warning and "nc_driver=mpiio" in warning
+    assert prepared([has], environ={"PNETCDF_HINTS": "nc_driver=mpiio"}).warnings == []
+    older = linked_to(tmp_path, {"libpnetcdf.so.8": 'const char* ncmpi_says = "none";'})
+    assert prepared([older]).warnings == []
 
 
 @pytest.mark.parametrize("flags", [[], ["-rdynamic"]])
