@@ -30,9 +30,12 @@ static hid_t open_file(const char* folder, int create) {
     const hid_t access = REQUIRE(H5Pcreate(H5P_FILE_ACCESS));
     snprintf(path, sizeof path, "%s/data.h5", folder);
     REQUIRE(H5Pset_fapl_mpio(access, MPI_COMM_WORLD, MPI_INFO_NULL));
-    const hid_t file = create ? H5Fcreate(path, H5F_ACC_TRUNC, H5P_DEFAULT, access)
+    const hid_t root = REQUIRE(H5Pcreate(H5P_FILE_CREATE));
+    REQUIRE(H5Pset_obj_track_times(root, 0)); /* HDF5 2 keeps times of the root group, too */
+    const hid_t file = create ? H5Fcreate(path, H5F_ACC_TRUNC, root, access)
                               : H5Fopen(path, H5F_ACC_RDONLY, access);
     REQUIRE(file);
+    REQUIRE(H5Pclose(root));
     REQUIRE(H5Pclose(access));
     return file;
 }

@@ -152,6 +152,27 @@ def fuzz(
 
 
 @app.command()
+def neighbours(
+    match: Annotated[str | None, typer.Option("-k", help="Those whose name or MPI has this in it.")] = None,
+    fetch: Annotated[
+        bool, typer.Option("--fetch", help="First bring newer libraries from Debian, PyPI and crates.io.")
+    ] = False,
+    write: Annotated[bool, typer.Option("--write", help="Put the table into docs/neighbours.md.")] = False,
+) -> None:
+    """Programs and libraries that Oratorio meets: each is run without and with it. Prints a table."""
+    from oratorio.neighbours import command  # noqa: PLC0415
+    from oratorio.suites.sources import SourceError  # noqa: PLC0415
+
+    try:
+        if write and match:
+            raise LookupError("--write renews the whole table: leave -k out")
+        is_good = command.run(match, fetch, write)
+    except (LookupError, SourceError) as error:
+        _refuse(error)
+    raise typer.Exit(0 if is_good else 1)
+
+
+@app.command()
 def wheel(
     out: Annotated[Path, typer.Option(help="The folder they come to.")] = ROOT / "dist",
 ) -> None:

@@ -10,7 +10,7 @@ import shutil
 import subprocess
 import sys
 import tarfile
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from pathlib import Path
 
 from oratorio.paths import PRIVATE
@@ -24,7 +24,7 @@ class SourceError(Exception):
     """The source of a suite can't be had; the text says why."""
 
 
-def _run(*words: str, cwd: Path | None = None) -> str:
+def call(*words: str, cwd: Path | None = None) -> str:
     """What the command prints. Raises SourceError."""
     try:
         done = subprocess.run(
@@ -37,27 +37,28 @@ def _run(*words: str, cwd: Path | None = None) -> str:
     return done.stdout
 
 
-def _source_lines() -> set[str]:
-    """A deb-src line for each of the machine's own lists of Debian's packages."""
+def debian_targets() -> list[tuple[str, str, str]]:
+    """(address, release, component) of the machine's own lists of Debian's packages. Raises SourceError."""
     wanted = "$(ORIGIN)|$(REPO_URI)|$(RELEASE)|$(COMPONENT)"
-    told = _run("apt-get", "indextargets", "--format", wanted, "Created-By: Packages")
+    told = call("apt-get", "indextargets", "--format", wanted, "Created-By: Packages")
     targets = [line.split("|") for line in told.splitlines()]
-    option = f"[signed-by={DEBIAN_KEYRING}] " if DEBIAN_KEYRING.exists() else ""
-    lines = {
-        f"deb-src {option}{uri} {release} {component}\n"
-        for origin, uri, release, component in targets
-        if origin == "Debian"
-    }
-    if not lines:
+    found = [(uri, release, component) for origin, uri, release, component in targets if origin == "Debian"]
+    if not found:
         raise SourceError("apt knows no packages of Debian here: run `apt-get update` first")
-    return lines
+    return found
 
 
-def _private_apt(folder: Path) -> list[str]:
-    """Options that keep apt within `folder`."""
+def apt_line(kind: str, uri: str, release: str, component: str) -> str:
+    """A line of a sources.list; kind is deb or deb-src."""
+    option = f"[signed-by={DEBIAN_KEYRING}] " if DEBIAN_KEYRING.exists() else ""
+    return f"{kind} {option}{uri} {release} {component}\n"
+
+
+def private_apt(folder: Path, lines: Collection[str]) -> list[str]:
+    """Options that keep apt within `folder`, with `lines` for its sources."""
     for part in ("lists/partial", "archives/partial"):
         (folder / part).mkdir(parents=True, exist_ok=True)
-    (folder / "sources.list").write_text("".join(sorted(_source_lines())))
+    (folder / "sources.list").write_text("".join(sorted(lines)))
     settings = {
         "Dir::Etc::sourcelist": folder / "sources.list",
         "Dir::Etc::sourceparts": "-",
@@ -76,10 +77,11 @@ def _sha256(file: Path) -> str:
 def _fetch_from_debian(archive: Archive, folder: Path) -> None:
     if shutil.which("apt-get") is None:
         raise SourceError(f"there is no apt-get here; put {archive.file} of Debian into {folder}")
-    options = _private_apt(WORK / "apt")
-    _run("apt-get", *options, "update")
+    lines = {apt_line("deb-src", *target) for target in debian_targets()}
+    options = private_apt(WORK / "apt", lines)
+    call("apt-get", *options, "update")
     wanted = f"{archive.package}={archive.version}"
-    _run("apt-get", *options, "source", "--download-only", "--tar-only", wanted, cwd=folder)
+    call("apt-get", *options, "source", "--download-only", "--tar-only", wanted, cwd=folder)
 
 
 def _fetch_from_pypi(archive: Archive, folder: Path) -> None:
@@ -90,7 +92,7 @@ def _fetch_from_pypi(archive: Archive, folder: Path) -> None:
         return
     wanted = f"{archive.package}=={archive.version}"
     only_source = ("--no-deps", f"--no-binary={archive.package}")
-    _run(sys.executable, "-m", "pip", "download", *only_source, "-d", str(folder), wanted)
+    call(sys.executable, "-m", "pip", "download", *only_source, "-d", str(folder), wanted)
 
 
 FETCH = {"debian": _fetch_from_debian, "pypi": _fetch_from_pypi}

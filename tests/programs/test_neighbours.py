@@ -1,0 +1,33 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The quick rows of `oratorio neighbours`; the others are run by the command."""
+
+import pytest
+from conftest import IS_BUILT, NOT_BUILT
+from oratorio.neighbours.command import PAGE, chosen, look
+from oratorio.neighbours.model import SKIPPED, WRONG
+from oratorio.neighbours.table import ABSENT, NEIGHBOURS
+
+
+@pytest.mark.skipif(not IS_BUILT, reason=NOT_BUILT)
+@pytest.mark.parametrize(
+    "neighbour", [one for one in NEIGHBOURS if one.is_quick], ids=lambda one: f"{one.name}-{one.mpi}"
+)
+def test_a_neighbour_gets_its_bytes_and_oratorio_its_accesses(neighbour):
+    outcome = look(neighbour)
+    if outcome.state == SKIPPED:
+        pytest.skip(outcome.says)
+    assert outcome.state != WRONG, outcome.says
+
+
+def test_a_row_is_chosen_by_its_name_or_its_mpi():
+    assert {one.mpi for one in chosen("SID")} == {"sid"}
+    assert chosen(None) == list(NEIGHBOURS)
+
+
+def test_the_page_has_all_rows():
+    text = PAGE.read_text()
+    for one in NEIGHBOURS:
+        assert any(
+            line.startswith(f"| {one.name} |") and f"`{one.mpi}`" in line for line in text.splitlines()
+        ), one
+    assert all(f"| {one.name} |" in text for one in ABSENT)
