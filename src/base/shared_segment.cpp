@@ -23,11 +23,13 @@ Result<bool> SharedSegment::step(Transport& transport) {
     if (phase_ == Phase::ready) {
         told_.card = wish_.card;
         error_ = create(topology);
-        told_by_all_ = Gathering(told_);
+        told_beside_.resize(static_cast<std::size_t>(ranks_beside(topology, topology.rank)));
+        telling_ = NodeGather(std::as_bytes(std::span(&told_, 1)),
+                              std::as_writable_bytes(std::span(told_beside_)));
         phase_ = Phase::naming;
     }
     if (phase_ == Phase::naming) {
-        const auto named = told_by_all_.step(transport);
+        const auto named = telling_.step(transport);
         if (!named || !*named) return named;
         if (error_.kind == ErrorKind::none) error_ = attach(topology);
         if (error_.kind == ErrorKind::none && wish_.check) error_ = wish_.check(cards());
@@ -64,9 +66,9 @@ Error SharedSegment::create(const Topology& topology) {
 
 /// Where the first rank has none it says so itself.
 Error SharedSegment::attach(const Topology& topology) {
-    const Rank first = first_beside(topology, topology.rank);
-    const Told& maker = told_by_all_.all()[static_cast<std::size_t>(first)];
-    if (first == topology.rank || maker.name[0] == '\0') return {};
+    const Told& maker = told_beside_.front();
+    const bool first = first_beside(topology, topology.rank) == topology.rank;
+    if (first || maker.name[0] == '\0') return {};
     auto attached = SharedMemory::attach(maker.name, wish_.bytes);
     if (!attached) return attached.error();
     memory_ = std::move(*attached);
@@ -75,8 +77,8 @@ Error SharedSegment::attach(const Topology& topology) {
 
 std::vector<SharedSegment::Card> SharedSegment::cards() const {
     std::vector<Card> cards;
-    cards.reserve(told_by_all_.all().size());
-    for (const Told& told : told_by_all_.all()) cards.push_back(told.card);
+    cards.reserve(told_beside_.size());
+    for (const Told& told : told_beside_) cards.push_back(told.card);
     return cards;
 }
 

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "base/agreed.hpp"
+#include "base/node_gather.hpp"
 #include "base/shared_memory.hpp"
 
 namespace oratorio {
@@ -23,14 +24,15 @@ namespace oratorio {
 /// Collective, in steps; used once. Stays where it is meanwhile: the transport knows its address.
 class SharedSegment {
   public:
-    /// What each rank tells all others beside.
+    /// What each rank tells the others of its node beside.
     using Card = std::array<std::uint64_t, 2>;
     struct Wish {
         Bytes bytes = 0;  ///< equal on the ranks of a node
         Card card = {};
         /// By the first rank, before others attach. May be empty.
         std::function<void(std::span<std::byte>)> prepare;
-        /// By all, after that, with the cards of all ranks: what else must be so. May be empty.
+        /// By all, after that, with the cards of the node's ranks: what else must be so. May be
+        /// empty.
         std::function<Error(const std::vector<Card>&)> check;
     };
 
@@ -46,7 +48,7 @@ class SharedSegment {
     [[nodiscard]] bool refused() const { return refusal().kind != ErrorKind::none; }
     /// Where it isn't refused.
     [[nodiscard]] SharedMemory take() { return std::move(memory_); }
-    /// By rank.
+    /// Of the ranks of this node, in their order.
     [[nodiscard]] std::vector<Card> cards() const;
 
   private:
@@ -63,7 +65,8 @@ class SharedSegment {
     SharedMemory memory_;
     Error error_;  ///< this rank's
     Told told_;
-    Gathering<Told> told_by_all_;
+    std::vector<Told> told_beside_;  ///< by the ranks of this node
+    NodeGather telling_;
     Agreement agreement_;
 };
 

@@ -54,11 +54,9 @@ void make_controls(std::span<std::byte> memory, const Topology& topology) {
     make<Question>(memory, ranks * NodeMemory::rounds_max);
 }
 
-/// Reads a word of each rank beside us, as the exchange would read its data.
-Error probe_others(const Topology& topology, const std::vector<SharedSegment::Card>& cards) {
-    for (Rank rank = 0; rank < topology.size; ++rank) {
-        if (!are_beside(topology, rank, topology.rank)) continue;
-        const auto [process, probe] = cards[static_cast<std::size_t>(rank)];
+/// Reads a word of each rank of the node, as the exchange would read its data.
+Error probe_others(const std::vector<SharedSegment::Card>& cards) {
+    for (const auto& [process, probe] : cards) {
         std::uint64_t word = 0;
         const iovec here{&word, sizeof word};
         const iovec there{reinterpret_cast<void*>(probe), sizeof word};
@@ -104,11 +102,7 @@ SharedSegment::Wish NodeMemory::wish(const Topology& topology) const {
     wish.card = {static_cast<std::uint64_t>(getpid()),
                  reinterpret_cast<std::uintptr_t>(&probe_word)};
     wish.prepare = [&topology](std::span<std::byte> memory) { make_controls(memory, topology); };
-    if (cross_memory_wanted_) {
-        wish.check = [&topology](const std::vector<SharedSegment::Card>& cards) {
-            return probe_others(topology, cards);
-        };
-    }
+    if (cross_memory_wanted_) wish.check = probe_others;
     return wish;
 }
 
@@ -135,11 +129,8 @@ void NodeMemory::lay_out(const Topology& topology) {
     buffers_ = memory_.span().subspan(static_cast<std::size_t>(control_bytes(topology)));
     seats_ = topology.node_of;
     processes_.clear();
-    const auto cards = making_->cards();
-    topology.each([&](Rank rank, Seat seat) {
-        if (seat.node != topology.node(topology.rank)) return;
-        processes_.push_back(static_cast<int>(cards[static_cast<std::size_t>(rank)][0]));
-    });
+    for (const auto& [process, probe] : making_->cards())
+        processes_.push_back(static_cast<int>(process));
 }
 
 void NodeMemory::tidy(Bytes kept_max) {

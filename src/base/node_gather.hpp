@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// NodeGather: what the ranks of a node tell each other, whatever the number of nodes.
+#pragma once
+
+#include <span>
+#include <vector>
+
+#include "base/transport.hpp"
+
+namespace oratorio {
+
+/// Collective over all ranks, in steps; used once. What the ranks of a node have brought, on each
+/// of them. Of several nodes nobody hears of another one, and a rank sends and receives at most
+/// twice as many messages as log2 of its node's ranks, rounded up. Stays where it is meanwhile, as
+/// its memory does: the transport knows their addresses.
+class NodeGather {
+  public:
+    NodeGather() = default;
+    /// `all`: a block of mine.size() bytes for each rank of the node, in their order.
+    NodeGather(std::span<const std::byte> mine, std::span<std::byte> all)
+        : mine_(mine), all_(all) {}
+
+    /// True when all are there; an error is the transport's.
+    Result<bool> step(Transport& transport);
+
+  private:
+    enum class Phase { ready, given_by_children, gave_parent, told_by_parent, over };
+    Result<void> go_on(Transport& transport);
+    Result<void> start_for_node(Transport& transport);
+    Result<void> give_parent(Transport& transport);
+    Result<void> hear_parent(Transport& transport);
+    Result<void> tell_children(Transport& transport);
+    Result<void> note(const Result<Ticket>& started);
+    [[nodiscard]] std::span<std::byte> blocks(std::size_t first, std::size_t count) const;
+
+    Phase phase_ = Phase::ready;
+    std::span<const std::byte> mine_;
+    std::span<std::byte> all_;
+    std::size_t place_ = 0;  ///< of this rank on its node
+    std::size_t below_ = 1;  ///< ranks from it on that give it theirs, itself among them
+    std::vector<Ticket> waits_for_;
+};
+
+}  // namespace oratorio
