@@ -7,7 +7,7 @@ namespace oratorio {
 
 namespace {
 
-constexpr std::int64_t kPartsMax = 512;  // each has a share of the smallest slot, a page
+constexpr std::int32_t kPartsMax = 512;  // each has a share of the smallest slot, a page
 constexpr std::int64_t kListedMax = kLayoutBytesMax / 16;  // an offset and a length each
 
 /// Pieces in `bytes` of `layout`, assuming they are spread evenly; never less than one per run of
@@ -62,7 +62,8 @@ std::int64_t interleaved_parts(const Layout& memory) {
 
 /// Sets period and parts when the parts lie equally far apart in the file.
 void find_parts(const Access& access, AccessSummary& summary) {
-    const std::int64_t parts = interleaved_parts(access.memory);
+    const std::int64_t found = interleaved_parts(access.memory);
+    const auto parts = static_cast<std::int32_t>(std::min<std::int64_t>(found, kPartsMax + 1));
     if (parts < 2 || parts > kPartsMax || summary.bytes % parts != 0 ||
         (summary.flags & flag_interleaved) != 0)
         return;
@@ -102,7 +103,7 @@ std::uint64_t likeness(const Summaries& summaries) {
         const Offset step = one.hull.empty() ? 0 : first;
         for (const std::int64_t number :
              {one.hull.begin - step, one.hull.end - step, one.bytes, one.pieces, one.memory_pieces,
-              static_cast<std::int64_t>(one.flags), one.period, one.parts})
+              std::int64_t{one.flags}, one.period, std::int64_t{one.parts}})
             digest.add(number);
     }
     return digest.value();

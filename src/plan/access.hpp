@@ -44,23 +44,24 @@ void seek_within(Cursor& file, Offset offset, Bytes from);
 /// A layout that another rank is to walk may be described in so many bytes.
 inline constexpr Bytes kLayoutBytesMax = 512 << 10;
 
-/// Travels as bytes; one per rank.
+/// Travels as bytes; one per rank, 64 bytes: with a million ranks each byte is a MiB on every node.
 struct AccessSummary {
     Extent hull;  ///< from the first to the last byte of the file it touches; empty without data
     Bytes bytes = 0;
     std::int64_t pieces = 0;  ///< contiguous file pieces, estimated for part of a layout
     std::int64_t memory_pieces = 0;
     std::uint64_t coverage = 0;  ///< sum of the coverage hash over its pieces (writes)
-    std::uint64_t flags = 0;     ///< AccessFlag bits
     /// The data is `parts` equal parts that lie `period` bytes apart in the file and interleave in
     /// memory (variables of a cell side by side); 1 part where it isn't like that.
     Bytes period = 0;
-    std::int64_t parts = 1;
+    std::int32_t parts = 1;
+    std::uint32_t flags = 0;  ///< AccessFlag bits
 
     bool operator==(const AccessSummary&) const = default;
 };
+static_assert(sizeof(AccessSummary) == 64);
 
-enum AccessFlag : std::uint64_t {
+enum AccessFlag : std::uint32_t {
     flag_interleaved =
         1,  ///< tiles or pieces of the file layout interleave or overlap: only data order works
     flag_no_store = 2,      ///< this rank has no open file and can't be an aggregator

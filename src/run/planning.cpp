@@ -10,7 +10,7 @@ namespace oratorio {
 Planning::Planning(const RunContext& context, const Access& access, bool collective)
     : context_(context), access_(access), collective_(collective) {}
 
-void Planning::begin(bool may_recall, std::uint64_t flags) {
+void Planning::begin(bool may_recall, std::uint32_t flags) {
     flags_ = flags;
     recalled_ = absent_ = false;
     if (may_recall && collective_ && context_.plans != nullptr &&

@@ -100,7 +100,7 @@ bool Run::sends_messages() const {
 void Run::begin(bool may_recall) {
     const bool unable = context_.store == nullptr || error_.kind == ErrorKind::no_memory;
     memory_.start_over();
-    planning_.begin(may_recall, unable ? std::uint64_t{flag_no_store} : 0);
+    planning_.begin(may_recall, unable ? std::uint32_t{flag_no_store} : 0);
     enter(Phase::planning);
 }
 

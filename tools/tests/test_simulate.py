@@ -113,7 +113,7 @@ def only(**values):
         ({"endpoint__send_us": 1}, 2 * 11 / 4 * 1e-6 + 4e-6, "senders"),
         # Half of the rate of both nodes: for what is exchanged, then for what is stored. And
         # the other node's summaries.
-        ({"links__rate_mbs": 1}, 2 * (2080e-6 + 4000e-6) + 4 * 72e-6, "the middle"),
+        ({"links__rate_mbs": 1}, 2 * (2080e-6 + 4000e-6) + 4 * 64e-6, "the middle"),
         ({"work__piece_ns": 1000}, 2 * 80e-6, "receiving"),
         ({"links__latency_us": 1}, 2 * 2e-6 + 4 * 1e-6, None),
         ({"storage__rate_mbs": 1}, 2 * 4000e-6, None),
