@@ -78,13 +78,21 @@ class Gathering {
   public:
     Gathering() = default;
     explicit Gathering(const T& mine) : mine_(mine) {}
+    Gathering(Gathering&&) noexcept = default;
+    Gathering& operator=(Gathering&&) noexcept = default;
+    /// What comes of it lies once for a node, where the transport has memory for that, and until
+    /// this rank starts the next such gathering.
+    [[nodiscard]] static Gathering once_for_node(const T& mine) {
+        Gathering gathering(mine);
+        gathering.once_ = true;
+        return gathering;
+    }
 
     /// True when all are there; an error is the transport's.
     Result<bool> step(Transport& transport) {
         if (!ticket_.valid()) {
-            all_.resize(static_cast<std::size_t>(transport.topology().size));
-            const auto started = transport.gather(std::as_bytes(std::span(&mine_, 1)),
-                                                  std::as_writable_bytes(std::span(all_)));
+            const auto started =
+                transport.gather(std::as_bytes(std::span(&mine_, 1)), room(transport));
             if (!started) return started.error();
             ticket_ = *started;
         }
@@ -93,14 +101,27 @@ class Gathering {
         return completion->done;
     }
     /// When they are.
-    [[nodiscard]] const std::vector<T>& all() const { return all_; }
-    [[nodiscard]] Agreed<std::vector<T>> take() {
-        return Agreed<std::vector<T>>::vouch(std::move(all_));
+    [[nodiscard]] std::span<const T> all() const { return all_; }
+    [[nodiscard]] Agreed<std::span<const T>> agreed() const {
+        return Agreed<std::span<const T>>::vouch(all_);
     }
 
   private:
+    std::span<std::byte> room(Transport& transport) {
+        const auto ranks = static_cast<std::size_t>(transport.topology().size);
+        auto memory = once_ ? transport.list_of_node(ranks * sizeof(T)) : std::span<std::byte>();
+        if (memory.empty()) {
+            own_.resize(ranks);
+            memory = std::as_writable_bytes(std::span(own_));
+        }
+        all_ = {reinterpret_cast<const T*>(memory.data()), ranks};
+        return memory;
+    }
+
     T mine_{};
-    std::vector<T> all_;
+    bool once_ = false;
+    std::vector<T> own_;      ///< where there is no list of the node
+    std::span<const T> all_;  ///< in that, or in this
     Ticket ticket_;
 };
 

@@ -82,6 +82,13 @@ class Transport {
     virtual Result<Ticket> reduce(std::span<std::uint64_t> values, ReduceOp op) = 0;
     /// Collective. `all` holds size() blocks of mine.size() bytes, in rank order.
     virtual Result<Ticket> gather(std::span<const std::byte> mine, std::span<std::byte> all) = 0;
+    /// Memory of this rank's node for so many bytes, a multiple of the ranks, that a gather may be
+    /// given as its `all`: what comes of it lies there once for all ranks of the node. Each may
+    /// read it until it starts the next gather into it. Empty where there is none, on all ranks
+    /// alike.
+    [[nodiscard]] virtual std::span<std::byte> list_of_node(std::size_t /*bytes*/) const {
+        return {};
+    }
     /// Collective.
     virtual Result<Ticket> broadcast(Rank root, std::span<std::byte> data) = 0;
     virtual Result<Completion> test(Ticket ticket) = 0;

@@ -95,7 +95,7 @@ class Digest {
 
 }  // namespace
 
-std::uint64_t likeness(const Summaries& summaries) {
+std::uint64_t likeness(AllSummaries summaries) {
     Digest digest;
     Offset first = INT64_MIN;  // of the first rank with data
     for (const AccessSummary& one : summaries) {

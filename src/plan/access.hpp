@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "base/agreed.hpp"
@@ -71,12 +72,14 @@ enum AccessFlag : std::uint32_t {
 /// Pure. O(depth log parts), plus one walk over the pieces when `with_coverage`.
 [[nodiscard]] AccessSummary summarise(const Access& access, bool with_coverage);
 
-/// All ranks' summaries, in rank order.
+/// Some ranks' summaries, in rank order.
 using Summaries = std::vector<AccessSummary>;
+/// Those of all ranks, wherever they lie: once for a node, or with each rank.
+using AllSummaries = std::span<const AccessSummary>;
 
 /// Equal for summaries that are, but for one step that all of them made in the file. Coverage
 /// doesn't count: it changes with the step. Others are equal by chance only, with probability
 /// 2^-64.
-[[nodiscard]] std::uint64_t likeness(const Summaries& summaries);
+[[nodiscard]] std::uint64_t likeness(AllSummaries summaries);
 
 }  // namespace oratorio

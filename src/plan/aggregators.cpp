@@ -88,8 +88,8 @@ std::vector<ConfigEntry> parse_config_list(const std::string& text) {
     return entries;
 }
 
-AbleRanks able_ranks(const Summaries& summaries) {
-    return [&summaries](Rank rank) {
+AbleRanks able_ranks(AllSummaries summaries) {
+    return [summaries](Rank rank) {
         return (summaries[static_cast<std::size_t>(rank)].flags & flag_no_store) == 0;
     };
 }

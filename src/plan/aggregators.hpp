@@ -32,7 +32,7 @@ struct ConfigEntry {
 /// Whether a rank may be an aggregator.
 using AbleRanks = std::function<bool(Rank rank)>;
 /// Pure. Ranks that can store (not so with flag_no_store); the summaries outlive it.
-[[nodiscard]] AbleRanks able_ranks(const Summaries& summaries);
+[[nodiscard]] AbleRanks able_ranks(AllSummaries summaries);
 
 /// Pure. Of the `able` ranks at most `cb_nodes` when that is set, else at most one per
 /// `bytes_each_min` of the hull (not so of kEveryRank). Within a node aggregators are spread evenly

@@ -46,7 +46,8 @@ Extent Graph::hull_of(Rank rank) const {
     return i < size() ? participant(i).hull : Extent{};
 }
 
-Graph Graph::thinned(const EdgeScale& scale, const Agreed<std::vector<EdgeBits>>& of_ranks) const {
+Graph Graph::thinned(const EdgeScale& scale,
+                     const Agreed<std::span<const EdgeBits>>& of_ranks) const {
     auto edges = std::make_shared<Edges>();
     edges->scale = scale;
     edges->of_participants.reserve(size());

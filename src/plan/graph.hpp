@@ -45,7 +45,7 @@ class Graph {
     [[nodiscard]] Extent hull_of(Rank rank) const;
     /// The same with fewer edges, given for each rank.
     [[nodiscard]] Graph thinned(const EdgeScale& scale,
-                                const Agreed<std::vector<EdgeBits>>& of_ranks) const;
+                                const Agreed<std::span<const EdgeBits>>& of_ranks) const;
     /// The same without all participants but these, in ascending order.
     [[nodiscard]] Graph only(const std::vector<std::size_t>& participants) const;
     /// Null in a dense graph.

@@ -4,15 +4,29 @@
 #include <algorithm>
 
 #include "plan/plan.hpp"
-#include "plan/ranks_by_node.hpp"
 
 namespace oratorio {
 
 namespace {
 
-bool any(Rank) {
-    return true;
-}
+/// What a rank needs of the table, asked of all in the order of ranks.
+class Known {
+  public:
+    Known(Rank rank, Rank local, int node) : rank_(rank), local_(local), node_(node) {}
+    bool operator()(Rank other, Rank by, int node) {
+        const bool is_local = other == by;
+        const bool tells = is_local && told_ < kRanksTold;
+        told_ += tells ? 1 : 0;
+        const bool deals = other == rank_ || other == local_ || by == rank_;
+        return tells || deals || (is_local && node == node_);
+    }
+
+  private:
+    Rank rank_;
+    Rank local_;
+    int node_;
+    std::size_t told_ = 0;
+};
 
 }  // namespace
 
@@ -36,12 +50,10 @@ int place_of_local_aggregator(int i, int ranks, int count) {
 }
 
 int largest_group(const Nodes& topology, const PlanOptions& options) {
-    const auto nodes = ranks_by_node(topology, any);
     int largest = 1;
-    for (std::size_t node = 0; node < nodes.size(); ++node) {
-        const auto ranks = static_cast<int>(nodes[node].size());
-        const int count = local_aggregators_of(ranks, static_cast<int>(node),
-                                               static_cast<int>(nodes.size()), options);
+    for (int node = 0; node < topology.nodes(); ++node) {
+        const int ranks = topology.ranks_of(node);
+        const int count = local_aggregators_of(ranks, node, topology.nodes(), options);
         largest = std::max(largest, (ranks + count - 1) / count);
     }
     return largest;
@@ -54,42 +66,73 @@ Bytes local_message_bytes(const PlanOptions& options, int group_ranks) {
     return std::clamp(each / kAligned * kAligned, kMessageMin, message_bytes_of(options));
 }
 
-Layers::Layers(const Nodes& topology, const Summaries& summaries, const PlanOptions& options)
+Groups::Groups(const Nodes& topology, AllSummaries summaries, const PlanOptions& options)
     : group_ranks_(largest_group(topology, options)),
       message_bytes_(local_message_bytes(options, group_ranks_)) {
-    const auto nodes = ranks_by_node(topology, any);
-    std::vector<Served> served(static_cast<std::size_t>(topology.size));
-    const auto can = [&](Rank rank) {
-        return (summaries[static_cast<std::size_t>(rank)].flags & flag_no_store) == 0;
-    };
-    for (std::size_t node = 0; node < nodes.size(); ++node) {
-        const auto ranks = static_cast<int>(nodes[node].size());
-        const int count = local_aggregators_of(ranks, static_cast<int>(node),
-                                               static_cast<int>(nodes.size()), options);
-        for (int i = 0; i < count && ranks > 0; ++i) {
-            const auto first = nodes[node].begin() + place_of_local_aggregator(i, ranks, count);
-            const auto last = nodes[node].begin() + place_of_local_aggregator(i + 1, ranks, count);
-            const auto able = std::find_if(first, last, can);
-            const Rank local = able == last ? *first : *able;
-            std::for_each(first, last, [&](Rank rank) {
-                served[static_cast<std::size_t>(rank)] = {rank, local};
-            });
-            ++local_aggregators_;
-        }
+    std::size_t all = 0;
+    for (int node = 0; node < topology.nodes(); ++node) {
+        const int ranks = topology.ranks_of(node);
+        const int count = local_aggregators_of(ranks, node, topology.nodes(), options);
+        nodes_.push_back({ranks, count, all});
+        all += static_cast<std::size_t>(count);
     }
+    groups_.resize(all);
+    topology.each([&](Rank rank, Seat seat) {
+        const AccessSummary& one = summaries[static_cast<std::size_t>(rank)];
+        Group& group = groups_[index_of(seat)];
+        const bool able = (one.flags & flag_no_store) == 0;
+        if (group.local < 0 || (able && !group.able)) group.local = rank;
+        group.able = group.able || able;
+        if (one.bytes > 0) group.hull = hull(group.hull, one.hull);
+    });
+}
+
+/// The inverse of place_of_local_aggregator.
+std::size_t Groups::index_of(Seat seat) const {
+    const OfNode& node = nodes_[static_cast<std::size_t>(seat.node)];
+    const int larger = node.ranks % node.count;
+    const int less = node.ranks / node.count;
+    const int in_larger = (less + 1) * larger;
+    const int group =
+        seat.place < in_larger ? seat.place / (less + 1) : larger + (seat.place - in_larger) / less;
+    return node.first + static_cast<std::size_t>(group);
+}
+
+int Groups::most_on_node() const {
+    int most = 0;
+    for (const OfNode& node : nodes_) most = std::max(most, node.count);
+    return most;
+}
+
+Graph Groups::graph() const {
+    std::vector<Participant> participants;
+    participants.reserve(groups_.size());
+    for (const Group& group : groups_) participants.push_back({group.local, group.hull});
+    return Graph(std::move(participants));
+}
+
+Layers::Layers(const Nodes& topology, const Groups& groups, std::optional<Rank> rank)
+    : local_aggregators_(groups.size()),
+      group_ranks_(groups.group_ranks()),
+      message_bytes_(groups.message_bytes()),
+      most_on_node_(groups.most_on_node()) {
+    const Rank of = rank.value_or(0);
+    const Seat mine = topology.seat(of);
+    Known known(of, groups.local_aggregator_of(mine), mine.node);
+    std::vector<Served> served;
+    if (!rank) served.reserve(static_cast<std::size_t>(topology.size));
+    topology.each([&](Rank other, Seat seat) {
+        const Rank by = groups.local_aggregator_of(seat);
+        if (!rank || known(other, by, seat.node)) served.push_back({other, by});
+    });
     served_ = std::make_shared<const std::vector<Served>>(std::move(served));
 }
 
 /// A message's payload and what goes before it fill a message.
-Layers Layers::with_windows(const Nodes& topology, Bytes message_bytes) const {
+Layers Layers::with_windows(Bytes message_bytes) const {
     constexpr Bytes kBefore = 512;
     Layers layers = *this;
     layers.window_bytes_ = message_bytes - kBefore;
-    std::vector<int> on_node(std::max<std::size_t>(1, topology.node_names.size()));
-    for (const Rank local : local_aggregators()) {
-        const auto node = static_cast<std::size_t>(topology.node(local));
-        layers.most_on_node_ = std::max(layers.most_on_node_, ++on_node[node]);
-    }
     return layers;
 }
 
@@ -100,19 +143,13 @@ Bytes Layers::windows_bytes(Direction direction) const {
 
 Layers Layers::only(Rank rank, const Nodes& topology) const {
     if (!two()) return *this;
-    const Rank local = local_aggregator_of(rank);
-    std::vector<Served> known;
-    std::size_t told = 0;
+    Known known(rank, local_aggregator_of(rank), topology.node(rank));
+    std::vector<Served> served;
     for (const Served& one : *served_) {
-        const bool is_local = one.rank == one.by;
-        const bool tells = is_local && told < kRanksTold;
-        told += tells ? 1 : 0;
-        const bool deals = one.rank == rank || one.rank == local || one.by == rank;
-        if (tells || deals || (is_local && topology.node(one.rank) == topology.node(rank)))
-            known.push_back(one);
+        if (known(one.rank, one.by, topology.node(one.rank))) served.push_back(one);
     }
     Layers layers = *this;
-    layers.served_ = std::make_shared<const std::vector<Served>>(std::move(known));
+    layers.served_ = std::make_shared<const std::vector<Served>>(std::move(served));
     return layers;
 }
 

@@ -5,10 +5,12 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "base/topology.hpp"
 #include "plan/access.hpp"
+#include "plan/graph.hpp"
 #include "plan/options.hpp"
 
 namespace oratorio {
@@ -35,21 +37,56 @@ inline constexpr int kMessagesOfMember = 2;
 /// take half of a collective buffer at most, if there are 4 KiB for each.
 [[nodiscard]] Bytes local_message_bytes(const PlanOptions& options, int group_ranks);
 
-/// Who is whose local aggregator. Whole as a plan is made; what is kept for a rank knows those that
-/// it deals with. A value; copies share the table.
+/// The groups of all nodes: what is known of them while a plan is made, with no list of ranks.
+class Groups {
+  public:
+    /// Pure. A local aggregator that could not have its memory (flag_no_store) is replaced by the
+    /// next rank of its group that could; a group without such a rank has no data.
+    Groups(const Nodes& topology, AllSummaries summaries, const PlanOptions& options);
+
+    [[nodiscard]] std::size_t size() const { return groups_.size(); }
+    /// The local aggregator of who sits there. O(1).
+    [[nodiscard]] Rank local_aggregator_of(Seat seat) const {
+        return groups_[index_of(seat)].local;
+    }
+    /// Of the node that has the most.
+    [[nodiscard]] int most_on_node() const;
+    [[nodiscard]] int group_ranks() const { return group_ranks_; }
+    [[nodiscard]] Bytes message_bytes() const { return message_bytes_; }
+    /// Local aggregators, each with the hull of all its group's data.
+    [[nodiscard]] Graph graph() const;
+
+  private:
+    struct Group {
+        Rank local = -1;
+        bool able = false;
+        Extent hull;
+    };
+    struct OfNode {
+        int ranks = 0;
+        int count = 0;
+        std::size_t first = 0;  ///< where its groups begin
+    };
+    [[nodiscard]] std::size_t index_of(Seat seat) const;
+    int group_ranks_ = 1;
+    Bytes message_bytes_ = 0;
+    std::vector<OfNode> nodes_;
+    std::vector<Group> groups_;  ///< node by node
+};
+
+/// Who is whose local aggregator. Of all ranks, or what is kept for one: it knows those that it
+/// deals with. A value; copies share the table.
 class Layers {
   public:
     /// One layer: each rank speaks for itself.
     Layers() = default;
-    /// Pure. A local aggregator that could not have its memory (flag_no_store) is replaced by the
-    /// next rank of its group that could; a group without such a rank has no data.
-    Layers(const Nodes& topology, const Summaries& summaries, const PlanOptions& options);
+    /// Pure. Of all ranks; or what `rank` needs of that: its local aggregator, the ranks that it
+    /// serves itself, the local aggregators of its node; and the first ones, which explain tells.
+    Layers(const Nodes& topology, const Groups& groups, std::optional<Rank> rank = {});
     /// The same, with windows in memory of the node in place of messages between a rank and its
     /// local aggregator.
-    [[nodiscard]] Layers with_windows(const Nodes& topology, Bytes message_bytes) const;
-
-    /// What `rank` needs of it: its local aggregator, the ranks that it serves itself, the local
-    /// aggregators of its node; and the first ones, which explain tells.
+    [[nodiscard]] Layers with_windows(Bytes message_bytes) const;
+    /// What `rank` needs of it.
     [[nodiscard]] Layers only(Rank rank, const Nodes& topology) const;
 
     [[nodiscard]] bool two() const { return served_ != nullptr; }
@@ -84,11 +121,11 @@ class Layers {
         Rank by = 0;
     };
     std::shared_ptr<const std::vector<Served>> served_;  ///< in the order of ranks; null: one layer
-    std::size_t local_aggregators_ = 0;
+    std::size_t local_aggregators_ = 0;                  ///< of all nodes
     int group_ranks_ = 1;
     Bytes message_bytes_ = 0;
     Bytes window_bytes_ = 0;
-    int most_on_node_ = 0;  ///< local aggregators
+    int most_on_node_ = 0;  ///< of those
 };
 
 }  // namespace oratorio

@@ -17,7 +17,7 @@ constexpr Bytes kSparse = 4;  // bytes of hull per byte of data
 
 /// Parts count only where all ranks have the same ones, and every rank's first part lies in the
 /// first period.
-void agree_on_parts(Situation& s, const Summaries& summaries) {
+void agree_on_parts(Situation& s, AllSummaries summaries) {
     const auto has_data = [](const AccessSummary& one) { return one.bytes > 0; };
     const auto first = std::find_if(summaries.begin(), summaries.end(), has_data);
     if (first == summaries.end() || first->parts < 2) return;
@@ -30,7 +30,7 @@ void agree_on_parts(Situation& s, const Summaries& summaries) {
     s.period = first->period;
 }
 
-Situation situation_of(Direction direction, const Summaries& summaries, const Nodes& nodes,
+Situation situation_of(Direction direction, AllSummaries summaries, const Nodes& nodes,
                        const Terms& terms, const NodeSharing& sharing) {
     Situation s;
     s.facts = &terms.facts;
@@ -182,29 +182,13 @@ bool loads_are_shared(const Situation& s, const Plan& plan) {
 
 /// Of those ranks with data for which `wanted(rank, hull)` holds.
 template <class Wanted>
-Graph graph_of(const Summaries& summaries, Wanted wanted) {
+Graph graph_of(AllSummaries summaries, Wanted wanted) {
     std::vector<Participant> participants;
     for (std::size_t i = 0; i < summaries.size(); ++i) {
         const Participant one{static_cast<Rank>(i), summaries[i].hull};
         if (summaries[i].bytes > 0 && wanted(one.rank, one.hull)) participants.push_back(one);
     }
     return Graph(std::move(participants));
-}
-
-bool all_of_them(Rank, Extent) {
-    return true;
-}
-
-/// Local aggregators, each with the hull of all its group's data.
-Graph graph_of_groups(const Summaries& summaries, const Layers& layers) {
-    std::vector<Participant> groups(summaries.size());
-    for (std::size_t i = 0; i < summaries.size(); ++i) {
-        if (summaries[i].bytes == 0) continue;
-        const Rank local = layers.local_aggregator_of(static_cast<Rank>(i));
-        Participant& group = groups[static_cast<std::size_t>(local)];
-        group = {local, hull(group.hull, summaries[i].hull)};
-    }
-    return Graph(std::move(groups));
 }
 
 /// Windows are looked at byte by byte when they are written, and read as a whole.
@@ -217,7 +201,7 @@ bool groups_are_dense(const Plan& plan) {
 }
 
 /// Whether some rank serves others and has no data itself.
-bool serves_without_data(const Plan& plan, const Summaries& summaries) {
+bool serves_without_data(const Plan& plan, AllSummaries summaries) {
     const auto has_none = [&](Rank rank) {
         return summaries[static_cast<std::size_t>(rank)].bytes == 0;
     };
@@ -248,9 +232,24 @@ void plan_alone(Plan& plan, Rank rank, const AccessSummary& mine, const PlanOpti
     set_buffers(plan, storage.window(plan.direction, options), 1);
 }
 
-/// A plan without the ranks that take part, where each speaks for itself.
-Plan plan_without_ranks(Direction direction, const Summaries& summaries, const Nodes& nodes,
-                        const Terms& terms, const NodeSharing& sharing, Rank rank) {
+/// Whom a plan is made for.
+struct Audience {
+    Rank rank = 0;
+    bool alone = false;  ///< what only others need is left out
+};
+
+/// Two layers are as the plan has them: who serves whom, and for which part of the file.
+void add_layers(Plan& plan, AllSummaries summaries, const Nodes& nodes, const PlanOptions& options,
+                Audience audience) {
+    const Groups groups(nodes, summaries, options);
+    plan.layers = audience.alone ? Layers(nodes, groups, audience.rank) : Layers(nodes, groups);
+    plan.graph = groups.graph();
+}
+
+/// A plan without the ranks that have data; those that talk to aggregators are in it where they are
+/// others.
+Plan plan_without_ranks(Direction direction, AllSummaries summaries, const Nodes& nodes,
+                        const Terms& terms, const NodeSharing& sharing, Audience audience) {
     Situation s = situation_of(direction, summaries, nodes, terms, sharing);
     s.collective = true;
     const PlanOptions& options = terms.options;
@@ -262,15 +261,13 @@ Plan plan_without_ranks(Direction direction, const Summaries& summaries, const N
     s.slot_most = slot_by_messages(s);
     Plan plan = start_plan(s, choose_method(s));
     if (!plan.method->aggregated()) {
+        const Rank rank = audience.rank;
         plan_alone(plan, rank, summaries[static_cast<std::size_t>(rank)], options);
         return plan;
     }
     if (s.bytes == 0) return plan;
-    if (plan.method->layers_part().local_aggregators) {
-        plan.ranks = graph_of(summaries, all_of_them);
-        plan.layers = Layers(nodes, summaries, options);
-        plan.graph = graph_of_groups(summaries, plan.layers);
-    }
+    if (plan.method->layers_part().local_aggregators)
+        add_layers(plan, summaries, nodes, options, audience);
     const int per_node = aggregators_per_node(*plan.method, by_messages);
     if (per_node != by_messages)
         aggregators = choose_aggregators(nodes, able, options, plan.hull.length(), per_node);
@@ -284,7 +281,7 @@ Plan plan_without_ranks(Direction direction, const Summaries& summaries, const N
     plan.thin = (options.sparse || plan.method->graph_part().is_thinned) && !plan.layers.two();
     plan.ask_contents = must_ask(s.direction, s.hull, s.bytes);
     if (plan.method->layers_part().windows && sharing.shared_memory && groups_are_dense(plan))
-        plan.layers = plan.layers.with_windows(nodes, plan.message_bytes);
+        plan.layers = plan.layers.with_windows(plan.message_bytes);
     plan.shared_loads = loads_are_shared(s, plan);
     const bool of_node = schedule.slots == Schedule::of_node;
     const int own_slots = of_node ? slots_of_node(s, plan) : schedule.slots;
@@ -296,9 +293,12 @@ Plan plan_without_ranks(Direction direction, const Summaries& summaries, const N
     return plan;
 }
 
-/// Who takes part is still to be told.
-bool wants_ranks(const Plan& plan) {
-    return plan.method->aggregated() && plan.bytes > 0 && !plan.layers.two();
+/// Of those ranks with data for which `wanted(rank, hull)` holds.
+template <class Wanted>
+void add_ranks(Plan& plan, AllSummaries summaries, Wanted wanted) {
+    if (!plan.method->aggregated() || plan.bytes == 0) return;
+    plan.ranks = graph_of(summaries, wanted);
+    if (!plan.layers.two()) plan.graph = plan.ranks;
 }
 
 }  // namespace
@@ -340,29 +340,31 @@ Bytes message_bytes_of(const PlanOptions& options) {
     return std::max(kMessageMin, std::min(options.message_bytes, options.cb_buffer_size / 8));
 }
 
-Plan make_plan(Direction direction, const Agreed<Summaries>& summaries,
+Plan make_plan(Direction direction, const Agreed<AllSummaries>& summaries,
                const Agreed<const Nodes&>& nodes, const Agreed<Terms>& terms,
                const Agreed<NodeSharing>& sharing, Rank rank) {
-    Plan plan = plan_without_ranks(direction, *summaries, *nodes, *terms, *sharing, rank);
-    if (wants_ranks(plan)) plan.ranks = plan.graph = graph_of(*summaries, all_of_them);
+    Plan plan = plan_without_ranks(direction, *summaries, *nodes, *terms, *sharing, {rank});
+    add_ranks(plan, *summaries, [](Rank, Extent) { return true; });
     return plan;
 }
 
-Plan make_plan_for(Rank rank, Direction direction, const Agreed<Summaries>& summaries,
+Plan make_plan_for(Rank rank, Direction direction, const Agreed<AllSummaries>& summaries,
                    const Agreed<const Nodes&>& nodes, const Agreed<Terms>& terms,
                    const Agreed<NodeSharing>& sharing) {
-    Plan plan = plan_without_ranks(direction, *summaries, *nodes, *terms, *sharing, rank);
+    Plan plan = plan_without_ranks(direction, *summaries, *nodes, *terms, *sharing, {rank, true});
     const int own = plan.aggregator_index(rank);
     const bool shares = plan.method->on_node();
-    const auto deals_with = [&](Rank other, Extent hull) {
+    const std::vector<Rank> group =
+        plan.layers.two() ? plan.layers.group_of(rank) : std::vector<Rank>();
+    add_ranks(plan, *summaries, [&](Rank other, Extent hull) {
+        if (plan.layers.two()) return other == rank || std::ranges::binary_search(group, other);
         return shares || other == rank || (own >= 0 && plan.domains.touches(own, hull));
-    };
-    if (wants_ranks(plan)) plan.ranks = plan.graph = graph_of(*summaries, deals_with);
+    });
     return plan.only(rank, *nodes);
 }
 
 Plan make_own_plan(Direction direction, Rank rank, const AccessSummary& mine, const Terms& terms) {
-    const Situation s = situation_of(direction, {mine}, {}, terms, {});
+    const Situation s = situation_of(direction, {&mine, 1}, {}, terms, {});
     Plan plan = start_plan(s, choose_method(s));
     plan_alone(plan, rank, mine, terms.options);
     return plan;

@@ -176,12 +176,13 @@ inline constexpr Bytes kMessageMin = 4096;
 
 /// Pure. For a collective access: plans of all ranks are equal, but that without aggregators each
 /// is `rank`'s own.
-[[nodiscard]] Plan make_plan(Direction direction, const Agreed<Summaries>& summaries,
+[[nodiscard]] Plan make_plan(Direction direction, const Agreed<AllSummaries>& summaries,
                              const Agreed<const Nodes&>& nodes, const Agreed<Terms>& terms,
                              const Agreed<NodeSharing>& sharing, Rank rank);
-/// Pure. The same, and of that what `rank` needs (Plan::only). Where each rank speaks for itself
-/// the whole is never there: memory for what is kept and for the aggregators' numbers.
-[[nodiscard]] Plan make_plan_for(Rank rank, Direction direction, const Agreed<Summaries>& summaries,
+/// Pure. The same, and of that what `rank` needs (Plan::only). The whole is never there: memory for
+/// what is kept, for the aggregators' numbers and for what is counted of each node and each group.
+[[nodiscard]] Plan make_plan_for(Rank rank, Direction direction,
+                                 const Agreed<AllSummaries>& summaries,
                                  const Agreed<const Nodes&>& nodes, const Agreed<Terms>& terms,
                                  const Agreed<NodeSharing>& sharing);
 /// Pure. For an independent access: a plan with one participant.

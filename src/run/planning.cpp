@@ -61,7 +61,7 @@ Result<bool> Planning::summarise_access() {
                               **context_.terms);
         return finish();
     }
-    gathering_ = Gathering(mine_);
+    gathering_ = Gathering<AccessSummary>::once_for_node(mine_);
     phase_ = Phase::gathering;
     return gathered();
 }
@@ -69,7 +69,7 @@ Result<bool> Planning::summarise_access() {
 Result<bool> Planning::gathered() {
     const auto all = gathering_.step(context_.transport);
     if (!all || !*all) return all;
-    summaries_ = gathering_.take();
+    summaries_ = gathering_.agreed();
     return choose();
 }
 
@@ -100,8 +100,11 @@ Result<bool> Planning::shared() {
     return choose();
 }
 
-/// Whoever may send messages goes on where the order is asked for.
+/// The plan is chosen. Whoever may send messages goes on where the order is asked for.
 Result<bool> Planning::settle() {
+    likeness_ = keeps_plans() ? likeness(**summaries_) : 0;
+    summaries_.reset();
+    gathering_ = {};
     if (!plan_.asks_places()) return thin_out();
     phase_ = Phase::ordering;
     ticket_ = {};
@@ -144,7 +147,8 @@ void Planning::ask_places() {
 Result<bool> Planning::thin_out() {
     if (!plan_.thin) return finish();
     phase_ = Phase::thinning;
-    edges_ = Gathering(edges_of(plan_, context_.transport.topology().rank, access_));
+    edges_ = Gathering<EdgeBits>::once_for_node(
+        edges_of(plan_, context_.transport.topology().rank, access_));
     return thinned();
 }
 
@@ -152,19 +156,22 @@ Result<bool> Planning::thinned() {
     const auto all = edges_.step(context_.transport);
     if (!all || !*all) return all;
     plan_.graph =
-        plan_.graph.thinned(EdgeScale(plan_.aggregators.size(), plan_.rounds), edges_.take());
+        plan_.graph.thinned(EdgeScale(plan_.aggregators.size(), plan_.rounds), edges_.agreed());
     return finish();
 }
 
 /// A plan by place is good for one access: the next one's bytes lie elsewhere.
+bool Planning::keeps_plans() const {
+    return context_.plans != nullptr && !plan_.method->schedule.asks_places;
+}
+
 bool Planning::finish() {
     phase_ = Phase::done;
     context_.stats.plans += 1;
     if (context_.witness != nullptr) context_.witness->planned(plan_);
     if (!collective_) return true;
-    const bool kept = context_.plans != nullptr && !plan_.method->schedule.asks_places;
-    if (kept) context_.plans->keep(access_, plan_, mine_, likeness(**summaries_));
-    summaries_.reset();
+    edges_ = {};
+    if (keeps_plans()) context_.plans->keep(access_, plan_, mine_, likeness_);
     return true;
 }
 

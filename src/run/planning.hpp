@@ -42,6 +42,7 @@ class Planning {
     void recall();
     Result<bool> choose();
     void ask_places();
+    [[nodiscard]] bool keeps_plans() const;
     bool finish();
 
     const RunContext& context_;
@@ -51,7 +52,8 @@ class Planning {
     std::uint32_t flags_ = 0;
     AccessSummary mine_;
     Gathering<AccessSummary> gathering_;
-    std::optional<Agreed<Summaries>> summaries_;  ///< of all ranks, when they are there
+    std::optional<Agreed<AllSummaries>> summaries_;  ///< of all ranks, when they are there
+    std::uint64_t likeness_ = 0;                     ///< theirs, when they have gone
     Ticket ticket_;
     std::vector<std::int32_t> order_;  ///< told by one rank: whether it knows one, and that
     Gathering<EdgeBits> edges_;

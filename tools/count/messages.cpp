@@ -48,7 +48,7 @@ Plan plan_of(const Job& job, std::string_view method) {
     if (job.tiles) vouch_coverage(summaries);
     Terms terms{job.options, {}};
     terms.options.method = find_method(method);
-    return make_plan(job.direction, Agreed<Summaries>::vouch(std::move(summaries)),
+    return make_plan(job.direction, Agreed<AllSummaries>::vouch(summaries),
                      Agreed<const Nodes&>::vouch(job.nodes), Agreed<Terms>::vouch(terms),
                      Agreed<NodeSharing>::vouch({}), 0);
 }
@@ -134,7 +134,7 @@ Plan thinned(const Job& job, Plan plan) {
     for (Rank rank = 0; rank < job.nodes.size; ++rank)
         edges.push_back(edges_of(plan, rank, access_of(job.direction, job.layout_of(rank))));
     const EdgeScale scale(plan.aggregators.size(), plan.rounds);
-    plan.graph = plan.graph.thinned(scale, Agreed<std::vector<EdgeBits>>::vouch(std::move(edges)));
+    plan.graph = plan.graph.thinned(scale, Agreed<std::span<const EdgeBits>>::vouch(edges));
     return plan;
 }
 

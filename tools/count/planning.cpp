@@ -40,7 +40,8 @@ Plans plan_and_keep(int ranks, std::string_view method, const Nodes& nodes, Plan
     terms.options.method = find_method(method);
     terms.options.local_aggregators_per_node = 1;
     const Bytes before = allocated().now;
-    const auto summaries = Agreed<Summaries>::vouch(a_mebibyte_each(ranks));
+    const Summaries list = a_mebibyte_each(ranks);
+    const auto summaries = Agreed<AllSummaries>::vouch(list);
     planned.summaries = allocated().now - before;
     reset_most();
     const Rank first = nodes.nodes() / 2 * kRanksOfNode;

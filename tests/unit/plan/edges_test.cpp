@@ -55,7 +55,7 @@ void thin_out(Thin& thin) {
     std::vector<EdgeBits> all;
     for (std::size_t rank = 0; rank < thin.accesses.size(); ++rank)
         all.push_back(edges_of(thin.plan, static_cast<Rank>(rank), thin.accesses[rank]));
-    const auto agreed = Agreed<std::vector<EdgeBits>>::vouch(all);
+    const auto agreed = Agreed<std::span<const EdgeBits>>::vouch(all);
     thin.plan.graph =
         thin.plan.graph.thinned(EdgeScale(thin.plan.aggregators.size(), thin.plan.rounds), agreed);
 }

@@ -17,7 +17,8 @@ std::vector<int> places(int ranks, int count) {
 }
 
 Layers layers_of(const Nodes& topology, const PlanOptions& options) {
-    return {topology, Summaries(static_cast<std::size_t>(topology.size)), options};
+    const Summaries summaries(static_cast<std::size_t>(topology.size));
+    return {topology, Groups(topology, summaries, options)};
 }
 
 PlanOptions per_node(int count) {
@@ -86,7 +87,7 @@ TEST(LocalAggregators, ARankWithoutMemoryIsReplacedByOneOfItsGroup) {
     Summaries summaries(6);
     summaries[0].flags = flag_no_store;
     summaries[1].flags = flag_no_store;
-    const Layers layers(nodes_of(6), summaries, per_node(2));
+    const Layers layers(nodes_of(6), Groups(nodes_of(6), summaries, per_node(2)));
     EXPECT_EQ(layers.group_of(2), (std::vector<Rank>{0, 1, 2}));
     EXPECT_EQ(layers.group_of(3), (std::vector<Rank>{3, 4, 5}));
 }

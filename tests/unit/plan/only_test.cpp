@@ -94,7 +94,7 @@ void thin_out(Plan& plan, int ranks, std::uint64_t seed) {
         for (std::size_t bit = 0; bit < one.size(); ++bit) one.set(bit, random() % 3 == 0);
     }
     plan.graph = plan.graph.thinned(EdgeScale(plan.aggregators.size(), plan.rounds),
-                                    Agreed<std::vector<EdgeBits>>::vouch(std::move(bits)));
+                                    Agreed<std::span<const EdgeBits>>::vouch(bits));
 }
 
 FlatTerms small_buffers(const std::string& method) {
@@ -111,7 +111,7 @@ FlatTerms small_buffers(const std::string& method) {
 Plan plan_for(Rank rank, const Summaries& all, const FlatTerms& options, Direction direction,
               int nodes) {
     const Nodes topology = nodes_of(static_cast<int>(all.size()), nodes);
-    return make_plan_for(rank, direction, Agreed<Summaries>::vouch(all),
+    return make_plan_for(rank, direction, Agreed<AllSummaries>::vouch(all),
                          Agreed<const Nodes&>::vouch(topology), *terms_of(options),
                          Agreed<NodeSharing>::vouch({}));
 }

@@ -36,7 +36,7 @@ inline Plan plan_of(const Summaries& summaries, const FlatTerms& options, Rank r
                     Direction direction = Direction::write, int nodes = 1,
                     const NodeSharing& sharing = {}) {
     const Nodes topology = nodes_of(static_cast<int>(summaries.size()), nodes);
-    return make_plan(direction, Agreed<Summaries>::vouch(summaries),
+    return make_plan(direction, Agreed<AllSummaries>::vouch(summaries),
                      Agreed<const Nodes&>::vouch(topology), *terms_of(options),
                      Agreed<NodeSharing>::vouch(sharing), rank);
 }
