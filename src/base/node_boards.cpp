@@ -22,12 +22,12 @@ std::size_t outgoing_bytes(const NodePlace& place) {
     return place.several_nodes() ? place.most * NodeBoards::kOperandMax : 0;
 }
 
-/// A summary of each rank, as long as that isn't too much; longer results go by the host.
+/// A summary of each rank, as long as that isn't too much.
 std::size_t result_bytes(const NodePlace& place) {
     constexpr std::size_t kOfRank = 128;
-    constexpr std::size_t kMax = std::size_t{128} << 10;
     if (!place.several_nodes()) return 0;
-    return std::clamp(place.nodes * place.most * kOfRank, NodeBoards::kOperandMax, kMax);
+    return std::clamp(place.nodes * place.most * kOfRank, NodeBoards::kOperandMax,
+                      NodeBoards::kResultMax);
 }
 
 std::size_t board_bytes(const NodePlace& place) {
@@ -36,20 +36,34 @@ std::size_t board_bytes(const NodePlace& place) {
 
 }  // namespace
 
-NodePlace::NodePlace(const Topology& topology)
+NodePlace::NodePlace(const Topology& topology, const Agreed<std::size_t>& list_bytes)
     : nodes(static_cast<std::size_t>(topology.nodes())),
-      most(static_cast<std::size_t>(topology.node_of.most())) {
+      most(static_cast<std::size_t>(topology.node_of.most())),
+      list(*list_bytes) {
     const Seat mine = topology.seat(topology.rank);
     node = static_cast<std::size_t>(mine.node);
     ranks = static_cast<std::size_t>(topology.ranks_of(mine.node));
     me = static_cast<std::size_t>(mine.place);
 }
 
+Agreed<std::size_t> NodeBoards::list_bytes(const Agreed<const Nodes&>& nodes,
+                                           const Agreed<std::size_t>& from) {
+    return agreed_from(
+        [](const Nodes& of, std::size_t least) -> std::size_t {
+            const auto ranks = static_cast<std::size_t>(of.size);
+            const auto rooms =
+                static_cast<std::size_t>(of.nodes()) * static_cast<std::size_t>(of.node_of.most());
+            const bool wanted = !of.one_node() && rooms * kListed > least;
+            return wanted && rooms <= 2 * ranks ? rooms * kListed : 0;
+        },
+        nodes, from);
+}
+
 // Layout: the Head; a Member per rank; per board a Board, an operand per rank, what goes out and
-// what comes of it.
+// what comes of it; the list.
 Bytes NodeBoards::bytes(const NodePlace& place) {
     return static_cast<Bytes>(sizeof(Head) + place.ranks * sizeof(Member) +
-                              kBoards * board_bytes(place));
+                              kBoards * board_bytes(place) + place.list);
 }
 
 void NodeBoards::lay_out(std::span<std::byte> memory, const Topology& topology,
@@ -89,6 +103,10 @@ std::span<std::byte> NodeBoards::outgoing(const Board& board) const {
 
 std::span<std::byte> NodeBoards::result(const Board& board) const {
     return {outgoing(board).data() + outgoing_bytes(place_), result_bytes(place_)};
+}
+
+std::span<std::byte> NodeBoards::list() const {
+    return memory_.span().last(place_.list);
 }
 
 }  // namespace oratorio

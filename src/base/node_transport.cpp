@@ -5,6 +5,7 @@
 #include <cstring>
 #include <utility>
 
+#include "base/rank_order.hpp"
 #include "base/shared_segment.hpp"
 
 namespace oratorio {
@@ -15,21 +16,37 @@ constexpr std::int64_t kOurs = std::int64_t{1} << 62;  // ticket numbers from he
 constexpr std::size_t kOperandMax = NodeBoards::kOperandMax;
 constexpr std::uint64_t kBoards = NodeBoards::kBoards;
 
-}  // namespace
+struct Shared {
+    NodePlace place;
+    SharedMemory memory;  ///< none where it was refused
+};
 
-Result<std::unique_ptr<Transport>> NodeTransport::over(std::unique_ptr<Transport> inner,
-                                                       const OpenLeaders& open_leaders) {
-    const Topology& topology = inner->topology();
-    NodePlace place(topology);
-    if (place.most == 1 || (place.several_nodes() && !open_leaders)) return inner;
+/// Collective. With a list of `list_bytes` in it.
+Result<Shared> share(Transport& transport, const Agreed<std::size_t>& list_bytes) {
+    const Topology& topology = transport.topology();
+    const NodePlace place(topology, list_bytes);
     const auto prepare = [&](std::span<std::byte> memory) {
         NodeBoards::lay_out(memory, topology, place);
     };
     SharedSegment segment({NodeBoards::bytes(place), {}, prepare, {}});
-    if (const auto decided = segment.finish(*inner); !decided) return decided.error();
-    if (segment.refused()) return inner;
+    if (const auto decided = segment.finish(transport); !decided) return decided.error();
+    if (segment.refused() && *list_bytes > 0)
+        return share(transport, agreed_from([] { return std::size_t{0}; }));
+    return Shared{place, segment.take()};
+}
+
+}  // namespace
+
+Result<std::unique_ptr<Transport>> NodeTransport::over(std::unique_ptr<Transport> inner,
+                                                       const OpenLeaders& open_leaders,
+                                                       const Agreed<std::size_t>& listed_from) {
+    const Topology& topology = inner->topology();
+    if (topology.node_of.most() == 1 || (!topology.one_node() && !open_leaders)) return inner;
+    auto shared = share(*inner, NodeBoards::list_bytes(nodes_of(*inner), listed_from));
+    if (!shared) return shared.error();
+    if (shared->memory.span().empty()) return inner;
     std::unique_ptr<Transport> leaders;
-    if (place.several_nodes()) {
+    if (!topology.one_node()) {
         auto opened = open_leaders();
         std::uint64_t refused = opened.ok() ? 0 : 1;
         if (auto told = oratorio::reduce(*inner, std::span(&refused, 1), ReduceOp::max); !told)
@@ -37,8 +54,9 @@ Result<std::unique_ptr<Transport>> NodeTransport::over(std::unique_ptr<Transport
         if (refused != 0) return inner;
         leaders = std::move(*opened);
     }
-    return std::unique_ptr<Transport>(new NodeTransport(
-        std::move(inner), NodeBoards(segment.take(), std::move(place)), std::move(leaders)));
+    return std::unique_ptr<Transport>(
+        new NodeTransport(std::move(inner), NodeBoards(std::move(shared->memory), shared->place),
+                          std::move(leaders)));
 }
 
 SharedOutcome* NodeTransport::shared_outcome() const {
@@ -68,10 +86,18 @@ Result<Ticket> NodeTransport::reduce(std::span<std::uint64_t> values, ReduceOp o
 }
 
 Result<Ticket> NodeTransport::gather(std::span<const std::byte> mine, std::span<std::byte> all) {
+    const bool listed = place().list > 0 && all.data() == boards_.list().data();
     const bool fits =
         in_memory() || boards_.gathered(mine.size()) <= boards_.result(boards_.board(0)).size();
-    if (mine.size() > kOperandMax || !fits) return inner_->gather(mine, all);
-    return start({.kind = Kind::gather, .mine = mine, .result = all});
+    if (!listed && (mine.size() > kOperandMax || !fits)) return inner_->gather(mine, all);
+    return start({.kind = listed ? Kind::list : Kind::gather, .mine = mine, .result = all});
+}
+
+std::span<std::byte> NodeTransport::list_of_node(std::size_t bytes) const {
+    const std::size_t block = bytes / static_cast<std::size_t>(topology().size);
+    const std::span<std::byte> list = boards_.list();
+    const bool fits = block <= kOperandMax && boards_.gathered(block) <= list.size();
+    return fits && !list.empty() ? list.first(bytes) : std::span<std::byte>();
 }
 
 Result<Ticket> NodeTransport::broadcast(Rank root, std::span<std::byte> data) {
@@ -194,6 +220,8 @@ void NodeTransport::combine(const Operation& operation, const Board& board) {
             });
             return;
         }
+        case Kind::list:
+            return;  // where it is
         case Kind::reduce:
             if (here) return reduce_here(operation, board, operation.result);
             std::memcpy(operation.result.data(), result, bytes);
@@ -229,7 +257,10 @@ void NodeTransport::go_across() {
             if (!operation.across.valid()) continue;
         }
         const auto done = leaders_->test(operation.across);
-        if (!done || done->done) end_across(operation, done ? ErrorKind::none : done.error().kind);
+        if (done && !done->done) continue;
+        if (done && operation.kind == Kind::list)
+            put_in_rank_order(boards_.list(), operation.mine.size(), topology());
+        end_across(operation, done ? ErrorKind::none : done.error().kind);
     }
 }
 
@@ -261,9 +292,15 @@ Result<Ticket> NodeTransport::start_across(const Operation& operation) {
             std::memcpy(result.data(), boards_.operand(board, at).data(), bytes);
         return leaders_->broadcast(static_cast<Rank>(root.node), result.first(bytes));
     }
+    return start_gather(operation, board);
+}
+
+Result<Ticket> NodeTransport::start_gather(const Operation& operation, const Board& board) {
+    const std::size_t bytes = operation.mine.size();
     const auto outgoing = boards_.outgoing(board).first(place().most * bytes);
     for (std::size_t rank = 0; rank < place().ranks && bytes > 0; ++rank)
         std::memcpy(&outgoing[rank * bytes], boards_.operand(board, rank).data(), bytes);
+    const auto result = operation.kind == Kind::list ? boards_.list() : boards_.result(board);
     return leaders_->gather(outgoing, result.first(boards_.gathered(bytes)));
 }
 

@@ -20,9 +20,12 @@ class NodeTransport final : public Transport {
     /// others.
     using OpenLeaders = std::function<Result<std::unique_ptr<Transport>>()>;
     /// Collective. Gives `inner` back as it is where each rank has a node of its own, where memory
-    /// can't be shared, and of several nodes if there is no `open_leaders`.
-    static Result<std::unique_ptr<Transport>> over(std::unique_ptr<Transport> inner,
-                                                   const OpenLeaders& open_leaders = {});
+    /// can't be shared, and of several nodes if there is no `open_leaders`. Lists of all ranks lie
+    /// once for a node of several if they are longer than `listed_from`; where there is too little
+    /// memory for that, each rank has its own.
+    static Result<std::unique_ptr<Transport>> over(
+        std::unique_ptr<Transport> inner, const OpenLeaders& open_leaders = {},
+        const Agreed<std::size_t>& listed_from = NodeBoards::usually_listed_from());
 
     [[nodiscard]] const Topology& topology() const override { return inner_->topology(); }
     Result<Ticket> send(Rank to, Tag tag, const SendMemory& data) override {
@@ -36,6 +39,7 @@ class NodeTransport final : public Transport {
     /// Long operands and results go by the transport beneath.
     Result<Ticket> reduce(std::span<std::uint64_t> values, ReduceOp op) override;
     Result<Ticket> gather(std::span<const std::byte> mine, std::span<std::byte> all) override;
+    [[nodiscard]] std::span<std::byte> list_of_node(std::size_t bytes) const override;
     Result<Ticket> broadcast(Rank root, std::span<std::byte> data) override;
     Result<Completion> test(Ticket ticket) override;
     /// On one node in the memory that the ranks share: no message, and no other rank takes part.
@@ -54,7 +58,7 @@ class NodeTransport final : public Transport {
 
   private:
     using Board = NodeBoards::Board;
-    enum class Kind { reduce, gather, broadcast, meet };
+    enum class Kind { reduce, gather, list, broadcast, meet };  ///< a list is gathered once for all
     /// An operation this rank has started and not finished.
     struct Operation {
         std::uint64_t number = 0;
@@ -87,6 +91,7 @@ class NodeTransport final : public Transport {
     void go_across();
     void begin_across(Operation& operation);
     [[nodiscard]] Result<Ticket> start_across(const Operation& operation);
+    [[nodiscard]] Result<Ticket> start_gather(const Operation& operation, const Board& board);
     void end_across(const Operation& operation, ErrorKind failed);
     [[nodiscard]] bool is_across() const;
 

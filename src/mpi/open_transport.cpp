@@ -28,12 +28,13 @@ Result<std::unique_ptr<Transport>> open_leaders(const MpiTransport& all) {
 
 }  // namespace
 
-Result<OpenedTransport> open_transport(MPI_Comm program, const Agreed<int>& ranks_per_node) {
+Result<OpenedTransport> open_transport(MPI_Comm program, const Agreed<int>& ranks_per_node,
+                                       const Agreed<std::size_t>& listed_from) {
     auto opened = MpiTransport::open(program, ranks_per_node);
     if (!opened) return opened.error();
     MpiTransport& messages = **opened;
-    auto transport =
-        NodeTransport::over(std::move(*opened), [&messages] { return open_leaders(messages); });
+    auto transport = NodeTransport::over(
+        std::move(*opened), [&messages] { return open_leaders(messages); }, listed_from);
     if (!transport) return transport.error();
     if (!(*transport)->in_memory()) messages.share_counter();
     return OpenedTransport{std::move(*transport), &messages};

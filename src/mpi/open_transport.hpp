@@ -4,6 +4,7 @@
 
 #include <memory>
 
+#include "base/node_boards.hpp"
 #include "mpi/mpi_transport.hpp"
 
 namespace oratorio {
@@ -14,8 +15,10 @@ struct OpenedTransport {
 };
 
 /// Collective over `program`. Ranks of a node share memory for collectives, and on one node for the
-/// counter; the rest goes by the host. See discover() for ranks_per_node.
-[[nodiscard]] Result<OpenedTransport> open_transport(MPI_Comm program,
-                                                     const Agreed<int>& ranks_per_node);
+/// counter; the rest goes by the host. See discover() for ranks_per_node, NodeTransport::over for
+/// listed_from.
+[[nodiscard]] Result<OpenedTransport> open_transport(
+    MPI_Comm program, const Agreed<int>& ranks_per_node,
+    const Agreed<std::size_t>& listed_from = NodeBoards::usually_listed_from());
 
 }  // namespace oratorio

@@ -246,8 +246,12 @@ void Machine::open(Rank rank, const Step& step) {
     auto file = in_library(rank, [&]() -> Result<std::unique_ptr<File>> {
         if (program_.setting.node_memory) {
             const Topology ranks = transport->topology();
-            auto node = NodeTransport::over(std::move(transport),
-                                            [&] { return ways_.of_leaders(ranks, step.handle); });
+            const auto listed_from = program_.setting.node_lists
+                                         ? agreed_from([] { return std::size_t{0}; })
+                                         : NodeBoards::usually_listed_from();
+            auto node = NodeTransport::over(
+                std::move(transport), [&] { return ways_.of_leaders(ranks, step.handle); },
+                listed_from);
             if (!node) return node.error();
             transport = std::move(*node);
         }

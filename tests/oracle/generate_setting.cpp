@@ -25,6 +25,7 @@ void Generator::setting() {
     if (program_.ranks == 0) program_.ranks = chance(60) ? 3 + below(2) : 2 + below(5);
     s.ranks_per_node = chance(75) ? 0 : 1 + below(3);
     s.node_memory = chance(80);
+    s.node_lists = test::Random(program_.seed * 0xff51afd7ed558ccdULL + 3).chance(60);
     s.cores = 1 + below(program_.ranks);
     s.beside = static_cast<Beside>(below(3));
     s.pace = static_cast<Pace>(below(3));

@@ -104,6 +104,8 @@ std::string describe_setting(const Program& program) {
     std::string line = text(program.ranks) + " ranks, ";
     line += setting.ranks_per_node == 0 ? "one node" : text(setting.ranks_per_node) + " per node";
     line += setting.node_memory ? ", node transport, " : ", messages only, ";
+    if (setting.node_memory && setting.node_lists && setting.ranks_per_node > 0)
+        line += "lists of nodes, ";
     line += kBeside[static_cast<int>(setting.beside)];
     line += std::string(", pace ") + kPace[static_cast<int>(setting.pace)];
     line += ", file of " + text(setting.prefill) + " bytes";

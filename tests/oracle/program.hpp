@@ -91,6 +91,7 @@ struct Setting {
     int ranks_per_node = 0;  ///< 0: all on one
     int cores = 1;
     bool node_memory = true;  ///< collectives of a node in shared memory (NodeTransport)
+    bool node_lists = false;  ///< and of several nodes what all plan by, once for each
     Beside beside = Beside::nothing;
     Pace pace = Pace::even;
     int switch_percent = 20;

@@ -11,6 +11,7 @@
 #include "base/node_transport.hpp"
 #include "sim/file_ranks.hpp"
 #include "support/free_ranks.hpp"
+#include "support/leader_ranks.hpp"
 #include "support/method_names.hpp"
 
 namespace oratorio::test {
@@ -205,6 +206,27 @@ TEST(AtOnceNode, collectives_overlap_and_numbers_are_given_once) {
     for (const auto& some : numbers) all.insert(all.end(), some.begin(), some.end());
     std::ranges::sort(all);
     EXPECT_EQ(std::ranges::adjacent_find(all), all.end());
+}
+
+/// Each rank reads it while others begin the next one.
+TEST(AtOnceNodes, lists_that_a_node_has_once_are_whole_while_they_are_read) {
+    using Block = std::array<std::uint64_t, 8>;
+    run_free_ranks({.ranks = 5, .ranks_per_node = 2}, [](Transport& messages) {
+        const auto node = NodeTransport::over(
+            std::make_unique<Lent>(messages),
+            [&]() -> Result<std::unique_ptr<Transport>> { return LeaderRanks::of(messages); },
+            agreed_from([] { return std::size_t{0}; }));
+        ASSERT_TRUE(node.ok());
+        const auto rank = static_cast<std::uint64_t>(messages.topology().rank);
+        for (std::uint64_t turn = 0; turn < 200; ++turn) {
+            auto gathering = Gathering<Block>::once_for_node({rank, turn});
+            auto done = gathering.step(**node);
+            for (; done && !*done; done = gathering.step(**node)) (*node)->idle();
+            ASSERT_TRUE(done.ok());
+            for (std::uint64_t other = 0; other < 5; ++other)
+                ASSERT_EQ(gathering.all()[other], (Block{other, turn}));
+        }
+    });
 }
 
 }  // namespace

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <array>
 #include <map>
 
 #include "base/node_transport.hpp"
@@ -116,6 +117,20 @@ void together(Transport& transport, std::vector<ErrorKind>& ends) {
     for (Turn& turn : turns) ends.push_back(turn.end(transport));
 }
 
+/// Lists that a node has once; a rank begins none before it has seen the last one.
+void lists(Transport& transport, std::vector<ErrorKind>& ends) {
+    using Block = std::array<std::uint64_t, 8>;
+    const auto rank = static_cast<std::uint64_t>(transport.topology().rank);
+    for (std::uint64_t number = 0; number < kTogether; ++number) {
+        auto gathering = Gathering<Block>::once_for_node({rank, number});
+        auto done = gathering.step(transport);
+        for (; done && !*done; done = gathering.step(transport)) transport.idle();
+        ends.push_back(done ? ErrorKind::none : done.error().kind);
+        for (std::uint64_t other = 0; done && other < gathering.all().size(); ++other)
+            EXPECT_EQ(gathering.all()[other], (Block{other, number}));
+    }
+}
+
 const std::vector<std::vector<int>> kPlacements = {
     {0, 0, 1, 1}, {0, 1, 0, 1, 2}, {0, 1, 1, 1}, {0, 0, 0, 1, 1, 2, 0}};
 
@@ -132,11 +147,13 @@ Ends ends_of(const std::vector<int>& node_of, std::uint64_t seed, const Fault& f
         .ranks = ranks, .seed = seed, .node_of = node_of, .fail_send = stays ? 1U : 0U};
     run_ranks(options, [&](Transport& outer) {
         auto node = NodeTransport::over(
-            std::make_unique<Lent>(outer), [&]() -> Result<std::unique_ptr<Transport>> {
+            std::make_unique<Lent>(outer),
+            [&]() -> Result<std::unique_ptr<Transport>> {
                 auto leader = LeaderRanks::of(outer);
                 if (leader == nullptr) return leader;
                 return std::unique_ptr<Transport>(new FailingLeader(std::move(leader), fault));
-            });
+            },
+            agreed_from([] { return std::size_t{0}; }));
         ASSERT_TRUE(node.ok());
         const Rank rank = outer.topology().rank;
         body(**node, ends[static_cast<std::size_t>(rank)]);
@@ -151,7 +168,7 @@ Ends ends_of(const std::vector<int>& node_of, std::uint64_t seed, const Fault& f
 void try_fault(const Fault& fault,
                const std::function<ErrorKind(int node, std::uint64_t number)>& expected) {
     for (const auto& node_of : kPlacements) {
-        for (const auto body : {one_by_one, together}) {
+        for (const auto body : {one_by_one, together, lists}) {
             for (std::uint64_t seed = 1; seed <= 5; ++seed) {
                 const Ends ends = ends_of(node_of, seed, fault, body);
                 for (std::size_t rank = 0; rank < ends.size(); ++rank) {

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "count/planning.hpp"
 
+#include <bit>
 #include <chrono>
 #include <optional>
 #include <string>
 
+#include "base/node_boards.hpp"
 #include "count/allocated.hpp"
 #include "count/facts.hpp"
 #include "count/messages.hpp"
@@ -39,10 +41,10 @@ Plans plan_and_keep(int ranks, std::string_view method, const Nodes& nodes, Plan
     Terms terms;
     terms.options.method = find_method(method);
     terms.options.local_aggregators_per_node = 1;
-    const Bytes before = allocated().now;
     const Summaries list = a_mebibyte_each(ranks);
     const auto summaries = Agreed<AllSummaries>::vouch(list);
-    planned.summaries = allocated().now - before;
+    planned.list = std::ssize(std::as_bytes(std::span(list)));
+    const Bytes before = allocated().now;
     reset_most();
     const Rank first = nodes.nodes() / 2 * kRanksOfNode;
     const auto begin = std::chrono::steady_clock::now();
@@ -62,6 +64,15 @@ Plans plan_and_keep(int ranks, std::string_view method, const Nodes& nodes, Plan
     return kept;
 }
 
+/// What the ranks of a node share, and how its first one gets what the others have.
+void count_meeting(const Nodes& nodes, Planned& planned) {
+    const Topology topology{nodes, 0};
+    const auto list = NodeBoards::list_bytes(Agreed<const Nodes&>::vouch(nodes),
+                                             NodeBoards::usually_listed_from());
+    planned.shared = NodeBoards::bytes(NodePlace(topology, list));
+    planned.steps = std::bit_width(static_cast<unsigned>(nodes.nodes() - 1));
+}
+
 std::string of_ranks(std::string_view what, int ranks, std::string_view method) {
     return std::string(method) + ", " + std::to_string(ranks) + " ranks: " + std::string(what);
 }
@@ -73,6 +84,7 @@ Planned count_plan(int ranks, std::string_view method) {
     const Bytes before = allocated().now;
     const Nodes nodes = nodes_of(ranks, ranks / kRanksOfNode);
     planned.nodes = allocated().now - before;
+    count_meeting(nodes, planned);
     Plans plans = plan_and_keep(ranks, method, nodes, planned);
     for (std::size_t role = 0; role < roles; ++role) {
         KeptByRole& kept = planned.kept[role];
@@ -104,9 +116,12 @@ Facts count_planning(int only) {
             same("bytes kept by a rank without role", without_role);
             same("bytes kept by an aggregator", aggregator_only);
             same("bytes kept by a node's first rank", first_of_node);
-            add("bytes of summaries that a rank is told", planned.summaries);
-            add("most bytes of a rank that plans", planned.most);
-            add("most bytes of its node", planned.most * kRanksOfNode);
+            add("bytes of all summaries, once for a node", planned.list);
+            add("bytes that a node's ranks share to meet in, with these", planned.shared);
+            add("most bytes of a rank besides while it plans", planned.most);
+            add("most bytes of a node while its ranks plan", planned.of_node());
+            add("messages of a rank that isn't its node's first", 0);
+            add("steps in which a node's first rank meets the others", planned.steps);
             add("bytes of a rank for who is on which node", planned.nodes);
             add("regions that a rank has data in", planned.kept[without_role].regions);
             add("milliseconds of planning, one core",

@@ -27,13 +27,19 @@ struct KeptByRole {
 };
 
 struct Planned {
-    Bytes nodes = 0;      ///< which rank is on which node; found once for a communicator
-    Bytes summaries = 0;  ///< that a rank is told
-    Bytes most = 0;       ///< that a rank holds while it plans, with them and without `nodes`
+    Bytes nodes = 0;   ///< which rank is on which node; found once for a communicator
+    Bytes list = 0;    ///< summaries of all ranks, once for a node
+    Bytes shared = 0;  ///< all that a node's ranks share to meet in, with the list
+    Bytes most = 0;    ///< that a rank holds besides while it plans, without `nodes`
+    int steps = 0;     ///< in which a node's first rank has those of all nodes, if they double
+                       ///< with each; other ranks have no message
     std::int64_t rounds = 0;
     std::size_t aggregators = 0;
     double seconds = 0;  ///< of one core, from the summaries to what is kept for the first role
     std::array<KeptByRole, roles> kept;
+
+    /// While all of its ranks plan.
+    [[nodiscard]] Bytes of_node() const { return shared + most * kRanksOfNode; }
 };
 
 /// Each rank writes a MiB of its own, one behind the other. `ranks` is a multiple of kRanksOfNode.

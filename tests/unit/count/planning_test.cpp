@@ -35,13 +35,26 @@ TEST(Planning, WhatIsKeptIsTheSameInAJobOfAMillionRanks) {
     }
 }
 
-TEST(Planning, TakesTheSummariesAndLittleMore) {
-    for (const int ranks : {kSmall, kMillion}) {
-        const Planned planned = count_plan(ranks, "two_phase");
-        EXPECT_EQ(planned.summaries, Bytes{ranks} * static_cast<Bytes>(sizeof(AccessSummary)));
-        const Bytes of_node = (planned.most - planned.summaries) / (ranks / kRanksOfNode);
-        EXPECT_LE(of_node, 64) << "a rank's share for each node";
+TEST(Planning, ANodeHasTheSummariesOnceAndARankLittleBesides) {
+    constexpr Bytes kMebibyte = 1 << 20;
+    const std::pair<const char*, Bytes> methods[] = {{"two_phase", 64}, {"two_layer", 128}};
+    for (const int ranks : {kSmall, kLarge, kMillion}) {
+        for (const auto& [method, most] : methods) {
+            const Planned planned = count_plan(ranks, method);
+            EXPECT_EQ(planned.list, Bytes{ranks} * 64);
+            // An operand, what goes out and a result of each of the boards.
+            EXPECT_LE(planned.shared - planned.list, 2 * kMebibyte);
+            const Bytes of_node = planned.most / (ranks / kRanksOfNode);
+            EXPECT_LE(of_node, most) << "a rank's share for each node";
+        }
     }
+    EXPECT_EQ(count_plan(kMillion, "two_phase").list, 64 * kMebibyte);
+}
+
+TEST(Planning, AsManyStepsAsNodesDouble) {
+    EXPECT_EQ(count_plan(kSmall, "two_phase").steps, 8);
+    EXPECT_EQ(count_plan(kLarge, "two_phase").steps, 11);
+    EXPECT_EQ(count_plan(kMillion, "two_phase").steps, 14);
 }
 
 TEST(Planning, AnAggregatorKnowsThoseItServes) {

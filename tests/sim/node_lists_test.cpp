@@ -1,0 +1,257 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What all ranks plan by lies once for each of several nodes: the plans are those that each rank
+// makes of a list of its own, only the nodes' first ranks talk to each other, and where a node has
+// no memory for the list all ranks have their own.
+#include <gtest/gtest.h>
+#include <sys/resource.h>
+
+#include <algorithm>
+#include <array>
+#include <csignal>
+
+#include "base/node_boards.hpp"
+#include "run/planning.hpp"
+#include "sim/case.hpp"
+#include "sim/file_ranks.hpp"
+#include "support/leader_ranks.hpp"
+
+namespace oratorio::test {
+namespace {
+
+/// Collectives that a transport was asked for.
+struct Asked {
+    int reductions = 0;
+    int broadcasts = 0;
+    int gathers = 0;
+    Bytes gathered = 0;  ///< of each gather's result
+    bool operator==(const Asked&) const = default;
+};
+
+void PrintTo(const Asked& asked, std::ostream* out) {
+    *out << asked.reductions << " reductions, " << asked.broadcasts << " broadcasts, "
+         << asked.gathers << " gathers of " << asked.gathered << " bytes";
+}
+
+class Watching final : public Lent {
+  public:
+    Watching(std::unique_ptr<Transport> beneath, Asked& asked)
+        : Lent(*beneath), beneath_(std::move(beneath)), asked_(asked) {}
+    Result<Ticket> reduce(std::span<std::uint64_t> values, ReduceOp op) override {
+        ++asked_.reductions;
+        return Lent::reduce(values, op);
+    }
+    Result<Ticket> gather(std::span<const std::byte> mine, std::span<std::byte> all) override {
+        ++asked_.gathers;
+        asked_.gathered += std::ssize(all);
+        return Lent::gather(mine, all);
+    }
+    Result<Ticket> broadcast(Rank root, std::span<std::byte> data) override {
+        ++asked_.broadcasts;
+        return Lent::broadcast(root, data);
+    }
+
+  private:
+    std::unique_ptr<Transport> beneath_;
+    Asked& asked_;
+};
+
+/// Of one rank.
+struct Ways {
+    Asked all;            ///< of the transport of all ranks
+    Asked leaders;        ///< of that of the nodes' first ranks
+    bool listed = false;  ///< its node has a list for summaries
+};
+
+enum class Kept { by_rank, by_node };
+
+Result<std::unique_ptr<Transport>> open_way(Transport& messages, Kept kept, Ways& ways) {
+    return NodeTransport::over(
+        std::make_unique<Watching>(std::make_unique<Lent>(messages), ways.all),
+        [&]() -> Result<std::unique_ptr<Transport>> {
+            auto leader = LeaderRanks::of(messages);
+            if (leader == nullptr) return leader;
+            return std::unique_ptr<Transport>(
+                std::make_unique<Watching>(std::move(leader), ways.leaders));
+        },
+        kept == Kept::by_node ? agreed_from([] { return std::size_t{0}; })
+                              : agreed_from([] { return SIZE_MAX; }));
+}
+
+/// All that a plan says of a rank: its text, and where it goes.
+std::string told(const Plan& plan, Rank rank) {
+    std::string text = explain(plan) + likeness(plan);
+    const auto add = [&](std::int64_t number) { text += " " + std::to_string(number); };
+    for (RankRegions at = plan.regions_of(rank); !at.at_end(); at.advance()) {
+        add(at.round());
+        add(at.aggregator());
+        add(plan.aggregators[static_cast<std::size_t>(at.aggregator())]);
+    }
+    for (const Graph* graph : {&plan.ranks, &plan.graph}) {
+        for (std::size_t i = 0; i < graph->size(); ++i) {
+            add(graph->participant(i).rank);
+            add(graph->participant(i).hull.begin);
+            add(graph->participant(i).hull.end);
+        }
+    }
+    if (plan.layers.two()) {
+        add(plan.layers.local_aggregator_of(rank));
+        for (const Rank member : plan.layers.group_of(rank)) add(member);
+    }
+    return text;
+}
+
+struct Planned {
+    std::vector<std::string> plans;  ///< by rank: of each access
+    std::vector<Ways> ways;          ///< of all of them, after the way was opened
+    std::vector<SimCounters> counters;
+};
+
+/// Plans writes of all ranks, one after the other: each of another case.
+Planned plan_all(const std::vector<int>& node_of, const char* method, Kept kept) {
+    constexpr std::uint64_t kAccesses = 4;
+    const int ranks = static_cast<int>(node_of.size());
+    std::vector<Case> cases;
+    for (std::uint64_t seed = 1; seed <= kAccesses; ++seed)
+        cases.push_back(make_case(seed, ranks, seed % 2 == 0));
+    Planned planned;
+    planned.plans.resize(node_of.size());
+    planned.ways.resize(node_of.size());
+    const auto report =
+        run_ranks({.ranks = ranks, .seed = 5, .node_of = node_of}, [&](Transport& messages) {
+            const auto place = static_cast<std::size_t>(messages.topology().rank);
+            Ways& ways = planned.ways[place];
+            auto way = open_way(messages, kept, ways);
+            ASSERT_TRUE(way.ok());
+            ways = {};
+            ways.listed = !(*way)->list_of_node(node_of.size() * sizeof(AccessSummary)).empty();
+            for (Case& one : cases) {
+                Access& access = one.parts[place].access;
+                access.direction = Direction::write;
+                Stats stats;
+                BufferPool buffers;
+                FlatTerms options = small_options(method, one.seed);
+                const RunContext context{**way, nullptr, terms_of(options), stats, buffers};
+                Planning planning(context, access, true);
+                planning.begin(false, 0);
+                auto done = planning.step();
+                for (; done && !*done; done = planning.step()) (*way)->idle();
+                ASSERT_TRUE(done.ok());
+                planned.plans[place] += told(planning.plan(), messages.topology().rank);
+            }
+            EXPECT_TRUE((*way)->quiet());
+        });
+    planned.counters = report.counters;
+    return planned;
+}
+
+const std::vector<std::vector<int>> kPlacements = {
+    {0, 0, 1, 1}, {0, 1, 0, 1, 2}, {0, 1, 1, 1}, {0, 0, 0, 1, 1, 2, 0}};
+
+class NodeLists : public testing::TestWithParam<const char*> {};
+
+TEST_P(NodeLists, PlansAreThoseOfListsThatEachRankHas) {
+    auto placements = kPlacements;
+    for (std::uint64_t seed = 1; seed <= 6; ++seed) {
+        placements.push_back(uneven_nodes(9, seed));
+        if (std::ranges::max(placements.back()) == 0) placements.back().back() = 1;
+    }
+    for (const auto& node_of : placements) {
+        const Planned by_node = plan_all(node_of, GetParam(), Kept::by_node);
+        EXPECT_EQ(by_node.plans, plan_all(node_of, GetParam(), Kept::by_rank).plans)
+            << testing::PrintToString(node_of);
+    }
+}
+
+INSTANTIATE_TEST_SUITE_P(Methods, NodeLists,
+                         testing::Values("two_phase", "cb_cyclic", "sparse", "two_layer",
+                                         "two_layer_shared", "list_io"),
+                         [](const auto& tested) { return std::string(tested.param); });
+
+/// Four accesses; the nodes have room for as many ranks as the largest.
+TEST(NodeListCounts, OneGatherOfTheFirstRanksForEachAccess) {
+    for (const auto& node_of : kPlacements) {
+        const auto nodes = static_cast<std::size_t>(std::ranges::max(node_of)) + 1;
+        std::vector<int> of_nodes(nodes);
+        for (const int node : node_of) ++of_nodes[static_cast<std::size_t>(node)];
+        const auto rooms = static_cast<Bytes>(nodes) * std::ranges::max(of_nodes);
+        const Planned planned = plan_all(node_of, "two_phase", Kept::by_node);
+        for (std::size_t rank = 0; rank < node_of.size(); ++rank) {
+            const bool first = std::ranges::find(node_of, node_of[rank]) ==
+                               node_of.begin() + static_cast<std::ptrdiff_t>(rank);
+            EXPECT_EQ(planned.ways[rank].all, Asked{}) << "nothing among all ranks";
+            EXPECT_EQ(planned.ways[rank].leaders,
+                      (first ? Asked{.gathers = 4, .gathered = 4 * rooms * 64} : Asked{}));
+        }
+    }
+}
+
+/// Edges are gathered when the summaries have been used.
+TEST(NodeListCounts, ASparseGraphTakesOneMore) {
+    const Planned planned = plan_all({0, 0, 1, 1}, "sparse", Kept::by_node);
+    for (std::size_t rank = 0; rank < 4; ++rank) {
+        EXPECT_EQ(planned.ways[rank].all, Asked{});
+        EXPECT_EQ(planned.ways[rank].leaders,
+                  (rank % 2 == 0 ? Asked{.gathers = 8, .gathered = 8 * 4 * 64} : Asked{}));
+    }
+}
+
+/// No memory of this process may be larger than that; the files that it writes neither.
+class WithShortMemory {
+  public:
+    explicit WithShortMemory(Bytes bytes) {
+        std::signal(SIGXFSZ, SIG_IGN);
+        getrlimit(RLIMIT_FSIZE, &before_);
+        rlimit low = before_;
+        low.rlim_cur = static_cast<rlim_t>(bytes);
+        setrlimit(RLIMIT_FSIZE, &low);
+    }
+    WithShortMemory(const WithShortMemory&) = delete;
+    WithShortMemory& operator=(const WithShortMemory&) = delete;
+    ~WithShortMemory() { setrlimit(RLIMIT_FSIZE, &before_); }
+
+  private:
+    rlimit before_{};
+};
+
+/// Of a node: with a list, or without.
+Bytes memory_of(const std::vector<int>& node_of, Rank rank, bool with_list) {
+    const Topology topology{pretended_nodes(node_of), rank};
+    const auto nodes = Agreed<const Nodes&>::vouch(topology);
+    const auto list =
+        NodeBoards::list_bytes(nodes, with_list ? agreed_from([] { return std::size_t{0}; })
+                                                : agreed_from([] { return SIZE_MAX; }));
+    return NodeBoards::bytes(NodePlace(topology, list));
+}
+
+TEST(NodeListMemory, WhereOneNodeHasTooLittleEachRankHasItsOwn) {
+    constexpr Bytes kMark = 64;  // behind the bytes of any shared memory
+    // Node 0 has more ranks than node 1, and so it meets in more memory.
+    const std::vector<int> node_of{0, 0, 0, 1, 1};
+    const Planned expected = plan_all(node_of, "two_phase", Kept::by_rank);
+    for (const bool fits : {true, false}) {
+        const Bytes all = memory_of(node_of, 0, true) + kMark;
+        ASSERT_GT(all, memory_of(node_of, 0, false) + kMark);
+        ASSERT_GT(all - 1, memory_of(node_of, 3, true) + kMark) << "node 1 has enough";
+        const WithShortMemory short_memory(fits ? all : all - 1);
+        const Planned planned = plan_all(node_of, "two_phase", Kept::by_node);
+        EXPECT_EQ(planned.plans, expected.plans);
+        for (const Ways& ways : planned.ways) {
+            EXPECT_EQ(ways.listed, fits);
+            EXPECT_EQ(ways.all, Asked{}) << "so short a list goes by boards";
+        }
+    }
+}
+
+TEST(NodeListMemory, WhereANodeHasNoneTheRanksGatherByMessages) {
+    const std::vector<int> node_of{0, 0, 0, 1, 1};
+    const WithShortMemory short_memory(memory_of(node_of, 0, false));
+    const Planned planned = plan_all(node_of, "two_phase", Kept::by_node);
+    for (const Ways& ways : planned.ways) {
+        EXPECT_FALSE(ways.listed);
+        EXPECT_EQ(ways.all, (Asked{.gathers = 4, .gathered = 4 * 5 * 64}));
+        EXPECT_EQ(ways.leaders, Asked{});
+    }
+}
+
+}  // namespace
+}  // namespace oratorio::test
