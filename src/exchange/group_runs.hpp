@@ -22,6 +22,10 @@ class GroupRuns final : public SpokenRuns {
     [[nodiscard]] static Bytes bytes_needed(Direction direction, const PlanOptions& options,
                                             int ranks);
 
+    /// Reads: most parts of an answer, each for one run of a member or a part of it, that are asked
+    /// for in one message.
+    static std::size_t shares_max(Bytes message_bytes);
+
     /// This rank has other ranks' data to speak for.
     [[nodiscard]] static bool needed(const Plan& plan, Rank rank);
 
@@ -55,7 +59,6 @@ class GroupRuns final : public SpokenRuns {
         std::int32_t count = 1;
         std::int32_t stride = 0;
     };
-    static std::size_t shares_max(Bytes message_bytes);
     static Bytes deal(const Share& share, std::span<const std::byte> payload, std::byte* to);
     struct Record {
         std::span<Share> memory;

@@ -104,6 +104,7 @@ JobShape shape_of(const Traffic& t, const Method& method, const Situation& s) {
     const double of_node = t.aggregators / t.storing_nodes;
     const bool beside = method.schedule.io_thread || s.facts->asynchronous;
     JobShape shape;
+    shape.reads = s.reads();
     shape.ranks = s.ranks;
     shape.nodes = s.nodes;
     shape.cores = s.cores;
@@ -112,6 +113,9 @@ JobShape shape_of(const Traffic& t, const Method& method, const Situation& s) {
     shape.local_aggregators = method.layers_part().local_aggregators ? groups_of(s) : 0;
     shape.in_windows = method.layers_part().windows;
     shape.in_flight = std::max(1, s.options->messages_in_flight);
+    // A local aggregator that reads keeps its ranks' requests until it has answered them.
+    if (s.reads() && shape.local_aggregators > 0 && !shape.in_windows)
+        shape.in_flight = std::min<double>(shape.in_flight, kMessagesOfMember);
     // A device is waited for, but where somebody else makes the call. A page cache is the work of
     // cores, and while one aggregator of a node is at it the others go on.
     shape.slots = s.is_direct() && !beside ? 1 : t.slots;

@@ -17,12 +17,6 @@ double at_once(const JobShape& shape, double ranks) {
     return std::max(1.0, std::min(ranks / shape.nodes, shape.cores));
 }
 
-/// Packing: half of what a byte takes that is packed, sent and placed.
-double sending(const Costs& costs, const Load& load) {
-    return load.messages() * costs.send_message + load.pieces * costs.message_piece +
-           load.bytes * costs.message_byte / 2;
-}
-
 /// Of one that gets so many messages, their bytes apart. At most `depth` of them wait: as many,
 /// until the last ones have come.
 double taking(const Costs& costs, const Load& load, double depth) {
@@ -31,9 +25,25 @@ double taking(const Costs& costs, const Load& load, double depth) {
            load.far_messages * costs.endpoint_message + waiting * costs.queue_entry;
 }
 
-double placing(const Costs& costs, const Load& load) {
-    return load.all_pieces() * costs.message_piece + load.bytes * costs.message_byte / 2 +
-           load.own_bytes * costs.copy_byte;
+/// One copy of what the messages of either way hold: half of what a byte takes that is packed, sent
+/// and placed.
+double copying(const Costs& costs, const Load& load) {
+    return (load.bytes + load.asked_bytes) * costs.message_byte / 2;
+}
+
+/// What senders do for their messages: packing, or asking and taking what is answered. A rank has
+/// so few answers under way that looking for them is left out.
+double sending(const JobShape& shape, const Costs& costs, const Load& load) {
+    const double answers = shape.reads ? taking(costs, load, 0) : 0;
+    return load.messages() * costs.send_message + load.pieces * costs.message_piece +
+           copying(costs, load) + answers;
+}
+
+/// And what those do whom they send to, beside taking them.
+double placing(const JobShape& shape, const Costs& costs, const Load& load) {
+    const double answers = shape.reads ? load.messages() * costs.send_message : 0;
+    return load.all_pieces() * costs.message_piece + copying(costs, load) +
+           load.own_bytes * costs.copy_byte + answers;
 }
 
 /// What a node's ranks and its local aggregators work for a round.
@@ -52,9 +62,10 @@ Gathering gathering(const JobShape& shape, const Costs& costs, const Load& load)
     each.near_messages /= local;
     each.far_messages /= local;
     const double depth = std::min(each.messages(), 2 * group);
+    const double answers = shape.reads ? load.messages() * costs.send_message : 0;
     const double merging = load.all_pieces() * costs.merge_piece * std::log2(group + 1) +
-                           load.bytes * costs.message_byte / 2 + load.own_bytes * costs.copy_byte;
-    return {sending(costs, load), local * taking(costs, each, depth) + merging};
+                           copying(costs, load) + load.own_bytes * costs.copy_byte;
+    return {sending(shape, costs, load), local * taking(costs, each, depth) + merging + answers};
 }
 
 double gather_time(const JobShape& shape, const Gathering& work) {
@@ -63,11 +74,13 @@ double gather_time(const JobShape& shape, const Gathering& work) {
     return std::max(work.given / at_once(shape, members), work.merged / std::max(1.0, local));
 }
 
-/// A message is sent when its receiver has asked for it, and only so many are under way.
+/// A message is sent when its receiver has asked for it, and only so many are under way. So is an
+/// answer.
 double latency(const JobShape& shape, const Costs& costs, double messages) {
     const double across = costs.far_message - costs.send_message - costs.endpoint_message;
     const double trip = shape.nodes > 1 ? std::max(0.0, across) : costs.message;
-    return std::ceil(messages / shape.senders / shape.in_flight) * 2 * trip;
+    const double ways = shape.reads ? 4 : 2;
+    return std::ceil(messages / shape.senders / shape.in_flight) * ways * trip;
 }
 
 /// What the exchange of a round may wait for.
@@ -79,15 +92,15 @@ std::array<double, 5> exchange_times(const JobShape& shape, const RoundLoad& loa
     std::array<double, 5> times{};
     const double senders = at_once(shape, shape.senders);
     for (const NodeLoad& node : load.nodes) {
-        times[0] = std::max(times[0], sending(costs, node.sent) / senders);
+        times[0] = std::max(times[0], sending(shape, costs, node.sent) / senders);
         times[1] = std::max(times[1], node.out_bytes * costs.far_byte);
         times[2] = std::max(times[2], node.in_bytes * costs.far_byte);
     }
     times[3] = load.far_bytes / shape.nodes * costs.middle_byte;
     for (const AggregatorLoad& one : load.aggregators) {
         const double depth = queue_depth(shape, one.received.messages());
-        times[4] =
-            std::max(times[4], taking(costs, one.received, depth) + placing(costs, one.received));
+        times[4] = std::max(
+            times[4], taking(costs, one.received, depth) + placing(shape, costs, one.received));
     }
     return times;
 }
@@ -98,7 +111,8 @@ double target_time(const JobShape& shape, const RoundLoad& load, const Costs& co
     double slowest = 0;
     double bytes = 0;
     for (const TargetLoad& target : load.targets) {
-        const double locks = target.writers > 1 ? target.writers * costs.target_lock : 0;
+        const bool taken_over = target.writers > 1 && !shape.reads;
+        const double locks = taken_over ? target.writers * costs.target_lock : 0;
         slowest = std::max(slowest, target.bytes * costs.target_byte + locks);
         bytes += target.bytes;
     }
@@ -112,9 +126,9 @@ double target_time(const JobShape& shape, const RoundLoad& load, const Costs& co
 double cores_time(const JobShape& shape, const NodeLoad& node, const Costs& costs) {
     const Gathering gathered = gathering(shape, costs, node.gathered);
     const double stored = shape.stored_by_cores ? node.store_work : 0;
-    const double received = taking(costs, node.received, 0) + placing(costs, node.received);
-    return (gathered.given + gathered.merged + sending(costs, node.sent) + received + stored +
-            node.other_work) /
+    const double received = taking(costs, node.received, 0) + placing(shape, costs, node.received);
+    return (gathered.given + gathered.merged + sending(shape, costs, node.sent) + received +
+            stored + node.other_work) /
            at_once(shape, shape.ranks);
 }
 

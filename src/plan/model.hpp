@@ -12,14 +12,16 @@
 
 namespace oratorio {
 
-/// What one of the plan's nodes or aggregators has to send, to receive or to place.
+/// What one of the plan's nodes or aggregators has to send, to receive or to place. In reads the
+/// messages are requests, each of which has an answer; the data comes back in those.
 struct Load {
     double near_messages = 0;  ///< between ranks of a node
     double far_messages = 0;   ///< between nodes
     double pieces = 0;         ///< in those messages
-    double bytes = 0;          ///< in them, with what describes the pieces
+    double bytes = 0;          ///< in them, with what describes the pieces; reads: in the answers
     double own_pieces = 0;     ///< that need no message
     double own_bytes = 0;
+    double asked_bytes = 0;  ///< reads: in the requests
 
     [[nodiscard]] double messages() const { return near_messages + far_messages; }
     [[nodiscard]] double all_pieces() const { return pieces + own_pieces; }
@@ -60,6 +62,7 @@ struct RoundLoad {
 
 /// What is the same in all rounds.
 struct JobShape {
+    bool reads = false;
     double ranks = 1;
     double nodes = 1;
     double cores = 1;  ///< of a node

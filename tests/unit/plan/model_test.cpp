@@ -97,6 +97,26 @@ TEST(Model, LocalAggregatorsGetAndMergeBeforeTheySend) {
     EXPECT_DOUBLE_EQ(gather(&Costs::merge_piece), 0);
 }
 
+TEST(Model, ARequestOfAReadHasAnAnswerThatCostsItsEndsToo) {
+    Round round;
+    round.shape.reads = true;
+    for (NodeLoad& node : round.nodes) node.sent.asked_bytes = 100;
+    for (AggregatorLoad& one : round.aggregators) one.received.asked_bytes = 100;
+    const auto exchange = [&](Constant one) { return round.terms(only({one})).exchange; };
+    EXPECT_DOUBLE_EQ(exchange(&Costs::send_message), 11) << "the aggregator's answers";
+    EXPECT_DOUBLE_EQ(exchange(&Costs::endpoint_message), 8) << "its requests";
+    EXPECT_DOUBLE_EQ(exchange(&Costs::message_byte), (1820 + 100) / 2.0);
+    EXPECT_DOUBLE_EQ(exchange(&Costs::far_message), 4) << "there and back";
+    EXPECT_DOUBLE_EQ(round.terms(only({&Costs::target_lock})).storage, 0) << "readers share";
+    round.aggregators.clear();
+    EXPECT_DOUBLE_EQ(exchange(&Costs::endpoint_message), 8 / 4.0) << "of the node that asks most";
+    round.shape.local_aggregators = round.shape.senders = 4;
+    for (NodeLoad& node : round.nodes) node.gathered = {2, 0, 20, 2000, 20, 2000, 60};
+    const auto gather = [&](Constant one) { return round.terms(only({one})).gather; };
+    EXPECT_DOUBLE_EQ(gather(&Costs::message), 1) << "two requests of two, or two answers";
+    EXPECT_DOUBLE_EQ(gather(&Costs::message_byte), (2000 + 60) / 2.0 / 2);
+}
+
 TEST(Model, StorageOfTwoSlotsOverlapsButForOneEnd) {
     JobShape shape;
     const RoundTerms round{.gather = 100, .exchange = 1000, .storage = 700};
