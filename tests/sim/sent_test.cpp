@@ -21,6 +21,7 @@ constexpr int kOfNode = 4;
 /// Messages and their bytes, of all ranks together.
 Stats sent_by(const count::Job& job, const char* method) {
     MemoryDisk disk;
+    if (job.direction == Direction::read) disk.resize(count::plan_of(job, method).hull.end);
     std::vector<Stats> stats(kRanks);
     FlatTerms options;
     static_cast<PlanOptions&>(options) = job.options;
@@ -29,12 +30,14 @@ Stats sent_by(const count::Job& job, const char* method) {
         const Rank rank = transport.topology().rank;
         MemoryStore store(disk);
         BufferPool buffers;
-        Access access = count::access_of(Direction::write, job.layout_of(rank));
+        Access access = count::access_of(job.direction, job.layout_of(rank));
         std::vector<std::byte> memory(static_cast<std::size_t>(access.bytes()));
         access.buffer = memory.data();
         const RunContext context{transport, &store, terms_of(options),
                                  stats[static_cast<std::size_t>(rank)], buffers};
-        EXPECT_EQ(run_access(context, access, true).error.kind, ErrorKind::none);
+        const Outcome outcome = run_access(context, access, true);
+        EXPECT_EQ(outcome.error.kind, ErrorKind::none);
+        EXPECT_EQ(outcome.bytes, access.bytes());
     });
     Stats sum;
     for (const Stats& one : stats) {
@@ -63,7 +66,7 @@ TEST(Sent, IsAsCountedWithoutData) {
     count::Job job{.nodes = count::nodes_of(kRanks, kRanks / kOfNode), .layout_of = {}};
     job.nodes.cores = 1;  // as run_ranks has it: `auto` chooses by it
     job.options.cb_buffer_size = 256 << 10;
-    job.options.cb_write = Toggle::enable;
+    job.options.cb_write = job.options.cb_read = Toggle::enable;
     const count::Lattice lattice{.n = 12, .site = 100};
     const count::Transposed transposed{.piece = 1000, .pieces = 200};
     const count::Sparse sparse{.block = 3000, .blocks = 40, .per_cent = 10};
@@ -73,8 +76,11 @@ TEST(Sent, IsAsCountedWithoutData) {
         [&](Rank rank) { return count::layout_of(sparse, kRanks, rank); }};
     for (const count::LayoutOf& layout_of : layouts) {
         job.layout_of = layout_of;
-        for (const char* const method : {"two_phase", "sparse", "cb_cyclic", "auto"})
-            expect_as_counted(job, method);
+        for (const auto direction : {Direction::read, Direction::write}) {
+            job.direction = direction;
+            for (const char* const method : {"two_phase", "sparse", "cb_cyclic", "auto"})
+                expect_as_counted(job, method);
+        }
     }
     EXPECT_TRUE(count::plan_of(job).thin) << "auto asks who has data where it lies thin";
     const count::Sent dense = count::count_sent(job, count::plan_of(job, "two_phase"));
@@ -83,38 +89,70 @@ TEST(Sent, IsAsCountedWithoutData) {
     EXPECT_EQ(found.far_bytes, dense.far_bytes);
 }
 
-/// Ranks to local aggregators, and these to aggregators.
+/// Ranks to local aggregators, and these to aggregators; and answers.
+count::OnWire scheduled(const count::Job& job, const Plan& plan) {
+    count::Sample sample{.nodes = count::sampled_nodes(job.nodes, plan, kRanks)};
+    sample.rounds.resize(static_cast<std::size_t>(plan.rounds));
+    std::iota(sample.rounds.begin(), sample.rounds.end(), 0);
+    count::OnWire all;
+    for (const count::RoundSchedule& round : count::schedule_of(job, plan, sample)) {
+        for (const auto* flows : {&round.sent, &round.gathered}) {
+            for (const count::Flow& flow : *flows) {
+                const count::OnWire one = count::on_wire(flow, plan);
+                all.messages += one.messages;
+                all.bytes += one.bytes;
+            }
+        }
+    }
+    return all;
+}
+
+void expect_as_scheduled(const count::Job& job, const Plan& plan) {
+    const count::OnWire all = scheduled(job, plan);
+    const Stats sent = sent_by(job, "two_layer");
+    const int each = job.options.local_aggregators_per_node;
+    EXPECT_EQ(sent.messages_sent, static_cast<std::uint64_t>(all.messages)) << each;
+    EXPECT_EQ(sent.message_bytes, static_cast<std::uint64_t>(all.bytes)) << each;
+}
+
 TEST(Sent, OfTwoLayersIsAsScheduled) {
     count::Job job{.nodes = count::nodes_of(kRanks, kRanks / kOfNode), .layout_of = {}};
     job.options.cb_buffer_size = 256 << 10;
     job.options.sub_buffer = 16 << 10;  // what a rank has of it goes into one message
     const count::Lattice lattice{.n = 12, .site = 100};
     const count::Transposed transposed{.piece = 1000, .pieces = 200};
+    const count::Sparse sparse{.block = 300, .blocks = 40, .per_cent = 10};
     const std::vector<count::LayoutOf> layouts{
         [&](Rank rank) { return count::layout_of(lattice, kRanks, rank); },
-        [&](Rank rank) { return count::layout_of(transposed, kRanks, rank); }};
+        [&](Rank rank) { return count::layout_of(transposed, kRanks, rank); },
+        [&](Rank rank) { return count::layout_of(sparse, kRanks, rank); }};
     for (const count::LayoutOf& layout_of : layouts) {
-        for (const int each : {1, 2, 4}) {
-            job.layout_of = layout_of;
-            job.options.local_aggregators_per_node = each;
-            const Plan plan = count::plan_of(job, "two_layer");
-            std::vector<std::int64_t> rounds(static_cast<std::size_t>(plan.rounds));
-            std::iota(rounds.begin(), rounds.end(), 0);
-            std::int64_t messages = 0;
-            Bytes bytes = 0;
-            for (const count::RoundSchedule& round : count::schedule_of(job, plan, rounds)) {
-                for (const auto* flows : {&round.sent, &round.gathered}) {
-                    for (const count::Flow& flow : *flows) {
-                        messages += flow.messages;
-                        bytes += flow.bytes + flow.described;
-                    }
-                }
+        job.layout_of = layout_of;
+        for (const auto direction : {Direction::read, Direction::write}) {
+            job.direction = direction;
+            for (const int each : {1, 2, 4}) {
+                job.options.local_aggregators_per_node = each;
+                expect_as_scheduled(job, count::plan_of(job, "two_layer"));
             }
-            const Stats sent = sent_by(job, "two_layer");
-            EXPECT_EQ(sent.messages_sent, static_cast<std::uint64_t>(messages)) << each;
-            EXPECT_EQ(sent.message_bytes, static_cast<std::uint64_t>(bytes)) << each;
         }
     }
+    job.direction = Direction::read;
+    EXPECT_TRUE(count::plan_of(job, "two_layer").ask_contents) << "little is wanted there";
+}
+
+/// What comes back is dealt out from a list that is as long as half a message.
+TEST(Sent, ALocalAggregatorAsksAgainWhereItsRanksWantTooManyPieces) {
+    constexpr count::Sparse sparse{.block = 16, .blocks = 1000, .per_cent = 50};
+    count::Job job{.nodes = count::nodes_of(kRanks, kRanks / kOfNode),
+                   .layout_of = [&](Rank rank) { return count::layout_of(sparse, kRanks, rank); }};
+    job.options.cb_buffer_size = 256 << 10;
+    job.options.sub_buffer = 128 << 10;
+    job.options.local_aggregators_per_node = 1;
+    const auto written = scheduled(job, count::plan_of(job, "two_layer")).messages;
+    job.direction = Direction::read;
+    const Plan plan = count::plan_of(job, "two_layer");
+    EXPECT_GT(scheduled(job, plan).messages, 2 * written);
+    expect_as_scheduled(job, plan);
 }
 
 /// As many as one writes by hand, and no rank to itself.

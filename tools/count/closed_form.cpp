@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <sstream>
 #include <stdexcept>
+#include <utility>
 
 #include "plan/estimate.hpp"
 
@@ -17,12 +18,28 @@ const Method& method_of(const PlanSchedule& schedule) {
     return *method;
 }
 
-void add(Load& load, const Flow& flow, bool is_far) {
-    (is_far ? load.far_messages : load.near_messages) += static_cast<double>(flow.messages);
-    load.pieces += static_cast<double>(flow.pieces);
-    load.bytes += static_cast<double>(flow.bytes + flow.described);
-    load.own_pieces += static_cast<double>(flow.own_pieces);
-    load.own_bytes += static_cast<double>(flow.own);
+/// Bytes to aggregators, and back.
+struct Ways {
+    double there = 0;
+    double back = 0;
+};
+
+Ways ways_of(const Flow& flow, bool reads) {
+    const auto described = static_cast<double>(flow.described);
+    const auto bytes = static_cast<double>(flow.bytes);
+    if (!reads) return {described + bytes, 0};
+    return {described, bytes + static_cast<double>(flow.messages * kAnswerHead)};
+}
+
+/// `times` as much as a flow.
+void add(Load& load, const Flow& flow, bool is_far, bool reads, double times) {
+    const Ways ways = ways_of(flow, reads);
+    (is_far ? load.far_messages : load.near_messages) += times * static_cast<double>(flow.messages);
+    load.pieces += times * static_cast<double>(flow.pieces);
+    load.bytes += times * (reads ? ways.back : ways.there);
+    load.asked_bytes += reads ? times * ways.there : 0;
+    load.own_pieces += times * static_cast<double>(flow.own_pieces);
+    load.own_bytes += times * static_cast<double>(flow.own);
 }
 
 /// The rows of a round, which a RoundLoad shows.
@@ -40,7 +57,7 @@ struct Rows {
         for (std::size_t pair = 0; pair < round.sent.size(); ++pair)
             send(schedule, pair, round.sent[pair]);
         for (std::size_t node = 0; node < round.gathered.size(); ++node)
-            add(nodes[node].gathered, round.gathered[node], false);
+            add(nodes[node].gathered, round.gathered[node], false, schedule.reads, 1);
         store(schedule, round, machine);
     }
 
@@ -54,15 +71,18 @@ struct Rows {
         const std::size_t to = pair % aggregators.size();
         NodeLoad& from = nodes[pair / aggregators.size()];
         NodeLoad& into = nodes[schedule.aggregator_nodes[to]];
-        add(from.sent, flow, is_far);
-        add(into.received, flow, is_far);
-        add(aggregators[to].received, flow, is_far);
-        messages += static_cast<double>(flow.messages);
+        const double times = schedule.stands_for[pair / aggregators.size()];
+        add(from.sent, flow, is_far, schedule.reads, 1);
+        add(into.received, flow, is_far, schedule.reads, times);
+        add(aggregators[to].received, flow, is_far, schedule.reads, times);
+        messages += times * static_cast<double>(flow.messages);
         if (!is_far) return;
-        const auto crossing = static_cast<double>(flow.bytes + flow.described);
-        from.out_bytes += crossing;
-        into.in_bytes += crossing;
-        far_bytes += crossing;
+        const auto [there, back] = ways_of(flow, schedule.reads);
+        from.out_bytes += there;
+        from.in_bytes += back;
+        into.in_bytes += times * there;
+        into.out_bytes += times * back;
+        far_bytes += times * (there + back);
     }
 
     /// Stripes are dealt to the targets in turn.
@@ -93,6 +113,7 @@ JobShape shape_of(const PlanSchedule& schedule, int cores) {
         return std::ranges::any_of(round.gathered, gives);
     });
     JobShape shape;
+    shape.reads = schedule.reads;
     shape.ranks = schedule.ranks;
     shape.nodes = schedule.nodes;
     shape.cores = cores;
@@ -105,12 +126,23 @@ JobShape shape_of(const PlanSchedule& schedule, int cores) {
     return shape;
 }
 
+/// Messages, with what is told beforehand and with answers.
+double both_ways(const PlanSchedule& schedule, const Flow& flow) {
+    const std::int64_t told = schedule.asks ? flow.senders : 0;
+    return static_cast<double>(schedule.reads ? 2 * flow.messages + told : flow.messages);
+}
+
 /// How often the walked rounds' data is in all rounds'.
 double scale_of(const PlanSchedule& schedule) {
-    Bytes held = 0;
-    for (const PlanSchedule::Round& round : schedule.rounds)
-        for (const Flow& flow : round.sent) held += flow.bytes + flow.own;
-    return static_cast<double>(schedule.bytes) / static_cast<double>(std::max<Bytes>(1, held));
+    double held = 0;
+    for (const PlanSchedule::Round& round : schedule.rounds) {
+        for (std::size_t pair = 0; pair < round.sent.size(); ++pair) {
+            const Flow& flow = round.sent[pair];
+            held += schedule.stands_for[pair / schedule.aggregator_nodes.size()] *
+                    static_cast<double>(flow.bytes + flow.own);
+        }
+    }
+    return static_cast<double>(schedule.bytes) / std::max(1.0, held);
 }
 
 Flow read_flow(std::istream& line) {
@@ -118,6 +150,18 @@ Flow read_flow(std::istream& line) {
     line >> flow.senders >> flow.messages >> flow.pieces >> flow.bytes >> flow.described >>
         flow.own >> flow.own_pieces;
     return flow;
+}
+
+/// A node that was walked, and of how many it stands for. The first such line says that not all
+/// were.
+bool read_walked(PlanSchedule& schedule, std::istream& line) {
+    std::size_t node = 0;
+    double nodes = 0;
+    line >> node >> nodes;
+    if (line.fail() || node >= schedule.stands_for.size() || nodes < 1) return false;
+    if (!std::exchange(schedule.is_sampled, true)) std::ranges::fill(schedule.stands_for, 0);
+    schedule.stands_for[node] = nodes;
+    return true;
 }
 
 /// One line behind "job". False where it says nothing that is known.
@@ -129,8 +173,13 @@ bool read_line(PlanSchedule& schedule, const std::string& kind, std::istream& li
         line >> schedule.method >> to >> skipped >> schedule.slots >> skipped >>
             schedule.in_flight >> schedule.bytes >> skipped >> skipped >>
             schedule.local_aggregators;
+        double seconds = 0;
+        std::string direction;
+        line >> seconds >> direction >> schedule.asks;
+        schedule.reads = direction == name_of(Direction::read);
         schedule.aggregator_nodes.resize(to);
-        return !line.fail();
+        schedule.stands_for.assign(static_cast<std::size_t>(schedule.nodes), 1);
+        return !line.fail() && (schedule.reads || direction == name_of(Direction::write));
     }
     if (kind == "aggregators") {
         for (std::size_t& node : schedule.aggregator_nodes) line >> node;
@@ -140,6 +189,7 @@ bool read_line(PlanSchedule& schedule, const std::string& kind, std::istream& li
     }
     const std::size_t aggregators = schedule.aggregator_nodes.size();
     const auto nodes = static_cast<std::size_t>(schedule.nodes);
+    if (kind == "walked") return read_walked(schedule, line);
     if (kind == "round") {
         schedule.rounds.emplace_back().sent.resize(nodes * aggregators);
         if (schedule.local_aggregators > 0) schedule.rounds.back().gathered.resize(nodes);
@@ -224,12 +274,15 @@ MessageCounts messages_of(const PlanSchedule& schedule) {
     for (const PlanSchedule::Round& round : schedule.rounds) {
         std::vector<double> got(aggregators);
         for (std::size_t pair = 0; pair < round.sent.size(); ++pair) {
-            const auto messages = static_cast<double>(round.sent[pair].messages);
+            const Flow& flow = round.sent[pair];
+            const double times = schedule.stands_for[pair / aggregators];
+            const double messages = times * both_ways(schedule, flow);
             counts.all += messages;
             if (schedule.is_far(pair)) counts.far += messages;
-            got[pair % aggregators] += messages;
+            got[pair % aggregators] += times * static_cast<double>(flow.messages);
         }
-        for (const Flow& flow : round.gathered) counts.all += static_cast<double>(flow.messages);
+        for (std::size_t node = 0; node < round.gathered.size(); ++node)
+            counts.all += schedule.stands_for[node] * both_ways(schedule, round.gathered[node]);
         counts.busiest = std::max(counts.busiest, std::ranges::max(got));
     }
     const double scale = scale_of(schedule);

@@ -33,6 +33,10 @@ struct PlanSchedule {
     int in_flight = 1;
     Bytes bytes = 0;            ///< of all rounds
     int local_aggregators = 0;  ///< 0: one layer
+    bool reads = false;
+    bool asks = false;               ///< aggregators are told beforehand what a round will hold
+    bool is_sampled = false;         ///< not all nodes were walked
+    std::vector<double> stands_for;  ///< by node: of how many; 0: it wasn't walked
     std::vector<Round> rounds;
 
     [[nodiscard]] int senders() const { return local_aggregators > 0 ? local_aggregators : ranks; }
@@ -64,10 +68,10 @@ struct Question {
 
 /// Of messages, whatever the machine.
 struct MessageCounts {
-    double all = 0;  ///< to aggregators and to local ones
+    double all = 0;  ///< to aggregators and to local ones, and their answers
     double far = 0;
     double depth = 0;    ///< most entries that a message is looked for among
-    double busiest = 0;  ///< that one aggregator gets in a round
+    double busiest = 0;  ///< that one aggregator gets in a round, answers apart
 };
 [[nodiscard]] MessageCounts messages_of(const PlanSchedule& schedule);
 

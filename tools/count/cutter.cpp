@@ -42,15 +42,17 @@ Cut Cutter::cut(const Region& region) {
     return all;
 }
 
-void Cutter::append(const Region& region, std::vector<Extent>& pieces) {
+void Cutter::append(const Region& region, std::vector<OwnedPiece>& pieces) {
+    std::int64_t number = pieces.empty() ? 0 : pieces.back().run + 1;
     std::int64_t extent = 0;
     enter(region, extent);
     while (extent < region.count) {
         const StridedRun run = next(region, extent, INT64_MAX);
         for (std::int64_t i = 0; i < run.count; ++i) {
             const Offset begin = run.offset + i * run.stride;
-            pieces.push_back({begin, begin + run.length});
+            pieces.push_back({{begin, begin + run.length}, number});
         }
+        ++number;
     }
 }
 

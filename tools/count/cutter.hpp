@@ -12,6 +12,12 @@
 
 namespace oratorio::count {
 
+/// A piece of the file, and which of its rank's runs it is of.
+struct OwnedPiece {
+    Extent extent;
+    std::int64_t run = 0;
+};
+
 /// The messages of one sender to one region.
 struct Cut {
     std::int64_t messages = 0;
@@ -31,8 +37,9 @@ class Cutter {
 
     /// At least one message, if there is no data.
     Cut cut(const Region& region);
-    /// Appends the pieces in that region, in the order of the file.
-    void append(const Region& region, std::vector<Extent>& pieces);
+    /// Appends the pieces in that region, in the order of the file. Their runs have numbers of
+    /// their own.
+    void append(const Region& region, std::vector<OwnedPiece>& pieces);
 
   private:
     void enter(const Region& region, std::int64_t& extent);

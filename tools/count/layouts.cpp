@@ -31,6 +31,15 @@ ShapePtr block_of(const std::vector<std::int64_t>& edges, const std::vector<Rang
     return shape;
 }
 
+/// Of q x q ranks, each has a cell in each layer.
+struct CellPlace {
+    int x = 0;
+    int y = 0;
+};
+CellPlace cell_of(Rank rank, int q, int layer) {
+    return {(rank % q + layer) % q, (rank / q + q - layer) % q};
+}
+
 }  // namespace
 
 Range even_range(std::int64_t n, int parts, int part) {
@@ -60,17 +69,50 @@ Layout layout_of(const Btio& btio, int ranks, Rank rank) {
     std::vector<ShapePtr> cells;
     std::vector<Offset> offsets;
     for (int layer = 0; layer < q; ++layer) {
-        const int x = (rank % q + layer) % q;
-        const int y = (rank / q + q - layer) % q;
+        const CellPlace at = cell_of(rank, q, layer);
+        const std::vector<Range> ranges{even_range(btio.n, q, layer), even_range(btio.n, q, at.y),
+                                        even_range(btio.n, q, at.x)};
+        // There are such where there are more parts than points.
+        if (std::ranges::any_of(ranges, [](const Range& one) { return one.count == 0; })) continue;
         Offset origin = 0;
-        cells.push_back(block_of(
-            {btio.n, btio.n, btio.n},
-            {even_range(btio.n, q, layer), even_range(btio.n, q, y), even_range(btio.n, q, x)},
-            btio.point, origin));
+        cells.push_back(block_of({btio.n, btio.n, btio.n}, ranges, btio.point, origin));
         offsets.push_back(origin);
     }
     const Bytes variable = btio.n * btio.n * btio.n * btio.point;
     return {Shape::mixed(std::move(cells), std::move(offsets)), variable, 0, btio.variables};
+}
+
+BtioSummaries::BtioSummaries(const Btio& btio, int ranks) : btio_(btio) {
+    const int q = static_cast<int>(std::lround(std::sqrt(ranks)));
+    for (int part = 0; part < q; ++part) ranges_.push_back(even_range(btio.n, q, part));
+}
+
+AccessSummary BtioSummaries::of(Rank rank) const {
+    const auto q = static_cast<int>(ranges_.size());
+    const std::int64_t n = btio_.n;
+    AccessSummary summary;
+    summary.memory_pieces = 0;
+    for (int layer = 0; layer < q; ++layer) {
+        const CellPlace at = cell_of(rank, q, layer);
+        const Range& z = ranges_[static_cast<std::size_t>(layer)];
+        const Range& y = ranges_[static_cast<std::size_t>(at.y)];
+        const Range& x = ranges_[static_cast<std::size_t>(at.x)];
+        if (z.count == 0 || y.count == 0 || x.count == 0) continue;
+        const auto point_of = [&](std::int64_t k, std::int64_t j, std::int64_t i) {
+            return ((z.first + k) * n + y.first + j) * n + x.first + i;
+        };
+        summary.hull = hull(summary.hull,
+                            {point_of(0, 0, 0) * btio_.point,
+                             (point_of(z.count - 1, y.count - 1, x.count - 1) + 1) * btio_.point});
+        summary.bytes += z.count * y.count * x.count * btio_.point;
+        summary.pieces += z.count * y.count;
+    }
+    if (summary.bytes == 0) return summary;
+    summary.hull.end += (btio_.variables - 1) * n * n * n * btio_.point;
+    summary.bytes *= btio_.variables;
+    summary.pieces = q == 1 ? 1 : summary.pieces * btio_.variables;
+    summary.memory_pieces = 1;
+    return summary;
 }
 
 Layout layout_of(const S3d& s3d, Rank rank) {

@@ -31,6 +31,18 @@ struct Btio {
 };
 [[nodiscard]] Layout layout_of(const Btio& btio, int ranks, Rank rank);
 
+/// What ranks tell of an access to that without making its many cells: as plan/access sums up the
+/// layout.
+class BtioSummaries {
+  public:
+    BtioSummaries(const Btio& btio, int ranks);
+    [[nodiscard]] AccessSummary of(Rank rank) const;
+
+  private:
+    Btio btio_;
+    std::vector<Range> ranges_;  ///< of each part of an edge
+};
+
 /// A mesh of n^3 doubles in blocks; `grid` are the parts along x, y and z, x varies fastest in the
 /// file and among the ranks. Tile c of the layout is component c of the variable.
 struct S3d {

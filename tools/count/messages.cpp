@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "count/messages.hpp"
 
+#include <algorithm>
 #include <span>
 #include <string>
 
 #include "count/cutter.hpp"
+#include "count/flow.hpp"
 #include "count/layouts.hpp"
 #include "plan/methods.hpp"
 #include "type/coverage.hpp"
@@ -41,16 +43,29 @@ Nodes nodes_of(int ranks, int nodes) {
     return topology;
 }
 
-Plan plan_of(const Job& job, std::string_view method) {
+Agreed<Summaries> summaries_of(const Job& job) {
     Summaries summaries;
-    for (Rank rank = 0; rank < job.nodes.size; ++rank)
-        summaries.push_back(summarise(access_of(job.direction, job.layout_of(rank)), job.thorough));
+    summaries.reserve(static_cast<std::size_t>(job.nodes.size));
+    for (Rank rank = 0; rank < job.nodes.size; ++rank) {
+        summaries.push_back(
+            job.summary_of
+                ? job.summary_of(rank)
+                : summarise(access_of(job.direction, job.layout_of(rank)), job.thorough));
+    }
     if (job.tiles) vouch_coverage(summaries);
+    return Agreed<Summaries>::vouch(std::move(summaries));
+}
+
+Plan plan_of(const Job& job, const Agreed<Summaries>& summaries, std::string_view method) {
     Terms terms{job.options, {}};
     terms.options.method = find_method(method);
-    return make_plan(job.direction, Agreed<AllSummaries>::vouch(summaries),
+    return make_plan(job.direction, Agreed<AllSummaries>::vouch(*summaries),
                      Agreed<const Nodes&>::vouch(job.nodes), Agreed<Terms>::vouch(terms),
                      Agreed<NodeSharing>::vouch({}), 0);
+}
+
+Plan plan_of(const Job& job, std::string_view method) {
+    return plan_of(job, summaries_of(job), method);
 }
 
 Sent count_sent(const Job& job, const Plan& plan) {
@@ -62,9 +77,11 @@ Sent count_sent(const Job& job, const Plan& plan) {
         for (RankRegions at = plan.regions_of(rank); !at.at_end(); at.advance()) {
             const Rank to = plan.aggregators[static_cast<std::size_t>(at.aggregator())];
             if (to == rank) continue;  // its own share is copied
-            const Cut cut = cutter.cut(at.region());
-            add(sent, on_one_node(job.nodes, rank, to), cut.messages, cut.payload);
-            sent.description_bytes += cut.described;
+            Flow flow;
+            flow.add(cutter.cut(at.region()), false);
+            const OnWire wire = on_wire(flow, plan);
+            add(sent, on_one_node(job.nodes, rank, to), wire.messages, flow.bytes);
+            sent.description_bytes += wire.bytes - flow.bytes;
         }
     }
     return sent;
@@ -110,10 +127,27 @@ std::int64_t senders_to_one_aggregator(const Plan& plan) {
 }
 
 std::int64_t count_edges(const Plan& plan) {
+    std::vector<Offset> begins;
+    std::vector<Offset> ends;
+    for (std::size_t i = 0; i < plan.graph.size(); ++i) {
+        begins.push_back(plan.graph.participant(i).hull.begin);
+        ends.push_back(plan.graph.participant(i).hull.end);
+    }
+    std::ranges::sort(ends);  // the begins are in order
     std::int64_t edges = 0;
     for (int index = 0; index < static_cast<int>(plan.aggregators.size()); ++index) {
-        for (std::int64_t round = 0; round < plan.rounds; ++round)
-            edges += plan.count_participants(index, round);
+        for (std::int64_t round = 0; round < plan.rounds; ++round) {
+            const Region region = plan.region(index, round);
+            if (region.count != 1 || plan.graph.edges() != nullptr) {
+                edges += plan.count_participants(index, round);
+                continue;
+            }
+            const Extent extent = region.extent(0);
+            if (extent.empty()) continue;
+            // All that begin before its end, but for those that end before it begins.
+            edges += std::ranges::lower_bound(begins, extent.end) - begins.begin();
+            edges -= std::ranges::upper_bound(ends, extent.begin) - ends.begin();
+        }
     }
     return edges;
 }

@@ -19,12 +19,18 @@ struct Job {
     Direction direction = Direction::write;
     Nodes nodes;
     LayoutOf layout_of;
+    /// As they would be summed up of the layout; none: they are.
+    std::function<AccessSummary(Rank rank)> summary_of = {};
     PlanOptions options = {};
     bool thorough = true;  ///< summaries say whether the pieces tile the hull, as they do in writes
     bool tiles = false;    ///< they are known to, and aren't walked for that; not with `thorough`
 };
 
+/// What all ranks tell each other: the same for all methods.
+[[nodiscard]] Agreed<Summaries> summaries_of(const Job& job);
 /// The plan that all ranks make.
+[[nodiscard]] Plan plan_of(const Job& job, const Agreed<Summaries>& summaries,
+                           std::string_view method);
 [[nodiscard]] Plan plan_of(const Job& job, std::string_view method = "auto");
 
 /// What crosses from rank to rank: data, and the messages it is in.
@@ -38,7 +44,9 @@ struct Sent {
     bool operator==(const Sent&) const = default;
 };
 
-/// Messages that carry data in a write, in one layer. Exact: cut as exchange/own_runs cuts them.
+/// Messages in one layer: of a write with the data, of a read with what is asked for and its
+/// answers (and before, where the plan wants it, with what rounds will hold). Exact: cut as
+/// exchange/own_runs cuts them. In reads all data is there.
 [[nodiscard]] Sent count_sent(const Job& job, const Plan& plan);
 
 /// Ranks [first, last) whose pieces fill `extent`: a row of the process grid.
@@ -53,7 +61,8 @@ struct Row {
 /// Ranks that may send to the busiest aggregator, itself among them.
 [[nodiscard]] std::int64_t senders_to_one_aggregator(const Plan& plan);
 
-/// Pairs of a participant and a region of an aggregator that talk.
+/// Pairs of a participant and a region of an aggregator that talk. Exact; O(participants) for all
+/// regions together where they are contiguous and the graph is dense.
 [[nodiscard]] std::int64_t count_edges(const Plan& plan);
 /// Those of them where the participant has data.
 [[nodiscard]] std::int64_t count_pairs_with_data(const Job& job, const Plan& plan);

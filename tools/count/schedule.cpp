@@ -2,8 +2,10 @@
 #include "count/schedule.hpp"
 
 #include <algorithm>
+#include <map>
 #include <memory>
 
+#include "exchange/group_runs.hpp"
 #include "exchange/run_joiner.hpp"
 
 namespace oratorio::count {
@@ -13,43 +15,63 @@ namespace {
 /// Joins the pieces of a local aggregator's ranks, as exchange/group_runs does.
 class Merger {
   public:
-    explicit Merger(std::span<std::byte> message)
-        : table_(message), room_(std::ssize(message) - Bytes{sizeof(MessageHead)}) {}
+    Merger(std::span<std::byte> message, Direction direction)
+        : table_(message),
+          room_(std::ssize(message) - Bytes{sizeof(MessageHead)}),
+          shares_most_(direction == Direction::read ? GroupRuns::shares_max(std::ssize(message))
+                                                    : SIZE_MAX),
+          reading_(direction == Direction::read) {}
 
     /// `pieces`: of ranks one after another, each in the order of the file; `ends`: where each
     /// rank's end. Both are used up.
-    Cut cut(const Region& region, std::vector<Extent>& pieces, std::vector<std::size_t>& ends) {
+    Cut cut(const Region& region, std::vector<OwnedPiece>& pieces, std::vector<std::size_t>& ends) {
         sort(pieces, ends);
         Cut all;
-        std::size_t at = 0;
-        Bytes taken = 0;  // of the piece that a message ended in
+        at_ = 0;
+        taken_ = 0;
         do {
             RunJoiner joiner(table_, region);
-            Bytes payload = 0;
-            while (at < pieces.size()) {
-                const Bytes room = room_ - payload -
-                                   static_cast<Bytes>(joiner.bytes() + RunJoiner::batch_bytes_max);
-                if (room <= 0) break;
-                const Bytes part = std::min(pieces[at].length() - taken, room);
-                joiner.add(pieces[at].begin + taken, part);
-                payload += part;
-                taken += part;
-                if (taken < pieces[at].length()) continue;
-                taken = 0;
-                ++at;
-            }
+            all.payload += fill(joiner, pieces);
             joiner.finish();
             ++all.messages;
             all.pieces += joiner.pieces();
-            all.payload += payload;
             all.described += static_cast<Bytes>(sizeof(MessageHead) + joiner.bytes());
-        } while (at < pieces.size());
+        } while (at_ < pieces.size());
         return all;
     }
 
   private:
+    /// One message. Gives its payload.
+    Bytes fill(RunJoiner& joiner, const std::vector<OwnedPiece>& pieces) {
+        Bytes payload = 0;
+        std::size_t shares = 0;
+        std::int64_t last_run = -1;
+        while (at_ < pieces.size()) {
+            const Bytes room =
+                room_ - payload - static_cast<Bytes>(joiner.bytes() + RunJoiner::batch_bytes_max);
+            if (room <= 0) break;
+            const Offset begin = pieces[at_].extent.begin + taken_;
+            const bool asked = reading_ && joiner.last().contains(begin);
+            const bool continues = pieces[at_].run == last_run && taken_ == 0 && !asked;
+            if (!continues && shares == shares_most_) break;
+            shares += continues ? 0 : 1;
+            const Bytes left = pieces[at_].extent.end - begin;
+            const Bytes part = std::min(left, asked ? joiner.last().end - begin : room);
+            if (!asked) joiner.add(begin, part);
+            payload += asked ? 0 : part;
+            // A part of a piece, or one that others want, too, is dealt by itself.
+            last_run = part == left && !asked ? pieces[at_].run : -1;
+            taken_ = part == left ? 0 : taken_ + part;
+            at_ += part == left ? 1 : 0;
+        }
+        return payload;
+    }
+
     /// Neighbours are merged two by two, until all are in order.
-    static void sort(std::vector<Extent>& pieces, std::vector<std::size_t>& ends) {
+    static void sort(std::vector<OwnedPiece>& pieces, std::vector<std::size_t>& ends) {
+        const auto before = [](const OwnedPiece& a, const OwnedPiece& b) {
+            return a.extent.begin < b.extent.begin;
+        };
         while (ends.size() > 1) {
             std::size_t begin = 0;
             std::vector<std::size_t> fewer;
@@ -59,9 +81,7 @@ class Merger {
                     return pieces.begin() + static_cast<std::ptrdiff_t>(n);
                 };
                 if (i + 1 < ends.size())
-                    std::inplace_merge(
-                        at(begin), at(ends[i]), at(end),
-                        [](const Extent& a, const Extent& b) { return a.begin < b.begin; });
+                    std::inplace_merge(at(begin), at(ends[i]), at(end), before);
                 fewer.push_back(end);
                 begin = end;
             }
@@ -71,6 +91,10 @@ class Merger {
 
     std::span<std::byte> table_;
     Bytes room_;
+    std::size_t shares_most_;  ///< of a message; group_runs deals them out of what comes back
+    bool reading_;
+    std::size_t at_ = 0;  ///< the piece that is taken next
+    Bytes taken_ = 0;     ///< of it
 };
 
 /// Fills the rounds, one sender after another.
@@ -93,16 +117,16 @@ class Counter {
         });
     }
 
-    void count_group(Rank local) {
-        std::vector<Rank> ranks = plan_.layers.group_of(local);
+    /// All ranks that `local` serves.
+    void count_group(Rank local, std::vector<Rank> ranks) {
         std::erase_if(ranks, [&](Rank rank) { return plan_.ranks.hull_of(rank).empty(); });
         if (ranks.empty()) return;
         if (ranks == std::vector{local}) return count_rank(local);
         std::vector<Cutter> members;
         for (const Rank rank : ranks) members.emplace_back(job_.layout_of(rank), local_message_);
-        std::vector<Extent> pieces;
+        std::vector<OwnedPiece> pieces;
         std::vector<std::size_t> ends;
-        Merger merger(message_);
+        Merger merger(message_, plan_.direction);
         each_region(plan_.graph.find(local), [&](RoundSchedule& round, int to) {
             const Region& region = round.regions[static_cast<std::size_t>(to)];
             pieces.clear();
@@ -148,19 +172,6 @@ class Counter {
 
 }  // namespace
 
-void Flow::add(const Cut& cut, bool is_own) {
-    if (is_own) {
-        own += cut.payload;
-        own_pieces += cut.pieces;
-        return;
-    }
-    ++senders;
-    messages += cut.messages;
-    pieces += cut.pieces;
-    bytes += cut.payload;
-    described += cut.described;
-}
-
 std::vector<std::int64_t> sampled_rounds(const Plan& plan, std::int64_t all_pieces, int most,
                                          std::int64_t pieces) {
     const std::int64_t of_round =
@@ -173,11 +184,43 @@ std::vector<std::int64_t> sampled_rounds(const Plan& plan, std::int64_t all_piec
     return rounds;
 }
 
-std::vector<RoundSchedule> schedule_of(const Job& job, const Plan& plan,
-                                       const std::vector<std::int64_t>& rounds) {
+std::vector<int> sampled_nodes(const Nodes& nodes, const Plan& plan, std::int64_t most) {
+    const auto all = static_cast<std::size_t>(nodes.nodes());
+    if (nodes.size <= most) return std::vector<int>(all, 1);
+    std::vector<int> stands_for(all);
+    auto walked = std::max<std::int64_t>(1, most * nodes.nodes() / nodes.size);
+    for (const Rank rank : plan.aggregators)
+        stands_for[static_cast<std::size_t>(nodes.node(rank))] = 1;
+    const std::int64_t aggregating = std::ranges::count(stands_for, 1);
+    if (aggregating > walked / 2) {
+        std::ranges::fill(stands_for, 0);
+    } else {
+        walked -= aggregating;
+    }
+    std::vector<std::size_t> others;
+    for (std::size_t node = 0; node < all; ++node)
+        if (stands_for[node] == 0) others.push_back(node);
+    const std::int64_t count = std::ssize(others);
+    walked = std::min(walked, count);
+    for (std::int64_t i = 0; i < walked; ++i) {
+        const std::int64_t first = i * count / walked;
+        const std::int64_t last = (i + 1) * count / walked;
+        stands_for[others[static_cast<std::size_t>(first + (last - first) / 2)]] =
+            static_cast<int>(last - first);
+    }
+    return stands_for;
+}
+
+int in_flight_of(const Plan& plan) {
+    const bool keeps = plan.direction == Direction::read && plan.layers.two() &&
+                       !plan.layers.in_windows() && plan.layers.group_ranks() > 1;
+    return keeps ? std::min(plan.messages_in_flight, kMessagesOfMember) : plan.messages_in_flight;
+}
+
+std::vector<RoundSchedule> schedule_of(const Job& job, const Plan& plan, const Sample& sample) {
     std::vector<RoundSchedule> schedule;
     const auto nodes = static_cast<std::size_t>(job.nodes.nodes());
-    for (const std::int64_t round : rounds) {
+    for (const std::int64_t round : sample.rounds) {
         RoundSchedule one{.round = round};
         for (int i = 0; i < static_cast<int>(plan.aggregators.size()); ++i)
             one.regions.push_back(plan.region(i, round));
@@ -186,11 +229,13 @@ std::vector<RoundSchedule> schedule_of(const Job& job, const Plan& plan,
         schedule.push_back(std::move(one));
     }
     Counter counter(job, plan, schedule);
-    if (plan.layers.two()) {
-        for (const Rank local : plan.layers.local_aggregators()) counter.count_group(local);
-    } else {
-        for (Rank rank = 0; rank < job.nodes.size; ++rank) counter.count_rank(rank);
-    }
+    std::map<Rank, std::vector<Rank>> groups;
+    job.nodes.each([&](Rank rank, Seat seat) {
+        if (sample.nodes[static_cast<std::size_t>(seat.node)] == 0) return;
+        if (!plan.layers.two()) return counter.count_rank(rank);
+        groups[plan.layers.local_aggregator_of(rank)].push_back(rank);
+    });
+    for (auto& [local, ranks] : groups) counter.count_group(local, std::move(ranks));
     return schedule;
 }
 

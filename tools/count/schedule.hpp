@@ -1,28 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Schedule: what a plan has the nodes send to the aggregators in a collective write, round by
+// Schedule: what a plan has the nodes send to the aggregators in a collective access, round by
 // round. For `oratorio simulate`. Counted by walking cursors, without data.
 #pragma once
 
 #include <vector>
 
-#include "count/cutter.hpp"
+#include "count/flow.hpp"
 #include "count/messages.hpp"
 
 namespace oratorio::count {
-
-/// What ranks of a node send to one place.
-struct Flow {
-    std::int64_t senders = 0;  ///< ranks that send at least one message
-    std::int64_t messages = 0;
-    std::int64_t pieces = 0;  ///< in those messages
-    Bytes bytes = 0;          ///< of data in them
-    Bytes described = 0;      ///< beside the data: heads and tables of runs
-    Bytes own = 0;            ///< data that needs no message: a rank's own at its own place
-    std::int64_t own_pieces = 0;
-
-    void add(const Cut& cut, bool is_own);
-    bool operator==(const Flow&) const = default;
-};
 
 /// One round.
 struct RoundSchedule {
@@ -33,16 +19,35 @@ struct RoundSchedule {
         {};  ///< by node: of ranks to local aggregators; empty in one layer
 };
 
+/// What is walked of a plan, and stands for all of it.
+struct Sample {
+    std::vector<std::int64_t> rounds = {};
+    /// By node: of how many nodes its ranks stand for; 0: it isn't walked.
+    std::vector<int> nodes = {};
+};
+
 /// Rounds that stand for all: at most `most`, at even distances, and fewer where they would have
 /// more than `pieces` pieces together. At least one.
 [[nodiscard]] std::vector<std::int64_t> sampled_rounds(const Plan& plan, std::int64_t all_pieces,
                                                        int most, std::int64_t pieces);
 
-/// What is sent in those rounds of a write; `thin` plans are thinned before. Messages between a
+/// Nodes that stand for all, each for those after the last one: all where they have at most
+/// `most` ranks, else so many that those have. Nodes with aggregators stand for themselves, where
+/// they are at most half of them. At least one.
+[[nodiscard]] std::vector<int> sampled_nodes(const Nodes& nodes, const Plan& plan,
+                                             std::int64_t most);
+
+/// Messages of one sender to aggregators that may be under way. A local aggregator that reads keeps
+/// its ranks' requests until it has answered them, and has room for few of each.
+[[nodiscard]] int in_flight_of(const Plan& plan);
+
+/// What is sent in those rounds by those nodes; `thin` plans are thinned before. Messages between a
 /// rank and its local aggregator are exact. What a local aggregator sends is cut as if its ranks'
-/// messages were there when it merges them, as they are where each has one for a region. Where
+/// messages were there when it merges them, as they are where each has one for a region; what it
+/// asks for, as if ranks' pieces that take turns were met one by one, which only makes more
+/// messages where pieces are shorter than 48 bytes. Where
 /// ranks share windows with their local aggregator nothing is sent to it: all is `own`.
 [[nodiscard]] std::vector<RoundSchedule> schedule_of(const Job& job, const Plan& plan,
-                                                     const std::vector<std::int64_t>& rounds);
+                                                     const Sample& sample);
 
 }  // namespace oratorio::count

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// oratorio_schedules WORKLOAD RANKS NODES ROUNDS HINTS...: what the nodes of a pretended job send
-// to the aggregators in a collective write of the workload, by a plan for each HINTS (as in
-// ORATORIO_HINTS; the method is one of them). WORKLOAD is as in tools/count/workload.hpp. Lines of
-// words; tools/oratorio/sim_schedule.py reads them.
+// oratorio_schedules WORKLOAD DIRECTION RANKS NODES ROUNDS HINTS...: what the nodes of a pretended
+// job send to the aggregators in a collective write or read of the workload, by a plan for each
+// HINTS (as in ORATORIO_HINTS; the method is one of them). WORKLOAD is as in
+// tools/count/workload.hpp. Lines of words; tools/oratorio/sim_schedule.py reads them.
 // oratorio_schedules terms < QUESTION: what machines take for one of those plans by the closed form
 // (count/closed_form.hpp); a line for each machine. tools/oratorio/sim_model.py asks and reads.
+#include <algorithm>
 #include <chrono>
 #include <cstdio>
 #include <cstring>
@@ -24,6 +25,7 @@ using namespace oratorio::count;
 namespace {
 
 constexpr std::int64_t kPiecesOfSample = 100'000'000;  // that are walked; of each plan
+constexpr std::int64_t kRanksOfSample = 32'768;
 
 using Number = long long;
 
@@ -36,14 +38,22 @@ void print(const char* kind, std::size_t from, std::size_t to, const Flow& flow)
 }
 
 void print_plan(const Job& job, const Plan& plan, std::int64_t pieces, double seconds) {
-    std::printf("plan %s %zu %lld %d %lld %d %lld %lld %lld %zu %.6f\n", plan.method->name.data(),
-                plan.aggregators.size(), Number{plan.rounds}, plan.slots,
-                Number{plan.message_bytes}, plan.messages_in_flight, Number{plan.bytes},
-                Number{pieces}, Number{count_edges(plan)},
-                plan.layers.two() ? plan.layers.local_aggregators().size() : 0, seconds);
+    std::printf("plan %s %zu %lld %d %lld %d %lld %lld %lld %zu %.6f %s %d\n",
+                plan.method->name.data(), plan.aggregators.size(), Number{plan.rounds}, plan.slots,
+                Number{plan.message_bytes}, in_flight_of(plan), Number{plan.bytes}, Number{pieces},
+                Number{count_edges(plan)},
+                plan.layers.two() ? plan.layers.local_aggregators_in_all() : 0, seconds,
+                name_of(plan.direction), plan.ask_contents ? 1 : 0);
     std::printf("aggregators");
     for (const Rank rank : plan.aggregators) std::printf(" %d", job.nodes.node(rank));
     std::printf("\n");
+}
+
+/// Only where not all nodes stand for themselves.
+void print_sample(const std::vector<int>& nodes) {
+    if (std::ranges::count(nodes, 1) == std::ssize(nodes)) return;
+    for (std::size_t node = 0; node < nodes.size(); ++node)
+        if (nodes[node] > 0) std::printf("walked %zu %d\n", node, nodes[node]);
 }
 
 void print_round(const RoundSchedule& round) {
@@ -63,19 +73,20 @@ void print_round(const RoundSchedule& round) {
         print("gathered", i, i, round.gathered[i]);
 }
 
-void tell(Job job, int rounds, const std::string& hints) {
+void tell(Job job, const Agreed<Summaries>& summaries, int rounds, const std::string& hints) {
     job.options = options_of(hints);
     const auto begin = std::chrono::steady_clock::now();
-    Plan plan = plan_of(job, job.options.method->name);
+    Plan plan = plan_of(job, summaries, job.options.method->name);
     const std::chrono::duration<double> taken = std::chrono::steady_clock::now() - begin;
     if (plan.thin) plan = thinned(job, std::move(plan));
     std::int64_t pieces = 0;
-    for (Rank rank = 0; rank < job.nodes.size; ++rank) {
-        const Layout layout = job.layout_of(rank);
-        pieces += layout.shape->pieces() * layout.count;
-    }
+    for (const AccessSummary& one : *summaries) pieces += one.pieces;
     print_plan(job, plan, pieces, taken.count());
-    const auto sample = sampled_rounds(plan, pieces, rounds, kPiecesOfSample);
+    Sample sample{.nodes = sampled_nodes(job.nodes, plan, kRanksOfSample)};
+    print_sample(sample.nodes);
+    const auto walked = std::ranges::count_if(sample.nodes, [](int one) { return one > 0; });
+    sample.rounds =
+        sampled_rounds(plan, pieces / job.nodes.nodes() * walked, rounds, kPiecesOfSample);
     for (const RoundSchedule& round : schedule_of(job, plan, sample)) print_round(round);
 }
 
@@ -92,16 +103,19 @@ int tell_terms() {
 }
 
 int tell_plans(int argc, char** argv) {
-    const int ranks = std::stoi(argv[2]);
-    const int nodes = std::stoi(argv[3]);
+    const bool reads = std::strcmp(argv[2], name_of(Direction::read)) == 0;
+    const int ranks = std::stoi(argv[3]);
+    const int nodes = std::stoi(argv[4]);
     if (nodes < 1 || ranks < 1 || ranks % nodes != 0)
         throw std::runtime_error("ranks must be a multiple of nodes");
-    const Job job{.direction = Direction::write,
+    const Job job{.direction = reads ? Direction::read : Direction::write,
                   .nodes = nodes_of(ranks, nodes),
                   .layout_of = layouts_of(argv[1], ranks),
+                  .summary_of = summaries_by_rule(argv[1], ranks),
                   .thorough = false,
-                  .tiles = true};
-    for (int i = 5; i < argc; ++i) tell(job, std::stoi(argv[4]), argv[i]);
+                  .tiles = !reads};
+    const auto summaries = summaries_of(job);
+    for (int i = 6; i < argc; ++i) tell(job, summaries, std::stoi(argv[5]), argv[i]);
     return 0;
 }
 
@@ -109,9 +123,10 @@ int tell_plans(int argc, char** argv) {
 
 int main(int argc, char** argv) {
     const bool asks_terms = argc == 2 && std::strcmp(argv[1], "terms") == 0;
-    if (argc < 6 && !asks_terms) {
-        std::fprintf(
-            stderr, "oratorio_schedules WORKLOAD RANKS NODES ROUNDS HINTS... | terms < QUESTION\n");
+    if (argc < 7 && !asks_terms) {
+        std::fprintf(stderr,
+                     "oratorio_schedules WORKLOAD DIRECTION RANKS NODES ROUNDS HINTS... | terms < "
+                     "QUESTION\n");
         return 2;
     }
     try {

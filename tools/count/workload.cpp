@@ -12,16 +12,36 @@
 
 namespace oratorio::count {
 
-LayoutOf layouts_of(const std::string& workload, int ranks) {
+namespace {
+
+/// `name` or `name:points`.
+struct Named {
+    std::string name;
+    std::int64_t points = 0;
+};
+
+Named named(const std::string& workload) {
     const auto colon = workload.find(':');
-    const std::string name = workload.substr(0, colon);
-    const int points = colon == std::string::npos ? 0 : std::stoi(workload.substr(colon + 1));
+    if (colon == std::string::npos) return {workload};
+    return {workload.substr(0, colon), std::stoi(workload.substr(colon + 1))};
+}
+
+Btio btio_of(std::int64_t points, int ranks) {
+    if (std::lround(std::sqrt(ranks)) * std::lround(std::sqrt(ranks)) != ranks)
+        throw std::runtime_error("btio needs a square number of ranks");
+    Btio btio;
+    if (points > 0) btio.n = points;
+    return btio;
+}
+
+}  // namespace
+
+LayoutOf layouts_of(const std::string& workload, int ranks) {
+    const auto& [name, points] = named(workload);
     if (name == "btio") {
-        if (std::lround(std::sqrt(ranks)) * std::lround(std::sqrt(ranks)) != ranks)
-            throw std::runtime_error("btio needs a square number of ranks");
-        Btio btio;
-        if (points > 0) btio.n = points;
-        return [=](Rank rank) { return layout_of(btio, ranks, rank); };
+        return [btio = btio_of(points, ranks), ranks](Rank rank) {
+            return layout_of(btio, ranks, rank);
+        };
     }
     if (name == "s3d") {
         S3d checkpoint = checkpoint_of(ranks);
@@ -30,6 +50,14 @@ LayoutOf layouts_of(const std::string& workload, int ranks) {
     }
     const auto file = std::make_shared<const RunFile>(workload, ranks);
     return [file](Rank rank) { return file->layout_of(rank); };
+}
+
+std::function<AccessSummary(Rank)> summaries_by_rule(const std::string& workload, int ranks) {
+    const auto& [name, points] = named(workload);
+    if (name != "btio") return nullptr;
+    return [of_rank = BtioSummaries(btio_of(points, ranks), ranks)](Rank rank) {
+        return of_rank.of(rank);
+    };
 }
 
 PlanOptions options_of(const std::string& hints) {

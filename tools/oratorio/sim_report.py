@@ -46,16 +46,21 @@ class Answer:
             if one.pieces >= 1e7
             else f" in {one.pieces:,} pieces"
         )
-        return f"{self.workload}: {size}, {one.ranks} ranks on {one.nodes} nodes of {self.machine.name}"
+        verb = "read" if one.reads else "written"
+        return (
+            f"{self.workload}: {size} {verb}, {one.ranks} ranks on {one.nodes} nodes of {self.machine.name}"
+        )
 
     @property
     def facts(self) -> str:
         """What the numbers stand on."""
         assumed = len(self.machine.assumed)
         one = self.schedules[0]
-        walked = len(one.sampled)
+        walked = f"{len(one.sampled)} of {one.rounds} rounds"
+        if one.stands_for:
+            walked += f", {len(one.stands_for)} of {one.nodes} nodes"
         return (
-            f"{len(one.aggregator_nodes)} aggregators; {walked} of {one.rounds} rounds walked. "
+            f"{len(one.aggregator_nodes)} aggregators; {walked} walked. "
             f"{assumed} of {len(self.machine.sources)} constants of the machine are assumed. "
             f"Fastest: {winner(self.predictions).arm}."
         )

@@ -13,7 +13,17 @@ import numpy as np
 from oratorio import targets
 from oratorio.sim_machine import Machine, SimulateError
 from oratorio.sim_model import Prediction, predict
-from oratorio.sim_schedule import BYTES, DESCRIBED, MESSAGES, OWN, OWN_PIECES, PIECES, Round, Schedule
+from oratorio.sim_schedule import (
+    BYTES,
+    DESCRIBED,
+    HEAD_BYTES,
+    MESSAGES,
+    OWN,
+    OWN_PIECES,
+    PIECES,
+    Round,
+    Schedule,
+)  # fmt: skip
 
 MICRO, NANO, MEGA = 1e-6, 1e-9, 1e6
 PARTS_MOST = 4  # of a node's senders: more take longer and change little
@@ -64,11 +74,19 @@ def _flows(schedule: Schedule, machine: Machine, one: Round) -> Iterator[str]:
     copied = links.memory_rate_mbs * MEGA
     senders = max(1.0, min(schedule.senders / schedule.nodes, machine.cores))
     for node, to in np.argwhere(one.sent[:, :, MESSAGES] > 0):
-        row = one.sent[node, to]
-        wire = row[BYTES] + row[DESCRIBED]
-        placing = row[PIECES] * piece + wire / copied
-        sending = (row[MESSAGES] * machine.endpoint.send_us * MICRO + placing) / senders
-        yield f"sent {node} {to} {wire:.0f} {row[MESSAGES]:.0f} {sending:.9g} {placing:.9g}"
+        row, endpoint = one.sent[node, to], machine.endpoint
+        there, back = row[DESCRIBED] + row[BYTES], 0.0
+        answering = taking = 0.0
+        if schedule.reads:
+            there, back = row[DESCRIBED], row[BYTES] + row[MESSAGES] * HEAD_BYTES
+            answering = row[MESSAGES] * endpoint.send_us * MICRO + back / copied
+            taking = (row[MESSAGES] * endpoint.receive_us * MICRO + back / copied) / senders
+        placing = row[PIECES] * piece + there / copied
+        sending = (row[MESSAGES] * endpoint.send_us * MICRO + placing) / senders
+        yield (
+            f"sent {node} {to} {there:.0f} {row[MESSAGES]:.0f} {sending:.9g} {placing:.9g} "
+            f"{back:.0f} {answering:.9g} {taking:.9g}"
+        )
 
 
 def text_of(schedule: Schedule, machine: Machine, one: Round) -> str:
@@ -85,7 +103,7 @@ def text_of(schedule: Schedule, machine: Machine, one: Round) -> str:
         storage.client_rate_mbs * MEGA, storage.rate_mbs * MEGA, storage.latency_us * MICRO,
     ]  # fmt: skip
     parts = max(1, min(PARTS_MOST, schedule.senders // schedule.nodes))
-    head = f"{schedule.nodes} {len(own)} {storage.targets} {window} {parts} {rate:.9g}"
+    head = f"{schedule.reads:d} {schedule.nodes} {len(own)} {storage.targets} {window} {parts} {rate:.9g}"
     of_round = replace(schedule, sampled=(one,))
     gather = predict(of_round, machine).gather / of_round.scale
     lines = [f"{head} {' '.join(f'{number:.9g}' for number in numbers)}"]
@@ -95,7 +113,7 @@ def text_of(schedule: Schedule, machine: Machine, one: Round) -> str:
     lines.extend(_flows(schedule, machine, one))
     for target, aggregator in np.argwhere(loads > 0):
         # Locks keep the target busy, as so many bytes more would.
-        lock = storage.lock_us * MICRO if (loads[target] > 0).sum() > 1 else 0.0
+        lock = storage.lock_us * MICRO if (loads[target] > 0).sum() > 1 and not schedule.reads else 0.0
         held = loads[target, aggregator] + lock * storage.rate_mbs * MEGA
         lines.append(f"store {aggregator} {target} {math.ceil(held)}")
     return "\n".join(lines) + "\n"
@@ -105,13 +123,15 @@ def replay(schedule: Schedule, machine: Machine) -> Prediction:
     """As sim_model.predict of one slot, but exchange and storage as SimGrid has them.
 
     Raises SimulateError."""
+    if schedule.stands_for:
+        walked = f"{len(schedule.stands_for)} of {schedule.nodes} nodes"
+        raise SimulateError(f"SimGrid replays a plan only where all are walked: {walked} were")
     program = build()
     gather = exchange = storage = 0.0
     for one in schedule.sampled:
         text = text_of(schedule, machine, one)
-        gathered, exchanged, ended = run([program], text)
-        gather, exchange = gather + gathered, exchange + exchanged - gathered
-        storage += ended - exchanged
+        gathered, exchanged, stored = run([program], text)
+        gather, exchange, storage = gather + gathered, exchange + exchanged, storage + stored
     scale = schedule.scale
     closed = predict(replace(schedule, slots=1), machine)
     return replace(

@@ -5,7 +5,7 @@ oratorio_schedules (tools/count) makes them, here they are read."""
 import subprocess
 import tempfile
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 
@@ -32,6 +32,9 @@ SMALL_E3SM = {"e3sm_f": 12, "e3sm_g": 24}  # columns
 SMALL_POINTS = {"btio": 64, "s3d": 128}
 Arm = tuple[str, Mapping[str, str]]  # a name, and hints
 WORKLOADS = ("e3sm_f", "e3sm_g", "btio", "s3d")
+DIRECTIONS = ("write", "read")
+# Of a message: what goes before its pieces, or before an answer's data (exchange/rounds.hpp).
+HEAD_BYTES = 32
 
 
 @dataclass(frozen=True)
@@ -79,11 +82,18 @@ class Schedule:
     edges: int  # participants of all rounds: exact
     local_aggregators: int  # 0: one layer
     sampled: tuple[Round, ...]
+    reads: bool = False
+    asks: bool = False  # aggregators are told beforehand what a round will hold
+    # Of how many nodes a walked one stands for, by node; none: all were walked.
+    stands_for: Mapping[int, int] = field(default_factory=dict)
 
     @cached_property
     def scale(self) -> float:
         """How often the sampled rounds' data is in all rounds'."""
-        held = sum(int(one.sent[:, :, BYTES].sum() + one.sent[:, :, OWN].sum()) for one in self.sampled)
+        times = np.ones(self.nodes)
+        if self.stands_for:
+            times = np.array([self.stands_for.get(node, 0) for node in range(self.nodes)])
+        held = sum((one.sent[:, :, [BYTES, OWN]].sum(axis=(1, 2)) * times).sum() for one in self.sampled)
         return self.bytes / max(1, held)
 
     @cached_property
@@ -103,8 +113,10 @@ class Schedule:
         return (
             f"job {self.ranks} {self.nodes}\n"
             f"plan {self.method} {aggregators} {self.rounds} {self.slots} {self.message_bytes} "
-            f"{self.in_flight} {self.bytes} {self.pieces} {self.edges} {self.local_aggregators} 0\n"
+            f"{self.in_flight} {self.bytes} {self.pieces} {self.edges} {self.local_aggregators} 0 "
+            f"{DIRECTIONS[self.reads]} {self.asks:d}\n"
             f"aggregators {' '.join(str(node) for node in self.aggregator_nodes)}\n"
+            + "".join(f"walked {node} {nodes}\n" for node, nodes in self.stands_for.items())
         ) + "".join(one.lines for one in self.sampled)
 
 
@@ -127,6 +139,7 @@ def parse(lines: Iterable[str], arm: str, ranks: int, nodes: int) -> Schedule:
     aggregators = np.zeros(0, dtype=int)
     sampled: list[Round] = []
     regions: list[tuple[int, int, int]] = []
+    stands_for: dict[int, int] = {}
 
     def end_round() -> None:
         if sampled:
@@ -140,6 +153,8 @@ def parse(lines: Iterable[str], arm: str, ranks: int, nodes: int) -> Schedule:
             head = words
         elif kind == "aggregators":
             aggregators = np.array([int(word) for word in words])
+        elif kind == "walked":
+            stands_for[int(words[0])] = int(words[1])
         elif kind == "round":
             end_round()
             flows = np.zeros((nodes, len(aggregators), COLUMNS))
@@ -157,7 +172,7 @@ def parse(lines: Iterable[str], arm: str, ranks: int, nodes: int) -> Schedule:
     rounds, slots, message, flight, size, pieces, edges, local = (int(word) for word in head[2:10])
     return Schedule(
         arm, head[0], ranks, nodes, aggregators, rounds, slots, message, flight, size, pieces, edges, local,
-        tuple(sampled),
+        tuple(sampled), head[11:12] == ["read"], head[12:13] == ["1"], stands_for,
     )  # fmt: skip
 
 
@@ -219,10 +234,16 @@ class Planner:
         return workload.write(Path(self._folder.name))
 
     def schedules(
-        self, workload: Workload, ranks: int, nodes: int, arms: Sequence[Arm], rounds: int
+        self,
+        workload: Workload,
+        job: tuple[int, int],
+        arms: Sequence[Arm],
+        rounds: int,
+        direction: str = "write",
     ) -> list[Schedule]:
-        """One for each arm. Raises SimulateError."""
-        words = [self.given(workload), str(ranks), str(nodes), str(rounds)]
+        """Of ranks and nodes, one for each arm. Raises SimulateError."""
+        ranks, nodes = job
+        words = [self.given(workload), direction, str(ranks), str(nodes), str(rounds)]
         words += [hint_words(hints) for _, hints in arms]
         told = subprocess.run([self._program, *words], capture_output=True, text=True)
         if told.returncode != 0:

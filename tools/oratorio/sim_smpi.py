@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The library itself beside its model: its ranks run on SimGrid's MPI (tools/replay/on_smpi.cpp) and
-write into a store that takes no time. What messages cost at their ends comes from the machine file, as
-in the model; who sends what when, and what waits for what, is the library's own doing."""
+write into a store that takes no time, or read from it. What messages cost at their ends comes from the
+machine file, as in the model; who sends what when, and what waits for what, is the library's own doing."""
 
 import math
 from collections.abc import Collection, Mapping
@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from oratorio import sim_s4u
 from oratorio.sim_machine import Machine
 from oratorio.sim_s4u import MEGA, MICRO, NANO
-from oratorio.sim_schedule import Schedule, hint_words
+from oratorio.sim_schedule import DIRECTIONS, Schedule, hint_words
 
 TARGET = "oratorio_on_smpi"
 # Asking takes no time.
@@ -54,8 +54,9 @@ def numbers_of(schedule: Schedule, machine: Machine, phases: Collection[str]) ->
 
 
 def write(given: str, hints: Mapping[str, str], schedule: Schedule, machine: Machine) -> Written:
-    """Of the workload that was `given` to the planner for the schedule. Raises SimulateError."""
-    words = [sim_s4u.build(TARGET), given, str(schedule.ranks), str(schedule.nodes), hint_words(hints)]
+    """Writes or reads the workload that was `given` to the planner for the schedule. Raises SimulateError."""
+    job = [DIRECTIONS[schedule.reads], str(schedule.ranks), str(schedule.nodes)]
+    words = [sim_s4u.build(TARGET), given, *job, hint_words(hints)]
 
     def told(*phases: str) -> list[float]:
         return sim_s4u.run([*words, *SETTINGS], numbers_of(schedule, machine, phases))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""`oratorio simulate`: what a collective write would take on a machine, from the library's own plans."""
+"""`oratorio simulate`: what a collective access would take on a machine, from the library's own plans."""
 
 import os
 from collections.abc import Mapping, Sequence
@@ -15,7 +15,7 @@ from oratorio import method_table, sim_report, sim_s4u, sim_search, sim_smpi
 from oratorio.sim_machine import Machine, SimulateError, known, load, with_value
 from oratorio.sim_model import predict, sensitivities
 from oratorio.sim_report import Answer
-from oratorio.sim_schedule import WORKLOADS, Arm, Planner, Schedule, Workload, workload_of
+from oratorio.sim_schedule import DIRECTIONS, WORKLOADS, Arm, Planner, Schedule, Workload, workload_of
 
 app = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
 stderr = Console(stderr=True, highlight=False)
@@ -83,11 +83,12 @@ class Ask:
     workload: Workload
     rounds: int
     engine: str
+    direction: str = DIRECTIONS[0]
 
 
 def answer(planner: Planner, ask: Ask, job: tuple[int, int], arms: list[Arm]) -> Answer:
     """Of ranks and nodes. Raises SimulateError."""
-    schedules = planner.schedules(ask.workload, *job, arms, ask.rounds)
+    schedules = planner.schedules(ask.workload, job, arms, ask.rounds, ask.direction)
     predictions = [predict(schedule, ask.machine) for schedule in schedules]
     replayed, written = [], []
     if ask.engine != "closed":
@@ -107,7 +108,7 @@ def seek(planner: Planner, ask: Ask, job: tuple[int, int], hints: Sequence[str],
 
     def plan(tried: Sequence[Mapping[str, str]]) -> list[Schedule]:
         arms = [(str(number), one) for number, one in enumerate(tried)]
-        return planner.schedules(ask.workload, *job, arms, ask.rounds)
+        return planner.schedules(ask.workload, job, arms, ask.rounds, ask.direction)
 
     start = own_hints(ask.machine, hints) | {"oratorio_method": "two_phase"}
     steps = sim_search.search(plan, ask.machine, start, sim_search.choices(ask.machine, *job))
@@ -159,6 +160,7 @@ def simulate(
     map_file: Annotated[
         Path | None, typer.Option("--map", help="Of a real run, for e3sm_f and e3sm_g.")
     ] = None,
+    direction: Annotated[str, typer.Option(help="write or read.")] = DIRECTIONS[0],
     rounds: Annotated[int, typer.Option(min=1, help="At most so many are walked; they stand for all.")] = 3,
     engine: Annotated[
         str, typer.Option(help="closed; s4u: SimGrid's beside it; smpi: the library's own, in a small size.")
@@ -169,18 +171,20 @@ def simulate(
     plot: Annotated[Path | None, typer.Option(help="A picture of the phases.")] = None,
     markdown: Annotated[Path | None, typer.Option(help="The tables as a page.")] = None,
 ) -> None:
-    """What a collective write would take on a machine, from the library's own plans."""
+    """What a collective write or read would take on a machine, from the library's own plans."""
     console = Console(width=None if os.isatty(1) else 160, highlight=False)
     try:
         described = _given(load(machine), values or [])
         if engine not in ENGINES:
             raise SimulateError(f"there is no engine {engine}; there are {', '.join(ENGINES)}")
+        if direction not in DIRECTIONS:
+            raise SimulateError(f"there is no direction {direction}; there are {', '.join(DIRECTIONS)}")
         for target in ENGINES[engine]:
             sim_s4u.build(target)
         check_files(plot, (markdown, search))
         small = engine == "smpi"
         asked = workload_of(workload, map_file, small)
-        ask = Ask(described, asked, ALL_ROUNDS if small else rounds, engine)
+        ask = Ask(described, asked, ALL_ROUNDS if small else rounds, engine, direction)
         jobs = [(count, nodes_of(described, count, nodes)) for count in ranks or [16384]]
         answers = []
         with Planner() as planner:

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// oratorio_on_smpi WORKLOAD RANKS NODES HINTS < NUMBERS: the library itself writes the workload,
-// with all its ranks on SimGrid's MPI, into a store that takes no time. Prints the seconds from
-// when the last rank had its plan to when the last message was taken, then the messages and their
-// bytes. The words are as in tools/count/workload.hpp; the numbers are read() below.
-// tools/oratorio/sim_smpi.py starts this.
+// oratorio_on_smpi WORKLOAD DIRECTION RANKS NODES HINTS < NUMBERS: the library itself writes or
+// reads the workload, with all its ranks on SimGrid's MPI and a store that takes no time. Prints
+// the seconds from when the last rank had its plan to when the last message was taken, then the
+// messages and their bytes. The words are as in tools/count/workload.hpp; the numbers are read()
+// below. tools/oratorio/sim_smpi.py starts this.
 #include <smpi/mpi.h>
 #include <smpi/smpi.h>
 
@@ -30,15 +30,15 @@ namespace sg4 = simgrid::s4u;
 
 namespace {
 
-/// Takes what is written, at once, and forgets it.
+/// Takes what is written, at once, and forgets it; of what is read it says that it is there.
 class NoStore final : public Store {
   public:
-    explicit NoStore(Bytes& written) : written_(written) {}
+    explicit NoStore(Bytes& moved) : moved_(moved) {}
     Submitted submit(const IoRequest& request) override {
         IoCompletion completion{.token = request.token};
         for (const iovec& piece : request.memory)
             completion.bytes += static_cast<Bytes>(piece.iov_len);
-        written_ += completion.bytes;
+        moved_ += completion.bytes;
         done_.push_back(completion);
         return Submitted::done;
     }
@@ -59,7 +59,7 @@ class NoStore final : public Store {
     Result<void> close() override { return {}; }
 
   private:
-    Bytes& written_;  ///< by all ranks
+    Bytes& moved_;  ///< by all ranks
     std::deque<IoCompletion> done_;
 };
 
@@ -81,8 +81,9 @@ Machine read(std::istream& in) {
 /// What all ranks do, which share this process and take turns.
 class Job {
   public:
-    Job(const std::string& workload, Nodes nodes, const std::string& hints)
-        : nodes_(std::move(nodes)),
+    Job(const std::string& workload, Direction direction, Nodes nodes, const std::string& hints)
+        : direction_(direction),
+          nodes_(std::move(nodes)),
           layout_of_(count::layouts_of(workload, nodes_.size)),
           terms_(std::make_shared<const Agreed<Terms>>(
               Agreed<Terms>::vouch(Terms{count::options_of(hints), {}}))),
@@ -98,53 +99,56 @@ class Job {
 
     void live(Rank rank, const Ends& ends) {
         MPI_Init(nullptr, nullptr);
-        write(rank, ends);
+        move(rank, ends);
         MPI_Finalize();
     }
 
-    /// Throws std::runtime_error where the write failed.
+    /// Throws std::runtime_error where the access failed.
     void tell() const {
         if (!failure_.empty()) throw std::runtime_error(failure_);
-        if (written_ != bytes_) throw std::runtime_error("not all data was written");
+        if (moved_ != bytes_) throw std::runtime_error("not all data was moved, or more");
         std::printf("%.9g %lld %lld\n", seen_.taken - seen_.planned,
                     static_cast<long long>(seen_.messages), static_cast<long long>(seen_.bytes));
     }
 
   private:
     [[nodiscard]] Access access_of(Rank rank) const {
-        return count::access_of(Direction::write, layout_of_(rank));
+        return count::access_of(direction_, layout_of_(rank));
     }
-    void write(Rank rank, const Ends& ends) {
+    void move(Rank rank, const Ends& ends) {
         SmpiTransport transport(Topology{nodes_, rank}, ends, seen_);
-        NoStore store(written_);
+        NoStore store(moved_);
         Stats stats;
         BufferPool buffers;
         Access access = access_of(rank);
-        access.buffer = memory_.data();  // all have the same: nobody looks at what is written
+        access.buffer = memory_.data();  // all have the same: nobody looks at what is moved
         const RunContext context{transport, &store, terms_, stats, buffers};
         MPI_Barrier(MPI_COMM_WORLD);
         const Outcome outcome = run_access(context, access, true);
         if (outcome.error.kind != ErrorKind::none) failure_ = outcome.error.what;
     }
 
+    Direction direction_;
     Nodes nodes_;
     count::LayoutOf layout_of_;
     std::shared_ptr<const Agreed<Terms>> terms_;
     std::vector<std::byte> memory_;
     Bytes bytes_ = 0;  ///< of all ranks
-    Bytes written_ = 0;
+    Bytes moved_ = 0;  ///< between stores and collective buffers
     Seen seen_;
     std::string failure_;
 };
 
 void run(sg4::Engine& engine, char** words) {
-    const int ranks = std::stoi(words[2]);
-    const int nodes = std::stoi(words[3]);
+    const bool reads = std::string(words[2]) == name_of(Direction::read);
+    const int ranks = std::stoi(words[3]);
+    const int nodes = std::stoi(words[4]);
     if (nodes < 1 || ranks < 1 || ranks % nodes != 0)
         throw std::runtime_error("ranks must be a multiple of nodes");
     const Machine machine = read(std::cin);
     make_platform(machine.links, nodes, 0);
-    Job job(words[1], count::nodes_of(ranks, nodes), words[4]);
+    Job job(words[1], reads ? Direction::read : Direction::write, count::nodes_of(ranks, nodes),
+            words[5]);
     SMPI_app_instance_register("job", nullptr, ranks);
     SMPI_init();
     for (Rank rank = 0; rank < ranks; ++rank) {
@@ -163,8 +167,8 @@ void run(sg4::Engine& engine, char** words) {
 
 int main(int argc, char** argv) {
     sg4::Engine engine(&argc, argv);
-    if (argc != 5) {
-        std::fprintf(stderr, "oratorio_on_smpi WORKLOAD RANKS NODES HINTS < NUMBERS\n");
+    if (argc != 6) {
+        std::fprintf(stderr, "oratorio_on_smpi WORKLOAD DIRECTION RANKS NODES HINTS < NUMBERS\n");
         return 2;
     }
     try {

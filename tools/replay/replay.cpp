@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// replay < FILE: one round of a schedule on SimGrid S4U; prints when its phases end, in seconds:
-// gather, exchange, storage. Actors are nodes, aggregators and storage targets.
-// tools/oratorio/sim_s4u.py writes the file and starts this.
+// replay < FILE: one round of a schedule on SimGrid S4U; prints what its phases take, in seconds:
+// gather, exchange, storage. In reads the storage comes before the exchange. Actors are nodes,
+// aggregators and storage targets. tools/oratorio/sim_s4u.py writes the file and starts this.
 #include <cstdio>
+#include <deque>
 #include <iostream>
-#include <map>
 #include <memory>
 #include <simgrid/s4u.hpp>
 #include <string>
@@ -24,6 +24,16 @@ struct Flow {
     double messages = 0;
     double sending = 0;  ///< seconds of the node's senders
     double placing = 0;  ///< seconds of the aggregator, beside its messages'
+    // Of reads:
+    double answer = 0;     ///< bytes
+    double answering = 0;  ///< seconds of the aggregator
+    double taking = 0;     ///< seconds of the node's senders
+};
+
+/// A part of a node sends it.
+struct Parcel {
+    const Flow* flow = nullptr;
+    int sender = 0;
 };
 
 struct Store {
@@ -32,6 +42,7 @@ struct Store {
 };
 
 struct Job {
+    bool reads = false;
     Links links;
     double receive = 0;  ///< seconds of a message
     double look = 0;     ///< seconds for each message that waits
@@ -51,9 +62,9 @@ Job read(std::istream& in) {
     Job job;
     int nodes = 0;
     int aggregators = 0;
-    in >> nodes >> aggregators >> job.targets >> job.window >> job.parts >> job.links.rate >>
-        job.links.latency >> job.links.middle >> job.links.memory >> job.receive >> job.look >>
-        job.client >> job.links.target >> job.call;
+    in >> job.reads >> nodes >> aggregators >> job.targets >> job.window >> job.parts >>
+        job.links.rate >> job.links.latency >> job.links.middle >> job.links.memory >>
+        job.receive >> job.look >> job.client >> job.links.target >> job.call;
     job.gather.resize(nodes);
     job.sent.resize(nodes);
     job.aggregators.resize(aggregators);
@@ -68,10 +79,11 @@ Job read(std::istream& in) {
         in >> from;
         if (kind == "sent") {
             Flow flow;
-            in >> flow.aggregator >> flow.bytes >> flow.messages >> flow.sending >> flow.placing;
-            flow.bytes /= job.parts;
-            flow.messages /= job.parts;
-            flow.placing /= job.parts;
+            in >> flow.aggregator >> flow.bytes >> flow.messages >> flow.sending >> flow.placing >>
+                flow.answer >> flow.answering >> flow.taking;
+            for (double* one :
+                 {&flow.bytes, &flow.messages, &flow.placing, &flow.answer, &flow.answering})
+                *one /= job.parts;
             job.sent[from].push_back(flow);
         } else {
             Store store;
@@ -82,11 +94,50 @@ Job read(std::istream& in) {
     return job;
 }
 
+/// Transfers under way to one place.
+class Under {
+  public:
+    [[nodiscard]] std::size_t count() const { return comms_.size(); }
+    void add(sg4::CommPtr comm) { comms_.push_back(std::move(comm)); }
+    void wait_for_one() { comms_.erase(comms_.begin() + sg4::Comm::wait_any(comms_)); }
+    void wait_for_all() {
+        for (auto& comm : comms_) comm->wait();
+        comms_.clear();
+    }
+
+  private:
+    std::vector<sg4::CommPtr> comms_;
+};
+
+/// Gets parcels of one mailbox, several asked for at once.
+class Inbox {
+  public:
+    explicit Inbox(sg4::Mailbox* box) : box_(box) {}
+    void ask() {
+        into_.push_back(std::make_unique<Parcel*>());
+        comms_.push_back(box_->get_async<Parcel>(into_.back().get()));
+    }
+    [[nodiscard]] std::size_t asked() const { return comms_.size(); }
+    Parcel take() {
+        const auto done = sg4::Comm::wait_any(comms_);
+        const Parcel parcel = **into_[static_cast<std::size_t>(done)];
+        comms_.erase(comms_.begin() + done);
+        into_.erase(into_.begin() + done);
+        return parcel;
+    }
+
+  private:
+    sg4::Mailbox* box_;
+    std::vector<sg4::CommPtr> comms_;
+    std::vector<std::unique_ptr<Parcel*>> into_;
+};
+
 class Replay {
   public:
     Replay(const Job& job) : job_(job), waiting_(job.aggregators.size()) {
         const std::size_t senders = job.sent.size() * static_cast<std::size_t>(job.parts);
-        gathered_ = sg4::Barrier::create(senders);
+        gathered_ = sg4::Barrier::create(job.reads ? senders + job.aggregators.size() : senders);
+        loaded_ = sg4::Barrier::create(senders + job.aggregators.size());
         exchanged_ = sg4::Barrier::create(senders + job.aggregators.size());
     }
 
@@ -95,67 +146,87 @@ class Replay {
         sg4::this_actor::sleep_for(job_.gather[node]);
         gathered_->wait();
         gather_end = sg4::Engine::get_clock();
-        std::vector<sg4::CommPtr> under_way;
+        if (job_.reads) loaded_->wait();
+        const int sender = node * job_.parts + part;
         const auto& flows = job_.sent[node];
+        std::deque<Parcel> parcels;  // until they have been taken
+        Under under_way;
+        Inbox answers(sender_box(sender));
         for (std::size_t i = 0; i < flows.size(); ++i) {
-            const Flow& flow =
-                flows[(i + static_cast<std::size_t>(node * job_.parts + part)) % flows.size()];
-            if (static_cast<int>(under_way.size()) == job_.window)
-                under_way.erase(under_way.begin() + sg4::Comm::wait_any(under_way));
+            const Flow& flow = flows[(i + static_cast<std::size_t>(sender)) % flows.size()];
+            if (static_cast<int>(job_.reads ? answers.asked() : under_way.count()) == job_.window) {
+                if (job_.reads) take_answer(answers);
+                if (!job_.reads) under_way.wait_for_one();
+            }
             sg4::this_actor::sleep_for(flow.sending);
             waiting_[flow.aggregator] += flow.messages;
-            under_way.push_back(
-                box(flow.aggregator)
-                    ->put_async(const_cast<Flow*>(&flow), static_cast<std::uint64_t>(flow.bytes)));
+            if (job_.reads) answers.ask();
+            under_way.add(put(box(flow.aggregator), parcels, {&flow, sender}, flow.bytes));
         }
-        for (auto& comm : under_way) comm->wait();
+        while (answers.asked() > 0) take_answer(answers);
+        under_way.wait_for_all();
         exchanged_->wait();
     }
 
     void aggregate(int index) {
+        if (job_.reads) {
+            gathered_->wait();
+            move(index);
+            loaded_->wait();
+            loaded_end = sg4::Engine::get_clock();
+        }
+        exchange(index);
+        exchanged_->wait();
+        exchange_end = sg4::Engine::get_clock();
+        if (!job_.reads) move(index);
+    }
+
+    void serve(int target) {
+        Under under_way;
+        static Parcel nothing;
+        std::deque<Parcel*> into;
+        for (std::size_t index = 0; index < job_.stores.size(); ++index) {
+            for (const Store& one : job_.stores[index]) {
+                if (one.target != target) continue;
+                if (job_.reads) {
+                    under_way.add(stored(storage_box(static_cast<int>(index)), nothing, one,
+                                         job_.stores[index].size()));
+                } else {
+                    into.push_back(nullptr);
+                    under_way.add(target_box(target)->get_async<Parcel>(&into.back()));
+                }
+            }
+        }
+        under_way.wait_for_all();
+    }
+
+    double gather_end = 0;
+    double loaded_end = 0;
+    double exchange_end = 0;
+
+  private:
+    void exchange(int index) {
         std::size_t left = 0;
         for (const auto& flows : job_.sent)
             for (const Flow& flow : flows) left += flow.aggregator == index ? job_.parts : 0;
         sg4::this_actor::sleep_for(job_.own[index]);
-        std::vector<sg4::CommPtr> under_way;
-        std::vector<std::unique_ptr<Flow*>> received;
-        std::size_t posted = 0;
-        while (left > 0) {
-            while (posted < left && static_cast<int>(under_way.size()) < job_.window) {
-                received.push_back(std::make_unique<Flow*>());
-                under_way.push_back(box(index)->get_async<Flow>(received.back().get()));
-                ++posted;
-            }
-            const auto done = sg4::Comm::wait_any(under_way);
-            const Flow& flow = **received[done];
-            take(index, flow);
-            under_way.erase(under_way.begin() + done);
-            received.erase(received.begin() + done);
-            --left;
-            --posted;
+        Inbox inbox(box(index));
+        std::deque<Parcel> parcels;
+        Under answers;
+        for (; left > 0; --left) {
+            while (inbox.asked() < left && static_cast<int>(inbox.asked()) < job_.window)
+                inbox.ask();
+            const Parcel parcel = inbox.take();
+            take(index, *parcel.flow);
+            if (!job_.reads) continue;
+            sg4::this_actor::sleep_for(parcel.flow->answering);
+            answers.add(put(sender_box(parcel.sender), parcels, parcel, parcel.flow->answer));
         }
-        exchanged_->wait();
-        exchange_end = sg4::Engine::get_clock();
-        store(index);
+        answers.wait_for_all();
     }
-
-    void serve(int target) {
-        std::size_t calls = 0;
-        for (const auto& stores : job_.stores)
-            for (const Store& one : stores) calls += one.target == target ? 1 : 0;
-        std::vector<std::unique_ptr<double*>> into;
-        std::vector<sg4::CommPtr> under_way;
-        for (std::size_t i = 0; i < calls; ++i) {
-            into.push_back(std::make_unique<double*>());
-            under_way.push_back(target_box(target)->get_async<double>(into.back().get()));
-        }
-        for (auto& comm : under_way) comm->wait();
+    static void take_answer(Inbox& answers) {
+        sg4::this_actor::sleep_for(answers.take().flow->taking);
     }
-
-    double gather_end = 0;
-    double exchange_end = 0;
-
-  private:
     /// Each message is looked for among those that wait.
     void take(int index, const Flow& flow) {
         double& waiting = waiting_[index];
@@ -164,20 +235,43 @@ class Replay {
         sg4::this_actor::sleep_for(flow.messages * job_.receive + looked * job_.look +
                                    flow.placing);
     }
-    void store(int index) {
-        static double nothing = 0;
+    /// Between an aggregator and its targets.
+    void move(int index) {
+        static Parcel nothing;
         sg4::this_actor::sleep_for(job_.call);
-        std::vector<sg4::CommPtr> under_way;
-        for (const Store& one : job_.stores[index]) {
-            auto comm =
-                target_box(one.target)->put_init(&nothing, static_cast<std::uint64_t>(one.bytes));
-            comm->set_rate(job_.client / static_cast<double>(job_.stores[index].size()));
-            under_way.push_back(comm->start());
+        const auto& stores = job_.stores[index];
+        Under under_way;
+        std::deque<Parcel*> into;
+        for (const Store& one : stores) {
+            if (job_.reads) {
+                into.push_back(nullptr);
+                under_way.add(storage_box(index)->get_async<Parcel>(&into.back()));
+            } else {
+                under_way.add(stored(target_box(one.target), nothing, one, stores.size()));
+            }
         }
-        for (auto& comm : under_way) comm->wait();
+        under_way.wait_for_all();
+    }
+    static sg4::CommPtr put(sg4::Mailbox* to, std::deque<Parcel>& parcels, Parcel parcel,
+                            double bytes) {
+        parcels.push_back(parcel);
+        return to->put_async(&parcels.back(), static_cast<std::uint64_t>(bytes));
+    }
+    /// Of so many that an aggregator moves at once.
+    sg4::CommPtr stored(sg4::Mailbox* to, Parcel& nothing, const Store& store,
+                        std::size_t all) const {
+        auto comm = to->put_init(&nothing, static_cast<std::uint64_t>(store.bytes));
+        comm->set_rate(job_.client / static_cast<double>(all));
+        return comm->start();
     }
     static sg4::Mailbox* box(int aggregator) {
         return sg4::Mailbox::by_name("aggregator" + std::to_string(aggregator));
+    }
+    static sg4::Mailbox* storage_box(int aggregator) {
+        return sg4::Mailbox::by_name("storage" + std::to_string(aggregator));
+    }
+    static sg4::Mailbox* sender_box(int sender) {
+        return sg4::Mailbox::by_name("sender" + std::to_string(sender));
     }
     static sg4::Mailbox* target_box(int target) {
         return sg4::Mailbox::by_name("target" + std::to_string(target));
@@ -186,6 +280,7 @@ class Replay {
     const Job& job_;
     std::vector<double> waiting_;
     sg4::BarrierPtr gathered_;
+    sg4::BarrierPtr loaded_;
     sg4::BarrierPtr exchanged_;
 };
 
@@ -207,7 +302,9 @@ int main(int argc, char** argv) {
     for (int t = 0; t < job.targets; ++t)
         start("t", name_of_target(t), [&replay, t] { replay.serve(t); });
     engine.run();
-    std::printf("%.9g %.9g %.9g\n", replay.gather_end, replay.exchange_end,
-                sg4::Engine::get_clock());
+    const double end = sg4::Engine::get_clock();
+    const double gather = replay.gather_end;
+    const double storage = job.reads ? replay.loaded_end - gather : end - replay.exchange_end;
+    std::printf("%.9g %.9g %.9g\n", gather, end - gather - storage, storage);
     return 0;
 }

@@ -17,8 +17,16 @@ namespace {
 
 namespace sg4 = simgrid::s4u;
 
-/// Contiguous pieces that a message of a write holds.
-std::int64_t pieces_in(std::span<const std::byte> message) {
+/// Of a round or of none.
+MessageKind kind_of(Tag tag) {
+    const int kind = tag % 4;
+    return static_cast<MessageKind>(kind == static_cast<int>(MessageKind::roundless) ? tag >> 4
+                                                                                     : kind);
+}
+
+/// Contiguous pieces that a message tells of: one with a write's data, or a read's request.
+std::int64_t pieces_in(std::span<const std::byte> message, Tag tag) {
+    if (kind_of(tag) != MessageKind::data) return 0;
     MessageHead head;
     std::memcpy(&head, message.data(), sizeof head);
     const auto table = message.subspan(sizeof head, static_cast<std::size_t>(head.table_bytes));
@@ -29,9 +37,10 @@ std::int64_t pieces_in(std::span<const std::byte> message) {
 }
 
 /// Of one end, but for what a message costs by itself.
-double seconds_of(std::span<const std::byte> message, const Endpoint& costs, double piece) {
+double seconds_of(std::span<const std::byte> message, Tag tag, const Endpoint& costs,
+                  double piece) {
     return static_cast<double>(message.size()) * costs.byte +
-           static_cast<double>(pieces_in(message)) * piece;
+           static_cast<double>(pieces_in(message, tag)) * piece;
 }
 
 MPI_Op op_of(ReduceOp op) {
@@ -87,7 +96,7 @@ Result<Ticket> SmpiTransport::send(Rank to, Tag tag, const SendMemory& data) {
         return Error::make(ErrorKind::unsupported_operation, "messages in pieces aren't counted");
     const auto message = data.whole();
     const Endpoint& costs = costs_of(tag);
-    sg4::this_actor::sleep_for(costs.send + seconds_of(message, costs, costs.piece));
+    sg4::this_actor::sleep_for(costs.send + seconds_of(message, tag, costs, costs.piece));
     seen_.waiting[static_cast<std::size_t>(to)] += 1;
     ++seen_.messages;
     seen_.bytes += std::ssize(message);
@@ -137,7 +146,8 @@ void SmpiTransport::take(const Slot& slot, Bytes bytes) {
     double& waiting = seen_.waiting[static_cast<std::size_t>(topology_.rank)];
     const double looked = waiting * costs.look;
     waiting -= 1;
-    sg4::this_actor::sleep_for(costs.receive + looked + seconds_of(message, costs, costs.place));
+    sg4::this_actor::sleep_for(costs.receive + looked +
+                               seconds_of(message, slot.status.MPI_TAG, costs, costs.place));
     seen_.taken = sg4::Engine::get_clock();
 }
 

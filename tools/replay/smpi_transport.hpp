@@ -37,7 +37,7 @@ struct Seen {
     Bytes bytes = 0;
 };
 
-/// Of an access that writes. A collective returns when it is done, as the ranks do nothing
+/// Of one access. A collective returns when it is done, as the ranks do nothing
 /// meanwhile. Other than the library's transport over MPI it is told by SMPI when something has
 /// come, so waiting takes no polls: those would cost simulated time.
 class SmpiTransport final : public Transport {

@@ -7,7 +7,7 @@ import tomllib
 from dataclasses import replace
 
 import pytest
-from oratorio import sim_machine, sim_model, sim_report, sim_schedule, sim_search, simulate
+from oratorio import sim_machine, sim_model, sim_report, sim_s4u, sim_schedule, sim_search, simulate
 from oratorio.paths import ROOT
 from oratorio.sim_machine import SimulateError
 from oratorio.sim_report import Answer
@@ -88,6 +88,15 @@ def test_a_schedule_is_read_as_it_was_written():
     assert one.sampled[0].regions.tolist() == [[0, 0, 2000], [1, 4000, 2000]]
 
 
+def test_a_schedule_of_a_read_says_so_and_which_nodes_were_walked():
+    read = LINES.replace("0.001", "0.001 read 1").replace("round 0", "walked 0 2\nround 0")
+    one = schedule("\n".join(line for line in read.splitlines() if not line.startswith("sent 1")))
+    assert (one.reads, one.asks, one.stands_for) == (True, True, {0: 2})
+    assert one.scale == 8000 / (2 * 2000)
+    assert "walked 0 2\n" in one.text and " read 1\n" in one.text
+    assert not schedule().reads and schedule().stands_for == {}
+
+
 MACHINE = sim_machine.load("theta")
 
 
@@ -126,6 +135,35 @@ def test_each_constant_takes_the_time_it_should(values, seconds, bound):
     predicted = sim_model.predict(schedule(), only(**values))
     assert predicted.seconds == pytest.approx(seconds, rel=1e-6, abs=1e-9)
     assert bound is None or predicted.bound == bound
+
+
+@pytest.mark.parametrize(
+    ("values", "seconds"),
+    [
+        # Each aggregator gets as many requests as it would messages, and sends as many answers.
+        ({"endpoint__receive_us": 1}, 2 * 11e-6 + 4e-6),
+        ({"endpoint__send_us": 1}, 2 * 11e-6 + 4e-6),
+        ({"links__latency_us": 1}, 2 * 4e-6 + 4 * 1e-6),
+        # 40 bytes of description go one way, 1000 and a head of 32 for each message the other.
+        ({"links__rate_mbs": 1}, 2 * (2080e-6 + 12 * 32e-6 + 4000e-6) + 4 * 72e-6),
+        ({"storage__lock_us": 1}, 0),
+    ],
+)
+def test_a_read_is_a_request_and_its_answer(values, seconds):
+    read = replace(schedule(), reads=True)
+    assert sim_model.predict(read, only(**values)).seconds == pytest.approx(seconds, rel=1e-6, abs=1e-9)
+    assert sim_model.predict(read, MACHINE).messages == 2 * sim_model.predict(schedule(), MACHINE).messages
+
+
+def test_nodes_that_were_not_walked_are_stood_for():
+    """The second node sends what the first one sends."""
+    alike = LINES.replace("sent 1 0 4 8 40 1000 40 0 0", "sent 1 0 4 4 40 1000 40 0 0")
+    walked = replace(schedule(alike), stands_for={0: 1, 1: 3}, nodes=4, ranks=16, bytes=16000)
+    predicted = sim_model.predict(walked, only(endpoint__receive_us=1))
+    assert predicted.messages == 2 * (7 + 3 * 7)
+    assert predicted.busiest == 3 + 3 * 4
+    with pytest.raises(SimulateError, match="only where all are walked"):
+        sim_s4u.replay(walked, MACHINE)
 
 
 def test_only_as_many_messages_wait_as_ranks_may_have_under_way():
@@ -226,6 +264,7 @@ def test_jobs_that_do_not_fit_the_machine_are_refused():
         (["--workload", "tape"], "there is no workload tape"),
         (["--workload", "btio", "--map", "map.nc"], "--map goes with the workloads e3sm_f and e3sm_g"),
         (["--engine", "steam"], "there is no engine steam"),
+        (["--direction", "up"], "there is no direction up; there are write, read"),
         (["--plot", "out.txt"], "a picture ends in .png"),
         (["--markdown", "/nowhere/page.md"], "there is no folder /nowhere"),
         (["--set", "endpoint.queue_ns"], "--set is KEY=VALUE"),

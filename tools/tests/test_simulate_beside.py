@@ -8,14 +8,23 @@ import numpy as np
 import pytest
 from oratorio import sim_machine, sim_model, sim_s4u, sim_search, sim_smpi, targets
 from oratorio.sim_machine import SimulateError
-from oratorio.sim_schedule import BYTES, DESCRIBED, Planner, Round, Schedule, workload_of
+from oratorio.sim_schedule import (
+    BYTES,
+    DESCRIBED,
+    HEAD_BYTES,
+    MESSAGES,
+    Planner,
+    Round,
+    Schedule,
+    workload_of,
+)  # fmt: skip
 
 THETA = sim_machine.load("theta")
 NODES, AGGREGATORS, OF_NODE = 64, 28, 64
 MIB = 1 << 20
 
 
-def even(message_bytes=1024.0, in_flight=64, senders=OF_NODE):
+def even(message_bytes=1024.0, in_flight=64, senders=OF_NODE, reads=False):
     """Each rank, or each of `senders` local aggregators of a node, has a message for each aggregator."""
     row = [senders, senders, 10 * senders, message_bytes * senders, 40 * senders, 0, 0]
     sent = np.broadcast_to(np.array(row, dtype=float), (NODES, AGGREGATORS, 7)).copy()
@@ -26,7 +35,7 @@ def even(message_bytes=1024.0, in_flight=64, senders=OF_NODE):
     one = Round(0, regions, sent, gathered)
     return Schedule(
         "even", "two_phase", NODES * OF_NODE, NODES, nodes, 1, 1, 256 << 10, in_flight,
-        int(sent[:, :, 3].sum()), 0, 0, 0 if senders == OF_NODE else senders * NODES, (one,),
+        int(sent[:, :, 3].sum()), 0, 0, 0 if senders == OF_NODE else senders * NODES, (one,), reads,
     )  # fmt: skip
 
 
@@ -49,8 +58,21 @@ def simgrid():
         (even(message_bytes=100_000.0), {"endpoint.receive_us": 0, "endpoint.queue_ns": 0}),
         (even(senders=1), {}),
         (even(), {"storage.rate_mbs": 10}),
+        (even(reads=True), {}),
+        (even(message_bytes=100_000.0, reads=True), {"endpoint.receive_us": 0, "endpoint.queue_ns": 0}),
+        (even(reads=True), {"storage.rate_mbs": 10}),
     ],
-    ids=["messages", "no queue", "few under way", "bytes", "local aggregators", "storage"],
+    ids=[
+        "messages",
+        "no queue",
+        "few under way",
+        "bytes",
+        "local aggregators",
+        "storage",
+        "reads",
+        "bytes of reads",
+        "storage of reads",
+    ],
 )
 def test_the_closed_form_is_within_15_per_cent_of_simgrid(schedule, values):
     machine = THETA
@@ -86,30 +108,37 @@ TWO_LAYERS = {"oratorio_method": "two_layer", "oratorio_local_aggregators": "16"
 
 @pytest.mark.usefixtures("simgrid")
 @pytest.mark.parametrize(
-    ("workload", "hints", "least", "most"),
+    ("workload", "direction", "hints", "least", "most"),
     [
-        ("btio", ONE_LAYER, 0.9, 1.1),
-        ("s3d", ONE_LAYER, 0.9, 1.1),
-        ("btio", TWO_LAYERS, 0.8, 1.2),
-        ("s3d", TWO_LAYERS, 0.8, 1.2),
+        ("btio", "write", ONE_LAYER, 0.9, 1.1),
+        ("s3d", "write", ONE_LAYER, 0.9, 1.1),
+        ("btio", "write", TWO_LAYERS, 0.8, 1.2),
+        ("s3d", "write", TWO_LAYERS, 0.8, 1.2),
+        ("btio", "read", ONE_LAYER, 0.9, 1.1),
+        ("s3d", "read", ONE_LAYER, 0.9, 1.1),
+        ("btio", "read", TWO_LAYERS, 0.8, 1.2),
     ],
 )
 def test_64_ranks_of_the_library_on_smpi_take_what_simgrid_says_of_their_schedule(
-    workload, hints, least, most
+    workload, direction, hints, least, most
 ):
     """All of it, gather and exchange; docs/simulate.md has the phases alone."""
     ranks, nodes = 64, 4
     small = workload_of(workload, None, small=True)
     arm = hints | {"cb_nodes": "4", "striping_unit": str(MIB)}
     with Planner() as planner:
-        (schedule,) = planner.schedules(small, ranks, nodes, [("arm", arm)], 1000)
+        (schedule,) = planner.schedules(small, (ranks, nodes), [("arm", arm)], 1000, direction)
         written = sim_smpi.write(planner.given(small), arm, schedule, THETA)
     replayed = sim_s4u.replay(schedule, THETA)
     assert least < (replayed.gather + replayed.exchange) / written.both < most
-    assert written.messages == replayed.messages
+    # A local aggregator asks for what has come of its ranks' requests, now and then for less than fits.
+    more = 0.02 if direction == "read" and hints is TWO_LAYERS else 0
+    assert written.messages == pytest.approx(replayed.messages, rel=more)
     wire = [one.sent.sum(axis=(0, 1)) + one.gathered.sum(axis=0) for one in schedule.sampled]
+    answers = HEAD_BYTES * sum(row[MESSAGES] for row in wire) if direction == "read" else 0
     # In two layers a table of runs may be some bytes shorter: it hangs on which messages came first.
-    assert written.bytes == pytest.approx(sum(row[BYTES] + row[DESCRIBED] for row in wire), rel=1e-6)
+    size = answers + sum(row[BYTES] + row[DESCRIBED] for row in wire)
+    assert written.bytes == pytest.approx(size, rel=max(more, 1e-6))
 
 
 def test_a_search_varies_one_hint_after_another_until_nothing_changes():

@@ -5,6 +5,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
@@ -30,10 +31,11 @@ LayoutOf lattice() {
     return [](Rank rank) { return layout_of(Lattice{.n = 12, .site = 100}, kRanks, rank); };
 }
 
-std::vector<std::int64_t> all_rounds(const Plan& plan) {
-    std::vector<std::int64_t> rounds(static_cast<std::size_t>(plan.rounds));
-    std::iota(rounds.begin(), rounds.end(), 0);
-    return rounds;
+Sample all_of(const Plan& plan) {
+    Sample sample{.nodes = std::vector<int>(kNodes, 1)};
+    sample.rounds.resize(static_cast<std::size_t>(plan.rounds));
+    std::iota(sample.rounds.begin(), sample.rounds.end(), 0);
+    return sample;
 }
 
 Flow sum_of(const std::vector<Flow>& flows) {
@@ -56,7 +58,7 @@ TEST(Schedule, OfOneLayerIsWhatIsCountedAsSent) {
     ASSERT_GT(plan.rounds, 2);
     Sent sent;
     Bytes placed = 0;
-    for (const RoundSchedule& round : schedule_of(job, plan, all_rounds(plan))) {
+    for (const RoundSchedule& round : schedule_of(job, plan, all_of(plan))) {
         EXPECT_TRUE(round.gathered.empty());
         Bytes of_round = 0;
         for (int node = 0; node < kNodes; ++node) {
@@ -83,7 +85,7 @@ TEST(Schedule, OfTwoLayersHasEachByteOnceOnEachWay) {
     ASSERT_TRUE(plan.layers.two());
     Flow sent;
     Flow gathered;
-    for (const RoundSchedule& round : schedule_of(job, plan, all_rounds(plan))) {
+    for (const RoundSchedule& round : schedule_of(job, plan, all_of(plan))) {
         const Flow up = sum_of(round.sent);
         const Flow local = sum_of(round.gathered);
         EXPECT_EQ(up.bytes + up.own, local.bytes + local.own);
@@ -104,7 +106,7 @@ TEST(Schedule, RanksThatAreNeighboursInTheFileAreOnePieceOfTheirLocalAggregator)
     const Plan plan = plan_of(job, "two_layer");
     std::int64_t pieces = 0;
     std::int64_t messages = 0;
-    for (const RoundSchedule& round : schedule_of(job, plan, all_rounds(plan))) {
+    for (const RoundSchedule& round : schedule_of(job, plan, all_of(plan))) {
         const Flow sent = sum_of(round.sent);
         pieces += sent.pieces + sent.own_pieces;
         messages += sent.messages;
@@ -134,6 +136,61 @@ TEST(Schedule, IsOfFewRoundsAtEvenDistances) {
     EXPECT_EQ(sampled_rounds(plan, 1000, 4, 1), (std::vector<std::int64_t>{50}));
     plan.rounds = 2;
     EXPECT_EQ(sampled_rounds(plan, 1000, 4, 1000), (std::vector<std::int64_t>{0, 1}));
+}
+
+TEST(Schedule, NodesThatAreNotWalkedAreStoodFor) {
+    constexpr int kMany = 256;
+    constexpr int kManyNodes = 64;
+    constexpr Transposed transposed{.piece = 1000, .pieces = 20};
+    Job job{.nodes = nodes_of(kMany, kManyNodes),
+            .layout_of = [&](Rank rank) { return layout_of(transposed, kMany, rank); }};
+    job.options.cb_nodes = 3;
+    const Plan plan = plan_of(job, "two_phase");
+    EXPECT_EQ(sampled_nodes(job.nodes, plan, kMany), std::vector<int>(kManyNodes, 1));
+    Sample sample{.rounds = {0}, .nodes = sampled_nodes(job.nodes, plan, kMany / 4)};
+    EXPECT_EQ(std::ranges::count_if(sample.nodes, [](int one) { return one > 0; }), 16);
+    EXPECT_EQ(std::accumulate(sample.nodes.begin(), sample.nodes.end(), 0), kManyNodes);
+    for (const Rank rank : plan.aggregators)
+        EXPECT_EQ(sample.nodes[static_cast<std::size_t>(job.nodes.node(rank))], 1);
+    const auto walked = schedule_of(job, plan, sample);
+    sample.nodes.assign(kManyNodes, 1);
+    const auto all = schedule_of(job, plan, sample);
+    Bytes stood_for = 0;
+    for (std::size_t pair = 0; pair < all.front().sent.size(); ++pair) {
+        const auto nodes = sampled_nodes(job.nodes, plan, kMany / 4)[pair / 3];
+        const Flow& flow = walked.front().sent[pair];
+        if (nodes > 0) {
+            EXPECT_EQ(flow, all.front().sent[pair]);
+        }
+        stood_for += nodes * (flow.bytes + flow.own);
+    }
+    const Flow whole = sum_of(all.front().sent);
+    EXPECT_EQ(stood_for, whole.bytes + whole.own) << "all nodes are alike here";
+}
+
+TEST(Schedule, PairsThatTalkAreCountedWithoutGoingThroughThem) {
+    const Job job = job_of(lattice());
+    for (const char* const method : {"two_phase", "two_layer", "cb_cyclic", "sparse"}) {
+        Plan plan = plan_of(job, method);
+        if (plan.thin) plan = thinned(job, std::move(plan));
+        std::int64_t edges = 0;
+        for (int index = 0; index < static_cast<int>(plan.aggregators.size()); ++index)
+            for (std::int64_t round = 0; round < plan.rounds; ++round)
+                edges += plan.count_participants(index, round);
+        EXPECT_EQ(count_edges(plan), edges) << method;
+        EXPECT_GT(edges, 0);
+    }
+}
+
+TEST(Schedule, WhatRanksOfBtioTellNeedsNoLayout) {
+    for (const int ranks : {1, 16, 64}) {
+        const Btio btio{.n = 6, .variables = 3};  // of 8 x 8 ranks some have nothing
+        const BtioSummaries summaries(btio, ranks);
+        for (Rank rank = 0; rank < ranks; ++rank) {
+            const Access access = access_of(Direction::write, layout_of(btio, ranks, rank));
+            EXPECT_EQ(summaries.of(rank), summarise(access, false)) << rank << " of " << ranks;
+        }
+    }
 }
 
 std::vector<std::int64_t> numbers(const std::string& text) {
@@ -177,6 +234,23 @@ TEST_F(OfRunFile, RanksHaveTheirProcessesPiecesInTheOrderOfTheFile) {
                                   {56, 60}, {64, 72}, {76, 80}, {88, 92}, {112, 128}};
     EXPECT_EQ(pieces, own);
     EXPECT_EQ(file.layout_of(0).size() + file.layout_of(1).size(), 3 * 8 * 4 + 4 * 8);
+}
+
+TEST_F(OfRunFile, MoreRanksThanProcessesShareTheirPoints) {
+    write(whole_);
+    const RunFile all(path_, 4);
+    const RunFile shared(path_, 12);
+    for (Rank process = 0; process < 4; ++process) {
+        Bytes bytes = 0;
+        for (Rank part = 0; part < 3; ++part) bytes += shared.layout_of(3 * process + part).size();
+        EXPECT_EQ(bytes, all.layout_of(process).size());
+    }
+    // The process's elements 3 and 1 of the first map, in its own order, and 2 of the second.
+    EXPECT_EQ(shared.layout_of(3).size(), 0);
+    EXPECT_EQ(shared.layout_of(4).size(), 3 * 4);
+    EXPECT_EQ(shared.layout_of(5).size(), 3 * 4 + 8);
+    const Extent first = shared.layout_of(4).shape->first_piece();
+    EXPECT_EQ(first.begin, 3 * 4);
 }
 
 TEST_F(OfRunFile, WhatDoesNotFitIsAnError) {
