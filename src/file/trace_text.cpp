@@ -4,6 +4,9 @@
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
+#include <functional>
+#include <span>
+#include <string_view>
 
 namespace oratorio {
 
@@ -44,13 +47,30 @@ std::string pattern_text(const Pattern& pattern) {
                        field("extent", pattern.extent) +
                        ",\"tiles\":" + (pattern.tiles < 0 ? "null" : number(pattern.tiles)) +
                        field("tile_bytes", pattern.tile_bytes) + field("pieces", pattern.pieces);
-    if (pattern.levels < 0) return text + "}";
+    if (pattern.levels < 0) return text;
     text += field("first", pattern.first) + field("block", pattern.block) + ",\"levels\":[";
     for (int i = 0; i < pattern.levels; ++i) {
         const Pattern::Level& level = pattern.level[static_cast<std::size_t>(i)];
         text += (i > 0 ? ",[" : "[") + number(level.count) + "," + number(level.stride) + "]";
     }
-    return text + "]}";
+    return text + "]";
+}
+
+/// RFC 4648, 4.
+std::string base64(std::span<const std::byte> bytes) {
+    constexpr std::string_view kDigits =
+        "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+    std::string text;
+    text.reserve((bytes.size() + 2) / 3 * 4);
+    for (std::size_t i = 0; i < bytes.size(); i += 3) {
+        const std::size_t count = std::min<std::size_t>(bytes.size() - i, 3);
+        std::uint32_t bits = 0;
+        for (std::size_t j = 0; j < 3; ++j)
+            bits = bits << 8 | (j < count ? static_cast<std::uint32_t>(bytes[i + j]) : 0);
+        for (std::size_t j = 0; j < 4; ++j)
+            text += j <= count ? kDigits[bits >> (18 - 6 * j) & 63] : '=';
+    }
+    return text;
 }
 
 std::string counts_text(const AccessRecord& access) {
@@ -65,28 +85,6 @@ std::string counts_text(const AccessRecord& access) {
 
 std::string flag(const char* name, bool is_set) {
     return is_set ? std::string(",\"") + name + "\":true" : "";
-}
-
-std::string arguments_of(const AccessRecord& access) {
-    std::string text;
-    if (access.collective >= 0) text += field("collective", access.collective);
-    text += std::string(",\"direction\":\"") + name_of(access.direction) + "\"";
-    text += flag("started", access.started) + flag("shared", access.shared);
-    if (access.method.front() != '\0') {
-        text += ",\"method\":" + quoted(access.method.data()) +
-                field("aggregators", access.aggregators) +
-                field("participants", access.participants) + field("rounds", access.rounds);
-    }
-    text += field("asked", access.asked) + field("moved", access.moved);
-    if (access.error != ErrorKind::none)
-        text += ",\"error\":" + quoted(describe(Error::make(access.error, ""), ""));
-    if (access.asked > 0) {
-        text += ",\"hull\":[" + number(access.hull.begin) + "," + number(access.hull.end) + "]" +
-                field("pieces", access.pieces) + field("memory_pieces", access.memory_pieces) +
-                field("from", access.from) + ",\"view\":" + pattern_text(access.file) +
-                ",\"memory\":" + pattern_text(access.memory);
-    }
-    return text + ",\"counts\":" + counts_text(access);
 }
 
 /// [[node, ranks that follow one another there], ...]
@@ -155,6 +153,7 @@ void TraceText::begin_rank(Rank rank, const TraceHello& hello) {
     spans_ += hello.spans;
     dropped_accesses_ += hello.dropped_accesses;
     dropped_spans_ += hello.dropped_spans;
+    dropped_layouts_ += hello.dropped_layouts;
     lanes_.clear();
     named_.assign(static_cast<std::size_t>(kLanes * kSlots), false);
     name_process();
@@ -169,11 +168,12 @@ void TraceText::name_process() {
     file_.add(head + R"(,"name":"process_name","args":{"name":)" + quoted(name) + "}}");
     file_.add(head + R"(,"name":"process_sort_index","args":{"sort_index":)" +
               number(std::int64_t{hello_.who}) + "}}");
-    if (hello_.dropped_accesses + hello_.dropped_spans > 0) {
+    if (hello_.dropped_accesses + hello_.dropped_spans + hello_.dropped_layouts > 0) {
         file_.add(head + R"(,"name":"oratorio_dropped","args":{"file":)" + number_ +
                   field("rank", rank_) +
                   field("accesses", static_cast<std::int64_t>(hello_.dropped_accesses)) +
-                  field("spans", static_cast<std::int64_t>(hello_.dropped_spans)) + "}}");
+                  field("spans", static_cast<std::int64_t>(hello_.dropped_spans)) +
+                  field("layouts", static_cast<std::int64_t>(hello_.dropped_layouts)) + "}}");
     }
 }
 
@@ -203,6 +203,51 @@ void TraceText::name_track(int thread, int lane, int slot) {
 std::string TraceText::times(Nanoseconds begin, Nanoseconds end) const {
     return ",\"ts\":" + time_text(begin - ahead_) +
            ",\"dur\":" + time_text(std::max<Nanoseconds>(end - begin, 0));
+}
+
+std::string TraceText::layout_text(const Pattern& pattern, std::int32_t shape) const {
+    const std::string text = pattern_text(pattern);
+    if (shape == ShapeBook::none) return text + "}";
+    return text + field("shape", numbers_[static_cast<std::size_t>(shape)]) + "}";
+}
+
+std::string TraceText::arguments_of(const AccessRecord& access) const {
+    std::string text;
+    if (access.collective >= 0) text += field("collective", access.collective);
+    text += std::string(",\"direction\":\"") + name_of(access.direction) + "\"";
+    text += flag("started", access.started) + flag("shared", access.shared);
+    if (access.method.front() != '\0') {
+        text += ",\"method\":" + quoted(access.method.data()) +
+                field("aggregators", access.aggregators) +
+                field("participants", access.participants) + field("rounds", access.rounds);
+    }
+    text += field("asked", access.asked) + field("moved", access.moved);
+    if (access.error != ErrorKind::none)
+        text += ",\"error\":" + quoted(describe(Error::make(access.error, ""), ""));
+    if (access.asked > 0) {
+        text += ",\"hull\":[" + number(access.hull.begin) + "," + number(access.hull.end) + "]" +
+                field("pieces", access.pieces) + field("memory_pieces", access.memory_pieces) +
+                field("from", access.from) +
+                ",\"view\":" + layout_text(access.file, access.file_shape) +
+                ",\"memory\":" + layout_text(access.memory, access.memory_shape);
+    }
+    return text + ",\"counts\":" + counts_text(access);
+}
+
+void TraceText::add_shapes(const ShapeBook::Encoded& shapes) {
+    numbers_.clear();
+    std::span<const std::byte> left(shapes.bytes);
+    for (const Bytes size : shapes.sizes) {
+        const auto mine = left.first(static_cast<std::size_t>(size));
+        left = left.subspan(mine.size());
+        const std::string_view text(reinterpret_cast<const char*>(mine.data()), mine.size());
+        const auto [known, is_new] = shapes_.try_emplace(
+            {mine.size(), std::hash<std::string_view>{}(text)}, std::ssize(shapes_));
+        numbers_.push_back(known->second);
+        if (!is_new) continue;
+        file_.add(R"({"ph":"M","pid":0,"name":"oratorio_shape","args":{"file":)" + number_ +
+                  field("shape", known->second) + ",\"bytes\":\"" + base64(mine) + "\"}}");
+    }
 }
 
 void TraceText::add_accesses(std::span<const AccessRecord> some) {
@@ -235,8 +280,8 @@ void TraceText::add_spans(std::span<const Span> some) {
 void TraceText::end() {
     file_.add(R"({"ph":"M","pid":0,"name":"oratorio_end","args":{"file":)" + number_ +
               ",\"accesses\":" + number(accesses_) + ",\"spans\":" + number(spans_) +
-              ",\"dropped_accesses\":" + number(dropped_accesses_) +
-              ",\"dropped_spans\":" + number(dropped_spans_) + "}}");
+              ",\"dropped_accesses\":" + number(dropped_accesses_) + ",\"dropped_spans\":" +
+              number(dropped_spans_) + ",\"dropped_layouts\":" + number(dropped_layouts_) + "}}");
 }
 
 }  // namespace oratorio

@@ -3,7 +3,9 @@
 // (docs/trace.md). Private to src/file.
 #pragma once
 
+#include <map>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "file/trace_file.hpp"
@@ -19,6 +21,8 @@ class TraceText {
     /// First: of all ranks.
     void add_file(const std::string& path, const HintMap& hints);
     void begin_rank(Rank rank, const TraceHello& hello);
+    /// Of that rank, before its accesses.
+    void add_shapes(const ShapeBook::Encoded& shapes);
     /// Of that rank, in parts if need be; all accesses before the first span.
     void add_accesses(std::span<const AccessRecord> some);
     void add_spans(std::span<const Span> some);
@@ -28,6 +32,8 @@ class TraceText {
   private:
     [[nodiscard]] std::string times(Nanoseconds begin, Nanoseconds end) const;
     [[nodiscard]] std::string at(int lane, int slot);
+    [[nodiscard]] std::string arguments_of(const AccessRecord& access) const;
+    [[nodiscard]] std::string layout_text(const Pattern& pattern, std::int32_t shape) const;
     void name_process();
     void name_track(int thread, int lane, int slot);
 
@@ -40,12 +46,16 @@ class TraceText {
     TraceHello hello_;       ///< of the rank
     Nanoseconds ahead_ = 0;  ///< its clock, of the trace's times
     Rank rank_ = 0;
-    std::vector<std::uint8_t> lanes_;  ///< of its accesses
-    std::vector<bool> named_;          ///< which of its tracks have a name
+    /// Of all ranks, by length and hash, which two of them share by chance only.
+    std::map<std::pair<std::size_t, std::size_t>, std::int64_t> shapes_;
+    std::vector<std::int64_t> numbers_;  ///< of the rank's shapes, among those
+    std::vector<std::uint8_t> lanes_;    ///< of its accesses
+    std::vector<bool> named_;            ///< which of its tracks have a name
     std::uint64_t accesses_ = 0;
     std::uint64_t spans_ = 0;
     std::uint64_t dropped_accesses_ = 0;
     std::uint64_t dropped_spans_ = 0;
+    std::uint64_t dropped_layouts_ = 0;
 };
 
 }  // namespace oratorio

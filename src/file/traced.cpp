@@ -49,6 +49,7 @@ Result<void> File::tell_trace() {
     text.add_file(path(), reported_hints());
     const TraceTeller teller{
         [&](Rank rank, const TraceHello& hello) { text.begin_rank(rank, hello); },
+        [&](const ShapeBook::Encoded& shapes) { text.add_shapes(shapes); },
         [&](std::span<const AccessRecord> some) { text.add_accesses(some); },
         [&](std::span<const Span> some) { text.add_spans(some); }};
     auto told = tell_root(ranks, mine, teller);

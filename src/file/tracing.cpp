@@ -61,6 +61,17 @@ Result<void> receive_all(Transport& transport, Rank from, std::uint64_t count, c
     return {};
 }
 
+Result<void> receive_shapes(Transport& transport, Rank from, const TraceHello& hello,
+                            ShapeBook::Encoded& into) {
+    into = {};
+    const auto keep = [](auto& list) {
+        return [&list](auto some) { list.insert(list.end(), some.begin(), some.end()); };
+    };
+    auto got = receive_all<Bytes>(transport, from, hello.shapes, keep(into.sizes));
+    if (got) got = receive_all<std::byte>(transport, from, hello.shape_bytes, keep(into.bytes));
+    return got;
+}
+
 /// By who has rank 0's clock: asks another, again and again; the quickest answer counts.
 Result<NodeClock> ask_clock(Transport& transport, Rank other, int times) {
     NodeClock best;
@@ -115,6 +126,11 @@ Pattern pattern_of(const Layout& layout) {
     return pattern;
 }
 
+Tracing::Tracing(const TraceCall& call, const Stats& stats, int ranks)
+    : call_(call),
+      recorder_(stats, Recorder::limits_for(ranks)),
+      shapes_(Recorder::limits_for(ranks).shapes, Recorder::limits_for(ranks).shape_numbers) {}
+
 void Tracing::describe(const TracedAccess& traced, const Access& access) {
     AccessRecord* const record = recorder_.find(traced.number());
     traced.work();
@@ -128,6 +144,11 @@ void Tracing::describe(const TracedAccess& traced, const Access& access) {
     record->from = access.from;
     record->file = pattern_of(access.file);
     record->memory = pattern_of(access.memory);
+    if (record->collective < 0) return;
+    record->file_shape = shapes_.number_of(access.file.shape);
+    record->memory_shape = shapes_.number_of(access.memory.shape);
+    if (record->file_shape == ShapeBook::none || record->memory_shape == ShapeBook::none)
+        ++dropped_layouts_;
 }
 
 void Tracing::planned(const Plan& plan) {
@@ -143,9 +164,13 @@ void Tracing::planned(const Plan& plan) {
 }
 
 TraceHello Tracing::hello(Rank rank) const {
-    return {call_.who < 0 ? rank : call_.who, call_.track,
-            recorder_.accesses().size(),      recorder_.spans().size(),
-            recorder_.dropped_accesses(),     recorder_.dropped_spans()};
+    return {.who = call_.who < 0 ? rank : call_.who,
+            .track = call_.track,
+            .accesses = recorder_.accesses().size(),
+            .spans = recorder_.spans().size(),
+            .dropped_accesses = recorder_.dropped_accesses(),
+            .dropped_spans = recorder_.dropped_spans(),
+            .dropped_layouts = dropped_layouts_};
 }
 
 Result<std::vector<NodeClock>> compare_clocks(Transport& transport) {
@@ -168,21 +193,30 @@ Result<std::vector<NodeClock>> compare_clocks(Transport& transport) {
 }
 
 Result<void> tell_root(Transport& transport, Tracing& mine, const TraceTeller& teller) {
-    const TraceHello hello = mine.hello(transport.topology().rank);
+    TraceHello hello = mine.hello(transport.topology().rank);
     Recorder& recorder = mine.recorder();
+    ShapeBook::Encoded shapes = mine.shapes().encoded();
+    hello.shapes = shapes.sizes.size();
+    hello.shape_bytes = shapes.bytes.size();
     if (transport.topology().rank != 0) {
         if (auto sent = send(transport, 0, bytes_of(hello)); !sent) return sent;
+        if (auto sent = send_all(transport, shapes.sizes); !sent) return sent;
+        if (auto sent = send_all(transport, shapes.bytes); !sent) return sent;
         if (auto sent = send_all(transport, recorder.accesses()); !sent) return sent;
         return send_all(transport, recorder.spans());
     }
     teller.begin(0, hello);
+    teller.shapes(shapes);
     teller.accesses(recorder.accesses());
     teller.spans(recorder.spans());
     for (Rank rank = 1; rank < transport.topology().size; ++rank) {
         TraceHello theirs;
         if (auto got = receive(transport, rank, place_of(theirs)); !got) return got;
         teller.begin(rank, theirs);
-        auto got = receive_all<AccessRecord>(transport, rank, theirs.accesses, teller.accesses);
+        auto got = receive_shapes(transport, rank, theirs, shapes);
+        if (!got) return got;
+        teller.shapes(shapes);
+        got = receive_all<AccessRecord>(transport, rank, theirs.accesses, teller.accesses);
         if (got) got = receive_all<Span>(transport, rank, theirs.spans, teller.spans);
         if (!got) return got;
     }

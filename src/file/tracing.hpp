@@ -9,6 +9,7 @@
 
 #include "base/transport.hpp"
 #include "file/file.hpp"
+#include "file/shape_book.hpp"
 #include "plan/plan.hpp"
 #include "stats/recorder.hpp"
 
@@ -20,7 +21,7 @@ struct NodeClock {
     Nanoseconds within = 0;  ///< it may be wrong by so much; 0: the same clock
 };
 
-/// Of one rank's part of a trace, before its accesses and its spans. Travels as bytes.
+/// Of one rank's part of a trace, before its shapes, its accesses and its spans. Travels as bytes.
 struct TraceHello {
     std::int32_t who = 0;    ///< the process in the trace
     std::int32_t track = 0;  ///< the file among those that it has open
@@ -28,24 +29,30 @@ struct TraceHello {
     std::uint64_t spans = 0;
     std::uint64_t dropped_accesses = 0;
     std::uint64_t dropped_spans = 0;
+    std::uint64_t dropped_layouts = 0;  ///< collective accesses whose layouts aren't all there
+    std::uint64_t shapes = 0;
+    std::uint64_t shape_bytes = 0;  ///< of all of them
 };
 
 class Tracing {
   public:
-    Tracing(const TraceCall& call, const Stats& stats, int ranks)
-        : call_(call), recorder_(stats, Recorder::limits_for(ranks)) {}
+    Tracing(const TraceCall& call, const Stats& stats, int ranks);
 
     [[nodiscard]] Recorder& recorder() { return recorder_; }
+    [[nodiscard]] const ShapeBook& shapes() const { return shapes_; }
     [[nodiscard]] const TraceCall& call() const { return call_; }
     /// The access has a place and a memory now.
     void describe(const TracedAccess& traced, const Access& access);
     /// The access that is being worked on has a plan.
     void planned(const Plan& plan);
+    /// Without what there is of shapes.
     [[nodiscard]] TraceHello hello(Rank rank) const;
 
   private:
     TraceCall call_;
     Recorder recorder_;
+    ShapeBook shapes_;
+    std::uint64_t dropped_layouts_ = 0;
 };
 
 /// A layout as a few numbers.
@@ -57,6 +64,7 @@ Result<std::vector<NodeClock>> compare_clocks(Transport& transport);
 /// What rank 0 is told, rank by rank: how much comes, then that.
 struct TraceTeller {
     std::function<void(Rank, const TraceHello&)> begin;
+    std::function<void(const ShapeBook::Encoded&)> shapes;
     std::function<void(std::span<const AccessRecord>)> accesses;
     std::function<void(std::span<const Span>)> spans;
 };

@@ -48,7 +48,9 @@ Recorder::Limits Recorder::limits_for(int ranks) {
         return std::clamp(all / static_cast<std::size_t>(ranks), least, most);
     };
     const std::size_t spans = of(std::size_t{1} << 21, 128, 16384);
-    return {of(std::size_t{1} << 17, 8, 1024), spans, std::max<std::size_t>(spans / 8, 64)};
+    const std::size_t numbers = of(std::size_t{1} << 24, 1 << 10, 1 << 17);
+    return {of(std::size_t{1} << 17, 8, 1024), spans, std::max<std::size_t>(spans / 8, 64),
+            of(std::size_t{1} << 15, 8, 256), static_cast<std::int64_t>(numbers)};
 }
 
 Nanoseconds Recorder::now() {

@@ -61,6 +61,8 @@ struct AccessRecord {
     Bytes from = 0;  ///< data position in `file`
     Pattern file;
     Pattern memory;
+    std::int32_t file_shape = -1;  ///< its number among those kept; -1: it isn't kept
+    std::int32_t memory_shape = -1;
     std::array<char, 32> method{};  ///< "" when there was nothing to plan
     std::int32_t aggregators = 0;
     std::int32_t participants = 0;
@@ -85,9 +87,11 @@ class Recorder {
         std::size_t accesses = 0;
         std::size_t spans = 0;
         std::size_t spans_of_access = 0;
+        std::size_t shapes = 0;
+        std::int64_t shape_numbers = 0;  ///< in all of them
     };
-    /// So that the ranks of a file together keep no more than 2^17 accesses and 2^21 spans, as long
-    /// as there are no more than 2^14 ranks.
+    /// So that the ranks of a file together keep no more than 2^17 accesses, 2^21 spans, and
+    /// 2^24 numbers of shapes, as long as there are no more than 2^14 ranks.
     [[nodiscard]] static Limits limits_for(int ranks);
     [[nodiscard]] static Nanoseconds now();
 

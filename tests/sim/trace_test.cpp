@@ -1,50 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The trace of a file's accesses: each access of each rank once, its phases inside it, in a JSON
 // that is whole; and I/O that doesn't care whether it can be written.
-#include <nlohmann/json.hpp>
-
-#include "file/tracing.hpp"
-#include "sim/file_ranks.hpp"
+#include "sim/traced.hpp"
 #include "support/method_names.hpp"
 
 namespace oratorio::test {
 namespace {
-
-constexpr Bytes kBlock = 64;
-
-OpenCall traced(const Folder& folder, const std::string& trace, HintMap info = {}) {
-    OpenCall call = call_of(folder.file("data"), kCreate, std::move(info));
-    call.trace.path = trace;
-    return call;
-}
-
-/// Blocks of 64 bytes, those of the ranks in turn, one after the other.
-void set_interleaved_view(File& file, Rank rank, int ranks) {
-    const auto view =
-        View::make(kBlock * rank, 1, Shape::run(kBlock), kBlock * ranks, true, "native");
-    ASSERT_EQ(kind_of(file.set_view(view, {})), ErrorKind::none);
-}
-
-void move(File& file, Direction direction, bool collective, Bytes bytes, Offset offset) {
-    std::vector<std::byte> mine(static_cast<std::size_t>(bytes), std::byte{'x'});
-    const auto call = call_for(direction, mine, collective, Positioning::explicit_offset, offset);
-    EXPECT_EQ(file.access(call).bytes, bytes);
-}
-
-using Json = nlohmann::json;
-using Events = std::vector<Json>;
-
-Json read_trace(const Folder& folder) {
-    return Json::parse(folder.read("trace"));
-}
-
-Events events_of(const Json& trace, const std::string& key, const std::string& value) {
-    Events found;
-    for (const Json& event : trace.at("traceEvents"))
-        if (event.contains(key) && event.at(key).get<std::string>() == value)
-            found.push_back(event);
-    return found;
-}
 
 struct Times {
     double begin = 0;
@@ -354,34 +315,6 @@ TEST(Trace, TheClocksOfNodesAreCompared) {
         EXPECT_LT(node.at("within_ns").get<long long>(), 1'000'000'000);
     }
     EXPECT_EQ(files[0].at("args").at("placement").size(), 5u);
-}
-
-TEST(Pattern, OfRegularLayoutsIsAFewNumbers) {
-    // A block of 4 x 6 x 8 bytes in an array of 10 x 20 x 30, from (1, 2, 3) on.
-    const ShapePtr rows = Shape::strided(Shape::run(8), 6, 30);
-    const ShapePtr block = Shape::moved(Shape::strided(rows, 4, 600), 663);
-    const Pattern pattern = pattern_of({block, 6000, 100, 1});
-    EXPECT_EQ(pattern.displacement, 100);
-    EXPECT_EQ(pattern.extent, 6000);
-    EXPECT_EQ(pattern.tiles, 1);
-    EXPECT_EQ(pattern.tile_bytes, 192);
-    EXPECT_EQ(pattern.pieces, 24);
-    EXPECT_EQ(pattern.first, 663);
-    EXPECT_EQ(pattern.block, 8);
-    ASSERT_EQ(pattern.levels, 2);
-    EXPECT_EQ(pattern.level[0].count, 4);
-    EXPECT_EQ(pattern.level[0].stride, 600);
-    EXPECT_EQ(pattern.level[1].count, 6);
-    EXPECT_EQ(pattern.level[1].stride, 30);
-}
-
-TEST(Pattern, OfOthersIsTheirSize) {
-    const ShapePtr odd = Shape::blocks(Shape::run(8), {0, 10, 70});
-    const Pattern pattern = pattern_of({odd, 100, 0, Layout::unbounded});
-    EXPECT_EQ(pattern.levels, -1);
-    EXPECT_EQ(pattern.tiles, -1);
-    EXPECT_EQ(pattern.tile_bytes, 24);
-    EXPECT_EQ(pattern.pieces, 3);
 }
 
 }  // namespace

@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+import base64
+import binascii
 import json
 import re
 from collections import defaultdict
@@ -73,6 +75,8 @@ class File:
     accesses: list[Access] = field(default_factory=list)
     dropped_accesses: int = 0
     dropped_spans: int = 0
+    dropped_layouts: int = 0  # collective accesses whose layouts aren't all there
+    shapes: dict[int, bytes] = field(default_factory=dict)  # of layouts, by number
 
     @property
     def path(self) -> str:
@@ -138,6 +142,7 @@ def _check(file: File, end: dict[str, Any] | None) -> None:
         if count != end[what]:
             raise TraceError(f"{file.path}: {count} {what}, but {end[what]} were written")
     file.dropped_accesses, file.dropped_spans = end["dropped_accesses"], end["dropped_spans"]
+    file.dropped_layouts = end.get("dropped_layouts", 0)
 
 
 def _files(events: list[dict[str, Any]]) -> Iterator[File]:
@@ -155,6 +160,9 @@ def _files(events: list[dict[str, Any]]) -> Iterator[File]:
         accesses[args["file"], event["pid"], args["access"]] = access
         files[args["file"]].accesses.append(access)
     _add_spans(named["span"], accesses)
+    for event in named["oratorio_shape"]:
+        args = event["args"]
+        files[args["file"]].shapes[args["shape"]] = base64.b64decode(args["bytes"], validate=True)
     ends = {event["args"]["file"]: event["args"] for event in named["oratorio_end"]}
     for file in files.values():
         _check(file, ends.get(file.number))
@@ -166,7 +174,7 @@ def read(path: Path) -> list[File]:
     events = _events(path)
     try:
         return list(_files(events))
-    except (KeyError, TypeError, AttributeError) as error:
+    except (KeyError, TypeError, AttributeError, binascii.Error) as error:
         raise TraceError(f"{path}: an event isn't as docs/trace.md says: {error!r}") from error
     except TraceError as error:
         raise TraceError(f"{path} isn't whole: {error}") from error

@@ -86,6 +86,8 @@ def title_of(file: File) -> str:
     text = f"{file.path}: {where}, first access at {begin:.3f} s"
     if file.dropped_accesses or file.dropped_spans:
         text += f"; {file.dropped_accesses} accesses and {file.dropped_spans} spans were too many to be kept"
+    if file.dropped_layouts:
+        text += f"; {file.dropped_layouts} layouts were too many: those accesses can't be replayed"
     return text
 
 

@@ -223,6 +223,7 @@ TEST(Recorder, RanksTogetherKeepNoMoreThanTheBound) {
         const auto all = static_cast<std::size_t>(std::min(ranks, 16384));
         EXPECT_LE(limits.spans * all, std::size_t{1} << 21) << ranks;
         EXPECT_LE(limits.accesses * all, std::size_t{1} << 17) << ranks;
+        EXPECT_LE(limits.shape_numbers * static_cast<std::int64_t>(all), 1 << 24) << ranks;
         EXPECT_GE(limits.spans, 128u);
         EXPECT_GE(limits.accesses, 8u);
         EXPECT_LE(limits.spans * sizeof(Span) + limits.accesses * sizeof(AccessRecord), 2u << 20);
