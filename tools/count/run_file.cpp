@@ -2,48 +2,16 @@
 #include "count/run_file.hpp"
 
 #include <algorithm>
-#include <fstream>
 #include <span>
 #include <stdexcept>
+
+#include "count/number_file.hpp"
 
 namespace oratorio::count {
 
 namespace {
 
 constexpr std::int64_t kMagic = 0x314e55524d533345;  // "E3SMRUN1"
-
-class Reader {
-  public:
-    explicit Reader(const std::string& path) : in_(path, std::ios::binary | std::ios::ate) {
-        left_ = static_cast<std::int64_t>(in_.tellg()) / Bytes{sizeof(std::int64_t)};
-        in_.seekg(0);
-        if (!in_ || number() != kMagic) throw std::runtime_error(path + " is no file of runs");
-    }
-    std::int64_t number() {
-        std::int64_t value = 0;
-        read(&value, 1);
-        return value;
-    }
-    std::vector<std::int64_t> numbers(std::int64_t count) {
-        if (count < 0 || count > left_) throw incomplete();
-        std::vector<std::int64_t> values(static_cast<std::size_t>(count));
-        read(values.data(), count);
-        return values;
-    }
-
-  private:
-    static std::runtime_error incomplete() {
-        return std::runtime_error("the file of runs isn't complete");
-    }
-    void read(std::int64_t* into, std::int64_t count) {
-        in_.read(reinterpret_cast<char*>(into), count * Bytes{sizeof(std::int64_t)});
-        if (!in_) throw incomplete();
-        left_ -= count;
-    }
-
-    std::ifstream in_;
-    std::int64_t left_ = 0;
-};
 
 /// What a rank has of one variable, in the order of the file.
 ShapePtr variable_of(std::vector<Extent>& runs) {
@@ -60,7 +28,7 @@ ShapePtr variable_of(std::vector<Extent>& runs) {
 }  // namespace
 
 RunFile::RunFile(const std::string& path, int ranks) : ranks_(ranks) {
-    Reader reader(path);
+    NumberFile reader(path, kMagic, "runs");
     processes_ = reader.number();
     if (processes_ < 1 || (processes_ % ranks != 0 && ranks % processes_ != 0))
         throw std::runtime_error(std::to_string(ranks) + " ranks don't divide the map's " +

@@ -6,6 +6,7 @@
 #include <stdexcept>
 
 #include "count/layouts.hpp"
+#include "count/recorded.hpp"
 #include "count/run_file.hpp"
 #include "file/hints.hpp"
 #include "plan/methods.hpp"
@@ -48,6 +49,10 @@ LayoutOf layouts_of(const std::string& workload, int ranks) {
         if (points > 0) checkpoint.n = points;
         return [=](Rank rank) { return layout_of(checkpoint, rank); };
     }
+    if (Recorded::is_one(workload)) {
+        const auto recorded = std::make_shared<const Recorded>(workload, ranks);
+        return [recorded](Rank rank) { return recorded->layout_of(rank); };
+    }
     const auto file = std::make_shared<const RunFile>(workload, ranks);
     return [file](Rank rank) { return file->layout_of(rank); };
 }
@@ -58,6 +63,10 @@ std::function<AccessSummary(Rank)> summaries_by_rule(const std::string& workload
     return [of_rank = BtioSummaries(btio_of(points, ranks), ranks)](Rank rank) {
         return of_rank.of(rank);
     };
+}
+
+bool leaves_no_holes(const std::string& workload) {
+    return !Recorded::is_one(workload);
 }
 
 PlanOptions options_of(const std::string& hints) {
