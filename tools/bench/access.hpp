@@ -41,6 +41,7 @@ struct Call {
     std::size_t memory = 0;  ///< where in the buffer the first call begins
     std::uint64_t times = 1;
     std::size_t memory_step = 0;
+    MPI_Offset from = 0;  ///< bytes of the view before the first call's
 };
 
 /// Ranks whose pieces together fill [begin, end) of the file: a row of the process grid.
@@ -55,8 +56,9 @@ struct Row {
 struct Access {
     std::size_t buffer_bytes = 0;  ///< the buffer's length, gaps included
     Holes holes;
-    std::vector<Call> calls;                                  ///< as many on every rank
-    bool independent = false;                                 ///< each rank calls for itself
+    std::vector<Call> calls;   ///< as many on every rank
+    bool own_file = false;     ///< a read's: of a file made for it, not of what the write left
+    bool independent = false;  ///< each rank calls for itself
     std::function<void(const PieceVisitor&)> for_each_piece;  ///< in the order of the datatypes
     Row row;  ///< of workloads with the arm `by_hand`
 };

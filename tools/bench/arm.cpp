@@ -140,7 +140,8 @@ class MpiPass {
         MPI_Count bytes = 0, etype_bytes = 1;
         MPI_Type_size_x(types.memory, &bytes);
         MPI_Type_size_x(types.etype, &etype_bytes);
-        const MPI_Offset offset = static_cast<MPI_Offset>(i) * (bytes / etype_bytes);
+        const MPI_Offset offset =
+            call.from / etype_bytes + static_cast<MPI_Offset>(i) * (bytes / etype_bytes);
         std::byte* const data = buffer_.data() + call.memory + i * call.memory_step;
         MPI_Status status;
         const int code = move(offset, data, types.memory, &status);

@@ -196,7 +196,8 @@ class Bench {
                 right_bytes = write_once(arm, job, repeat, key).empty() ? job.file_bytes : 0;
             } else {
                 const Job& job = read_.of(arm);
-                if (right_bytes != job.file_bytes) make_file(path_of(arm), job, key);
+                if (right_bytes != job.file_bytes || job.access.own_file)
+                    make_file(path_of(arm), job, key);
                 read_once(arm, job, repeat, key);
                 const bool resized =
                     options_.overwrite && job.file_bytes != write_.of(arm).file_bytes;

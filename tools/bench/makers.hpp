@@ -22,6 +22,7 @@ Access make_s3d(const Params& params, Place place, Direction direction);
 Access make_lattice(const Params& params, Place place, Direction direction);
 Access make_transposed(const Params& params, Place place, Direction direction);
 Access make_e3sm(const Params& params, Place place, Direction direction);
+Access make_recorded(const Params& params, Place place, Direction direction);
 
 /// Blocks of a file of `count` blocks for each rank, which are dealt by a permutation seeded with
 /// `seed`. Memory is contiguous; each region of `region` blocks is written in a call of its own.

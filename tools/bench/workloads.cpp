@@ -31,7 +31,7 @@ namespace {
 
 using Maker = Access (*)(const Params&, Place, Direction);
 
-constexpr std::array<std::pair<const char*, Maker>, 16> makers{{{"coll_perf", make_coll_perf},
+constexpr std::array<std::pair<const char*, Maker>, 17> makers{{{"coll_perf", make_coll_perf},
                                                                 {"tile", make_tile},
                                                                 {"flash", make_flash},
                                                                 {"hpio", make_hpio},
@@ -46,7 +46,8 @@ constexpr std::array<std::pair<const char*, Maker>, 16> makers{{{"coll_perf", ma
                                                                 {"lattice", make_lattice},
                                                                 {"transposed", make_transposed},
                                                                 {"e3sm_f", make_e3sm},
-                                                                {"e3sm_g", make_e3sm}}};
+                                                                {"e3sm_g", make_e3sm},
+                                                                {"recorded", make_recorded}}};
 
 }  // namespace
 

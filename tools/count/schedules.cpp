@@ -112,7 +112,7 @@ int tell_plans(int argc, char** argv) {
                   .nodes = nodes_of(ranks, nodes),
                   .layout_of = layouts_of(argv[1], ranks),
                   .summary_of = summaries_by_rule(argv[1], ranks),
-                  .thorough = !leaves_no_holes(argv[1]),
+                  .thorough = !reads && !leaves_no_holes(argv[1]),
                   .tiles = !reads && leaves_no_holes(argv[1])};
     const auto summaries = summaries_of(job);
     for (int i = 6; i < argc; ++i) tell(job, summaries, std::stoi(argv[5]), argv[i]);

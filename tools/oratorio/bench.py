@@ -5,6 +5,7 @@ I/O, interleaved in one run, every byte checked."""
 import inspect
 import shlex
 import sys
+import tempfile
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -24,11 +25,12 @@ from oratorio import (
     bench_plot,
     bench_profile,
     bench_report,
+    bench_trace,
 )  # fmt: skip
 from oratorio.bench_nodes import Job, nodes_for
 from oratorio.bench_progress import watching
 from oratorio.bench_run import DIRECTIONS, Run, Settings, build, find_mpi, measure, oratorio_library
-from oratorio.bench_workloads import SUITE, WORKLOADS, BenchError, Parameter, Workload
+from oratorio.bench_workloads import SUITE, WORKLOADS, BenchError, Parameter, Workload, numbers
 from oratorio.hosts import find_host
 
 app = typer.Typer(no_args_is_help=True, help="Measure workloads; every byte is checked.")
@@ -58,13 +60,6 @@ def _folder(folder: Path, cold: bool) -> Path:
     if cold and bench_report.is_in_memory(folder):
         raise BenchError(f"--cold needs a disk: {folder} is in memory, so nothing can be dropped from it")
     return folder.resolve()
-
-
-def _numbers(text: str, option: str) -> tuple[int, ...]:
-    counts = tuple(int(count) if count.isdecimal() else 0 for count in text.split(","))
-    if min(counts) < 1:
-        raise BenchError(f"--{option} wants numbers above zero, as in 2,4,8, not {text}")
-    return counts
 
 
 def _directions(only: str | None) -> tuple[str, ...]:
@@ -154,7 +149,7 @@ def _common(
         rate=rate,
     )
     given = frozenset(name for name, value in (("ranks", ranks), ("arms", arms)) if value is not None)
-    return Common(_numbers(ranks or RANKS, "ranks"), smoke, json, plot, settings, given)
+    return Common(numbers(ranks or RANKS, "ranks"), smoke, json, plot, settings, given)
 
 
 COMMON = dict(inspect.signature(_common).parameters)
@@ -227,19 +222,6 @@ def _own_option(parameter: Parameter) -> inspect.Parameter:
     return _option(parameter.name, Annotated[str | None, typer.Option(help=text)])
 
 
-def _check_map(map_file: Path, case: str, ranks: Sequence[int]) -> None:
-    """Raises BenchError if the map is of another case or can't be shared by so many ranks."""
-    found = bench_e3sm.case_of(map_file).name
-    if found != case:
-        raise BenchError(f"{map_file} is of case {found}, and this workload is case {case}")
-    processes = bench_e3sm.processes_of(map_file)
-    for count in ranks:
-        if processes % count:
-            raise BenchError(
-                f"{map_file} is of {processes} processes, which {count} ranks can't share evenly"
-            )
-
-
 def _add_workload(workload: Workload) -> None:
     def body(common: Common, given: dict[str, Any]) -> None:
         map_file = given.pop("map", None)
@@ -248,7 +230,7 @@ def _add_workload(workload: Workload) -> None:
             if reason := workload.refusal(ranks):
                 raise BenchError(reason)
         if map_file:
-            _check_map(map_file, workload.case, common.ranks)
+            bench_e3sm.check_map(map_file, workload.case, common.ranks)
         runs = [Run(workload.name, workload.name, values, ranks, map_file) for ranks in common.ranks]
         jobs = [(run, common.settings) for run in runs]
         measure_all(jobs)
@@ -279,7 +261,7 @@ def _suite_runs(common: Common, names: Sequence[str], maps: Sequence[Path]) -> l
             reason = workload.refusal(ranks)
             if map_file and not reason:
                 try:
-                    _check_map(map_file, workload.case, [ranks])
+                    bench_e3sm.check_map(map_file, workload.case, [ranks])
                 except BenchError as error:
                     reason = str(error)
             if reason:
@@ -330,6 +312,18 @@ def _suite(common: Common, given: dict[str, Any]) -> None:
     _finish(jobs, common)
 
 
+def _trace(common: Common, given: dict[str, Any]) -> None:
+    job = bench_trace.job_of(given["path"], given["file"], common.ranks if "ranks" in common.given else ())
+    settings = bench_trace.settings_for(job, common.settings)
+    stderr.print(job.told, markup=False, soft_wrap=True, end="")
+    with tempfile.TemporaryDirectory(prefix="oratorio-trace-", dir=settings.folder) as folder:
+        run = job.run(Path(folder) / "accesses.numbers")
+        measure_all([(run, settings)])
+    if run.setup:
+        stdout.print(bench_report.run_table(run, settings))
+    _finish([(run, settings)], replace(common, settings=settings))
+
+
 @app.command("list")
 def list_workloads() -> None:
     """The workloads and their parameters."""
@@ -365,6 +359,19 @@ _add_command(
     ],
     _suite,
 )
+_add_command(
+    "trace",
+    "The collective accesses of a trace (ORATORIO_TRACE) again, with as many ranks and other data.",
+    [
+        _option("path", Annotated[Path, typer.Argument(metavar="FILE", help="The trace.")],
+                inspect.Parameter.empty),
+        _option("file", Annotated[
+            str | None, typer.Option(help="Whose path has this in it; the one with most data if not given.")
+        ]),
+    ],
+    _trace,
+    defaults={"arms": bench_trace.ARMS},
+)  # fmt: skip
 _add_command(
     "paper",
     "The figures of a paper (1995, 2001, 2006, 2014, 2019) for this machine, and whether what it says shows.",

@@ -8,7 +8,7 @@ the number of its runs, their offsets and their lengths (in elements, in the ord
 them in memory). Runs of fill values are written like all others.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
@@ -177,3 +177,16 @@ def write_map(case: Case, values: Mapping[str, int], ranks: int, map_file: Path)
             for place, name in enumerate(("offsets", "lengths")):
                 values_of = data.createVariable(f"D{number}.{name}", "i4", (requests,))
                 values_of[:] = np.concatenate([run[place] for run in runs])
+
+
+def check_map(map_file: Path, case: str, ranks: Sequence[int]) -> None:
+    """Raises BenchError if the map is of another case or can't be shared by so many ranks."""
+    found = case_of(map_file).name
+    if found != case:
+        raise BenchError(f"{map_file} is of case {found}, and this workload is case {case}")
+    processes = processes_of(map_file)
+    for count in ranks:
+        if processes % count:
+            raise BenchError(
+                f"{map_file} is of {processes} processes, which {count} ranks can't share evenly"
+            )

@@ -132,7 +132,7 @@ def build(host: Host, announce: Callable[[str], None] = lambda _: None) -> Path:
 
 def _program_parameters(run: Run, folder: Path) -> Mapping[str, object]:
     """What the program is told; for E3SM that is a file of all ranks' pieces."""
-    case = WORKLOADS[run.workload].case
+    case = WORKLOADS[run.workload].case if run.workload in WORKLOADS else ""
     if not case:
         return run.parameters
     run_file = folder / "pieces.runs"

@@ -15,6 +15,14 @@ class BenchError(Exception):
     """A benchmark can't be run; the text says why."""
 
 
+def numbers(text: str, option: str) -> tuple[int, ...]:
+    """What an option says that wants several. Raises BenchError."""
+    counts = tuple(int(count) if count.isdecimal() else 0 for count in text.split(","))
+    if min(counts) < 1:
+        raise BenchError(f"--{option} wants numbers above zero, as in 2,4,8, not {text}")
+    return counts
+
+
 @dataclass(frozen=True)
 class Parameter:
     """A number a workload is scaled by, or one of a few words."""

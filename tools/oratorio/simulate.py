@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """`oratorio simulate`: what a collective access would take on a machine, from the library's own plans."""
 
+import itertools
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -11,7 +12,7 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
-from oratorio import method_table, sim_report, sim_s4u, sim_search, sim_smpi
+from oratorio import method_table, sim_report, sim_s4u, sim_search, sim_smpi, sim_trace
 from oratorio.sim_machine import Machine, SimulateError, known, load, with_value
 from oratorio.sim_model import predict, sensitivities
 from oratorio.sim_report import Answer
@@ -80,7 +81,7 @@ class Ask:
     """What is simulated, but for the ranks."""
 
     machine: Machine
-    workload: Workload
+    workload: Workload | sim_trace.Recorded
     rounds: int
     engine: str
     direction: str = DIRECTIONS[0]
@@ -139,6 +140,23 @@ def _given(machine: Machine, values: Sequence[str]) -> Machine:
     return machine
 
 
+def _recorded(
+    given: Path | None,
+    file: str | None,
+    map_file: Path | None,
+    ranks: Sequence[int] | None,
+    direction: str,
+) -> sim_trace.Job | None:
+    """What a trace tells, if one is given."""
+    if given is None:
+        if file is not None:
+            raise SimulateError("--file is a file of a trace: it goes with --trace")
+        return None
+    if map_file is not None:
+        raise SimulateError("a trace is a workload of its own: --trace doesn't go with --map")
+    return sim_trace.job_of(given, file, ranks, direction)
+
+
 @app.command()
 def simulate(
     machine: Annotated[str, typer.Option(help=f"A machine file, or one of {', '.join(known())}.")] = "theta",
@@ -161,6 +179,12 @@ def simulate(
         Path | None, typer.Option("--map", help="Of a real run, for e3sm_f and e3sm_g.")
     ] = None,
     direction: Annotated[str, typer.Option(help="write or read.")] = DIRECTIONS[0],
+    trace: Annotated[
+        Path | None, typer.Option(help="Not a workload, but the collective accesses ORATORIO_TRACE told of.")
+    ] = None,
+    file: Annotated[
+        str | None, typer.Option(help="Of the trace: whose path has this in it; the one with most data.")
+    ] = None,
     rounds: Annotated[int, typer.Option(min=1, help="At most so many are walked; they stand for all.")] = 3,
     engine: Annotated[
         str, typer.Option(help="closed; s4u: SimGrid's beside it; smpi: the library's own, in a small size.")
@@ -183,20 +207,29 @@ def simulate(
             sim_s4u.build(target)
         check_files(plot, (markdown, search))
         small = engine == "smpi"
-        asked = workload_of(workload, map_file, small)
-        ask = Ask(described, asked, ALL_ROUNDS if small else rounds, engine, direction)
+        recorded = _recorded(trace, file, map_file, ranks, direction)
+        asked = recorded.accesses if recorded else [workload_of(workload, map_file, small)]
+        walked = ALL_ROUNDS if small else rounds
+        asks = [Ask(described, one, walked, engine, direction) for one in asked]
+        if recorded:
+            ranks, nodes = [recorded.file.ranks], nodes or recorded.nodes
         jobs = [(count, nodes_of(described, count, nodes)) for count in ranks or [16384]]
         answers = []
         with Planner() as planner:
-            for job in jobs:
+            for job, ask in itertools.product(jobs, asks):
                 named = fitting(methods.split(","), *job) if methods else default_methods(*job)
                 arms = [(arm, arm_hints(arm, described, hints or [])) for arm in named]
                 answers.append(answer(planner, ask, job, arms))
                 sim_report.show(console, answers[-1])
+            if recorded:
+                sim_trace.show(console, recorded, answers)
             if search:
+                ask = asks[recorded.most if recorded else 0]
                 console.print(seek(planner, ask, jobs[-1], hints or [], search))
         if markdown:
-            markdown.write_text("\n".join(sim_report.page(one) for one in answers))
+            pages = [sim_report.page(one) for one in answers]
+            pages += [sim_trace.page(recorded, answers)] if recorded else []
+            markdown.write_text("\n".join(pages))
         if plot:
             sim_report.draw(plot, answers)
     except (SimulateError, OSError) as error:

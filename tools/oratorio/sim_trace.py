@@ -1,0 +1,130 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The accesses of a trace as workloads of `oratorio simulate`: what would another method have done
+with this job?"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from rich.console import Console
+from rich.table import Table
+
+from oratorio import trace, trace_accesses
+from oratorio.sim_machine import SimulateError
+from oratorio.sim_report import Answer
+from oratorio.sim_schedule import DIRECTIONS
+from oratorio.trace_accesses import Collective
+
+
+@dataclass(frozen=True)
+class Recorded:
+    """Collective accesses of a file that are alike but for where they begin: a workload."""
+
+    name: str
+    file: trace.File
+    alike: tuple[Collective, ...]
+
+    def write(self, folder: Path) -> str:
+        """What the program is told: a file of the first one's layouts. Raises SimulateError."""
+        out = folder / f"access-{self.alike[0].number}.numbers"
+        try:
+            trace_accesses.write(out, self.file, self.alike[:1])
+        except trace.TraceError as error:
+            raise SimulateError(str(error)) from None
+        return str(out)
+
+
+@dataclass(frozen=True)
+class Job:
+    """What a trace tells of one file, as far as it is simulated."""
+
+    file: trace.File
+    direction: str
+    accesses: tuple[Recorded, ...]
+    told: str  # what isn't simulated; empty if all is
+
+    @property
+    def nodes(self) -> int | None:
+        """Those that the ranks were on, where they were spread evenly over several."""
+        ranks, nodes = self.file.ranks, self.file.nodes
+        return nodes if nodes > 1 and ranks % nodes == 0 else None
+
+    @property
+    def most(self) -> int:
+        """Which of the accesses have most data together."""
+        sizes = [sum(each.bytes for each in one.alike) for one in self.accesses]
+        return sizes.index(max(sizes))
+
+
+def job_of(
+    path: Path, name: str | None, ranks: Sequence[int] | None = None, direction: str = DIRECTIONS[0]
+) -> Job:
+    """The writes, or the reads, of the file of a trace that is named, or that has most. Of so many ranks.
+
+    Raises SimulateError."""
+    try:
+        file = trace_accesses.file_named(trace.read(path), name)
+        found = trace_accesses.collectives(file)
+    except trace.TraceError as error:
+        raise SimulateError(str(error)) from None
+    if wrong := [count for count in ranks or () if count != file.ranks]:
+        raise SimulateError(f"the trace is of {file.ranks} ranks: it can't be simulated with {wrong[0]}")
+    kinds: dict[tuple, list[Collective]] = {}
+    for one in found:
+        if one.direction == direction:
+            kinds.setdefault(one.likeness, []).append(one)
+    if not kinds:
+        raise SimulateError(f"{file.path}: there is no collective {direction}")
+    parts = [trace_accesses.left_out(file, found)]
+    other = DIRECTIONS[1 - DIRECTIONS.index(direction)]
+    if others := sum(one.direction == other for one in found):
+        parts.append(f"not simulated: {others} collective {other}s (--direction {other})")
+    short = Path(file.path).name
+    accesses = []
+    for alike in kinds.values():
+        title = f"{short}, collective access {alike[0].number}"
+        title += f" and {len(alike) - 1} like it" if len(alike) > 1 else ""
+        accesses.append(Recorded(title, file, tuple(alike)))
+    return Job(file, direction, tuple(accesses), "; ".join(part for part in parts if part))
+
+
+HEADS = ("method", "seconds", "times")
+
+
+def _title(job: Job) -> str:
+    count = sum(len(one.alike) for one in job.accesses)
+    return f"{Path(job.file.path).name}: {count} collective {job.direction}{'s' * (count > 1)} together"
+
+
+def sum_rows(job: Job, answers: Sequence[Answer]) -> list[list[str]]:
+    """All accesses by each method, and as they were recorded; answers as `accesses` are."""
+    sums: dict[str, float] = {}
+    for one, answer in zip(job.accesses, answers, strict=True):
+        for predicted in answer.predictions:
+            sums[predicted.arm] = sums.get(predicted.arm, 0.0) + len(one.alike) * predicted.seconds
+    first = next(iter(sums.values()))
+    rows = [[arm, f"{seconds:.3g}", f"{first / seconds:.2f}"] for arm, seconds in sums.items()]
+    every = [each for one in job.accesses for each in one.alike]
+    methods = ", ".join(dict.fromkeys(each.method for each in every))
+    ranks, nodes = job.file.ranks, job.file.nodes
+    where = f"{ranks} ranks on {nodes} node{'s' * (nodes > 1)}"
+    return [*rows, [f"recorded: {methods}, {where}", f"{sum(each.seconds for each in every):.3g}", ""]]
+
+
+def show(console: Console, job: Job, answers: Sequence[Answer]) -> None:
+    """The sum, and what isn't in it, on a terminal."""
+    table = Table(title=_title(job), title_justify="left")
+    for head in HEADS:
+        table.add_column(head, justify="left" if head == "method" else "right")
+    for row in sum_rows(job, answers):
+        table.add_row(*row)
+    console.print(table)
+    if job.told:
+        console.print(job.told, markup=False)
+
+
+def page(job: Job, answers: Sequence[Answer]) -> str:
+    """The same for a page."""
+    lines = [f"**{_title(job)}**", "", "| " + " | ".join(HEADS) + " |", "|---|---:|---:|"]
+    lines += ["| " + " | ".join(row) + " |" for row in sum_rows(job, answers)]
+    return "\n".join([*lines, "", job.told, ""])
