@@ -14,6 +14,9 @@ namespace {
 
 constexpr int kSlots = 32;  ///< tracks of one lane: the accesses, and the slots
 constexpr int kLanes = 32;  ///< of one open file
+/// Viewers take thread 0, and that with the process's number, for the process's main thread: two
+/// tracks would be one.
+constexpr int kFirstThread = 100'000;
 
 constexpr std::string_view kCounters[] = {
 #define COUNTER(name, unit, description) #name,
@@ -180,7 +183,7 @@ void TraceText::name_process() {
 /// The first one on a track names it.
 std::string TraceText::at(int lane, int slot) {
     const int track = std::min(lane, kLanes - 1) * kSlots + std::min(slot, kSlots - 1);
-    const int thread = hello_.track * kLanes * kSlots + track;
+    const int thread = kFirstThread + hello_.track * kLanes * kSlots + track;
     if (!named_[static_cast<std::size_t>(track)]) {
         named_[static_cast<std::size_t>(track)] = true;
         name_track(thread, lane, slot);

@@ -53,8 +53,17 @@ void expect_nested(const Json& trace) {
                     << one.begin << "-" << one.end << " and " << other.begin << "-" << other.end;
 }
 
+/// Viewers show threads that have the number 0 or their process's as one.
+void expect_apart(const Json& trace) {
+    for (const Json& event : events_of(trace, "ph", "X")) {
+        EXPECT_NE(event.at("tid"), 0);
+        EXPECT_NE(event.at("tid"), event.at("pid"));
+    }
+}
+
 void expect_sound(const Json& trace) {
     expect_nested(trace);
+    expect_apart(trace);
     for (const Json& access : events_of(trace, "cat", "access")) {
         double phases = 0;
         for (const char* category : {"phase", "round", "detail"}) {
