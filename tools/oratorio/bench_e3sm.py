@@ -67,11 +67,20 @@ def _map_runs(data: Dataset, number: int, sizes: Map, max_variables: int) -> lis
     def values(name: str) -> np.ndarray:
         return np.asarray(data.variables[f"D{number}.{name}"][:], dtype="<i8")
 
+    missing = {f"D{number}.{name}" for name in ("nreqs", "offsets", "lengths")} - set(data.variables)
+    missing |= {f"D{number}.{name}" for name in ("dims", "fully_covered")} - set(data.ncattrs())
+    if missing:
+        raise BenchError(f"map {number} of {data.filepath()} lacks {', '.join(sorted(missing))}")
     if data.getncattr(f"D{number}.fully_covered") != "true":
         raise BenchError(f"map {number} of {data.filepath()} doesn't cover its array")
     elements = int(np.prod(data.getncattr(f"D{number}.dims")))
     counts, offsets, lengths = values("nreqs"), values("offsets"), values("lengths")
     ends = np.cumsum(counts)
+    told = f"map {number} of {data.filepath()}"
+    if (counts < 0).any() or not counts.sum() == len(offsets) == len(lengths):
+        raise BenchError(f"{told} has other numbers of runs than its processes say")
+    if len(offsets) and (offsets.min() < 0 or lengths.min() < 0 or (offsets + lengths).max() > elements):
+        raise BenchError(f"{told} has runs outside of its {elements} elements")
     runs = [(offsets[first:end], lengths[first:end]) for first, end in zip(ends - counts, ends, strict=True)]
     return _run_lists(sizes.element_bytes, elements, min(sizes.variables, max_variables), runs)
 

@@ -90,6 +90,8 @@ TABLES = {"links": Links, "topology": Topology, "endpoint": Endpoint, "work": Wo
 MAY_BE_ZERO = {"send_us", "receive_us", "queue_ns", "disorder", "piece_ns", "merge_ns", "latency_us",
                "near_latency_us", "lock_us"}  # fmt: skip
 SHARES = {"endpoint.disorder", "topology.taper"}
+# More than anybody has; beyond them a prediction would only run out of memory.
+MOST = {"nodes": 10**7, "cores": 10**5, "storage.targets": 10**6, "storage.stripe_bytes": 10**12}
 
 
 def _checked(key: str, kind: type, value: Any) -> Any:
@@ -106,6 +108,8 @@ def _checked(key: str, kind: type, value: Any) -> Any:
         raise SimulateError(f"{key} has to be {'at least' if zero else 'above'} 0, not {value}")
     if key in SHARES and value > 1:
         raise SimulateError(f"{key} is a share, at most 1, not {value}")
+    if value > MOST.get(key, math.inf):
+        raise SimulateError(f"{key} is at most {MOST[key]}, not {value}")
     return value if kind is int else float(value)
 
 
@@ -128,6 +132,11 @@ def _contradictions(machine: Machine) -> None:
         raise SimulateError(f"topology.kind is one of {', '.join(KINDS)}, not {machine.topology.kind}")
     if machine.topology.kind == "one-switch" and machine.topology.taper != 1:
         raise SimulateError("topology.taper has to be 1 where topology.kind is one-switch: it has no middle")
+    if machine.nodes > 1 and machine.topology.taper * machine.nodes < 1:
+        raise SimulateError(
+            f"topology.taper ({machine.topology.taper:g}) of {machine.nodes} nodes lets less through the "
+            "middle than the link of one node does"
+        )
     if links.near_latency_us > links.latency_us:
         raise SimulateError(
             f"links.near_latency_us ({links.near_latency_us:g}) is above links.latency_us "

@@ -193,6 +193,9 @@ class Workload:
             return str(runs)
         try:
             if self.map_file is not None:
+                case = bench_e3sm.case_of(self.map_file).name
+                if case != E3SM[self.name][0]:
+                    raise SimulateError(f"{self.map_file} is a map of case {case}, not of {self.name}")
                 bench_e3sm.write_real(self.map_file, runs, 10**6)
             else:
                 case, values = E3SM[self.name]

@@ -3,11 +3,23 @@
 
 import io
 import math
+import subprocess
 import tomllib
 from dataclasses import replace
 
+import numpy as np
 import pytest
-from oratorio import sim_machine, sim_model, sim_report, sim_s4u, sim_schedule, sim_search, simulate
+from netCDF4 import Dataset
+from oratorio import (
+    bench_e3sm,
+    sim_machine,
+    sim_model,
+    sim_report,
+    sim_s4u,
+    sim_schedule,
+    sim_search,
+    simulate,
+)
 from oratorio.paths import ROOT
 from oratorio.sim_machine import SimulateError
 from oratorio.sim_report import Answer
@@ -44,6 +56,9 @@ def test_each_constant_of_a_machine_says_where_it_is_from(name):
         ("stripe_bytes = 1048576", "stripe_bytes = 1", "storage.stripe_bytes .* less than a page"),
         ('"storage.targets" = "paper, V"', "", "where storage.targets is from isn't told"),
         ('"storage.targets" =', '"storage.disks" =', "sources: storage.disks is nothing"),
+        ("taper = 0.5", "taper = 0.001", "topology.taper .* less through the middle than the link of one"),
+        ("nodes = 256 ", "nodes = 99999999 ", "nodes is at most 10000000"),
+        ("targets = 56", "targets = 1000001", "storage.targets is at most 1000000, not 1000001"),
         ("[work]", "[labour]", "labour is nothing that a machine has"),
         ("[work]", "[[work]]", "work is no table"),
         ("[work]", "[work", "no TOML"),
@@ -271,6 +286,8 @@ def test_jobs_that_do_not_fit_the_machine_are_refused():
         (["--set", "endpoint.queue_ns=much"], "endpoint.queue_ns has to be a number"),
         (["--set", "links.rate_mbs=1e9"], "links.rate_mbs"),
         (["--ranks", "32768"], "32768 ranks take 512 nodes"),
+        (["--ranks", "64", "--nodes", "100"], "64 ranks can't be spread evenly over 100 nodes"),
+        (["--set", "topology.taper=0.003"], "topology.taper"),
     ],
 )
 def test_what_can_not_be_done_is_told_before_anything_is_built(words, complaint, monkeypatch, capfd):
@@ -278,6 +295,81 @@ def test_what_can_not_be_done_is_told_before_anything_is_built(words, complaint,
     told = CliRunner().invoke(simulate.app, words)
     assert told.exit_code == 2
     assert complaint in told.output + capfd.readouterr().err
+
+
+def plan_of(workload, ranks, nodes, arm=(("oratorio_method", "two_phase"), ("cb_nodes", "4"))):
+    with sim_schedule.Planner() as planner:
+        return planner.schedules(workload, (ranks, nodes), [("arm", dict(arm))], 1)[0]
+
+
+def made_map(tmp_path, case="F"):
+    """For four processes."""
+    file = tmp_path / f"{case}.nc"
+    values = {"columns": 4, "levels": 3, "variables": 2, "seed": 1}
+    bench_e3sm.write_map(bench_e3sm.CASES[case], values, 4, file)
+    return file
+
+
+def test_ranks_that_do_not_fit_a_map_or_a_mesh_are_told(tmp_path):
+    workload = sim_schedule.workload_of("e3sm_f", made_map(tmp_path))
+    assert plan_of(workload, 8, 2).pieces > 0, "two ranks share a process"
+    with pytest.raises(SimulateError, match="6 ranks don't divide the map's 4 processes, nor these them"):
+        plan_of(workload, 6, 2)
+    with pytest.raises(SimulateError, match="btio needs a square number of ranks"):
+        plan_of(sim_schedule.workload_of("btio", None), 8, 2)
+
+
+def test_a_map_of_another_case_or_of_none_is_told(tmp_path):
+    file = made_map(tmp_path, "G")
+    with pytest.raises(SimulateError, match=r"G\.nc is a map of case G, not of e3sm_f"):
+        plan_of(sim_schedule.workload_of("e3sm_f", file), 4, 2)
+    with pytest.raises(SimulateError, match="is not there"):
+        plan_of(sim_schedule.workload_of("e3sm_f", tmp_path / "none.nc"), 4, 2)
+    (tmp_path / "text.nc").write_text("a map")
+    with pytest.raises(SimulateError, match="is no netCDF file"):
+        plan_of(sim_schedule.workload_of("e3sm_f", tmp_path / "text.nc"), 4, 2)
+
+
+@pytest.mark.parametrize(
+    ("change", "complaint"),
+    [
+        (lambda data: data.renameVariable("D2.nreqs", "D2.requests"), "map 2 of .* lacks D2.nreqs"),
+        (lambda data: data.delncattr("D3.dims"), "map 3 of .* lacks D3.dims"),
+        (lambda data: data["D1.nreqs"].__setitem__(0, 99), "map 1 of .* other numbers of runs"),
+        (lambda data: data["D1.offsets"].__setitem__(0, 99), "map 1 of .* outside of its 16 elements"),
+        (lambda data: data["D1.lengths"].__setitem__(0, -1), "map 1 of .* outside of its 16 elements"),
+    ],
+)
+def test_a_map_that_contradicts_itself_is_told(tmp_path, change, complaint):
+    file = made_map(tmp_path)
+    with Dataset(file, "a") as data:
+        change(data)
+    with pytest.raises(SimulateError, match=complaint):
+        plan_of(sim_schedule.workload_of("e3sm_f", file), 4, 2)
+
+
+def test_131072_ranks_are_planned_within_256_mib_and_counted_exactly():
+    """Each rank's hull is from its block of the first component to that of the last one."""
+    ranks, nodes, arm = 131072, 2048, "oratorio_method=two_phase;cb_nodes=56;cb_buffer_size=2147483648"
+    words = [sim_schedule.program(), "s3d", "write", str(ranks), str(nodes), "9", arm]
+    limited = ["bash", "-c", 'ulimit -v 262144; exec "$@"', "_", *words]
+    told = subprocess.run(limited, capture_output=True, text=True, check=True).stdout.splitlines()
+    one = sim_schedule.parse(told, "two_phase", ranks, nodes)
+    assert one.rounds == len(one.sampled) == 1
+    lows, highs = [], []
+    for parts in (64, 64, 32):
+        counts = 800 // parts + (np.arange(parts) < 800 % parts)
+        borders = np.concatenate([[0], np.cumsum(counts)])
+        lows.append(borders[:-1])
+        highs.append(borders[1:] - 1)
+    first = 8 * (lows[2][:, None, None] * 800**2 + lows[1][None, :, None] * 800 + lows[0])
+    last = 8 * (highs[2][:, None, None] * 800**2 + highs[1][None, :, None] * 800 + highs[0] + 1)
+    last = last + 15 * 800**3 * 8
+    regions = np.concatenate([each.regions for each in one.sampled])
+    pairs = sum(int(((first < at + size) & (last > at)).sum()) for _, at, size in regions)
+    assert one.edges == pairs == 7_020_544
+    assert sum(one.stands_for.values()) == nodes and 0 < len(one.stands_for) <= 512
+    assert one.scale == pytest.approx(1, rel=0.02)
 
 
 def test_the_hints_that_a_search_varies_are_the_library_s():
