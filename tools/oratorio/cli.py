@@ -186,11 +186,17 @@ def wheel(
 @app.command()
 def docs(
     out: Annotated[Path, typer.Option(metavar="FOLDER", help="The folder it comes to.")] = OUT / "site",
+    pictures: Annotated[
+        bool, typer.Option("--pictures", help="First draw the methods anew, from their parts.")
+    ] = False,
 ) -> None:
     """Make a site of the pages, which browsers read offline, too; all links and anchors are checked."""
     from oratorio import site  # noqa: PLC0415
+    from oratorio.pictures import page  # noqa: PLC0415
 
     try:
+        if pictures:
+            page.write()
         site.build(out)
     except site.SiteError as error:
         _refuse(error)
