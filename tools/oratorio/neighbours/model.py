@@ -20,6 +20,10 @@ class WrongError(Exception):
     """It ran, and something isn't as it should be."""
 
 
+class NoEndError(WrongError):
+    """It had to be ended."""
+
+
 @dataclass(frozen=True)
 class Neighbour:
     """One row. `run(folder)` gives what came of it, in a few words; it raises MissingError and WrongError."""

@@ -87,7 +87,7 @@ RELEASES = (Release("debian13", "Debian 13", "trixie"), Release("sid", "Debian s
 
 def upstream(version: str) -> str:
     """What the project itself calls it: without Debian's epoch and revision."""
-    return re.sub(r"([+~-].*)$", "", version.rpartition(":")[2])
+    return re.sub(r"[+-].*$", "", version.rpartition(":")[2]).replace("~", "")
 
 
 def root_of(host: Host) -> Path:

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from oratorio.hosts import Host, find_host, run_ranks
 from oratorio.neighbours import releases
-from oratorio.neighbours.model import LIMIT_SECONDS, RANKS, MissingError, WrongError
+from oratorio.neighbours.model import LIMIT_SECONDS, RANKS, MissingError, NoEndError, WrongError
 from oratorio.paths import ROOT
 
 PROGRAMS = ROOT / "tests/programs"
@@ -64,17 +64,22 @@ def compiled(host: Host, source: str, library: str = "", *flags: str, name: str 
     return target
 
 
-def run(host: Host, words: Sequence, *, preload: bool, env: Mapping[str, str] | None = None) -> str:
-    """What it said on standard error. Raises WrongError."""
+def run(
+    host: Host,
+    words: Sequence,
+    *,
+    preload: bool,
+    env: Mapping[str, str] | None = None,
+    seconds: float = LIMIT_SECONDS,
+) -> str:
+    """What it said on standard error. Raises WrongError, and NoEndError where it has not ended in time."""
     try:
         done = run_ranks(
             host, RANKS, words, preload=preload, env={**(env or {}), "ORATORIO_EXPLAIN": "1"},
-            timeout_seconds=LIMIT_SECONDS,
+            timeout_seconds=seconds,
         )  # fmt: skip
     except subprocess.TimeoutExpired as late:
-        raise WrongError(
-            f"{'with' if preload else 'without'} Oratorio: no end in {LIMIT_SECONDS} s"
-        ) from late
+        raise NoEndError(f"{'with' if preload else 'without'} Oratorio: no end in {seconds} s") from late
     if done.returncode:
         said = [line for line in done.stderr.splitlines() if line.strip()][:1] or [str(done.returncode)]
         raise WrongError(f"{'with' if preload else 'without'} Oratorio: {said[0][:120]}")
