@@ -61,10 +61,16 @@ class Elf:
                 return address - segment.address + segment.offset
         raise ValueError("an address outside of all segments")
 
-    @property
-    def has_interpreter(self) -> bool:
-        """Whether a dynamic linker starts it."""
-        return any(segment.kind == INTERP for segment in self.segments)
+    def interpreter(self) -> str:
+        """The dynamic linker that starts it; empty if none does."""
+        for segment in self.segments:
+            if segment.kind == INTERP:
+                return self._text(segment.offset)
+        return ""
+
+    def has_text(self, text: bytes) -> bool:
+        """Whether these bytes are anywhere in the file."""
+        return self._data.find(text) >= 0
 
     def needed(self) -> list[str]:
         """The names in DT_NEEDED."""

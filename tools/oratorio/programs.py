@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import subprocess
 from dataclasses import dataclass
@@ -58,8 +59,10 @@ def _neighbours(program: Path) -> tuple[Path, ...]:
     direct = [name for name in Elf(program).needed() if Path(name).name not in FLAVOUR_OF_SONAME]
     if all(PLAIN_NAMES.match(Path(name).name) for name in direct):
         return ()
+    # As ldd does, without a shell. (`--list` would end at the first library that is missing.)
+    command, env = [Elf(program).interpreter(), program], {**os.environ, "LD_TRACE_LOADED_OBJECTS": "1"}
     try:
-        linked = subprocess.run(["ldd", program], capture_output=True, text=True, check=False).stdout
+        linked = subprocess.run(command, env=env, capture_output=True, text=True, check=False).stdout
     except OSError:
         return ()
     found = [Path(path) for path in re.findall(r"^\s+(?:\S+ => )?(/.*) \(0x", linked, re.MULTILINE)]
@@ -80,8 +83,8 @@ def _has_gio(library: Path) -> bool:
     if not library.name.startswith(PNETCDF_NAME):
         return False
     try:
-        return b"GIO_open" in library.read_bytes()
-    except OSError:
+        return Elf(library).has_text(b"GIO_open")
+    except (OSError, ValueError):
         return False
 
 
@@ -122,7 +125,7 @@ def _needs_of_python(python: Path) -> Needs:
 
 def _needs_of_elf(program: Path) -> Needs:
     elf = Elf(program)
-    if not elf.has_interpreter:
+    if not elf.interpreter():
         return Needs(None, "it is linked statically", is_static=True)
     if found := flavour_of_file(program):
         flavour, soname = found

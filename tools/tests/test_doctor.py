@@ -106,6 +106,11 @@ def launcher(folder, text):
         ("HYDRA build", Needs(None, "", is_static=True), [(OK, "launcher"), (BAD, "program")]),
         ("HYDRA build", Needs(None, "", has_own_io=True), [(OK, "launcher"), (BAD, "program")]),
         ("HYDRA build", Needs("abi", ""), [(OK, "launcher"), (BAD, "program")]),
+        (
+            "HYDRA build",
+            Needs("mpich", "", has_gio=True),
+            [(OK, "launcher"), (OK, "program"), (NOTE, "program")],
+        ),
     ],
 )
 def test_launcher_and_program_fit(kind, needs, expected, tmp_path, monkeypatch):

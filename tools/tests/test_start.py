@@ -66,9 +66,9 @@ def test_what_a_program_needs_is_read_from_its_file(tmp_path):
     told = subprocess.run(["readelf", "-d", program], capture_output=True, text=True).stdout
     elf = Elf(program)
     assert elf.needed() == [line.split("[")[1][:-1] for line in told.splitlines() if "(NEEDED)" in line]
-    assert elf.has_interpreter
+    assert "ld-linux" in elf.interpreter() or "/ld" in elf.interpreter()
     assert elf.defines("f") and not elf.defines("puts") and not elf.defines("g")
-    assert not Elf(compiled(tmp_path, "int main(void) { return 0; }", "-static")).has_interpreter
+    assert not Elf(compiled(tmp_path, "int main(void) { return 0; }", "-static")).interpreter()
 
 
 def test_a_damaged_file_is_told_and_nothing_is_raised(tmp_path):
