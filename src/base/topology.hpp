@@ -12,13 +12,15 @@
 namespace oratorio {
 
 struct Nodes {
-    int size = 1;       ///< ranks of the file's communicator
-    int cores = 1;      ///< of the node that has the fewest
-    Placement node_of;  ///< node index of each rank, nodes numbered by first appearance
+    int size = 1;              ///< ranks of the file's communicator
+    int cores = 1;             ///< of the machine that has the fewest
+    int nodes_of_machine = 1;  ///< most nodes that are one machine's: they share cores and kernel
+    Placement node_of;         ///< node index of each rank, nodes numbered by first appearance
     std::vector<std::string> node_names;  ///< host name of each node, for cb_config_list
 
     [[nodiscard]] int nodes() const { return std::max(1, node_of.nodes()); }
     [[nodiscard]] bool one_node() const { return nodes() == 1; }
+    [[nodiscard]] double cores_of_node() const { return double(cores) / nodes_of_machine; }
     /// All ranks are on the first node where nothing is said.
     [[nodiscard]] Seat seat(Rank rank) const {
         return node_of.empty() ? Seat{0, rank} : node_of.seat(rank);
@@ -43,7 +45,7 @@ struct Topology : Nodes {
     Rank rank = 0;  ///< this process
 
     /// More ranks than cores on its node.
-    [[nodiscard]] bool crowded() const { return ranks_of(node(rank)) > cores; }
+    [[nodiscard]] bool crowded() const { return ranks_of(node(rank)) > cores_of_node(); }
 };
 
 }  // namespace oratorio

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "exchange/waking.hpp"
 
+#include <algorithm>
+
 namespace oratorio {
 
 void Waking::tell(Rank rank) const {
@@ -16,7 +18,7 @@ void Waking::tell(Rank rank) const {
 /// when they have nothing left to do.
 void Waking::call_others() const {
     if (!gently_) return;
-    int room = topology_.cores - node_.awake();
+    int room = std::max(1, static_cast<int>(topology_.cores_of_node())) - node_.awake();
     for (int i = 1; i < topology_.size && room > 0; ++i) {
         if (call(node_.bell((topology_.rank + i) % topology_.size))) --room;
     }

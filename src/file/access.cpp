@@ -71,7 +71,7 @@ std::shared_ptr<const Agreed<Terms>> File::State::current_terms() {
         made.facts.mappable = found.mappable;
         made.facts.asynchronous =
             found.store == StoreChoice::uring || found.store == StoreChoice::thread;
-        made.facts.costs = found.costs;
+        made.facts.costs = nodes.nodes_of_machine > 1 ? on_one_machine(found.costs) : found.costs;
         made.facts.agents = shipped_to;
         // Without reading, only methods that write the pieces and nothing between them.
         if (!found.holes_readable) {

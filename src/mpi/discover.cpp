@@ -4,6 +4,8 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <fstream>
+#include <map>
 
 namespace oratorio {
 namespace {
@@ -43,25 +45,52 @@ Placement number_nodes(const std::vector<Rank>& leaders) {
     return placement;
 }
 
-/// Collective. One name per node, as its leader tells it; costs memory per node, not per rank.
-Result<std::vector<std::string>> gather_names(const Comm& comm, int nodes, int mine, bool leader,
-                                              const std::string& name) {
-    constexpr std::size_t kLength = MPI_MAX_PROCESSOR_NAME + 1;
-    std::vector<char> all(static_cast<std::size_t>(nodes) * kLength);
-    if (leader)
-        std::copy_n(name.begin(), std::min(name.size(), kLength - 1), all.begin() + mine * kLength);
-    if (auto merged = check(host().Allreduce(MPI_IN_PLACE, all.data(), static_cast<int>(all.size()),
-                                             MPI_BYTE, MPI_BOR, comm.get()),
-                            "gathering node names");
-        !merged)
-        return merged.error();
-    std::vector<std::string> names;
-    for (std::size_t node = 0; node < static_cast<std::size_t>(nodes); ++node)
-        names.emplace_back(all.data() + node * kLength);
-    return names;
+/// What a node is called, and which machine's it is: the same for all that one kernel runs, so that
+/// containers are known. Empty: nobody else's.
+struct NodeName {
+    char name[MPI_MAX_PROCESSOR_NAME + 1] = {};
+    char machine[40] = {};
+};
+
+NodeName name_here() {
+    NodeName here;
+    processor_name().copy(here.name, sizeof here.name - 1);
+    std::string boot;
+    std::ifstream("/proc/sys/kernel/random/boot_id") >> boot;
+    boot.copy(here.machine, sizeof here.machine - 1);
+    return here;
 }
 
-/// Cores of the node that has the fewest, so that all ranks plan alike.
+/// Pretended nodes stand for machines.
+NodeName pretended_name(int node) {
+    NodeName pretended;
+    (processor_name() + "-" + std::to_string(node)).copy(pretended.name, sizeof pretended.name - 1);
+    return pretended;
+}
+
+/// Collective. One per node, as its leader tells it; costs memory per node, not per rank.
+Result<std::vector<NodeName>> gather_names(const Comm& comm, int nodes, int mine, bool leader,
+                                           const NodeName& name) {
+    std::vector<NodeName> all(static_cast<std::size_t>(nodes));
+    if (leader) all[static_cast<std::size_t>(mine)] = name;
+    const auto bytes = static_cast<int>(all.size() * sizeof(NodeName));
+    if (auto merged =
+            check(host().Allreduce(MPI_IN_PLACE, all.data(), bytes, MPI_BYTE, MPI_BOR, comm.get()),
+                  "gathering node names");
+        !merged)
+        return merged.error();
+    return all;
+}
+
+int most_of_one_machine(const std::vector<NodeName>& names) {
+    std::map<std::string, int> nodes_of;
+    int most = 1;
+    for (const NodeName& one : names)
+        if (one.machine[0] != '\0') most = std::max(most, ++nodes_of[one.machine]);
+    return most;
+}
+
+/// Cores of the machine that has the fewest, so that all ranks plan alike.
 Result<int> fewest_cores(const Comm& comm) {
     int cores = static_cast<int>(std::max(1L, sysconf(_SC_NPROCESSORS_ONLN)));
     auto reduced = check(host().Allreduce(MPI_IN_PLACE, &cores, 1, MPI_INT, MPI_MIN, comm.get()),
@@ -75,11 +104,9 @@ Result<int> fewest_cores(const Comm& comm) {
 Result<Topology> discover(const Comm& comm, const Agreed<int>& agreed) {
     const int ranks_per_node = *agreed;
     std::vector<Rank> leaders(static_cast<std::size_t>(comm.size()));
-    std::string name = processor_name();
     if (ranks_per_node > 0) {
         for (Rank rank = 0; rank < comm.size(); ++rank)
             leaders[static_cast<std::size_t>(rank)] = rank - rank % ranks_per_node;
-        name += "-" + std::to_string(comm.rank() / ranks_per_node);
     } else {
         auto found = node_leaders(comm);
         if (!found) return found.error();
@@ -90,10 +117,12 @@ Result<Topology> discover(const Comm& comm, const Agreed<int>& agreed) {
     topology.size = comm.size();
     topology.node_of = number_nodes(leaders);
     const auto me = static_cast<std::size_t>(comm.rank());
-    auto names = gather_names(comm, topology.nodes(), topology.node_of[me],
-                              leaders[me] == comm.rank(), name);
+    const int node = topology.node_of[me];
+    const NodeName mine = ranks_per_node > 0 ? pretended_name(node) : name_here();
+    auto names = gather_names(comm, topology.nodes(), node, leaders[me] == comm.rank(), mine);
     if (!names) return names.error();
-    topology.node_names = std::move(*names);
+    for (const NodeName& one : *names) topology.node_names.emplace_back(one.name);
+    topology.nodes_of_machine = most_of_one_machine(*names);
     const auto cores = fewest_cores(comm);
     if (!cores) return cores.error();
     topology.cores = *cores;

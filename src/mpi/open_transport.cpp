@@ -20,6 +20,7 @@ Result<std::unique_ptr<Transport>> open_leaders(const MpiTransport& all) {
     leaders.size = (*comm)->size();
     leaders.rank = (*comm)->rank();
     leaders.cores = topology.cores;
+    leaders.nodes_of_machine = topology.nodes_of_machine;
     leaders.node_names = topology.node_names;
     for (int node = 0; node < leaders.size; ++node) leaders.node_of.push_back(node);
     return std::unique_ptr<Transport>(

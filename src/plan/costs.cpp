@@ -38,6 +38,12 @@ Costs built_in_costs(std::string_view file_system) {
     return costs;
 }
 
+Costs on_one_machine(Costs costs) {
+    costs.far_message = costs.beside_message;
+    costs.far_byte = costs.beside_byte;
+    return costs;
+}
+
 Costs parse_costs(std::string_view text, Costs costs, std::vector<std::string>& warnings) {
     while (!text.empty()) {
         const std::size_t end = std::min(text.find('\n'), text.size());

@@ -18,6 +18,8 @@ struct Costs {
 
 /// Those of a file system that nobody has calibrated, by the name that file/path gives it.
 [[nodiscard]] Costs built_in_costs(std::string_view file_system);
+/// The same where nodes share a machine: what goes between them doesn't take a network.
+[[nodiscard]] Costs on_one_machine(Costs costs);
 /// Lines "name value", # begins a comment; names that aren't given keep what `costs` has. Malformed
 /// lines, values below zero, and zero where none is built in, are left out and told in `warnings`.
 [[nodiscard]] Costs parse_costs(std::string_view text, Costs costs,

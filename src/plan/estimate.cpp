@@ -20,7 +20,11 @@ const Costs& costs(const Situation& s) {
 }
 /// Cores that can work for the access at once.
 double workers(const Situation& s) {
-    return std::max(1.0, std::min<double>(s.ranks_with_data, double(s.cores) * s.nodes));
+    return std::max(1.0, std::min<double>(s.ranks_with_data, s.cores * s.nodes));
+}
+/// Page caches and locks of a file: each machine has its own.
+double machines(const Situation& s) {
+    return static_cast<double>(s.nodes) / s.nodes_of_machine;
 }
 /// Pieces of memory and file, as one walk over both meets them.
 double walk_pieces(const Situation& s) {
@@ -43,9 +47,11 @@ double storage(const Situation& s, double bytes, double calls) {
 }
 /// The same in calls that all ranks make by themselves: writers wait for each other.
 double storage_by_all(const Situation& s, double bytes, double calls) {
-    const bool contended = !s.reads() && !s.is_direct() && s.ranks_with_data > 1;
-    const double more = contended ? costs(s).contended_byte - costs(s).write_byte : 0;
-    return storage(s, bytes, calls) + bytes * std::max(0.0, more);
+    const Costs& c = costs(s);
+    if (s.reads() || s.is_direct() || s.ranks_with_data <= machines(s))
+        return storage(s, bytes, calls);
+    return bytes * std::max(c.write_byte, c.contended_byte) +
+           calls * std::max(c.write_call, c.contended_call);
 }
 /// The whole hull, and before it is written, its holes; buffer by buffer, and a call more for each
 /// who moves it and ends in the middle of one.
@@ -56,12 +62,12 @@ double hull_moved(const Situation& s, double buffer, double movers = 1) {
     return storage(s, bytes, calls) + holes;
 }
 /// Work of the ranks and of the storage on the same cores. Reads are done side by side; writers of
-/// one file wait for each other on their node, so that writes take at least as long as one core of
-/// each node needs for them. A device works beside the cores, for all ranks.
+/// one file wait for each other on their machine, so that writes take at least as long as one core
+/// of each machine needs for them. A device works beside the cores, for all ranks.
 double together(const Situation& s, double ranks_work, double storage_work) {
     if (s.is_direct()) return std::max(ranks_work / workers(s), storage_work);
     const double shared_out = (ranks_work + storage_work) / workers(s);
-    return s.reads() ? shared_out : std::max(shared_out, storage_work / s.nodes);
+    return s.reads() ? shared_out : std::max(shared_out, storage_work / machines(s));
 }
 /// Agreeing at the begin and at the end, and more often.
 double collective(const Situation& s, int reductions = 2) {
@@ -119,9 +125,11 @@ JobShape shape_of(const Traffic& t, const Method& method, const Situation& s) {
     // A device is waited for, but where somebody else makes the call. A page cache is the work of
     // cores, and while one aggregator of a node is at it the others go on.
     shape.slots = s.is_direct() && !beside ? 1 : t.slots;
-    shape.takes_turns = s.is_direct() ? 1 : of_node;
-    shape.stores_at_once = s.reads() && !s.is_direct() ? std::min<double>(of_node, s.cores) : 1;
+    shape.takes_turns = s.is_direct() ? 1 : of_node * s.nodes_of_machine;
+    if (!s.is_direct())
+        shape.stores_at_once = s.reads() ? std::min(of_node, s.cores) : 1.0 / s.nodes_of_machine;
     shape.stored_by_cores = !s.is_direct();
+    shape.linked_by_cores = s.nodes_of_machine > 1;
     return shape;
 }
 
@@ -232,7 +240,7 @@ double estimate_fetching(const Situation& s) {
 /// As many work as are let in, and each one but the first of its row is woken.
 double estimate_turns(const StoragePart& storage, const Situation& s) {
     Situation let_in = s;
-    let_in.cores = std::min(s.cores, s.options->group);
+    let_in.cores = std::min<double>(s.cores, s.options->group);
     const double row = std::max(0, (s.ranks - 1) / s.options->group);
     return storage.estimate(let_in) + row * costs(s).wake;
 }

@@ -14,7 +14,7 @@ namespace {
 
 /// Ranks of a node that work at once, of so many in all.
 double at_once(const JobShape& shape, double ranks) {
-    return std::max(1.0, std::min(ranks / shape.nodes, shape.cores));
+    return std::max(std::min(1.0, shape.cores), std::min(ranks / shape.nodes, shape.cores));
 }
 
 /// Of one that gets so many messages, their bytes apart. At most `depth` of them wait: as many,
@@ -71,7 +71,8 @@ Gathering gathering(const JobShape& shape, const Costs& costs, const Load& load)
 double gather_time(const JobShape& shape, const Gathering& work) {
     const double members = shape.in_windows ? shape.ranks : shape.ranks - shape.local_aggregators;
     const double local = std::min(shape.local_aggregators / shape.nodes, shape.cores);
-    return std::max(work.given / at_once(shape, members), work.merged / std::max(1.0, local));
+    return std::max(work.given / at_once(shape, members),
+                    work.merged / std::max(std::min(1.0, shape.cores), local));
 }
 
 /// A message is sent when its receiver has asked for it, and only so many are under way. So is an
@@ -126,9 +127,11 @@ double target_time(const JobShape& shape, const RoundLoad& load, const Costs& co
 double cores_time(const JobShape& shape, const NodeLoad& node, const Costs& costs) {
     const Gathering gathered = gathering(shape, costs, node.gathered);
     const double stored = shape.stored_by_cores ? node.store_work : 0;
+    const double carried =
+        shape.linked_by_cores ? (node.out_bytes + node.in_bytes) * costs.far_byte : 0;
     const double received = taking(costs, node.received, 0) + placing(shape, costs, node.received);
     return (gathered.given + gathered.merged + sending(shape, costs, node.sent) + received +
-            stored + node.other_work) /
+            stored + carried + node.other_work) /
            at_once(shape, shape.ranks);
 }
 

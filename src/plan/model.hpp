@@ -65,7 +65,7 @@ struct JobShape {
     bool reads = false;
     double ranks = 1;
     double nodes = 1;
-    double cores = 1;  ///< of a node
+    double cores = 1;  ///< of a node: a share of them, where nodes are one machine's
     double aggregators = 1;
     double senders = 1;            ///< ranks that talk to aggregators
     double local_aggregators = 0;  ///< of all nodes; 0: one layer
@@ -75,6 +75,7 @@ struct JobShape {
     double takes_turns = 1;        ///< aggregators that share a storage, which goes on beside them
     double stores_at_once = 1;     ///< storage calls of a node that don't wait for each other
     bool stored_by_cores = false;  ///< by way of a page cache
+    bool linked_by_cores = false;  ///< nodes are one machine's, whose cores carry what they send
 };
 
 /// Seconds' worth of one round, or of all of them, in nanoseconds.

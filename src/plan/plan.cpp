@@ -36,7 +36,8 @@ Situation situation_of(Direction direction, AllSummaries summaries, const Nodes&
     s.facts = &terms.facts;
     s.sharing = sharing;
     s.nodes = nodes.nodes();
-    s.cores = nodes.cores;
+    s.cores = nodes.cores_of_node();
+    s.nodes_of_machine = nodes.nodes_of_machine;
     s.direction = direction;
     s.ranks = static_cast<int>(summaries.size());
     s.options = &terms.options;

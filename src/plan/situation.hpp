@@ -23,8 +23,9 @@ struct Situation {
     bool interleaved = false;  ///< some rank's file layout isn't monotonic
     bool storable = true;      ///< some rank can be an aggregator
     int nodes = 1;
-    int cores = 1;        ///< of a node
-    int aggregators = 1;  ///< of a method whose ranks send messages, unless it says otherwise
+    double cores = 1;          ///< of a node: a share of its machine's
+    int nodes_of_machine = 1;  ///< as in Nodes
+    int aggregators = 1;       ///< of a method whose ranks send messages, unless it says otherwise
     Bytes slot_most = INT64_MAX;  ///< of a sub-buffer, where aggregators get messages
     double hulls = 0;             ///< bytes: what the hulls of all ranks together are long
     bool large_layout = false;    ///< flag_large_layout of some rank

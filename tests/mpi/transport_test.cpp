@@ -251,6 +251,7 @@ void nodes_are_found() {
           !real->node_names.front().empty());  // mpiexec was told of one host
     const auto pretended = discover(*comm, Agreed<int>::vouch(3));
     CHECK(pretended.ok() && std::ssize(pretended->node_names) == (comm->size() + 2) / 3);
+    CHECK(real->nodes_of_machine == 1 && pretended->nodes_of_machine == 1);  // they stand for some
     for (Rank rank = 0; rank < comm->size(); ++rank)
         CHECK(pretended->node_of[static_cast<std::size_t>(rank)] == rank / 3);
     CHECK(pretended->node_names.back() ==

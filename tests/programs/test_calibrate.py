@@ -13,7 +13,7 @@ from test_run import block_program, environment_of, launch_words, oratorio
 pytestmark = pytest.mark.skipif(not IS_BUILT, reason=NOT_BUILT)
 NAMES = re.findall(r"^COST\((\w+)", (ROOT / "src/plan/costs.def").read_text(), re.MULTILINE)
 
-BETWEEN_NODES = ("far_message", "far_byte", "endpoint_message")
+BETWEEN_NODES = ("far_message", "far_byte", "beside_message", "beside_byte", "endpoint_message")
 
 
 def calibrate(costs, *words):

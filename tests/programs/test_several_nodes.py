@@ -4,6 +4,7 @@
 See oratorio.nodes for how one machine has several.
 """
 
+import re
 import threading
 import time
 from pathlib import Path
@@ -52,6 +53,21 @@ def test_oratorio_sees_the_nodes_and_writes_what_each_rank_gave(name, method, no
     assert "does not apply: the ranks are on several nodes" in done.stderr
     words = (tmp_path / "blocks.dat").read_bytes()
     assert words == b"".join(number.to_bytes(4, "little") for number in range(4000))
+
+
+def test_nodes_of_one_machine_are_known_and_charged_for_messages_beside_each_other(nodes, tmp_path):
+    """A second for a message there, and an hour for one to another machine: list_io has two agreements."""
+    host = host_or_skip("mpich5")
+    program = compile_for(host.mpicc, HERE / "written_block.c", "written-block-mpich5")
+    costs = tmp_path / "costs"
+    costs.mkdir()
+    for file_system in ("UFS", "TMPFS", "XFS"):
+        (costs / f"{file_system}.costs").write_text("beside_message 1e9\nfar_message 1e12\n")
+    env = {"ORATORIO_EXPLAIN": "1", "ORATORIO_COSTS": str(costs)}
+    job = nodes.host(host, 2)
+    done = run_checked(job, 4, [program, tmp_path], preload=True, env=env, cwd=tmp_path, timeout_seconds=60)
+    estimated = [float(ms) for ms in re.findall(r"list_io +([0-9.]+) ms", done.stderr)]
+    assert estimated and all(2000 <= ms < 3000 for ms in estimated), done.stderr
 
 
 class Cut:
@@ -155,7 +171,9 @@ def test_calibration_measures_what_goes_between_nodes(name, ranks_per_node, node
     assert done.returncode == 0, done.stdout + done.stderr
     (file,) = costs.iterdir()
     measured = {words[0] for words in map(str.split, file.read_text().splitlines()) if words}
-    assert {"far_message", "far_byte", "endpoint_message"} <= measured, done.stderr
+    assert {"beside_message", "beside_byte", "endpoint_message"} <= measured, done.stderr
+    assert not measured & {"far_message", "far_byte"}
+    assert "far_byte stays as built in: the nodes are one machine's" in done.stderr
     beside = {"message", "message_byte", "message_piece"}
     assert measured & beside == (beside if ranks_per_node > 1 else set())
     told = "message stays as built in: no other rank is on rank 0's node"

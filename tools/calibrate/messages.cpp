@@ -197,11 +197,15 @@ void measure_all(Bytes bytes, int repeats) {
     }
     if (partners.far > 0) {
         with_pair(partners.far, [&](MPI_Comm pair) {
-            measure_message(pair, "far_message", repeats);
-            measure_stream(pair, bytes, repeats);
+            const bool beside = on_one_machine(pair);
+            measure_message(pair, beside ? "beside_message" : "far_message", repeats);
+            measure_stream(pair, beside ? "beside_byte" : "far_byte", bytes, repeats);
+            if (rank != 0) return;
+            if (beside) keep({"far_message", "far_byte"}, "the nodes are one machine's");
+            if (!beside) keep({"beside_message", "beside_byte"}, "each node is a machine");
         });
     } else if (rank == 0) {
-        keep({"far_message", "far_byte", "endpoint_message"},
+        keep({"far_message", "far_byte", "beside_message", "beside_byte", "endpoint_message"},
              "all ranks are on one node; oratorio calibrate mpiexec ... measures between nodes");
     }
 }

@@ -2,6 +2,8 @@
 #include "network.hpp"
 
 #include <cstdio>
+#include <fstream>
+#include <string>
 #include <thread>
 #include <vector>
 
@@ -77,16 +79,28 @@ void measure_message(MPI_Comm pair, const char* name, int repeats) {
     });
 }
 
-void measure_stream(MPI_Comm pair, Bytes bytes, int repeats) {
+void measure_stream(MPI_Comm pair, const char* name, Bytes bytes, int repeats) {
     const PlanOptions options;
     const auto large = static_cast<int>(options.message_bytes);
     const int count = static_cast<int>(std::max<Bytes>(1, bytes / large));
-    tell_median(pair, "far_byte", repeats, [&] {
+    tell_median(pair, name, repeats, [&] {
         return receive_many(pair, count, large, options.messages_in_flight) / count / large;
     });
     constexpr int kMany = kTurns * kSmallUnderWay / 4;
     tell_median(pair, "endpoint_message", repeats,
                 [&] { return receive_many(pair, kMany, kSmall, kSmallUnderWay) / kMany; });
+}
+
+bool on_one_machine(MPI_Comm pair) {
+    constexpr int kLength = 40;
+    std::string mine;
+    std::ifstream("/proc/sys/kernel/random/boot_id") >> mine;
+    mine.resize(kLength);
+    std::string other(kLength, '\0');
+    const int partner = 1 - rank_in(pair);
+    MPI_Sendrecv(mine.data(), kLength, MPI_CHAR, partner, 0, other.data(), kLength, MPI_CHAR,
+                 partner, 0, pair, MPI_STATUS_IGNORE);
+    return mine == other && mine.front() != '\0';
 }
 
 void wait_asleep(MPI_Comm comm) {

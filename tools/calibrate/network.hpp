@@ -11,9 +11,11 @@ namespace oratorio::calibrate {
 
 /// Collective over `pair`, two ranks: half of a small message's way there and back, as `name`.
 void measure_message(MPI_Comm pair, const char* name, int repeats);
-/// The same: far_byte by large messages, as many under way as an access has, and endpoint_message
-/// by small ones.
-void measure_stream(MPI_Comm pair, Bytes bytes, int repeats);
+/// The same: a byte, as `name`, by large messages, as many under way as an access has, and
+/// endpoint_message by small ones.
+void measure_stream(MPI_Comm pair, const char* name, Bytes bytes, int repeats);
+/// Collective over `pair`: both are run by one kernel.
+bool on_one_machine(MPI_Comm pair);
 /// Collective: until all have come, without keeping a core busy.
 void wait_asleep(MPI_Comm comm);
 

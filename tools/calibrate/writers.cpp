@@ -42,6 +42,17 @@ bool write_share(Store& store, Bytes bytes, int writer) {
     return true;
 }
 
+/// Every so many pieces, each in a call of its own: what the writers do beside each other all
+/// along.
+bool write_dealt(Store& store, Bytes bytes, int writer) {
+    std::vector<std::byte> buffer(static_cast<std::size_t>(kPage), std::byte{3});
+    for (Offset at = writer * kPage; at + kPage <= bytes; at += kWriters * kPage) {
+        const Transferred done = transfer(store, Direction::write, at, buffer);
+        if (done.error.kind != ErrorKind::none) return false;
+    }
+    return true;
+}
+
 /// A byte of each page of its stretches, which interleave with those of the others.
 bool map_share(Store& store, Bytes bytes, int writer) {
     for (Offset begin = 0; begin < bytes; begin += kMapWindowBytes) {
@@ -102,19 +113,23 @@ Result<void> measure_writers(Session& session, const std::string& folder) {
     Store& store = *stores->front();
     const Bytes bytes = session.scale().data;
     std::vector<Probe> probes{
-        {"writers side by side", [&] { return side_by_side(store, bytes, write_share); }}};
+        {"writers side by side", [&] { return side_by_side(store, bytes, write_share); }},
+        {"small writes side by side", [&] { return side_by_side(store, bytes, write_dealt); }}};
     if (store.limits().mappable)
         probes.push_back(
             {"pages mapped side by side", [&] { return side_by_side(store, bytes, map_share); }});
     const auto times = session.medians(probes);
     if (!times) return times.error();
-    session.measured("contended_byte", (*times)[0] / static_cast<double>(bytes));
+    const Nanoseconds contended_byte = (*times)[0] / static_cast<double>(bytes);
+    const double calls = static_cast<double>(bytes) / kPage;
+    session.measured("contended_byte", contended_byte);
+    session.measured("contended_call", (*times)[1] / calls - kPage * contended_byte);
     if (!store.limits().mappable) {
         session.kept("map_write_page", "this file system can't map files");
         return {};
     }
     const unsigned cores = std::clamp(std::thread::hardware_concurrency(), 1U, unsigned{kWriters});
-    session.measured("map_write_page", (*times)[1] * cores / (static_cast<double>(bytes) / kPage));
+    session.measured("map_write_page", (*times)[2] * cores / (static_cast<double>(bytes) / kPage));
     return {};
 }
 

@@ -32,9 +32,10 @@ LIBRARIES = ("exchange", "plan", "stats", "type", "base")  # of messages.cpp, in
 LONGEST_SECONDS = 120  # on a machine that does other things beside
 MESSAGE_SOURCES = ("messages.cpp", "network.cpp")
 MESSAGE_NAMES = (
-    "message_byte", "message_piece", "message", "far_message", "far_byte", "endpoint_message",
+    "message_byte", "message_piece", "message", "far_message", "far_byte", "beside_message", "beside_byte",
+    "endpoint_message",
 )  # fmt: skip
-BETWEEN_NODES = ("far_message", "far_byte", "endpoint_message")
+BETWEEN_NODES = ("far_message", "far_byte", "beside_message", "beside_byte", "endpoint_message")
 SHARE_OF_MESSAGES = 0.1  # of the time
 LINE = re.compile(r"(?P<name>\w+)\s+(?P<value>\S+)\s+# (?P<meaning>.*)")
 

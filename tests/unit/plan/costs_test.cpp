@@ -35,6 +35,13 @@ TEST(Costs, TextHoldsEveryConstant) {
     EXPECT_NE(costs, Costs{});
 }
 
+TEST(Costs, OfNodesOfOneMachineAreThoseMeasuredBesideEachOther) {
+    Costs expected = all_different();
+    expected.far_message = expected.beside_message;
+    expected.far_byte = expected.beside_byte;
+    EXPECT_EQ(on_one_machine(all_different()), expected);
+}
+
 TEST(Costs, TextSaysWhatEachMeans) {
     const std::string text = to_text({});
 #define COST(name, memory, disk, doc) \

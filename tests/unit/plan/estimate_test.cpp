@@ -116,6 +116,31 @@ TEST(Estimate, WritersWaitForEachOtherOnTheirNodeAlone) {
         << "by one";
 }
 
+TEST(Estimate, CallsThatContendCostWhatTheyDoSideBySide) {
+    const double calls = (64 << 20) / 64;
+    EXPECT_NEAR(count(&Costs::contended_call, "list_io", 1, 64), calls, 1) << "one after the other";
+    EXPECT_NEAR(count(&Costs::contended_call, "list_io", 256, 64 * 256), calls / 256, 1);
+    EXPECT_NEAR(count(&Costs::contended_call, "list_io", 1, 1), 0, 1e-6) << "with nobody";
+    EXPECT_NEAR(count(&Costs::contended_call, "list_io", 64, 64), 0, 1e-6) << "alone on its node";
+    EXPECT_NEAR(count(&Costs::contended_call, "two_phase", 1, 64), 0, 1e-6) << "by aggregators";
+}
+
+TEST(Estimate, NodesOfOneMachineShareItsCoresAndItsLocks) {
+    FlatTerms options;
+    options.costs = only(&Costs::contended_call);
+    Situation s = situation_of(options, Direction::write);
+    s.nodes = s.ranks = s.ranks_with_data = 4;
+    const auto nano = [&](const char* method) { return 1e9 * find_method(method)->seconds(s); };
+    EXPECT_NEAR(nano("list_io"), 0, 1e-6) << "each alone on a machine";
+    s.nodes_of_machine = 2;
+    EXPECT_NEAR(nano("list_io"), (1 << 20) / 2.0, 1e-3) << "two locks";
+    s.nodes_of_machine = 4;
+    EXPECT_NEAR(nano("list_io"), 1 << 20, 1e-3) << "one";
+    options.costs = only(&Costs::copy_byte);
+    s.cores = 0.5;
+    EXPECT_NEAR(nano("list_io"), (64 << 20) / 2.0, 1) << "half a core each makes two";
+}
+
 TEST(Estimate, IsOfThePartsNotOfTheRow) {
     const FlatTerms options;
     for (const Direction direction : {Direction::read, Direction::write}) {

@@ -147,5 +147,20 @@ TEST(Model, NothingIsFasterThanTheCoresOfANode) {
     EXPECT_DOUBLE_EQ(round.terms(only({&Costs::message_piece})).cores, 150) << "a device works";
 }
 
+TEST(Model, WhatNodesOfOneMachineSendEachOtherIsWorkOfTheirCores) {
+    Round round;
+    round.shape.cores = 0.5;
+    for (NodeLoad& node : round.nodes) {
+        node.sent = {};
+        node.received = {};
+        node.out_bytes = 300;
+        node.in_bytes = 400;
+    }
+    const auto cores = [&] { return round.terms(only({&Costs::far_byte})).cores; };
+    EXPECT_DOUBLE_EQ(cores(), 0) << "a network's";
+    round.shape.linked_by_cores = true;
+    EXPECT_DOUBLE_EQ(cores(), 700 / 0.5) << "two nodes share a core";
+}
+
 }  // namespace
 }  // namespace oratorio::test
