@@ -25,6 +25,7 @@ COPIED = (
     "tests",
     "tools/calibrate",
     "tools/count",
+    "tools/replay",
     "tools/oratorio/__init__.py",
 )
 SECONDS = 600  # of one run
