@@ -5,7 +5,6 @@ Each process of tests/oracle/main.cpp runs its share of the seeds, tells how far
 begin with `progress`, and prints the first failure of each kind with the shortest program that fails alike.
 """
 
-import fcntl
 import os
 import subprocess
 import threading
@@ -16,7 +15,8 @@ from pathlib import Path
 
 from rich.console import Console
 
-from oratorio.paths import BUILD, PRIVATE
+from oratorio import building
+from oratorio.paths import BUILD
 
 TARGET = "oracle_soak"
 QUIET_SECONDS = 10  # between two lines of progress
@@ -52,8 +52,7 @@ def build_program(folder: Path = BUILD) -> Path:
     """The soak program, built if it isn't or isn't up to date."""
     if not (folder / "build.ninja").exists():
         raise SoakError(f"{folder} is not configured: run tools/setup.sh base build")
-    with (PRIVATE / "lock").open("w") as lock:  # tools/setup.sh builds under the same one
-        fcntl.flock(lock, fcntl.LOCK_EX)
+    with building.alone():
         command = ["cmake", "--build", folder, "--target", TARGET]
         built = subprocess.run(command, capture_output=True, text=True, check=False)
     if built.returncode:

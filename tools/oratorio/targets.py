@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Programs of the build folder, built when somebody needs them."""
 
-import fcntl
 import subprocess
 from pathlib import Path
 
-from oratorio.paths import BUILD, PRIVATE
+from oratorio import building
+from oratorio.paths import BUILD
 
 
 class TargetError(Exception):
@@ -14,9 +14,7 @@ class TargetError(Exception):
 
 def build(target: str, folder: str) -> Path:
     """The program of a folder of the build, up to date. Raises TargetError."""
-    PRIVATE.mkdir(exist_ok=True)
-    with (PRIVATE / "lock").open("w") as lock:  # tools/setup.sh builds under the same one
-        fcntl.flock(lock, fcntl.LOCK_EX)
+    with building.alone():
         told = subprocess.run(
             ["cmake", "--build", BUILD, "--target", target], capture_output=True, text=True, check=False
         )

@@ -6,6 +6,7 @@ import os
 import shutil
 import signal
 import subprocess
+import sys
 import tempfile
 import time
 from pathlib import Path
@@ -110,6 +111,33 @@ def test_who_has_to_wait_is_told_at_once(locked, missing):
     finally:
         os.killpg(waiting.pid, signal.SIGKILL)
         waiting.wait()
+
+
+def start_building(checkout: Path) -> subprocess.Popen:
+    """What a command does that builds a program for itself."""
+    words = f"""import pathlib
+from oratorio import building
+building.PRIVATE = pathlib.Path({str(checkout / ".oratorio")!r})
+with building.alone():
+    print("alone")
+"""
+    env = {**os.environ, "PYTHONPATH": str(ROOT / "tools")}
+    told = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+    return subprocess.Popen([sys.executable, "-c", words], text=True, env=env, **told)
+
+
+def test_a_command_that_builds_for_itself_tells_that_it_waits(locked):
+    waiting = start_building(locked)
+    try:
+        assert "waiting for another ./oratorio" in waiting.stderr.readline()
+        assert waiting.poll() is None
+    finally:
+        waiting.kill()
+        waiting.wait()
+
+
+def test_a_command_that_builds_for_itself_is_silent_where_nobody_else_builds(checkout):
+    assert start_building(checkout).communicate() == ("alone\n", "")
 
 
 FAKE_TOOL = """#!/bin/sh
