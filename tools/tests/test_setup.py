@@ -201,3 +201,23 @@ def test_a_checkout_that_stayed_keeps_everything(checkout, tools):
     assert done.returncode == 0, done.stderr
     assert tools.read_text().startswith(f"ninja -C {checkout}/build")
     assert (checkout / ".oratorio/venv").exists()
+
+
+@pytest.mark.parametrize(
+    ("words", "stages"),
+    [
+        ("", "base tests docs build-all build-sanitize build-thread"),
+        ("-k Graph", "base tests docs build-all build-sanitize build-thread"),
+        ("--only lint", "base"),
+        ("--help", "base"),
+        ("--only unit -k Graph", "base build-all"),
+        ("--only=sanitize", "base build-sanitize"),
+        ("--only mpi --only thread", "base build-all build-thread"),
+        ("--only thread-all", "base build-thread-all"),
+        ("--only programs -k wheel", "base tests docs build-all"),
+    ],
+)
+def test_tests_of_some_parts_build_what_these_need(checkout, words, stages):
+    (checkout / "tools/setup.sh").write_text('#!/bin/sh\necho "$@" >&2\n')
+    done = subprocess.run([checkout / "oratorio", "test", *words.split()], capture_output=True, text=True)
+    assert done.stderr.strip() == stages
