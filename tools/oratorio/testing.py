@@ -59,7 +59,7 @@ def _pytest(junit: Path, match: str | None, folder: str) -> list[str]:
     return [sys.executable, "-m", "pytest", *quiet, *names, f"--junitxml={junit}", folder]
 
 
-# MPI tests fill the cores by themselves; all others run beside each other.
+# A test with MPI counts as many processors as it has ranks, so only those of one rank run beside each other.
 PARTS: dict[str, Callable[[Path, str | None], list[str]] | None] = {
     "lint": None,
     "tools": lambda junit, match: _pytest(junit, match, "tools/tests"),
@@ -71,7 +71,7 @@ PARTS: dict[str, Callable[[Path, str | None], list[str]] | None] = {
         junit, match or WHERE_THREADS_MEET, "-E", NOT_MADE_FOR_IT, "-j", str(os.cpu_count()), build=THREAD
     ),
     "thread-all": lambda junit, match: _ctest(junit, match, "-j", str(os.cpu_count()), build=THREAD),
-    "mpi": lambda junit, match: _ctest(junit, match, "-L", "mpi", "-j", "1"),
+    "mpi": lambda junit, match: _ctest(junit, match, "-L", "mpi", "-j", str(os.cpu_count())),
     "programs": lambda junit, match: _pytest(junit, match, "tests/programs"),
 }
 
