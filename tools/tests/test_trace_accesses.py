@@ -270,6 +270,16 @@ def test_like_accesses_are_planned_once_and_counted_as_often_as_they_are(written
     assert rows == ["| recorded: two_phase, 4 ranks on 1 node | 1 |  |"]
 
 
+@pytest.mark.usefixtures("planner")
+def test_the_best_hints_are_those_of_the_writes_with_most_data(written, tmp_path):
+    small = [write_of(rank, 3, asked=BLOCK, memory=layout(0, BLOCK, 1, BLOCK, 0)) for rank in range(RANKS)]
+    found = tmp_path / "best.hints"
+    words = ("--machine", "fat-tree", "--methods", "two_phase", "--search", found)
+    code, said = simulated("--trace", written(job(2, events=small)), *words)
+    assert code == 0, said
+    assert found.read_text().startswith("# out.h5, collective access 0 and 1 like it, 4 ranks")
+
+
 def test_options_that_contradict_a_trace_are_refused(written, tmp_path):
     path = written(job())
     for words, said in (
