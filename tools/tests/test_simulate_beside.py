@@ -131,9 +131,10 @@ def test_64_ranks_of_the_library_on_smpi_take_what_simgrid_says_of_their_schedul
         written = sim_smpi.write(planner.given(small), arm, schedule, THETA)
     replayed = sim_s4u.replay(schedule, THETA)
     assert least < (replayed.gather + replayed.exchange) / written.both < most
-    # A local aggregator asks for what has come of its ranks' requests, now and then for less than fits.
+    # A local aggregator passes on what has come of its ranks' messages, now and then less than fits.
     more = 0.02 if direction == "read" and hints is TWO_LAYERS else 0
-    assert written.messages == pytest.approx(replayed.messages, rel=more)
+    few = 0.001 if hints is TWO_LAYERS else 0
+    assert written.messages == pytest.approx(replayed.messages, rel=max(more, few))
     wire = [one.sent.sum(axis=(0, 1)) + one.gathered.sum(axis=0) for one in schedule.sampled]
     answers = HEAD_BYTES * sum(row[MESSAGES] for row in wire) if direction == "read" else 0
     # In two layers a table of runs may be some bytes shorter: it hangs on which messages came first.
