@@ -179,8 +179,9 @@ CostTerms terms_of(const JobShape& shape, std::span<const RoundTerms> rounds, do
         terms.storage += scale * one.storage;
         overlapped += scale * std::max(one.gather + one.exchange, one.storage);
         cores += scale * one.cores;
-        const auto wait = std::ranges::find(kWaits, one.waits) - kWaits.begin();
-        waited[static_cast<std::size_t>(wait)] += one.exchange;
+        const auto wait =
+            static_cast<std::size_t>(std::ranges::find(kWaits, one.waits) - kWaits.begin());
+        if (wait < waited.size()) waited[wait] += one.exchange;
     }
     terms.waits =
         kWaits[static_cast<std::size_t>(std::ranges::max_element(waited) - waited.begin())];
