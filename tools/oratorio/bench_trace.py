@@ -68,12 +68,9 @@ def job_of(path: Path, name: str | None, ranks: Sequence[int] = ()) -> Job:
 
     Raises BenchError."""
     try:
-        file = trace_accesses.file_named(trace.read(path), name)
-        found = trace_accesses.collectives(file)
+        file, found = trace_accesses.of_file(path, name, ranks, "repeated")
     except trace.TraceError as error:
         raise BenchError(str(error)) from None
-    if other := [count for count in ranks if count != file.ranks]:
-        raise BenchError(f"the trace is of {file.ranks} ranks: it can't be repeated with {other[0]}")
     kept = _first(found)
     told = [trace_accesses.left_out(file, found)]
     if len(kept) < len(found):

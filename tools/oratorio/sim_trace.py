@@ -63,12 +63,9 @@ def job_of(
 
     Raises SimulateError."""
     try:
-        file = trace_accesses.file_named(trace.read(path), name)
-        found = trace_accesses.collectives(file)
+        file, found = trace_accesses.of_file(path, name, ranks or (), "simulated")
     except trace.TraceError as error:
         raise SimulateError(str(error)) from None
-    if wrong := [count for count in ranks or () if count != file.ranks]:
-        raise SimulateError(f"the trace is of {file.ranks} ranks: it can't be simulated with {wrong[0]}")
     kinds: dict[tuple, list[Collective]] = {}
     for one in found:
         if one.direction == direction:

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from oratorio.trace import Access, File, TraceError
+from oratorio.trace import Access, File, TraceError, read
 
 # A file of 64-bit numbers, which tools/count/recorded.cpp and tools/bench/recorded.cpp read: MAGIC, ranks,
 # shapes (each: bytes, and those in whole numbers), accesses (each: 0 for a write, 1 for a read, and of each
@@ -141,6 +141,17 @@ def file_named(files: Sequence[File], name: str | None) -> File:
         return sum(access.args["moved"] for access in file.accesses if access.collective is not None)
 
     return max(chosen, key=moved)
+
+
+def of_file(path: Path, name: str | None, ranks: Sequence[int], use: str) -> tuple[File, list[Collective]]:
+    """The file of a trace that is named, or that has most, and its collective accesses.
+
+    `ranks`: that it must be of, if any are given, to be what `use` says. Raises TraceError."""
+    file = file_named(read(path), name)
+    found = collectives(file)
+    if other := [count for count in ranks if count != file.ranks]:
+        raise TraceError(f"the trace is of {file.ranks} ranks: it can't be {use} with {other[0]}")
+    return file, found
 
 
 def write(out: Path, file: File, accesses: Sequence[Collective], shift: int = 0) -> None:
