@@ -247,6 +247,13 @@ void add_layers(Plan& plan, AllSummaries summaries, const Nodes& nodes, const Pl
     plan.graph = groups.graph();
 }
 
+/// Even domains go to aggregators in the order of their ranks.
+Locality locality_in_order(const Situation& s, AllSummaries summaries, const Nodes& nodes,
+                           std::vector<Rank> aggregators) {
+    std::ranges::sort(aggregators);
+    return locality_of(summaries, nodes, s.hull, aggregators);
+}
+
 /// A plan without the ranks that have data; those that talk to aggregators are in it where they are
 /// others.
 Plan plan_without_ranks(Direction direction, AllSummaries summaries, const Nodes& nodes,
@@ -260,6 +267,7 @@ Plan plan_without_ranks(Direction direction, AllSummaries summaries, const Nodes
         choose_aggregators(nodes, able, options, s.hull.length(), by_messages);
     s.aggregators = std::max(1, static_cast<int>(aggregators.size()));
     s.slot_most = slot_by_messages(s);
+    if (!s.one_node()) s.locality = locality_in_order(s, summaries, nodes, aggregators);
     Plan plan = start_plan(s, choose_method(s));
     if (!plan.method->aggregated()) {
         const Rank rank = audience.rank;

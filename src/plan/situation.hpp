@@ -2,8 +2,11 @@
 // Situation: the agreed facts that a method is chosen by, and what it would cost.
 #pragma once
 
+#include <optional>
+
 #include "base/direction.hpp"
 #include "base/extent.hpp"
+#include "plan/locality.hpp"
 #include "plan/options.hpp"
 
 namespace oratorio {
@@ -28,8 +31,10 @@ struct Situation {
     int aggregators = 1;       ///< of a method whose ranks send messages, unless it says otherwise
     Bytes slot_most = INT64_MAX;  ///< of a sub-buffer, where aggregators get messages
     double hulls = 0;             ///< bytes: what the hulls of all ranks together are long
-    bool large_layout = false;    ///< flag_large_layout of some rank
-    Bytes period = 0;             ///< as in AccessSummary, when all ranks agree; else one part
+    /// With even file domains of so many aggregators; none where data is taken to go everywhere.
+    std::optional<Locality> locality;
+    bool large_layout = false;  ///< flag_large_layout of some rank
+    Bytes period = 0;           ///< as in AccessSummary, when all ranks agree; else one part
     std::int64_t parts = 1;
     const PlanOptions* options = nullptr;
     const PlanFacts* facts = nullptr;

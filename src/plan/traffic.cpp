@@ -33,6 +33,18 @@ double regions_touched(const Method& method, const Situation& s, const Traffic& 
     return rounds * std::min(t.aggregators, 1 + hull / block);
 }
 
+/// What stays, where data goes to all aggregators alike; domains that follow one another keep more.
+Locality staying(const Method& method, const Situation& s, const Traffic& t) {
+    const double domain = static_cast<double>(s.hull.length()) / t.aggregators;
+    const auto block = static_cast<double>(method.domains_part().block(*s.options));
+    Locality share{1 / t.senders, 1.0 / s.nodes};
+    if (!s.locality || block < domain || t.aggregators != s.aggregators) return share;
+    const double of_node = t.senders / s.nodes;
+    const bool grouped = method.layers_part().local_aggregators;
+    return {grouped ? s.locality->node / std::max(1.0, of_node) : s.locality->own,
+            s.locality->node};
+}
+
 }  // namespace
 
 double groups_of(const Situation& s) {
@@ -61,12 +73,12 @@ Traffic traffic_of(const Method& method, const Situation& s) {
     // Where data isn't packed, a message before each tells of its pieces.
     const double kinds = method.exchange_part().in_pieces ? 2 : 1;
     const double messages = kinds * std::max(exchanges, bytes / largest);
-    const double on_node = 1.0 / s.nodes;
     t.senders = participants;
-    t.own_share = 1 / participants;
-    t.near_messages = messages * std::max(0.0, on_node - t.own_share);
-    t.far_messages = messages * (1 - on_node);
-    t.far_bytes = bytes * (1 - on_node);
+    const Locality stays = staying(method, s, t);
+    t.own_share = stays.own;
+    t.near_messages = messages * std::max(0.0, stays.node - stays.own);
+    t.far_messages = messages * (1 - stays.node);
+    t.far_bytes = bytes * (1 - stays.node);
     return t;
 }
 

@@ -23,7 +23,8 @@ struct Traffic {
 /// Local aggregators of all nodes, where a method has them.
 [[nodiscard]] double groups_of(const Situation& situation);
 
-/// Pure. Participants are taken to be spread evenly over the nodes, as aggregators are.
+/// Pure. Participants are taken to be spread evenly over the nodes, as aggregators are; their data
+/// over the aggregators too, unless the situation knows how much of it stays.
 [[nodiscard]] Traffic traffic_of(const Method& method, const Situation& situation);
 
 }  // namespace oratorio

@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// How much data needn't leave its rank or its node, beside where plans really put it.
+#include "plan/locality.hpp"
+
+#include <gtest/gtest.h>
+
+#include "plan/methods.hpp"
+#include "unit/plan/plan_support.hpp"
+
+namespace oratorio::test {
+namespace {
+
+constexpr int kRanks = 8;
+
+/// Ranks with one hull each, half full.
+Summaries with_hulls(const std::vector<Extent>& hulls) {
+    Summaries summaries;
+    for (const Extent hull : hulls)
+        summaries.push_back({.hull = hull, .bytes = hull.length() / 2, .pieces = 2});
+    return summaries;
+}
+
+/// Rank r has the r-th part of the file.
+std::vector<Extent> one_after_another(Bytes each) {
+    std::vector<Extent> hulls;
+    for (Rank rank = 0; rank < kRanks; ++rank) hulls.push_back({rank * each, (rank + 1) * each});
+    return hulls;
+}
+
+TEST(Locality, WhereAllRanksHaveDataEverywhereANodeKeepsItsShare) {
+    const Summaries summaries = with_hulls(std::vector<Extent>(kRanks, {0, 1 << 20}));
+    for (const int nodes : {1, 2, 4, 8}) {
+        const Locality found =
+            locality_of(summaries, nodes_of(kRanks, nodes), {0, 1 << 20}, {0, 2, 4, 6});
+        EXPECT_DOUBLE_EQ(found.own, 4.0 / kRanks / 4) << nodes;
+        EXPECT_DOUBLE_EQ(found.node, nodes == 8 ? 1.0 / 8 : 1.0 / nodes) << nodes;
+    }
+}
+
+TEST(Locality, WhatRanksHaveOneAfterAnotherStays) {
+    const Summaries summaries = with_hulls(one_after_another(1 << 20));
+    const Extent hull{0, kRanks << 20};
+    const Locality all =
+        locality_of(summaries, nodes_of(kRanks, 2), hull, {0, 1, 2, 3, 4, 5, 6, 7});
+    EXPECT_DOUBLE_EQ(all.own, 1);
+    EXPECT_DOUBLE_EQ(all.node, 1);
+    const Locality two_each = locality_of(summaries, nodes_of(kRanks, 2), hull, {0, 2, 4, 6});
+    EXPECT_DOUBLE_EQ(two_each.own, 0.5) << "each domain is of two ranks, one of which owns it";
+    EXPECT_DOUBLE_EQ(two_each.node, 1);
+}
+
+TEST(Locality, AHalfOfTheFileOfEachNodeStaysOnIt) {
+    std::vector<Extent> hulls(4, {100, 100 + 4096});
+    hulls.resize(8, {100 + 4096, 100 + 8192});
+    const Extent hull{100, 100 + 8192};
+    const Locality found = locality_of(with_hulls(hulls), nodes_of(kRanks, 2), hull, {0, 2, 4, 6});
+    EXPECT_DOUBLE_EQ(found.node, 1);
+    EXPECT_DOUBLE_EQ(found.own, 0.25) << "two of four ranks have a half of a half each";
+}
+
+TEST(Locality, RanksWithoutDataAndAccessesWithoutAnyCountForNothing) {
+    std::vector<Extent> hulls(kRanks, Extent{});
+    EXPECT_EQ(locality_of(with_hulls(hulls), nodes_of(kRanks, 2), {}, {0, 4}).node, 0);
+    hulls[1] = {0, 4096};
+    const Locality found = locality_of(with_hulls(hulls), nodes_of(kRanks, 2), {0, 4096}, {0, 4});
+    EXPECT_DOUBLE_EQ(found.node, 0.5);
+    EXPECT_DOUBLE_EQ(found.own, 0);
+}
+
+TEST(Locality, IsThatOfThePlansDomains) {
+    Summaries summaries = with_hulls(one_after_another(200003));
+    summaries[3].hull = {0, kRanks * 200003};
+    FlatTerms terms = all_allowed();
+    terms.method = find_method("two_phase");
+    terms.cb_nodes = 4;
+    const Plan plan = plan_of(summaries, terms, 0, Direction::write, 2);
+    const std::vector<Rank> aggregators(plan.aggregators.begin(), plan.aggregators.end());
+    ASSERT_EQ(aggregators.size(), 4U);
+    double near = 0;
+    double all = 0;
+    for (Rank rank = 0; rank < kRanks; ++rank) {
+        const AccessSummary& one = summaries[static_cast<std::size_t>(rank)];
+        for (Offset at = one.hull.begin; at < one.hull.end; ++at) {
+            const double byte = double(one.bytes) / double(one.hull.length());
+            const Rank owner = aggregators[static_cast<std::size_t>(plan.domains.owner(at))];
+            near += owner / 4 == rank / 4 ? byte : 0;
+            all += byte;
+        }
+    }
+    const Locality found = locality_of(summaries, nodes_of(kRanks, 2), plan.hull, aggregators);
+    EXPECT_NEAR(found.node, near / all, 0.002);
+}
+
+}  // namespace
+}  // namespace oratorio::test
