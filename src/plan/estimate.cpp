@@ -53,6 +53,16 @@ double storage_by_all(const Situation& s, double bytes, double calls) {
     return bytes * std::max(c.write_byte, c.contended_byte) +
            calls * std::max(c.write_call, c.contended_call);
 }
+/// What calls of several ranks for pieces of the same pages cost more: cores take turns at the
+/// count of a page's users.
+double shared_reads(const Situation& s) {
+    if (!s.reads() || s.is_direct()) return 0;
+    const auto hull = std::max(1.0, static_cast<double>(s.hull.length()));
+    const auto pieces = static_cast<double>(s.pieces);
+    const double others = std::clamp(s.hulls / (hull * machines(s)) - 1, 0.0, 1.0);
+    const double of_page = std::clamp(pieces * kPage / hull - 1, 0.0, 1.0);
+    return pieces * others * of_page * costs(s).shared_read;
+}
 /// The whole hull, and before it is written, its holes; buffer by buffer, and a call more for each
 /// who moves it and ends in the middle of one.
 double hull_moved(const Situation& s, double buffer, double movers = 1) {
@@ -202,7 +212,7 @@ double estimate_list(const Situation& s) {
     const bool staged = s.bytes / std::max<std::int64_t>(1, s.memory_pieces) < kStagedBelow;
     // What storage calls move is in no cache, unlike a collective buffer.
     const double memory = staged ? copied(s) : bytes * costs(s).copy_byte;
-    const double moved = storage_by_all(s, bytes, static_cast<double>(s.pieces));
+    const double moved = storage_by_all(s, bytes, static_cast<double>(s.pieces)) + shared_reads(s);
     return (collective(s) + together(s, hashed(s) + memory, moved));
 }
 

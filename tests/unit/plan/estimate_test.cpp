@@ -125,6 +125,32 @@ TEST(Estimate, CallsThatContendCostWhatTheyDoSideBySide) {
     EXPECT_NEAR(count(&Costs::contended_call, "two_phase", 1, 64), 0, 1e-6) << "by aggregators";
 }
 
+TEST(Estimate, ReadsOfPartsOfAPageThatOthersReadCostMore) {
+    FlatTerms options;
+    options.costs = only(&Costs::shared_read);
+    Situation s = situation_of(options, Direction::read);
+    s.cores = 1;
+    const auto nano = [&] { return 1e9 * find_method("list_io")->seconds(s); };
+    EXPECT_NEAR(nano(), (64 << 20) / 64, 1) << "each piece";
+    s.nodes = 4;
+    EXPECT_NEAR(nano(), 0, 1e-3) << "ranks of other machines read pages of their own";
+    s.nodes_of_machine = 4;
+    s.cores = 0.25;
+    EXPECT_NEAR(nano(), (64 << 20) / 64, 1);
+    s.pieces = s.bytes / 4096;
+    EXPECT_NEAR(nano(), 0, 1e-3) << "whole pages";
+    s.pieces = s.bytes / 64;
+    s.hull.end *= 64;
+    s.hulls *= 64;
+    EXPECT_NEAR(nano(), 0, 1e-3) << "a piece of a page";
+    s.hull.end /= 64;
+    s.hulls = static_cast<double>(s.bytes);
+    EXPECT_NEAR(nano(), 0, 1e-3) << "one rank's part behind another's";
+    s.hulls *= 4;
+    s.direction = Direction::write;
+    EXPECT_NEAR(nano(), 0, 1e-3);
+}
+
 TEST(Estimate, NodesOfOneMachineShareItsCoresAndItsLocks) {
     FlatTerms options;
     options.costs = only(&Costs::contended_call);
