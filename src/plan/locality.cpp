@@ -7,26 +7,37 @@ namespace oratorio {
 
 namespace {
 
-/// Domains of the aggregators of each node: their indices, node by node.
-struct OfNodes {
-    std::vector<std::size_t> first;  ///< of each node, and behind the last
-    std::vector<int> indices;
-};
+constexpr std::size_t kRanksMost = 4096;
+constexpr std::size_t kDomainsMost = 64;  // of a rank
 
-OfNodes domains_of_nodes(const Nodes& nodes, const std::vector<Rank>& aggregators) {
-    OfNodes of;
-    of.first.assign(static_cast<std::size_t>(nodes.nodes()) + 1, 0);
-    std::vector<std::size_t> node_of;
-    for (const Rank rank : aggregators) {
-        node_of.push_back(static_cast<std::size_t>(nodes.node(rank)));
-        ++of.first[node_of.back() + 1];
+/// Of so many that are alike, how far those that are looked at lie apart. An odd number: with
+/// powers of two they would all have the same place on their nodes.
+std::size_t step_of(std::size_t count, std::size_t most) {
+    return count <= most ? 1 : (count + most - 1) / most | 1;
+}
+
+/// Shares of one rank's data.
+Locality share_of(Rank rank, Extent mine, Extent hull, const Nodes& nodes,
+                  const std::vector<Rank>& aggregators) {
+    const auto count = static_cast<double>(aggregators.size());
+    const double domain = static_cast<double>(hull.length()) / count;
+    const auto begin = static_cast<double>(mine.begin - hull.begin);
+    const auto end = static_cast<double>(mine.end - hull.begin);
+    const auto first = static_cast<std::size_t>(begin / domain);
+    const auto last = std::min(aggregators.size(), static_cast<std::size_t>(end / domain) + 1);
+    const std::size_t step = step_of(last - std::min(first, last), kDomainsMost);
+    const int node = nodes.node(rank);
+    double all = 0;
+    Locality met;
+    for (std::size_t i = first; i < last; i += step) {
+        const auto at = static_cast<double>(i) * domain;
+        const double bytes = std::max(0.0, std::min(end, at + domain) - std::max(begin, at));
+        all += bytes;
+        if (nodes.node(aggregators[i]) == node) met.node += bytes;
+        if (aggregators[i] == rank) met.own += bytes;
     }
-    for (std::size_t node = 1; node < of.first.size(); ++node) of.first[node] += of.first[node - 1];
-    of.indices.resize(aggregators.size());
-    std::vector<std::size_t> next = of.first;
-    for (std::size_t i = 0; i < aggregators.size(); ++i)
-        of.indices[next[node_of[i]]++] = static_cast<int>(i);
-    return of;
+    if (all <= 0) return {};
+    return {met.own / all, met.node / all};
 }
 
 }  // namespace
@@ -34,29 +45,19 @@ OfNodes domains_of_nodes(const Nodes& nodes, const std::vector<Rank>& aggregator
 Locality locality_of(AllSummaries summaries, const Nodes& nodes, Extent hull,
                      const std::vector<Rank>& aggregators) {
     if (aggregators.empty() || hull.length() == 0) return {};
-    const auto domain =
-        static_cast<double>(hull.length()) / static_cast<double>(aggregators.size());
-    const OfNodes of = domains_of_nodes(nodes, aggregators);
     double all = 0;
     Locality bytes;
-    nodes.each([&](Rank rank, Seat seat) {
-        const AccessSummary& one = summaries[static_cast<std::size_t>(rank)];
-        if (one.bytes == 0) return;
-        const auto density =
-            static_cast<double>(one.bytes) / static_cast<double>(one.hull.length());
-        const auto begin = static_cast<double>(one.hull.begin - hull.begin);
-        const auto end = static_cast<double>(one.hull.end - hull.begin);
-        all += static_cast<double>(one.bytes);
-        const auto node = static_cast<std::size_t>(seat.node);
-        for (std::size_t i = of.first[node]; i < of.first[node + 1]; ++i) {
-            const int index = of.indices[i];
-            const double met =
-                std::min(end, (index + 1) * domain) - std::max(begin, index * domain);
-            if (met <= 0) continue;
-            bytes.node += met * density;
-            if (aggregators[static_cast<std::size_t>(index)] == rank) bytes.own += met * density;
-        }
-    });
+    const std::size_t step = step_of(summaries.size(), kRanksMost);
+    for (std::size_t rank = 0; rank < summaries.size(); rank += step) {
+        const AccessSummary& one = summaries[rank];
+        if (one.bytes == 0) continue;
+        const Locality share =
+            share_of(static_cast<Rank>(rank), one.hull, hull, nodes, aggregators);
+        const auto data = static_cast<double>(one.bytes);
+        all += data;
+        bytes.own += data * share.own;
+        bytes.node += data * share.node;
+    }
     if (all == 0) return {};
     return {bytes.own / all, bytes.node / all};
 }

@@ -16,8 +16,9 @@ struct Locality {
 };
 
 /// Pure. Each rank's data is taken to be spread evenly over its hull. `aggregators` own even parts
-/// of `hull` in ascending order of ranks, the order they are given in here. O(ranks x aggregators
-/// of a node) time, O(aggregators) memory.
+/// of `hull` in the order given. Exact up to a few thousand ranks and 64 aggregators that a rank's
+/// hull touches; of more, some at even distances stand for all, so that it takes milliseconds and
+/// no memory.
 [[nodiscard]] Locality locality_of(AllSummaries summaries, const Nodes& nodes, Extent hull,
                                    const std::vector<Rank>& aggregators);
 

@@ -67,6 +67,23 @@ TEST(Locality, RanksWithoutDataAndAccessesWithoutAnyCountForNothing) {
     EXPECT_DOUBLE_EQ(found.own, 0);
 }
 
+TEST(Locality, OfMoreRanksThanAreLookedAtIsThatOfFew) {
+    constexpr int kMany = 1 << 16;
+    constexpr int kNodes = kMany / 64;
+    std::vector<Rank> aggregators;
+    for (Rank rank = 0; rank < kMany; rank += 32) aggregators.push_back(rank);
+    const Extent hull{0, Bytes{kMany} << 12};
+    const Summaries everywhere = with_hulls(std::vector<Extent>(kMany, hull));
+    const Locality thin = locality_of(everywhere, nodes_of(kMany, kNodes), hull, aggregators);
+    EXPECT_NEAR(thin.node, 1.0 / kNodes, 0.3 / kNodes);
+    EXPECT_NEAR(thin.own, 1.0 / kMany, 0.5 / kMany);
+    std::vector<Extent> hulls;
+    for (Bytes rank = 0; rank < kMany; ++rank) hulls.push_back({rank << 12, (rank + 1) << 12});
+    const Locality all = locality_of(with_hulls(hulls), nodes_of(kMany, kNodes), hull, aggregators);
+    EXPECT_DOUBLE_EQ(all.node, 1);
+    EXPECT_NEAR(all.own, 1.0 / 32, 0.1 / 32);
+}
+
 TEST(Locality, IsThatOfThePlansDomains) {
     Summaries summaries = with_hulls(one_after_another(200003));
     summaries[3].hull = {0, kRanks * 200003};
