@@ -25,12 +25,13 @@ from oratorio import (
     bench_plot,
     bench_profile,
     bench_report,
+    bench_suite,
     bench_trace,
 )  # fmt: skip
 from oratorio.bench_nodes import Job, nodes_for
 from oratorio.bench_progress import watching
 from oratorio.bench_run import DIRECTIONS, Run, Settings, build, find_mpi, measure, oratorio_library
-from oratorio.bench_workloads import SUITE, WORKLOADS, BenchError, Parameter, Workload, numbers
+from oratorio.bench_workloads import WORKLOADS, BenchError, Parameter, Workload, numbers
 from oratorio.hosts import find_host
 
 app = typer.Typer(no_args_is_help=True, help="Measure workloads; every byte is checked.")
@@ -247,30 +248,6 @@ def _add_workload(workload: Workload) -> None:
     _add_command(workload.name, workload.help, own, body)
 
 
-def _suite_runs(common: Common, names: Sequence[str], maps: Sequence[Path]) -> list[Run]:
-    """Those that can run; for the others a line on stderr."""
-    of_case = {bench_e3sm.case_of(map_file).name: map_file for map_file in maps}
-    runs = []
-    for figure in SUITE:
-        workload = WORKLOADS[figure.workload]
-        if names and workload.name not in names:
-            continue
-        values = workload.values({} if common.smoke else figure.given, common.smoke)
-        map_file = of_case.get(workload.case)
-        for ranks in common.ranks:
-            reason = workload.refusal(ranks)
-            if map_file and not reason:
-                try:
-                    bench_e3sm.check_map(map_file, workload.case, [ranks])
-                except BenchError as error:
-                    reason = str(error)
-            if reason:
-                stderr.print(f"skipped: {reason}", markup=False, soft_wrap=True)
-            else:
-                runs.append(Run(figure.label, workload.name, values, ranks, map_file))
-    return runs
-
-
 def _paper(common: Common, given: dict[str, Any]) -> None:
     paper = bench_paper.paper_of(given["year"])
     figures = bench_paper.check_words(given["figures"] or "", paper.figures, "figures")
@@ -302,10 +279,9 @@ def _paper(common: Common, given: dict[str, Any]) -> None:
 
 def _suite(common: Common, given: dict[str, Any]) -> None:
     names = [name for name in (given["workloads"] or "").split(",") if name]
-    strangers = set(names) - set(WORKLOADS)
-    if strangers:
-        raise BenchError(f"no workload {', '.join(sorted(strangers))}; there are {', '.join(WORKLOADS)}")
-    runs = _suite_runs(common, names, given["map"] or [])
+    runs, skipped = bench_suite.runs_of(common.ranks, common.smoke, names, given["map"] or [])
+    for reason in skipped:
+        stderr.print(f"skipped: {reason}", markup=False, soft_wrap=True)
     jobs = [(run, common.settings) for run in runs]
     measure_all(jobs)
     stdout.print(bench_report.suite_table(runs, common.settings))
