@@ -141,9 +141,7 @@ std::string cheaper_text(const Plan& plan) {
     for (const Candidate& one : plan.candidates) {
         if (one.applies && (least == nullptr || one.seconds < least->seconds)) least = &one;
     }
-    const auto taken = std::ranges::find(plan.candidates, plan.method->name, &Candidate::name);
-    if (least == nullptr || taken == plan.candidates.end() || least->seconds >= taken->seconds)
-        return "";
+    if (least == nullptr || least->seconds >= plan.seconds()) return "";
     const std::string_view why =
         least->reason.empty() ? "another was asked for by name" : least->reason;
     return "  cheaper is   " + std::string(least->name) + ", " + milliseconds(least->seconds) +

@@ -163,6 +163,12 @@ std::string_view Method::refuses(const Situation& s) const {
     return "";
 }
 
+/// Candidates are in the order of the table.
+double Plan::seconds() const {
+    const auto row = static_cast<std::size_t>(method - kMethods.data());
+    return row < candidates.size() ? candidates[row].seconds : 0;
+}
+
 double Method::seconds(const Situation& s) const {
     constexpr double kNano = 1e-9;
     const double moved = aggregated()        ? exchange_part().estimate(*this, s)

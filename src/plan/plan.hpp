@@ -101,6 +101,9 @@ struct Plan {
     SharedList<Candidate> candidates;
     CostTerms terms;  ///< estimated, where ranks send messages; else nothing
 
+    /// What the cost model takes the access for with this method: until the last rank is done, or
+    /// where `collective` is false for this rank alone.
+    [[nodiscard]] double seconds() const;
     /// A write through buffers some of whose bytes nobody gives: what was given is marked.
     [[nodiscard]] bool keeps_holes() const;
     /// Buffers of one aggregator, all slots and their masks.

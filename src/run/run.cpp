@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "run/run.hpp"
 
+#include <cmath>
 #include <iterator>
 
 #include "plan/methods.hpp"
@@ -276,8 +277,13 @@ bool Run::fail(const Error& transport_error) {
     return true;
 }
 
+/// An access that was made a second time was done by its last plan.
 void Run::finish(const Error& error, Bytes bytes) {
+    constexpr double kNanoseconds = 1e9;
     outcome_ = {bytes, error};
+    if (plan().method != nullptr)
+        context_.stats.estimated_time +=
+            static_cast<std::uint64_t>(std::llround(plan().seconds() * kNanoseconds));
     work_.reset();
     enter(Phase::done);
 }

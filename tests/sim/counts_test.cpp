@@ -3,6 +3,8 @@
 // calls and bytes copied.
 #include <gtest/gtest.h>
 
+#include <cmath>
+
 #include "plan/methods.hpp"
 #include "run/run.hpp"
 #include "support/flat_terms.hpp"
@@ -232,6 +234,7 @@ TEST(Counts, APlainAccessOfOneRankIsOneStorageCallAndNoCopy) {
         MemoryDisk disk;
         disk.resize(2 << 20);
         Stats stats;
+        std::uint64_t estimated = 0;
         run_ranks({.ranks = 1, .seed = 1}, [&](Transport& transport) {
             MemoryStore store(disk);
             BufferPool buffers;
@@ -244,11 +247,16 @@ TEST(Counts, APlainAccessOfOneRankIsOneStorageCallAndNoCopy) {
             const FlatTerms options;
             run_access({transport, &store, terms_of(options), stats, buffers, 0, {}}, access,
                        false);
+            const AccessSummary mine = summarise(access, direction == Direction::write);
+            const Plan plan = make_own_plan(direction, 0, mine, Terms{options, options});
+            estimated = static_cast<std::uint64_t>(std::llround(plan.seconds() * 1e9));
         });
+        EXPECT_GT(estimated, 0U);
         EXPECT_EQ(stats.storage_calls, 1U);
         EXPECT_EQ(stats.bytes_packed, 0U);
         EXPECT_EQ(stats.bytes_placed, 0U);
         EXPECT_EQ(stats.bytes_stored + stats.bytes_loaded, 1U << 20);
+        EXPECT_EQ(stats.estimated_time, estimated);
     }
 }
 

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <array>
+#include <cmath>
 #include <map>
 
 #include "agent/inline_agents.hpp"
@@ -38,6 +39,7 @@ Layout file_of(Rank rank, bool holes) {
 struct Report {
     std::vector<Stats> stats{kRanks};
     std::vector<std::size_t> known = std::vector<std::size_t>(kRanks);  ///< of the kept graph
+    std::vector<double> seconds = std::vector<double>(kRanks);          ///< of the kept plan
     SimReport sim;
 };
 
@@ -97,6 +99,8 @@ Report run_steps(const std::string& method, Direction direction, const Steps& st
                           value_of(static_cast<Rank>(rank), call.from + i));
         }
         report.known[rank] = plans.plan(direction).graph.size();
+        if (plans.plan(direction).method != nullptr)
+            report.seconds[rank] = plans.plan(direction).seconds();
     });
     return report;
 }
@@ -166,6 +170,21 @@ TEST_P(KeptPlan, ASecondAccessOfTheSameShapeTalksOnlyOfItsData) {
             if (keeps || step == 0) {
                 EXPECT_EQ(sent, data_messages * static_cast<std::uint64_t>(count));
             }
+        }
+    }
+}
+
+TEST_P(KeptPlan, EachAccessAddsWhatItsPlanIsTakenFor) {
+    const Method* const method = find_method(GetParam());
+    if (method != nullptr && method->schedule.asks_places) return;  // no plan is kept
+    for (const int count : {1, 3}) {
+        MemoryDisk disk;
+        const Report report =
+            run_steps(GetParam(), Direction::write, equal_steps(count, 0), false, disk);
+        for (std::size_t rank = 0; rank < kRanks; ++rank) {
+            const auto once = std::llround(report.seconds[rank] * 1e9);
+            EXPECT_GT(once, 0);
+            EXPECT_EQ(report.stats[rank].estimated_time, static_cast<std::uint64_t>(count * once));
         }
     }
 }
