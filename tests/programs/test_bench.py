@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 from conftest import HERE, IS_BUILT, NOT_BUILT, compile_for, host_or_skip
 from netCDF4 import Dataset
-from oratorio import bench_e3sm
+from oratorio import bench_e3sm, calibrate
 from oratorio.bench_arms import BEST, TUNINGS
 from oratorio.bench_workloads import WORKLOADS
 from oratorio.method_table import methods
@@ -236,6 +236,25 @@ def test_a_profile_accounts_for_what_was_moved(name, tmp_path):
 def test_a_profile_is_shown_as_a_table(tmp_path):
     done = bench(tmp_path, "tile", "--ranks", 2, "--profile", "--arms", "two_phase,raw")
     assert done.returncode == 0 and "copying, ns a piece" in done.stdout, done.stdout
+
+
+def test_a_pass_is_predicted_by_the_constants_in_force(tmp_path):
+    host_or_skip("mpich5")
+    costs, result = tmp_path / "costs", tmp_path / "result.json"
+    costs.mkdir()
+    file = costs / calibrate.place_of(calibrate.build_program(), tmp_path).names[0]
+    for nanoseconds in (1e-3, 1e3):
+        names = ("write_byte", "contended_byte", "copy_byte", "message_byte", "write_call", "message")
+        file.write_text("".join(f"{name} {nanoseconds}\n" for name in names))
+        words = ("tile", "--ranks", 2, "--predict", "--only", "write", "--arms", "two_phase,auto,raw")
+        done = bench(tmp_path, *words, "--json", result, env={"ORATORIO_COSTS": str(costs)})
+        assert done.returncode == 0 and f"Constants: {file}" in done.stdout, done.stdout + done.stderr
+        record = json.loads(result.read_text())
+        size = record["runs"][0]["setup"]["bytes"]
+        told = record["predictions"]["each"]
+        assert [one["arm"] for one in told] == ["two_phase", "auto"]
+        for one in told:
+            assert (one["seconds"] > size * 1e-6) == (nanoseconds > 1), one
 
 
 @pytest.mark.parametrize("year", ["2014", "2019"])

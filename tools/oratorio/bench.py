@@ -23,6 +23,7 @@ from oratorio import (
     bench_paced,
     bench_paper,
     bench_plot,
+    bench_predict,
     bench_profile,
     bench_report,
     bench_suite,
@@ -105,6 +106,9 @@ def _common(
     profile: Annotated[
         bool, typer.Option("--profile", help="Where Oratorio's time goes: storage, copying, the rest.")
     ] = False,
+    predict: Annotated[
+        bool, typer.Option("--predict", help="What the cost model takes each pass for, and its error.")
+    ] = False,
     nodes: Annotated[
         int, typer.Option(min=1, help="Spread the ranks over nodes that are namespaces; needs root.")
     ] = 1,
@@ -145,6 +149,7 @@ def _common(
         library=library,
         directions=directions,
         profile=profile,
+        predict=predict,
         nodes=nodes,
         link=link,
         rate=rate,
@@ -177,6 +182,10 @@ def _finish(jobs: Sequence[Job], common: Common) -> None:
     """Profile, problems, files and exit code."""
     if common.settings.profile:
         stdout.print(bench_profile.table([run for run, _ in jobs], common.settings))
+    if common.settings.predict:
+        runs = [run for run, _ in jobs]
+        stdout.print(bench_predict.table(runs, common.settings))
+        stdout.print(bench_predict.summary(runs, common.settings), markup=False, soft_wrap=True)
     if common.settings.library is None:
         stderr.print("no Oratorio library is built: only the host MPI and raw I/O were measured")
     for run, settings in jobs:

@@ -13,6 +13,7 @@ from statistics import median
 
 from rich.table import Table
 
+from oratorio import bench_predict
 from oratorio.bench_arms import RAW, is_host, is_oratorios
 from oratorio.bench_run import Run, Settings, hints_of
 
@@ -256,6 +257,7 @@ def write_json(file: Path, jobs: Sequence[tuple[Run, Settings]], settings: Setti
         "nodes": settings.nodes,
         "link": settings.link,
         "rate": settings.rate,
+        "predictions": bench_predict.record([run for run, _ in jobs], settings),
         "runs": [_run_record(run, of_run) for run, of_run in jobs],
     }
     file.parent.mkdir(parents=True, exist_ok=True)

@@ -43,11 +43,17 @@ class Settings:
     library: Path | None = None  # Oratorio's, None: not preloaded
     directions: tuple[str, ...] = DIRECTIONS
     profile: bool = False  # Oratorio's counts and times of each pass
+    predict: bool = False  # what Oratorio's cost model takes each pass for
     nodes: int = 1
     link: str = ""  # what is done to what a node sends (oratorio.nodes)
     ranks_of_node: int = 0  # Oratorio is told that so many share a node; 0: what is so
     rate: str = ""  # of the storage (oratorio.bench_paced)
     store: Path | None = None  # where the test files go; None: `folder`
+
+    @property
+    def accounts(self) -> bool:
+        """Whether the library tells of each pass."""
+        return self.profile or self.predict
 
     @property
     def passes(self) -> int:
@@ -209,7 +215,7 @@ def measure(run: Run, settings: Settings, progress: Progress) -> None:
     env = {"LD_PRELOAD": str(settings.library)} if settings.library else {}
     if settings.ranks_of_node:
         env["ORATORIO_RANKS_PER_NODE"] = str(settings.ranks_of_node)
-    if settings.profile:
+    if settings.accounts:
         env["ORATORIO_EXPLAIN"] = str(folder / "explain.txt")
     try:
         with concurrent.futures.ThreadPoolExecutor(max_workers=1) as pool:
