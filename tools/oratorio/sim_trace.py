@@ -85,7 +85,8 @@ def job_of(
     return Job(file, direction, tuple(accesses), "; ".join(part for part in parts if part))
 
 
-HEADS = ("method", "seconds", "times")
+HEADS = ("method", "seconds", "times", "error %")
+REPLAYED = ("by SimGrid", "error %")
 
 
 def _title(job: Job) -> str:
@@ -93,25 +94,57 @@ def _title(job: Job) -> str:
     return f"{Path(job.file.path).name}: {count} collective {job.direction}{'s' * (count > 1)} together"
 
 
-def sum_rows(job: Job, answers: Sequence[Answer]) -> list[list[str]]:
-    """All accesses by each method, and as they were recorded; answers as `accesses` are."""
+def _sums(job: Job, answers: Sequence[Answer], by_simgrid: bool = False) -> dict[str, float]:
+    """Seconds of all accesses by each method."""
     sums: dict[str, float] = {}
     for one, answer in zip(job.accesses, answers, strict=True):
-        for predicted in answer.predictions:
+        for predicted in answer.replayed if by_simgrid else answer.predictions:
             sums[predicted.arm] = sums.get(predicted.arm, 0.0) + len(one.alike) * predicted.seconds
-    first = next(iter(sums.values()))
-    rows = [[arm, f"{seconds:.3g}", f"{first / seconds:.2f}"] for arm, seconds in sums.items()]
+    return sums
+
+
+def heads(answers: Sequence[Answer]) -> tuple[str, ...]:
+    return HEADS + (REPLAYED if answers[0].replayed else ())
+
+
+def sum_rows(job: Job, answers: Sequence[Answer]) -> list[list[str]]:
+    """All accesses by each method, as they were recorded, and as the library took them for then.
+
+    `answers` as `accesses` are. How far off a prediction is shows for the method that was recorded."""
     every = [each for one in job.accesses for each in one.alike]
-    methods = ", ".join(dict.fromkeys(each.method for each in every))
+    methods = list(dict.fromkeys(each.method for each in every))
+    took = sum(each.seconds for each in every)
+
+    def error(arm: str, seconds: float) -> str:
+        return f"{100 * (seconds / took - 1):+.0f}" if [arm.partition(":")[0]] == methods else ""
+
+    sums, replayed = _sums(job, answers), _sums(job, answers, by_simgrid=True)
+    first = next(iter(sums.values()))
+    rows = []
+    for arm, seconds in sums.items():
+        rows.append([arm, f"{seconds:.3g}", f"{first / seconds:.2f}", error(arm, seconds)])
+        if replayed:
+            rows[-1] += [f"{replayed[arm]:.3g}", error(arm, replayed[arm])]
     ranks, nodes = job.file.ranks, job.file.nodes
     where = f"{ranks} ranks on {nodes} node{'s' * (nodes > 1)}"
-    return [*rows, [f"recorded: {methods}, {where}", f"{sum(each.seconds for each in every):.3g}", ""]]
+    rows.append([f"recorded: {', '.join(methods)}, {where}", f"{took:.3g}", ""])
+    if estimated := sum(each.estimated for each in every):
+        rows.append(
+            [
+                "what its cost model took it for",
+                f"{estimated:.3g}",
+                "",
+                f"{100 * (estimated / took - 1):+.0f}",
+            ]
+        )
+    width = len(heads(answers))
+    return [row + [""] * (width - len(row)) for row in rows]
 
 
 def show(console: Console, job: Job, answers: Sequence[Answer]) -> None:
     """The sum, and what isn't in it, on a terminal."""
     table = Table(title=_title(job), title_justify="left")
-    for head in HEADS:
+    for head in heads(answers):
         table.add_column(head, justify="left" if head == "method" else "right")
     for row in sum_rows(job, answers):
         table.add_row(*row)
@@ -122,6 +155,12 @@ def show(console: Console, job: Job, answers: Sequence[Answer]) -> None:
 
 def page(job: Job, answers: Sequence[Answer]) -> str:
     """The same for a page."""
-    lines = [f"**{_title(job)}**", "", "| " + " | ".join(HEADS) + " |", "|---|---:|---:|"]
+    columns = heads(answers)
+    lines = [
+        f"**{_title(job)}**",
+        "",
+        "| " + " | ".join(columns) + " |",
+        "|---" + "|---:" * (len(columns) - 1) + "|",
+    ]
     lines += ["| " + " | ".join(row) + " |" for row in sum_rows(job, answers)]
     return "\n".join([*lines, "", job.told, ""])

@@ -39,6 +39,12 @@ class Collective:
         return max(access.end for access in self.ranks) - min(access.begin for access in self.ranks)
 
     @property
+    def estimated(self) -> float:
+        """What the cost model took it for then, seconds; 0 where it had no plan, or the trace is older."""
+        counts = [access.args.get("counts", {}) for access in self.ranks]
+        return 1e-9 * max(one.get("estimated_time", 0) for one in counts)
+
+    @property
     def method(self) -> str:
         return next((a.args["method"] for a in self.ranks if "method" in a.args), "at once")
 

@@ -4,6 +4,8 @@
 import base64
 import json
 from array import array
+from dataclasses import dataclass
+from types import SimpleNamespace
 
 import pytest
 from oratorio import bench_trace, sim_schedule, sim_trace, trace, trace_accesses
@@ -267,7 +269,44 @@ def test_like_accesses_are_planned_once_and_counted_as_often_as_they_are(written
     assert "4 collective writes together" in said
     assert "recorded: two_phase, 4 ranks on 1 node" in said
     rows = [line for line in page.read_text().splitlines() if line.startswith("| recorded")]
-    assert rows == ["| recorded: two_phase, 4 ranks on 1 node | 1 |  |"]
+    assert rows == ["| recorded: two_phase, 4 ranks on 1 node | 1 |  |  |"]
+
+
+@dataclass(frozen=True)
+class Answered:
+    """Seconds by method, as the closed form and as SimGrid have them."""
+
+    predictions: tuple
+    replayed: tuple = ()
+
+
+def predicted(**seconds):
+    return tuple(SimpleNamespace(arm=arm.replace("__", ":"), seconds=each) for arm, each in seconds.items())
+
+
+def test_a_prediction_of_the_recorded_method_tells_how_far_off_it_is(written):
+    """Two accesses of 0.25 s each."""
+    recorded = sim_trace.job_of(written(job(2)), None)
+    closed = predicted(double_buffer=0.1, two_phase=0.2, two_phase__2=0.3)
+    assert sim_trace.sum_rows(recorded, [Answered(closed)]) == [
+        ["double_buffer", "0.2", "1.00", ""],
+        ["two_phase", "0.4", "0.50", "-20"],
+        ["two_phase:2", "0.6", "0.33", "+20"],
+        ["recorded: two_phase, 4 ranks on 1 node", "0.5", "", ""],
+    ]
+    rows = sim_trace.sum_rows(recorded, [Answered(closed[1:2], predicted(two_phase=0.3))])
+    assert rows[0] == ["two_phase", "0.4", "1.00", "-20", "0.6", "+20"]
+    assert {len(row) for row in rows} == {6}
+
+
+def test_what_the_library_took_the_accesses_for_is_told(written):
+    content = job(2)
+    for event in content["traceEvents"]:
+        if event.get("cat") == "access":
+            event["args"]["counts"] = {"estimated_time": 100_000_000}
+    recorded = sim_trace.job_of(written(content), None)
+    rows = sim_trace.sum_rows(recorded, [Answered(predicted(two_phase=0.2))])
+    assert rows[-1] == ["what its cost model took it for", "0.2", "", "-60"]
 
 
 @pytest.mark.usefixtures("planner")
