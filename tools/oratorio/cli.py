@@ -224,16 +224,22 @@ def calibrate(
         bool, typer.Option("--show", help="Only print the costs in force and where they are from.")
     ] = False,
     mpicxx: Annotated[Path | None, typer.Option(help="The launcher's compiler, if not beside it.")] = None,
+    machine: Annotated[
+        Path | None, typer.Option(help="Write the costs in force as a machine for `simulate` to this .toml.")
+    ] = None,
     quick: Annotated[bool, typer.Option("--quick", hidden=True)] = False,
 ) -> None:
     """Measure what `auto` should know of this machine, a file system and a network."""
     from oratorio import calibrate as costs  # noqa: PLC0415
+    from oratorio import calibrated  # noqa: PLC0415
 
     try:
         if show:
             costs.show(dir)
         else:
             costs.run(dir, costs.find_sender(mpi, launcher or (), mpicxx), quick)
+        if machine:
+            typer.echo(calibrated.write(machine, dir))
     except costs.CalibrateError as error:
         _refuse(error)
 
