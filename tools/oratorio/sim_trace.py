@@ -63,7 +63,7 @@ def job_of(
 
     Raises SimulateError."""
     try:
-        file, found = trace_accesses.of_file(path, name, ranks or (), "simulated")
+        file, found = trace_accesses.of_file(path, name, ranks or (), "simulated", direction)
     except trace.TraceError as error:
         raise SimulateError(str(error)) from None
     kinds: dict[tuple, list[Collective]] = {}

@@ -135,25 +135,32 @@ def left_out(file: File, found: Sequence[Collective]) -> str:
     return f"not replayed: {', '.join(parts)}" if parts else ""
 
 
-def file_named(files: Sequence[File], name: str | None) -> File:
-    """The one whose path has `name` in it, or else the one whose collective accesses moved most.
+def file_named(files: Sequence[File], name: str | None, direction: str | None = None) -> File:
+    """Of those whose path has `name` in it, or of all, the one whose collective accesses moved most.
 
+    With a direction, moved so; then it is the last of several, as a program's first file finds nothing warm.
     Raises TraceError."""
     chosen = [file for file in files if name is None or name in file.path]
     if not chosen:
         raise TraceError(f"there is no file whose name has '{name}' in it" if name else "it has no file")
 
     def moved(file: File) -> int:
-        return sum(access.args["moved"] for access in file.accesses if access.collective is not None)
+        return sum(
+            access.args["moved"]
+            for access in file.accesses
+            if access.collective is not None and direction in (None, access.args["direction"])
+        )
 
-    return max(chosen, key=moved)
+    return max(reversed(chosen) if direction else chosen, key=moved)
 
 
-def of_file(path: Path, name: str | None, ranks: Sequence[int], use: str) -> tuple[File, list[Collective]]:
-    """The file of a trace that is named, or that has most, and its collective accesses.
+def of_file(
+    path: Path, name: str | None, ranks: Sequence[int], use: str, direction: str | None = None
+) -> tuple[File, list[Collective]]:
+    """The file of a trace that is named, or that has most, and its collective accesses (`file_named`).
 
     `ranks`: that it must be of, if any are given, to be what `use` says. Raises TraceError."""
-    file = file_named(read(path), name)
+    file = file_named(read(path), name, direction)
     found = collectives(file)
     if other := [count for count in ranks if count != file.ranks]:
         raise TraceError(f"the trace is of {file.ranks} ranks: it can't be {use} with {other[0]}")

@@ -343,5 +343,24 @@ def test_one_direction_is_simulated_and_the_other_told(written):
         sim_trace.job_of(written(job(0, events=reads)), None)
 
 
+def test_the_last_file_with_most_data_of_a_direction_is_simulated(written):
+    """A benchmark writes and reads the same file again and again."""
+    content = job(1)
+    events = content["traceEvents"]
+    passes = []
+    for number, direction in enumerate(("write", "read", "write", "read")):
+        passes.append(json.loads(json.dumps(events)))
+        for event in passes[-1]:
+            if "file" in event.get("args", {}):
+                event["args"]["file"] = number
+            if event.get("cat") == "access":
+                event["args"]["direction"] = direction
+    content["traceEvents"] = [event for one in passes for event in one]
+    path = written(content)
+    for direction, number in (("write", 2), ("read", 3)):
+        assert sim_trace.job_of(path, None, direction=direction).file.number == number
+    assert bench_trace.job_of(path, None).file.number == 0
+
+
 def test_a_trace_without_layouts_still_has_tables(written):
     assert trace.read(written(two_ranks()))[0].dropped_layouts == 0
