@@ -6,6 +6,7 @@ import re
 
 import pytest
 from conftest import IS_BUILT, NOT_BUILT, host_or_skip
+from oratorio import sim_machine
 from oratorio.hosts import mpiexec_command
 from oratorio.paths import ROOT
 from test_run import block_program, environment_of, launch_words, oratorio
@@ -161,3 +162,22 @@ def test_a_folder_for_the_costs_that_can_t_be_made_is_refused(tmp_path):
     done = calibrate(tmp_path / "file/costs", "--quick", "--dir", tmp_path)
     assert done.returncode == 2
     assert f"{tmp_path}/file/costs, for the costs, can't be made: Not a directory" in done.stderr
+
+
+def test_the_costs_in_force_become_a_machine_for_simulate(calibrated, tmp_path):
+    costs, measured, _ = calibrated
+    file = tmp_path / "here.toml"
+    done = calibrate(costs, "--show", "--dir", measured, "--machine", file)
+    assert done.returncode == 0 and str(file) in done.stdout, done.stdout + done.stderr
+    machine = sim_machine.load(str(file))
+    byte = values_in(costs_file(costs))["message_byte"]
+    assert machine.links.memory_rate_mbs == pytest.approx(2e3 / byte, rel=1e-3)
+    assert machine.sources["links.memory_rate_mbs"] == "measured: message_byte"
+    assert machine.sources["endpoint.send_us"] == "assumed, as built in: send_message"
+
+
+def test_a_machine_that_can_t_be_written_is_one_error(calibrated, tmp_path):
+    costs, measured, _ = calibrated
+    done = calibrate(costs, "--show", "--dir", measured, "--machine", tmp_path / "none" / "here.toml")
+    assert done.returncode == 2
+    assert "here.toml can't be written: No such file or directory" in done.stderr
