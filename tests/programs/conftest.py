@@ -5,6 +5,7 @@ Every program here is unchanged: it knows nothing of Oratorio. It runs with the 
 with Oratorio preloaded, and must leave the same bytes behind.
 """
 
+import os
 import subprocess
 import sys
 import tempfile
@@ -98,9 +99,12 @@ def compile_for(compiler: Path, source: Path, name: str, *flags: str) -> Path:
     if target.exists() and target.stat().st_mtime > source.stat().st_mtime:
         return target
     target.parent.mkdir(parents=True, exist_ok=True)
+    # Two parts of the tests may want it at once: neither sees half a program.
+    unfinished = target.with_name(f"{name}-{os.getpid()}")
     # Module files of Fortran go beside the program.
     done = subprocess.run(
-        [compiler, "-O1", "-o", target, source, *flags], cwd=target.parent, capture_output=True, text=True
+        [compiler, "-O1", "-o", unfinished, source, *flags], cwd=target.parent, capture_output=True, text=True
     )
     assert done.returncode == 0, done.stderr
+    unfinished.replace(target)
     return target

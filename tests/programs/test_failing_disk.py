@@ -22,7 +22,7 @@ def test_a_disk_that_fails_is_told_to_every_rank_and_no_sync_lies(tmp_path):
         for name, cases in chosen.items()
     )
     try:
-        ended = Clients("disk", tmp_path).run(command, 300)
+        ended = Clients("disk", tmp_path).run(command, 600)
     except NoClientsError as error:
         pytest.skip(f"no disks that fail here: {error}")
     told = [line for line in ended.output.splitlines() if not line.startswith("oratorio: ")]

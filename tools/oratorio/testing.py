@@ -11,6 +11,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
 from xml.etree import ElementTree
@@ -53,10 +54,14 @@ def _ctest(junit: Path, match: str | None, *selection: str, build: Path = BUILD)
     return ["ctest", "--test-dir", str(build), *selection, *names, *output]
 
 
-def _pytest(junit: Path, match: str | None, folder: str) -> list[str]:
+def _pytest(junit: Path, match: str | None, *places: str) -> list[str]:
     names = ["-k", match] if match else []
     quiet = ["-p", "no:cacheprovider", "--tb=short", "-v", "-rs"]
-    return [sys.executable, "-m", "pytest", *quiet, *names, f"--junitxml={junit}", folder]
+    return [sys.executable, "-m", "pytest", *quiet, *names, f"--junitxml={junit}", *places]
+
+
+# Those that make machines: kernels in user mode, of one core each, and nodes that wait for one cut off.
+MACHINES = [f"tests/programs/test_{name}.py" for name in ("failing_disk", "clients", "several_nodes")]
 
 
 # A test with MPI counts as many processors as it has ranks, so only those of one rank run beside each other.
@@ -72,8 +77,14 @@ PARTS: dict[str, Callable[[Path, str | None], list[str]] | None] = {
     ),
     "thread-all": lambda junit, match: _ctest(junit, match, "-j", str(os.cpu_count()), build=THREAD),
     "mpi": lambda junit, match: _ctest(junit, match, "-L", "mpi", "-j", str(os.cpu_count())),
-    "programs": lambda junit, match: _pytest(junit, match, "tests/programs"),
+    "programs": lambda junit, match: _pytest(
+        junit, match, "tests/programs", *(f"--ignore={file}" for file in MACHINES)
+    ),
+    "machines": lambda junit, match: _pytest(junit, match, *MACHINES),
 }
+
+# Leaves cores idle, and shares nothing with the other parts: runs beside them from the begin.
+BESIDE = "machines"
 
 # Takes minutes to build, so only who asks for it gets it.
 ON_REQUEST = frozenset({"thread-all"})
@@ -173,6 +184,7 @@ class _Lines:
 
 
 def _with_progress(console: Console, part: str, match: str | None) -> Outcome:
+    """A part's outcome, and how far it is meanwhile."""
     if not console.is_terminal:
         console.print(f"{part} ...")
         return _run_part(part, match, _Lines(console, part))
@@ -184,6 +196,10 @@ def _with_progress(console: Console, part: str, match: str | None) -> Outcome:
             bar.update(task, completed=share, description=name[-60:])
 
         return _run_part(part, match, advance)
+
+
+def _untold(share: float, name: str) -> None:
+    """Progress of what runs beside: another part's is shown."""
 
 
 def _print_part(console: Console, part: str, outcome: Outcome) -> None:
@@ -202,9 +218,16 @@ def run(parts: Sequence[str], match: str | None = None) -> bool:
     console = Console(highlight=False)
     LOGS.mkdir(parents=True, exist_ok=True)
     outcomes: dict[str, Outcome] = {}
-    for part in (part for part in PARTS if part in parts):
-        outcomes[part] = _with_progress(console, part, match)
-        _print_part(console, part, outcomes[part])
+    chosen = [part for part in PARTS if part in parts]
+    with ThreadPoolExecutor(max_workers=1) as pool:
+        beside: dict[str, Future[Outcome]] = {}
+        if BESIDE in chosen and len(chosen) > 1:
+            console.print(f"{BESIDE} ... (beside the others)")
+            beside[BESIDE] = pool.submit(_run_part, BESIDE, match, _untold)
+        for part in chosen:
+            running = beside.get(part)
+            outcomes[part] = running.result() if running else _with_progress(console, part, match)
+            _print_part(console, part, outcomes[part])
     _print_summary(console, outcomes)
     return not any(outcome.failures for outcome in outcomes.values())
 

@@ -215,6 +215,7 @@ def test_a_checkout_that_stayed_keeps_everything(checkout, tools):
         ("--only mpi --only thread", "base build-all build-thread"),
         ("--only thread-all", "base build-thread-all"),
         ("--only programs -k wheel", "base tests docs build-all"),
+        ("--only machines", "base tests docs build-all"),
     ],
 )
 def test_tests_of_some_parts_build_what_these_need(checkout, words, stages):

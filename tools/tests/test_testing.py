@@ -5,6 +5,7 @@ import subprocess
 
 import pytest
 from oratorio import demo, testing
+from oratorio.paths import ROOT
 
 CTEST = """<?xml version="1.0"?>
 <testsuite tests="4" failures="1" disabled="1" skipped="1">
@@ -69,6 +70,22 @@ def test_a_part_that_runs_no_test_is_a_failure(tmp_path, monkeypatch):
     monkeypatch.setitem(testing.PARTS, "tools", lambda junit, match: ["true"])
     assert testing._run_part("tools", None, lambda share, name: None).failures == ["part tools ran no test"]
     assert testing._run_part("tools", "name", lambda share, name: None).failures == []
+
+
+def test_the_tests_of_machines_are_run_once_and_beside_the_others(tmp_path, monkeypatch):
+    assert all((ROOT / file).exists() for file in testing.MACHINES)
+    of_programs = testing.PARTS["programs"](tmp_path / "a.xml", None)
+    assert {f"--ignore={file}" for file in testing.MACHINES} <= set(of_programs)
+    # Each ends only when the other has begun.
+    monkeypatch.setattr(testing, "ROOT", tmp_path)
+    monkeypatch.setattr(testing, "LOGS", tmp_path)
+    meet = "touch $0 && until [ -e $1 ]; do sleep 0.01; done"
+    here, there = str(tmp_path / "here"), str(tmp_path / "there")
+    one = ["timeout", "60", "sh", "-c", meet, here, there]
+    other = ["timeout", "60", "sh", "-c", meet, there, here]
+    monkeypatch.setitem(testing.PARTS, "tools", lambda junit, match: one)
+    monkeypatch.setitem(testing.PARTS, "machines", lambda junit, match: other)
+    assert testing.run(["tools", "machines"], match="nothing")
 
 
 def test_the_demo_sums_its_phases_by_layout():
