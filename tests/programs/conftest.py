@@ -18,6 +18,10 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "tools"))
 from oratorio.hosts import Host, find_hosts, run_ranks
 from oratorio.paths import BUILD, preload_library
 
+# Open MPI looks for networks by libfabric for more than a second in each rank, asleep, to take memory of
+# the node in the end.
+os.environ.update(OMPI_MCA_mtl="^ofi", OMPI_MCA_btl="^ofi")
+
 HOSTS = {host.name: host for host in find_hosts()}
 HERE = Path(__file__).resolve().parent
 IS_BUILT = preload_library().exists()
