@@ -177,6 +177,8 @@ TEST_F(DescriptorStoreTest, where_uring_is_refused_posix_can_still_be_the_one_th
 }
 
 TEST_F(DescriptorStoreTest, uring_refuses_what_posix_refuses) {
+    const auto made = open_uring(path() + "-other", {.write = true, .create = true}, 4);
+    if (!made.ok()) GTEST_SKIP() << "this kernel gives no ring";
     EXPECT_EQ(open_uring(path(), {.read = true}, 4).error().kind, ErrorKind::no_such_file);
     EXPECT_EQ(open_uring(folder_.path(), {.read = true}, 4).error().kind, ErrorKind::bad_file);
 }
