@@ -1,0 +1,19 @@
+# SPDX-License-Identifier: BSD-3-Clause
+# The floors and their tests for 64-bit ARM, by Debian's cross compiler; what is built here is run by its user-mode emulator.
+#   cmake -S . -B build-aarch64 -G Ninja --toolchain cmake/aarch64.cmake -DORATORIO_MPI=OFF
+#   ninja -C build-aarch64 unit_base_extent_test && ctest --test-dir build-aarch64 -R unit.base.Extent
+# Packages: docs/install.md. ORATORIO_AARCH64_ROOT is where they are, if they were unpacked somewhere and not installed.
+set(CMAKE_SYSTEM_NAME Linux)
+set(CMAKE_SYSTEM_PROCESSOR aarch64)
+set(ORATORIO_AARCH64_ROOT "" CACHE PATH "Folder of Debian's packages for cross compiling; empty: they are installed")
+# What CMake compiles for a trial knows of it, too.
+list(APPEND CMAKE_TRY_COMPILE_PLATFORM_VARIABLES ORATORIO_AARCH64_ROOT)
+set(CMAKE_C_COMPILER ${ORATORIO_AARCH64_ROOT}/usr/bin/aarch64-linux-gnu-gcc-12)
+set(CMAKE_CXX_COMPILER ${ORATORIO_AARCH64_ROOT}/usr/bin/aarch64-linux-gnu-g++-12)
+if(ORATORIO_AARCH64_ROOT)
+  set(CMAKE_SYSROOT ${ORATORIO_AARCH64_ROOT})
+endif()
+set(CMAKE_CROSSCOMPILING_EMULATOR ${ORATORIO_AARCH64_ROOT}/usr/bin/qemu-aarch64;-L;${ORATORIO_AARCH64_ROOT}/usr/aarch64-linux-gnu)
+set(CMAKE_LIBRARY_ARCHITECTURE aarch64-linux-gnu)
+set(CMAKE_FIND_ROOT_PATH ${ORATORIO_AARCH64_ROOT}/usr/aarch64-linux-gnu ${ORATORIO_AARCH64_ROOT}/usr/lib/aarch64-linux-gnu)
+set(CMAKE_FIND_ROOT_PATH_MODE_PROGRAM NEVER)
