@@ -10,8 +10,16 @@
 
 namespace oratorio {
 
-/// What messages of one access are for; part of their tag. GO is of no round.
-enum class MessageKind : int { contents = 0, data = 1, reply = 2, roundless = 3, go = 4 };
+/// What messages of one access are for; part of their tag. GO, and how it has ended, are of no
+/// round.
+enum class MessageKind : int {
+    contents = 0,
+    data = 1,
+    reply = 2,
+    roundless = 3,
+    go = 4,
+    ended = 5
+};
 
 /// Tags repeat after 4 accesses; a sender can't be that far ahead, as its sends end only when they
 /// are received. And after 2^20 rounds (2^10 where the host has few tags, as none known has): a
@@ -22,8 +30,8 @@ enum class MessageKind : int { contents = 0, data = 1, reply = 2, roundless = 3,
            static_cast<Tag>(kind);
 }
 
-/// Of messages whose order alone tells what they are about: GO, and those between a rank and its
-/// local aggregator.
+/// Of messages whose order alone tells what they are about: GO, how an access has ended, and those
+/// between a rank and its local aggregator.
 [[nodiscard]] constexpr Tag roundless_tag_of(unsigned sequence, MessageKind kind) {
     return tag_of(sequence, static_cast<std::int64_t>(kind), MessageKind::roundless);
 }

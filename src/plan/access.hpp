@@ -67,6 +67,8 @@ enum AccessFlag : std::uint32_t {
         1,  ///< tiles or pieces of the file layout interleave or overlap: only data order works
     flag_no_store = 2,      ///< this rank has no open file and can't be an aggregator
     flag_large_layout = 4,  ///< describing its layouts takes more than kLayoutBytesMax
+    flag_agrees = 8,        ///< it was refused or its data goes on: all must hear of it at the end,
+                            ///< though a sparse graph was asked for
 };
 
 /// Pure. O(depth log parts), plus one walk over the pieces when `with_coverage`.

@@ -43,4 +43,29 @@ EdgeBits edges_of(const Plan& plan, Rank rank, const Access& access) {
     return bits;
 }
 
+std::vector<int> aggregators_of_edges(const Plan& plan, Rank rank) {
+    std::vector<bool> met(plan.aggregators.size());
+    for (RankRegions regions = plan.regions_of(rank); !regions.at_end(); regions.advance())
+        met[static_cast<std::size_t>(regions.aggregator())] = true;
+    std::vector<int> indices;
+    for (int index = 0; index < static_cast<int>(met.size()); ++index) {
+        if (met[static_cast<std::size_t>(index)] && index != plan.aggregator_index(rank))
+            indices.push_back(index);
+    }
+    return indices;
+}
+
+std::vector<Rank> ranks_of_edges(const Plan& plan, int index) {
+    std::vector<bool> met(plan.graph.size());
+    for (std::int64_t round = 0; round < plan.rounds; ++round) {
+        plan.each_participant(index, round, [&](std::size_t i) { return met[i] = true; });
+    }
+    std::vector<Rank> ranks;
+    for (std::size_t i = 0; i < met.size(); ++i) {
+        const Rank rank = plan.graph.participant(i).rank;
+        if (met[i] && plan.aggregator_index(rank) != index) ranks.push_back(rank);
+    }
+    return ranks;
+}
+
 }  // namespace oratorio

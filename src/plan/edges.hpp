@@ -52,4 +52,10 @@ struct Edges {
 /// This rank's, by one seek for each extent of the regions that its hull touches.
 [[nodiscard]] EdgeBits edges_of(const Plan& plan, Rank rank, const Access& access);
 
+/// The other ranks' aggregators, by index and ascending, that `rank` shares an edge with: some
+/// round of theirs has it as a participant.
+[[nodiscard]] std::vector<int> aggregators_of_edges(const Plan& plan, Rank rank);
+/// The other side of that: the ranks, without its own, that share an edge with that aggregator.
+[[nodiscard]] std::vector<Rank> ranks_of_edges(const Plan& plan, int index);
+
 }  // namespace oratorio

@@ -285,8 +285,9 @@ double estimate_mapped(const Situation& s) {
                 workers(s));
 }
 
+/// A sparse graph's aggregators tell the end; its one more gather is counted with the thinning.
 int reductions_by_messages(const Method& method) {
-    return method.schedule.asks_places ? 5 : 4;
+    return (method.schedule.asks_places ? 5 : 4) - (method.graph_part().is_thinned ? 1 : 0);
 }
 
 CostTerms estimate_terms(const Method& method, const Situation& s) {
@@ -315,9 +316,10 @@ double estimate_shared(const Method&, const Situation& s) {
             (s.sharing.shared_ready ? 0 : costs(s).node_memory / kAccesses));
 }
 
-/// One more gather; each rank looks for its data in every region once.
+/// One more gather; each rank looks for its data in every region once. And at the end it is told
+/// how that went: its aggregators' messages are on their way at once.
 double estimate_thinning(const Situation& s) {
-    return collective(s) / 2;
+    return collective(s) / 2 + (s.one_node() ? costs(s).message : costs(s).far_message);
 }
 
 /// All pieces of file and memory are written down.

@@ -118,6 +118,11 @@ std::string work_text(const Plan& plan) {
     if (plan.method->aggregated() || plan.method->storage_part().shipped)
         text += "  requests     " + std::string(plan.method->request_part().what) + "\n";
     if (plan.thin) text += "  graph        " + graph_text(plan) + "\n";
+    if (plan.sparse)
+        text += plan.told ? "  end          each rank is told by the aggregators that it has data "
+                            "with, and waits for nobody else\n"
+                          : "  end          all ranks agree, as some rank was refused or has more "
+                            "to do\n";
     if (plan.method->schedule.asks_places)
         text += plan.order.ascending()
                     ? "  order        as in the file: no places on the device are known\n"

@@ -200,6 +200,11 @@ bool asks_for_agents(const PlanOptions& options) {
     return asked != nullptr && !asked->aggregated() && asked->storage_part().shipped;
 }
 
+bool asks_for_edges(const PlanOptions& options) {
+    const Method* const asked = options.method;
+    return options.sparse || (asked != nullptr && asked->graph_part().is_thinned);
+}
+
 bool asks_for_layers(const PlanOptions& options) {
     const Method* const asked = options.method;
     return asked != nullptr && asked->layers_part().local_aggregators;

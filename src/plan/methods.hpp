@@ -81,6 +81,9 @@ inline constexpr Bytes kMapWindowAlignment = 2 << 20;  // as large as the page c
 /// By name: agents are wanted.
 [[nodiscard]] bool asks_for_agents(const PlanOptions& options);
 
+/// By name or hint: a sparse graph is wanted.
+[[nodiscard]] bool asks_for_edges(const PlanOptions& options);
+
 /// By name: local aggregators may be wanted, and their memory.
 [[nodiscard]] bool asks_for_layers(const PlanOptions& options);
 

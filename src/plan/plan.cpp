@@ -201,6 +201,12 @@ bool groups_are_dense(const Plan& plan) {
     return !plan.ask_contents && plan.bytes * 4 >= quarters * hulls;
 }
 
+/// Whether some rank has something to say at the end that all must hear.
+bool must_agree(AllSummaries summaries) {
+    return std::ranges::any_of(
+        summaries, [](const AccessSummary& one) { return (one.flags & flag_agrees) != 0; });
+}
+
 /// Whether some rank serves others and has no data itself.
 bool serves_without_data(const Plan& plan, AllSummaries summaries) {
     const auto has_none = [&](Rank rank) {
@@ -296,6 +302,8 @@ Plan plan_without_ranks(Direction direction, AllSummaries summaries, const Nodes
     const int own_slots = of_node ? slots_of_node(s, plan) : schedule.slots;
     const int slots = options.slots > 0 ? options.slots : own_slots;
     set_buffers(plan, options.cb_buffer_size, slots, slot_bytes_most(s, plan, slots));
+    plan.sparse = plan.thin && plan.method->exchange_part().sends_messages;
+    plan.told = plan.sparse && !must_agree(summaries);
     plan.thin = plan.thin || worth_thinning(s, plan);
     plan.fixed = serves_without_data(plan, summaries);
     if (schedule.order != nullptr) plan.order = schedule.order(plan, {});

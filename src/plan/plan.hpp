@@ -79,6 +79,9 @@ struct Plan {
     bool shared_loads = false;  ///< whichever rank is free loads a round, not its aggregator
     bool atomic = false;        ///< each rank locks its hull around its access
     bool thin = false;          ///< ranks tell each other their edges before the first round
+    bool sparse = false;        ///< because they were asked to, and they talk by messages
+    bool told = false;          ///< nor do they all agree at the end: each is told by its
+                                ///< aggregators (run/ending.hpp)
     bool fixed = false;         ///< an aggregator or a local aggregator has no data: it wouldn't
                                 ///< know how far the others went further on
     int ranks_with_data = 0;    ///< who takes part

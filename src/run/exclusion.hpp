@@ -17,10 +17,14 @@ struct Exclusion {
     bool sieves = false;
     /// Collective writes that this rank has entered and not left: any rank may be filling holes.
     int collective_writes = 0;
+    /// Or has left before the others (run/ending.hpp), and not entered another access with all of
+    /// them since.
+    bool left_first = false;
 
     /// A write of nothing but what was given must share the range with others that do the same.
     [[nodiscard]] bool shares(bool collective) const {
-        return lockable && (!sole || sieves || (!collective && collective_writes > 0));
+        const bool beside = left_first || (!collective && collective_writes > 0);
+        return lockable && (!sole || sieves || beside);
     }
     /// The lock for such a write; an empty one where none is needed.
     [[nodiscard]] Result<RangeLock> share(Store& store, Extent range, bool collective) const {

@@ -160,9 +160,10 @@ Result<bool> Planning::thinned() {
     return finish();
 }
 
-/// A plan by place is good for one access: the next one's bytes lie elsewhere.
+/// A plan by place is good for one access: the next one's bytes lie elsewhere. And that a kept plan
+/// doesn't do, only an end that all agree on tells.
 bool Planning::keeps_plans() const {
-    return context_.plans != nullptr && !plan_.method->schedule.asks_places;
+    return context_.plans != nullptr && !plan_.method->schedule.asks_places && !plan_.sparse;
 }
 
 bool Planning::finish() {

@@ -13,7 +13,7 @@ namespace {
 /// What each phase is in a trace, in their order.
 constexpr Activity kActivities[] = {
     Activity::planning, Activity::planning,     Activity::awaiting_turn, Activity::extending,
-    Activity::working,  Activity::passing_turn, Activity::agreeing,      Activity::reporting};
+    Activity::working,  Activity::passing_turn, Activity::agreeing};
 
 }  // namespace
 
@@ -78,10 +78,8 @@ bool Run::step_phase() {
             return work_done();
         case Phase::passing_turn:
             return turn_passed();
-        case Phase::agreeing:
-            return agreement_done();
-        case Phase::reporting:
-            return reports_done();
+        case Phase::ending:
+            return ending_done();
         case Phase::done:
             return true;
     }
@@ -100,8 +98,11 @@ bool Run::sends_messages() const {
 
 void Run::begin(bool may_recall) {
     const bool unable = context_.store == nullptr || error_.kind == ErrorKind::no_memory;
+    const bool agrees = asks_for_edges((*context_.terms)->options) &&
+                        (error_.kind != ErrorKind::none || access_.goes_on);
     memory_.start_over();
-    planning_.begin(may_recall, unable ? std::uint32_t{flag_no_store} : 0);
+    planning_.begin(may_recall, (unable ? std::uint32_t{flag_no_store} : 0) |
+                                    (agrees ? std::uint32_t{flag_agrees} : 0));
     enter(Phase::planning);
 }
 
@@ -114,6 +115,9 @@ bool Run::planning_done() {
     const auto planned = planning_.step();
     if (!planned) return fail(planned.error());
     if (*planned) enter(Phase::planned);
+    // All have entered this access, so all have left the ones before.
+    if (*planned && collective_ && !planning_.recalled() && context_.exclusion != nullptr)
+        context_.exclusion->left_first = false;
     if (!sent && sends_messages()) {  // who may goes on at once
         moves_left_ = 0;
         return false;
@@ -135,7 +139,7 @@ bool Run::turn_passed() {
         turn_.pass(context_.transport, number(), plan().ranks_at_once, context_.stats);
     if (!passed) return fail(passed.error());
     if (!*passed) return false;
-    enter(Phase::agreeing);
+    enter(Phase::ending);
     return step_phase();
 }
 
@@ -156,6 +160,7 @@ bool Run::file_extended() {
 
 void Run::start_work() {
     enter(Phase::working);
+    if (collective_) ending_ = make_ending(context_, plan(), number());
     without_data_.reset();
     if (planning_.absent()) without_data_.emplace(access_).memory = Layout{};
     if (uses_store()) {
@@ -209,7 +214,6 @@ bool Run::work_done() {
             if (!*moved || --moves_left_ == 0) return false;
         }
         note(work_->noted());
-        reports_ = StoredReports(work_->report());
     }
     unlock();
     if (!collective_) {
@@ -222,18 +226,24 @@ bool Run::work_done() {
                          "a round didn't hold the data that was planned; nothing of it is stored"));
     }
     const bool void_all = differs && planning_.recalled();
-    agreement_ = Agreement(error_, void_all          ? Remark::veto
-                                   : access_.goes_on ? Remark::more
-                                                     : Remark::none);
-    enter(plan().ranks_at_once > 0 ? Phase::passing_turn : Phase::agreeing);
+    ending_->begin(error_,
+                   void_all          ? Remark::veto
+                   : access_.goes_on ? Remark::more
+                                     : Remark::none,
+                   work_ ? work_->report() : StoredReport{});
+    enter(plan().ranks_at_once > 0 ? Phase::passing_turn : Phase::ending);
     return step_phase();
 }
 
-bool Run::agreement_done() {
-    const auto over = agreement_.step(context_.transport);
+bool Run::ending_done() {
+    const Activity before = ending_->activity();
+    const auto over = ending_->step();
     if (!over) return fail(over.error());
-    if (!*over) return false;
-    if (agreement_.vetoed()) {
+    if (!*over) {
+        if (ending_->activity() != before) track_.enter(ending_->activity());
+        return false;
+    }
+    if (ending_->vetoed()) {
         context_.plans->distrust(access_.direction);
         again_ = true;
         extension_ = {};
@@ -243,23 +253,24 @@ bool Run::agreement_done() {
         begin(false);
         return step_phase();
     }
-    error_ = agreement_.error();
-    const bool told = error_.kind == ErrorKind::none || access_.direction == Direction::read;
-    if (told || !plan().method->aggregated()) {
-        finish(error_, work_ ? work_->moved() : 0);
-        return true;
-    }
-    enter(Phase::reporting);
-    return step_phase();
+    error_ = ending_->error();
+    leave();
+    finish(error_, bytes_moved());
+    return true;
 }
 
-bool Run::reports_done() {
-    const auto told = reports_.step(context_.transport);
-    if (!told) return fail(told.error());
-    if (!*told) return false;
-    const Extent hull = planning_.mine().hull;
-    finish(error_, worked().bytes() > 0 ? reports_.stored_bytes(plan(), worked(), hull) : 0);
-    return true;
+/// Unless all have agreed, aggregators that this rank has nothing with may be filling holes still.
+void Run::leave() {
+    if (context_.exclusion == nullptr) return;
+    bool& first = context_.exclusion->left_first;
+    first = plan().told && (first || plan().keeps_holes());
+}
+
+Bytes Run::bytes_moved() const {
+    const bool known = error_.kind == ErrorKind::none || access_.direction == Direction::read ||
+                       !plan().method->aggregated();
+    if (known) return work_ ? work_->moved() : 0;
+    return worked().bytes() > 0 ? ending_->stored_bytes(worked(), planning_.mine().hull) : 0;
 }
 
 void Run::unlock() {

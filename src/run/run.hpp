@@ -3,15 +3,14 @@
 // until done; nonblocking ones keep it. Collective runs must be made on all ranks in the same
 // order. Stepped by one thread at a time.
 //
-// Collective: plan -> [turn] -> work -> agree [-> plan anew] [-> reports]. Independent: plan ->
-// work.
+// Collective: plan -> [turn] -> work -> end [-> plan anew]. Independent: plan -> work.
 #pragma once
 
 #include <climits>
 #include <memory>
 #include <optional>
 
-#include "base/agreed.hpp"
+#include "run/ending.hpp"
 #include "run/extension.hpp"
 #include "run/planning.hpp"
 #include "run/run_memory.hpp"
@@ -40,12 +39,13 @@ class Run {
     [[nodiscard]] std::optional<Rest> waits_for() const;
     /// Its plan needs messages of the host MPI between rounds.
     [[nodiscard]] bool sends_messages() const;
-    /// Valid when done. Collective: the error kind is the same on all ranks; bytes are this rank's.
+    /// Valid when done. Collective: the error kind is the same on all ranks that must hear of each
+    /// other (run/ending.hpp); bytes are this rank's.
     [[nodiscard]] const Outcome& outcome() const { return outcome_; }
     /// Collective, when done, the same on all ranks: some rank's data goes on, so all make another
     /// run.
     [[nodiscard]] bool goes_on() const {
-        return outcome_.error.kind == ErrorKind::none && agreement_.goes_on();
+        return outcome_.error.kind == ErrorKind::none && ending_ != nullptr && ending_->goes_on();
     }
 
   private:
@@ -56,8 +56,7 @@ class Run {
         extending,
         working,
         passing_turn,
-        agreeing,
-        reporting,
+        ending,
         done
     };
 
@@ -77,8 +76,9 @@ class Run {
     [[nodiscard]] unsigned number() const { return 2 * sequence_ + (again_ ? 1 : 0); }
     bool work_done();
     bool turn_passed();
-    bool agreement_done();
-    bool reports_done();
+    bool ending_done();
+    void leave();
+    [[nodiscard]] Bytes bytes_moved() const;
     void unlock();
     void note(const Error& error);
     bool fail(const Error& transport_error);
@@ -102,10 +102,9 @@ class Run {
     std::optional<Access> without_data_;  ///< where this rank is absent from the kept plan
     RangeLock locked_;                    ///< atomic mode; kept until the work is gone
     std::unique_ptr<Work> work_;
-    int moves_left_ = 0;  ///< of this step
-    Error error_;         ///< this rank's own failure
-    Agreement agreement_;
-    StoredReports reports_;
+    int moves_left_ = 0;              ///< of this step
+    Error error_;                     ///< this rank's own failure
+    std::unique_ptr<Ending> ending_;  ///< of a collective access
     Outcome outcome_;
 };
 

@@ -24,6 +24,17 @@ void add(Sent& sent, bool near, std::int64_t messages, Bytes bytes) {
     (near ? sent.near_bytes : sent.far_bytes) += bytes;
 }
 
+/// 8 bytes from each aggregator to each rank that it shares an edge with.
+void add_endings(Sent& sent, const Job& job, const Plan& plan) {
+    for (int index = 0; index < static_cast<int>(plan.aggregators.size()); ++index) {
+        const Rank from = plan.aggregators[static_cast<std::size_t>(index)];
+        for (const Rank to : ranks_of_edges(plan, index)) {
+            add(sent, on_one_node(job.nodes, from, to), 1, 0);
+            sent.description_bytes += 8;
+        }
+    }
+}
+
 /// As if the pieces had been walked: all hashes together are those of the hull.
 void vouch_coverage(Summaries& summaries) {
     Extent all;
@@ -84,6 +95,7 @@ Sent count_sent(const Job& job, const Plan& plan) {
             sent.description_bytes += wire.bytes - flow.bytes;
         }
     }
+    if (plan.told) add_endings(sent, job, plan);
     return sent;
 }
 

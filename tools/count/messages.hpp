@@ -39,14 +39,16 @@ struct Sent {
     std::int64_t far_messages = 0;   ///< between nodes
     Bytes near_bytes = 0;
     Bytes far_bytes = 0;
-    Bytes description_bytes = 0;  ///< beside the data: heads and tables of runs, of all messages
+    Bytes description_bytes = 0;  ///< beside the data: heads and tables of runs, of all messages;
+                                  ///< how it has ended
 
     bool operator==(const Sent&) const = default;
 };
 
 /// Messages in one layer: of a write with the data, of a read with what is asked for and its
-/// answers (and before, where the plan wants it, with what rounds will hold). Exact: cut as
-/// exchange/own_runs cuts them. In reads all data is there.
+/// answers (and before, where the plan wants it, with what rounds will hold); and those that tell
+/// how it has ended. Exact: cut as exchange/own_runs cuts them. In reads all data is there, and
+/// nothing fails.
 [[nodiscard]] Sent count_sent(const Job& job, const Plan& plan);
 
 /// Ranks [first, last) whose pieces fill `extent`: a row of the process grid.

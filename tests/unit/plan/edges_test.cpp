@@ -136,6 +136,31 @@ TEST(Edges, AreTheSameFurtherOnInTheFile) {
     }
 }
 
+/// From the plans that the ranks keep, each its own part.
+TEST(Edges, AreKnownToBothSides) {
+    for (std::uint64_t seed = 1; seed <= 20; ++seed) {
+        constexpr Rank kRanks = 6;
+        Thin thin = draw(seed, kRanks, seed % 2 == 0 ? Bytes{64} << 10 : 4096);
+        thin_out(thin);
+        const Nodes nodes = nodes_of(kRanks, 2);
+        std::int64_t told = 0;
+        for (Rank rank = 0; rank < kRanks; ++rank) {
+            const Plan mine = thin.plan.only(rank, nodes);
+            EXPECT_EQ(aggregators_of_edges(mine, rank), aggregators_of_edges(thin.plan, rank));
+            for (const int index : aggregators_of_edges(mine, rank)) {
+                const Rank other = thin.plan.aggregators[static_cast<std::size_t>(index)];
+                EXPECT_NE(other, rank);
+                const auto ranks = ranks_of_edges(thin.plan.only(other, nodes), index);
+                EXPECT_EQ(std::ranges::count(ranks, rank), 1) << "seed " << seed;
+                ++told;
+            }
+        }
+        for (int index = 0; index < std::ssize(thin.plan.aggregators); ++index)
+            told -= std::ssize(ranks_of_edges(thin.plan, index));
+        EXPECT_EQ(told, 0) << "seed " << seed;
+    }
+}
+
 /// Rank r of 8 has the r-th MiB of each of 8 planes.
 Plan plan_of_planes(int nodes, const char* method) {
     FlatTerms options;
@@ -163,6 +188,33 @@ TEST(Edges, ShareBitsAmongManyAggregators) {
     const EdgeScale few(4, 100);
     EXPECT_NE(few.bit(3, 99), few.bit(3, 98));
     EXPECT_NE(few.bit(2, 99), few.bit(3, 0));
+}
+
+TEST(Edges, AloneTellTheEndWhereThatIsAskedForAndRanksSendMessages) {
+    Summaries summaries = interleaved(8, 8, 1000);
+    const auto told = [&](const char* method, bool hint) {
+        FlatTerms options = all_allowed();
+        options.method = find_method(method);
+        options.sparse = hint;
+        const Plan plan = plan_of(summaries, options, 0, Direction::write, 2);
+        EXPECT_EQ(plan.told, explain(plan).find("each rank is told by") != std::string::npos);
+        return plan.told;
+    };
+    EXPECT_TRUE(told("sparse", false));
+    EXPECT_TRUE(told("cb_gather", true));
+    EXPECT_FALSE(told("two_phase", false));
+    EXPECT_FALSE(told("two_layer", true));
+    EXPECT_FALSE(told("list_io", true));
+    EXPECT_TRUE(plan_of_planes(2, "auto").thin);
+    EXPECT_FALSE(plan_of_planes(2, "auto").told) << "nobody asked for it";
+    FlatTerms on_node = all_allowed();
+    on_node.method = find_method("shared_buffer");
+    on_node.sparse = true;
+    EXPECT_FALSE(plan_of(summaries, on_node).told);
+    EXPECT_TRUE(plan_of(summaries, on_node).thin);
+    summaries[3].flags |= flag_agrees;
+    EXPECT_FALSE(told("sparse", false));
+    EXPECT_FALSE(told("cb_gather", true));
 }
 
 }  // namespace

@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Who must hear of a failure: all ranks, but where a sparse graph was asked for.
+#pragma once
+
+#include <algorithm>
+#include <vector>
+
+#include "plan/methods.hpp"
+#include "sim/case.hpp"
+
+namespace oratorio::test {
+
+/// Else only ranks that have data with the aggregator that failed need.
+inline bool everybody_hears(const FlatTerms& options) {
+    if (!asks_for_edges(options)) return true;
+    const Method* const method = options.method;
+    return method != nullptr &&
+           (!method->exchange_part().sends_messages || method->layers_part().local_aggregators);
+}
+
+/// With the hint of a sparse graph, in some programs.
+inline FlatTerms options_for(const std::string& method, std::uint64_t seed) {
+    FlatTerms options = small_options(method, seed);
+    options.sparse = seed % 3 == 2;
+    return options;
+}
+
+/// Some rank has the failure; so have all, or at least those whose data wasn't all moved.
+inline void expect_heard(const Case& made, const FlatTerms& options,
+                         const std::vector<Outcome>& outcomes, ErrorKind kind) {
+    bool anybody = false;
+    for (std::size_t rank = 0; rank < outcomes.size(); ++rank) {
+        const ErrorKind is = outcomes[rank].error.kind;
+        anybody = anybody || is == kind;
+        if (is == kind) continue;
+        ASSERT_FALSE(everybody_hears(options)) << "rank " << rank;
+        ASSERT_EQ(is, ErrorKind::none) << "rank " << rank;
+        ASSERT_EQ(outcomes[rank].bytes, std::ssize(made.parts[rank].file_bytes)) << "rank " << rank;
+    }
+    ASSERT_TRUE(anybody);
+}
+
+/// The failure that ranks have; none where nobody has one.
+inline ErrorKind failure_of(const std::vector<Outcome>& outcomes) {
+    ErrorKind kind = ErrorKind::none;
+    for (const Outcome& outcome : outcomes) kind = std::max(kind, outcome.error.kind);
+    return kind;
+}
+
+}  // namespace oratorio::test

@@ -1,0 +1,326 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// How an access ends whose graph was asked to be sparse: each rank hears from the aggregators that
+// it has data with, and waits for nobody else.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <array>
+#include <string>
+
+#include "plan/methods.hpp"
+#include "run/run.hpp"
+#include "support/flat_terms.hpp"
+#include "support/memory_store.hpp"
+#include "support/sim_transport.hpp"
+
+namespace oratorio::test {
+namespace {
+
+constexpr int kRanks = 6;
+constexpr Bytes kPart = 64 << 10;  // of the file, of each of two aggregators: ranks 0 and 3
+constexpr Bytes kPiece = 1000;
+
+/// Where each rank has its pieces: 0 and 1 in the first part, 3 and 4 in the second, 2 in both, 5
+/// nowhere.
+std::vector<Offset> pieces_of(Rank rank) {
+    switch (rank) {
+        case 0:
+            return {0};
+        case 1:
+            return {4000};
+        case 2:
+            return {8000, kPart + 8000};
+        case 3:
+            return {kPart + 16000};
+        case 4:
+            return {kPart + 20000, 2 * kPart - kPiece};
+        default:
+            return {};
+    }
+}
+
+/// Rank 0 with 1 and 2, rank 3 with 2 and 4.
+constexpr std::uint64_t kPairs = 4;
+
+std::byte value_of(Rank rank, Offset at) {
+    return static_cast<std::byte>(1 + (rank * 37 + at) % 200);
+}
+
+struct Piece {
+    Access access;
+    std::vector<std::byte> memory;
+};
+
+Piece part_of(Rank rank, Direction direction) {
+    Piece part;
+    std::vector<Offset> offsets = pieces_of(rank);
+    const auto bytes = static_cast<Bytes>(offsets.size()) * kPiece;
+    for (const Offset at : offsets) {
+        for (Offset i = at; i < at + kPiece; ++i) part.memory.push_back(value_of(rank, i));
+    }
+    if (direction == Direction::read) std::ranges::fill(part.memory, std::byte{0});
+    part.access.direction = direction;
+    part.access.file = {Shape::runs(offsets, std::vector<Bytes>(offsets.size(), kPiece)), 2 * kPart,
+                        0, 1};
+    if (offsets.empty()) part.access.file = {Shape::run(1), 1, 0, 1};
+    if (bytes > 0) part.access.memory = {Shape::run(bytes), bytes, 0, 1};
+    part.access.buffer = part.memory.data();
+    return part;
+}
+
+FlatTerms sparse_terms(const char* method, bool hint) {
+    FlatTerms options;
+    options.method = find_method(method);
+    options.sparse = hint;
+    options.cb_nodes = 2;
+    options.cyclic_block = kPart;
+    options.cb_buffer_size = 64 << 10;  // in writes half of it says what was given: two rounds
+    return options;
+}
+
+/// A store that is held up at its first request of a direction until it is let go on.
+class HeldStore final : public MemoryStore {
+  public:
+    HeldStore(MemoryDisk& disk, const MemoryStoreOptions& options, Transport& transport,
+              std::function<void()> while_locked, Direction held, std::function<bool()> may_go_on)
+        : MemoryStore(disk, options, std::move(while_locked)),
+          transport_(transport),
+          held_(held),
+          may_go_on_(std::move(may_go_on)) {}
+    Submitted submit(const IoRequest& request) override {
+        while (request.direction == held_ && !may_go_on_()) transport_.idle();
+        return MemoryStore::submit(request);
+    }
+
+  private:
+    Transport& transport_;
+    Direction held_;
+    std::function<bool()> may_go_on_;
+};
+
+struct Ended {
+    std::vector<Outcome> of = std::vector<Outcome>(kRanks);
+    std::vector<Stats> stats = std::vector<Stats>(kRanks);
+    SimReport sim;
+};
+
+Ended run_parts(MemoryDisk& disk, Direction direction, const FlatTerms& options,
+                const MemoryStoreOptions& store_options = {}, std::uint64_t seed = 1) {
+    Ended ended;
+    ended.sim = run_ranks({.ranks = kRanks, .seed = seed}, [&](Transport& transport) {
+        const auto rank = static_cast<std::size_t>(transport.topology().rank);
+        MemoryStore store(disk, store_options);
+        BufferPool buffers;
+        Piece part = part_of(transport.topology().rank, direction);
+        const std::vector<std::byte> wanted =
+            part_of(transport.topology().rank, Direction::write).memory;
+        const RunContext context{transport, &store, terms_of(options), ended.stats[rank], buffers};
+        ended.of[rank] = run_access(context, part.access, true);
+        if (ended.of[rank].error.kind == ErrorKind::none) {
+            EXPECT_EQ(part.memory, wanted);
+        }
+    });
+    return ended;
+}
+
+std::uint64_t messages(const Ended& ended) {
+    std::uint64_t sum = 0;
+    for (const SimCounters& one : ended.sim.counters) sum += one.messages;
+    return sum;
+}
+
+void expect_contents(const MemoryDisk& disk) {
+    for (Rank rank = 0; rank < kRanks; ++rank) {
+        for (const Offset begin : pieces_of(rank)) {
+            const auto is = disk.contents({begin, begin + kPiece});
+            for (Offset at = 0; at < kPiece; ++at)
+                ASSERT_EQ(is[static_cast<std::size_t>(at)], value_of(rank, begin + at));
+        }
+    }
+}
+
+TEST(SparseEnd, IsAMessageForEachPairThatSharesAnEdgeAndNoReduction) {
+    for (const Direction direction : {Direction::write, Direction::read}) {
+        for (const char* const method : {"two_phase", "cb_gather"}) {
+            MemoryDisk disk;
+            (void)run_parts(disk, Direction::write, sparse_terms("two_phase", false));
+            const FlatTerms terms = sparse_terms(method, true);
+            const Ended ended = run_parts(disk, direction, terms);
+            expect_contents(disk);
+            std::uint64_t counted = 0;
+            for (int rank = 0; rank < kRanks; ++rank) {
+                EXPECT_EQ(ended.sim.counters[rank].collectives, 2U) << "summaries and edges";
+                counted += ended.stats[rank].messages_sent;
+            }
+            EXPECT_EQ(counted, messages(ended));
+            // A pair's data of a round is one message, rank 4 writes in two rounds; a read tells
+            // what the round will hold, asks and is answered. Where data goes straight a message
+            // tells of it.
+            const bool reads = direction == Direction::read;
+            const bool straight = std::string(method) == "cb_gather";
+            const std::uint64_t of_data = reads ? 3 * kPairs : (straight ? 2 : 1) * (kPairs + 1);
+            EXPECT_EQ(messages(ended), of_data + kPairs) << method;
+        }
+    }
+}
+
+/// Rank 0's storage is held up until all ranks that have nothing with it have returned, aggregator
+/// 3 among them. Where they don't the simulation ends with a deadlock.
+TEST(SparseEnd, RanksWithoutAnEdgeReturnWhileAnAggregatorIsHeldUp) {
+    for (const Direction direction : {Direction::write, Direction::read}) {
+        for (std::uint64_t seed = 1; seed <= 20; ++seed) {
+            MemoryDisk disk;
+            (void)run_parts(disk, Direction::write, sparse_terms("sparse", false));
+            const FlatTerms terms = sparse_terms("sparse", false);
+            std::array<bool, kRanks> returned{};
+            run_ranks({.ranks = kRanks, .seed = seed}, [&](Transport& transport) {
+                const auto rank = static_cast<std::size_t>(transport.topology().rank);
+                const auto others_are_back = [&] {
+                    return rank != 0 || (returned[3] && returned[4] && returned[5]);
+                };
+                HeldStore store(disk, {}, transport, {}, direction, others_are_back);
+                BufferPool buffers;
+                Stats stats;
+                Piece part = part_of(transport.topology().rank, direction);
+                const RunContext context{transport, &store, terms_of(terms), stats, buffers};
+                const Outcome outcome = run_access(context, part.access, true);
+                EXPECT_EQ(outcome.error.kind, ErrorKind::none);
+                EXPECT_EQ(outcome.bytes, std::ssize(part.memory));
+                returned[rank] = true;
+            });
+            expect_contents(disk);
+        }
+    }
+}
+
+/// Half of rank 3's piece fits, and nothing behind it.
+TEST(SparseEnd, AFailureIsToldToThoseWithAnEdgeAndTheOthersHaveTheirTrueCounts) {
+    for (std::uint64_t seed = 1; seed <= 10; ++seed) {
+        MemoryDisk disk(kPart + 16500);
+        const Ended ended =
+            run_parts(disk, Direction::write, sparse_terms("sparse", false), {}, seed);
+        for (const std::size_t rank : {2U, 3U, 4U}) {
+            EXPECT_EQ(ended.of[rank].error.kind, ErrorKind::no_space) << rank;
+            EXPECT_EQ(ended.of[rank].error.rank, 3);
+        }
+        for (const std::size_t rank : {0U, 1U, 5U})
+            EXPECT_EQ(ended.of[rank].error.kind, ErrorKind::none) << rank;
+        EXPECT_EQ(ended.of[0].bytes, kPiece);
+        EXPECT_EQ(ended.of[1].bytes, kPiece);
+        EXPECT_EQ(ended.of[2].bytes, 2 * kPiece);
+        EXPECT_EQ(ended.of[3].bytes, 500);
+        EXPECT_EQ(ended.of[4].bytes, 0);
+        EXPECT_EQ(ended.of[5].bytes, 0);
+    }
+}
+
+TEST(SparseEnd, AReadThatFailsIsToldToThoseWithAnEdge) {
+    MemoryDisk disk;
+    (void)run_parts(disk, Direction::write, sparse_terms("sparse", false));
+    MemoryStoreOptions bad;
+    bad.bad_reads = {4100, 4200};
+    const Ended ended = run_parts(disk, Direction::read, sparse_terms("sparse", false), bad);
+    for (const std::size_t rank : {0U, 1U, 2U})
+        EXPECT_EQ(ended.of[rank].error.kind, ErrorKind::io) << rank;
+    for (const std::size_t rank : {3U, 4U, 5U}) {
+        EXPECT_EQ(ended.of[rank].error.kind, ErrorKind::none) << rank;
+        EXPECT_EQ(ended.of[rank].bytes,
+                  std::ssize(part_of(static_cast<Rank>(rank), Direction::read).memory));
+    }
+}
+
+/// What the ranks learn in the pass makes them agree at the end.
+TEST(SparseEnd, ARankThatWasRefusedIsHeardOfByAll) {
+    for (const Direction direction : {Direction::write, Direction::read}) {
+        MemoryDisk disk;
+        (void)run_parts(disk, Direction::write, sparse_terms("sparse", false));
+        std::vector<Outcome> outcomes(kRanks);
+        run_ranks({.ranks = kRanks, .seed = 3}, [&](Transport& transport) {
+            const Rank rank = transport.topology().rank;
+            MemoryStore store(disk);
+            BufferPool buffers;
+            Stats stats;
+            Piece part = part_of(rank, direction);
+            if (rank == 5)
+                part.access.refused = Error::make(ErrorKind::count, "the count is negative");
+            const FlatTerms terms = sparse_terms("sparse", false);
+            const RunContext context{transport, &store, terms_of(terms), stats, buffers};
+            outcomes[static_cast<std::size_t>(rank)] = run_access(context, part.access, true);
+        });
+        for (const Outcome& outcome : outcomes) {
+            EXPECT_EQ(outcome.error.kind, ErrorKind::count);
+            EXPECT_EQ(outcome.error.rank, 5);
+            EXPECT_STREQ(outcome.error.what, "the count is negative");
+        }
+    }
+}
+
+/// In pieces of a device's memory: the others take part until nobody has more.
+TEST(SparseEnd, ARankWithMoreToDoIsHeardOfByAll) {
+    MemoryDisk disk;
+    run_ranks({.ranks = kRanks, .seed = 3}, [&](Transport& transport) {
+        const Rank rank = transport.topology().rank;
+        MemoryStore store(disk);
+        BufferPool buffers;
+        Stats stats;
+        const FlatTerms terms = sparse_terms("sparse", false);
+        for (const bool more : {true, false}) {
+            Piece part = part_of(rank, Direction::write);
+            part.access.goes_on = more && rank == 4;
+            RunContext context{transport, &store, terms_of(terms), stats, buffers};
+            context.sequence = more ? 0 : 1;
+            oratorio::Run run(context, part.access, true);  // gtest has a Run, too
+            while (!run.step()) transport.idle();
+            EXPECT_EQ(run.outcome().error.kind, ErrorKind::none);
+            EXPECT_EQ(run.goes_on(), more);
+        }
+    });
+    expect_contents(disk);
+}
+
+/// Rank 5 has returned and writes into a hole, between the first aggregator's reading the hole and
+/// writing it back: it has to wait for the lock.
+TEST(SparseEnd, WhoHasLeftFirstLosesNothingThatItWritesIntoAHoleThatIsBeingFilled) {
+    for (std::uint64_t seed = 1; seed <= 10; ++seed) {
+        MemoryDisk disk;
+        disk.write(0, std::vector<std::byte>(2 * kPart, std::byte{0xee}));
+        bool is_done = false;
+        bool waits = false;
+        std::uint64_t filled = 0;
+        run_ranks({.ranks = kRanks, .seed = seed}, [&](Transport& transport) {
+            const Rank rank = transport.topology().rank;
+            const auto while_locked = [&] {
+                waits = waits || rank == 5;
+                transport.idle();
+            };
+            HeldStore store(disk, {}, transport, while_locked, Direction::write,
+                            [&] { return rank != 0 || is_done || waits; });
+            BufferPool buffers;
+            Stats stats;
+            Exclusion exclusion;
+            FlatTerms terms = sparse_terms("sparse", false);
+            terms.costs.write_call = 1e9;  // holes are filled
+            RunContext context{transport, &store, terms_of(terms), stats, buffers};
+            context.exclusion = &exclusion;
+            Piece part = part_of(rank, Direction::write);
+            const Outcome outcome = run_access(context, part.access, true);
+            EXPECT_EQ(outcome.error.kind, ErrorKind::none);
+            filled += stats.hole_reads;
+            if (rank != 5) return;
+            std::byte mine{0x77};
+            Access one;
+            one.direction = Direction::write;
+            one.file = {Shape::run(1), 1, 2000, 1};
+            one.memory = {Shape::run(1), 1, 0, 1};
+            one.buffer = &mine;
+            EXPECT_EQ(run_access(context, one, false).error.kind, ErrorKind::none);
+            is_done = true;
+        });
+        EXPECT_GT(filled, 0U);
+        EXPECT_EQ(disk.contents({2000, 2001})[0], std::byte{0x77}) << "seed " << seed;
+        expect_contents(disk);
+    }
+}
+
+}  // namespace
+}  // namespace oratorio::test
