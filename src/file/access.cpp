@@ -7,6 +7,7 @@
 
 #include "file/path.hpp"
 #include "file/state.hpp"
+#include "plan/methods.hpp"
 
 namespace oratorio {
 
@@ -97,6 +98,7 @@ RunContext File::State::context(const TracedAccess& traced) {
             .plans = &engine.plans,
             .io_thread = &engine.io_thread,
             .exclusion = &engine.exclusion,
+            .unheard = &engine.unheard,
             .agents = agents.get(),
             .traced = traced};
 }
@@ -221,7 +223,10 @@ File::Placed File::describe(AccessCall& call, bool may_move) const {
 File::Placed File::place(AccessCall& call, bool may_move) {
     State& state = *state_;
     const View& view = state.place.view;
-    if (call.collective && call.direction == Direction::write) state.written_together = true;
+    if (call.collective && call.direction == Direction::write) {
+        state.written_together = true;
+        state.written_apart = state.written_apart || asks_for_edges(state.hints->plan);
+    }
     Placed placed = describe(call, may_move);
     Access& access = placed.access;
     if (!state.is_gathered(call, placed)) {

@@ -2,7 +2,9 @@
 #include "file/file.hpp"
 
 #include <algorithm>
+#include <array>
 #include <sstream>
+#include <utility>
 
 #include "base/machine_memory.hpp"
 #include "file/path.hpp"
@@ -98,11 +100,24 @@ Result<void> File::State::tell_account() {
     return {};
 }
 
+/// Collective where a sparse write was made since all ranks last met here: what this rank has heard
+/// of its failure, if others haven't. Where all have there is nothing to tell.
+Error File::State::unheard_failure() {
+    const Error mine = std::exchange(engine.unheard, {});
+    if (!std::exchange(written_apart, false)) return mine;
+    const std::uint64_t heard = mine.kind == ErrorKind::none ? 0 : 1;
+    const auto ranks = agree_on_sums(*transport, std::array{heard});
+    if (!ranks) return ranks.error();
+    const bool all = (**ranks)[0] == static_cast<std::uint64_t>(transport->topology().size);
+    return all ? Error() : mine;
+}
+
 Result<void> File::close() {
     settle();
     Transport& ranks = *state_->transport;
-    Error error;
-    if (auto written = state_->write_gathered(); !written) error = written.error();
+    Error error = state_->unheard_failure();
+    if (auto written = state_->write_gathered(); !written && error.kind == ErrorKind::none)
+        error = written.error();
     if (auto ended = state_->end_agents(); !ended && error.kind == ErrorKind::none)
         error = ended.error();
     // The lock that shows others that this handle may write goes when none of its ranks does.
@@ -216,12 +231,13 @@ Result<Bytes> File::size() {
 }
 
 /// What a rank's own flush doesn't reach: its data that a rank of another node wrote, or any other
-/// rank where it hasn't the file open itself, and records of others whose failure only one rank
-/// sees. The same on all ranks.
+/// rank where it hasn't the file open itself, and records or sparse data of others whose failure
+/// only some ranks see. The same on all ranks.
 bool File::State::flushes_together() const {
     const bool by_others =
         written_together && (!transport->topology().one_node() || opened.found->deferred);
-    return hints->synchronized_flush || write_behind != nullptr || by_others || ships_elsewhere();
+    return hints->synchronized_flush || write_behind != nullptr || by_others || ships_elsewhere() ||
+           written_apart;
 }
 
 Result<void> File::sync() {
@@ -241,7 +257,10 @@ Result<void> File::sync() {
         if (!flushed) error = flushed.error();
         if (!written) error = written.error();
     }
-    if (state_->flushes_together()) {
+    const bool together = state_->flushes_together();
+    if (const Error unheard = state_->unheard_failure(); error.kind == ErrorKind::none)
+        error = unheard;
+    if (together) {
         state_->written_together = false;
         return agree_on_error(ranks, error);
     }

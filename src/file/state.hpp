@@ -78,6 +78,7 @@ struct File::State final : Witness {
         PlanCache plans;
         IoThread io_thread;
         Exclusion exclusion;
+        Error unheard;  ///< of a sparse write, until all ranks are told
     };
     explicit State(std::shared_ptr<Workspace> lent)
         : workspace(std::move(lent)),
@@ -116,6 +117,8 @@ struct File::State final : Witness {
     std::unique_ptr<AgentServer> agent_server;  ///< of a rank that is an agent
     std::unique_ptr<Agents> agents;             ///< null: there are none
     bool written_together = false;  ///< by a collective write since all ranks flushed together
+    bool written_apart = false;  ///< and not all ranks may have heard whether it failed; the same
+                                 ///< on all
 
     /// Before a collective call's first message: too little memory is an error of all ranks then.
     [[nodiscard]] Error ready() const { return ready_for_collective(transport->topology().size); }
@@ -157,6 +160,7 @@ struct File::State final : Witness {
     /// At open, where all ranks want it.
     void start_tracing(const TraceCall& call);
     [[nodiscard]] bool flushes_together() const;
+    [[nodiscard]] Error unheard_failure();
     /// Writes the records that were gathered, whoever made them.
     Result<void> write_gathered();
     /// Collective; the worst error of any rank.

@@ -259,8 +259,13 @@ bool Run::ending_done() {
     return true;
 }
 
-/// Unless all have agreed, aggregators that this rank has nothing with may be filling holes still.
+/// Unless all have agreed, aggregators that this rank has nothing with may be filling holes still,
+/// and ranks haven't heard of its failure.
 void Run::leave() {
+    const bool failed = error_.kind != ErrorKind::none && access_.direction == Direction::write;
+    if (plan().told && failed && context_.unheard != nullptr &&
+        context_.unheard->kind == ErrorKind::none)
+        *context_.unheard = error_;
     if (context_.exclusion == nullptr) return;
     bool& first = context_.exclusion->left_first;
     first = plan().told && (first || plan().keeps_holes());

@@ -42,6 +42,8 @@ struct RunContext {
     PlanCache* plans = nullptr;     ///< the file's; null: every access is planned anew
     IoThread* io_thread = nullptr;  ///< the file's; null: the caller does the storage calls
     Exclusion* exclusion = nullptr;  ///< the file's; null: nobody else writes it
+    Error* unheard = nullptr;        ///< the file's: a failure of a write that not all ranks have
+                                     ///< heard of, the first one; null: nobody asks
     bool gathered = true;            ///< all ranks are known to have entered this access
     Agents* agents = nullptr;        ///< the file's; null: methods that ship don't apply
     TracedAccess traced = {};        ///< nobody's where nothing is recorded

@@ -97,5 +97,60 @@ TEST(Sync, WhatTheSystemTellsToOneRankIsToldToAllRanksOnce) {
     });
 }
 
+TEST(Sync, ASparseWriteOfWhoseFailureAllHaveHeardIsToldNoMore) {
+    for (const bool closes : {false, true}) {
+        MemoryDisk disk(150);
+        OpenCall call = call_of("data", kCreate, {{"oratorio_method", "sparse"}});
+        call.open_store = [&](const std::string&,
+                              const OpenMode&) -> Result<std::unique_ptr<Store>> {
+            return std::unique_ptr<Store>(std::make_unique<MemoryStore>(disk));
+        };
+        on_ranks(4, [&](Transport& transport) {
+            auto file = open_on(transport, call);
+            EXPECT_EQ(kind_of(file), ErrorKind::none);
+            std::vector<std::byte> data(64, std::byte{7});
+            const Outcome outcome =
+                (*file)->access(call_for(Direction::write, data, true, Positioning::explicit_offset,
+                                         64 * transport.topology().rank));
+            EXPECT_EQ(outcome.error.kind, ErrorKind::no_space);
+            if (!closes) {
+                EXPECT_EQ(kind_of((*file)->sync()), ErrorKind::none);
+            }
+            EXPECT_EQ(kind_of((*file)->close()), ErrorKind::none);
+            return 0;
+        });
+    }
+}
+
+/// Ranks 0 and 2 aggregate; what rank 2 writes for rank 3 doesn't fit.
+TEST(Sync, AfterASparseWriteThatFailedOnSomeRanksAllAreToldOnce) {
+    for (const bool closes : {false, true}) {
+        MemoryDisk disk(150);
+        OpenCall call =
+            call_of("data", kCreate, {{"oratorio_method", "sparse"}, {"cb_nodes", "2"}});
+        call.open_store = [&](const std::string&,
+                              const OpenMode&) -> Result<std::unique_ptr<Store>> {
+            return std::unique_ptr<Store>(std::make_unique<MemoryStore>(disk));
+        };
+        on_ranks(4, [&](Transport& transport) {
+            auto file = open_on(transport, call);
+            EXPECT_EQ(kind_of(file), ErrorKind::none);
+            const Rank rank = transport.topology().rank;
+            std::vector<std::byte> data(rank == 3 ? 4096 : 64, std::byte{7});
+            const Offset at = rank == 3 ? 8192 : 0;
+            if (rank != 0 && rank != 3) data.clear();
+            const Outcome outcome = (*file)->access(
+                call_for(Direction::write, data, true, Positioning::explicit_offset, at));
+            EXPECT_EQ(outcome.error.kind, rank < 2 ? ErrorKind::none : ErrorKind::no_space);
+            if (!closes) {
+                EXPECT_EQ(kind_of((*file)->sync()), ErrorKind::no_space) << rank;
+                EXPECT_EQ(kind_of((*file)->sync()), ErrorKind::none) << rank;
+            }
+            EXPECT_EQ(kind_of((*file)->close()), closes ? ErrorKind::no_space : ErrorKind::none);
+            return 0;
+        });
+    }
+}
+
 }  // namespace
 }  // namespace oratorio::test
