@@ -67,9 +67,19 @@ void Outcomes::note_undone() {
 }
 
 /// A client tells a failure to write back to whoever flushes next, which isn't agreed on
-/// (docs/decisions/0020).
-bool Outcomes::may_differ(const Step& step) const {
-    return step.kind == Kind::sync && program_.setting.client != ClientKind::none;
+/// (docs/decisions/0020). And where a sparse graph was asked for, an aggregator tells what its
+/// storage refused to those that have data with it (docs/decisions/0038).
+bool Outcomes::may_differ(const Step& step, ErrorKind one, ErrorKind other) const {
+    if (step.kind == Kind::sync) return program_.setting.client != ClientKind::none;
+    const auto of_storage = [](ErrorKind kind) {
+        return kind == ErrorKind::none || kind == ErrorKind::io || kind == ErrorKind::no_space ||
+               kind == ErrorKind::quota || kind == ErrorKind::no_memory;
+    };
+    if (step.id == program_.setting.memory.empty_step) return false;
+    const auto& hints = program_.handles[static_cast<std::size_t>(step.handle)].hints;
+    const auto method = hints.find("oratorio_method");
+    return step.collective && method != hints.end() && method->second == "sparse" &&
+           of_storage(one) && of_storage(other);
 }
 
 /// All ranks get the same class, and none where nothing was made to fail.
@@ -93,7 +103,7 @@ std::string Outcomes::judge_errors() const {
             if (id == program_.setting.memory.empty_step && error.kind == ErrorKind::none)
                 return "memory: too little was left for " + oracle::describe(program_, step) +
                        ", and it began";
-            if (error.kind != first.kind && !may_differ(step))
+            if (error.kind != first.kind && !may_differ(step, error.kind, first.kind))
                 return "ranks: of another mind about " + oracle::describe(program_, step) + ": " +
                        oratorio::describe(first, "the file") + " and " +
                        oratorio::describe(error, "the file");

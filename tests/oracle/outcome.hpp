@@ -29,7 +29,7 @@ class Outcomes {
         Outcome outcome;
     };
     void note_undone();
-    [[nodiscard]] bool may_differ(const Step& step) const;
+    [[nodiscard]] bool may_differ(const Step& step, ErrorKind one, ErrorKind other) const;
     [[nodiscard]] std::string judge_errors() const;
     [[nodiscard]] std::string judge_read(int access) const;
     [[nodiscard]] std::string judge_records(const std::vector<std::byte>& log) const;
