@@ -104,10 +104,15 @@ double hashed(const Situation& s) {
     return looks ? static_cast<double>(s.pieces) * costs(s).hash_piece : 0;
 }
 
-/// Storage calls by aggregators alone, each of whose regions begins and ends one.
+/// Storage calls by aggregators alone, each of whose regions begins and ends one. Those of a
+/// machine wait for each other as other writers do.
 double stored_by_aggregators(const Traffic& t, const Method& method, const Situation& s) {
     const auto block = static_cast<double>(method.domains_part().block(*s.options));
-    return hull_moved(s, std::min(t.slot_bytes, block), t.aggregators);
+    const bool several = !s.reads() && !s.is_direct() && t.aggregators > machines(s);
+    const double contended = costs(s).contended_byte - costs(s).write_byte;
+    const double waited =
+        several ? static_cast<double>(s.hull.length()) * std::max(0.0, contended) : 0;
+    return hull_moved(s, std::min(t.slot_bytes, block), t.aggregators) + waited;
 }
 
 /// A thread beside is handed each storage call.

@@ -116,6 +116,13 @@ TEST(Estimate, WritersWaitForEachOtherOnTheirNodeAlone) {
         << "by one";
 }
 
+TEST(Estimate, AggregatorsOfAMachineContend) {
+    const double bytes = 2 * (16 << 20);
+    EXPECT_NEAR(count(&Costs::contended_byte, "two_phase", 1, 64), bytes, 1);
+    EXPECT_NEAR(count(&Costs::contended_byte, "two_phase", 4, 64), bytes, 1) << "each has two";
+    EXPECT_NEAR(count(&Costs::contended_byte, "one_writer", 1, 64), 0, 1e-6);
+}
+
 TEST(Estimate, CallsThatContendCostWhatTheyDoSideBySide) {
     const double calls = (64 << 20) / 64;
     EXPECT_NEAR(count(&Costs::contended_call, "list_io", 1, 64), calls, 1) << "one after the other";
