@@ -2,7 +2,6 @@
 #include "file/file.hpp"
 
 #include <algorithm>
-#include <array>
 #include <sstream>
 #include <utility>
 
@@ -101,15 +100,13 @@ Result<void> File::State::tell_account() {
 }
 
 /// Collective where a sparse write was made since all ranks last met here: what this rank has heard
-/// of its failure, if others haven't. Where all have there is nothing to tell.
+/// of failures, if others haven't heard of the same ones. Where all have there is nothing to tell.
 Error File::State::unheard_failure() {
-    const Error mine = std::exchange(engine.unheard, {});
-    if (!std::exchange(written_apart, false)) return mine;
-    const std::uint64_t heard = mine.kind == ErrorKind::none ? 0 : 1;
-    const auto ranks = agree_on_sums(*transport, std::array{heard});
-    if (!ranks) return ranks.error();
-    const bool all = (**ranks)[0] == static_cast<std::uint64_t>(transport->topology().size);
-    return all ? Error() : mine;
+    const Unheard mine = std::exchange(engine.unheard, {});
+    if (!std::exchange(written_apart, false)) return mine.first;
+    const auto same = agree_on_equal(*transport, mine.writes, "who has heard of which failure");
+    if (same) return {};
+    return same.error().kind == ErrorKind::not_same ? mine.first : same.error();
 }
 
 Result<void> File::close() {

@@ -78,7 +78,7 @@ struct File::State final : Witness {
         PlanCache plans;
         IoThread io_thread;
         Exclusion exclusion;
-        Error unheard;  ///< of a sparse write, until all ranks are told
+        Unheard unheard;
     };
     explicit State(std::shared_ptr<Workspace> lent)
         : workspace(std::move(lent)),

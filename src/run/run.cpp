@@ -263,9 +263,8 @@ bool Run::ending_done() {
 /// and ranks haven't heard of its failure.
 void Run::leave() {
     const bool failed = error_.kind != ErrorKind::none && access_.direction == Direction::write;
-    if (plan().told && failed && context_.unheard != nullptr &&
-        context_.unheard->kind == ErrorKind::none)
-        *context_.unheard = error_;
+    if (plan().told && failed && context_.unheard != nullptr)
+        context_.unheard->add(error_, sequence_);
     if (context_.exclusion == nullptr) return;
     bool& first = context_.exclusion->left_first;
     first = plan().told && (first || plan().keeps_holes());

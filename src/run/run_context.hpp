@@ -13,6 +13,7 @@
 #include "stats/recorder.hpp"
 #include "store/store.hpp"
 #include "store/threaded.hpp"
+#include "type/coverage.hpp"
 
 namespace oratorio {
 
@@ -23,6 +24,18 @@ class Witness {
     /// Of the plan of each access, made for it or kept.
     virtual void planned(const Plan& plan) = 0;
     virtual void remark(const std::string& sentence) = 0;
+};
+
+/// What one rank has heard of writes that failed and of whose failure others may not know (sparse
+/// ones: run/ending.hpp), since all ranks were last told.
+struct Unheard {
+    Error first;
+    std::uint64_t writes = 0;  ///< equal on ranks that have heard of the same ones
+
+    void add(const Error& error, unsigned number) {
+        if (first.kind == ErrorKind::none) first = error;
+        writes += mix(number);
+    }
 };
 
 /// What a run works with; everything outlives the run.
@@ -42,8 +55,7 @@ struct RunContext {
     PlanCache* plans = nullptr;     ///< the file's; null: every access is planned anew
     IoThread* io_thread = nullptr;  ///< the file's; null: the caller does the storage calls
     Exclusion* exclusion = nullptr;  ///< the file's; null: nobody else writes it
-    Error* unheard = nullptr;        ///< the file's: a failure of a write that not all ranks have
-                                     ///< heard of, the first one; null: nobody asks
+    Unheard* unheard = nullptr;      ///< the file's; null: nobody asks
     bool gathered = true;            ///< all ranks are known to have entered this access
     Agents* agents = nullptr;        ///< the file's; null: methods that ship don't apply
     TracedAccess traced = {};        ///< nobody's where nothing is recorded

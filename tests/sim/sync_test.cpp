@@ -97,22 +97,32 @@ TEST(Sync, WhatTheSystemTellsToOneRankIsToldToAllRanksOnce) {
     });
 }
 
+/// By method sparse, to a store like that.
+OpenCall sparse_call(MemoryDisk& disk, HintMap hints, const MemoryStoreOptions& options = {}) {
+    hints["oratorio_method"] = "sparse";
+    OpenCall call = call_of("data", kCreate, hints);
+    call.open_store = [&disk, options](const std::string&,
+                                       const OpenMode&) -> Result<std::unique_ptr<Store>> {
+        return std::unique_ptr<Store>(std::make_unique<MemoryStore>(disk, options));
+    };
+    return call;
+}
+
+/// This rank's part of a collective write, nothing for 0 bytes; what comes of it.
+ErrorKind write_part(File& file, Bytes bytes, Offset at) {
+    std::vector<std::byte> data(static_cast<std::size_t>(bytes), std::byte{7});
+    return file.access(call_for(Direction::write, data, true, Positioning::explicit_offset, at))
+        .error.kind;
+}
+
 TEST(Sync, ASparseWriteOfWhoseFailureAllHaveHeardIsToldNoMore) {
     for (const bool closes : {false, true}) {
         MemoryDisk disk(150);
-        OpenCall call = call_of("data", kCreate, {{"oratorio_method", "sparse"}});
-        call.open_store = [&](const std::string&,
-                              const OpenMode&) -> Result<std::unique_ptr<Store>> {
-            return std::unique_ptr<Store>(std::make_unique<MemoryStore>(disk));
-        };
+        const OpenCall call = sparse_call(disk, {});
         on_ranks(4, [&](Transport& transport) {
             auto file = open_on(transport, call);
             EXPECT_EQ(kind_of(file), ErrorKind::none);
-            std::vector<std::byte> data(64, std::byte{7});
-            const Outcome outcome =
-                (*file)->access(call_for(Direction::write, data, true, Positioning::explicit_offset,
-                                         64 * transport.topology().rank));
-            EXPECT_EQ(outcome.error.kind, ErrorKind::no_space);
+            EXPECT_EQ(write_part(**file, 64, 64 * transport.topology().rank), ErrorKind::no_space);
             if (!closes) {
                 EXPECT_EQ(kind_of((*file)->sync()), ErrorKind::none);
             }
@@ -126,27 +136,50 @@ TEST(Sync, ASparseWriteOfWhoseFailureAllHaveHeardIsToldNoMore) {
 TEST(Sync, AfterASparseWriteThatFailedOnSomeRanksAllAreToldOnce) {
     for (const bool closes : {false, true}) {
         MemoryDisk disk(150);
-        OpenCall call =
-            call_of("data", kCreate, {{"oratorio_method", "sparse"}, {"cb_nodes", "2"}});
-        call.open_store = [&](const std::string&,
-                              const OpenMode&) -> Result<std::unique_ptr<Store>> {
-            return std::unique_ptr<Store>(std::make_unique<MemoryStore>(disk));
-        };
+        const OpenCall call = sparse_call(disk, {{"cb_nodes", "2"}});
         on_ranks(4, [&](Transport& transport) {
             auto file = open_on(transport, call);
             EXPECT_EQ(kind_of(file), ErrorKind::none);
             const Rank rank = transport.topology().rank;
-            std::vector<std::byte> data(rank == 3 ? 4096 : 64, std::byte{7});
-            const Offset at = rank == 3 ? 8192 : 0;
-            if (rank != 0 && rank != 3) data.clear();
-            const Outcome outcome = (*file)->access(
-                call_for(Direction::write, data, true, Positioning::explicit_offset, at));
-            EXPECT_EQ(outcome.error.kind, rank < 2 ? ErrorKind::none : ErrorKind::no_space);
+            const Bytes bytes = rank == 3 ? 4096 : rank == 0 ? 64 : 0;
+            EXPECT_EQ(write_part(**file, bytes, rank == 3 ? 8192 : 0),
+                      rank < 2 ? ErrorKind::none : ErrorKind::no_space);
             if (!closes) {
                 EXPECT_EQ(kind_of((*file)->sync()), ErrorKind::no_space) << rank;
                 EXPECT_EQ(kind_of((*file)->sync()), ErrorKind::none) << rank;
             }
             EXPECT_EQ(kind_of((*file)->close()), closes ? ErrorKind::no_space : ErrorKind::none);
+            return 0;
+        });
+    }
+}
+
+/// Ranks 2 and 3 hear of the first one, ranks 0 and 1 of the second: each of a failure, nobody of
+/// both.
+TEST(Sync, SparseWritesThatFailedOnOtherRanksEachAreTold) {
+    for (const bool closes : {false, true}) {
+        MemoryDisk disk;
+        const OpenCall call = sparse_call(disk, {{"cb_nodes", "2"}}, {.bad_writes = {8192, 8200}});
+        on_ranks(4, [&](Transport& transport) {
+            auto file = open_on(transport, call);
+            EXPECT_EQ(kind_of(file), ErrorKind::none);
+            const Rank rank = transport.topology().rank;
+            EXPECT_EQ(write_part(**file,
+                                 rank == 3   ? 4096
+                                 : rank == 0 ? 64
+                                             : 0,
+                                 rank == 3 ? 8192 : 0),
+                      rank < 2 ? ErrorKind::none : ErrorKind::io);
+            EXPECT_EQ(write_part(**file,
+                                 rank == 1   ? 4096
+                                 : rank == 3 ? 64
+                                             : 0,
+                                 rank == 1 ? 8192 : 32768),
+                      rank < 2 ? ErrorKind::io : ErrorKind::none);
+            if (!closes) {
+                EXPECT_EQ(kind_of((*file)->sync()), ErrorKind::io) << rank;
+            }
+            EXPECT_EQ(kind_of((*file)->close()), closes ? ErrorKind::io : ErrorKind::none) << rank;
             return 0;
         });
     }
