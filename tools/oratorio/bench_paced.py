@@ -13,7 +13,7 @@ from pathlib import Path
 from statistics import median
 
 from oratorio.bench_arms import is_oratorios
-from oratorio.bench_run import Run, Settings
+from oratorio.bench_run import DIRECTIONS, Run, Settings
 from oratorio.bench_workloads import BenchError
 from oratorio.paths import PRIVATE, ROOT
 
@@ -92,10 +92,10 @@ class Paced:
 
 def _rates(run: Run) -> dict[str, float]:
     """MiB/s of the median pass of each direction."""
-    good = [s for s in run.samples if s["arm"] == PROBE and s["repeat"] >= 0 and s["verified"]]
     seconds = {
-        direction: median(s["seconds"] for s in good if s["direction"] == direction)
-        for direction in {s["direction"] for s in good}
+        direction: median(s["seconds"] for s in good)
+        for direction in DIRECTIONS
+        if (good := run.measured(PROBE, direction))
     }
     return {direction: run.setup["bytes"] / MIB / taken for direction, taken in seconds.items()}
 

@@ -37,11 +37,7 @@ class Predicted:
 
 def predicted(run: Run, arm: str, direction: str) -> Predicted | None:
     """None if the arm has no good pass whose accesses had plans."""
-    samples = [
-        s for s in run.samples
-        if (s["arm"], s["direction"]) == (arm, direction) and s["repeat"] >= 0 and s["verified"]
-        and s["account"].get("estimated_time")
-    ]  # fmt: skip
+    samples = [s for s in run.measured(arm, direction) if s["account"].get("estimated_time")]
     if not samples:
         return None
     # Every rank adds the whole of a collective access, and the mean of those alone is what one does.

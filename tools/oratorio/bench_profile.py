@@ -8,7 +8,6 @@ from statistics import median
 from rich.table import Table
 
 from oratorio.bench_arms import is_oratorios
-from oratorio.bench_report import measured
 from oratorio.bench_run import Run, Settings
 
 COPIES = ("bytes_packed", "bytes_placed", "bytes_shared", "bytes_reached", "bytes_merged")
@@ -34,7 +33,7 @@ class Profile:
 
 def profile_of(run: Run, settings: Settings, arm: str, direction: str) -> Profile | None:
     """None if the arm has no good pass that was told of."""
-    samples = [s for s in measured(run, arm, direction) if s["account"]]
+    samples = [s for s in run.measured(arm, direction) if s["account"]]
     accounts = [s["account"] for s in samples]
     if not accounts:
         return None
@@ -44,7 +43,7 @@ def profile_of(run: Run, settings: Settings, arm: str, direction: str) -> Profil
 
     data = samples[0]["bytes"]
     storage, copying = middle("storage_time"), middle("copy_time")
-    raw = [s["seconds"] for s in measured(run, settings.reference, direction)]
+    raw = [s["seconds"] for s in run.measured(settings.reference, direction)]
     return Profile(
         storage_calls=middle("storage_calls", "mappings"),
         transferred=middle("bytes_loaded", "bytes_stored") / data,

@@ -41,18 +41,9 @@ class Summary:
     problem: str
 
 
-def _passes(run: Run, arm: str, direction: str) -> list[dict]:
-    return [s for s in run.samples if s["arm"] == arm and s["direction"] == direction]
-
-
-def measured(run: Run, arm: str, direction: str) -> list[dict]:
-    """The good passes but the first."""
-    return [s for s in _passes(run, arm, direction) if s["repeat"] >= 0 and s["verified"]]
-
-
 def _rate(run: Run, arm: str, direction: str) -> float | None:
     """MiB/s of the median pass."""
-    passes = measured(run, arm, direction)
+    passes = run.measured(arm, direction)
     return passes[0]["bytes"] / MIB / median(s["seconds"] for s in passes) if passes else None
 
 
@@ -61,7 +52,7 @@ def _ratio(value: float | None, to: float | None) -> float | None:
 
 
 def _summary(run: Run, settings: Settings, arm: str, direction: str) -> Summary:
-    passes, good = _passes(run, arm, direction), measured(run, arm, direction)
+    passes, good = run.passes(arm, direction), run.measured(arm, direction)
     rate = _rate(run, arm, direction)
     host_rates = [_rate(run, other, direction) or 0 for other in settings.arms if is_host(other)]
     of_raw = _ratio(rate, _rate(run, settings.reference, direction))

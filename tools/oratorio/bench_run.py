@@ -84,6 +84,14 @@ class Run:
     def title(self) -> str:
         return f"{self.label}, {self.ranks} ranks"
 
+    def passes(self, arm: str, direction: str) -> list[dict]:
+        """The first one, too, and those that went wrong."""
+        return [s for s in self.samples if s["arm"] == arm and s["direction"] == direction]
+
+    def measured(self, arm: str, direction: str) -> list[dict]:
+        """The good passes but the first."""
+        return [s for s in self.passes(arm, direction) if s["repeat"] >= 0 and s["verified"]]
+
 
 def oratorio_library() -> Path | None:
     """ORATORIO_PRELOAD, or the library of this checkout's build; None if there is none yet."""

@@ -107,6 +107,10 @@ def heads(answers: Sequence[Answer]) -> tuple[str, ...]:
     return HEADS + (REPLAYED if answers[0].replayed else ())
 
 
+def _percent_off(seconds: float, took: float) -> str:
+    return f"{100 * (seconds / took - 1):+.0f}"
+
+
 def sum_rows(job: Job, answers: Sequence[Answer]) -> list[list[str]]:
     """All accesses by each method, as they were recorded, and as the library took them for then.
 
@@ -116,7 +120,7 @@ def sum_rows(job: Job, answers: Sequence[Answer]) -> list[list[str]]:
     took = sum(each.seconds for each in every)
 
     def error(arm: str, seconds: float) -> str:
-        return f"{100 * (seconds / took - 1):+.0f}" if [arm.partition(":")[0]] == methods else ""
+        return _percent_off(seconds, took) if [arm.partition(":")[0]] == methods else ""
 
     sums, replayed = _sums(job, answers), _sums(job, answers, by_simgrid=True)
     first = next(iter(sums.values()))
@@ -129,14 +133,8 @@ def sum_rows(job: Job, answers: Sequence[Answer]) -> list[list[str]]:
     where = f"{ranks} ranks on {nodes} node{'s' * (nodes > 1)}"
     rows.append([f"recorded: {', '.join(methods)}, {where}", f"{took:.3g}", ""])
     if estimated := sum(each.estimated for each in every):
-        rows.append(
-            [
-                "what its cost model took it for",
-                f"{estimated:.3g}",
-                "",
-                f"{100 * (estimated / took - 1):+.0f}",
-            ]
-        )
+        off = _percent_off(estimated, took)
+        rows.append(["what its cost model took it for", f"{estimated:.3g}", "", off])
     width = len(heads(answers))
     return [row + [""] * (width - len(row)) for row in rows]
 
