@@ -81,6 +81,24 @@ TEST(Traffic, MoreBytesCrossWithMoreNodes) {
     EXPECT_EQ(traffic_of(two_phase, situation_of(terms, 8)).near_messages, 0) << "a rank each";
 }
 
+TEST(Traffic, WhatTheHullsKeepOnANodeDoesNotCross) {
+    const FlatTerms terms;
+    Situation s = situation_of(terms, 2);
+    const Traffic everywhere = traffic_of(*find_method("cb_cyclic"), s);
+    s.locality = {.own = 0.25, .node = 0.75};
+    const Traffic even = traffic_of(*find_method("two_phase"), s);
+    EXPECT_EQ(even.own_share, 0.25);
+    EXPECT_EQ(even.far_bytes, kHull / 4);
+    EXPECT_EQ(even.near_messages, 2 * even.far_messages) << "a half of all data, and a quarter";
+    const Traffic cyclic = traffic_of(*find_method("cb_cyclic"), s);
+    EXPECT_EQ(cyclic.far_bytes, everywhere.far_bytes) << "blocks that are dealt go everywhere";
+    const Traffic one = traffic_of(*find_method("one_writer"), s);
+    EXPECT_EQ(one.far_bytes, kHull / 2) << "nor is it of other aggregators";
+    const Traffic grouped = traffic_of(*find_method("two_layer"), s);
+    EXPECT_EQ(grouped.far_bytes, kHull / 4);
+    EXPECT_EQ(grouped.own_share, 0.75 / (groups_of(s) / 2)) << "of a node's groups each";
+}
+
 TEST(Traffic, NoMessageIsLargerThanTheHintSays) {
     FlatTerms terms;
     terms.message_bytes = 64 << 10;
