@@ -263,9 +263,8 @@ void access_meets(const Form& form, const IoFault& fault, Ending ending, const H
     const bool fails = some_hear ? code != MPI_SUCCESS : form.collective ? met : met_here;
     const long long heard = sum_of_ranks(fails ? 1 : 0);
     if (some_hear) CHECK_IN(told, (heard > 0) == met);
-    const int expected = !fails                              ? MPI_SUCCESS
-                         : fault.kind == IoFault::Kind::full ? MPI_ERR_NO_SPACE
-                                                             : MPI_ERR_IO;
+    const int failure = fault.kind == IoFault::Kind::full ? MPI_ERR_NO_SPACE : MPI_ERR_IO;
+    const int expected = fails ? failure : MPI_SUCCESS;
     CHECK_IN(told + ", class " + std::to_string(class_of(code)), class_of(code) == expected);
     CHECK_IN(told, handled.calls == (fails ? 1 : 0));
     if (fails) CHECK_IN(told, handled.file == file && handled.error_class == expected);
@@ -277,10 +276,7 @@ void access_meets(const Form& form, const IoFault& fault, Ending ending, const H
     if (!form.reads && rank_of_world() == 0) CHECK_IN(told, sum == stored(form, scratch.name()));
     MPI_Barrier(MPI_COMM_WORLD);
     const bool unheard = sparse && !form.reads && heard > 0 && heard < size_of_world();
-    const int synced = !unheard                            ? MPI_SUCCESS
-                       : fault.kind == IoFault::Kind::full ? MPI_ERR_NO_SPACE
-                                                           : MPI_ERR_IO;
-    works_again(form, file, scratch, synced, told);
+    works_again(form, file, scratch, unheard ? failure : MPI_SUCCESS, told);
     CHECK_IN(told, MPI_File_close(&file) == MPI_SUCCESS);
 }
 
