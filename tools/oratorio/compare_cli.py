@@ -13,11 +13,11 @@ from pathlib import Path
 
 from oratorio import compare, compare_report
 from oratorio.html_page import write
-from oratorio.recorded import Recorder, RecordError
+from oratorio.recorded import Recorder, RecordError, leave
 from oratorio.trace import TraceError
 
 REFUSED = 2
-INTERRUPTED, TERMINATED = 130, 143
+INTERRUPTED = 130
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
@@ -39,12 +39,6 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("-o", "--out", type=Path, metavar="FILE.html", help="The same as a page.")
 
 
-def _end_with_the_job(number: int, frame: object) -> None:
-    """As an exception, so that the run under way is ended, too."""
-    del number, frame
-    raise SystemExit(TERMINATED)
-
-
 def _tell(text: str) -> None:
     print(f"oratorio: {text}", file=sys.stderr)
 
@@ -54,7 +48,7 @@ def run(options: argparse.Namespace) -> int:
     if options.repeat < 1 or options.time_limit <= 0:
         _tell("--repeat and --time-limit are more than 0")
         return REFUSED
-    signal.signal(signal.SIGTERM, _end_with_the_job)
+    signal.signal(signal.SIGTERM, leave)
     place = options.out.absolute().parent if options.out else Path.cwd()
     rules = compare.Rules(options.repeat, options.time_limit, options.before)
     try:

@@ -20,6 +20,7 @@ from oratorio.run_facts import Run
 EXPLAIN = "explain.txt"
 RECORDING = ("ORATORIO_TRACE", "ORATORIO_EXPLAIN")
 GRACE_SECONDS = 10  # from the polite end of a job to the other one
+Handler = Callable[[int, object], object] | int | None  # as signal.signal takes it
 PASSED_ON = (signal.SIGTERM, signal.SIGHUP, signal.SIGUSR1, signal.SIGUSR2)
 
 
@@ -43,21 +44,32 @@ def _place(folder: Path) -> Iterator[Path]:
 
 
 @contextmanager
-def _signals_to(job: subprocess.Popen) -> Iterator[None]:
-    """What is told to us is meant for the job; the terminal's interrupt reaches it by itself."""
+def _signals_kept() -> Iterator[Callable[[Mapping[int, Handler]], None]]:
+    """Signals wait until a job that starts is known, as nobody could pass them on to it or end it before.
 
-    def pass_on(number, frame) -> None:
-        del frame
-        with suppress(ProcessLookupError):
-            job.send_signal(number)
+    `heard_by(handlers)` lets them come, those that waited first; a signal without a handler there has the
+    one that it had. What whoever started us lets us ignore stays ignored, by the job too.
+    """
+    early: list[int] = []
+    numbers = [n for n in (*PASSED_ON, signal.SIGINT) if signal.getsignal(n) != signal.SIG_IGN]
+    before = {n: signal.signal(n, lambda number, frame: early.append(number)) for n in numbers}
 
-    before = {number: signal.signal(number, pass_on) for number in PASSED_ON}
-    before[signal.SIGINT] = signal.signal(signal.SIGINT, lambda number, frame: None)
-    try:
-        yield
-    finally:
+    def heard_by(handlers: Mapping[int, Handler]) -> None:
         for number, handler in before.items():
-            signal.signal(number, handler)
+            signal.signal(number, handlers.get(number, handler))
+        while early:
+            signal.raise_signal(early.pop(0))
+
+    try:
+        yield heard_by
+    finally:
+        heard_by({})
+
+
+def leave(number: int, frame: object) -> None:
+    """Ends us by an exception, so that a job apart, which is in a session of its own, is ended, too."""
+    del frame
+    raise SystemExit(128 + number)
 
 
 def _end(job: subprocess.Popen) -> None:
@@ -77,20 +89,33 @@ def _code(returned: int) -> int:
     return 128 - returned if returned < 0 else returned
 
 
+def _environ(prepared: launch.Launch) -> dict[str, str]:
+    return {**os.environ, **prepared.env}
+
+
 def attached(prepared: launch.Launch) -> int:
     """Runs a job in our place, with our terminal and signals; its exit code."""
-    with subprocess.Popen(prepared.argv, env={**os.environ, **prepared.env}) as job, _signals_to(job):
+    with _signals_kept() as heard_by, subprocess.Popen(prepared.argv, env=_environ(prepared)) as job:
+
+        def pass_on(number: int, frame: object) -> None:
+            del frame
+            with suppress(ProcessLookupError):
+                job.send_signal(number)
+
+        # What is told to us is meant for the job; the terminal's interrupt reaches it by itself.
+        heard_by({**dict.fromkeys(PASSED_ON, pass_on), signal.SIGINT: lambda number, frame: None})
         return _code(job.wait())
 
 
 def apart(prepared: launch.Launch, seconds_max: float, said: Path) -> int | None:
     """Runs a job whose output goes to a file, at most so long; its exit code, None if it was ended."""
-    with said.open("wb") as out:
+    with said.open("wb") as out, _signals_kept() as heard_by:
         job = subprocess.Popen(
-            prepared.argv, env={**os.environ, **prepared.env}, stdin=subprocess.DEVNULL, stdout=out,
+            prepared.argv, env=_environ(prepared), stdin=subprocess.DEVNULL, stdout=out,
             stderr=subprocess.STDOUT, start_new_session=True,
         )  # fmt: skip
         try:
+            heard_by({signal.SIGTERM: leave, signal.SIGHUP: leave})
             return _code(job.wait(seconds_max))
         except subprocess.TimeoutExpired:
             _end(job)

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Jobs that are recorded: their words, exit codes and signals stay their own, and nothing is left behind."""
 
+import contextlib
 import json
 import os
 import signal
@@ -84,21 +85,96 @@ def test_the_exit_code_of_a_reported_run_is_the_job_s(call, script, code, tmp_pa
     assert "Nothing was recorded" in (tmp_path / "page.html").read_text()
 
 
-def test_a_signal_is_passed_on_and_the_page_is_written(tmp_path):
-    (tmp_path / "tools").symlink_to(Path(__file__).resolve().parents[1])
-    script = (
-        "import sys; from pathlib import Path; from oratorio import launch, recorded\n"
-        "words = ['sh', '-c', 'trap \"echo got; exit 5\" TERM; echo up; while :; do sleep 0.05; done']\n"
-        "print(recorded.attached(launch.Launch(words, {}, None, None, [])))\n"
+# A job that tells when it is up, and ends by the signal.
+UNTIL_TOLD = "trap 'echo got; exit 5' TERM; echo up; while :; do sleep 0.05; done"
+RUN_IN_OUR_PLACE = "print(recorded.attached(launch.Launch(['sh', '-c', sys.argv[1]], {}, None, None, [])))\n"
+
+
+@pytest.fixture
+def in_place():
+    """Runs a Python script that has a job in its place; the running script, whose job ends with the test."""
+    imports = "import os, signal, subprocess, sys; from oratorio import launch, recorded\n"
+    environ = {**os.environ, "PYTHONPATH": str(Path(__file__).resolve().parents[1])}
+    started = []
+
+    def run(script: str, job: str = UNTIL_TOLD) -> subprocess.Popen:
+        words = [sys.executable, "-u", "-c", imports + script, job]
+        pipe = subprocess.PIPE
+        started.append(subprocess.Popen(words, stdout=pipe, text=True, env=environ, start_new_session=True))
+        return started[-1]
+
+    yield run
+    for one in started:
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(one.pid, signal.SIGKILL)
+        one.stdout.close()
+        one.wait()
+
+
+def test_a_signal_is_passed_on_and_the_job_s_code_is_told(in_place):
+    script = in_place(RUN_IN_OUR_PLACE)
+    assert script.stdout.readline() == "up\n"
+    script.send_signal(signal.SIGTERM)
+    assert script.communicate(timeout=60) == ("got\n5\n", None)
+    assert script.returncode == 0
+
+
+def test_a_signal_that_comes_while_the_job_starts_is_passed_on(in_place):
+    """The job is there, but whoever started it hasn't got so far as to know it."""
+    told_at_once = (
+        "start = subprocess.Popen\n"
+        "def told(*words, **options):\n"
+        "    job = start(*words, **options, stdout=subprocess.PIPE)\n"
+        "    job.stdout.readline()\n"
+        "    os.kill(os.getpid(), signal.SIGTERM)\n"
+        "    return job\n"
+        "subprocess.Popen = told\n"
     )
-    environ = {**os.environ, "PYTHONPATH": str(tmp_path / "tools")}
-    with subprocess.Popen(
-        [sys.executable, "-u", "-c", script], stdout=subprocess.PIPE, text=True, env=environ
-    ) as job:
-        assert job.stdout.readline() == "up\n"
-        job.send_signal(signal.SIGTERM)
-        assert job.stdout.read() == "got\n5\n"
-    assert job.returncode == 0
+    script = in_place(told_at_once + RUN_IN_OUR_PLACE)
+    assert script.communicate(timeout=60) == ("5\n", None)
+    assert script.returncode == 0
+
+
+def test_a_signal_that_comes_while_a_job_apart_starts_ends_it(in_place, tmp_path):
+    ended_at_once = (
+        "from pathlib import Path\n"
+        "start = subprocess.Popen\n"
+        "def ended(*words, **options):\n"
+        "    job = start(*words, **options)\n"
+        "    print(job.pid)\n"
+        "    os.kill(os.getpid(), signal.SIGTERM)\n"
+        "    return job\n"
+        "subprocess.Popen = ended\n"
+        "job = launch.Launch(['sleep', '1000'], {}, None, None, [])\n"
+        f"recorded.apart(job, 100, Path({str(tmp_path / 'said')!r}))\n"
+    )
+    script = in_place(ended_at_once)
+    pid, _ = script.communicate(timeout=60)
+    assert script.returncode == 128 + signal.SIGTERM
+    assert not Path(f"/proc/{pid.strip()}").exists(), "the job goes on, and nobody knows of it"
+
+
+def test_a_signal_is_not_lost_with_a_job_that_cannot_start(in_place):
+    told_for_nothing = (
+        "def told(*words, **options):\n"
+        "    os.kill(os.getpid(), signal.SIGTERM)\n"
+        "    raise FileNotFoundError\n"
+        "subprocess.Popen = told\n"
+        "try:\n"
+        "    recorded.attached(launch.Launch(['nothing'], {}, None, None, []))\n"
+        "except FileNotFoundError:\n"
+        "    print('went on')\n"
+    )
+    script = in_place(told_for_nothing)
+    assert script.communicate(timeout=60) == ("", None)
+    assert script.returncode == -signal.SIGTERM
+
+
+def test_a_job_ignores_what_whoever_started_us_ignores(in_place):
+    """As behind nohup."""
+    ignored = "signal.signal(signal.SIGHUP, signal.SIG_IGN)\n"
+    script = in_place(ignored + RUN_IN_OUR_PLACE, "kill -HUP $$; echo here")
+    assert script.communicate(timeout=60) == ("here\n0\n", None)
 
 
 def test_a_page_that_cannot_be_written_is_told(call, tmp_path):  # noqa: F811

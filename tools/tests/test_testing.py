@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The counts of `oratorio test` are those of the runners beneath it."""
 
-import subprocess
-
 import pytest
 from oratorio import demo, testing
 from oratorio.paths import ROOT
@@ -50,15 +48,6 @@ def test_a_line_of_a_runner_tells_its_progress(line, told):
     assert testing.follow(line) == told
 
 
-def test_undefined_behaviour_ends_a_test(tmp_path):
-    source, program = tmp_path / "a.cpp", tmp_path / "a"
-    source.write_text("volatile int sum; int main(int count, char**) { sum = 0x7fffffff + count; }")
-    subprocess.run(["c++", "-fsanitize=undefined", source, "-o", program], check=True)
-    log = tmp_path / "log"
-    assert testing._run_command([str(program)], log, lambda share, name: None) != 0
-    assert "signed integer overflow" in log.read_text()
-
-
 def test_a_runner_that_breaks_without_a_failed_test_is_a_failure(tmp_path, monkeypatch):
     monkeypatch.setattr(testing, "LOGS", tmp_path)
     monkeypatch.setitem(testing.PARTS, "tools", lambda junit, match: ["false"])
@@ -70,6 +59,16 @@ def test_a_part_that_runs_no_test_is_a_failure(tmp_path, monkeypatch):
     monkeypatch.setitem(testing.PARTS, "tools", lambda junit, match: ["true"])
     assert testing._run_part("tools", None, lambda share, name: None).failures == ["part tools ran no test"]
     assert testing._run_part("tools", "name", lambda share, name: None).failures == []
+
+
+def test_a_test_that_hangs_ends_its_part_and_the_log_tells_where(tmp_path, monkeypatch):
+    monkeypatch.setattr(testing, "LOGS", tmp_path)
+    monkeypatch.setattr(testing, "HANG_SECONDS", 1)
+    (tmp_path / "test_a.py").write_text("import time\ndef test_a_hang():\n    time.sleep(1000)\n")
+    hangs = [*testing.PARTS["tools"](tmp_path / "tools.xml", None)[:-1], str(tmp_path)]
+    monkeypatch.setitem(testing.PARTS, "tools", lambda junit, match: hangs)
+    assert len(testing._run_part("tools", None, lambda share, name: None).failures) == 1
+    assert "in test_a_hang" in (tmp_path / "tools.log").read_text()
 
 
 def test_the_tests_of_machines_are_run_once_and_beside_the_others(tmp_path, monkeypatch):
