@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import shutil
 import subprocess
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -28,6 +28,7 @@ GIO_REMEDY = (
     "PNETCDF_HINTS=nc_driver=mpiio, or that hint in the info of ncmpi_create and ncmpi_open, brings it back"
 )
 TWO_VALUE_OPTIONS = {"-genv", "-env", "--mca", "-mca", "--prtemca", "--pmixmca"}
+ENV_VALUE_OPTIONS = {"-u", "--unset", "-C", "--chdir"}
 
 
 class LaunchError(Exception):
@@ -103,31 +104,52 @@ def launcher_kind(word: str) -> str:
     return "none"
 
 
-def find_program(words: Sequence[str], kind: str) -> str | None:
-    """The first word after the launcher that is an executable file and no option's value."""
-    start = 0 if kind == "none" else 1
+def _program_at(words: Sequence[str], kind: str) -> int | None:
+    """Where the first word after the launcher is that is an executable file and no option's value.
+
+    `env` and what it sets come before the program."""
     skip = 0
-    for word in words[start:]:
+    by_env = False
+    for at, word in enumerate(words):
         if skip:
             skip -= 1
+        elif (at == 0 and kind != "none") or (by_env and "=" in word):
+            continue
+        elif Path(word).name == "env":
+            by_env = True
         elif word in TWO_VALUE_OPTIONS:
             skip = 2
-        elif word in VALUE_OPTIONS:
+        elif word in (ENV_VALUE_OPTIONS if by_env else VALUE_OPTIONS):
             skip = 1
         elif not word.startswith("-"):
             found = shutil.which(word)
             if found and not Path(found).is_dir():
-                return found
+                return at
     return None
 
 
-def _refuse_own_preload(words: Sequence[str]) -> None:
-    """A later LD_PRELOAD of the command's own would win over ours without a word."""
-    for place, value in enumerate(words[1:]):
-        option = words[place]
-        if option in ("-x", "-env", "-genv") and value.partition("=")[0] == "LD_PRELOAD":
+def find_program(words: Sequence[str], kind: str) -> str | None:
+    """The program that the ranks run, as a path."""
+    at = _program_at(words, kind)
+    return None if at is None else shutil.which(words[at])
+
+
+def _before_programs(words: Sequence[str], kind: str) -> Iterator[str]:
+    """What launcher and `env` are told for each program of a `:` list."""
+    begin = 0
+    ends = [at for at, word in enumerate(words) if word == ":" and kind != "none"]
+    for end in [*ends, len(words)]:
+        part = words[begin:end]
+        yield from part[: _program_at(part, kind if begin == 0 else "none")]
+        begin = end + 1
+
+
+def _refuse_own_preload(words: Sequence[str], kind: str) -> None:
+    """An LD_PRELOAD of the command's own, by its launcher or by `env`, would win over ours without a word."""
+    for word in _before_programs(words, kind):
+        if any(one.partition("=")[0] == "LD_PRELOAD" for one in word.removeprefix("--export=").split(",")):
             raise LaunchError(
-                f"the command sets LD_PRELOAD itself ({option} {value}); "
+                f"the command sets LD_PRELOAD itself ({word}); "
                 "set it in the environment of `oratorio run` instead, where it is respected"
             )
 
@@ -197,6 +219,7 @@ def prepare(words: Sequence[str], variables: Mapping[str, str], environ: Mapping
     if shutil.which(words[0]) is None:
         raise LaunchError(f"{words[0]}: command not found")
     kind = launcher_kind(words[0])
+    _refuse_own_preload(words, kind)
     program = find_program(words, kind)
     needs = needs_of(Path(program)) if program else None
     _verify(program, needs)
@@ -205,7 +228,6 @@ def prepare(words: Sequence[str], variables: Mapping[str, str], environ: Mapping
     ranks_see = {"LD_PRELOAD": preload, **variables}
     if kind == "none":
         return Launch(list(words), ranks_see, program, needs, warnings)
-    _refuse_own_preload(words)
     if kind == "srun":
         return Launch(_with_srun(words, ranks_see), dict(variables), program, needs, warnings)
     rewrite = _with_hydra if kind == "hydra" else _with_openmpi

@@ -198,10 +198,39 @@ def test_where_no_link_can_be_made_the_command_is_refused(broken_library, progra
         prepared([program])
 
 
-@pytest.mark.parametrize("option", [["-genv", "LD_PRELOAD", "/x.so"], ["-env", "LD_PRELOAD", "/x.so"]])
-def test_a_command_with_its_own_preload_is_refused(library, launcher, program, option):
+@pytest.mark.parametrize(
+    ("kind", "words"),
+    [
+        ("hydra", ["-genv", "LD_PRELOAD", "/x.so"]),
+        ("hydra", ["-env", "LD_PRELOAD", "/x.so"]),
+        ("hydra", ["-n", "2", "env", "A=1", "LD_PRELOAD=/x.so"]),
+        ("openmpi", ["-x", "LD_PRELOAD=/x.so"]),
+        ("openmpi", ["/usr/bin/env", "-u", "A", "LD_PRELOAD=/x.so"]),
+        ("srun", ["--export=ALL,LD_PRELOAD=/x.so"]),
+    ],
+)
+def test_a_command_with_its_own_preload_is_refused(library, launcher, program, kind, words):
     with pytest.raises(launch.LaunchError, match="LD_PRELOAD itself"):
-        prepared([launcher("hydra"), *option, program])
+        prepared([launcher(kind), *words, program])
+    with pytest.raises(launch.LaunchError, match="LD_PRELOAD itself"):
+        prepared(["env", "LD_PRELOAD=/x.so", program])
+
+
+@pytest.mark.parametrize("own", [["-x", "LD_PRELOAD=/x.so"], ["-n", "1", "env", "LD_PRELOAD=/x.so"]])
+def test_a_later_program_of_a_colon_list_is_looked_at_too(library, launcher, program, own):
+    with pytest.raises(launch.LaunchError, match="LD_PRELOAD itself"):
+        prepared([launcher("openmpi"), "-n", "1", program, ":", *own, program])
+
+
+def test_what_a_program_is_given_is_its_own_matter(library, launcher, program):
+    words = [program, "env", "LD_PRELOAD=/x.so", "-genv", "LD_PRELOAD", "/y.so"]
+    assert prepared([launcher("hydra"), *words]).argv[-len(words) :] == words
+
+
+def test_the_program_is_found_behind_env(library, launcher, program):
+    other = executable(Path(program).with_name("other"), "#!/bin/sh\n")
+    for words in (["env", "A=1", "B=" + other], ["/usr/bin/env", "-u", other, "-i"], ["env"]):
+        assert launch.find_program(["mpiexec", "-n", "2", *words, program, other], "hydra") == program
 
 
 def test_the_program_is_found_behind_options_with_values(library, launcher, program, tmp_path):
