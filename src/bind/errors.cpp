@@ -5,6 +5,7 @@
 
 #include <cstdio>
 #include <cstdlib>
+#include <ctime>
 
 #include "bind/process.hpp"
 
@@ -86,6 +87,14 @@ bool told_here(const Failure& failure) {
     return failure.rank == (failure.error.rank >= 0 ? failure.error.rank : 0);
 }
 
+/// A launcher may drop what a rank wrote last (Hydra does so in one of twelve jobs), and that is
+/// why the job ends. So it gets a moment to pass it on.
+void abort_job(MPI_Comm comm, int code) {
+    const timespec moment{0, 100'000'000};
+    nanosleep(&moment, nullptr);
+    host().Abort(comm, code);
+}
+
 }  // namespace
 
 /// Nothing here asks for memory.
@@ -98,7 +107,7 @@ void end_job(const char* why) {
     const auto bytes = static_cast<std::size_t>(length);
     [[maybe_unused]] const auto written =
         ::write(STDERR_FILENO, line, bytes < sizeof line ? bytes : sizeof line - 1);
-    if (host_if_loaded() != nullptr) host().Abort(MPI_COMM_WORLD, MPI_ERR_NO_MEM);
+    if (host_if_loaded() != nullptr) abort_job(MPI_COMM_WORLD, MPI_ERR_NO_MEM);
     std::abort();
 }
 
@@ -107,10 +116,10 @@ int call_handler(const ErrorHandler& handler, MPI_File fh, int code) {
         case ErrorHandler::Kind::returns:
             break;
         case ErrorHandler::Kind::fatal:
-            host().Abort(MPI_COMM_WORLD, code);
+            abort_job(MPI_COMM_WORLD, code);
             break;
         case ErrorHandler::Kind::aborts:
-            host().Abort(MPI_COMM_SELF, code);
+            abort_job(MPI_COMM_SELF, code);
             break;
         case ErrorHandler::Kind::user:
             return (*handler.function)(fh, code);
