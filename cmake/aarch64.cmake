@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# The floors and their tests for 64-bit ARM, by Debian's cross compiler; what is built here is run by its user-mode emulator.
-#   cmake -S . -B build-aarch64 -G Ninja --toolchain cmake/aarch64.cmake -DORATORIO_MPI=OFF
+# Everything for 64-bit ARM, by Debian's cross compiler; what is built here is run by its user-mode emulator.
+#   cmake -S . -B build-aarch64 -G Ninja --toolchain cmake/aarch64.cmake
 #   ninja -C build-aarch64 unit_base_extent_test && ctest --test-dir build-aarch64 -R unit.base.Extent
 # Packages: docs/install.md. ORATORIO_AARCH64_ROOT is where they are, if they were unpacked somewhere and not installed.
 set(CMAKE_SYSTEM_NAME Linux)

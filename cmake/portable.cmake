@@ -2,7 +2,7 @@
 # The libraries once more, for every machine with glibc 2.28 (RHEL 8) or newer, whatever this one has: the same objects,
 # linked against stubs of that glibc. Target `portable`; they come to portable/ and into the wheel.
 set(stub_folder ${PROJECT_BINARY_DIR}/portable/stubs)
-set(stub_table ${PROJECT_SOURCE_DIR}/tools/wheel/glibc-2.28.txt)
+set(stub_table ${PROJECT_SOURCE_DIR}/tools/wheel/glibc-2.28-${CMAKE_SYSTEM_PROCESSOR}.txt)
 set(stub_maker ${PROJECT_SOURCE_DIR}/tools/wheel/stubs.py)
 add_custom_command(
   OUTPUT ${stub_folder}/stamp
@@ -15,9 +15,11 @@ add_custom_target(portable)
 
 # What the compiler would link by itself, with the stubs in the place of this machine's glibc. It has to stand behind the
 # floors' archives, so the lowest of them asks for it.
+set(loader_x86_64 ld-linux-x86-64.so.2)
+set(loader_aarch64 ld-linux-aarch64.so.1)
 add_library(portable_system INTERFACE)
 target_link_libraries(portable_system INTERFACE -Wl,--start-group -l:libstdc++.a -Wl,--as-needed -L${stub_folder}
-                      -l:libc.so.6 -l:libm.so.6 -l:libpthread.so.0 -l:libdl.so.2 -l:librt.so.1 -l:ld-linux-x86-64.so.2
+                      -l:libc.so.6 -l:libm.so.6 -l:libpthread.so.0 -l:libdl.so.2 -l:librt.so.1 -l:${loader_${CMAKE_SYSTEM_PROCESSOR}}
                       -lgcc_s -lgcc -Wl,--end-group)
 target_link_libraries(oratorio_base INTERFACE $<$<BOOL:$<TARGET_PROPERTY:ORATORIO_PORTABLE>>:portable_system>)
 

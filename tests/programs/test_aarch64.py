@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The floors that need no MPI work on 64-bit ARM: Debian's cross compiler makes some of their tests, and its
-emulator runs them (cmake/aarch64.cmake)."""
+"""64-bit ARM: Debian's cross compiler makes the libraries and some of their tests, and its emulator runs
+them, also as ranks of an MPI (cmake/aarch64.cmake)."""
 
 import os
 import re
@@ -8,55 +8,82 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from oratorio.paths import PRIVATE, ROOT
+from conftest import HERE, host_or_skip
+from oratorio import aarch64
+from oratorio.suites.sources import SourceError
+from portable import link_all_of_the_c_plus_plus_library, require_only_glibc_2_28
 
-# Where the packages were unpacked to, if they aren't installed.
-PLACE = os.environ.get("ORATORIO_AARCH64_ROOT", "")
-NEEDED = {
-    "usr/bin/aarch64-linux-gnu-g++-12": "g++-12-aarch64-linux-gnu",
-    "usr/bin/qemu-aarch64": "qemu-user",
-    "usr/src/googletest/CMakeLists.txt": "googletest",
-}
 # Where processors differ: their own instructions, orders and sizes. Not those that take the emulator minutes.
 PROGRAMS = ["base_bell", "base_shared_segment", "base_served_counter", "type_kernels", "type_external32"]
 PROGRAMS += ["type_run_table", "type_shape_codec"]
 TESTS = 49  # of all these; none is skipped
+LIBRARIES = ("oratorio", "oratorio-mpich")
+COMPILERS = f"{aarch64.PLACE}/usr/bin/aarch64-linux-gnu-{{}}-12"
+RANKS, ROW, ROWS = 2, 1000, 400  # as in many_writes.c
+# QEMU doesn't know process_vm_readv, which MPICH takes for long messages without asking whether it is there.
+WITHOUT_READV = {"MPIR_CVAR_CH4_CMA_ENABLE": "0"}
 
 
-def missing_packages() -> list[str]:
-    return [
-        package
-        for file, package in NEEDED.items()
-        if not any(Path(place, file).exists() for place in (f"{PLACE}/", "/"))
-    ]
-
-
-def checked(*words: str | Path) -> str:
-    libraries = f"{PLACE}/usr/lib/x86_64-linux-gnu:" if PLACE else ""
-    env = os.environ | {"LD_LIBRARY_PATH": libraries + os.environ.get("LD_LIBRARY_PATH", "")}
-    done = subprocess.run(list(map(str, words)), capture_output=True, text=True, env=env)
+def checked(*words: str | Path, **variables: str) -> subprocess.CompletedProcess[str]:
+    libraries = f"{aarch64.PLACE}/usr/lib/x86_64-linux-gnu:" if aarch64.PLACE else ""
+    env = os.environ | {"LD_LIBRARY_PATH": libraries + os.environ.get("LD_LIBRARY_PATH", "")} | variables
+    done = subprocess.run(list(map(str, words)), capture_output=True, text=True, env=env, timeout=600)
     assert done.returncode == 0, (done.stdout + done.stderr)[-6000:]
-    return done.stdout
+    return done
 
 
-def test_the_floors_work_on_64_bit_arm():
-    missing = missing_packages()
+@pytest.fixture(scope="module")
+def build() -> Path:
+    """A build folder with all that is tested here, not optimised."""
+    missing = aarch64.missing_packages(aarch64.COMPILER_FILES | aarch64.TEST_FILES)
     if missing:
         pytest.skip(f"no cross compiler or emulator for aarch64: apt-get install {' '.join(missing)}")
-    build = PRIVATE / "aarch64"
-    options = ["--toolchain", ROOT / "cmake/aarch64.cmake", f"-DORATORIO_AARCH64_ROOT={PLACE}"]
-    options += ["-DORATORIO_MPI=OFF", "-DCMAKE_BUILD_TYPE=Debug", "-DCMAKE_CXX_FLAGS_DEBUG=-O0"]
-    # Debian has this processor's liburing only for who adds its architecture to the system. No program
-    # here uses a ring, so an empty archive links as well.
-    archive = build / "no-rings/liburing.a"
-    archive.parent.mkdir(parents=True, exist_ok=True)
-    checked(f"{PLACE}/usr/bin/aarch64-linux-gnu-ar", "rcs", archive)
-    options += [f"-DLIBURING_STATIC={archive}", "-DLIBURING_INCLUDE=/usr/include"]
-    checked("cmake", "-S", ROOT, "-B", build, "-G", "Ninja", *options)
-    checked("ninja", "-C", build, *(f"unit_{name}_test" for name in PROGRAMS))
+    folder = aarch64.HOME / "build"
+    try:
+        aarch64.configure(folder, "-DCMAKE_BUILD_TYPE=Debug", "-DCMAKE_CXX_FLAGS_DEBUG=-O0")
+    except SourceError as error:
+        pytest.skip(str(error))
+    targets = [f"unit_{name}_test" for name in PROGRAMS] + [f"{name}-portable" for name in LIBRARIES]
+    checked("ninja", "-C", folder, *targets)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def program(build, tmp_path_factory):
+    """Compiles a program of MPICH; returns the words that run it, to which it takes more."""
+
+    def compiled(name: str, *emulator_options: str) -> list[str]:
+        mpich, made = aarch64.mpi("mpich"), tmp_path_factory.mktemp(name) / name
+        links = [f"-L{mpich / 'lib'}", "-l:libmpi.so.12", f"-Wl,-rpath-link,{mpich / 'lib/mpich'}"]
+        checked(COMPILERS.format("gcc"), HERE / f"{name}.c", f"-I{mpich / 'include'}", *links, "-o", made)
+        found = f"LD_LIBRARY_PATH={mpich / 'lib'}"
+        return [*aarch64.EMULATOR, "-E", found, *emulator_options, str(made)]
+
+    return compiled
+
+
+def test_the_floors_work(build):
     run = 0
     for name in PROGRAMS:
-        emulator = f"{PLACE}/usr/bin/qemu-aarch64"
-        told = checked(emulator, "-L", f"{PLACE}/usr/aarch64-linux-gnu", build / f"tests/unit_{name}_test")
+        told = checked(*aarch64.EMULATOR, build / f"tests/unit_{name}_test").stdout
         run += int(re.search(r"\[  PASSED  \] (\d+) test", told)[1])
     assert run == TESTS
+
+
+def test_the_libraries_need_glibc_2_28_and_no_c_plus_plus_library(build, tmp_path):
+    for name in LIBRARIES:
+        require_only_glibc_2_28(build / f"portable/lib{name}.so", aarch64.MACHINE)
+    link_all_of_the_c_plus_plus_library(COMPILERS, aarch64.MACHINE, build / "portable/stubs", tmp_path)
+
+
+@pytest.mark.parametrize("kind", ["alone", "together"])
+def test_ranks_of_an_mpi_write_with_it(build, program, kind, tmp_path):
+    host = host_or_skip("mpich5")
+    preload = ["-E", f"LD_PRELOAD={build / 'portable/liboratorio.so'}", "-E", "ORATORIO_EXPLAIN=1"]
+    words = [*program("many_writes", *preload), str(tmp_path), "2", *([kind] if kind == "alone" else [])]
+    checked(host.mpiexec, "-n", str(RANKS), *words, **host.env, **WITHOUT_READV)
+    expected = b"".join(bytes([1 + rank]) * ROW for rank in range(RANKS))
+    assert (tmp_path / "rows.dat").read_bytes() == expected * ROWS
+    told = (tmp_path / "said.0").read_text()
+    assert f"rows.dat: {'collective' if kind == 'together' else 'independent'} write" in told
+    assert "Oratorio" in told

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The command line: one command per function, each with its help."""
 
+import platform
 from pathlib import Path
 from typing import Annotated
 
@@ -175,12 +176,19 @@ def neighbours(
 @app.command()
 def wheel(
     out: Annotated[Path, typer.Option(help="The folder they come to.")] = ROOT / "dist",
+    machine: Annotated[
+        str, typer.Option(help="Processor it is for: x86_64; or aarch64, by Debian's cross compiler.")
+    ] = platform.machine(),
 ) -> None:
     """Make the wheel for PyPI and the archive of the sources. See docs/install.md."""
     from oratorio import wheel as making  # noqa: PLC0415
+    from oratorio.suites.sources import SourceError  # noqa: PLC0415
 
-    for made in making.make(out):
-        print(made)
+    try:
+        for made in making.make(out, machine):
+            print(made)
+    except (LookupError, SourceError) as error:
+        _refuse(error)
 
 
 @app.command()

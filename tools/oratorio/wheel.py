@@ -1,19 +1,27 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """`./oratorio wheel`: the wheel and the archive of the sources, as PyPI takes them."""
 
+import platform
 import subprocess
 import sys
 from pathlib import Path
 
+from oratorio import aarch64
 from oratorio.paths import BUILD, ROOT
 
 
-def make(out: Path) -> tuple[Path, Path]:
-    """Both, in the folder `out`. Raises subprocess.CalledProcessError."""
-    subprocess.run(["cmake", "--build", BUILD, "--target", "portable"], check=True, stdout=sys.stderr)
+def make(out: Path, machine: str = platform.machine()) -> tuple[Path, Path]:
+    """Both, in the folder `out`. Raises LookupError, SourceError and subprocess.CalledProcessError."""
     sys.path.insert(0, str(ROOT / "tools/wheel"))
     import backend  # noqa: PLC0415
     import pack  # noqa: PLC0415
 
-    wheel = pack.write_wheel(BUILD / "portable", out)
-    return wheel, out / backend.build_sdist(out)
+    tag, strip = pack.portable_tag(machine), "strip"
+    if machine == platform.machine():
+        subprocess.run(["cmake", "--build", BUILD, "--target", "portable"], check=True, stdout=sys.stderr)
+        libraries = BUILD / "portable"
+    elif machine == aarch64.MACHINE:
+        libraries, strip = aarch64.portable_libraries(), aarch64.STRIP
+    else:
+        raise LookupError(f"wheels for {machine} are made on such a machine only")
+    return pack.write_wheel(libraries, out, tag, strip), out / backend.build_sdist(out)

@@ -39,7 +39,7 @@ NOT_IN_SDIST = {"__pycache__", "images", "results", "tests"}
 
 def _tag() -> str:
     machine = platform.machine()
-    return pack.PORTABLE if machine == "x86_64" else f"py3-none-linux_{machine}"
+    return pack.portable_tag(machine) if machine in pack.MACHINES else f"py3-none-linux_{machine}"
 
 
 def _host_root(name: str) -> Path:
@@ -69,7 +69,7 @@ def prepare_metadata_for_build_wheel(metadata_directory, config_settings=None) -
 def build_wheel(wheel_directory, config_settings=None, metadata_directory=None) -> str:
     """PEP 517: the name of the wheel that was put into the folder."""
     del config_settings, metadata_directory
-    is_portable = _tag() == pack.PORTABLE
+    is_portable = platform.machine() in pack.MACHINES
     roots = [f"-D{option}={_host_root(name)}" for name, option in HOSTS.items()]
     options = ["-G", "Ninja", "-DORATORIO_TESTS=OFF", f"-DPython3_EXECUTABLE={sys.executable}", *roots]
     subprocess.run(["cmake", "-S", ROOT, "-B", BUILD, *options], check=True)

@@ -14,7 +14,13 @@
 #include <time.h>
 
 #define HIDDEN __attribute__((visibility("hidden")))
-enum { STAT_VERSION = 1, NANOSECONDS = 1000000000 };
+enum { NANOSECONDS = 1000000000 };
+/* Of struct stat, as these functions know it; another one is an error. */
+#if defined(__x86_64__)
+enum { STAT_VERSION = 1 };
+#elif defined(__aarch64__)
+enum { STAT_VERSION = 0 };
+#endif
 
 /* In libc_nonshared.a on each machine. */
 extern int __cxa_atexit(void (*function)(void*), void* argument, void* library);

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Packs built libraries, the commands that need no checkout and the manual into a wheel.
 
-usage: pack.py --libraries FOLDER --out FOLDER [--tag TAG]
+usage: pack.py --libraries FOLDER --out FOLDER [--tag TAG] [--strip COMMAND]
 
 The same content gives the same file, byte for byte.
 """
@@ -12,6 +12,7 @@ from __future__ import annotations
 import argparse
 import base64
 import hashlib
+import platform
 import subprocess
 import sys
 import tempfile
@@ -26,7 +27,7 @@ from oratorio import __version__
 
 NAME = f"oratorio-{__version__}"
 INFO = f"{NAME}.dist-info"
-PORTABLE = "py3-none-manylinux_2_28_x86_64"
+MACHINES = ("x86_64", "aarch64")  # those whose glibc 2.28 is known here
 LIBRARIES = ("liboratorio.so", "liboratorio-mpich.so", "liboratorio-ompi.so", "liboratorio-abi.so")
 LICENSES = ("LICENSE", "licenses/README.md", "licenses/liburing.txt")
 METADATA = """\
@@ -46,6 +47,11 @@ Description-Content-Type: text/markdown
 """
 
 
+def portable_tag(machine: str) -> str:
+    """Of a wheel with libraries of the target `portable`."""
+    return f"py3-none-manylinux_2_28_{machine}"
+
+
 def metadata() -> str:
     """The wheel's and the sdist's METADATA; the description is the guide to installing."""
     licenses = "".join(f"License-File: {name}\n" for name in LICENSES)
@@ -61,7 +67,7 @@ def about(tag: str) -> dict[str, bytes]:
     return files
 
 
-def contents(libraries: Path, tag: str, scratch: Path) -> dict[str, bytes]:
+def contents(libraries: Path, tag: str, strip: str, scratch: Path) -> dict[str, bytes]:
     """path in the wheel -> bytes, but for the RECORD."""
     files = {}
     made = package.lay_out(scratch, "lib")
@@ -70,7 +76,7 @@ def contents(libraries: Path, tag: str, scratch: Path) -> dict[str, bytes]:
             files[f"oratorio/{file.relative_to(made)}"] = file.read_bytes()
     for name in LIBRARIES:
         stripped = scratch / name
-        subprocess.run(["strip", "--strip-unneeded", "-o", stripped, libraries / name], check=True)
+        subprocess.run([strip, "--strip-unneeded", "-o", stripped, libraries / name], check=True)
         files[f"oratorio/lib/{name}"] = stripped.read_bytes()
     files[f"{NAME}.data/data/share/man/man1/oratorio.1"] = (ROOT / "docs/man/oratorio.1").read_bytes()
     files |= {f"{INFO}/{name}": data for name, data in about(tag).items()}
@@ -86,12 +92,12 @@ def record(files: dict[str, bytes]) -> bytes:
     return ("".join(lines) + f"{INFO}/RECORD,,\n").encode()
 
 
-def write_wheel(libraries: Path, out: Path, tag: str = PORTABLE) -> Path:
-    """Packs the libraries of a folder; returns the wheel."""
+def write_wheel(libraries: Path, out: Path, tag: str, strip: str = "strip") -> Path:
+    """Packs the libraries of a folder, by that processor's `strip`; returns the wheel."""
     out.mkdir(parents=True, exist_ok=True)
     target = out / f"{NAME}-{tag}.whl"
     with tempfile.TemporaryDirectory() as scratch:
-        files = contents(libraries, tag, Path(scratch))
+        files = contents(libraries, tag, strip, Path(scratch))
     files[f"{INFO}/RECORD"] = record(files)
     with zipfile.ZipFile(target, "w", zipfile.ZIP_DEFLATED, compresslevel=9) as archive:
         for name, data in files.items():
@@ -107,9 +113,10 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--libraries", type=Path, required=True, help="the folder they are in")
     parser.add_argument("--out", type=Path, required=True)
-    parser.add_argument("--tag", default=PORTABLE)
+    parser.add_argument("--tag", default=portable_tag(platform.machine()))
+    parser.add_argument("--strip", default="strip")
     options = parser.parse_args()
-    print(write_wheel(options.libraries, options.out, options.tag))
+    print(write_wheel(options.libraries, options.out, options.tag, options.strip))
 
 
 if __name__ == "__main__":
