@@ -4,8 +4,9 @@
 
 #include <gtest/gtest.h>
 
-#include <map>
+#include <algorithm>
 #include <memory>
+#include <numeric>
 #include <string>
 #include <vector>
 
@@ -27,7 +28,15 @@ struct RankPart {
     Typemap memory_bytes;
 
     std::byte* base() { return memory.data() - lowest; }
+    [[nodiscard]] Extent file_hull() const {
+        if (file_bytes.empty()) return {};
+        const auto [low, high] = std::minmax_element(file_bytes.begin(), file_bytes.end());
+        return {*low, *high + 1};
+    }
 };
+
+/// What memory has before it is read into.
+inline constexpr std::byte kUntouched{0x11};
 
 /// Written bytes have their high bit set and bytes that were there before don't: each tells where
 /// it comes from.
@@ -45,12 +54,14 @@ struct Case {
     std::vector<RankPart> parts;
 };
 
+/// Offsets and lengths, in ascending order.
+using FilePieces = std::pair<std::vector<Offset>, std::vector<Bytes>>;
+
 /// Cuts [0, tile) into pieces and deals them to the ranks (and to nobody when `holes`); each rank
 /// sees its own, tiled without end.
-inline std::vector<std::pair<std::vector<Offset>, std::vector<Bytes>>> deal_pieces(
-    Random& random, int ranks, Bytes tile, Bytes piece_max, bool holes) {
-    std::vector<std::pair<std::vector<Offset>, std::vector<Bytes>>> dealt(
-        static_cast<std::size_t>(ranks));
+inline std::vector<FilePieces> deal_pieces(Random& random, int ranks, Bytes tile, Bytes piece_max,
+                                           bool holes) {
+    std::vector<FilePieces> dealt(static_cast<std::size_t>(ranks));
     Offset at = 0;
     while (at < tile) {
         const Bytes length = std::min<Bytes>(tile - at, random.between(1, piece_max));
@@ -82,8 +93,29 @@ inline LaidOutMap random_memory(TypemapGenerator& generator, Bytes bytes) {
     }
 }
 
-inline RankPart make_part(TypemapGenerator& generator, const ShapePtr& filetype, Bytes tile,
+/// Offsets of `count` data bytes of pieces in tiles, from the data byte `from` on: without the
+/// cursor, which is tested.
+inline Typemap written_out(const FilePieces& pieces, Bytes tile, Offset origin, Bytes from,
+                           std::size_t count) {
+    const auto& [offsets, lengths] = pieces;
+    const Bytes size = std::accumulate(lengths.begin(), lengths.end(), Bytes{0});
+    Typemap bytes;
+    bytes.reserve(count);
+    Bytes skipped = from % size;
+    for (Offset start = origin + from / size * tile; bytes.size() < count; start += tile) {
+        for (std::size_t piece = 0; piece < offsets.size(); ++piece) {
+            const Bytes first = std::min(skipped, lengths[piece]);
+            skipped -= first;
+            for (Bytes at = first; at < lengths[piece] && bytes.size() < count; ++at)
+                bytes.push_back(start + offsets[piece] + at);
+        }
+    }
+    return bytes;
+}
+
+inline RankPart make_part(TypemapGenerator& generator, const FilePieces& pieces, Bytes tile,
                           Offset origin, Bytes bytes) {
+    const ShapePtr filetype = Shape::runs(pieces.first, pieces.second);
     RankPart part;
     part.access.file = {filetype, tile, origin, Layout::unbounded};
     if (filetype->size() == 0 || bytes == 0) return part;
@@ -93,11 +125,8 @@ inline RankPart make_part(TypemapGenerator& generator, const ShapePtr& filetype,
     part.access.from = generator.between(0, 2 * filetype->size());
     const auto [low, high] = std::minmax_element(memory.bytes.begin(), memory.bytes.end());
     part.lowest = *low;
-    part.memory.assign(static_cast<std::size_t>(*high - *low + 1), std::byte{0x11});
-    for (std::size_t i = 0; i < memory.bytes.size(); ++i) {
-        part.file_bytes.push_back(
-            offset_of_size(part.access.file, part.access.from + static_cast<Bytes>(i)));
-    }
+    part.memory.assign(static_cast<std::size_t>(*high - *low + 1), kUntouched);
+    part.file_bytes = written_out(pieces, tile, origin, part.access.from, memory.bytes.size());
     return part;
 }
 
@@ -110,10 +139,9 @@ inline Case make_case(std::uint64_t seed, int ranks, bool holes, Bytes bytes_max
         random.chance(20) ? (Offset{1} << 33) + random.between(0, 5000) : random.between(0, 5000);
     const auto dealt = deal_pieces(random, ranks, tile, random.chance(50) ? 16 : 3000, holes);
     for (int rank = 0; rank < ranks; ++rank) {
-        const auto& [offsets, lengths] = dealt[static_cast<std::size_t>(rank)];
         const Bytes bytes = random.chance(15) ? 0 : random.between(1, bytes_max);
         made.parts.push_back(
-            make_part(generator, Shape::runs(offsets, lengths), tile, origin, bytes));
+            make_part(generator, dealt[static_cast<std::size_t>(rank)], tile, origin, bytes));
     }
     return made;
 }
@@ -129,9 +157,7 @@ inline void fill_memory(Case& made) {
 
 inline Extent hull_of(const Case& made) {
     Extent all;
-    for (const RankPart& part : made.parts) {
-        for (const Offset at : part.file_bytes) all = hull(all, {at, at + 1});
-    }
+    for (const RankPart& part : made.parts) all = hull(all, part.file_hull());
     return all;
 }
 

@@ -9,6 +9,7 @@
 #include "run/run.hpp"
 #include "support/flat_terms.hpp"
 #include "support/memory_store.hpp"
+#include "support/same_bytes.hpp"
 #include "support/sim_transport.hpp"
 #include "support/watched_run.hpp"
 
@@ -56,14 +57,28 @@ std::byte value_at(Offset at) {
     return static_cast<std::byte>(1 + at / 64 * 7 % 250);
 }
 
+Layout file_of(Rank rank) {
+    return {Shape::run(kPiece), kRanks * kPiece, rank * kPiece, Layout::unbounded};
+}
+
+/// What a rank writes and is to read.
+const std::vector<std::byte>& values_for(Rank rank) {
+    return made_once(rank, [&] { return values_of(file_of(rank), kEach, value_at); });
+}
+
+const std::vector<std::byte>& all_values() {
+    constexpr Bytes kAll = kEach * kRanks;
+    static const auto values = values_of({Shape::run(kAll), kAll, 0, 1}, kAll, value_at);
+    return values;
+}
+
 Access interleaved(Direction direction, Rank rank, std::vector<std::byte>& memory) {
     Access access;
     access.direction = direction;
-    access.file = {Shape::run(kPiece), kRanks * kPiece, rank * kPiece, Layout::unbounded};
+    access.file = file_of(rank);
     access.memory = {Shape::run(kEach), kEach, 0, 1};
     memory.assign(kEach, std::byte{0});
-    for (Bytes at = 0; direction == Direction::write && at < kEach; ++at)
-        memory[static_cast<std::size_t>(at)] = value_at(offset_of_size(access.file, at));
+    if (direction == Direction::write) memory = values_for(rank);
     access.buffer = memory.data();
     return access;
 }
@@ -96,9 +111,8 @@ Seen run(const Setting& setting, MemoryDisk& disk) {
             });
             context.witness = &witness;
             EXPECT_EQ(run_access(context, access, true).error.kind, ErrorKind::none);
-            for (Bytes at = 0; setting.direction == Direction::read && at < kEach; ++at) {
-                ASSERT_EQ(memory[static_cast<std::size_t>(at)],
-                          value_at(offset_of_size(access.file, at)));
+            if (setting.direction == Direction::read) {
+                ASSERT_TRUE(same_bytes(memory, values_for(rank)));
             }
         }
     });
@@ -124,16 +138,11 @@ std::vector<Offset> on_device(std::int64_t index, std::int64_t of) {
 }
 
 void fill(MemoryDisk& disk) {
-    std::vector<std::byte> bytes;
-    for (Offset at = 0; at < kEach * kRanks; ++at) bytes.push_back(value_at(at));
-    disk.write(0, bytes);
+    disk.write(0, all_values());
 }
 
 void expect_file(const MemoryDisk& disk) {
-    const auto file = disk.contents();
-    ASSERT_EQ(std::ssize(file), kEach * kRanks);
-    for (Offset at = 0; at < std::ssize(file); ++at)
-        ASSERT_EQ(file[static_cast<std::size_t>(at)], value_at(at)) << "at " << at;
+    ASSERT_TRUE(same_bytes(disk.contents(), all_values()));
 }
 
 TEST(DiskOrder, StorageIsAskedInTheOrderOfTheDevice) {

@@ -5,13 +5,13 @@
 
 #include <array>
 #include <cmath>
-#include <map>
 
 #include "agent/inline_agents.hpp"
 #include "run/run.hpp"
 #include "support/flat_terms.hpp"
 #include "support/memory_store.hpp"
 #include "support/method_names.hpp"
+#include "support/same_bytes.hpp"
 #include "support/sim_transport.hpp"
 
 namespace oratorio::test {
@@ -106,20 +106,19 @@ Report run_steps(const std::string& method, Direction direction, const Steps& st
 }
 
 void expect_written(const Steps& steps, bool holes, const MemoryDisk& disk) {
-    std::map<Offset, std::byte> expected;
+    std::vector<std::byte> expected(static_cast<std::size_t>(disk.size()), std::byte{0x5a});
     for (const auto& step : steps) {
         for (Rank rank = 0; rank < kRanks; ++rank) {
             const Call call = step[static_cast<std::size_t>(rank)];
-            for (Bytes i = call.from; i < call.from + call.bytes; ++i)
-                expected[offset_of_size(file_of(rank, holes), i)] = value_of(rank, i);
+            const Layout file = file_of(rank, holes);
+            for (Bytes i = call.from; i < call.from + call.bytes; ++i) {
+                const Offset at = file.origin + i / kPiece * file.extent + i % kPiece;
+                ASSERT_LT(at, disk.size());
+                expected[static_cast<std::size_t>(at)] = value_of(rank, i);
+            }
         }
     }
-    const auto contents = disk.contents({0, disk.size()});
-    for (Offset at = 0; at < disk.size(); ++at) {
-        const auto found = expected.find(at);
-        const std::byte wanted = found == expected.end() ? std::byte{0x5a} : found->second;
-        ASSERT_EQ(contents[static_cast<std::size_t>(at)], wanted) << "at " << at;
-    }
+    ASSERT_TRUE(same_bytes(disk.contents({0, disk.size()}), expected));
 }
 
 void fill(MemoryDisk& disk, Bytes bytes) {

@@ -8,6 +8,7 @@
 #include "run/run.hpp"
 #include "support/flat_terms.hpp"
 #include "support/memory_store.hpp"
+#include "support/same_bytes.hpp"
 #include "support/sim_transport.hpp"
 
 namespace oratorio::test {
@@ -47,11 +48,17 @@ Layout all_alike(Rank) {
     return {Shape::run(kPiece), 2 * kPiece, 0, Layout::unbounded};
 }
 
+/// What a rank writes and is to read.
+const std::vector<std::byte>& values_for(Layout (*file_of)(Rank rank), Rank rank) {
+    return made_once(std::pair(file_of, rank),
+                     [&] { return values_of(file_of(rank), kEach, value_of); });
+}
+
 /// Sum over the ranks; each byte is checked.
 Stats run_pattern(Direction direction, const Pattern& pattern) {
     MemoryDisk disk;
-    std::vector<std::byte> file(2 * kRanks * kEach);
-    for (std::size_t at = 0; at < file.size(); ++at) file[at] = value_of(static_cast<Offset>(at));
+    constexpr Bytes kAll = 2 * kRanks * kEach;
+    static const auto file = values_of({Shape::run(kAll), kAll, 0, 1}, kAll, value_of);
     if (direction == Direction::read) disk.write(0, std::span(file).first(pattern.end));
     std::vector<Stats> stats(kRanks);
     FlatTerms options;
@@ -63,10 +70,10 @@ Stats run_pattern(Direction direction, const Pattern& pattern) {
         const Rank rank = transport.topology().rank;
         MemoryStore store(disk);
         BufferPool buffers;
-        std::vector<std::byte> memory(static_cast<std::size_t>(kEach));
         const Layout layout = pattern.file_of(rank);
-        for (Bytes i = 0; i < kEach && direction == Direction::write; ++i)
-            memory[static_cast<std::size_t>(i)] = value_of(offset_of_size(layout, i));
+        const auto& values = values_for(pattern.file_of, rank);
+        std::vector<std::byte> memory(values.size());
+        if (direction == Direction::write) memory = values;
         Access access;
         access.direction = direction;
         access.file = layout;
@@ -82,12 +89,12 @@ Stats run_pattern(Direction direction, const Pattern& pattern) {
         const Bytes there =
             reading ? std::min(kEach, size_before_offset(layout, pattern.end)) : kEach;
         EXPECT_EQ(outcome.bytes, there);
-        for (Bytes i = 0; i < there; ++i)
-            ASSERT_EQ(memory[static_cast<std::size_t>(i)], value_of(offset_of_size(layout, i)));
+        const auto count = static_cast<std::size_t>(there);
+        ASSERT_TRUE(same_bytes(std::span(memory).first(count), std::span(values).first(count)));
     });
     if (direction == Direction::write) {
-        file.resize(kRanks * kEach);
-        EXPECT_EQ(disk.contents({0, kRanks * kEach}), file);
+        EXPECT_TRUE(
+            same_bytes(disk.contents({0, kRanks * kEach}), std::span(file).first(kRanks * kEach)));
     }
     Stats sum;
     for (const Stats& one : stats) {

@@ -9,6 +9,7 @@
 #include "run/run.hpp"
 #include "support/flat_terms.hpp"
 #include "support/memory_store.hpp"
+#include "support/same_bytes.hpp"
 #include "support/sim_transport.hpp"
 
 namespace oratorio::test {
@@ -82,11 +83,21 @@ Reading read_twice(Data data, const FlatTerms& options, MemoryDisk& disk, Late& 
     return reading;
 }
 
+const std::vector<std::byte>& all_values() {
+    constexpr Bytes kAll = kRanks * kBytes;
+    static const auto values = values_of({Shape::run(kAll), kAll, 0, 1}, kAll, value_at);
+    return values;
+}
+
+/// What a rank is to read.
+const std::vector<std::byte>& values_for(Data data, Rank rank) {
+    return made_once(std::pair(data, rank),
+                     [&] { return values_of(file_of(data, rank), kBytes, value_at); });
+}
+
 MemoryDisk full_disk() {
     MemoryDisk disk;
-    std::vector<std::byte> bytes(static_cast<std::size_t>(kRanks * kBytes));
-    for (std::size_t i = 0; i < bytes.size(); ++i) bytes[i] = value_at(static_cast<Offset>(i));
-    disk.write(0, bytes);
+    disk.write(0, all_values());
     return disk;
 }
 
@@ -104,11 +115,7 @@ void expect_read(const Reading& reading, Data data = Data::interleaved) {
         const auto index = static_cast<std::size_t>(rank);
         EXPECT_EQ(reading.outcomes[index].error.kind, ErrorKind::none);
         EXPECT_EQ(reading.outcomes[index].bytes, kBytes);
-        for (Bytes i = 0; i < kBytes; ++i) {
-            const Offset at = offset_of_size(file_of(data, rank), i);
-            ASSERT_EQ(reading.memory[index][static_cast<std::size_t>(i)], value_at(at))
-                << "rank " << rank << ", byte " << i;
-        }
+        ASSERT_TRUE(same_bytes(reading.memory[index], values_for(data, rank))) << "rank " << rank;
     }
 }
 

@@ -41,7 +41,7 @@ struct Channel {
 };
 
 /// The k-th collective that each rank starts: what each has brought.
-struct Collective {
+struct FreeCollective {
     std::mutex lock;
     std::vector<std::optional<std::vector<std::byte>>> brought;
     int joined = 0;
@@ -59,9 +59,9 @@ class Between {
         return channels_[static_cast<std::size_t>(from) * static_cast<std::size_t>(options.ranks) +
                          static_cast<std::size_t>(to)];
     }
-    Collective& collective(std::size_t number) {
+    FreeCollective& collective(std::size_t number) {
         const std::lock_guard hold(lock_);
-        Collective& all = collectives_[number];
+        FreeCollective& all = collectives_[number];
         all.brought.resize(static_cast<std::size_t>(options.ranks));
         return all;
     }
@@ -77,13 +77,13 @@ class Between {
   private:
     std::vector<Channel> channels_;
     std::mutex lock_;
-    std::map<std::size_t, Collective> collectives_;
+    std::map<std::size_t, FreeCollective> collectives_;
     const Clock::time_point until_ = Clock::now() + kLongest;
 };
 
 struct Started : Operation {
     std::shared_ptr<Message> message;
-    Collective* all = nullptr;
+    FreeCollective* all = nullptr;
 };
 
 class FreeTransport final : public Transport {

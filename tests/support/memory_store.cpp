@@ -8,16 +8,17 @@
 namespace oratorio::test {
 namespace {
 
-constexpr Bytes kPage = 1 << 16;
+constexpr Bytes kStoredPage = 1 << 16;
 
 // Calls visit(page, offset in page, offset in range, length) for each page the range touches.
 template <class Visit>
 void for_each_page(Offset offset, std::size_t length, Visit visit) {
     for (std::size_t done = 0; done < length;) {
         const Offset at = offset + static_cast<Offset>(done);
-        const auto within = static_cast<std::size_t>(at % kPage);
-        const std::size_t count = std::min(length - done, static_cast<std::size_t>(kPage) - within);
-        visit(at / kPage, within, done, count);
+        const auto within = static_cast<std::size_t>(at % kStoredPage);
+        const std::size_t count =
+            std::min(length - done, static_cast<std::size_t>(kStoredPage) - within);
+        visit(at / kStoredPage, within, done, count);
         done += count;
     }
 }
@@ -37,7 +38,7 @@ void MemoryDisk::read(Offset offset, std::span<std::byte> into) const {
 
 void MemoryDisk::write(Offset offset, std::span<const std::byte> from) {
     for_each_page(offset, from.size(), [&](Offset page, auto within, auto done, auto count) {
-        auto& bytes = pages_.try_emplace(page, kPage).first->second;
+        auto& bytes = pages_.try_emplace(page, kStoredPage).first->second;
         std::memcpy(bytes.data() + within, from.data() + done, count);
     });
     if (!from.empty()) size_ = std::max(size_, offset + static_cast<Bytes>(from.size()));
@@ -45,10 +46,10 @@ void MemoryDisk::write(Offset offset, std::span<const std::byte> from) {
 
 void MemoryDisk::resize(Bytes bytes) {
     if (bytes < size_) {  // what is cut off must read as zeros when the file grows again
-        pages_.erase(pages_.lower_bound((bytes + kPage - 1) / kPage), pages_.end());
-        const auto last = pages_.find(bytes / kPage);
+        pages_.erase(pages_.lower_bound((bytes + kStoredPage - 1) / kStoredPage), pages_.end());
+        const auto last = pages_.find(bytes / kStoredPage);
         if (last != pages_.end()) {
-            std::fill(last->second.begin() + bytes % kPage, last->second.end(), std::byte{0});
+            std::fill(last->second.begin() + bytes % kStoredPage, last->second.end(), std::byte{0});
         }
     }
     size_ = bytes;

@@ -19,7 +19,6 @@
 namespace oratorio {
 namespace {
 
-constexpr Bytes kPage = 4096;
 constexpr Bytes kPages = 16;
 
 /// Pages, each with a value of its own.

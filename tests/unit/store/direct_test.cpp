@@ -108,7 +108,7 @@ TEST(Direct, the_middle_of_a_ragged_transfer_goes_past_the_page_cache) {
     auto store = open_posix(path, kDirect);
     ASSERT_TRUE(store.ok());
     if (DirectFile file = open_direct(::open(path.c_str(), O_RDWR | O_CLOEXEC));
-        file.alignment.memory == 4096 || file.alignment.file > 4096) {
+        file.alignment.memory == 4096 || file.alignment.file != 4096) {
         GTEST_SKIP() << "this file system doesn't tell that it has direct I/O";
     }
     const Aligned memory(1 << 20);

@@ -211,9 +211,10 @@ int write_windows(const std::string& path, int number, int count) {
     return store.ok() ? 0 : 1;
 }
 
+// In memory: on ext4 such stores get lost now and then, whoever makes them (decision 0012).
 TEST(Mapped, processes_that_extend_one_file_at_once_lose_nothing) {
     constexpr int kProcesses = 4;
-    const test::TemporaryFolder folder;
+    const test::TemporaryFolder folder("/dev/shm");
     auto store = opened(folder.file("data"));
     for (int number = 0; number < kProcesses; ++number) {
         if (::fork() == 0) ::_exit(write_windows(folder.file("data"), number, kProcesses));
