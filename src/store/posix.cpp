@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "store/descriptor_store.hpp"
+#include "store/staged.hpp"
 
 namespace oratorio {
 namespace {
@@ -45,7 +46,7 @@ class PosixStore final : public DescriptorStore {
   private:
     // Of one piece by the calls that take no list: the kernel then copies none, a tenth of a small
     // write.
-    static ssize_t move(const IoRequest& request, int file) {
+    ssize_t move(const IoRequest& request, int file) {
         const bool read = request.direction == Direction::read;
         const Offset offset = request.offset;
         const auto count = static_cast<int>(request.memory.size());
@@ -55,9 +56,13 @@ class PosixStore final : public DescriptorStore {
                         : ::pwritev(file, memory, count, offset);
         }
         const auto [data, length] = request.memory.front();
+        const std::span memory(static_cast<std::byte*>(data), length);
+        if (Stage::is_better(request.direction, memory, offset) && stage_.prepare())
+            return stage_.move(request.direction, memory, offset, file);
         return read ? ::pread(file, data, length, offset) : ::pwrite(file, data, length, offset);
     }
 
+    Stage stage_;
     IoCompletion completion_;  // of the one request that may be outstanding
     bool waiting_ = false;
 };

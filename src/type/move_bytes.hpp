@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <cstring>
 
+#include "base/byte_copy.hpp"
 #include "base/extent.hpp"
 
 #if defined(__x86_64__)
@@ -58,7 +59,7 @@ struct Quarters {
 
 struct Long {
     void operator()(std::byte* to, const std::byte* from, Bytes length) const {
-        std::memcpy(to, from, static_cast<std::size_t>(length));
+        copy_long(to, from, static_cast<std::size_t>(length));
     }
 };
 

@@ -332,6 +332,13 @@ def test_cold_reads_need_a_disk():
     assert "--cold needs a disk: /dev/shm is in memory" in refusal("/dev/shm", "tile", "--cold")
 
 
+def test_memory_is_where_malloc_puts_it_and_never_with_direct_io(tmp_path):
+    told = measured(tmp_path, "array", "--ranks", 2, "--malloc", arms="auto,raw")
+    assert told["malloc"]
+    assert all(sample["verified"] for sample in told["runs"][0]["samples"])
+    assert "--malloc and --direct exclude each other" in refusal(tmp_path, "tile", "--malloc", "--direct")
+
+
 def test_a_map_of_another_case_is_refused(map_of, tmp_path):
     map_file = map_of("g")
     assert "is of case G, and this workload is case F" in refusal(tmp_path, "e3sm_f", "--map", map_file)

@@ -122,7 +122,8 @@ class Bench {
           report_(place.rank == 0 ? options_.out : ""),
           write_(options_, std::move(task.write)),
           read_(options_, std::move(task.read)),
-          buffer_(std::max(write_.buffer_bytes(), read_.buffer_bytes())) {}
+          buffer_(std::max(write_.buffer_bytes(), read_.buffer_bytes()),
+                  PageAllocator<std::byte>{options_.malloc ? malloc_behind : 0}) {}
 
     void run() {
         tell_setup();

@@ -29,6 +29,7 @@ bool* flag(Options& options, const std::string& word) {
     if (word == "--overwrite") return &options.overwrite;
     if (word == "--sync") return &options.sync;
     if (word == "--cold") return &options.cold;
+    if (word == "--malloc") return &options.malloc;
     return nullptr;
 }
 

@@ -21,6 +21,7 @@ struct Options {
     bool overwrite = false;  ///< write over an existing file
     bool sync = false;       ///< count MPI_File_sync
     bool cold = false;       ///< drop the file's cached pages before each read
+    bool malloc = false;     ///< the user's memory is where malloc puts it, not at a page's begin
 };
 
 /// Throws std::invalid_argument on words it doesn't know.

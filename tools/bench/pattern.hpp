@@ -16,18 +16,24 @@ namespace bench {
 /// Direct I/O wants buffers, offsets and lengths at multiples of this.
 constexpr std::size_t page_bytes = 4096;
 
-/// Memory at a page's beginning.
+/// Memory at a page's beginning, or so many bytes behind it.
 template <typename T>
 struct PageAllocator {
     using value_type = T;
+    std::size_t behind = 0;
     T* allocate(std::size_t count) {
-        return static_cast<T*>(::operator new (count * sizeof(T), std::align_val_t{page_bytes}));
+        const std::size_t bytes = behind + count * sizeof(T);
+        void* const page = ::operator new (bytes, std::align_val_t{page_bytes});
+        return reinterpret_cast<T*>(static_cast<std::byte*>(page) + behind);
     }
     void deallocate(T* memory, std::size_t) {
-        ::operator delete (memory, std::align_val_t{page_bytes});
+        void* const page = reinterpret_cast<std::byte*>(memory) - behind;
+        ::operator delete (page, std::align_val_t{page_bytes});
     }
     bool operator==(const PageAllocator&) const = default;
 };
+/// Where glibc's malloc puts long blocks.
+constexpr std::size_t malloc_behind = 16;
 using Buffer = std::vector<std::byte, PageAllocator<std::byte>>;
 
 /// Writes the bytes that belong at file offset `offset` in the file of key `key`.

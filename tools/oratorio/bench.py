@@ -102,6 +102,10 @@ def _common(
     cold: Annotated[
         bool, typer.Option("--cold", help="Drop the file's cached pages before each read.")
     ] = False,
+    malloc: Annotated[
+        bool,
+        typer.Option("--malloc", help="Users' memory is where malloc puts it, 16 bytes behind a page."),
+    ] = False,
     sync: Annotated[bool, typer.Option("--sync", help="Count bringing written data to storage.")] = False,
     profile: Annotated[
         bool, typer.Option("--profile", help="Where Oratorio's time goes: storage, copying, the rest.")
@@ -130,6 +134,8 @@ def _common(
     ] = None,
 ) -> Common:
     bench_paced.check(rate, nodes)
+    if malloc and direct:
+        raise BenchError("--malloc and --direct exclude each other: direct I/O needs whole pages of memory")
     library = oratorio_library()
     arm_names = bench_arms.expand(arms, library is not None, direct)
     measured = 1 if smoke else repeats
@@ -146,6 +152,7 @@ def _common(
         sync=sync,
         direct=direct,
         cold=cold,
+        malloc=malloc,
         library=library,
         directions=directions,
         profile=profile,

@@ -146,7 +146,7 @@ def _caption(settings: Settings) -> str:
         if settings.reference in settings.arms
         else "Bandwidth"
     )
-    flags = [f", {word}" for word in ("direct", "cold", "sync") if getattr(settings, word)]
+    flags = [f", {word}" for word in ("direct", "cold", "malloc", "sync") if getattr(settings, word)]
     return f"{what} ({place(settings)}{''.join(flags)})"
 
 

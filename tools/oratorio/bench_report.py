@@ -245,6 +245,7 @@ def write_json(file: Path, jobs: Sequence[tuple[Run, Settings]], settings: Setti
         "new_file_each_time": not settings.overwrite,
         "sync": settings.sync,
         "cold": settings.cold,
+        "malloc": settings.malloc,
         "nodes": settings.nodes,
         "link": settings.link,
         "rate": settings.rate,

@@ -40,6 +40,7 @@ class Settings:
     sync: bool = False
     direct: bool = False
     cold: bool = False
+    malloc: bool = False  # the user's memory is where malloc puts it, not at a page's begin
     library: Path | None = None  # Oratorio's, None: not preloaded
     directions: tuple[str, ...] = DIRECTIONS
     profile: bool = False  # Oratorio's counts and times of each pass
@@ -172,8 +173,8 @@ def _arguments(run: Run, settings: Settings, folder: Path, out: Path) -> list[st
         for key, value in hints_of(run, settings, arm).items():
             words += ["--hint", f"{arm}:{key}={value}"]
     words += ["--only", settings.directions[0]] if len(settings.directions) == 1 else []
-    flags = {"--overwrite": settings.overwrite, "--sync": settings.sync, "--cold": settings.cold}
-    return words + [flag for flag, is_set in flags.items() if is_set]
+    flags = ("overwrite", "sync", "cold", "malloc")
+    return words + [f"--{flag}" for flag in flags if getattr(settings, flag)]
 
 
 def _account(rows: str) -> dict[str, float]:
