@@ -7,7 +7,7 @@ import shlex
 import pytest
 from clients import FOLDER, RANKS, Clients, NoClientsError, rank_command
 from conftest import HERE, IS_BUILT, NOT_BUILT, assert_same_bytes, compile_for, host_or_skip, run_checked
-from oratorio import conformance
+from oratorio import conformance, targets
 from oratorio.hosts import mpiexec_command
 
 pytestmark = pytest.mark.skipif(not IS_BUILT, reason=NOT_BUILT)
@@ -81,6 +81,18 @@ def test_hdf5_leaves_the_same_file_on_the_server_as_on_a_local_file_system(kind,
     ended = run(clients(kind), [*job(host), program, FOLDER], 120, then='cp /export/data.h5 "$RIG"')
     assert ended.code == 0, ended.output[-6000:]
     assert_same_bytes(tmp_path / "data.h5", ended.folder / "data.h5")
+
+
+def test_calibrate_measures_the_store_that_files_are_opened_with_there(clients):
+    """Past the client's cache, in which nothing can be mapped."""
+    program = targets.build("oratorio_calibrate", "tools/calibrate")
+    ended = run(clients("gluster"), [program, "measure", FOLDER, "--quick"], 60)
+    assert ended.code == 0, ended.output
+    kept = dict(line.split("\t")[1:] for line in ended.output.splitlines() if line.startswith("kept"))
+    assert {kept[name] for name in ("map_read_page", "map_write_page", "map_window")} == {
+        "files aren't mapped there"
+    }
+    assert kept["direct_read_call"] == kept["direct_write_byte"] == "no call goes through a page cache there"
 
 
 # On NFS all would take minutes: the kernel in user mode needs much longer for a system call.

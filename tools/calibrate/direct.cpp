@@ -13,6 +13,7 @@ namespace oratorio::calibrate {
 namespace {
 
 constexpr int kSideBySide = 4;
+constexpr std::string_view kNotDirect = "no call goes through a page cache there";
 constexpr Bytes kPiece = 4096;     // the least that goes directly everywhere
 constexpr Bytes kSmallShare = 16;  // small calls move this much less: each waits for the device
 
@@ -88,7 +89,7 @@ Result<void> measure_direct(Session& session, const std::string& folder) {
     if (file.limits().direct_write.file == 0) {
         for (const char* name :
              {"direct_read_call", "direct_read_byte", "direct_write_call", "direct_write_byte"})
-            session.kept(name, file.limits().remark);
+            session.kept(name, file.limits().remark.empty() ? kNotDirect : file.limits().remark);
         return {};
     }
     const Bytes large = session.scale().data;

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What storage calls and mappings cost, by the project's own store: Transfer as the list method
-// uses it, windows as the mmap method maps them.
+// What writing and mapping a file costs one process, by the project's own store: Transfer as the
+// list method uses it, windows as the mmap method maps them. What several do at once is in
+// several.cpp.
 
 #include <string>
 
+#include "base/buffer_pool.hpp"
 #include "plan/methods.hpp"
 #include "scratch.hpp"
 #include "session.hpp"
@@ -16,51 +18,54 @@ namespace {
 constexpr Bytes kPiece = 4096;
 constexpr Bytes kPieceStride = 2 * kPiece;
 constexpr std::int64_t kOutstanding = 1024;  // as the list method has
-constexpr Bytes kPage = 4096;
 
 class Files {
   public:
-    Files(std::unique_ptr<Store> store, const Scale& scale)
-        : store_(std::move(store)),
-          scale_(scale),
-          buffer_(static_cast<std::size_t>(kSharedSlotBytes), std::byte{1}) {}
+    /// `buffer`: what is written comes from there, and stays the caller's.
+    Files(std::unique_ptr<Store> store, const Scale& scale, std::span<std::byte> buffer)
+        : store_(std::move(store)), scale_(scale), buffer_(buffer) {}
 
     [[nodiscard]] bool mappable() const { return store_->limits().mappable; }
     [[nodiscard]] double bytes() const { return static_cast<double>(scale_.data); }
-    [[nodiscard]] double pieces() const { return bytes() / static_cast<double>(kPieceStride); }
-    [[nodiscard]] double pages() const { return bytes() / static_cast<double>(kPage); }
+    [[nodiscard]] double large_pieces() const {
+        return bytes() / static_cast<double>(buffer_.size());
+    }
+    [[nodiscard]] Bytes small_data() const { return data_of_small_calls(*store_, scale_); }
+    [[nodiscard]] double pieces() const {
+        return static_cast<double>(small_data()) / static_cast<double>(kPieceStride);
+    }
     [[nodiscard]] double windows() const {
         return bytes() / static_cast<double>(std::min(scale_.data, kMapWindowBytes));
     }
     [[nodiscard]] int map_turns() const { return std::max(1, scale_.turns / 40); }
+    [[nodiscard]] int lock_turns() const { return std::max(1, scale_.turns / 10); }
 
     Result<void> empty() { return store_->resize(0, false); }
-    Result<void> large_calls(Direction direction);
-    Result<void> small_calls(Direction direction);
-    Result<void> map(bool touch);
-    Result<void> map_untouched();
+    Result<void> write_in_large_calls();
+    Result<void> write_in_small_calls();
+    Result<void> map_windows();
+    Result<void> lock();
 
   private:
     std::unique_ptr<Store> store_;
     Scale scale_;
-    std::vector<std::byte> buffer_;
+    std::span<std::byte> buffer_;
 };
 
-Result<void> Files::large_calls(Direction direction) {
+Result<void> Files::write_in_large_calls() {
     for (Offset offset = 0; offset < scale_.data; offset += std::ssize(buffer_)) {
-        const Transferred done = transfer(*store_, direction, offset, buffer_);
+        const Transferred done = transfer(*store_, Direction::write, offset, buffer_);
         if (done.error.kind != ErrorKind::none) return done.error;
     }
     return {};
 }
 
-Result<void> Files::small_calls(Direction direction) {
+Result<void> Files::write_in_small_calls() {
     Transfer transfer(*store_);
-    const std::span<std::byte> buffer(buffer_);
-    for (Offset offset = 0; offset < scale_.data;) {
-        for (std::int64_t i = 0; i < kOutstanding && offset < scale_.data; ++i) {
-            const auto at = static_cast<std::size_t>(i * kPiece) % buffer.size();
-            transfer.start(direction, offset, buffer.subspan(at, kPiece),
+    for (Offset offset = 0; offset < small_data();) {
+        for (std::int64_t i = 0; i < kOutstanding && offset < small_data(); ++i) {
+            const auto at = static_cast<std::size_t>(i * kPiece) % buffer_.size();
+            transfer.start(Direction::write, offset, buffer_.subspan(at, kPiece),
                            static_cast<std::uint64_t>(i));
             offset += kPieceStride;
         }
@@ -72,25 +77,23 @@ Result<void> Files::small_calls(Direction direction) {
     return {};
 }
 
-/// Window by window, to be read; `touch`: a byte of each page.
-Result<void> Files::map(bool touch) {
-    for (Offset begin = 0; begin < scale_.data; begin += kMapWindowBytes) {
-        const Extent window{begin, std::min(begin + kMapWindowBytes, scale_.data)};
-        auto mapped = store_->map(window, Direction::read, touch ? Populate::yes : Populate::no);
-        if (!mapped) return mapped.error();
-        volatile std::byte* const first = mapped->bytes().data();
-        const Bytes end = touch ? std::ssize(mapped->bytes()) : 0;
-        const auto touched = mapped->guarded([&] {
-            for (Bytes at = 0; at < end; at += kPage) (void)first[at];
-        });
-        if (!touched) return touched.error();
+Result<void> Files::map_windows() {
+    for (int turn = 0; turn < map_turns(); ++turn) {
+        for (Offset begin = 0; begin < scale_.data; begin += kMapWindowBytes) {
+            const Extent window{begin, std::min(begin + kMapWindowBytes, scale_.data)};
+            const auto mapped = store_->map(window, Direction::read, Populate::no);
+            if (!mapped) return mapped.error();
+        }
     }
     return {};
 }
 
-Result<void> Files::map_untouched() {
-    for (int turn = 0; turn < map_turns(); ++turn) {
-        if (const auto mapped = map(false); !mapped) return mapped.error();
+Result<void> Files::lock() {
+    for (int turn = 0; turn < lock_turns(); ++turn) {
+        const Extent range{turn * kPiece, (turn + 1) * kPiece};
+        for (const bool takes : {true, false}) {
+            if (const auto done = store_->lock(range, takes, true); !done) return done.error();
+        }
     }
     return {};
 }
@@ -108,42 +111,38 @@ Probe probe(
             }};
 }
 
-Result<void> measure_calls(Session& session, Files& files) {
+/// A call and a byte by a line through large and small ones.
+Result<void> measure_writes(Session& session, Files& files) {
     const std::vector<Probe> probes{
         probe(
-            "new file", [&] { return files.large_calls(Direction::write); },
+            "new file", [&] { return files.write_in_large_calls(); },
             [&] { return files.empty(); }),
-        probe("existing file", [&] { return files.large_calls(Direction::write); }),
-        probe("large reads", [&] { return files.large_calls(Direction::read); }),
-        probe("small reads", [&] { return files.small_calls(Direction::read); }),
-        probe("small writes", [&] { return files.small_calls(Direction::write); }),
+        probe("existing file", [&] { return files.write_in_large_calls(); }),
+        probe("small writes", [&] { return files.write_in_small_calls(); }),
+        probe("locks", [&] { return files.lock(); }),
     };
     const auto times = session.medians(probes);
     if (!times) return times.error();
-    const Nanoseconds rewrite_byte = (*times)[1] / files.bytes();
-    const Nanoseconds read_byte = (*times)[2] / files.bytes();
-    session.measured("read_byte", read_byte);
-    session.measured("read_call", (*times)[3] / files.pieces() - kPiece * read_byte);
-    session.measured("write_byte", (*times)[0] / files.bytes());
-    session.measured("write_call", (*times)[4] / files.pieces() - kPiece * rewrite_byte);
+    const double small_bytes = files.pieces() * kPiece;
+    const double as_many = small_bytes / files.bytes();
+    const Line existing = fit(small_bytes, as_many * (*times)[1], as_many * files.large_pieces(),
+                              (*times)[2], files.pieces());
+    session.measured("write_call", existing.piece);
+    session.measured("lock", (*times)[3] / files.lock_turns());
+    session.measured("write_byte",
+                     ((*times)[0] - files.large_pieces() * existing.piece) / files.bytes());
     return {};
 }
 
-Result<void> measure_mappings(Session& session, Files& files) {
+Result<void> measure_windows(Session& session, Files& files) {
     if (!files.mappable()) {
-        for (const char* name : {"map_read_page", "map_window"})
-            session.kept(name, "this file system can't map files");
+        session.kept("map_window", kUnmappable);
         return {};
     }
-    const std::vector<Probe> probes{
-        probe("pages mapped", [&] { return files.map(true); }),
-        probe("windows mapped", [&] { return files.map_untouched(); }),
-    };
-    const auto times = session.medians(probes);
+    const auto times =
+        session.medians({{probe("windows mapped", [&] { return files.map_windows(); })}});
     if (!times) return times.error();
-    const Nanoseconds window = (*times)[1] / (files.windows() * files.map_turns());
-    session.measured("map_read_page", ((*times)[0] - files.windows() * window) / files.pages());
-    session.measured("map_window", window);
+    session.measured("map_window", (*times)[0] / (files.windows() * files.map_turns()));
     return {};
 }
 
@@ -152,9 +151,13 @@ Result<void> measure_mappings(Session& session, Files& files) {
 Result<void> measure_files(Session& session, const std::string& folder) {
     auto store = open_scratch(folder, 1, false);
     if (!store) return store.error();
-    Files files(std::move(store->front()), session.scale());
-    if (const auto done = measure_calls(session, files); !done) return done.error();
-    return measure_mappings(session, files);
+    BufferPool pool;
+    const auto buffer = pool.take(kSharedSlotBytes);
+    if (buffer.span().empty()) return Error::make(ErrorKind::no_memory, "memory to write from");
+    std::ranges::fill(buffer.span(), std::byte{1});
+    Files files(std::move(store->front()), session.scale(), buffer.span());
+    if (const auto done = measure_writes(session, files); !done) return done.error();
+    return measure_windows(session, files);
 }
 
 }  // namespace oratorio::calibrate

@@ -22,7 +22,7 @@ int measure(const std::string& folder, bool quick) {
     const Scale scale = quick ? Scale{.data = 1 << 20, .repeats = 1, .turns = 40} : Scale{};
     Session session(scale, kGroups);
     Result<void> done = measure_files(session, folder);
-    if (done) done = measure_writers(session, folder);
+    if (done) done = measure_several(session, folder);
     if (done) done = measure_direct(session, folder);
     if (done) done = measure_copies(session);
     if (done) done = measure_processes(session);

@@ -9,7 +9,9 @@ Result<std::vector<Nanoseconds>> Session::medians(std::span<const Probe> probes)
     std::vector<std::vector<Nanoseconds>> samples(probes.size());
     const auto steps = static_cast<double>(probes.size()) * (scale_.repeats + 1);
     double step = 0;
+    const Stopwatch watch;
     for (int pass = 0; pass <= scale_.repeats; ++pass) {
+        if (pass > 1 && watch.elapsed() > scale_.enough) break;
         for (std::size_t i = 0; i < probes.size(); ++i) {
             tell(step++ / steps, probes[i].what);
             const auto time = probes[i].run();

@@ -17,7 +17,8 @@ namespace oratorio::calibrate {
 struct Scale {
     Bytes data = 128 << 20;  ///< of a file and of a user's buffer: too large for any cache
     int repeats = 7;
-    int turns = 2000;  ///< of what is too quick to be timed once
+    int turns = 2000;           ///< of what is too quick to be timed once
+    Nanoseconds enough = 10e9;  ///< of a group: where storage is slow it isn't repeated after that
 };
 
 struct Probe {
@@ -32,7 +33,8 @@ class Session {
 
     [[nodiscard]] const Scale& scale() const { return scale_; }
     /// Of each probe, in the order given. The probes take turns, so that what the machine does
-    /// beside falls on all; a first pass isn't counted: it brings memory and file pages in.
+    /// beside falls on all; a first pass isn't counted: it brings memory and file pages in. One
+    /// pass counts however long it takes.
     Result<std::vector<Nanoseconds>> medians(std::span<const Probe> probes);
     void measured(std::string_view name, Nanoseconds value);
     /// A constant that can't be measured here.
@@ -48,10 +50,13 @@ class Session {
 
 /// Each measures the constants that its name says. All need no MPI.
 Result<void> measure_files(Session& session, const std::string& folder);
-Result<void> measure_writers(Session& session, const std::string& folder);
+Result<void> measure_several(Session& session, const std::string& folder);
 Result<void> measure_direct(Session& session, const std::string& folder);
 Result<void> measure_copies(Session& session);
 Result<void> measure_processes(Session& session);
 inline constexpr int kGroups = 7;
+
+/// Why constants of mappings are kept.
+inline constexpr std::string_view kUnmappable = "files aren't mapped there";
 
 }  // namespace oratorio::calibrate

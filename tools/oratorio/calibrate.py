@@ -29,7 +29,7 @@ from oratorio.paths import BUILD, PRIVATE, ROOT
 SOURCES = ROOT / "tools/calibrate"
 TARGET = "oratorio_calibrate"
 LIBRARIES = ("exchange", "plan", "stats", "type", "base")  # of messages.cpp, in the order of linking
-LONGEST_SECONDS = 120  # on a machine that does other things beside
+LONGEST_SECONDS = 600  # on a slow file system of a machine that does other things beside
 MESSAGE_SOURCES = ("messages.cpp", "network.cpp")
 MESSAGE_NAMES = (
     "message_byte", "message_piece", "message", "far_message", "far_byte", "beside_message", "beside_byte",
@@ -317,7 +317,7 @@ def _measure_all(program: Path, folder: Path, sender: Sender | None, quick: bool
 
 def _with_progress(stderr: Console, work: Callable[[Told], Found]) -> Found:
     if not stderr.is_terminal:
-        stderr.print("measuring, about 10 s ...")
+        stderr.print("measuring, about 10 s, minutes where storage is slow ...")
         return work(lambda share, what: None)
     columns = (BarColumn(), TimeElapsedColumn(), TextColumn("{task.description}", markup=False))
     with Progress(*columns, console=stderr, transient=True) as bar:
