@@ -168,9 +168,13 @@ NEIGHBOURS = (
 ABSENT = (
     Absent(
         "Darshan", "neither Debian, PyPI nor crates.io has its runtime",
-        "the rows `profiler` do as it does: MPI_File_* of their own, then the next PMPI_*; pwrite",
+        "tried by hand, see below; the rows `profiler` do as it does: MPI_File_* of their own, then the next "
+        "PMPI_*; pwrite",
     ),
-    Absent("IOR", "neither Debian, PyPI nor crates.io has it", "`oratorio bench` has such workloads"),
+    Absent(
+        "IOR", "neither Debian, PyPI nor crates.io has it",
+        "tried by hand, see below; `oratorio bench` has such workloads",
+    ),
     Absent(
         "MPI.jl", "Debian 12 has no Julia, and its registry is none of those at hand",
         "it loads libmpi by dlopen and calls by names looked up in it, as `MPI loaded by dlopen`",
