@@ -39,7 +39,7 @@ class NodeBoards {
         return agreed_from([] { return kResultMax; });
     }
     /// In a list of the node each rank has so much.
-    static constexpr std::size_t kListed = 64;
+    static constexpr std::size_t kListed = 48;
 
     /// What all ranks share alike.
     struct alignas(64) Head {

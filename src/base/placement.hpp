@@ -3,6 +3,7 @@
 // number for each would be megabytes in every one of them.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <vector>
@@ -46,11 +47,17 @@ class Placement {
     /// visit(rank, seat) for all, in the order of ranks. O(1) each.
     template <class Visit>
     void each(Visit visit) const {
+        each_on(0, nodes(), visit);
+    }
+    /// The same of those on nodes from `first` to before `last`. O(1) each, and for each sweep.
+    template <class Visit>
+    void each_on(int first, int last, Visit visit) const {
         for (std::size_t i = 0; i < sweeps_.size(); ++i) {
             const Sweep& sweep = sweeps_[i];
-            const Rank end = end_of(i);
-            Seat seat{sweep.node, sweep.place};
-            for (Rank rank = sweep.first; rank < end; ++rank) {
+            const Rank end = std::min(end_of(i), sweep.begin_of(last));
+            Rank rank = sweep.begin_of(first);
+            Seat seat{std::max(first, sweep.node), sweep.place};
+            for (; rank < end; ++rank) {
                 visit(rank, seat);
                 if (++seat.place == sweep.place + sweep.ranks) seat = {seat.node + 1, sweep.place};
             }
@@ -68,6 +75,11 @@ class Placement {
         std::int32_t place = 0;
         std::int32_t ranks = 0;
         bool operator==(const Sweep&) const = default;
+        /// The first rank on node `of` or behind it, if the sweep goes on for so long.
+        [[nodiscard]] Rank begin_of(int of) const {
+            const std::int64_t before = std::max(0, of - node);
+            return static_cast<Rank>(std::min<std::int64_t>(first + before * ranks, INT32_MAX));
+        }
         [[nodiscard]] Seat seat(Rank rank) const {
             const Rank i = rank - first;
             return {node + i / ranks, place + i % ranks};

@@ -8,9 +8,9 @@ namespace oratorio {
 
 namespace {
 
-class Blocks {
+class MovedBlocks {
   public:
-    Blocks(std::span<std::byte> list, std::size_t bytes)
+    MovedBlocks(std::span<std::byte> list, std::size_t bytes)
         : list_(list), bytes_(bytes), kept_(bytes) {}
     /// Of `count` blocks; they may overlap.
     void move(std::size_t to, std::size_t from, std::size_t count = 1) {
@@ -27,7 +27,7 @@ class Blocks {
 };
 
 /// Takes out the room that nodes don't need. Where the blocks of each node begin then.
-std::vector<std::size_t> close_up(Blocks& blocks, const Nodes& nodes) {
+std::vector<std::size_t> close_up(MovedBlocks& blocks, const Nodes& nodes) {
     const auto most = static_cast<std::size_t>(nodes.node_of.most());
     std::vector<std::size_t> begins;
     std::size_t begin = 0;
@@ -44,7 +44,7 @@ std::vector<std::size_t> close_up(Blocks& blocks, const Nodes& nodes) {
 
 void put_in_rank_order(std::span<std::byte> list, std::size_t block, const Nodes& nodes) {
     if (block == 0 || nodes.node_of.empty()) return;
-    Blocks blocks(list, block);
+    MovedBlocks blocks(list, block);
     const std::vector<std::size_t> begins = close_up(blocks, nodes);
     const auto source = [&](std::size_t rank) {
         const Seat seat = nodes.seat(static_cast<Rank>(rank));

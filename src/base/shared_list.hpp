@@ -8,6 +8,7 @@
 #include <initializer_list>
 #include <memory>
 #include <span>
+#include <utility>
 #include <vector>
 
 namespace oratorio {
@@ -16,22 +17,19 @@ template <class Value>
 class SharedList {
   public:
     SharedList() = default;
-    SharedList(const std::vector<Value>& values)
-        : values_(std::make_shared<Value[]>(values.size())), size_(values.size()) {
-        std::ranges::copy(values, values_.get());
-    }
+    SharedList(std::vector<Value> values)
+        : values_(std::make_shared<const std::vector<Value>>(std::move(values))) {}
     SharedList(std::initializer_list<Value> values) : SharedList(std::vector<Value>(values)) {}
-    [[nodiscard]] std::size_t size() const { return size_; }
-    [[nodiscard]] bool empty() const { return size_ == 0; }
-    [[nodiscard]] const Value* begin() const { return values_.get(); }
-    [[nodiscard]] const Value* end() const { return begin() + size_; }
-    [[nodiscard]] const Value& operator[](std::size_t i) const { return begin()[i]; }
-    [[nodiscard]] const Value& front() const { return begin()[0]; }
+    [[nodiscard]] std::size_t size() const { return values_ == nullptr ? 0 : values_->size(); }
+    [[nodiscard]] bool empty() const { return size() == 0; }
+    [[nodiscard]] const Value* begin() const { return empty() ? nullptr : values_->data(); }
+    [[nodiscard]] const Value* end() const { return begin() + size(); }
+    [[nodiscard]] const Value& operator[](std::size_t i) const { return (*values_)[i]; }
+    [[nodiscard]] const Value& front() const { return values_->front(); }
     bool operator==(const SharedList& other) const { return std::ranges::equal(*this, other); }
 
   private:
-    std::shared_ptr<Value[]> values_;
-    std::size_t size_ = 0;
+    std::shared_ptr<const std::vector<Value>> values_;
 };
 
 }  // namespace oratorio

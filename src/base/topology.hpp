@@ -33,11 +33,18 @@ struct Nodes {
     [[nodiscard]] int ranks_of(int node) const {
         return node_of.empty() ? size : node_of.count(node);
     }
+    /// Of the node that has the most.
+    [[nodiscard]] int ranks_of_node_most() const { return node_of.empty() ? size : node_of.most(); }
     /// visit(rank, seat) for all, in the order of ranks.
     template <class Visit>
     void each(Visit visit) const {
-        if (!node_of.empty()) return node_of.each(visit);
-        for (Rank rank = 0; rank < size; ++rank) visit(rank, Seat{0, rank});
+        each_on(0, nodes(), visit);
+    }
+    /// The same of those on nodes from `first` to before `last`.
+    template <class Visit>
+    void each_on(int first, int last, Visit visit) const {
+        if (!node_of.empty()) return node_of.each_on(first, last, visit);
+        for (Rank rank = 0; rank < size && first == 0; ++rank) visit(rank, Seat{0, rank});
     }
 };
 

@@ -1,24 +1,30 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "plan/access.hpp"
 
+#include <algorithm>
+#include <cmath>
+#include <cstdlib>
+#include <limits>
+
 #include "type/coverage.hpp"
 
 namespace oratorio {
 
 namespace {
 
-constexpr std::int32_t kPartsMax = 512;  // each has a share of the smallest slot, a page
+constexpr std::int64_t kPartsMax = 512;  // each has a share of the smallest slot, a page
 constexpr std::int64_t kListedMax = kLayoutBytesMax / 16;  // an offset and a length each
 
 /// Pieces in `bytes` of `layout`, assuming they are spread evenly; never less than one per run of
-/// data.
-std::int64_t estimate_pieces(const Layout& layout, Bytes bytes) {
+/// data, nor more than a summary tells.
+std::uint32_t estimate_pieces(const Layout& layout, Bytes bytes) {
     const Bytes size = layout.shape->size();
     if (bytes == 0 || size == 0) return 0;
     if (layout.contiguous()) return 1;
     const double tiles = static_cast<double>(bytes) / static_cast<double>(size);
-    return std::max<std::int64_t>(
-        1, static_cast<std::int64_t>(tiles * static_cast<double>(layout.shape->pieces())));
+    const double pieces = tiles * static_cast<double>(layout.shape->pieces());
+    return static_cast<std::uint32_t>(
+        std::clamp(pieces, 1.0, static_cast<double>(AccessSummary::kPiecesMost)));
 }
 
 Extent hull_of(const Layout& file, Bytes from, Bytes bytes) {
@@ -30,6 +36,30 @@ Extent hull_of(const Layout& file, Bytes from, Bytes bytes) {
     const Offset first = file.origin + from / size * file.extent;
     const Offset last = file.origin + (from + bytes - 1) / size * file.extent;
     return {std::min(first, last) + span.begin, std::max(first, last) + span.end};
+}
+
+/// Of a part's lines, those that `count` parts touch which begin `stride` bytes apart.
+double lines_of_parts(double of_part, std::int64_t count, Bytes stride) {
+    const auto parts = static_cast<double>(count);
+    return of_part *
+           std::clamp(parts * static_cast<double>(std::abs(stride)) / kCacheLine, 1.0, parts);
+}
+
+/// Cache lines that hold a byte of the shape: few where small pieces lie close together.
+double touched_lines(const Shape& shape) {
+    if (shape.kind() == Shape::Kind::empty) return 0;
+    const auto all = std::max(1.0, static_cast<double>(shape.size()) / kCacheLine);
+    if (shape.kind() == Shape::Kind::run) return all;
+    if (shape.kind() == Shape::Kind::strided)
+        return lines_of_parts(touched_lines(*shape.child()), shape.count(), shape.stride());
+    // In another order a line is met again when it is no longer at hand.
+    const double most = shape.monotonic()
+                            ? 1 + static_cast<double>(shape.span().length()) / kCacheLine
+                            : std::numeric_limits<double>::infinity();
+    const double each = shape.kind() == Shape::Kind::blocks
+                            ? static_cast<double>(shape.count()) * touched_lines(*shape.child())
+                            : std::max(all, static_cast<double>(shape.pieces()));
+    return std::min(each, most);
 }
 
 /// Offsets that a description of the shape would have to list; a count above kListedMax may be too
@@ -60,10 +90,21 @@ std::int64_t interleaved_parts(const Layout& memory) {
     return shape.stride() > 0 && shape.stride() < span && span > kCacheBytes ? shape.count() : 1;
 }
 
-/// Sets period and parts when the parts lie equally far apart in the file.
+/// For the flags, as kLineShareShift has it. Parts that interleave share lines where they are met
+/// together.
+std::uint16_t line_share(const Layout& memory, bool met_together) {
+    const double one = touched_lines(*memory.shape);
+    if (one <= 0 || (!met_together && interleaved_parts(memory) > 1)) return 0;
+    const double pieces =
+        static_cast<double>(memory.shape->pieces()) * static_cast<double>(memory.count);
+    const double share = pieces / lines_of_parts(one, memory.count, memory.extent);
+    const double doublings = std::clamp(std::round(std::log2(share)), 0.0, double{kLineShareMost});
+    return static_cast<std::uint16_t>(static_cast<unsigned>(doublings) << kLineShareShift);
+}
+
+/// Sets the period when the parts lie equally far apart in the file.
 void find_parts(const Access& access, AccessSummary& summary) {
-    const std::int64_t found = interleaved_parts(access.memory);
-    const auto parts = static_cast<std::int32_t>(std::min<std::int64_t>(found, kPartsMax + 1));
+    const std::int64_t parts = interleaved_parts(access.memory);
     if (parts < 2 || parts > kPartsMax || summary.bytes % parts != 0 ||
         (summary.flags & flag_interleaved) != 0)
         return;
@@ -75,9 +116,9 @@ void find_parts(const Access& access, AccessSummary& summary) {
         if (i > 1 && step != period) return;
         period = step;
     }
-    if (period < part) return;
-    summary.parts = parts;
-    summary.period = period;
+    const bool apart = period >= part && summary.hull.length() <= parts * period;
+    if (apart && period <= AccessSummary::kPeriodMost)
+        summary.period = period & AccessSummary::kPeriodMost;
 }
 
 /// Of some numbers in their order.
@@ -95,6 +136,19 @@ class Digest {
 
 }  // namespace
 
+Parts common_parts(AllSummaries summaries) {
+    Parts common;
+    Extent all;
+    for (const AccessSummary& one : summaries) {
+        if (one.bytes == 0) continue;
+        if (all.empty()) common = {one.parts(), one.period};
+        if (one.parts() != common.count || one.period != common.period) return {};
+        all = hull(all, one.hull);
+    }
+    const bool fits = common.period > 0 && all.length() <= common.count * common.period;
+    return fits ? common : Parts{};
+}
+
 std::uint64_t likeness(AllSummaries summaries) {
     Digest digest;
     Offset first = INT64_MIN;  // of the first rank with data
@@ -102,8 +156,8 @@ std::uint64_t likeness(AllSummaries summaries) {
         if (one.bytes > 0 && first == INT64_MIN) first = one.hull.begin;
         const Offset step = one.hull.empty() ? 0 : first;
         for (const std::int64_t number :
-             {one.hull.begin - step, one.hull.end - step, one.bytes, one.pieces, one.memory_pieces,
-              std::int64_t{one.flags}, one.period, std::int64_t{one.parts}})
+             {one.hull.begin - step, one.hull.end - step, one.bytes, std::int64_t{one.pieces},
+              std::int64_t{one.memory_pieces}, std::int64_t{one.flags}, Bytes{one.period}})
             digest.add(number);
     }
     return digest.value();
@@ -112,6 +166,10 @@ std::uint64_t likeness(AllSummaries summaries) {
 void seek_within(Cursor& file, Offset offset, Bytes from) {
     file.seek_offset(offset);
     if (file.tell_size() < from) file.seek_size(from);
+}
+
+std::int64_t memory_lines(const AccessSummary& summary) {
+    return summary.memory_pieces >> (summary.flags >> kLineShareShift & kLineShareMost);
 }
 
 AccessSummary summarise(const Access& access, bool with_coverage) {
@@ -123,6 +181,7 @@ AccessSummary summarise(const Access& access, bool with_coverage) {
     summary.pieces = estimate_pieces(access.file, summary.bytes);
     summary.memory_pieces = estimate_pieces(access.memory, summary.bytes);
     find_parts(access, summary);
+    summary.flags |= line_share(access.memory, summary.period > 0);
     if (listed_offsets(*access.file.shape) + listed_offsets(*access.memory.shape) > kListedMax)
         summary.flags |= flag_large_layout;
     if (with_coverage) {

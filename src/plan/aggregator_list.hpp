@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <utility>
 #include <vector>
 
 #include "base/extent.hpp"
@@ -20,7 +21,7 @@ class AggregatorList {
   public:
     AggregatorList() = default;
     /// The owners of domains 0, 1, ...
-    AggregatorList(const std::vector<Rank>& ranks) : size_(ranks.size()), ranks_(ranks) {}
+    AggregatorList(std::vector<Rank> ranks) : size_(ranks.size()), ranks_(std::move(ranks)) {}
 
     /// Of all, known or not.
     [[nodiscard]] std::size_t size() const { return size_; }
@@ -49,8 +50,8 @@ class AggregatorList {
             indices.push_back(static_cast<std::int32_t>(i));
             ranks.push_back(ranks_[i]);
         }
-        AggregatorList list(ranks);
-        if (ranks.size() < size_) list.indices_ = indices;
+        AggregatorList list(std::move(ranks));
+        if (list.size_ < size_) list.indices_ = std::move(indices);
         list.size_ = size_;
         return list;
     }

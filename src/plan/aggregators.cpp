@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <charconv>
 #include <climits>
+#include <numeric>
 
 namespace oratorio {
 
@@ -19,43 +20,92 @@ int allowed_on(const std::string& host, const std::vector<ConfigEntry>& entries)
     return 0;
 }
 
-/// Of one node.
-struct OnNode {
-    int able = 0;            ///< ranks that may be chosen
-    int count = 0;           ///< that are
-    std::int64_t first = 0;  ///< where they stand among those of all nodes
-    int seen = 0;            ///< able ranks that came by
-    int taken = 0;           ///< of them
+/// Which ranks of each node are chosen: spread evenly over the able ones, one in each turn of the
+/// nodes. Has numbers of each node only where some rank isn't able, or a list names hosts.
+class Turns {
+  public:
+    Turns(const Nodes& topology, const AbleRanks& able, const PlanOptions& options, int per_node);
+
+    /// By hosts.
+    [[nodiscard]] bool listed() const { return !allowed_.empty(); }
+    /// Chosen ranks of a node.
+    [[nodiscard]] int count(int node) const {
+        const auto at = static_cast<std::size_t>(node);
+        return std::min({most_, able_on(node), allowed_.empty() ? INT_MAX : allowed_[at]});
+    }
+    /// visit(rank, turn) for each chosen one, in the order of ranks.
+    template <class Visit>
+    void each(Visit visit) const {
+        std::vector<int> seen(able_on_.size());
+        topology_.each([&](Rank rank, Seat seat) {
+            if (!seen.empty() && !able_(rank)) return;
+            const int place = seen.empty() ? seat.place : seen[std::size_t(seat.node)]++;
+            const int turn = turn_of(place, seat.node);
+            if (turn >= 0) visit(rank, turn);
+        });
+    }
+
+  private:
+    void count_able();
+    [[nodiscard]] int able_on(int node) const {
+        return able_on_.empty() ? topology_.ranks_of(node)
+                                : able_on_[static_cast<std::size_t>(node)];
+    }
+    /// Of that able rank of a node; -1 where it isn't chosen.
+    [[nodiscard]] int turn_of(int place, int node) const {
+        const std::int64_t able = able_on(node);
+        const std::int64_t chosen = count(node);
+        const std::int64_t turn = (place * chosen + able - 1) / able;
+        return turn < chosen && turn * able / chosen == place ? static_cast<int>(turn) : -1;
+    }
+
+    const Nodes& topology_;
+    const AbleRanks& able_;
+    int most_ = INT_MAX;        ///< on each node
+    std::vector<int> able_on_;  ///< by node; none where all ranks are able
+    std::vector<int> allowed_;  ///< by node; none without a list
 };
 
-std::vector<OnNode> count_able(const Nodes& topology, const AbleRanks& able) {
-    std::vector<OnNode> nodes(std::max<std::size_t>(1, topology.node_names.size()));
-    topology.each([&](Rank rank, Seat seat) {
-        nodes[static_cast<std::size_t>(seat.node)].able += able(rank) ? 1 : 0;
-    });
-    return nodes;
+Turns::Turns(const Nodes& topology, const AbleRanks& able, const PlanOptions& options, int per_node)
+    : topology_(topology), able_(able) {
+    const auto entries = parse_config_list(options.cb_config_list);
+    const int nodes = topology.nodes();
+    // cb_nodes alone is a wish for that many, wherever they fit; a config list alone bounds each
+    // host.
+    if (options.cb_nodes > 0) most_ = options.cb_nodes / nodes + (options.cb_nodes % nodes > 0);
+    if (options.cb_nodes == 0 && entries.empty()) most_ = per_node;
+    for (int node = 0; node < nodes && !entries.empty(); ++node) {
+        const auto at = static_cast<std::size_t>(node);
+        const bool named = at < topology.node_names.size();
+        allowed_.push_back(allowed_on(named ? topology.node_names[at] : "", entries));
+    }
+    count_able();
 }
 
-/// Of each node its count, spread evenly over those that may be chosen; node by node.
-std::vector<Rank> pick(const Nodes& topology, const AbleRanks& able, std::vector<OnNode>& nodes,
-                       std::int64_t all) {
-    std::vector<Rank> chosen(static_cast<std::size_t>(all));
-    topology.each([&](Rank rank, Seat seat) {
-        if (!able(rank)) return;
-        OnNode& node = nodes[static_cast<std::size_t>(seat.node)];
-        const std::int64_t next = std::int64_t{node.taken} * node.able / std::max(1, node.count);
-        if (node.seen++ == next && node.taken < node.count)
-            chosen[static_cast<std::size_t>(node.first + node.taken++)] = rank;
+void Turns::count_able() {
+    bool all = true;
+    for (Rank rank = 0; rank < topology_.size && all; ++rank) all = able_(rank);
+    if (all) return;
+    able_on_.resize(static_cast<std::size_t>(topology_.nodes()));
+    topology_.each([&](Rank rank, Seat seat) {
+        able_on_[static_cast<std::size_t>(seat.node)] += able_(rank) ? 1 : 0;
     });
-    return chosen;
 }
 
-/// The first able rank of the first node that has one.
-std::vector<Rank> first_able(const Nodes& topology, const AbleRanks& able,
-                             const std::vector<OnNode>& nodes) {
-    const auto has = std::ranges::find_if(nodes, [](const OnNode& one) { return one.able > 0; });
-    for (Rank rank = 0; rank < topology.size && has != nodes.end(); ++rank) {
-        if (able(rank) && topology.node(rank) == has - nodes.begin()) return {rank};
+/// How many there are in each turn.
+std::vector<std::size_t> count_turns(const Turns& turns, int nodes) {
+    std::vector<std::size_t> counts;
+    for (int node = 0; node < nodes; ++node) {
+        const auto chosen = static_cast<std::size_t>(turns.count(node));
+        counts.resize(std::max(counts.size(), chosen));
+        for (std::size_t turn = 0; turn < chosen; ++turn) ++counts[turn];
+    }
+    return counts;
+}
+
+std::vector<Rank> first_able(const Nodes& topology, const AbleRanks& able) {
+    for (Rank rank = 0; rank < topology.size; ++rank) {
+        if (able(rank)) return {rank};
     }
     return {};
 }
@@ -96,44 +146,22 @@ AbleRanks able_ranks(AllSummaries summaries) {
 
 std::vector<Rank> choose_aggregators(const Nodes& topology, const AbleRanks& able,
                                      const PlanOptions& options, Bytes hull_bytes, int per_node) {
-    const auto entries = parse_config_list(options.cb_config_list);
-    std::vector<OnNode> nodes = count_able(topology, able);
-    std::int64_t all = 0;
-    std::int64_t most = 0;
-    for (std::size_t node = 0; node < nodes.size(); ++node) {
-        const std::string host = topology.node_names.empty() ? "" : topology.node_names[node];
-        // cb_nodes alone is a wish for that many, wherever they fit; a config list alone bounds
-        // each host.
-        const int by_default = options.cb_nodes > 0 ? INT_MAX : per_node;
-        const int allowed = entries.empty() ? by_default : allowed_on(host, entries);
-        std::int64_t count = std::min<std::int64_t>(allowed, nodes[node].able);
-        if (options.cb_nodes > 0) {
-            const auto share = (options.cb_nodes + std::ssize(nodes) - 1) / std::ssize(nodes);
-            count = std::min<std::int64_t>(
-                count, std::max<std::int64_t>(share, entries.empty() ? share : 1));
-        }
-        nodes[node].count = static_cast<int>(count);
-        nodes[node].first = all;
-        all += count;
-        most = std::max(most, count);
+    const Turns turns(topology, able, options, per_node);
+    std::vector<std::size_t> next = count_turns(turns, topology.nodes());
+    std::size_t count = std::accumulate(next.begin(), next.end(), std::size_t{0});
+    if (options.cb_nodes > 0) {
+        count = std::min(count, static_cast<std::size_t>(options.cb_nodes));
+    } else if (!turns.listed() && per_node != kEveryRank && count > 0) {
+        count = std::clamp<std::size_t>(hull_bytes / kBytesEachMin, 1, count);
     }
-    const std::vector<Rank> chosen = pick(topology, able, nodes, all);
-    std::vector<Rank> aggregators;
-    aggregators.reserve(chosen.size());
-    for (std::int64_t turn = 0; turn < most; ++turn) {
-        for (const OnNode& node : nodes) {
-            if (turn < node.count)
-                aggregators.push_back(chosen[static_cast<std::size_t>(node.first + turn)]);
-        }
-    }
-    std::size_t limit = options.cb_nodes > 0 ? options.cb_nodes : aggregators.size();
-    if (options.cb_nodes == 0 && entries.empty() && per_node != kEveryRank) {
-        limit = std::clamp<std::size_t>(hull_bytes / kBytesEachMin, 1,
-                                        std::max<std::size_t>(1, aggregators.size()));
-    }
-    if (aggregators.size() > limit) aggregators.resize(limit);
     // A list that names no host of ours must not stop the access.
-    if (aggregators.empty()) return first_able(topology, able, nodes);
+    if (count == 0) return first_able(topology, able);
+    std::exclusive_scan(next.begin(), next.end(), next.begin(), std::size_t{0});
+    std::vector<Rank> aggregators(count);
+    turns.each([&](Rank rank, int turn) {
+        const std::size_t at = next[static_cast<std::size_t>(turn)]++;
+        if (at < count) aggregators[at] = rank;
+    });
     return aggregators;
 }
 

@@ -36,8 +36,9 @@ using AbleRanks = std::function<bool(Rank rank)>;
 
 /// Pure. Of the `able` ranks at most `cb_nodes` when that is set, else at most one per
 /// `bytes_each_min` of the hull (not so of kEveryRank). Within a node aggregators are spread evenly
-/// over its ranks; nodes take turns, so that the first k aggregators sit on as many nodes as
-/// possible. Empty only when no rank is able. O(ranks) time, and memory for what it chooses.
+/// over its ranks; nodes take turns, in the order of ranks, so that the first k aggregators sit on
+/// as many nodes as possible. Empty only when no rank is able. O(ranks) time, and memory for what
+/// it chooses; with unable ranks or a config list a number of each node.
 [[nodiscard]] std::vector<Rank> choose_aggregators(const Nodes& topology, const AbleRanks& able,
                                                    const PlanOptions& options, Bytes hull_bytes,
                                                    int per_node = kAggregatorsPerNode);

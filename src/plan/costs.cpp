@@ -5,15 +5,11 @@
 #include <charconv>
 #include <cstdio>
 
+#include "base/words.hpp"
+
 namespace oratorio {
 
 namespace {
-
-std::string_view trimmed(std::string_view text) {
-    const auto begin = text.find_first_not_of(" \t\r");
-    if (begin == std::string_view::npos) return {};
-    return text.substr(begin, text.find_last_not_of(" \t\r") - begin + 1);
-}
 
 bool set(Costs& costs, std::string_view name, double value) {
 #define COST(known, memory, disk, doc)              \

@@ -68,7 +68,6 @@ FileDomains FileDomains::moved(Offset by) const {
 
 /// What a round takes of each part; whole pages where that can be, for direct I/O.
 Bytes FileDomains::slice(Bytes buffer) const {
-    constexpr Bytes kPage = 4096;
     const Bytes share = buffer / parts_;
     return share >= kPage ? align_down(share, kPage) : std::max<Bytes>(1, share);
 }

@@ -19,8 +19,9 @@ struct Plan;
 
 /// One rank's; travels as bytes. A bit stands for one round of one aggregator. Where there are more
 /// rounds than bits, several that follow each other share one, and with more aggregators than bits,
-/// aggregators do: a rank is then taken to have data in all of them.
-using EdgeBits = std::bitset<512>;
+/// aggregators do: a rank is then taken to have data in all of them. As long as a summary: a node
+/// has the list of either in the same place.
+using EdgeBits = std::bitset<384>;
 
 /// Which bit stands for a round. A pure function of the plan's numbers, so equal on all ranks.
 class EdgeScale {

@@ -13,14 +13,12 @@ namespace oratorio {
 
 namespace {
 
-constexpr Bytes kPage = 4096;
-
 const Costs& costs(const Situation& s) {
     return s.facts->costs;
 }
-/// Cores that can work for the access at once.
+/// Cores that can work for the access at once: a share of one, where others are at theirs.
 double workers(const Situation& s) {
-    return std::max(1.0, std::min<double>(s.ranks_with_data, s.cores * s.nodes));
+    return std::max(1.0, std::min(s.ranks_with_data * s.alike, s.cores * s.nodes)) / s.alike;
 }
 /// Page caches and locks of a file: each machine has its own.
 double machines(const Situation& s) {
@@ -48,7 +46,7 @@ double storage(const Situation& s, double bytes, double calls) {
 /// The same in calls that all ranks make by themselves: writers wait for each other.
 double storage_by_all(const Situation& s, double bytes, double calls) {
     const Costs& c = costs(s);
-    if (s.reads() || s.is_direct() || s.ranks_with_data <= machines(s))
+    if (s.reads() || s.is_direct() || s.ranks_with_data * s.alike <= machines(s))
         return storage(s, bytes, calls);
     return bytes * std::max(c.write_byte, c.contended_byte) +
            calls * std::max(c.write_call, c.contended_call);
@@ -63,21 +61,33 @@ double shared_reads(const Situation& s) {
     const double of_page = std::clamp(pieces * kPage / hull - 1, 0.0, 1.0);
     return pieces * others * of_page * costs(s).shared_read;
 }
-/// The whole hull, and before it is written, its holes; buffer by buffer, and a call more for each
-/// who moves it and ends in the middle of one.
-double hull_moved(const Situation& s, double buffer, double movers = 1) {
+/// Storage calls for the whole hull.
+struct HullMoved {
+    double moved = 0;
+    double holes = 0;  ///< reading it before it is written
+};
+/// Buffer by buffer, each of which has a slice of so many parts, and a call more of each part for
+/// each who moves it and ends in the middle of one. Holes are read before they are written, or left
+/// out by a call for each piece, whichever takes less.
+HullMoved hull_moved(const Situation& s, double buffer, double movers = 1, double parts = 1) {
     const auto bytes = static_cast<double>(s.hull.length());
-    const double calls = movers + bytes / std::max(1.0, buffer);
-    const double holes = !s.reads() && !s.covered ? read_storage(s, bytes, calls) : 0;
-    return storage(s, bytes, calls) + holes;
+    const double calls = parts * (movers + bytes / std::max(1.0, buffer));
+    const HullMoved whole{storage(s, bytes, calls), 0};
+    if (!s.keeps_holes()) return whole;
+    const HullMoved filled{whole.moved, read_storage(s, bytes, calls) + calls * costs(s).lock};
+    const auto pieces = std::max(calls, static_cast<double>(s.pieces));
+    const HullMoved left_out{storage(s, static_cast<double>(s.bytes), pieces), 0};
+    return left_out.moved < filled.moved + filled.holes ? left_out : filled;
 }
-/// Work of the ranks and of the storage on the same cores. Reads are done side by side; writers of
-/// one file wait for each other on their machine, so that writes take at least as long as one core
-/// of each machine needs for them. A device works beside the cores, for all ranks.
-double together(const Situation& s, double ranks_work, double storage_work) {
-    if (s.is_direct()) return std::max(ranks_work / workers(s), storage_work);
-    const double shared_out = (ranks_work + storage_work) / workers(s);
-    return s.reads() ? shared_out : std::max(shared_out, storage_work / machines(s));
+/// Work of the ranks and of the storage on the same cores. Reads are done side by side, those of
+/// holes beside the writes of others; writers of one file wait for each other on their machine, so
+/// that writes take at least as long as one core of each machine needs for them. A device works
+/// beside the cores, for all ranks.
+double together(const Situation& s, double ranks_work, HullMoved storage_work) {
+    const auto [moved, holes] = storage_work;
+    if (s.is_direct()) return std::max(ranks_work / workers(s), s.alike * (moved + holes));
+    const double shared_out = (ranks_work + moved + holes) / workers(s);
+    return s.reads() ? shared_out : std::max(shared_out, s.alike * moved / machines(s));
 }
 /// Agreeing at the begin and at the end, and more often.
 double collective(const Situation& s, int reductions = 2) {
@@ -86,13 +96,12 @@ double collective(const Situation& s, int reductions = 2) {
 /// Copying all data once between memory and something in the cache.
 double copied(const Situation& s) {
     const auto bytes = static_cast<double>(s.bytes);
-    // A small piece that is alone in its cache line costs the line, unless the line is met for all
-    // its pieces at once.
-    constexpr double kLine = 64;
+    // A cache line costs as much for one small piece as for all that lie in it.
     const auto pieces = static_cast<double>(s.memory_pieces);
-    const bool scattered = s.memory_pieces > s.ranks_with_data && bytes < kLine * pieces;
-    const double lines = scattered && s.parts < 2 ? pieces * costs(s).piece_line : 0;
-    return bytes * costs(s).copy_byte + walk_pieces(s) * costs(s).copy_piece + lines;
+    const bool scattered = s.memory_pieces > s.ranks_with_data && bytes < kCacheLine * pieces;
+    const double lines = scattered ? static_cast<double>(s.memory_lines) : 0;
+    return bytes * costs(s).copy_byte + walk_pieces(s) * costs(s).copy_piece +
+           lines * costs(s).piece_line;
 }
 /// Each is met by who packs it and by who places it, as a piece of memory and as one of the file.
 double ends_of_pieces(const Situation& s) {
@@ -112,7 +121,8 @@ double stored_by_aggregators(const Traffic& t, const Method& method, const Situa
     const double contended = costs(s).contended_byte - costs(s).write_byte;
     const double waited =
         several ? static_cast<double>(s.hull.length()) * std::max(0.0, contended) : 0;
-    return hull_moved(s, std::min(t.slot_bytes, block), t.aggregators) + waited;
+    const auto [moved, holes] = hull_moved(s, std::min(t.slot_bytes, block), t.aggregators);
+    return moved + holes + waited;
 }
 
 /// A thread beside is handed each storage call.
@@ -211,14 +221,26 @@ CostTerms terms_by_messages(const Method& method, const Situation& s) {
 
 }  // namespace
 
+/// Met together, pieces of several parts need the line of memory that they share once. But each
+/// buffer takes a call for each part.
+bool slices_pay(const Situation& s) {
+    const auto lines = static_cast<double>(s.memory_pieces - s.memory_lines);
+    const auto calls = static_cast<double>((s.parts - 1) * s.hull.length()) / kSharedSlotBytes;
+    return lines * costs(s).piece_line / workers(s) > storage(s, 0, calls);
+}
+
 double estimate_list(const Situation& s) {
     constexpr Bytes kStagedBelow = 1024;  // run/list_work
     const auto bytes = static_cast<double>(s.bytes);
     const bool staged = s.bytes / std::max<std::int64_t>(1, s.memory_pieces) < kStagedBelow;
-    // What storage calls move is in no cache, unlike a collective buffer.
-    const double memory = staged ? copied(s) : bytes * costs(s).copy_byte;
-    const double moved = storage_by_all(s, bytes, static_cast<double>(s.pieces)) + shared_reads(s);
-    return (collective(s) + together(s, hashed(s) + memory, moved));
+    // What is written comes from memory that is in no cache, unlike a collective buffer.
+    const double fetched = s.reads() ? 0 : bytes * costs(s).copy_byte;
+    const double memory = staged ? copied(s) : fetched;
+    // A buffer holds a slice of each part.
+    const double slices = staged ? bytes * static_cast<double>(s.parts) / kStagingBytes : 0;
+    const double calls = std::max(static_cast<double>(s.pieces), slices);
+    const double moved = storage_by_all(s, bytes, calls) + shared_reads(s);
+    return (collective(s) + together(s, hashed(s) + memory, {moved}));
 }
 
 /// All data goes through messages, to the nodes of the agents and their threads, which alone make
@@ -234,7 +256,7 @@ double estimate_shipped(const Situation& s) {
     const double latency = far > 0 ? costs(s).far_message : costs(s).message;
     const double packed = copied(s) + bytes * costs(s).message_byte + messages * costs(s).message;
     const double moved = storage_by_all(s, bytes, static_cast<double>(s.pieces));
-    return collective(s) + together(s, hashed(s) + packed, moved) +
+    return collective(s) + together(s, hashed(s) + packed, {moved}) +
            far * bytes * costs(s).far_byte / std::max(1, s.nodes) + 2 * latency +
            messages * costs(s).wake / workers(s);
 }
@@ -265,15 +287,16 @@ double estimate_turns(const StoragePart& storage, const Situation& s) {
 double estimate_sieve(const Situation& s) {
     const auto buffer = static_cast<double>(s.reads() ? s.options->ind_rd_buffer_size
                                                       : s.options->ind_wr_buffer_size);
-    return (collective(s) +
-            together(s, hashed(s) + copied(s), s.ranks_with_data * hull_moved(s, buffer)));
+    const auto [moved, holes] = hull_moved(s, buffer);
+    const double times = s.ranks_with_data;
+    return collective(s) +
+           together(s, hashed(s) + copied(s), {.moved = times * moved, .holes = times * holes});
 }
 
 /// Every page that a rank touches is mapped by that rank; to be read, with its neighbours. Bytes
 /// come from the page cache's memory, and with small pieces whole lines of it.
 double estimate_mapped(const Situation& s) {
     constexpr double kFaultAround = 16;
-    constexpr double kLine = 64;
     const auto bytes = static_cast<double>(s.bytes);
     const auto pieces = static_cast<double>(s.pieces);
     const double per_page = s.reads() ? costs(s).map_read_page : costs(s).map_write_page;
@@ -281,7 +304,7 @@ double estimate_mapped(const Situation& s) {
     const double touched = (pieces + bytes / kPage) * (s.reads() ? kFaultAround : 1);
     const double pages = std::min(hulls, touched);
     const double fetched = (s.reads() ? bytes * costs(s).read_byte : 0) +
-                           (bytes < kLine * pieces ? pieces * costs(s).piece_line : 0);
+                           (bytes < kCacheLine * pieces ? pieces * costs(s).piece_line : 0);
     const double windows =
         s.ranks_with_data + static_cast<double>(s.parts) * pages * kPage / kMapWindowBytes;
     const double extended = s.reads() ? 0 : collective(s);
@@ -308,7 +331,7 @@ double estimate_messages(const Method& method, const Situation& s) {
 /// others: each pays a part of making it, or a program of many short accesses would never have it.
 /// And ranks wait for one another (docs/results, what is left to the limit), writers while
 /// others store.
-double estimate_shared(const Method&, const Situation& s) {
+double estimate_shared(const Method& method, const Situation& s) {
     constexpr double kAccesses = 16;
     const double waiting = s.is_direct() ? 1 : s.reads() ? 1.1 : 1.2;
     const int node_slots = s.reads() && !s.is_direct() ? kSharedLoadSlots : kSharedSlots;
@@ -316,7 +339,9 @@ double estimate_shared(const Method&, const Situation& s) {
     const double times = 1 + static_cast<double>(s.hull.length()) / slots;
     const double woken = (s.reads() ? 1 : 2) * times * s.ranks_with_data * costs(s).wake;
     const double work = copied(s) + hashed(s) + woken;
-    const double moved = together(s, work, hull_moved(s, kSharedSlotBytes));
+    const double parts = method.domains_part().sliced ? static_cast<double>(s.parts) : 1;
+    const double slot = s.keeps_holes() ? kSharedSlotBytes / 2 : kSharedSlotBytes;
+    const double moved = together(s, work, hull_moved(s, slot, 1, parts));
     return (collective(s) + moved * waiting +
             (s.sharing.shared_ready ? 0 : costs(s).node_memory / kAccesses));
 }

@@ -8,6 +8,10 @@
 
 namespace oratorio {
 
+/// Whether data that is parts which interleave in memory had better be moved a slice of every part
+/// at a time than part by part.
+[[nodiscard]] bool slices_pay(const Situation& situation);
+
 /// Methods without exchange, by their storage part.
 [[nodiscard]] double estimate_contiguous(const Situation& situation);
 [[nodiscard]] double estimate_list(const Situation& situation);

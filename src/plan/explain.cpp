@@ -165,8 +165,9 @@ std::string terms_text(const Plan& plan) {
 }
 
 std::string candidates_text(const Plan& plan) {
-    std::string text = plan.collective ? "  candidates   (estimated until the last rank is done)\n"
-                                       : "  candidates   (estimated for this rank alone)\n";
+    std::string text =
+        plan.collective ? "  candidates   (estimated until the last rank is done)\n"
+                        : "  candidates   (estimated as if all ranks of the machine did as much)\n";
     for (const Candidate& candidate : plan.candidates) text += "    " + line_of(candidate) + "\n";
     return text;
 }

@@ -28,6 +28,14 @@ class Known {
     std::size_t told_ = 0;
 };
 
+/// Which group the rank at that place is in: the inverse of place_of_local_aggregator.
+int group_at(int place, int ranks, int count) {
+    const int larger = ranks % count;
+    const int less = ranks / count;
+    const int in_larger = (less + 1) * larger;
+    return place < in_larger ? place / (less + 1) : larger + (place - in_larger) / less;
+}
+
 }  // namespace
 
 int local_aggregators_of(int ranks, int node, int nodes, const PlanOptions& options) {
@@ -67,48 +75,47 @@ Bytes local_message_bytes(const PlanOptions& options, int group_ranks) {
 }
 
 Groups::Groups(const Nodes& topology, AllSummaries summaries, const PlanOptions& options)
-    : group_ranks_(largest_group(topology, options)),
+    : topology_(topology),
+      summaries_(summaries),
+      options_(options),
+      group_ranks_(largest_group(topology, options)),
       message_bytes_(local_message_bytes(options, group_ranks_)) {
-    std::size_t all = 0;
     for (int node = 0; node < topology.nodes(); ++node) {
-        const int ranks = topology.ranks_of(node);
-        const int count = local_aggregators_of(ranks, node, topology.nodes(), options);
-        nodes_.push_back({ranks, count, all});
-        all += static_cast<std::size_t>(count);
+        const int count = count_on(node);
+        size_ += static_cast<std::size_t>(count);
+        most_on_node_ = std::max(most_on_node_, count);
     }
-    groups_.resize(all);
-    topology.each([&](Rank rank, Seat seat) {
-        const AccessSummary& one = summaries[static_cast<std::size_t>(rank)];
-        Group& group = groups_[index_of(seat)];
+}
+
+int Groups::count_on(int node) const {
+    return local_aggregators_of(topology_.ranks_of(node), node, topology_.nodes(), options_);
+}
+
+std::vector<Group> Groups::of_nodes(int first, int last) const {
+    std::vector<Group> groups;
+    std::vector<std::size_t> begins;  // of each node
+    groups.reserve(static_cast<std::size_t>((last - first) * most_on_node_));
+    begins.reserve(static_cast<std::size_t>(last - first));
+    for (int node = first; node < last; ++node) {
+        begins.push_back(groups.size());
+        const int ranks = topology_.ranks_of(node);
+        const int count = count_on(node);
+        for (int i = 0; i < count; ++i) {
+            const int place = place_of_local_aggregator(i, ranks, count);
+            const int next = place_of_local_aggregator(i + 1, ranks, count);
+            groups.push_back({{node, place}, next - place});
+        }
+    }
+    topology_.each_on(first, last, [&](Rank rank, Seat seat) {
+        const AccessSummary& one = summaries_[static_cast<std::size_t>(rank)];
+        const int i = group_at(seat.place, topology_.ranks_of(seat.node), count_on(seat.node));
+        Group& group = groups[begins[std::size_t(seat.node - first)] + std::size_t(i)];
         const bool able = (one.flags & flag_no_store) == 0;
         if (group.local < 0 || (able && !group.able)) group.local = rank;
         group.able = group.able || able;
         if (one.bytes > 0) group.hull = hull(group.hull, one.hull);
     });
-}
-
-/// The inverse of place_of_local_aggregator.
-std::size_t Groups::index_of(Seat seat) const {
-    const OfNode& node = nodes_[static_cast<std::size_t>(seat.node)];
-    const int larger = node.ranks % node.count;
-    const int less = node.ranks / node.count;
-    const int in_larger = (less + 1) * larger;
-    const int group =
-        seat.place < in_larger ? seat.place / (less + 1) : larger + (seat.place - in_larger) / less;
-    return node.first + static_cast<std::size_t>(group);
-}
-
-int Groups::most_on_node() const {
-    int most = 0;
-    for (const OfNode& node : nodes_) most = std::max(most, node.count);
-    return most;
-}
-
-Graph Groups::graph() const {
-    std::vector<Participant> participants;
-    participants.reserve(groups_.size());
-    for (const Group& group : groups_) participants.push_back({group.local, group.hull});
-    return Graph(std::move(participants));
+    return groups;
 }
 
 Layers::Layers(const Nodes& topology, const Groups& groups, std::optional<Rank> rank)
@@ -116,15 +123,21 @@ Layers::Layers(const Nodes& topology, const Groups& groups, std::optional<Rank> 
       group_ranks_(groups.group_ranks()),
       message_bytes_(groups.message_bytes()),
       most_on_node_(groups.most_on_node()) {
-    const Rank of = rank.value_or(0);
-    const Seat mine = topology.seat(of);
-    Known known(of, groups.local_aggregator_of(mine), mine.node);
     std::vector<Served> served;
-    if (!rank) served.reserve(static_cast<std::size_t>(topology.size));
-    topology.each([&](Rank other, Seat seat) {
-        const Rank by = groups.local_aggregator_of(seat);
-        if (!rank || known(other, by, seat.node)) served.push_back({other, by});
+    std::vector<Rank> told;  // the first ones of other nodes
+    groups.each([&](const Group& group) {
+        if (rank && group.first.node != topology.node(*rank)) {
+            told.insert(std::ranges::upper_bound(told, group.local), group.local);
+            if (told.size() > kRanksTold) told.pop_back();
+            return;
+        }
+        for (int i = 0; i < group.ranks; ++i) {
+            const Rank one = topology.rank_at({group.first.node, group.first.place + i});
+            served.push_back({one, group.local});
+        }
     });
+    for (const Rank one : told) served.push_back({one, one});
+    std::ranges::sort(served, {}, &Served::rank);
     served_ = std::make_shared<const std::vector<Served>>(std::move(served));
 }
 

@@ -4,6 +4,7 @@
 // Aggregation"). A rank and its local aggregator are on one node.
 #pragma once
 
+#include <algorithm>
 #include <memory>
 #include <optional>
 #include <vector>
@@ -37,41 +38,51 @@ inline constexpr int kMessagesOfMember = 2;
 /// take half of a collective buffer at most, if there are 4 KiB for each.
 [[nodiscard]] Bytes local_message_bytes(const PlanOptions& options, int group_ranks);
 
+/// A local aggregator and whom it serves: so many ranks of a node from one on.
+struct Group {
+    Seat first;
+    int ranks = 0;
+    Rank local = -1;
+    bool able = false;  ///< the local aggregator could have its memory, or nobody of the group
+    Extent hull = {};   ///< of all its data
+};
+
 /// The groups of all nodes: what is known of them while a plan is made, with no list of ranks.
 class Groups {
   public:
     /// Pure. A local aggregator that could not have its memory (flag_no_store) is replaced by the
-    /// next rank of its group that could; a group without such a rank has no data.
+    /// next rank of its group that could; a group without such a rank has no data. The topology and
+    /// the summaries outlive it.
     Groups(const Nodes& topology, AllSummaries summaries, const PlanOptions& options);
 
-    [[nodiscard]] std::size_t size() const { return groups_.size(); }
-    /// The local aggregator of who sits there. O(1).
-    [[nodiscard]] Rank local_aggregator_of(Seat seat) const {
-        return groups_[index_of(seat)].local;
-    }
+    /// Of all nodes.
+    [[nodiscard]] std::size_t size() const { return size_; }
     /// Of the node that has the most.
-    [[nodiscard]] int most_on_node() const;
+    [[nodiscard]] int most_on_node() const { return most_on_node_; }
     [[nodiscard]] int group_ranks() const { return group_ranks_; }
     [[nodiscard]] Bytes message_bytes() const { return message_bytes_; }
-    /// Local aggregators, each with the hull of all its group's data.
-    [[nodiscard]] Graph graph() const;
+    /// visit(group) for all, node by node. Some are there at a time, so that it takes little memory
+    /// however many there are.
+    template <class Visit>
+    void each(Visit visit) const {
+        const int step = std::max(1, kAtOnce / most_on_node_);
+        for (int node = 0; node < topology_.nodes(); node += step) {
+            for (const Group& group : of_nodes(node, std::min(node + step, topology_.nodes())))
+                visit(group);
+        }
+    }
 
   private:
-    struct Group {
-        Rank local = -1;
-        bool able = false;
-        Extent hull;
-    };
-    struct OfNode {
-        int ranks = 0;
-        int count = 0;
-        std::size_t first = 0;  ///< where its groups begin
-    };
-    [[nodiscard]] std::size_t index_of(Seat seat) const;
+    static constexpr int kAtOnce = 1024;
+    [[nodiscard]] int count_on(int node) const;
+    [[nodiscard]] std::vector<Group> of_nodes(int first, int last) const;
+    const Nodes& topology_;
+    AllSummaries summaries_;
+    const PlanOptions& options_;
+    std::size_t size_ = 0;
+    int most_on_node_ = 1;
     int group_ranks_ = 1;
     Bytes message_bytes_ = 0;
-    std::vector<OfNode> nodes_;
-    std::vector<Group> groups_;  ///< node by node
 };
 
 /// Who is whose local aggregator. Of all ranks, or what is kept for one: it knows those that it
@@ -80,8 +91,8 @@ class Layers {
   public:
     /// One layer: each rank speaks for itself.
     Layers() = default;
-    /// Pure. Of all ranks; or what `rank` needs of that: its local aggregator, the ranks that it
-    /// serves itself, the local aggregators of its node; and the first ones, which explain tells.
+    /// Pure. Of all ranks; or of those of the node of `rank`, and the first local aggregators,
+    /// which explain tells.
     Layers(const Nodes& topology, const Groups& groups, std::optional<Rank> rank = {});
     /// The same, with windows in memory of the node in place of messages between a rank and its
     /// local aggregator.

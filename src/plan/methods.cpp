@@ -217,7 +217,8 @@ Choice choose_method(const Situation& situation) {
     double least = 0;
     for (const Method& method : kMethods) {
         const std::string_view refusal = method.refuses(situation);
-        const double seconds = method.seconds(situation);
+        // Each access of a rank's own is planned, so what can't be had isn't estimated.
+        const double seconds = refusal.empty() ? method.seconds(situation) : 0;
         const std::string_view reason = refusal.empty() ? left_out(method, situation) : refusal;
         choice.candidates.push_back({method.name, refusal.empty(), seconds, reason});
         if (!refusal.empty()) continue;

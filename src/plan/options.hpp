@@ -62,9 +62,11 @@ struct AgentFacts {
 
 /// What is known of the place where the ranks run and the file lies.
 struct PlanFacts {
-    bool mappable = false;  ///< every rank's store can map the file
-    bool coherent = false;  ///< all ranks are on one node, so their mappings see each other
-    bool alone = true;      ///< no other rank has the file open
+    bool mappable = false;     ///< every rank's store can map the file
+    bool coherent = false;     ///< all ranks are on one node, so their mappings see each other
+    bool alone = true;         ///< no other rank has the file open
+    int ranks_of_machine = 1;  ///< that have the file open, of the machine that has most
+    double cores_of_machine = 1;
     bool local_file_system = false;  ///< the node's own
     bool asynchronous = false;       ///< storage calls progress while the caller does other things
     AgentFacts agents;

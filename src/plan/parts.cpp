@@ -11,7 +11,6 @@ namespace oratorio {
 
 namespace {
 
-constexpr Bytes kPage = 4096;
 constexpr Bytes kCyclicBlockDefault = 1 << 20;
 
 // Why a part can't be had.
@@ -123,7 +122,7 @@ static_assert(is_complete(kRequests));
 
 constexpr std::array kDomains{
     DomainsPart{.kind = DomainsKind::even, .make = even, .block = uncut},
-    DomainsPart{.kind = DomainsKind::sliced, .make = sliced, .block = uncut},
+    DomainsPart{.kind = DomainsKind::sliced, .make = sliced, .sliced = true, .block = uncut},
     DomainsPart{.kind = DomainsKind::cyclic, .make = cyclic, .block = cyclic_block},
     DomainsPart{.kind = DomainsKind::stripes, .make = stripes, .block = stripe},
 };

@@ -45,6 +45,7 @@ enum class DomainsKind {
 struct DomainsPart {
     DomainsKind kind;
     FileDomains (*make)(const Situation& situation, int aggregators);
+    bool sliced = false;  ///< it has a slice of every part of the data, where there are parts
     /// Bytes that lie together in a domain; INT64_MAX where only buffers cut it.
     Bytes (*block)(const PlanOptions& options);
 };

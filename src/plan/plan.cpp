@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "plan/aggregators.hpp"
+#include "plan/estimate.hpp"
 #include "plan/methods.hpp"
 #include "type/coverage.hpp"
 
@@ -12,22 +13,15 @@ namespace oratorio {
 
 namespace {
 
-constexpr Bytes kPage = 4096;
 constexpr Bytes kSparse = 4;  // bytes of hull per byte of data
 
-/// Parts count only where all ranks have the same ones, and every rank's first part lies in the
-/// first period.
-void agree_on_parts(Situation& s, AllSummaries summaries) {
-    const auto has_data = [](const AccessSummary& one) { return one.bytes > 0; };
-    const auto first = std::find_if(summaries.begin(), summaries.end(), has_data);
-    if (first == summaries.end() || first->parts < 2) return;
-    for (const AccessSummary& one : summaries) {
-        if (!has_data(one)) continue;
-        if (one.parts != first->parts || one.period != first->period) return;
-    }
-    if (s.hull.length() > first->parts * first->period) return;
-    s.parts = first->parts;
-    s.period = first->period;
+/// Parts count only where it pays.
+void set_parts(Situation& s, const Parts& parts) {
+    s.parts = parts.count;
+    s.period = parts.period;
+    if (parts.count == 1 || slices_pay(s)) return;
+    s.parts = 1;
+    s.memory_lines = s.memory_pieces;
 }
 
 Situation situation_of(Direction direction, AllSummaries summaries, const Nodes& nodes,
@@ -50,13 +44,14 @@ Situation situation_of(Direction direction, AllSummaries summaries, const Nodes&
         s.bytes_max = std::max(s.bytes_max, one.bytes);
         s.pieces += one.pieces;
         s.memory_pieces += one.memory_pieces;
+        s.memory_lines += memory_lines(one);
         s.ranks_with_data += one.bytes > 0 ? 1 : 0;
         if ((one.flags & flag_interleaved) != 0 && one.bytes > 0) s.interleaved = true;
         if ((one.flags & flag_no_store) == 0) s.storable = true;
         if ((one.flags & flag_large_layout) != 0) s.large_layout = true;
         covered += one.coverage;
     }
-    agree_on_parts(s, summaries);
+    set_parts(s, common_parts(summaries));
     s.covered =
         direction == Direction::write && s.bytes == s.hull.length() && covered == coverage(s.hull);
     return s;
@@ -192,12 +187,10 @@ Graph graph_of(AllSummaries summaries, Wanted wanted) {
     return Graph(std::move(participants));
 }
 
-/// Windows are looked at byte by byte when they are written, and read as a whole.
-bool groups_are_dense(const Plan& plan) {
+/// Of groups whose hulls are so long together. Windows are looked at byte by byte when they are
+/// written, and read as a whole.
+bool groups_are_dense(const Plan& plan, Bytes hulls) {
     const Bytes quarters = plan.direction == Direction::write ? 3 : 2;
-    Bytes hulls = 0;
-    for (std::size_t i = 0; i < plan.graph.size(); ++i)
-        hulls += plan.graph.participant(i).hull.length();
     return !plan.ask_contents && plan.bytes * 4 >= quarters * hulls;
 }
 
@@ -207,19 +200,12 @@ bool must_agree(AllSummaries summaries) {
         summaries, [](const AccessSummary& one) { return (one.flags & flag_agrees) != 0; });
 }
 
-/// Whether some rank serves others and has no data itself.
-bool serves_without_data(const Plan& plan, AllSummaries summaries) {
-    const auto has_none = [&](Rank rank) {
-        return summaries[static_cast<std::size_t>(rank)].bytes == 0;
-    };
-    bool without = std::ranges::any_of(plan.aggregators, has_none);
-    for (std::size_t i = 0; plan.layers.two() && i < plan.graph.size(); ++i)
-        without = without || has_none(plan.graph.participant(i).rank);
-    return without;
+bool has_none(AllSummaries summaries, Rank rank) {
+    return summaries[static_cast<std::size_t>(rank)].bytes == 0;
 }
 
 /// An access without exchange: the rank is its own aggregator of its own hull.
-void plan_alone(Plan& plan, Rank rank, const AccessSummary& mine, const PlanOptions& options) {
+void plan_alone(Plan& plan, const Situation& s, Rank rank, const AccessSummary& mine) {
     const StoragePart& storage = plan.method->storage_part();
     plan.hull = mine.hull;
     plan.bytes = mine.bytes;
@@ -231,12 +217,11 @@ void plan_alone(Plan& plan, Rank rank, const AccessSummary& mine, const PlanOpti
     plan.aggregators = std::vector<Rank>{rank};
     // A slice has a piece of every part outstanding, and isn't in the order of the file.
     const bool sliced = !storage.buffered && !storage.shipped && plan.ahead.ranges == 0 &&
-                        options.group_pieces == 0 && mine.parts > 1 &&
-                        mine.hull.length() <= mine.parts * mine.period;
-    plan.domains = sliced ? FileDomains::sliced(mine.hull, 1, kPage, mine.period, mine.parts)
+                        s.options->group_pieces == 0 && s.parts > 1;
+    plan.domains = sliced ? FileDomains::sliced(mine.hull, 1, kPage, mine.period, mine.parts())
                           : FileDomains::even(mine.hull, 1, storage.unit);
     plan.ask_contents = storage.buffered && must_ask(plan.direction, mine.hull, mine.bytes);
-    set_buffers(plan, storage.window(plan.direction, options), 1);
+    set_buffers(plan, storage.window(plan.direction, *s.options), 1);
 }
 
 /// Whom a plan is made for.
@@ -245,19 +230,41 @@ struct Audience {
     bool alone = false;  ///< what only others need is left out
 };
 
-/// Two layers are as the plan has them: who serves whom, and for which part of the file.
+/// Two layers are as the plan has them: who serves whom, and for which part of the file. The plan
+/// has its domains. `shares`: nodes can share memory.
 void add_layers(Plan& plan, AllSummaries summaries, const Nodes& nodes, const PlanOptions& options,
-                Audience audience) {
+                bool shares, Audience audience) {
     const Groups groups(nodes, summaries, options);
     plan.layers = audience.alone ? Layers(nodes, groups, audience.rank) : Layers(nodes, groups);
-    plan.graph = groups.graph();
+    const Rank local = plan.layers.local_aggregator_of(audience.rank);
+    const int own = plan.aggregator_index(audience.rank);
+    const auto wanted = [&](const Group& group) {
+        return !audience.alone || group.local == local ||
+               (own >= 0 && plan.domains.touches(own, group.hull));
+    };
+    Bytes hulls = 0;
+    std::vector<Participant> participants;
+    groups.each([&](const Group& group) {
+        if (group.hull.empty()) return;
+        hulls += group.hull.length();
+        plan.fixed = plan.fixed || has_none(summaries, group.local);
+        if (wanted(group)) participants.push_back({group.local, group.hull});
+    });
+    plan.graph = Graph(std::move(participants));
+    if (plan.method->layers_part().windows && shares && groups_are_dense(plan, hulls))
+        plan.layers = plan.layers.with_windows(plan.message_bytes);
 }
 
-/// Even domains go to aggregators in the order of their ranks.
-Locality locality_in_order(const Situation& s, AllSummaries summaries, const Nodes& nodes,
-                           std::vector<Rank> aggregators) {
-    std::ranges::sort(aggregators);
-    return locality_of(summaries, nodes, s.hull, aggregators);
+/// Of aggregators, what methods are chosen by whose ranks send messages: `per_node` of them.
+void expect_aggregators(Situation& s, AllSummaries summaries, const Nodes& nodes,
+                        const AbleRanks& able, int per_node) {
+    std::vector<Rank> aggregators =
+        choose_aggregators(nodes, able, *s.options, s.hull.length(), per_node);
+    s.aggregators = std::max(1, static_cast<int>(aggregators.size()));
+    s.slot_most = slot_by_messages(s);
+    if (s.one_node()) return;
+    std::ranges::sort(aggregators);  // even domains go to them in the order of their ranks
+    s.locality = locality_of(summaries, nodes, s.hull, aggregators);
 }
 
 /// A plan without the ranks that have data; those that talk to aggregators are in it where they are
@@ -269,34 +276,30 @@ Plan plan_without_ranks(Direction direction, AllSummaries summaries, const Nodes
     const PlanOptions& options = terms.options;
     const AbleRanks able = able_ranks(summaries);
     const int by_messages = aggregators_by_messages(s);
-    std::vector<Rank> aggregators =
-        choose_aggregators(nodes, able, options, s.hull.length(), by_messages);
-    s.aggregators = std::max(1, static_cast<int>(aggregators.size()));
-    s.slot_most = slot_by_messages(s);
-    if (!s.one_node()) s.locality = locality_in_order(s, summaries, nodes, aggregators);
+    expect_aggregators(s, summaries, nodes, able, by_messages);
     Plan plan = start_plan(s, choose_method(s));
     if (!plan.method->aggregated()) {
         const Rank rank = audience.rank;
-        plan_alone(plan, rank, summaries[static_cast<std::size_t>(rank)], options);
+        plan_alone(plan, s, rank, summaries[static_cast<std::size_t>(rank)]);
         return plan;
     }
     if (s.bytes == 0) return plan;
-    if (plan.method->layers_part().local_aggregators)
-        add_layers(plan, summaries, nodes, options, audience);
     const int per_node = aggregators_per_node(*plan.method, by_messages);
-    if (per_node != by_messages)
-        aggregators = choose_aggregators(nodes, able, options, plan.hull.length(), per_node);
+    std::vector<Rank> aggregators =
+        choose_aggregators(nodes, able, options, plan.hull.length(), per_node);
     const Schedule& schedule = plan.method->schedule;
     if (schedule.aggregators_max > 0) aggregators.resize(schedule.aggregators_max);
     plan.domains = plan.method->domains_part().make(s, static_cast<int>(aggregators.size()));
     // Ranks that follow one another often have data that does: in their order more of it stays on
     // its node. Blocks that are dealt in turn go to one node after another.
     if (!plan.domains.is_cyclic()) std::ranges::sort(aggregators);
-    plan.aggregators = aggregators;
-    plan.thin = (options.sparse || plan.method->graph_part().is_thinned) && !plan.layers.two();
+    plan.aggregators = std::move(aggregators);
+    plan.fixed =
+        std::ranges::any_of(plan.aggregators, [&](Rank one) { return has_none(summaries, one); });
     plan.ask_contents = must_ask(s.direction, s.hull, s.bytes);
-    if (plan.method->layers_part().windows && sharing.shared_memory && groups_are_dense(plan))
-        plan.layers = plan.layers.with_windows(plan.message_bytes);
+    if (plan.method->layers_part().local_aggregators)
+        add_layers(plan, summaries, nodes, options, sharing.shared_memory, audience);
+    plan.thin = (options.sparse || plan.method->graph_part().is_thinned) && !plan.layers.two();
     plan.shared_loads = loads_are_shared(s, plan);
     const bool of_node = schedule.slots == Schedule::of_node;
     const int own_slots = of_node ? slots_of_node(s, plan) : schedule.slots;
@@ -305,7 +308,6 @@ Plan plan_without_ranks(Direction direction, AllSummaries summaries, const Nodes
     plan.sparse = plan.thin && plan.method->exchange_part().sends_messages;
     plan.told = plan.sparse && !must_agree(summaries);
     plan.thin = plan.thin || worth_thinning(s, plan);
-    plan.fixed = serves_without_data(plan, summaries);
     if (schedule.order != nullptr) plan.order = schedule.order(plan, {});
     return plan;
 }
@@ -381,9 +383,11 @@ Plan make_plan_for(Rank rank, Direction direction, const Agreed<AllSummaries>& s
 }
 
 Plan make_own_plan(Direction direction, Rank rank, const AccessSummary& mine, const Terms& terms) {
-    const Situation s = situation_of(direction, {&mine, 1}, {}, terms, {});
+    Situation s = situation_of(direction, {&mine, 1}, {}, terms, {});
+    s.alike = terms.facts.ranks_of_machine;  // most programs do the same on all ranks
+    s.cores = terms.facts.cores_of_machine;
     Plan plan = start_plan(s, choose_method(s));
-    plan_alone(plan, rank, mine, terms.options);
+    plan_alone(plan, s, rank, mine);
     return plan;
 }
 

@@ -105,7 +105,7 @@ struct Plan {
     CostTerms terms;  ///< estimated, where ranks send messages; else nothing
 
     /// What the cost model takes the access for with this method: until the last rank is done, or
-    /// where `collective` is false for this rank alone.
+    /// where `collective` is false for this rank, while the others of its machine do as much.
     [[nodiscard]] double seconds() const;
     /// A write through buffers some of whose bytes nobody gives: what was given is marked.
     [[nodiscard]] bool keeps_holes() const;
@@ -186,7 +186,7 @@ inline constexpr Bytes kMessageMin = 4096;
                              const Agreed<const Nodes&>& nodes, const Agreed<Terms>& terms,
                              const Agreed<NodeSharing>& sharing, Rank rank);
 /// Pure. The same, and of that what `rank` needs (Plan::only). The whole is never there: memory for
-/// what is kept, for the aggregators' numbers and for what is counted of each node and each group.
+/// what is kept, for the aggregators' numbers and for some groups at a time.
 [[nodiscard]] Plan make_plan_for(Rank rank, Direction direction,
                                  const Agreed<AllSummaries>& summaries,
                                  const Agreed<const Nodes&>& nodes, const Agreed<Terms>& terms,

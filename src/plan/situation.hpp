@@ -22,6 +22,8 @@ struct Situation {
     Bytes bytes_max = 0;  ///< of one rank
     std::int64_t pieces = 0;
     std::int64_t memory_pieces = 0;
+    std::int64_t memory_lines = 0;  ///< that hold small ones
+    double alike = 1;  ///< accesses like it that are taken to go on at once, on the same cores
     bool covered = false;
     bool interleaved = false;  ///< some rank's file layout isn't monotonic
     bool storable = true;      ///< some rank can be an aggregator
@@ -42,6 +44,8 @@ struct Situation {
 
     [[nodiscard]] bool one_node() const { return nodes == 1; }
     [[nodiscard]] bool reads() const { return direction == Direction::read; }
+    /// Buffers keep a mask of what was given, in the same memory (as Plan::keeps_holes()).
+    [[nodiscard]] bool keeps_holes() const { return !reads() && !covered; }
     /// Past the page cache.
     [[nodiscard]] bool is_direct() const {
         return reads() ? options->direct_read : options->direct_write;

@@ -10,11 +10,8 @@ namespace oratorio {
 
 namespace {
 
-constexpr Bytes kPage = 4096;
-
 double slot_bytes(const Method& method, const Situation& s, int slots) {
-    const bool marked = !s.reads() && !s.covered;  // the mask comes out of the same memory
-    const Bytes share = s.options->cb_buffer_size / (marked ? 2 : 1) / slots;
+    const Bytes share = s.options->cb_buffer_size / (s.keeps_holes() ? 2 : 1) / slots;
     Bytes wanted = s.options->sub_buffer > 0 ? s.options->sub_buffer : s.slot_most;
     if (method.schedule.slot_is_block) wanted = std::min(wanted, s.hull.length() / s.ranks);
     return static_cast<double>(std::max(kPage, std::min(share, wanted)));

@@ -17,8 +17,9 @@ namespace oratorio {
 namespace {
 
 /// What each phase of a slot but the first is in a trace, in their order.
-constexpr Activity kActivities[] = {Activity::expecting, Activity::expecting,  Activity::awaiting,
-                                    Activity::loading,   Activity::exchanging, Activity::storing};
+constexpr Activity kSlotActivities[] = {Activity::expecting,  Activity::expecting,
+                                        Activity::awaiting,   Activity::loading,
+                                        Activity::exchanging, Activity::storing};
 
 class BufferedWork final : public Work {
   public:
@@ -178,8 +179,8 @@ std::int64_t BufferedWork::oldest() const {
 void BufferedWork::enter(Slot& slot, Phase phase) {
     slot.phase = phase;
     if (phase == Phase::idle) return slot.track.leave();
-    static_assert(std::size(kActivities) == static_cast<std::size_t>(Phase::storing) + 1);
-    slot.track.enter(kActivities[static_cast<std::size_t>(phase)], slot.round.number);
+    static_assert(std::size(kSlotActivities) == static_cast<std::size_t>(Phase::storing) + 1);
+    slot.track.enter(kSlotActivities[static_cast<std::size_t>(phase)], slot.round.number);
 }
 
 bool BufferedWork::take_round(std::size_t index) {

@@ -24,7 +24,6 @@ class MappedWork final : public Work {
           access_(access),
           cursors_(access, plan.direction, Target::streamed) {
         // With a piece or more on every page all pages are touched: the kernel brings them at once.
-        constexpr Bytes kPage = 4096;
         populate_ = pieces * kPage >= plan.hull.length() || access.bytes() * 2 >= plan.hull.length()
                         ? Populate::yes
                         : Populate::no;

@@ -3,14 +3,19 @@
 
 #include <algorithm>
 
+#include "base/node_boards.hpp"
 #include "plan/methods.hpp"
 
 namespace oratorio {
 
+// What is gathered once for a node has to have room in the node's list, or each rank has its own.
+static_assert(sizeof(AccessSummary) <= NodeBoards::kListed);
+static_assert(sizeof(EdgeBits) <= NodeBoards::kListed);
+
 Planning::Planning(const RunContext& context, const Access& access, bool collective)
     : context_(context), access_(access), collective_(collective) {}
 
-void Planning::begin(bool may_recall, std::uint32_t flags) {
+void Planning::begin(bool may_recall, std::uint16_t flags) {
     flags_ = flags;
     recalled_ = absent_ = false;
     if (may_recall && collective_ && context_.plans != nullptr &&

@@ -16,7 +16,7 @@ class Planning {
     Planning(const RunContext& context, const Access& access, bool collective);
 
     /// Starts over; `may_recall`: the kept plan will do.
-    void begin(bool may_recall, std::uint32_t flags);
+    void begin(bool may_recall, std::uint16_t flags);
     /// True when the plan is there. An error is the transport's.
     Result<bool> step();
 
@@ -49,7 +49,7 @@ class Planning {
     const Access& access_;
     bool collective_;
     Phase phase_ = Phase::summarise;
-    std::uint32_t flags_ = 0;
+    std::uint16_t flags_ = 0;
     AccessSummary mine_;
     Gathering<AccessSummary> gathering_;
     std::optional<Agreed<AllSummaries>> summaries_;  ///< of all ranks, when they are there

@@ -10,7 +10,6 @@ namespace oratorio {
 namespace {
 
 constexpr double kMergeByte = 0.1;  // ns, of a byte that is looked at to be filled or kept
-constexpr double kLocking = 1000;   // ns, of taking a lock and giving it back
 
 using Mask = std::span<const std::byte>;
 
@@ -106,7 +105,7 @@ RegionWriter::Stored RegionWriter::write_cheaply(const Piece& whole, const Round
     const Costs& costs = (*context_.terms)->facts.costs;
     const auto bytes = static_cast<double>(whole.file.length());
     const double filling = bytes * (costs.read_byte + kMergeByte + costs.write_byte) +
-                           costs.read_call + costs.write_call + kLocking;
+                           costs.read_call + costs.write_call + costs.lock;
     const auto most = static_cast<std::size_t>(filling / costs.write_call) + 1;
     Bytes from = 0;
     const auto pieces = pieces_given(whole, buffer.given, from, most);

@@ -11,7 +11,7 @@ namespace oratorio {
 namespace {
 
 /// What each phase is in a trace, in their order.
-constexpr Activity kActivities[] = {
+constexpr Activity kPhaseActivities[] = {
     Activity::planning, Activity::planning,     Activity::awaiting_turn, Activity::extending,
     Activity::working,  Activity::passing_turn, Activity::agreeing};
 
@@ -52,8 +52,8 @@ void Run::enter(Phase phase) {
     phase_ = phase;
     if (phase == Phase::done) return track_.leave();
     if (phase == Phase::planned) return;  // goes on at once, or when it may send messages
-    static_assert(std::size(kActivities) == static_cast<std::size_t>(Phase::done));
-    track_.enter(kActivities[static_cast<std::size_t>(phase)]);
+    static_assert(std::size(kPhaseActivities) == static_cast<std::size_t>(Phase::done));
+    track_.enter(kPhaseActivities[static_cast<std::size_t>(phase)]);
 }
 
 bool Run::step_phase() {
@@ -100,9 +100,11 @@ void Run::begin(bool may_recall) {
     const bool unable = context_.store == nullptr || error_.kind == ErrorKind::no_memory;
     const bool agrees = asks_for_edges((*context_.terms)->options) &&
                         (error_.kind != ErrorKind::none || access_.goes_on);
+    std::uint16_t flags = 0;
+    if (unable) flags |= flag_no_store;
+    if (agrees) flags |= flag_agrees;
     memory_.start_over();
-    planning_.begin(may_recall, (unable ? std::uint32_t{flag_no_store} : 0) |
-                                    (agrees ? std::uint32_t{flag_agrees} : 0));
+    planning_.begin(may_recall, flags);
     enter(Phase::planning);
 }
 

@@ -12,7 +12,7 @@
 namespace oratorio::test {
 namespace {
 
-using Block = std::array<std::uint64_t, 8>;
+using Block = std::array<std::uint64_t, 6>;
 
 Block block_of(Rank rank, std::uint64_t turn) {
     Block block;

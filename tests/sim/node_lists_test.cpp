@@ -18,6 +18,8 @@
 namespace oratorio::test {
 namespace {
 
+constexpr Bytes kOfRank = 48;  // a summary, or what it tells of a sparse graph
+
 /// Collectives that a transport was asked for.
 struct Asked {
     int reductions = 0;
@@ -180,7 +182,7 @@ TEST(NodeListCounts, OneGatherOfTheFirstRanksForEachAccess) {
                                node_of.begin() + static_cast<std::ptrdiff_t>(rank);
             EXPECT_EQ(planned.ways[rank].all, Asked{}) << "nothing among all ranks";
             EXPECT_EQ(planned.ways[rank].leaders,
-                      (first ? Asked{.gathers = 4, .gathered = 4 * rooms * 64} : Asked{}));
+                      (first ? Asked{.gathers = 4, .gathered = 4 * rooms * kOfRank} : Asked{}));
         }
     }
 }
@@ -191,7 +193,7 @@ TEST(NodeListCounts, ASparseGraphTakesOneMore) {
     for (std::size_t rank = 0; rank < 4; ++rank) {
         EXPECT_EQ(planned.ways[rank].all, Asked{});
         EXPECT_EQ(planned.ways[rank].leaders,
-                  (rank % 2 == 0 ? Asked{.gathers = 8, .gathered = 8 * 4 * 64} : Asked{}));
+                  (rank % 2 == 0 ? Asked{.gathers = 8, .gathered = 8 * 4 * kOfRank} : Asked{}));
     }
 }
 
@@ -248,7 +250,7 @@ TEST(NodeListMemory, WhereANodeHasNoneTheRanksGatherByMessages) {
     const Planned planned = plan_all(node_of, "two_phase", Kept::by_node);
     for (const Ways& ways : planned.ways) {
         EXPECT_FALSE(ways.listed);
-        EXPECT_EQ(ways.all, (Asked{.gathers = 4, .gathered = 4 * 5 * 64}));
+        EXPECT_EQ(ways.all, (Asked{.gathers = 4, .gathered = 4 * 5 * kOfRank}));
         EXPECT_EQ(ways.leaders, Asked{});
     }
 }

@@ -137,7 +137,7 @@ def only(**values):
         ({"endpoint__send_us": 1}, 2 * 11 / 4 * 1e-6 + 4e-6, "senders"),
         # Half of the rate of both nodes: for what is exchanged, then for what is stored. And
         # the other node's summaries.
-        ({"links__rate_mbs": 1}, 2 * (2080e-6 + 4000e-6) + 4 * 64e-6, "the middle"),
+        ({"links__rate_mbs": 1}, 2 * (2080e-6 + 4000e-6) + 4 * 48e-6, "the middle"),
         ({"work__piece_ns": 1000}, 2 * 80e-6, "receiving"),
         ({"links__latency_us": 1}, 2 * 2e-6 + 4 * 1e-6, None),
         ({"storage__rate_mbs": 1}, 2 * 4000e-6, None),
@@ -160,7 +160,7 @@ def test_each_constant_takes_the_time_it_should(values, seconds, bound):
         ({"endpoint__send_us": 1}, 2 * 11e-6 + 4e-6),
         ({"links__latency_us": 1}, 2 * 4e-6 + 4 * 1e-6),
         # 40 bytes of description go one way, 1000 and a head of 32 for each message the other.
-        ({"links__rate_mbs": 1}, 2 * (2080e-6 + 12 * 32e-6 + 4000e-6) + 4 * 64e-6),
+        ({"links__rate_mbs": 1}, 2 * (2080e-6 + 12 * 32e-6 + 4000e-6) + 4 * 48e-6),
         ({"storage__lock_us": 1}, 0),
     ],
 )

@@ -34,6 +34,22 @@ void expect_tells(const Placement& placement, const std::vector<int>& node_of) {
         EXPECT_EQ(placement.rank_at({node, ranks}), -1);
     }
     EXPECT_EQ(placement.most(), std::ranges::max(seen));
+    for (int first = 0; first <= placement.nodes(); ++first) {
+        const int last = std::min(placement.nodes(), first + 2);
+        Rank next = 0;
+        const auto skip = [&] {
+            while (next < std::ssize(node_of) &&
+                   (visited[next].node < first || visited[next].node >= last))
+                ++next;
+        };
+        placement.each_on(first, last, [&](Rank rank, Seat seat) {
+            skip();
+            ASSERT_EQ(rank, next) << "nodes from " << first;
+            ASSERT_EQ(seat, visited[static_cast<std::size_t>(next++)]);
+        });
+        skip();
+        EXPECT_EQ(next, std::ssize(node_of)) << "nodes from " << first;
+    }
 }
 
 TEST(Placement, TellsWhatItWasMadeFrom) {

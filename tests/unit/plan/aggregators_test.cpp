@@ -90,6 +90,23 @@ TEST(Aggregators, ARankWithoutTheFileIsPassedOver) {
     EXPECT_TRUE(choose_aggregators(topology, able_ranks(summaries), {}, Bytes{1} << 30).empty());
 }
 
+/// As it was counted for each node: ranks of unlike nodes beside each other, and of some not able.
+TEST(Aggregators, EachNodeHasItsShareSpreadOverItsAbleRanks) {
+    Nodes topology;
+    topology.node_of = std::vector{0, 1, 0, 2, 0, 1, 0, 0, 1, 2, 1, 1};  // five, five and two
+    topology.size = static_cast<int>(topology.node_of.size());
+    topology.node_names = {"a", "b", "c"};
+    constexpr Bytes kLong = Bytes{1} << 40;
+    const auto all = [](Rank) { return true; };
+    EXPECT_EQ(choose_aggregators(topology, all, {}, kLong), (std::vector<Rank>{0, 1, 3, 4, 8, 9}));
+    const auto some = [](Rank rank) { return rank != 0 && rank != 8 && rank != 3; };
+    EXPECT_EQ(choose_aggregators(topology, some, {}, kLong), (std::vector<Rank>{1, 2, 9, 6, 10}));
+    PlanOptions options;
+    options.cb_nodes = 4;  // two of each node would fit
+    EXPECT_EQ(choose_aggregators(topology, some, options, kLong), (std::vector<Rank>{1, 2, 9, 6}));
+    EXPECT_EQ(choose_aggregators(topology, some, {}, kLong, kEveryRank).size(), 9U);
+}
+
 TEST(Aggregators, ASmallHullGetsOne) {
     EXPECT_EQ(choose(4, 4, {}, 1000).size(), 1U);
 }

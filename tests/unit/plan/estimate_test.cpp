@@ -211,5 +211,109 @@ TEST(Estimate, OnlyWhoHasOthersStoreForHimGoesOnBesideADevice) {
     EXPECT_DOUBLE_EQ(find_method("two_phase")->seconds(s), one) << "it has no other sub-buffer";
 }
 
+/// What is copied comes on top of what a storage call does to its memory, not instead of it.
+TEST(Estimate, ReadingIntoTheUsersMemoryIsNoCopy) {
+    FlatTerms options;
+    options.costs = only(&Costs::copy_byte);
+    Situation s = situation_of(options, Direction::read);
+    EXPECT_NEAR(1e9 * find_method("list_io")->seconds(s), static_cast<double>(s.bytes) / 2, 1);
+    s.memory_pieces = 4;
+    EXPECT_NEAR(1e9 * find_method("list_io")->seconds(s), 0, 1e-6) << "no staging";
+}
+
+TEST(Estimate, StagedPartsThatInterleaveTakeACallForEachSlice) {
+    FlatTerms options;
+    options.costs = only(&Costs::write_call);
+    Situation s = situation_of(options, Direction::write);
+    s.pieces = 4 * 32;
+    s.memory_pieces = s.bytes / 8;
+    s.parts = 32;
+    EXPECT_NEAR(1e9 * find_method("list_io")->seconds(s), 32 * 128, 1e-3) << "of 512 KiB / 32 each";
+}
+
+/// A machine's cores and the lock of a file are shared with the other ranks.
+TEST(Estimate, ARankAloneHasTheOthersBesideIt) {
+    const auto nano = [](double Costs::*one, Direction direction, int ranks) {
+        FlatTerms options;
+        options.costs = only(one);
+        options.ranks_of_machine = ranks;
+        options.cores_of_machine = 2;
+        AccessSummary mine;
+        mine.hull = {0, 8000};
+        mine.bytes = 4000;
+        mine.pieces = mine.memory_pieces = 2;
+        return 1e9 * make_own_plan(direction, 0, mine, **terms_of(options)).seconds();
+    };
+    EXPECT_NEAR(nano(&Costs::read_byte, Direction::read, 1), 4000, 1e-3);
+    EXPECT_NEAR(nano(&Costs::read_byte, Direction::read, 2), 4000, 1e-3) << "a core for each";
+    EXPECT_NEAR(nano(&Costs::read_byte, Direction::read, 8), 4 * 4000, 1e-3);
+    EXPECT_NEAR(nano(&Costs::contended_byte, Direction::write, 1), 0, 1e-3);
+    EXPECT_NEAR(nano(&Costs::contended_byte, Direction::write, 8), 8 * 4000, 1e-3) << "one lock";
+}
+
+TEST(Estimate, HolesAreReadBesideTheWritesOfOthers) {
+    const auto nano = [](double Costs::*one) {
+        FlatTerms options;
+        options.costs = only(one);
+        options.costs.write_call = 1;
+        Situation s = situation_of(options, Direction::write);
+        s.covered = false;
+        s.pieces = 100 * s.bytes;  // so that nobody leaves them out
+        s.sharing.shared_ready = true;
+        return 1e9 * find_method("shared_buffer")->seconds(s) / static_cast<double>(s.bytes);
+    };
+    EXPECT_NEAR(nano(&Costs::write_byte), 1.2, 1e-3) << "one writes at a time, and ranks wait";
+    EXPECT_NEAR(nano(&Costs::read_byte), 1.2 / 2, 1e-3) << "two cores";
+}
+
+TEST(Estimate, HolesAreLeftOutWhereThatTakesLess) {
+    const auto nano = [](std::int64_t pieces) {
+        FlatTerms options;
+        options.costs = only(&Costs::write_call);
+        options.costs.write_byte = options.costs.read_byte = 1;
+        Situation s = situation_of(options, Direction::write);
+        s.covered = false;
+        s.bytes = s.hull.length() / 2;
+        s.pieces = pieces;
+        s.cores = 1;
+        s.sharing.shared_ready = true;
+        return 1e9 * find_method("shared_buffer")->seconds(s) / 1.2;
+    };
+    const double half = 32 << 20;
+    EXPECT_NEAR(nano(1000), half + 1000, 1) << "a call for each, and no hole is read";
+    EXPECT_NEAR(nano(1 << 30), 4 * half + 2 * 129, 200) << "all is read and written";
+}
+
+/// Of 24 parts whose 8 bytes lie side by side in memory.
+TEST(Estimate, SlicesAreForWhereACallCostsLessThanTheLinesItSaves) {
+    const auto pays = [](double call) {
+        FlatTerms options;
+        options.costs = only(&Costs::piece_line);
+        options.costs.write_call = call;
+        Situation s = situation_of(options, Direction::write);
+        s.parts = 24;
+        s.memory_pieces = s.bytes / 8;
+        s.memory_lines = s.bytes / 64;
+        return slices_pay(s);
+    };
+    // 7 of 8 pieces, on two cores; 23 calls more for each of 128 buffers.
+    const double saved = (64 << 20) / 64 * 7 / 2.0;
+    EXPECT_TRUE(pays(0.99 * saved / (23 * 128)));
+    EXPECT_FALSE(pays(1.01 * saved / (23 * 128)));
+}
+
+TEST(Estimate, EachPartOfASliceIsACall) {
+    const auto calls = [](std::int64_t parts) {
+        FlatTerms options;
+        options.costs = only(&Costs::read_call);
+        Situation s = situation_of(options, Direction::read);
+        s.parts = parts;
+        s.cores = 1;
+        s.sharing.shared_ready = true;
+        return 1e9 * find_method("shared_buffer")->seconds(s) / 1.1;
+    };
+    EXPECT_NEAR(calls(24) / calls(1), 24, 1e-6);
+}
+
 }  // namespace
 }  // namespace oratorio::test

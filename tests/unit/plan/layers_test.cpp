@@ -104,6 +104,45 @@ TEST(LocalAggregators, MessagesOfAGroupFitHalfOfACollectiveBuffer) {
     EXPECT_EQ(local_message_bytes(options, 64), 4096) << "the least";
 }
 
+/// Groups are looked at some at a time; what one rank needs is found in that way, too.
+TEST(LocalAggregators, ARankOfManyGroupsKnowsItsNodeAndTheFirstOnes) {
+    constexpr int kRanks = 12000;
+    constexpr int kNodes = 3000;
+    Nodes in_turn;  // ranks are dealt to the nodes
+    in_turn.size = kRanks;
+    for (Rank rank = 0; rank < kRanks; ++rank) in_turn.node_of.push_back(rank % kNodes);
+    Summaries summaries(kRanks);
+    for (Rank rank = 0; rank < kRanks; ++rank) {
+        AccessSummary& one = summaries[static_cast<std::size_t>(rank)];
+        one.flags = rank % 7 == 0 ? flag_no_store : std::uint16_t{0};
+        one.bytes = 1;
+        one.hull = {rank, rank + 1};
+    }
+    for (const Nodes& nodes : {in_turn, nodes_of(kRanks, kNodes)}) {
+        const PlanOptions options = per_node(2);
+        const Groups groups(nodes, summaries, options);
+        std::size_t count = 0;
+        groups.each([&](const Group& group) {
+            const auto rank_at = [&](int i) {
+                return nodes.rank_at({group.first.node, group.first.place + i});
+            };
+            ASSERT_EQ(group.ranks, 2);
+            EXPECT_EQ(group.hull, (Extent{rank_at(0), rank_at(1) + 1}));
+            EXPECT_EQ(group.local, rank_at(0) % 7 == 0 ? rank_at(1) : rank_at(0));
+            ++count;
+        });
+        EXPECT_EQ(count, 2U * kNodes);
+        const Layers whole(nodes, groups);
+        for (const Rank rank : {0, 5, 7777, kRanks - 1}) {
+            const Layers own = Layers(nodes, groups, rank).only(rank, nodes);
+            const Layers of_whole = whole.only(rank, nodes);
+            EXPECT_EQ(own.local_aggregators(), of_whole.local_aggregators()) << rank;
+            EXPECT_EQ(own.group_of(rank), whole.group_of(rank)) << rank;
+            EXPECT_EQ(own.local_aggregator_of(rank), whole.local_aggregator_of(rank)) << rank;
+        }
+    }
+}
+
 /// The paper's largest run: 256 local aggregators of 16 384 ranks.
 TEST(LocalAggregators, SixteenThousandRanksOn256Nodes) {
     constexpr int kRanks = 16384;

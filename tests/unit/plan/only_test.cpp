@@ -81,7 +81,7 @@ Summaries draw(std::uint64_t seed, int ranks) {
         if (random() % 5 == 0) continue;
         one.bytes = 1 + bytes / 3;
         one.hull = {at, at + 1 + bytes};
-        one.pieces = one.memory_pieces = 1 + bytes / 100;
+        one.pieces = one.memory_pieces = static_cast<std::uint32_t>(1 + bytes / 100);
     }
     return summaries;
 }

@@ -6,44 +6,10 @@
 #include <algorithm>
 
 #include "plan/methods.hpp"
-#include "type/coverage.hpp"
 #include "unit/plan/plan_support.hpp"
 
 namespace oratorio::test {
 namespace {
-
-TEST(Summary, HullBytesPiecesAndCoverageOfPartOfAView) {
-    Access access;
-    access.direction = Direction::write;
-    access.file = {Shape::strided(Shape::run(8), 4, 32), 128, 1000, Layout::unbounded};
-    access.from = 12;
-    access.memory = {Shape::run(40), 40, 0, 1};
-    const AccessSummary summary = summarise(access, true);
-    EXPECT_EQ(
-        summary.hull,
-        (Extent{1036,
-                1196}));  // data bytes 12 to 51: piece 1 from its middle, to the middle of piece 6
-    EXPECT_EQ(summary.bytes, 40);
-    EXPECT_EQ(summary.flags, 0U);
-    EXPECT_EQ(summary.coverage, coverage(access.file, 12, 52));
-}
-
-TEST(Summary, TilesThatInterleaveOrOverlapAreFlagged) {
-    Access access;
-    access.memory = {Shape::run(64), 64, 0, 1};
-    access.file = {Shape::strided(Shape::run(4), 2, 100), 4, 0, Layout::unbounded};
-    EXPECT_EQ(summarise(access, false).flags, flag_interleaved);
-    access.file = {Shape::run(16), 8, 0, Layout::unbounded};
-    EXPECT_EQ(summarise(access, false).flags, flag_interleaved);
-}
-
-TEST(Summary, ARefusedAccessMovesNothing) {
-    Access access;
-    access.file = {Shape::run(8), 8, 0, Layout::unbounded};
-    access.memory = {Shape::run(64), 64, 0, 1};
-    access.refused = Error::make(ErrorKind::count, "negative count");
-    EXPECT_EQ(summarise(access, true), AccessSummary{});
-}
 
 TEST(Plan, InterleavedPiecesThatTileTheHullAreCoveredAndOthersNot) {
     Summaries summaries = interleaved(4, 8, 1000);
@@ -292,7 +258,7 @@ TEST(Plan, VariablesSideBySideInMemoryAreMetTogether) {
     Summaries summaries;
     for (Rank rank = 0; rank < kRanks; ++rank)
         summaries.push_back(summarise(interleaved_variables(rank, kRanks, 6, kCells), true));
-    EXPECT_EQ(summaries[1].parts, 6);
+    EXPECT_EQ(summaries[1].parts(), 6);
     EXPECT_EQ(summaries[1].period, 8 * kCells * kRanks);
     FlatTerms options = all_allowed();
     for (const char* method : {"shared_buffer", "mmap", "list_io"}) {
@@ -301,8 +267,17 @@ TEST(Plan, VariablesSideBySideInMemoryAreMetTogether) {
         EXPECT_EQ(plan.domains.parts(), 6) << method;
         EXPECT_EQ(plan.region(0, 0).count, 6) << method;
     }
+    // Two variables further apart than a summary tells of, and just as far.
+    Access apart = interleaved_variables(0, 1, 2, kCells);
+    const auto at = [&](Bytes period) {
+        apart.file = {Shape::strided(Shape::run(8 * kCells), 2, period), 2 * period, 0, 1};
+        return summarise(apart, true);
+    };
+    EXPECT_EQ(at(AccessSummary::kPeriodMost).period, AccessSummary::kPeriodMost);
+    EXPECT_EQ(at(AccessSummary::kPeriodMost).parts(), 2);
+    EXPECT_EQ(at(AccessSummary::kPeriodMost + 1).period, 0);
     // Few cells stay in the cache from one variable to the next.
-    EXPECT_EQ(summarise(interleaved_variables(0, kRanks, 6, 100), true).parts, 1);
+    EXPECT_EQ(summarise(interleaved_variables(0, kRanks, 6, 100), true).parts(), 1);
     // One rank that is laid out otherwise, and nobody slices the shared buffers.
     summaries[2] = summarise(interleaved_variables(2, kRanks, 12, kCells / 2), true);
     options.method = find_method("shared_buffer");
