@@ -12,10 +12,6 @@ namespace {
 
 constexpr std::size_t kHead = sizeof(RequestHead);
 
-bool is_passing(const Error& error) {
-    return error.system_errno == EAGAIN;
-}
-
 }  // namespace
 
 AgentConnection::~AgentConnection() {
@@ -49,7 +45,7 @@ AgentConnection::Receipt AgentConnection::receive(Request& request) {
                 ? std::as_writable_bytes(std::span(&head_, 1)).subspan(filled_)
                 : buffer_.first(static_cast<std::size_t>(head_.sent())).subspan(filled_ - kHead);
         const auto got = socket_.receive_some(left);
-        if (!got) return is_passing(got.error()) ? Receipt::waits : Receipt::over;
+        if (!got) return Socket::would_wait(got.error()) ? Receipt::waits : Receipt::over;
         filled_ += *got;
         moved_ = Socket::Clock::now();
     }
@@ -90,7 +86,7 @@ bool AgentConnection::send_all() {
     while (!over_ && !replies_.empty()) {
         Reply& first = replies_.front();
         const auto sent = socket_.send_some(first.left());
-        if (!sent && is_passing(sent.error())) return true;
+        if (!sent && Socket::would_wait(sent.error())) return true;
         over_ = !sent;
         if (sent) first.sent += *sent;
         if (!over_ && !first.left().empty()) continue;

@@ -11,7 +11,7 @@ namespace oratorio {
 
 namespace {
 
-constexpr int kLookAgain = 1000;  // milliseconds, at most, until an agent's silence is looked at
+constexpr int kSilenceAgain = 1000;  // milliseconds, at most, until an agent's silence is looked at
 
 std::span<const std::byte> bytes_of(const RequestHead& head) {
     return std::as_bytes(std::span(&head, 1));
@@ -28,10 +28,6 @@ std::span<const std::byte> left_of(const Shipment& shipment, std::size_t sent) {
         sent -= part.size();
     }
     return {};
-}
-
-bool is_passing(const Error& error) {
-    return error.system_errno == EAGAIN || error.system_errno == EINTR;
 }
 
 Error gone(int system_errno) {
@@ -103,7 +99,7 @@ Result<void> RemoteAgents::send_some(Way& way) const {
             continue;
         }
         const auto sent = way.socket.send_some(left);
-        if (!sent) return is_passing(sent.error()) ? Result<void>() : sent.error();
+        if (!sent) return Socket::would_wait(sent.error()) ? Result<void>() : sent.error();
         way.sent += *sent;
     }
     return {};
@@ -117,7 +113,7 @@ Result<void> RemoteAgents::hear_some(Way& way) {
         const auto left =
             way.heard < kHead ? head.subspan(way.heard) : way.data.subspan(way.heard - kHead);
         const auto heard = way.socket.receive_some(left);
-        if (!heard) return is_passing(heard.error()) ? Result<void>() : heard.error();
+        if (!heard) return Socket::would_wait(heard.error()) ? Result<void>() : heard.error();
         way.heard += *heard;
         if (way.heard == kHead) {
             if (auto begun = begin_reply(way); !begun) return begun;
@@ -188,7 +184,7 @@ bool RemoteAgents::wait() {
     }
     if (waited.empty()) return false;
     const auto slice = static_cast<int>(limits_.silence.count() / 2 + 1);
-    ::poll(watched.data(), watched.size(), std::min(kLookAgain, slice));
+    ::poll(watched.data(), watched.size(), std::min(kSilenceAgain, slice));
     for (std::size_t i = 0; i < waited.size(); ++i) advance(*waited[i], watched[i]);
     return true;
 }

@@ -17,7 +17,7 @@ namespace oratorio {
 
 namespace {
 
-constexpr int kLookAgain = 1000;  ///< milliseconds, while somebody waits for a buffer
+constexpr int kRoomAgain = 1000;  ///< milliseconds, while somebody waits for a buffer
 
 void raise(const Descriptor& event) {
     const std::uint64_t one = 1;
@@ -43,8 +43,7 @@ Result<std::unique_ptr<AgentServer>> AgentServer::start(Wish wish) {
     if (!door) return door.error();
     Descriptor end(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
     Descriptor changed(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
-    if (end.number() < 0 || changed.number() < 0)
-        return Error::make(kind_of_errno(errno), "making an eventfd", errno);
+    if (end.number() < 0 || changed.number() < 0) return Error::of_errno("making an eventfd");
     std::unique_ptr<AgentServer> server(
         new AgentServer(std::move(wish), std::move(*door), std::move(end), std::move(changed)));
     if (auto started = server->start_threads(); !started) return started.error();
@@ -104,7 +103,7 @@ std::optional<AgentServer::Work> AgentServer::lead() {
         door_.watch(watched);
         const int longest = door_.patience();
         const int ready = ::poll(watched.data(), watched.size(),
-                                 buffers_.is_wanted() && longest < 0 ? kLookAgain : longest);
+                                 buffers_.is_wanted() && longest < 0 ? kRoomAgain : longest);
         if (ready < 0 && errno == EINTR) continue;
         if (ready < 0 || watched[0].revents != 0) return std::nullopt;
         if (watched[1].revents != 0) lower(changed_);

@@ -6,27 +6,27 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/machine_memory.hpp"
+
 namespace oratorio {
 
 namespace {
-
-constexpr Bytes kPage = 4096;
 
 /// With a page behind it that nobody may touch: who overruns a buffer ends there, and not in
 /// another one's data. Null when there is no memory.
 std::byte* map(Bytes bytes) {
     const auto length = static_cast<std::size_t>(bytes);
-    void* const memory = mmap(nullptr, length + kPage, PROT_NONE,
+    void* const memory = mmap(nullptr, length + page_bytes(), PROT_NONE,
                               MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (memory == MAP_FAILED) return nullptr;
     if (mprotect(memory, length, PROT_READ | PROT_WRITE) == 0)
         return static_cast<std::byte*>(memory);
-    munmap(memory, length + kPage);
+    munmap(memory, length + page_bytes());
     return nullptr;
 }
 
 void unmap(std::byte* memory, Bytes bytes) {
-    munmap(memory, static_cast<std::size_t>(bytes + kPage));
+    munmap(memory, static_cast<std::size_t>(bytes + page_bytes()));
 }
 
 }  // namespace
@@ -36,7 +36,8 @@ BufferPool::~BufferPool() {
 }
 
 BufferPool::Lease BufferPool::take(Bytes bytes) {
-    const Bytes wanted = std::max(kPage, (bytes + kPage - 1) / kPage * kPage);
+    const Bytes page = page_bytes();
+    const Bytes wanted = std::max(page, (bytes + page - 1) / page * page);
     const auto fits = std::find_if(free_.begin(), free_.end(),
                                    [&](const Block& block) { return block.bytes == wanted; });
     if (fits != free_.end()) {

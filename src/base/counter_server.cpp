@@ -23,7 +23,7 @@ Result<std::unique_ptr<CounterServer>> CounterServer::start(Rank clients) {
     auto door = Door::open();
     if (!door) return door.error();
     Descriptor end(::eventfd(0, EFD_CLOEXEC));
-    if (end.number() < 0) return Error::make(kind_of_errno(errno), "making an eventfd", errno);
+    if (end.number() < 0) return Error::of_errno("making an eventfd");
     std::unique_ptr<CounterServer> server(
         new CounterServer(std::move(*door), std::move(end), clients));
     const SignalsBlocked blocked;  // the new thread inherits it
@@ -81,7 +81,7 @@ std::size_t CounterServer::room() const {
 /// Takes what has come. False when the connection is over.
 bool CounterServer::serve(Connection& client) {
     const auto got = client.socket.receive_some(std::span(client.request).subspan(client.filled));
-    if (!got) return got.error().system_errno == EAGAIN;
+    if (!got) return Socket::would_wait(got.error());
     client.filled += *got;
     if (client.filled < client.request.size()) return true;
     client.filled = 0;

@@ -23,7 +23,7 @@ Result<void> Descriptor::close() {
     const int number = std::exchange(number_, -1);
     // EINTR: Linux has closed it all the same, and the number may already be another file's.
     if (number < 0 || ::close(number) == 0 || errno == EINTR) return {};
-    return Error::make(kind_of_errno(errno), "close", errno);
+    return Error::of_errno("close");
 }
 
 }  // namespace oratorio

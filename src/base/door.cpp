@@ -121,7 +121,7 @@ bool Door::drop_oldest() {
 Door::Verdict Door::hear(Stranger& stranger) const {
     const auto got =
         stranger.socket.receive_some(std::span(stranger.token).subspan(stranger.filled));
-    if (!got) return got.error().system_errno == EAGAIN ? Verdict::waits : Verdict::goes;
+    if (!got) return Socket::would_wait(got.error()) ? Verdict::waits : Verdict::goes;
     stranger.filled += *got;
     if (stranger.filled < stranger.token.size()) return Verdict::waits;
     if (from_word(stranger.token) != place_.token || admitted_.size() >= wanted_)

@@ -102,7 +102,7 @@ class Connecting {
         const auto got =
             attempt.socket.receive_some(std::span(attempt.answer).subspan(attempt.filled));
         if (got) attempt.filled += *got;
-        if (!got && got.error().system_errno != EAGAIN) closed(attempt, got.error().system_errno);
+        if (!got && !Socket::would_wait(got.error())) closed(attempt, got.error().system_errno);
         if (attempt.filled < attempt.answer.size()) return false;
         if (from_word(attempt.answer) == place_.answer) return true;
         attempt.error = EPROTO;

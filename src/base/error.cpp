@@ -124,6 +124,10 @@ std::string system_text(int system_errno) {
 
 }  // namespace
 
+Error Error::of_errno(std::string_view what, int number) {
+    return make(kind_of_errno(number), what, number);
+}
+
 ErrorKind kind_of_errno(int system_errno) {
     if (system_errno == 0) return ErrorKind::none;
     const ErrnoRow* row = row_of(system_errno);

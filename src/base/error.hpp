@@ -3,6 +3,7 @@
 // error of one rank can be told to all ranks byte for byte.
 #pragma once
 
+#include <cerrno>
 #include <cstring>
 #include <string>
 #include <string_view>
@@ -60,6 +61,8 @@ struct Error {
         std::memcpy(error.what, what.data(), std::min(what.size(), sizeof error.what - 1));
         return error;
     }
+    /// Of a system call that failed.
+    [[nodiscard]] static Error of_errno(std::string_view what, int number = errno);
     [[nodiscard]] Error at(Offset where, Bytes bytes) const {
         Error error = *this;
         error.offset = where;

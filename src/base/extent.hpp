@@ -12,6 +12,10 @@ using Offset =
 using Bytes = std::int64_t;  ///< a length
 using Rank = int;            ///< a rank of the file's communicator
 
+/// What the page caches of nearly all machines and file systems keep at once. Where this machine's
+/// own pages matter, as for mappings and guards, the system is asked.
+constexpr Bytes kPage = 4096;
+
 /// Half-open byte range [begin, end) of a file.
 struct Extent {
     Offset begin = 0;

@@ -23,9 +23,14 @@ Bytes limit_of(decltype(RLIMIT_AS) what) {
 
 Bytes buffer_bytes_most(int ranks) {
     const Bytes pages = std::max<Bytes>(::sysconf(_SC_PHYS_PAGES), 1);
-    const Bytes memory = std::min(pages, kMost / ::sysconf(_SC_PAGESIZE)) * ::sysconf(_SC_PAGESIZE);
+    const Bytes memory = std::min(pages, kMost / page_bytes()) * page_bytes();
     const Bytes all = std::min({memory, limit_of(RLIMIT_AS), limit_of(RLIMIT_DATA)});
     return all / 4 / std::clamp(ranks, 1, kAggregators);
+}
+
+Bytes page_bytes() {
+    static const Bytes bytes = ::sysconf(_SC_PAGESIZE);
+    return bytes;
 }
 
 }  // namespace oratorio

@@ -19,10 +19,6 @@ namespace oratorio {
 
 namespace {
 
-Error failed(std::string_view what, int number) {
-    return Error::make(kind_of_errno(number), what, number);
-}
-
 /// What follows the bytes: the name, which only the maker and whom it told know. Another container
 /// may have processes of the same numbers, and memory of its own by names that follow from them.
 constexpr Bytes kMark = 64;
@@ -60,11 +56,11 @@ Result<SharedMemory> SharedMemory::create(Bytes bytes) {
     } while (descriptor < 0 && errno == EEXIST);
     if (descriptor < 0) {
         memory.name_.clear();
-        return failed("shared memory: shm_open", errno);
+        return Error::of_errno("shared memory: shm_open", errno);
     }
     const int full = posix_fallocate(descriptor, 0, bytes + kMark);
     auto mapped = full == 0 ? memory.map(descriptor, bytes)
-                            : failed("shared memory: /dev/shm is too small", full);
+                            : Error::of_errno("shared memory: /dev/shm is too small", full);
     ::close(descriptor);
     if (!mapped) return mapped.error();
     std::ranges::copy(memory.name_, memory.mark());
@@ -74,7 +70,8 @@ Result<SharedMemory> SharedMemory::create(Bytes bytes) {
 Result<SharedMemory> SharedMemory::attach(const std::string& name, Bytes bytes) {
     SharedMemory memory;
     const int descriptor = shm_open(name.c_str(), O_RDWR, 0);
-    if (descriptor < 0) return failed("shared memory: another rank's is not visible", errno);
+    if (descriptor < 0)
+        return Error::of_errno("shared memory: another rank's is not visible", errno);
     // Less than we map would end the program at the first touch of what isn't there.
     struct stat status {};
     const bool as_long = ::fstat(descriptor, &status) == 0 && status.st_size == bytes + kMark;
@@ -95,7 +92,7 @@ Result<void> SharedMemory::map(int descriptor, Bytes bytes) {
     const auto length = static_cast<std::size_t>(bytes + kMark);
     void* const at =
         mmap(nullptr, length, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_POPULATE, descriptor, 0);
-    if (at == MAP_FAILED) return failed("shared memory: mmap", errno);
+    if (at == MAP_FAILED) return Error::of_errno("shared memory: mmap", errno);
     memory_ = {static_cast<std::byte*>(at), static_cast<std::size_t>(bytes)};
     return {};
 }

@@ -5,7 +5,8 @@ namespace oratorio {
 
 namespace {
 
-constexpr std::uint64_t kKinds = 256;  // of a failed turn's number the lowest byte is its ErrorKind
+constexpr std::uint64_t kKindsMax =
+    256;  // of a failed turn's number the lowest byte is its ErrorKind
 
 /// Raises `failed` to `to`, if it is less.
 void raise(std::atomic<std::uint64_t>& failed, std::uint64_t to) {
@@ -17,7 +18,7 @@ void raise(std::atomic<std::uint64_t>& failed, std::uint64_t to) {
 }  // namespace
 
 Turns::Turns(Transport& transport) : transport_(transport), shared_(transport.shared_outcome()) {
-    if (shared_ != nullptr) turn_ = told_ = shared_->failed / kKinds;
+    if (shared_ != nullptr) turn_ = told_ = shared_->failed / kKindsMax;
 }
 
 Result<void> Turns::take(const std::function<Result<void>()>& step, std::string_view theirs) {
@@ -26,17 +27,17 @@ Result<void> Turns::take(const std::function<Result<void>()>& step, std::string_
     ++shared_->under_way;
     const auto done = step();
     if (!done)
-        raise(shared_->failed, turn_ * kKinds + static_cast<std::uint64_t>(done.error().kind));
+        raise(shared_->failed, turn_ * kKindsMax + static_cast<std::uint64_t>(done.error().kind));
     // All who are at it now come to this line, and wait here for a pause before they can begin
     // again: so there is one.
     const std::uint64_t pauses = shared_->pauses;
     if (--shared_->under_way == 0) ++shared_->pauses;
     while (shared_->under_way > 0 && shared_->pauses == pauses) transport_.idle();
     const std::uint64_t failed = shared_->failed;
-    const bool is_new = failed / kKinds >= turn_ && failed / kKinds > told_;
-    if (is_new) told_ = failed / kKinds;
+    const bool is_new = failed / kKindsMax >= turn_ && failed / kKindsMax > told_;
+    if (is_new) told_ = failed / kKindsMax;
     if (!done || !is_new) return done;
-    return Error::make(static_cast<ErrorKind>(failed % kKinds), theirs);
+    return Error::make(static_cast<ErrorKind>(failed % kKindsMax), theirs);
 }
 
 }  // namespace oratorio

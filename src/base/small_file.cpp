@@ -19,10 +19,6 @@ namespace {
 constexpr int kAnyThing = O_NONBLOCK | O_NOCTTY | O_CLOEXEC;
 constexpr int kForReader = 1000;  ///< milliseconds
 
-Error failed(std::string_view what, int number = errno) {
-    return Error::make(kind_of_errno(number), what, number);
-}
-
 /// The next bytes; EOF as 0.
 ssize_t read_once(int descriptor, char* into, std::size_t bytes) {
     ssize_t got = -1;
@@ -43,7 +39,7 @@ Result<void> write_all(int descriptor, std::string_view text) {
         if (written >= 0) {
             text.remove_prefix(static_cast<std::size_t>(written));
         } else if (errno != EINTR && (errno != EAGAIN || !can_be_written(descriptor))) {
-            return failed("writing", errno == EINTR ? EAGAIN : errno);
+            return Error::of_errno("writing", errno == EINTR ? EAGAIN : errno);
         }
     }
     return {};
@@ -55,10 +51,10 @@ Result<std::string> read_small_file(const std::string& path) {
     const Descriptor file(::open(path.c_str(), O_RDONLY | kAnyThing));
     if (file.number() < 0 && (errno == ENOENT || errno == ENOTDIR || errno == EACCES))
         return std::string();
-    if (file.number() < 0) return failed("opening");
+    if (file.number() < 0) return Error::of_errno("opening");
     struct stat status {};
-    if (::fstat(file.number(), &status) != 0) return failed("looking at it");
-    if (S_ISDIR(status.st_mode)) return failed("reading", EISDIR);
+    if (::fstat(file.number(), &status) != 0) return Error::of_errno("looking at it");
+    if (S_ISDIR(status.st_mode)) return Error::of_errno("reading", EISDIR);
     if (!S_ISREG(status.st_mode))
         return Error::make(ErrorKind::bad_file, "this is no regular file");
     // One byte more than allowed, and not what st_size says: files of /proc have none.
@@ -66,7 +62,7 @@ Result<std::string> read_small_file(const std::string& path) {
     std::size_t filled = 0;
     while (filled < text.size()) {
         const ssize_t got = read_once(file.number(), text.data() + filled, text.size() - filled);
-        if (got < 0) return failed("reading");
+        if (got < 0) return Error::of_errno("reading");
         if (got == 0) break;
         filled += static_cast<std::size_t>(got);
     }
@@ -80,7 +76,7 @@ Result<std::string> read_small_file(const std::string& path) {
 Result<void> append_to_file(const std::string& path, std::string_view text) {
     const Descriptor file(::open(path.c_str(), O_WRONLY | O_APPEND | O_CREAT | kAnyThing, 0666));
     if (file.number() < 0)
-        return failed(errno == ENXIO ? "nobody reads from this pipe" : "opening");
+        return Error::of_errno(errno == ENXIO ? "nobody reads from this pipe" : "opening");
     const SignalsBlocked blocked;
     auto written = write_all(file.number(), text);
     if (!written && written.error().system_errno == EPIPE) blocked.swallow(SIGPIPE);

@@ -20,10 +20,6 @@ namespace {
 
 constexpr int kKind = SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK;
 
-Error failed(std::string_view what, int number = errno) {
-    return Error::make(kind_of_errno(number), what, number);
-}
-
 in6_addr raw(const IpAddress& address) {
     in6_addr raw{};
     std::memcpy(&raw, address.data(), address.size());
@@ -75,14 +71,14 @@ Name ipv4_name(in_addr address, std::uint16_t port) {
 
 Result<Socket> listen_at(const Name& name) {
     Socket socket(::socket(name.storage.ss_family, kKind, 0));
-    if (socket.number() < 0) return failed("making a socket");
+    if (socket.number() < 0) return Error::of_errno("making a socket");
     const int off = 0;  // IPv4 is welcome, too
     if (name.storage.ss_family == AF_INET6 &&
         ::setsockopt(socket.number(), IPPROTO_IPV6, IPV6_V6ONLY, &off, sizeof off) != 0)
-        return failed("making a socket");
+        return Error::of_errno("making a socket");
     if (::bind(socket.number(), name.get(), name.length) != 0 ||
         ::listen(socket.number(), SOMAXCONN) != 0)
-        return failed("listening at a socket");
+        return Error::of_errno("listening at a socket");
     return socket;
 }
 
@@ -134,18 +130,18 @@ Result<Socket> Socket::connect(const IpAddress& to, std::uint16_t port) {
     // A machine without IPv6 knows no mapped addresses.
     const Name name = is_ipv4(to) ? ipv4_name(ipv4_of(to), port) : ipv6_name(raw(to), port);
     Socket socket(::socket(name.storage.ss_family, kKind, 0));
-    if (socket.number() < 0) return failed("making a socket");
+    if (socket.number() < 0) return Error::of_errno("making a socket");
     send_at_once(socket);
     // EINTR: it goes on all the same.
     if (::connect(socket.number(), name.get(), name.length) != 0 && errno != EINPROGRESS &&
         errno != EINTR)
-        return failed("connecting");
+        return Error::of_errno("connecting");
     return socket;
 }
 
 Result<Socket> Socket::accept() const {
     Socket socket(::accept4(number(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
-    if (socket.number() < 0) return failed("accepting a connection");
+    if (socket.number() < 0) return Error::of_errno("accepting a connection");
     send_at_once(socket);
     return socket;
 }
@@ -154,7 +150,7 @@ Result<std::uint16_t> Socket::port() const {
     sockaddr_in6 name{};  // the port of an IPv4 one lies at the same place
     socklen_t length = sizeof name;
     if (::getsockname(number(), reinterpret_cast<sockaddr*>(&name), &length) != 0)
-        return failed("asking for the port of a socket");
+        return Error::of_errno("asking for the port of a socket");
     return ntohs(name.sin6_port);
 }
 
@@ -176,8 +172,8 @@ Result<std::size_t> Socket::receive_some(std::span<std::byte> into) const {
     do {
         got = ::recv(number(), into.data(), into.size(), 0);
     } while (got < 0 && errno == EINTR);
-    if (got == 0) return failed("receiving", ECONNRESET);
-    if (got < 0) return failed("receiving");
+    if (got == 0) return Error::of_errno("receiving", ECONNRESET);
+    if (got < 0) return Error::of_errno("receiving");
     return static_cast<std::size_t>(got);
 }
 
@@ -186,7 +182,7 @@ Result<std::size_t> Socket::send_some(std::span<const std::byte> data) const {
     do {
         sent = ::send(number(), data.data(), data.size(), MSG_NOSIGNAL);
     } while (sent < 0 && errno == EINTR);
-    if (sent < 0) return failed("sending");
+    if (sent < 0) return Error::of_errno("sending");
     return static_cast<std::size_t>(sent);
 }
 
@@ -195,7 +191,7 @@ Result<void> Socket::send(std::span<const std::byte> data, Clock::time_point unt
         const auto sent = send_some(data);
         if (sent) {
             data = data.subspan(*sent);
-        } else if (sent.error().system_errno != EAGAIN) {
+        } else if (!would_wait(sent.error())) {
             return sent.error();
         } else if (auto ready = wait_for(POLLOUT, until); !ready) {
             return ready;
@@ -209,7 +205,7 @@ Result<void> Socket::receive(std::span<std::byte> into, Clock::time_point until)
         if (auto ready = wait_for(POLLIN, until); !ready) return ready;
         const auto got = receive_some(into);
         if (got) into = into.subspan(*got);
-        if (!got && got.error().system_errno != EAGAIN) return got.error();
+        if (!got && !would_wait(got.error())) return got.error();
     }
     return {};
 }
@@ -237,8 +233,8 @@ Result<void> Socket::wait_for(short events, Clock::time_point until) const {
         pollfd watched{number(), events, 0};
         const int ready = ::poll(&watched, 1, poll_timeout(until));
         if (ready > 0) return {};
-        if (ready < 0 && errno != EINTR) return failed("waiting at a socket");
-        if (Clock::now() >= until) return failed("waiting at a socket", ETIMEDOUT);
+        if (ready < 0 && errno != EINTR) return Error::of_errno("waiting at a socket");
+        if (Clock::now() >= until) return Error::of_errno("waiting at a socket", ETIMEDOUT);
     }
 }
 
@@ -250,7 +246,7 @@ int poll_timeout(Socket::Clock::time_point until) {
 
 Result<std::vector<IpAddress>> own_addresses(bool ipv6) {
     ifaddrs* first = nullptr;
-    if (::getifaddrs(&first) != 0) return failed("asking for the machine's addresses");
+    if (::getifaddrs(&first) != 0) return Error::of_errno("asking for the machine's addresses");
     const std::unique_ptr<ifaddrs, void (*)(ifaddrs*)> owner(first, ::freeifaddrs);
     std::vector<IpAddress> found;
     for (const bool loopback : {false, true}) {

@@ -37,6 +37,11 @@ class Socket {
     static Result<Socket> listen();
     /// Begins to connect: it can be written to when that is done, one way or the other.
     static Result<Socket> connect(const IpAddress& to, std::uint16_t port);
+    /// There is nothing, or no room, yet.
+    [[nodiscard]] static bool would_wait(const Error& error) {
+        return error.system_errno == EAGAIN;
+    }
+
     /// The next connection; EAGAIN when there is none.
     [[nodiscard]] Result<Socket> accept() const;
 

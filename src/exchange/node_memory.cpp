@@ -14,7 +14,6 @@ namespace oratorio {
 
 namespace {
 
-constexpr Bytes kPage = 4096;
 constexpr std::uint64_t kProbe = 0x6f7261746f72696fU;
 const std::uint64_t probe_word = kProbe;
 

@@ -68,6 +68,8 @@ std::shared_ptr<const Agreed<Terms>> File::State::current_terms() {
         }
         made.facts.coherent = nodes.one_node();
         made.facts.alone = nodes.size == 1;
+        made.facts.ranks_of_machine = nodes.ranks_of_node_most() * nodes.nodes_of_machine;
+        made.facts.cores_of_machine = nodes.cores;
         made.facts.local_file_system = is_local(found.file_system);
         made.facts.mappable = found.mappable;
         made.facts.asynchronous =
@@ -278,9 +280,7 @@ Transferred File::State::move_now(Direction direction, Offset offset,
     if (auto ready = store->prepare(); !ready) return {.error = ready.error()};
     RangeLock held;
     if (direction == Direction::write && engine.exclusion.shares(false)) {
-        Bytes bytes = 0;
-        for (const iovec& piece : memory) bytes += static_cast<Bytes>(piece.iov_len);
-        auto shared = RangeLock::take(*store, {offset, offset + bytes}, false);
+        auto shared = RangeLock::take(*store, {offset, offset + length_of(memory)}, false);
         if (!shared) return {.error = shared.error()};
         held = std::move(*shared);
     }

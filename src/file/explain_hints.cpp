@@ -2,9 +2,9 @@
 // What a user is told of hints.
 #include <algorithm>
 
+#include "base/words.hpp"
 #include "file/hint_table.hpp"
 #include "file/hints.hpp"
-#include "file/words.hpp"
 #include "plan/methods.hpp"
 
 namespace oratorio {

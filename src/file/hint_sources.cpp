@@ -10,25 +10,19 @@
 #include <span>
 #include <utility>
 
+#include "base/words.hpp"
 #include "file/hint_table.hpp"
 #include "file/hints.hpp"
-#include "file/words.hpp"
+#include "file/pairs.hpp"
 
 namespace oratorio {
 
 namespace {
 
-std::string trimmed(std::string_view text) {
-    constexpr std::string_view blanks = " \t\r";
-    const std::size_t first = text.find_first_not_of(blanks);
-    if (first == std::string_view::npos) return {};
-    return std::string(text.substr(first, text.find_last_not_of(blanks) - first + 1));
-}
-
 void add_pair(HintMap& hints, std::string_view text, char separator) {
     const std::size_t at = text.find(separator);
     if (at == std::string_view::npos) return;
-    const std::string key = trimmed(text.substr(0, at));
+    const std::string_view key = trimmed(text.substr(0, at));
     if (!key.empty()) hints.emplace(key, trimmed(text.substr(at + 1)));  // the first one holds
 }
 
@@ -37,7 +31,7 @@ HintMap romio_file(std::string_view text) {
     HintMap hints;
     for (const std::string_view line : split(text, "\n")) {
         if (line.find('\0') != std::string_view::npos) continue;
-        std::string entry = trimmed(line.substr(0, line.find('#')));
+        std::string entry(trimmed(line.substr(0, line.find('#'))));
         std::ranges::replace(entry, '\t', ' ');
         add_pair(hints, entry, ' ');
     }

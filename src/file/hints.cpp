@@ -8,9 +8,9 @@
 #include <optional>
 #include <type_traits>
 
+#include "base/words.hpp"
 #include "file/hint_table.hpp"
 #include "file/misspelt.hpp"
-#include "file/words.hpp"
 #include "plan/aggregators.hpp"
 #include "plan/methods.hpp"
 #include "plan/plan.hpp"
@@ -20,13 +20,6 @@ namespace oratorio {
 namespace {
 
 enum class Verdict { good, malformed, out_of_range, too_much };
-
-std::string_view trimmed(std::string_view text) {
-    constexpr std::string_view blanks = " \t\r\n";
-    const std::size_t first = text.find_first_not_of(blanks);
-    if (first == std::string_view::npos) return {};
-    return text.substr(first, text.find_last_not_of(blanks) - first + 1);
-}
 
 /// Decimal, or hexadecimal with 0x; `base` 8 reads octal. The whole text must be the number.
 std::optional<std::int64_t> parse_number(std::string_view text, int base) {

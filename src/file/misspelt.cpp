@@ -6,8 +6,9 @@
 #include <cctype>
 #include <numeric>
 
+#include "base/words.hpp"
 #include "file/hint_table.hpp"
-#include "file/words.hpp"
+#include "file/pairs.hpp"
 
 namespace oratorio {
 
@@ -89,8 +90,7 @@ std::vector<std::string> misspelt_variables(std::span<const std::string_view> na
 std::vector<std::string> misspelt_pairs(std::string_view oratorio_hints) {
     std::vector<std::string> sentences;
     for (const std::string_view pair : oratorio_pairs(oratorio_hints)) {
-        const bool blank = pair.find_first_not_of(" \t\r") == std::string_view::npos;
-        if (blank || pair.find('=') != std::string_view::npos) continue;
+        if (trimmed(pair).empty() || pair.find('=') != std::string_view::npos) continue;
         sentences.push_back("ORATORIO_HINTS: '" + std::string(pair) +
                             "' isn't key=value and is ignored");
     }

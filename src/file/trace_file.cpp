@@ -30,10 +30,6 @@ constexpr std::string_view kTail = "\n]}\n";
 constexpr std::size_t kBuffer = 64 << 10;
 constexpr int kNoTerminal = O_NONBLOCK | O_NOCTTY | O_CLOEXEC;
 
-Error failed(std::string_view what, int number = errno) {
-    return Error::make(kind_of_errno(number), what, number);
-}
-
 std::int64_t microseconds_of(clockid_t clock) {
     timespec now{};
     ::clock_gettime(clock, &now);
@@ -75,7 +71,7 @@ Result<void> lock(int file) {
     const auto give_up = std::chrono::steady_clock::now() + 10s;
     while (::flock(file, LOCK_EX | LOCK_NB) != 0) {
         if (errno == ENOSYS || errno == EOPNOTSUPP || errno == EINVAL || errno == ENOLCK) break;
-        if (errno != EWOULDBLOCK && errno != EINTR) return failed("locking");
+        if (errno != EWOULDBLOCK && errno != EINTR) return Error::of_errno("locking");
         if (std::chrono::steady_clock::now() > give_up)
             return Error::make(ErrorKind::file_in_use, "somebody else keeps it locked");
         std::this_thread::sleep_for(1ms);
@@ -87,7 +83,7 @@ Result<void> write_all(int file, std::string_view text, Offset at) {
     while (!text.empty()) {
         const ssize_t written = ::pwrite(file, text.data(), text.size(), at);
         if (written < 0 && errno == EINTR) continue;
-        if (written <= 0) return failed("writing", written == 0 ? ENOSPC : errno);
+        if (written <= 0) return Error::of_errno("writing", written == 0 ? ENOSPC : errno);
         text.remove_prefix(static_cast<std::size_t>(written));
         at += written;
     }
@@ -116,13 +112,13 @@ std::size_t length_of_character(std::string_view text) {
 Result<TraceFile> TraceFile::open(const std::string& path) {
     struct stat status {};
     const bool exists = ::stat(path.c_str(), &status) == 0;
-    if (exists && S_ISDIR(status.st_mode)) return failed("opening", EISDIR);
+    if (exists && S_ISDIR(status.st_mode)) return Error::of_errno("opening", EISDIR);
     if (exists && !S_ISREG(status.st_mode) && !S_ISCHR(status.st_mode))
         return Error::make(ErrorKind::bad_file, "this is no regular file");
     Descriptor file(::open(path.c_str(), O_RDWR | O_CREAT | kNoTerminal, 0666));
-    if (file.number() < 0) return failed("opening");
+    if (file.number() < 0) return Error::of_errno("opening");
     if (auto locked = lock(file.number()); !locked) return locked.error();
-    if (::fstat(file.number(), &status) != 0) return failed("looking at it");
+    if (::fstat(file.number(), &status) != 0) return Error::of_errno("looking at it");
     const Bytes size = S_ISREG(status.st_mode) ? status.st_size : 0;
     if (size == 0)
         return TraceFile(std::move(file), std::max<std::int64_t>(begin_of_process(), 0), 0, true);
@@ -137,7 +133,7 @@ Result<TraceFile> TraceFile::open(const std::string& path) {
     const std::int64_t written =
         std::int64_t{status.st_mtim.tv_sec} * 1'000'000 + status.st_mtim.tv_nsec / 1000;
     if (written < begin_of_process()) {
-        if (::ftruncate(file.number(), 0) != 0) return failed("emptying");
+        if (::ftruncate(file.number(), 0) != 0) return Error::of_errno("emptying");
         return TraceFile(std::move(file), begin_of_process(), 0, true);
     }
     const auto tail = static_cast<Bytes>(kTail.size());

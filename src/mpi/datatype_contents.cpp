@@ -11,6 +11,15 @@ bool is_predefined(int combiner) {
            combiner == MPI_COMBINER_F90_COMPLEX || combiner == MPI_COMBINER_F90_INTEGER;
 }
 
+/// Integers of the ordinary constructor that come before what a large-count one keeps as counts.
+std::size_t integers_before_counts(int combiner) {
+    if (combiner == MPI_COMBINER_SUBARRAY) return 1;  // ndims
+    if (combiner == MPI_COMBINER_DARRAY) return 3;    // size, rank, ndims
+    return 0;
+}
+
+}  // namespace
+
 Result<int> combiner_of(MPI_Datatype type) {
     int combiner = 0;
     int code = MPI_SUCCESS;
@@ -25,15 +34,6 @@ Result<int> combiner_of(MPI_Datatype type) {
     if (auto asked = check(code, "asking how a datatype was made"); !asked) return asked.error();
     return combiner;
 }
-
-/// Integers of the ordinary constructor that come before what a large-count one keeps as counts.
-std::size_t integers_before_counts(int combiner) {
-    if (combiner == MPI_COMBINER_SUBARRAY) return 1;  // ndims
-    if (combiner == MPI_COMBINER_DARRAY) return 3;    // size, rank, ndims
-    return 0;
-}
-
-}  // namespace
 
 Result<DatatypeContents> DatatypeContents::of(MPI_Datatype type,
                                               const std::shared_ptr<KeptMemory>& memory) {

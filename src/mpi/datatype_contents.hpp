@@ -12,6 +12,9 @@
 
 namespace oratorio {
 
+/// How a datatype was made (MPI-4.1, 5.1.13), of large counts or not.
+[[nodiscard]] Result<int> combiner_of(MPI_Datatype type);
+
 /// Move-only.
 class DatatypeContents {
   public:

@@ -4,6 +4,7 @@
 #include <cfloat>
 
 #include "mpi/comm.hpp"
+#include "mpi/datatype_contents.hpp"
 
 namespace oratorio {
 namespace {
@@ -117,16 +118,6 @@ Result<Element> parametrized_element(MPI_Datatype type, int combiner) {
     // Fortran's real of up to 18 digits is the processor's extended real, where it has one.
     const bool extended = file == 16 && asked[0] <= kExtendedDigits;
     return element_of(type, extended ? Number::long_double : Number::real, file, scalars);
-}
-
-Result<int> combiner_of(MPI_Datatype type) {
-    int integers = 0, addresses = 0, members = 0, combiner = 0;
-    if (auto asked =
-            check(host().Type_get_envelope(type, &integers, &addresses, &members, &combiner),
-                  "asking how a datatype was made");
-        !asked)
-        return asked.error();
-    return combiner;
 }
 
 }  // namespace

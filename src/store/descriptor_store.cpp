@@ -28,11 +28,6 @@ auto uninterrupted(Call call) {
     }
 }
 
-Error failed(std::string_view what) {
-    const int number = errno;
-    return Error::make(kind_of_errno(number), what, number);
-}
-
 long file_system_of(int descriptor) {
     struct statfs facts {};
     return ::fstatfs(descriptor, &facts) == 0 ? static_cast<long>(facts.f_type) : 0;
@@ -54,7 +49,7 @@ Result<void> failed_writes(int descriptor) {
     if (::sync_file_range(descriptor, kBehindAll, 1, SYNC_FILE_RANGE_WAIT_BEFORE) == 0) return {};
     // Others mean that it can't be asked: not of this file, or not of this system.
     if (errno != EIO && errno != ENOSPC && errno != EDQUOT) return {};
-    return failed("close: what was written since the last sync isn't all on the device");
+    return Error::of_errno("close: what was written since the last sync isn't all on the device");
 }
 
 int flags_of(const OpenMode& mode) {
@@ -71,10 +66,10 @@ Result<OpenedFile> open_descriptor(const std::string& path, const OpenMode& mode
         return ::open(path.c_str(), flags_of(mode) | more, static_cast<mode_t>(mode.permissions));
     }));
     if (file.number() < 0 && errno == ESTALE) errno = ENOENT;  // another client has removed it
-    if (file.number() < 0) return failed("open");
+    if (file.number() < 0) return Error::of_errno("open");
     if (mode.known) return OpenedFile{std::move(file), *mode.known};
     struct stat status {};
-    if (::fstat(file.number(), &status) != 0) return failed("open: fstat");
+    if (::fstat(file.number(), &status) != 0) return Error::of_errno("open: fstat");
     if (S_ISDIR(status.st_mode)) return Error::make(ErrorKind::bad_file, "open", EISDIR);
     const int number = file.number();
     OpenedFile opened{std::move(file)};
@@ -110,7 +105,7 @@ bool DescriptorStore::goes_direct(const IoRequest& request) const {
 
 Result<OpenedFile> DescriptorStore::duplicate_file() const {
     Descriptor another(::fcntl(descriptor(), F_DUPFD_CLOEXEC, 0));
-    if (another.number() < 0) return failed("duplicating the file's descriptor");
+    if (another.number() < 0) return Error::of_errno("duplicating the file's descriptor");
     return OpenedFile{std::move(another), kind_, number_};
 }
 
@@ -123,23 +118,23 @@ void DescriptorStore::give_up_direct() {
 
 Result<Bytes> DescriptorStore::size() {
     struct stat status {};
-    if (::fstat(descriptor(), &status) != 0) return failed("size: fstat");
+    if (::fstat(descriptor(), &status) != 0) return Error::of_errno("size: fstat");
     return Bytes{status.st_size};
 }
 
 Result<void> DescriptorStore::resize(Bytes bytes, bool allocate) {
     if (!allocate) {
         if (uninterrupted([&] { return ::ftruncate(descriptor(), bytes); }) == 0) return {};
-        return failed("resize").at(bytes, 0);
+        return Error::of_errno("resize").at(bytes, 0);
     }
     if (bytes == 0) return {};
     if (uninterrupted([&] { return ::fallocate(descriptor(), 0, 0, bytes); }) == 0) return {};
-    return failed("allocate").at(0, bytes);
+    return Error::of_errno("allocate").at(0, bytes);
 }
 
 Result<void> DescriptorStore::sync() {
     if (uninterrupted([&] { return ::fsync(descriptor()); }) == 0) return {};
-    if (errno != EROFS) return failed("sync");
+    if (errno != EROFS) return Error::of_errno("sync");
     // The first descriptor to flush may have been told of the failed writes, and those after it of
     // what the file system made of them: one kind for all.
     return Error::make(ErrorKind::io,
@@ -156,7 +151,7 @@ Result<void> DescriptorStore::lock(Extent range, bool lock, bool exclusive) {
     const bool shares = !exclusive && !write_only;  // the system's rule
     struct flock region = lock_of(range, !lock ? F_UNLCK : shares ? F_RDLCK : F_WRLCK);
     if (uninterrupted([&] { return ::fcntl(descriptor(), F_OFD_SETLKW, &region); }) == 0) return {};
-    return failed(lock ? "lock: this file system may be mounted without locks" : "unlock")
+    return Error::of_errno(lock ? "lock: this file system may be mounted without locks" : "unlock")
         .at(range.begin, range.length());
 }
 
@@ -164,7 +159,7 @@ Result<bool> DescriptorStore::is_locked_elsewhere(Extent range) {
     struct flock region = lock_of(range, F_WRLCK);
     if (uninterrupted([&] { return ::fcntl(descriptor(), F_OFD_GETLK, &region); }) == 0)
         return region.l_type != F_UNLCK;
-    return failed("lock: this file system may be mounted without locks")
+    return Error::of_errno("lock: this file system may be mounted without locks")
         .at(range.begin, range.length());
 }
 
@@ -182,7 +177,7 @@ Result<void> DescriptorStore::close() {
 
 Result<void> remove_file(const std::string& path) {
     if (::unlink(path.c_str()) == 0) return {};
-    return failed("delete");
+    return Error::of_errno("delete");
 }
 
 }  // namespace oratorio

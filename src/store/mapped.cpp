@@ -14,17 +14,13 @@
 #include <algorithm>
 #include <cerrno>
 
+#include "base/machine_memory.hpp"
 #include "store/bus_error.hpp"
 
 namespace oratorio {
 namespace {
 
 constexpr int kPopulateWrite = 23;  // MADV_POPULATE_WRITE, Linux 5.14; older ones answer EINVAL
-
-Bytes page_bytes() {
-    static const Bytes bytes = ::sysconf(_SC_PAGESIZE);
-    return bytes;
-}
 
 // Where to populate pays: writes to tmpfs take 0.7 of the time. For reads, and on file systems with
 // large folios, a fault maps many pages anyway, and to populate takes 1.0 to 1.5 times as long
@@ -93,8 +89,7 @@ class FileWindow final : public MappedWindow {
         const Offset within = (fault - pages_.data()) / page_bytes() * page_bytes();
         const int number = reason_of_fault(descriptor_, direction_, first_ + within);
         const Offset at = std::max(range_.begin, first_ + within);
-        return Error::make(kind_of_errno(number), "access to a mapped file", number)
-            .at(at, range_.end - at);
+        return Error::of_errno("access to a mapped file", number).at(at, range_.end - at);
     }
 
   private:

@@ -35,6 +35,13 @@ struct IoCompletion {
     int system_errno = 0;  ///< 0 = success
 };
 
+/// Bytes of all pieces.
+[[nodiscard]] inline Bytes length_of(std::span<const iovec> memory) {
+    Bytes sum = 0;
+    for (const iovec& piece : memory) sum += static_cast<Bytes>(piece.iov_len);
+    return sum;
+}
+
 enum class Submitted { done, queued, full };  ///< full: reap first, then submit again
 
 /// What a request must keep to if it shall go past the page cache (O_DIRECT). Its file offset and

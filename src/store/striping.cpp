@@ -129,7 +129,7 @@ Field fit(std::int64_t value) {
 constexpr const char* kUnstriped =
     "hints striping_unit, striping_factor, start_iodevice: the file isn't striped so";
 Error unstriped(int number) {
-    return Error::make(kind_of_errno(number), kUnstriped, number);
+    return Error::of_errno(kUnstriped, number);
 }
 
 StripedFile make_on_lustre(const std::string& path, int permissions, const Striping& wanted) {

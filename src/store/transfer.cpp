@@ -17,12 +17,6 @@ bool is_retriable(int system_errno) {
     return system_errno == EAGAIN || system_errno == ECANCELED;
 }
 
-Bytes length_of(std::span<const iovec> memory) {
-    Bytes total = 0;
-    for (const iovec& piece : memory) total += static_cast<Bytes>(piece.iov_len);
-    return total;
-}
-
 // The part of a request that can go past the page cache: it begins at the first file offset that is
 // aligned, and goes on as long as the memory is. Before the last of its iovecs only multiples of
 // the file's alignment count, so that it may be cut between any two.
@@ -279,7 +273,7 @@ void Transfer::complete(std::unique_ptr<Part> part, const IoCompletion& completi
         return;
     }
     if (number != 0) {
-        part->stop(Error::make(kind_of_errno(number), name_of(direction), number));
+        part->stop(Error::of_errno(name_of(direction), number));
     } else if (completion.bytes > 0) {
         part->retries = 0;
         part->advance(completion.bytes);

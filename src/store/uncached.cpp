@@ -35,12 +35,6 @@ OpenMode plain(OpenMode mode) {
     return mode;
 }
 
-Bytes length_of(std::span<const iovec> memory) {
-    Bytes sum = 0;
-    for (const iovec& piece : memory) sum += static_cast<Bytes>(piece.iov_len);
-    return sum;
-}
-
 class UncachedStore final : public DescriptorStore {
   public:
     UncachedStore(OpenedFile file, const OpenMode& mode, bool direct)

@@ -10,7 +10,6 @@ namespace oratorio {
 namespace {
 
 constexpr Bytes kLine = 64;
-constexpr Bytes kPage = 4096;
 
 // Break-even against ordinary stores. What costs are the lines at the ends of a piece: none where
 // pieces are whole lines, one for two ends where pieces lie side by side.
@@ -75,9 +74,9 @@ void stream_fetched(std::byte* to, const std::byte* from, Bytes length) {
 
 /// Walks all pieces, row by row.
 template <class Byte>
-class Walker {
+class PieceWalker {
   public:
-    Walker(const Places<Byte>& places, std::int64_t count) : places_(places), count_(count) {}
+    PieceWalker(const Places<Byte>& places, std::int64_t count) : places_(places), count_(count) {}
 
     [[nodiscard]] std::int64_t piece() const { return piece_; }
     [[nodiscard]] Byte* at() const {
@@ -116,9 +115,9 @@ void stream_pieces(const Places<std::byte>& to, const Places<const std::byte>& f
                    PieceLengths lengths, std::int64_t count, std::int64_t rows) {
     constexpr std::int64_t kAhead = 6;  // far enough for memory, and still in the first cache
     const std::int64_t pieces = count * rows;
-    Walker<std::byte> ahead(to, count);
-    Walker<std::byte> target(to, count);
-    Walker<const std::byte> source(from, count);
+    PieceWalker<std::byte> ahead(to, count);
+    PieceWalker<std::byte> target(to, count);
+    PieceWalker<const std::byte> source(from, count);
     const auto fetch = [&] {
         fetch_ends(ahead.at(), lengths.of(ahead.piece()));
         ahead.next();

@@ -10,7 +10,6 @@ namespace oratorio::oracle {
 
 namespace {
 
-constexpr Bytes kPage = 4096;
 constexpr Bytes kDirectUnit = 512;  // of clients that refuse other bytes
 constexpr int kNow = 5;             // percent of calls: something happens that needs no reason
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What hints and their sources do with text.
+// What is done with text that people write: hints, their files, constants of the cost model.
 #pragma once
 
 #include <algorithm>
@@ -17,6 +17,14 @@ inline std::string lower(std::string_view text) {
     return result;
 }
 
+/// Without blanks and line ends before and behind.
+inline std::string_view trimmed(std::string_view text) {
+    constexpr std::string_view blanks = " \t\r\n";
+    const std::size_t first = text.find_first_not_of(blanks);
+    if (first == std::string_view::npos) return {};
+    return text.substr(first, text.find_last_not_of(blanks) - first + 1);
+}
+
 /// The parts that aren't empty.
 inline std::vector<std::string_view> split(std::string_view text, std::string_view separators) {
     std::vector<std::string_view> parts;
@@ -26,12 +34,6 @@ inline std::vector<std::string_view> split(std::string_view text, std::string_vi
         text.remove_prefix(std::min(end + 1, text.size()));
     }
     return parts;
-}
-
-/// The key=value parts of ORATORIO_HINTS. A ';' or a line end anywhere makes commas part of the
-/// values, as cb_config_list needs.
-inline std::vector<std::string_view> oratorio_pairs(std::string_view text) {
-    return split(text, text.find_first_of(";\n") == std::string_view::npos ? "," : ";\n");
 }
 
 }  // namespace oratorio
