@@ -12,7 +12,7 @@ namespace oratorio::count {
 
 namespace {
 
-constexpr int kOfNode = 8;  // 1024 ranks on 128 nodes
+constexpr int kRanksOfNode = 8;  // 1024 ranks on 128 nodes
 constexpr int kAggregatorsOfNode = 2;
 
 std::vector<int> sizes(int only) {
@@ -22,7 +22,7 @@ std::vector<int> sizes(int only) {
 template <class Pattern>
 Job job_of(const Pattern& pattern, int ranks) {
     return {.direction = Direction::write,
-            .nodes = nodes_of(ranks, ranks / kOfNode),
+            .nodes = nodes_of(ranks, ranks / kRanksOfNode),
             .layout_of = [=](Rank rank) { return layout_of(pattern, ranks, rank); }};
 }
 
@@ -33,7 +33,7 @@ PlanOptions with_memory_of_hand(Bytes all, int ranks) {
     options.cb_write = Toggle::enable;
     const Bytes part = (all + ranks - 1) / ranks;
     options.cb_buffer_size =
-        std::max(options.cb_buffer_size, (part + 4096) * kOfNode / kAggregatorsOfNode);
+        std::max(options.cb_buffer_size, (part + 4096) * kRanksOfNode / kAggregatorsOfNode);
     options.message_bytes = options.cb_buffer_size / 8;
     options.slots = 1;
     options.sub_buffer = options.cb_buffer_size;  // one round, as by hand

@@ -14,7 +14,7 @@ namespace oratorio::count {
 
 namespace {
 
-constexpr int kOfNode = 64;             // ranks of a node (2019, section V)
+constexpr int kRanksPerNode = 64;       // ranks of a node (2019, section V)
 constexpr int kLocalAggregators = 256;  // of all nodes (section V-A)
 constexpr int kTargets = 56;            // global aggregators: as many as Lustre has targets
 
@@ -52,7 +52,7 @@ Facts count_s3d(int only) {
     for (const int ranks : or_only({16384}, only)) {
         const S3d checkpoint = checkpoint_of(ranks);
         const auto layout = [&](Rank rank) { return layout_of(checkpoint, rank); };
-        const int nodes = std::max(1, ranks / kOfNode);
+        const int nodes = std::max(1, ranks / kRanksPerNode);
         const Pieces pieces = count_pieces(groups_of(ranks, nodes), layout);
         Fact own{of_ranks("s3d, 800^3: pieces", ranks), pieces.own};
         if (ranks == 16384) {
@@ -90,7 +90,7 @@ Facts count_btio(int only) {
             joined.claimed = claim->joined;
         }
         facts.insert(facts.end(), {own, joined});
-        const int nodes = std::max(1, ranks / kOfNode);
+        const int nodes = std::max(1, ranks / kRanksPerNode);
         if (nodes == groups) continue;
         facts.push_back({"  joined on " + std::to_string(nodes) + " nodes of 64",
                          count_pieces(groups_of(ranks, nodes), layout).joined});
@@ -101,7 +101,7 @@ Facts count_btio(int only) {
 Facts count_senders(int only) {
     Facts facts;
     for (const int ranks : or_only({1024, 4096, 16384}, only)) {
-        const int nodes = std::max(1, ranks / kOfNode);
+        const int nodes = std::max(1, ranks / kRanksPerNode);
         Job job{.direction = Direction::write,
                 .nodes = nodes_of(ranks, nodes),
                 .layout_of = [=](Rank rank) { return layout_of(Btio{}, ranks, rank); },
@@ -131,7 +131,7 @@ Facts count_sparse(int only) {
                     .nodes = nodes_of(ranks, ranks),
                     .layout_of =
                         [=](Rank rank) {
-                            return layout_of(Sparse{.blocks = 64, .per_cent = per_cent}, ranks,
+                            return layout_of(Sparse{.blocks = 48, .per_cent = per_cent}, ranks,
                                              rank);
                         },
                     .thorough = true};

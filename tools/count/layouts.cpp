@@ -91,7 +91,7 @@ AccessSummary BtioSummaries::of(Rank rank) const {
     const auto q = static_cast<int>(ranges_.size());
     const std::int64_t n = btio_.n;
     AccessSummary summary;
-    summary.memory_pieces = 0;
+    std::int64_t pieces = 0;  // of a variable
     for (int layer = 0; layer < q; ++layer) {
         const CellPlace at = cell_of(rank, q, layer);
         const Range& z = ranges_[static_cast<std::size_t>(layer)];
@@ -105,12 +105,12 @@ AccessSummary BtioSummaries::of(Rank rank) const {
                             {point_of(0, 0, 0) * btio_.point,
                              (point_of(z.count - 1, y.count - 1, x.count - 1) + 1) * btio_.point});
         summary.bytes += z.count * y.count * x.count * btio_.point;
-        summary.pieces += z.count * y.count;
+        pieces += z.count * y.count;
     }
     if (summary.bytes == 0) return summary;
     summary.hull.end += (btio_.variables - 1) * n * n * n * btio_.point;
     summary.bytes *= btio_.variables;
-    summary.pieces = q == 1 ? 1 : summary.pieces * btio_.variables;
+    summary.pieces = q == 1 ? 1 : static_cast<std::uint32_t>(pieces * btio_.variables);
     summary.memory_pieces = 1;
     return summary;
 }

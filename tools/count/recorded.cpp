@@ -13,7 +13,7 @@ namespace oratorio::count {
 
 namespace {
 
-constexpr std::int64_t kMagic = 0x314343415441524f;  // "ORATACC1"
+constexpr std::int64_t kAccessesMagic = 0x314343415441524f;  // "ORATACC1"
 constexpr std::int64_t kMost = std::int64_t{1} << 60;
 
 std::runtime_error damaged(const std::string& what) {
@@ -117,11 +117,11 @@ Layout slice_of(const Layout& view, Bytes from, Bytes bytes) {
 }
 
 bool Recorded::is_one(const std::string& path) {
-    return NumberFile::begins_with(path, kMagic);
+    return NumberFile::begins_with(path, kAccessesMagic);
 }
 
 Recorded::Recorded(const std::string& path, int ranks) {
-    NumberFile in(path, kMagic, "recorded accesses");
+    NumberFile in(path, kAccessesMagic, "recorded accesses");
     const std::int64_t recorded = in.number();
     if (recorded != ranks)
         throw std::runtime_error("the access was recorded on " + std::to_string(recorded) +

@@ -11,7 +11,7 @@ namespace oratorio::count {
 
 namespace {
 
-constexpr std::int64_t kMagic = 0x314e55524d533345;  // "E3SMRUN1"
+constexpr std::int64_t kRunsMagic = 0x314e55524d533345;  // "E3SMRUN1"
 
 /// What a rank has of one variable, in the order of the file.
 ShapePtr variable_of(std::vector<Extent>& runs) {
@@ -28,7 +28,7 @@ ShapePtr variable_of(std::vector<Extent>& runs) {
 }  // namespace
 
 RunFile::RunFile(const std::string& path, int ranks) : ranks_(ranks) {
-    NumberFile reader(path, kMagic, "runs");
+    NumberFile reader(path, kRunsMagic, "runs");
     processes_ = reader.number();
     if (processes_ < 1 || (processes_ % ranks != 0 && ranks % processes_ != 0))
         throw std::runtime_error(std::to_string(ranks) + " ranks don't divide the map's " +
