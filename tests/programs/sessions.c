@@ -71,15 +71,25 @@ static void open_and_write(MPI_Comm comm, const char* folder) {
     require(found == rank, "comparing");
 }
 
+/* A test that sees no end learns from it who waits there. */
+static void tell(int rank, const char* what) {
+    printf("rank %d %s MPI_Comm_create_from_group\n", rank, what);
+    fflush(stdout);
+}
+
 static MPI_Comm open_session(MPI_Session* session) {
     MPI_Group group;
     MPI_Comm comm;
+    int rank;
     require(MPI_Session_init(MPI_INFO_NULL, MPI_ERRORS_ARE_FATAL, session) == MPI_SUCCESS,
             "session");
     require(MPI_Group_from_session_pset(*session, "mpi://WORLD", &group) == MPI_SUCCESS, "group");
+    MPI_Group_rank(group, &rank);
+    tell(rank, "enters");
     require(MPI_Comm_create_from_group(group, "oratorio.test", MPI_INFO_NULL, MPI_ERRORS_ARE_FATAL,
                                        &comm) == MPI_SUCCESS,
             "communicator");
+    tell(rank, "leaves");
     MPI_Group_free(&group);
     return comm;
 }
