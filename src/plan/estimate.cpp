@@ -233,14 +233,15 @@ double estimate_list(const Situation& s) {
     constexpr Bytes kStagedBelow = 1024;  // run/list_work
     const auto bytes = static_cast<double>(s.bytes);
     const bool staged = s.bytes / std::max<std::int64_t>(1, s.memory_pieces) < kStagedBelow;
-    // What is written comes from memory that is in no cache, unlike a collective buffer.
-    const double fetched = s.reads() ? 0 : bytes * costs(s).copy_byte;
-    const double memory = staged ? copied(s) : fetched;
+    // The user's memory is in no cache, unlike a collective buffer. A call takes longer by that,
+    // and so do writers who wait for it; a device needs no cache.
+    const double uncached = s.reads() ? costs(s).into_memory_byte : costs(s).from_memory_byte;
+    const double straight = staged || s.is_direct() ? 0 : bytes * uncached;
     // A buffer holds a slice of each part.
     const double slices = staged ? bytes * static_cast<double>(s.parts) / kStagingBytes : 0;
     const double calls = std::max(static_cast<double>(s.pieces), slices);
-    const double moved = storage_by_all(s, bytes, calls) + shared_reads(s);
-    return (collective(s) + together(s, hashed(s) + memory, {moved}));
+    const double moved = storage_by_all(s, bytes, calls) + straight + shared_reads(s);
+    return collective(s) + together(s, hashed(s) + (staged ? copied(s) : 0), {moved});
 }
 
 /// All data goes through messages, to the nodes of the agents and their threads, which alone make

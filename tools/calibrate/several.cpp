@@ -19,7 +19,7 @@
 namespace oratorio::calibrate {
 namespace {
 
-constexpr unsigned kProcesses = 4;
+constexpr int kProcesses = 4;
 constexpr Bytes kStretch = 64 << 10;  // of a mapping, before it is another writer's turn
 constexpr Bytes kReadPiece = 1024;    // several of a page
 
@@ -33,36 +33,44 @@ struct Gate {
 
 /// Which part of the file is whose, where they stay apart.
 Extent share_of(Bytes bytes, int process) {
-    const Bytes share = bytes / Bytes{kProcesses};
+    const Bytes share = bytes / kProcesses;
     return {process * share, (process + 1) * share};
 }
 
-/// In calls of so many bytes, which begin so far apart, with a buffer that begins with a page, as
-/// the library's own do.
-bool move(Store& store, Direction direction, Extent range, Bytes call, Bytes step) {
-    BufferPool pool;
-    const auto taken = pool.take(call);
-    const std::span buffer = taken.span();
-    if (buffer.empty()) return false;
-    std::ranges::fill(buffer, std::byte{1});
+using Memory = std::span<std::byte>;  ///< of one process; begins with a page, as buffers do
+
+/// In calls of so many bytes, which begin so far apart, from one end of the memory to the other,
+/// and again.
+bool move(Store& store, Direction direction, Extent range, Memory memory, Bytes call, Bytes step) {
+    Bytes place = 0;
     for (Offset at = range.begin; at < range.end; at += step) {
-        const auto left = static_cast<std::size_t>(range.end - at);
-        const Transferred done =
-            transfer(store, direction, at, buffer.first(std::min(buffer.size(), left)));
+        const Bytes bytes = std::min(call, range.end - at);
+        if (place + bytes > std::ssize(memory)) place = 0;
+        const Memory part =
+            memory.subspan(static_cast<std::size_t>(place), static_cast<std::size_t>(bytes));
+        const Transferred done = transfer(store, direction, at, part);
         if (done.error.kind != ErrorKind::none) return false;
+        place += bytes;
     }
     return true;
 }
-bool move(Store& store, Direction direction, Extent range, Bytes call) {
-    return move(store, direction, range, call, call);
+bool move(Store& store, Direction direction, Extent range, Memory memory, Bytes call) {
+    return move(store, direction, range, memory, call, call);
 }
 /// Each has every so many calls: what they do beside each other all along.
-bool move_dealt(Store& store, Direction direction, Bytes bytes, Bytes call, int process) {
-    return move(store, direction, {process * call, bytes}, call, kProcesses * call);
+bool move_dealt(Store& store, Direction direction, Bytes bytes, Memory memory, Bytes call,
+                int process) {
+    return move(store, direction, {process * call, bytes}, memory, call, kProcesses * call);
 }
 
-bool write_share(Store& store, Bytes bytes, int writer) {
-    return move(store, Direction::write, share_of(bytes, writer), kSharedSlotBytes);
+bool write_share(Store& store, Bytes bytes, int writer, Memory memory) {
+    return move(store, Direction::write, share_of(bytes, writer), memory, kSharedSlotBytes);
+}
+/// Each as much as it has memory.
+bool read_to_fill(Store& store, Bytes, int reader, Memory memory) {
+    const Bytes bytes = std::ssize(memory);
+    const Extent share{reader * bytes, (reader + 1) * bytes};
+    return move(store, Direction::read, share, memory, kSharedSlotBytes);
 }
 /// Whose calls ask a server wait for the same client. Pages in memory are each reader's own work:
 /// one reads them all.
@@ -70,29 +78,29 @@ Extent read_by(const Store& store, Bytes bytes, int reader) {
     if (asks_server(store)) return share_of(bytes, reader);
     return reader == 0 ? Extent{0, bytes} : Extent{};
 }
-bool read_largely(Store& store, Bytes bytes, int reader) {
-    return move(store, Direction::read, read_by(store, bytes, reader), kSharedSlotBytes);
+bool read_largely(Store& store, Bytes bytes, int reader, Memory memory) {
+    return move(store, Direction::read, read_by(store, bytes, reader), memory, kSharedSlotBytes);
 }
-bool read_pages(Store& store, Bytes bytes, int reader) {
-    return move(store, Direction::read, read_by(store, bytes, reader), kPage);
+bool read_pages(Store& store, Bytes bytes, int reader, Memory memory) {
+    return move(store, Direction::read, read_by(store, bytes, reader), memory, kPage);
 }
 
-bool write_dealt(Store& store, Bytes bytes, int writer) {
-    return move_dealt(store, Direction::write, bytes, kPage, writer);
+bool write_dealt(Store& store, Bytes bytes, int writer, Memory memory) {
+    return move_dealt(store, Direction::write, bytes, memory, kPage, writer);
 }
 
 /// Pages of which each reader wants a piece, all at the same time.
-bool read_dealt(Store& store, Bytes bytes, int reader) {
-    return move_dealt(store, Direction::read, bytes, kReadPiece, reader);
+bool read_dealt(Store& store, Bytes bytes, int reader, Memory memory) {
+    return move_dealt(store, Direction::read, bytes, memory, kReadPiece, reader);
 }
 
 /// As many pieces, of pages that nobody else reads.
-bool read_apart(Store& store, Bytes bytes, int reader) {
-    return move(store, Direction::read, share_of(bytes, reader), kReadPiece);
+bool read_apart(Store& store, Bytes bytes, int reader, Memory memory) {
+    return move(store, Direction::read, share_of(bytes, reader), memory, kReadPiece);
 }
 
 /// A byte of each page.
-bool map_read(Store& store, Bytes bytes, int reader) {
+bool map_read(Store& store, Bytes bytes, int reader, Memory) {
     const Extent all = read_by(store, bytes, reader);
     for (Offset begin = all.begin; begin < all.end; begin += kMapWindowBytes) {
         const Extent window{begin, std::min(begin + kMapWindowBytes, all.end)};
@@ -109,7 +117,7 @@ bool map_read(Store& store, Bytes bytes, int reader) {
 }
 
 /// A byte of each page of its stretches, which interleave with those of the others.
-bool map_write_share(Store& store, Bytes bytes, int writer) {
+bool map_write_share(Store& store, Bytes bytes, int writer, Memory) {
     for (Offset begin = 0; begin < bytes; begin += kMapWindowBytes) {
         const Extent window{begin, std::min(begin + kMapWindowBytes, bytes)};
         auto mapped = store.map(window, Direction::write, Populate::no);
@@ -138,39 +146,55 @@ Result<void> long_without_data(Store& store, Bytes bytes) {
     return {};
 }
 /// Written anew, in large calls: how pages lie in the cache depends on the calls that made them.
+/// And read once: the system then notes of each page that it is used, and takes longer by that.
 Result<void> full(Store& store, Bytes bytes) {
     if (auto emptied = store.resize(0, false); !emptied) return emptied;
-    if (!move(store, Direction::write, {0, bytes}, kSharedSlotBytes))
-        return Error::make(ErrorKind::other, "can't write the scratch file");
+    BufferPool pool;
+    const auto buffer = pool.take(kSharedSlotBytes);
+    if (buffer.span().empty()) return Error::make(ErrorKind::no_memory, "memory to write from");
+    std::ranges::fill(buffer.span(), std::byte{1});
+    for (const Direction direction : {Direction::write, Direction::read}) {
+        if (!move(store, direction, {0, bytes}, buffer.span(), kSharedSlotBytes))
+            return Error::make(ErrorKind::other, "can't make the scratch file");
+    }
     return {};
 }
 
-using Share = bool (*)(Store&, Bytes, int);
-using Prepare = Result<void> (*)(Store&, Bytes);
+/// What each of the processes does with the file, and with how much memory of its own.
+struct Work {
+    bool (*share)(Store& store, Bytes bytes, int process, Memory memory);
+    Result<void> (*prepare)(Store& store, Bytes bytes);
+    Bytes memory = kSharedSlotBytes;
+    int processes = kProcesses;
+};
 
 /// From when all are ready to when the last is done.
-Result<Nanoseconds> side_by_side(Store& store, Bytes bytes, Share share, Prepare prepare) {
+Result<Nanoseconds> side_by_side(Store& store, Bytes bytes, const Work& work) {
     const auto gate = make_shared_memory<Gate>();
     if (gate == nullptr) return Error::make(ErrorKind::no_memory, "memory for several processes");
-    if (const auto prepared = prepare(store, bytes); !prepared) return prepared.error();
-    std::vector<Forked> writers;
-    for (int writer = 0; writer < static_cast<int>(kProcesses); ++writer) {
-        auto started = Forked::start([&, writer] {
+    if (const auto prepared = work.prepare(store, bytes); !prepared) return prepared.error();
+    std::vector<Forked> processes;
+    for (int process = 0; process < work.processes; ++process) {
+        auto started = Forked::start([&, process] {
+            BufferPool pool;
+            const auto memory = pool.take(work.memory);
+            std::ranges::fill(memory.span(), std::byte{1});
             gate->ready += 1;
             while (!gate->open) usleep(50);
-            if (!share(store, bytes, writer)) gate->failed += 1;
+            if (memory.span().empty() || !work.share(store, bytes, process, memory.span()))
+                gate->failed += 1;
             gate->done += 1;
         });
         if (!started) return started.error();
-        writers.push_back(std::move(*started));
+        processes.push_back(std::move(*started));
     }
     constexpr Nanoseconds kTooLong = 60e9;
     const Stopwatch waiting;
-    while (gate->ready < static_cast<int>(kProcesses) && waiting.elapsed() < kTooLong) usleep(100);
+    while (gate->ready < work.processes && waiting.elapsed() < kTooLong) usleep(100);
     gate->open = true;
     const Stopwatch watch;
-    while (gate->done < static_cast<int>(kProcesses) && watch.elapsed() < kTooLong) usleep(100);
-    if (gate->done < static_cast<int>(kProcesses) || gate->failed > 0)
+    while (gate->done < work.processes && watch.elapsed() < kTooLong) usleep(100);
+    if (gate->done < work.processes || gate->failed > 0)
         return Error::make(ErrorKind::other, "a helper process can't use the scratch file");
     return watch.elapsed();
 }
@@ -183,45 +207,49 @@ Result<void> measure_several(Session& session, const std::string& folder) {
     Store& store = *stores->front();
     const Bytes data = session.scale().data;
     const Bytes small = data_of_small_calls(store, session.scale());
-    const auto probe = [&](std::string_view what, Bytes bytes, Share share, Prepare prepare) {
-        return Probe{what, [&store, bytes, share, prepare] {
-                         return side_by_side(store, bytes, share, prepare);
-                     }};
+    // Where nobody waits for another a core's time counts.
+    const int cores = std::clamp<int>(std::thread::hardware_concurrency(), 1, kProcesses);
+    const auto probe = [&](std::string_view what, Bytes bytes, Work work) {
+        return Probe{what, [&store, bytes, work] { return side_by_side(store, bytes, work); }};
     };
-    std::vector<Probe> probes{probe("large writes side by side", data, write_share, empty),
-                              probe("small writes side by side", small, write_dealt, empty),
-                              probe("large reads", data, read_largely, full),
-                              probe("small reads", small, read_pages, full),
-                              probe("small reads of the same pages", small, read_dealt, full),
-                              probe("small reads of other pages", small, read_apart, full)};
+    std::vector<Probe> probes{
+        probe("large writes side by side", data, {write_share, empty}),
+        probe("small writes side by side", small, {write_dealt, empty}),
+        probe("large reads", data, {read_largely, full}),
+        probe("small reads", small, {read_pages, full}),
+        probe("small reads of the same pages", small, {read_dealt, full}),
+        probe("small reads of other pages", small, {read_apart, full}),
+        probe("large reads into much memory", data, {read_to_fill, full, data / cores, cores}),
+        probe("large writes from much memory", data, {write_share, empty, data / kProcesses})};
     if (store.limits().mappable) {
-        probes.push_back(probe("pages mapped to be read", data, map_read, full));
+        probes.push_back(probe("pages mapped to be read", data, {map_read, full}));
         probes.push_back(
-            probe("pages mapped to be written", data, map_write_share, long_without_data));
+            probe("pages mapped to be written", data, {map_write_share, long_without_data}));
     }
     const auto times = session.medians(probes);
     if (!times) return times.error();
     const auto bytes = static_cast<double>(small);
-    const double share = bytes / static_cast<double>(data);
+    const auto all = static_cast<double>(data);
+    const double share = bytes / all;
     const double large = bytes / kSharedSlotBytes;
-    const double pages = static_cast<double>(data) / kPage;
-    // Where nobody waits for another a core's time counts.
-    const unsigned cores = std::clamp(std::thread::hardware_concurrency(), 1U, kProcesses);
+    const double pages = all / kPage;
     const Line written = fit(bytes, share * (*times)[0], large, (*times)[1], bytes / kPage);
     const Line read = fit(bytes, share * (*times)[2], large, (*times)[3], bytes / kPage);
     session.measured("contended_byte", written.byte);
     session.measured("contended_call", written.piece);
-    const unsigned readers = asks_server(store) ? cores : 1;
+    const int readers = asks_server(store) ? cores : 1;
     session.measured("read_byte", readers * read.byte);
     session.measured("read_call", readers * read.piece);
+    session.measured("into_memory_byte", (cores * (*times)[6] - readers * (*times)[2]) / all);
+    session.measured("from_memory_byte", ((*times)[7] - (*times)[0]) / all);
     session.measured("shared_read", ((*times)[4] - (*times)[5]) * cores * kReadPiece / bytes);
     if (!store.limits().mappable) {
         for (const char* name : {"map_read_page", "map_write_page"})
             session.kept(name, kUnmappable);
         return {};
     }
-    session.measured("map_read_page", (*times)[6] / pages);
-    session.measured("map_write_page", (*times)[7] * cores / pages);
+    session.measured("map_read_page", (*times)[8] / pages);
+    session.measured("map_write_page", (*times)[9] * cores / pages);
     return {};
 }
 

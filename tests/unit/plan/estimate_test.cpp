@@ -212,13 +212,28 @@ TEST(Estimate, OnlyWhoHasOthersStoreForHimGoesOnBesideADevice) {
 }
 
 /// What is copied comes on top of what a storage call does to its memory, not instead of it.
-TEST(Estimate, ReadingIntoTheUsersMemoryIsNoCopy) {
+TEST(Estimate, CallsWithTheUsersMemoryCopyNothingButMeetNoCache) {
     FlatTerms options;
-    options.costs = only(&Costs::copy_byte);
-    Situation s = situation_of(options, Direction::read);
-    EXPECT_NEAR(1e9 * find_method("list_io")->seconds(s), static_cast<double>(s.bytes) / 2, 1);
-    s.memory_pieces = 4;
-    EXPECT_NEAR(1e9 * find_method("list_io")->seconds(s), 0, 1e-6) << "no staging";
+    for (const Direction direction : {Direction::read, Direction::write}) {
+        Situation s = situation_of(options, direction);
+        const auto bytes = static_cast<double>(s.bytes);
+        const auto nano = [&](double Costs::*one, const char* method) {
+            options.costs = only(one);
+            return 1e9 * find_method(method)->seconds(s);
+        };
+        const bool reads = direction == Direction::read;
+        double Costs::*const uncached = reads ? &Costs::into_memory_byte : &Costs::from_memory_byte;
+        EXPECT_NEAR(nano(&Costs::copy_byte, "list_io"), bytes / 2, 1);
+        EXPECT_NEAR(nano(uncached, "list_io"), 0, 1e-6) << "by way of a buffer";
+        s.memory_pieces = 4;
+        EXPECT_NEAR(nano(&Costs::copy_byte, "list_io"), 0, 1e-6) << "no staging";
+        EXPECT_NEAR(nano(uncached, "list_io"), reads ? bytes / 2 : bytes, 1)
+            << "writers wait for each other's calls";
+        EXPECT_NEAR(nano(uncached, "two_phase"), 0, 1e-6);
+        (reads ? options.direct_read : options.direct_write) = true;
+        EXPECT_NEAR(nano(uncached, "list_io"), 0, 1e-6) << "a device";
+        (reads ? options.direct_read : options.direct_write) = false;
+    }
 }
 
 TEST(Estimate, StagedPartsThatInterleaveTakeACallForEachSlice) {
