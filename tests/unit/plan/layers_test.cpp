@@ -114,7 +114,7 @@ TEST(LocalAggregators, ARankOfManyGroupsKnowsItsNodeAndTheFirstOnes) {
     Summaries summaries(kRanks);
     for (Rank rank = 0; rank < kRanks; ++rank) {
         AccessSummary& one = summaries[static_cast<std::size_t>(rank)];
-        one.flags = rank % 7 == 0 ? flag_no_store : std::uint16_t{0};
+        one.flags = rank % 7 == 0 ? std::uint16_t{flag_no_store} : std::uint16_t{0};
         one.bytes = 1;
         one.hull = {rank, rank + 1};
     }
