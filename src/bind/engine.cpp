@@ -188,6 +188,23 @@ void Engine::run() {
     }
 }
 
+void Engine::retire() {
+    std::thread thread;
+    {
+        const std::lock_guard lock(mutex_);
+        if (stopping_ || !files_.empty()) return;
+        stopping_ = true;
+        thread = std::move(thread_);
+    }
+    work_.notify_one();
+    if (thread.joinable()) thread.join();
+    unhook_from_host();
+    const std::lock_guard lock(mutex_);
+    stopping_ = false;
+    // Another thread of the program was there meanwhile; without ours its own calls move it on.
+    if (!files_.empty()) (void)start_thread();
+}
+
 void Engine::shut_down() {
     std::vector<std::shared_ptr<OpenFile>> files;
     std::thread thread;

@@ -64,6 +64,9 @@ class Engine {
     /// From a call of the program that waits, and may hold the lock of its own file: moves the
     /// other files on, as other ranks may wait for those. True when that moved something.
     bool move_others();
+    /// For the end of a session: where nothing is under way the thread is gone, and the host has
+    /// nothing of ours. Both come again with the next operation.
+    void retire();
     /// For the end of MPI: everything that is under way is done, and the thread is gone.
     void shut_down();
     /// The host lets threads call it at any time. For calls of the program: a thread of ours must

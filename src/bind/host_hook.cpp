@@ -3,39 +3,45 @@
 
 #include <dlfcn.h>
 
-#include <atomic>
-
 #include "bind/mpi_types.hpp"
 
 namespace oratorio::bind {
 
 namespace {
 
-std::atomic<HookFunction> hooked{nullptr};
+HookState host_hook;
 
 // MPICH's values of MPIX_Async (mpi.h of MPICH 5), which other hosts' headers don't have.
 constexpr int kAsyncNoProgress = 0;
 constexpr int kAsyncDone = 1;
 constexpr int kStreamNull = 0x3c000000;
 using AsyncStart = int (*)(int (*)(void*), void*, int);
+using StreamProgress = int (*)(int);
 using ProgressRegister = int (*)(int (*)());
 
 int called_by_mpich(void*) {
-    const HookFunction function = hooked.load();
-    if (function != nullptr && function()) return kAsyncNoProgress;
-    hooked = nullptr;
-    return kAsyncDone;
+    return host_hook.called() ? kAsyncNoProgress : kAsyncDone;
 }
 
+/// It calls this for ever.
 int called_by_open_mpi() {
-    const HookFunction function = hooked.load();
-    if (function == nullptr || !function()) hooked = nullptr;
+    if (host_hook.wanted()) (void)host_hook.called();
     return 0;
 }
 
 AsyncStart mpich_start() {
     static const auto start = reinterpret_cast<AsyncStart>(host_symbol("PMPIX_Async_start"));
     return start;
+}
+
+bool start_in_mpich() {
+    return mpich_start()(called_by_mpich, nullptr, kStreamNull) == MPI_SUCCESS;
+}
+
+void mpich_progress() {
+    static const auto progress =
+        reinterpret_cast<StreamProgress>(host_symbol("PMPIX_Stream_progress"));
+    if (progress != nullptr) progress(kStreamNull);
 }
 
 ProgressRegister open_mpi_register() {
@@ -50,6 +56,11 @@ ProgressRegister open_mpi_register() {
     return found;
 }
 
+bool start_in_open_mpi() {
+    static const bool registered = open_mpi_register()(called_by_open_mpi) == 0;
+    return registered;
+}
+
 }  // namespace
 
 bool host_has_hook() {
@@ -57,12 +68,12 @@ bool host_has_hook() {
 }
 
 bool hook_into_host(HookFunction function) {
-    if (hooked.exchange(function) != nullptr) return true;
-    if (mpich_start() != nullptr)
-        return mpich_start()(called_by_mpich, nullptr, kStreamNull) == MPI_SUCCESS;
-    if (open_mpi_register() == nullptr) return false;
-    static const bool registered = open_mpi_register()(called_by_open_mpi) == 0;
-    return registered;
+    if (mpich_start() != nullptr) return host_hook.install(function, start_in_mpich);
+    return open_mpi_register() != nullptr && host_hook.install(function, start_in_open_mpi);
+}
+
+void unhook_from_host() {
+    if (mpich_start() != nullptr) host_hook.withdraw(mpich_progress);
 }
 
 }  // namespace oratorio::bind

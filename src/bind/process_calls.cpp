@@ -2,6 +2,7 @@
 // Where MPI begins and ends: the hint oratorio_progress=thread asks for the level that lets a
 // thread of ours call MPI (MPI-4.1, 11.6.2).
 #include "bind/entry.hpp"
+#include "bind/host_hook.hpp"
 
 namespace oratorio::bind {
 
@@ -33,6 +34,7 @@ int init_thread(int* argc, char*** argv, int required, int* provided) {
 /// then would never give back the one it holds.
 int finalize() {
     process().engine.shut_down();
+    unhook_from_host();
     const int code = ORATORIO_HOST(MPI_Finalize)();
     forget_keys();
     return code;
@@ -40,6 +42,7 @@ int finalize() {
 
 /// With the last session all keys go.
 int session_finalize(MPI_Session* session) {
+    process().engine.retire();
     const int code = ORATORIO_HOST(MPI_Session_finalize)(session);
     if (!world_exists() || mpi_finalized()) forget_keys();
     return code;

@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What a host is given to call while it waits, and that it gives it back.
+#include "bind/hook_state.hpp"
+
+#include <gtest/gtest.h>
+
+#include <utility>
+
+namespace oratorio::bind {
+namespace {
+
+HookState* state = nullptr;
+int in_host = 0;  // how often the host has it
+int works = 0;    // calls that find something to do
+bool refuses = false;
+void (*comes_between)() = nullptr;  // when the last work is done
+
+bool start() {
+    if (refuses) return false;
+    ++in_host;
+    return true;
+}
+void progress() {
+    if (in_host > 0 && !state->called()) --in_host;
+}
+bool work() {
+    if (works > 0) {
+        --works;
+        return true;
+    }
+    if (comes_between != nullptr) std::exchange(comes_between, nullptr)();
+    return false;
+}
+bool other_work() {
+    return work();
+}
+
+class Hook : public testing::Test {
+  protected:
+    Hook() {
+        state = &state_;
+        in_host = works = 0;
+        refuses = false;
+        comes_between = nullptr;
+    }
+
+    HookState state_;
+};
+
+TEST_F(Hook, IsThereOnceAndUntilNothingIsLeft) {
+    works = 2;
+    EXPECT_TRUE(state_.install(work, start));
+    EXPECT_TRUE(state_.install(work, start));
+    EXPECT_EQ(in_host, 1);
+    progress();
+    progress();
+    EXPECT_EQ(in_host, 1);
+    progress();
+    EXPECT_EQ(in_host, 0) << "there was nothing";
+    EXPECT_TRUE(state_.install(work, start));
+    EXPECT_EQ(in_host, 1) << "anew";
+}
+
+TEST_F(Hook, IsGoneWhenItIsWithdrawnAndComesAnew) {
+    works = 100;
+    EXPECT_TRUE(state_.install(work, start));
+    state_.withdraw(progress);
+    EXPECT_EQ(in_host, 0);
+    EXPECT_EQ(works, 100) << "nothing was done for it";
+    state_.withdraw([] { ADD_FAILURE() << "there is nothing to be given back"; });
+    EXPECT_TRUE(state_.install(other_work, start));
+    EXPECT_EQ(in_host, 1);
+}
+
+TEST_F(Hook, StaysWhereWorkComesAsItGoes) {
+    EXPECT_TRUE(state_.install(work, start));
+    comes_between = [] {
+        works = 3;
+        EXPECT_TRUE(state->install(work, start));
+    };
+    progress();
+    EXPECT_EQ(in_host, 1) << "who came with work was told that it is there";
+    state_.withdraw(progress);
+    EXPECT_EQ(in_host, 0);
+}
+
+TEST_F(Hook, IsAskedForAgainWhereTheHostRefused) {
+    refuses = true;
+    EXPECT_FALSE(state_.install(work, start));
+    refuses = false;
+    EXPECT_TRUE(state_.install(work, start));
+    EXPECT_EQ(in_host, 1);
+}
+
+}  // namespace
+}  // namespace oratorio::bind
