@@ -188,16 +188,25 @@ void Engine::run() {
     }
 }
 
-void Engine::retire() {
+/// No other begins until `stopping_` is taken back.
+void Engine::end_thread() {
     std::thread thread;
     {
         const std::lock_guard lock(mutex_);
-        if (stopping_ || !files_.empty()) return;
         stopping_ = true;
         thread = std::move(thread_);
     }
     work_.notify_one();
     if (thread.joinable()) thread.join();
+}
+
+void Engine::retire() {
+    poll();  // what is done leaves the list by a turn
+    {
+        const std::lock_guard lock(mutex_);
+        if (stopping_ || !files_.empty()) return;
+    }
+    end_thread();
     unhook_from_host();
     const std::lock_guard lock(mutex_);
     stopping_ = false;
@@ -206,16 +215,12 @@ void Engine::retire() {
 }
 
 void Engine::shut_down() {
+    end_thread();
     std::vector<std::shared_ptr<OpenFile>> files;
-    std::thread thread;
     {
         const std::lock_guard lock(mutex_);
-        stopping_ = true;
         files = files_;
-        thread = std::move(thread_);
     }
-    work_.notify_one();
-    if (thread.joinable()) thread.join();
     unbroken([&] {
         for (const auto& open : files) {
             const std::lock_guard lock(open->mutex);
@@ -223,6 +228,7 @@ void Engine::shut_down() {
         }
     });
     process().requests.complete_done();
+    unhook_from_host();
 }
 
 }  // namespace oratorio::bind

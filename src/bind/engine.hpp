@@ -67,7 +67,8 @@ class Engine {
     /// For the end of a session: where nothing is under way the thread is gone, and the host has
     /// nothing of ours. Both come again with the next operation.
     void retire();
-    /// For the end of MPI: everything that is under way is done, and the thread is gone.
+    /// For the end of MPI: everything that is under way is done, the thread is gone, and the host
+    /// has nothing of ours.
     void shut_down();
     /// The host lets threads call it at any time. For calls of the program: a thread of ours must
     /// not ask, as MPI may be over when it comes to it (with the last session).
@@ -106,6 +107,7 @@ class Engine {
     bool moves_or_completes(Turn& turn);
     static void wait(const Turn& turn, bool beside, int fruitless);
     [[nodiscard]] bool start_thread();
+    void end_thread();
     [[nodiscard]] bool work_is_there();
     void run();
 

@@ -2,7 +2,6 @@
 // Where MPI begins and ends: the hint oratorio_progress=thread asks for the level that lets a
 // thread of ours call MPI (MPI-4.1, 11.6.2).
 #include "bind/entry.hpp"
-#include "bind/host_hook.hpp"
 
 namespace oratorio::bind {
 
@@ -34,7 +33,6 @@ int init_thread(int* argc, char*** argv, int required, int* provided) {
 /// then would never give back the one it holds.
 int finalize() {
     process().engine.shut_down();
-    unhook_from_host();
     const int code = ORATORIO_HOST(MPI_Finalize)();
     forget_keys();
     return code;
