@@ -47,6 +47,13 @@ class StandInDevice {
         return static_cast<std::byte*>(reinterpret_cast<Allocate>(call("stand_in_allocate"))(
             bytes, static_cast<int>(kind), home));
     }
+    /// Two allocations of a device, the second `gap` bytes behind the end of the first; both
+    /// numbers are whole pages.
+    [[nodiscard]] std::byte* allocate_two(std::size_t bytes, std::size_t gap) const {
+        using Allocate = void* (*)(std::size_t, std::size_t);
+        return static_cast<std::byte*>(
+            reinterpret_cast<Allocate>(call("stand_in_allocate_two"))(bytes, gap));
+    }
     /// The bytes behind an address.
     [[nodiscard]] std::byte* data(const std::byte* address) const {
         using Data = std::byte* (*)(const void*);

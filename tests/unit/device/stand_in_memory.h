@@ -47,20 +47,38 @@ static struct stand_in_copy* waiting;
 static size_t waiting_count;
 static pthread_mutex_t turn = PTHREAD_MUTEX_INITIALIZER;
 
-/* The host may touch it only if it isn't a device's. */
-EXPORT void* stand_in_allocate(size_t bytes, enum stand_in_kind kind, int home) {
+static void* map_for(size_t bytes, enum stand_in_kind kind) {
     const int rights = kind == of_device ? PROT_NONE : PROT_READ | PROT_WRITE;
+    return mmap(NULL, bytes, rights, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+}
+
+static void add_range(char* begin, size_t bytes, enum stand_in_kind kind, int home) {
     pthread_mutex_lock(&turn);
     if (range_count == ranges_most) abort();
     struct stand_in_range* const range = &ranges[range_count];
-    range->begin = mmap(NULL, bytes, rights, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    range->begin = begin;
     range->bytes = bytes;
-    range->bytes_of = kind == of_device ? calloc(1, bytes) : range->begin;
+    range->bytes_of = kind == of_device ? calloc(1, bytes) : begin;
     range->kind = kind;
     range->home = home;
     ++range_count;
     pthread_mutex_unlock(&turn);
-    return range->begin;
+}
+
+/* The host may touch it only if it isn't a device's. */
+EXPORT void* stand_in_allocate(size_t bytes, enum stand_in_kind kind, int home) {
+    char* const begin = map_for(bytes, kind);
+    add_range(begin, bytes, kind, home);
+    return begin;
+}
+
+/* Two of a device, the second `gap` bytes behind the end of the first; whole pages. */
+EXPORT void* stand_in_allocate_two(size_t bytes, size_t gap) {
+    char* const begin = map_for(2 * bytes + gap, of_device);
+    add_range(begin, bytes, of_device, 0);
+    add_range(begin + bytes + gap, bytes, of_device, 0);
+    if (gap > 0) munmap(begin + bytes, gap);
+    return begin;
 }
 
 EXPORT void stand_in_free_all(void) {
