@@ -4,6 +4,7 @@
  *   session    two sessions, one after the other, and no MPI_Init
  *   bare       the same without a file
  *   late       one session, and threads that begin when it is over
+ *   overlap    one session ends while a file of another has a write under way
  *   beside     a session's file is closed after MPI_Finalize
  *   finalize   a file is closed inside MPI_Finalize, as libraries do it
  *   open       a file is never closed
@@ -120,6 +121,38 @@ static int threads_of_ours(void) {
     return count;
 }
 
+enum { LONG = 4 << 20 };
+
+/* Both sessions are begun before the write is: our thread, which it begins, is what MPICH 5.0.2
+ * often waits for. */
+static void end_one_beside_a_write(const char* folder) {
+    char path[4096];
+    int rank, count = -1;
+    MPI_Session lasting, ending;
+    MPI_Comm comm = open_session(&lasting), other = open_session(&ending);
+    MPI_File large;
+    MPI_Request request;
+    MPI_Status status;
+    unsigned char* bytes = malloc(LONG);
+    MPI_Comm_rank(comm, &rank);
+    memset(bytes, 'a' + rank, LONG);
+    snprintf(path, sizeof path, "%s/letters.dat", folder);
+    require(MPI_File_open(comm, path, MPI_MODE_CREATE | MPI_MODE_WRONLY, MPI_INFO_NULL, &large) ==
+                MPI_SUCCESS,
+            "open");
+    open_and_write(other, folder);
+    require(MPI_File_iwrite_at_all(large, (MPI_Offset)rank * LONG, bytes, LONG, MPI_BYTE,
+                                   &request) == MPI_SUCCESS,
+            "write");
+    close_session(&ending, &other);
+    require(MPI_Wait(&request, &status) == MPI_SUCCESS, "wait");
+    MPI_Get_count(&status, MPI_BYTE, &count);
+    require(count == LONG, "count");
+    require(MPI_File_close(&large) == MPI_SUCCESS, "close");
+    close_session(&lasting, &comm);
+    free(bytes);
+}
+
 static int close_late(MPI_Comm comm, int key, void* value, void* state) {
     (void)comm, (void)key, (void)value, (void)state;
     require(MPI_File_close(&file) == MPI_SUCCESS, "close");
@@ -142,6 +175,10 @@ int main(int argc, char** argv) {
             if (after > before) fprintf(stderr, "threads: %d before, %d after\n", before, after);
             require(after <= before, "no thread left");
         }
+        return 0;
+    }
+    if (strcmp(how, "overlap") == 0) {
+        end_one_beside_a_write(argv[1]);
         return 0;
     }
     if (strcmp(how, "late") == 0) {

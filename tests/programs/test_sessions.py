@@ -2,41 +2,15 @@
 """Programs without MPI_Init, and files that are closed when MPI is about to end or never."""
 
 import subprocess
-from collections import Counter
 
 import pytest
 from conftest import HERE, IS_BUILT, NOT_BUILT, compile_for, host_or_skip, run_checked
+from oratorio.neighbours.model import RANKS, NoEndError
+from oratorio.neighbours.sessions import SECONDS, TRIES, host_stays, patiently, told
 
 pytestmark = pytest.mark.skipif(not IS_BUILT, reason=NOT_BUILT)
-RANKS = 3
-TRIES, SECONDS = 3, 90
+LONG = 4 << 20  # as in sessions.c
 NEVER_CLOSED = "numbers.dat was never closed"
-
-
-def told(rank, what):
-    return f"rank {rank} {what} MPI_Comm_create_from_group\n"
-
-
-def host_stays(said):
-    """MPICH 5.0.2 now and then stays in MPI_Comm_create_from_group, with no file, too (docs/neighbours.md).
-
-    Then all ranks have entered it equally often, so none waits for one that is still elsewhere."""
-    lines = Counter(said.splitlines(keepends=True))
-    entered = {lines[told(rank, "enters")] for rank in range(RANKS)}
-    return len(entered) == 1 and any(
-        lines[told(rank, "leaves")] < lines[told(rank, "enters")] for rank in range(RANKS)
-    )
-
-
-def run_patiently(host, words):
-    """Tries again where the host's own call has no end."""
-    for _ in range(TRIES - 1):
-        try:
-            return run_checked(host, RANKS, words, preload=True, timeout_seconds=SECONDS)
-        except subprocess.TimeoutExpired as endless:
-            if not host_stays(endless.output):
-                raise
-    return run_checked(host, RANKS, words, preload=True, timeout_seconds=SECONDS)
 
 
 def run(name, folder, how):
@@ -45,7 +19,9 @@ def run(name, folder, how):
     program = compile_for(
         host.mpicc, HERE / "sessions.c", f"sessions-{name}", "-rdynamic", "-ldl", "-pthread"
     )
-    done = run_patiently(host, [program, folder, how])
+    done = patiently(
+        lambda: run_checked(host, RANKS, [program, folder, how], preload=True, timeout_seconds=SECONDS)
+    )
     assert (folder / "numbers.dat").read_bytes() == b"".join(i.to_bytes(4, "little") for i in range(RANKS))
     return done.stderr
 
@@ -61,12 +37,36 @@ def test_only_a_call_of_the_host_that_all_ranks_have_entered_is_tried_again():
     assert not host_stays("")
 
 
+def endless(said, wrapped):
+    late = subprocess.TimeoutExpired(["program"], SECONDS, said)
+    if not wrapped:
+        raise late
+    raise NoEndError("no end") from late
+
+
+@pytest.mark.parametrize("wrapped", [True, False])
+def test_what_hangs_elsewhere_is_tried_once(wrapped):
+    tries = []
+    all_in = "".join(told(rank, "enters") for rank in range(RANKS))
+    for said in (all_in, ""):
+        with pytest.raises((subprocess.TimeoutExpired, NoEndError)):
+            patiently(lambda said=said: tries.append(said) or endless(said, wrapped))
+    assert tries == [all_in] * TRIES + [""]
+
+
 @pytest.mark.parametrize("name", ["mpich5", "abi", "openmpi5"])
 @pytest.mark.parametrize("how", ["session", "beside", "finalize"])
 def test_files_of_sessions_and_files_closed_in_finalize_give_no_alarm(name, how, tmp_path):
     if name == "openmpi5" and how != "finalize":
         pytest.skip("Open MPI 5 itself ends programs with sessions by a signal, with and without us")
     assert "oratorio:" not in run(name, tmp_path, how)
+
+
+@pytest.mark.parametrize("name", ["mpich5", "abi"])
+def test_a_write_goes_on_where_another_session_ends(name, tmp_path):
+    assert "oratorio:" not in run(name, tmp_path, "overlap")
+    letters = b"".join(bytes([ord("a") + rank]) * LONG for rank in range(RANKS))
+    assert (tmp_path / "letters.dat").read_bytes() == letters
 
 
 @pytest.mark.parametrize("name", ["mpich5", "abi"])

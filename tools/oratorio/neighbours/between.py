@@ -9,7 +9,8 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from oratorio.hosts import Host, preload_library
-from oratorio.neighbours.model import RANKS, MissingError, NoEndError, WrongError
+from oratorio.neighbours.model import RANKS, MissingError, WrongError
+from oratorio.neighbours.sessions import SECONDS, patiently
 from oratorio.neighbours.trial import (
     accesses,
     both_ways,
@@ -22,7 +23,6 @@ from oratorio.programs import needs_of
 
 Run = Callable[[Path], str]
 BLOCK_BYTES = 4000
-SESSION_TRIES, SESSION_SECONDS = 3, 30
 COUNTED = f"profiler: 1 opens, 1 collective writes, {BLOCK_BYTES} bytes by pwrite"
 BYPASSED = "this program's file access was not Oratorio's"
 # What `oratorio run` needs of the environment where root starts Open MPI on few cores.
@@ -90,27 +90,21 @@ def profiler_linked(place: str) -> Run:
     return trial
 
 
-def _patiently(host: Host, words: Sequence, preload: bool) -> str:
-    """MPICH 5.0.2 itself now and then stays in MPI_Comm_create_from_group (docs/neighbours.md)."""
-    for _ in range(SESSION_TRIES - 1):
-        try:
-            return run(host, words, preload=preload, seconds=SESSION_SECONDS)
-        except NoEndError:
-            continue
-    return run(host, words, preload=preload, seconds=SESSION_SECONDS)
+def _sessions(host: Host, words: Sequence, preload: bool) -> str:
+    return patiently(lambda: run(host, words, preload=preload, seconds=SECONDS))
 
 
 def sessions(place: str) -> Run:
     def trial(folder: Path) -> str:
         host = host_of(place)
         program = compiled(host, "sessions.c", "", "-rdynamic", "-ldl", "-pthread")
-        said = _patiently(host, [program, folder, "session"], preload=True)
+        said = _sessions(host, [program, folder, "session"], preload=True)
         numbers = b"".join(rank.to_bytes(4, sys.byteorder) for rank in range(RANKS))
         if (folder / "numbers.dat").read_bytes() != numbers or not accesses(said):
             raise WrongError(f"the bytes aren't right, or not Oratorio's: {accesses(said)} accesses seen")
         seen = f"right bytes, {accesses(said)} accesses seen"
         try:
-            _patiently(host, [program, folder, "session"], preload=False)
+            _sessions(host, [program, folder, "session"], preload=False)
         except WrongError as wrong:
             return f"{seen}; without Oratorio: {str(wrong).rpartition(': ')[2]} fails"
         return seen
