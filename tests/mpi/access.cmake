@@ -50,6 +50,11 @@ foreach(driver cuda hip)
   oratorio_mpi_test(device_of_${driver} PRELOAD RANKS 1 4 OTHER_RANKS 2 SOURCES device_test.cpp
                     ARGUMENTS $<TARGET_FILE:${driver}_stand_in>)
 endforeach()
+foreach(host ${ORATORIO_MPI_HOSTS})
+  if(TARGET mpi_device_${host})
+    add_dependencies(mpi_device_${host} cuda_stand_in hip_stand_in)
+  endif()
+endforeach()
 oratorio_mpi_test(many_ranks PRELOAD RANKS 64 OTHER_RANKS 16 SOURCES many_ranks_test.cpp)
 # Not on Open MPI, whose MPI_Init may hang with so many ranks on a machine that is busy otherwise.
 oratorio_mpi_test(very_many_ranks PRELOAD HOSTS mpich5 RANKS 128 SOURCES many_ranks_test.cpp ARGUMENTS two_phase auto)

@@ -72,6 +72,7 @@ PARTS: dict[str, Callable[[Path, str | None], list[str]] | None] = {
     "lint": None,
     "tools": lambda junit, match: _pytest(junit, match, "tools/tests"),
     "unit": lambda junit, match: _ctest(junit, match, "-LE", "mpi", "-j", str(os.cpu_count())),
+    "plain": lambda junit, match: _ctest(junit, match, "-L", "plain", "-j", str(os.cpu_count())),
     "sanitize": lambda junit, match: _ctest(
         junit, match, "-j", str(os.cpu_count()), build=ROOT / "build-sanitize"
     ),
@@ -89,8 +90,9 @@ PARTS: dict[str, Callable[[Path, str | None], list[str]] | None] = {
 # Leaves cores idle, and shares nothing with the other parts: runs beside them from the begin.
 BESIDE = "machines"
 
-# Takes minutes to build, so only who asks for it gets it.
-ON_REQUEST = frozenset({"thread-all"})
+# Only who asks for them gets these. `unit` has the tests of `sanitize` without sanitizers,
+# `plain` a few of them. `thread-all` takes minutes to build.
+ON_REQUEST = frozenset({"thread-all", "unit"})
 DEFAULT = tuple(part for part in PARTS if part not in ON_REQUEST)
 
 

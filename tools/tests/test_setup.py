@@ -206,19 +206,64 @@ def test_a_checkout_that_stayed_keeps_everything(checkout, tools):
 @pytest.mark.parametrize(
     ("words", "stages"),
     [
-        ("", "base tests docs build-all build-sanitize build-thread"),
-        ("-k Graph", "base tests docs build-all build-sanitize build-thread"),
+        ("", "base tests docs build-jobs build-sanitize build-thread"),
+        ("-k Graph", "base tests docs build-jobs build-sanitize build-thread"),
         ("--only lint", "base"),
         ("--help", "base"),
         ("--only unit -k Graph", "base build-all"),
+        ("--only plain", "base build-jobs"),
         ("--only=sanitize", "base build-sanitize"),
-        ("--only mpi --only thread", "base build-all build-thread"),
+        ("--only mpi --only thread", "base build-jobs build-thread"),
         ("--only thread-all", "base build-thread-all"),
-        ("--only programs -k wheel", "base tests docs build-all"),
-        ("--only machines", "base tests docs build-all"),
+        ("--only programs -k wheel", "base tests docs build-jobs"),
+        ("--only machines", "base tests docs build-jobs"),
     ],
 )
 def test_tests_of_some_parts_build_what_these_need(checkout, words, stages):
     (checkout / "tools/setup.sh").write_text('#!/bin/sh\necho "$@" >&2\n')
     done = subprocess.run([checkout / "oratorio", "test", *words.split()], capture_output=True, text=True)
     assert done.stderr.strip() == stages
+
+
+# Its wheel is ready once something else was built, or after as many turns as nobody waits.
+FAKE_PIP = """#!/bin/sh
+[ "$1" = wheel ] || exit 0
+for turn in $(seq 100); do grep -q '^ninja' "$CALLS" && break; sleep 0.1; done
+grep -q '^ninja' "$CALLS" || exit 4
+for word; do folder=$before; before=$word; done
+[ -z "$NO_COMPILER" ] || { echo "no compiler here"; exit 3; }
+mkdir -p "$folder" && touch "$folder/h5py-3.12.1-any.whl"
+"""
+
+
+@pytest.fixture
+def environments(checkout, tools) -> Path:
+    """A checkout whose environments have a pip that installs nothing."""
+    for name in ("mpich", "openmpi"):
+        (checkout / f"tools/requirements/tests-{name}.txt").write_text("mpi4py==0\n")
+        pip = checkout / f".oratorio/{name}/bin/pip"
+        pip.parent.mkdir(parents=True)
+        pip.write_text(FAKE_PIP)
+        pip.chmod(0o755)
+    tools.touch()
+    return checkout
+
+
+def set_up_tests(checkout: Path, **more: str) -> subprocess.CompletedProcess[str]:
+    words = [checkout / "tools/setup.sh", "tests", "build"]
+    return subprocess.run(words, capture_output=True, text=True, timeout=60, env={**os.environ, **more})
+
+
+def test_what_takes_minutes_is_made_beside_the_build(environments):
+    done = set_up_tests(environments)
+    assert done.returncode == 0, done.stderr
+    assert (environments / ".oratorio/stamp-tests").exists()
+    again = set_up_tests(environments)
+    assert "h5py" not in again.stderr
+
+
+def test_what_fails_beside_the_build_is_told_in_the_end_and_made_anew_the_next_time(environments):
+    done = set_up_tests(environments, NO_COMPILER="1")
+    assert done.returncode == 3
+    assert "no compiler here" in done.stderr and "failed: parallel h5py" in done.stderr
+    assert set_up_tests(environments).returncode == 0
