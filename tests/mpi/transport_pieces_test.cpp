@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Messages from and to memory in pieces, over a real MPI with any number of ranks.
-#include <random>
 #include <vector>
 
 #include "mpi/check.hpp"
+#include "mpi/message_bytes.hpp"
 #include "mpi/mpi_transport.hpp"
 #include "support/message_pieces.hpp"
 
@@ -11,13 +11,6 @@ namespace oratorio::test {
 namespace {
 
 using Buffer = std::vector<std::byte>;
-
-Buffer pattern(Rank from, Rank to, int number, std::size_t size) {
-    std::mt19937 random(static_cast<unsigned>(from * 1000003 + to * 1009 + number));
-    Buffer bytes(size);
-    for (std::byte& byte : bytes) byte = static_cast<std::byte>(random());
-    return bytes;
-}
 
 /// Each rank sends each other one every third byte, and gets them at every second place; the
 /// message is shorter than its receive, and empty from rank 0. Lists are gone before anything has
@@ -35,7 +28,7 @@ void pieces_arrive_in_pieces(Transport& transport) {
         receives.push_back(*transport.receive(peer, 9, ListOf(into).list()));
     }
     for (Rank peer = 0; peer < topology.size; ++peer) {
-        sent.push_back(pattern(topology.rank, peer, 0, 3 * kPieces));
+        sent.push_back(message_bytes(topology.rank, peer, 0, 3 * kPieces));
         Pieces<const std::byte> from;
         for (std::size_t i = 0; i < kPieces && topology.rank > 0; ++i)
             from.emplace_back(&sent.back()[3 * i], 1);
@@ -45,7 +38,7 @@ void pieces_arrive_in_pieces(Transport& transport) {
         const auto done = wait(transport, receives[static_cast<std::size_t>(peer)]);
         const std::size_t came = peer > 0 ? kPieces : 0;
         CHECK(done.ok() && done->source == peer && done->bytes == static_cast<Bytes>(came));
-        const Buffer all = pattern(peer, topology.rank, 0, 3 * kPieces);
+        const Buffer all = message_bytes(peer, topology.rank, 0, 3 * kPieces);
         Buffer expected(2 * (kPieces + kMore));
         for (std::size_t i = 0; i < came; ++i) expected[2 * i] = all[3 * i];
         CHECK(received[static_cast<std::size_t>(peer)] == expected);

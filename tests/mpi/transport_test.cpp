@@ -10,9 +10,9 @@
 
 #include "mpi/check.hpp"
 #include "mpi/discover.hpp"
+#include "mpi/message_bytes.hpp"
 #include "mpi/mpi_transport.hpp"
 #include "mpi/open_transport.hpp"
-#include "support/random.hpp"
 
 namespace oratorio::test {
 namespace {
@@ -29,16 +29,6 @@ std::unique_ptr<MpiTransport> open_messages() {
 
 MpiTransport chunked_transport(const Topology& topology) {
     return MpiTransport(std::move(*Comm::duplicate(MPI_COMM_WORLD)), topology, kChunk);
-}
-
-Buffer pattern(Rank from, Rank to, int number, std::size_t size) {
-    Random random(static_cast<std::uint64_t>(from * 1000003 + to * 1009 + number));
-    Buffer bytes(size);
-    for (std::size_t at = 0; at < size; at += sizeof(std::uint64_t)) {
-        const std::uint64_t word = random.next();
-        std::memcpy(bytes.data() + at, &word, std::min(sizeof word, size - at));
-    }
-    return bytes;
 }
 
 bool same(const Buffer& one, const Buffer& other) {
@@ -68,7 +58,7 @@ void all_to_all_arrives(Transport& transport) {
         }
     for (Rank peer = 0; peer < size; ++peer)
         for (int number = 0; number < kMessages; ++number) {
-            sent.push_back(pattern(rank, peer, number, length_of(rank, peer, number)));
+            sent.push_back(message_bytes(rank, peer, number, length_of(rank, peer, number)));
             sends.push_back(*transport.send(peer, kTags[number % 2], sent.back()));
         }
     for (std::size_t i = 0; i < receives.size(); ++i) {
@@ -78,7 +68,7 @@ void all_to_all_arrives(Transport& transport) {
         CHECK(done.ok() && done->source == peer);
         CHECK(done.ok() && done->bytes == static_cast<Bytes>(length_of(peer, rank, number)));
         received[i].resize(length_of(peer, rank, number));
-        CHECK(same(received[i], pattern(peer, rank, number, received[i].size())));
+        CHECK(same(received[i], message_bytes(peer, rank, number, received[i].size())));
     }
     for (const Ticket& ticket : sends) CHECK(wait(transport, ticket).ok());
 }
@@ -136,11 +126,11 @@ void reductions_agree(Transport& transport) {
 void gather_is_in_rank_order(Transport& transport) {
     const Topology& topology = transport.topology();
     for (const std::size_t block : {std::size_t{0}, std::size_t{1}, std::size_t{12345}}) {
-        const Buffer mine = pattern(topology.rank, 0, 0, block);
+        const Buffer mine = message_bytes(topology.rank, 0, 0, block);
         Buffer all(block * static_cast<std::size_t>(topology.size));
         CHECK(gather(transport, mine, all).ok());
         for (Rank rank = 0; rank < topology.size; ++rank) {
-            const Buffer expected = pattern(rank, 0, 0, block);
+            const Buffer expected = message_bytes(rank, 0, 0, block);
             CHECK(std::equal(expected.begin(), expected.end(),
                              all.begin() + rank * std::ssize(expected)));
         }
@@ -152,7 +142,7 @@ void gather_is_in_rank_order(Transport& transport) {
 void broadcast_reaches_all(Transport& transport) {
     for (Rank root = 0; root < transport.topology().size; ++root)
         for (const std::size_t size : {std::size_t{0}, std::size_t{1}, std::size_t{5003}}) {
-            const Buffer expected = pattern(root, 0, 1, size);
+            const Buffer expected = message_bytes(root, 0, 1, size);
             Buffer data = transport.topology().rank == root ? expected : Buffer(size);
             CHECK(broadcast(transport, root, data).ok());
             CHECK(data == expected);

@@ -1,8 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Random: the tests' source of chance. The same seed gives the same numbers on every platform.
+// Random: the tests' source of chance, and bytes of it. The same seed gives the same numbers on
+// every platform.
 #pragma once
 
+#include <algorithm>
+#include <cstddef>
 #include <cstdint>
+#include <cstring>
+#include <vector>
 
 namespace oratorio::test {
 
@@ -28,5 +33,15 @@ class Random {
   private:
     std::uint64_t state_;
 };
+
+inline std::vector<std::byte> random_bytes(std::size_t length, std::uint64_t seed) {
+    Random random(seed);
+    std::vector<std::byte> bytes(length);
+    for (std::size_t at = 0; at < length; at += sizeof(std::uint64_t)) {
+        const std::uint64_t word = random.next();
+        std::memcpy(bytes.data() + at, &word, std::min(sizeof(word), length - at));
+    }
+    return bytes;
+}
 
 }  // namespace oratorio::test

@@ -11,7 +11,6 @@
 #include <span>
 #include <vector>
 
-#include "support/random.hpp"
 #include "type/cursor.hpp"
 #include "type/shape.hpp"
 
@@ -46,16 +45,6 @@ const std::vector<std::byte>& made_once(const Key& key, Make make) {
     static std::map<Key, std::vector<std::byte>> known;
     std::vector<std::byte>& bytes = known[key];
     if (bytes.empty()) bytes = make();
-    return bytes;
-}
-
-inline std::vector<std::byte> random_bytes(std::size_t length, std::uint64_t seed) {
-    Random random(seed);
-    std::vector<std::byte> bytes(length);
-    for (std::size_t at = 0; at < length; at += sizeof(std::uint64_t)) {
-        const std::uint64_t word = random.next();
-        std::memcpy(bytes.data() + at, &word, std::min(sizeof(word), length - at));
-    }
     return bytes;
 }
 

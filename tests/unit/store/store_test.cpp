@@ -12,6 +12,7 @@
 
 #include "store/transfer.hpp"
 #include "support/memory_store.hpp"
+#include "support/random.hpp"
 #include "support/same_bytes.hpp"
 #include "support/temporary_folder.hpp"
 

@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What a message between two ranks holds, known to both.
+#pragma once
+
+#include "base/extent.hpp"
+#include "support/random.hpp"
+
+namespace oratorio::test {
+
+inline std::vector<std::byte> message_bytes(Rank from, Rank to, int number, std::size_t size) {
+    return random_bytes(size, static_cast<std::uint64_t>(from * 1000003 + to * 1009 + number));
+}
+
+}  // namespace oratorio::test
