@@ -4,6 +4,7 @@
 # mounts of it: $CLIENT, $CLIENT.second and /export, which stands for the server; then $RIG/command, whose exit code goes to
 # $RIG/code. All daemons end with this process, as the first of its process namespace.
 PATH=/usr/sbin:/usr/bin:/sbin:/bin
+: >"$RIG/up"
 export PATH
 stop() {
     echo "$1" >"$RIG/why"

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # What all kernels in user mode begin with; read by their first processes (clients_*.sh).
 PATH=/usr/sbin:/usr/bin:/sbin:/bin
+: >"$RIG/up"
 export PATH
 stop() {
     echo "$1" >"$RIG/why"

@@ -3,9 +3,10 @@
 
 import platform
 import shlex
+import subprocess
 
 import pytest
-from clients import FOLDER, RANKS, Clients, NoClientsError, rank_command
+from clients import FOLDER, RANKS, Clients, GuestError, NoClientsError, rank_command, xstate_library
 from conftest import HERE, IS_BUILT, NOT_BUILT, assert_same_bytes, compile_for, host_or_skip, run_checked
 from oratorio import conformance, targets
 from oratorio.hosts import mpiexec_command
@@ -34,11 +35,8 @@ def job(host):
 
 
 def run(clients, words, seconds, network="", then="true"):
-    """What the command came to; skipped where something that is needed doesn't start."""
-    try:
-        return clients.run(f"{shlex.join(map(str, words))} && {then}", seconds, network)
-    except NoClientsError as error:
-        pytest.skip(f"no clients here: {error}")
+    """What the command came to."""
+    return clients.run(f"{shlex.join(map(str, words))} && {then}", seconds, network)
 
 
 def assert_nothing_is_lost(ended, least):
@@ -105,3 +103,31 @@ def test_the_rules_hold_between_two_clients(kind, sections, least, clients):
     *broken, last = ended.output.splitlines() or [""]
     assert (ended.code, broken) == (0, []), ended.output[-6000:]
     assert int(last.removeprefix("kept ")) >= least
+
+
+@pytest.mark.skipif(platform.machine() != "x86_64", reason="Linux in user mode is for x86_64")
+def test_the_registers_of_a_guest_are_restored_at_the_length_that_the_processor_needs():
+    program = compile_for("cc", HERE / "short_xstate.c", "short-xstate")
+    preloaded = {"LD_PRELOAD": str(xstate_library())}
+    alone, helped = (subprocess.run([program], env=env, timeout=60).returncode for env in ({}, preloaded))
+    assert (alone, helped) == (3, 0)
+
+
+HALT = "mount -t proc proc /proc; echo the guest halts; echo o >/proc/sysrq-trigger; sleep 100"
+
+
+@pytest.mark.parametrize(
+    ("first", "seconds", "told"),
+    [(HALT, 60, "before its first process ran(.|\n)*the guest halts"), ("sleep 1000", 3, "within 3 s")],
+)
+def test_a_guest_that_does_not_come_up_fails_with_its_console(first, seconds, told, tmp_path, monkeypatch):
+    script = tmp_path / "first_process"
+    script.write_text(f"#!/bin/sh\n{first}\n")
+    script.chmod(0o755)
+    monkeypatch.setattr("clients.UP_SECONDS", seconds)
+    try:
+        guest = Clients("disk", tmp_path, script)
+    except NoClientsError as error:
+        pytest.skip(f"no guests here: {error}")
+    with pytest.raises(GuestError, match=told):
+        guest.run("true", 100)

@@ -22,8 +22,9 @@ def test_a_disk_that_fails_is_told_to_every_rank_and_no_sync_lies(tmp_path):
         for name, cases in chosen.items()
     )
     try:
-        ended = Clients("disk", tmp_path).run(command, 600)
+        disks = Clients("disk", tmp_path)
     except NoClientsError as error:
         pytest.skip(f"no disks that fail here: {error}")
+    ended = disks.run(command, 600)
     told = [line for line in ended.output.splitlines() if not line.startswith("oratorio: ")]
     assert (ended.code, told) == (0, ["21 cases", "3 cases"]), ended.output[-6000:]
