@@ -3,9 +3,13 @@
 
 #include <dlfcn.h>
 #include <sys/uio.h>
+#include <unistd.h>
 
 #include <atomic>
 #include <cerrno>
+#include <climits>
+#include <string>
+#include <string_view>
 #include <vector>
 
 namespace oratorio::test {
@@ -14,11 +18,27 @@ namespace {
 using Call = ssize_t (*)(int, const iovec*, int, off_t);
 
 IoFault fault;
+std::atomic<long> touched_calls = 0;
 std::atomic<long> met = 0;
 std::atomic<long long> vanished = 0;
 
 Call real(const char* name) {
     return reinterpret_cast<Call>(dlsym(RTLD_NEXT, name));
+}
+
+bool is_of_the_file(int descriptor) {
+    if (fault.file == nullptr) return true;
+    char path[PATH_MAX];
+    const std::string link = "/proc/self/fd/" + std::to_string(descriptor);
+    const ssize_t length = ::readlink(link.c_str(), path, sizeof path);
+    return length > 0 &&
+           std::string_view(path, static_cast<std::size_t>(length)).ends_with(fault.file);
+}
+
+/// Whether a call that touches the range goes wrong.
+bool is_chosen(int descriptor) {
+    if (fault.kind == IoFault::Kind::none || !is_of_the_file(descriptor)) return false;
+    return ++touched_calls == fault.nth || fault.nth == 0;
 }
 
 ssize_t half(Call call, int descriptor, const iovec* memory, int count, off_t offset,
@@ -38,12 +58,11 @@ ssize_t faulty(Call call, bool reading, int descriptor, const iovec* memory, int
     for (int i = 0; i < count; ++i) length += static_cast<ssize_t>(memory[i].iov_len);
     const bool touched = (reading ? fault.reads : fault.writes) && offset < fault.end &&
                          offset + length > fault.first;
-    if (!touched || fault.kind == IoFault::Kind::none)
-        return call(descriptor, memory, count, offset);
+    if (!touched || !is_chosen(descriptor)) return call(descriptor, memory, count, offset);
     ++met;
     switch (fault.kind) {
         case IoFault::Kind::fails:
-            errno = EIO;
+            errno = fault.system_errno;
             return -1;
         case IoFault::Kind::full:
             errno = ENOSPC;
@@ -69,6 +88,7 @@ ssize_t faulty(Call call, bool reading, int descriptor, const iovec* memory, int
 
 void set_io_fault(const IoFault& next) {
     fault = next;
+    touched_calls = 0;
     met = 0;
     vanished = 0;
 }

@@ -6,12 +6,14 @@
 
 #include <sys/types.h>
 
+#include <cerrno>
+
 namespace oratorio::test {
 
 struct IoFault {
     enum class Kind {
         none,
-        fails,        ///< with EIO, when the range is touched
+        fails,        ///< with `system_errno`, when the range is touched
         full,         ///< the same with ENOSPC
         cut_short,    ///< half of what was asked for, at least a byte; then goes on as asked
         interrupted,  ///< every other call ends with EINTR
@@ -22,9 +24,12 @@ struct IoFault {
     bool writes = false;
     off_t first = 0;  ///< bytes of the file that bring it about: [first, end)
     off_t end = 0;
+    int system_errno = EIO;
+    long nth = 0;                ///< only this call of those, from 1; 0: each of them
+    const char* file = nullptr;  ///< how the file's path ends; null: any file
 };
 
-/// From now on in this process, for every file.
+/// From now on in this process.
 void set_io_fault(const IoFault& fault);
 /// Calls that went wrong since it was set, and the bytes that vanished.
 long io_faults_met();
