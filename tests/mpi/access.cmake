@@ -64,11 +64,25 @@ oratorio_mpi_test(unsynchronised_nodes PRELOAD RANKS 4 OTHER_RANKS 3 SOURCES uns
                   ENVIRONMENT ORATORIO_RANKS_PER_NODE=2)
 oratorio_mpi_test(unsynchronised_calls PRELOAD RANKS 2 SOURCES unsynchronised_test.cpp
                   ENVIRONMENT ORATORIO_HINTS=oratorio_progress=calls)
-oratorio_mpi_test(oracle_programs PRELOAD RANKS 4 HOSTS mpich5 ompi5 LINK oratorio_oracle
-                  SOURCES oracle_programs_test.cpp oracle_performer.cpp)
-oratorio_mpi_test(oracle_programs_nodes PRELOAD RANKS 4 HOSTS mpich5 LINK oratorio_oracle
-                  SOURCES oracle_programs_test.cpp oracle_performer.cpp ARGUMENTS 1001 30
+set(oracle_programs PRELOAD EXPORTS RANKS 4 LINK oratorio_oracle
+    SOURCES oracle_programs_test.cpp oracle_performer.cpp io_faults.cpp)
+oratorio_mpi_test(oracle_programs ${oracle_programs} HOSTS mpich5 ompi5 ARGUMENTS --count 30)
+oratorio_mpi_test(oracle_programs_nodes ${oracle_programs} HOSTS mpich5 ARGUMENTS --first 1001 --count 30
                   ENVIRONMENT ORATORIO_RANKS_PER_NODE=2)
+# The folder is its own third view, and in the last test the view is another folder, which the program must notice.
+set(oracle_folder ${CMAKE_CURRENT_BINARY_DIR}/oracle)
+file(MAKE_DIRECTORY ${oracle_folder}/empty ${oracle_folder}/mpich5 ${oracle_folder}/ompi5 ${oracle_folder}/notice)
+foreach(host mpich5 ompi5)
+  oratorio_mpi_test(oracle_programs_faults ${oracle_programs} HOSTS ${host} ENVIRONMENT ORATORIO_RANKS_PER_NODE=2
+                    ARGUMENTS --faults --first 2001 --count 30 --folder ${oracle_folder}/${host}
+                    --third ${oracle_folder}/${host})
+endforeach()
+oratorio_mpi_test(oracle_programs_notice ${oracle_programs} HOSTS mpich5
+                  ARGUMENTS --count 1 --folder ${oracle_folder}/notice --third ${oracle_folder}/empty)
+if(TEST mpi.oracle_programs_notice.mpich5.4)
+  set_tests_properties(mpi.oracle_programs_notice.mpich5.4 PROPERTIES
+                       PASS_REGULAR_EXPRESSION "seed 1: third: can't be opened.*to run it again:.*FAILED .1 failures")
+endif()
 
 # Every variable of docs/environment.md on one rank only: the first of the communicator, and another.
 set(settings_quiet ORATORIO_QUIET=1 ROMIO_PRINT_HINTS=1 ORATORIO_EXPLAIN=%s/told ORATORIO_COSTS=%s

@@ -9,8 +9,6 @@ namespace oratorio::oracle {
 
 namespace {
 
-constexpr unsigned kPatience = 60;  // seconds for a program, on a machine that is busy otherwise
-
 char waits_in[600];  // for who is told of a hang
 
 void tell_hang(int) {
@@ -82,10 +80,12 @@ int end(MPI_File file, const Step& step, void* data, MPI_Status* status) {
 
 }  // namespace
 
-Performer::Performer(const Program& program, Outcomes& outcomes, const std::string& path)
+Performer::Performer(const Program& program, Outcomes& outcomes, const std::string& path,
+                     unsigned patience)
     : program_(program),
       outcomes_(outcomes),
       path_(path),
+      patience_(patience),
       rank_(test::rank_of_world()),
       random_(program.seed * 64 + static_cast<std::uint64_t>(rank_)),
       opened_(program.handles.size()) {
@@ -110,7 +110,7 @@ void Performer::pause() {
 }
 
 std::vector<Told> Performer::run() {
-    ::alarm(kPatience);
+    ::alarm(patience_);
     for (const Step& step : program_.steps) {
         const bool meets = step.kind == Kind::barrier ||
                            (step.kind == Kind::message && (step.from == rank_ || step.to == rank_));
@@ -145,6 +145,12 @@ void Performer::take(const Step& step, std::size_t part) {
             return start(step, part);
         case Kind::finish:
             return finish(step);
+        case Kind::get_size: {
+            MPI_Offset size = 0;
+            const int code = MPI_File_get_size(opened(step).file, &size);
+            told_.push_back({step.id, static_cast<int>(part), test::class_of(code), size});
+            return;
+        }
         default: {
             const int code =
                 step.kind == Kind::open ? open(step) : manage(opened(step), step, part);

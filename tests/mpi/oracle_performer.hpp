@@ -15,15 +15,17 @@ namespace oratorio::oracle {
 /// What a call gave. Travels as bytes.
 struct Told {
     int step = 0;         ///< id
-    int part = 0;         ///< of a data access; -1 for any other call
+    int part = 0;         ///< of a data access or a query of the size; -1 for any other call
     int error_class = 0;  ///< MPI_SUCCESS or what the routine returned
-    long long bytes = 0;  ///< of a data access
+    long long bytes = 0;  ///< of a data access; the size that MPI_File_get_size gave
 };
 
 class Performer {
   public:
-    /// Collective over MPI_COMM_WORLD. What is read lands in the buffers of `outcomes`.
-    Performer(const Program& program, Outcomes& outcomes, const std::string& path);
+    /// Collective over MPI_COMM_WORLD. What is read lands in the buffers of `outcomes`. A program
+    /// may take `patience` seconds.
+    Performer(const Program& program, Outcomes& outcomes, const std::string& path,
+              unsigned patience);
     ~Performer();
     Performer(const Performer&) = delete;
     Performer& operator=(const Performer&) = delete;
@@ -62,6 +64,7 @@ class Performer {
     const Program& program_;
     Outcomes& outcomes_;
     std::string path_;
+    unsigned patience_;
     int rank_;
     test::Random random_;
     int pause_percent_;

@@ -1,23 +1,43 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The random programs of the consistency oracle (docs/oracle.md) under a real MPI: as many ranks as
-// the job has, each late now and then; what they read and the file's last bytes are judged by the
-// same rules. Of a program's setting only the file's old bytes, the store and "nothing beside" are
-// made true here: nodes, helper threads and the pace of the ranks are what they are.
+// Runs the random programs of the consistency oracle (docs/oracle.md) under a real MPI, with as
+// many ranks as the job has, each late now and then. Rank 0 judges what all ranks read, and the
+// file's last bytes, by the rules of the simulation. Of a program's setting only the old bytes of
+// the file, the store, failing requests and "nothing beside" apply here: nodes, helper threads and
+// the pace of the ranks are those of the job.
 //
-//   oracle_programs [first seed] [seeds] [method]
+// The file lies in the folder of --folder, which may be two mounts of one file system on two nodes.
+// Its last bytes are compared with a third view if there is one: --third names a folder of rank 0's
+// node in which the same files are seen, such as what the server exports. --copies leaves the files
+// where they are and puts what rank 0 has read of them into another folder, for a comparison when
+// the job is over (`diff -r`). The exit code is 0 only if everything is allowed.
 #include <algorithm>
+#include <climits>
 #include <cstdlib>
 #include <cstring>
 #include <fstream>
 #include <iterator>
+#include <optional>
 #include <span>
 
+#include "mpi/io_faults.hpp"
 #include "mpi/oracle_performer.hpp"
 
 namespace oratorio::oracle {
 namespace {
 
 constexpr int kToldMost = 3;  // programs that are printed whole
+
+long long failed_requests = 0;  // of this rank, on purpose
+
+struct Options {
+    std::uint64_t first = 1;
+    std::uint64_t count = 40;
+    unsigned patience = 60;  ///< seconds for a program
+    Features features;
+    std::string folder;  ///< "": TMPDIR
+    std::string third;   ///< "": no third view
+    std::string copies;  ///< "": none
+};
 
 using Words = std::vector<char>;
 
@@ -30,12 +50,17 @@ const Step& step_of(const Program& program, int id) {
     return *std::ranges::find(program.steps, id, &Step::id);
 }
 
+/// Whether the call moves data, which travels to rank 0.
+bool has_data(const Program& program, const Told& told) {
+    return told.part >= 0 && step_of(program, told.step).kind != Kind::get_size;
+}
+
 /// What a rank has to tell rank 0: each call, and what was read.
 Words packed(const Program& program, Outcomes& outcomes, const std::vector<Told>& all) {
     Words words;
     for (const Told& told : all) {
         append(words, &told, sizeof told);
-        if (told.part < 0) continue;
+        if (!has_data(program, told)) continue;
         const auto& buffer =
             outcomes.buffer(step_of(program, told.step), static_cast<std::size_t>(told.part));
         append(words, buffer.data(), buffer.size());
@@ -43,28 +68,48 @@ Words packed(const Program& program, Outcomes& outcomes, const std::vector<Told>
     return words;
 }
 
-void unpack(const Program& program, Rank rank, const char* at, const char* end,
-            Outcomes& outcomes) {
-    while (at < end) {
+/// The kind of error that gives a rank this class; those of storage, others are alike.
+ErrorKind kind_of_class(int error_class) {
+    switch (error_class) {
+        case MPI_ERR_IO:
+            return ErrorKind::io;
+        case MPI_ERR_NO_SPACE:
+            return ErrorKind::no_space;
+        case MPI_ERR_QUOTA:
+            return ErrorKind::quota;
+        case MPI_ERR_NO_MEM:
+            return ErrorKind::no_memory;
+        default:
+            return ErrorKind::other;
+    }
+}
+
+Error error_of(const Told& told, Rank rank) {
+    if (told.error_class == MPI_SUCCESS) return {};
+    char text[MPI_MAX_ERROR_STRING] = {};
+    int length = 0;
+    MPI_Error_string(told.error_class, text, &length);
+    Error error = Error::make(kind_of_class(told.error_class), text);
+    error.rank = rank;
+    return error;
+}
+
+void unpack(const Program& program, Rank rank, std::span<const char> words, Outcomes& outcomes) {
+    while (!words.empty()) {
         Told told;
-        std::memcpy(&told, at, sizeof told);
-        at += sizeof told;
+        std::memcpy(&told, words.data(), sizeof told);
+        words = words.subspan(sizeof told);
         const Step& step = step_of(program, told.step);
-        Error error;
-        if (told.error_class != MPI_SUCCESS) {
-            char text[MPI_MAX_ERROR_STRING] = {};
-            int length = 0;
-            MPI_Error_string(told.error_class, text, &length);
-            error = Error::make(ErrorKind::other, text);
-            error.rank = rank;
-        }
-        if (told.part < 0) {
+        const Error error = error_of(told, rank);
+        if (!has_data(program, told)) {
             outcomes.note(step, rank, error);
+            if (told.part >= 0 && error.kind == ErrorKind::none)
+                outcomes.told_size(step, static_cast<std::size_t>(told.part), told.bytes);
             continue;
         }
         auto& buffer = outcomes.buffer(step, static_cast<std::size_t>(told.part));
-        std::memcpy(buffer.data(), at, buffer.size());
-        at += buffer.size();
+        std::memcpy(buffer.data(), words.data(), buffer.size());
+        words = words.subspan(buffer.size());
         outcomes.done(step, static_cast<std::size_t>(told.part), {told.bytes, error});
     }
 }
@@ -83,69 +128,174 @@ void gather(const Program& program, Outcomes& outcomes, const std::vector<Told>&
                 MPI_COMM_WORLD);
     if (test::rank_of_world() != 0) return;
     for (std::size_t r = 0; r < ranks; ++r) {
-        const char* const from = all.data() + places[r];
-        unpack(program, static_cast<Rank>(r), from, from + counts[r], outcomes);
+        const std::span words(all.data() + places[r], static_cast<std::size_t>(counts[r]));
+        unpack(program, static_cast<Rank>(r), words, outcomes);
     }
 }
 
 void put_old_bytes(const Program& program, const Rules& rules, const std::string& path) {
+    ::unlink(path.c_str());
     if (program.setting.prefill == 0) return;
     std::ofstream file(path, std::ios::binary);
     for (Offset at = 0; at < program.setting.prefill; ++at)
         file.put(static_cast<char>(rules.old_value(at)));
 }
 
-std::string judge(Outcomes& outcomes, const std::string& path) {
+/// None where the file can't be opened.
+std::optional<std::vector<char>> contents_of(const std::string& path) {
     std::ifstream file(path, std::ios::binary);
-    const std::vector<char> contents{std::istreambuf_iterator<char>(file), {}};
-    test::MemoryDisk disk;
-    disk.write(0, std::as_bytes(std::span(contents)));
-    return outcomes.judge(disk);
+    if (!file) return std::nullopt;
+    return std::vector<char>{std::istreambuf_iterator<char>(file), {}};
 }
 
-/// Collective. Data accesses of the program.
-int run(std::uint64_t seed, const Features& features) {
-    const Program program = make_program(seed, features);
+/// "" if the other view of the file has the same bytes.
+std::string compare_with(const std::string& third, const std::vector<char>& contents) {
+    const auto seen = contents_of(third);
+    if (!seen) return "third: can't be opened: " + third;
+    if (seen->size() != contents.size())
+        return "third: the file has " + std::to_string(contents.size()) + " bytes, and " +
+               std::to_string(seen->size()) + " as " + third;
+    const auto [here, there] = std::ranges::mismatch(contents, *seen);
+    if (here == contents.end()) return "";
+    return "third: byte " + std::to_string(here - contents.begin()) + " is " +
+           std::to_string(static_cast<unsigned char>(*here)) + ", and " +
+           std::to_string(static_cast<unsigned char>(*there)) + " in " + third;
+}
+
+/// Of rank 0. "" if everything is allowed.
+std::string judge(Outcomes& outcomes, const std::string& path, const Options& options) {
+    const auto contents = contents_of(path);
+    if (!contents) return "file: can't be opened: " + path;
+    const std::string name = path.substr(path.rfind('/'));
+    if (!options.copies.empty()) {
+        std::ofstream copy(options.copies + name, std::ios::binary);
+        copy.write(contents->data(), std::ssize(*contents));
+        copy.close();
+        if (!copy) return "copy: can't be written: " + options.copies + name;
+    }
+    test::MemoryDisk disk;
+    disk.write(0, std::as_bytes(std::span(*contents)));
+    if (auto wrong = outcomes.judge(disk); !wrong.empty()) return wrong;
+    return options.third.empty() ? "" : compare_with(options.third + name, *contents);
+}
+
+void set_fault(const Setting& setting, const std::string& path) {
+    test::IoFault fault;
+    if (setting.fault_rank == test::rank_of_world()) {
+        fault = {.kind = test::IoFault::Kind::fails,
+                 .reads = setting.fault.reads,
+                 .writes = setting.fault.writes,
+                 .end = LONG_MAX,
+                 .system_errno = setting.fault.system_errno,
+                 .nth = setting.fault.nth,
+                 .file = path.c_str()};
+    }
+    test::set_io_fault(fault);
+}
+
+/// Collective. Rank 0 returns what is wrong, "" if nothing is, and the others "".
+std::string run(const Program& program, const Options& options) {
     Rules rules(program);
     Outcomes outcomes(program, rules);
-    const std::string path = test::shared_name();
-    if (test::rank_of_world() == 0) put_old_bytes(program, rules, path);
+    const std::string path = options.folder.empty()
+                                 ? test::shared_name()
+                                 : options.folder + "/oracle-" + std::to_string(program.seed);
+    const bool first = test::rank_of_world() == 0;
+    if (first) put_old_bytes(program, rules, path);
     MPI_Barrier(MPI_COMM_WORLD);
-    gather(program, outcomes, Performer(program, outcomes, path).run());
-    if (test::rank_of_world() != 0) return program.accesses();
-    const std::string wrong = judge(outcomes, path);
-    ::unlink(path.c_str());
-    if (wrong.empty()) return program.accesses();
-    ++test::failures;
-    std::fprintf(stderr, "seed %llu: %s\n", static_cast<unsigned long long>(seed), wrong.c_str());
-    if (test::failures <= kToldMost)
-        std::fprintf(stderr, "the program:\n%s\n", describe(program).c_str());
-    return program.accesses();
+    set_fault(program.setting, path);
+    const auto told = Performer(program, outcomes, path, options.patience).run();
+    failed_requests += test::io_faults_met();
+    test::set_io_fault({});
+    gather(program, outcomes, told);
+    if (!first) return "";
+    const std::string wrong = judge(outcomes, path, options);
+    if (options.copies.empty()) ::unlink(path.c_str());
+    return wrong;
 }
 
-void run_all(int argc, char** argv) {
-    Features features;
-    features.ranks = test::size_of_world();
-    features.routines = true;
-    if (argc > 3) features.method = argv[3];
-    CHECK(features.ranks >= 2 && features.ranks <= kRanksMax);
-    if (test::failures > 0) return;
-    const std::uint64_t first = argc > 1 ? std::strtoull(argv[1], nullptr, 10) : 1;
-    const std::uint64_t count = argc > 2 ? std::strtoull(argv[2], nullptr, 10) : 40;
+void run_all(const Options& options, const char* program_name) {
+    std::vector<std::uint64_t> failed;
     long long accesses = 0;
-    for (std::uint64_t seed = first; seed < first + count; ++seed) accesses += run(seed, features);
-    if (test::rank_of_world() == 0)
-        std::printf("%llu programs with %lld accesses\n", static_cast<unsigned long long>(count),
-                    accesses);
+    for (std::uint64_t seed = options.first; seed < options.first + options.count; ++seed) {
+        const Program program = make_program(seed, options.features);
+        accesses += program.accesses();
+        const std::string wrong = run(program, options);
+        if (wrong.empty()) continue;
+        failed.push_back(seed);
+        std::fprintf(stderr, "seed %llu: %s\n", static_cast<unsigned long long>(seed),
+                     wrong.c_str());
+        if (std::ssize(failed) <= kToldMost)
+            std::fprintf(stderr, "the program:\n%s\n", describe(program).c_str());
+    }
+    test::failures += static_cast<int>(failed.size());
+    long long made_to_fail = 0;
+    MPI_Reduce(&failed_requests, &made_to_fail, 1, MPI_LONG_LONG, MPI_SUM, 0, MPI_COMM_WORLD);
+    if (test::rank_of_world() != 0) return;
+    if (options.features.faults) std::printf("%lld requests were made to fail\n", made_to_fail);
+    std::printf("seeds %llu to %llu: %llu programs with %lld accesses, %zu failed\n",
+                static_cast<unsigned long long>(options.first),
+                static_cast<unsigned long long>(options.first + options.count - 1),
+                static_cast<unsigned long long>(options.count), accesses, failed.size());
+    for (const auto seed : failed)
+        std::printf("to run it again: %s --first %llu --count 1%s%s\n", program_name,
+                    static_cast<unsigned long long>(seed),
+                    options.features.faults ? " --faults" : "",
+                    options.folder.empty() ? "" : (" --folder " + options.folder).c_str());
 }
+
+bool parse(std::span<char*> words, Options& options) {
+    const auto number = [](const char* word) { return std::strtoull(word, nullptr, 10); };
+    for (std::size_t i = 0; i < words.size(); ++i) {
+        const std::string word = words[i];
+        if (word == "--faults") {
+            options.features.faults = true;
+            continue;
+        }
+        if (++i == words.size()) return false;
+        if (word == "--first") {
+            options.first = number(words[i]);
+        } else if (word == "--count") {
+            options.count = number(words[i]);
+        } else if (word == "--patience") {
+            options.patience = static_cast<unsigned>(number(words[i]));
+        } else if (word == "--method") {
+            options.features.method = words[i];
+        } else if (word == "--folder") {
+            options.folder = words[i];
+        } else if (word == "--third") {
+            options.third = words[i];
+        } else if (word == "--copies") {
+            options.copies = words[i];
+        } else {
+            return false;
+        }
+    }
+    options.features.ranks = test::size_of_world();
+    options.features.routines = true;
+    const bool kept = options.third.empty() && options.copies.empty();
+    const bool fits = options.features.ranks >= 2 && options.features.ranks <= kRanksMax;
+    return fits && (kept || !options.folder.empty());
+}
+
+constexpr const char* kUsage =
+    "oracle_programs [--first SEED] [--count N] [--method NAME] [--faults] [--patience SECONDS]\n"
+    "                [--folder DIR [--third DIR] [--copies DIR]], of two to six ranks\n";
 
 }  // namespace
 }  // namespace oratorio::oracle
 
 int main(int argc, char** argv) {
+    using namespace oratorio;
     MPI_Init(&argc, &argv);
-    oratorio::oracle::run_all(argc, argv);
-    const int result = oratorio::test::verdict("oracle_programs");
+    oracle::Options options;
+    if (oracle::parse({argv + 1, argv + argc}, options)) {
+        oracle::run_all(options, argv[0]);
+    } else {
+        ++test::failures;
+        if (test::rank_of_world() == 0) std::fputs(oracle::kUsage, stderr);
+    }
+    const int result = test::verdict("oracle_programs");
     MPI_Finalize();
     return result;
 }

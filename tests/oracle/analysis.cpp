@@ -129,6 +129,9 @@ void Rules::take(Walk& walk, const Step& step, std::size_t part, int number) {
         case Kind::size:  // done once, for all
             if (part == 0) resizes_.push_back({access(), step.size});
             return;
+        case Kind::get_size:
+            size_queries_.push_back(access());
+            return;
         case Kind::open:
             seen.refreshed = walk.clock(mine.rank);
             return;

@@ -335,6 +335,11 @@ void Machine::manage(Opened& one, const Step& step, std::size_t part) {
             return note(in_library(rank, [&] { return file.set_size(step.size); }));
         case Kind::atomic:
             return note(in_library(rank, [&] { return file.set_atomicity(step.on); }));
+        case Kind::get_size: {
+            const auto size = in_library(rank, [&] { return file.size(); });
+            if (size && !fibers_.stopping()) outcome_.told_size(step, part, *size);
+            return note(size ? Result<void>() : size.error());
+        }
         case Kind::close:
             note(in_library(rank, [&] { return file.close(); }));
             one.file.reset();

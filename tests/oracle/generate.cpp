@@ -266,6 +266,9 @@ void Generator::sync_barrier_sync() {
     for (int h = 0; h < handles; ++h) {
         if (!handle(h).log) sync(h);
     }
+    for (int h = 0; h < handles; ++h) {
+        if (!handle(h).log) add(Kind::get_size, h).collective = false;
+    }
 }
 
 void Generator::set_atomic(int handle) {

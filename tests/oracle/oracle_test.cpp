@@ -165,6 +165,21 @@ TEST(Rules, ACountEndsWhereTheFileMayEnd) {
     EXPECT_NE(rules.check_count(read, 7), "");
 }
 
+TEST(Rules, ARankIsToldASizeThatTheFileMayHave) {
+    Small small;
+    small.program().setting.prefill = 20;
+    small.both(Kind::size, 0).size = 12;
+    const int early = small.both(Kind::get_size, 1).id;
+    small.both(Kind::sync, 0);
+    small.barrier();
+    small.both(Kind::sync, 1);
+    const int late = small.both(Kind::get_size, 1).id;
+    const Rules rules(small.done());
+    EXPECT_EQ(rules.check_told_size(early, 1, 20), "");
+    EXPECT_EQ(rules.check_told_size(late, 1, 12), "");
+    EXPECT_NE(rules.check_told_size(late, 1, 20), "");
+}
+
 TEST(Oracle, ASeedIsOneProgramAndOneInterleaving) {
     Stacks stacks;
     for (std::uint64_t seed = 1; seed <= 20; ++seed) {

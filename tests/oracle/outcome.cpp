@@ -50,6 +50,10 @@ void Outcomes::note(const Step& step, Rank rank, const Error& error) {
     notes_[step.id][rank] = error;
 }
 
+void Outcomes::told_size(const Step& step, std::size_t part, Bytes size) {
+    sizes_[step.id][part] = size;
+}
+
 const Step& Outcomes::step_of(const Access& access) const {
     return *std::ranges::find(program_.steps, access.step, &Step::id);
 }
@@ -70,6 +74,7 @@ void Outcomes::note_undone() {
 /// (docs/decisions/0020). And where a sparse graph was asked for, an aggregator tells what its
 /// storage refused to those that have data with it (docs/decisions/0038).
 bool Outcomes::may_differ(const Step& step, ErrorKind one, ErrorKind other) const {
+    if (step.kind == Kind::get_size) return true;  // no rank knows what another one was told
     if (step.kind == Kind::sync) return program_.setting.client != ClientKind::none;
     const auto of_storage = [](ErrorKind kind) {
         return kind == ErrorKind::none || kind == ErrorKind::io || kind == ErrorKind::no_space ||
@@ -129,6 +134,15 @@ std::string Outcomes::judge_read(int access) const {
         }
     }
     return rules_.check_atomic(access, {done.buffer.begin(), done.buffer.begin() + bytes});
+}
+
+std::string Outcomes::judge_sizes() const {
+    for (const auto& [step, parts] : sizes_) {
+        for (const auto& [part, size] : parts) {
+            if (auto wrong = rules_.check_told_size(step, part, size); !wrong.empty()) return wrong;
+        }
+    }
+    return "";
 }
 
 /// Counts of writes: all of it without an error; with one, no more than can be found.
@@ -216,6 +230,7 @@ std::string Outcomes::judge(const test::MemoryDisk& disk) {
         if (rules_.accesses[i].direction == Direction::write) continue;
         if (auto wrong = judge_read(static_cast<int>(i)); !wrong.empty()) return wrong;
     }
+    if (auto wrong = judge_sizes(); !wrong.empty()) return wrong;
     if (auto wrong = judge_written(contents); !wrong.empty()) return wrong;
     const bool log = program_.handles.back().log;
     if (log && contents.size() > data && !program_.faulty()) {

@@ -19,6 +19,8 @@ class Outcomes {
     void done(const Step& step, std::size_t part, const Outcome& outcome);
     /// Of a call that moves no data.
     void note(const Step& step, Rank rank, const Error& error);
+    /// What a rank is told in a step of Kind::get_size.
+    void told_size(const Step& step, std::size_t part, Bytes size);
     /// "" if all of it is allowed.
     std::string judge(const test::MemoryDisk& disk);
 
@@ -32,14 +34,16 @@ class Outcomes {
     [[nodiscard]] bool may_differ(const Step& step, ErrorKind one, ErrorKind other) const;
     [[nodiscard]] std::string judge_errors() const;
     [[nodiscard]] std::string judge_read(int access) const;
+    [[nodiscard]] std::string judge_sizes() const;
     [[nodiscard]] std::string judge_records(const std::vector<std::byte>& log) const;
     [[nodiscard]] std::string judge_written(const std::vector<std::byte>& contents) const;
     [[nodiscard]] const Step& step_of(const Access& access) const;
 
     const Program& program_;
     Rules& rules_;
-    std::vector<Done> done_;                      ///< by access
-    std::map<int, std::map<Rank, Error>> notes_;  ///< by step
+    std::vector<Done> done_;                             ///< by access
+    std::map<int, std::map<Rank, Error>> notes_;         ///< by step
+    std::map<int, std::map<std::size_t, Bytes>> sizes_;  ///< by step of Kind::get_size, and part
 };
 
 }  // namespace oratorio::oracle

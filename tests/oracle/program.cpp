@@ -49,8 +49,9 @@ int Program::accesses() const {
 }
 
 const char* name_of(Kind kind) {
-    constexpr const char* kNames[] = {"open", "close", "set_view", "access",  "start",   "finish",
-                                      "sync", "size",  "atomic",   "barrier", "message", "poll"};
+    constexpr const char* kNames[] = {"open",    "close",   "set_view", "access",   "start",
+                                      "finish",  "sync",    "size",     "get_size", "atomic",
+                                      "barrier", "message", "poll"};
     return kNames[static_cast<int>(kind)];
 }
 

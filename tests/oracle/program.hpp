@@ -42,7 +42,8 @@ enum class Kind {
     start,   ///< nonblocking, or the begin of a split collective
     finish,  ///< its end
     sync,
-    size,
+    size,      ///< MPI_File_set_size
+    get_size,  ///< each rank by itself
     atomic,
     barrier,
     message,

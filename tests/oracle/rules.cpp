@@ -163,13 +163,25 @@ std::string Rules::check_count(int access, Bytes bytes) const {
     return "";
 }
 
-std::string Rules::check_size(Bytes size) const {
+std::string Rules::check_size(const Access& reader, Bytes size, const std::string& when) const {
     Bytes least = 0;
     Bytes most = 0;
-    sizes(after_all_, least, most);
+    sizes(reader, least, most);
     if (size >= least && size <= most) return "";
-    return "size: the file has " + std::to_string(size) + " bytes at its end and should have " +
-           std::to_string(least);
+    const std::string more = most > least ? " or up to " + std::to_string(most) : "";
+    return "size: the file has " + std::to_string(size) + " bytes " + when + " and should have " +
+           std::to_string(least) + more;
+}
+
+std::string Rules::check_size(Bytes size) const {
+    return check_size(after_all_, size, "at its end");
+}
+
+std::string Rules::check_told_size(int step, std::size_t part, Bytes size) const {
+    const auto query = std::ranges::find_if(
+        size_queries_, [&](const Access& one) { return one.step == step && one.part == part; });
+    const std::string rank = std::to_string(query->rank);
+    return check_size(*query, size, "as rank " + rank + " is told in #" + std::to_string(step));
 }
 
 }  // namespace oratorio::oracle

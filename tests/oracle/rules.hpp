@@ -66,6 +66,8 @@ class Rules {
     /// Whether a read may have ended after so many bytes.
     [[nodiscard]] std::string check_count(int access, Bytes bytes) const;
     [[nodiscard]] std::string check_size(Bytes size) const;
+    /// The same of what a rank was told in a step of Kind::get_size.
+    [[nodiscard]] std::string check_told_size(int step, std::size_t part, Bytes size) const;
     /// A change of size in that step that didn't happen, or only in part.
     void fail_resize(int step);
     /// Nobody else writes there.
@@ -109,11 +111,14 @@ class Rules {
     [[nodiscard]] bool overwritten(const Access& write, const Access& reader, Offset at,
                                    const Access** by) const;
     void sizes(const Access& reader, Bytes& least, Bytes& most) const;
+    [[nodiscard]] std::string check_size(const Access& reader, Bytes size,
+                                         const std::string& when) const;
 
     const Program& program_;
     Access before_all_;  ///< "wrote" the old bytes
     Access after_all_;   ///< "reads" the file at the end
     std::vector<Resize> resizes_;
+    std::vector<Access> size_queries_;    ///< one of each rank and step of Kind::get_size
     std::vector<std::uint32_t> first_;    ///< by offset: of its writers in writers_
     std::vector<std::uint16_t> writers_;  ///< accesses
     std::size_t ordered_ = 0;             ///< ids
