@@ -292,6 +292,7 @@ def main():
             "c.map": version_script(c_names(procedures)),
             "mpich.map": version_script(c_names(procedures) + of_all),
             "c_and_fortran.map": version_script(c_names(procedures) + fortran),
+            "preload.map": version_script([*c_names(procedures), *fortran, "oratorio_standard_error"]),
         }
         for name, text in outputs.items():
             (options.out / name).write_text(text)

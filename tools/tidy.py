@@ -5,6 +5,8 @@
 - src/ is a house of floors: a file includes only what FLOORS allows its folder.
 - mpi.h and the names MPI_* and PMPI_* are for src/mpi and src/bind alone.
 - Files have at most 400 lines, C and C++ functions at most 60.
+- Descriptors of src/ are made as a Descriptor or a Socket, which are never 0, 1 or 2; no streams are opened.
+- Messages of src/ go by base/standard_error.
 - Which part a method has is asked only by the tables of parts (KIND_TABLES): all others ask its facts.
 - A TODO names the issue it belongs to: TODO(#12).
 """
@@ -58,6 +60,20 @@ INCLUDE = re.compile(r'\s*#\s*include\s*([<"])([^>"]+)[>"]')
 MPI_NAME = re.compile(r"\bP?MPIX?_\w+")
 KIND = re.compile(r"\b(Request|Domains|Graph|Exchange|Layers|Storage|ReadAhead)Kind\b")
 VOUCH = re.compile(r"\bvouch\(")
+# System calls that make a descriptor, and the text from the statement's begin on that must say who owns it.
+MAKES_DESCRIPTOR = re.compile(
+    r"(?<![\w.>:])(?:::(?:open|openat|creat|socket|socketpair|accept4?|pipe2?|dup[23]?|mkstemp)"
+    r"|(?:::)?(?:shm_open|memfd_create|eventfd|timerfd_create|signalfd|epoll_create1?|inotify_init1?|pidfd_open))\("
+)
+OWNS_DESCRIPTOR = re.compile(r"\b(Descriptor|Socket)\b")
+STREAM = re.compile(r"\bstd::[io]?fstream\b|\b(fopen|freopen|fdopen|opendir|popen|tmpfile)\(")
+# What writes to descriptor 2, whatever that is now.
+STANDARD_ERROR = re.compile(r"\b(stderr|STDERR_FILENO|perror|cerr|clog)\b")
+STANDARD_ERROR_FILES = {
+    "src/base/standard_error.cpp",
+    "src/base/descriptor.cpp",
+    "src/store/descriptor_store.cpp",
+}
 TODO = re.compile(r"\b(TODO|FIXME|XXX)\b(?!\(#\d+\))")
 TYPE_OR_NAMESPACE = re.compile(r"\b(namespace|class|struct|union|enum|extern)\b")
 # What may stand between a function's parameters and its body.
@@ -180,6 +196,30 @@ def functions(text: str) -> Iterator[tuple[int, int]]:
             head_start = place + 1
 
 
+def check_descriptors(file: Path, text: str) -> Iterator[Complaint]:
+    """Descriptors that could be those of standard input, output or error."""
+    if floor_of(file) is None:
+        return
+    code = without_literals(text)
+    for found in MAKES_DESCRIPTOR.finditer(code):
+        if not OWNS_DESCRIPTOR.search(code, code.rfind(";", 0, found.start()) + 1, found.start()):
+            line = code.count("\n", 0, found.start()) + 1
+            yield Complaint(file, line, f"{found.group()}): give the descriptor to a Descriptor or a Socket")
+    for found in STREAM.finditer(code):
+        line = code.count("\n", 0, found.start()) + 1
+        yield Complaint(file, line, f"{found.group()} opens a file: use a Descriptor, or base/small_file")
+
+
+def check_standard_error(file: Path, text: str) -> Iterator[Complaint]:
+    """Messages by another way than base/standard_error: a program may have a file of data on descriptor 2."""
+    if floor_of(file) is None or file.as_posix() in STANDARD_ERROR_FILES:
+        return
+    for number, line in enumerate(without_literals(text).splitlines(), 1):
+        found = STANDARD_ERROR.search(line)
+        if found:
+            yield Complaint(file, number, f"{found.group()} may be a data file: use write_to_standard_error")
+
+
 def check_sizes(file: Path, text: str) -> Iterator[Complaint]:
     """Length of the file and of its functions."""
     lines = text.count("\n")
@@ -252,6 +292,7 @@ def check(file: Path, text: str) -> list[Complaint]:
     if file.suffix in CXX_SUFFIXES:
         found += [*check_includes(file, text), *check_mpi_names(file, text)]
         found += [*check_kinds(file, text), *check_vouching(file, text)]
+        found += [*check_descriptors(file, text), *check_standard_error(file, text)]
         found += [*check_parameters(file, text), *check_virtuals(file, text)]
     return found
 

@@ -1,12 +1,22 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "base/descriptor.hpp"
 
+#include <fcntl.h>
 #include <unistd.h>
 
 #include <cerrno>
 #include <utility>
 
 namespace oratorio {
+
+int behind_standard(int number) {
+    if (number < 0 || number > STDERR_FILENO) return number;
+    const int behind = ::fcntl(number, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
+    const int reason = errno;
+    ::close(number);
+    errno = reason;
+    return behind;
+}
 
 Descriptor::Descriptor(Descriptor&& other) noexcept : number_(std::exchange(other.number_, -1)) {}
 

@@ -14,6 +14,7 @@ SignalsBlocked::SignalsBlocked() {
     for (const int number : {SIGBUS, SIGSEGV, SIGFPE, SIGILL, SIGTRAP, SIGSYS})
         sigdelset(&all, number);
     ::pthread_sigmask(SIG_BLOCK, &all, &before_);
+    ::sigpending(&waiting_);
 }
 
 SignalsBlocked::~SignalsBlocked() {
@@ -21,6 +22,7 @@ SignalsBlocked::~SignalsBlocked() {
 }
 
 void SignalsBlocked::swallow(int number) const {
+    if (sigismember(&waiting_, number) == 1) return;
     sigset_t one;
     sigemptyset(&one);
     sigaddset(&one, number);

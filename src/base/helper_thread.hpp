@@ -14,11 +14,13 @@ class SignalsBlocked {
     ~SignalsBlocked();
     SignalsBlocked(const SignalsBlocked&) = delete;
     SignalsBlocked& operator=(const SignalsBlocked&) = delete;
-    /// One that came meanwhile with a failed system call of ours; the program isn't to hear of it.
+    /// Takes away the signal that came with a failed system call of ours, so that the program
+    /// doesn't get it. One that was waiting for the program before stays.
     void swallow(int number) const;
 
   private:
     sigset_t before_;
+    sigset_t waiting_;
 };
 
 /// For this thread. Hosts that bind a rank to one core would have it fight with the rank's own.

@@ -15,6 +15,8 @@
 #include <string_view>
 #include <utility>
 
+#include "base/descriptor.hpp"
+
 namespace oratorio {
 
 namespace {
@@ -49,19 +51,18 @@ Error another() {
 
 Result<SharedMemory> SharedMemory::create(Bytes bytes) {
     SharedMemory memory;
-    int descriptor = -1;
+    Descriptor descriptor(-1);
     do {  // a name may be left over from a process that was killed
         memory.name_ = new_name();
-        descriptor = shm_open(memory.name_.c_str(), O_RDWR | O_CREAT | O_EXCL, 0600);
-    } while (descriptor < 0 && errno == EEXIST);
-    if (descriptor < 0) {
+        descriptor = Descriptor(shm_open(memory.name_.c_str(), O_RDWR | O_CREAT | O_EXCL, 0600));
+    } while (descriptor.number() < 0 && errno == EEXIST);
+    if (descriptor.number() < 0) {
         memory.name_.clear();
         return Error::of_errno("shared memory: shm_open", errno);
     }
-    const int full = posix_fallocate(descriptor, 0, bytes + kMark);
-    auto mapped = full == 0 ? memory.map(descriptor, bytes)
+    const int full = posix_fallocate(descriptor.number(), 0, bytes + kMark);
+    auto mapped = full == 0 ? memory.map(descriptor.number(), bytes)
                             : Error::of_errno("shared memory: /dev/shm is too small", full);
-    ::close(descriptor);
     if (!mapped) return mapped.error();
     std::ranges::copy(memory.name_, memory.mark());
     return memory;
@@ -69,14 +70,14 @@ Result<SharedMemory> SharedMemory::create(Bytes bytes) {
 
 Result<SharedMemory> SharedMemory::attach(const std::string& name, Bytes bytes) {
     SharedMemory memory;
-    const int descriptor = shm_open(name.c_str(), O_RDWR, 0);
-    if (descriptor < 0)
+    const Descriptor descriptor(shm_open(name.c_str(), O_RDWR, 0));
+    if (descriptor.number() < 0)
         return Error::of_errno("shared memory: another rank's is not visible", errno);
     // Less than we map would end the program at the first touch of what isn't there.
     struct stat status {};
-    const bool as_long = ::fstat(descriptor, &status) == 0 && status.st_size == bytes + kMark;
-    auto mapped = as_long ? memory.map(descriptor, bytes) : another();
-    ::close(descriptor);
+    const bool as_long =
+        ::fstat(descriptor.number(), &status) == 0 && status.st_size == bytes + kMark;
+    auto mapped = as_long ? memory.map(descriptor.number(), bytes) : another();
     if (!mapped) return mapped.error();
     if (name.size() >= kMark || std::string_view(memory.mark(), name.size() + 1) !=
                                     std::string_view(name.c_str(), name.size() + 1))

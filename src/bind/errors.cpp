@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "bind/errors.hpp"
 
-#include <unistd.h>
-
 #include <cstdio>
 #include <cstdlib>
 #include <ctime>
 
+#include "base/standard_error.hpp"
 #include "bind/process.hpp"
 
 namespace oratorio::bind {
@@ -105,8 +104,7 @@ void end_job(const char* why) {
         "oratorio: the job ends, since a call that other ranks take part in can't go on: %s\n",
         why);
     const auto bytes = static_cast<std::size_t>(length);
-    [[maybe_unused]] const auto written =
-        ::write(STDERR_FILENO, line, bytes < sizeof line ? bytes : sizeof line - 1);
+    write_to_standard_error({line, bytes < sizeof line ? bytes : sizeof line - 1});
     if (host_if_loaded() != nullptr) abort_job(MPI_COMM_WORLD, MPI_ERR_NO_MEM);
     std::abort();
 }

@@ -10,6 +10,7 @@
 #include <set>
 
 #include "base/small_file.hpp"
+#include "base/standard_error.hpp"
 #include "file/misspelt.hpp"
 
 namespace oratorio::bind {
@@ -70,13 +71,6 @@ std::string trace_path() {
     const auto path =
         std::filesystem::absolute(given == "1" ? "oratorio-trace.json" : given, unknown);
     return unknown ? given : path.string();
-}
-
-/// One write, so that the lines of several ranks don't mix.
-void write_line(int descriptor, const std::string& text) {
-    const std::string line = text.ends_with('\n') ? text : text + "\n";
-    // Nothing is to be done when stderr is closed.
-    [[maybe_unused]] const auto written = write(descriptor, line.data(), line.size());
 }
 
 int copy_nothing(MPI_Comm, int, void*, void*, void*, int* flag) {
@@ -170,7 +164,8 @@ bool belongs_to_host(MPI_File fh) {
 }
 
 void tell(const std::string& text, bool urgent) {
-    if (urgent || !process().settings.quiet) write_line(STDERR_FILENO, "oratorio: " + text);
+    if (!urgent && process().settings.quiet) return;
+    write_to_standard_error("oratorio: " + text + (text.ends_with('\n') ? "" : "\n"));
 }
 
 void narrate(const std::string& text) {

@@ -104,7 +104,7 @@ bool DescriptorStore::goes_direct(const IoRequest& request) const {
 }
 
 Result<OpenedFile> DescriptorStore::duplicate_file() const {
-    Descriptor another(::fcntl(descriptor(), F_DUPFD_CLOEXEC, 0));
+    Descriptor another(::fcntl(descriptor(), F_DUPFD_CLOEXEC, STDERR_FILENO + 1));
     if (another.number() < 0) return Error::of_errno("duplicating the file's descriptor");
     return OpenedFile{std::move(another), kind_, number_};
 }

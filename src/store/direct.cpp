@@ -41,16 +41,13 @@ DirectFile open_direct(int descriptor) {
     const std::string path = "/proc/self/fd/" + std::to_string(descriptor);
     const int access = ::fcntl(descriptor, F_GETFL) & O_ACCMODE;
     DirectFile direct;
-    for (;;) {
-        const int number = ::open(path.c_str(), access | O_DIRECT | O_CLOEXEC);
-        if (number < 0 && errno == EINTR) continue;
-        if (number < 0) {
-            direct.refusal = "direct I/O: the system refuses to open the file for it (" +
-                             std::generic_category().message(errno) + "); the page cache is used";
-            return direct;
-        }
-        direct.file = Descriptor(number);
-        break;
+    do {
+        direct.file = Descriptor(::open(path.c_str(), access | O_DIRECT | O_CLOEXEC));
+    } while (direct.file.number() < 0 && errno == EINTR);
+    if (direct.file.number() < 0) {
+        direct.refusal = "direct I/O: the system refuses to open the file for it (" +
+                         std::generic_category().message(errno) + "); the page cache is used";
+        return direct;
     }
     direct.alignment = alignment_of(direct.file.number());
     if (direct.alignment.file == 0)

@@ -140,15 +140,14 @@ StripedFile make_on_lustre(const std::string& path, int permissions, const Strip
         return file;
     }
     constexpr int kNew = O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC;
-    const int number = ::open(path.c_str(), kNew | kLater, permissions);
-    if (number < 0) return file;  // who opens it next gets the error
-    Descriptor descriptor(number);
+    Descriptor descriptor(::open(path.c_str(), kNew | kLater, permissions));
+    if (descriptor.number() < 0) return file;  // whoever opens it next gets the error
     file.made = true;
     LustreLayout layout;
     layout.stripe_size = fit<std::uint32_t>(wanted.unit);
     layout.stripe_count = fit<std::uint16_t>(wanted.targets);
     if (wanted.first >= 0) layout.stripe_offset = fit<std::uint16_t>(wanted.first);
-    if (::fsetxattr(number, kLayout, &layout, sizeof layout, 0) != 0)
+    if (::fsetxattr(descriptor.number(), kLayout, &layout, sizeof layout, 0) != 0)
         file.refused = unstriped(errno);
     if (auto closed = descriptor.close(); !closed && file.refused.kind == ErrorKind::none)
         file.refused = closed.error();

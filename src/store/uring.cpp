@@ -36,8 +36,15 @@ class Ring {
     /// To be called once. Gives 0 or an errno.
     int open(int queue_depth) {
         const int result = io_uring_queue_init(static_cast<unsigned>(queue_depth), &ring_, 0);
-        open_ = result == 0;
-        return -result;
+        if (result != 0) return -result;
+        open_ = true;
+        const int behind = behind_standard(ring_.ring_fd);
+        const int reason = errno;
+        if (behind < 0) ring_.ring_fd = -1;  // it has been closed
+        if (behind < 0) return reason;
+        if (ring_.enter_ring_fd == ring_.ring_fd) ring_.enter_ring_fd = behind;
+        ring_.ring_fd = behind;
+        return 0;
     }
     io_uring* get() { return &ring_; }
 

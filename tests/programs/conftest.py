@@ -28,6 +28,13 @@ IS_BUILT = preload_library().exists()
 NOT_BUILT = "build/lib/liboratorio.so has not been built; only the host's own MPI-IO was run"
 
 
+def saying_into(folder: Path, *words: str | Path) -> list[str | Path]:
+    """A program that is started with FOLDER/said.R, R its rank, as standard error. A host may carry that by a
+    network which a test cuts, and drop it when the job ends."""
+    shell = 'exec 2>"$0/said.${PMI_RANK:-$OMPI_COMM_WORLD_RANK}" && exec "$@"'
+    return ["sh", "-c", shell, folder, *words]
+
+
 def host_or_skip(name: str) -> Host:
     """The host of that name; the test is skipped where that MPI is not installed."""
     if name not in HOSTS:

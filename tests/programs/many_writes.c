@@ -3,8 +3,7 @@
  *
  * All ranks write, together or each alone, rows of ROW bytes in turn, COUNT times; before each time
  * rank 0 writes its number to FOLDER/written. The first error that a rank gets it tells by its
- * class, and ends the job. What rank R says goes to FOLDER/said.R: a host may carry stderr by the
- * network that is cut, and drop it when the job ends.
+ * class, and ends the job.
  */
 #include <mpi.h>
 #include <stdio.h>
@@ -20,13 +19,6 @@ static void require(int code, const char* what) {
     MPI_Error_class(code, &class);
     fprintf(stderr, "%s: error of class %d\n", what, class);
     MPI_Abort(MPI_COMM_WORLD, 3);
-}
-
-static void say_into(const char* folder, int rank) {
-    char path[4096];
-    snprintf(path, sizeof path, "%s/said.%d", folder, rank);
-    if (freopen(path, "w", stderr) == NULL) MPI_Abort(MPI_COMM_WORLD, 4);
-    setvbuf(stderr, NULL, _IONBF, 0);
 }
 
 static void tell(const char* folder, int number) {
@@ -50,7 +42,6 @@ int main(int argc, char** argv) {
     MPI_Init(&argc, &argv);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Comm_size(MPI_COMM_WORLD, &ranks);
-    say_into(argv[1], rank);
     snprintf(path, sizeof path, "%s/rows.dat", argv[1]);
     require(
         MPI_File_open(MPI_COMM_WORLD, path, MPI_MODE_CREATE | MPI_MODE_RDWR, MPI_INFO_NULL, &file),

@@ -8,7 +8,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from conftest import HERE, host_or_skip
+from conftest import HERE, host_or_skip, saying_into
 from oratorio import aarch64
 from oratorio.suites.sources import SourceError
 from portable import link_all_of_the_c_plus_plus_library, require_only_glibc_2_28
@@ -81,6 +81,7 @@ def test_ranks_of_an_mpi_write_with_it(build, program, kind, tmp_path):
     host = host_or_skip("mpich5")
     preload = ["-E", f"LD_PRELOAD={build / 'portable/liboratorio.so'}", "-E", "ORATORIO_EXPLAIN=1"]
     words = [*program("many_writes", *preload), str(tmp_path), "2", *([kind] if kind == "alone" else [])]
+    words = saying_into(tmp_path, *words)
     checked(host.mpiexec, "-n", str(RANKS), *words, **host.env, **WITHOUT_READV)
     expected = b"".join(bytes([1 + rank]) * ROW for rank in range(RANKS))
     assert (tmp_path / "rows.dat").read_bytes() == expected * ROWS

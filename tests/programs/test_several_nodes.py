@@ -10,7 +10,7 @@ import time
 from pathlib import Path
 
 import pytest
-from conftest import HERE, IS_BUILT, NOT_BUILT, compile_for, host_or_skip, run_checked
+from conftest import HERE, IS_BUILT, NOT_BUILT, compile_for, host_or_skip, run_checked, saying_into
 from oratorio import conformance
 from oratorio.hosts import Host, mpiexec_command, run_ranks
 from oratorio.nodes import Nodes, NoNodesError
@@ -118,8 +118,8 @@ def test_a_job_goes_on_when_a_nodes_network_comes_back(name, method, nodes, tmp_
     env = {"ORATORIO_HINTS": f"oratorio_method={method}", "ORATORIO_WAIT_NOTICE": "1"}
     with Cut(nodes, tmp_path, seconds=3) as cut:
         run_checked(
-            nodes.host(host, 2), 4, [program, tmp_path, "100"], preload=True, env=env, cwd=tmp_path,
-            timeout_seconds=90,
+            nodes.host(host, 2), 4, saying_into(tmp_path, program, tmp_path, "100"), preload=True, env=env,
+            cwd=tmp_path, timeout_seconds=90,
         )  # fmt: skip
     assert cut.at is not None and cut.at < 99, "it was over before the network was cut"
     if method != "data_shipping":  # who waits for an agent says nothing
@@ -136,7 +136,7 @@ def test_a_job_ends_when_the_host_gives_up_a_node_whose_network_has_gone(tmp_pat
         with Nodes(tmp_path_factory.mktemp("cut")) as nodes, Cut(nodes, tmp_path, seconds=None) as cut:
             nodes.give_up_early()
             job = nodes.host(host, 2)
-            words = [program, tmp_path, "100"]
+            words = saying_into(tmp_path, program, tmp_path, "100")
             # It ends in time; the host's mpiexec may return 0 all the same.
             run_ranks(job, 4, words, preload=True, env=env, cwd=tmp_path, timeout_seconds=90)
     except NoNodesError as error:
@@ -153,7 +153,7 @@ def test_a_write_by_an_agent_fails_when_its_nodes_network_has_gone(nodes, tmp_pa
     env = {"ORATORIO_HINTS": "oratorio_method=data_shipping;oratorio_agents=4"}
     with Cut(nodes, tmp_path, seconds=45) as cut:
         job = nodes.host(host, 2)
-        words = [program, tmp_path, "1000", "alone"]
+        words = saying_into(tmp_path, program, tmp_path, "1000", "alone")
         done = run_ranks(job, 4, words, preload=True, env=env, cwd=tmp_path, timeout_seconds=90)
     assert cut.at is not None and cut.at < 999, "it was over before the network was cut"
     assert done.returncode != 0

@@ -75,6 +75,46 @@ def test_agreed_values_are_made_by_collective_helpers():
     assert complaints("src/plan/plan.cpp", "// who may vouch(for it)\n") == []
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "void f() { const int file = ::open(path, O_RDONLY | O_CLOEXEC); }\n",
+        "int listener = ::socket(AF_INET, SOCK_STREAM, 0);\n",
+        "Descriptor one(1);\nint two = eventfd(0, EFD_CLOEXEC);\n",
+        "int memory = shm_open(name, O_RDWR, 0);\n",
+        'std::ifstream boot("/proc/version");\n',
+        'FILE* log = fopen("log", "w");\n',
+    ],
+)
+def test_descriptors_are_owned_so_that_none_is_a_standard_one(text):
+    assert len(complaints("src/base/a.cpp", text)) == 1
+    assert complaints("tests/unit/base/a_test.cpp", text) == []
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "const Descriptor file(::open(path, O_RDONLY | O_CLOEXEC));\n",
+        "Descriptor file(uninterrupted([&] {\n    return ::open(path, flags);\n}));\n",
+        "Socket socket(::accept4(number, nullptr, nullptr, SOCK_CLOEXEC));\n",
+        "auto door = Door::open();\nResult<void> open();\nfile.open(path);\n",
+        "// std::ifstream opens a file; so does fopen(path)\n",
+    ],
+)
+def test_owned_descriptors_and_other_opens_are_fine(text):
+    assert complaints("src/base/a.cpp", text) == []
+
+
+@pytest.mark.parametrize(
+    "text", ['std::fprintf(stderr, "no");\n', "::write(STDERR_FILENO, a, b);\n", "std::cerr << a;\n"]
+)
+def test_messages_go_to_the_original_standard_error(text):
+    assert len(complaints("src/bind/a.cpp", text)) == 1
+    assert complaints("src/base/standard_error.cpp", text) == []
+    assert complaints("tools/bench/a.cpp", text) == []
+    assert complaints("src/bind/a.cpp", "/// Says why on stderr.\n") == []
+
+
 def test_a_file_of_400_lines_is_fine_and_of_401_is_not():
     assert complaints("src/base/a.cpp", "int a;\n" * 400) == []
     assert len(complaints("src/base/a.cpp", "int a;\n" * 401)) == 1

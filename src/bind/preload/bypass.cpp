@@ -6,9 +6,10 @@
 #include <link.h>
 
 #include <array>
-#include <cstdio>
 #include <cstdlib>
 #include <string_view>
+
+#include "base/standard_error.hpp"
 
 namespace {
 
@@ -109,9 +110,8 @@ bool has_moved_file_data(void* library) {
 
 void tell_bypassed() {
     if (!speaks_for_job() || is_set("ORATORIO_DISABLE")) return;
-    std::fprintf(stderr,
-                 "oratorio: this program's file access was not Oratorio's: it reaches its MPI past "
-                 "preloaded libraries (by dlsym on a library of its own choice), so the MPI's own "
-                 "MPI-IO was used; link it with Oratorio, or let it look up MPI_File_ names in "
-                 "liboratorio.so\n");
+    oratorio::write_to_standard_error(
+        "oratorio: this program's file access was not Oratorio's: it reaches its MPI past "
+        "preloaded libraries (by dlsym on a library of its own choice), so the MPI's own MPI-IO "
+        "was used; link it with Oratorio, or let it look up MPI_File_ names in liboratorio.so\n");
 }

@@ -7,13 +7,13 @@
 #include <link.h>
 
 #include <atomic>
-#include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <initializer_list>
 #include <string>
 #include <vector>
 
+#include "base/standard_error.hpp"
 #include "preload/bypass.hpp"
 
 #define ORATORIO_EXPORT extern "C" __attribute__((visibility("default")))
@@ -119,30 +119,31 @@ void warn_of_profiler_behind() {
     const std::string mpi = library_of(find_mpi().address);
     if (next.empty() || next == mpi || base_name(next).rfind("liboratorio", 0) == 0) return;
     if (speaks_for_job())
-        std::fprintf(stderr,
-                     "oratorio: warning: %s is loaded behind Oratorio, so it sees no file access, "
-                     "no MPI_Init and no MPI_Finalize; name it before liboratorio.so in "
-                     "LD_PRELOAD, as `oratorio run` does\n",
-                     next.c_str());
+        oratorio::write_to_standard_error(
+            "oratorio: warning: " + next +
+            " is loaded behind Oratorio, so it sees no file access, no MPI_Init and no "
+            "MPI_Finalize; name it before liboratorio.so in LD_PRELOAD, as `oratorio run` does\n");
 }
 
 void* load_flavour() {
     warn_of_profiler_behind();
     const Host& found = host();
     if (found.flavour == Flavour::none) {
-        std::fprintf(stderr,
-                     "oratorio: an MPI file routine was called, but no MPI library is loaded in "
-                     "this process\n");
+        oratorio::write_to_standard_error(
+            "oratorio: an MPI file routine was called, but no MPI library is loaded in this "
+            "process\n");
         return nullptr;
     }
     const std::string own = library_of(reinterpret_cast<const void*>(&load_flavour));
     const std::string path = own.substr(0, own.rfind('/') + 1) + found.library;
     void* library = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
-    if (library == nullptr && speaks_for_job())
-        std::fprintf(stderr,
-                     "oratorio: warning: the MPI's own MPI-IO is used, as Oratorio's library for "
-                     "this MPI can't be loaded: %s\n",
-                     dlerror());
+    if (library == nullptr && speaks_for_job()) {
+        const char* const reason = dlerror();
+        oratorio::write_to_standard_error(
+            "oratorio: warning: the MPI's own MPI-IO is used, as Oratorio's library for this MPI "
+            "can't be loaded: " +
+            std::string(reason != nullptr ? reason : "no reason is known") + "\n");
+    }
     return library;
 }
 

@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "base/standard_error.hpp"
+
+#include <dlfcn.h>
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <csignal>
+
+#include "base/helper_thread.hpp"
+
+namespace oratorio {
+namespace {
+
+/// Which file standard error was when this library was loaded.
+struct Original {
+    bool open = false;
+    dev_t device = 0;
+    ino_t number = 0;
+    int kept = -1;  ///< another descriptor of it, for when the program closes or replaces 2
+};
+
+Original original;
+
+bool is_original(int descriptor) {
+    struct stat status {};
+    return original.open && descriptor >= 0 && ::fstat(descriptor, &status) == 0 &&
+           status.st_dev == original.device && status.st_ino == original.number;
+}
+
+Original look() {
+    struct stat status {};
+    if (::fstat(STDERR_FILENO, &status) != 0) return {};
+    return {.open = true, .device = status.st_dev, .number = status.st_ino};
+}
+
+/// The preload library is there when the process starts and has nothing more to do then. It loads
+/// the others at the first call of MPI, when the program may have replaced standard error already:
+/// they take over what it has seen, by the name that it exports, and keep a descriptor.
+[[gnu::constructor]] void remember() {
+#ifdef ORATORIO_PRELOAD
+    original = look();
+#else
+    using Seen = const void* (*)();
+    const auto seen = reinterpret_cast<Seen>(::dlsym(RTLD_DEFAULT, "oratorio_standard_error"));
+    original = seen != nullptr ? *static_cast<const Original*>(seen()) : look();
+    if (is_original(STDERR_FILENO))
+        original.kept = ::fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
+#endif
+}
+
+int where_to_write() {
+    for (const int descriptor : {STDERR_FILENO, original.kept})
+        if (is_original(descriptor)) return descriptor;
+    return -1;
+}
+
+}  // namespace
+
+#ifdef ORATORIO_PRELOAD
+}  // namespace oratorio
+/// See remember().
+extern "C" __attribute__((visibility("default"))) const void* oratorio_standard_error() {
+    return &oratorio::original;
+}
+namespace oratorio {
+#endif
+
+void write_to_standard_error(std::string_view text) {
+    const int descriptor = where_to_write();
+    if (descriptor < 0) return;
+    const SignalsBlocked blocked;
+    const bool gone = ::write(descriptor, text.data(), text.size()) < 0 && errno == EPIPE;
+    if (gone) blocked.swallow(SIGPIPE);
+}
+
+}  // namespace oratorio

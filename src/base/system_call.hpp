@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What a system call returned, together with its error number. errno is read where the call has
+// set it and nowhere else; interrupted calls are repeated a limited number of times.
+#pragma once
+
+#include <cerrno>
+#include <cstdint>
+
+#include "base/error.hpp"
+
+namespace oratorio {
+
+/// Calls that a signal interrupts this often in a row fail with EINTR. A timer of 1 kHz takes 100
+/// seconds for that; a file system that always answers EINTR takes far less than one.
+inline constexpr int kInterruptionsMax = 100'000;
+
+struct Answer {
+    std::int64_t result = 0;  ///< of the call; -1 where it failed
+    int error_number = 0;     ///< 0 where it succeeded; kInvalidResult for a result below -1
+
+    [[nodiscard]] bool failed() const { return error_number != 0; }
+};
+
+/// REQUIRES: no other system call between the one that returned `result` and this.
+[[nodiscard]] inline Answer answer_of(std::int64_t result) {
+    if (result >= 0) return {result, 0};
+    return {-1, result == -1 ? errno : kInvalidResult};
+}
+
+/// Calls `call()` until no signal interrupts it, at most kInterruptionsMax times.
+template <class Call>
+[[nodiscard]] Answer uninterrupted(Call call) {
+    Answer answer;
+    for (int calls = 0; calls < kInterruptionsMax; ++calls) {
+        answer = answer_of(call());
+        if (answer.error_number != EINTR) break;
+    }
+    return answer;
+}
+
+}  // namespace oratorio

@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Descriptors of the library are never those of standard input, output and error.
+#include "base/descriptor.hpp"
+
+#include <fcntl.h>
+#include <gtest/gtest.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <functional>
+
+#include "base/served_counter.hpp"
+#include "base/shared_memory.hpp"
+
+namespace oratorio {
+namespace {
+
+bool are_standard_ones_closed() {
+    for (const int number : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO})
+        if (::fcntl(number, F_GETFD) != -1) return false;
+    return true;
+}
+
+/// Closes the three standard descriptors of a child process, runs `body` there, and ends the child
+/// with what that returns, but with 99 if one of the three is open afterwards.
+[[noreturn]] void without_standard_ones(const std::function<int()>& body) {
+    for (const int number : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) ::close(number);
+    const int result = body();
+    ::_exit(are_standard_ones_closed() ? result : 99);
+}
+
+#define EXPECT_SUCCESS_WITHOUT_STANDARD_ONES(...) \
+    EXPECT_EXIT(without_standard_ones(__VA_ARGS__), testing::ExitedWithCode(0), "")
+
+TEST(DescriptorDeathTest, AFileIsBehindTheStandardOnesAndClosedInPrograms) {
+    EXPECT_SUCCESS_WITHOUT_STANDARD_ONES([] {
+        const Descriptor file(::open("/dev/null", O_RDONLY | O_CLOEXEC));
+        const int flags = ::fcntl(file.number(), F_GETFD);
+        return file.number() > STDERR_FILENO && (flags & FD_CLOEXEC) != 0 ? 0 : 1;
+    });
+}
+
+TEST(DescriptorDeathTest, SocketsEventsAndSharedMemoryAre) {
+    EXPECT_SUCCESS_WITHOUT_STANDARD_ONES([] {
+        const auto server = CounterServer::start(1);
+        const auto memory = SharedMemory::create(4096);
+        if (!server || !memory) return 1;
+        return are_standard_ones_closed() ? 0 : 2;
+    });
+}
+
+TEST(DescriptorDeathTest, WhereThereIsNoOtherItIsClosedAndTheReasonIsKept) {
+    EXPECT_SUCCESS_WITHOUT_STANDARD_ONES([] {
+        const rlimit three{3, 3};
+        ::setrlimit(RLIMIT_NOFILE, &three);
+        const Descriptor file(::open("/dev/null", O_RDONLY | O_CLOEXEC));
+        return file.number() == -1 && (errno == EMFILE || errno == EINVAL) ? 0 : 1;
+    });
+}
+
+TEST(Descriptor, KeepsTheErrorOfTheCallThatFailed) {
+    errno = 0;
+    const Descriptor file(::open("/nowhere/at/all", O_RDONLY));
+    EXPECT_EQ(file.number(), -1);
+    EXPECT_EQ(errno, ENOENT);
+}
+
+}  // namespace
+}  // namespace oratorio

@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Messages reach the standard error that the process was started with, and no other file.
+#include "base/standard_error.hpp"
+
+#include <fcntl.h>
+#include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <array>
+#include <csignal>
+#include <cstdlib>
+#include <functional>
+#include <string>
+
+#include "base/helper_thread.hpp"
+#include "base/small_file.hpp"
+#include "support/temporary_folder.hpp"
+
+namespace oratorio {
+namespace {
+
+constexpr const char* kFile = "ORATORIO_TEST_FILE";  // which file the program below puts in place
+
+/// Puts the file of kFile, or nothing, in the place of standard error.
+void replace_standard_error() {
+    const char* const path = std::getenv(kFile);
+    if (path == nullptr) return;
+    ::close(STDERR_FILENO);
+    ASSERT_EQ(::open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600), STDERR_FILENO);
+}
+
+// The program that the tests start.
+TEST(StandardErrorProgram, DISABLED_WritesAMessage) {
+    replace_standard_error();
+    write_to_standard_error("a message\n");
+}
+
+/// Starts this program once more with what `prepare` leaves as descriptor 2; how it ended.
+int run_program(const std::string& file, const std::function<void()>& prepare) {
+    const pid_t child = ::fork();
+    if (child == 0) {
+        prepare();
+        if (!file.empty()) ::setenv(kFile, file.c_str(), 1);
+        ::execl("/proc/self/exe", "program", "--gtest_also_run_disabled_tests",
+                "--gtest_filter=StandardErrorProgram.*", "--gtest_output=", nullptr);
+        ::_exit(127);
+    }
+    int status = -1;
+    ::waitpid(child, &status, 0);
+    return status;
+}
+
+std::string contents(const std::string& path) {
+    const auto text = read_small_file(path);
+    return text ? *text : "unreadable";
+}
+
+TEST(StandardError, IsWrittenTo) {
+    const test::TemporaryFolder folder;
+    const std::string log = folder.file("log");
+    const int status = run_program("", [&] {
+        ::close(STDERR_FILENO);
+        ::open(log.c_str(), O_WRONLY | O_CREAT, 0600);
+    });
+    EXPECT_EQ(status, 0);
+    EXPECT_EQ(contents(log), "a message\n");
+}
+
+TEST(StandardError, IsTheOneOfTheStartAlsoWhereTheProgramHasAnotherFileInItsPlace) {
+    const test::TemporaryFolder folder;
+    const std::string log = folder.file("log");
+    const int status = run_program(folder.file("data"), [&] {
+        ::close(STDERR_FILENO);
+        ::open(log.c_str(), O_WRONLY | O_CREAT, 0600);
+    });
+    EXPECT_EQ(status, 0);
+    EXPECT_EQ(contents(folder.file("data")), "");
+    EXPECT_EQ(contents(log), "a message\n");
+}
+
+TEST(StandardError, IsNowhereForAProgramThatWasStartedWithoutIt) {
+    const test::TemporaryFolder folder;
+    const int status = run_program(folder.file("data"), [] { ::close(STDERR_FILENO); });
+    EXPECT_EQ(status, 0);
+    EXPECT_EQ(contents(folder.file("data")), "");
+}
+
+TEST(StandardError, WithoutAReaderIsNoSignal) {
+    const int status = run_program("", [] {
+        std::signal(SIGPIPE, SIG_DFL);
+        std::array<int, 2> pipe{};
+        if (::pipe(pipe.data()) != 0) ::_exit(126);
+        ::dup2(pipe[1], STDERR_FILENO);
+        ::close(pipe[0]);
+        ::close(pipe[1]);
+    });
+    EXPECT_EQ(status, 0);
+}
+
+TEST(StandardError, LeavesASignalThatTheProgramHasBlockedAndNotYetTaken) {
+    sigset_t one;
+    sigset_t before;
+    sigemptyset(&one);
+    sigaddset(&one, SIGPIPE);
+    ASSERT_EQ(::pthread_sigmask(SIG_BLOCK, &one, &before), 0);
+    ::raise(SIGPIPE);
+    {
+        const SignalsBlocked blocked;
+        blocked.swallow(SIGPIPE);
+    }
+    const timespec at_once{};
+    EXPECT_EQ(::sigtimedwait(&one, nullptr, &at_once), SIGPIPE);
+    ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
+}
+
+}  // namespace
+}  // namespace oratorio
