@@ -17,8 +17,8 @@ namespace oratorio::bind {
 
 namespace {
 
-/// MPI_BOTTOM of Open MPI's Fortran modules is the address of a variable, which its routines for
-/// files hand on as it is.
+/// Recognises the MPI_BOTTOM of Open MPI's Fortran modules: the address of a variable, which its
+/// routines for files pass on unchanged.
 bool is_fortran_bottom(const void* buffer) {
     static const auto known = [] {
         std::array<void*, 4> addresses{};
@@ -31,7 +31,14 @@ bool is_fortran_bottom(const void* buffer) {
     return buffer != nullptr && std::ranges::find(known, buffer) != known.end();
 }
 
-/// Fills in the memory side, or why it can't be.
+/// Returns the address that a buffer argument stands for; MPI_BOTTOM is null in all languages.
+/// MPI's writes declare the buffer const, and no part of the engine writes to the memory of a
+/// write.
+std::byte* address_of(const void* buffer) {
+    return is_fortran_bottom(buffer) ? nullptr : static_cast<std::byte*>(const_cast<void*>(buffer));
+}
+
+/// Fills in the memory layout and the conversion of `call`, or returns why they are refused.
 Error describe_memory(const AccessForm& form, const View& view, AccessCall& call) {
     if (form.count < 0) return Error::make(ErrorKind::count, "access: the count is negative");
     if (form.datatype == MPI_DATATYPE_NULL)
@@ -40,17 +47,13 @@ Error describe_memory(const AccessForm& form, const View& view, AccessCall& call
     if (!type) return type.error();
     const Shape& shape = *type->shape;
     // A null buffer is MPI_BOTTOM when the datatype holds addresses.
-    const void* const buffer = is_fortran_bottom(form.buffer) ? nullptr : form.buffer;
-    if (buffer == nullptr && form.count > 0 && shape.size() > 0 && shape.span().begin == 0) {
+    if (call.buffer == nullptr && form.count > 0 && shape.size() > 0 && shape.span().begin == 0) {
         return Error::make(ErrorKind::buffer, "access: the buffer is a null pointer");
     }
     call.memory = {std::move(type->shape), type->extent, 0, form.count};
     auto conversion = conversion_for(view.representation, form.datatype, form.count);
     if (!conversion) return conversion.error();
     call.conversion = std::move(*conversion);
-    // MPI writes declare the buffer const, and no part of the engine writes to the memory of a
-    // write.
-    call.buffer = static_cast<std::byte*>(const_cast<void*>(buffer));
     return {};
 }
 
@@ -60,6 +63,7 @@ AccessCall call_of(const AccessForm& form, const File& file) {
     call.collective = form.collective;
     call.at = form.at;
     call.offset = form.offset;
+    call.buffer = address_of(form.buffer);
     const Error refused = contained([&] { return describe_memory(form, file.view(), call); });
     if (refused.kind != ErrorKind::none) call.refused = refused;
     return call;
@@ -173,7 +177,7 @@ int begin_split(const AccessForm& form, MPI_File fh) {
     const std::shared_ptr<OpenFile> open = process().files.find(fh);
     return with_file(fh, Scope::started, [&](OpenFile& file) {
         const Error error = error_of(file.file->begin_split(call_of(form, *file.file)));
-        if (error.kind == ErrorKind::none) keep_moving(open, false);
+        keep_moving(open, false);
         return error;
     });
 }
@@ -181,8 +185,7 @@ int begin_split(const AccessForm& form, MPI_File fh) {
 int end_split(Direction direction, Positioning at, const void* buffer, MPI_Status* status,
               MPI_File fh) {
     return with_file(fh, Scope::all_ranks, [&](OpenFile& open) {
-        const Outcome outcome =
-            open.file->end_split(direction, at, static_cast<const std::byte*>(buffer));
+        const Outcome outcome = open.file->end_split(direction, at, address_of(buffer));
         set_status(status, outcome.bytes);
         return outcome.error;
     });

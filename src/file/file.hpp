@@ -176,10 +176,14 @@ class File {
     /// Waits until everything that was started is done. Collective ones: collective.
     void settle();
 
-    /// Split collectives (MPI-4.1, 14.4.5): at most one between its begin and end on a file, and no
-    /// other collective access meanwhile (else `other`); the end has the begin's kind and buffer
-    /// (else `argument`).
+    /// Split collectives (MPI-4.1, 14.4.5). Begins an access; its buffer must live until end_split.
+    /// Fails with `other` where one has begun on this file and not ended. Any other failure is an
+    /// outcome of end_split, on all ranks. No other collective access may be made between the two
+    /// (else `other`).
     Result<void> begin_split(const AccessCall& call);
+    /// Waits for the access that has begun and ends it. Fails with `other` where none has begun or
+    /// one of another kind, and with `argument` where the buffer is another one; the access has
+    /// ended then, too.
     Outcome end_split(Direction direction, Positioning at, const std::byte* buffer);
 
     /// Collective, with equal arguments (not_same); as seek(), for the shared pointer.

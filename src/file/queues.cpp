@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Operations under way on a file, and split collectives.
+#include <utility>
+
 #include "file/state.hpp"
 
 namespace oratorio {
@@ -72,33 +74,36 @@ void File::settle() {
     run_until(state_->queues.independent, nullptr, *state_->transport, stats);
 }
 
+/// A rank whose call is refused takes part all the same, without data: the other ranks' calls count
+/// on it.
 Result<void> File::begin_split(const AccessCall& call) {
+    const OperationPtr operation = start(call);
     if (state_->split) {
         return Error::make(
             ErrorKind::other,
             "split collective: another one on this file has begun and not ended; end it first");
     }
-    const OperationPtr operation = start(call);
     state_->split = State::Split{operation, call.direction, call.at, call.buffer};
     return {};
 }
 
+/// An end that does not match the begin ends the access as well: the ranks whose end does match
+/// wait for this one, and the file can be used again.
 Outcome File::end_split(Direction direction, Positioning at, const std::byte* buffer) {
-    auto& split = state_->split;
+    const auto split = std::exchange(state_->split, std::nullopt);
     if (!split) {
         return {0, Error::make(ErrorKind::other, "split collective: none has begun on this file")};
     }
+    Outcome outcome = finish(split->operation);
+    if (outcome.error.kind != ErrorKind::none) return outcome;
     if (split->direction != direction || split->at != at) {
-        return {0, Error::make(ErrorKind::other,
-                               "split collective: the one that has begun is of another kind")};
+        outcome.error = Error::make(ErrorKind::other,
+                                    "split collective: the one that has begun is of another kind");
+    } else if (split->buffer != buffer) {
+        outcome.error = Error::make(ErrorKind::argument,
+                                    "split collective: the buffer is not that of its begin");
     }
-    if (split->buffer != buffer) {
-        return {0, Error::make(ErrorKind::argument,
-                               "split collective: the buffer is not that of its begin")};
-    }
-    const OperationPtr operation = split->operation;
-    split.reset();
-    return finish(operation);
+    return outcome;
 }
 
 }  // namespace oratorio

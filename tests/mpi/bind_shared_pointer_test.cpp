@@ -121,9 +121,14 @@ void a_split_collective_ends_as_it_began() {
     const MPI_Offset at = 4 * rank_of_world();
     CHECK(MPI_File_write_at_all_begin(file, at, &mine, 1, MPI_INT) == MPI_SUCCESS);
     CHECK(MPI_File_write_at_all_begin(file, at, &mine, 1, MPI_INT) != MPI_SUCCESS);
+    // An end that doesn't match is an error and ends the access.
     CHECK(MPI_File_read_at_all_end(file, &mine, &status) != MPI_SUCCESS);
+    CHECK(MPI_File_write_at_all_end(file, &mine, &status) != MPI_SUCCESS);
+    CHECK(MPI_File_write_at_all_begin(file, at, &mine, 1, MPI_INT) == MPI_SUCCESS);
     CHECK(MPI_File_write_all_end(file, &mine, &status) != MPI_SUCCESS);
+    CHECK(MPI_File_write_at_all_begin(file, at, &mine, 1, MPI_INT) == MPI_SUCCESS);
     CHECK(MPI_File_write_at_all_end(file, &other, &status) != MPI_SUCCESS);
+    CHECK(MPI_File_write_at_all_begin(file, at, &mine, 1, MPI_INT) == MPI_SUCCESS);
     CHECK(MPI_File_write_at_all_end(file, &mine, &status) == MPI_SUCCESS);
     MPI_Get_count(&status, MPI_INT, &count);
     CHECK(count == 1);

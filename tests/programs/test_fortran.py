@@ -3,7 +3,6 @@
 
 import pytest
 from conftest import HERE, IS_BUILT, NOT_BUILT, compile_for, host_or_skip, run_both_ways, run_checked
-from oratorio.hosts import run_ranks
 
 # gfortran's mpif.h is the same program as `use mpi`, but for where the constants come from.
 USE_MPI = ("-cpp", "-DUSE_MPI")
@@ -15,6 +14,16 @@ PROGRAMS = {
     "routines_use_mpi": ("fortran_routines.f90", USE_MPI),
     "routines_f08": ("fortran_routines.f90", ("-cpp", "-DUSE_F08")),
 }
+BINDINGS = [(), ("-DUSE_MPI",), ("-DUSE_F08",)]
+BINDING_NAMES = ["mpif", "use_mpi", "f08"]
+
+
+def compile_plain(host, source, flags):
+    """A program of all three bindings, one of which `flags` choose."""
+    if host.mpifort is None:
+        pytest.skip(f"{host.name} has no Fortran compiler")
+    name = "-".join([source.removesuffix(".f90"), host.name, *(flag.removeprefix("-D") for flag in flags)])
+    return compile_for(host.mpifort, HERE / source, name, "-fallow-argument-mismatch", "-cpp", *flags)
 
 
 @pytest.mark.parametrize("ranks", [1, 4])
@@ -33,33 +42,21 @@ def test_fortran_leaves_the_same_file(name, kind, ranks, tmp_path):
 
 # Open MPI 4.1's own MPI-IO takes mpi_f08's MPI_BOTTOM for a buffer.
 @pytest.mark.skipif(not IS_BUILT, reason=NOT_BUILT)
+@pytest.mark.parametrize("flags", BINDINGS, ids=BINDING_NAMES)
 @pytest.mark.parametrize("name", ["mpich4", "openmpi4"])
-def test_bottom_is_known_from_fortran(name, tmp_path):
-    host = host_or_skip(name)
-    if host.mpifort is None:
-        pytest.skip(f"{name} has no Fortran compiler")
-    program = compile_for(host.mpifort, HERE / "fortran_bottom.f90", f"fortran-bottom-{name}")
-    done = run_ranks(host, 2, [program, tmp_path], preload=True, timeout_seconds=60)
-    assert done.returncode == 0, done.stdout + done.stderr
+def test_bottom_is_known_from_fortran(name, flags, tmp_path):
+    program = compile_plain(host_or_skip(name), "fortran_bottom.f90", flags)
+    run_checked(host_or_skip(name), 2, [program, tmp_path], preload=True, timeout_seconds=60)
 
 
 # The hosts' own MPI-IO knows no representations of a program's own: the files are compared with known bytes.
 @pytest.mark.skipif(not IS_BUILT, reason=NOT_BUILT)
 @pytest.mark.parametrize("ranks", [1, 3])
-@pytest.mark.parametrize("flags", [(), ("-DUSE_MPI",), ("-DUSE_F08",)], ids=["mpif", "use_mpi", "f08"])
+@pytest.mark.parametrize("flags", BINDINGS, ids=BINDING_NAMES)
 @pytest.mark.parametrize("name", ["mpich4", "openmpi4"])
 def test_representations_of_fortran_functions_leave_their_bytes(name, flags, ranks, tmp_path):
     host = host_or_skip(name)
-    if host.mpifort is None:
-        pytest.skip(f"{name} has no Fortran compiler")
-    program = compile_for(
-        host.mpifort,
-        HERE / "fortran_datarep.f90",
-        "-".join(["fortran-datarep", name, *(flag.lstrip("-D") for flag in flags)]),
-        "-fallow-argument-mismatch",
-        "-cpp",
-        *flags,
-    )
+    program = compile_plain(host, "fortran_datarep.f90", flags)
     run_checked(host, ranks, [program, tmp_path], preload=True, timeout_seconds=60)
     values = [1000000 * (rank + 1) + i for rank in range(ranks) for i in range(1, 6)]
     assert (tmp_path / "wide").read_bytes() == b"".join(value.to_bytes(8, "big") for value in values)

@@ -200,7 +200,7 @@ TEST(SplitCollectives, TheEndGivesWhatTheBeginAskedFor) {
     }
 }
 
-TEST(SplitCollectives, MisuseIsAnErrorAndLosesNothing) {
+TEST(SplitCollectives, WhatIsRefusedMeanwhileLosesNothing) {
     const Folder folder;
     with_file(2, call_of(folder.file("data"), kCreate), [&](File& file, Rank rank) {
         Buffer mine = filled(8, 'x');
@@ -213,13 +213,63 @@ TEST(SplitCollectives, MisuseIsAnErrorAndLosesNothing) {
         EXPECT_EQ(file.finish(file.start(write_at)).error.kind, ErrorKind::other);
         EXPECT_EQ(file.access(call_for(kWriting, other, false, kAt, 100)).error.kind,
                   ErrorKind::none);
-        EXPECT_EQ(file.end_split(kReading, kAt, mine.data()).error.kind, ErrorKind::other);
-        EXPECT_EQ(file.end_split(kWriting, kShared, mine.data()).error.kind, ErrorKind::other);
-        EXPECT_EQ(file.end_split(kWriting, kAt, other.data()).error.kind, ErrorKind::argument);
         EXPECT_EQ(file.end_split(kWriting, kAt, mine.data()).bytes, 8);
         EXPECT_EQ(file.end_split(kWriting, kAt, mine.data()).error.kind, ErrorKind::other);
     });
     EXPECT_EQ(folder.read("data").substr(0, 16), std::string(16, 'x'));
+}
+
+/// Only the last rank's end does not match; the others' data and its own are written, and the file
+/// can be used again.
+TEST(SplitCollectives, AnEndThatDoesNotMatchEndsTheAccess) {
+    struct End {
+        Direction direction;
+        Positioning at;
+        bool other_buffer;
+        ErrorKind kind;
+    };
+    for (const End& end : {End{kReading, kAt, false, ErrorKind::other},
+                           End{kWriting, kShared, false, ErrorKind::other},
+                           End{kWriting, kAt, true, ErrorKind::argument}}) {
+        const Folder folder;
+        with_file(3, call_of(folder.file("data"), kCreate), [&](File& file, Rank rank) {
+            Buffer mine = filled(8, 'x');
+            Buffer other = filled(8, 'y');
+            const auto write_at = call_for(kWriting, mine, true, kAt, 8 * rank);
+            EXPECT_EQ(kind_of(file.begin_split(write_at)), ErrorKind::none);
+            const bool wrong = rank == 2;
+            const Outcome outcome = wrong ? file.end_split(end.direction, end.at,
+                                                           (end.other_buffer ? other : mine).data())
+                                          : file.end_split(kWriting, kAt, mine.data());
+            EXPECT_EQ(outcome.error.kind, wrong ? end.kind : ErrorKind::none);
+            EXPECT_EQ(outcome.bytes, 8);
+            EXPECT_EQ(file.access(call_for(kWriting, other, true, kAt, 24 + 8 * rank)).bytes, 8);
+        });
+        EXPECT_EQ(folder.read("data"), std::string(24, 'x') + std::string(24, 'y'));
+    }
+}
+
+/// A rank that has not ended its first access takes part in the second one, which is an error on
+/// all ranks: at the begin there, at the end elsewhere.
+TEST(SplitCollectives, ABeginTooEarlyOnOneRankHoldsUpNobody) {
+    for (const Positioning at : {kAt, kShared}) {
+        const Folder folder;
+        with_file(3, call_of(folder.file("data"), kCreate), [&](File& file, Rank rank) {
+            Buffer mine = filled(8, 'x');
+            const auto write = call_for(kWriting, mine, true, at, 8 * rank);
+            EXPECT_EQ(kind_of(file.begin_split(write)), ErrorKind::none);
+            const bool early = rank == 0;
+            if (!early) {
+                EXPECT_EQ(file.end_split(kWriting, at, mine.data()).bytes, 8);
+            }
+            EXPECT_EQ(kind_of(file.begin_split(write)), early ? ErrorKind::other : ErrorKind::none);
+            const Outcome outcome = file.end_split(kWriting, at, mine.data());
+            EXPECT_EQ(outcome.error.kind, early ? ErrorKind::none : ErrorKind::other);
+            EXPECT_EQ(outcome.bytes, 8);
+            EXPECT_EQ(file.access(call_for(kWriting, mine, true, kAt, 24 + 8 * rank)).bytes, 8);
+        });
+        EXPECT_EQ(folder.read("data"), std::string(48, 'x'));
+    }
 }
 
 TEST(SharedPointer, EveryRecordOfAllRanksGetsAPlaceOfItsOwn) {
