@@ -218,6 +218,12 @@ void Socket::tell_of_silence() const {
     (void)::setsockopt(number(), IPPROTO_TCP, TCP_KEEPINTVL, &seconds, sizeof seconds);
 }
 
+void Socket::end_when_silent(std::chrono::milliseconds after) const {
+    tell_of_silence();
+    const auto limit = static_cast<unsigned>(after.count());
+    (void)::setsockopt(number(), IPPROTO_TCP, TCP_USER_TIMEOUT, &limit, sizeof limit);
+}
+
 /// What the other system acknowledges comes whatever its processes do; so do answers to probes,
 /// both of a connection that has nothing to send and of one whose peer has no room.
 bool Socket::is_unanswered(std::chrono::milliseconds since) const {

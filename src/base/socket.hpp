@@ -59,6 +59,9 @@ class Socket {
     /// All of it.
     [[nodiscard]] Result<void> send(std::span<const std::byte> data, Clock::time_point until) const;
     [[nodiscard]] Result<void> receive(std::span<std::byte> into, Clock::time_point until) const;
+    /// Has the system end the connection once the other machine has not answered for about so long,
+    /// whether or not there is something to send.
+    void end_when_silent(std::chrono::milliseconds after) const;
     /// From now on the system asks now and then whether the other machine is still there.
     void tell_of_silence() const;
     /// After that: something of ours is unanswered, and nothing has come from the other machine for
