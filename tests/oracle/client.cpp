@@ -41,6 +41,13 @@ Bytes by_pages(Offset offset, std::span<const iovec> memory, Bytes most, Visit v
 
 }  // namespace
 
+test::MemoryStoreOptions server_options(const ClientFacts& facts, int node) {
+    test::MemoryStoreOptions options;
+    options.mandatory_locks = facts.mandatory_locks;
+    options.node = facts.locks_of_node ? node : 0;
+    return options;
+}
+
 /// Called where nothing may be thrown, too: when the run ends all go on at once.
 Client::Turn::Turn(Client& client) : client_(client) {
     while (client.busy_ && !client.fibers_.stopping()) {
@@ -54,7 +61,7 @@ Client::Turn::Turn(Client& client) : client_(client) {
 
 /// A lock on the file, of anybody here, makes a client of NFS send what was written and no more.
 bool Client::sends_whole_pages() const {
-    return kind_ == ClientKind::fuse || locks_ == 0;
+    return facts_.fuse || locks_ == 0;
 }
 
 /// One request, which may come up short or be refused for now.
@@ -121,7 +128,7 @@ void Client::write_back(Connection& by, Offset base, Page& page) {
     const auto bytes = std::span(page.bytes)
                            .subspan(static_cast<std::size_t>(dirty.begin),
                                     static_cast<std::size_t>(dirty.length()));
-    if (kind_ == ClientKind::fuse) {
+    if (facts_.fuse) {
         unsent_.push_back({base + dirty.begin, {bytes.begin(), bytes.end()}});
     } else {
         note(send(by, base + dirty.begin, bytes));
@@ -157,7 +164,13 @@ void Client::revalidate(Connection& by) {
     flush(by);
     if (change_ != server_.changes) forget();
     change_ = server_.changes;
-    size_ = server_.storage.disk.size();
+    size_ = size_seen();
+}
+
+/// The file's size as the server's answer leaves it here.
+Bytes Client::size_seen() const {
+    const Bytes size = server_.storage.disk.size();
+    return facts_.size_stays ? std::max(size, size_) : size;
 }
 
 void Client::open(Connection& by) {
@@ -185,6 +198,7 @@ int Client::find(Connection& by, Offset base, bool content, Page*& page) {
 ssize_t Client::read(Connection& by, Offset offset, std::span<const iovec> memory) {
     const Turn turn(*this);
     wander(by);
+    if (facts_.in_step) return read_in_step(by, {Direction::read, offset, memory});
     if (by.direct) return read_direct(by, {Direction::read, offset, memory});
     revalidate(by);
     int number = 0;
@@ -198,13 +212,30 @@ ssize_t Client::read(Connection& by, Offset offset, std::span<const iovec> memor
     return done == 0 && number != 0 ? -number : done;
 }
 
+/// Linux's CephFS client returns a read of bytes that another node has appended, behind the size
+/// that its own node knows, as the difference of that size and the offset.
+ssize_t Client::read_in_step(Connection& by, const IoRequest& request) {
+    const Bytes there = server_.storage.disk.size();
+    const bool odd = facts_.odd_reads && request.offset > size_ && request.offset < there;
+    if (odd && attributes_valid_) return size_ - request.offset;
+    size_ = there;
+    attributes_valid_ = true;
+    return ask(by, request);
+}
+
+ssize_t Client::write_in_step(Connection& by, const IoRequest& request) {
+    const ssize_t sent = ask(by, request);
+    if (sent > 0) size_ = std::max(size_, request.offset + sent);
+    return sent;
+}
+
 /// Some look at what they take for the file's size.
 ssize_t Client::read_direct(Connection& by, const IoRequest& request) {
     const Bytes bytes = length_of(request.memory);
     if (kind_ == ClientKind::nfs_refusing && (request.offset | bytes) % kDirectUnit != 0)
         return -EINVAL;
     flush(by);
-    if (kind_ != ClientKind::fuse) return ask(by, request);
+    if (!facts_.fuse) return ask(by, request);
     const Bytes there = std::clamp<Bytes>(size_ - request.offset, 0, bytes);
     if (there == 0) return 0;
     const iovec memory{request.memory.front().iov_base, static_cast<std::size_t>(there)};
@@ -214,6 +245,7 @@ ssize_t Client::read_direct(Connection& by, const IoRequest& request) {
 ssize_t Client::write(Connection& by, Offset offset, std::span<const iovec> memory) {
     const Turn turn(*this);
     wander(by);
+    if (facts_.in_step) return write_in_step(by, {Direction::write, offset, memory});
     if (by.direct) return write_direct(by, {Direction::write, offset, memory});
     int number = 0;
     const Bytes done =
@@ -252,7 +284,7 @@ ssize_t Client::write_direct(Connection& by, const IoRequest& request) {
     flush(by);
     forget();
     ssize_t sent = std::ssize(bytes);
-    if (kind_ == ClientKind::fuse) {
+    if (facts_.fuse) {
         unsent_.push_back({request.offset, {bytes.begin(), bytes.end()}});
     } else {
         const auto all = static_cast<std::uint64_t>(sent);
@@ -292,7 +324,7 @@ int Client::resize(Connection& by, Bytes bytes, bool allocate) {
 /// On NFS the cache is flushed before either, and forgotten once a lock is had.
 int Client::lock(Connection& by, Extent range, bool lock, bool exclusive) {
     const Spared spared;
-    const bool coherent = kind_ != ClientKind::fuse;
+    const bool coherent = !facts_.fuse && !facts_.in_step;
     if (coherent) {
         const Turn turn(*this);
         flush(by);
@@ -317,7 +349,7 @@ void Client::drop_pages() {
 
 Bytes Client::size(Connection& by, bool anew) {
     const Turn turn(*this);
-    attributes_valid_ = attributes_valid_ && !anew;
+    attributes_valid_ = attributes_valid_ && !anew && !facts_.in_step;
     revalidate(by);
     return size_;
 }

@@ -1,28 +1,26 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Client: what one node keeps of a file on a network file system, and when it tells the server, as
-// clients of NFS and FUSE do it. Pages are cached when they are read or written in part, may be old
-// until a lock is taken or the file is opened anew, and go to the server at fsync, unlock and
-// close: whole ones, if it likes. So clients that share a page take each other's bytes back.
+// Client: what one node keeps of a file on a network or cluster file system, and when it tells the
+// server. On NFS and FUSE pages are cached when they are read or written in part, may be old until
+// a lock is taken or the file is opened anew, and go to the server at fsync, unlock and close:
+// whole ones, if the client likes. So clients that share a page take each other's bytes back. Other
+// kinds keep their caches in step, so every call goes to the file itself; their locks and sizes
+// have faults of their own.
 #pragma once
 
 #include <map>
 #include <memory>
 #include <vector>
 
+#include "oracle/client_facts.hpp"
 #include "oracle/scarcity.hpp"
 #include "oracle/storage.hpp"
 
 namespace oratorio::oracle {
 
-enum class ClientKind {
-    none,          ///< no caches: all nodes see the file itself
-    nfs,           ///< direct I/O of any bytes
-    nfs_by_pages,  ///< can't be opened for direct I/O
-    nfs_refusing,  ///< refuses direct transfers of some bytes
-    fuse,          ///< a daemon behind the system keeps direct writes until they are flushed
-};
-
 class Client;
+
+/// How the server of such clients treats one open file of that node.
+test::MemoryStoreOptions server_options(const ClientFacts& facts, int node);
 
 /// One open file of one rank.
 struct Connection {
@@ -39,11 +37,12 @@ struct Server {
     std::uint64_t changes = 0;  ///< the number of the file's last change
 };
 
-/// Its calls give what the system's calls of these names give, or an errno below zero.
+/// Its calls return what the system calls of these names return, or an errno below zero; what is
+/// below -4095 is the result of the call.
 class Client {
   public:
     Client(Fibers& fibers, Server& server, ClientKind kind)
-        : fibers_(fibers), server_(server), kind_(kind) {}
+        : fibers_(fibers), server_(server), kind_(kind), facts_(facts_of(kind)) {}
 
     void open(Connection& by);
     ssize_t read(Connection& by, Offset offset, std::span<const iovec> memory);
@@ -95,6 +94,9 @@ class Client {
     void send_unsent(Connection& by, std::size_t count);
     void note(int number);
     void forget();
+    [[nodiscard]] Bytes size_seen() const;
+    ssize_t read_in_step(Connection& by, const IoRequest& request);
+    ssize_t write_in_step(Connection& by, const IoRequest& request);
     ssize_t read_direct(Connection& by, const IoRequest& request);
     ssize_t write_direct(Connection& by, const IoRequest& request);
     int write_page(Connection& by, Offset base, Extent range, const std::byte* from);
@@ -102,8 +104,9 @@ class Client {
     Fibers& fibers_;
     Server& server_;
     ClientKind kind_;
+    const ClientFacts& facts_;
     Pages pages_;
-    std::vector<Unsent> unsent_;  ///< ClientKind::fuse: what the daemon has
+    std::vector<Unsent> unsent_;  ///< what a daemon has
     Bytes size_ = 0;              ///< as this client knows it
     std::uint64_t change_ = 0;    ///< the change of the file that the pages are of
     bool attributes_valid_ = false;

@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The simulated clients, and the library's store for them over them: one rank, on two nodes in
 // turn.
+#include <fcntl.h>
 #include <gtest/gtest.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include <cerrno>
 
@@ -23,9 +26,9 @@ class Nodes {
           two_(fibers_, server_, kind),
           system_(
               kind,
-              [this] {
-                  return std::make_unique<SimulatedStore>(fibers_, storage_, 0, fault,
-                                                          test::MemoryStoreOptions{});
+              [this, kind] {
+                  const auto options = server_options(facts_of(kind), second_ ? 1 : 0);
+                  return std::make_unique<SimulatedStore>(fibers_, storage_, 0, fault, options);
               },
               [this]() -> Client& { return second_ ? two_ : one_; }) {
         storage_.disk.write(0, Memory(8192, std::byte{1}));
@@ -47,6 +50,8 @@ class Nodes {
         second_ = on_second;
         return open(std::string(System::path), {.read = true, .write = true});
     }
+    /// Files are opened on that node from now on.
+    void move_to(bool second) { second_ = second; }
     [[nodiscard]] std::byte on_server(Offset at) const {
         return storage_.disk.contents({at, at + 1})[0];
     }
@@ -144,6 +149,103 @@ TEST(Clients, WhatAnotherOneFailsToWriteBackIsNoEndOfTheFile) {
         nodes.fault = {.nth = 1, .system_errno = EDQUOT, .writes = true, .reads = false};
         EXPECT_EQ(read(one, 9000), 9);
     });
+}
+
+/// A descriptor of the simulated file, closed in the end.
+class Descriptor {
+  public:
+    Descriptor() : number_(::open(System::path.data(), O_RDWR | O_DIRECT)) {}
+    ~Descriptor() { ::close(number_); }
+    Descriptor(const Descriptor&) = delete;
+    Descriptor& operator=(const Descriptor&) = delete;
+    /// What pread of up to 4 bytes returns.
+    [[nodiscard]] ssize_t read(Offset at) const {
+        char bytes[4];
+        return ::pread(number_, bytes, sizeof bytes, at);
+    }
+    [[nodiscard]] int number() const { return number_; }
+    [[nodiscard]] Bytes size() const {
+        struct stat status {};
+        return ::fstat(number_, &status) == 0 ? Bytes{status.st_size} : -1;
+    }
+
+  private:
+    int number_;
+};
+
+TEST(Clients, OfOcfs2SeeTheLocksOfTheirOwnNodeOnly) {
+    Nodes nodes(ClientKind::ocfs2);
+    nodes.run(open_posix, [&](Store& one, Store& two) {
+        auto beside = nodes.opened(open_posix, false);
+        ASSERT_TRUE(beside.ok());
+        EXPECT_TRUE(one.lock({0, 8}, true, true).ok());
+        EXPECT_TRUE(*(*beside)->is_locked_elsewhere({4, 5}));
+        EXPECT_FALSE(*two.is_locked_elsewhere({4, 5}));
+        EXPECT_TRUE(two.lock({0, 8}, true, true).ok());
+        write(two, 4, 8);
+        EXPECT_EQ(read(one, 4), 8);
+        EXPECT_EQ(*one.size(), 8192);
+        write(two, 9000, 9);
+        EXPECT_EQ(*one.size(), 9004);
+        EXPECT_EQ(read(one, 9000), 9);
+    });
+}
+
+TEST(Clients, OfCephReturnAnOddResultBehindTheSizeThatTheyKnow) {
+    Nodes nodes(ClientKind::ceph);
+    nodes.run(open_posix, [&](Store&, Store& two) {
+        nodes.move_to(false);
+        const Descriptor file;
+        EXPECT_EQ(file.read(8192), 0);
+        write(two, 20000, 9);
+        errno = 0;
+        EXPECT_EQ(file.read(8192 + 24), -1);
+        EXPECT_EQ(errno, 24);
+        errno = 0;
+        EXPECT_EQ(file.read(8192 + 5000), -5000);
+        EXPECT_EQ(errno, 0);
+        EXPECT_EQ(file.size(), 20004);
+        EXPECT_EQ(file.read(20000), 4);
+    });
+}
+
+TEST(Clients, OfSmbAreDeniedWhatIsLocked) {
+    Nodes nodes(ClientKind::smb);
+    nodes.run(open_uncached, [&](Store& one, Store& two) {
+        EXPECT_TRUE(one.lock({0, 8}, true, true).ok());
+        EXPECT_EQ(write(one, 4, 7).bytes, 4);
+        EXPECT_EQ(read(one, 4), 7);
+        Memory data(4);
+        EXPECT_EQ(transfer(two, Direction::read, 4, data).error.system_errno, EACCES);
+        EXPECT_EQ(write(two, 8, 7).bytes, 4);
+    });
+}
+
+TEST(Clients, OfSmbAreDeniedWritesByASharedLockOfTheirOwn) {
+    Nodes nodes(ClientKind::smb);
+    nodes.run(open_uncached, [&](Store&, Store& two) {
+        const Descriptor file;
+        struct flock region {};
+        region.l_type = F_RDLCK;
+        region.l_len = 8;
+        EXPECT_EQ(::fcntl(file.number(), F_OFD_SETLKW, &region), 0);
+        EXPECT_EQ(::pwrite(file.number(), "abcd", 4, 4), -1);
+        EXPECT_EQ(errno, EACCES);
+        EXPECT_EQ(read(two, 4), 1);
+    });
+}
+
+TEST(Clients, OfSmbAndMooseFsKeepASizeThatOthersShrink) {
+    for (const auto kind : {ClientKind::smb, ClientKind::moose}) {
+        Nodes nodes(kind);
+        nodes.run(open_uncached, [&](Store& one, Store& two) {
+            EXPECT_TRUE(one.resize(5000, false).ok());
+            EXPECT_EQ(*one.size(), 5000);
+            EXPECT_EQ(*two.size(), 8192);
+            EXPECT_TRUE(two.resize(5000, false).ok());
+            EXPECT_EQ(*two.size(), 5000);
+        });
+    }
 }
 
 }  // namespace

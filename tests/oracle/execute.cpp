@@ -62,6 +62,10 @@ class Machine {
     [[nodiscard]] AccessCall call_of(const Step& step, std::size_t part);
     [[nodiscard]] std::unique_ptr<SimulatedStore> store_of(Rank rank, int handle);
     void set_up_clients();
+    [[nodiscard]] std::size_t node_of(Rank rank) const {
+        const int per_node = program_.setting.ranks_per_node;
+        return static_cast<std::size_t>(per_node > 0 ? rank / per_node : 0);
+    }
     /// Whose program or helper runs.
     [[nodiscard]] Rank current_rank() const {
         const int fiber = fibers_.current();
@@ -205,7 +209,8 @@ bool Machine::is_empty(Rank rank, const Step& step) const {
 /// The way of a rank to the file.
 std::unique_ptr<SimulatedStore> Machine::store_of(Rank rank, int handle) {
     const Setting& setting = program_.setting;
-    test::MemoryStoreOptions options;
+    const int node = static_cast<int>(node_of(rank));
+    test::MemoryStoreOptions options = server_options(facts_of(setting.client), node);
     options.seed = program_.schedule * 31 + static_cast<std::uint64_t>(rank * 7 + handle);
     options.asynchronous = setting.asynchronous;
     options.short_percent = options.interrupted_percent = options.again_percent =
@@ -216,15 +221,11 @@ std::unique_ptr<SimulatedStore> Machine::store_of(Rank rank, int handle) {
 
 /// Ranks open files themselves, by system calls of theirs.
 void Machine::set_up_clients() {
-    const auto node = [this] {
-        const int per_node = program_.setting.ranks_per_node;
-        return static_cast<std::size_t>(per_node > 0 ? current_rank() / per_node : 0);
-    };
     for (int i = 0; i < program_.ranks; ++i)
         clients_.push_back(std::make_unique<Client>(fibers_, server_, program_.setting.client));
     system_ = std::make_unique<System>(
         program_.setting.client, [this] { return store_of(current_rank(), 0); },
-        [this, node]() -> Client& { return *clients_[node()]; });
+        [this]() -> Client& { return *clients_[node_of(current_rank())]; });
 }
 
 void Machine::open(Rank rank, const Step& step) {

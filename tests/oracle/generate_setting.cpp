@@ -51,10 +51,12 @@ void Generator::clients() {
         ClientKind::nfs,          ClientKind::nfs,  ClientKind::nfs, ClientKind::nfs_by_pages,
         ClientKind::nfs_refusing, ClientKind::fuse, ClientKind::fuse};
     test::Random dice(program_.seed * 0xd6e8feb86659fd93ULL + 5);
-    const bool wanted = features_.clients || features_.plain_clients || dice.chance(12);
+    const bool named = features_.client != ClientKind::none;
+    const bool wanted = features_.clients || features_.plain_clients || dice.chance(12) || named;
     if (!wanted || features_.routines) return;
     Setting& s = program_.setting;
     s.client = kKinds[dice.below(std::size(kKinds))];
+    if (named) s.client = features_.client;
     s.ranks_per_node = static_cast<int>(dice.between(1, program_.ranks - 1));
     s.asynchronous = false;
 }
@@ -142,6 +144,7 @@ HintMap Generator::hints() {
     hints["oratorio_cyclic_block"] = std::to_string(random_.between(50, 5000));
     if (program_.setting.asynchronous) hints["oratorio_store"] = "uring";
     if (features_.plain_clients) hints["oratorio_store"] = "posix";
+    if (!features_.locks.empty()) hints["oratorio_locks"] = features_.locks;
     test::Random promise(program_.seed * 0x9e3779b97f4a7c15ULL + program_.handles.size());
     if (promise.chance(20))
         hints["romio_no_indep_rw"] = "true";  // kept or not: drawn apart as well

@@ -32,7 +32,9 @@ int usage() {
     std::fputs(
         "oracle_soak [--first S] [--count N] [--every K] [--ranks R] [--method NAME] [--faults] "
         "[--only-faults]\n"
-        "            [--scarce] [--clients] [--plain-clients] [--fresh-views] [--only KIND] "
+        "            [--scarce] [--clients] [--client KIND] [--locks WHOSE] [--plain-clients] "
+        "[--fresh-views] "
+        "[--only KIND] "
         "[--go-on] "
         "[--no-shrink] [--list] [--show]\n",
         stderr);
@@ -59,12 +61,17 @@ bool parse(int argc, char** argv, Options& options) {
             options.features.scarce = true;
         } else if (word == "--clients") {
             options.features.clients = true;
+        } else if (word == "--client" && more) {
+            options.features.client = client_of(argv[++i]);
+            if (options.features.client == ClientKind::none) return false;
         } else if (word == "--plain-clients") {
             options.features.plain_clients = true;
         } else if (word == "--fresh-views") {
             options.features.fresh_views = true;
         } else if (word == "--method" && more) {
             options.features.method = argv[++i];
+        } else if (word == "--locks" && more) {
+            options.features.locks = argv[++i];
         } else if (word == "--only" && more) {
             options.only = argv[++i];
         } else if (word == "--ranks" && more) {

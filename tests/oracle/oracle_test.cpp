@@ -233,6 +233,18 @@ TEST(RandomPrograms, FindWhatIsLostWhereSuchClientsAreTakenForLocal) {
     EXPECT_TRUE(kinds.contains("stale"));
 }
 
+TEST(RandomPrograms, FindWhatIsLostWhereTheLocksOfOneNodeAreTrusted) {
+    Features features;
+    features.client = ClientKind::ocfs2;
+    features.locks = "file";
+    Stacks stacks;
+    std::set<std::string> kinds;
+    for (std::uint64_t seed = 1; seed <= 100; ++seed)
+        kinds.insert(execute(make_program(seed, features), stacks).kind());
+    EXPECT_TRUE(kinds.contains("lost"));
+    EXPECT_TRUE(kinds.contains("stale"));
+}
+
 TEST(RandomPrograms, GoOnOrFailAlikeWhereMemoryRunsOut) {
     Features features;
     features.scarce = true;

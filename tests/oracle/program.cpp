@@ -110,10 +110,8 @@ std::string describe_setting(const Program& program) {
     line += kBeside[static_cast<int>(setting.beside)];
     line += std::string(", pace ") + kPace[static_cast<int>(setting.pace)];
     line += ", file of " + text(setting.prefill) + " bytes";
-    constexpr const char* kClients[] = {"", "NFS", "NFS by pages", "NFS that refuses some bytes",
-                                        "FUSE"};
     if (setting.client != ClientKind::none)
-        line += std::string(", clients of ") + kClients[static_cast<int>(setting.client)];
+        line += ", clients of " + std::string(facts_of(setting.client).name);
     if (setting.asynchronous) line += ", asynchronous store";
     if (setting.trouble_percent > 0) line += ", short transfers and interruptions";
     const Scarcity& memory = setting.memory;

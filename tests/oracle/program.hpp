@@ -128,9 +128,11 @@ struct Program {
 struct Features {
     bool faults = false;
     bool only_faults = false;
-    bool scarce = false;         ///< memory runs out in all
-    bool clients = false;        ///< all are over clients with caches
-    bool plain_clients = false;  ///< the same, and every store takes them for local
+    bool scarce = false;                   ///< memory runs out in all
+    bool clients = false;                  ///< all are over clients with caches
+    bool plain_clients = false;            ///< the same, and every store takes them for local
+    ClientKind client = ClientKind::none;  ///< all are over clients of this kind
+    std::string locks;                     ///< "" or the hint oratorio_locks of every handle
     bool fresh_views = false;  ///< a view is set before each collective access, so no plan is kept
     std::string method;        ///< "" or the method that every handle asks for
     int ranks = 0;             ///< of every program; 0: drawn

@@ -2,7 +2,6 @@
 #include "oracle/system_calls.hpp"
 
 #include <fcntl.h>
-#include <linux/magic.h>
 #include <sys/stat.h>
 #include <sys/uio.h>
 #include <sys/vfs.h>
@@ -16,7 +15,6 @@ namespace oratorio::oracle {
 namespace {
 
 constexpr int kFirst = 1 << 24;  // descriptor; the system has none as large
-constexpr long kFuse = 0x65735546;
 System* system_now = nullptr;
 
 Connection* connection(int descriptor) {
@@ -25,7 +23,8 @@ Connection* connection(int descriptor) {
 
 template <class Answer>
 Answer told(Answer answer) {
-    if (answer >= 0) return answer;
+    constexpr Answer kLastErrno = -4095;
+    if (answer >= 0 || answer < kLastErrno) return answer;
     errno = static_cast<int>(-answer);
     return -1;
 }
@@ -89,7 +88,7 @@ int System::close(int descriptor) {
 }
 
 long System::type() const {
-    return kind_ == ClientKind::fuse ? kFuse : NFS_SUPER_MAGIC;
+    return facts_of(kind_).file_system;
 }
 
 }  // namespace oratorio::oracle

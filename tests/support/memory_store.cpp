@@ -138,6 +138,7 @@ IoCompletion MemoryStore::perform(const IoRequest& request) {
     for (const iovec& piece : request.memory) asked += static_cast<Bytes>(piece.iov_len);
     if (asked > limits_.bytes_max) return failed(EINVAL);
     Extent range{request.offset, request.offset + asked};
+    if (options_.mandatory_locks && is_denied(range, !reading)) return failed(EACCES);
     const Offset limit = std::max(request.offset, reading ? disk_.size() : disk_.capacity());
     range.end = std::min(range.end, limit);
     const Extent bad = intersect(range, reading ? options_.bad_reads : options_.bad_writes);
@@ -284,8 +285,16 @@ Result<void> MemoryStore::close() {
 
 bool MemoryStore::conflicts(Extent range, bool exclusive) const {
     return std::ranges::any_of(disk_.locks_, [&](const MemoryDisk::Lock& held) {
-        return held.owner != this && !intersect(held.range, range).empty() &&
-               (exclusive || held.exclusive);
+        return held.owner != this && held.node == options_.node &&
+               !intersect(held.range, range).empty() && (exclusive || held.exclusive);
+    });
+}
+
+// A shared lock denies writes through its own store, too.
+bool MemoryStore::is_denied(Extent range, bool writes) const {
+    return std::ranges::any_of(disk_.locks_, [&](const MemoryDisk::Lock& held) {
+        const bool denies = held.exclusive ? held.owner != this : writes;
+        return denies && !intersect(held.range, range).empty();
     });
 }
 
@@ -299,8 +308,8 @@ void MemoryStore::unlock(Extent range) {
         }
         const Extent before{held.range.begin, range.begin};
         const Extent after{range.end, held.range.end};
-        if (!before.empty()) kept.push_back({this, before, held.exclusive});
-        if (!after.empty()) kept.push_back({this, after, held.exclusive});
+        if (!before.empty()) kept.push_back({this, before, held.exclusive, held.node});
+        if (!after.empty()) kept.push_back({this, after, held.exclusive, held.node});
     }
     disk_.locks_ = std::move(kept);
 }
@@ -317,7 +326,7 @@ Result<void> MemoryStore::lock(Extent range, bool lock, bool exclusive) {
     }
     ++disk_.counters_.locks;
     unlock(range);
-    disk_.locks_.push_back({this, range, exclusive});
+    disk_.locks_.push_back({this, range, exclusive, options_.node});
     return {};
 }
 

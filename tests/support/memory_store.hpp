@@ -57,6 +57,7 @@ class MemoryDisk {
         const void* owner;
         Extent range;
         bool exclusive;
+        int node;
     };
     Bytes capacity_;
     // Ranks take turns, their I/O threads don't.
@@ -84,6 +85,8 @@ struct MemoryStoreOptions {
     Bytes bytes_max = 1 << 30;
     std::vector<Place> places = {};  ///< where its bytes are said to lie; none: nobody knows
     Prefetch* prefetch = nullptr;    ///< the caller's
+    int node = 0;                    ///< locks of other nodes are neither seen nor waited for
+    bool mandatory_locks = false;    ///< a lock denies transfers (EACCES), as an SMB server's does
     int resize_errno = 0;            ///< these calls fail with it
     int sync_errno = 0;
     int close_errno = 0;
@@ -130,6 +133,7 @@ class MemoryStore : public Store {
   private:
     IoCompletion perform(const IoRequest& request);
     [[nodiscard]] bool conflicts(Extent range, bool exclusive) const;
+    [[nodiscard]] bool is_denied(Extent range, bool writes) const;
     void unlock(Extent range);
 
     MemoryDisk& disk_;

@@ -97,6 +97,12 @@ def soak(
     clients: Annotated[
         bool, typer.Option("--clients", help="All are over clients of NFS or FUSE with caches.")
     ] = False,
+    client: Annotated[
+        str | None, typer.Option(help="All are over clients of this kind, such as ocfs2: docs/oracle.md.")
+    ] = None,
+    locks: Annotated[
+        str | None, typer.Option(help="The hint oratorio_locks of every file: file or job.")
+    ] = None,
     fresh_views: Annotated[
         bool, typer.Option("--fresh-views", help="Views are set anew, so that no plan is kept.")
     ] = False,
@@ -106,8 +112,9 @@ def soak(
 
     switches = {"--faults": faults, "--scarce": scarce, "--clients": clients, "--fresh-views": fresh_views}
     options = [switch for switch, on in switches.items() if on]
-    options += ["--method", method] if method else []
-    options += ["--ranks", str(ranks)] if ranks else []
+    values = {"--method": method, "--ranks": ranks, "--client": client, "--locks": locks}
+    for switch, value in values.items():
+        options += [switch, str(value)] if value else []
     try:
         is_clean = soaking.run(seeds, first, jobs, options)
     except soaking.SoakError as error:
