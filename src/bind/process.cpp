@@ -55,22 +55,27 @@ std::string contents_of(const std::string& path, const char* variable,
     return "";
 }
 
-std::string costs_folder() {
-    if (const std::string given = environment("ORATORIO_COSTS"); !given.empty()) return given;
-    if (const std::string cache = environment("XDG_CACHE_HOME"); !cache.empty())
-        return cache + "/oratorio";
-    const std::string home = environment("HOME");
-    return home.empty() ? "" : home + "/.cache/oratorio";
+/// A path that stays right when the program changes its working directory. The path itself where
+/// the working directory has been removed.
+std::string absolute(const std::string& given) {
+    std::error_code unknown;
+    const auto path = std::filesystem::absolute(given, unknown);
+    return unknown ? given : path.string();
 }
 
-/// Wherever the program goes meanwhile.
+std::string costs_folder() {
+    if (const std::string given = environment("ORATORIO_COSTS"); !given.empty())
+        return absolute(given);
+    if (const std::string cache = environment("XDG_CACHE_HOME"); !cache.empty())
+        return absolute(cache + "/oratorio");
+    const std::string home = environment("HOME");
+    return home.empty() ? "" : absolute(home + "/.cache/oratorio");
+}
+
 std::string trace_path() {
     if (!is_on("ORATORIO_TRACE")) return "";
     const std::string given = environment("ORATORIO_TRACE");
-    std::error_code unknown;  // the program's folder is gone: the name stays as it is
-    const auto path =
-        std::filesystem::absolute(given == "1" ? "oratorio-trace.json" : given, unknown);
-    return unknown ? given : path.string();
+    return absolute(given == "1" ? "oratorio-trace.json" : given);
 }
 
 int copy_nothing(MPI_Comm, int, void*, void*, void*, int* flag) {
@@ -131,7 +136,7 @@ Settings read_environment() {
     settings.quiet = is_on("ORATORIO_QUIET");
     settings.explain = is_on("ORATORIO_EXPLAIN");
     const std::string where = environment("ORATORIO_EXPLAIN");
-    if (settings.explain && where != "1") settings.explain_path = where;
+    if (settings.explain && where != "1") settings.explain_path = absolute(where);
     settings.trace_path = trace_path();
     settings.print_hints = is_on("ROMIO_PRINT_HINTS");
     settings.costs_folder = costs_folder();

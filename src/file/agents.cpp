@@ -97,7 +97,7 @@ Error File::State::start_server(const OpenCall& call, const AgentFacts& facts, i
     wish.clients = transport->topology().size;
     wish.shared = SharedBuffers(agent_memory.span());
     for (int i = 0; i < facts.threads; ++i) {
-        auto another = open_again(call, opened.path, *hints);
+        auto another = open_again(call, opened.location.path, *hints);
         if (!another) return another.error();
         wish.stores.push_back(std::move(*another));
     }

@@ -2,6 +2,7 @@
 #include "file/file.hpp"
 
 #include <algorithm>
+#include <cerrno>
 #include <sstream>
 #include <utility>
 
@@ -109,9 +110,21 @@ Error File::State::unheard_failure() {
     return same.error().kind == ErrorKind::not_same ? mine.first : same.error();
 }
 
+Error File::State::check_location() const {
+    const auto there = number_of(opened.location.path);
+    // A path that can't be looked at can't be deleted either, which tells the reason.
+    if (!there || opened.found->number == FileNumber{} || *there == opened.found->number) return {};
+    return Error::make(
+        ErrorKind::no_such_file,
+        "close: another file has the name of the one that was opened, so nothing was "
+        "deleted (MPI_MODE_DELETE_ON_CLOSE)",
+        ENOENT);
+}
+
 Result<void> File::close() {
     settle();
     Transport& ranks = *state_->transport;
+    const bool deletes = mode().delete_on_close && ranks.topology().rank == 0;
     Error error = state_->unheard_failure();
     if (auto written = state_->write_gathered(); !written && error.kind == ErrorKind::none)
         error = written.error();
@@ -123,6 +136,8 @@ Result<void> File::close() {
     }
     if (auto closed = state_->engine.io_thread.close(); !closed && error.kind == ErrorKind::none)
         error = closed.error();
+    Error kept;
+    if (deletes) kept = state_->check_location();
     if (auto closed = state_->store->close(); !closed && error.kind == ErrorKind::none)
         error = closed.error();
     state_->store.reset();
@@ -131,11 +146,11 @@ Result<void> File::close() {
     if (auto told = tell_trace(); !told && outcome) outcome = told.error();
     if (!mode().delete_on_close) return outcome;
     // All ranks have closed it by now.
-    error = {};
-    if (ranks.topology().rank == 0) {
-        if (auto removed = remove_file(path()); !removed) error = removed.error();
+    if (deletes && kept.kind == ErrorKind::none) {
+        if (auto removed = remove_file(state_->opened.location.path); !removed)
+            kept = removed.error();
     }
-    auto removed = agree_on_error(ranks, error);
+    auto removed = agree_on_error(ranks, kept);
     return outcome ? removed : outcome;
 }
 

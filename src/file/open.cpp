@@ -236,7 +236,7 @@ Result<std::unique_ptr<Store>> open_again(const OpenCall& call, const std::strin
 /// else asks. Then all say what they have found.
 Result<void> File::State::open_stores(const OpenCall& call) {
     Transport& ranks = *transport;
-    const std::string& path = opened.path;
+    const std::string& path = opened.location.path;
     const bool first = ranks.topology().rank == 0;
     std::vector<std::string> warnings;
     Opening opening;
@@ -283,11 +283,11 @@ Result<void> File::State::open_stores(const OpenCall& call) {
          remarks_on(**answers, *hints, opened.found->file_system, store->limits().remark))
         opened.voice.warn(remark);
     if (opening.unstriped.kind != ErrorKind::none)
-        opened.voice.warn(oratorio::describe(opening.unstriped, path));
+        opened.voice.warn(oratorio::describe(opening.unstriped, opened.path));
     for (const std::string& warning : warnings) opened.voice.warn(warning);
     if (opened.found->deferred && opened.explain) {
-        opened.voice.say(path + ": open on " + std::to_string((**answers)[open_now]) + " of " +
-                         std::to_string(ranks.topology().size) +
+        opened.voice.say(opened.path + ": open on " + std::to_string((**answers)[open_now]) +
+                         " of " + std::to_string(ranks.topology().size) +
                          " ranks, and on others when they need it (hint romio_no_indep_rw)\n");
     }
     return {};
@@ -299,7 +299,7 @@ Result<std::unique_ptr<Store>> File::State::open_deferred() {
     call.mode = opened.mode;
     call.open_store = opened.open_store;
     call.mode.create = false;
-    Opening late = open_here(call, opened.path, *hints);
+    Opening late = open_here(call, opened.location.path, *hints);
     if (late.store == nullptr) return late.error;
     const FileNumber& first = opened.found->number;
     const FileNumber& mine = late.store->number();
@@ -322,6 +322,7 @@ Result<std::unique_ptr<File>> File::open(std::shared_ptr<Workspace> workspace,
     Transport& ranks = *state->transport;
     const std::string path(without_prefix(call.path, call.prefixes));
     state->opened.path = path;
+    state->opened.location = fix_path(path);
     state->opened.mode = call.mode;
     state->opened.open_store = call.open_store;
     state->opened.explain = call.explain;

@@ -1,12 +1,16 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "file/path.hpp"
 
+#include <fcntl.h>
+#include <limits.h>
 #include <strings.h>
 #include <sys/vfs.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <array>
 #include <cstring>
+#include <utility>
 
 namespace oratorio {
 
@@ -38,7 +42,24 @@ constexpr std::array<long, 16> kCoherent{
     0x858458F6, 0x958458F6, 0x2FC12FC1, 0xCA451A4E, 0x3153464A, 0x4D44,     0x2011BAB0, 0x7366746E,
     0x15013346, 0x00C0FFEE, 0x0BD00BD0, 0x47504653, 0xAAD7AAEA, 0x00C36400, 0x01161970, 0x7461636F};
 
+/// For a working directory that was removed, that is out of reach, or whose name is too long.
+FixedPath through_descriptor(const std::string& path) {
+    Descriptor folder(::open(".", O_PATH | O_DIRECTORY | O_CLOEXEC));
+    const std::string link = "/proc/self/fd/" + std::to_string(folder.number());
+    if (folder.number() < 0 || ::access(link.c_str(), F_OK) != 0) return {path};
+    return {link + "/" + path, std::move(folder)};
+}
+
 }  // namespace
+
+FixedPath fix_path(const std::string& path) {
+    if (path.empty() || path.front() == '/') return {path};
+    std::array<char, PATH_MAX> folder;
+    if (::getcwd(folder.data(), folder.size()) == nullptr) return through_descriptor(path);
+    std::string whole = std::string(folder.data()) + "/" + path;
+    if (whole.size() >= PATH_MAX) return through_descriptor(path);
+    return {std::move(whole)};
+}
 
 std::string_view without_prefix(std::string_view path, Prefixes dropped) {
     const std::size_t colon = path.find(':');

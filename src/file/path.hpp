@@ -5,7 +5,21 @@
 #include <string>
 #include <string_view>
 
+#include "base/descriptor.hpp"
+
 namespace oratorio {
+
+/// A path that names the same file after the program has changed its working directory.
+struct FixedPath {
+    std::string path;
+    /// The working directory of the call, kept open where it has no name of its own or a name that
+    /// is too long: `path` leads through this descriptor then.
+    Descriptor folder{-1};
+};
+
+/// The fixed form of a path that the program has just given. The path itself where not even the
+/// working directory can be opened.
+[[nodiscard]] FixedPath fix_path(const std::string& path);
 
 /// Which of ROMIO's prefixes ("ufs:", "nfs:", "lustre:" ...) are no part of a file's name. Hosts
 /// differ in that, and a file has the name that the host gives it.

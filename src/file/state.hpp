@@ -13,6 +13,7 @@
 #include "base/shared_memory.hpp"
 #include "base/shared_outcome.hpp"
 #include "file/file.hpp"
+#include "file/path.hpp"
 #include "file/tracing.hpp"
 #include "file/voice.hpp"
 #include "file/write_behind.hpp"
@@ -52,7 +53,8 @@ struct File::State final : Witness {
     };
     /// What was opened.
     struct Opened {
-        std::string path;
+        std::string path;    ///< as the program gave it: for messages
+        FixedPath location;  ///< the same file, wherever the program goes: for the system
         AccessMode mode;
         OpenStoreOf open_store;  ///< the call's; may be empty
         Agreed<Found> found = agreed_from([] { return Found{}; });
@@ -136,6 +138,10 @@ struct File::State final : Witness {
     [[nodiscard]] bool is_gathered(const AccessCall& call, const Placed& placed) const;
     /// Collective. This rank's store, and what the ranks have found.
     Result<void> open_stores(const OpenCall& call);
+    /// For rank 0 while its store is open, as some file systems number a file anew once nobody has
+    /// it open: an error if the path is no longer the opened file's, which must not be deleted
+    /// then.
+    [[nodiscard]] Error check_location() const;
     /// By this rank alone, when it needs the file for the first time.
     Result<std::unique_ptr<Store>> open_deferred();
     /// Collective, at open. Where they can't be had the user is told, and it is no error.

@@ -126,11 +126,13 @@ TraceText::TraceText(TraceFile& file, const Nodes& nodes, std::vector<NodeClock>
       unix_(clock_of_day() - Recorder::now()),
       number_(number(file.number())) {}
 
-void TraceText::add_file(const std::string& path, const HintMap& hints) {
+void TraceText::add_file(const std::string& path, const std::string& location,
+                         const HintMap& hints) {
     name_ = path.substr(path.rfind('/') + 1);
     std::string text = R"({"ph":"M","pid":0,"name":"oratorio_file","args":{"file":)" + number_ +
-                       ",\"path\":" + quoted(path) + field("ranks", nodes_.size) +
-                       ",\"placement\":" + placement(nodes_) + ",\"nodes\":[";
+                       ",\"path\":" + quoted(path) + ",\"location\":" + quoted(location) +
+                       field("ranks", nodes_.size) + ",\"placement\":" + placement(nodes_) +
+                       ",\"nodes\":[";
     for (std::size_t node = 0; node < clocks_.size(); ++node) {
         const bool named = node < nodes_.node_names.size();
         text += std::string(node > 0 ? "," : "") +

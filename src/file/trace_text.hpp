@@ -19,7 +19,7 @@ class TraceText {
     TraceText(TraceFile& file, const Nodes& nodes, std::vector<NodeClock> clocks);
 
     /// First: of all ranks.
-    void add_file(const std::string& path, const HintMap& hints);
+    void add_file(const std::string& path, const std::string& location, const HintMap& hints);
     void begin_rank(Rank rank, const TraceHello& hello);
     /// Of that rank, before its accesses.
     void add_shapes(const ShapeBook::Encoded& shapes);

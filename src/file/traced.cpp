@@ -46,7 +46,7 @@ Result<void> File::tell_trace() {
     if (!root) return tell_root(ranks, mine, {});
 
     TraceText text(*file, ranks.topology(), std::move(*clocks));
-    text.add_file(path(), reported_hints());
+    text.add_file(path(), state_->opened.location.path, reported_hints());
     const TraceTeller teller{
         [&](Rank rank, const TraceHello& hello) { text.begin_rank(rank, hello); },
         [&](const ShapeBook::Encoded& shapes) { text.add_shapes(shapes); },

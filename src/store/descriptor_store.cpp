@@ -175,6 +175,12 @@ Result<void> DescriptorStore::close() {
     return closed;
 }
 
+Result<FileNumber> number_of(const std::string& path) {
+    struct stat status {};
+    if (::stat(path.c_str(), &status) != 0) return Error::of_errno("stat");
+    return FileNumber{status.st_dev, status.st_ino};
+}
+
 Result<void> remove_file(const std::string& path) {
     if (::unlink(path.c_str()) == 0) return {};
     return Error::of_errno("delete");

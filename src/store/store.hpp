@@ -176,6 +176,8 @@ Result<std::unique_ptr<Store>> open_threaded(const std::string& path, const Open
 /// clients have caches that know nothing of each other; right on all, slow on those of one machine.
 Result<std::unique_ptr<Store>> open_uncached(const std::string& path, const OpenMode& mode);
 
+/// Which file `path` names now, or the file that its link leads to.
+Result<FileNumber> number_of(const std::string& path);
 /// Unlinks `path`.
 Result<void> remove_file(const std::string& path);
 

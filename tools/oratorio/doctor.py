@@ -168,7 +168,7 @@ def _seen(run: Run) -> list[Finding]:
         methods = sorted(
             {access.args.get("method", "at once") for file in run.files for access in file.accesses}
         )
-        paths = len({file.path for file in run.files})
+        paths = len({file.location for file in run.files})
         return [Finding(OK, "run", f"Oratorio saw {seen} accesses to {paths} files, by {', '.join(methods)}")]
     if run.explained.off:
         return [Finding(BAD, "run", "Oratorio was loaded, but is off", "unset ORATORIO_DISABLE")]

@@ -221,7 +221,7 @@ class Run:
 
 def file_system_of(file: File) -> Mount | None:
     """Of this machine's list of mounts; the library's own name is in the hints."""
-    return mount_of(file.path)
+    return mount_of(file.location)
 
 
 def library_name(file: File) -> str:

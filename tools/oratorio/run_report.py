@@ -99,7 +99,7 @@ def _figures(run: Run) -> str:
         ("share of accesses in it", of_wall),
         ("moved", amount(run.moved)),
         ("accesses", str(run.accesses)),
-        ("files", str(len({file.path for file in run.files}))),
+        ("files", str(len({file.location for file in run.files}))),
         ("file system", ", ".join(kinds or names)),
         ("cores of this machine", str(run.cores)),
         ("Oratorio", run.version),
@@ -190,7 +190,7 @@ def _files(run: Run) -> str:
     weighed = alike(run.files)
     parts = []
     for some in weighed[:FILES_MOST]:
-        first, paths = some[0], {file.path for file in some}
+        first, paths = some[0], {file.location for file in some}
         mount = file_system_of(first)
         where = f"{mount.kind} on {mount.folder}" if mount else library_name(first)
         hints = ", ".join(f"{key} {first.args['hints'][key]}" for key in HINTS if key in first.args["hints"])

@@ -80,7 +80,13 @@ class File:
 
     @property
     def path(self) -> str:
+        """As the program gave it."""
         return self.args["path"]
+
+    @property
+    def location(self) -> str:
+        """The absolute path; that of the program in a trace of an older Oratorio."""
+        return self.args.get("location", self.path)
 
     @property
     def ranks(self) -> int:
