@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Where the program completes requests (MPI-4.1, 3.7): while operations of ours are under way they
-// are moved on here, and one that failed reaches the error handler of its file.
+// Where the program completes requests or asks about them (MPI-4.1, 3.7): while operations of ours
+// are under way they are moved on here, and one that failed reaches the error handler of its file.
 #include <algorithm>
 #include <span>
 #include <type_traits>
@@ -38,6 +38,15 @@ int complete(const Attempt& attempt, const Block& block) {
         }
         return block();
     }
+}
+
+/// For calls that ask and leave the requests to be completed later. What failed is raised by the
+/// call that completes it.
+template <class Question>
+int look(const Question& question) {
+    process().engine.poll();
+    const FailureWatch watch;
+    return question();
 }
 
 /// For calls that complete one request: the failure's code is the call's.
@@ -181,11 +190,33 @@ int testsome(int count, MPI_Request* requests, int* completed, int* indices, MPI
     return some_of(count, requests, completed, indices, statuses);
 }
 
-/// Leaves the request, so what failed is raised when it is completed.
 int request_get_status(MPI_Request request, int* flag, MPI_Status* status) {
-    process().engine.poll();
-    const FailureWatch watch;
-    return ORATORIO_HOST(MPI_Request_get_status)(request, flag, status);
+    return look([&] { return ORATORIO_HOST(MPI_Request_get_status)(request, flag, status); });
+}
+
+int request_get_status_any(int count, const MPI_Request* requests, int* index, int* flag,
+                           MPI_Status* status) {
+    return look([&] {
+        return ORATORIO_HOST(MPI_Request_get_status_any)(count, requests, index, flag, status);
+    });
+}
+
+int request_get_status_all(int count, const MPI_Request* requests, int* flag,
+                           MPI_Status* statuses) {
+    return look(
+        [&] { return ORATORIO_HOST(MPI_Request_get_status_all)(count, requests, flag, statuses); });
+}
+
+int request_get_status_some(int count, const MPI_Request* requests, int* completed, int* indices,
+                            MPI_Status* statuses) {
+    return look([&] {
+        return ORATORIO_HOST(MPI_Request_get_status_some)(count, requests, completed, indices,
+                                                          statuses);
+    });
+}
+
+int request_is_complete(MPI_Request request) {
+    return look([&] { return ORATORIO_HOST(MPIX_Request_is_complete)(request); });
 }
 
 }  // namespace oratorio::bind

@@ -71,7 +71,7 @@ int begin_split(const AccessForm& form, MPI_File fh);
 int end_split(Direction direction, Positioning at, const void* buffer, MPI_Status* status,
               MPI_File fh);
 
-/// Where requests are completed and MPI begins (MPI-4.1, 3.7, 11.2.1, 11.6.2).
+/// Where requests are completed or asked about, and MPI begins (MPI-4.1, 3.7, 11.2.1, 11.6.2).
 int init(int* argc, char*** argv);
 int init_thread(int* argc, char*** argv, int required, int* provided);
 int finalize();
@@ -85,6 +85,13 @@ int testany(int count, MPI_Request* requests, int* index, int* flag, MPI_Status*
 int testall(int count, MPI_Request* requests, int* flag, MPI_Status* statuses);
 int testsome(int count, MPI_Request* requests, int* completed, int* indices, MPI_Status* statuses);
 int request_get_status(MPI_Request request, int* flag, MPI_Status* status);
+int request_get_status_any(int count, const MPI_Request* requests, int* index, int* flag,
+                           MPI_Status* status);
+int request_get_status_all(int count, const MPI_Request* requests, int* flag, MPI_Status* statuses);
+int request_get_status_some(int count, const MPI_Request* requests, int* completed, int* indices,
+                            MPI_Status* statuses);
+/// MPICH's: true or false, not an error code.
+int request_is_complete(MPI_Request request);
 /// Some operation of ours isn't done, or its request not yet freed.
 [[nodiscard]] bool requests_of_ours();
 

@@ -44,5 +44,5 @@ endforeach()
 
 find_package(Python3 REQUIRED COMPONENTS Interpreter)
 add_test(NAME bind.exports COMMAND Python3::Interpreter ${CMAKE_CURRENT_LIST_DIR}/bind_exports_test.py
-         ${oratorio_BINARY_DIR}/lib)
+         ${oratorio_BINARY_DIR}/lib ${ORATORIO_MPI_INCLUDES})
 set_tests_properties(bind.exports PROPERTIES LABELS mpi TIMEOUT 60)

@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """What the libraries show to the linker: the names of the table, nothing else, and no need of any MPI.
 
-usage: bind_exports_test.py FOLDER-OF-LIBRARIES
+usage: bind_exports_test.py FOLDER-OF-LIBRARIES FOLDER-OF-MPI-HEADERS...
 """
 
 import pathlib
+import re
 import subprocess
 import sys
 import tempfile
@@ -13,10 +14,30 @@ import unittest
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 TABLE = ROOT / "src" / "bind" / "mpi_file.def"
 GENERATOR = ROOT / "tools" / "gen_bindings.py"
-LIBRARIES = pathlib.Path(sys.argv.pop()) if len(sys.argv) > 1 else ROOT / "build" / "lib"
+HEADERS = [pathlib.Path(folder) for folder in sys.argv[2:]]
+LIBRARIES = pathlib.Path(sys.argv[1]) if len(sys.argv) > 1 else ROOT / "build" / "lib"
+del sys.argv[1:]
 
 # What mpi4py looks for in the global scope to tell which MPI is loaded: it must not find it here.
 PROBED = {"MPI_Get_version", "MPI_Abi_get_version", "ompi_mpi_comm_self", "MPI_CONVERSION_FN_NULL"}
+
+# Procedures that take requests and need no answer of ours: why.
+NOT_OURS = {
+    "MPI_Buffer_iflush": "starts an operation",
+    "MPI_Cancel": "changes nothing: the host asks Requests::cancel",
+    "MPI_Grequest_complete": "for requests that the program makes",
+    "MPI_Parrived": "for partitioned messages",
+    "MPI_Pready": "for partitioned messages",
+    "MPI_Pready_list": "for partitioned messages",
+    "MPI_Pready_range": "for partitioned messages",
+    "MPI_Request_c2f": "converts a handle",
+    "MPI_Request_free": "the access goes on without it and is done when the file is closed",
+    "MPI_Request_toint": "converts a handle",
+    "MPI_Start": "for persistent requests",
+    "MPI_Startall": "for persistent requests",
+    "MPIX_Wait_enqueue": "for messages that a device's stream sends",
+    "MPIX_Waitall_enqueue": "for messages that a device's stream sends",
+}
 
 
 def output_of(*command):
@@ -57,7 +78,7 @@ class Exports(unittest.TestCase):
     def test_every_procedure_is_there_with_and_without_p(self):
         plain = {name for name in self.c_names if name.startswith("MPI")}
         self.assertEqual(self.c_names, plain | {"P" + name for name in plain})
-        self.assertEqual(len(plain), 108)  # the chapter, and 13 beside it
+        self.assertEqual(len(plain), 112)  # the chapter, and 17 beside it
 
     def test_probed_names_are_not_exported(self):
         for library in self.libraries:
@@ -71,6 +92,44 @@ class Exports(unittest.TestCase):
                 self.assertNotIn("libstdc++", needed)
                 undefined = symbols(library, "--undefined-only")
                 self.assertFalse({n for n in undefined if "mpi_" in n.lower()})
+
+
+def request_parameters(header):
+    """{procedure: [its parameters]} of those that have a request among them."""
+    text = re.sub(r"/\*.*?\*/", "", header.read_text(), flags=re.DOTALL)
+    found = re.findall(r"\bint\s+(MPIX?_\w+)\s*\(((?:[^()]|\([^()]*\))*)\)", text)
+    split = {name: [part.strip() for part in parameters.split(",")] for name, parameters in found}
+    return {name: parts for name, parts in split.items() if any("MPI_Request" in part for part in parts)}
+
+
+def only_starts(parameters):
+    """One request comes out, of an operation that the others describe."""
+    return len(parameters) > 1 and bool(re.match(r"MPI_Request\s*\*\s*\w+$", parameters[-1]))
+
+
+class Headers(unittest.TestCase):
+    def test_every_procedure_that_takes_requests_is_ours_or_has_a_reason(self):
+        ours = table_names()[0]
+        for folder in HEADERS:
+            for header in [folder / name for name in ("mpi.h", "mpi_proto.h", "mpi_abi.h")]:
+                if not header.exists():
+                    continue
+                with self.subTest(str(header)):
+                    takes = request_parameters(header)
+                    missing = {name for name in takes if not only_starts(takes[name])} - ours - set(NOT_OURS)
+                    self.assertEqual(
+                        missing, set(), "to src/bind/mpi_file.def, or to NOT_OURS with the reason"
+                    )
+
+    def test_the_headers_are_understood(self):
+        for folder in HEADERS:
+            with self.subTest(str(folder)):
+                takes = {}
+                for header in folder.glob("mpi*.h"):
+                    takes |= request_parameters(header)
+                self.assertIn("MPI_Waitsome", takes)
+                self.assertFalse(only_starts(takes["MPI_Wait"]))
+                self.assertTrue(only_starts(takes["MPI_Isend"]))
 
 
 class Docs(unittest.TestCase):

@@ -111,6 +111,80 @@ void a_rank_that_waits_for_a_message_does_not_hold_up_the_others(MPI_File file) 
     }
 }
 
+/// A call that asks about the second of two requests, the first of which is null.
+struct Question {
+    const char* name;
+    bool (*is_done)(const MPI_Request* both, MPI_Status* status);
+};
+
+const Question kQuestions[] = {
+    {"MPI_Request_get_status",
+     [](const MPI_Request* both, MPI_Status* status) {
+         int flag = 0;
+         CHECK(MPI_Request_get_status(both[1], &flag, status) == MPI_SUCCESS);
+         return flag != 0;
+     }},
+#if MPI_VERSION > 4 || (MPI_VERSION == 4 && MPI_SUBVERSION > 0)
+    {"MPI_Request_get_status_any",
+     [](const MPI_Request* both, MPI_Status* status) {
+         int flag = 0, index = -1;
+         CHECK(MPI_Request_get_status_any(2, both, &index, &flag, status) == MPI_SUCCESS);
+         if (flag != 0) CHECK(index == 1);
+         return flag != 0;
+     }},
+    {"MPI_Request_get_status_all",
+     [](const MPI_Request* both, MPI_Status* status) {
+         int flag = 0;
+         MPI_Status statuses[2];
+         CHECK(MPI_Request_get_status_all(2, both, &flag, statuses) == MPI_SUCCESS);
+         *status = statuses[1];
+         return flag != 0;
+     }},
+    {"MPI_Request_get_status_some",
+     [](const MPI_Request* both, MPI_Status* status) {
+         int indices[2] = {-1, -1}, done = 0;
+         CHECK(MPI_Request_get_status_some(2, both, &done, indices, status) == MPI_SUCCESS);
+         if (done > 0) CHECK(done == 1 && indices[0] == 1);
+         return done > 0;
+     }},
+#endif
+#if defined(MPICH_NUMVERSION) && MPICH_NUMVERSION >= 50000000 && !defined(MPI_ABI)
+    {"MPIX_Request_is_complete",
+     [](const MPI_Request* both, MPI_Status* status) {
+         if (MPIX_Request_is_complete(both[1]) == 0) return false;
+         int flag = 0;
+         return MPI_Request_get_status(both[1], &flag, status) == MPI_SUCCESS && flag != 0;
+     }},
+#endif
+};
+
+/// Programs compiled for a newer MPI run on an older one that lacks its calls.
+bool host_has(const Question& question) {
+    int version = 0, subversion = 0;
+    MPI_Get_version(&version, &subversion);
+    const bool old = std::strcmp(question.name, "MPI_Request_get_status") == 0;
+    return old || version > MPI_VERSION || (version == MPI_VERSION && subversion >= MPI_SUBVERSION);
+}
+
+/// Asking again and again, and no other call, comes to true (MPI-4.1, 3.7.6).
+void each_way_to_ask_moves_them_on(MPI_File file) {
+    constexpr int kLarge = 100'000;
+    std::vector<int> ints(kLarge, rank_of_world());
+    const MPI_Offset mine = rank_of_world() * static_cast<MPI_Offset>(kLarge * sizeof(int));
+    for (const Question& question : kQuestions) {
+        if (!host_has(question)) continue;
+        for (const auto write : {MPI_File_iwrite_at_all, MPI_File_iwrite_at}) {
+            MPI_Request both[2] = {MPI_REQUEST_NULL, MPI_REQUEST_NULL};
+            MPI_Status status;
+            CHECK(write(file, mine, ints.data(), kLarge, MPI_INT, &both[1]) == MPI_SUCCESS);
+            while (!question.is_done(both, &status)) {
+            }
+            CHECK(counts(status, kLarge) && both[1] != MPI_REQUEST_NULL);
+            CHECK(MPI_Wait(&both[1], &status) == MPI_SUCCESS && counts(status, kLarge));
+        }
+    }
+}
+
 int handled = 0;
 extern "C" void count_failures(MPI_File*, int*, ...) {
     ++handled;
@@ -202,6 +276,7 @@ void one_is_left_to_finalize() {
 void run(const std::string& how) {
     MPI_File file = open_scratch();
     many_are_completed_together_with_messages(file);
+    each_way_to_ask_moves_them_on(file);
     // Only in calls of the program: not every host lets others in while it waits for a message.
     if (how != "calls") a_rank_that_waits_for_a_message_does_not_hold_up_the_others(file);
     CHECK(MPI_File_close(&file) == MPI_SUCCESS);
