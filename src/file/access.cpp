@@ -279,8 +279,9 @@ Transferred File::State::move_now(Direction direction, Offset offset,
                                   std::span<const iovec> memory) {
     if (auto ready = store->prepare(); !ready) return {.error = ready.error()};
     RangeLock held;
-    if (direction == Direction::write && engine.exclusion.shares(false)) {
-        auto shared = RangeLock::take(*store, {offset, offset + length_of(memory)}, false);
+    if (direction == Direction::write) {
+        const Extent range{offset, offset + length_of(memory)};
+        auto shared = engine.exclusion.share(*store, range, false);
         if (!shared) return {.error = shared.error()};
         held = std::move(*shared);
     }

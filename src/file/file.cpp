@@ -221,7 +221,7 @@ Result<void> File::resize(Bytes bytes, bool allocates, std::string_view what_dif
         return same.error();
     if (ranks.topology().rank == 0) {
         Store& store = *state_->store;
-        const Allocator allocator{mode().readable(), exclusion.sole};
+        const Allocator allocator{mode().readable(), exclusion.may_fill(), exclusion.job};
         const auto resized =
             allocates ? allocate(store, bytes, allocator) : store.resize(bytes, false);
         if (!resized) error = resized.error();

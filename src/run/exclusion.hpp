@@ -8,11 +8,16 @@
 namespace oratorio {
 
 struct Exclusion {
-    /// No other handle had the file open when this one was opened; those that came later know of
-    /// it. Only such a handle fills holes, and only others must expect it to. Equal on all ranks.
+    /// No other handle can be filling holes of the file: none had it open when this one was opened,
+    /// and those that came later know of this one. Equal on all ranks.
     bool sole = true;
-    /// The file system has locks. Where it has none no handle fills holes. Equal on all ranks.
+    /// This handle may fill holes where it is sole. False where other nodes may not see its locks,
+    /// or where it may not know of all other handles. Equal on all ranks.
+    bool fills = true;
+    /// There are locks. Where there are none no handle fills holes. Equal on all ranks.
     bool lockable = true;
+    /// Where its locks come from; null: from the file system. The file's.
+    const JobLocksOfFile* job = nullptr;
     /// Independent accesses of this handle may fill holes (data sieving). Equal on all ranks.
     bool sieves = false;
     /// Collective writes that this rank has entered and not left: any rank may be filling holes.
@@ -21,15 +26,19 @@ struct Exclusion {
     /// them since.
     bool left_first = false;
 
+    [[nodiscard]] bool may_fill() const { return sole && fills; }
     /// A write of nothing but what was given must share the range with others that do the same.
     [[nodiscard]] bool shares(bool collective) const {
         const bool beside = left_first || (!collective && collective_writes > 0);
-        return lockable && (!sole || sieves || beside);
+        return lockable && (!sole || (fills && (sieves || beside)));
+    }
+    [[nodiscard]] Result<RangeLock> take(Store& store, Extent range, bool exclusive) const {
+        return RangeLock::take(store, job, range, exclusive);
     }
     /// The lock for such a write; an empty one where none is needed.
     [[nodiscard]] Result<RangeLock> share(Store& store, Extent range, bool collective) const {
         if (!shares(collective)) return RangeLock();
-        return RangeLock::take(store, range, false);
+        return take(store, range, false);
     }
 };
 

@@ -91,7 +91,7 @@ std::vector<RegionWriter::Piece> RegionWriter::pieces_given(const Piece& whole, 
 }
 
 RegionWriter::Stored RegionWriter::write(const Region& region, const RoundBuffer& buffer) {
-    const bool may_fill = context_.excluded().sole;
+    const bool may_fill = context_.excluded().may_fill();
     for (const Piece& whole : extents_given(region, buffer.given)) {
         const Stored stored =
             may_fill ? write_cheaply(whole, buffer) : write_by_pieces(whole, buffer);
@@ -147,7 +147,7 @@ RegionWriter::Stored RegionWriter::write_pieces(const std::vector<Piece>& pieces
 RegionWriter::Stored RegionWriter::fill_and_write(const Piece& whole, const RoundBuffer& buffer) {
     RangeLock held;
     if (!plan_.atomic) {
-        auto alone = RangeLock::take(*context_.store, whole.file, true);
+        auto alone = context_.excluded().take(*context_.store, whole.file, true);
         if (!alone) return {whole.file.begin, alone.error()};
         held = std::move(*alone);
     }

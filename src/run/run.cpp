@@ -169,8 +169,8 @@ void Run::start_work() {
         if (auto ready = context_.store->prepare(); !ready) note(ready.error());
     }
     if (plan().atomic && worked().bytes() > 0) {
-        auto locked = RangeLock::take(*context_.store, planning_.mine().hull,
-                                      access_.direction == Direction::write);
+        auto locked = context_.excluded().take(*context_.store, planning_.mine().hull,
+                                               access_.direction == Direction::write);
         if (locked) {
             locked_ = std::move(*locked);
         } else {

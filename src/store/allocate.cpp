@@ -5,15 +5,15 @@
 #include <cerrno>
 #include <vector>
 
-#include "store/range_lock.hpp"
 #include "store/transfer.hpp"
 
 namespace oratorio {
 namespace {
 
 /// Reads what is there, zeros past the end, and writes it back.
-Result<void> write_again(Store& store, Extent range, std::span<std::byte> memory) {
-    auto held = RangeLock::take(store, range, true);
+Result<void> write_again(Store& store, const JobLocksOfFile* job, Extent range,
+                         std::span<std::byte> memory) {
+    auto held = RangeLock::take(store, job, range, true);
     if (!held) return held.error();
     const Transferred there = transfer(store, Direction::read, range.begin, memory);
     if (there.error.kind != ErrorKind::none) return there.error;
@@ -23,11 +23,11 @@ Result<void> write_again(Store& store, Extent range, std::span<std::byte> memory
     return held->give_back();
 }
 
-Result<void> allocate_by_writing(Store& store, Bytes bytes, bool readable) {
+Result<void> allocate_by_writing(Store& store, Bytes bytes, const Allocator& allocator) {
     constexpr Bytes kChunk = 256 << 10;
     // What can't be read can't be written again: only the file's new part is allocated.
     Offset at = 0;
-    if (!readable) {
+    if (!allocator.readable) {
         auto size = store.size();
         if (!size) return size.error();
         at = *size;
@@ -36,8 +36,8 @@ Result<void> allocate_by_writing(Store& store, Bytes bytes, bool readable) {
     for (; at < bytes; at += kChunk) {
         const Extent range{at, std::min(at + kChunk, bytes)};
         const auto part = std::span(memory).first(static_cast<std::size_t>(range.length()));
-        if (readable) {
-            if (auto put = write_again(store, range, part); !put) return put.error();
+        if (allocator.readable) {
+            if (auto put = write_again(store, allocator.job, range, part); !put) return put.error();
             continue;
         }
         const Transferred put = transfer(store, Direction::write, at, part);
@@ -51,15 +51,14 @@ Result<void> allocate_by_writing(Store& store, Bytes bytes, bool readable) {
 Result<void> allocate(Store& store, Bytes bytes, const Allocator& allocator) {
     auto allocated = store.resize(bytes, true);
     if (allocated || allocated.error().kind != ErrorKind::unsupported_operation) return allocated;
-    if (!allocator.sole) {
+    if (!allocator.may_fill) {
         return Error::make(
             ErrorKind::unsupported_operation,
             "preallocate: the file system can't allocate, and writing the file again "
             "could undo writes of who else has it open; open it once only",
             allocated.error().system_errno);
     }
-    if (auto written = allocate_by_writing(store, bytes, allocator.readable); !written)
-        return written;
+    if (auto written = allocate_by_writing(store, bytes, allocator); !written) return written;
     return store.sync();
 }
 

@@ -2,16 +2,17 @@
 // Storage for a file where the file system can't give it by itself.
 #pragma once
 
-#include "store/store.hpp"
+#include "store/range_lock.hpp"
 
 namespace oratorio {
 
 /// How the file was opened by who allocates.
 struct Allocator {
     bool readable = true;
-    /// No other handle had the file open before: those that came later share-lock what they write
+    /// This handle may fill holes: all others share-lock what they write
     /// (docs/decisions/0002-holes-and-locks.md).
-    bool sole = true;
+    bool may_fill = true;
+    const JobLocksOfFile* job = nullptr;  ///< where its locks come from; null: the file system
 };
 
 /// Gives storage to every byte before `bytes` and makes the file at least as long (MPI 14.2.5):

@@ -1,20 +1,42 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// RangeLock: a range of the file held against others, for as long as this lives. Whoever holds one
-// does storage calls only: no waiting for another rank or for the program, and no second lock. So
-// nobody can wait for a lock for ever (docs/decisions/0002-holes-and-locks.md).
+// RangeLock: a range of the file held against others, for as long as this lives. The lock is the
+// file system's, or the job's where the file system's is not visible on other nodes. REQUIRES: a
+// holder does storage calls only: no waiting for another rank or for the program, and no second
+// lock. So nobody can wait for a lock for ever (docs/decisions/0002-holes-and-locks.md).
 #pragma once
 
+#include <memory>
+
+#include "base/lock_service.hpp"
 #include "store/store.hpp"
 
 namespace oratorio {
 
+/// The job's locks of one open file.
+struct JobLocksOfFile {
+    std::shared_ptr<LockService> service;  ///< null: there is none, and `refused` says why
+    LockKey file;
+    Error refused;
+};
+
 class RangeLock {
   public:
     RangeLock() = default;  ///< holds nothing
-    /// Waits for whoever holds any of `range`. `exclusive`: alone; else beside others who share.
-    [[nodiscard]] static Result<RangeLock> take(Store& store, Extent range, bool exclusive) {
-        if (auto locked = store.lock(range, true, exclusive); !locked) return locked.error();
+    /// Waits for the holders of any of `range`. `exclusive`: alone; else beside others who share.
+    /// `job`: null for the file system's locks.
+    [[nodiscard]] static Result<RangeLock> take(Store& store, const JobLocksOfFile* job,
+                                                Extent range, bool exclusive) {
         RangeLock lock;
+        if (job != nullptr) {
+            if (job->service == nullptr) return job->refused.at(range.begin, range.length());
+            if (range.empty()) return lock;
+            auto held = job->service->acquire(job->file, range, exclusive);
+            if (!held) return held.error();
+            lock.service_ = job->service;
+            lock.held_ = *held;
+            return lock;
+        }
+        if (auto locked = store.lock(range, true, exclusive); !locked) return locked.error();
         lock.store_ = &store;
         lock.range_ = range;
         return lock;
@@ -23,13 +45,16 @@ class RangeLock {
     RangeLock& operator=(RangeLock&& other) noexcept {
         std::swap(store_, other.store_);
         std::swap(range_, other.range_);
+        std::swap(service_, other.service_);
+        std::swap(held_, other.held_);
         return *this;
     }
     ~RangeLock() { (void)give_back(); }
 
-    [[nodiscard]] bool holds() const { return store_ != nullptr; }
+    [[nodiscard]] bool holds() const { return store_ != nullptr || service_ != nullptr; }
     /// Some file systems write what was locked back just here, and may fail.
     Result<void> give_back() {
+        if (const auto service = std::exchange(service_, nullptr)) return service->release(held_);
         Store* const store = std::exchange(store_, nullptr);
         return store != nullptr ? store->lock(range_, false, true) : Result<void>();
     }
@@ -37,6 +62,8 @@ class RangeLock {
   private:
     Store* store_ = nullptr;
     Extent range_;
+    std::shared_ptr<LockService> service_;
+    LockId held_ = 0;
 };
 
 }  // namespace oratorio

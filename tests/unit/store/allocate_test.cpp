@@ -40,7 +40,7 @@ TEST(Allocate, ByWritingKeepsTheDataAndWritesAllElse) {
 TEST(Allocate, WritesNothingWhereTheFileSystemAllocates) {
     MemoryDisk disk;
     MemoryStore store(disk);
-    ASSERT_TRUE(allocate(store, kSize, {.sole = false}).ok());
+    ASSERT_TRUE(allocate(store, kSize, {.may_fill = false}).ok());
     EXPECT_EQ(disk.size(), kSize);
     EXPECT_EQ(disk.counters().bytes_written, 0u);
     EXPECT_EQ(disk.counters().locks, 0u);
@@ -72,7 +72,7 @@ TEST(Allocate, ByWritingIsRefusedWhereOthersWriteWithoutLocks) {
     MemoryDisk disk;
     mark(disk, 4, std::byte{7});
     MemoryStore store(disk, {.resize_errno = EOPNOTSUPP});
-    EXPECT_EQ(allocate(store, kSize, {.sole = false}).error().kind,
+    EXPECT_EQ(allocate(store, kSize, {.may_fill = false}).error().kind,
               ErrorKind::unsupported_operation);
     EXPECT_EQ(disk.contents(), zeros_but(5, 4, std::byte{7}));
 }
