@@ -2,10 +2,10 @@
 /* What is lost where ranks write to one file by clients that know nothing of each other's caches.
  *
  * usage: loss FOLDER SERVER [CASE...]   the same folder as each rank's client and as the server has
- * it Prints a line "CASE: so many wrong of so many" per case; ends with 1 if anything is wrong.
- * Every case writes ints that tell their place and their round. They are looked at by every rank
- * after sync, barrier and sync, so by the other client too, and by rank 0 on the server after the
- * close. */
+ * it; - if the server's can't be seen from rank 0. Prints a line "CASE: so many wrong of so many"
+ * per case; ends with 1 if anything is wrong. Every case writes ints that tell their place and
+ * their round. They are looked at by every rank after sync, barrier and sync, so by the other
+ * client too, and by rank 0 on the server after the close. */
 #include <fcntl.h>
 #include <mpi.h>
 #include <stdio.h>
@@ -13,28 +13,12 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "clients_common.h"
+
 enum { kInts = 2400, kRounds = 2 };
-
-static int rank, ranks;
-static int failed;
-
-static void must(int code, const char* what) {
-    char text[MPI_MAX_ERROR_STRING];
-    int length;
-    if (code == MPI_SUCCESS) return;
-    MPI_Error_string(code, text, &length);
-    fprintf(stderr, "rank %d: %s: %s\n", rank, what, text);
-    MPI_Abort(MPI_COMM_WORLD, 2);
-}
 
 static int value(int place, int round) {
     return (round + 1) * 1000003 + place;
-}
-
-static void sync_all(MPI_File file) {
-    must(MPI_File_sync(file), "sync");
-    MPI_Barrier(MPI_COMM_WORLD);
-    must(MPI_File_sync(file), "sync");
 }
 
 /* An int that belongs to no rank is a hole in its case: it keeps what a rank wrote before the
@@ -264,45 +248,63 @@ static void shared_records(const char* folder, const char* server, int ordered) 
     free(times);
 }
 
-/* Sizes that another client has made are seen after a sync, and so are the zeros of the hole it
- * left. */
-static void growth(const char* folder) {
-    enum { kSteps = 12, kStep = 1000 };
-    char path[4096];
-    int wrong = 0, of = 0;
-    MPI_File file;
-    snprintf(path, sizeof path, "%s/growth", folder);
-    must(MPI_File_open(MPI_COMM_WORLD, path, open_flags(), MPI_INFO_NULL, &file), "open");
-    must(MPI_File_set_size(file, 0), "set_size");
-    const double begin = MPI_Wtime();
+/* Says what differs on this rank, if it does. */
+static int differs(const char* what, long long found, long long expected) {
+    if (found != expected)
+        fprintf(stderr, "rank %d: %s %lld instead of %lld\n", rank, what, found, expected);
+    return found != expected;
+}
+
+enum { kSteps = 12, kStep = 1000, kShrunk = 1234, kGrown = 9000 };
+
+/* Every rank in turn makes the file longer; all see the new size and the zeros of the hole it left.
+ */
+static int grown_wrong(MPI_File file) {
+    int wrong = 0;
     for (int step = 0; step < kSteps; ++step) {
         const MPI_Offset at = (MPI_Offset)(step + 1) * kStep - 4;
         const int number = value(step, 0);
         MPI_Offset size = -1;
-        int found[kStep / 4];
+        int found[kStep / 4], zeros = 0;
         if (step % ranks == rank)
             must(MPI_File_write_at(file, at, &number, 4, MPI_BYTE, MPI_STATUS_IGNORE), "write_at");
         sync_all(file);
         must(MPI_File_get_size(file, &size), "size");
-        wrong += size != at + 4;
+        wrong += differs("size", size, at + 4);
         memset(found, 0xff, sizeof found);
         must(MPI_File_read_at(file, at + 4 - kStep, found, kStep, MPI_BYTE, MPI_STATUS_IGNORE),
              "read_at");
-        for (int i = 0; i < kStep / 4 - 1; ++i) wrong += found[i] != 0;
-        wrong += found[kStep / 4 - 1] != number;
-        of += kStep / 4 + 1;
+        for (int i = 0; i < kStep / 4 - 1; ++i) zeros += found[i] == 0;
+        wrong += differs("zeros", zeros, kStep / 4 - 1);
+        wrong += differs("number", found[kStep / 4 - 1], number);
         MPI_Barrier(MPI_COMM_WORLD);
     }
-    must(MPI_File_set_size(file, 1234), "set_size");
-    must(MPI_File_set_size(file, 9000), "set_size");
+    return wrong;
+}
+
+/* Sizes that another client has made are seen after a sync, also those of a set_size that shrinks.
+ */
+static void growth(const char* folder) {
+    char path[4096];
+    unsigned char tail[kGrown];
     MPI_Offset size = -1;
-    unsigned char tail[9000];
+    MPI_File file;
+    int zeros = 0;
+    snprintf(path, sizeof path, "%s/growth", folder);
+    must(MPI_File_open(MPI_COMM_WORLD, path, open_flags(), MPI_INFO_NULL, &file), "open");
+    must(MPI_File_set_size(file, 0), "set_size");
+    const double begin = MPI_Wtime();
+    int wrong = grown_wrong(file);
+    must(MPI_File_set_size(file, kShrunk), "set_size");
+    must(MPI_File_set_size(file, kGrown), "set_size");
     must(MPI_File_get_size(file, &size), "size");
-    wrong += size != 9000;
-    must(MPI_File_read_at(file, 0, tail, 9000, MPI_BYTE, MPI_STATUS_IGNORE), "read_at");
-    for (int i = 1234; i < 9000; ++i) wrong += tail[i] != 0;
+    wrong += differs("size after set_size", size, kGrown);
+    memset(tail, 0xff, sizeof tail);
+    must(MPI_File_read_at(file, 0, tail, kGrown, MPI_BYTE, MPI_STATUS_IGNORE), "read_at");
+    for (int i = kShrunk; i < kGrown; ++i) zeros += tail[i] == 0;
+    wrong += differs("zeros after set_size", zeros, kGrown - kShrunk);
     must(MPI_File_close(&file), "close");
-    tell("growth", "", wrong, (of + 7767) * ranks, MPI_Wtime() - begin);
+    tell("growth", "", wrong, (3 * kSteps + 2) * ranks, MPI_Wtime() - begin);
 }
 
 /* In atomic mode a rank sees what another wrote before a message, with no sync. */
@@ -380,7 +382,8 @@ int main(int count, char** words) {
     MPI_Init(&count, &words);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Comm_size(MPI_COMM_WORLD, &ranks);
-    const char *const folder = words[1], *const server = words[2];
+    const char* const folder = words[1];
+    const char* const server = strcmp(words[2], "-") == 0 ? NULL : words[2];
     char** const chosen = words + 3;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; ++i)
         if (is_chosen(cases[i].name, chosen)) run_case(&cases[i], folder, server);

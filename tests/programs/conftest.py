@@ -15,8 +15,9 @@ import pytest
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "tools"))
 
+from oratorio import targets
 from oratorio.hosts import Host, find_hosts, run_ranks
-from oratorio.paths import BUILD, preload_library
+from oratorio.paths import preload_library
 
 # Open MPI looks for networks by libfabric for more than a second in each rank, asleep, to take memory of
 # the node in the end.
@@ -106,16 +107,4 @@ def assert_same_bytes(expected: Path, found: Path) -> None:
 
 def compile_for(compiler: Path, source: Path, name: str, *flags: str) -> Path:
     """Compiles a test program, once per change of its source."""
-    target = BUILD / "programs" / name
-    if target.exists() and target.stat().st_mtime > source.stat().st_mtime:
-        return target
-    target.parent.mkdir(parents=True, exist_ok=True)
-    # Two parts of the tests may want it at once: neither sees half a program.
-    unfinished = target.with_name(f"{name}-{os.getpid()}")
-    # Module files of Fortran go beside the program.
-    done = subprocess.run(
-        [compiler, "-O1", "-o", unfinished, source, *flags], cwd=target.parent, capture_output=True, text=True
-    )
-    assert done.returncode == 0, done.stderr
-    unfinished.replace(target)
-    return target
+    return targets.compile_program(compiler, source, name, *flags)

@@ -1,6 +1,6 @@
 #!/bin/sh -e
 # SPDX-License-Identifier: BSD-3-Clause
-# usage: failing_disk.sh FOLDER STATE   what the disk of clients_disk.sh with that folder does from now on
+# usage: failing_disk.sh FOLDER STATE   what the disk of tools/oratorio/clients/setup/disk.sh with that folder does from now on
 #   good       all that it is told
 #   no-writes  writes fail
 #   none       reads and writes fail

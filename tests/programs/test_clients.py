@@ -1,19 +1,19 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Ranks on two clients of one network file system, which know nothing of each other's caches (clients.py)."""
+"""Ranks on two clients of one network file system, which know nothing of each other's caches."""
 
 import platform
 import shlex
 import subprocess
 
 import pytest
-from clients import FOLDER, RANKS, Clients, GuestError, NoClientsError, rank_command, xstate_library
 from conftest import HERE, IS_BUILT, NOT_BUILT, assert_same_bytes, compile_for, host_or_skip, run_checked
 from oratorio import conformance, targets
-from oratorio.hosts import mpiexec_command
+from oratorio.clients import rig
+from oratorio.clients.layers import xstate_library
+from oratorio.clients.rig import FOLDER, RANKS, Clients, GuestError, NoClientsError
 
 pytestmark = pytest.mark.skipif(not IS_BUILT, reason=NOT_BUILT)
 KINDS = ["nfs", "gluster"]
-TWO_NODES = {"ORATORIO_RANKS_PER_NODE": str(RANKS // 2)}
 
 
 @pytest.fixture(scope="module")
@@ -27,11 +27,6 @@ def clients(tmp_path_factory):
             pytest.skip(f"no {kind} clients here: {error}")
 
     return get
-
-
-def job(host):
-    """The words that start a program with Oratorio on both clients."""
-    return rank_command(mpiexec_command(host, RANKS, True, TWO_NODES))
 
 
 def run(clients, words, seconds, network="", then="true"):
@@ -56,27 +51,30 @@ SOME = ["write holes", "pieces", "write_all holes", "split", "iwrite_at", "atomi
     [("nfs", "mpich5", [], 45), ("gluster", "mpich5", [], 45), ("nfs", "openmpi5", SOME, 18)],
 )
 def test_no_byte_is_lost_or_old_between_two_clients(kind, name, cases, least, clients):
+    there = clients(kind)
     host = host_or_skip(name)
     program = compile_for(host.mpicc, HERE / "clients_loss.c", f"clients-loss-{name}")
-    words = [*job(host), program, FOLDER, "/export", *cases]
-    assert_nothing_is_lost(run(clients(kind), words, 200), least)
+    words = [*there.launcher(host), program, FOLDER, "/export", *cases]
+    assert_nothing_is_lost(run(there, words, 200), least)
 
 
 def test_no_byte_is_lost_on_a_slow_network_that_loses_packets(clients):
+    there = clients("nfs")
     host = host_or_skip("mpich5")
     program = compile_for(host.mpicc, HERE / "clients_loss.c", "clients-loss-mpich5")
     cases = ["write holes", "write_all holes", "split", "shared pointer", "growth", "reopened"]
-    words = [*job(host), program, FOLDER, "/export", *cases]
-    assert_nothing_is_lost(run(clients("nfs"), words, 150, "delay 1ms 1ms loss 1%"), 10)
+    words = [*there.launcher(host), program, FOLDER, "/export", *cases]
+    assert_nothing_is_lost(run(there, words, 150, "delay 1ms 1ms loss 1%"), 10)
 
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_hdf5_leaves_the_same_file_on_the_server_as_on_a_local_file_system(kind, clients, tmp_path):
+    there = clients(kind)
     host = host_or_skip("mpich5")
     flags = ["-I/usr/include/hdf5/mpich", f"-L/usr/lib/{platform.machine()}-linux-gnu/hdf5/mpich", "-lhdf5"]
     program = compile_for(host.mpicc, HERE / "hdf5_program.c", "hdf5-mpich5", *flags)
     run_checked(host, RANKS, [program, tmp_path], timeout_seconds=60)
-    ended = run(clients(kind), [*job(host), program, FOLDER], 120, then='cp /export/data.h5 "$RIG"')
+    ended = run(there, [*there.launcher(host), program, FOLDER], 120, then='cp /export/data.h5 "$RIG"')
     assert ended.code == 0, ended.output[-6000:]
     assert_same_bytes(tmp_path / "data.h5", ended.folder / "data.h5")
 
@@ -96,10 +94,19 @@ def test_calibrate_measures_the_store_that_files_are_opened_with_there(clients):
 # On NFS all would take minutes: the kernel in user mode needs much longer for a system call.
 @pytest.mark.parametrize(("kind", "sections", "least"), [("nfs", "14.4.4,14.6", 56), ("gluster", "-", 312)])
 def test_the_rules_hold_between_two_clients(kind, sections, least, clients):
+    there = clients(kind)
     host = host_or_skip("mpich5")
     conformance.build(host.mpicc)
-    words = ["/usr/bin/python3", HERE / "clients_rules.py", FOLDER, 120, sections, host.mpicc, *job(host)]
-    ended = run(clients(kind), words, 400)
+    words = [
+        "/usr/bin/python3",
+        rig.HERE / "rules.py",
+        FOLDER,
+        120,
+        sections,
+        host.mpicc,
+        *there.launcher(host),
+    ]
+    ended = run(there, words, 400)
     *broken, last = ended.output.splitlines() or [""]
     assert (ended.code, broken) == (0, []), ended.output[-6000:]
     assert int(last.removeprefix("kept ")) >= least
@@ -124,7 +131,7 @@ def test_a_guest_that_does_not_come_up_fails_with_its_console(first, seconds, to
     script = tmp_path / "first_process"
     script.write_text(f"#!/bin/sh\n{first}\n")
     script.chmod(0o755)
-    monkeypatch.setattr("clients.UP_SECONDS", seconds)
+    monkeypatch.setattr(rig, "UP_SECONDS", seconds)
     try:
         guest = Clients("disk", tmp_path, script)
     except NoClientsError as error:

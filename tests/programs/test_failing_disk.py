@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Disks that fail under the ranks (clients.py): all are told, and what was told to be written is there."""
+"""Disks that fail under the ranks: all are told, and what was told to be written is there."""
 
 import shlex
 
 import pytest
-from clients import FOLDER, RANKS, Clients, NoClientsError
 from conftest import HERE, IS_BUILT, NOT_BUILT, compile_for, host_or_skip
+from oratorio.clients.rig import FOLDER, RANKS, Clients, NoClientsError
 from oratorio.hosts import mpiexec_command
 
 pytestmark = pytest.mark.skipif(not IS_BUILT, reason=NOT_BUILT)

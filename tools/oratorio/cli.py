@@ -181,6 +181,38 @@ def neighbours(
 
 
 @app.command()
+def clients(
+    kinds: Annotated[
+        list[str] | None, typer.Argument(help="Lists them if not given; all: every one.")
+    ] = None,
+    host: Annotated[str, typer.Option(help="MPI to run under (see info).")] = "mpich5",
+    only: Annotated[
+        list[str] | None, typer.Option(metavar="CHECK", help="Run this check; repeatable.")
+    ] = None,
+    write: Annotated[
+        bool, typer.Option("--write", help="Put the results into docs/network-file-systems.md.")
+    ] = False,
+) -> None:
+    """Real clients of network and cluster file systems on this machine: is anything lost there?"""
+    from oratorio.clients import command, layers, rig  # noqa: PLC0415
+    from oratorio.conformance import ConformanceError  # noqa: PLC0415
+    from oratorio.targets import TargetError  # noqa: PLC0415
+
+    if not kinds:
+        command.show()
+        return
+    names = [kind.name for kind in command.KINDS] if kinds == ["all"] else kinds
+    try:
+        is_right = command.run(names, host, only or [], write)
+    except (LookupError, layers.NoClientsError, TargetError, ConformanceError) as error:
+        _refuse(error)
+    except rig.GuestError as error:
+        stderr.print(f"oratorio: {error}", markup=False, soft_wrap=True)
+        raise typer.Exit(1) from error
+    raise typer.Exit(0 if is_right else 1)
+
+
+@app.command()
 def wheel(
     out: Annotated[Path, typer.Option(help="The folder they come to.")] = ROOT / "dist",
     machine: Annotated[

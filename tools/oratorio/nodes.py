@@ -43,16 +43,18 @@ exec cat
 NODE_NAMESPACES = ("--net", "--mount", "--uts", "--ipc", "--pid")
 HEAD_NAMESPACES = ("--net", "--mount", "--uts")
 
-# Words for each launcher: who starts the ranks of other nodes, and by which network all talk.
+# Words for each launcher: who starts the ranks of other nodes, and by which network they talk; the launcher
+# itself is at `head`.
 OPENMPI_NETWORK = (
-    "--mca mpi_yield_when_idle 1 --mca pml ob1 --mca btl self,{shared},tcp --mca btl_tcp_if_include eth0"
+    "--mca mpi_yield_when_idle 1 --mca pml ob1 --mca btl self,{shared},tcp --mca btl_tcp_if_include {network}"
 )
-HYDRA = "-launcher ssh -launcher-exec {remote} -iface bridge0 -hosts {names} -ppn {ranks}"
+HYDRA = "-launcher ssh -launcher-exec {remote} -iface {head} -hosts {names} -ppn {ranks}"
 DIALECTS = {
     "mpich4": HYDRA,
     "mpich5": HYDRA,
-    "openmpi4": "--mca plm_rsh_agent {remote} --host {slots} " + OPENMPI_NETWORK.format(shared="vader"),
-    "openmpi5": "--prtemca plm_ssh_agent {remote} --host {slots} " + OPENMPI_NETWORK.format(shared="sm"),
+    "openmpi4": "--mca plm_rsh_agent {remote} --host {slots} " + OPENMPI_NETWORK.replace("{shared}", "vader"),
+    "openmpi5": "--prtemca plm_ssh_agent {remote} --host {slots} "
+    + OPENMPI_NETWORK.replace("{shared}", "sm"),
 }
 
 
@@ -110,6 +112,7 @@ class Nodes:
         """
         words = DIALECTS[host.name].format(
             remote=self._folder / "remote-shell", ranks=ranks_per_node, names=",".join(self.names),
+            head="bridge0", network="eth0",
             slots=",".join(f"{name}:{ranks_per_node}" for name in self.names),
         )  # fmt: skip
         place = Path(tempfile.mkdtemp(dir=self._folder))

@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-3-Clause
-# What all kernels in user mode begin with; read by their first processes (clients_*.sh).
+# What every Linux kernel in user mode begins with; its first process reads this. $NODE is its number if there are two.
 PATH=/usr/sbin:/usr/bin:/sbin:/bin
-: >"$RIG/up"
+: >"$RIG/up${NODE:-1}"
 export PATH
 stop() {
     echo "$1" >"$RIG/why"
@@ -21,5 +21,5 @@ for link in fd:/proc/self/fd stdin:/proc/self/fd/0 stdout:/proc/self/fd/1 stderr
 done
 mkdir -p /lib/modules
 ln -sfn "/usr/lib/uml/modules/$(uname -r)" "/lib/modules/$(uname -r)"
-hostname first
+hostname "$([ "$NODE" = 2 ] && echo second || echo first)"
 ip link set lo up

@@ -8,7 +8,7 @@ then how many are. Debian's Python runs it, which has none of our packages.
 import sys
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "tools"))
+sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
 from oratorio import conformance
 

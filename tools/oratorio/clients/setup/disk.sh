@@ -1,9 +1,9 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-3-Clause
-# The first process of a Linux kernel in user mode (clients.py boots it): two disks in memory that can be made to fail
+# The first process of a Linux kernel in user mode (rig.py boots it): two disks in memory that can be made to fail
 # (failing_disk.sh), with ext4 on them: $CLIENT/journal has a journal, so it turns read-only when the disk fails, and
 # $CLIENT/plain has none, and goes on. Then $RIG/command, whose exit code goes to $RIG/code. Everything ends with the kernel.
-. "${0%/*}/clients_kernel.sh"
+. "${0%/*}/kernel.sh"
 modprobe brd rd_nr=2 rd_size=65536 || stop "no disks in memory"
 modprobe -a ext4 dm-mod dm-flakey || stop "modules can't be loaded"
 export DM_DISABLE_UDEV=1

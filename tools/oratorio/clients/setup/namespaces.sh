@@ -1,0 +1,35 @@
+#!/bin/sh
+# SPDX-License-Identifier: BSD-3-Clause
+# The first process of a set of namespaces: servers and three mounts of their file system, as $SETUP has them: $CLIENT,
+# $CLIENT.second and /export, which stands for the server; then $RIG/command, whose exit code goes to $RIG/code. All
+# daemons end with this process, as the first of its process namespace.
+here=${0%/*}
+PATH=/usr/sbin:/usr/bin:/sbin:/bin
+export PATH
+: >"$RIG/up1"
+stop() {
+    echo "$1" >"$RIG/why"
+    exit 0
+}
+mount -t proc proc /proc
+mount -t sysfs sysfs /sys
+mount -t tmpfs tmpfs /run
+mount -t tmpfs tmpfs /dev/shm
+hostname first
+ip link set lo up
+# Servers need an address that isn't the loopback's.
+ip link add server type veth peer name client
+ip address add 10.77.0.254/24 dev server
+ip link set server up
+ip link set client up
+printf '127.0.0.1 localhost first\n10.77.0.254 host\n' >/etc/hosts
+sh "$here/step.sh" serve || stop "the servers don't start"
+for folder in "$CLIENT" "$CLIENT.second" /export; do
+    mkdir -p "$folder"
+    sh "$here/step.sh" attach "$folder" || stop "$folder can't be mounted"
+done
+chmod 777 "$CLIENT"
+: >"$RIG/ready"
+"$RIG/command"
+echo $? >"$RIG/code"
+stop ended

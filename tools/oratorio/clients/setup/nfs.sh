@@ -1,0 +1,29 @@
+#!/bin/sh
+# SPDX-License-Identifier: BSD-3-Clause
+# NFSv4.2: the first kernel serves a tmpfs as /export, and is a client of itself; the steps of step.sh.
+prepare() { modprobe -a nfs nfsv4; }
+
+create() {
+    modprobe nfsd
+    mkdir -p /export
+    mount -t tmpfs tmpfs /export
+    chmod 777 /export
+    mount -t tmpfs tmpfs /var/lib/nfs
+    mkdir -p /var/lib/nfs/rpc_pipefs /var/lib/nfs/v4recovery
+    mount -t rpc_pipefs rpc_pipefs /var/lib/nfs/rpc_pipefs
+    mount -t nfsd nfsd /proc/fs/nfsd
+    rpcbind
+    touch /var/lib/nfs/etab /var/lib/nfs/rmtab
+    exportfs -i -o rw,no_root_squash,no_subtree_check,fsid=0,sync '*:/export'
+    rpc.mountd --no-nfs-version 3
+    # A client that died loses its locks after the lease.
+    echo 15 >/proc/fs/nfsd/nfsv4leasetime
+    rpc.nfsd --no-nfs-version 3 4
+    # Locks are refused until the time of grace is over, which nobody needs.
+    echo Y >/proc/fs/nfsd/v4_end_grace
+}
+
+attach() {
+    mkdir -p "$1"
+    mount -t nfs4 -o "vers=4.2$OPTIONS" 10.77.0.1:/ "$1"
+}

@@ -1,0 +1,44 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""survivor.py FILE: whether a file can be used after a client that wrote it was killed (clients_killed.c).
+
+What was synced must be there, and no lock may be left: each kind of lock on the whole file is to be had, and
+a write succeeds. Debian's Python runs this; whoever starts it limits its time, as it waits for the locks.
+"""
+
+import fcntl
+import os
+import struct
+import sys
+
+OFD_SETLKW = 38  # from <fcntl.h>; Python has no name for it before 3.13
+SYNCED_BYTES = 1 << 16
+WHOLE_FILE = struct.pack("hhlli4x", fcntl.F_WRLCK, os.SEEK_SET, 0, 0, 0)
+LOCKS = {
+    "posix": lambda file: fcntl.lockf(file, fcntl.LOCK_EX),
+    "OFD": lambda file: fcntl.fcntl(file, OFD_SETLKW, WHOLE_FILE),
+    "flock": lambda file: fcntl.flock(file, fcntl.LOCK_EX),
+}
+
+
+def main() -> int:
+    """The exit code."""
+    file = os.open(sys.argv[1], os.O_RDWR)
+    expected = bytes(i % 251 for i in range(SYNCED_BYTES))
+    found = os.pread(file, SYNCED_BYTES, 0)
+    if found != expected:
+        pairs = zip(expected, found, strict=False)
+        first = next((i for i, (one, other) in enumerate(pairs) if one != other), len(found))
+        print(f"synced data is lost from byte {first} on")
+        return 1
+    for way, lock in LOCKS.items():
+        print(f"waiting for a {way} lock", flush=True)
+        other = os.open(sys.argv[1], os.O_RDWR)
+        lock(other)
+        os.pwrite(other, b"survived", 2 * SYNCED_BYTES)
+        os.close(other)
+    print("synced data is there, and no lock is left")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
