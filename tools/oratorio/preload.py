@@ -8,10 +8,12 @@ from __future__ import annotations
 
 import hashlib
 import os
+import stat
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
+OTHERS_WRITE = stat.S_IWGRP | stat.S_IWOTH
 # The dynamic linker's: " :$". A comma ends a value in srun's --export; the rest is for batch scripts.
 BREAKING = frozenset(" \t\n:,;$")
 
@@ -33,10 +35,29 @@ def _places() -> Iterator[Path]:
     yield Path(tempfile.gettempdir()) / f"oratorio-{os.getuid()}"
 
 
-def _is_private(folder: Path) -> bool:
-    """Nobody else may put another library there."""
-    facts = folder.lstat()
-    return folder.is_dir() and facts.st_uid == os.getuid() and not facts.st_mode & 0o022
+def _why_unsafe(folder: Path) -> str:
+    """How somebody else could put another library at `folder`, a resolved path; "" if nobody can.
+
+    Whoever may rename a directory of the path may replace all that is below it. In a directory with the
+    sticky bit others may make files, but neither rename nor remove what isn't theirs."""
+    for directory in (folder, *folder.parents):
+        facts, above = directory.lstat(), directory.parent.lstat()
+        trusted = {0, os.getuid()}
+        if not above.st_mode & OTHERS_WRITE:
+            trusted.add(Path("/").stat().st_uid)  # root has another number in a user namespace
+        if facts.st_uid not in trusted:
+            return f"{directory} belongs to user {facts.st_uid}"
+        if facts.st_mode & OTHERS_WRITE and (directory == folder or not facts.st_mode & stat.S_ISVTX):
+            return f"others may write to {directory}"
+    return ""
+
+
+def _make(folder: Path) -> Path:
+    """A folder that is ours, with all those above it; its resolved path."""
+    if not folder.parent.exists():
+        _make(folder.parent)
+    folder.mkdir(mode=0o700, exist_ok=True)
+    return folder.resolve(strict=True)
 
 
 def _link(folder: Path, to: Path) -> Path:
@@ -54,17 +75,23 @@ def preloadable(library: Path) -> Path:
     """`library` by a path that LD_PRELOAD can hold. Raises PreloadError."""
     if _is_whole(library):
         return library
+    refused = []
     for place in _places():
         folder = place / "oratorio"
         if not _is_whole(folder):
             continue
         try:
-            folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-            if _is_private(folder):
+            folder = _make(folder)
+            unsafe = _why_unsafe(folder)
+            if not unsafe and _is_whole(folder):
                 return _link(folder, library.parent) / library.name
-        except OSError:
-            continue
+        except OSError as error:
+            unsafe = f"{folder}: {error.strerror}"
+        if unsafe:
+            refused.append(unsafe)
+    why = f" ({'; '.join(refused)})" if refused else ""
     raise PreloadError(
-        f"{library} can't be preloaded: LD_PRELOAD breaks paths at spaces, colons and the like, and no "
-        "folder for a link was found; put Oratorio elsewhere or set XDG_CACHE_HOME to a folder without them"
+        f"{library} can't be preloaded: LD_PRELOAD breaks paths at spaces, colons and the like, "
+        f"and no folder for a link was found that is the user's own{why}; put Oratorio elsewhere, or set "
+        "XDG_CACHE_HOME to such a folder"
     )

@@ -189,6 +189,60 @@ def test_a_folder_that_others_may_write_to_is_no_place_for_that_link(
     assert prepared([program]).env["LD_PRELOAD"].startswith(str(tmp_path / "run/oratorio/"))
 
 
+@pytest.fixture
+def places(broken_library, tmp_path, monkeypatch) -> Path:
+    """The one folder for links is oratorio-UID/oratorio in a folder like /tmp, which is returned."""
+    shared = tmp_path / "shared"
+    shared.mkdir()
+    shared.chmod(0o1777)
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "odd place"))
+    monkeypatch.delenv("XDG_RUNTIME_DIR", raising=False)
+    monkeypatch.setattr("tempfile.gettempdir", lambda: str(shared))
+    return shared
+
+
+def test_a_link_in_a_folder_for_all_is_in_a_folder_of_the_users_own(places, program):
+    found = Path(prepared([program]).env["LD_PRELOAD"])
+    own = places / f"oratorio-{os.getuid()}"
+    assert found.is_relative_to(own / "oratorio")
+    assert [folder.stat().st_mode & 0o777 for folder in (own, own / "oratorio")] == [0o700, 0o700]
+
+
+def test_a_folder_that_another_user_has_made_is_refused(places, program):
+    """He can rename what is in it, and put another library there."""
+    if os.getuid() != 0:
+        pytest.skip("only root can act for another user")
+    own = places / f"oratorio-{os.getuid()}"
+    own.mkdir(mode=0o777)
+    os.chown(own, 12345, 12345)
+    with pytest.raises(launch.LaunchError, match=rf"{own} belongs to user 12345"):
+        prepared([program])
+
+
+@pytest.mark.parametrize("mode", [0o777, 0o770])
+def test_a_folder_below_one_that_others_may_write_to_is_refused(places, program, mode):
+    own = places / f"oratorio-{os.getuid()}"
+    own.mkdir()
+    own.chmod(mode)
+    with pytest.raises(launch.LaunchError, match=rf"others may write to {own}"):
+        prepared([program])
+    own.chmod(0o700)
+    places.chmod(0o777)  # without the sticky bit others may rename `own`
+    with pytest.raises(launch.LaunchError, match=rf"others may write to {places}"):
+        prepared([program])
+
+
+def test_a_link_to_a_folder_of_another_user_is_refused(places, program, tmp_path):
+    if os.getuid() != 0:
+        pytest.skip("only root can act for another user")
+    theirs = tmp_path / "theirs"
+    theirs.mkdir()
+    os.chown(theirs, 12345, 12345)
+    (places / f"oratorio-{os.getuid()}").symlink_to(theirs)
+    with pytest.raises(launch.LaunchError, match=rf"{theirs} belongs to user 12345"):
+        prepared([program])
+
+
 def test_where_no_link_can_be_made_the_command_is_refused(broken_library, program, tmp_path, monkeypatch):
     odd = tmp_path / "odd place"
     monkeypatch.setenv("XDG_CACHE_HOME", str(odd))
