@@ -96,15 +96,19 @@ bool sees_completions() {
     return sees;
 }
 
+/// The hint `calls` asks for no thread, and gets none where the host calls us while it waits, in
+/// MPI_Recv as well. A host that does not, or that lets threads call it (its hook would call MPI
+/// beside them), needs the thread: a rank that waits in MPI_Recv would hold up its accesses, and
+/// with them the other ranks, for ever.
 Moved moved_how(const OpenFile& open) {
     const ProgressChoice wish = open.file->hints().progress;
     const bool full = Engine::full_threads();
+    const bool hooked = !full && host_has_hook();
+    const bool threaded = wish != ProgressChoice::calls || !hooked;
     Moved moved;
     moved.at_start = wish == ProgressChoice::start || (!full && !sees_completions());
-    moved.helpers = {
-        .thread = wish != ProgressChoice::calls, .hook = !full && host_has_hook(), .full = full};
-    moved.all_by_thread =
-        wish != ProgressChoice::calls && (full || open.file->transport().in_memory());
+    moved.helpers = {.thread = threaded, .hook = hooked, .full = full};
+    moved.all_by_thread = threaded && (full || open.file->transport().in_memory());
     return moved;
 }
 

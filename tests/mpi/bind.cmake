@@ -27,8 +27,10 @@ oratorio_mpi_test(bind_nonblocking_threads_nodes PRELOAD SOURCES bind_nonblockin
                   ENVIRONMENT ORATORIO_RANKS_PER_NODE=2)
 oratorio_mpi_test(bind_nonblocking_raised PRELOAD SOURCES bind_nonblocking_test.cpp RANKS 4
                   ENVIRONMENT ORATORIO_RANKS_PER_NODE=2 ORATORIO_HINTS=oratorio_progress=thread)
-oratorio_mpi_test(bind_nonblocking_calls PRELOAD SOURCES bind_nonblocking_test.cpp RANKS 3 ARGUMENTS calls
+oratorio_mpi_test(bind_nonblocking_calls PRELOAD SOURCES bind_nonblocking_test.cpp RANKS 3
                   ENVIRONMENT ORATORIO_HINTS=oratorio_progress=calls)
+oratorio_mpi_test(bind_nonblocking_calls_threads PRELOAD SOURCES bind_nonblocking_test.cpp RANKS 4 ARGUMENTS thread
+                  ENVIRONMENT ORATORIO_RANKS_PER_NODE=2 ORATORIO_HINTS=oratorio_progress=calls)
 oratorio_mpi_test(bind_nonblocking_start PRELOAD SOURCES bind_nonblocking_test.cpp RANKS 3
                   ENVIRONMENT ORATORIO_HINTS=oratorio_progress=start)
 oratorio_mpi_test(bind_disabled PRELOAD SOURCES bind_host_test.cpp RANKS 1 2 ARGUMENTS all
