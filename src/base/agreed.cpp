@@ -18,6 +18,10 @@ Rank owner_of(std::uint64_t key) {
     return static_cast<Rank>(~static_cast<std::uint32_t>(key));
 }
 
+ErrorKind kind_of_key(std::uint64_t key) {
+    return static_cast<ErrorKind>(key >> 32);
+}
+
 namespace {
 
 /// The keys of errors lie between.

@@ -128,8 +128,9 @@ class Gathering {
 /// What the largest of wins a reduction: the worst kind, and among equals the lowest rank. 0 = no
 /// error.
 [[nodiscard]] std::uint64_t key_of(const Error& error, Rank rank);
-/// The rank that a key other than 0 is of.
+/// The rank and the kind of the error that a key other than 0 is of.
 [[nodiscard]] Rank owner_of(std::uint64_t key);
+[[nodiscard]] ErrorKind kind_of_key(std::uint64_t key);
 
 /// What a rank may have to say beside its error.
 enum class Remark : std::uint64_t {

@@ -19,8 +19,6 @@ class Counter {
     /// Adds and gives what it was before; sums are modulo 2^64.
     virtual Result<std::int64_t> fetch_add(std::int64_t by) = 0;
     virtual Result<void> set(std::int64_t to) = 0;
-    /// The other ranks may not come to destroy it: lets go of what would need them.
-    virtual void abandon() {}
 };
 
 }  // namespace oratorio

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <poll.h>
 #include <sys/eventfd.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
+#include <iterator>
 #include <system_error>
 #include <utility>
 
@@ -13,19 +15,41 @@
 
 namespace oratorio {
 
-CounterServer::CounterServer(Door door, Descriptor end, Rank clients)
-    : clients_(static_cast<std::size_t>(clients)),
-      place_(door.place()),
-      door_(std::move(door)),
-      end_(std::move(end)) {}
+namespace {
 
-Result<std::unique_ptr<CounterServer>> CounterServer::start(Rank clients) {
+std::size_t room_for_connections() {
+    rlimit descriptors{};
+    if (::getrlimit(RLIMIT_NOFILE, &descriptors) != 0) return CounterServer::connections_max;
+    return std::clamp<std::size_t>(descriptors.rlim_cur / 4, 1, CounterServer::connections_max);
+}
+
+std::int64_t wrapping_sum(std::int64_t one, std::int64_t other) {
+    return static_cast<std::int64_t>(static_cast<std::uint64_t>(one) +
+                                     static_cast<std::uint64_t>(other));
+}
+
+CounterRequest request_of(std::span<const std::byte> words) {
+    return {.operation = static_cast<CounterOperation>(from_word(words.first(8))),
+            .counter = from_word(words.subspan(8, 8)),
+            .operand = static_cast<std::int64_t>(from_word(words.subspan(16, 8))),
+            .client = from_word(words.subspan(24, 8)),
+            .number = from_word(words.subspan(32, 8))};
+}
+
+}  // namespace
+
+CounterServer::CounterServer(Door door, Descriptor end)
+    : place_(door.place()),
+      door_(std::move(door)),
+      end_(std::move(end)),
+      room_(room_for_connections()) {}
+
+Result<std::unique_ptr<CounterServer>> CounterServer::start() {
     auto door = Door::open();
     if (!door) return door.error();
     Descriptor end(::eventfd(0, EFD_CLOEXEC));
     if (end.number() < 0) return Error::of_errno("making an eventfd");
-    std::unique_ptr<CounterServer> server(
-        new CounterServer(std::move(*door), std::move(end), clients));
+    std::unique_ptr<CounterServer> server(new CounterServer(std::move(*door), std::move(end)));
     const SignalsBlocked blocked;  // the new thread inherits it
     try {
         server->thread_ = std::thread([&self = *server] { self.run(); });
@@ -35,19 +59,38 @@ Result<std::unique_ptr<CounterServer>> CounterServer::start(Rank clients) {
     return server;
 }
 
-CounterServer::~CounterServer() {
-    if (!thread_.joinable()) return;
+void CounterServer::stop() {
+    if (stopped_.exchange(true) || !thread_.joinable()) return;
     const std::uint64_t one = 1;
     [[maybe_unused]] const auto written = ::write(end_.number(), &one, sizeof one);
     thread_.join();
 }
 
-Result<void> CounterServer::set(std::int64_t to) {
-    number_ = to;
-    return {};
+std::uint64_t CounterServer::add() {
+    const std::lock_guard lock(mutex_);
+    counters_.emplace(++last_id_, Counted{});
+    return last_id_;
 }
 
-/// What is watched: the end, the connections, then the door.
+void CounterServer::remove(std::uint64_t id) {
+    const std::lock_guard lock(mutex_);
+    counters_.erase(id);
+}
+
+std::optional<std::int64_t> CounterServer::serve(const CounterRequest& request) {
+    const std::lock_guard lock(mutex_);
+    const auto found = counters_.find(request.counter);
+    if (found == counters_.end()) return std::nullopt;
+    std::int64_t& number = found->second.number;
+    Served& last = found->second.last[request.client];
+    if (last.request == request.number) return last.before;
+    last = {request.number, number};
+    number = request.operation == CounterOperation::set ? request.operand
+                                                        : wrapping_sum(number, request.operand);
+    return last.before;
+}
+
+/// Polls the end, the connections, then the door.
 void CounterServer::run() {
     use_all_cores();
     std::vector<pollfd> watched;
@@ -60,47 +103,59 @@ void CounterServer::run() {
         if (ready < 0 && errno == EINTR) continue;
         if (ready < 0 || watched[0].revents != 0) break;
         const auto at_door = std::span(watched).subspan(1 + connections_.size());
-        for (std::size_t i = connections_.size(); i-- > 0;) {
-            if (watched[i + 1].revents != 0 && !serve(connections_[i]))
-                connections_.erase(connections_.begin() + static_cast<std::ptrdiff_t>(i));
-        }
-        for (Socket& socket : door_.look(at_door, room()))
-            connections_.push_back({.socket = std::move(socket)});
+        serve_connections(std::span(watched).subspan(1, connections_.size()));
+        admit(at_door);
     }
-    // Clients find out at once, also where poll(2) failed.
+    // Clients notice at once, also where poll(2) failed.
     connections_.clear();
     door_ = Door();
 }
 
-/// A rank may have a connection to each address until one of them has answered.
-std::size_t CounterServer::room() const {
-    const std::size_t most = clients_ * std::max(place_.count, 1U);
-    return most - std::min(most, connections_.size());
+/// Moves those that had something to say behind the others, and erases those that are over.
+void CounterServer::serve_connections(std::span<const pollfd> watched) {
+    std::vector<Connection> used;
+    std::size_t left = 0;
+    for (std::size_t i = 0; i < watched.size(); ++i) {
+        Connection& client = connections_[i];
+        if (watched[i].revents == 0) {
+            if (left != i) connections_[left] = std::move(client);
+            ++left;
+        } else if (answer(client)) {
+            used.push_back(std::move(client));
+        }
+    }
+    connections_.resize(left);
+    std::ranges::move(used, std::back_inserter(connections_));
 }
 
-/// Takes what has come. False when the connection is over.
-bool CounterServer::serve(Connection& client) {
+/// A client that finds no room takes the place of the one that was quiet for longest.
+void CounterServer::admit(std::span<const pollfd> at_door) {
+    for (Socket& socket : door_.look(at_door, room_))
+        connections_.push_back({.socket = std::move(socket)});
+    std::size_t leaving = connections_.size() - std::min(connections_.size(), room_);
+    if (leaving == 0 && door_.is_crowded() && !connections_.empty()) leaving = 1;
+    if (leaving == 0) return;
+    connections_.erase(connections_.begin(),
+                       connections_.begin() + static_cast<std::ptrdiff_t>(leaving));
+    door_.try_again();
+}
+
+/// Takes what has arrived. Returns false when the connection is over.
+bool CounterServer::answer(Connection& client) {
     const auto got = client.socket.receive_some(std::span(client.request).subspan(client.filled));
     if (!got) return Socket::would_wait(got.error());
     client.filled += *got;
     if (client.filled < client.request.size()) return true;
     client.filled = 0;
-    const auto reply = reply_to(client);
-    // A client waits for each reply, so there is room for it, or it doesn't keep to the rules.
-    return reply && client.socket.send(to_word(*reply), Socket::Clock::now()).ok();
-}
-
-/// Nothing for who asks for what there is not.
-std::optional<std::uint64_t> CounterServer::reply_to(const Connection& client) {
-    const std::span request(client.request);
-    const auto operand = static_cast<std::int64_t>(from_word(request.last(8)));
-    switch (static_cast<CounterOperation>(from_word(request.first(8)))) {
-        case CounterOperation::add:
-            return static_cast<std::uint64_t>(number_.fetch_add(operand));
-        case CounterOperation::set:
-            return static_cast<std::uint64_t>(number_.exchange(operand));
-    }
-    return std::nullopt;
+    const CounterRequest request = request_of(client.request);
+    if (request.operation != CounterOperation::add && request.operation != CounterOperation::set)
+        return false;
+    const auto before = serve(request);
+    std::array<std::byte, kCounterReply> reply{};
+    std::ranges::copy(to_word(before ? kServed : kUnknown), reply.begin());
+    std::ranges::copy(to_word(static_cast<std::uint64_t>(before.value_or(0))), reply.begin() + 8);
+    // A client waits for each reply, so there is room for it unless the client breaks the rules.
+    return client.socket.send(reply, Socket::Clock::now()).ok();
 }
 
 }  // namespace oratorio

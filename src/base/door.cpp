@@ -104,10 +104,16 @@ void Door::accept_some() {
         }
         const int number = accepted.error().system_errno;
         if (number == EINTR || number == ECONNABORTED) continue;
-        if (number == EAGAIN) return;
+        if (number == EAGAIN || !somebody_waits()) return;
         crowded_ = !drop_oldest();
         if (crowded_) return;
     }
+}
+
+/// Without a free descriptor accept(2) fails in the same way whether somebody waits or not.
+bool Door::somebody_waits() const {
+    pollfd waiting{listener_.number(), POLLIN, 0};
+    return ::poll(&waiting, 1, 0) > 0;
 }
 
 /// False where there is none.

@@ -51,6 +51,10 @@ class Door {
     /// After poll(2): what it added, and how many connections are wanted at most. Gives those whose
     /// clients have said the token and been answered.
     std::vector<Socket> look(std::span<const pollfd> watched, std::size_t wanted);
+    /// After look(): somebody wants in and the process has no descriptor for the connection.
+    [[nodiscard]] bool is_crowded() const { return crowded_; }
+    /// The caller has closed a connection, so there may be a descriptor now.
+    void try_again() { crowded_ = false; }
 
   private:
     struct Stranger {
@@ -65,6 +69,7 @@ class Door {
     [[nodiscard]] Result<void> find_place();
     [[nodiscard]] Verdict hear(Stranger& stranger) const;
     void accept_some();
+    [[nodiscard]] bool somebody_waits() const;
     bool drop_oldest();
 
     ServicePlace place_;

@@ -1,10 +1,15 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A counter that rank 0 serves by TCP: for ranks that share no memory, where the host MPI has no
-// one-sided communication between them. A thread beside answers, which never calls MPI, so it may
-// at any level of thread support and while rank 0 computes.
+// Counters that a process serves by TCP to ranks that share no memory with it. One thread answers
+// for all counters of the process. It never calls MPI, so it may run at any level of thread support
+// and while the process computes.
 //
-// Behind the door (base/door) a connection has requests of an operation and an operand, each
-// answered by the number before it. All are words of 8 bytes, little-endian.
+// Behind the door (base/door) a connection carries requests of five words (CounterRequest). The
+// answer is two words: kServed and the number before the operation, or kUnknown and 0 where there
+// is no such counter. Words have 8 bytes and are little-endian.
+//
+// The server closes the connection that was used least recently when another client wants in and
+// there is no room. A client whose connection has ended connects again and repeats its last
+// request; the server knows by the request's number whether it has served that request already.
 #pragma once
 
 #include <array>
@@ -12,7 +17,9 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <map>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <span>
 #include <thread>
@@ -20,44 +27,85 @@
 
 #include "base/counter.hpp"
 #include "base/door.hpp"
+#include "base/topology.hpp"
 
 namespace oratorio {
 
 enum class CounterOperation : std::uint64_t { add = 1, set = 2 };
 
-/// Rank 0's: has the number, which other threads may move meanwhile.
-class CounterServer final : public Counter {
+struct CounterRequest {
+    CounterOperation operation = CounterOperation::add;
+    std::uint64_t counter = 0;  ///< its id
+    std::int64_t operand = 0;
+    std::uint64_t client = 0;  ///< tells the clients of the counter apart
+    std::uint64_t number = 0;  ///< larger than that of the client's request before
+};
+
+inline constexpr std::size_t kCounterRequest = 40;  ///< bytes
+inline constexpr std::size_t kCounterReply = 16;    ///< bytes
+inline constexpr std::uint64_t kServed = 1;
+inline constexpr std::uint64_t kUnknown = 0;
+
+/// Where a counter is served. A plain value that fits a message.
+struct CounterPlace {
+    ServicePlace server;
+    std::uint64_t id = 0;
+    std::int64_t refused = 0;  ///< errno, where there is no server
+};
+
+/// Serves the counters of this process. Thread-safe.
+class CounterServer {
   public:
-    /// Listens on all addresses of the machine, for so many ranks. An error: no sockets, no
-    /// addresses or no thread.
-    static Result<std::unique_ptr<CounterServer>> start(Rank clients);
-    /// Ends the thread and all connections. Needs no client to agree.
-    ~CounterServer() override;
+    /// Connections that are open at once. A quarter of the descriptors that the process may have,
+    /// if that is less.
+    static constexpr std::size_t connections_max = 256;
+
+    /// Listens on all addresses of the machine. Fails without sockets, addresses or a thread.
+    static Result<std::unique_ptr<CounterServer>> start();
+    ~CounterServer() { stop(); }
 
     [[nodiscard]] const ServicePlace& place() const { return place_; }
-    Result<std::int64_t> fetch_add(std::int64_t by) override { return number_.fetch_add(by); }
-    Result<void> set(std::int64_t to) override;
+    /// Adds a counter that is 0, and returns its id.
+    [[nodiscard]] std::uint64_t add();
+    void remove(std::uint64_t id);
+    /// Returns the number before the operation, which is not done again if it is the client's last
+    /// one; nothing if the counter is unknown.
+    std::optional<std::int64_t> serve(const CounterRequest& request);
+    /// Ends the thread and all connections; no client has to agree. The counters stay for this
+    /// process.
+    void stop();
+    [[nodiscard]] bool is_running() const { return !stopped_; }
 
   private:
     struct Connection {
         Socket socket;
-        std::size_t filled = 0;  ///< bytes of a request that isn't whole yet
-        std::array<std::byte, 16> request{};
+        std::size_t filled = 0;  ///< bytes of a request that isn't complete yet
+        std::array<std::byte, kCounterRequest> request{};
+    };
+    struct Served {
+        std::uint64_t request = 0;
+        std::int64_t before = 0;
+    };
+    struct Counted {
+        std::int64_t number = 0;
+        std::map<std::uint64_t, Served> last;  ///< by client
     };
 
-    CounterServer(Door door, Descriptor end, Rank clients);
+    CounterServer(Door door, Descriptor end);
     void run();
-    [[nodiscard]] std::size_t room() const;
-    [[nodiscard]] bool serve(Connection& client);
-    [[nodiscard]] std::optional<std::uint64_t> reply_to(const Connection& client);
+    void serve_connections(std::span<const pollfd> watched);
+    void admit(std::span<const pollfd> at_door);
+    [[nodiscard]] bool answer(Connection& client);
 
-    const std::size_t clients_;  ///< ranks besides this one
     ServicePlace place_;
-    std::atomic<std::int64_t> number_{0};
     Door door_;
-    Descriptor end_;  ///< an eventfd: the thread is to end
-    // The thread's:
-    std::vector<Connection> connections_;
+    Descriptor end_;  ///< an eventfd; readable when the thread is to end
+    std::size_t room_;
+    std::atomic<bool> stopped_{false};
+    std::mutex mutex_;  ///< guards the counters
+    std::map<std::uint64_t, Counted> counters_;
+    std::uint64_t last_id_ = 0;
+    std::vector<Connection> connections_;  ///< the thread's; the one used last is at the end
     std::thread thread_;
 };
 
@@ -66,27 +114,97 @@ struct CounterLimits {
     std::chrono::milliseconds reply{30'000};
 };
 
-/// The other ranks'. Connects at the first use and stays connected. What failed once fails again at
-/// once: whether the number was moved isn't known. Errors: unsupported_operation when there never
-/// was a connection, else io; both with the errno.
+/// A connection to the counters of another process. Connects at the first use, and again when the
+/// connection has ended. After a failure every later use fails at once: whether the number changed
+/// isn't known. Errors are unsupported_operation when there never was a connection, else io; both
+/// carry the errno. Thread-safe.
+class CounterConnection {
+  public:
+    explicit CounterConnection(const ServicePlace& place, CounterLimits limits = {})
+        : place_(place), limits_(limits) {}
+    [[nodiscard]] Result<std::int64_t> ask(const CounterRequest& request);
+    [[nodiscard]] bool has_failed() const { return has_failed_; }
+
+  private:
+    using Words = std::array<std::byte, kCounterRequest>;
+    using Reply = std::array<std::byte, kCounterReply>;
+    [[nodiscard]] Result<void> connect();
+    [[nodiscard]] Result<Reply> exchange(const Words& request);
+    [[nodiscard]] Error describe(const Error& failure) const;
+
+    const ServicePlace place_;
+    const CounterLimits limits_;
+    std::atomic<bool> has_failed_{false};
+    std::mutex mutex_;  ///< guards all below; held while waiting for a reply
+    Socket socket_;
+    bool was_connected_ = false;
+    Error failure_;
+};
+
+/// A counter of this process.
+class HostedCounter final : public Counter {
+  public:
+    explicit HostedCounter(std::shared_ptr<CounterServer> server)
+        : server_(std::move(server)), id_(server_->add()) {}
+    ~HostedCounter() override { server_->remove(id_); }
+
+    [[nodiscard]] CounterPlace place() const { return {server_->place(), id_}; }
+    Result<std::int64_t> fetch_add(std::int64_t by) override {
+        return serve(CounterOperation::add, by);
+    }
+    Result<void> set(std::int64_t to) override {
+        (void)serve(CounterOperation::set, to);
+        return {};
+    }
+
+  private:
+    std::int64_t serve(CounterOperation operation, std::int64_t operand) {
+        return *server_->serve({operation, id_, operand, 0, ++requests_});
+    }
+
+    std::shared_ptr<CounterServer> server_;
+    std::uint64_t id_;
+    std::uint64_t requests_ = 0;
+};
+
+/// A counter of another process.
 class CounterClient final : public Counter {
   public:
-    explicit CounterClient(const ServicePlace& place, CounterLimits limits = {})
-        : place_(place), limits_(limits) {}
+    /// `rank` is this process's, not 0: no other client of the counter has it.
+    CounterClient(std::shared_ptr<CounterConnection> connection, std::uint64_t id, Rank rank)
+        : connection_(std::move(connection)), id_(id), rank_(static_cast<std::uint64_t>(rank)) {}
     Result<std::int64_t> fetch_add(std::int64_t by) override {
         return ask(CounterOperation::add, by);
     }
     Result<void> set(std::int64_t to) override;
 
   private:
-    [[nodiscard]] Result<std::int64_t> ask(CounterOperation operation, std::int64_t operand);
-    [[nodiscard]] Result<void> connect();
-    [[nodiscard]] Result<std::int64_t> request(CounterOperation operation, std::int64_t operand);
+    [[nodiscard]] Result<std::int64_t> ask(CounterOperation operation, std::int64_t operand) {
+        return connection_->ask({operation, id_, operand, rank_, ++requests_});
+    }
 
-    ServicePlace place_;
-    CounterLimits limits_;
-    Socket socket_;
-    std::optional<Error> failed_;
+    std::shared_ptr<CounterConnection> connection_;
+    std::uint64_t id_;
+    std::uint64_t rank_;
+    std::uint64_t requests_ = 0;
+};
+
+/// The server of this process and its connections to the servers of others. Both exist only while a
+/// counter uses them. Thread-safe.
+class CounterService {
+  public:
+    /// Makes a counter of this process; starts the server if none is running. Fails as
+    /// CounterServer::start.
+    Result<std::unique_ptr<HostedCounter>> host();
+    /// Makes the other end of a counter of another process for this rank. Sends nothing yet.
+    std::unique_ptr<Counter> reach(const CounterPlace& place, Rank rank);
+    /// Ends the server's thread, for the end of MPI.
+    void stop();
+
+  private:
+    std::mutex mutex_;  ///< guards all below
+    std::weak_ptr<CounterServer> server_;
+    std::map<std::uint64_t, std::weak_ptr<CounterConnection>> connections_;  ///< by the token
 };
 
 }  // namespace oratorio

@@ -92,17 +92,14 @@ void narrate_of_all(const std::string& text) {
     if (process().settings.explain && known && rank == 0) narrate(text);
 }
 
-/// Runs at the beginning of MPI_Finalize, to which all ranks come to give up the workspaces. Files
-/// may still be closed: by others whom MPI_Finalize calls, or by who has a session.
+/// Runs at the beginning of MPI_Finalize. Files may still be closed later: by other callbacks of
+/// MPI_Finalize, or by a program that has a session.
 int on_finalize(MPI_Comm, int, void*, void*) {
     process().engine.shut_down();
     narrate_of_all("Oratorio " ORATORIO_VERSION " saw " +
                    counted(process().accesses, "access", "es") + " to " +
                    counted(process().files_closed, "file", "s") + " on rank 0");
-    std::vector<const LentWorkspace*> in_use;
-    const auto files = process().files.open_files();
-    for (const auto& open : files) in_use.push_back(&open->workspace);
-    process().workspaces.close(std::move(in_use));
+    process().workspaces.close();
     return MPI_SUCCESS;
 }
 

@@ -34,6 +34,7 @@ int init_thread(int* argc, char*** argv, int required, int* provided) {
 int finalize() {
     process().engine.shut_down();
     const int code = ORATORIO_HOST(MPI_Finalize)();
+    process().workspaces.stop_counters();
     forget_keys();
     return code;
 }

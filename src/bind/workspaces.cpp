@@ -14,14 +14,11 @@
 namespace oratorio::bind {
 
 struct Shelf {
-    bool lasting = false;  ///< until MPI_Finalize
+    bool reserved = false;  ///< for a workspace that the ranks are deciding about
     std::vector<LentWorkspace> idle;
 };
 
 namespace {
-
-/// What becomes of a workspace that is given back; the ranks' largest holds.
-enum Fate : std::uint64_t { keep, destroy, abandon };
 
 bool files_come_in_order() {
     return thread_level(MPI_THREAD_MULTIPLE) != MPI_THREAD_MULTIPLE;
@@ -41,19 +38,15 @@ int drop_shelf(MPI_Comm, int, void* shelf, void*) {
 /// that is none of the program's.
 int difference_from_world(MPI_Comm program) {
     if (program == MPI_COMM_WORLD) return MPI_IDENT;
-    MPI_Errhandler before = MPI_ERRHANDLER_NULL;
-    if (host().Comm_get_errhandler(program, &before) != MPI_SUCCESS) return MPI_UNEQUAL;
-    host().Comm_set_errhandler(program, MPI_ERRORS_RETURN);
+    const ErrorsReturned returned(program);
     int difference = MPI_UNEQUAL;
-    if (host().Comm_compare(program, MPI_COMM_WORLD, &difference) != MPI_SUCCESS)
-        difference = MPI_UNEQUAL;
-    host().Comm_set_errhandler(program, before);
-    host().Errhandler_free(&before);
+    if (!returned.holds() ||
+        host().Comm_compare(program, MPI_COMM_WORLD, &difference) != MPI_SUCCESS)
+        return MPI_UNEQUAL;
     return difference;
 }
 
-/// Another one in each process: workspaces are numbered by their rank 0, and ranks give up those of
-/// several in the order of the numbers.
+/// Another one in each process: workspaces are numbered by their rank 0.
 std::uint64_t first_number() {
     const auto now = std::chrono::system_clock::now().time_since_epoch();
     const auto ticks = static_cast<std::uint64_t>(std::chrono::nanoseconds(now).count());
@@ -110,8 +103,8 @@ Lending stood_aside(bool speaks) {
 
 Workspaces::Workspaces()
     : last_number_(first_number()),
-      of_world_(std::make_shared<Shelf>(Shelf{true, {}})),
-      of_self_(std::make_shared<Shelf>(Shelf{true, {}})),
+      of_world_(std::make_shared<Shelf>()),
+      of_self_(std::make_shared<Shelf>()),
       key_(MPI_KEYVAL_INVALID) {}
 
 /// Null when nothing can be kept.
@@ -198,7 +191,7 @@ void Workspaces::put(LentWorkspace kept) {
 Result<Lending> Workspaces::make(MPI_Comm program, int ranks_per_node, std::weak_ptr<Shelf> home) {
     const auto agreed = agree_on_nodes(program, ranks_per_node);
     if (!agreed) return agreed.error();
-    auto opened = open_transport(program, *agreed);
+    auto opened = open_transport(program, counters_, *agreed);
     if (!opened) return opened.error();
     Transport& ranks = *opened->transport;
     const bool names_it = ranks.topology().rank == 0;
@@ -218,23 +211,31 @@ Result<Lending> Workspaces::make(MPI_Comm program, int ranks_per_node, std::weak
 void Workspaces::give_back(LentWorkspace lent) {
     if (lent.workspace == nullptr) return;
     Transport& ranks = *lent.workspace->transport;
-    std::uint64_t fate = !ranks.quiet()   ? Fate::abandon
-                         : has_room(lent) ? Fate::keep
-                                          : Fate::destroy;
-    const auto agreed = reduce(ranks, std::span(&fate, 1), ReduceOp::max);
-    if (!agreed || fate == Fate::abandon) return lent.messages->abandon();
-    if (fate == Fate::destroy) return;
-    lent.workspace->tidy();
-    put(std::move(lent));
+    const bool reserved = ranks.quiet() && reserve_place(lent);
+    std::uint64_t refused = reserved ? 0 : 1;
+    const auto agreed = reduce(ranks, std::span(&refused, 1), ReduceOp::max);
+    const bool kept = agreed && refused == 0;
+    if (kept) lent.workspace->tidy();
+    if (reserved) end_reservation(lent, kept);
 }
 
-/// A communicator is freed at another time on other ranks, or never, so what lies there must be
-/// free to go without them, or to stay.
-bool Workspaces::has_room(const LentWorkspace& lent) {
+/// Returns true if this rank can keep the workspace; then its place is taken until
+/// end_reservation(). Without the reservation several threads that close files at once would all
+/// find the place free.
+bool Workspaces::reserve_place(const LentWorkspace& lent) {
     const std::lock_guard lock(mutex_);
     const auto shelf = lent.home.lock();
-    return shelf != nullptr && shelf->idle.empty() &&
-           (shelf->lasting || !lent.messages->has_shared_counter());
+    if (shelf == nullptr || shelf->reserved || !shelf->idle.empty()) return false;
+    shelf->reserved = true;
+    return true;
+}
+
+void Workspaces::end_reservation(LentWorkspace& lent, bool kept) {
+    const std::lock_guard lock(mutex_);
+    const auto shelf = lent.home.lock();
+    if (shelf == nullptr) return;
+    shelf->reserved = false;
+    if (kept) shelf->idle.push_back(std::move(lent));
 }
 
 void Workspaces::forget_key() {
@@ -242,12 +243,7 @@ void Workspaces::forget_key() {
     key_ = MPI_KEYVAL_INVALID;
 }
 
-void Workspaces::close(std::vector<const LentWorkspace*> in_use) {
-    // All ranks of a window must come to free it: in one order, whoever shares which. No thread
-    // that serves a counter may outlive MPI.
-    std::ranges::sort(in_use, {}, &LentWorkspace::number);
-    for (const LentWorkspace* lent : in_use)
-        if (lent->messages != nullptr) lent->messages->drop_counter();
+void Workspaces::close() {
     std::vector<std::shared_ptr<Shelf>> all;
     {
         const std::lock_guard lock(mutex_);

@@ -15,6 +15,7 @@
 #include <string>
 #include <vector>
 
+#include "base/served_counter.hpp"
 #include "file/workspace.hpp"
 #include "mpi/mpi_transport.hpp"
 
@@ -54,9 +55,11 @@ class Workspaces {
     /// Collective over its ranks, when no file uses it any more; nothing for an empty one. After an
     /// error of the transport on any rank it isn't kept.
     void give_back(LentWorkspace lent);
-    /// Collective over all ranks, at MPI_Finalize: from now on nothing is kept. `in_use`: of files
-    /// that were never closed; not every host survives the windows of theirs.
-    void close(std::vector<const LentWorkspace*> in_use = {});
+    /// Local, at the beginning of MPI_Finalize: nothing is kept from now on.
+    void close();
+    /// Local, at the end of MPI_Finalize: ends the thread that serves counters, if files that were
+    /// never closed still have some.
+    void stop_counters() { counters_.stop(); }
     /// MPI has forgotten it.
     void forget_key();
 
@@ -64,11 +67,13 @@ class Workspaces {
     LentWorkspace take(MPI_Comm program);
     void put(LentWorkspace kept);
     Result<Lending> make(MPI_Comm program, int ranks_per_node, std::weak_ptr<Shelf> home);
-    bool has_room(const LentWorkspace& lent);
+    bool reserve_place(const LentWorkspace& lent);
+    void end_reservation(LentWorkspace& lent, bool kept);
     std::shared_ptr<Shelf> shelf_of(MPI_Comm program);
     std::shared_ptr<Shelf> shelf_on(MPI_Comm program);
 
     std::atomic<std::uint64_t> last_number_;
+    CounterService counters_;
     std::mutex mutex_;  ///< guards all below and all shelves
     std::shared_ptr<Shelf> of_world_;
     std::shared_ptr<Shelf> of_self_;

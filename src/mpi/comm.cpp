@@ -4,6 +4,8 @@
 #include <string>
 #include <utility>
 
+#include "base/agreed.hpp"
+
 namespace oratorio {
 namespace {
 
@@ -44,6 +46,29 @@ Result<void> check(int code, std::string_view doing) {
     return Error::make(kind_of_class(error_class), std::string(doing) + text_of(code));
 }
 
+Result<void> agree_on_error(MPI_Comm comm, const Error& mine, std::string_view what) {
+    Rank rank = 0;
+    host().Comm_rank(comm, &rank);
+    std::uint64_t key = key_of(mine, rank);
+    const auto agreed = check(host().Allreduce(MPI_IN_PLACE, &key, 1, MPI_UINT64_T, MPI_MAX, comm),
+                              "agreeing on errors");
+    if (!agreed || key == 0) return agreed;
+    if (owner_of(key) == rank) return mine.on(rank);
+    return Error::make(kind_of_key(key), what).on(owner_of(key));
+}
+
+ErrorsReturned::ErrorsReturned(MPI_Comm comm) : comm_(comm) {
+    if (host().Comm_get_errhandler(comm, &before_) != MPI_SUCCESS) return;
+    holds_ = true;
+    host().Comm_set_errhandler(comm, MPI_ERRORS_RETURN);
+}
+
+ErrorsReturned::~ErrorsReturned() {
+    if (!holds_) return;
+    host().Comm_set_errhandler(comm_, before_);
+    host().Errhandler_free(&before_);
+}
+
 int thread_level(int unknown) {
     int level = MPI_THREAD_SINGLE;
     return host().Query_thread(&level) == MPI_SUCCESS ? level : unknown;
@@ -80,9 +105,13 @@ Result<Comm> Comm::duplicate(MPI_Comm of) {
         !got)
         return got.error();
     MPI_Comm comm = MPI_COMM_NULL;
+    const ErrorsReturned returned(of);
     const int code = host().Comm_create(of, group, &comm);
     host().Group_free(&group);
-    if (auto made = check(code, "duplicating a communicator"); !made) return made.error();
+    const auto made = check(code, "duplicating a communicator");
+    const auto agreed = agree_on_error(of, made ? Error{} : made.error(),
+                                       "another rank can't duplicate the communicator");
+    if (!agreed) return agreed.error();
     return adopt(comm);
 }
 
@@ -92,6 +121,19 @@ Result<Comm> Comm::split_by_node() const {
         host().Comm_split_type(comm_, MPI_COMM_TYPE_SHARED, rank_, MPI_INFO_NULL, &node);
     if (auto split = check(code, "splitting a communicator by node"); !split) return split.error();
     return adopt(node);
+}
+
+Result<Rank> Comm::first_of(const Comm& part) const {
+    MPI_Group all = MPI_GROUP_NULL, some = MPI_GROUP_NULL;
+    const int zero = 0;
+    Rank first = 0;
+    int code = host().Comm_group(comm_, &all);
+    if (code == MPI_SUCCESS) code = host().Comm_group(part.comm_, &some);
+    if (code == MPI_SUCCESS) code = host().Group_translate_ranks(some, 1, &zero, all, &first);
+    if (all != MPI_GROUP_NULL) host().Group_free(&all);
+    if (some != MPI_GROUP_NULL) host().Group_free(&some);
+    if (auto found = check(code, "comparing two communicators"); !found) return found.error();
+    return first;
 }
 
 Result<std::optional<Comm>> Comm::some(MPI_Comm of, bool in_it) {

@@ -15,6 +15,26 @@ namespace oratorio {
 /// argument or other. `doing` is what was being tried; the host's own text is added to it.
 [[nodiscard]] Result<void> check(int code, std::string_view doing);
 
+/// Collective over `comm`. The worst error of all ranks, of the same kind and rank on all of them,
+/// so that a failure of one rank's own is everybody's. `what` is the text on the other ranks.
+[[nodiscard]] Result<void> agree_on_error(MPI_Comm comm, const Error& mine, std::string_view what);
+
+/// While it lives, errors on the program's communicator are returned and not given to its handler.
+class ErrorsReturned {
+  public:
+    explicit ErrorsReturned(MPI_Comm comm);
+    ~ErrorsReturned();
+    ErrorsReturned(const ErrorsReturned&) = delete;
+    ErrorsReturned& operator=(const ErrorsReturned&) = delete;
+    /// The host allows it.
+    [[nodiscard]] bool holds() const { return holds_; }
+
+  private:
+    MPI_Comm comm_;
+    MPI_Errhandler before_ = MPI_ERRHANDLER_NULL;
+    bool holds_ = false;
+};
+
 /// Move-only. Frees the communicator unless MPI has been finalized. Errors are returned, never
 /// fatal.
 class Comm {
@@ -37,6 +57,8 @@ class Comm {
     [[nodiscard]] MPI_Comm get() const { return comm_; }
     [[nodiscard]] Rank rank() const { return rank_; }
     [[nodiscard]] int size() const { return size_; }
+    /// Local. The rank in this communicator of rank 0 of `part`.
+    [[nodiscard]] Result<Rank> first_of(const Comm& part) const;
 
   private:
     Comm() = default;

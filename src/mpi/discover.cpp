@@ -20,22 +20,29 @@ std::string processor_name() {
     return name;
 }
 
-/// Collective. Of each rank, the lowest rank on its node.
-Result<std::vector<Rank>> node_leaders(const Comm& comm) {
-    auto node = comm.split_by_node();
+/// Collective. The lowest rank on this rank's node.
+Result<Rank> node_leader(const Comm& comm) {
+    const auto node = comm.split_by_node();
     if (!node) return node.error();
-    Rank leader = comm.rank();
-    if (auto sent =
-            check(host().Bcast(&leader, 1, MPI_INT, 0, node->get()), "finding node leaders");
-        !sent)
-        return sent.error();
+    return comm.first_of(*node);
+}
+
+/// Collective. Of each rank, the lowest rank on its node. A rank that can't find it tells the
+/// others the kind of its error in place of a rank.
+Result<std::vector<Rank>> node_leaders(const Comm& comm) {
+    const auto found = node_leader(comm);
+    const int mine = found ? *found : -static_cast<int>(found.error().kind);
     std::vector<Rank> leaders(static_cast<std::size_t>(comm.size()));
     if (auto gathered =
-            check(host().Allgather(&leader, 1, MPI_INT, leaders.data(), 1, MPI_INT, comm.get()),
+            check(host().Allgather(&mine, 1, MPI_INT, leaders.data(), 1, MPI_INT, comm.get()),
                   "gathering node leaders");
         !gathered)
         return gathered.error();
-    return leaders;
+    if (!found) return found.error().on(comm.rank());
+    const auto failed = std::ranges::min_element(leaders);
+    if (*failed >= 0) return leaders;
+    return Error::make(static_cast<ErrorKind>(-*failed), "another rank can't find its node")
+        .on(static_cast<Rank>(failed - leaders.begin()));
 }
 
 /// Nodes by first appearance. A leader is the lowest rank of its node, so it appears there first.

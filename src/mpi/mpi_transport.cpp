@@ -9,9 +9,7 @@
 #include <thread>
 
 #include "base/agreed.hpp"
-#include "base/served_counter.hpp"
 #include "mpi/discover.hpp"
-#include "mpi/window_counter.hpp"
 
 namespace oratorio {
 namespace {
@@ -136,31 +134,32 @@ Result<std::unique_ptr<MpiTransport>> MpiTransport::open(MPI_Comm program,
     return std::make_unique<MpiTransport>(std::move(*comm), std::move(*topology));
 }
 
-void MpiTransport::share_counter(bool one_sided) {
+void MpiTransport::share_counter(CounterService& service) {
     if (topology_.size == 1) return;
-    if (one_sided) {
-        if (auto made = WindowCounter::make(comm_)) shared_counter_ = std::move(*made);
-    }
-    if (shared_counter_ == nullptr) shared_counter_ = serve_counter();
-    if (shared_counter_ == nullptr)
-        counter_refused_ = Error::make(
-            ErrorKind::unsupported_operation,
-            "the shared file pointer needs one-sided communication or sockets between nodes; rank "
-            "0 has neither");
-}
-
-/// Collective. Null on all ranks where rank 0 can't serve it.
-std::unique_ptr<Counter> MpiTransport::serve_counter() {
-    ServicePlace place;
-    std::unique_ptr<CounterServer> server;
+    CounterPlace place;
     if (topology_.rank == 0) {
-        if (auto started = CounterServer::start(topology_.size - 1)) server = std::move(*started);
-        if (server != nullptr) place = server->place();
+        auto hosted = service.host();
+        if (hosted) {
+            place = (*hosted)->place();
+            shared_counter_ = std::move(*hosted);
+        } else {
+            place.refused = hosted.error().system_errno;
+        }
     }
     const auto told = agree_on_root(*this, place);
-    if (!told || (*told)->count == 0) return nullptr;
-    if (topology_.rank == 0) return server;
-    return std::make_unique<CounterClient>(**told);
+    if (!told) {
+        counter_refused_ = told.error();
+        return;
+    }
+    place = **told;
+    if (place.server.count == 0) {
+        counter_refused_ = Error::make(ErrorKind::unsupported_operation,
+                                       "the shared file pointer needs a socket between nodes, and "
+                                       "rank 0 can't make one: use collective calls",
+                                       static_cast<int>(place.refused));
+    } else if (topology_.rank != 0) {
+        shared_counter_ = service.reach(place, topology_.rank);
+    }
 }
 
 Result<Ticket> MpiTransport::send(Rank to, Tag tag, const SendMemory& data) {
@@ -339,10 +338,6 @@ bool MpiTransport::see_to_others() {
     return chores != nullptr && chores();
 }
 
-void MpiTransport::abandon() {
-    if (shared_counter_ != nullptr) shared_counter_->abandon();
-}
-
 Result<void> MpiTransport::checked(int code, std::string_view doing) {
     failed_ = failed_ || code != MPI_SUCCESS;
     return check(code, doing);
@@ -367,7 +362,6 @@ void MpiTransport::release(std::size_t slot) {
 
 MpiTransport::~MpiTransport() {
     if (free_.size() == slots_.size() || mpi_finalized()) return;
-    abandon();
     cancel_receives();
     const auto give_up = std::chrono::steady_clock::now() + 1s;
     while (!settle() && std::chrono::steady_clock::now() < give_up) idle();

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "base/agreed.hpp"
-#include "base/counter.hpp"
+#include "base/served_counter.hpp"
 #include "base/transport.hpp"
 #include "mpi/comm.hpp"
 
@@ -35,16 +35,12 @@ class MpiTransport final : public Transport {
     /// ranks_per_node.
     static Result<std::unique_ptr<MpiTransport>> open(
         MPI_Comm program, const Agreed<int>& ranks_per_node = agreed_from([] { return 0; }));
-    /// Collective, and dear: one-sided communication is set up, so that each rank can reach the
-    /// counter. Where the host has none (or `one_sided` is false, for tests) rank 0 serves it by
-    /// TCP. Where that can't be either, rank 0 has the counter to itself, which is enough for all
-    /// that is collective (`claim`); elsewhere using it is an error that says so.
-    void share_counter(bool one_sided = true);
-    /// Collective after share_counter(), unless abandoned: the counter is gone, with its thread.
-    void drop_counter() { shared_counter_.reset(); }
-    /// What is still in flight (a file closed after an error): receives are cancelled; sends and
-    /// collectives get a grace of a second to complete, then they are left to MPI, and so is the
-    /// shared counter. Else collective when share_counter() was called, and local when it wasn't.
+    /// Collective; one broadcast. Rank 0 serves the counter to the other ranks by `service`. Where
+    /// it can't, rank 0 keeps the counter to itself, which is enough for all collective use
+    /// (`claim`); on other ranks using the counter alone is an error that says so.
+    void share_counter(CounterService& service);
+    /// Local. Operations still in flight (of a file closed after an error): receives are cancelled;
+    /// sends and collectives have a second to complete, then they are left to MPI.
     ~MpiTransport() override;
 
     [[nodiscard]] const Topology& topology() const override { return topology_; }
@@ -67,11 +63,6 @@ class MpiTransport final : public Transport {
     using Chores = bool (*)();
     static void while_waiting(Chores chores) { chores_ = chores; }
 
-    /// It is more than a communicator and memory: a window or a thread must end before MPI does.
-    [[nodiscard]] bool has_shared_counter() const { return shared_counter_ != nullptr; }
-    /// The others may not come to destroy it: leaves to MPI what would need them.
-    void abandon();
-
     [[nodiscard]] const MessageCounters& counters() const { return counters_; }
     [[nodiscard]] MPI_Comm comm() const { return comm_.get(); }
 
@@ -84,7 +75,6 @@ class MpiTransport final : public Transport {
         Tag tag = 0;
     };
 
-    [[nodiscard]] std::unique_ptr<Counter> serve_counter();
     Result<void> seek(Slot& slot);
     Result<void> checked(int code, std::string_view doing);
     Ticket keep(MPI_Request request, Kind kind);

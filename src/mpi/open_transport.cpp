@@ -29,7 +29,8 @@ Result<std::unique_ptr<Transport>> open_leaders(const MpiTransport& all) {
 
 }  // namespace
 
-Result<OpenedTransport> open_transport(MPI_Comm program, const Agreed<int>& ranks_per_node,
+Result<OpenedTransport> open_transport(MPI_Comm program, CounterService& counters,
+                                       const Agreed<int>& ranks_per_node,
                                        const Agreed<std::size_t>& listed_from) {
     auto opened = MpiTransport::open(program, ranks_per_node);
     if (!opened) return opened.error();
@@ -37,7 +38,7 @@ Result<OpenedTransport> open_transport(MPI_Comm program, const Agreed<int>& rank
     auto transport = NodeTransport::over(
         std::move(*opened), [&messages] { return open_leaders(messages); }, listed_from);
     if (!transport) return transport.error();
-    if (!(*transport)->in_memory()) messages.share_counter();
+    if (!(*transport)->in_memory()) messages.share_counter(counters);
     return OpenedTransport{std::move(*transport), &messages};
 }
 

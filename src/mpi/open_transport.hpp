@@ -15,10 +15,10 @@ struct OpenedTransport {
 };
 
 /// Collective over `program`. Ranks of a node share memory for collectives, and on one node for the
-/// counter; the rest goes by the host. See discover() for ranks_per_node, NodeTransport::over for
-/// listed_from.
+/// counter; between nodes rank 0 serves the counter by `counters`. The rest goes by the host. See
+/// discover() for ranks_per_node, NodeTransport::over for listed_from.
 [[nodiscard]] Result<OpenedTransport> open_transport(
-    MPI_Comm program, const Agreed<int>& ranks_per_node,
+    MPI_Comm program, CounterService& counters, const Agreed<int>& ranks_per_node,
     const Agreed<std::size_t>& listed_from = NodeBoards::usually_listed_from());
 
 }  // namespace oratorio

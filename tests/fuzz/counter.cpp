@@ -15,8 +15,9 @@ using namespace std::chrono_literals;
 
 /// Nobody who lies keeps a rank from the number, or moves it without the token.
 void lie_to_server(std::span<const std::byte> input, bool admitted) {
-    static const auto server = std::move(*CounterServer::start(1000));
-    static CounterClient honest(server->place());
+    static const std::shared_ptr<CounterServer> server = std::move(*CounterServer::start());
+    static const std::uint64_t id = server->add();
+    static CounterClient honest(std::make_shared<CounterConnection>(server->place()), id, 1);
     const auto before = honest.fetch_add(1);
     claim(before.ok(), "a rank is served");
     say_to_server(server->place(), input, admitted);
@@ -30,13 +31,16 @@ void lie_to_client(std::span<const std::byte> input, bool with_answer) {
     std::vector<std::byte> words(input.begin(), input.end());
     if (with_answer) words = after_answer(input);
     const Liar liar(words);
-    CounterClient client(at_loopback(liar.port()), {.connect = 20s, .reply = 20s});
+    const CounterLimits limits{.connect = 20s, .reply = 20s};
+    CounterClient client(std::make_shared<CounterConnection>(at_loopback(liar.port()), limits), 1,
+                         1);
     const auto got = client.fetch_add(1);
     if (!got) return;
     const std::span said(words);
-    claim(said.size() >= 16, "a number is what somebody said");
+    claim(said.size() >= 24, "a number is what somebody said");
     claim(from_word(said.first(8)) == at_loopback(0).answer, "only who knows the answer is heard");
-    claim(static_cast<std::uint64_t>(*got) == from_word(said.subspan(8, 8)),
+    claim(from_word(said.subspan(8, 8)) == kServed, "a number comes with a good answer only");
+    claim(static_cast<std::uint64_t>(*got) == from_word(said.subspan(16, 8)),
           "the number is the one that was said");
 }
 

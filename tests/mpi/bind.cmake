@@ -3,6 +3,8 @@
 oratorio_mpi_test(bind_routines PRELOAD SOURCES bind_routines_test.cpp RANKS 1 3)
 oratorio_mpi_test(workspaces INTERNAL LINK oratorio_file RANKS 1 2 4 OTHER_RANKS 3
                   SOURCES workspaces_test.cpp ${oratorio_SOURCE_DIR}/src/bind/workspaces.cpp)
+oratorio_mpi_test(workspaces_at_once INTERNAL LINK oratorio_file RANKS 2 TIMEOUT 60
+                  SOURCES workspaces_at_once_test.cpp ${oratorio_SOURCE_DIR}/src/bind/workspaces.cpp)
 # The library's objects are in the program, which looks at them from inside.
 foreach(host mpich5:mpich ompi5:ompi)
   string(REPLACE ":" ";" host "${host}")

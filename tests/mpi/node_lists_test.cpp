@@ -32,7 +32,8 @@ void gather_once(Transport& transport, std::uint64_t turn) {
 }
 
 void lists_are_right(int ranks_per_node) {
-    auto opened = open_transport(MPI_COMM_WORLD, Agreed<int>::vouch(ranks_per_node),
+    CounterService counters;
+    auto opened = open_transport(MPI_COMM_WORLD, counters, Agreed<int>::vouch(ranks_per_node),
                                  agreed_from([] { return std::size_t{0}; }));
     CHECK(opened.ok());
     Transport& transport = *opened->transport;

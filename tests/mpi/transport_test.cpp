@@ -280,9 +280,10 @@ void the_counter_gives_each_rank_numbers_of_its_own(Transport& transport) {
     CHECK(reduce(transport, std::span(&met, 1), ReduceOp::sum).ok());
 }
 
-/// On one node in shared memory, on several by one-sided communication; a rank alone by itself.
+/// On one node in shared memory, on several served by rank 0; a rank alone by itself.
 void counters_that_fit_the_nodes_count(int ranks_per_node) {
-    auto opened = open_transport(MPI_COMM_WORLD, Agreed<int>::vouch(ranks_per_node));
+    CounterService counters;
+    auto opened = open_transport(MPI_COMM_WORLD, counters, Agreed<int>::vouch(ranks_per_node));
     CHECK(opened.ok());
     the_counter_gives_each_rank_numbers_of_its_own(*opened->transport);
 }
@@ -301,14 +302,15 @@ void others_count_while_rank_0_does_not_call_mpi(Transport& transport) {
     CHECK(reduce(transport, std::span(&met, 1), ReduceOp::sum).ok());
 }
 
-/// As where the host has no one-sided communication. Rank 0 may be rid of it before the others.
+/// Rank 0 may destroy it before the others do.
 void a_served_counter_counts() {
+    CounterService counters;
     auto transport = open_messages();
-    transport->share_counter(false);
+    transport->share_counter(counters);
     others_count_while_rank_0_does_not_call_mpi(*transport);
     the_counter_gives_each_rank_numbers_of_its_own(*transport);
     CHECK(transport->quiet());
-    if (transport->topology().rank == 0) transport->drop_counter();
+    if (transport->topology().rank == 0) transport.reset();
     MPI_Barrier(MPI_COMM_WORLD);
 }
 
@@ -323,8 +325,9 @@ void without_a_shared_counter_ranks_still_claim_together(MpiTransport& transport
     CHECK(first.ok() && *first == 100 + before_me);
 }
 
-/// Neither one-sided communication nor descriptors for sockets, on rank 0 alone.
+/// Rank 0 alone has no descriptors for sockets.
 void where_rank_0_cannot_serve_it_it_keeps_the_number() {
+    CounterService counters;
     auto transport = open_messages();
     const Rank rank = transport->topology().rank;
     MPI_Barrier(transport->comm());  // hosts may need sockets to reach each other first
@@ -332,7 +335,7 @@ void where_rank_0_cannot_serve_it_it_keeps_the_number() {
     getrlimit(RLIMIT_NOFILE, &before);
     const rlimit none{.rlim_cur = 0, .rlim_max = before.rlim_max};
     if (rank == 0) setrlimit(RLIMIT_NOFILE, &none);
-    transport->share_counter(false);
+    transport->share_counter(counters);
     if (rank == 0) setrlimit(RLIMIT_NOFILE, &before);
     without_a_shared_counter_ranks_still_claim_together(*transport);
     const auto used = transport->fetch_add(0);

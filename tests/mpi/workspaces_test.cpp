@@ -2,6 +2,8 @@
 // What bind/workspaces.hpp promises, over a real MPI with any number of ranks.
 #include "bind/workspaces.hpp"
 
+#include <vector>
+
 #include "mpi/check.hpp"
 
 namespace oratorio::test {
@@ -128,20 +130,19 @@ void they_go_with_their_communicator(bool open) {
     workspaces.close();
 }
 
-/// Their counter can only be freed by all ranks together, and nobody waits in MPI_Comm_free.
-void of_several_nodes_only_those_of_the_world_are_kept() {
+/// Every rank frees them when it likes.
+void of_several_nodes_they_are_kept_until_their_communicator_is_freed() {
     Workspaces workspaces;
     MPI_Comm comm = turned_round();
-    const bool several = size_of(comm) > 1;
-    for (const MPI_Comm each : {MPI_COMM_WORLD, comm}) {
-        LentWorkspace lent = lend(workspaces, each, 1);
-        const std::weak_ptr<Workspace> workspace = lent.workspace;
-        workspaces.give_back(std::move(lent));
-        lent = {};
-        CHECK(workspace.expired() == (several && each == comm));
-    }
-    workspaces.close();
+    const bool own_shelf = size_of(comm) > 1;
+    LentWorkspace lent = lend(workspaces, comm, 1);
+    const std::weak_ptr<Workspace> workspace = lent.workspace;
+    workspaces.give_back(std::move(lent));
+    lent = {};
+    CHECK(!workspace.expired());
     MPI_Comm_free(&comm);
+    CHECK(workspace.expired() == own_shelf);
+    workspaces.close();
 }
 
 void large_memory_is_not_kept(MPI_Comm comm) {
@@ -161,6 +162,35 @@ void large_memory_is_not_kept(MPI_Comm comm) {
         workspaces.give_back(std::move(lent));
     }
     workspaces.close();
+}
+
+/// MPICH has about 2000 communicators. What is left isn't enough for all that is made of an open.
+void where_communicators_run_out_all_ranks_get_one_error() {
+    constexpr int kMany = 3000;
+    if (size_of(MPI_COMM_WORLD) != 2) return;  // so many take long
+    std::vector<MPI_Comm> all;
+    MPI_Comm another = MPI_COMM_NULL;
+    MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
+    while (static_cast<int>(all.size()) < kMany &&
+           MPI_Comm_dup(MPI_COMM_WORLD, &another) == MPI_SUCCESS)
+        all.push_back(another);
+    MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_ARE_FATAL);
+    const bool ran_out = static_cast<int>(all.size()) < kMany;
+    for (int left = 0; ran_out && left < 5; ++left) {
+        Workspaces workspaces;
+        for (const int ranks_per_node : {0, 1, 2}) {
+            auto lent = workspaces.lend(MPI_COMM_WORLD, ranks_per_node);
+            int failed = lent.ok() ? 0 : 1, sum = 0;
+            MPI_Allreduce(&failed, &sum, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
+            CHECK(sum == failed * size_of(MPI_COMM_WORLD));
+            CHECK(left > 0 || failed == 1);
+            if (lent) workspaces.give_back(std::move(lent->workspace));
+        }
+        workspaces.close();
+        MPI_Comm_free(&all.back());
+        all.pop_back();
+    }
+    for (MPI_Comm& each : all) MPI_Comm_free(&each);
 }
 
 void nothing_is_kept_after_the_end() {
@@ -191,7 +221,8 @@ int main(int argc, char** argv) {
     duplicates_of_the_world_share_theirs();
     they_go_with_their_communicator(false);
     they_go_with_their_communicator(true);
-    of_several_nodes_only_those_of_the_world_are_kept();
+    of_several_nodes_they_are_kept_until_their_communicator_is_freed();
+    where_communicators_run_out_all_ranks_get_one_error();
     nothing_is_kept_after_the_end();
     const int code = verdict("workspaces");
     MPI_Finalize();

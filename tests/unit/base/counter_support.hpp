@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <cerrno>
 #include <filesystem>
 #include <iterator>
@@ -26,11 +27,25 @@ using Clock = Socket::Clock;
 
 inline constexpr auto kSoon = 20s;  // far more than anything here takes
 
-inline std::unique_ptr<CounterServer> started(Rank clients = 64) {
-    auto server = CounterServer::start(clients);
+inline std::shared_ptr<CounterServer> started() {
+    auto server = CounterServer::start();
     EXPECT_TRUE(server.ok());
     return std::move(*server);
 }
+
+/// A client of a server's first counter, of another rank each time, with a connection of its own.
+inline CounterClient client_of(const ServicePlace& place, CounterLimits limits = {}) {
+    static std::atomic<Rank> last{0};
+    return {std::make_shared<CounterConnection>(place, limits), 1, ++last};
+}
+
+/// Rank 0 with one counter.
+struct Host {
+    std::shared_ptr<CounterServer> server = started();
+    HostedCounter counter{server};
+    [[nodiscard]] const ServicePlace& place() const { return server->place(); }
+    [[nodiscard]] CounterClient client() const { return client_of(place()); }
+};
 
 /// Loopback, where all sockets of this test are.
 inline ServicePlace at_loopback(std::uint16_t port) {
@@ -63,8 +78,9 @@ class RawClient {
         EXPECT_TRUE(socket_.receive(word, Clock::now() + kSoon).ok());
         return from_word(word);
     }
-    std::uint64_t ask(std::span<const std::byte> words) {
-        say(words);
+    /// The number that a reply holds.
+    std::uint64_t hear_number() {
+        EXPECT_EQ(hear(), kServed);
         return hear();
     }
     bool is_closed() {
@@ -77,10 +93,15 @@ class RawClient {
     Socket socket_;
 };
 
-inline std::array<std::byte, 16> request(std::uint64_t operation, std::int64_t operand) {
-    std::array<std::byte, 16> words{};
-    std::ranges::copy(to_word(operation), words.begin());
-    std::ranges::copy(to_word(static_cast<std::uint64_t>(operand)), words.begin() + 8);
+/// Of a client that no other has, to a server's first counter.
+inline std::array<std::byte, kCounterRequest> request(std::uint64_t operation, std::int64_t operand,
+                                                      std::uint64_t number = 1) {
+    constexpr std::uint64_t kNobody = UINT64_MAX;
+    std::array<std::byte, kCounterRequest> words{};
+    auto at = words.begin();
+    for (const std::uint64_t word :
+         {operation, std::uint64_t{1}, static_cast<std::uint64_t>(operand), kNobody, number})
+        at = std::ranges::copy(to_word(word), at).out;
     return words;
 }
 
@@ -91,20 +112,30 @@ inline std::ptrdiff_t open_descriptors() {
     return std::distance(begin(all), end(all));
 }
 
+/// This process may have so many descriptors.
+class FewDescriptors {
+  public:
+    explicit FewDescriptors(rlim_t count) {
+        ::getrlimit(RLIMIT_NOFILE, &before_);
+        const rlimit few{.rlim_cur = count, .rlim_max = before_.rlim_max};
+        ::setrlimit(RLIMIT_NOFILE, &few);
+    }
+    ~FewDescriptors() { ::setrlimit(RLIMIT_NOFILE, &before_); }
+
+  private:
+    rlimit before_{};
+};
+
 /// Takes all descriptors that this process may have, and gives one back if asked.
 class NoDescriptors {
   public:
     NoDescriptors() {
-        ::getrlimit(RLIMIT_NOFILE, &before_);
-        const rlimit few{.rlim_cur = 64, .rlim_max = before_.rlim_max};
-        ::setrlimit(RLIMIT_NOFILE, &few);
         for (int copy = ::dup(0); copy >= 0; copy = ::dup(0)) taken_.emplace_back(copy);
     }
-    ~NoDescriptors() { ::setrlimit(RLIMIT_NOFILE, &before_); }
     void give_one_back() { taken_.pop_back(); }
 
   private:
-    rlimit before_{};
+    FewDescriptors few_{64};
     std::vector<Descriptor> taken_;
 };
 

@@ -43,7 +43,7 @@ TEST(DescriptorDeathTest, AFileIsBehindTheStandardOnesAndClosedInPrograms) {
 
 TEST(DescriptorDeathTest, SocketsEventsAndSharedMemoryAre) {
     EXPECT_SUCCESS_WITHOUT_STANDARD_ONES([] {
-        const auto server = CounterServer::start(1);
+        const auto server = CounterServer::start();
         const auto memory = SharedMemory::create(4096);
         if (!server || !memory) return 1;
         return are_standard_ones_closed() ? 0 : 2;
