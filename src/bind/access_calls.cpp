@@ -99,12 +99,13 @@ bool sees_completions() {
 /// The hint `calls` asks for no thread, and gets none where the host calls us while it waits, in
 /// MPI_Recv as well. A host that does not, or that lets threads call it (its hook would call MPI
 /// beside them), needs the thread: a rank that waits in MPI_Recv would hold up its accesses, and
-/// with them the other ranks, for ever.
+/// with them the other ranks, for ever. While MPI ends the host can have neither.
 Moved moved_how(const OpenFile& open) {
     const ProgressChoice wish = open.file->hints().progress;
-    const bool full = Engine::full_threads();
-    const bool hooked = !full && host_has_hook();
-    const bool threaded = wish != ProgressChoice::calls || !hooked;
+    const bool ending = process().engine.is_shut_down();
+    const bool full = !ending && Engine::full_threads();
+    const bool hooked = !ending && !full && host_has_hook();
+    const bool threaded = !ending && (wish != ProgressChoice::calls || !hooked);
     Moved moved;
     moved.at_start = wish == ProgressChoice::start || (!full && !sees_completions());
     moved.helpers = {.thread = threaded, .hook = hooked, .full = full};
@@ -159,6 +160,8 @@ int start(const AccessForm& form, MPI_Request* request, MPI_File fh) {
         const bool small = call.memory.size() <= kSmallAccess;
         if (small && !operation->done() && !Requests::unfinished())
             file.file->progress(Mover::program);
+        // No later call may come to move it on, and it needs no other rank.
+        if (!form.collective && process().engine.is_shut_down()) file.file->finish(operation);
         keep_moving(open, small, operation);
         if (request == nullptr || refused)
             return request == nullptr ? call.refused : operation->outcome().error;

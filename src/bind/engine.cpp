@@ -215,6 +215,7 @@ void Engine::retire() {
 }
 
 void Engine::shut_down() {
+    shut_down_ = true;
     end_thread();
     std::vector<std::shared_ptr<OpenFile>> files;
     {
@@ -229,6 +230,12 @@ void Engine::shut_down() {
     });
     process().requests.complete_done();
     unhook_from_host();
+}
+
+void Engine::resume() {
+    const std::lock_guard lock(mutex_);
+    stopping_ = false;
+    shut_down_ = false;
 }
 
 }  // namespace oratorio::bind

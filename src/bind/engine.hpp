@@ -67,9 +67,14 @@ class Engine {
     /// For the end of a session: where nothing is under way the thread is gone, and the host has
     /// nothing of ours. Both come again with the next operation.
     void retire();
-    /// For the end of MPI: everything that is under way is done, the thread is gone, and the host
-    /// has nothing of ours.
+    /// For the beginning of MPI_Finalize: everything that is under way is done, the thread is gone,
+    /// and the host has nothing of ours. None of it comes again before resume(): accesses that
+    /// callbacks make meanwhile move on in their own calls.
     void shut_down();
+    /// True from shut_down() to resume().
+    [[nodiscard]] bool is_shut_down() const { return shut_down_; }
+    /// For the end of MPI_Finalize: where the program has a session, its files still use MPI.
+    void resume();
     /// The host lets threads call it at any time. For calls of the program: a thread of ours must
     /// not ask, as MPI may be over when it comes to it (with the last session).
     [[nodiscard]] static bool full_threads();
@@ -116,7 +121,8 @@ class Engine {
     std::vector<std::shared_ptr<OpenFile>> files_;
     std::atomic<std::size_t> busy_{0};  ///< how many files that is
     std::atomic<bool> full_{false};     ///< the helper thread may call MPI, too
-    bool stopping_ = false;
+    std::atomic<bool> shut_down_{false};
+    bool stopping_ = false;         ///< the thread ends
     int attending_ = 0;             ///< calls of the program
     bool looks_by_itself_ = false;  ///< the thread, soon
     std::thread thread_;

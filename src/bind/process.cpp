@@ -238,6 +238,8 @@ void watch_for_finalize() {
     if (!world_exists()) return;  // only sessions: each has its own communicators
     static std::once_flag once;
     std::call_once(once, [] {
+        // The first file is opened by a callback of MPI_Finalize, while the attributes go.
+        if (process().engine.is_shut_down()) return process().workspaces.close();
         int key = 0;
         if (host().Comm_create_keyval(copy_nothing, on_finalize, &key, nullptr) != MPI_SUCCESS)
             return;

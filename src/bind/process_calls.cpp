@@ -29,13 +29,15 @@ int init_thread(int* argc, char*** argv, int required, int* provided) {
     return ORATORIO_HOST(MPI_Init_thread)(argc, argv, level, provided);
 }
 
-/// MPICH stops taking locks when it begins to finalize, so a thread of ours that is inside a call
-/// then would never give back the one it holds.
+/// MPICH stops taking locks and calling us when it begins to finalize, and calls the program's
+/// callbacks afterwards. A thread of ours that is inside a call then would never give back the lock
+/// it holds, and a function of ours that the host gets from there on is a failed assertion.
 int finalize() {
     process().engine.shut_down();
     const int code = ORATORIO_HOST(MPI_Finalize)();
     process().workspaces.stop_counters();
     forget_keys();
+    process().engine.resume();
     return code;
 }
 

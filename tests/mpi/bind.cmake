@@ -35,6 +35,13 @@ oratorio_mpi_test(bind_nonblocking_calls_threads PRELOAD SOURCES bind_nonblockin
                   ENVIRONMENT ORATORIO_RANKS_PER_NODE=2 ORATORIO_HINTS=oratorio_progress=calls)
 oratorio_mpi_test(bind_nonblocking_start PRELOAD SOURCES bind_nonblocking_test.cpp RANKS 3
                   ENVIRONMENT ORATORIO_HINTS=oratorio_progress=start)
+foreach(when before after first)
+  oratorio_mpi_test(bind_finalize_${when} PRELOAD SOURCES bind_finalize_test.cpp RANKS 2 ARGUMENTS ${when})
+endforeach()
+oratorio_mpi_test(bind_finalize_threads PRELOAD SOURCES bind_finalize_test.cpp RANKS 2 HOSTS mpich5 ompi5
+                  ARGUMENTS after multiple)
+oratorio_mpi_test(bind_finalize_nodes PRELOAD SOURCES bind_finalize_test.cpp RANKS 2 HOSTS mpich5 ompi5
+                  ARGUMENTS after ENVIRONMENT ORATORIO_RANKS_PER_NODE=1)
 oratorio_mpi_test(bind_disabled PRELOAD SOURCES bind_host_test.cpp RANKS 1 2 ARGUMENTS all
                   ENVIRONMENT ORATORIO_DISABLE=1)
 oratorio_mpi_test(bind_host_method PRELOAD SOURCES bind_host_test.cpp RANKS 1 2 ARGUMENTS all

@@ -5,7 +5,7 @@
  *   bare       the same without a file
  *   late       one session, and threads that begin when it is over
  *   overlap    one session ends while a file of another has a write under way
- *   beside     a session's file is closed after MPI_Finalize
+ *   beside     a session's file is written once more and closed after MPI_Finalize
  *   finalize   a file is closed inside MPI_Finalize, as libraries do it
  *   open       a file is never closed
  * Each rank writes its number at its place.
@@ -55,19 +55,24 @@ static void require(int holds, const char* what) {
 
 static MPI_File file = MPI_FILE_NULL;
 
+static void write_number(int rank) {
+    MPI_Request request;
+    const MPI_Offset place = (MPI_Offset)rank * (MPI_Offset)sizeof rank;
+    require(MPI_File_iwrite_at_all(file, place, &rank, 1, MPI_INT, &request) == MPI_SUCCESS,
+            "write");
+    require(MPI_Wait(&request, MPI_STATUS_IGNORE) == MPI_SUCCESS, "wait");
+}
+
 static void open_and_write(MPI_Comm comm, const char* folder) {
     char path[4096];
     int rank, found = -1;
-    MPI_Request request;
     MPI_Comm_rank(comm, &rank);
     snprintf(path, sizeof path, "%s/numbers.dat", folder);
     require(MPI_File_open(comm, path, MPI_MODE_CREATE | MPI_MODE_RDWR, MPI_INFO_NULL, &file) ==
                 MPI_SUCCESS,
             "open");
+    write_number(rank);
     const MPI_Offset place = (MPI_Offset)rank * (MPI_Offset)sizeof rank;
-    require(MPI_File_iwrite_at_all(file, place, &rank, 1, MPI_INT, &request) == MPI_SUCCESS,
-            "write");
-    require(MPI_Wait(&request, MPI_STATUS_IGNORE) == MPI_SUCCESS, "wait");
     require(MPI_File_read_at_all(file, place, &found, 1, MPI_INT, MPI_STATUS_IGNORE) == MPI_SUCCESS,
             "read");
     require(found == rank, "comparing");
@@ -198,6 +203,10 @@ int main(int argc, char** argv) {
     }
     open_and_write(comm == MPI_COMM_NULL ? MPI_COMM_WORLD : comm, argv[1]);
     MPI_Finalize();
-    if (comm != MPI_COMM_NULL) close_session(&session, &comm);
+    if (comm == MPI_COMM_NULL) return 0;
+    int rank;
+    MPI_Comm_rank(comm, &rank);
+    write_number(rank);
+    close_session(&session, &comm);
     return 0;
 }
