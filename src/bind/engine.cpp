@@ -18,6 +18,7 @@ namespace {
 using namespace std::chrono_literals;
 
 thread_local bool in_call = false;
+thread_local bool without_mpi = false;  ///< the helper thread where only the program's may call MPI
 
 /// After so many turns in a row that moved nothing. About as long as has been waited, up to a
 /// millisecond: a thread that wakes every few microseconds beside one that yields keeps a core to
@@ -31,6 +32,10 @@ std::chrono::microseconds nap(int fruitless) {
 
 bool Engine::full_threads() {
     return thread_level(MPI_THREAD_SINGLE) == MPI_THREAD_MULTIPLE;
+}
+
+bool Engine::may_call_mpi() {
+    return !without_mpi;
 }
 
 InCall::InCall() : outer_(std::exchange(in_call, true)) {}
@@ -181,6 +186,7 @@ void Engine::run() {
     int fruitless = 0;
     while (work_is_there()) {
         const bool full = full_;
+        without_mpi = !full;
         const Turn turn = this->turn(full ? Mover::program : Mover::helper);
         const bool completed = full && process().requests.complete_done();
         fruitless = turn.moved || completed ? 0 : fruitless + 1;

@@ -78,6 +78,8 @@ class Engine {
     /// The host lets threads call it at any time. For calls of the program: a thread of ours must
     /// not ask, as MPI may be over when it comes to it (with the last session).
     [[nodiscard]] static bool full_threads();
+    /// This thread may call MPI: it is the program's, or the helper where threads may.
+    [[nodiscard]] static bool may_call_mpi();
 
     /// While it lives a call of the program waits and does itself what the helper thread would do:
     /// two that step and wait for the same would only wake each other.

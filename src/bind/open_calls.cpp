@@ -101,6 +101,8 @@ OpenCall call_of(const OpenArguments& arguments) {
     call.narrate = narrate;
     call.read_costs = read_costs;
     call.devices = &process().devices;
+    call.locks = &process().locks;
+    call.covers_job = covers_job(arguments.comm);
     call.refused = contained([&] { return describe(arguments, call); });
     return call;
 }

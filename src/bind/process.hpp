@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "base/lock_client.hpp"
 #include "bind/engine.hpp"
 #include "bind/error_handlers.hpp"
 #include "bind/file_table.hpp"
@@ -15,6 +16,7 @@
 #include "bind/workspaces.hpp"
 #include "device/devices.hpp"
 #include "file/hints.hpp"
+#include "file/job_locks.hpp"
 #include "mpi/decode.hpp"
 
 namespace oratorio::bind {
@@ -34,6 +36,10 @@ struct Settings {
     std::vector<std::string> troubles;  ///< what of all this is of no use, in sentences
 };
 
+/// Called again and again by a thread that waits for a lock of the job's. Serves other ranks, as
+/// far as that thread may.
+void while_locked();
+
 struct Process {
     explicit Process(Settings environment) : settings(std::move(environment)) {}
 
@@ -43,6 +49,10 @@ struct Process {
     Requests requests;
     Engine engine;
     Workspaces workspaces;
+    /// The service that this process may offer lasts until the process ends: other ranks may still
+    /// use it while this one is in MPI_Finalize, and its thread never calls MPI.
+    TcpLocks lock_services{while_locked};
+    JobLocks locks{lock_services};
     Devices devices;
     std::atomic<std::uint64_t> files_closed{0};
     std::atomic<std::uint64_t> accesses{0};  ///< of this rank to those files

@@ -101,6 +101,14 @@ Lending stood_aside(bool speaks) {
 
 }  // namespace
 
+bool covers_job(MPI_Comm program) {
+    if (!world_exists() || size_of(program) != size_of(MPI_COMM_WORLD)) return false;
+    MPI_Comm parent = MPI_COMM_NULL;
+    if (host().Comm_get_parent(&parent) != MPI_SUCCESS || parent != MPI_COMM_NULL) return false;
+    const int difference = difference_from_world(program);
+    return difference == MPI_IDENT || difference == MPI_CONGRUENT || difference == MPI_SIMILAR;
+}
+
 Workspaces::Workspaces()
     : last_number_(first_number()),
       of_world_(std::make_shared<Shelf>()),

@@ -21,6 +21,10 @@
 
 namespace oratorio::bind {
 
+/// It has all processes of the job: those of MPI_COMM_WORLD, unless another job has started them.
+/// Local.
+[[nodiscard]] bool covers_job(MPI_Comm program);
+
 /// Where the workspaces of a communicator lie while no file uses them.
 struct Shelf;
 

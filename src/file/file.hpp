@@ -11,6 +11,7 @@
 
 #include "device/devices.hpp"
 #include "file/hints.hpp"
+#include "file/job_locks.hpp"
 #include "file/operation.hpp"
 #include "file/path.hpp"
 #include "file/view.hpp"
@@ -92,6 +93,10 @@ struct OpenCall {
     Devices* devices = nullptr;  ///< of the process; null: all memory is the host's
     /// The costs that were measured for a kind of file system, as text; "" when there are none.
     std::function<std::string(std::string_view file_system)> read_costs;
+    /// Of the process; null: locks are the file system's, and are taken for right between nodes.
+    JobLocks* locks = nullptr;
+    /// The communicator has all processes of the job; equal on all ranks.
+    bool covers_job = true;
     /// Opens stores in place of those of src/store; may be empty. (Simulated storage.)
     OpenStoreOf open_store;
     /// Ranks do themselves what agents would. (Simulated ranks, beside whom no thread may run.)

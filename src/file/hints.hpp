@@ -24,6 +24,8 @@ using HintMap = std::map<std::string, std::string>;  ///< as given: key -> value
 
 /// How bytes reach the file.
 enum class StoreChoice { automatic, posix, uring, thread, uncached, count };
+/// Which locks exclude handles and nodes from each other: the file system's, or the job's.
+enum class LockChoice { automatic, file, job, count };
 /// What moves nonblocking and split accesses on.
 enum class ProgressChoice { automatic, thread, calls, start, count };
 
@@ -31,6 +33,7 @@ struct Hints {
     PlanOptions plan;
     StoreChoice store = StoreChoice::automatic;
     ProgressChoice progress = ProgressChoice::automatic;
+    LockChoice locks = LockChoice::automatic;
     int uring_depth = 16;
     int file_permissions = 0666;         ///< file_perm, octal
     bool no_independent_access = false;  ///< romio_no_indep_rw

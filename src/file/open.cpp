@@ -65,6 +65,7 @@ struct FileFacts {
     bool present = false;  ///< the first rank of each node shows that it is open
     bool sole = true;
     bool lockable = true;
+    LockOffer locks;
 };
 
 /// Of rank 0, before the other ranks of this open are present. Of two that come at once neither is
@@ -103,7 +104,7 @@ FileFacts first_facts(Transport& ranks, const Opening& opening, const std::strin
         return facts;
     }
     facts = facts_of(*opening.store, path, call, warnings);
-    facts.seen = {facts.seen.error, opening.readable, opening.store->kind()};
+    facts.seen = {facts.seen.error, opening.readable, opening.store->kind(), opening.number};
     // A descriptor that can't read can't share a lock either: it takes care as if others were here.
     if (call.mode.writable() && !call.mode.unique_open && opening.readable)
         look_for_others(*opening.store, facts);
@@ -169,15 +170,23 @@ enum Question {
     silent,
     untraced,
     uncached,
+    has_others,  ///< see LockSight
+    has_filler,
+    looked,
+    saw,
     questions
 };
 using Answers = std::array<std::uint64_t, questions>;
 
-Answers answers_of(const Opening& opening, const OpenCall& call) {
+Answers answers_of(const Opening& opening, const OpenCall& call, const LockSight& locks) {
     Answers answers{};
     answers[failed] = opening.error.kind != ErrorKind::none ? 1 : 0;
     answers[silent] = call.explain ? 0 : 1;
     answers[untraced] = call.trace.path.empty() ? 1 : 0;
+    answers[has_others] = locks.others ? 1 : 0;
+    answers[has_filler] = locks.filler ? 1 : 0;
+    answers[looked] = locks.looked ? 1 : 0;
+    answers[saw] = locks.seen ? 1 : 0;
     if (opening.store == nullptr) return answers;
     const StoreLimits& limits = opening.store->limits();
     answers[open_now] = 1;
@@ -191,11 +200,20 @@ Answers answers_of(const Opening& opening, const OpenCall& call) {
 
 /// Collective. Where a rank has failed none keeps the file open.
 Result<Agreed<Answers>> agree_on_answers(Transport& ranks, const Opening& opening,
-                                         const OpenCall& call) {
-    auto answers = agree_on_sums(ranks, answers_of(opening, call));
+                                         const Answers& mine) {
+    auto answers = agree_on_sums(ranks, mine);
     if (!answers || (**answers)[failed] == 0) return answers;
     if (opening.store != nullptr) (void)opening.store->close();  // there is no second error to tell
     return agree_on_error(ranks, opening.error).error();
+}
+
+LockAnswers locks_found(const FileFacts& facts, const Answers& ranks) {
+    return {.offer = facts.locks,
+            .sole = facts.sole,
+            .lockable = facts.lockable,
+            .others = ranks[has_others] > 0,
+            .filler = ranks[has_filler] > 0,
+            .unseen = ranks[looked] == 0 || ranks[saw] < ranks[looked]};
 }
 
 /// The one that the ranks have opened.
@@ -244,6 +262,8 @@ Result<void> File::State::open_stores(const OpenCall& call) {
     if (first) {
         opening = open_first(call, path, *hints);
         found = first_facts(ranks, opening, path, call, warnings);
+        if (found.seen.error.kind == ErrorKind::none)
+            found.locks = offer_locks(call, opening, found.file_system);
     }
     const auto facts = agree_on_root(ranks, found);
     if (!facts) return facts.error();
@@ -253,7 +273,8 @@ Result<void> File::State::open_stores(const OpenCall& call) {
         if (!next) return next.error();
         opening = std::move(*next);
     }
-    const auto answers = agree_on_answers(ranks, opening, call);
+    const auto sight = look_at_locks(call, opening, (*facts)->locks);
+    const auto answers = agree_on_answers(ranks, opening, answers_of(opening, call, sight));
     if (!answers) return answers.error();
     opened.found = agreed_from(
         [](const Answers& told, const FileFacts& of_first, const Hints& given, const Nodes& nodes) {
@@ -273,8 +294,7 @@ Result<void> File::State::open_stores(const OpenCall& call) {
             return all;
         },
         *answers, *facts, hints, nodes_of(ranks));
-    engine.exclusion.sole = (*facts)->sole && opened.found->holes_readable;
-    engine.exclusion.lockable = (*facts)->lockable;
+    choose_locks(call, opening, locks_found(**facts, **answers));
     if (call.mode.append) place.position = (*facts)->size;
     engine.stats.opens += opening.store != nullptr ? 1 : 0;
     store = opening.store != nullptr ? std::move(opening.store)

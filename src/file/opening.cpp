@@ -37,6 +37,7 @@ Opening open_as(const OpenCall& call, const std::string& path, const OpenMode& m
     }
     if (opened) {
         opening.store = std::move(*opened);
+        opening.number = opening.store->number();
     } else {
         opening.error = opened.error();
     }
@@ -74,7 +75,7 @@ StoreChoice store_for(const PlanOptions& options) {
 }
 
 Sighting sighting_of(const Opening& opening) {
-    Sighting sighting{opening.error, opening.readable, {}};
+    Sighting sighting{opening.error, opening.readable, {}, opening.number};
     if (opening.store != nullptr) sighting.kind = opening.store->kind();
     return sighting;
 }
@@ -87,9 +88,13 @@ Opening open_here(const OpenCall& call, const std::string& path, const Hints& hi
     Opening opening = open_readable(call, path, mode, hints);
     // A client may have kept for a while that there is no such file; one that creates asks anew.
     const bool kept_so = opening.is_uncached && opening.error.kind == ErrorKind::no_such_file;
-    if (!call.mode.create || !kept_so) return opening;
-    mode.create = true;
-    return open_readable(call, path, mode, hints);
+    if (call.mode.create && kept_so) {
+        mode.create = true;
+        opening = open_readable(call, path, mode, hints);
+    }
+    if (seen) opening.number = seen->number;
+    opening.leads = !seen;
+    return opening;
 }
 
 Opening open_first(const OpenCall& call, const std::string& path, const Hints& hints) {

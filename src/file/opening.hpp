@@ -23,7 +23,9 @@ struct Opening {
     bool readable = true;
     bool fell_back = false;  ///< uring was to be and is refused
     bool is_uncached = false;
-    Error unstriped;  ///< of who creates it: why it isn't striped as hints ask
+    FileNumber number;   ///< on this node, also where another rank has asked for it
+    bool leads = false;  ///< it asks the system on behalf of its node
+    Error unstriped;     ///< of who creates it: why it isn't striped as hints ask
 };
 
 /// What who opened the file on a node tells the ranks beside. Fits a message.
@@ -31,6 +33,7 @@ struct Sighting {
     Error error;  ///< it couldn't
     bool readable = true;
     FileKind kind;
+    FileNumber number;
 };
 [[nodiscard]] Sighting sighting_of(const Opening& opening);
 

@@ -12,6 +12,8 @@
 #include <cstring>
 #include <utility>
 
+#include "base/words.hpp"
+
 namespace oratorio {
 
 namespace {
@@ -36,11 +38,22 @@ constexpr std::array kTypes{
 constexpr std::array<long, 6> kLocal{0xEF53,     0x58465342, 0x9123683E,
                                      0xF2F52010, kTmpfs,     0x794C7630};
 /// Those of one machine that need no speed: ramfs, hugetlbfs, ZFS, bcachefs, JFS, FAT, exFAT, NTFS,
-/// UDF, and the machine's own below user-mode Linux; and those whose nodes keep their caches in
-/// step: Lustre, GPFS, PanFS, Ceph, GFS2, OCFS2.
-constexpr std::array<long, 16> kCoherent{
-    0x858458F6, 0x958458F6, 0x2FC12FC1, 0xCA451A4E, 0x3153464A, 0x4D44,     0x2011BAB0, 0x7366746E,
-    0x15013346, 0x00C0FFEE, 0x0BD00BD0, 0x47504653, 0xAAD7AAEA, 0x00C36400, 0x01161970, 0x7461636F};
+/// UDF.
+constexpr std::array<long, 9> kOneMachines{0x858458F6, 0x958458F6, 0x2FC12FC1,
+                                           0xCA451A4E, 0x3153464A, 0x4D44,
+                                           0x2011BAB0, 0x7366746E, 0x15013346};
+constexpr long kOcfs2 = 0x7461636F;
+constexpr long kGfs2 = 0x01161970;
+/// The machine's own below user-mode Linux, and those whose nodes keep their caches in step:
+/// Lustre, GPFS, PanFS, Ceph, GFS2, OCFS2.
+constexpr std::array<long, 7> kCoherent{0x00C0FFEE, 0x0BD00BD0, 0x47504653, 0xAAD7AAEA,
+                                        0x00C36400, kGfs2,      kOcfs2};
+/// CIFS, SMB 2 and 3, and the old client of SMB.
+constexpr std::array<long, 3> kSmb{0xFF534D42, 0xFE534D42, 0x517B};
+constexpr long k9p = 0x01021997;
+constexpr std::array kMoreNames{KnownType{kOcfs2, "ocfs2"}, KnownType{kGfs2, "gfs2"},
+                                KnownType{kSmb[0], "smb"},  KnownType{kSmb[1], "smb"},
+                                KnownType{kSmb[2], "smb"},  KnownType{k9p, "9p"}};
 
 /// For a working directory that was removed, that is out of reach, or whose name is too long.
 FixedPath through_descriptor(const std::string& path) {
@@ -89,7 +102,27 @@ bool is_local(long type) {
 }
 
 bool is_incoherent(long type) {
-    return type != 0 && !is_local(type) && std::ranges::find(kCoherent, type) == kCoherent.end();
+    return type != 0 && !has_locks_of_one_machine(type) &&
+           std::ranges::find(kCoherent, type) == kCoherent.end();
+}
+
+bool has_locks_of_one_machine(long type) {
+    return is_local(type) || std::ranges::find(kOneMachines, type) != kOneMachines.end();
+}
+
+bool has_mandatory_locks(long type) {
+    return std::ranges::find(kSmb, type) != kSmb.end();
+}
+
+bool has_slow_locks(long type) {
+    return type == k9p;
+}
+
+std::string lower_case_name(long type) {
+    const auto more = std::ranges::find(kMoreNames, type, &KnownType::type);
+    if (more != kMoreNames.end()) return std::string(more->name);
+    const auto known = std::ranges::find(kTypes, type, &KnownType::type);
+    return known == kTypes.end() ? "this file system" : lower(known->name);
 }
 
 bool has_common_numbers(long type) {

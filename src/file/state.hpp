@@ -22,6 +22,26 @@
 
 namespace oratorio {
 
+/// What one rank has found of a file's locks when it opened it.
+struct LockSight {
+    bool others = false;  ///< its process has other writable handles on the file
+    bool filler = false;  ///< one of those may fill holes under the job's locks
+    bool looked = false;  ///< for the byte that rank 0 holds locked, from another node
+    bool seen = false;    ///< and it is locked
+};
+
+/// What all have found, together with rank 0's offer.
+struct LockAnswers {
+    LockOffer offer;
+    bool sole = true;      ///< no other handle was seen by the file system's locks
+    bool lockable = true;  ///< those could be taken
+    bool others = false;   ///< of some rank, as above
+    bool filler = false;
+    bool unseen = false;  ///< no other node has looked, or one that has doesn't see it
+};
+
+struct Opening;
+
 /// An access with its place in the file.
 struct File::Placed {
     Access access;
@@ -80,6 +100,7 @@ struct File::State final : Witness {
         PlanCache plans;
         IoThread io_thread;
         Exclusion exclusion;
+        JobLocksOfFile job_locks;  ///< where `exclusion` says so
         Unheard unheard;
     };
     explicit State(std::shared_ptr<Workspace> lent)
@@ -105,6 +126,7 @@ struct File::State final : Witness {
     Transport* transport;  ///< the workspace's
     std::unique_ptr<Store> store;
     Opened opened;
+    JobLocks::Listing listing;  ///< of this handle among the process's; none of one that only reads
     Agreed<Hints> hints = agreed_from([] { return Hints{}; });
     std::shared_ptr<const Agreed<Terms>> terms;  ///< null after a change of hints
     Place place;
@@ -142,6 +164,16 @@ struct File::State final : Witness {
     /// it open: an error if the path is no longer the opened file's, which must not be deleted
     /// then.
     [[nodiscard]] Error check_location() const;
+    /// Rank 0's: which locks the handle is to have. Holds a byte locked where other nodes must
+    /// look.
+    [[nodiscard]] LockOffer offer_locks(const OpenCall& call, const Opening& opening,
+                                        long file_system);
+    /// Each rank's, when it has opened the file. Lists the handle with its process.
+    [[nodiscard]] LockSight look_at_locks(const OpenCall& call, const Opening& opening,
+                                          const LockOffer& offer);
+    /// Decides, when all have.
+    void choose_locks(const OpenCall& call, const Opening& opening, const LockAnswers& found);
+    void use_job_locks(const OpenCall& call, const LockOffer& offer, const LockAnswers& found);
     /// By this rank alone, when it needs the file for the first time.
     Result<std::unique_ptr<Store>> open_deferred();
     /// Collective, at open. Where they can't be had the user is told, and it is no error.

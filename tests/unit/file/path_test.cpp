@@ -61,5 +61,27 @@ TEST(FileSystem, ClientsOfNetworkFileSystemsAndUnknownOnesAreIncoherent) {
     for (const long type : kCoherent) EXPECT_FALSE(is_incoherent(type)) << std::hex << type;
 }
 
+TEST(FileSystem, OnlyAKernelThatHasAFileToItselfHasAllItsLocks) {
+    for (const long type : {0xEF53L, 0x01021994L, 0x794C7630L, 0x858458F6L, 0x2FC12FC1L})
+        EXPECT_TRUE(has_locks_of_one_machine(type)) << std::hex << type;
+    // The machine's own below user-mode Linux is other kernels', too.
+    for (const long type :
+         {0x6969L, 0x7461636FL, 0x01161970L, 0x0BD00BD0L, 0x47504653L, 0x00C36400L, 0x00C0FFEEL,
+          0x65735546L, 0xFE534D42L, 0x01021997L, 0x12345L, 0L})
+        EXPECT_FALSE(has_locks_of_one_machine(type)) << std::hex << type;
+    for (const long type : {0xFF534D42L, 0xFE534D42L, 0x517BL})
+        EXPECT_TRUE(has_mandatory_locks(type)) << std::hex << type;
+    EXPECT_FALSE(has_mandatory_locks(0x7461636F));
+    EXPECT_TRUE(has_slow_locks(0x01021997));
+    EXPECT_FALSE(has_slow_locks(0x6969));
+}
+
+TEST(FileSystem, HasANameInSentences) {
+    EXPECT_EQ(lower_case_name(0x7461636F), "ocfs2");
+    EXPECT_EQ(lower_case_name(0x6969), "nfs");
+    EXPECT_EQ(lower_case_name(0xFE534D42), "smb");
+    EXPECT_EQ(lower_case_name(0x12345), "this file system");
+}
+
 }  // namespace
 }  // namespace oratorio

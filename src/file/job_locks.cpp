@@ -1,0 +1,179 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "file/job_locks.hpp"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <chrono>
+#include <string_view>
+#include <utility>
+
+#include "file/path.hpp"
+#include "type/coverage.hpp"
+
+namespace oratorio {
+
+namespace {
+
+constexpr std::array<std::string_view, static_cast<std::size_t>(LockReason::count)> kReasons{
+    "",
+    "the hint oratorio_locks says `file`",
+    "the hint oratorio_locks says `job`",
+    "all ranks are on one node",
+    "this machine has all locks",
+    "locks are visible on other nodes",
+    "locks are visible on one node only",
+    "there are no locks",
+    "locks deny accesses, also of their owner",
+    "a wait for a lock may take half a minute",
+    "another handle of the job fills holes under the job's locks",
+    "not known whether locks are visible on other nodes; this handle fills no holes"};
+static_assert(!kReasons.back().empty());
+
+/// Far behind all data, and another byte each time: who else locks bytes there isn't taken for
+/// rank 0.
+Offset probed_byte() {
+    constexpr Offset kProbes = (Offset{1} << 62) + (Offset{1} << 20);
+    const auto now = std::chrono::steady_clock::now().time_since_epoch().count();
+    const std::uint64_t any = mix(static_cast<Offset>(now)) ^ mix(::getpid());
+    return kProbes + static_cast<Offset>(any % (std::uint64_t{1} << 40));
+}
+
+/// Why the job's locks are better where there are any, whoever sees the file system's.
+LockReason fault_of(long file_system) {
+    if (has_mandatory_locks(file_system)) return LockReason::mandatory;
+    if (has_slow_locks(file_system)) return LockReason::slow;
+    return LockReason::unknown;
+}
+
+}  // namespace
+
+std::string describe_locks(const LockOffer& offer) {
+    const auto file_system = static_cast<long>(offer.file.file_system);
+    std::string text = lower_case_name(file_system) + ": ";
+    text += kReasons[static_cast<std::size_t>(offer.reason)];
+    text += offer.job ? "; using the job's locks" : "; using the file system's locks";
+    if (offer.job && offer.place.count == 0)
+        text += ", which can't be had: atomic mode fails, and holes are never filled";
+    return text;
+}
+
+JobLocks::Listing::~Listing() {
+    if (of_ == nullptr) return;
+    if (offers_) of_->services_.withdraw();
+    const std::lock_guard lock(of_->mutex_);
+    of_->entries_.erase(id_);
+}
+
+void JobLocks::Listing::settle(bool job, bool fills) {
+    if (of_ == nullptr) return;
+    if (std::exchange(offers_, false) && !job) of_->services_.withdraw();
+    const std::lock_guard lock(of_->mutex_);
+    of_->entries_.at(id_).may_fill = job && fills;
+}
+
+void JobLocks::Listing::swap(Listing& other) noexcept {
+    std::swap(of_, other.of_);
+    std::swap(id_, other.id_);
+    std::swap(others_, other.others_);
+    std::swap(filler_, other.filler_);
+    std::swap(offers_, other.offers_);
+}
+
+LockOffer JobLocks::offer(const LockSituation& situation, Listing& listing) {
+    const std::lock_guard lock(mutex_);
+    LockOffer offer;
+    offer.covers_job = situation.covers_job;
+    offer.file = {situation.number.number, static_cast<std::uint64_t>(situation.file_system)};
+    const bool serves = decide(situation, offer);
+    listing = add(situation.number, offer);
+    listing.offers_ = serves;
+    return offer;
+}
+
+/// Returns whether a service of this process is offered. REQUIRES: mutex_ is held.
+bool JobLocks::decide(const LockSituation& situation, LockOffer& offer) {
+    const auto choose = [&offer](LockReason reason, bool job) {
+        offer.reason = reason;
+        offer.job = job;
+        return false;
+    };
+    if (situation.wanted == LockChoice::file) return choose(LockReason::asked_for_file, false);
+    const auto filler = std::ranges::find_if(entries_, [&](const auto& entry) {
+        return entry.second.may_fill && entry.second.number == situation.number.number;
+    });
+    if (filler != entries_.end()) {
+        offer.file = filler->second.file;
+        offer.place = filler->second.place;
+        return choose(LockReason::filled_by_other, true);
+    }
+    const auto tested = seen_.find(situation.number.device);
+    const bool was_seen = tested != seen_.end() && tested->second;
+    const bool was_unseen = tested != seen_.end() && !tested->second;
+    const LockReason fault = fault_of(situation.file_system);
+    if (situation.wanted == LockChoice::job) {
+        (void)choose(LockReason::asked_for_job, true);
+    } else if (has_locks_of_one_machine(situation.file_system)) {
+        return choose(LockReason::one_machine, false);
+    } else if (situation.one_node) {
+        offer.fills = situation.covers_job || was_seen;
+        return choose(offer.fills ? LockReason::one_node : LockReason::untested, false);
+    } else if (fault != LockReason::unknown || was_unseen) {
+        (void)choose(was_unseen ? LockReason::unseen : fault, true);
+    } else if (was_seen) {
+        return choose(LockReason::seen, false);
+    } else {
+        offer.probe = probed_byte();
+    }
+    return serve(offer);
+}
+
+/// The same. REQUIRES: mutex_ is held.
+bool JobLocks::serve(LockOffer& offer) {
+    if (known_) {
+        offer.place = *known_;
+        return false;
+    }
+    const auto served = services_.serve();
+    if (served) offer.place = *served;
+    if (!served) offer.refused_errno = served.error().system_errno;
+    return served.ok();
+}
+
+JobLocks::Listing JobLocks::list(const FileNumber& number, const LockOffer& offer) {
+    const std::lock_guard lock(mutex_);
+    return add(number, offer);
+}
+
+/// REQUIRES: mutex_ is held.
+JobLocks::Listing JobLocks::add(const FileNumber& number, const LockOffer& offer) {
+    Listing listing;
+    listing.of_ = this;
+    listing.id_ = ++last_;
+    for (const auto& [id, entry] : entries_) {
+        if (entry.number != number.number) continue;
+        listing.others_ = true;
+        listing.filler_ = listing.filler_ || entry.may_fill;
+    }
+    const bool may_fill = (offer.job || offer.probe != 0) && offer.place.count > 0;
+    entries_.emplace(listing.id_, Entry{number.number, may_fill, offer.file, offer.place});
+    return listing;
+}
+
+void JobLocks::remember(const FileNumber& number, bool seen) {
+    const std::lock_guard lock(mutex_);
+    seen_[number.device] = seen;
+}
+
+std::shared_ptr<LockService> JobLocks::reach(const LockOffer& offer) {
+    if (offer.place.count == 0) return nullptr;
+    {
+        const std::lock_guard lock(mutex_);
+        if (!known_) known_ = offer.place;
+    }
+    return services_.reach(offer.place);
+}
+
+}  // namespace oratorio

@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// JobLocks: what one process knows of locks between nodes. For each mount: whether a lock taken on
+// one node was seen on another. For each file that the process has open for writing: the handles,
+// and which of them may fill holes under the job's locks.
+//
+// A handle fills holes under the job's locks only if its communicator has all processes of the job,
+// and none of them had another writable handle on the file. So each process knows from its own list
+// whether another handle may be filling holes, without a message
+// (docs/decisions/0048-locks-of-the-job.md).
+#pragma once
+
+#include <map>
+#include <mutex>
+#include <optional>
+#include <string>
+
+#include "base/lock_service.hpp"
+#include "file/hints.hpp"
+#include "store/store.hpp"
+
+namespace oratorio {
+
+/// Why a handle has the locks that it has.
+enum class LockReason {
+    unknown,
+    asked_for_file,   ///< hint oratorio_locks=file
+    asked_for_job,    ///< hint oratorio_locks=job
+    one_node,         ///< all ranks of the handle share a kernel
+    one_machine,      ///< the file system is one machine's: its kernel has all locks
+    seen,             ///< a lock was seen on another node
+    unseen,           ///< it was not
+    no_locks,         ///< the file system has none
+    mandatory,        ///< they deny accesses, of their owner as well
+    slow,             ///< a wait for one takes tens of seconds
+    filled_by_other,  ///< another handle of the job fills holes under the job's locks
+    untested,         ///< this handle reaches one node of several
+    count
+};
+
+/// Which locks a handle is to have, as rank 0 decides when it has opened the file. Fits a message.
+struct LockOffer {
+    LockReason reason = LockReason::unknown;
+    bool job = false;   ///< the job's locks
+    Offset probe = 0;   ///< 0, or a byte that rank 0 holds locked: the job's locks unless other
+                        ///< nodes see that
+    bool fills = true;  ///< the handle may fill holes under the file system's locks
+    bool covers_job = false;  ///< the handle has all processes of the job
+    LockKey file;
+    ServicePlace place;     ///< of the job's locks; no address: they can't be had
+    int refused_errno = 0;  ///< why
+};
+
+/// What rank 0 decides by.
+struct LockSituation {
+    FileNumber number;
+    long file_system = 0;  ///< f_type
+    LockChoice wanted = LockChoice::automatic;
+    bool one_node = true;  ///< all ranks of the handle
+    bool covers_job = true;
+};
+
+/// "ocfs2: locks are visible on one node only; using the job's locks".
+[[nodiscard]] std::string describe_locks(const LockOffer& offer);
+
+/// Thread-safe.
+class JobLocks {
+  public:
+    explicit JobLocks(LockServices& services) : services_(services) {}
+
+    /// While it lives this process has a writable handle on the file.
+    class Listing {
+      public:
+        Listing() = default;
+        Listing(Listing&& other) noexcept { swap(other); }
+        Listing& operator=(Listing&& other) noexcept {
+            swap(other);
+            return *this;
+        }
+        ~Listing();
+        /// The process had other writable handles on the file.
+        [[nodiscard]] bool others() const { return others_; }
+        /// One of them may fill holes under the job's locks.
+        [[nodiscard]] bool filler() const { return filler_; }
+        /// The handle's locks are decided. Until this is called it counts as one that may fill
+        /// holes under the job's locks, if it may come to have them, and a service that it offers
+        /// goes with it.
+        void settle(bool job, bool fills);
+
+      private:
+        friend class JobLocks;
+        void swap(Listing& other) noexcept;
+        JobLocks* of_ = nullptr;
+        std::uint64_t id_ = 0;
+        bool others_ = false;
+        bool filler_ = false;
+        bool offers_ = false;  ///< a service that nobody uses yet
+    };
+
+    /// Rank 0's, in one step with the decision.
+    [[nodiscard]] LockOffer offer(const LockSituation& situation, Listing& listing);
+    /// The other ranks'. `number`: of the file on this node.
+    [[nodiscard]] Listing list(const FileNumber& number, const LockOffer& offer);
+
+    /// The mount's locks were tested.
+    void remember(const FileNumber& number, bool seen);
+    /// Null where the job's locks can't be had.
+    [[nodiscard]] std::shared_ptr<LockService> reach(const LockOffer& offer);
+
+  private:
+    struct Entry {
+        std::uint64_t number;
+        bool may_fill;  ///< under the job's locks
+        LockKey file;
+        ServicePlace place;
+    };
+    [[nodiscard]] bool decide(const LockSituation& situation, LockOffer& offer);
+    [[nodiscard]] bool serve(LockOffer& offer);
+    [[nodiscard]] Listing add(const FileNumber& number, const LockOffer& offer);
+
+    LockServices& services_;
+    std::mutex mutex_;                    ///< guards all below
+    std::map<std::uint64_t, bool> seen_;  ///< by device
+    std::optional<ServicePlace> known_;   ///< a service that some handle of this process has used
+    std::map<std::uint64_t, Entry> entries_;
+    std::uint64_t last_ = 0;
+};
+
+}  // namespace oratorio

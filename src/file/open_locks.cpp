@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Which locks a handle has: decided by rank 0 when it opens the file, tested by the first ranks of
+// other nodes, in the messages that an open sends anyway.
+#include "file/opening.hpp"
+#include "file/path.hpp"
+#include "file/state.hpp"
+
+namespace oratorio {
+
+namespace {
+
+Extent byte_at(Offset offset) {
+    return {offset, offset + 1};
+}
+
+/// What the ranks have found changes what rank 0 had to leave open.
+void conclude(LockOffer& offer, const LockAnswers& found) {
+    if (offer.probe == 0) return;
+    offer.job = found.unseen;
+    offer.reason = found.unseen ? LockReason::unseen : LockReason::seen;
+}
+
+}  // namespace
+
+LockOffer File::State::offer_locks(const OpenCall& call, const Opening& opening, long file_system) {
+    if (call.locks == nullptr || !call.mode.writable() || opening.store == nullptr) return {};
+    LockOffer offer = call.locks->offer({.number = opening.number,
+                                         .file_system = file_system,
+                                         .wanted = hints->locks,
+                                         .one_node = transport->topology().one_node(),
+                                         .covers_job = call.covers_job},
+                                        listing);
+    if (offer.probe == 0 || opening.store->lock(byte_at(offer.probe), true, true)) return offer;
+    offer.probe = 0;
+    offer.job = true;
+    offer.reason = LockReason::no_locks;
+    return offer;
+}
+
+LockSight File::State::look_at_locks(const OpenCall& call, const Opening& opening,
+                                     const LockOffer& offer) {
+    if (call.locks == nullptr || !call.mode.writable()) return {};
+    const Topology& topology = transport->topology();
+    if (topology.rank != 0) listing = call.locks->list(opening.number, offer);
+    LockSight sight{.others = listing.others(), .filler = listing.filler()};
+    const bool looks = offer.probe != 0 && opening.store != nullptr &&
+                       !are_beside(topology, 0, topology.rank) && opening.leads;
+    if (!looks) return sight;
+    const auto locked = opening.store->is_locked_elsewhere(byte_at(offer.probe));
+    sight.looked = true;
+    sight.seen = locked && *locked;
+    return sight;
+}
+
+/// The same on all ranks but for what each of them keeps of its own node.
+void File::State::choose_locks(const OpenCall& call, const Opening& opening,
+                               const LockAnswers& found) {
+    Exclusion& exclusion = engine.exclusion;
+    exclusion.sole = found.sole && opened.found->holes_readable;
+    exclusion.lockable = found.lockable;
+    if (call.locks == nullptr || !call.mode.writable()) return;
+    LockOffer offer = found.offer;
+    conclude(offer, found);
+    exclusion.fills = offer.fills;
+    if (offer.probe != 0) {
+        if (transport->topology().rank == 0)
+            (void)opening.store->lock(byte_at(offer.probe), false, true);
+        if (opening.number.device != 0) call.locks->remember(opening.number, !offer.job);
+    }
+    if (offer.job) use_job_locks(call, offer, found);
+    listing.settle(offer.job, exclusion.may_fill());
+    const bool lacks = offer.job && !exclusion.lockable;
+    const std::string sentence = describe_locks(offer);
+    if (lacks) opened.voice.warn(opened.path + ": " + sentence);
+    if (opened.explain && !lacks) opened.voice.say(opened.path + ": " + sentence + "\n");
+}
+
+/// Only a handle that has all processes of the job fills holes, and only while it is the only one:
+/// then all processes know of it.
+void File::State::use_job_locks(const OpenCall& call, const LockOffer& offer,
+                                const LockAnswers& found) {
+    Exclusion& exclusion = engine.exclusion;
+    engine.job_locks.service = call.locks->reach(offer);
+    engine.job_locks.file = offer.file;
+    engine.job_locks.refused = Error::make(
+        ErrorKind::unsupported_operation,
+        "lock: this file system's locks don't hold between nodes, and rank 0 can't serve the job's",
+        offer.refused_errno);
+    exclusion.job = &engine.job_locks;
+    exclusion.lockable = engine.job_locks.service != nullptr;
+    const bool alone = call.mode.unique_open || (exclusion.sole && offer.covers_job &&
+                                                 !found.others && !opened.found->deferred);
+    exclusion.fills = exclusion.lockable && alone && opened.found->holes_readable;
+    exclusion.sole = !found.filler;
+}
+
+}  // namespace oratorio

@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// SimLocks: a lock service for simulated ranks, without sockets. Each rank reaches it by
+// LockServices of its own. A rank that waits lets others run.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <set>
+#include <utility>
+
+#include "base/lock_table.hpp"
+
+namespace oratorio::test {
+
+/// What all ranks of a simulated job share.
+struct SimLocks {
+    LockTable table;
+    std::set<LockTable::Owner> granted;
+    LockTable::Owner last = 0;
+    int locks = 0;    ///< ever taken
+    int offers = 0;   ///< not taken back
+    int refused = 0;  ///< errno that offering fails with; 0: it doesn't fail
+
+    void end(LockTable::Owner owner) {
+        granted.erase(owner);
+        for (const LockTable::Owner next : table.release(owner)) granted.insert(next);
+    }
+};
+
+class SimLockService final : public LockService {
+  public:
+    SimLockService(SimLocks& all, std::function<void()> while_locked)
+        : all_(all), while_locked_(std::move(while_locked)) {}
+    /// As if its process died.
+    ~SimLockService() override {
+        for (const LockId lock : mine_) all_.end(lock);
+    }
+
+    Result<LockId> acquire(const LockKey& file, Extent range, bool exclusive) override {
+        const LockId mine = ++all_.last;
+        mine_.insert(mine);
+        if (all_.table.request(mine, {file, range, exclusive})) all_.granted.insert(mine);
+        while (!all_.granted.contains(mine)) while_locked_();
+        ++all_.locks;
+        return mine;
+    }
+    Result<void> release(LockId lock) override {
+        mine_.erase(lock);
+        all_.end(lock);
+        return {};
+    }
+
+  private:
+    SimLocks& all_;
+    std::function<void()> while_locked_;
+    std::set<LockId> mine_;
+};
+
+/// One rank's.
+class SimLockServices final : public LockServices {
+  public:
+    SimLockServices(SimLocks& all, std::function<void()> while_locked)
+        : all_(all), service_(std::make_shared<SimLockService>(all, std::move(while_locked))) {}
+
+    Result<ServicePlace> serve() override {
+        if (all_.refused != 0) return Error::of_errno("serving locks", all_.refused);
+        ++all_.offers;
+        return ServicePlace{.token = 1, .count = 1};
+    }
+    void withdraw() override { --all_.offers; }
+    std::shared_ptr<LockService> reach(const ServicePlace&) override { return service_; }
+
+  private:
+    SimLocks& all_;
+    std::shared_ptr<LockService> service_;
+};
+
+}  // namespace oratorio::test
