@@ -86,6 +86,7 @@ LockOffer JobLocks::offer(const LockSituation& situation, Listing& listing) {
     const std::lock_guard lock(mutex_);
     LockOffer offer;
     offer.covers_job = situation.covers_job;
+    offer.one_node = situation.one_node;
     offer.file = {situation.number.number, static_cast<std::uint64_t>(situation.file_system)};
     const bool serves = decide(situation, offer);
     listing = add(situation.number, offer);
@@ -115,10 +116,10 @@ bool JobLocks::decide(const LockSituation& situation, LockOffer& offer) {
     const LockReason fault = fault_of(situation.file_system);
     if (situation.wanted == LockChoice::job) {
         (void)choose(LockReason::asked_for_job, true);
-    } else if (has_locks_of_one_machine(situation.file_system)) {
+    } else if (situation.one_machine && has_locks_of_one_machine(situation.file_system)) {
         return choose(LockReason::one_machine, false);
     } else if (situation.one_node) {
-        offer.fills = situation.covers_job || was_seen;
+        offer.fills = situation.covers_job || job_has_one_node_ || was_seen;
         return choose(offer.fills ? LockReason::one_node : LockReason::untested, false);
     } else if (fault != LockReason::unknown || was_unseen) {
         (void)choose(was_unseen ? LockReason::unseen : fault, true);
@@ -149,6 +150,7 @@ JobLocks::Listing JobLocks::list(const FileNumber& number, const LockOffer& offe
 
 /// REQUIRES: mutex_ is held.
 JobLocks::Listing JobLocks::add(const FileNumber& number, const LockOffer& offer) {
+    job_has_one_node_ = job_has_one_node_ || (offer.covers_job && offer.one_node);
     Listing listing;
     listing.of_ = this;
     listing.id_ = ++last_;

@@ -45,6 +45,7 @@ struct LockOffer {
                         ///< nodes see that
     bool fills = true;  ///< the handle may fill holes under the file system's locks
     bool covers_job = false;  ///< the handle has all processes of the job
+    bool one_node = false;    ///< all ranks of the handle are on one node
     LockKey file;
     ServicePlace place;     ///< of the job's locks; no address: they can't be had
     int refused_errno = 0;  ///< why
@@ -55,7 +56,8 @@ struct LockSituation {
     FileNumber number;
     long file_system = 0;  ///< f_type
     LockChoice wanted = LockChoice::automatic;
-    bool one_node = true;  ///< all ranks of the handle
+    bool one_node = true;     ///< all ranks of the handle
+    bool one_machine = true;  ///< the same of nodes that share a kernel
     bool covers_job = true;
 };
 
@@ -120,6 +122,7 @@ class JobLocks {
     LockServices& services_;
     std::mutex mutex_;                    ///< guards all below
     std::map<std::uint64_t, bool> seen_;  ///< by device
+    bool job_has_one_node_ = false;       ///< as far as this process knows
     std::optional<ServicePlace> known_;   ///< a service that some handle of this process has used
     std::map<std::uint64_t, Entry> entries_;
     std::uint64_t last_ = 0;

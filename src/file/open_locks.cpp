@@ -24,12 +24,15 @@ void conclude(LockOffer& offer, const LockAnswers& found) {
 
 LockOffer File::State::offer_locks(const OpenCall& call, const Opening& opening, long file_system) {
     if (call.locks == nullptr || !call.mode.writable() || opening.store == nullptr) return {};
-    LockOffer offer = call.locks->offer({.number = opening.number,
-                                         .file_system = file_system,
-                                         .wanted = hints->locks,
-                                         .one_node = transport->topology().one_node(),
-                                         .covers_job = call.covers_job},
-                                        listing);
+    const Topology& topology = transport->topology();
+    LockOffer offer =
+        call.locks->offer({.number = opening.number,
+                           .file_system = file_system,
+                           .wanted = hints->locks,
+                           .one_node = topology.one_node(),
+                           .one_machine = topology.nodes_of_machine >= topology.nodes(),
+                           .covers_job = call.covers_job},
+                          listing);
     if (offer.probe == 0 || opening.store->lock(byte_at(offer.probe), true, true)) return offer;
     offer.probe = 0;
     offer.job = true;
@@ -69,10 +72,16 @@ void File::State::choose_locks(const OpenCall& call, const Opening& opening,
     }
     if (offer.job) use_job_locks(call, offer, found);
     listing.settle(offer.job, exclusion.may_fill());
-    const bool lacks = offer.job && !exclusion.lockable;
-    const std::string sentence = describe_locks(offer);
-    if (lacks) opened.voice.warn(opened.path + ": " + sentence);
-    if (opened.explain && !lacks) opened.voice.say(opened.path + ": " + sentence + "\n");
+    tell_locks(offer);
+}
+
+/// To whoever wants explanations, where there is more than one node to think of; always where there
+/// are no locks at all.
+void File::State::tell_locks(const LockOffer& offer) {
+    const std::string sentence = opened.path + ": " + describe_locks(offer);
+    if (!engine.exclusion.lockable) return opened.voice.warn(sentence);
+    const bool of_one_kernel = !offer.job && engine.exclusion.fills && offer.one_node;
+    if (opened.explain && !of_one_kernel) opened.voice.say(sentence + "\n");
 }
 
 /// Only a handle that has all processes of the job fills holes, and only while it is the only one:

@@ -174,6 +174,7 @@ struct File::State final : Witness {
     /// Decides, when all have.
     void choose_locks(const OpenCall& call, const Opening& opening, const LockAnswers& found);
     void use_job_locks(const OpenCall& call, const LockOffer& offer, const LockAnswers& found);
+    void tell_locks(const LockOffer& offer);
     /// By this rank alone, when it needs the file for the first time.
     Result<std::unique_ptr<Store>> open_deferred();
     /// Collective, at open. Where they can't be had the user is told, and it is no error.
