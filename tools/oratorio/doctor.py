@@ -189,7 +189,8 @@ def judge(run: Run, said: str, seconds_max: float) -> list[Finding]:
         return [Finding(BAD, "run", f"it ended with {run.exit_code}: {_last_line(said)}",
                         "does it end well without Oratorio?")]  # fmt: skip
     remarks = [Finding(NOTE, "run", line) for line in run.explained.remarks[:REMARKS_MOST]]
-    return [*_seen(run), *remarks]
+    locks = [Finding(NOTE, "locks", sentence) for sentence in run.explained.locks]
+    return [*_seen(run), *locks, *remarks]
 
 
 def short_run(

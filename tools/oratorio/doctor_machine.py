@@ -46,6 +46,25 @@ def _locks(descriptor: int) -> Finding:
     return Finding(OK, "locks", "a range of a file can be locked")
 
 
+# What is known of locks between nodes; of all others a job finds out.
+BETWEEN_NODES = {
+    "cifs": "they deny accesses, so nodes exclude each other by the job's locks",
+    "smb3": "they deny accesses, so nodes exclude each other by the job's locks",
+    "9p": "a wait for one may take half a minute, so nodes exclude each other by the job's locks",
+}
+
+
+def _reach(mount: Mount | None) -> list[Finding]:
+    """Whether other nodes see them can't be found out on one node."""
+    if mount is None or mount.has_locks_of_one_machine:
+        return []
+    known = BETWEEN_NODES.get(mount.kind)
+    if known:
+        return [Finding(NOTE, "locks", f"{mount.kind}: {known}", "docs/network-file-systems.md")]
+    says = "a job tests whether other nodes see them, and uses its own if they don't"
+    return [Finding(NOTE, "locks", says, "on two nodes oratorio doctor mpiexec ... tells which")]
+
+
 def _mapping(descriptor: int) -> list[Finding]:
     try:
         mmap.mmap(descriptor, mmap.PAGESIZE).close()
@@ -69,7 +88,7 @@ def folder(where: Path, environ: Mapping[str, str], listed: str | None = None) -
     found = [_kind(mount, where)]
     with file:
         file.truncate(mmap.PAGESIZE)
-        found += [_locks(file.fileno()), *_mapping(file.fileno())]
+        found += [_locks(file.fileno()), *_reach(mount), *_mapping(file.fileno())]
     facts = os.statvfs(where)
     free = facts.f_bavail * facts.f_frsize
     if free < FREE_GOOD:

@@ -11,6 +11,7 @@ METHOD = re.compile(r"method (?P<name>\w+) \((?P<why>.*)\)")
 CANDIDATE = re.compile(r"    (?P<name>\w+) +(?:(?P<ms>[\d.]+) ms(?:, )?)?(?P<reason>.*)")
 AGAIN = re.compile(r"(?P<path>.*): number (?P<number>\d+) was done (?P<times>\d+) times? more")
 SAW = re.compile(r"Oratorio (?P<version>\S+) saw (?P<accesses>\d+) access(?:es)? to (?P<files>\d+) files?")
+LOCKS = re.compile(r".*?: (?P<sentence>[^:]+: [^:]+; using the (?:job|file system)'s locks.*)")
 OFF = "Oratorio is off"
 LEFT_OUT = ("hints given", "closed; what it took")  # blocks that the trace tells better
 
@@ -52,6 +53,7 @@ class Explained:
 
     decisions: list[Decision] = field(default_factory=list)
     remarks: list[str] = field(default_factory=list)  # each once, in the order they came
+    locks: list[str] = field(default_factory=list)  # which are used and why, each sentence once
     version: str = ""
     saw: tuple[int, int] | None = None  # accesses and files of rank 0
     off: bool = False
@@ -103,6 +105,9 @@ def read(text: str) -> Explained:
             _count_again(found, told.decisions)
         elif found := SAW.match(head):
             told.version, told.saw = found["version"], (int(found["accesses"]), int(found["files"]))
+        elif found := LOCKS.fullmatch(head):
+            if found["sentence"] not in told.locks:
+                told.locks.append(found["sentence"])
         elif head.startswith(OFF):
             told.off = True
         elif not any(known in head for known in LEFT_OUT) and head not in told.remarks:

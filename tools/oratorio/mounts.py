@@ -38,6 +38,11 @@ class Mount:
         return self.kind in LOCAL or self.kind in ONE_MACHINE
 
     @property
+    def has_locks_of_one_machine(self) -> bool:
+        """No other kernel has it mounted. Below user-mode Linux others may have the host's files, too."""
+        return self.is_local and self.kind != "hostfs"
+
+    @property
     def is_coherent(self) -> bool:
         """What one client writes another reads at once."""
         return self.is_local or self.kind in IN_STEP

@@ -187,6 +187,31 @@ def test_file_systems_are_told_apart(kind, state, says, tmp_path):
     assert MOUNTS.count(" - ") == 4
 
 
+@pytest.mark.parametrize(
+    ("kind", "says"),
+    [
+        ("ext4", None),
+        ("overlay", None),
+        ("cifs", "deny accesses"),
+        ("9p", "half a minute"),
+        ("nfs4", "a job tests"),
+        ("ocfs2", "a job tests"),
+        ("hostfs", "a job tests"),
+    ],
+)
+def test_whether_locks_hold_between_nodes_is_told(kind, says, tmp_path):
+    found = doctor_machine.folder(tmp_path, {}, f"1 2 0:1 / / rw - {kind} x rw\n")
+    told = [one.says for one in found if one.about == "locks" and one.state == NOTE]
+    assert [says in one for one in told] == ([True] if says else [])
+
+
+def test_the_locks_of_a_run_are_told():
+    sentence = "ocfs2: locks are visible on one node only; using the job's locks"
+    told = explained.Explained(locks=[sentence])
+    found = doctor.judge(run(file(*collective(1)), exit_code=0, explained=told), "", 9)
+    assert [(one.about, one.says) for one in found if one.state == NOTE] == [("locks", sentence)]
+
+
 def test_locks_that_are_refused_are_bad(tmp_path, monkeypatch):
     def refused(*words):
         raise OSError(38, "Function not implemented")

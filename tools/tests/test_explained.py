@@ -58,6 +58,17 @@ def test_remarks_are_told_once_and_the_last_line_is_read():
     assert explained.read("").saw is None
 
 
+def test_which_locks_are_used_is_told_once_for_all_files():
+    seen = "nfs: locks are visible on other nodes; using the file system's locks"
+    lacking = (
+        "smb: locks deny accesses, also of their owner; using the job's locks, which can't be had: "
+        "atomic mode fails, and holes are never filled"
+    )
+    told = explained.read(f"/a b: c: {seen}\noratorio: /d: {seen}\n/e: {lacking}\n")
+    assert told.locks == [seen, lacking]
+    assert told.remarks == []
+
+
 def test_what_came_on_standard_error_is_read_alike():
     lines = [line if line.startswith("  ") else f"oratorio: {line}" for line in TOLD.splitlines()]
     assert explained.read("\n".join(lines)) == explained.read(TOLD)
