@@ -10,6 +10,8 @@
 #include <cstring>
 #include <utility>
 
+#include "base/system_call.hpp"
+
 namespace oratorio {
 namespace {
 
@@ -54,8 +56,10 @@ Result<void> Door::find_place() {
     place_.count = static_cast<std::uint32_t>(addresses->size());
     place_.port = *port;
     std::array<std::uint64_t, 2> secrets{};
-    if (::getrandom(secrets.data(), sizeof secrets, 0) != sizeof secrets)
-        return Error::make(ErrorKind::io, "getting random bytes", errno);
+    const Answer random =
+        uninterrupted([&] { return ::getrandom(secrets.data(), sizeof secrets, 0); });
+    if (random.result != sizeof secrets)
+        return Error::make(ErrorKind::io, "getting random bytes", random.error_number);
     place_.token = secrets[0];
     place_.answer = secrets[1];
     return {};

@@ -33,7 +33,9 @@ constexpr ErrnoRow kErrnos[] = {
     {EFAULT, "EFAULT", ErrorKind::buffer},
     {EFBIG, "EFBIG", ErrorKind::io},
     {EHOSTUNREACH, "EHOSTUNREACH", ErrorKind::io},
-    {EINTR, "EINTR", ErrorKind::io},
+    {EINTR, "EINTR", ErrorKind::io,
+     "the call was interrupted 100000 times in a row: by a timer of this program, or the file "
+     "system's client is at fault"},
     {EINVAL, "EINVAL", ErrorKind::io},
     {EIO, "EIO", ErrorKind::io},
     {EISDIR, "EISDIR", ErrorKind::bad_file},
@@ -59,6 +61,8 @@ constexpr ErrnoRow kErrnos[] = {
     {ESTALE, "ESTALE", ErrorKind::io},
     {ETIMEDOUT, "ETIMEDOUT", ErrorKind::io},
     {ETXTBSY, "ETXTBSY", ErrorKind::file_in_use},
+    {kInvalidResult, "no error number", ErrorKind::io,
+     "the file system's client is at fault: report it to its makers"},
 };
 
 struct KindRow {
@@ -113,7 +117,9 @@ std::string_view advice_on(const Error& error) {
 }
 
 std::string system_text(int system_errno) {
-    std::string text = std::generic_category().message(system_errno);
+    std::string text = system_errno == kInvalidResult
+                           ? "the system returned neither a length nor an error"
+                           : std::generic_category().message(system_errno);
     // "No space" -> "no space", but an acronym ("RPC ...") stays as it is.
     if (text.size() > 1 && std::islower(static_cast<unsigned char>(text[1]))) {
         text[0] = static_cast<char>(std::tolower(static_cast<unsigned char>(text[0])));

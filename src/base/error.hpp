@@ -43,6 +43,10 @@ enum class ErrorKind : int {
     internal,  // our own mistake
 };
 
+/// Stands for an error number where a system call returned what is neither a result nor -1, as
+/// some clients of file systems do: errno says nothing about it.
+inline constexpr int kInvalidResult = 1 << 20;
+
 /// Fixed size and trivially copyable: travels through broadcast unchanged.
 struct Error {
     ErrorKind kind = ErrorKind::none;

@@ -11,6 +11,7 @@
 
 #include "base/descriptor.hpp"
 #include "base/helper_thread.hpp"
+#include "base/system_call.hpp"
 
 namespace oratorio {
 namespace {
@@ -19,15 +20,6 @@ namespace {
 constexpr int kAnyThing = O_NONBLOCK | O_NOCTTY | O_CLOEXEC;
 constexpr int kForReader = 1000;  ///< milliseconds
 
-/// The next bytes; EOF as 0.
-ssize_t read_once(int descriptor, char* into, std::size_t bytes) {
-    ssize_t got = -1;
-    do {
-        got = ::read(descriptor, into, bytes);
-    } while (got < 0 && errno == EINTR);
-    return got;
-}
-
 bool can_be_written(int descriptor) {
     pollfd watched{descriptor, POLLOUT, 0};
     return ::poll(&watched, 1, kForReader) > 0;
@@ -35,11 +27,12 @@ bool can_be_written(int descriptor) {
 
 Result<void> write_all(int descriptor, std::string_view text) {
     while (!text.empty()) {
-        const ssize_t written = ::write(descriptor, text.data(), text.size());
-        if (written >= 0) {
-            text.remove_prefix(static_cast<std::size_t>(written));
-        } else if (errno != EINTR && (errno != EAGAIN || !can_be_written(descriptor))) {
-            return Error::of_errno("writing", errno == EINTR ? EAGAIN : errno);
+        const Answer written =
+            uninterrupted([&] { return ::write(descriptor, text.data(), text.size()); });
+        if (!written.failed()) {
+            text.remove_prefix(static_cast<std::size_t>(written.result));
+        } else if (written.error_number != EAGAIN || !can_be_written(descriptor)) {
+            return Error::of_errno("writing", written.error_number);
         }
     }
     return {};
@@ -61,10 +54,11 @@ Result<std::string> read_small_file(const std::string& path) {
     std::string text(kSmallFile + 1, '\0');
     std::size_t filled = 0;
     while (filled < text.size()) {
-        const ssize_t got = read_once(file.number(), text.data() + filled, text.size() - filled);
-        if (got < 0) return Error::of_errno("reading");
-        if (got == 0) break;
-        filled += static_cast<std::size_t>(got);
+        const Answer got = uninterrupted(
+            [&] { return ::read(file.number(), text.data() + filled, text.size() - filled); });
+        if (got.failed()) return Error::of_errno("reading", got.error_number);
+        if (got.result == 0) break;
+        filled += static_cast<std::size_t>(got.result);
     }
     if (filled == text.size())
         return Error::make(ErrorKind::bad_file,

@@ -15,6 +15,8 @@
 #include <memory>
 #include <string_view>
 
+#include "base/system_call.hpp"
+
 namespace oratorio {
 namespace {
 
@@ -168,22 +170,17 @@ int Socket::error() const {
 }
 
 Result<std::size_t> Socket::receive_some(std::span<std::byte> into) const {
-    ssize_t got = -1;
-    do {
-        got = ::recv(number(), into.data(), into.size(), 0);
-    } while (got < 0 && errno == EINTR);
-    if (got == 0) return Error::of_errno("receiving", ECONNRESET);
-    if (got < 0) return Error::of_errno("receiving");
-    return static_cast<std::size_t>(got);
+    const Answer got = uninterrupted([&] { return ::recv(number(), into.data(), into.size(), 0); });
+    if (got.failed()) return Error::of_errno("receiving", got.error_number);
+    if (got.result == 0) return Error::of_errno("receiving", ECONNRESET);
+    return static_cast<std::size_t>(got.result);
 }
 
 Result<std::size_t> Socket::send_some(std::span<const std::byte> data) const {
-    ssize_t sent = -1;
-    do {
-        sent = ::send(number(), data.data(), data.size(), MSG_NOSIGNAL);
-    } while (sent < 0 && errno == EINTR);
-    if (sent < 0) return Error::of_errno("sending");
-    return static_cast<std::size_t>(sent);
+    const Answer sent =
+        uninterrupted([&] { return ::send(number(), data.data(), data.size(), MSG_NOSIGNAL); });
+    if (sent.failed()) return Error::of_errno("sending", sent.error_number);
+    return static_cast<std::size_t>(sent.result);
 }
 
 Result<void> Socket::send(std::span<const std::byte> data, Clock::time_point until) const {

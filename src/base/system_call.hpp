@@ -18,13 +18,13 @@ struct Answer {
     std::int64_t result = 0;  ///< of the call; -1 where it failed
     int error_number = 0;     ///< 0 where it succeeded; kInvalidResult for a result below -1
 
-    [[nodiscard]] bool failed() const { return error_number != 0; }
+    [[nodiscard]] bool failed() const { return result < 0; }
 };
 
 /// REQUIRES: no other system call between the one that returned `result` and this.
 [[nodiscard]] inline Answer answer_of(std::int64_t result) {
     if (result >= 0) return {result, 0};
-    return {-1, result == -1 ? errno : kInvalidResult};
+    return {-1, result == -1 && errno != 0 ? errno : kInvalidResult};
 }
 
 /// Calls `call()` until no signal interrupts it, at most kInterruptionsMax times.

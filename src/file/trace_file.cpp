@@ -19,6 +19,7 @@
 
 #include "base/helper_thread.hpp"
 #include "base/small_file.hpp"
+#include "base/system_call.hpp"
 
 namespace oratorio {
 
@@ -81,11 +82,12 @@ Result<void> lock(int file) {
 
 Result<void> write_all(int file, std::string_view text, Offset at) {
     while (!text.empty()) {
-        const ssize_t written = ::pwrite(file, text.data(), text.size(), at);
-        if (written < 0 && errno == EINTR) continue;
-        if (written <= 0) return Error::of_errno("writing", written == 0 ? ENOSPC : errno);
-        text.remove_prefix(static_cast<std::size_t>(written));
-        at += written;
+        const Answer written =
+            uninterrupted([&] { return ::pwrite(file, text.data(), text.size(), at); });
+        if (written.failed()) return Error::of_errno("writing", written.error_number);
+        if (written.result == 0) return Error::of_errno("writing", ENOSPC);
+        text.remove_prefix(static_cast<std::size_t>(written.result));
+        at += written.result;
     }
     return {};
 }

@@ -50,7 +50,11 @@ Result<void> allocate_by_writing(Store& store, Bytes bytes, const Allocator& all
 
 Result<void> allocate(Store& store, Bytes bytes, const Allocator& allocator) {
     auto allocated = store.resize(bytes, true);
-    if (allocated || allocated.error().kind != ErrorKind::unsupported_operation) return allocated;
+    if (allocated) return allocated;
+    // A sandbox may forbid the call alone (EPERM). If it is the file, writing says so, too.
+    const Error& refused = allocated.error();
+    if (refused.kind != ErrorKind::unsupported_operation && refused.system_errno != EPERM)
+        return allocated;
     if (!allocator.may_fill) {
         return Error::make(
             ErrorKind::unsupported_operation,

@@ -7,26 +7,26 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <cerrno>
+#include <chrono>
 #include <cstddef>
+#include <string_view>
+#include <thread>
 #include <utility>
 #include <vector>
 
+#include "base/system_call.hpp"
 #include "store/direct.hpp"
+#include "store/file_system_types.hpp"
 
 namespace oratorio {
 namespace {
 
-static_assert(sizeof(off_t) == 8, "file offsets are 64-bit");
+constexpr std::string_view kLockFailed = "lock: this file system may be mounted without locks";
 
-// Repeats a system call that a signal interrupted.
-template <class Call>
-auto uninterrupted(Call call) {
-    for (;;) {
-        const auto result = call();
-        if (result != -1 || errno != EINTR) return result;
-    }
-}
+/// Locks from here on are on no data; they say that a handle is there.
+constexpr Offset kBehindData = Offset{1} << 62;
+
+static_assert(sizeof(off_t) == 8, "file offsets are 64-bit");
 
 long file_system_of(int descriptor) {
     struct statfs facts {};
@@ -62,11 +62,14 @@ int flags_of(const OpenMode& mode) {
 }  // namespace
 
 Result<OpenedFile> open_descriptor(const std::string& path, const OpenMode& mode, int more) {
-    Descriptor file(uninterrupted([&] {
-        return ::open(path.c_str(), flags_of(mode) | more, static_cast<mode_t>(mode.permissions));
-    }));
-    if (file.number() < 0 && errno == ESTALE) errno = ENOENT;  // another client has removed it
-    if (file.number() < 0) return Error::of_errno("open");
+    Descriptor file(-1);
+    Answer answer = uninterrupted([&] {
+        const auto permissions = static_cast<mode_t>(mode.permissions);
+        file = Descriptor(::open(path.c_str(), flags_of(mode) | more, permissions));
+        return file.number();
+    });
+    if (answer.error_number == ESTALE) answer.error_number = ENOENT;  // another client removed it
+    if (answer.failed()) return Error::of_errno("open", answer.error_number);
     if (mode.known) return OpenedFile{std::move(file), *mode.known};
     struct stat status {};
     if (::fstat(file.number(), &status) != 0) return Error::of_errno("open: fstat");
@@ -74,6 +77,9 @@ Result<OpenedFile> open_descriptor(const std::string& path, const OpenMode& mode
     const int number = file.number();
     OpenedFile opened{std::move(file)};
     opened.kind.file_system = file_system_of(number);
+    opened.kind.one_machine = has_locks_of_one_machine(opened.kind.file_system);
+    opened.kind.mandatory_locks = has_mandatory_locks(opened.kind.file_system);
+    opened.kind.slow_locks = has_slow_locks(opened.kind.file_system);
     if (status.st_blksize > 0) opened.kind.block_bytes = status.st_blksize;
     opened.kind.mappable = S_ISREG(status.st_mode) && is_mappable(number, mode.read && mode.write);
     opened.identity = {status.st_dev, status.st_ino};
@@ -89,6 +95,7 @@ DescriptorStore::DescriptorStore(OpenedFile file, const OpenMode& mode)
     if (iovecs > 0) limits_.iovecs_max = static_cast<int>(iovecs);
     limits_.block_bytes = kind_.block_bytes;
     limits_.mappable = kind_.mappable;
+    limits_.size_may_be_old = !kind_.one_machine;
     fetching_ = make_prefetch(file_.number(), kind_.file_system, kind_.block_bytes);
     prefetch_ = fetching_.get();
     if (!mode.direct_read && !mode.direct_write) return;
@@ -117,6 +124,10 @@ void DescriptorStore::give_up_direct() {
 }
 
 Result<Bytes> DescriptorStore::size() {
+    struct statx known {};
+    constexpr int kFlags = AT_EMPTY_PATH | AT_STATX_FORCE_SYNC;
+    if (!kind_.one_machine && ::statx(descriptor(), "", kFlags, STATX_SIZE, &known) == 0)
+        return static_cast<Bytes>(known.stx_size);
     struct stat status {};
     if (::fstat(descriptor(), &status) != 0) return Error::of_errno("size: fstat");
     return Bytes{status.st_size};
@@ -124,17 +135,20 @@ Result<Bytes> DescriptorStore::size() {
 
 Result<void> DescriptorStore::resize(Bytes bytes, bool allocate) {
     if (!allocate) {
-        if (uninterrupted([&] { return ::ftruncate(descriptor(), bytes); }) == 0) return {};
-        return Error::of_errno("resize").at(bytes, 0);
+        const Answer cut = uninterrupted([&] { return ::ftruncate(descriptor(), bytes); });
+        if (!cut.failed()) return {};
+        return Error::of_errno("resize", cut.error_number).at(bytes, 0);
     }
     if (bytes == 0) return {};
-    if (uninterrupted([&] { return ::fallocate(descriptor(), 0, 0, bytes); }) == 0) return {};
-    return Error::of_errno("allocate").at(0, bytes);
+    const Answer given = uninterrupted([&] { return ::fallocate(descriptor(), 0, 0, bytes); });
+    if (!given.failed()) return {};
+    return Error::of_errno("allocate", given.error_number).at(0, bytes);
 }
 
 Result<void> DescriptorStore::sync() {
-    if (uninterrupted([&] { return ::fsync(descriptor()); }) == 0) return {};
-    if (errno != EROFS) return Error::of_errno("sync");
+    const Answer flushed = uninterrupted([&] { return ::fsync(descriptor()); });
+    if (!flushed.failed()) return {};
+    if (flushed.error_number != EROFS) return Error::of_errno("sync", flushed.error_number);
     // The first descriptor to flush may have been told of the failed writes, and those after it of
     // what the file system made of them: one kind for all.
     return Error::make(ErrorKind::io,
@@ -147,20 +161,39 @@ Result<void> DescriptorStore::sync() {
 // descriptor of the same file doesn't drop them.
 Result<void> DescriptorStore::lock(Extent range, bool lock, bool exclusive) {
     if (range.empty()) return {};  // a length of 0 would mean "to the end of the file"
-    const bool write_only = mode_.write && !mode_.read;
-    const bool shares = !exclusive && !write_only;  // the system's rule
+    const bool write_only = mode_.write && !mode_.read;  // it can't share, says the system
+    const bool of_data = range.begin < kBehindData;
+    // A mandatory lock that is shared denies writes of its owner, too.
+    const bool shares = !exclusive && !write_only && !(kind_.mandatory_locks && of_data);
     struct flock region = lock_of(range, !lock ? F_UNLCK : shares ? F_RDLCK : F_WRLCK);
-    if (uninterrupted([&] { return ::fcntl(descriptor(), F_OFD_SETLKW, &region); }) == 0) return {};
-    return Error::of_errno(lock ? "lock: this file system may be mounted without locks" : "unlock")
+    const Answer locked = change_lock(region);
+    if (!locked.failed()) {
+        if (of_data) locks_held_ += lock ? 1 : -1;
+        return {};
+    }
+    return Error::of_errno(lock ? kLockFailed : "unlock", locked.error_number)
         .at(range.begin, range.length());
+}
+
+/// Waits for whoever holds the lock. A client of 9p sleeps for 30 s before it tries again, so it is
+/// asked not to wait.
+Answer DescriptorStore::change_lock(struct flock& region) const {
+    using namespace std::chrono_literals;
+    const int command = kind_.slow_locks ? F_OFD_SETLK : F_OFD_SETLKW;
+    for (std::chrono::microseconds pause = 100us;; pause = std::min(2 * pause, 20'000us)) {
+        const Answer changed =
+            uninterrupted([&] { return ::fcntl(descriptor(), command, &region); });
+        const bool held = changed.error_number == EAGAIN || changed.error_number == EACCES;
+        if (!kind_.slow_locks || !held) return changed;
+        std::this_thread::sleep_for(pause);
+    }
 }
 
 Result<bool> DescriptorStore::is_locked_elsewhere(Extent range) {
     struct flock region = lock_of(range, F_WRLCK);
-    if (uninterrupted([&] { return ::fcntl(descriptor(), F_OFD_GETLK, &region); }) == 0)
-        return region.l_type != F_UNLCK;
-    return Error::of_errno("lock: this file system may be mounted without locks")
-        .at(range.begin, range.length());
+    const Answer asked = uninterrupted([&] { return ::fcntl(descriptor(), F_OFD_GETLK, &region); });
+    if (!asked.failed()) return region.l_type != F_UNLCK;
+    return Error::of_errno(kLockFailed, asked.error_number).at(range.begin, range.length());
 }
 
 Result<Mapped> DescriptorStore::map(Extent range, Direction direction, Populate populate) {

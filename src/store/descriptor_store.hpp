@@ -3,7 +3,12 @@
 // moving bytes.
 #pragma once
 
+#include <fcntl.h>
+
+#include <cerrno>
+
 #include "base/descriptor.hpp"
+#include "base/system_call.hpp"
 #include "store/store.hpp"
 
 namespace oratorio {
@@ -17,6 +22,11 @@ struct OpenedFile : Descriptor {
 /// Opens `path`, with `more` flags of open(2); a directory is refused as bad_file. Where the mode
 /// has what is known of the file, the system is asked for nothing else.
 Result<OpenedFile> open_descriptor(const std::string& path, const OpenMode& mode, int more = 0);
+
+/// What a transfer's system call makes of its request.
+[[nodiscard]] inline IoCompletion completion_of(const IoRequest& request, const Answer& moved) {
+    return {request.token, moved.failed() ? 0 : moved.result, moved.error_number};
+}
 
 /// A posix store of a file that is open.
 std::unique_ptr<Store> make_posix(OpenedFile file, const OpenMode& mode);
@@ -48,13 +58,36 @@ class DescriptorStore : public Store {
     [[nodiscard]] Result<OpenedFile> duplicate_file() const;
     /// The system refused an aligned request: from now on all go by the page cache.
     void give_up_direct();
+    /// Calls `move()`, which makes the system call for `request`. Where another handle's mandatory
+    /// lock denies it, takes the lock of the request's range and calls it again, a few times.
+    template <class Move>
+    [[nodiscard]] Answer past_locks(const IoRequest& request, const Move& move) {
+        Answer moved = move();
+        for (int tries = 0; tries < kLockTries && is_denied(moved); ++tries) {
+            const Extent range{request.offset, request.offset + length_of(request.memory)};
+            if (!lock(range, true, true)) break;
+            moved = move();
+            (void)lock(range, false, true);
+        }
+        return moved;
+    }
 
   private:
+    static constexpr int kLockTries = 10;
+    /// Not where this store holds a lock itself: others can't have one on those bytes then, and
+    /// whoever holds a lock waits for no second one.
+    [[nodiscard]] bool is_denied(const Answer& moved) const {
+        return kind().mandatory_locks && locks_held_ == 0 &&
+               (moved.error_number == EACCES || moved.error_number == EAGAIN);
+    }
+    [[nodiscard]] Answer change_lock(struct flock& region) const;
+
     Descriptor file_;
     OpenMode mode_;
     ExtentMap extents_;
     std::unique_ptr<Prefetch> fetching_;
     Descriptor direct_{-1};
+    int locks_held_ = 0;  ///< on bytes of data
 };
 
 }  // namespace oratorio

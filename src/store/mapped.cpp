@@ -15,6 +15,7 @@
 #include <cerrno>
 
 #include "base/machine_memory.hpp"
+#include "base/system_call.hpp"
 #include "store/bus_error.hpp"
 
 namespace oratorio {
@@ -119,15 +120,12 @@ class FileWindow final : public MappedWindow {
 // Gives storage to the last byte alone: of all calls that make a file longer only fallocate can't
 // make it shorter, nor change a byte, if somebody else has made it longer meanwhile.
 int extend(int descriptor, Bytes bytes) {
-    for (;;) {
-        if (::fallocate(descriptor, 0, bytes - 1, 1) == 0) return 0;
-        if (errno != EINTR) return errno;
-    }
+    return uninterrupted([&] { return ::fallocate(descriptor, 0, bytes - 1, 1); }).error_number;
 }
 
 Error map_error(std::string_view what, int number, Extent range) {
-    const bool unsupported =
-        number == ENODEV || number == EACCES || number == EOPNOTSUPP || number == ENOSYS;
+    const bool unsupported = number == ENODEV || number == EACCES || number == EPERM ||
+                             number == EOPNOTSUPP || number == ENOSYS;
     const ErrorKind kind = unsupported ? ErrorKind::unsupported_operation : kind_of_errno(number);
     return Error::make(kind, what, number).at(range.begin, range.length());
 }

@@ -1,14 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The store over pread, pwrite and their vectored forms: a request is done when submit returns.
-#include <sys/uio.h>
-#include <unistd.h>
-
-#include <algorithm>
 #include <cerrno>
 #include <utility>
 
 #include "store/descriptor_store.hpp"
-#include "store/staged.hpp"
+#include "store/transfer_calls.hpp"
 
 namespace oratorio {
 namespace {
@@ -20,12 +16,13 @@ class PosixStore final : public DescriptorStore {
     Submitted submit(const IoRequest& request) override {
         if (waiting_) return Submitted::full;
         const bool direct = goes_direct(request);
-        ssize_t moved = move(request, descriptor(direct));
-        if (direct && moved < 0 && errno == EINVAL) {
+        Answer moved =
+            past_locks(request, [&] { return calls_.move(request, descriptor(direct)); });
+        if (direct && moved.error_number == EINVAL) {
             give_up_direct();
-            moved = move(request, descriptor());
+            moved = past_locks(request, [&] { return calls_.move(request, descriptor()); });
         }
-        completion_ = {request.token, std::max<ssize_t>(moved, 0), moved < 0 ? errno : 0};
+        completion_ = completion_of(request, moved);
         waiting_ = true;
         return Submitted::done;
     }
@@ -44,25 +41,7 @@ class PosixStore final : public DescriptorStore {
     }
 
   private:
-    // Of one piece by the calls that take no list: the kernel then copies none, a tenth of a small
-    // write.
-    ssize_t move(const IoRequest& request, int file) {
-        const bool read = request.direction == Direction::read;
-        const Offset offset = request.offset;
-        const auto count = static_cast<int>(request.memory.size());
-        if (count != 1) {
-            const iovec* const memory = request.memory.data();
-            return read ? ::preadv(file, memory, count, offset)
-                        : ::pwritev(file, memory, count, offset);
-        }
-        const auto [data, length] = request.memory.front();
-        const std::span memory(static_cast<std::byte*>(data), length);
-        if (Stage::is_better(request.direction, memory, offset) && stage_.prepare())
-            return stage_.move(request.direction, memory, offset, file);
-        return read ? ::pread(file, data, length, offset) : ::pwrite(file, data, length, offset);
-    }
-
-    Stage stage_;
+    TransferCalls calls_;
     IoCompletion completion_;  // of the one request that may be outstanding
     bool waiting_ = false;
 };

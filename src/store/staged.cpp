@@ -48,12 +48,9 @@ bool Stage::prepare() {
     return memory_ != nullptr;
 }
 
-ssize_t Stage::move(Direction direction, std::span<std::byte> memory, Offset offset, int file) {
+Answer Stage::move(Direction direction, std::span<std::byte> memory, Offset offset, int file) {
     const bool reads = direction == Direction::read;
-    if (!reads && !is_readable(memory.data())) {
-        errno = EFAULT;
-        return -1;
-    }
+    if (!reads && !is_readable(memory.data())) return {-1, EFAULT};
     std::size_t done = 0;
     while (done < memory.size()) {
         // The system tells whether this memory can be written to, too.
@@ -63,15 +60,16 @@ ssize_t Stage::move(Direction direction, std::span<std::byte> memory, Offset off
         const auto at = offset + static_cast<Offset>(done);
         std::byte* const stage = tries ? part.data() : stage_for(memory_.get(), at);
         if (!reads) std::memcpy(stage, part.data(), part.size());
-        const ssize_t moved =
-            reads ? ::pread(file, stage, part.size(), at) : ::pwrite(file, stage, part.size(), at);
-        if (moved < 0) return done > 0 ? static_cast<ssize_t>(done) : moved;
-        const auto bytes = static_cast<std::size_t>(moved);
+        const Answer moved = answer_of(reads ? ::pread(file, stage, part.size(), at)
+                                             : ::pwrite(file, stage, part.size(), at));
+        if (moved.failed() && done == 0) return moved;
+        if (moved.failed()) break;
+        const auto bytes = static_cast<std::size_t>(moved.result);
         if (reads && !tries) std::memcpy(part.data(), stage, bytes);
         done += bytes;
         if (bytes < part.size()) break;
     }
-    return static_cast<ssize_t>(done);
+    return {static_cast<std::int64_t>(done), 0};
 }
 
 }  // namespace oratorio

@@ -9,6 +9,7 @@
 
 #include "base/direction.hpp"
 #include "base/extent.hpp"
+#include "base/system_call.hpp"
 
 namespace oratorio {
 
@@ -23,10 +24,10 @@ class Stage {
                                         Offset offset);
     /// False: there is no memory for it.
     [[nodiscard]] bool prepare();
-    /// As pread and pwrite, with errno, EFAULT too where the memory begins with what can't be
-    /// touched; comes after prepare().
-    [[nodiscard]] ssize_t move(Direction direction, std::span<std::byte> memory, Offset offset,
-                               int file);
+    /// As pread and pwrite, EFAULT too where the memory begins with what can't be touched; comes
+    /// after prepare().
+    [[nodiscard]] Answer move(Direction direction, std::span<std::byte> memory, Offset offset,
+                              int file);
 
   private:
     std::unique_ptr<std::byte[]> memory_;

@@ -32,7 +32,7 @@ struct IoRequest {
 struct IoCompletion {
     std::uint64_t token = 0;
     Bytes bytes = 0;       ///< moved; may be short; 0 for a read at or past the end
-    int system_errno = 0;  ///< 0 = success
+    int system_errno = 0;  ///< 0 = success; kInvalidResult
 };
 
 /// Bytes of all pieces.
@@ -58,6 +58,8 @@ struct StoreLimits {
     Bytes block_bytes = 4096;   ///< preferred block of the file system (st_blksize)
     bool asynchronous = false;  ///< `queued` requests progress while the caller does other things
     bool mappable = false;      ///< map works
+    /// Other nodes may have made the file longer without this machine's knowing.
+    bool size_may_be_old = false;
     DirectAlignment direct_read;
     DirectAlignment direct_write;
     std::string remark;  ///< what the user should know: something asked for that isn't to be had
@@ -72,6 +74,9 @@ struct FileKind {
     long file_system = 0;      ///< f_type; 0: not known
     Bytes block_bytes = 4096;  ///< preferred block of the file system (st_blksize)
     bool mappable = false;
+    bool one_machine = true;       ///< no other machine has the file system
+    bool mandatory_locks = false;  ///< a lock denies accesses of all others
+    bool slow_locks = false;       ///< waiting for a lock takes up to half a minute
 };
 
 /// Which file it is; zeros where that isn't known. The number is the file system's.
@@ -111,6 +116,7 @@ class Store {
     /// Completed requests, at most out.size(). Waits for one when `wait` and something is
     /// outstanding; else may give 0.
     virtual std::size_t reap(std::span<IoCompletion> out, bool wait) = 0;
+    /// As the server has it, where other machines may make the file longer.
     virtual Result<Bytes> size() = 0;
     /// Truncates or extends; `allocate`: makes sure storage is there for [0, bytes) without
     /// shrinking or changing data.
@@ -131,13 +137,21 @@ class Store {
     /// the last byte's block only; no_space when there is no room for that. Whoever maps a file
     /// window by window does well to map its last byte first: where a file was long before, the
     /// system takes larger pages. unsupported_operation for what can't be mapped: special files,
-    /// write-only ones, some file systems.
+    /// write-only ones, some file systems; and for a write that would make the file longer where
+    /// the system has no call for that (fallocate).
     virtual Result<Mapped> map(Extent range, Direction direction, Populate populate) = 0;
     virtual Result<void> close() = 0;
     /// Another store of the same open file, whose requests are its own: for a thread beside, as one
     /// store is used by one thread at a time. This one's locks hold for its requests, too. Comes
     /// after prepare(). unsupported_operation where there is no such thing.
     virtual Result<std::unique_ptr<Store>> duplicate();
+    /// To be called before a read up to `end`: asks for the size if the file may end before that
+    /// as far as this machine knows, and other machines may have made it longer. A client that
+    /// doesn't know of it may answer with nonsense
+    /// (docs/decisions/0051-what-other-clients-know.md).
+    void expect_size(Offset end);
+    /// Another rank may have made the file shorter.
+    void forget_size() { known_size_ = 0; }
     [[nodiscard]] const StoreLimits& limits() const { return limits_; }
     [[nodiscard]] const FileKind& kind() const { return kind_; }
     [[nodiscard]] const FileNumber& number() const { return number_; }
@@ -153,7 +167,15 @@ class Store {
     bool open_ = true;
     const DiskMap* disk_map_ = nullptr;
     Prefetch* prefetch_ = nullptr;
+
+  private:
+    Bytes known_size_ = 0;  ///< as expect_size has found it last
 };
+
+inline void Store::expect_size(Offset end) {
+    if (!limits_.size_may_be_old || end <= known_size_) return;
+    if (const auto now = size(); now) known_size_ = *now;  // the read meets what is wrong
+}
 
 inline Result<std::unique_ptr<Store>> Store::duplicate() {
     return Error::make(ErrorKind::unsupported_operation, "this store is for one thread");

@@ -4,11 +4,17 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <string_view>
 #include <utility>
 #include <vector>
 
+#include "base/system_call.hpp"
+
 namespace oratorio {
 namespace {
+
+constexpr std::string_view kDenied =
+    "denied, or another handle has locked these bytes (this file system's locks are mandatory)";
 
 constexpr int kRetriesMax = 100;  // of one part, with no byte moved in between
 
@@ -78,6 +84,8 @@ struct Transfer::Part {
     std::vector<iovec> memory = {};
     std::size_t first = 0;  // iovecs before this one are done
     int retries = 0;
+    int interruptions = 0;
+    bool size_asked = false;  // since bytes were moved last
 
     void advance(Bytes bytes) {
         moved += bytes;
@@ -149,6 +157,7 @@ std::optional<IoCompletion> Transfer::at_once(Direction direction, Offset offset
                            });
     if (has_empty) return std::nullopt;
     const Timing timing(stats_, &Stats::storage_time);
+    if (direction == Direction::read) store_.expect_size(offset + total);
     if (store_.submit({direction, offset, memory, 0}) != Submitted::done) return std::nullopt;
     count_call();
     IoCompletion completion;
@@ -215,6 +224,8 @@ void Transfer::pump() {
         const IoRequest io{request.direction, request.offset + part.begin + part.moved,
                            std::span(part.memory).subspan(part.first),
                            reinterpret_cast<std::uintptr_t>(&part)};
+        if (request.direction == Direction::read && part.moved == 0)
+            store_.expect_size(request.offset + part.begin + part.length);
         if (store_.submit(io) == Submitted::full) return;
         count_call();
         ++in_store_;
@@ -263,19 +274,40 @@ std::size_t Transfer::reap(bool wait) {
     return count;
 }
 
+bool Transfer::is_repeated(Part& part, int number) {
+    if (number == EINTR) return ++part.interruptions < kInterruptionsMax;
+    return is_retriable(number) && ++part.retries <= kRetriesMax;
+}
+
+/// Whether a read that failed or came to the end of the file is to be made again, as the file is
+/// longer than this machine knew. Asks for the size once.
+bool Transfer::has_more_to_read(Part& part, int number, Bytes moved) {
+    const Request& request = *part.request;
+    const bool ended = number != 0 || moved == 0;
+    if (request.direction == Direction::write || !ended || part.size_asked ||
+        !store_.limits().size_may_be_old)
+        return false;
+    part.size_asked = true;
+    store_.forget_size();
+    const auto size = store_.size();
+    return size && *size > request.offset + part.begin + part.moved;
+}
+
 void Transfer::complete(std::unique_ptr<Part> part, const IoCompletion& completion) {
     --in_store_;
     const Direction direction = part->request->direction;
-    const int number = completion.system_errno;
-    const bool again = number == EINTR || (is_retriable(number) && ++part->retries <= kRetriesMax);
-    if (again) {
+    int number = completion.system_errno;
+    if (completion.bytes > part->length - part->moved) number = kInvalidResult;
+    if (is_repeated(*part, number) || has_more_to_read(*part, number, completion.bytes)) {
         ready_.push_front(std::move(part));
         return;
     }
     if (number != 0) {
-        part->stop(Error::of_errno(name_of(direction), number));
+        const bool denied = number == EACCES && store_.kind().mandatory_locks;
+        part->stop(Error::of_errno(denied ? kDenied : name_of(direction), number));
     } else if (completion.bytes > 0) {
-        part->retries = 0;
+        part->retries = part->interruptions = 0;
+        part->size_asked = false;
         part->advance(completion.bytes);
         if (part->moved < part->length) {
             ready_.push_front(std::move(part));

@@ -59,6 +59,8 @@ class Transfer {
     void pump();
     std::unique_ptr<Part> next_part();
     std::size_t reap(bool wait);
+    [[nodiscard]] static bool is_repeated(Part& part, int number);
+    [[nodiscard]] bool has_more_to_read(Part& part, int number, Bytes moved);
     void complete(std::unique_ptr<Part> part, const IoCompletion& completion);
     void close(std::unique_ptr<Part> part);
 

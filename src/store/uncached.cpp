@@ -6,7 +6,6 @@
 // (docs/decisions/0019).
 #include <fcntl.h>
 #include <linux/magic.h>
-#include <sys/stat.h>
 #include <sys/uio.h>
 #include <unistd.h>
 
@@ -41,16 +40,19 @@ class UncachedStore final : public DescriptorStore {
         : DescriptorStore(std::move(file), plain(mode)),
           sends_at_once_(kind().file_system == NFS_SUPER_MAGIC) {
         limits_.mappable = false;
-        prefetch_ = nullptr;  // it would fetch into the cache that nothing goes through
+        limits_.size_may_be_old = false;  // a read that comes up short asks the server
+        prefetch_ = nullptr;              // it would fetch into the cache that nothing goes through
         limits_.bytes_max = kGatheredMax;
         if (!direct) use_cache();
     }
 
     Submitted submit(const IoRequest& request) override {
         if (waiting_) return Submitted::full;
-        const ssize_t moved =
-            request.memory.size() == 1 ? whole(request, request.memory.front()) : gathered(request);
-        completion_ = {request.token, std::max<ssize_t>(moved, 0), moved < 0 ? errno : 0};
+        completion_ = completion_of(request, past_locks(request, [&] {
+                                        return request.memory.size() == 1
+                                                   ? whole(request, request.memory.front())
+                                                   : gathered(request);
+                                    }));
         waiting_ = true;
         return Submitted::done;
     }
@@ -65,7 +67,7 @@ class UncachedStore final : public DescriptorStore {
     /// As the server knows it. A flush also makes some clients ask for it anew.
     Result<Bytes> size() override {
         if (auto flushed = sync(); !flushed) return flushed.error();
-        return size_on_server();
+        return DescriptorStore::size();
     }
 
     Result<void> resize(Bytes bytes, bool allocate) override {
@@ -88,21 +90,18 @@ class UncachedStore final : public DescriptorStore {
     }
 
   private:
-    ssize_t whole(const IoRequest& request, iovec memory) {
-        const ssize_t moved = request.direction == Direction::write ? write(memory, request.offset)
-                                                                    : read(memory, request.offset);
-        if (moved >= 0 || errno != EINVAL || !direct_) return moved;
+    Answer whole(const IoRequest& request, iovec memory) {
+        const Answer moved = request.direction == Direction::write ? write(memory, request.offset)
+                                                                   : read(memory, request.offset);
+        if (moved.error_number != EINVAL || !direct_) return moved;
         use_cache();
         return whole(request, memory);
     }
 
-    ssize_t gathered(const IoRequest& request) {
+    Answer gathered(const IoRequest& request) {
         const auto length = static_cast<std::size_t>(length_of(request.memory));
         if (gathered_ == nullptr) gathered_.reset(new (std::nothrow) std::byte[kGatheredMax]);
-        if (gathered_ == nullptr) {
-            errno = ENOMEM;
-            return -1;
-        }
+        if (gathered_ == nullptr) return {-1, ENOMEM};
         std::byte* at = gathered_.get();
         const bool writes = request.direction == Direction::write;
         for (const iovec& piece : request.memory) {
@@ -110,8 +109,8 @@ class UncachedStore final : public DescriptorStore {
             std::memcpy(at, piece.iov_base, piece.iov_len);
             at += piece.iov_len;
         }
-        const ssize_t moved = whole(request, {gathered_.get(), length});
-        auto left = writes ? 0 : static_cast<std::size_t>(std::max<ssize_t>(moved, 0));
+        const Answer moved = whole(request, {gathered_.get(), length});
+        auto left = writes || moved.failed() ? 0 : static_cast<std::size_t>(moved.result);
         at = gathered_.get();
         for (const iovec& piece : request.memory) {
             const std::size_t taken = std::min(left, piece.iov_len);
@@ -123,37 +122,32 @@ class UncachedStore final : public DescriptorStore {
         return moved;
     }
 
-    Result<Bytes> size_on_server() {
-        struct statx status {};
-        constexpr int kFlags = AT_EMPTY_PATH | AT_STATX_FORCE_SYNC;
-        if (::statx(descriptor(), "", kFlags, STATX_SIZE, &status) == 0) {
-            return static_cast<Bytes>(status.stx_size);
-        }
-        return DescriptorStore::size();
+    Answer write(iovec memory, Offset offset) {
+        const Answer moved =
+            answer_of(::pwrite(descriptor(), memory.iov_base, memory.iov_len, offset));
+        if (moved.result <= 0 || (direct_ && sends_at_once_)) return moved;
+        const Answer flushed = uninterrupted([&] { return ::fdatasync(descriptor()); });
+        return flushed.failed() ? flushed : moved;
     }
 
-    ssize_t write(iovec memory, Offset offset) {
-        const ssize_t moved = ::pwrite(descriptor(), memory.iov_base, memory.iov_len, offset);
-        if (moved <= 0 || (direct_ && sends_at_once_)) return moved;
-        return ::fdatasync(descriptor()) == 0 ? moved : -1;
-    }
-
-    /// A client may also hold to an old size of the file: a read that comes up short asks for it.
-    /// Where it gets nothing then, that must not look like the end of the file.
-    ssize_t read(iovec memory, Offset offset) {
+    /// A client may also hold to an old size of the file: a read that fails or comes up short asks
+    /// for it. Where it gets nothing then, that must not look like the end of the file.
+    Answer read(iovec memory, Offset offset) {
         if (!direct_) forget_pages();
-        const ssize_t moved = ::pread(descriptor(), memory.iov_base, memory.iov_len, offset);
-        if (moved < 0 || static_cast<std::size_t>(moved) == memory.iov_len) return moved;
+        const Answer first =
+            answer_of(::pread(descriptor(), memory.iov_base, memory.iov_len, offset));
+        const auto moved = first.failed() ? 0 : static_cast<std::size_t>(first.result);
+        if (moved == memory.iov_len) return first;
         (void)sync();  // what fails to go out is the writer's matter, who is told by its own flush
-        const auto told = size_on_server();
-        if (!told) errno = told.error().system_errno;
-        if (!told) return moved > 0 ? moved : -1;
-        if (*told <= offset + moved) return moved;
-        const ssize_t more =
-            ::pread(descriptor(), static_cast<std::byte*>(memory.iov_base) + moved,
-                    memory.iov_len - static_cast<std::size_t>(moved), offset + moved);
-        if (more < 0 && moved == 0) return more;
-        return moved + std::max<ssize_t>(more, 0);
+        const auto told = DescriptorStore::size();
+        if (!told) return moved > 0 ? first : Answer{-1, told.error().system_errno};
+        const Offset next = offset + static_cast<Bytes>(moved);
+        if (*told <= next) return first;
+        const Answer more =
+            answer_of(::pread(descriptor(), static_cast<std::byte*>(memory.iov_base) + moved,
+                              memory.iov_len - moved, next));
+        if (more.failed()) return moved > 0 ? first : more;
+        return {static_cast<Bytes>(moved) + more.result, 0};
     }
 
     /// The system refuses direct I/O for this file, or for any bytes: pages are used, sent at once

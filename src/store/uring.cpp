@@ -13,14 +13,22 @@
 #include <vector>
 
 #include "store/descriptor_store.hpp"
+#include "store/transfer_calls.hpp"
 
 namespace oratorio {
 namespace {
 
 constexpr int kDepthMax = 4096;
+constexpr int kErrnoMax = 4095;  // the system's: a result below its negative is no error number
 
 bool is_transient(int system_errno) {
     return system_errno == EINTR || system_errno == EAGAIN || system_errno == EBUSY;
+}
+
+// Kinds of requests that a kernel doesn't know, or forbids for rings alone; and locks.
+bool is_refused_by_ring(int number) {
+    return number == EINVAL || number == EOPNOTSUPP || number == ENOSYS || number == EPERM ||
+           number == EACCES;
 }
 
 // The kernel's ring, for as long as it lives.
@@ -70,13 +78,13 @@ class UringStore final : public DescriptorStore {
             static_cast<std::size_t>(limits_.queue_depth)) {
             return Submitted::full;
         }
-        if (broken_ != 0) {
-            refused_.push_back(request.token);
+        if (broken_) {
+            refused_.push_back(request);
             return Submitted::done;
         }
         const std::size_t place = free_.back();  // there is one, and a ring entry for it
         free_.pop_back();
-        places_[place] = {request.token, goes_direct(request)};
+        places_[place] = {request, goes_direct(request)};
         io_uring_sqe* entry = io_uring_get_sqe(ring_->get());
         prepare(entry, request, descriptor(places_[place].direct));
         if (places_[place].direct && is_announced(request.memory)) {
@@ -87,7 +95,7 @@ class UringStore final : public DescriptorStore {
         io_uring_sqe_set_data64(entry, place);
         unsent_.push_back(place);
         send(0);
-        return broken_ != 0 ? Submitted::done : Submitted::queued;
+        return broken_ ? Submitted::done : Submitted::queued;
     }
 
     std::size_t reap(std::span<IoCompletion> out, bool wait) override {
@@ -129,8 +137,8 @@ class UringStore final : public DescriptorStore {
   private:
     // A request in the ring.
     struct Place {
-        std::uint64_t token;
-        bool direct;
+        IoRequest request;
+        bool direct = false;
     };
 
     // One iovec alone is told by itself: the kernel then copies no list.
@@ -159,7 +167,7 @@ class UringStore final : public DescriptorStore {
 
     // Tells the kernel of new entries and waits for `wanted` completions.
     void send(unsigned wanted) {
-        if (broken_ != 0) {  // its entries are refused already and must not be sent after all
+        if (broken_) {  // its entries are refused already and must not be sent after all
             io_uring_cqe* entry = nullptr;
             if (wanted > 0) io_uring_wait_cqe(ring_->get(), &entry);
             return;
@@ -168,18 +176,29 @@ class UringStore final : public DescriptorStore {
         if (sent >= 0) {
             in_kernel_ += static_cast<std::size_t>(sent);
             unsent_.erase(unsent_.begin(), unsent_.begin() + sent);
-        } else if (!is_transient(-sent)) {
-            // The ring takes nothing any more; what it took before still completes.
-            broken_ = -sent;
-            for (const std::size_t place : unsent_) refused_.push_back(vacate(place).token);
-            unsent_.clear();
         }
+        transient_ = sent < 0 ? transient_ + 1 : 0;
+        if (sent < 0 && (!is_transient(-sent) || transient_ >= kInterruptionsMax)) give_up_ring();
+    }
+
+    /// The ring takes nothing any more, as in a sandbox that was entered since: what it took before
+    /// still completes, all else is done by ordinary calls.
+    void give_up_ring() {
+        broken_ = true;
+        limits_.remark = "io_uring: the kernel refuses requests; they are made one by one";
+        for (const std::size_t place : unsent_) refused_.push_back(vacate(place).request);
+        unsent_.clear();
+    }
+
+    [[nodiscard]] IoCompletion by_calls(const IoRequest& request) {
+        return completion_of(
+            request, past_locks(request, [&] { return calls_.move(request, descriptor()); }));
     }
 
     std::size_t take(std::span<IoCompletion> out) {
         std::size_t count = 0;
         while (count < out.size() && !refused_.empty()) {
-            out[count++] = {refused_.front(), 0, broken_};
+            out[count++] = by_calls(refused_.front());
             refused_.pop_front();
         }
         io_uring_cqe* entry = nullptr;
@@ -187,16 +206,22 @@ class UringStore final : public DescriptorStore {
                io_uring_peek_cqe(ring_->get(), &entry) == 0) {
             const Place place = vacate(io_uring_cqe_get_data64(entry));
             const int result = entry->res;
-            int number = result < 0 ? -result : 0;
             io_uring_cqe_seen(ring_->get(), entry);
             --in_kernel_;
-            if (place.direct && number == EINVAL) {
-                give_up_direct();
-                number = EAGAIN;  // and when it is repeated it goes by the page cache
-            }
-            out[count++] = {place.token, std::max(result, 0), number};
+            out[count++] = completed(place, result);
         }
         return count;
+    }
+
+    [[nodiscard]] IoCompletion completed(const Place& place, int result) {
+        int number = result < 0 ? -result : 0;
+        if (number > kErrnoMax) number = kInvalidResult;
+        if (place.direct && number == EINVAL) {
+            give_up_direct();
+            number = EAGAIN;  // and when it is repeated it goes by the page cache
+        }
+        if (!place.direct && is_refused_by_ring(number)) return by_calls(place.request);
+        return {place.request.token, std::max(result, 0), number};
     }
 
     Place vacate(std::size_t place) {
@@ -213,12 +238,14 @@ class UringStore final : public DescriptorStore {
 
     std::unique_ptr<Ring> ring_;
     std::span<std::byte> announced_;  // what the kernel holds, as its buffer 0
-    int broken_ = 0;                  // errno of a ring that refuses entries
+    bool broken_ = false;             // the ring refuses entries
+    int transient_ = 0;               // failures in a row that may go away
     std::size_t in_kernel_ = 0;
     std::vector<Place> places_;  // the ring knows requests by their place here
     std::vector<std::size_t> free_;
-    std::deque<std::size_t> unsent_;     // places of which the kernel was not told
-    std::deque<std::uint64_t> refused_;  // tokens
+    std::deque<std::size_t> unsent_;  // places of which the kernel was not told
+    std::deque<IoRequest> refused_;
+    TransferCalls calls_;
 };
 
 }  // namespace

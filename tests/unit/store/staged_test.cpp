@@ -49,12 +49,12 @@ TEST_F(Staged, WhatIsWrittenIsReadAtAllLengthsAndPlaces) {
         for (const Offset offset : {0, 1, 20, 2048, 4095, 4096 * 3 + 17}) {
             std::vector<std::byte> data = pattern(bytes);
             const auto all = static_cast<ssize_t>(bytes);
-            ASSERT_EQ(stage_.move(Direction::write, data, offset, file_), all);
+            ASSERT_EQ(stage_.move(Direction::write, data, offset, file_).result, all);
             std::vector<std::byte> plain(bytes);
             ASSERT_EQ(::pread(file_, plain.data(), bytes, offset), all);
             EXPECT_EQ(plain, data) << bytes << " at " << offset;
             std::vector<std::byte> staged(bytes);
-            ASSERT_EQ(stage_.move(Direction::read, staged, offset, file_), all);
+            ASSERT_EQ(stage_.move(Direction::read, staged, offset, file_).result, all);
             EXPECT_EQ(staged, data) << bytes << " at " << offset;
         }
     }
@@ -65,10 +65,10 @@ TEST_F(Staged, AReadAcrossTheEndIsShortAndTouchesNothingBehind) {
     std::vector<std::byte> data = pattern(there);
     ASSERT_EQ(::pwrite(file_, data.data(), there, 0), static_cast<ssize_t>(there));
     std::vector<std::byte> read(3 * Stage::kBytes, std::byte{0xaa});
-    EXPECT_EQ(stage_.move(Direction::read, read, 0, file_), static_cast<ssize_t>(there));
+    EXPECT_EQ(stage_.move(Direction::read, read, 0, file_).result, static_cast<ssize_t>(there));
     EXPECT_EQ(read[there - 1], data[there - 1]);
     EXPECT_EQ(read[there], std::byte{0xaa});
-    EXPECT_EQ(stage_.move(Direction::read, read, static_cast<Offset>(there), file_), 0);
+    EXPECT_EQ(stage_.move(Direction::read, read, static_cast<Offset>(there), file_).result, 0);
 }
 
 TEST_F(Staged, MemoryThatNobodyMayTouchIsAnErrorAndNoSignal) {
@@ -79,7 +79,7 @@ TEST_F(Staged, MemoryThatNobodyMayTouchIsAnErrorAndNoSignal) {
     const std::span data(static_cast<std::byte*>(memory), bytes);
     for (const Direction direction : {Direction::read, Direction::write}) {
         errno = 0;
-        EXPECT_EQ(stage_.move(direction, data, 0, file_), -1);
+        EXPECT_EQ(stage_.move(direction, data, 0, file_).result, -1);
         EXPECT_EQ(errno, EFAULT);
     }
     ::munmap(memory, bytes);
@@ -87,11 +87,8 @@ TEST_F(Staged, MemoryThatNobodyMayTouchIsAnErrorAndNoSignal) {
 
 TEST_F(Staged, AFailureIsToldWithItsErrno) {
     std::vector<std::byte> data(Stage::kLeast);
-    errno = 0;
-    EXPECT_EQ(stage_.move(Direction::write, data, 0, -1), -1);
-    EXPECT_EQ(errno, EBADF);
-    EXPECT_EQ(stage_.move(Direction::read, data, 0, -1), -1);
-    EXPECT_EQ(errno, EBADF);
+    EXPECT_EQ(stage_.move(Direction::write, data, 0, -1).error_number, EBADF);
+    EXPECT_EQ(stage_.move(Direction::read, data, 0, -1).error_number, EBADF);
 }
 
 TEST_F(Staged, AWriteThatFindsNoMoreRoomTellsWhatIsThere) {
@@ -101,14 +98,14 @@ TEST_F(Staged, AWriteThatFindsNoMoreRoomTellsWhatIsThere) {
         std::vector<std::byte> data = pattern(3 * Stage::kBytes);
         if (::signal(SIGXFSZ, SIG_IGN) == SIG_ERR || ::setrlimit(RLIMIT_FSIZE, &most) != 0)
             return 1;
-        if (stage.move(Direction::write, data, 0, file) != static_cast<ssize_t>(room)) return 2;
+        if (stage.move(Direction::write, data, 0, file).result != static_cast<std::int64_t>(room))
+            return 2;
         std::vector<std::byte> there(room);
         if (::pread(file, there.data(), room, 0) != static_cast<ssize_t>(room)) return 3;
         if (!std::equal(there.begin(), there.end(), data.begin())) return 4;
-        errno = 0;
         const auto rest = std::span(data).subspan(room);
-        const ssize_t more = stage.move(Direction::write, rest, static_cast<Offset>(room), file);
-        return more == -1 && errno == EFBIG ? 0 : 5;
+        const Answer more = stage.move(Direction::write, rest, static_cast<Offset>(room), file);
+        return more.error_number == EFBIG ? 0 : 5;
     };
     // The limit is the process's.
     EXPECT_EXIT(std::exit(end(file_, kRoom, stage_)), ::testing::ExitedWithCode(0), "");

@@ -9,6 +9,7 @@
 #include <deque>
 #include <vector>
 
+#include "base/system_call.hpp"
 #include "store/direct.hpp"
 #include "support/memory_store.hpp"
 
@@ -122,11 +123,23 @@ TEST(Transfer, what_the_store_has_moved_at_once_is_not_polled_for) {
     EXPECT_TRUE(moves_at_once(4)) << "all is as before";
 }
 
-TEST(Transfer, an_interrupted_request_is_repeated_without_end) {
-    ScriptedStore store(std::deque<IoCompletion>(10'000, fails(EINTR)));
-    std::vector<std::byte> bytes(10);
-    EXPECT_EQ(transfer(store, Direction::read, 0, bytes).bytes, 10);
-    EXPECT_EQ(store.offsets.size(), 10'001U);
+TEST(Transfer, an_interrupted_request_is_repeated_very_often_and_fails_in_the_end) {
+    for (const int times : {kInterruptionsMax - 1, kInterruptionsMax}) {
+        ScriptedStore store(std::deque<IoCompletion>(times, fails(EINTR)));
+        std::vector<std::byte> bytes(10);
+        const auto done = transfer(store, Direction::read, 0, bytes);
+        EXPECT_EQ(done.error.system_errno, times < kInterruptionsMax ? 0 : EINTR);
+    }
+}
+
+TEST(Transfer, a_store_that_says_it_moved_more_than_it_was_given_has_failed) {
+    for (const bool later : {false, true}) {
+        ScriptedStore store(later ? std::deque{moved(4), moved(7)} : std::deque{moved(11)});
+        std::vector<std::byte> bytes(10);
+        const auto done = transfer(store, Direction::read, 0, bytes);
+        EXPECT_EQ(done.bytes, later ? 4 : 0);
+        EXPECT_EQ(done.error.system_errno, kInvalidResult);
+    }
 }
 
 TEST(Transfer, a_request_that_only_says_again_fails_in_the_end) {

@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// TransferCalls: the system calls that move the bytes of one request, and what replaces those that
+// a sandbox forbids.
+#pragma once
+
+#include "base/system_call.hpp"
+#include "store/staged.hpp"
+#include "store/store.hpp"
+
+namespace oratorio {
+
+class TransferCalls {
+  public:
+    /// Moves bytes of the request between its memory and `file`; as few as the system likes.
+    [[nodiscard]] Answer move(const IoRequest& request, int file);
+
+  private:
+    [[nodiscard]] Answer move_piece(Direction direction, const iovec& piece, Offset offset,
+                                    int file);
+    [[nodiscard]] Answer move_pieces(const IoRequest& request, int file);
+
+    Stage stage_;
+    bool lists_refused_ = false;  ///< preadv and pwritev are forbidden, pread and pwrite aren't
+};
+
+}  // namespace oratorio

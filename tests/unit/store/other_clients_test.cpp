@@ -1,0 +1,324 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What clients of cluster file systems answer: sizes that they don't know yet (CephFS), locks that
+// deny accesses (SMB), locks that mustn't be waited for (9p). The linker sends the stores' system
+// calls here (--wrap); the file is one of this machine.
+#include <fcntl.h>
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+#include <sys/vfs.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <cerrno>
+#include <cstdarg>
+#include <set>
+#include <thread>
+
+#include "store/descriptor_store.hpp"
+#include "store/range_lock.hpp"
+#include "store/transfer.hpp"
+#include "support/temporary_folder.hpp"
+
+namespace oratorio {
+namespace {
+
+constexpr long kCeph = 0x00C36400;
+constexpr long kSmb = 0xFE534D42;
+constexpr long k9p = 0x01021997;
+constexpr OpenMode kReadWrite{.read = true, .write = true, .create = true};
+
+/// What the calls below do to files that are opened while it is set.
+struct Client {
+    long type = 0;
+    Bytes known_size = 0;          ///< of CephFS: what it believes
+    bool ends_are_known = false;   ///< of CephFS: it is right about the size
+    std::atomic<int> asks = 0;     ///< for the size at the server
+    std::atomic<int> waits = 0;    ///< calls that wait for a lock
+    std::atomic<int> refused = 0;  ///< transfers that a lock has denied
+    bool denies_all = false;
+    std::set<int> sharing;  ///< descriptors that hold a shared lock on data
+};
+Client* client = nullptr;
+
+class OtherClients : public testing::Test {
+  protected:
+    OtherClients() { client = &client_; }
+    ~OtherClients() override { client = nullptr; }
+    [[nodiscard]] std::string path() const { return folder_.file("data"); }
+    std::unique_ptr<Store> opened() {
+        auto store = open_posix(path(), kReadWrite);
+        EXPECT_TRUE(store.ok());
+        return std::move(*store);
+    }
+    /// Makes the file `size` bytes long, all `value`, behind the client's back.
+    void grow(Bytes size, char value) {
+        const std::string text(static_cast<std::size_t>(size), value);
+        const Descriptor file(::open(path().c_str(), O_WRONLY | O_CREAT, 0600));
+        Client* const before = std::exchange(client, nullptr);
+        EXPECT_EQ(::pwrite(file.number(), text.data(), text.size(), 0), size);
+        client = before;
+    }
+    test::TemporaryFolder folder_;
+    Client client_;
+};
+
+Transferred read_at(Store& store, Offset at, std::span<std::byte> into) {
+    return transfer(store, Direction::read, at, into);
+}
+
+TEST_F(OtherClients, AReadBehindTheSizeThatAClientOfCephKnowsGetsTheBytes) {
+    client_.type = kCeph;
+    // What the client would answer for these is EMFILE, EINTR, EAGAIN, EINVAL and no error at all.
+    for (const Offset at : {28, 8, 15, 26, 5000, 100'000}) {
+        SCOPED_TRACE(at);
+        for (const auto open : {open_posix, open_uncached}) {
+            grow(4, 'a');
+            client_.known_size = 4;
+            auto store = open(path(), kReadWrite);
+            ASSERT_TRUE(store.ok());
+            std::vector<std::byte> bytes(4);
+            EXPECT_EQ(read_at(**store, 0, bytes).bytes, 4);
+            grow(at + 4, 'b');
+            client_.known_size = 4;
+            const Transferred done = read_at(**store, at, bytes);
+            EXPECT_EQ(done.error.kind, ErrorKind::none) << describe(done.error, "");
+            EXPECT_EQ(done.bytes, 4);
+            EXPECT_EQ(bytes[3], static_cast<std::byte>('b'));
+            EXPECT_EQ(::truncate(path().c_str(), 0), 0);
+        }
+    }
+}
+
+TEST_F(OtherClients, AThreadedStoreGetsThemToo) {
+    client_.type = kCeph;
+    grow(4, 'a');
+    client_.known_size = 4;
+    auto store = open_threaded(path(), kReadWrite, 4);
+    ASSERT_TRUE(store.ok());
+    grow(5004, 'b');
+    std::vector<std::byte> bytes(4);
+    EXPECT_EQ(read_at(**store, 5000, bytes).bytes, 4);
+}
+
+TEST_F(OtherClients, AFileThatWasLongerOnceIsReadToItsNewEnd) {
+    client_.type = kCeph;
+    grow(10'000, 'a');
+    auto store = opened();
+    std::vector<std::byte> bytes(10'000);
+    EXPECT_EQ(read_at(*store, 0, bytes).bytes, 10'000);
+    // Another node has made it shorter, which this one was told, and longer again.
+    ASSERT_EQ(::truncate(path().c_str(), 4), 0);
+    grow(6000, 'b');
+    client_.known_size = 4;
+    bytes.resize(100);
+    EXPECT_EQ(read_at(*store, 5000, bytes).bytes, 100);
+    EXPECT_EQ(read_at(*store, 5950, bytes).bytes, 50);
+}
+
+TEST_F(OtherClients, TheSizeIsAskedForOnlyBeforeReadsThatMayPassIt) {
+    client_.type = kCeph;
+    client_.ends_are_known = true;
+    grow(10'000, 'a');
+    auto store = opened();
+    std::vector<std::byte> bytes(1000);
+    for (Offset at = 0; at < 10'000; at += 1000) EXPECT_EQ(read_at(*store, at, bytes).bytes, 1000);
+    EXPECT_EQ(client_.asks, 1);
+    EXPECT_EQ(transfer(*store, Direction::write, 20'000, bytes).bytes, 1000);
+    EXPECT_EQ(client_.asks, 1);
+    EXPECT_EQ(read_at(*store, 20'500, bytes).bytes, 500);
+    EXPECT_LE(client_.asks, 3);
+}
+
+TEST_F(OtherClients, OfAFileSystemOfOneMachineTheSizeIsNotAskedFor) {
+    client_.type = 0xEF53;
+    client_.ends_are_known = true;
+    grow(10'000, 'a');
+    auto store = opened();
+    std::vector<std::byte> bytes(1000);
+    EXPECT_EQ(read_at(*store, 9500, bytes).bytes, 500);
+    EXPECT_EQ(read_at(*store, 20'000, bytes).bytes, 0);
+    EXPECT_EQ(client_.asks, 0);
+}
+
+TEST_F(OtherClients, ASharedLockOnSmbLetsItsOwnerWrite) {
+    client_.type = kSmb;
+    auto store = opened();
+    std::vector<std::byte> bytes(100);
+    auto held = RangeLock::take(*store, {0, 1000}, false);
+    ASSERT_TRUE(held.ok());
+    EXPECT_EQ(transfer(*store, Direction::write, 10, bytes).error.kind, ErrorKind::none);
+    EXPECT_EQ(client_.refused, 0);
+    EXPECT_TRUE(held->give_back().ok());
+}
+
+TEST_F(OtherClients, BytesThatSayAHandleIsThereAreSharedOnSmb) {
+    client_.type = kSmb;
+    auto one = opened();
+    auto two = opened();
+    const Extent presence{Offset{1} << 62, (Offset{1} << 62) + 1};
+    EXPECT_TRUE(one->lock(presence, true, false).ok());
+    EXPECT_TRUE(two->lock(presence, true, false).ok());  // would wait for ever
+}
+
+/// A write or read while another handle holds a lock that denies it: it waits and is done.
+void move_beside_a_lock(Client& here, Store& holder, Store& store, Direction direction) {
+    ASSERT_TRUE(holder.lock({0, 1000}, true, true).ok());
+    std::thread ends([&] {
+        while (here.waits < 2) std::this_thread::yield();  // the holder's own was the first
+        EXPECT_TRUE(holder.lock({0, 1000}, false, true).ok());
+    });
+    std::vector<std::byte> bytes(100);
+    const Transferred done = transfer(store, direction, 500, bytes);
+    ends.join();
+    EXPECT_EQ(done.error.kind, ErrorKind::none) << describe(done.error, "");
+    EXPECT_EQ(done.bytes, 100);
+    EXPECT_GT(here.refused, 0);
+    EXPECT_TRUE(holder.lock({0, 1000}, true, true).ok()) << "the lock was given back";
+}
+
+TEST_F(OtherClients, AnAccessThatALockOfAnotherHandleDeniesOnSmbWaitsForIt) {
+    client_.type = kSmb;
+    grow(1000, 'a');
+    for (const Direction direction : {Direction::write, Direction::read}) {
+        for (const auto open : {open_posix, open_uncached}) {
+            client_.waits = client_.refused = 0;
+            auto holder = opened();
+            auto store = open(path(), kReadWrite);
+            ASSERT_TRUE(store.ok());
+            move_beside_a_lock(client_, *holder, **store, direction);
+        }
+    }
+}
+
+TEST_F(OtherClients, AnAccessThatIsDeniedAgainAndAgainFails) {
+    client_.type = kSmb;
+    client_.denies_all = true;
+    auto store = opened();
+    std::vector<std::byte> bytes(100);
+    const Transferred done = transfer(*store, Direction::write, 0, bytes);
+    EXPECT_EQ(done.error.kind, ErrorKind::access);
+    EXPECT_NE(describe(done.error, "").find("mandatory"), std::string::npos);
+    EXPECT_LT(client_.refused, 100);
+}
+
+TEST_F(OtherClients, NobodyWaitsForALockInThe9pClient) {
+    client_.type = k9p;
+    auto holder = opened();
+    auto store = opened();
+    ASSERT_TRUE(holder->lock({0, 10}, true, true).ok());
+    std::atomic<bool> given = false;
+    std::thread other([&] {
+        EXPECT_TRUE(store->lock({5, 6}, true, true).ok());
+        EXPECT_TRUE(given);
+    });
+    for (int i = 0; i < 1000; ++i) std::this_thread::yield();
+    given = true;
+    EXPECT_TRUE(holder->lock({0, 10}, false, true).ok());
+    other.join();
+    EXPECT_EQ(client_.waits, 0);
+}
+
+/// Of a read: a client of CephFS answers the size that it knows less the offset, which the C
+/// library takes for an error number if it is one.
+ssize_t read_of_ceph(int descriptor, const iovec& memory, off_t offset) {
+    if (offset > client->known_size && !client->ends_are_known) {
+        const ssize_t result = client->known_size - offset;
+        if (result < -4095) return result;
+        errno = static_cast<int>(-result);
+        return -1;
+    }
+    const auto known = client->ends_are_known
+                           ? memory.iov_len
+                           : static_cast<std::size_t>(client->known_size - offset);
+    Client* const here = std::exchange(client, nullptr);
+    const ssize_t moved =
+        ::pread(descriptor, memory.iov_base, std::min(memory.iov_len, known), offset);
+    client = here;
+    return moved;
+}
+
+/// Whether a client of SMB denies a transfer: somebody else holds a lock on the bytes, or for a
+/// write anybody does who shares it.
+bool is_denied(int descriptor, bool writes, std::size_t bytes, off_t offset) {
+    if (client->denies_all) {
+        ++client->refused;
+        return true;
+    }
+    struct flock region {};
+    region.l_type = writes ? F_WRLCK : F_RDLCK;
+    region.l_start = offset;
+    region.l_len = static_cast<off_t>(bytes);
+    const bool own = writes && client->sharing.contains(descriptor);
+    if (!own && (::fcntl(descriptor, F_OFD_GETLK, &region) != 0 || region.l_type == F_UNLCK))
+        return false;
+    ++client->refused;
+    return true;
+}
+
+}  // namespace
+}  // namespace oratorio
+
+// NOLINTBEGIN(bugprone-reserved-identifier)
+using oratorio::client;
+
+extern "C" {
+
+int __real_fstatfs(int descriptor, struct statfs* facts);
+int __wrap_fstatfs(int descriptor, struct statfs* facts) {
+    const int result = __real_fstatfs(descriptor, facts);
+    if (client != nullptr && result == 0) facts->f_type = static_cast<__fsword_t>(client->type);
+    return result;
+}
+
+int __real_statx(int descriptor, const char* path, int flags, unsigned mask, struct statx* status);
+int __wrap_statx(int descriptor, const char* path, int flags, unsigned mask, struct statx* status) {
+    const int result = __real_statx(descriptor, path, flags, mask, status);
+    if (client != nullptr && (flags & AT_STATX_FORCE_SYNC) != 0) {
+        ++client->asks;
+        client->known_size = static_cast<oratorio::Bytes>(status->stx_size);
+    }
+    return result;
+}
+
+int __real_fcntl(int descriptor, int command, ...);
+int __wrap_fcntl(int descriptor, int command, ...) {
+    va_list more;
+    va_start(more, command);
+    void* const argument = va_arg(more, void*);
+    va_end(more);
+    if (client != nullptr && command == F_OFD_SETLKW &&
+        static_cast<struct flock*>(argument)->l_type != F_UNLCK)
+        ++client->waits;
+    const int result = __real_fcntl(descriptor, command, argument);
+    if (client == nullptr || result != 0) return result;
+    if (command != F_OFD_SETLKW && command != F_OFD_SETLK) return result;
+    const auto& lock = *static_cast<struct flock*>(argument);
+    if (lock.l_type == F_RDLCK && lock.l_start < off_t{1} << 62) client->sharing.insert(descriptor);
+    if (lock.l_type == F_UNLCK) client->sharing.erase(descriptor);
+    return result;
+}
+
+ssize_t __real_pread(int descriptor, void* memory, std::size_t bytes, off_t offset);
+ssize_t __wrap_pread(int descriptor, void* memory, std::size_t bytes, off_t offset) {
+    if (client != nullptr && client->type == oratorio::kCeph)
+        return oratorio::read_of_ceph(descriptor, {memory, bytes}, offset);
+    if (client != nullptr && client->type == oratorio::kSmb &&
+        oratorio::is_denied(descriptor, false, bytes, offset)) {
+        errno = EACCES;
+        return -1;
+    }
+    return __real_pread(descriptor, memory, bytes, offset);
+}
+
+ssize_t __real_pwrite(int descriptor, const void* memory, std::size_t bytes, off_t offset);
+ssize_t __wrap_pwrite(int descriptor, const void* memory, std::size_t bytes, off_t offset) {
+    if (client != nullptr && client->type == oratorio::kSmb &&
+        oratorio::is_denied(descriptor, true, bytes, offset)) {
+        errno = EACCES;
+        return -1;
+    }
+    return __real_pwrite(descriptor, memory, bytes, offset);
+}
+
+}  // extern "C"
+// NOLINTEND(bugprone-reserved-identifier)
