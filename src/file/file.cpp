@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "base/machine_memory.hpp"
+#include "base/shared_segment.hpp"
 #include "file/path.hpp"
 #include "file/state.hpp"
 #include "plan/aggregators.hpp"
@@ -201,6 +202,13 @@ Result<void> File::set_hints(const HintMap& info) {
     return state_->take_info(info);
 }
 
+/// Whether this rank sets the file's size as rank 0 does: as the first of another node whose client
+/// would hold to the old size (MooseFS, SMB). All set the same size, in any order.
+bool File::State::resizes_for_node() const {
+    const Topology& topology = transport->topology();
+    return opened.found->keeps_old_size && first_beside(topology, topology.rank) == topology.rank;
+}
+
 Result<void> File::resize(Bytes bytes, bool allocates, std::string_view what_differs) {
     settle();
     Transport& ranks = *state_->transport;
@@ -219,13 +227,14 @@ Result<void> File::resize(Bytes bytes, bool allocates, std::string_view what_dif
     const CollectiveWrite entered(exclusion);
     if (auto same = agree_on_equal(ranks, static_cast<std::uint64_t>(bytes), what_differs); !same)
         return same.error();
-    if (ranks.topology().rank == 0) {
+    if (ranks.topology().rank == 0 || (!allocates && state_->resizes_for_node())) {
         Store& store = *state_->store;
         const Allocator allocator{mode().readable(), exclusion.may_fill(), exclusion.job};
         const auto resized =
             allocates ? allocate(store, bytes, allocator) : store.resize(bytes, false);
         if (!resized) error = resized.error();
     }
+    state_->store->forget_size();
     return agree_on_error(ranks, error);
 }
 

@@ -174,6 +174,7 @@ enum Question {
     has_filler,
     looked,
     saw,
+    incoherent,
     questions
 };
 using Answers = std::array<std::uint64_t, questions>;
@@ -195,6 +196,7 @@ Answers answers_of(const Opening& opening, const OpenCall& call, const LockSight
     answers[unmappable] = limits.mappable ? 0 : 1;
     answers[remarked] = limits.remark.empty() ? 0 : 1;
     answers[uncached] = opening.is_uncached ? 1 : 0;
+    answers[incoherent] = is_incoherent(opening.store->kind().file_system) ? 1 : 0;
     return answers;
 }
 
@@ -288,6 +290,7 @@ Result<void> File::State::open_stores(const OpenCall& call) {
             all.striping = of_first.striping;
             all.costs = of_first.costs;
             all.number = of_first.number;
+            all.keeps_old_size = told[incoherent] > 0;
             all.deferred = given.no_independent_access && nodes.size > 1;
             all.shown = of_first.present;
             all.shown_for_others = all.shown && !all.deferred && nodes.nodes() < nodes.size;

@@ -12,7 +12,6 @@
 #include <cstring>
 #include <utility>
 
-
 namespace oratorio {
 
 namespace {

@@ -70,6 +70,8 @@ struct File::State final : Witness {
         bool shown = false;     ///< each rank that opens the file is to show it so
         bool deferred = false;  ///< ranks open the file when they need it
         FileNumber number;      ///< rank 0's
+        /// A node keeps an old size of the file until it is asked to change it itself.
+        bool keeps_old_size = false;
     };
     /// What was opened.
     struct Opened {
@@ -199,6 +201,7 @@ struct File::State final : Witness {
     /// At open, where all ranks want it.
     void start_tracing(const TraceCall& call);
     [[nodiscard]] bool flushes_together() const;
+    [[nodiscard]] bool resizes_for_node() const;
     [[nodiscard]] Error unheard_failure();
     /// Writes the records that were gathered, whoever made them.
     Result<void> write_gathered();
