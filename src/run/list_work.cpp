@@ -29,7 +29,7 @@ class ListWork final : public Work {
         : context_(context),
           access_(access),
           reading_(plan.direction == Direction::read),
-          batch_max_(plan.pieces_at_once),
+          batch_max_(plan.pieces_at_once > 0 ? plan.pieces_at_once : kBatchPiecesAtOnce),
           staging_(staging),
           transfer_(*context.store, &context_.stats),
           file_(access.file),
@@ -43,7 +43,9 @@ class ListWork final : public Work {
         if (in_place_ && !context.store->limits().asynchronous)
             batch_max_ = std::min(batch_max_, kBatchPiecesAtOnce);
         file_.seek_size(access.from);
-        sliced_ = plan.domains.parts() > 1 && !in_place_;
+        // In place of a mapping, whose windows don't fit into the staging buffer, it isn't.
+        const bool for_mapping = plan.method->storage_part().extends_first;
+        sliced_ = plan.domains.parts() > 1 && !in_place_ && !for_mapping;
         Prefetch* const prefetch = context.store->prefetch();
         const bool cached = context.store->limits().direct(plan.direction).file == 0;
         if (plan.ahead.ranges > 0 && prefetch != nullptr && cached)

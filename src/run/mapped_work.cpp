@@ -18,7 +18,7 @@ constexpr Bytes kSliceBytes = 512 << 10;  // of all parts together; half a core'
 class MappedWork final : public Work {
   public:
     MappedWork(const RunContext& context, const Plan& plan, const Access& access,
-               std::int64_t pieces)
+               std::int64_t pieces, const Error& failed)
         : context_(context),
           plan_(plan),
           access_(access),
@@ -27,11 +27,11 @@ class MappedWork final : public Work {
         populate_ = pieces * kPage >= plan.hull.length() || access.bytes() * 2 >= plan.hull.length()
                         ? Populate::yes
                         : Populate::no;
+        if (failed.kind != ErrorKind::none) note(failed);
     }
 
     Result<bool> step() override {
         if (done()) return false;
-        if (round_ == 0 && plan_.direction == Direction::write && is_alone()) extend();
         const Region region = plan_.region(0, round_++);
         RangeLock held = share(region);
         map(region);
@@ -59,11 +59,6 @@ class MappedWork final : public Work {
         Extent extent;
         Mapped mapped;
     };
-    /// Else the file has been made long enough (run/extension).
-    [[nodiscard]] bool is_alone() const {
-        return !plan_.collective || context_.transport.topology().size == 1;
-    }
-    void extend();
     [[nodiscard]] RangeLock share(const Region& region);
     void map(const Region& region);
     void copy(Window& window, Extent extent);
@@ -82,13 +77,6 @@ class MappedWork final : public Work {
     Bytes moved_ = 0;
     Error noted_;
 };
-
-/// Makes the file as long as it will be: window by window would cost a file system far more.
-void MappedWork::extend() {
-    const Offset end = plan_.hull.end;
-    const auto last = context_.store->map({end - 1, end}, plan_.direction, Populate::no);
-    if (!last) note(last.error());
-}
 
 /// What is stored to a mapping is written by nobody else.
 RangeLock MappedWork::share(const Region& region) {
@@ -145,8 +133,9 @@ Bytes MappedWork::copy_before(Offset end, Window& window, Extent extent) {
 }  // namespace
 
 std::unique_ptr<Work> make_mapped_work(const RunContext& context, const Plan& plan,
-                                       const Access& access, std::int64_t pieces) {
-    return std::make_unique<MappedWork>(context, plan, access, pieces);
+                                       const Access& access, std::int64_t pieces,
+                                       const Error& failed) {
+    return std::make_unique<MappedWork>(context, plan, access, pieces, failed);
 }
 
 }  // namespace oratorio

@@ -155,7 +155,8 @@ bool Run::file_extended() {
     const auto extended = extension_.step(context_, writes ? planning_.mine().hull.end : 0);
     if (!extended) return fail(extended.error());
     if (!*extended) return false;
-    note(extension_.error());
+    maps_ = extension_.error().kind != ErrorKind::unsupported_operation;
+    if (maps_) note(extension_.error());
     start_work();
     return step_phase();
 }
@@ -192,7 +193,8 @@ bool Run::uses_store() const {
 
 void Run::make_work() {
     number_attempt();
-    auto made = oratorio::make_work({context_, plan(), worked(), planning_.mine().pieces, memory_});
+    auto made =
+        oratorio::make_work({context_, plan(), worked(), planning_.mine().pieces, memory_, maps_});
     if (made) {
         work_ = std::move(*made);
     } else {
@@ -249,6 +251,7 @@ bool Run::ending_done() {
         context_.plans->distrust(access_.direction);
         again_ = true;
         extension_ = {};
+        maps_ = true;
         turn_ = {};
         work_.reset();
         error_ = access_.refused;

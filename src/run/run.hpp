@@ -95,6 +95,7 @@ class Run {
     RunMemory memory_;
     Planning planning_;
     Extension extension_;
+    bool maps_ = true;  ///< false: the file can't be made longer for mappings; equal on all ranks
     Turn turn_;
     Phase phase_ = Phase::planning;
     Track track_;         ///< of the phases

@@ -49,8 +49,22 @@ Made make_list(const WorkSite& site) {
     return make_list_work(site.context, site.plan, site.access, site.memory.collective());
 }
 
+/// A rank that writes without others makes the file as long as it will be: window by window would
+/// cost a file system far more. Ranks that write together have done so already (run/extension).
+Error extended(const WorkSite& site) {
+    const bool alone = !site.plan.collective || site.context.transport.topology().size == 1;
+    if (!alone || site.plan.direction == Direction::read) return {};
+    const Offset end = site.plan.hull.end;
+    const auto last = site.context.store->map({end - 1, end}, Direction::write, Populate::no);
+    return last ? Error{} : last.error();
+}
+
+/// Where a file system can't make the file longer without the danger of making it shorter for
+/// somebody else, the pieces are written as they would be without mappings.
 Made make_mapped(const WorkSite& site) {
-    return make_mapped_work(site.context, site.plan, site.access, site.pieces);
+    const Error failed = extended(site);
+    if (!site.maps || failed.kind == ErrorKind::unsupported_operation) return make_list(site);
+    return make_mapped_work(site.context, site.plan, site.access, site.pieces, failed);
 }
 
 /// A few requests under way keep the agents busy while the next is packed.

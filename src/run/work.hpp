@@ -44,6 +44,7 @@ struct WorkSite {
     const Access& access;
     std::int64_t pieces = 0;  ///< about how many the rank has
     RunMemory& memory;
+    bool maps = true;  ///< false: methods that map the file write pieces to the store instead
 };
 
 /// The one that the plan's method names; an error where its memory can't be had.
@@ -71,9 +72,11 @@ std::unique_ptr<Work> make_list_work(const RunContext& context, const Plan& plan
 std::unique_ptr<Work> make_piece_work(const RunContext& context, const Plan& plan,
                                       const Access& access);
 
-/// Pieces between user memory and a mapping of the file; `pieces` is about how many there are.
+/// Pieces between user memory and a mapping of the file; `pieces` is about how many there are. The
+/// file is as long as the access needs it; `failed`: why not.
 std::unique_ptr<Work> make_mapped_work(const RunContext& context, const Plan& plan,
-                                       const Access& access, std::int64_t pieces);
+                                       const Access& access, std::int64_t pieces,
+                                       const Error& failed);
 
 /// Pieces by the context's agents; `memory` holds whole requests of theirs, at least one.
 std::unique_ptr<Work> make_shipped_work(const RunContext& context, const Plan& plan,
