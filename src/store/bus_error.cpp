@@ -78,11 +78,30 @@ void remove_handler() {
     if (ours) ::sigaction(SIGBUS, &handler_before, nullptr);
 }
 
+/// While it lives, this thread takes SIGBUS: the kernel ends a process that blocks the one it is
+/// sent for an access of its own.
+class BusErrorUnblocked {
+  public:
+    BusErrorUnblocked() {
+        sigset_t one;
+        sigemptyset(&one);
+        sigaddset(&one, SIGBUS);
+        ::pthread_sigmask(SIG_UNBLOCK, &one, &before_);
+    }
+    ~BusErrorUnblocked() { ::pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
+    BusErrorUnblocked(const BusErrorUnblocked&) = delete;
+    BusErrorUnblocked& operator=(const BusErrorUnblocked&) = delete;
+
+  private:
+    sigset_t before_;
+};
+
 }  // namespace
 
 std::byte* catch_bus_error(std::span<std::byte> memory, const Touch& touch, const Mend& mend) {
     Guard guard{memory.data(), memory.data() + memory.size(), current_guard, mend};
     install_handler();
+    const BusErrorUnblocked unblocked;  // after the handler is there: one may be waiting
     if (sigsetjmp(guard.back, 1) == 0) {
         current_guard = &guard;
         touch.call(touch.argument);

@@ -116,6 +116,22 @@ TEST_F(BusError, threads_catch_their_own_at_once) {
     expect_default_handler();
 }
 
+TEST_F(BusErrorDeathTest, a_fault_is_caught_in_a_thread_that_blocks_all_signals) {
+    const BadPages bad;
+    EXPECT_EXIT(
+        {
+            sigset_t all;
+            sigfillset(&all);
+            ::pthread_sigmask(SIG_SETMASK, &all, nullptr);
+            std::byte* const at = bad.bytes().data() + 8;
+            const bool right = caught(bad.bytes(), [&] { touch(at); }) == at;
+            sigset_t now;
+            ::pthread_sigmask(SIG_SETMASK, nullptr, &now);
+            ::_exit(right && sigismember(&now, SIGBUS) == 1 ? 7 : 8);
+        },
+        testing::ExitedWithCode(7), "");
+}
+
 TEST_F(BusErrorDeathTest, a_fault_elsewhere_goes_to_the_handler_of_the_program) {
     const BadPages ours;
     const BadPages theirs;
