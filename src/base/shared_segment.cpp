@@ -32,16 +32,22 @@ Result<bool> SharedSegment::step(Transport& transport) {
         const auto named = telling_.step(transport);
         if (!named || !*named) return named;
         if (error_.kind == ErrorKind::none) error_ = attach(topology);
-        if (error_.kind == ErrorKind::none && wish_.check) error_ = wish_.check(cards());
         agreement_ = Agreement(error_);
         phase_ = Phase::deciding;
     }
+    if (phase_ == Phase::deciding) {
+        const auto decided = agreement_.step(transport);
+        if (!decided || !*decided) return decided;
+        memory_.unlink();  // all have attached who could
+        if (refused()) memory_ = {};
+        const bool checks = wish_.check && !refused();
+        if (checks) checked_ = Agreement(wish_.check(cards()));
+        phase_ = checks ? Phase::checking : Phase::over;
+    }
     if (phase_ == Phase::over) return true;
-    const auto decided = agreement_.step(transport);
+    const auto decided = checked_.step(transport);
     if (!decided || !*decided) return decided;
     phase_ = Phase::over;
-    memory_.unlink();  // all have attached who could
-    if (refused()) memory_ = {};
     return true;
 }
 

@@ -31,8 +31,8 @@ class SharedSegment {
         Card card = {};
         /// By the first rank, before others attach. May be empty.
         std::function<void(std::span<std::byte>)> prepare;
-        /// By all, after that, with the cards of the node's ranks: what else must be so. May be
-        /// empty.
+        /// Run by all ranks once all have their memory, with the cards of the node's ranks. Its
+        /// outcome is agreed apart from that of the memory. Empty on all ranks or on none.
         std::function<Error(const std::vector<Card>&)> check;
     };
 
@@ -46,13 +46,15 @@ class SharedSegment {
     /// When it is decided, the same on all ranks: why there is none.
     [[nodiscard]] const Error& refusal() const { return agreement_.error(); }
     [[nodiscard]] bool refused() const { return refusal().kind != ErrorKind::none; }
+    /// When the memory isn't refused, the same on all ranks: what the check found on some rank.
+    [[nodiscard]] const Error& check_refusal() const { return checked_.error(); }
     /// Where it isn't refused.
     [[nodiscard]] SharedMemory take() { return std::move(memory_); }
     /// Of the ranks of this node, in their order.
     [[nodiscard]] std::vector<Card> cards() const;
 
   private:
-    enum class Phase { ready, naming, deciding, over };
+    enum class Phase { ready, naming, deciding, checking, over };
     struct Told {
         char name[48] = {};  ///< of the memory it made; empty: it made none
         Card card = {};
@@ -67,7 +69,8 @@ class SharedSegment {
     Told told_;
     std::vector<Told> told_beside_;  ///< by the ranks of this node
     NodeGather telling_;
-    Agreement agreement_;
+    Agreement agreement_;  ///< on the memory
+    Agreement checked_;    ///< on the check
 };
 
 }  // namespace oratorio

@@ -15,7 +15,13 @@ namespace oratorio {
 namespace {
 
 constexpr std::uint64_t kProbe = 0x6f7261746f72696fU;
-const std::uint64_t probe_word = kProbe;
+
+/// What the other ranks of the node try to reach.
+struct Probe {
+    std::uint64_t read = kProbe;
+    std::uint64_t written = kProbe;  ///< they all write the same
+};
+Probe probe_here;
 
 constexpr Bytes round_up(Bytes bytes) {
     return (bytes + kPage - 1) / kPage * kPage;
@@ -53,14 +59,20 @@ void make_controls(std::span<std::byte> memory, const Topology& topology) {
     make<Question>(memory, ranks * NodeMemory::rounds_max);
 }
 
-/// Reads a word of each rank of the node, as the exchange would read its data.
+/// Reads and writes a word of a rank, as the exchange would its data.
+bool can_reach(pid_t process, Probe* probe) {
+    std::uint64_t word = 0;
+    const iovec here{&word, sizeof word};
+    iovec there{&probe->read, sizeof word};
+    if (process_vm_readv(process, &here, 1, &there, 1, 0) != sizeof word || word != kProbe)
+        return false;
+    there.iov_base = &probe->written;
+    return process_vm_writev(process, &here, 1, &there, 1, 0) == sizeof word;
+}
+
 Error probe_others(const std::vector<SharedSegment::Card>& cards) {
     for (const auto& [process, probe] : cards) {
-        std::uint64_t word = 0;
-        const iovec here{&word, sizeof word};
-        const iovec there{reinterpret_cast<void*>(probe), sizeof word};
-        const auto id = static_cast<pid_t>(process);
-        if (process_vm_readv(id, &here, 1, &there, 1, 0) == sizeof word && word == kProbe) continue;
+        if (can_reach(static_cast<pid_t>(process), reinterpret_cast<Probe*>(probe))) continue;
         return Error::make(ErrorKind::unsupported_operation,
                            "cross-memory attach: the kernel refuses it, see "
                            "kernel.yama.ptrace_scope",
@@ -99,7 +111,7 @@ SharedSegment::Wish NodeMemory::wish(const Topology& topology) const {
     SharedSegment::Wish wish;
     wish.bytes = control_bytes(topology) + wanted_;
     wish.card = {static_cast<std::uint64_t>(getpid()),
-                 reinterpret_cast<std::uintptr_t>(&probe_word)};
+                 reinterpret_cast<std::uintptr_t>(&probe_here)};
     wish.prepare = [&topology](std::span<std::byte> memory) { make_controls(memory, topology); };
     if (cross_memory_wanted_) wish.check = probe_others;
     return wish;
@@ -108,11 +120,14 @@ SharedSegment::Wish NodeMemory::wish(const Topology& topology) const {
 void NodeMemory::decide(const Topology& topology) {
     if (making_->refused()) {
         refusal_ = making_->refusal();
-        (refusal_.kind == ErrorKind::unsupported_operation ? cross_memory_refused_
-                                                           : shared_refused_) = true;
+        shared_refused_ = true;
         return;
     }
-    cross_memory_ = cross_memory_ || cross_memory_wanted_;
+    if (cross_memory_wanted_) {
+        refusal_ = making_->check_refusal();
+        cross_memory_refused_ = refusal_.kind != ErrorKind::none;
+        cross_memory_ = !cross_memory_refused_;
+    }
     memory_ = making_->take();
     capacity_ = wanted_;
     lay_out(topology);

@@ -14,6 +14,12 @@ namespace {
 constexpr std::size_t kIovecsMax = 1024;  // UIO_MAXIOV
 
 Error failed() {
+    // It was allowed when the node's memory was made: a sandbox or other rights since then.
+    if (errno == EPERM || errno == ENOSYS)
+        return Error::make(ErrorKind::unsupported_operation,
+                           "cross-memory attach: the kernel refuses it now; choose another method "
+                           "by the hint oratorio_method",
+                           errno);
     return Error::make(ErrorKind::buffer, "cross-memory attach: a rank's buffer can't be reached",
                        errno);
 }

@@ -55,7 +55,7 @@ TEST(SharedSegment, ANodesRanksGetWhatItsFirstOneHasPrepared) {
     }
 }
 
-TEST(SharedSegment, WhatOneRankFindsWrongAllAreRefusedFor) {
+TEST(SharedSegment, WhatTheCheckOfOneRankFindsAllRanksAreToldAndTheMemoryStays) {
     run_ranks({.ranks = 4, .seed = 3, .ranks_per_node = 2}, [](Transport& transport) {
         const Rank rank = transport.topology().rank;
         SharedSegment::Wish wish = wish_of(rank);
@@ -65,9 +65,10 @@ TEST(SharedSegment, WhatOneRankFindsWrongAllAreRefusedFor) {
         };
         SharedSegment segment(std::move(wish));
         ASSERT_TRUE(segment.finish(transport).ok());
-        EXPECT_TRUE(segment.refused());
-        EXPECT_EQ(segment.refusal().kind, ErrorKind::quota);
-        EXPECT_EQ(segment.refusal().rank, 2);
+        EXPECT_FALSE(segment.refused());
+        EXPECT_EQ(segment.check_refusal().kind, ErrorKind::quota);
+        EXPECT_EQ(segment.check_refusal().rank, 2);
+        EXPECT_EQ(std::ssize(segment.take().span()), kLength);
     });
     EXPECT_EQ(names_in_shared_memory(), 0U) << "a name was left";
 }

@@ -1,0 +1,207 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The system refuses what ranks of a node share, on one rank or on all, from the beginning or after
+// the open: files work all the same, or the call is an error on all ranks. The program has its own
+// shm_open, posix_fallocate, mmap, process_vm_readv and process_vm_writev.
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/uio.h>
+
+#include <cerrno>
+#include <string_view>
+
+#include "plan/methods.hpp"
+#include "sim/file_ranks.hpp"
+#include "support/leader_ranks.hpp"
+
+namespace {
+
+/// Of the calling rank, which is a thread.
+struct Refusal {
+    std::string_view call;
+    int error = 0;
+};
+thread_local Refusal refused;
+
+bool is_refused(std::string_view call) {
+    return refused.call == call;
+}
+
+}  // namespace
+
+extern "C" {
+int __real_shm_open(const char*, int, mode_t);
+int __real_posix_fallocate(int, off_t, off_t);
+void* __real_mmap(void*, std::size_t, int, int, int, off_t);
+ssize_t __real_process_vm_readv(pid_t, const iovec*, unsigned long, const iovec*, unsigned long,
+                                unsigned long);
+ssize_t __real_process_vm_writev(pid_t, const iovec*, unsigned long, const iovec*, unsigned long,
+                                 unsigned long);
+
+int __wrap_shm_open(const char* name, int flags, mode_t mode) {
+    if (!is_refused("shm_open")) return __real_shm_open(name, flags, mode);
+    errno = refused.error;
+    return -1;
+}
+int __wrap_posix_fallocate(int descriptor, off_t from, off_t bytes) {
+    if (is_refused("posix_fallocate")) return refused.error;
+    return __real_posix_fallocate(descriptor, from, bytes);
+}
+void* __wrap_mmap(void* where, std::size_t bytes, int protection, int flags, int descriptor,
+                  off_t offset) {
+    if (!is_refused("mmap") || descriptor < 0)
+        return __real_mmap(where, bytes, protection, flags, descriptor, offset);
+    errno = refused.error;
+    return MAP_FAILED;
+}
+ssize_t __wrap_process_vm_readv(pid_t process, const iovec* here, unsigned long heres,
+                                const iovec* there, unsigned long theres, unsigned long flags) {
+    if (!is_refused("process_vm_readv"))
+        return __real_process_vm_readv(process, here, heres, there, theres, flags);
+    errno = refused.error;
+    return -1;
+}
+ssize_t __wrap_process_vm_writev(pid_t process, const iovec* here, unsigned long heres,
+                                 const iovec* there, unsigned long theres, unsigned long flags) {
+    if (!is_refused("process_vm_writev"))
+        return __real_process_vm_writev(process, here, heres, there, theres, flags);
+    errno = refused.error;
+    return -1;
+}
+}
+
+namespace oratorio::test {
+namespace {
+
+using Buffer = std::vector<std::byte>;
+
+constexpr int kRanks = 4;
+constexpr Bytes kPiece = 40;
+constexpr Bytes kMine = 4000;
+constexpr Rank kAll = -1;
+
+/// When a call begins to be refused.
+enum class Since { open, first_access, second_access };
+
+struct Trouble {
+    std::string_view call;
+    int error = 0;
+    Rank who = kAll;
+    Since since = Since::open;
+    int ranks_per_node = 0;
+};
+
+std::string text_of(const Trouble& trouble, std::string_view method) {
+    return std::string(trouble.call) + " errno " + std::to_string(trouble.error) + " of rank " +
+           std::to_string(trouble.who) + " since " +
+           std::to_string(static_cast<int>(trouble.since)) + " with " +
+           std::to_string(trouble.ranks_per_node) + " ranks a node, " + std::string(method);
+}
+
+Buffer data_of(Rank rank, int turn) {
+    Buffer data(static_cast<std::size_t>(kMine));
+    for (std::size_t i = 0; i < data.size(); ++i)
+        data[i] = std::byte(static_cast<std::size_t>(rank * 50 + turn * 7) + i);
+    return data;
+}
+
+/// Writes and reads interleaved pieces; how the first failing call ended.
+ErrorKind write_and_read(File& file, Rank rank, int turn) {
+    Buffer mine = data_of(rank, turn);
+    const auto written = file.access(call_for(Direction::write, mine, true));
+    EXPECT_EQ(kind_of(file.seek(0, Whence::set)), ErrorKind::none);
+    Buffer back(mine.size());
+    const auto read = file.access(call_for(Direction::read, back, true));
+    EXPECT_EQ(kind_of(file.seek(0, Whence::set)), ErrorKind::none);
+    if (written.error.kind != ErrorKind::none) return written.error.kind;
+    EXPECT_TRUE(read.error.kind != ErrorKind::none || back == mine);
+    return read.error.kind;
+}
+
+std::unique_ptr<Transport> transport_of(Transport& ranks) {
+    auto over = NodeTransport::over(std::make_unique<Lent>(ranks), [&ranks] {
+        return Result<std::unique_ptr<Transport>>(LeaderRanks::of(ranks));
+    });
+    EXPECT_TRUE(over.ok());
+    return std::move(*over);
+}
+
+/// By rank, how the second access ended; all else must succeed.
+std::vector<ErrorKind> ends_of(const Trouble& trouble, const std::string& method) {
+    const Folder folder;
+    std::vector<ErrorKind> ends(kRanks);
+    const SimOptions options{.ranks = kRanks, .seed = 11, .ranks_per_node = trouble.ranks_per_node};
+    run_ranks(options, [&](Transport& ranks) {
+        const Rank rank = ranks.topology().rank;
+        const auto begin = [&](Since since) {
+            const bool hit = trouble.who == kAll || trouble.who == rank;
+            if (hit && trouble.since == since) refused = {trouble.call, trouble.error};
+        };
+        begin(Since::open);
+        const HintMap hints{{"oratorio_method", method}, {"cb_buffer_size", "8192"}};
+        auto file = File::open(std::make_shared<Workspace>(transport_of(ranks)),
+                               call_of(folder.file("data"), kCreate, hints));
+        EXPECT_EQ(kind_of(file), ErrorKind::none);
+        if (!file) return;
+        EXPECT_EQ(kind_of((*file)->set_view(View::make(kPiece * rank, 1, Shape::run(kPiece),
+                                                       kPiece * kRanks, true, "native"),
+                                            {})),
+                  ErrorKind::none);
+        begin(Since::first_access);
+        EXPECT_EQ(write_and_read(**file, rank, 0), ErrorKind::none);
+        begin(Since::second_access);
+        ends[static_cast<std::size_t>(rank)] = write_and_read(**file, rank, 1);
+        EXPECT_EQ(kind_of((*file)->close()), ErrorKind::none);
+        refused = {};
+    });
+    return ends;
+}
+
+const std::vector<std::string> kMethods{"auto", "shared_buffer", "shared_data", "two_layer_shared"};
+
+void files_work_without(std::string_view call, std::initializer_list<int> errors) {
+    for (const int error : errors)
+        for (const Rank who : {kAll, 0, kRanks - 1})
+            for (const Since since : {Since::open, Since::first_access, Since::second_access})
+                for (const int ranks_per_node : {0, 2})
+                    for (const std::string& method : kMethods) {
+                        const Trouble trouble{call, error, who, since, ranks_per_node};
+                        SCOPED_TRACE(text_of(trouble, method));
+                        EXPECT_EQ(ends_of(trouble, method),
+                                  std::vector<ErrorKind>(kRanks, ErrorKind::none));
+                    }
+}
+
+TEST(NoSharedMemory, files_work_where_shm_open_is_refused) {
+    files_work_without("shm_open", {ENOSYS, EACCES, EMFILE, ENOENT});
+}
+
+TEST(NoSharedMemory, files_work_where_dev_shm_gives_no_room) {
+    files_work_without("posix_fallocate", {ENOSPC, ENOSYS, EINTR});
+}
+
+TEST(NoSharedMemory, files_work_where_shared_memory_cannot_be_mapped) {
+    files_work_without("mmap", {ENOMEM, EPERM, ENOSYS});
+}
+
+/// What is refused from the beginning is found out before it is needed; later it is an error of all
+/// ranks, or isn't needed.
+TEST(NoSharedMemory, without_cross_memory_attach_files_work_or_calls_fail_on_all_ranks) {
+    int failed = 0;
+    for (const std::string_view call : {"process_vm_readv", "process_vm_writev"})
+        for (const int error : {EPERM, ENOSYS})
+            for (const Rank who : {kAll, 0, kRanks - 1})
+                for (const Since since : {Since::open, Since::second_access}) {
+                    const Trouble trouble{call, error, who, since, 0};
+                    SCOPED_TRACE(text_of(trouble, "shared_data"));
+                    const auto ends = ends_of(trouble, "shared_data");
+                    EXPECT_EQ(ends, std::vector<ErrorKind>(kRanks, ends.front()));
+                    const bool fails = ends.front() == ErrorKind::unsupported_operation;
+                    EXPECT_TRUE(ends.front() == ErrorKind::none ||
+                                (fails && since == Since::second_access));
+                    failed += fails ? 1 : 0;
+                }
+    EXPECT_GE(failed, 8);  // rank 0 reaches into the others' memory, by either call
+}
+
+}  // namespace
+}  // namespace oratorio::test
