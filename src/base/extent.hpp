@@ -12,6 +12,11 @@ using Offset =
 using Bytes = std::int64_t;  ///< a length
 using Rank = int;            ///< a rank of the file's communicator
 
+/// No byte of a file lies at or after this offset (4 EiB), and no datatype reaches further from its
+/// origin in either direction: the sum of any two offsets fits 64 bits. Locks that protect no data
+/// lie at and after it.
+constexpr Offset kOffsetLimit = Offset{1} << 62;
+
 /// What the page caches of nearly all machines and file systems keep at once. Where this machine's
 /// own pages matter, as for mappings and guards, the system is asked.
 constexpr Bytes kPage = 4096;

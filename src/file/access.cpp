@@ -216,6 +216,10 @@ File::Placed File::describe(AccessCall& call, bool may_move) const {
     }
     const auto asked = etypes_of(access.memory.size(), view);
     if (!asked) refuse(access, asked.error());
+    if (!access.memory.fits()) {
+        refuse(access, Error::make(ErrorKind::count,
+                                   "access: count times the datatype's extent is too large"));
+    }
     placed.etypes = access.refused.kind == ErrorKind::none ? *asked : 0;
     return placed;
 }
@@ -243,7 +247,7 @@ File::Placed File::place(AccessCall& call, bool may_move) {
     } else {
         refuse(access,
                Error::make(ErrorKind::argument,
-                           "access: the offset is negative or past the largest file offset"));
+                           "access: the offset is negative or past the largest file offset, 2^62"));
     }
     if (access.refused.kind != ErrorKind::none) placed.etypes = 0;
     if (view.file.shape->size() == 0 || access.bytes() == 0) access.memory = Layout{};

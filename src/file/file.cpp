@@ -380,7 +380,7 @@ Result<Offset> File::byte_offset(Offset index) const {
     if (!view.data_position(index, 1)) {
         return Error::make(
             ErrorKind::argument,
-            "get byte offset: the offset is negative or past the largest file offset");
+            "get byte offset: the offset is negative or past the largest file offset, 2^62");
     }
     return view.byte_offset(index);
 }

@@ -14,7 +14,7 @@ namespace oratorio {
 
 /// A byte that no file has. Whoever may write an open file holds it locked: a rank itself, or the
 /// first of its node for it.
-inline constexpr Extent kPresence{Offset{1} << 62, (Offset{1} << 62) + 1};
+inline constexpr Extent kPresence{kOffsetLimit, kOffsetLimit + 1};
 
 /// One rank's store, and what it turned out to be.
 struct Opening {

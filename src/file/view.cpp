@@ -77,6 +77,8 @@ std::optional<Bytes> View::data_position(Offset index, Bytes bytes) const {
     if (__builtin_mul_overflow(last / file.shape->size(), file.extent, &end)) return {};
     if (__builtin_add_overflow(end, file.origin, &end)) return {};
     if (__builtin_add_overflow(end, file.shape->span().end, &end)) return {};
+    const Bytes tile = file.shape->size();
+    if (end > kOffsetLimit || last / tile >= kOffsetLimit / tile) return {};
     return first;
 }
 

@@ -26,8 +26,8 @@ struct View {
     [[nodiscard]] static Result<View> make(Offset displacement, Bytes etype_size, ShapePtr filetype,
                                            Bytes filetype_extent, bool writable,
                                            std::string representation);
-    /// Position of etype `index` in the view's data, in bytes; nothing when `bytes` (at least one)
-    /// from there would go past the largest file offset, or when `index` is negative.
+    /// Position of etype `index` in the view's data, in bytes; nothing when the tiles that hold
+    /// `bytes` (at least one) from there end past kOffsetLimit, or when `index` is negative.
     [[nodiscard]] std::optional<Bytes> data_position(Offset index, Bytes bytes) const;
     /// Byte offset in the file of etype `index` relative to the view (MPI_File_get_byte_offset).
     /// `index` has a data position. The displacement when the filetype has no data.

@@ -28,7 +28,7 @@ List<Offset> numbers(const DatatypeContents& contents, std::int64_t first, std::
                      std::int64_t scale, const Memory& memory) {
     List<Offset> list(static_cast<std::size_t>(count), memory);
     contents.with_numbers(first, [&](const auto* number) {
-        for (Offset& one : list) one = *number++ * scale;
+        for (Offset& one : list) one = product(*number++, scale);
     });
     return list;
 }
@@ -36,7 +36,7 @@ List<Offset> numbers(const DatatypeContents& contents, std::int64_t first, std::
 /// count, blocklength, stride; `scale` is the unit of the stride in bytes.
 ShapePtr vector_shape(const DatatypeContents& contents, const DecodedType& type, Bytes scale) {
     return Shape::strided(repeat(type, contents.number(1)), contents.number(0),
-                          contents.number(2) * scale);
+                          product(contents.number(2), scale));
 }
 
 /// Blocks of differing length of a type whose elements are dense.
@@ -46,8 +46,10 @@ ShapePtr indexed_runs(const DatatypeContents& contents, const Length* length, By
     const std::int64_t count = contents.number(0);
     return contents.with_numbers(1 + count, [&](const auto* place) {
         const auto run_of = [=](std::int64_t i) {
-            const Offset begin = place[i] * scale;
-            return Extent{begin, begin + length[i] * size};
+            const Offset begin = product(place[i], scale);
+            Offset end = 0;
+            const bool far = __builtin_add_overflow(begin, product(length[i], size), &end);
+            return Extent{begin, far ? INT64_MAX : end};
         };
         List<Offset> offsets(static_cast<std::size_t>(count), memory);
         return Shape::runs(JoinedRuns::of(count, run_of, std::move(offsets), memory));
@@ -109,8 +111,8 @@ ShapePtr subarray_shape(const DatatypeContents& contents, const DecodedType& typ
     for (const std::int64_t i : fastest_first(dimensions, contents.number(1 + 3 * dimensions))) {
         const std::int64_t subsize = contents.number(1 + dimensions + i);
         const std::int64_t start = contents.number(1 + 2 * dimensions + i);
-        shape = Shape::moved(Shape::strided(shape, subsize, stride), start * stride);
-        stride *= contents.number(1 + i);
+        shape = Shape::moved(Shape::strided(shape, subsize, stride), product(start, stride));
+        stride = product(stride, contents.number(1 + i));
     }
     return shape;
 }
@@ -138,9 +140,9 @@ struct Distribution {
         const std::int64_t full = left < length ? 0 : (left - length) / turn + 1;
         const std::int64_t rest = std::clamp<std::int64_t>(left - full * turn, 0, length);
         return Shape::mixed(
-            {Shape::strided(Shape::strided(element, length, stride), full, turn * stride),
+            {Shape::strided(Shape::strided(element, length, stride), full, product(turn, stride)),
              Shape::strided(element, rest, stride)},
-            {first * stride, (first + full * turn) * stride});
+            {product(first, stride), product(first + full * turn, stride)});
     }
 };
 
@@ -164,7 +166,7 @@ ShapePtr darray_shape(const DatatypeContents& contents, const DecodedType& type)
     for (const std::int64_t i : fastest_first(dimensions, contents.number(3 + 4 * dimensions))) {
         const Distribution& distribution = distributions[static_cast<std::size_t>(i)];
         shape = distribution.shape(shape, stride);
-        stride *= distribution.size;
+        stride = product(stride, distribution.size);
     }
     return shape;
 }

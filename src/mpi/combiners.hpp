@@ -10,6 +10,12 @@
 
 namespace oratorio {
 
+/// A product that doesn't fit becomes INT64_MAX, which shapes refuse.
+[[nodiscard]] inline Offset product(std::int64_t a, std::int64_t b) {
+    Offset made = 0;
+    return __builtin_mul_overflow(a, b, &made) ? INT64_MAX : made;
+}
+
 /// The shape of a derived datatype. `members` are its decoded member types, in the order of
 /// contents.members(). Long lists come from `memory`, which may be null.
 [[nodiscard]] Result<ShapePtr> combine(const DatatypeContents& contents,

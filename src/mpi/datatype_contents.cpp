@@ -6,7 +6,7 @@
 namespace oratorio {
 namespace {
 
-bool is_predefined(int combiner) {
+bool makes_predefined(int combiner) {
     return combiner == MPI_COMBINER_NAMED || combiner == MPI_COMBINER_F90_REAL ||
            combiner == MPI_COMBINER_F90_COMPLEX || combiner == MPI_COMBINER_F90_INTEGER;
 }
@@ -35,6 +35,12 @@ Result<int> combiner_of(MPI_Datatype type) {
     return combiner;
 }
 
+Result<bool> is_predefined(MPI_Datatype type) {
+    const auto combiner = combiner_of(type);
+    if (!combiner) return combiner.error();
+    return makes_predefined(*combiner);
+}
+
 Result<DatatypeContents> DatatypeContents::of(MPI_Datatype type,
                                               const std::shared_ptr<KeptMemory>& memory) {
     if (type == MPI_Datatype{} || type == MPI_DATATYPE_NULL)
@@ -51,7 +57,7 @@ Result<void> DatatypeContents::read(MPI_Datatype type, const std::shared_ptr<Kep
     if (auto asked =
             check(host().Type_get_envelope(type, &integers, &addresses, &members, &combiner_),
                   "asking how a datatype was made");
-        !asked || predefined())
+        !asked || makes_predefined(combiner_))
         return asked;
     integers_ = List<int>(static_cast<std::size_t>(integers), memory);
     addresses_ = List<MPI_Aint>(static_cast<std::size_t>(addresses), memory);
@@ -69,7 +75,7 @@ Result<void> DatatypeContents::read_large(MPI_Datatype type,
     if (auto asked = check(
             host().Type_get_envelope_c(type, &integers, &addresses, &counts, &members, &combiner_),
             "asking how a datatype was made");
-        !asked || predefined())
+        !asked || makes_predefined(combiner_))
         return asked;
     integers_ = List<int>(static_cast<std::size_t>(integers), memory);
     addresses_ = List<MPI_Aint>(static_cast<std::size_t>(addresses), memory);
@@ -85,13 +91,9 @@ Result<void> DatatypeContents::read_large(MPI_Datatype type,
 
 DatatypeContents::~DatatypeContents() {
     for (MPI_Datatype member : members_) {
-        const auto combiner = combiner_of(member);
-        if (combiner && !is_predefined(*combiner)) host().Type_free(&member);
+        const auto predefined = is_predefined(member);
+        if (predefined && !*predefined) host().Type_free(&member);
     }
-}
-
-bool DatatypeContents::predefined() const {
-    return is_predefined(combiner_);
 }
 
 std::size_t DatatypeContents::integers_before() const {

@@ -15,10 +15,14 @@ namespace oratorio {
 /// How a datatype was made (MPI-4.1, 5.1.13), of large counts or not.
 [[nodiscard]] Result<int> combiner_of(MPI_Datatype type);
 
+/// Predefined by MPI: named, or a Fortran type of a given precision. It has no members and is never
+/// freed.
+[[nodiscard]] Result<bool> is_predefined(MPI_Datatype type);
+
 /// Move-only.
 class DatatypeContents {
   public:
-    /// For types made by a constructor; a predefined type has a combiner and nothing else.
+    /// For types made by a constructor. A predefined type has a combiner and nothing else.
     /// Long lists come from `memory`, which may be null.
     static Result<DatatypeContents> of(MPI_Datatype type,
                                        const std::shared_ptr<KeptMemory>& memory = nullptr);
@@ -28,9 +32,6 @@ class DatatypeContents {
     ~DatatypeContents();
 
     [[nodiscard]] int combiner() const { return combiner_; }
-    /// Predefined by MPI: named, or a Fortran type of a given precision. Has no members and is
-    /// never freed.
-    [[nodiscard]] bool predefined() const;
     /// The arguments that are numbers, in the order that MPI-4.1, 5.1.13 lists for get_contents:
     /// integers, then addresses. The large counts of a large-count constructor are put where the
     /// ordinary one has them.

@@ -4,6 +4,7 @@
 #include "mpi/combiners.hpp"
 #include "mpi/datatype_contents.hpp"
 #include "mpi/elements.hpp"
+#include "mpi/type_walk.hpp"
 
 namespace oratorio {
 namespace {
@@ -48,31 +49,52 @@ Result<std::unique_ptr<Decoder>> Decoder::make() {
 
 Result<DecodedType> Decoder::decode(MPI_Datatype type) {
     if (is_null(type)) return null_type();
+    const auto memory = kept_memory();
+    const auto known = [this](MPI_Datatype one) { return known_layout(one); };
+    const auto make = [&](MPI_Datatype one, const DatatypeContents& contents,
+                          const std::vector<DecodedType>& members) -> Result<DecodedType> {
+        auto layout = derived_layout(one, contents, members, memory);
+        if (!layout) return layout;
+        return shapes_->keep(one, *layout);
+    };
+    return walk_datatype<DecodedType>(type, known, make, memory);
+}
+
+/// Of a predefined datatype, or of one that was decoded before.
+Result<std::optional<DecodedType>> Decoder::known_layout(MPI_Datatype type) {
+    if (is_null(type)) return null_type();
     // Predefined types carry no attribute of ours and are never freed, so the last one will do.
     struct Last {
         MPI_Datatype type{};
         DecodedType decoded;
     };
     thread_local Last last;
-    if (type == last.type) return last.decoded;
-    if (auto known = shapes_->of(type)) return std::move(*known);
-    const auto memory = kept_memory();
-    auto contents = DatatypeContents::of(type, memory);
-    if (!contents) return contents.error();
+    if (type == last.type) return std::optional(last.decoded);
+    if (auto known = shapes_->of(type)) return known;
+    const auto predefined = is_predefined(type);
+    if (!predefined) return predefined.error();
+    if (!*predefined) return std::optional<DecodedType>();
     auto decoded = bounds_of(type);
     if (!decoded) return decoded.error();
-    if (contents->predefined()) {
-        decoded->shape = predefined_shape(type, decoded->size);
-        last = {type, *decoded};
-        return decoded;
-    }
-    auto shape = derived_shape(*contents, memory);
+    decoded->shape = predefined_shape(type, decoded->size);
+    last = {type, *decoded};
+    return std::optional(std::move(*decoded));
+}
+
+Result<DecodedType> Decoder::derived_layout(MPI_Datatype type, const DatatypeContents& contents,
+                                            const std::vector<DecodedType>& members,
+                                            const std::shared_ptr<KeptMemory>& memory) {
+    auto decoded = bounds_of(type);
+    if (!decoded) return decoded.error();
+    auto shape = combine(contents, members, memory);
     if (!shape) return shape.error();
     decoded->shape = std::move(*shape);
+    if (!decoded->shape->fits())
+        return Error::make(ErrorKind::type, "datatype reaches further than 2^62 bytes");
     if (decoded->shape->size() != decoded->size)
         return Error::make(ErrorKind::internal,
                            "decoded datatype has another size than the host says");
-    return shapes_->keep(type, *decoded);
+    return decoded;
 }
 
 std::shared_ptr<KeptMemory> Decoder::keep_memory() {
@@ -87,37 +109,31 @@ std::shared_ptr<KeptMemory> Decoder::kept_memory() {
     return memory_.lock();
 }
 
-Result<ShapePtr> Decoder::derived_shape(const DatatypeContents& contents,
-                                        const std::shared_ptr<KeptMemory>& memory) {
-    std::vector<DecodedType> members;
-    members.reserve(contents.members().size());
-    for (MPI_Datatype member : contents.members()) {
-        auto decoded = decode(member);
-        if (!decoded) return decoded.error();
-        members.push_back(std::move(*decoded));
-    }
-    return combine(contents, members, memory);
-}
-
 Result<SignaturePtr> Decoder::signature(MPI_Datatype type) {
     if (is_null(type)) return null_type();
-    if (auto known = signatures_->of(type)) return std::move(*known);
-    const auto contents = DatatypeContents::of(type);
-    if (!contents) return contents.error();
-    if (contents->predefined()) return predefined_signature(type);
-    auto derived = derived_signature(type, *contents);
-    if (!derived) return derived;
-    return signatures_->keep(type, *derived);
+    const auto known = [this](MPI_Datatype one) -> Result<std::optional<SignaturePtr>> {
+        if (is_null(one)) return null_type();
+        if (auto kept = signatures_->of(one)) return kept;
+        const auto predefined = is_predefined(one);
+        if (!predefined) return predefined.error();
+        if (!*predefined) return std::optional<SignaturePtr>();
+        auto elements = predefined_signature(one);
+        if (!elements) return elements.error();
+        return std::optional(std::move(*elements));
+    };
+    const auto make = [this](MPI_Datatype one, const DatatypeContents& contents,
+                             const std::vector<SignaturePtr>& members) -> Result<SignaturePtr> {
+        auto derived = derived_signature(one, contents, members);
+        if (!derived) return derived;
+        return signatures_->keep(one, *derived);
+    };
+    return walk_datatype<SignaturePtr>(type, known, make);
 }
 
-Result<SignaturePtr> Decoder::derived_signature(MPI_Datatype type,
-                                                const DatatypeContents& contents) {
+Result<SignaturePtr> Decoder::derived_signature(MPI_Datatype type, const DatatypeContents& contents,
+                                                const std::vector<SignaturePtr>& members) {
     std::vector<Signature::Part> parts;
-    for (MPI_Datatype member : contents.members()) {
-        auto nested = signature(member);
-        if (!nested) return nested;
-        parts.push_back({{}, std::move(*nested), 0});
-    }
+    for (const SignaturePtr& member : members) parts.push_back({{}, member, 0});
     if (contents.combiner() == MPI_COMBINER_STRUCT) {
         for (std::size_t i = 0; i < parts.size(); ++i)
             parts[i].count = contents.number(1 + static_cast<std::int64_t>(i));

@@ -4,6 +4,8 @@
 
 #include <memory>
 #include <mutex>
+#include <optional>
+#include <vector>
 
 #include "base/kept_memory.hpp"
 #include "mpi/type_attribute.hpp"
@@ -28,8 +30,9 @@ class Decoder {
   public:
     static Result<std::unique_ptr<Decoder>> make();
 
-    /// The layout of `type` in memory, committed or not. ErrorKind::type for MPI_DATATYPE_NULL and
-    /// for constructors that the MPI standard (4.1, 5.1.13) doesn't list.
+    /// The layout of `type` in memory, committed or not. ErrorKind::type for MPI_DATATYPE_NULL, for
+    /// constructors that the MPI standard (4.1, 5.1.13) doesn't list, and for data further than
+    /// kOffsetLimit from the origin.
     [[nodiscard]] Result<DecodedType> decode(MPI_Datatype type);
     /// What the data of `type` consists of; file sizes are those of external32, names as in
     /// elements.hpp. Errors as above.
@@ -43,10 +46,13 @@ class Decoder {
     Decoder(std::unique_ptr<Shapes> shapes, std::unique_ptr<Signatures> signatures)
         : shapes_(std::move(shapes)), signatures_(std::move(signatures)) {}
     [[nodiscard]] std::shared_ptr<KeptMemory> kept_memory();
-    [[nodiscard]] Result<ShapePtr> derived_shape(const DatatypeContents& contents,
-                                                 const std::shared_ptr<KeptMemory>& memory);
-    [[nodiscard]] Result<SignaturePtr> derived_signature(MPI_Datatype type,
-                                                         const DatatypeContents& contents);
+    [[nodiscard]] Result<std::optional<DecodedType>> known_layout(MPI_Datatype type);
+    [[nodiscard]] static Result<DecodedType> derived_layout(
+        MPI_Datatype type, const DatatypeContents& contents,
+        const std::vector<DecodedType>& members, const std::shared_ptr<KeptMemory>& memory);
+    [[nodiscard]] static Result<SignaturePtr> derived_signature(
+        MPI_Datatype type, const DatatypeContents& contents,
+        const std::vector<SignaturePtr>& members);
 
     std::unique_ptr<Shapes> shapes_;
     std::unique_ptr<Signatures> signatures_;

@@ -6,6 +6,7 @@
 #include "mpi/combiners.hpp"
 #include "mpi/datatype_contents.hpp"
 #include "mpi/elements.hpp"
+#include "mpi/type_walk.hpp"
 
 namespace oratorio {
 namespace {
@@ -19,6 +20,10 @@ struct Bound {
 };
 
 enum class Side { lower, upper };
+
+Error too_large() {
+    return Error::make(ErrorKind::type, "datatype reaches further than 2^62 bytes in the file");
+}
 
 struct Placed {
     DecodedType type;
@@ -48,6 +53,7 @@ Result<Bound> outermost(const DatatypeContents& contents, const std::vector<Plac
     }
     const auto shape = combine(contents, points);
     if (!shape) return shape.error();
+    if (!(*shape)->fits()) return too_large();
     if ((*shape)->size() == 0) return Bound{};
     const Extent span = (*shape)->span();
     return Bound{true, set, side == Side::lower ? span.begin : span.end};
@@ -59,10 +65,16 @@ Result<Bound> outermost(const DatatypeContents& contents, const std::vector<Plac
     return !bound || bound->known ? bound : outermost(contents, members, side, false);
 }
 
+Offset sum(Offset a, Bytes b) {
+    Offset made = 0;
+    return __builtin_add_overflow(a, b, &made) ? INT64_MAX : made;
+}
+
 /// Elements of the whole array: the product of the `dimensions` sizes from number `first`.
 std::int64_t volume(const DatatypeContents& contents, std::int64_t first, std::int64_t dimensions) {
     std::int64_t elements = 1;
-    for (std::int64_t i = 0; i < dimensions; ++i) elements *= contents.number(first + i);
+    for (std::int64_t i = 0; i < dimensions; ++i)
+        elements = product(elements, contents.number(first + i));
     return elements;
 }
 
@@ -76,11 +88,11 @@ Result<void> find_bounds(const DatatypeContents& contents, const std::vector<Pla
     const auto extent = [&] { return members.front().type.extent; };
     switch (contents.combiner()) {
         case MPI_COMBINER_RESIZED:
-            return between(contents.number(0), contents.number(0) + contents.number(1));
+            return between(contents.number(0), sum(contents.number(0), contents.number(1)));
         case MPI_COMBINER_SUBARRAY:
-            return between(0, extent() * volume(contents, 1, contents.number(0)));
+            return between(0, product(extent(), volume(contents, 1, contents.number(0))));
         case MPI_COMBINER_DARRAY:
-            return between(0, extent() * volume(contents, 3, contents.number(2)));
+            return between(0, product(extent(), volume(contents, 3, contents.number(2))));
         default:
             break;
     }
@@ -102,30 +114,34 @@ Result<Placed> predefined(MPI_Datatype type, const FileSize& size) {
     return Placed{{Shape::run(bytes), bytes, 0, bytes}, {true, false, 0}, {true, false, bytes}};
 }
 
-Result<Placed> place(MPI_Datatype type, const FileSize& size) {
-    const auto contents = DatatypeContents::of(type);
-    if (!contents) return contents.error();
-    if (contents->predefined()) return predefined(type, size);
-    std::vector<Placed> members;
+Result<Placed> place(const DatatypeContents& contents, const std::vector<Placed>& members) {
     std::vector<DecodedType> types;
-    for (MPI_Datatype member : contents->members()) {
-        auto placed = place(member, size);
-        if (!placed) return placed;
-        types.push_back(placed->type);
-        members.push_back(std::move(*placed));
-    }
-    auto shape = combine(*contents, types);
+    for (const Placed& member : members) types.push_back(member.type);
+    auto shape = combine(contents, types);
     if (!shape) return shape.error();
+    if (!(*shape)->fits()) return too_large();
     Placed made;
-    if (auto found = find_bounds(*contents, members, made); !found) return found.error();
-    made.type = {*shape, (*shape)->size(), made.lower.at, made.upper.at - made.lower.at};
+    if (auto found = find_bounds(contents, members, made); !found) return found.error();
+    Bytes extent = 0;
+    if (__builtin_sub_overflow(made.upper.at, made.lower.at, &extent)) return too_large();
+    made.type = {*shape, (*shape)->size(), made.lower.at, extent};
     return made;
 }
 
 }  // namespace
 
 Result<DecodedType> file_layout(MPI_Datatype type, const FileSize& size) {
-    auto placed = place(type, size);
+    const auto known = [&](MPI_Datatype one) -> Result<std::optional<Placed>> {
+        const auto is_known = is_predefined(one);
+        if (!is_known) return is_known.error();
+        if (!*is_known) return std::optional<Placed>();
+        auto placed = predefined(one, size);
+        if (!placed) return placed.error();
+        return std::optional(std::move(*placed));
+    };
+    const auto make = [](MPI_Datatype, const DatatypeContents& contents,
+                         const std::vector<Placed>& members) { return place(contents, members); };
+    auto placed = walk_datatype<Placed>(type, known, make);
     if (!placed) return placed.error();
     return std::move(placed->type);
 }

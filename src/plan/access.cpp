@@ -7,6 +7,7 @@
 #include <limits>
 
 #include "type/coverage.hpp"
+#include "type/shape_codec.hpp"
 
 namespace oratorio {
 
@@ -116,8 +117,8 @@ void find_parts(const Access& access, AccessSummary& summary) {
         if (i > 1 && step != period) return;
         period = step;
     }
-    const bool apart = period >= part && summary.hull.length() <= parts * period;
-    if (apart && period <= AccessSummary::kPeriodMost)
+    if (period > AccessSummary::kPeriodMost) return;
+    if (period >= part && summary.hull.length() <= parts * period)
         summary.period = period & AccessSummary::kPeriodMost;
 }
 
@@ -182,7 +183,8 @@ AccessSummary summarise(const Access& access, bool with_coverage) {
     summary.memory_pieces = estimate_pieces(access.memory, summary.bytes);
     find_parts(access, summary);
     summary.flags |= line_share(access.memory, summary.period > 0);
-    if (listed_offsets(*access.file.shape) + listed_offsets(*access.memory.shape) > kListedMax)
+    const Bytes listed = listed_offsets(*access.file.shape) + listed_offsets(*access.memory.shape);
+    if (listed > kListedMax || !can_be_encoded(access.file) || !can_be_encoded(access.memory))
         summary.flags |= flag_large_layout;
     if (with_coverage) {
         summary.coverage = coverage(access.file, access.from, access.from + summary.bytes);

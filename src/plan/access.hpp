@@ -72,7 +72,8 @@ enum AccessFlag : std::uint16_t {
     flag_interleaved =
         1,  ///< tiles or pieces of the file layout interleave or overlap: only data order works
     flag_no_store = 2,      ///< this rank has no open file and can't be an aggregator
-    flag_large_layout = 4,  ///< describing its layouts takes more than kLayoutBytesMax
+    flag_large_layout = 4,  ///< describing its layouts takes more than kLayoutBytesMax, or they
+                            ///< are too deep or reach too far to be described
     flag_agrees = 8,        ///< it was refused or its data goes on: all must hear of it at the end,
                             ///< though a sparse graph was asked for
 };

@@ -42,7 +42,10 @@ std::string_view needs_cross_memory(const Situation& s) {
 }
 
 std::string_view needs_short_layouts(const Situation& s) {
-    return s.large_layout ? "a datatype lists too many offsets for another rank to walk it" : "";
+    return s.large_layout
+               ? "a datatype lists too many offsets, is nested too deeply or reaches too far for "
+                 "another rank to walk it"
+               : "";
 }
 
 std::string_view needs_mapping(const Situation& s) {

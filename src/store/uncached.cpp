@@ -26,7 +26,7 @@ namespace {
 constexpr Bytes kGatheredMax = 4 << 20;
 /// Behind all data, and behind the locks the engine takes. A client of NFS that has a lock on a
 /// file sends the bytes that were written, not the pages they are in.
-constexpr Extent kPresence{(Offset{1} << 62) + 64, (Offset{1} << 62) + 65};
+constexpr Extent kPresence{kOffsetLimit + 64, kOffsetLimit + 65};
 
 /// All but direct I/O beside the page cache: there is no other here.
 OpenMode plain(OpenMode mode) {

@@ -9,13 +9,18 @@ namespace oratorio {
 
 namespace {
 
-/// No walk gets further than this many bytes, in data or in offsets. It keeps the arithmetic on
-/// unbounded layouts far from the ends of 64 bits, at any origin a file can have.
-constexpr std::int64_t kReach = std::int64_t{1} << 61;
-
+/// The tiles of an unbounded layout that end within kOffsetLimit, in offsets and in data; at least
+/// one.
 std::int64_t reachable_tiles(const Layout& layout) {
-    const Bytes step = std::max(layout.shape->size(), std::abs(layout.extent));
-    return step == 0 ? 0 : std::min(layout.count, std::max(kReach / step, std::int64_t{1}));
+    const Bytes size = layout.shape->size();
+    if (size == 0 || layout.count <= 1) return layout.count;
+    const Extent span = layout.shape->span();
+    const Bytes room = layout.extent < 0 ? kOffsetLimit + span.begin + layout.origin
+                                         : kOffsetLimit - span.end - layout.origin;
+    std::int64_t tiles = kOffsetLimit / size;
+    if (layout.extent != 0)
+        tiles = std::min(tiles, std::min(room, kOffsetLimit - 1) / std::abs(layout.extent) + 1);
+    return std::clamp<std::int64_t>(tiles, 1, layout.count);
 }
 
 /// All parts are runs, or it is one.

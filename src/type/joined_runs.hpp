@@ -48,6 +48,7 @@ struct JoinedRuns {
     List<Offset> offsets;
     List<Bytes> prefix;  ///< data bytes before each run, and all
     PieceOrder order;
+    bool fits = true;  ///< all runs lie within kOffsetLimit of 0, and all data is no more than that
 
     /// `run_of(i)` gives run i, 0 <= i < count, whose end is its begin where it is empty; each is
     /// asked for once, in turn. Offsets go to `offsets`, `count` long, whose value i is not written
@@ -70,13 +71,17 @@ JoinedRuns JoinedRuns::of(std::int64_t count, const RunOf& run_of, List<Offset> 
     Offset* const offset = offsets.data();
     Bytes* const before = prefix.data();
     PieceOrder order;
+    bool fits = true;
     Bytes total = 0;
     std::size_t kept = 0;
     Extent last{};  // the run that goes on
     Extent earlier{};
     for (std::int64_t i = 0; i < count; ++i) {
         const Extent next = run_of(i);
-        if (next.length() <= 0) continue;
+        if (next.end <= next.begin) continue;
+        fits = next.begin > -kOffsetLimit && next.end <= kOffsetLimit &&
+               next.length() <= kOffsetLimit - total;
+        if (!fits) break;
         if (next.begin == last.end && kept > 0) {
             last.end = next.end;
         } else {
@@ -93,7 +98,7 @@ JoinedRuns JoinedRuns::of(std::int64_t count, const RunOf& run_of, List<Offset> 
     before[kept] = total;
     offsets.shorten(kept);
     prefix.shorten(kept + 1);
-    return {std::move(offsets), std::move(prefix), order};
+    return {std::move(offsets), std::move(prefix), order, fits};
 }
 
 }  // namespace oratorio

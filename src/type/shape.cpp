@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "type/joined_runs.hpp"
+#include "type/nesting.hpp"
 
 namespace oratorio {
 
@@ -23,6 +24,22 @@ Extent shifted(Extent extent, Offset by) {
 std::int64_t saturating_product(std::int64_t a, std::int64_t b) {
     std::int64_t product = 0;
     return __builtin_mul_overflow(a, b, &product) ? INT64_MAX : product;
+}
+
+bool in_range(Offset at) {
+    return at > -kOffsetLimit && at < kOffsetLimit;
+}
+
+/// `span`, moved by an offset that is in range, is. Spans are.
+bool fits_at(Extent span, Offset by) {
+    return in_range(by) && span.begin + by >= -kOffsetLimit && span.end + by <= kOffsetLimit;
+}
+
+/// So does a part at all of the offsets.
+bool fits_at(const Shape& part, const List<Offset>& offsets) {
+    const auto [lowest, highest] = std::minmax_element(offsets.begin(), offsets.end());
+    const Bytes size = saturating_product(part.size(), std::ssize(offsets));
+    return size <= kOffsetLimit && fits_at(part.span(), *lowest) && fits_at(part.span(), *highest);
 }
 
 /// A normal form whose only offset, if any, has been taken off.
@@ -59,7 +76,8 @@ ShapePtr joined_runs(List<Offset> offsets, const RunOf& run_of) {
     return Shape::runs(JoinedRuns::of(count, run_of, std::move(offsets), nullptr));
 }
 
-/// Peels the children, drops empty ones and joins a run to the run it continues; in place.
+/// Peels the children, drops empty ones and joins a run to the run it continues; in place. The
+/// children fit at their offsets.
 void merge_children(std::vector<ShapePtr>& children, List<Offset>& offsets) {
     std::size_t kept = 0;
     for (std::size_t i = 0; i < children.size(); ++i) {
@@ -79,10 +97,60 @@ void merge_children(std::vector<ShapePtr>& children, List<Offset>& offsets) {
     offsets.shorten(kept);
 }
 
+/// All children fit at their offsets, and so does their data together.
+bool fit_at(const std::vector<ShapePtr>& children, const List<Offset>& offsets) {
+    Bytes size = 0;
+    for (std::size_t i = 0; i < children.size(); ++i) {
+        const Shape& child = *children[i];
+        if (child.size() == 0) continue;
+        if (!child.fits() || !fits_at(child.span(), offsets[i])) return false;
+        size += child.size();
+        if (size > kOffsetLimit) return false;
+    }
+    return true;
+}
+
+/// Parts that a parent could have in the place of this one; 0 where this one repeats a part.
+std::size_t parts_to_take(const Shape& shape) {
+    const bool listed = shape.kind() == Shape::Kind::mixed || shape.kind() == Shape::Kind::runs;
+    return listed ? static_cast<std::size_t>(shape.count()) : 0;
+}
+
+/// Puts the parts of child `at` in its place.
+void take_parts(std::vector<ShapePtr>& children, List<Offset>& offsets, std::size_t at) {
+    const ShapePtr taken = std::move(children[at]);
+    const auto parts = static_cast<std::size_t>(taken->count());
+    List<Offset> all(children.size() - 1 + parts);
+    std::vector<ShapePtr> shapes;
+    shapes.reserve(all.size());
+    for (std::size_t i = 0; i < children.size(); ++i) {
+        if (i != at) {
+            all[shapes.size()] = offsets[i];
+            shapes.push_back(std::move(children[i]));
+            continue;
+        }
+        for (std::int64_t part = 0; part < taken->count(); ++part) {
+            all[shapes.size()] = offsets[at] + taken->part_offset(part);
+            shapes.push_back(taken->kind() == Shape::Kind::mixed
+                                 ? taken->child(part)
+                                 : Shape::run(taken->part_size(part)));
+        }
+    }
+    children = std::move(shapes);
+    offsets = std::move(all);
+}
+
 }  // namespace
 
 /// Makes nodes whose parts are already in normal form and fills in what is derived from the parts.
 struct ShapeBuilder {
+    /// As long as a byte, so that it isn't taken for an empty one.
+    static ShapePtr unfit() {
+        auto node = std::make_shared<Shape>(*run(1));
+        node->fits_ = false;
+        return node;
+    }
+
     static ShapePtr run(Bytes bytes) {
         auto node = std::make_shared<Shape>();
         node->kind_ = Shape::Kind::run;
@@ -194,13 +262,23 @@ ShapePtr Shape::empty() {
     return ShapePtr(ShapePtr(), nothing);
 }
 
+ShapePtr Shape::too_large() {
+    static const Shape* const unfit = new Shape(*ShapeBuilder::unfit());
+    return ShapePtr(ShapePtr(), unfit);
+}
+
 ShapePtr Shape::run(Bytes bytes) {
+    if (bytes > kOffsetLimit) return too_large();
     return bytes > 0 ? ShapeBuilder::run(bytes) : empty();
 }
 
 ShapePtr Shape::strided(ShapePtr child, std::int64_t count, Bytes stride) {
     if (count <= 0 || child->size_ == 0) return empty();
-    if (count == 1) return child;
+    if (count == 1 || !child->fits_) return child;
+    const Offset last = saturating_product(count - 1, stride);
+    if (!oratorio::fits_at(child->span_, last) ||
+        saturating_product(child->size_, count) > kOffsetLimit)
+        return too_large();
     auto [part, offset] = peel(std::move(child));
     if (part->kind_ == Kind::run && stride == part->size_)
         return moved(run(part->size_ * count), offset);
@@ -212,6 +290,7 @@ ShapePtr Shape::strided(ShapePtr child, std::int64_t count, Bytes stride) {
 
 ShapePtr Shape::blocks(ShapePtr child, List<Offset> offsets) {
     if (offsets.empty() || child->size_ == 0) return empty();
+    if (!child->fits_ || !oratorio::fits_at(*child, offsets)) return too_large();
     auto [part, inner] = peel(std::move(child));
     if (inner != 0)
         for (Offset& offset : offsets) offset += inner;
@@ -242,6 +321,7 @@ ShapePtr Shape::runs(List<Offset> offsets, const List<Bytes>& lengths) {
 
 ShapePtr Shape::runs(JoinedRuns joined) {
     if (joined.count() == 0) return empty();
+    if (!joined.fits) return too_large();
     const Bytes length = joined.run(0).length();
     std::size_t alike = 1;
     while (alike < joined.count() && joined.run(alike).length() == length) ++alike;
@@ -251,6 +331,7 @@ ShapePtr Shape::runs(JoinedRuns joined) {
 
 ShapePtr Shape::mixed(std::vector<ShapePtr> children, List<Offset> offsets) {
     assert(children.size() == offsets.size());
+    if (!fit_at(children, offsets)) return too_large();
     merge_children(children, offsets);
     if (children.empty()) return empty();
     const auto is = [&](auto test) { return std::all_of(children.begin(), children.end(), test); };
@@ -263,11 +344,18 @@ ShapePtr Shape::mixed(std::vector<ShapePtr> children, List<Offset> offsets) {
         };
         return joined_runs(std::move(offsets), run_of);
     }
+    const auto parts_of = [&](std::size_t i) { return parts_to_take(*children[i]); };
+    const auto depth_of = [&](std::size_t i) { return children[i]->depth_; };
+    if (const auto deepest = part_to_replace(children.size(), depth_of, parts_of)) {
+        take_parts(children, offsets, *deepest);
+        return mixed(std::move(children), std::move(offsets));
+    }
     return ShapeBuilder::mixed(std::move(children), std::move(offsets));
 }
 
 ShapePtr Shape::moved(ShapePtr child, Offset by) {
-    if (by == 0 || child->size_ == 0) return child;
+    if (by == 0 || child->size_ == 0 || !child->fits_) return child;
+    if (!oratorio::fits_at(child->span_, by)) return too_large();
     if (child->kind_ == Kind::run || child->kind_ == Kind::strided)
         return ShapeBuilder::blocks(std::move(child), {by});
     auto [part, offset] = peel(child);
@@ -278,98 +366,6 @@ ShapePtr Shape::moved(ShapePtr child, Offset by) {
     for (Extent* extent : {&node->span_, &node->first_piece_, &node->last_piece_})
         *extent = shifted(*extent, by);
     return node;
-}
-
-Bytes Shape::size_before(std::int64_t part) const {
-    if (kind_ == Kind::strided || kind_ == Kind::blocks) return part * child_->size_;
-    return prefix_[index(part)];
-}
-
-std::int64_t Shape::part_of_size(Bytes at) const {
-    if (kind_ == Kind::strided || kind_ == Kind::blocks) return at / child_->size_;
-    return std::upper_bound(prefix_.begin(), prefix_.end(), at) - prefix_.begin() - 1;
-}
-
-std::int64_t Shape::part_of_offset(Offset at) const {
-    if (at < span_.begin) return 0;
-    if (at >= span_.end) return count_;
-    // The part ends never decrease in a monotonic shape.
-    if (kind_ == Kind::strided) {
-        const Bytes past =
-            at - child_->span_.end;  // part ends at or before `at`: part * stride <= past
-        return past < 0 ? 0 : past / stride_ + 1;  // stride 0 can't get here: the spans are equal
-    }
-    if (kind_ == Kind::blocks)
-        return std::upper_bound(offsets_.begin(), offsets_.end(), at - child_->span_.end) -
-               offsets_.begin();
-    const auto end_of = [this](std::int64_t part) {
-        const auto i = index(part);
-        return offsets_[i] + (kind_ == Kind::mixed ? children_[i]->span_.end : part_size(part));
-    };
-    std::int64_t low = 0;
-    for (std::int64_t high = count_; low < high;) {
-        const std::int64_t middle = low + (high - low) / 2;
-        if (end_of(middle) > at)
-            high = middle;
-        else
-            low = middle + 1;
-    }
-    return low;
-}
-
-std::string Shape::describe() const {
-    const auto listed = [this](auto one) {
-        constexpr std::int64_t kShown = 4;
-        std::string text = std::to_string(count_) + " @";
-        for (std::int64_t part = 0; part < std::min(count_, kShown); ++part) text += one(part);
-        return text + (count_ > kShown ? " ..." : "");
-    };
-    const auto at = [this](std::int64_t part) { return " " + std::to_string(part_offset(part)); };
-    switch (kind_) {
-        case Kind::empty:
-            return "empty";
-        case Kind::run:
-            return "run " + std::to_string(size_);
-        case Kind::strided:
-            return "strided(" + std::to_string(count_) + " x " + std::to_string(stride_) + ", " +
-                   child_->describe() + ")";
-        case Kind::blocks:
-            return "blocks(" + listed(at) + ", " + child_->describe() + ")";
-        case Kind::runs:
-            return "runs(" + listed([&](auto part) {
-                       return at(part) + "+" + std::to_string(part_size(part));
-                   }) +
-                   ")";
-        case Kind::mixed:
-            return "mixed(" +
-                   listed([&](auto part) { return at(part) + ": " + child(part)->describe(); }) +
-                   ")";
-    }
-    return {};
-}
-
-Bytes Layout::size() const {
-    if (shape->size() == 0 || count <= 0) return 0;
-    return count == unbounded ? INT64_MAX : saturating_product(shape->size(), count);
-}
-
-bool Layout::contiguous() const {
-    if (size() == 0) return true;
-    const bool placed = shape->kind() == Shape::Kind::blocks && shape->count() == 1;
-    const Shape& part = placed ? *shape->child() : *shape;
-    return part.kind() == Shape::Kind::run && (count == 1 || extent == part.size());
-}
-
-bool Layout::monotonic() const {
-    if (size() == 0) return true;
-    PieceOrder order{shape->monotonic(), shape->overlapping()};
-    if (count > 1) order.follow(shape->last_piece(), shifted(shape->first_piece(), extent));
-    return order.monotonic();
-}
-
-bool Layout::searchable() const {
-    const bool tiles_apart = count <= 1 || extent >= shape->span().length();
-    return monotonic() && !shape->overlapping() && tiles_apart;
 }
 
 }  // namespace oratorio

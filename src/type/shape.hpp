@@ -3,7 +3,8 @@
 // shared. Adjacent pieces are merged, constant strides recognised, nested vectors collapsed,
 // zero-size parts dropped, so that two datatypes with the same typemap layout usually get the same
 // shape and a cursor meets as few and as long strided runs as possible. (Source of the idea: the
-// datatype iterator of Hastings & Choudhary 2006, section 2.)
+// datatype iterator of Hastings & Choudhary 2006, section 2.) However deeply a program nests its
+// datatypes, the tree stays shallow (decision 0055), so functions may recurse over it.
 #pragma once
 
 #include <cstdint>
@@ -50,8 +51,12 @@ class Shape {
     [[nodiscard]] bool monotonic() const { return monotonic_; }
     /// Some byte occurs twice, as far as monotonic order shows it; false for non-monotonic shapes.
     [[nodiscard]] bool overlapping() const { return overlapping_; }
-    /// Levels of the tree: run 1; 2 when all parts are runs; more otherwise.
+    /// Levels of the tree: run 1; 2 when all parts are runs; more otherwise. Grows with the
+    /// logarithm of the number of parts and of the data bytes, not with the nesting of datatypes.
     [[nodiscard]] int depth() const { return depth_; }
+    /// False for the shape that stands for every layout with data further than kOffsetLimit from
+    /// its origin, or with more data than that. It has no parts and can't be walked.
+    [[nodiscard]] bool fits() const { return fits_; }
 
     [[nodiscard]] std::int64_t count() const {
         return count_;
@@ -78,7 +83,9 @@ class Shape {
     /// "strided(8192 x 64, run 8)": for explain and tests.
     [[nodiscard]] std::string describe() const;
 
+    // What the factories make of a part that doesn't fit doesn't fit either.
     static ShapePtr empty();
+    static ShapePtr too_large();
     static ShapePtr run(Bytes bytes);
     /// count copies of child at stride; negative and zero strides allowed.
     static ShapePtr strided(ShapePtr child, std::int64_t count, Bytes stride);
@@ -102,6 +109,7 @@ class Shape {
     std::int64_t pieces_ = 0;
     bool monotonic_ = true;
     bool overlapping_ = false;
+    bool fits_ = true;
     int depth_ = 1;
     std::int64_t count_ = 0;
     Bytes stride_ = 0;
@@ -139,6 +147,8 @@ struct Layout {
 
     /// Data bytes; INT64_MAX when unbounded (or too large) and the shape isn't empty.
     [[nodiscard]] Bytes size() const;
+    /// All tiles, with the gaps after them, lie within kOffsetLimit of offset 0.
+    [[nodiscard]] bool fits() const;
     /// All data is one contiguous run.
     [[nodiscard]] bool contiguous() const;
     /// Offsets never decrease over all tiles (tiles may not interleave).

@@ -15,6 +15,9 @@ using Kind = Shape::Kind;
 /// of offsets hold differences, which are short.
 constexpr int kLongestNumber = 10;
 
+/// Levels of a shape that decode() takes: it recurses, on whatever stack its caller has.
+constexpr int kDeepest = 100;
+
 std::uint64_t unsigned_of(std::int64_t value) {
     return (static_cast<std::uint64_t>(value) << 1) ^ static_cast<std::uint64_t>(value >> 63);
 }
@@ -139,7 +142,6 @@ class Reader {
     }
 
   private:
-    static constexpr int kDeepest = 500;
     using MaybeShape = std::optional<ShapePtr>;
     using MaybeNumber = std::optional<std::int64_t>;
 
@@ -174,7 +176,7 @@ class Reader {
     }
 
     MaybeShape shape(int depth) {
-        if (bytes_.empty() || depth > kDeepest) return {};
+        if (bytes_.empty() || depth == kDeepest) return {};
         const std::byte kind = bytes_.front();
         bytes_ = bytes_.subspan(1);
         switch (static_cast<Kind>(kind)) {
@@ -263,6 +265,15 @@ class Reader {
 };
 
 }  // namespace
+
+/// Half of what is decoded: offsets of parts may be further out than the data in them.
+bool can_be_encoded(const Layout& layout) {
+    constexpr Offset kMost = Checked::kMost / 2;
+    const Shape& shape = *layout.shape;
+    return shape.depth() <= kDeepest && shape.size() <= kMost && shape.span().begin >= -kMost &&
+           shape.span().end <= kMost && !beyond(layout.extent, kMost) &&
+           !beyond(layout.origin, kOffsetLimit);
+}
 
 Bytes encoded_bytes(const Layout& layout) {
     Counter counter;

@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "type/nesting.hpp"
+
 namespace oratorio {
 namespace {
 
@@ -50,23 +52,49 @@ SignaturePtr Signature::sequence(std::vector<Part> parts) {
     if (parts.size() == 1 && parts.front().nested && parts.front().count == 1)
         return parts.front().nested;
     auto made = std::make_shared<Signature>();
-    for (Part& part : parts) {
-        while (part.nested && part.nested->parts().size() == 1) {
-            Part inner = part.nested->parts().front();
-            inner.count = times(inner.count, part.count);
-            part = std::move(inner);
+    for (Part& part : parts) made->append(std::move(part));
+    while (const auto taken = part_to_take(made->parts_)) {
+        auto flatter = std::make_shared<Signature>();
+        for (std::size_t i = 0; i < made->parts_.size(); ++i) {
+            if (i != *taken) {
+                flatter->append(std::move(made->parts_[i]));
+            } else {
+                for (const Part& inner : made->parts_[i].nested->parts()) flatter->append(inner);
+            }
         }
-        if (part.count == 0 || part.each().memory == 0) continue;
-        made->total_ += part.each() * part.count;
-        made->has_file_form_ = made->has_file_form_ &&
-                               (part.nested ? part.nested->has_file_form() : part.element.file > 0);
-        Part* last = made->parts_.empty() ? nullptr : &made->parts_.back();
-        if (last && last->nested == part.nested && last->element == part.element)
-            last->count += part.count;
-        else
-            made->parts_.push_back(std::move(part));
+        made = std::move(flatter);
     }
     return made;
+}
+
+/// The part that is to be replaced by its own parts, so that nesting stays shallow.
+std::optional<std::size_t> Signature::part_to_take(const std::vector<Part>& parts) {
+    const auto depth_of = [&](std::size_t i) {
+        return parts[i].nested ? parts[i].nested->depth() : 0;
+    };
+    const auto parts_of = [&](std::size_t i) {
+        const bool once = parts[i].nested && parts[i].count == 1;
+        return once ? parts[i].nested->parts().size() : 0;
+    };
+    return part_to_replace(parts.size(), depth_of, parts_of);
+}
+
+void Signature::append(Part part) {
+    while (part.nested && part.nested->parts().size() == 1) {
+        Part inner = part.nested->parts().front();
+        inner.count = times(inner.count, part.count);
+        part = std::move(inner);
+    }
+    if (part.count == 0 || part.each().memory == 0) return;
+    total_ += part.each() * part.count;
+    has_file_form_ =
+        has_file_form_ && (part.nested ? part.nested->has_file_form() : part.element.file > 0);
+    if (part.nested) depth_ = std::max(depth_, part.nested->depth() + 1);
+    Part* const last = parts_.empty() ? nullptr : &parts_.back();
+    if (last && last->nested == part.nested && last->element == part.element)
+        add(last->count, part.count);
+    else
+        parts_.push_back(std::move(part));
 }
 
 Amount Signature::first(std::int64_t Amount::*measure, std::int64_t limit) const {
@@ -82,6 +110,11 @@ Amount Signature::first(std::int64_t Amount::*measure, std::int64_t limit) const
         break;
     }
     return sum;
+}
+
+Amount Signature::before(Bytes at) const {
+    const Amount whole = first(&Amount::file, at);
+    return whole.file >= at ? whole : first(&Amount::elements, whole.elements + 1);
 }
 
 Result<SignaturePtr> with_file_sizes(const SignaturePtr& signature, const FileSize& size) {
@@ -122,6 +155,31 @@ const Signature::Part* SignatureCursor::settle() {
         }
     }
     return nullptr;
+}
+
+void SignatureCursor::seek(std::int64_t elements) {
+    stack_.clear();
+    taken_ = 0;
+    const Signature* signature = root_.get();
+    for (std::int64_t copies = 1;;) {
+        std::size_t at = 0;
+        const auto parts = signature->parts();
+        for (; at < parts.size(); ++at) {
+            const std::int64_t here = (parts[at].each() * parts[at].count).elements;
+            if (elements < here) break;
+            elements -= here;
+        }
+        stack_.push_back({signature, copies, at});
+        if (at == parts.size()) return;
+        if (!parts[at].nested) {
+            taken_ = elements;
+            return;
+        }
+        const std::int64_t each = parts[at].nested->total().elements;
+        copies = parts[at].count - elements / each;
+        elements %= each;
+        signature = parts[at].nested.get();
+    }
 }
 
 SignatureCursor::Run SignatureCursor::next(Bytes memory_max, Bytes file_max) {

@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Signature: what a datatype's data consists of, without where it lies: its elements in data order
 // (the type signature of MPI-4.1, 5.1), with their sizes in memory and in a file's representation.
-// An immutable nest of repetitions that doesn't grow with counts.
+// An immutable nest of repetitions that doesn't grow with counts, and stays shallow however deeply
+// datatypes are nested (decision 0055), so that functions may recurse over it.
 #pragma once
 
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -60,15 +62,24 @@ class Signature {
 
     [[nodiscard]] std::span<const Part> parts() const { return parts_; }
     [[nodiscard]] const Amount& total() const { return total_; }
+    /// Levels of nesting: 1 without a nested signature.
+    [[nodiscard]] int depth() const { return depth_; }
     /// Every element has a size in the file.
     [[nodiscard]] bool has_file_form() const { return has_file_form_; }
     /// The whole elements at the begin that make at most `limit` of a measure: &Amount::elements,
     /// &Amount::memory or &Amount::file.
     [[nodiscard]] Amount first(std::int64_t Amount::*measure, std::int64_t limit) const;
+    /// What comes before the first element that begins at or after position `at` of the file's
+    /// data; all where there is none.
+    [[nodiscard]] Amount before(Bytes at) const;
 
   private:
+    [[nodiscard]] static std::optional<std::size_t> part_to_take(const std::vector<Part>& parts);
+    void append(Part part);
+
     std::vector<Part> parts_;
     Amount total_;
+    int depth_ = 1;
     bool has_file_form_ = true;
 };
 
@@ -90,6 +101,8 @@ class SignatureCursor {
     /// The next equal elements, whole ones within both limits; a count of 0 at the end and when not
     /// one fits.
     Run next(Bytes memory_max, Bytes file_max);
+    /// To the element with so many before it.
+    void seek(std::int64_t elements);
 
   private:
     struct Level {

@@ -4,6 +4,7 @@
 #include "mpi/decode.hpp"
 
 #include <malloc.h>
+#include <pthread.h>
 
 #include <algorithm>
 #include <cstdlib>
@@ -14,6 +15,8 @@
 #include <vector>
 
 #include "mpi/check.hpp"
+#include "mpi/elements.hpp"
+#include "mpi/file_layout.hpp"
 #include "mpi/random_type.hpp"
 #include "support/random.hpp"
 #include "type/cursor.hpp"
@@ -257,13 +260,93 @@ void a_long_list_takes_no_more_than_twice_its_memory(Decoder& decoder,
     CHECK(heap.in_use - before < kRest);
 }
 
+/// A datatype derived again and again from what `derive` made of it last.
+MPI_Datatype nested(int levels, const std::function<MPI_Datatype(MPI_Datatype, int)>& derive) {
+    MPI_Datatype type = MPI_INT;
+    for (int level = 0; level < levels; ++level) {
+        MPI_Datatype next = derive(type, level);
+        if (level > 0) MPI_Type_free(&type);
+        type = next;
+    }
+    return type;
+}
+
+MPI_Datatype copy_of(MPI_Datatype type, int level) {
+    MPI_Datatype made = MPI_DATATYPE_NULL;
+    if (level % 3 == 0) MPI_Type_dup(type, &made);
+    if (level % 3 == 1) MPI_Type_contiguous(1, type, &made);
+    if (level % 3 == 2) MPI_Type_create_hvector(1, 1, 8, type, &made);
+    return made;
+}
+
+/// And a field more: a char or a double, so that neighbours aren't alike.
+MPI_Datatype with_field(MPI_Datatype type, int level) {
+    MPI_Datatype made = MPI_DATATYPE_NULL;
+    int lengths[] = {1, 1};
+    MPI_Aint places[] = {0, 8 * (level + 1)};
+    MPI_Datatype types[] = {type, level % 2 == 0 ? MPI_CHAR : MPI_DOUBLE};
+    MPI_Type_create_struct(2, lengths, places, types, &made);
+    return made;
+}
+
+struct DeepType {
+    Decoder& decoder;
+    MPI_Datatype type;
+    Bytes size;
+};
+
+void decode_deep(const DeepType& deep) {
+    const auto decoded = deep.decoder.decode(deep.type);
+    CHECK(decoded.ok() && decoded->shape->size() == deep.size && decoded->shape->depth() < 100);
+    const auto signature = deep.decoder.signature(deep.type);
+    CHECK(signature.ok() && (*signature)->total().memory == deep.size);
+    const auto in_file = file_layout(
+        deep.type, [](const Element& element) { return Result<Bytes>(element.memory); });
+    CHECK(in_file.ok() && in_file->shape->size() == deep.size);
+}
+
+/// In a thread with 256 KiB of stack.
+void deep_types_need_little_stack(Decoder& decoder) {
+    constexpr int kCopies = 10'000;
+    constexpr int kStructs = 2000;
+    const DeepType all[] = {{decoder, nested(kCopies, copy_of), 4},
+                            {decoder, nested(kStructs, with_field), 4 + kStructs / 2 * 9}};
+    pthread_attr_t attributes;
+    pthread_attr_init(&attributes);
+    pthread_attr_setstacksize(&attributes, 256 << 10);
+    for (DeepType deep : all) {
+        pthread_t thread;
+        const auto run = [](void* argument) -> void* {
+            decode_deep(*static_cast<const DeepType*>(argument));
+            return nullptr;
+        };
+        CHECK(pthread_create(&thread, &attributes, run, &deep) == 0);
+        CHECK(pthread_join(thread, nullptr) == 0);
+        MPI_Type_free(&deep.type);
+    }
+    pthread_attr_destroy(&attributes);
+}
+
+/// Blocks so far apart that their offsets can't be added up.
+void types_that_reach_too_far_are_refused(Decoder& decoder) {
+    constexpr MPI_Aint kFar = MPI_Aint{1} << 62;
+    int lengths[] = {1, 1};
+    MPI_Aint places[] = {0, kFar};
+    MPI_Datatype type = MPI_DATATYPE_NULL;
+    if (MPI_Type_create_hindexed(2, lengths, places, MPI_INT, &type) != MPI_SUCCESS) return;
+    const auto decoded = decoder.decode(type);
+    CHECK(!decoded && decoded.error().kind == ErrorKind::type);
+    MPI_Type_free(&type);
+}
+
 }  // namespace
 }  // namespace oratorio::test
 
 int main(int argc, char** argv) {
     using namespace oratorio;
     using namespace oratorio::test;
-    MPI_Init(&argc, &argv);
+    int level = 0;
+    MPI_Init_thread(&argc, &argv, MPI_THREAD_SERIALIZED, &level);
     MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
     MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN);
     {
@@ -275,6 +358,8 @@ int main(int argc, char** argv) {
         every_predefined_type_matches_pack(**decoder);
         random_types_match_pack(**decoder, argument(1, 1), argument(2, 3000));
         null_is_an_error(**decoder);
+        deep_types_need_little_stack(**decoder);
+        types_that_reach_too_far_are_refused(**decoder);
         the_datatype_keeps_its_shape(**decoder);
         const IrregularList list;
         a_long_list_takes_no_more_than_twice_its_memory(**decoder, [&] { return list.by_int(); });

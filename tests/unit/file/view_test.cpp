@@ -102,8 +102,9 @@ TEST(View, AnEmptyFiletypeReachesNothing) {
 
 TEST(View, PositionsPastTheLargestOffsetDoNotExist) {
     const View bytes = View::bytes();
-    EXPECT_EQ(bytes.data_position(INT64_MAX - 10, 10), INT64_MAX - 10);
-    EXPECT_FALSE(bytes.data_position(INT64_MAX - 10, 12));
+    EXPECT_EQ(bytes.data_position(kOffsetLimit - 10, 10), kOffsetLimit - 10);
+    EXPECT_FALSE(bytes.data_position(kOffsetLimit - 10, 11));
+    EXPECT_FALSE(bytes.data_position(kOffsetLimit, 1));
     EXPECT_FALSE(bytes.data_position(INT64_MAX, 1));
     EXPECT_FALSE(bytes.data_position(-1, 1));
 
@@ -112,10 +113,17 @@ TEST(View, PositionsPastTheLargestOffsetDoNotExist) {
 
     // Data sizes fit, but each tile of 8 bytes is 1 GiB from the next, and the displacement comes
     // on top.
-    const View sparse = *make(Offset{1} << 62, 8, Shape::run(8), 1 << 30);
-    EXPECT_EQ(sparse.data_position((Offset{1} << 32) - 1, 8), ((Offset{1} << 32) - 1) * 8);
-    EXPECT_FALSE(sparse.data_position(Offset{1} << 32, 8));
-    EXPECT_FALSE(sparse.data_position((Offset{1} << 32) - 1, 16));
+    const View sparse = *make(Offset{1} << 61, 8, Shape::run(8), 1 << 30);
+    EXPECT_EQ(sparse.data_position((Offset{1} << 31) - 1, 8), ((Offset{1} << 31) - 1) * 8);
+    EXPECT_FALSE(sparse.data_position(Offset{1} << 31, 8));
+    EXPECT_FALSE(sparse.data_position((Offset{1} << 31) - 1, 16));
+
+    // Data that overlaps in the file, whose positions grow faster than its offsets.
+    const View twice = *make(0, 8, Shape::strided(Shape::run(8), 2, 0), 8, false);
+    EXPECT_TRUE(twice.data_position(kOffsetLimit / 8 - 1, 8));
+    EXPECT_FALSE(twice.data_position(kOffsetLimit / 8, 8));
+
+    EXPECT_FALSE((*make(INT64_MAX, 1, Shape::run(1), 1)).data_position(0, 1));
 }
 
 }  // namespace

@@ -96,12 +96,29 @@ TEST(CursorPieces, LimitsFallBetweenStridedPieces) {
 }
 
 TEST(CursorUnbounded, ContiguousViewCanBeReadAtAnyOffset) {
-    const Offset origin = (Offset{1} << 62) - 1;
-    Cursor cursor(Layout{kRun8, 8, origin, Layout::unbounded});
-    EXPECT_EQ(cursor.next(100), (StridedRun{origin, 100, 0, 1}));
-    cursor.seek_size(Bytes{1} << 60);
-    EXPECT_EQ(cursor.next(1), (StridedRun{origin + (Offset{1} << 60), 1, 0, 1}));
-    EXPECT_GT(cursor.next().length, Bytes{1} << 59);
+    for (const Offset origin : {Offset{0}, kOffsetLimit / 2 - 8, kOffsetLimit - 112}) {
+        Cursor cursor(Layout{kRun8, 8, origin, Layout::unbounded});
+        EXPECT_EQ(cursor.next(100), (StridedRun{origin, 100, 0, 1}));
+        const Offset last = kOffsetLimit - 8;
+        cursor.seek_size(last - origin);
+        EXPECT_EQ(cursor.tell_offset(), last);
+        EXPECT_EQ(cursor.next(), (StridedRun{last, 8, 0, 1}));
+        EXPECT_TRUE(cursor.at_end());
+    }
+}
+
+TEST(CursorUnbounded, TilesWithHolesAreReachedUpToTheLargestOffset) {
+    for (const Bytes extent : {Bytes{9}, Bytes{16}, Bytes{1} << 31, Bytes{1} << 61}) {
+        for (const Offset origin : {Offset{0}, Offset{5} << 32, Offset{1} << 61}) {
+            const Layout view{kRun8, extent, origin, Layout::unbounded};
+            const std::int64_t last = (kOffsetLimit - 8 - origin) / extent;
+            EXPECT_EQ(offset_of_size(view, 8 * last), origin + extent * last);
+            EXPECT_EQ(size_before_offset(view, origin + extent * last), 8 * last);
+            Cursor cursor(view);
+            cursor.seek_size(8 * last + 3);
+            EXPECT_EQ(cursor.next(), (StridedRun{origin + extent * last + 3, 5, 0, 1}));
+        }
+    }
 }
 
 TEST(CursorUnbounded, StridedViewIsCutWithoutOverflow) {
