@@ -5,6 +5,7 @@
 #include <array>
 
 #include "plan/estimate.hpp"
+#include "plan/traffic.hpp"
 
 namespace oratorio {
 
@@ -151,6 +152,30 @@ std::string_view left_out(const Method& method, const Situation& s) {
                      : "left out: it writes bytes that nobody gave (hint romio_ds_write)";
 }
 
+/// Bytes of the file that a method which goes through all of the hull has in one round.
+double round_bytes(const Method& method, const Situation& s) {
+    const StoragePart& storage = method.storage_part();
+    if (!method.aggregated()) return static_cast<double>(storage.window(s.direction, *s.options));
+    const double buffer = traffic_of(method, s).slot_bytes;
+    return method.on_node() ? std::min(buffer, double{kSharedSlotBytes}) : buffer;
+}
+
+/// Keeps the time of such a method in proportion to the data: a hull of terabytes that holds a few
+/// bytes would take millions of rounds with nothing to move.
+std::string_view refuses_thin(const Method& method, const Situation& s) {
+    constexpr double kRoundsOfAny = 256;
+    constexpr double kRoundsOfPiece = 16;
+    const StoragePart& storage = method.storage_part();
+    const bool dense = s.hull.length() / static_cast<Bytes>(kRoundsOfPiece) <= s.bytes;
+    if (dense || !(method.aggregated() || storage.buffered || storage.mapped)) return "";
+    const double each = round_bytes(method, s);
+    const double full = static_cast<double>(s.bytes) / each;
+    const double most = kRoundsOfAny + kRoundsOfPiece * (static_cast<double>(s.pieces) + full);
+    return static_cast<double>(s.hull.length()) / each > most
+               ? "nearly all rounds would be empty: the data lies too far apart in the file"
+               : "";
+}
+
 }  // namespace
 
 std::string_view Method::refuses(const Situation& s) const {
@@ -160,7 +185,7 @@ std::string_view Method::refuses(const Situation& s) const {
           request_part().refuses(s), read_ahead_part().refuses(s)}) {
         if (!refusal.empty()) return refusal;
     }
-    return "";
+    return refuses_thin(*this, s);
 }
 
 /// Candidates are in the order of the table.

@@ -189,9 +189,9 @@ Graph graph_of(AllSummaries summaries, Wanted wanted) {
 
 /// Of groups whose hulls are so long together. Windows are looked at byte by byte when they are
 /// written, and read as a whole.
-bool groups_are_dense(const Plan& plan, Bytes hulls) {
-    const Bytes quarters = plan.direction == Direction::write ? 3 : 2;
-    return !plan.ask_contents && plan.bytes * 4 >= quarters * hulls;
+bool groups_are_dense(const Plan& plan, double hulls) {
+    const double share = plan.direction == Direction::write ? 0.75 : 0.5;
+    return !plan.ask_contents && static_cast<double>(plan.bytes) >= share * hulls;
 }
 
 /// Whether some rank has something to say at the end that all must hear.
@@ -242,11 +242,11 @@ void add_layers(Plan& plan, AllSummaries summaries, const Nodes& nodes, const Pl
         return !audience.alone || group.local == local ||
                (own >= 0 && plan.domains.touches(own, group.hull));
     };
-    Bytes hulls = 0;
+    double hulls = 0;
     std::vector<Participant> participants;
     groups.each([&](const Group& group) {
         if (group.hull.empty()) return;
-        hulls += group.hull.length();
+        hulls += static_cast<double>(group.hull.length());
         plan.fixed = plan.fixed || has_none(summaries, group.local);
         if (wanted(group)) participants.push_back({group.local, group.hull});
     });
