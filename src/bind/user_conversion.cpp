@@ -6,6 +6,7 @@
 
 #include "mpi/elements.hpp"
 #include "type/copy.hpp"
+#include "type/external32.hpp"
 
 namespace oratorio::bind {
 
@@ -37,15 +38,15 @@ class UserConversion final : public Conversion {
           native_sizes_(native_sizes) {}
 
     [[nodiscard]] Bytes file_bytes() const override { return data_->total().file; }
-    [[nodiscard]] Bytes memory_bytes(Bytes file_bytes) const override {
-        return data_->first(&Amount::file, file_bytes).memory;
+    [[nodiscard]] Extent memory_part(Extent file_part) const override {
+        return oratorio::memory_part(*data_, file_part);
     }
 
     Error to_file(const std::byte* user, std::span<std::byte> file) override {
         const ConversionFunction& write = representation_.write;
         // The functions of MPI take their source as not const.
         if (write)
-            return convert(write, const_cast<std::byte*>(user), file.data(),
+            return convert(write, const_cast<std::byte*>(user), file.data(), {},
                            data_->total().elements);
         if (!native_sizes_) return no_function();
         Cursor memory(memory_);
@@ -53,13 +54,19 @@ class UserConversion final : public Conversion {
         return {};
     }
 
-    Error to_memory(std::span<const std::byte> file, std::byte* user) override {
+    Error to_memory(std::span<const std::byte> file, Bytes from, std::byte* user) override {
         const ConversionFunction& read = representation_.read;
-        const Amount whole = data_->first(&Amount::file, static_cast<Bytes>(file.size()));
-        if (read) return convert(read, user, const_cast<std::byte*>(file.data()), whole.elements);
+        const Amount first = data_->before(from);
+        const Amount last = data_->first(&Amount::file, from + std::ssize(file));
+        if (last.elements <= first.elements) return {};
+        const auto whole = file.subspan(static_cast<std::size_t>(first.file - from),
+                                        static_cast<std::size_t>(last.file - first.file));
+        if (read)
+            return convert(read, user, const_cast<std::byte*>(whole.data()), first, last.elements);
         if (!native_sizes_) return no_function();
         Cursor memory(memory_);
-        scatter_bytes(memory, user, file.first(static_cast<std::size_t>(whole.file)));
+        memory.seek_size(first.memory);
+        scatter_bytes(memory, user, whole);
         return {};
     }
 
@@ -70,12 +77,13 @@ class UserConversion final : public Conversion {
                            "memory");
     }
 
-    /// The first `items`, in calls that go on where the last one ended: `position` counts items.
+    /// Converts the items from `first`, whose file data is at `file`, up to item number `end`, in
+    /// calls that go on where the last one ended: `position` counts items.
     Error convert(const ConversionFunction& function, std::byte* user, std::byte* file,
-                  std::int64_t items) {
-        for (std::int64_t position = 0; position < items;) {
-            const std::int64_t count = std::min(items - position, kItemsPerCall);
-            std::byte* from = file + data_->first(&Amount::elements, position).file;
+                  const Amount& first, std::int64_t end) {
+        for (std::int64_t position = first.elements; position < end;) {
+            const std::int64_t count = std::min(end - position, kItemsPerCall);
+            std::byte* from = file + (data_->first(&Amount::elements, position).file - first.file);
             const int code = function(user, type_.get(), count, from, position);
             if (code != MPI_SUCCESS) {
                 return Error::make(ErrorKind::conversion,

@@ -38,9 +38,11 @@ class Likeness {
                                     "no memory to stage a device's data in: access less at a time");
     }
     [[nodiscard]] std::byte* base() const { return place_in(bytes_.get(), -hull_.begin); }
-    /// The first `bytes` of the data.
-    Error copy(DeviceQueue& queue, Direction direction, Bytes bytes) const {
+    /// A part of the data, by positions in it.
+    Error copy(DeviceQueue& queue, Direction direction, Extent part) const {
         Cursor cursor(memory_.layout);
+        cursor.seek_size(part.begin);
+        Bytes bytes = part.length();
         Error error;
         while (bytes > 0 && error.kind == ErrorKind::none) {
             const StridedRun run = cursor.next(bytes);
@@ -68,8 +70,8 @@ class StagedWhole final : public Conversion {
     [[nodiscard]] Bytes file_bytes() const override {
         return inner_ ? inner_->file_bytes() : memory_.layout.size();
     }
-    [[nodiscard]] Bytes memory_bytes(Bytes file_bytes) const override {
-        return inner_ ? inner_->memory_bytes(file_bytes) : file_bytes;
+    [[nodiscard]] Extent memory_part(Extent file_part) const override {
+        return inner_ ? inner_->memory_part(file_part) : file_part;
     }
 
     Error to_file(const std::byte*, std::span<std::byte> file) override {
@@ -79,7 +81,7 @@ class StagedWhole final : public Conversion {
             const Likeness likeness(memory_);
             Error error = likeness.error();
             if (error.kind == ErrorKind::none)
-                error = likeness.copy(**queue, Direction::write, memory_.layout.size());
+                error = likeness.copy(**queue, Direction::write, {0, memory_.layout.size()});
             return error.kind == ErrorKind::none ? inner_->to_file(likeness.base(), file) : error;
         }
         const StagingBlocks::Lease block = memory_.driver->blocks().take(**queue);
@@ -89,20 +91,21 @@ class StagedWhole final : public Conversion {
         return first_of(error, (*queue)->wait());
     }
 
-    Error to_memory(std::span<const std::byte> file, std::byte*) override {
+    Error to_memory(std::span<const std::byte> file, Bytes from, std::byte*) override {
         auto queue = memory_.open();
         if (!queue) return queue.error();
         if (!inner_) {
             Cursor cursor(memory_.layout);
+            cursor.seek_size(from);
             const Error error = scatter_to_device(**queue, cursor, memory_.base, file);
             return first_of(error, (*queue)->wait());
         }
         const Likeness likeness(memory_);
         Error error = likeness.error();
-        if (error.kind == ErrorKind::none) error = inner_->to_memory(file, likeness.base());
+        if (error.kind == ErrorKind::none) error = inner_->to_memory(file, from, likeness.base());
         if (error.kind != ErrorKind::none) return error;
         return likeness.copy(**queue, Direction::read,
-                             inner_->memory_bytes(static_cast<Bytes>(file.size())));
+                             inner_->memory_part({from, from + std::ssize(file)}));
     }
 
   private:

@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <new>
 
+#include "type/short_read.hpp"
+
 namespace oratorio {
 
 namespace {
@@ -53,6 +55,8 @@ void Operation::begin() {
 
 bool Operation::stage() {
     const Bytes bytes = access_.bytes();
+    file_ = access_.file;
+    from_ = access_.from;
     staging_ = context_.buffers.take(std::max<Bytes>(bytes, 1));
     if (staging_.span().empty()) {
         access_.refused = Error::make(ErrorKind::no_memory, kNoStaging);
@@ -100,16 +104,36 @@ void Operation::end_run() {
     finish(std::move(outcome));
 }
 
-/// What lies in the staged memory.
+/// Counts the memory's data in place of the file's, and puts what was read where it belongs.
 void Operation::give_to_user(Outcome& outcome) {
-    const auto file = std::as_bytes(staging_.span());
-    if (direction_ == Direction::read && outcome.bytes > 0) {
-        const Error error =
-            conversion_->to_memory(file.first(static_cast<std::size_t>(outcome.bytes)), user_);
-        if (outcome.error.kind == ErrorKind::none && error.kind != ErrorKind::none)
-            outcome.error = error.on(rank());
+    if (direction_ == Direction::write) {
+        outcome.bytes = conversion_->memory_part({0, outcome.bytes}).length();
+    } else {
+        convert_what_was_read(outcome);
     }
-    outcome.bytes = conversion_->memory_bytes(outcome.bytes);
+}
+
+/// Where the file ends inside the access, what was read is not the beginning of the data if tiles
+/// interleave: it is whatever lies before the end of the file. After an error nobody knows which
+/// part of the staged memory was filled, so none of it is given unless all of it was.
+void Operation::convert_what_was_read(Outcome& outcome) {
+    const auto staged = std::as_bytes(staging_.span());
+    const Bytes all = conversion_->file_bytes();
+    const bool unknown = outcome.error.kind != ErrorKind::none && outcome.bytes < all;
+    const Bytes read = unknown ? 0 : outcome.bytes;
+    Bytes given = 0;
+    Error error;
+    each_part_before_end(file_, {from_, from_ + all}, read, [&](Extent part) {
+        part = {part.begin - from_, part.end - from_};
+        given += conversion_->memory_part(part).length();
+        if (error.kind != ErrorKind::none) return;
+        error = conversion_->to_memory(staged.subspan(static_cast<std::size_t>(part.begin),
+                                                      static_cast<std::size_t>(part.length())),
+                                       part.begin, user_);
+    });
+    outcome.bytes = given;
+    if (outcome.error.kind == ErrorKind::none && error.kind != ErrorKind::none)
+        outcome.error = error.on(rank());
 }
 
 void Operation::finish(Outcome outcome) {

@@ -47,10 +47,13 @@ class Operation {
     [[nodiscard]] bool stage();
     void end_run();
     void give_to_user(Outcome& outcome);
+    void convert_what_was_read(Outcome& outcome);
 
     RunContext context_;
     Access access_;  ///< the run's from when it begins
     Direction direction_;
+    Layout file_;  ///< the access's, for data that is converted
+    Bytes from_ = 0;
     bool collective_;
     std::shared_ptr<Conversion> conversion_;
     std::byte* user_;

@@ -20,13 +20,14 @@ class Conversion {
 
     /// Bytes that the data takes in the file.
     [[nodiscard]] virtual Bytes file_bytes() const = 0;
-    /// Bytes of memory data that `file_bytes` from the begin make; whole elements only.
-    [[nodiscard]] virtual Bytes memory_bytes(Bytes file_bytes) const = 0;
+    /// Where the elements that lie wholly in a part of the file's data lie in the memory's data.
+    /// Both are positions in data order.
+    [[nodiscard]] virtual Extent memory_part(Extent file_part) const = 0;
     /// User's buffer -> contiguous file data (file_bytes() of it). ErrorKind::conversion.
     virtual Error to_file(const std::byte* user, std::span<std::byte> file) = 0;
-    /// Contiguous file data, maybe only a first part of it -> user's buffer. What the part doesn't
-    /// reach is left alone.
-    virtual Error to_memory(std::span<const std::byte> file, std::byte* user) = 0;
+    /// Converts a part of the file's data, which begins at position `from` of it, into the user's
+    /// buffer: the elements that lie wholly in it. All others are left alone.
+    virtual Error to_memory(std::span<const std::byte> file, Bytes from, std::byte* user) = 0;
 };
 
 }  // namespace oratorio

@@ -20,8 +20,8 @@ class External32 final : public Conversion {
     External32(const Layout& memory, SignaturePtr data) : memory_(memory), data_(std::move(data)) {}
 
     [[nodiscard]] Bytes file_bytes() const override { return data_->total().file; }
-    [[nodiscard]] Bytes memory_bytes(Bytes file_bytes) const override {
-        return data_->first(&Amount::file, file_bytes).memory;
+    [[nodiscard]] Extent memory_part(Extent file_part) const override {
+        return oratorio::memory_part(*data_, file_part);
     }
 
     Error to_file(const std::byte* user, std::span<std::byte> file) override {
@@ -51,11 +51,15 @@ class External32 final : public Conversion {
         return {};
     }
 
-    Error to_memory(std::span<const std::byte> file, std::byte* user) override {
+    Error to_memory(std::span<const std::byte> file, Bytes from, std::byte* user) override {
+        const Amount before = data_->before(from);
+        Bytes left = std::ssize(file) - (before.file - from);
+        if (left <= 0) return {};
         const auto stage = std::make_unique_for_overwrite<std::byte[]>(kStage);
         Cursor memory(memory_);
+        memory.seek_size(before.memory);
         SignatureCursor elements(data_);
-        auto left = static_cast<Bytes>(file.size());
+        elements.seek(before.elements);
         Bytes filled = 0;
         while (true) {
             const auto run = elements.next(kStage - filled, left);
@@ -80,6 +84,11 @@ class External32 final : public Conversion {
 };
 
 }  // namespace
+
+Extent memory_part(const Signature& data, Extent file_part) {
+    const Bytes begin = data.before(file_part.begin).memory;
+    return {begin, std::max(begin, data.first(&Amount::file, file_part.end).memory)};
+}
 
 Result<Bytes> external32_size(const Element& element) {
     const Bytes bytes = external32_size(element.kind) * element.scalars;

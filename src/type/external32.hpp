@@ -12,6 +12,9 @@
 
 namespace oratorio {
 
+/// As of a Conversion whose data is `data`.
+[[nodiscard]] Extent memory_part(const Signature& data, Extent file_part);
+
 /// The size of an element in external32. ErrorKind::conversion when it has none.
 [[nodiscard]] Result<Bytes> external32_size(const Element& element);
 

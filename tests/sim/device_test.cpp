@@ -219,17 +219,21 @@ class Swapped final : public Conversion {
   public:
     explicit Swapped(Layout memory) : memory_(std::move(memory)) {}
     [[nodiscard]] Bytes file_bytes() const override { return memory_.size(); }
-    [[nodiscard]] Bytes memory_bytes(Bytes bytes) const override { return bytes / 2 * 2; }
+    [[nodiscard]] Extent memory_part(Extent part) const override {
+        return {(part.begin + 1) / 2 * 2, part.end / 2 * 2};
+    }
     Error to_file(const std::byte* user, std::span<std::byte> file) override {
         Cursor cursor(memory_);
         gather_bytes(cursor, user, file);
         swap(file);
         return {};
     }
-    Error to_memory(std::span<const std::byte> file, std::byte* user) override {
+    Error to_memory(std::span<const std::byte> file, Bytes from, std::byte* user) override {
+        EXPECT_EQ(from % 2, 0);
         std::vector<std::byte> data(file.begin(), file.end());
         swap(data);
         Cursor cursor(memory_);
+        cursor.seek_size(from);
         scatter_bytes(cursor, user, std::span(data).first(data.size() / 2 * 2));
         return {};
     }

@@ -79,7 +79,7 @@ TEST(External32, what_is_written_is_read_back_whatever_the_amount) {
         ASSERT_EQ(file.size(), 18 * count);
         std::vector<Record> in(count);
         for (Record& record : in) record.untouched = 5;
-        ASSERT_EQ(conversion->to_memory(file, reinterpret_cast<std::byte*>(in.data())).kind,
+        ASSERT_EQ(conversion->to_memory(file, 0, reinterpret_cast<std::byte*>(in.data())).kind,
                   ErrorKind::none);
         for (std::size_t i = 0; i < count; ++i) {
             ASSERT_EQ(in[i].small, out[i].small);
@@ -101,13 +101,48 @@ TEST(External32, a_part_of_the_file_fills_its_whole_elements_and_no_more) {
         std::vector<Record> in(2);
         std::memset(in.data(), 0xaa, sizeof(Record) * 2);
         const auto whole = std::upper_bound(std::begin(ends), std::end(ends), part) - ends;
-        EXPECT_EQ(conversion->memory_bytes(part), whole == 0 ? 0 : memory_ends[whole - 1]);
+        EXPECT_EQ(conversion->memory_part({0, part}).length(),
+                  whole == 0 ? 0 : memory_ends[whole - 1]);
         const std::span head(file.data(), static_cast<std::size_t>(part));
-        ASSERT_EQ(conversion->to_memory(head, reinterpret_cast<std::byte*>(in.data())).kind,
+        ASSERT_EQ(conversion->to_memory(head, 0, reinterpret_cast<std::byte*>(in.data())).kind,
                   ErrorKind::none);
         EXPECT_EQ(in[0].small, part >= 2 ? out[0].small : std::int16_t(0xaaaa)) << part;
         EXPECT_EQ(in[1].large, part >= 28 ? out[1].large : std::int64_t(0xaaaaaaaaaaaaaaaa))
             << part;
+    }
+}
+
+TEST(External32, any_part_of_the_file_fills_the_elements_that_lie_wholly_in_it) {
+    const auto conversion = made(layout_of_records(3), signature_of_record());
+    const auto out = records(3);
+    const auto file = written(*conversion, out.data());
+    const Bytes sizes[] = {2, 4, 4, 8};  // of the elements in the file
+    for (Bytes begin = 0; begin <= 54; ++begin) {
+        for (Bytes end = begin; end <= 54; ++end) {
+            std::vector<Record> in(3);
+            std::memset(in.data(), 0xaa, sizeof(Record) * 3);
+            std::vector<Record> wanted = in;
+            Bytes at = 0, bytes = 0;
+            for (std::size_t i = 0; i < 12; ++i) {
+                const Bytes next = at + sizes[i % 4];
+                const std::size_t lies[] = {offsetof(Record, small), offsetof(Record, middle),
+                                            offsetof(Record, large), offsetof(Record, complex)};
+                const std::size_t length[] = {2, 4, 8, 8};
+                const std::size_t place = i / 4 * sizeof(Record) + lies[i % 4];
+                if (begin <= at && next <= end) {
+                    std::memcpy(reinterpret_cast<char*>(wanted.data()) + place,
+                                reinterpret_cast<const char*>(out.data()) + place, length[i % 4]);
+                    bytes += static_cast<Bytes>(length[i % 4]);
+                }
+                at = next;
+            }
+            const std::span part(file.data() + begin, static_cast<std::size_t>(end - begin));
+            ASSERT_EQ(
+                conversion->to_memory(part, begin, reinterpret_cast<std::byte*>(in.data())).kind,
+                ErrorKind::none);
+            ASSERT_EQ(std::memcmp(in.data(), wanted.data(), 3 * sizeof(Record)), 0);
+            ASSERT_EQ(conversion->memory_part({begin, end}).length(), bytes);
+        }
     }
 }
 
