@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The buffers of an agent: had when it starts, two for each thread, so that one request comes in
-// while another is at the storage. For all its threads.
+// The buffers of a process's agents: reserved when their threads start, two for each thread, so
+// that one request comes in while another is at the storage. For all threads. Memory that no
+// request has needed takes none of the machine's, and all of it goes back to the system at the end.
 #pragma once
+
+#include <sys/mman.h>
 
 #include <cstddef>
 #include <mutex>
-#include <new>
 #include <span>
 #include <vector>
 
@@ -15,15 +17,22 @@ namespace oratorio {
 
 class AgentBuffers {
   public:
+    AgentBuffers() = default;
+    ~AgentBuffers() {
+        if (all_ != nullptr) ::munmap(all_, length_);
+    }
+    AgentBuffers(const AgentBuffers&) = delete;
+    AgentBuffers& operator=(const AgentBuffers&) = delete;
+
     /// False when there is no memory.
     [[nodiscard]] bool make(std::size_t count, Bytes bytes) {
-        try {
-            all_.assign(count, std::vector<std::byte>(static_cast<std::size_t>(bytes)));
-            for (auto& one : all_) free_.push_back(one.data());
-        } catch (const std::bad_alloc&) {
-            return false;
-        }
         bytes_ = static_cast<std::size_t>(bytes);
+        if (__builtin_mul_overflow(count, bytes_, &length_)) return false;
+        void* const mapped =
+            ::mmap(nullptr, length_, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+        if (mapped == MAP_FAILED) return false;
+        all_ = static_cast<std::byte*>(mapped);
+        for (std::size_t i = 0; i < count; ++i) free_.push_back(all_ + i * bytes_);
         return true;
     }
     /// Of each.
@@ -53,7 +62,8 @@ class AgentBuffers {
 
   private:
     std::mutex lock_;
-    std::vector<std::vector<std::byte>> all_;
+    std::byte* all_ = nullptr;
+    std::size_t length_ = 0;
     std::vector<std::byte*> free_;
     std::size_t bytes_ = 0;
     bool is_wanted_ = false;

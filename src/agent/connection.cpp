@@ -34,7 +34,11 @@ AgentConnection::Receipt AgentConnection::receive(Request& request) {
     for (;;) {
         if (filled_ == kHead && buffer_.empty()) {
             if (!accept_head()) return Receipt::over;
-            if (head_.is_shared()) return take_shared(request);
+            if (head_.is_shared()) {
+                request = {head_, {}, {}, {}};
+                filled_ = 0;
+                return Receipt::whole;
+            }
             buffer_ = buffers_.take();
             waits_for_buffer_ = buffer_.empty();
             if (waits_for_buffer_) return Receipt::waits;
@@ -52,17 +56,6 @@ AgentConnection::Receipt AgentConnection::receive(Request& request) {
     const std::span<std::byte> buffer = std::exchange(buffer_, {});
     request = {head_, buffer.first(head_.described), buffer.subspan(head_.described, head_.data),
                buffer};
-    filled_ = 0;
-    return Receipt::whole;
-}
-
-/// Nothing more comes.
-AgentConnection::Receipt AgentConnection::take_shared(Request& request) {
-    const auto description = shared_.at(head_.described_at, head_.described);
-    const auto data = shared_.at(head_.data_at, head_.data);
-    if (!description || !data) return Receipt::over;
-    shared_.fence();
-    request = {head_, *description, *data, {}};
     filled_ = 0;
     return Receipt::whole;
 }
@@ -104,7 +97,6 @@ bool AgentConnection::is_stuck(Socket::Clock::time_point since) {
 bool AgentConnection::reply(const Request& request, const ReplyHead& head) {
     const bool has_data = head.data > 0;
     if (!has_data) buffers_.give_back(request.buffer);
-    if (request.head.is_shared()) shared_.fence();
     const std::lock_guard hold(sending_);
     replies_.push_back({.head = head,
                         .buffer = has_data ? request.buffer : std::span<std::byte>{},

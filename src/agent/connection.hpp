@@ -9,14 +9,14 @@
 
 #include "agent/buffers.hpp"
 #include "agent/message.hpp"
-#include "agent/shared_buffers.hpp"
 #include "base/socket.hpp"
 
 namespace oratorio {
 
 class AgentConnection {
   public:
-    /// A request that is whole; its buffer goes with it.
+    /// A request that is whole; its buffer goes with it. One that lies in memory which the rank
+    /// shares comes as its head alone.
     struct Request {
         RequestHead head;
         std::span<const std::byte> description;
@@ -25,9 +25,8 @@ class AgentConnection {
     };
     enum class Receipt { waits, whole, over };
 
-    /// `shared`: of the ranks beside.
-    AgentConnection(Socket socket, AgentBuffers& buffers, const SharedBuffers& shared)
-        : socket_(std::move(socket)), buffers_(buffers), shared_(shared) {}
+    AgentConnection(Socket socket, AgentBuffers& buffers)
+        : socket_(std::move(socket)), buffers_(buffers) {}
     /// Gives back all buffers.
     ~AgentConnection();
     AgentConnection(const AgentConnection&) = delete;
@@ -60,12 +59,10 @@ class AgentConnection {
         [[nodiscard]] std::span<const std::byte> left() const;
     };
     [[nodiscard]] bool accept_head() const;
-    [[nodiscard]] Receipt take_shared(Request& request);
     [[nodiscard]] bool send_all();
 
     Socket socket_;
     AgentBuffers& buffers_;
-    SharedBuffers shared_;
     // The leader's:
     RequestHead head_;
     std::size_t filled_ = 0;  ///< bytes of the request, its head included

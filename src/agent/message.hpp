@@ -23,7 +23,8 @@ enum class Description : std::uint64_t {
 };
 
 struct RequestHead {
-    std::uint64_t number = 0;  ///< comes back in the reply
+    std::uint64_t number = 0;   ///< comes back in the reply
+    std::uint64_t service = 0;  ///< which open file it is for (ServicePlace)
     Description description = Description::list;
     std::uint64_t writes = 0;               ///< 0: reads
     std::int64_t from = 0;                  ///< of a layout: the data bytes [from, to)

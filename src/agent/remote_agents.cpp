@@ -52,7 +52,9 @@ Result<std::unique_ptr<RemoteAgents>> RemoteAgents::connect(std::span<const Serv
                     ": check firewalls",
                 socket.error().system_errno);
         socket->tell_of_silence();
-        agents->ways_.emplace_back().socket = std::move(*socket);
+        Way& way = agents->ways_.emplace_back();
+        way.socket = std::move(*socket);
+        way.service = place.service;
     }
     return agents;
 }
@@ -60,6 +62,7 @@ Result<std::unique_ptr<RemoteAgents>> RemoteAgents::connect(std::span<const Serv
 bool RemoteAgents::ship(const Shipment& shipment) {
     Way& way = ways_[static_cast<std::size_t>(shipment.agent)];
     Shipment& mine = way.sending.emplace_back(shipment);
+    mine.head.service = way.service;
     if (way.is_beside) share(mine);
     const bool is_shared = mine.head.is_shared();
     if (way.failed) {

@@ -51,6 +51,7 @@ class RemoteAgents final : public Agents {
     /// One agent, as this rank has it.
     struct Way {
         Socket socket;
+        std::uint64_t service = 0;
         bool is_beside = false;
         std::deque<Shipment> sending;  ///< the first in part
         std::size_t sent = 0;          ///< bytes of it

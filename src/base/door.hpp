@@ -20,8 +20,9 @@ namespace oratorio {
 
 /// Where something is served, and what opens the door there. A plain value that fits a message.
 struct ServicePlace {
-    std::uint64_t token = 0;   ///< without it nobody is served
-    std::uint64_t answer = 0;  ///< tells the server from whoever has its address elsewhere
+    std::uint64_t token = 0;    ///< without it nobody is served
+    std::uint64_t answer = 0;   ///< tells the server from whoever has its address elsewhere
+    std::uint64_t service = 0;  ///< of several behind one door; who is served says it
     std::uint32_t port = 0;
     std::uint32_t count = 0;  ///< of addresses; 0 when there is no server
     std::array<IpAddress, 16> addresses{};

@@ -103,6 +103,7 @@ OpenCall call_of(const OpenArguments& arguments) {
     call.devices = &process().devices;
     call.locks = &process().locks;
     call.covers_job = covers_job(arguments.comm);
+    call.agent_hosts = &process().agent_hosts;
     call.refused = contained([&] { return describe(arguments, call); });
     return call;
 }

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "base/lock_client.hpp"
+#include "agent/host.hpp"
 #include "bind/engine.hpp"
 #include "bind/error_handlers.hpp"
 #include "bind/file_table.hpp"
@@ -54,6 +55,7 @@ struct Process {
     TcpLocks lock_services{while_locked};
     JobLocks locks{lock_services};
     Devices devices;
+    AgentHosts agent_hosts;
     std::atomic<std::uint64_t> files_closed{0};
     std::atomic<std::uint64_t> accesses{0};  ///< of this rank to those files
 };

@@ -91,15 +91,16 @@ Result<void> File::State::share_with_agents(const AgentFacts& facts) {
 /// One store for each thread of the agent that this rank is.
 Error File::State::start_server(const OpenCall& call, const AgentFacts& facts, int agent) {
     AgentServer::Wish wish;
-    wish.binding = {facts.block, static_cast<int>(facts.ranks.size())};
-    wish.agent = agent;
+    wish.file.binding = {facts.block, static_cast<int>(facts.ranks.size())};
+    wish.file.agent = agent;
+    wish.file.clients = transport->topology().size;
+    wish.file.shared = SharedBuffers(agent_memory.span());
     wish.shipment_max = facts.message;
-    wish.clients = transport->topology().size;
-    wish.shared = SharedBuffers(agent_memory.span());
+    wish.hosts = call.agent_hosts;
     for (int i = 0; i < facts.threads; ++i) {
         auto another = open_again(call, opened.location.path, *hints);
         if (!another) return another.error();
-        wish.stores.push_back(std::move(*another));
+        wish.file.stores.push_back(std::move(*another));
     }
     auto started = AgentServer::start(std::move(wish));
     if (!started) return started.error();

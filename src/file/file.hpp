@@ -9,6 +9,7 @@
 #include <memory>
 #include <string>
 
+#include "agent/host.hpp"
 #include "device/devices.hpp"
 #include "file/hints.hpp"
 #include "file/job_locks.hpp"
@@ -90,7 +91,8 @@ struct OpenCall {
     bool explain = false;
     Narrator narrate;  ///< may be empty
     TraceCall trace;
-    Devices* devices = nullptr;  ///< of the process; null: all memory is the host's
+    Devices* devices = nullptr;         ///< of the process; null: all memory is the host's
+    AgentHosts* agent_hosts = nullptr;  ///< of the process; null: each file has its own
     /// The costs that were measured for a kind of file system, as text; "" when there are none.
     std::function<std::string(std::string_view file_system)> read_costs;
     /// Of the process; null: locks are the file system's, and are taken for right between nodes.

@@ -46,10 +46,10 @@ struct Honest {
 
 std::unique_ptr<AgentServer> started(MemoryDisk& disk) {
     AgentServer::Wish wish;
-    wish.stores.push_back(std::make_unique<MemoryStore>(disk));
-    wish.binding = {100, 1};
+    wish.file.stores.push_back(std::make_unique<MemoryStore>(disk));
+    wish.file.binding = {100, 1};
     wish.shipment_max = kMost;
-    wish.clients = 1000;
+    wish.file.clients = 1000;
     return std::move(*AgentServer::start(std::move(wish)));
 }
 

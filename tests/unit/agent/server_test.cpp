@@ -13,16 +13,12 @@
 #include "agent/remote_agents.hpp"
 #include "support/memory_store.hpp"
 #include "support/temporary_folder.hpp"
-#include "type/run_table.hpp"
+#include "unit/agent/agent_pieces.hpp"
 
 namespace oratorio::test {
 namespace {
 
 using namespace std::chrono_literals;
-using Buffer = std::vector<std::byte>;
-
-constexpr Bytes kBlock = 1000;
-constexpr Bytes kMost = 8192;
 constexpr auto kSoon = 20s;  // far more than anything here takes
 
 /// Agents over stores of one disk.
@@ -33,11 +29,11 @@ class Few {
         for (int agent = 0; agent < agents; ++agent) {
             AgentServer::Wish wish;
             for (int thread = 0; thread < 2; ++thread)
-                wish.stores.push_back(std::make_unique<MemoryStore>(disk, options));
-            wish.binding = {kBlock, agents};
-            wish.agent = agent;
+                wish.file.stores.push_back(std::make_unique<MemoryStore>(disk, options));
+            wish.file.binding = {kBlock, agents};
+            wish.file.agent = agent;
             wish.shipment_max = kMost;
-            wish.clients = 32;
+            wish.file.clients = 32;
             wish.patience = patience;
             auto started = AgentServer::start(std::move(wish));
             EXPECT_TRUE(started.ok());
@@ -56,37 +52,6 @@ class Few {
     }
     std::vector<std::unique_ptr<AgentServer>> servers;
 };
-
-/// One piece, to or from one agent.
-struct Piece {
-    Piece(Direction direction, int agent, Offset offset, Bytes bytes, int value = 0)
-        : table(64), data(static_cast<std::size_t>(bytes), static_cast<std::byte>(value)) {
-        RunTableWriter writer(table, 0);
-        writer.add({offset, bytes, 0, 1});
-        table.resize(writer.bytes());
-        shipment.head.writes = direction == Direction::write ? 1 : 0;
-        shipment.head.described = table.size();
-        shipment.head.data = data.size();
-        shipment.agent = agent;
-    }
-    const Shipment& numbered(std::uint64_t number) {
-        shipment.head.number = number;
-        shipment.description = table;
-        shipment.data = data;
-        return shipment;
-    }
-    Buffer table;
-    Buffer data;
-    Shipment shipment;
-};
-
-ReplyHead ask(Agents& agents, Piece& piece, std::uint64_t number = 1) {
-    agents.ship(piece.numbered(number));
-    ReplyHead reply;
-    EXPECT_EQ(agents.reap(std::span(&reply, 1)), 1U);
-    EXPECT_EQ(reply.number, number);
-    return reply;
-}
 
 TEST(AgentServer, ManyRanksWriteAndReadAtOnceThroughFewBuffers) {
     constexpr int kRanks = 12;
@@ -210,11 +175,11 @@ TEST(AgentServer, WhatTheRankSharesIsNotSent) {
     std::vector<std::byte> memory(static_cast<std::size_t>(SharedBuffers::bytes_needed(2, 4096)));
     const SharedBuffers shared(memory);
     AgentServer::Wish wish;
-    wish.stores.push_back(std::make_unique<MemoryStore>(disk));
-    wish.binding = {kBlock, 1};
+    wish.file.stores.push_back(std::make_unique<MemoryStore>(disk));
+    wish.file.binding = {kBlock, 1};
     wish.shipment_max = kMost;
-    wish.clients = 4;
-    wish.shared = shared;
+    wish.file.clients = 4;
+    wish.file.shared = shared;
     const auto server = std::move(*AgentServer::start(std::move(wish)));
     const ServicePlace place = server->place();
     const auto agents = std::move(*RemoteAgents::connect(std::span(&place, 1), kBlock, kMost));
@@ -306,7 +271,7 @@ TEST(AgentServer, WhereNoMemoryIsThereItIsAnError) {
 #endif
     MemoryDisk disk;
     AgentServer::Wish wish;
-    wish.stores.push_back(std::make_unique<MemoryStore>(disk));
+    wish.file.stores.push_back(std::make_unique<MemoryStore>(disk));
     wish.shipment_max = Bytes{1} << 60;
     const auto refused = AgentServer::start(std::move(wish));
     ASSERT_FALSE(refused.ok());
