@@ -62,6 +62,12 @@ oratorio_mpi_test(peak_memory PRELOAD RANKS 4 SOURCES peak_memory_test.cpp)
 oratorio_mpi_test(unsynchronised PRELOAD RANKS 4 OTHER_RANKS 3 SOURCES unsynchronised_test.cpp)
 oratorio_mpi_test(unsynchronised_nodes PRELOAD RANKS 4 OTHER_RANKS 3 SOURCES unsynchronised_test.cpp
                   ENVIRONMENT ORATORIO_RANKS_PER_NODE=2)
+# Under the job's locks, each rank on a node of its own.
+oratorio_mpi_test(unsynchronised_job_locks PRELOAD RANKS 4 OTHER_RANKS 3 SOURCES unsynchronised_test.cpp
+                  ARGUMENTS list_io two_phase sieve mmap sparse
+                  ENVIRONMENT ORATORIO_RANKS_PER_NODE=1 ORATORIO_HINTS=oratorio_locks=job)
+oratorio_mpi_test(modes_job_locks PRELOAD RANKS 4 HOSTS mpich5 ompi5 SOURCES modes_test.cpp
+                  ENVIRONMENT ORATORIO_RANKS_PER_NODE=1 ORATORIO_HINTS=oratorio_locks=job)
 oratorio_mpi_test(unsynchronised_calls PRELOAD RANKS 2 SOURCES unsynchronised_test.cpp
                   ENVIRONMENT ORATORIO_HINTS=oratorio_progress=calls)
 set(oracle_programs PRELOAD EXPORTS RANKS 4 LINK oratorio_oracle

@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The protocol of the job's locks, from both sides. The first byte says who lies: a client to the
+// server, from outside or with the token, or whoever has the server's address to a client.
+#include <utility>
+#include <vector>
+
+#include "base/lock_client.hpp"
+#include "fuzz.hpp"
+#include "stranger.hpp"
+
+namespace oratorio::test {
+namespace {
+
+constexpr LockKey kFile{1, 2};
+
+/// A lock of a file that no input names is granted, and given back.
+void expect_served(LockClient& honest) {
+    const auto lock = honest.acquire({0x0123456789abcdef, 0xfedcba9876543210}, {0, 10}, true);
+    claim(lock.ok(), "a process is served");
+    claim(honest.release(*lock).ok(), "and may give its lock back");
+}
+
+/// Nobody who lies keeps a process from its locks, and what a liar holds goes with it.
+void lie_to_server(std::span<const std::byte> input, bool admitted) {
+    static const auto server = std::move(*LockServer::start());
+    static LockClient honest(server->place());
+    expect_served(honest);
+    say_to_server(server->place(), input, admitted);
+    expect_served(honest);
+    const auto lock = honest.acquire(kFile, {0, INT64_MAX}, true);
+    claim(lock.ok() && honest.release(*lock).ok(), "nobody holds a lock who has gone");
+}
+
+void lie_to_client(std::span<const std::byte> input, bool with_answer) {
+    std::vector<std::byte> words(input.begin(), input.end());
+    if (with_answer) words = after_answer(input);
+    const Liar liar(words);
+    LockClient client(at_loopback(liar.port()), nullptr, {.connect = kSoon});
+    const auto lock = client.acquire(kFile, {0, 10}, true);
+    if (!lock) return;
+    const std::span said(words);
+    claim(said.size() >= 16, "a grant is what somebody said");
+    claim(from_word(said.first(8)) == at_loopback(0).answer, "only who knows the answer is heard");
+    bool granted = false;
+    for (std::size_t at = 8; at + 8 <= said.size(); at += 8)
+        granted = granted || from_word(said.subspan(at, 8)) == *lock;
+    claim(granted, "the lock that was asked for is the one that was granted");
+}
+
+}  // namespace
+}  // namespace oratorio::test
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+    using namespace oratorio::test;
+    std::span input(data, size);
+    const unsigned who = take_byte(input) % 4;
+    const auto bytes = std::as_bytes(input);
+    if (who < 2) {
+        lie_to_server(bytes, who == 1);
+    } else {
+        lie_to_client(bytes, who == 3);
+    }
+    return 0;
+}
