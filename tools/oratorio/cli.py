@@ -189,6 +189,7 @@ def clients(
     only: Annotated[
         list[str] | None, typer.Option(metavar="CHECK", help="Run this check; repeatable.")
     ] = None,
+    seeds: Annotated[int, typer.Option(min=1, help="Random programs of the oracle.")] = 200,
     write: Annotated[
         bool, typer.Option("--write", help="Put the results into docs/network-file-systems.md.")
     ] = False,
@@ -203,7 +204,7 @@ def clients(
         return
     names = [kind.name for kind in command.KINDS] if kinds == ["all"] else kinds
     try:
-        is_right = command.run(names, host, only or [], write)
+        is_right = command.run(names, command.Choice(host, seeds, only or ()), write)
     except (LookupError, layers.NoClientsError, TargetError, ConformanceError) as error:
         _refuse(error)
     except rig.GuestError as error:

@@ -16,7 +16,7 @@ from oratorio.paths import ROOT
 PROGRAMS = ROOT / "tests/programs"
 SECTIONS = "14.4.4,14.6"
 RULE_SECONDS = 120
-SEEDS = 200
+ORACLE_SECONDS = 3600
 PATIENCE_SECONDS = 300  # of one program of the oracle
 KILL_SECONDS = 180  # until a job has noticed that a client is dead, and until the file can be used again
 TIMED_OUT = 124  # exit code of timeout(1)
@@ -51,8 +51,10 @@ def _without_end(code: int, output: str) -> str:
     """How a command ended that should have ended with 0 or 1."""
     if code == TIMED_OUT:
         return "no end within its limit"
-    last = [line for line in output.splitlines() if line.strip()][-1:]
-    return f"ended with {code}" + (f" ({last[0].strip()[:100]})" if last else "")
+    lines = [line.strip() for line in output.splitlines() if line.strip()]
+    errors = [line for line in lines if line.startswith("rank ")]
+    told = (errors or lines or [""])[-1]
+    return f"ended with {code}" + (f" ({told[:100]})" if told else "")
 
 
 def judge_counts(code: int, output: str) -> Verdict:
@@ -111,7 +113,10 @@ def _oracle(host: Host) -> Path:
 
 def judge_kill(code: int, output: str) -> Verdict:
     """Judges what setup/kill.sh and survivor.py print."""
-    return Verdict(True, "survived") if code == 0 else Verdict(False, _without_end(code, output))
+    ended_by = re.search(r"^the job was ended by (.*)$", output, re.MULTILINE)
+    if code == 0 and ended_by:
+        return Verdict(True, f"synced data is there, no lock is left; ended by {ended_by[1]}")
+    return Verdict(False, _without_end(code, output))
 
 
 def kills_of(clients: Clients, host: Host) -> list[Check]:
@@ -127,15 +132,18 @@ def kills_of(clients: Clients, host: Host) -> list[Check]:
     ]
 
 
-def checks_of(clients: Clients, host: Host) -> list[Check]:
-    """What is run in one boot of these clients, in this order. Raises TargetError and ConformanceError."""
+def checks_of(clients: Clients, host: Host, seeds: int) -> list[Check]:
+    """What is run in one boot of these clients, in this order. Raises TargetError and ConformanceError.
+
+    `seeds` is how many random programs the oracle runs.
+    """
     kind, words = clients.kind, clients.launcher(host)
     conformance.build(host.mpicc)
     other = [HERE / "remote_shell.py", "second"] if kind.frame == "two" else []
     beside = f"{FOLDER}/lock" if kind.frame == "two" else f"{FOLDER}.second/lock"
     look = ["/usr/bin/python3", HERE / "locks.py", "look", f"{FOLDER}/lock", beside, *other]
     rules = ["/usr/bin/python3", HERE / "rules.py", f"{FOLDER}/rules", RULE_SECONDS, SECTIONS, host.mpicc]
-    oracle = [*words, _oracle(host), "--folder", f"{FOLDER}/oracle", "--count", SEEDS, "--faults"]
+    oracle = [*words, _oracle(host), "--folder", f"{FOLDER}/oracle", "--count", seeds, "--faults"]
     oracle += ["--patience", PATIENCE_SECONDS]
     third = ["--third", f"{kind.third}/oracle"] if kind.third else []
     copies = "" if third else ' --copies "$RIG/copies"'
@@ -147,7 +155,7 @@ def checks_of(clients: Clients, host: Host) -> list[Check]:
         Check("handles", shell([*words, programs["handles"], f"{FOLDER}/handles"]), 500, judge_counts),
         Check("appended", shell([*words, programs["appended"], f"{FOLDER}/appended"]), 60, judge_counts),
         Check("rules", shell([*rules, *words]), 1000, judge_rules),
-        Check("oracle", shell([*oracle, *third]) + copies, 1000, judge_oracle),
+        Check("oracle", shell([*oracle, *third]) + copies, ORACLE_SECONDS, judge_oracle),
         Check("views", shell(["sh", SETUP / "views.sh", kind.frame, kind.third]), 200, judge_views),
     ]
 

@@ -9,6 +9,7 @@ import platform
 import shutil
 import time
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 from rich.console import Console
@@ -107,16 +108,25 @@ def show() -> None:
     Console().print(table)
 
 
-def _run_one(console: Console, kind: Kind, host: Host, only: Sequence[str]) -> tuple[bool, str]:
+@dataclass(frozen=True)
+class Choice:
+    """What is run on each kind."""
+
+    mpi: str
+    seeds: int
+    only: Sequence[str] = ()  # names of checks; all if empty
+
+
+def _run_one(console: Console, kind: Kind, choice: Choice) -> tuple[bool, str]:
     """Whether everything is right there, and the row. Raises what Clients and the checks do."""
     folder = OUT / "clients" / kind.name
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
     console.print(f"{kind.name}: {kind.title}; logs in {folder.relative_to(ROOT)}/")
-    clients = Clients(kind.name, folder)
+    clients, host = Clients(kind.name, folder), find_host(choice.mpi)
     begin, verdicts = time.monotonic(), {}
-    for boot in (checks_of(clients, host), *([check] for check in kills_of(clients, host))):
-        chosen = [check for check in boot if not only or check.name in only]
+    for boot in (checks_of(clients, host, choice.seeds), *([check] for check in kills_of(clients, host))):
+        chosen = [check for check in boot if not choice.only or check.name in choice.only]
         if not chosen:
             continue
         progress = _Progress(console, chosen)
@@ -127,14 +137,14 @@ def _run_one(console: Console, kind: Kind, host: Host, only: Sequence[str]) -> t
     return is_right, _row(kind, host, verdicts, time.monotonic() - begin)
 
 
-def run(names: Sequence[str], mpi: str, only: Sequence[str], with_write: bool) -> bool:
+def run(names: Sequence[str], choice: Choice, with_write: bool) -> bool:
     """Whether everything is right. Raises LookupError and what Clients and the checks do."""
-    if only and with_write:
+    if choice.only and with_write:
         raise LookupError("--write renews whole rows: leave --only out")
-    kinds, host = [find_kind(name) for name in names], find_host(mpi)
+    kinds = [find_kind(name) for name in names]
     console, is_right = Console(highlight=False), True
     for kind in kinds:
-        is_good, row = _run_one(console, kind, host, only)
+        is_good, row = _run_one(console, kind, choice)
         is_right = is_right and is_good
         if with_write:
             PAGE.write_text(page_with(PAGE.read_text(), {kind.name: row}, machine()))

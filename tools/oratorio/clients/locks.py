@@ -4,7 +4,8 @@
 locks.py look FILE OTHER WORD...  locks FILE in each way and starts `WORD... locks.py try OTHER WAY` on the
                                   other client, whose name for the file is OTHER; prints "WAY yes" if that
                                   one was refused, so that the lock is seen there
-locks.py try FILE WAY             exit code 0 if it got the lock, 1 if it was refused
+locks.py try FILE WAY             exit code 0 if it got the lock, 1 if somebody else has it
+locks.py hold FILE WAY            says whether it got the lock, and has it until its input ends
 """
 
 import fcntl
@@ -20,27 +21,27 @@ WAYS = {
     "OFD": lambda file: fcntl.fcntl(file, OFD_SETLK, FIRST_BYTES),
     "flock": lambda file: fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB),
 }
-FREE, LOCKED = 0, 1
+FREE, LOCKED, FAILED = 0, 1, 2
+HELD = "held"
 
 
-def lock(path: str, way: str) -> int:
-    """A descriptor that has the lock; raises OSError if it is refused."""
-    file = os.open(path, os.O_RDWR | os.O_CREAT, 0o666)
-    WAYS[way](file)
-    return file
+def lock(path: str, way: str) -> None:
+    """Locks the file until the process ends; raises OSError if that is refused."""
+    WAYS[way](os.open(path, os.O_RDWR | os.O_CREAT, 0o666))
 
 
 def look(path: str, other: str, words: list[str]) -> None:
     """Prints for each way whether the other client sees the lock."""
     for way in WAYS:
-        try:
-            file = lock(path, way)
-        except OSError as error:
-            print(f"{way} refused ({error.strerror})", flush=True)
-            continue
-        done = subprocess.run([*words, sys.executable, __file__, "try", other, way], check=False)
-        print(f"{way} {({FREE: 'no', LOCKED: 'yes'}).get(done.returncode, 'unknown')}", flush=True)
-        os.close(file)
+        # A process of its own: on 9p a lock is gone once any child of its owner closes the file.
+        holding = [sys.executable, __file__, "hold", path, way]
+        with subprocess.Popen(holding, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as holder:
+            told = holder.stdout.readline().strip()
+            if told == HELD:
+                done = subprocess.run([*words, sys.executable, __file__, "try", other, way], check=False)
+                told = {FREE: "no", LOCKED: "yes"}.get(done.returncode, "unknown")
+            print(f"{way} {told}", flush=True)
+            holder.stdin.close()
 
 
 def main() -> int:
@@ -51,8 +52,14 @@ def main() -> int:
         return 0
     try:
         lock(path, rest[0])
-    except OSError:
+    except (BlockingIOError, PermissionError):
         return LOCKED
+    except OSError as error:
+        print(f"refused ({error.strerror})", flush=True)
+        return FAILED
+    if what == "hold":
+        print(HELD, flush=True)
+        sys.stdin.read()
     return FREE
 
 

@@ -28,7 +28,7 @@ from oratorio.hosts import Host, mpiexec_command
 from oratorio.nodes import DIALECTS
 from oratorio.paths import ROOT
 
-__all__ = ["FOLDER", "RANKS", "Clients", "Ended", "GuestError", "NoClientsError"]
+__all__ = ["FOLDER", "RANKS", "Clients", "Ended", "GuestError", "NoClientsError", "shell"]
 
 HERE = Path(__file__).resolve().parent
 SETUP = HERE / "setup"
@@ -115,7 +115,8 @@ class Clients:
         script.chmod(0o755)
         (rig / "network").write_text(network)
         namespaces = NAMESPACES[self.kind.frame]
-        words = ["timeout", "--kill-after=5", str(seconds), "unshare", *namespaces, "--fork", "--kill-child"]
+        words = ["setpriv", "--pdeathsig", "TERM", "timeout", "--kill-after=5", str(seconds)]
+        words += ["unshare", *namespaces, "--fork", "--kill-child"]
         with (rig / "console").open("wb") as kept:
             job = subprocess.Popen(
                 [*words, SETUP / "frame.sh"], env=self._environment(rig), stdin=subprocess.DEVNULL,

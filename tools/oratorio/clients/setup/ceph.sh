@@ -3,7 +3,13 @@
 # CephFS by Linux's client; the steps of step.sh.
 . "${0%/*}/ceph_server.sh"
 prepare() { modprobe -a ceph; }
+# The mount is refused while the metadata server is slow to answer.
 attach() {
     mkdir -p "$1"
-    mount -i -t ceph 10.77.0.254:6789:/ "$1" -o "name=admin,noatime$OPTIONS"
+    tries=0
+    until mount -i -t ceph 10.77.0.254:6789:/ "$1" -o "name=admin,noatime$OPTIONS"; do
+        tries=$((tries + 1))
+        [ "$tries" -lt 30 ]
+        sleep 2
+    done
 }
