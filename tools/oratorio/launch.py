@@ -28,6 +28,8 @@ GIO_REMEDY = (
     "PNETCDF_HINTS=nc_driver=mpiio, or that hint in the info of ncmpi_create and ncmpi_open, brings it back"
 )
 TWO_VALUE_OPTIONS = {"-genv", "-env", "--mca", "-mca", "--prtemca", "--pmixmca"}
+# Open MPI 5 gives spawned processes what -x gave their parents only with this setting of its launcher.
+SPAWN_INHERITS = "PRTE_MCA_rmaps_default_inherit"
 ENV_VALUE_OPTIONS = {"-u", "--unset", "-C", "--chdir"}
 
 
@@ -230,5 +232,7 @@ def prepare(words: Sequence[str], variables: Mapping[str, str], environ: Mapping
         return Launch(list(words), ranks_see, program, needs, warnings)
     if kind == "srun":
         return Launch(_with_srun(words, ranks_see), dict(variables), program, needs, warnings)
-    rewrite = _with_hydra if kind == "hydra" else _with_openmpi
-    return Launch(rewrite(words, ranks_see), {}, program, needs, warnings)
+    if kind == "hydra":
+        return Launch(_with_hydra(words, ranks_see), {}, program, needs, warnings)
+    own = {SPAWN_INHERITS: environ.get(SPAWN_INHERITS, "1")}
+    return Launch(_with_openmpi(words, ranks_see), own, program, needs, warnings)

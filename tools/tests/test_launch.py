@@ -69,7 +69,12 @@ def test_open_mpi_takes_x_for_every_program_of_a_colon_list(library, launcher, p
     done = prepared([mpiexec, "-np", "1", program, ":", "-np", "2", program, "b"])
     own = ["-x", f"LD_PRELOAD={library}"]
     assert done.argv == [mpiexec, *own, "-np", "1", program, ":", *own, "-np", "2", program, "b"]
-    assert done.env == {}
+    assert done.env == {launch.SPAWN_INHERITS: "1"}  # spawned processes get what -x gives
+
+
+def test_what_a_user_says_of_spawned_processes_holds(library, launcher, program):
+    done = prepared([launcher("openmpi"), program], environ={launch.SPAWN_INHERITS: "0"})
+    assert done.env == {launch.SPAWN_INHERITS: "0"}
 
 
 def test_srun_exports_values_by_name_and_keeps_the_users_export(library, launcher, program):
