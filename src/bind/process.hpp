@@ -8,8 +8,8 @@
 #include <string>
 #include <vector>
 
-#include "base/lock_client.hpp"
 #include "agent/host.hpp"
+#include "base/lock_client.hpp"
 #include "bind/engine.hpp"
 #include "bind/error_handlers.hpp"
 #include "bind/file_table.hpp"

@@ -225,6 +225,12 @@ StoreChoice store_in_use(const Answers& ranks, const Hints& hints) {
     return ranks[uncached] > 0 ? StoreChoice::uncached : store_for(hints.plan);
 }
 
+/// What explanations say of a deferred open.
+std::string open_on(std::uint64_t now, Rank ranks) {
+    return ": open on " + std::to_string(now) + " of " + std::to_string(ranks) +
+           " ranks, and on others when they need it (hint romio_no_indep_rw)\n";
+}
+
 /// What the user should know of it. `remark`: of this rank's store.
 std::vector<std::string> remarks_on(const Answers& ranks, const Hints& hints, long file_system,
                                     const std::string& remark) {
@@ -308,11 +314,8 @@ Result<void> File::State::open_stores(const OpenCall& call) {
     if (opening.unstriped.kind != ErrorKind::none)
         opened.voice.warn(oratorio::describe(opening.unstriped, opened.path));
     for (const std::string& warning : warnings) opened.voice.warn(warning);
-    if (opened.found->deferred && opened.explain) {
-        opened.voice.say(opened.path + ": open on " + std::to_string((**answers)[open_now]) +
-                         " of " + std::to_string(ranks.topology().size) +
-                         " ranks, and on others when they need it (hint romio_no_indep_rw)\n");
-    }
+    if (opened.found->deferred && opened.explain)
+        opened.voice.say(opened.path + open_on((**answers)[open_now], ranks.topology().size));
     return {};
 }
 
