@@ -77,6 +77,29 @@ class Alone final : public Lent {
     std::int64_t counter_ = 0;
 };
 
+/// Counts what a rank takes part in.
+class Counting final : public Lent {
+  public:
+    Counting(Transport& owner, int& collectives, int& messages)
+        : Lent(owner), collectives_(collectives), messages_(messages) {}
+    Result<Ticket> send(Rank to, Tag tag, const SendMemory& data) override {
+        ++messages_;
+        return Lent::send(to, tag, data);
+    }
+    Result<Ticket> reduce(std::span<std::uint64_t> values, ReduceOp op) override {
+        ++collectives_;
+        return Lent::reduce(values, op);
+    }
+    Result<Ticket> broadcast(Rank root, std::span<std::byte> data) override {
+        ++collectives_;
+        return Lent::broadcast(root, data);
+    }
+
+  private:
+    int& collectives_;
+    int& messages_;
+};
+
 /// One rank of the job, as a process is.
 class Process {
   public:
@@ -98,9 +121,12 @@ class Process {
                 std::make_unique<ClusterStore>(cluster_, node, [this] { ranks_.idle(); }));
         };
         auto transport = self ? std::unique_ptr<Transport>(std::make_unique<Alone>(ranks_))
-                              : std::make_unique<Lent>(ranks_);
+                              : std::make_unique<Counting>(ranks_, collectives, messages);
         return File::open(std::make_shared<Workspace>(std::move(transport)), call);
     }
+
+    int collectives = 0;  ///< of files of all ranks
+    int messages = 0;
 
   private:
     Transport& ranks_;
@@ -279,6 +305,24 @@ TEST(JobLocks, WhereTheFileSystemsLocksAreSeenTheyAreUsedAndTestedOnce) {
     EXPECT_EQ(job.offers, 0);
     // Rank 0 asks for other handles at each open, the other node's first rank looks once.
     EXPECT_EQ(cluster.probes, 3 + 1);
+}
+
+TEST(JobLocks, AnOpenSendsAsMuchWhateverItFindsOfLocks) {
+    for (const bool common : {true, false}) {
+        for (const char* hint : {"file", "auto", "job"}) {
+            SCOPED_TRACE(std::string(hint) + (common ? ", common" : ", of a node"));
+            Cluster cluster;
+            cluster.locks_are_common = common;
+            SimLocks job;
+            on_cluster(cluster, job, 1, [&](Process& process) {
+                auto file = process.open(false, kCreate, {{"oratorio_locks", hint}});
+                ASSERT_TRUE(file.ok());
+                EXPECT_EQ(process.collectives, 6);  // one of them for the hint's text
+                EXPECT_EQ(process.messages, 0);
+                EXPECT_EQ(kind_of((*file)->close()), ErrorKind::none);
+            });
+        }
+    }
 }
 
 TEST(JobLocks, AFileSystemWithoutLocksGetsTheJobs) {
