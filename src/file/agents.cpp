@@ -9,6 +9,7 @@
 #include "agent/inline_agents.hpp"
 #include "agent/remote_agents.hpp"
 #include "base/shared_segment.hpp"
+#include "file/path.hpp"
 #include "file/state.hpp"
 #include "plan/aggregators.hpp"
 #include "plan/methods.hpp"
@@ -156,7 +157,13 @@ Result<void> File::State::start_agents(const OpenCall& call) {
             *store, Binding{facts.block, static_cast<int>(facts.ranks.size())}, facts.message);
         return {};
     }
-    const auto reached = reach_agents(call, *agent_facts);
+    // A rank locks what it ships, and the agent is another owner of locks.
+    const bool denied =
+        has_mandatory_locks(opened.found->file_system) && engine.exclusion.job == nullptr;
+    const auto reached =
+        denied ? Result<void>(Error::make(ErrorKind::unsupported_operation,
+                                          "locks of this file system deny what agents do"))
+               : reach_agents(call, *agent_facts);
     if (reached) return {};
     agents.reset();
     agent_server.reset();

@@ -99,6 +99,12 @@ DescriptorStore::DescriptorStore(OpenedFile file, const OpenMode& mode)
     fetching_ = make_prefetch(file_.number(), kind_.file_system, kind_.block_bytes);
     prefetch_ = fetching_.get();
     if (!mode.direct_read && !mode.direct_write) return;
+    if (kind_.mandatory_locks) {
+        limits_.remark =
+            "direct I/O: its descriptor is denied what the other one has locked; the page cache is "
+            "used";
+        return;
+    }
     DirectFile direct = open_direct(descriptor());
     direct_ = std::move(direct.file);
     limits_.remark = std::move(direct.refusal);

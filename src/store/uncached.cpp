@@ -83,6 +83,9 @@ class UncachedStore final : public DescriptorStore {
     /// Opened anew: whether pages are used is told to the system for all duplicates of a
     /// descriptor.
     Result<std::unique_ptr<Store>> duplicate() override {
+        if (kind().mandatory_locks)
+            return Error::make(ErrorKind::unsupported_operation,
+                               "a second descriptor is denied what this one has locked");
         OpenMode again = mode();
         again.create = false;
         again.known = kind();

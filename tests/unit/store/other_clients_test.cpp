@@ -201,6 +201,18 @@ TEST_F(OtherClients, AnAccessThatIsDeniedAgainAndAgainFails) {
     EXPECT_LT(client_.refused, 100);
 }
 
+TEST_F(OtherClients, OneHandleHasOneDescriptorOnSmb) {
+    client_.type = kSmb;
+    OpenMode direct = kReadWrite;
+    direct.direct_write = true;
+    auto posix = open_posix(path(), direct);
+    auto uncached = open_uncached(path(), kReadWrite);
+    ASSERT_TRUE(posix.ok() && uncached.ok());
+    EXPECT_EQ((*posix)->limits().direct_write.file, 0);
+    EXPECT_NE((*posix)->limits().remark.find("direct I/O"), std::string::npos);
+    EXPECT_FALSE((*uncached)->duplicate().ok());
+}
+
 TEST_F(OtherClients, NobodyWaitsForALockInThe9pClient) {
     client_.type = k9p;
     auto holder = opened();
