@@ -67,7 +67,9 @@ class UncachedStore final : public DescriptorStore {
     /// As the server knows it. A flush also makes some clients ask for it anew.
     Result<Bytes> size() override {
         if (auto flushed = sync(); !flushed) return flushed.error();
-        return DescriptorStore::size();
+        const auto told = DescriptorStore::size();
+        if (!told || *told == 0 || !direct_ || sends_at_once_ || has_byte(*told - 1)) return told;
+        return size_by_reading(*told);
     }
 
     Result<void> resize(Bytes bytes, bool allocate) override {
@@ -123,6 +125,28 @@ class UncachedStore final : public DescriptorStore {
             left -= taken;
         }
         return moved;
+    }
+
+    /// Whether the server has this byte; also true where it can't be asked.
+    [[nodiscard]] bool has_byte(Offset at) const {
+        constexpr int kTriesMax = 100;  // as many as a transfer has
+        std::byte byte{};
+        Answer got{-1, EAGAIN};
+        for (int tries = 0; got.error_number == EAGAIN && tries < kTriesMax; ++tries)
+            got = uninterrupted([&] { return ::pread(descriptor(), &byte, 1, at); });
+        return got.result != 0;
+    }
+
+    /// The size of a file that another client has made shorter than `old`. Clients of SMB and
+    /// MooseFS keep a larger size as long as the file is open for writing; what they read by direct
+    /// I/O comes from the server.
+    [[nodiscard]] Bytes size_by_reading(Bytes old) const {
+        Bytes least = 0;  // the server has all bytes before it, and none from `old` on
+        while (least < old) {
+            const Bytes middle = least + (old - least) / 2;
+            has_byte(middle) ? least = middle + 1 : old = middle;
+        }
+        return least;
     }
 
     Answer write(iovec memory, Offset offset) {
