@@ -144,7 +144,7 @@ TEST_F(OtherClients, ASharedLockOnSmbLetsItsOwnerWrite) {
     client_.type = kSmb;
     auto store = opened();
     std::vector<std::byte> bytes(100);
-    auto held = RangeLock::take(*store, {0, 1000}, false);
+    auto held = RangeLock::take(*store, nullptr, {0, 1000}, false);
     ASSERT_TRUE(held.ok());
     EXPECT_EQ(transfer(*store, Direction::write, 10, bytes).error.kind, ErrorKind::none);
     EXPECT_EQ(client_.refused, 0);
