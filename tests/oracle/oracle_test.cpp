@@ -144,6 +144,22 @@ TEST(Rules, AnAtomicReadSeesAWriteWhollyOrNotAtAll) {
     EXPECT_EQ(rules.check_atomic(read, found), "");
 }
 
+TEST(Rules, OfTwoAtomicWritesOneIsOverTheOther) {
+    Small small;
+    small.both(Kind::atomic, 0).on = true;
+    const int one = small.access(0, 0, kWriting);
+    const int other = small.access(1, 0, kWriting);
+    const Rules rules(small.done());
+    const auto one_up_to = [&](Offset end) {
+        return rules.check_mixed(
+            8, [&, end](Offset at) { return rules.value(at < end ? one : other, at); });
+    };
+    EXPECT_EQ(one_up_to(0), "");
+    EXPECT_EQ(one_up_to(8), "");
+    EXPECT_NE(one_up_to(5), "");
+    EXPECT_EQ(rules.check_mixed(8, [](Offset) { return std::byte{0}; }), "");
+}
+
 TEST(Rules, TheEndHoldsOneOfTheWritesThatNobodyOrders) {
     Small small;
     const int one = small.access(0, 0, kWriting);

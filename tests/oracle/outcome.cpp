@@ -226,6 +226,9 @@ std::string Outcomes::judge(const test::MemoryDisk& disk) {
         if (auto wrong = rules_.check_end(static_cast<Offset>(at), contents[at]); !wrong.empty())
             return wrong;
     }
+    const auto at_the_end = [&](Offset at) { return contents[static_cast<std::size_t>(at)]; };
+    if (auto wrong = rules_.check_mixed(static_cast<Offset>(data), at_the_end); !wrong.empty())
+        return wrong;
     for (std::size_t i = 0; i < done_.size(); ++i) {
         if (rules_.accesses[i].direction == Direction::write) continue;
         if (auto wrong = judge_read(static_cast<int>(i)); !wrong.empty()) return wrong;

@@ -9,7 +9,8 @@
 // - A read may give what any write left there that isn't certain to have been overwritten before
 // the
 //   read began, and isn't certain to begin after the read ended.
-// - Two atomic accesses of one open, concurrent, happen one wholly after the other.
+// - Two atomic accesses of one open, concurrent, happen one wholly after the other: so of two
+//   writes one is over the other in all bytes that both write.
 // - At its end, when all have closed the file, it holds what any write left there that isn't
 // certain
 //   to have been overwritten.
@@ -17,6 +18,8 @@
 #include "oracle/rules.hpp"
 
 #include <algorithm>
+#include <set>
+#include <utility>
 
 namespace oratorio::oracle {
 
@@ -111,6 +114,27 @@ std::string Rules::check_atomic(int access, const std::vector<std::byte>& found)
                    name(write) + " and missed " + std::to_string(unseen[write.id]);
     }
     return "";
+}
+
+std::string Rules::check_mixed(Offset end, const std::function<std::byte(Offset)>& found) const {
+    std::set<std::pair<const Access*, const Access*>> over;  // the upper one, the lower one
+    std::string wrong;
+    const auto counts = [&](const Access& write) {
+        return write.id < accesses.size() && write.atomic && !write.failed;
+    };
+    for (Offset at = 0; at < std::min(end, data_end()) && wrong.empty(); ++at) {
+        const Access* const upper = writer_of(at, found(at));
+        if (upper == nullptr || upper == &before_all_ || !counts(*upper)) continue;
+        any_writer(at, [&](const Access& lower) {
+            if (&lower == upper || !counts(lower) || lower.handle != upper->handle) return false;
+            over.emplace(upper, &lower);
+            if (over.contains({&lower, upper}))
+                wrong = "mixed: at byte " + std::to_string(at) + " " + name(*upper) + " is over " +
+                        name(lower) + ", and elsewhere under it";
+            return !wrong.empty();
+        });
+    }
+    return wrong;
 }
 
 /// How long the file may be for a reader. Nothing is said where a change of size failed or has no

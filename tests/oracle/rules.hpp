@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <array>
 #include <climits>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -63,6 +64,10 @@ class Rules {
     /// An atomic read sees other atomic writes wholly or not at all, and of two atomic writes one
     /// is over the other; `found` gives the bytes in data order. "" if so.
     [[nodiscard]] std::string check_atomic(int access, const std::vector<std::byte>& found) const;
+    /// Of two atomic writes of one open one is wholly over the other. `found` returns the byte at
+    /// an offset below `end`, as the file has them at one moment. "" if so.
+    [[nodiscard]] std::string check_mixed(Offset end,
+                                          const std::function<std::byte(Offset)>& found) const;
     /// Whether a read may have ended after so many bytes.
     [[nodiscard]] std::string check_count(int access, Bytes bytes) const;
     [[nodiscard]] std::string check_size(Bytes size) const;
