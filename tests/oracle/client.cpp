@@ -342,6 +342,14 @@ int Client::lock(Connection& by, Extent range, bool lock, bool exclusive) {
     return 0;
 }
 
+bool Client::puts_off(Connection& by, Extent range) {
+    const Spared spared;
+    const auto held = by.server->is_locked_elsewhere(range);
+    if (!held || !*held || !fibers_.random().chance(50)) return false;
+    fibers_.idle();
+    return true;
+}
+
 void Client::drop_pages() {
     const Turn turn(*this);
     forget();

@@ -51,6 +51,9 @@ class Client {
     int resize(Connection& by, Bytes bytes, bool allocate);
     /// Waits for other owners.
     int lock(Connection& by, Extent range, bool lock, bool exclusive);
+    /// Whether a caller that wouldn't wait for a lock is to try it once more, as somebody has one.
+    /// Not for ever: after that it waits as others do.
+    bool puts_off(Connection& by, Extent range);
     /// `anew`: asks the server.
     Bytes size(Connection& by, bool anew);
     /// Pages that are as the server has them are forgotten.

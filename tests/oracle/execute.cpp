@@ -9,8 +9,8 @@
 
 #include "base/node_transport.hpp"
 #include "base/reserve.hpp"
+#include "oracle/cluster.hpp"
 #include "oracle/outcome.hpp"
-#include "oracle/system_calls.hpp"
 #include "oracle/ways.hpp"
 
 namespace oratorio::oracle {
@@ -33,15 +33,16 @@ class Machine {
           outcome_(program, rules),
           fibers_(stacks, program.schedule * 0x2545f4914f6cdd1dULL + 7, program.setting.pace,
                   program.setting.switch_percent),
+          cluster_(fibers_, program, [this] { return current_rank(); }),
           opened_(program.handles.size()),
           ways_(fibers_, program),
           at_(static_cast<std::size_t>(program.ranks)),
-          faults_(static_cast<std::size_t>(program.ranks)),
           arrived_(program.steps.size()) {}
 
     Verdict run();
 
   private:
+    void bury();
     [[nodiscard]] bool sleeps_by_design() const;
     void live(Rank rank);
     void help(Rank rank);
@@ -60,12 +61,6 @@ class Machine {
     }
     [[nodiscard]] bool is_empty(Rank rank, const Step& step) const;
     [[nodiscard]] AccessCall call_of(const Step& step, std::size_t part);
-    [[nodiscard]] std::unique_ptr<SimulatedStore> store_of(Rank rank, int handle);
-    void set_up_clients();
-    [[nodiscard]] std::size_t node_of(Rank rank) const {
-        const int per_node = program_.setting.ranks_per_node;
-        return static_cast<std::size_t>(per_node > 0 ? rank / per_node : 0);
-    }
     /// Whose program or helper runs.
     [[nodiscard]] Rank current_rank() const {
         const int fiber = fibers_.current();
@@ -82,15 +77,11 @@ class Machine {
     Outcomes outcome_;
     Fibers fibers_;
     std::vector<Rank> helped_;  ///< by helper, in the order of their fibers
-    Storage storage_;
-    Server server_{storage_};
-    std::vector<std::unique_ptr<Client>> clients_;       ///< by node
-    std::unique_ptr<System> system_;                     ///< only with clients
+    Cluster cluster_;
     std::vector<std::array<Opened, kRanksMax>> opened_;  ///< by handle and rank
     Ways ways_;
     std::vector<std::size_t> at_;  ///< the step that each rank is in; one behind all: done
-    std::vector<Fault> faults_;
-    std::vector<int> arrived_;  ///< ranks at a barrier, or a message that was sent
+    std::vector<int> arrived_;     ///< ranks at a barrier, or a message that was sent
 };
 
 Verdict Machine::run() {
@@ -99,11 +90,13 @@ Verdict Machine::run() {
         std::vector<std::byte> old(static_cast<std::size_t>(setting.prefill));
         for (std::size_t at = 0; at < old.size(); ++at)
             old[at] = rules_.old_value(static_cast<Offset>(at));
-        storage_.disk.write(0, old);
+        cluster_.storage.disk.write(0, old);
     }
-    if (setting.fault_rank >= 0)
-        faults_[static_cast<std::size_t>(setting.fault_rank)] = setting.fault;
-    if (setting.client != ClientKind::none) set_up_clients();
+    if (setting.dying >= 0) {
+        cluster_.locks.kill(setting.dying, setting.last_lock, [this] {
+            at_[static_cast<std::size_t>(program_.setting.dying)] = program_.steps.size();
+        });
+    }
     for (Rank rank = 0; rank < program_.ranks; ++rank)
         fibers_.add("rank " + std::to_string(rank), [this, rank] { live(rank); });
     for (Rank rank = 0; rank < program_.ranks && setting.beside != Beside::nothing; ++rank)
@@ -119,13 +112,24 @@ Verdict Machine::run() {
     };
     Verdict verdict;
     verdict.wrong = fibers_.run();
+    bury();
     verdict.switches = fibers_.switches();
     verdict.overslept = fibers_.overslept();
-    if (verdict.ok()) verdict.wrong = outcome_.judge(storage_.disk);
+    verdict.job_locks = cluster_.locks.granted();
+    if (verdict.ok()) verdict.wrong = outcome_.judge(cluster_.storage.disk);
     if (verdict.ok() && verdict.overslept > 0 && !sleeps_by_design())
         verdict.wrong = "bell: a rank slept until its time was over, " +
                         std::to_string(verdict.overslept) + " times, and nobody had rung";
     return verdict;
+}
+
+/// What a rank that died had open is left as it is: nobody closes it.
+void Machine::bury() {
+    if (program_.setting.dying < 0) return;
+    for (auto& ranks : opened_) {
+        Opened& one = ranks[static_cast<std::size_t>(program_.setting.dying)];
+        if (one.busy) (void)one.file.release();
+    }
 }
 
 /// Ranks that reach into each other's memory look again now and then.
@@ -206,40 +210,21 @@ bool Machine::is_empty(Rank rank, const Step& step) const {
     return rank == memory.rank && step.id == memory.empty_step;
 }
 
-/// The way of a rank to the file.
-std::unique_ptr<SimulatedStore> Machine::store_of(Rank rank, int handle) {
-    const Setting& setting = program_.setting;
-    const int node = static_cast<int>(node_of(rank));
-    test::MemoryStoreOptions options = server_options(facts_of(setting.client), node);
-    options.seed = program_.schedule * 31 + static_cast<std::uint64_t>(rank * 7 + handle);
-    options.asynchronous = setting.asynchronous;
-    options.short_percent = options.interrupted_percent = options.again_percent =
-        setting.trouble_percent;
-    return std::make_unique<SimulatedStore>(fibers_, storage_, rank,
-                                            faults_[static_cast<std::size_t>(rank)], options);
-}
-
-/// Ranks open files themselves, by system calls of theirs.
-void Machine::set_up_clients() {
-    for (int i = 0; i < program_.ranks; ++i)
-        clients_.push_back(std::make_unique<Client>(fibers_, server_, program_.setting.client));
-    system_ = std::make_unique<System>(
-        program_.setting.client, [this] { return store_of(current_rank(), 0); },
-        [this]() -> Client& { return *clients_[node_of(current_rank())]; });
-}
-
 void Machine::open(Rank rank, const Step& step) {
     auto transport = ways_.of(rank, step.handle);
     OpenCall call;
     call.path = System::path;
     call.mode = {.read_write = true, .create = true};
     call.inline_agents = true;
+    call.locks = &cluster_.locks_of(rank);
+    call.covers_job = std::ssize(program_.handles[static_cast<std::size_t>(step.handle)].members) ==
+                      program_.ranks;
     call.info = program_.handles[static_cast<std::size_t>(step.handle)].hints;
-    if (system_ == nullptr) {
+    if (!cluster_.has_clients()) {
         call.open_store = [this, rank, &step](const std::string&,
                                               const OpenMode&) -> Result<std::unique_ptr<Store>> {
             const Spared spared;
-            return std::unique_ptr<Store>(store_of(rank, step.handle));
+            return std::unique_ptr<Store>(cluster_.store_of(rank, step.handle));
         };
     }
     std::optional<EmptyReserve> empty;

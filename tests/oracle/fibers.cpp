@@ -237,6 +237,13 @@ void Fibers::idle() {
     pass(true);
 }
 
+void Fibers::vanish() {
+    fibers_[static_cast<std::size_t>(current_)]->ended = true;
+    moved();
+    switch_to(choose(true));
+    std::terminate();
+}
+
 void Fibers::wait(Ready ready, std::string why, bool sleeping) {
     if (stopping()) return check();
     if (ready()) return idle();

@@ -59,6 +59,8 @@ class Fibers {
     /// Others run until `ready` says so. `why` is told when all wait. Where all wait and this one
     /// is `sleeping`, it is woken all the same: a sleep that nothing ends in time.
     void wait(Ready ready, std::string why, bool sleeping = false);
+    /// Never returns, and nothing on the stack of this one is destroyed: it has died.
+    [[noreturn]] void vanish();
     /// Something got further, so this is no standstill.
     void moved() { idles_ = 0; }
     /// Ends the run: every fiber gets a Stopped thrown from wherever it waits.

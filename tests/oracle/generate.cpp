@@ -3,6 +3,7 @@
 // what must be where; and the same accesses come again and again, because that is what plans are
 // kept for.
 #include <algorithm>
+#include <numeric>
 
 #include "oracle/generator.hpp"
 
@@ -31,7 +32,10 @@ void Generator::renew_view(int handle) {
 }
 
 Tiles Generator::view_of(std::size_t owner) {
-    if (chance(4)) return {random_.between(0, 3000), 1, {{0, 1}}};  // conflicts with others
+    if (chance(is_atomic() ? 20 : 4))
+        return {random_.between(0, 3000), 1, {{0, 1}}};  // conflicts with others
+    // The same pieces as another rank's, so that an atomic write takes several calls.
+    if (is_atomic() && chance(60)) owner = random_.below(owned_.size());
     return owned_[owner];
 }
 
@@ -50,10 +54,15 @@ Step& Generator::add(Kind kind, int handle) {
 
 void Generator::open_all() {
     states_.resize(program_.handles.size());
-    for (int h = 0; h < static_cast<int>(program_.handles.size()); ++h) {
+    std::vector<int> order(program_.handles.size());
+    std::iota(order.begin(), order.end(), 0);
+    // In some programs another handle than that of all ranks is the first. Drawn apart.
+    test::Random dice(program_.seed * 0xd1342543de82ef95ULL + 3);
+    if (dice.chance(30)) std::swap(order[0], order[dice.below(order.size())]);
+    for (const int h : order) {
         add(Kind::open, h);
         set_view(h);
-        if (chance(10)) set_atomic(h);
+        if (chance(is_atomic() ? 70 : 10)) set_atomic(h);
     }
 }
 
@@ -145,6 +154,14 @@ void Generator::independent() {
     step.direction = chance(65) ? Direction::write : Direction::read;
     step.at = chance(70) ? Positioning::explicit_offset : Positioning::individual;
     if (step.kind == Kind::start) state(h).starts.push_back(step.id);
+}
+
+/// A blocking access of one rank: nobody waits for a rank that has died.
+void Generator::act_alone() {
+    independent();
+    Step& step = program_.steps.back();
+    step.kind = Kind::access;
+    state(step.handle).starts.clear();
 }
 
 /// Some write their own data by themselves, then all access it together.
@@ -281,8 +298,10 @@ void Generator::set_atomic(int handle) {
 void Generator::set_size() {
     if (program_.handles.back().log) return;
     sync_barrier_sync();
-    add(Kind::size, below(static_cast<int>(program_.handles.size()))).size =
-        random_.between(0, kDataEnd);
+    int h = below(static_cast<int>(program_.handles.size()));
+    // A node that no rank of the handle is on keeps the old size.
+    if (facts_of(program_.setting.client).size_stays) h = 0;
+    add(Kind::size, h).size = random_.between(0, kDataEnd);
     sync_barrier_sync();
 }
 
@@ -325,7 +344,9 @@ Program Generator::make() {
     deal();
     open_all();
     const int wanted = program_.ranks * (5 + below(16));
-    for (int acts = 0; acts < 60 && program_.accesses() < wanted; ++acts) act();
+    for (int acts = 0; acts < 60 && program_.accesses() < wanted; ++acts)
+        features_.deaths ? act_alone() : act();
+    if (features_.deaths) return std::move(program_);  // no file can be closed by all
     for (int h = 0; h < static_cast<int>(program_.handles.size()); ++h) {
         finish_all(h);
         add(Kind::close, h);

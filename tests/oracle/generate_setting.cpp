@@ -42,6 +42,24 @@ void Generator::setting() {
         s.fault = {1 + below(40), kErrors[below(4)], chance(70), true};
         if (!s.fault.writes) s.fault.reads = true;
     }
+    lock_faults();
+}
+
+/// Where the job's locks are in use some rank may get none, or die with one. Drawn apart.
+void Generator::lock_faults() {
+    Setting& s = program_.setting;
+    const bool job =
+        features_.locks == "job" || (features_.locks.empty() && facts_of(s.client).locks_of_node);
+    if (!job) return;
+    test::Random dice(program_.seed * 0x9fb21c651e98df25ULL + 1);
+    const auto nth = static_cast<int>(dice.between(1, 8));
+    if (s.fault_rank >= 0 && dice.chance(40)) {
+        s.fault.nth = 0;
+        s.failing_lock = nth;
+    }
+    if (!features_.deaths) return;
+    s.dying = static_cast<Rank>(dice.below(static_cast<std::uint64_t>(program_.ranks)));
+    s.last_lock = nth;
 }
 
 /// Some programs are over clients with caches. Drawn apart, so that the rest of a program is the
@@ -78,7 +96,7 @@ void Generator::scarcity() {
     test::Random dice(program_.seed * 0xc2b2ae3d27d4eb4fULL + 9);
     const bool faults = features_.faults || features_.only_faults;
     const bool wanted = features_.scarce || dice.chance(faults ? 30 : 10);
-    if (!wanted || features_.routines) return;
+    if (!wanted || features_.routines || features_.deaths) return;
     Setting& s = program_.setting;
     Scarcity& memory = s.memory;
     memory.rank = static_cast<Rank>(dice.below(static_cast<std::uint64_t>(program_.ranks)));
@@ -168,7 +186,7 @@ void Generator::handles() {
     for (const Rank rank : all) {
         if (selves || chance(8)) add_handle({rank}, false);
     }
-    if (chance(20)) add_handle(all, true);
+    if (chance(20) && !features_.deaths) add_handle(all, true);
 }
 
 /// Cuts a tile into pieces and deals them to the members of all handles, and to nobody.

@@ -29,6 +29,7 @@ class Generator {
 
     void setting();
     void clients();
+    void lock_faults();
     void scarcity();
     [[nodiscard]] int call_of(Rank rank, test::Random& dice) const;
     void handles();
@@ -42,6 +43,7 @@ class Generator {
     void set_view(int handle);
     void renew_view(int handle);
     void act();
+    void act_alone();
     void collective();
     void new_shape(int handle);
     void independent();
@@ -57,6 +59,8 @@ class Generator {
     void set_size();
     void message();
     int data_handle();
+    /// Locks are waited for then.
+    [[nodiscard]] bool is_atomic() const { return features_.atomic || features_.deaths; }
     bool chance(int percent) { return random_.chance(percent); }
     int below(int bound) {
         return static_cast<int>(random_.below(static_cast<std::uint64_t>(bound)));

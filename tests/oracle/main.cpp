@@ -32,7 +32,8 @@ int usage() {
     std::fputs(
         "oracle_soak [--first S] [--count N] [--every K] [--ranks R] [--method NAME] [--faults] "
         "[--only-faults]\n"
-        "            [--scarce] [--clients] [--client KIND] [--locks WHOSE] [--plain-clients] "
+        "            [--atomic] [--deaths] [--scarce] [--clients] [--client KIND] [--locks WHOSE] "
+        "[--plain-clients] "
         "[--fresh-views] "
         "[--only KIND] "
         "[--go-on] "
@@ -57,6 +58,10 @@ bool parse(int argc, char** argv, Options& options) {
             options.features.faults = true;
         } else if (word == "--only-faults") {
             options.features.only_faults = true;
+        } else if (word == "--atomic") {
+            options.features.atomic = true;
+        } else if (word == "--deaths") {
+            options.features.deaths = true;
         } else if (word == "--scarce") {
             options.features.scarce = true;
         } else if (word == "--clients") {
@@ -123,6 +128,7 @@ int soak(const Options& options) {
     std::uint64_t failed = 0;
     std::uint64_t accesses = 0;
     std::uint64_t overslept = 0;
+    std::uint64_t job_locks = 0;
     std::uint64_t done = 0;
     for (; done < options.count; ++done) {
         const std::uint64_t seed = options.first + done * options.every;
@@ -133,6 +139,7 @@ int soak(const Options& options) {
                         describe(program).c_str());
         const Verdict verdict = execute(program, stacks);
         overslept += static_cast<std::uint64_t>(verdict.overslept);
+        job_locks += static_cast<std::uint64_t>(verdict.job_locks);
         if (options.show && verdict.overslept > 0) std::printf("overslept %d\n", verdict.overslept);
         teller.tell(done + 1, failed, false);
         if (verdict.ok() || (!options.only.empty() && verdict.kind() != options.only)) continue;
@@ -146,8 +153,10 @@ int soak(const Options& options) {
         if (!options.go_on) break;
     }
     teller.tell(done, failed, true);
-    std::printf("accesses %llu\noverslept %llu\n", static_cast<unsigned long long>(accesses),
-                static_cast<unsigned long long>(overslept));
+    std::printf("accesses %llu\noverslept %llu\njob_locks %llu\n",
+                static_cast<unsigned long long>(accesses),
+                static_cast<unsigned long long>(overslept),
+                static_cast<unsigned long long>(job_locks));
     for (const auto& [kind, found] : kinds)
         std::printf("kind %s %llu first %llu\n", kind.c_str(),
                     static_cast<unsigned long long>(found.first),

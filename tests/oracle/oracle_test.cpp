@@ -208,18 +208,23 @@ TEST(Oracle, ASeedIsOneProgramAndOneInterleaving) {
     }
 }
 
-/// A fixed number of each sort; `oratorio soak` runs as many as wanted.
-void run_seeds(std::uint64_t count, const Features& features) {
+/// Runs a fixed number of each sort, and returns how many locks of the job were granted; `oratorio
+/// soak` runs as many as wanted.
+int run_seeds(std::uint64_t count, const Features& features) {
     Stacks stacks;
+    int locks = 0;
     for (std::uint64_t seed = 1; seed <= count; ++seed) {
         const Program program = make_program(seed, features);
         const Verdict verdict = execute(program, stacks);
+        locks += verdict.job_locks;
         if (verdict.ok()) continue;
         const Shrunk shrunk = shrink(program, verdict, stacks);
-        FAIL() << "seed " << seed << ": " << verdict.wrong
-               << "\nthe shortest program that fails alike:\n"
-               << describe(shrunk.program) << shrunk.verdict.wrong;
+        ADD_FAILURE() << "seed " << seed << ": " << verdict.wrong
+                      << "\nthe shortest program that fails alike:\n"
+                      << describe(shrunk.program) << shrunk.verdict.wrong;
+        break;
     }
+    return locks;
 }
 
 TEST(RandomPrograms, SeeWhatTheChapterAllows) {
@@ -258,7 +263,49 @@ TEST(RandomPrograms, FindWhatIsLostWhereTheLocksOfOneNodeAreTrusted) {
     for (std::uint64_t seed = 1; seed <= 100; ++seed)
         kinds.insert(execute(make_program(seed, features), stacks).kind());
     EXPECT_TRUE(kinds.contains("lost"));
-    EXPECT_TRUE(kinds.contains("stale"));
+    features.atomic = true;
+    for (std::uint64_t seed = 1; seed <= 100; ++seed)
+        kinds.insert(execute(make_program(seed, features), stacks).kind());
+    EXPECT_TRUE(kinds.contains("mixed"));
+}
+
+TEST(RandomPrograms, AreRightWhereLocksAreVisibleOnOneNodeOnly) {
+    for (const ClientKind kind : {ClientKind::ocfs2, ClientKind::ninep}) {
+        Features features;
+        features.client = kind;
+        EXPECT_GT(run_seeds(100, features), 1000);
+        features.atomic = true;
+        EXPECT_GT(run_seeds(50, features), 1000);
+    }
+}
+
+TEST(RandomPrograms, AreRightOverClientsWithOddAnswers) {
+    for (const ClientKind kind : {ClientKind::ceph, ClientKind::smb, ClientKind::moose}) {
+        Features features;
+        features.client = kind;
+        run_seeds(60, features);
+    }
+}
+
+TEST(RandomPrograms, AreRightUnderTheJobsLocks) {
+    Features features;
+    features.locks = "job";
+    EXPECT_GT(run_seeds(100, features), 1000);
+    features.only_faults = true;
+    EXPECT_GT(run_seeds(60, features), 1000);
+}
+
+TEST(RandomPrograms, GoOnWhenARankDiesWithALockOfTheJob) {
+    Features features;
+    features.locks = "job";
+    features.deaths = true;
+    EXPECT_GT(run_seeds(60, features), 1000);
+}
+
+TEST(RandomPrograms, TakeNoLocksOfTheJobWhereThoseOfTheFileSystemDo) {
+    Features features;
+    features.client = ClientKind::nfs;
+    EXPECT_EQ(run_seeds(50, features), 0);
 }
 
 TEST(RandomPrograms, GoOnOrFailAlikeWhereMemoryRunsOut) {

@@ -123,7 +123,13 @@ std::string describe_setting(const Program& program) {
         line += ", no reserve in #" + text(memory.empty_step) + " of rank " + text(memory.rank);
     if (!memory.threads) line += ", no threads";
     if (memory.helperless >= 0) line += ", no helper of rank " + text(memory.helperless);
-    if (setting.fault_rank >= 0)
+    if (setting.failing_lock > 0)
+        line += ", no lock of the job for rank " + text(setting.fault_rank) + " from its " +
+                text(setting.failing_lock) + "th on";
+    if (setting.dying >= 0)
+        line += ", rank " + text(setting.dying) + " dies with its " + text(setting.last_lock) +
+                "th lock of the job";
+    if (setting.fault_rank >= 0 && setting.failing_lock == 0)
         line += ", request " + text(setting.fault.nth) + " of rank " + text(setting.fault_rank) +
                 " fails with errno " + text(setting.fault.system_errno);
     return line + "\n";

@@ -103,7 +103,10 @@ struct Setting {
     int trouble_percent = 0;  ///< of short transfers, EINTR and EAGAIN: must not be seen
     Scarcity memory;
     Rank fault_rank = -1;
-    Fault fault;  ///< of that rank: errors are legal then
+    Fault fault;           ///< of that rank: errors are legal then
+    int failing_lock = 0;  ///< from this lock of the job on (from 1) it gets none; 0: it gets all
+    Rank dying = -1;       ///< this rank ends, in the middle of a call
+    int last_lock = 0;     ///< while it holds this lock of the job (from 1)
 };
 
 struct Program {
@@ -133,6 +136,8 @@ struct Features {
     bool plain_clients = false;            ///< the same, and every store takes them for local
     ClientKind client = ClientKind::none;  ///< all are over clients of this kind
     std::string locks;                     ///< "" or the hint oratorio_locks of every handle
+    bool atomic = false;                   ///< mostly atomic mode, and views that overlap
+    bool deaths = false;                   ///< a rank dies while it holds a lock of the job
     bool fresh_views = false;  ///< a view is set before each collective access, so no plan is kept
     std::string method;        ///< "" or the method that every handle asks for
     int ranks = 0;             ///< of every program; 0: drawn

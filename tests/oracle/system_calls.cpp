@@ -36,7 +36,9 @@ int control_lock(Connection& by, int command, struct flock* region) {
         region->l_type = static_cast<short>(held && *held ? F_WRLCK : F_UNLCK);
         return 0;
     }
-    return by.client->lock(by, range, region->l_type != F_UNLCK, region->l_type == F_WRLCK);
+    const bool locks = region->l_type != F_UNLCK;
+    if (command == F_OFD_SETLK && locks && by.client->puts_off(by, range)) return -EAGAIN;
+    return by.client->lock(by, range, locks, region->l_type == F_WRLCK);
 }
 
 ssize_t move(Connection& by, Direction direction, const iovec* memory, int count, Offset offset) {
@@ -133,6 +135,7 @@ int __wrap_fcntl(int descriptor, int command, ...) {
             by->direct = (reinterpret_cast<std::intptr_t>(argument) & O_DIRECT) != 0;
             return 0;
         case F_OFD_GETLK:
+        case F_OFD_SETLK:
         case F_OFD_SETLKW:
             return told(oracle::control_lock(*by, command, static_cast<struct flock*>(argument)));
         default:
@@ -146,6 +149,7 @@ int __wrap_fstat(int descriptor, struct stat* status) {
     if (by == nullptr) return __real_fstat(descriptor, status);
     *status = {};
     status->st_mode = S_IFREG | 0600;
+    status->st_dev = status->st_ino = 1;
     status->st_blksize = 4096;
     status->st_size = by->client->size(*by, false);
     return 0;

@@ -103,6 +103,12 @@ def soak(
     locks: Annotated[
         str | None, typer.Option(help="The hint oratorio_locks of every file: file or job.")
     ] = None,
+    atomic: Annotated[
+        bool, typer.Option("--atomic", help="Mostly atomic mode, and ranks that write the same bytes.")
+    ] = False,
+    deaths: Annotated[
+        bool, typer.Option("--deaths", help="With --locks job: a rank dies while it holds a lock.")
+    ] = False,
     fresh_views: Annotated[
         bool, typer.Option("--fresh-views", help="Views are set anew, so that no plan is kept.")
     ] = False,
@@ -110,7 +116,14 @@ def soak(
     """Random programs in a simulation: is every byte one that MPI allows? See docs/oracle.md."""
     from oratorio import soak as soaking  # noqa: PLC0415
 
-    switches = {"--faults": faults, "--scarce": scarce, "--clients": clients, "--fresh-views": fresh_views}
+    switches = {
+        "--faults": faults,
+        "--scarce": scarce,
+        "--clients": clients,
+        "--atomic": atomic,
+        "--deaths": deaths,
+        "--fresh-views": fresh_views,
+    }
     options = [switch for switch, on in switches.items() if on]
     values = {"--method": method, "--ranks": ranks, "--client": client, "--locks": locks}
     for switch, value in values.items():

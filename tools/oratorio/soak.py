@@ -44,7 +44,7 @@ class Share:
         elif len(words) == 5 and words[0] == "kind":
             self.kinds[words[1]] += int(words[2])
             self.firsts[words[1]] = int(words[4])
-        elif words and words[0] not in ("accesses", "overslept"):
+        elif words and words[0] not in ("accesses", "overslept", "job_locks"):
             self.text.append(line.rstrip("\n"))
 
 

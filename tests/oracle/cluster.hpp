@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Cluster: where the ranks of a program run: the file, the nodes' ways to it, and the job's locks.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <vector>
+
+#include "file/job_locks.hpp"
+#include "oracle/client.hpp"
+#include "oracle/lock_service.hpp"
+#include "oracle/program.hpp"
+#include "oracle/system_calls.hpp"
+
+namespace oratorio::oracle {
+
+class Cluster {
+  public:
+    /// `current_rank`: the rank whose program or helper runs.
+    Cluster(Fibers& fibers, const Program& program, std::function<Rank()> current_rank);
+
+    Storage storage;
+    SimulatedLocks locks;
+
+    /// The way of a rank to the file.
+    [[nodiscard]] std::unique_ptr<SimulatedStore> store_of(Rank rank, int handle);
+    /// Ranks open the file themselves, by simulated system calls.
+    [[nodiscard]] bool has_clients() const { return system_ != nullptr; }
+    /// What a rank knows of the job's locks.
+    [[nodiscard]] JobLocks& locks_of(Rank rank) {
+        return locks_of_[static_cast<std::size_t>(rank)]->known;
+    }
+
+  private:
+    struct RankLocks {
+        RankLocks(SimulatedLocks& all, Rank rank) : services(all, rank) {}
+        LocksOfRank services;
+        JobLocks known{services};
+    };
+    [[nodiscard]] std::size_t node_of(Rank rank) const;
+
+    Fibers& fibers_;
+    const Program& program_;
+    Server server_{storage};
+    std::vector<std::unique_ptr<Client>> clients_;      ///< by node
+    std::unique_ptr<System> system_;                    ///< only with clients
+    std::vector<std::unique_ptr<RankLocks>> locks_of_;  ///< by rank
+    std::vector<Fault> faults_;                         ///< by rank
+};
+
+}  // namespace oratorio::oracle
