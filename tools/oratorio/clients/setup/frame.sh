@@ -5,7 +5,7 @@
 #   kernel      one Linux kernel in user mode, whose first process is $FIRST
 #   namespaces  no further kernel; $FIRST runs in the root
 #   two         two such kernels, first and second, on a bridge, with a disk that both have as /dev/ubda; their first
-#               process is $FIRST. If $SETUP has a function `serve`, it runs before them, on this machine as `host`.
+#               process is $FIRST. The step `serve` of $SETUP runs before them, on this machine as `host`.
 #               The second is killed once there is a file $RIG/kill.second.
 # $RIG, the folder of the run, and the checkout are at the same place in all of them.
 set -e
@@ -59,7 +59,6 @@ name_nodes() {
 }
 
 serve() {
-    grep -q '^serve()' "$SETUP" || return 0
     make_root host
     name_nodes /mnt/host/root
     shared /mnt/host/root /dev /proc /sys
