@@ -2,18 +2,19 @@
 """Ranks on two clients of one network file system, which know nothing of each other's caches."""
 
 import platform
-import shlex
 import subprocess
 
 import pytest
 from conftest import HERE, IS_BUILT, NOT_BUILT, assert_same_bytes, compile_for, host_or_skip, run_checked
 from oratorio import conformance, targets
-from oratorio.clients import rig
+from oratorio.clients import checks, rig
+from oratorio.clients.checks import program_of
 from oratorio.clients.layers import xstate_library
-from oratorio.clients.rig import FOLDER, RANKS, Clients, GuestError, NoClientsError
+from oratorio.clients.rig import FOLDER, RANKS, Clients, GuestError, NoClientsError, shell
 
 pytestmark = pytest.mark.skipif(not IS_BUILT, reason=NOT_BUILT)
-KINDS = ["nfs", "gluster"]
+# The first has two kernels, the others none of their own.
+KINDS = ["nfs", "gluster", "ceph-fuse"]
 
 
 @pytest.fixture(scope="module")
@@ -31,7 +32,7 @@ def clients(tmp_path_factory):
 
 def run(clients, words, seconds, network="", then="true"):
     """What the command came to."""
-    return clients.run(f"{shlex.join(map(str, words))} && {then}", seconds, network)
+    return clients.run(f"{shell(words)} && {then}", seconds, network)
 
 
 def assert_nothing_is_lost(ended, least):
@@ -42,32 +43,73 @@ def assert_nothing_is_lost(ended, least):
     assert len(told) >= least, ended.output[-6000:]
 
 
+@pytest.mark.parametrize("kind", KINDS)
+def test_no_byte_is_lost_or_old_between_two_clients(kind, clients):
+    host, there = host_or_skip("mpich5"), clients(kind)
+    words = there.launcher(host)
+    jobs = [
+        [*words, program_of(host, "loss"), FOLDER, "/export"],
+        [*words, program_of(host, "handles"), FOLDER, 3],
+        [*words, program_of(host, "appended"), FOLDER],
+    ]
+    assert_nothing_is_lost(there.run(" && ".join(map(shell, jobs)), 300), 45 + 7 + 5)
+
+
+# MooseFS without what reads back at once under a lock, which went wrong there in 2 of 4 runs on a busy
+# machine; why is not known (docs/network-file-systems.md).
+MOOSE = [
+    "write",
+    "write holes",
+    "write_at",
+    "pieces",
+    "write_all",
+    "write_all holes",
+    "split",
+    "iwrite_at",
+    "growth",
+]
+
+
+def test_no_byte_is_lost_or_old_on_moosefs(clients):
+    host, there = host_or_skip("mpich5"), clients("moose")
+    words = there.launcher(host)
+    jobs = [
+        [*words, program_of(host, "loss"), FOLDER, "/export", *MOOSE],
+        [*words, program_of(host, "appended"), FOLDER],
+    ]
+    assert_nothing_is_lost(there.run(" && ".join(map(shell, jobs)), 200), 25 + 5)
+
+
 # Of Open MPI some: it is what moves the bytes between the ranks, and all else is the same.
 SOME = ["write holes", "pieces", "write_all holes", "split", "iwrite_at", "atomic write", "ordered", "growth"]
 
 
-@pytest.mark.parametrize(
-    ("kind", "name", "cases", "least"),
-    [("nfs", "mpich5", [], 45), ("gluster", "mpich5", [], 45), ("nfs", "openmpi5", SOME, 18)],
-)
-def test_no_byte_is_lost_or_old_between_two_clients(kind, name, cases, least, clients):
-    there = clients(kind)
-    host = host_or_skip(name)
-    program = compile_for(host.mpicc, HERE / "clients_loss.c", f"clients-loss-{name}")
-    words = [*there.launcher(host), program, FOLDER, "/export", *cases]
-    assert_nothing_is_lost(run(there, words, 200), least)
+def test_no_byte_is_lost_or_old_between_two_clients_with_open_mpi(clients):
+    host, there = host_or_skip("openmpi5"), clients("nfs")
+    words = [*there.launcher(host), program_of(host, "loss"), FOLDER, "/export", *SOME]
+    assert_nothing_is_lost(run(there, words, 200), 18)
+
+
+@pytest.mark.parametrize("kind", [*KINDS, "moose"])
+def test_random_programs_without_barriers_see_what_mpi_allows(kind, clients):
+    host, there = host_or_skip("mpich5"), clients(kind)
+    program = targets.build("mpi_oracle_programs_mpich5", "tests/mpi")
+    words = [*there.launcher(host), program, "--folder", f"{FOLDER}/oracle", "--third", "/export/oracle"]
+    words += ["--count", 10, "--faults", "--patience", 200]
+    ended = there.run(f"mkdir {FOLDER}/oracle && {shell(words)}", 400)
+    verdict = checks.judge_oracle(ended.code, ended.output)
+    assert verdict == checks.Verdict(True, "0 of 10 wrong"), ended.output[-6000:]
 
 
 def test_no_byte_is_lost_on_a_slow_network_that_loses_packets(clients):
     there = clients("nfs")
     host = host_or_skip("mpich5")
-    program = compile_for(host.mpicc, HERE / "clients_loss.c", "clients-loss-mpich5")
     cases = ["write holes", "write_all holes", "split", "shared pointer", "growth", "reopened"]
-    words = [*there.launcher(host), program, FOLDER, "/export", *cases]
+    words = [*there.launcher(host), program_of(host, "loss"), FOLDER, "/export", *cases]
     assert_nothing_is_lost(run(there, words, 150, "delay 1ms 1ms loss 1%"), 10)
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", ["nfs", "gluster"])
 def test_hdf5_leaves_the_same_file_on_the_server_as_on_a_local_file_system(kind, clients, tmp_path):
     there = clients(kind)
     host = host_or_skip("mpich5")
