@@ -4,11 +4,14 @@
 #include <array>
 #include <vector>
 
+#include "mpi/errors_returned.hpp"
+
 namespace oratorio::bind {
 
 Result<HintMap> hints_of(MPI_Info info) {
     HintMap hints;
     if (info == MPI_INFO_NULL) return hints;
+    const ErrorsReturned returned;
     int keys = 0;
     if (host().Info_get_nkeys(info, &keys) != MPI_SUCCESS) {
         return Error::make(ErrorKind::argument, "info: this is not an info object");
@@ -31,6 +34,7 @@ Result<HintMap> hints_of(MPI_Info info) {
 }
 
 int make_info(const HintMap& hints, MPI_Info* info) {
+    const ErrorsReturned returned;
     if (const int code = host().Info_create(info); code != MPI_SUCCESS) return code;
     for (const auto& [key, value] : hints) {
         if (key.size() >= MPI_MAX_INFO_KEY || value.empty() || value.size() >= MPI_MAX_INFO_VAL)

@@ -7,6 +7,7 @@
 #include "bind/info.hpp"
 #include "bind/waiting.hpp"
 #include "bind/with_file.hpp"
+#include "mpi/errors_returned.hpp"
 
 namespace oratorio::bind {
 
@@ -131,10 +132,16 @@ Error no_host(const std::string& routine) {
                        routine + ": this MPI has no " + (lacking != nullptr ? lacking : "library"));
 }
 
+Result<Lending> lend(MPI_Comm comm) {
+    const ErrorsReturned of_none;  // those of a handle that is no communicator
+    const ErrorsReturned of_program(comm);
+    return process().workspaces.lend(comm, process().settings.ranks_per_node);
+}
+
 Error open_here(const OpenArguments& arguments, Opening& opening) {
     if (host_if_loaded() == nullptr) return no_host("open");
     OpenFile& open = *opening.open;
-    auto lent = process().workspaces.lend(arguments.comm, process().settings.ranks_per_node);
+    auto lent = lend(arguments.comm);
     if (!lent) return lent.error();
     if (!lent->remark.empty()) tell(lent->remark);
     opening.to_host = lent->workspace.workspace == nullptr;

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "bind/open_file.hpp"
 
+#include "mpi/errors_returned.hpp"
+
 namespace oratorio::bind {
 
 namespace {
@@ -29,21 +31,36 @@ bool is_unfreeable(MPI_Datatype type) {
 
 }  // namespace
 
-Result<HeldType> HeldType::duplicate(MPI_Datatype type) {
+Result<HeldType> HeldType::equivalent(MPI_Datatype type) {
+    const ErrorsReturned returned;
     if (is_unfreeable(type)) return HeldType(type);
     HeldType held;
-    if (host().Type_dup(type, &held.type_) != MPI_SUCCESS) {
-        return Error::make(ErrorKind::type, "the datatype cannot be duplicated");
-    }
+    int code = host().Type_contiguous(1, type, &held.type_);
+    held.owned_ = code == MPI_SUCCESS;
+    if (code == MPI_SUCCESS) code = host().Type_commit(&held.type_);
+    if (code != MPI_SUCCESS)
+        return Error::make(ErrorKind::type, "the datatype is not valid or cannot be kept");
+    return held;
+}
+
+Result<HeldType> HeldType::duplicate(MPI_Datatype type) {
+    const ErrorsReturned returned;
+    if (is_unfreeable(type)) return HeldType(type);
+    HeldType held;
+    if (host().Type_dup(type, &held.type_) != MPI_SUCCESS) return equivalent(type);
     held.owned_ = true;
     return held;
 }
 
+/// Callbacks that delete the program's attributes may fail.
 HeldType::~HeldType() {
-    if (owned_) host().Type_free(&type_);
+    if (!owned_) return;
+    const ErrorsReturned returned;
+    host().Type_free(&type_);
 }
 
 int HeldType::copy_to(MPI_Datatype* copy) const {
+    const ErrorsReturned returned;
     *copy = type_;
     return owned_ ? host().Type_dup(type_, copy) : MPI_SUCCESS;
 }

@@ -20,7 +20,10 @@ class HeldType {
   public:
     HeldType() = default;
     explicit HeldType(MPI_Datatype predefined) : type_(predefined) {}
-    /// A duplicate of `type` that nobody frees but the holder.
+    /// A datatype of the same data and layout. It has none of the program's attributes, so that no
+    /// callback of the program's runs.
+    [[nodiscard]] static Result<HeldType> equivalent(MPI_Datatype type);
+    /// A duplicate of `type` with its attributes, or an equivalent where their callbacks refuse.
     [[nodiscard]] static Result<HeldType> duplicate(MPI_Datatype type);
     HeldType(HeldType&& other) noexcept { swap(other); }
     HeldType& operator=(HeldType&& other) noexcept {
@@ -31,7 +34,7 @@ class HeldType {
 
     [[nodiscard]] MPI_Datatype get() const { return type_; }
     /// For the program: the type itself when predefined, else a duplicate that is the program's to
-    /// free. MPI_SUCCESS or an error code.
+    /// free. Returns the host's code.
     int copy_to(MPI_Datatype* copy) const;
 
   private:

@@ -3,15 +3,18 @@
 
 #include <unistd.h>
 
+#include <array>
 #include <atomic>
 #include <cstdlib>
 #include <filesystem>
+#include <functional>
 #include <mutex>
 #include <set>
 
 #include "base/small_file.hpp"
 #include "base/standard_error.hpp"
 #include "file/misspelt.hpp"
+#include "mpi/errors_returned.hpp"
 
 namespace oratorio::bind {
 
@@ -115,6 +118,21 @@ int on_finalize(MPI_Comm, int, void*, void*) {
                  " was never closed: its last data may be missing; call MPI_File_close");
 }
 
+/// Calls `ask`, whose host calls may find that `type` is no datatype: an error of this call, not of
+/// MPI_COMM_SELF. A datatype that this thread has found valid among its last ones is not guarded,
+/// as that takes longer than the answer where threads may call MPI.
+template <class Ask>
+auto of_valid(MPI_Datatype type, const Ask& ask) {
+    thread_local std::array<MPI_Datatype, 16> last{};
+    const std::size_t hash = std::hash<MPI_Datatype>()(type);
+    MPI_Datatype& place = last[(hash + hash / last.size()) % last.size()];
+    if (place == type) return ask();
+    const ErrorsReturned returned;
+    auto answer = ask();
+    if (answer) place = type;
+    return answer;
+}
+
 using MadeDecoder = Result<std::unique_ptr<Decoder>>;
 std::atomic<MadeDecoder*> current_decoder{nullptr};  ///< never destroyed: others may be using it
 
@@ -215,13 +233,13 @@ std::string read_costs(std::string_view file_system) {
 Result<DecodedType> decode(MPI_Datatype type) {
     auto& known = decoder();
     if (!known) return known.error();
-    return (*known)->decode(type);
+    return of_valid(type, [&] { return (*known)->decode(type); });
 }
 
 Result<SignaturePtr> signature(MPI_Datatype type) {
     auto& known = decoder();
     if (!known) return known.error();
-    return (*known)->signature(type);
+    return of_valid(type, [&] { return (*known)->signature(type); });
 }
 
 std::shared_ptr<KeptMemory> keep_list_memory() {

@@ -52,9 +52,9 @@ Result<View> make_view(const ViewArguments& arguments, File& file, ViewTypes& ty
         if (!current) return current.error();
         displacement = *current;
     }
-    auto etype = HeldType::duplicate(arguments.etype);
+    auto etype = HeldType::equivalent(arguments.etype);
     if (!etype) return etype.error();
-    auto filetype = HeldType::duplicate(arguments.filetype);
+    auto filetype = HeldType::equivalent(arguments.filetype);
     if (!filetype) return filetype.error();
     const auto unit = decode_in_file(arguments.representation, arguments.etype);
     if (!unit) return unit.error();

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "base/reserve.hpp"
+#include "mpi/errors_returned.hpp"
 #include "mpi/open_transport.hpp"
 
 namespace oratorio::bind {

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "base/agreed.hpp"
+#include "mpi/errors_returned.hpp"
 
 namespace oratorio {
 namespace {
@@ -55,18 +56,6 @@ Result<void> agree_on_error(MPI_Comm comm, const Error& mine, std::string_view w
     if (!agreed || key == 0) return agreed;
     if (owner_of(key) == rank) return mine.on(rank);
     return Error::make(kind_of_key(key), what).on(owner_of(key));
-}
-
-ErrorsReturned::ErrorsReturned(MPI_Comm comm) : comm_(comm) {
-    if (host().Comm_get_errhandler(comm, &before_) != MPI_SUCCESS) return;
-    holds_ = true;
-    host().Comm_set_errhandler(comm, MPI_ERRORS_RETURN);
-}
-
-ErrorsReturned::~ErrorsReturned() {
-    if (!holds_) return;
-    host().Comm_set_errhandler(comm_, before_);
-    host().Errhandler_free(&before_);
 }
 
 int thread_level(int unknown) {

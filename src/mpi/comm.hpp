@@ -19,22 +19,6 @@ namespace oratorio {
 /// so that a failure of one rank's own is everybody's. `what` is the text on the other ranks.
 [[nodiscard]] Result<void> agree_on_error(MPI_Comm comm, const Error& mine, std::string_view what);
 
-/// While it lives, errors on the program's communicator are returned and not given to its handler.
-class ErrorsReturned {
-  public:
-    explicit ErrorsReturned(MPI_Comm comm);
-    ~ErrorsReturned();
-    ErrorsReturned(const ErrorsReturned&) = delete;
-    ErrorsReturned& operator=(const ErrorsReturned&) = delete;
-    /// The host allows it.
-    [[nodiscard]] bool holds() const { return holds_; }
-
-  private:
-    MPI_Comm comm_;
-    MPI_Errhandler before_ = MPI_ERRHANDLER_NULL;
-    bool holds_ = false;
-};
-
 /// Move-only. Frees the communicator unless MPI has been finalized. Errors are returned, never
 /// fatal.
 class Comm {

@@ -22,9 +22,10 @@ struct Freed {
 };
 std::vector<Freed> freed;
 Host real;
+MPI_Errhandler of_file{};  ///< the library frees those of communicators as well, which it replaces
 
 int free_errhandler(MPI_Errhandler* handler) {
-    freed.push_back({What::errhandler, std::this_thread::get_id()});
+    if (*handler == of_file) freed.push_back({What::errhandler, std::this_thread::get_id()});
     return real.Errhandler_free(handler);
 }
 
@@ -53,6 +54,7 @@ MPI_File open_with_handles() {
     MPI_Errhandler handler{};
     CHECK(MPI_File_create_errhandler(pass_over, &handler) == MPI_SUCCESS);
     CHECK(MPI_File_set_errhandler(file, handler) == MPI_SUCCESS);
+    of_file = handler;
     CHECK(MPI_Errhandler_free(&handler) == MPI_SUCCESS);
     MPI_Datatype etype{}, filetype{};
     MPI_Type_contiguous(2, MPI_INT, &etype);

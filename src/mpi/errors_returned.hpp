@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// ErrorsReturned: keeps errors of our own calls to the host away from the program's error handlers.
+#pragma once
+
+#include <array>
+
+#include "mpi/host.hpp"
+
+namespace oratorio {
+
+/// While it lives, errors on the program's communicator are returned and not given to its handler.
+/// The program's handler is set again by the last one of a communicator, whichever threads have
+/// them. Between the two, errors of other threads' calls are returned as well.
+class ErrorsReturned {
+  public:
+    /// For calls that name no communicator, as those on datatypes and infos: their errors go to the
+    /// handler of MPI_COMM_SELF (since MPI 4.0) or MPI_COMM_WORLD. Does nothing where MPI has
+    /// neither, as with sessions alone.
+    ErrorsReturned();
+    explicit ErrorsReturned(MPI_Comm comm);
+    ~ErrorsReturned();
+    ErrorsReturned(const ErrorsReturned&) = delete;
+    ErrorsReturned& operator=(const ErrorsReturned&) = delete;
+    /// True if the host has replaced the handler.
+    [[nodiscard]] bool holds() const { return replaced_[0] != MPI_COMM_NULL; }
+
+  private:
+    std::array<MPI_Comm, 2> replaced_{MPI_COMM_NULL, MPI_COMM_NULL};
+};
+
+}  // namespace oratorio
