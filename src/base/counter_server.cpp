@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
+#include <fcntl.h>
 #include <poll.h>
 #include <sys/eventfd.h>
 #include <sys/resource.h>
@@ -38,10 +39,11 @@ CounterRequest request_of(std::span<const std::byte> words) {
 
 }  // namespace
 
-CounterServer::CounterServer(Door door, Descriptor end)
+CounterServer::CounterServer(Door door, Descriptor end, Descriptor spare)
     : place_(door.place()),
       door_(std::move(door)),
       end_(std::move(end)),
+      spare_(std::move(spare)),
       room_(room_for_connections()) {}
 
 Result<std::unique_ptr<CounterServer>> CounterServer::start() {
@@ -49,7 +51,10 @@ Result<std::unique_ptr<CounterServer>> CounterServer::start() {
     if (!door) return door.error();
     Descriptor end(::eventfd(0, EFD_CLOEXEC));
     if (end.number() < 0) return Error::of_errno("making an eventfd");
-    std::unique_ptr<CounterServer> server(new CounterServer(std::move(*door), std::move(end)));
+    Descriptor spare(::fcntl(end.number(), F_DUPFD_CLOEXEC, 0));
+    if (spare.number() < 0) return Error::of_errno("keeping a descriptor for a connection");
+    std::unique_ptr<CounterServer> server(
+        new CounterServer(std::move(*door), std::move(end), std::move(spare)));
     const SignalsBlocked blocked;  // the new thread inherits it
     try {
         server->thread_ = std::thread([&self = *server] { self.run(); });
@@ -134,10 +139,15 @@ void CounterServer::admit(std::span<const pollfd> at_door) {
         connections_.push_back({.socket = std::move(socket)});
     std::size_t leaving = connections_.size() - std::min(connections_.size(), room_);
     if (leaving == 0 && door_.is_crowded() && !connections_.empty()) leaving = 1;
-    if (leaving == 0) return;
     connections_.erase(connections_.begin(),
                        connections_.begin() + static_cast<std::ptrdiff_t>(leaving));
-    door_.try_again();
+    const bool has_spare = spare_.number() >= 0;
+    if (door_.is_crowded() && (leaving > 0 || has_spare)) {
+        if (leaving == 0) (void)spare_.close();
+        door_.try_again();
+    } else if (connections_.empty() && !has_spare) {
+        spare_ = Descriptor(::fcntl(end_.number(), F_DUPFD_CLOEXEC, 0));
+    }
 }
 
 /// Takes what has arrived. Returns false when the connection is over.

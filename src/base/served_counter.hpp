@@ -91,7 +91,7 @@ class CounterServer {
         std::map<std::uint64_t, Served> last;  ///< by client
     };
 
-    CounterServer(Door door, Descriptor end);
+    CounterServer(Door door, Descriptor end, Descriptor spare);
     void run();
     void serve_connections(std::span<const pollfd> watched);
     void admit(std::span<const pollfd> at_door);
@@ -99,7 +99,8 @@ class CounterServer {
 
     ServicePlace place_;
     Door door_;
-    Descriptor end_;  ///< an eventfd; readable when the thread is to end
+    Descriptor end_;    ///< an eventfd; readable when the thread is to end
+    Descriptor spare_;  ///< makes room for one connection where descriptors have run out
     std::size_t room_;
     std::atomic<bool> stopped_{false};
     std::mutex mutex_;  ///< guards the counters

@@ -43,6 +43,9 @@ oratorio_mpi_test(bind_finalize_threads PRELOAD SOURCES bind_finalize_test.cpp R
                   ARGUMENTS after multiple)
 oratorio_mpi_test(bind_finalize_nodes PRELOAD SOURCES bind_finalize_test.cpp RANKS 2 HOSTS mpich5 ompi5
                   ARGUMENTS after ENVIRONMENT ORATORIO_RANKS_PER_NODE=1)
+oratorio_mpi_test(few_descriptors PRELOAD SOURCES few_descriptors_test.cpp RANKS 3 TIMEOUT 60)
+oratorio_mpi_test(few_descriptors_nodes PRELOAD SOURCES few_descriptors_test.cpp RANKS 3 TIMEOUT 60
+                  ENVIRONMENT ORATORIO_RANKS_PER_NODE=2)
 oratorio_mpi_test(bind_disabled PRELOAD SOURCES bind_host_test.cpp RANKS 1 2 ARGUMENTS all
                   ENVIRONMENT ORATORIO_DISABLE=1)
 oratorio_mpi_test(bind_host_method PRELOAD SOURCES bind_host_test.cpp RANKS 1 2 ARGUMENTS all

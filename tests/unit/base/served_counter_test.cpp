@@ -274,6 +274,14 @@ TEST(ServedCounter, where_descriptors_run_out_the_quietest_client_makes_room_and
     EXPECT_TRUE(second.is_closed());
 }
 
+/// The server has kept a descriptor for that.
+TEST(ServedCounter, where_all_descriptors_are_taken_one_client_at_a_time_is_served) {
+    Host host;
+    NoDescriptors none;
+    none.give_one_back();
+    for (std::int64_t i = 0; i < 3; ++i) EXPECT_EQ(*host.client().fetch_add(1), i);
+}
+
 TEST(ServedCounter, more_clients_than_connections_count_each_request_once) {
     constexpr int kClients = 40;
     const FewDescriptors few(128);  // 32 connections
