@@ -7,6 +7,7 @@
 
 #include "agent/inline_agents.hpp"
 #include "sim/case.hpp"
+#include "sim/file_ranks.hpp"
 #include "support/method_names.hpp"
 #include "support/watched_prefetch.hpp"
 
@@ -200,6 +201,33 @@ TEST_P(FarData, EveryOffsetIsEitherReachedOrRefused) {
     }
     EXPECT_GT(reached, 60);
     EXPECT_GT(refused, 20);
+}
+
+TEST(FarOffsets, PastTheLargestAreErrorsOfAllRanks) {
+    for (const int ranks : {1, 3}) {
+        const Folder folder;
+        with_file(ranks, call_of(folder.file("data"), kCreate), [&](File& file, Rank rank) {
+            const auto view = View::make(8, 4, Shape::run(4), Bytes{1} << 20, true, "native");
+            ASSERT_EQ(kind_of(file.set_view(view, {})), ErrorKind::none);
+            const Offset last = (kOffsetLimit >> 20) - 1;  // of the tiles that end before the limit
+            std::vector<std::byte> data(8);
+            const auto kind = [&](Direction direction, bool collective, Offset offset) {
+                return file
+                    .access(
+                        call_for(direction, data, collective, Positioning::explicit_offset, offset))
+                    .error.kind;
+            };
+            for (const Offset offset : {last + 1, last * 2, kOffsetLimit - 1, INT64_MAX}) {
+                const Offset mine = rank == ranks - 1 ? offset : rank;
+                EXPECT_EQ(kind(Direction::write, true, mine), ErrorKind::argument);
+                EXPECT_EQ(kind(Direction::read, true, mine), ErrorKind::argument);
+                EXPECT_EQ(kind(Direction::write, false, offset), ErrorKind::argument);
+                EXPECT_EQ(kind(Direction::read, false, offset), ErrorKind::argument);
+            }
+            EXPECT_EQ(kind_of(file.byte_offset(last)), ErrorKind::none);
+            EXPECT_EQ(kind_of(file.byte_offset(last + 1)), ErrorKind::argument);
+        });
+    }
 }
 
 INSTANTIATE_TEST_SUITE_P(Methods, FarData, testing::ValuesIn(method_names()),

@@ -152,6 +152,9 @@ TEST(FileAccess, BadArgumentsAreRefusedAndThePointerStays) {
             AccessCall huge = call_for(Direction::write, even, collective);
             huge.memory.count = INT64_MAX;
             EXPECT_EQ(access(file, huge), failed(ErrorKind::count));
+            AccessCall far = call_for(Direction::write, even, collective);
+            far.memory = {Shape::run(4), kOffsetLimit / 2, 0, 4};
+            EXPECT_EQ(access(file, far), failed(ErrorKind::count));
             AccessCall refused = call_for(Direction::write, even, collective);
             refused.refused = Error::make(ErrorKind::type, "test");
             EXPECT_EQ(access(file, refused), failed(ErrorKind::type));
