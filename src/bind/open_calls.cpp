@@ -53,10 +53,7 @@ struct OpenArguments {
 
 /// Tried with MPICH 4.0 and 5.0, and Open MPI 4 and 5.
 Prefixes find_prefixes() {
-    char text[MPI_MAX_LIBRARY_VERSION_STRING] = {};
-    int length = 0;
-    host().Get_library_version(text, &length);
-    const std::string version(text, static_cast<std::size_t>(length));
+    const std::string version = library_version();
     if (version.find("Open MPI") != std::string::npos) return Prefixes::kept;
     constexpr std::string_view kMpich = "MPICH Version:";
     const std::size_t number = version.find(kMpich);
@@ -144,6 +141,7 @@ Error open_here(const OpenArguments& arguments, Opening& opening) {
     auto lent = lend(arguments.comm);
     if (!lent) return lent.error();
     if (!lent->remark.empty()) tell(lent->remark);
+    if (lent->refused.kind != ErrorKind::none) return lent->refused;
     opening.to_host = lent->workspace.workspace == nullptr;
     if (opening.to_host) return {};
     open.workspace = std::move(lent->workspace);
@@ -211,7 +209,12 @@ int file_open(MPI_Comm comm, const char* filename, int amode, MPI_Info info, MPI
     if (disabled()) {
         tell_that_it_is_off();
         // The others may not be off, and would wait.
-        if (host_if_loaded() != nullptr) Workspaces::stand_aside(comm);
+        Lending none;
+        if (host_if_loaded() != nullptr)
+            none = unbroken([&] { return process().workspaces.stand_aside(comm); });
+        if (!none.remark.empty()) tell(none.remark);
+        if (none.refused.kind != ErrorKind::none)
+            return raise_default(none.refused, filename != nullptr ? filename : "");
         return ORATORIO_HOST(MPI_File_open)(comm, filename, amode, info, fh);
     }
     const OpenArguments arguments{comm, filename, amode, info, fh};

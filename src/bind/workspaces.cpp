@@ -35,6 +35,17 @@ int drop_shelf(MPI_Comm, int, void* shelf, void*) {
     return MPI_SUCCESS;
 }
 
+/// A duplicate has the same ranks as the communicator that was checked.
+int copy_checked(MPI_Comm, int, void*, void* mark, void* copy, int* flag) {
+    *static_cast<void**>(copy) = mark;
+    *flag = 1;
+    return MPI_SUCCESS;
+}
+
+int drop_checked(MPI_Comm, int, void*, void*) {
+    return MPI_SUCCESS;
+}
+
 /// MPI_UNEQUAL as well for a session's, which Open MPI refuses to compare with the world: an error
 /// that is none of the program's.
 int difference_from_world(MPI_Comm program) {
@@ -72,6 +83,7 @@ struct Muster {
     std::uint64_t off = 0;      ///< 1: the library is off on this rank
     std::uint64_t speaker = 0;  ///< size - rank where it isn't off
     std::uint64_t unready = 0;  ///< key_of an error
+    std::uint64_t nodes = 0;    ///< rank 0's ranks of a node
 
     [[nodiscard]] bool all_have_it() const { return number.value != 0 && number.holds(); }
 };
@@ -85,19 +97,21 @@ Result<Agreed<Muster>> muster(MPI_Comm program, Muster mine) {
     return Agreed<Muster>::vouch(mine);
 }
 
-/// Collective.
-Result<Agreed<int>> agree_on_nodes(MPI_Comm program, int mine) {
-    auto told =
-        check(host().Bcast(&mine, 1, MPI_INT, 0, program), "agreeing on the ranks of a node");
-    if (!told) return told.error();
-    return Agreed<int>::vouch(mine);
+/// A number of ranks of a node as a word of which the largest holds; 0 is none.
+std::uint64_t nodes_word(int ranks_per_node) {
+    return static_cast<std::uint64_t>(std::max(ranks_per_node, 0)) + 1;
+}
+
+Lending refuse(const LibraryCheck& check) {
+    return {{}, check.speaks ? describe(check.error, "") : "", check.error};
 }
 
 Lending stood_aside(bool speaks) {
     return {{},
             speaks
                 ? "ORATORIO_DISABLE is set on other ranks; the host's MPI-IO opens files of theirs"
-                : ""};
+                : "",
+            {}};
 }
 
 }  // namespace
@@ -114,7 +128,8 @@ Workspaces::Workspaces()
     : last_number_(first_number()),
       of_world_(std::make_shared<Shelf>()),
       of_self_(std::make_shared<Shelf>()),
-      key_(MPI_KEYVAL_INVALID) {}
+      key_(MPI_KEYVAL_INVALID),
+      checked_key_(MPI_KEYVAL_INVALID) {}
 
 /// Null when nothing can be kept.
 std::shared_ptr<Shelf> Workspaces::shelf_of(MPI_Comm program) {
@@ -143,9 +158,32 @@ std::shared_ptr<Shelf> Workspaces::shelf_on(MPI_Comm program) {
     return *made.release();
 }
 
-void Workspaces::stand_aside(MPI_Comm program) {
-    if (!Comm::check_kind(program) || size_of(program) == 1) return;
+/// Checks a communicator whose ranks haven't been found to have the library before. The attribute
+/// that remembers it is set and copied by collective calls alone, so all ranks decide alike.
+LibraryCheck Workspaces::check_once(MPI_Comm program) {
+    if (size_of(program) == 1) return {};
+    {
+        const std::lock_guard lock(mutex_);
+        if (checked_key_ == MPI_KEYVAL_INVALID)
+            host().Comm_create_keyval(copy_checked, drop_checked, &checked_key_, nullptr);
+    }
+    void* mark = nullptr;
+    int found = 0;
+    const bool remembers = checked_key_ != MPI_KEYVAL_INVALID;
+    if (remembers) host().Comm_get_attr(program, checked_key_, static_cast<void*>(&mark), &found);
+    if (found != 0) return {};
+    LibraryCheck check = check_library(program);
+    if (check.error.kind == ErrorKind::none && remembers)
+        host().Comm_set_attr(program, checked_key_, this);
+    return check;
+}
+
+Lending Workspaces::stand_aside(MPI_Comm program) {
+    if (!Comm::check_kind(program) || size_of(program) == 1) return {};
+    const LibraryCheck check = check_once(program);
+    if (check.error.kind != ErrorKind::none) return refuse(check);
     (void)muster(program, {.off = 1});  // the host answers this call, whatever comes of it
+    return {};
 }
 
 Result<Lending> Workspaces::lend(MPI_Comm program, int ranks_per_node) {
@@ -153,28 +191,39 @@ Result<Lending> Workspaces::lend(MPI_Comm program, int ranks_per_node) {
     LentWorkspace kept = take(program);
     // Who has an ordered one knows that all have it, and that the library is off on none of them.
     if (!kept.ordered) {
+        LibraryCheck check = check_once(program);
+        if (check.error.kind != ErrorKind::none) {
+            put(std::move(kept));
+            return refuse(check);
+        }
         const int ranks = size_of(program);
         const Rank rank = rank_in(program);
+        const auto speaker = static_cast<std::uint64_t>(ranks - rank);
         const auto agreed = muster(program, {.number = {kept.number},
-                                             .speaker = static_cast<std::uint64_t>(ranks - rank),
-                                             .unready = key_of(ready_for_collective(ranks), rank)});
+                                             .speaker = speaker,
+                                             .unready = key_of(ready_for_collective(ranks), rank),
+                                             .nodes = rank == 0 ? nodes_word(ranks_per_node) : 0});
         const bool good = agreed && (*agreed)->off == 0 && (*agreed)->unready == 0;
         if (!good || !(*agreed)->all_have_it()) {
             const auto home = kept.home;
             put(std::move(kept));
             if (!agreed) return agreed.error();
-            if ((*agreed)->off != 0)
-                return stood_aside((*agreed)->speaker == static_cast<std::uint64_t>(ranks - rank));
+            if ((*agreed)->off != 0) return stood_aside((*agreed)->speaker == speaker);
             if ((*agreed)->unready != 0)
                 return Error::make(ErrorKind::no_memory, "open: too little is left to begin with")
                     .on(owner_of((*agreed)->unready));
-            return make(program, ranks_per_node, home);
+            auto own = check.duplicate ? Result<Comm>(std::move(*check.duplicate))
+                                       : Comm::duplicate(program);
+            if (!own) return own.error();
+            const auto nodes = agreed_from(
+                [](const Muster& told) { return static_cast<int>(told.nodes - 1); }, *agreed);
+            return make(std::move(*own), nodes, ranks_per_node, home);
         }
     }
     // Before the first thing that the ranks of the new file agree on. Where there is no counter,
     // who uses it is told so.
     if (kept.rank() == 0) (void)kept.workspace->transport->set_counter(0);
-    return Lending{std::move(kept), {}};
+    return Lending{std::move(kept), {}, {}};
 }
 
 /// Empty but for its home when there is none.
@@ -197,24 +246,24 @@ void Workspaces::put(LentWorkspace kept) {
     if (const auto shelf = kept.home.lock()) shelf->idle.push_back(std::move(kept));
 }
 
-Result<Lending> Workspaces::make(MPI_Comm program, int ranks_per_node, std::weak_ptr<Shelf> home) {
-    const auto agreed = agree_on_nodes(program, ranks_per_node);
-    if (!agreed) return agreed.error();
-    auto opened = open_transport(program, counters_, *agreed);
+Result<Lending> Workspaces::make(Comm own, const Agreed<int>& nodes, int ranks_per_node,
+                                 std::weak_ptr<Shelf> home) {
+    auto opened = open_transport(std::move(own), counters_, nodes);
     if (!opened) return opened.error();
     Transport& ranks = *opened->transport;
     const bool names_it = ranks.topology().rank == 0;
     std::array<std::uint64_t, 3> facts{names_it ? ++last_number_ : 0,
                                        files_come_in_order() ? 0u : 1u,
-                                       **agreed != ranks_per_node ? 1u : 0u};
+                                       *nodes != std::max(ranks_per_node, 0) ? 1u : 0u};
     if (auto told = reduce(ranks, facts, ReduceOp::max); !told) return told.error();
     std::string remark;
     if (names_it && facts[2] != 0)
         remark = "ORATORIO_RANKS_PER_NODE differs between ranks; rank 0's value holds: " +
-                 std::to_string(**agreed);
+                 std::to_string(*nodes);
     return Lending{{std::make_shared<Workspace>(std::move(opened->transport)), opened->messages,
                     facts[0], facts[1] == 0, std::move(home)},
-                   std::move(remark)};
+                   std::move(remark),
+                   {}};
 }
 
 void Workspaces::give_back(LentWorkspace lent) {
@@ -250,6 +299,7 @@ void Workspaces::end_reservation(LentWorkspace& lent, bool kept) {
 void Workspaces::forget_key() {
     const std::lock_guard lock(mutex_);
     key_ = MPI_KEYVAL_INVALID;
+    checked_key_ = MPI_KEYVAL_INVALID;
 }
 
 void Workspaces::close() {
@@ -257,7 +307,8 @@ void Workspaces::close() {
     {
         const std::lock_guard lock(mutex_);
         all = {std::exchange(of_world_, nullptr), std::exchange(of_self_, nullptr)};
-        if (key_ != MPI_KEYVAL_INVALID) host().Comm_free_keyval(&key_);
+        for (int* const key : {&key_, &checked_key_})
+            if (*key != MPI_KEYVAL_INVALID) host().Comm_free_keyval(key);
     }
 }
 

@@ -17,6 +17,7 @@
 
 #include "base/served_counter.hpp"
 #include "file/workspace.hpp"
+#include "mpi/library_check.hpp"
 #include "mpi/mpi_transport.hpp"
 
 namespace oratorio::bind {
@@ -43,8 +44,9 @@ struct LentWorkspace {
 };
 
 struct Lending {
-    LentWorkspace workspace;  ///< empty where the library is off on some rank
+    LentWorkspace workspace;  ///< empty where the library is off, or missing, on some rank
     std::string remark;       ///< for the user; one rank has it
+    Error refused;            ///< some rank has no library; the same on all that have it
 };
 
 class Workspaces {
@@ -54,8 +56,8 @@ class Workspaces {
     /// transport's counter is 0. Rank 0's `ranks_per_node` holds, see discover(). An error is one
     /// of all ranks.
     Result<Lending> lend(MPI_Comm program, int ranks_per_node);
-    /// Collective with the others' lend(), for a rank where the library is off.
-    static void stand_aside(MPI_Comm program);
+    /// Collective with the others' lend(), for a rank where the library is off: an empty workspace.
+    Lending stand_aside(MPI_Comm program);
     /// Collective over its ranks, when no file uses it any more; nothing for an empty one. After an
     /// error of the transport on any rank it isn't kept.
     void give_back(LentWorkspace lent);
@@ -70,7 +72,9 @@ class Workspaces {
   private:
     LentWorkspace take(MPI_Comm program);
     void put(LentWorkspace kept);
-    Result<Lending> make(MPI_Comm program, int ranks_per_node, std::weak_ptr<Shelf> home);
+    Result<Lending> make(Comm own, const Agreed<int>& nodes, int ranks_per_node,
+                         std::weak_ptr<Shelf> home);
+    LibraryCheck check_once(MPI_Comm program);
     bool reserve_place(const LentWorkspace& lent);
     void end_reservation(LentWorkspace& lent, bool kept);
     std::shared_ptr<Shelf> shelf_of(MPI_Comm program);
@@ -81,7 +85,8 @@ class Workspaces {
     std::mutex mutex_;  ///< guards all below and all shelves
     std::shared_ptr<Shelf> of_world_;
     std::shared_ptr<Shelf> of_self_;
-    int key_;  ///< of the attribute that holds a communicator's shelf
+    int key_;          ///< of the attribute that holds a communicator's shelf
+    int checked_key_;  ///< of the attribute of communicators all of whose ranks have the library
 };
 
 }  // namespace oratorio::bind

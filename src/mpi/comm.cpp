@@ -58,6 +58,13 @@ Result<void> agree_on_error(MPI_Comm comm, const Error& mine, std::string_view w
     return Error::make(kind_of_key(key), what).on(owner_of(key));
 }
 
+std::string library_version() {
+    char text[MPI_MAX_LIBRARY_VERSION_STRING] = {};
+    int length = 0;
+    host().Get_library_version(text, &length);
+    return {text, static_cast<std::size_t>(length)};
+}
+
 int thread_level(int unknown) {
     int level = MPI_THREAD_SINGLE;
     return host().Query_thread(&level) == MPI_SUCCESS ? level : unknown;

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <optional>
+#include <string>
 #include <string_view>
 
 #include "base/result.hpp"
@@ -53,6 +54,8 @@ class Comm {
     int size_ = 1;
 };
 
+/// MPI_Get_library_version's text, which says whose MPI the host is.
+[[nodiscard]] std::string library_version();
 /// MPI_COMM_WORLD and MPI_COMM_SELF are or have been there: not where there are only sessions.
 [[nodiscard]] bool world_exists();
 /// MPI has been shut down: handles can be neither used nor freed.

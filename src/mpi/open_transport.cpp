@@ -3,6 +3,7 @@
 
 #include "base/node_transport.hpp"
 #include "base/shared_segment.hpp"
+#include "mpi/discover.hpp"
 
 namespace oratorio {
 
@@ -32,11 +33,20 @@ Result<std::unique_ptr<Transport>> open_leaders(const MpiTransport& all) {
 Result<OpenedTransport> open_transport(MPI_Comm program, CounterService& counters,
                                        const Agreed<int>& ranks_per_node,
                                        const Agreed<std::size_t>& listed_from) {
-    auto opened = MpiTransport::open(program, ranks_per_node);
-    if (!opened) return opened.error();
-    MpiTransport& messages = **opened;
+    auto own = Comm::duplicate(program);
+    if (!own) return own.error();
+    return open_transport(std::move(*own), counters, ranks_per_node, listed_from);
+}
+
+Result<OpenedTransport> open_transport(Comm own, CounterService& counters,
+                                       const Agreed<int>& ranks_per_node,
+                                       const Agreed<std::size_t>& listed_from) {
+    auto topology = discover(own, ranks_per_node);
+    if (!topology) return topology.error();
+    auto opened = std::make_unique<MpiTransport>(std::move(own), std::move(*topology));
+    MpiTransport& messages = *opened;
     auto transport = NodeTransport::over(
-        std::move(*opened), [&messages] { return open_leaders(messages); }, listed_from);
+        std::move(opened), [&messages] { return open_leaders(messages); }, listed_from);
     if (!transport) return transport.error();
     if (!(*transport)->in_memory()) messages.share_counter(counters);
     return OpenedTransport{std::move(*transport), &messages};

@@ -20,5 +20,9 @@ struct OpenedTransport {
 [[nodiscard]] Result<OpenedTransport> open_transport(
     MPI_Comm program, CounterService& counters, const Agreed<int>& ranks_per_node,
     const Agreed<std::size_t>& listed_from = NodeBoards::usually_listed_from());
+/// The same on a communicator that is there for the transport already.
+[[nodiscard]] Result<OpenedTransport> open_transport(
+    Comm own, CounterService& counters, const Agreed<int>& ranks_per_node,
+    const Agreed<std::size_t>& listed_from = NodeBoards::usually_listed_from());
 
 }  // namespace oratorio

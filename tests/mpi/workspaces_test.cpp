@@ -23,6 +23,19 @@ void count_communicators() {
     };
 }
 
+MPI_Comm watched = MPI_COMM_NULL;
+int reductions_there = 0;
+
+/// From here on reductions on the communicator `watched` count.
+void count_reductions() {
+    static const auto allreduce = host().Allreduce;
+    const_cast<Host&>(host()).Allreduce = [](const void* from, void* to, int count,
+                                             MPI_Datatype type, MPI_Op op, MPI_Comm comm) {
+        reductions_there += comm == watched ? 1 : 0;
+        return allreduce(from, to, count, type, op, comm);
+    };
+}
+
 LentWorkspace lend(Workspaces& workspaces, MPI_Comm comm, int ranks_per_node = 0) {
     auto lent = workspaces.lend(comm, ranks_per_node);
     CHECK(lent.ok());
@@ -193,6 +206,38 @@ void where_communicators_run_out_all_ranks_get_one_error() {
     for (MPI_Comm& each : all) MPI_Comm_free(&each);
 }
 
+/// The check is a reduction with MPICH, and has a communicator of its own with Open MPI.
+void that_all_ranks_have_the_library_is_asked_once_for_all_duplicates() {
+    MPI_Comm comm = turned_round();
+    MPI_Comm duplicate = MPI_COMM_NULL;
+    if (size_of(comm) > 1) {
+        Workspaces workspaces;
+        const bool is_mpich = library_version().find("MPICH Version:") != std::string::npos;
+        watched = comm;
+        reductions_there = 0;
+        LentWorkspace first = lend(workspaces, comm);
+        CHECK(reductions_there == (is_mpich ? 2 : 1));
+        MPI_Comm_dup(comm, &duplicate);
+        for (MPI_Comm const later : {comm, duplicate}) {
+            watched = later;
+            reductions_there = 0;
+            LentWorkspace second = lend(workspaces, later);
+            CHECK(reductions_there == 1);
+            workspaces.give_back(std::move(second));
+        }
+        workspaces.give_back(std::move(first));
+        workspaces.close();
+        MPI_Comm_free(&duplicate);
+    }
+    MPI_Comm_free(&comm);
+}
+
+void ranks_are_listed_briefly() {
+    CHECK(list_of_ranks({2, 3, 4, 7}, 24) == "2-4, 7");
+    CHECK(list_of_ranks({0, 1}, 24) == "0-1");
+    CHECK(list_of_ranks({1, 3, 5, 7, 9, 11}, 12) == "1, 3, 5, 7, ...");
+}
+
 void nothing_is_kept_after_the_end() {
     Workspaces workspaces;
     workspaces.close();
@@ -210,6 +255,7 @@ int main(int argc, char** argv) {
     using namespace oratorio::test;
     MPI_Init(&argc, &argv);
     count_communicators();
+    count_reductions();
     MPI_Comm comm = turned_round();
     for (const MPI_Comm each : {MPI_COMM_WORLD, MPI_COMM_SELF, comm}) {
         the_second_makes_neither_communicator_nor_memory(each);
@@ -223,6 +269,8 @@ int main(int argc, char** argv) {
     they_go_with_their_communicator(true);
     of_several_nodes_they_are_kept_until_their_communicator_is_freed();
     where_communicators_run_out_all_ranks_get_one_error();
+    that_all_ranks_have_the_library_is_asked_once_for_all_duplicates();
+    ranks_are_listed_briefly();
     nothing_is_kept_after_the_end();
     const int code = verdict("workspaces");
     MPI_Finalize();

@@ -1,0 +1,221 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "mpi/library_check.hpp"
+
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
+
+namespace oratorio {
+
+namespace {
+
+using namespace std::chrono_literals;
+
+enum class Family { mpich, open_mpi, other };
+
+Family find_family() {
+    const std::string version = library_version();
+    if (version.find("Open MPI") != std::string::npos) return Family::open_mpi;
+    return version.find("MPICH Version:") != std::string::npos ? Family::mpich : Family::other;
+}
+
+Family family() {
+    static const Family found = find_family();
+    return found;
+}
+
+/// Waits for a request at most `patience`, and longer on a machine so busy that this process was
+/// hardly scheduled meanwhile. True when the request is complete.
+bool completes(MPI_Request& request, std::chrono::milliseconds patience) {
+    constexpr int kPolls = 200;
+    const auto begin = std::chrono::steady_clock::now();
+    for (int poll = 0;; ++poll) {
+        int done = 0;
+        if (host().Test(&request, &done, MPI_STATUS_IGNORE) != MPI_SUCCESS || done != 0)
+            return done != 0;
+        if (poll >= kPolls && std::chrono::steady_clock::now() - begin > patience) return false;
+        if (poll < kPolls) {
+            std::this_thread::yield();
+        } else {
+            std::this_thread::sleep_for(500us);
+        }
+    }
+}
+
+/// Waits for a request that is sure to complete.
+void wait_for(MPI_Request& request) {
+    while (!completes(request, 1s)) continue;
+}
+
+/// Each present rank sends a word to every rank, in one MPI_Ialltoallv that never completes where a
+/// rank is absent. The words are read before it is complete, for which MPI gives no guarantee:
+/// MPICH and Open MPI send each word as a message of its own, and only the text of an error depends
+/// on it. The object must stay for ever, as the host may still write into it.
+struct RollCall {
+    explicit RollCall(const Comm& comm)
+        : words(static_cast<std::size_t>(comm.size()), 1),
+          counts(words),
+          places(words.size()),
+          heard(words.size()) {
+        for (std::size_t i = 0; i < places.size(); ++i) places[i] = static_cast<int>(i);
+        host().Ialltoallv(words.data(), counts.data(), places.data(), MPI_INT, heard.data(),
+                          counts.data(), places.data(), MPI_INT, comm.get(), &request);
+    }
+
+    std::vector<Rank> absent() {
+        std::vector<Rank> ranks;
+        for (std::size_t i = 0; i < heard.size(); ++i)
+            if (std::atomic_ref(heard[i]).load() == 0) ranks.push_back(static_cast<Rank>(i));
+        return ranks;
+    }
+
+    std::vector<int> words;
+    std::vector<int> counts;
+    std::vector<int> places;
+    std::vector<int> heard;
+    MPI_Request request = MPI_REQUEST_NULL;
+};
+
+LibraryCheck failed(const std::string& what, Rank first) {
+    LibraryCheck check;
+    check.error = Error::make(ErrorKind::other, what).on(first);
+    return check;
+}
+
+/// Collective over the present ranks: an error that names the absent ones, as far as they are known
+/// after `patience`.
+LibraryCheck name_absent(const Comm& comm, std::chrono::milliseconds patience) {
+    constexpr int kNamed = 4096;  // more would be too many messages
+    constexpr std::size_t kListed = 24;
+    const std::string advice = "; use `oratorio run`, or forward LD_PRELOAD to all ranks";
+    const std::string of = " of " + std::to_string(comm.size());
+    LibraryCheck found;
+    if (comm.size() > kNamed) {
+        found = failed("open: no Oratorio on some" + of + " ranks" + advice, -1);
+        found.speaks = comm.rank() == 0;
+        return found;
+    }
+    auto* const call = new RollCall(comm);
+    completes(call->request, patience);
+    const std::vector<Rank> absent = call->absent();
+    if (absent.empty()) {
+        found =
+            failed("open: a rank took too long to say that it has Oratorio; was it stopped?", -1);
+    } else {
+        found = failed("open: no Oratorio on ranks " + list_of_ranks(absent, kListed) + of + advice,
+                       absent.front());
+    }
+    Rank first_present = 0;
+    while (std::ranges::binary_search(absent, first_present)) ++first_present;
+    found.speaks = first_present == comm.rank();
+    return found;
+}
+
+/// What MPICH's own comparison of access modes yields for modes that differ. As a mode it makes the
+/// comparison fail on every rank.
+constexpr int kModesDiffer = ~0777;
+
+void compare_modes(void* in, void* inout, int* count, MPI_Datatype* /*type*/) {
+    const int* const left = static_cast<int*>(in);
+    int* const right = static_cast<int*>(inout);
+    for (int i = 0; i < *count; ++i)
+        if (left[i] != right[i]) right[i] = kModesDiffer;
+}
+
+/// Takes part in the comparison of access modes of the absent ranks, so that their MPI_File_open
+/// returns MPI_ERR_NOT_SAME.
+void refuse_open(const Comm& comm) {
+    MPI_Op op = MPI_OP_NULL;
+    if (host().Op_create(compare_modes, 1, &op) != MPI_SUCCESS) return;
+    int mode = kModesDiffer;
+    host().Allreduce(MPI_IN_PLACE, &mode, 1, MPI_INT, op, comm.get());
+    host().Op_free(&op);
+}
+
+/// MPICH's MPI_File_open begins with the maximum of the ranks' error codes, on the program's
+/// communicator; a rank without the library brings MPI_SUCCESS, which is 0, or an error code, which
+/// is positive. After success MPICH duplicates the communicator and compares the access modes
+/// there.
+LibraryCheck check_with_mpich(MPI_Comm program) {
+    constexpr int kPresent = -1;
+    int most = kPresent;
+    const auto told = check(host().Allreduce(MPI_IN_PLACE, &most, 1, MPI_INT, MPI_MAX, program),
+                            "asking whether all ranks have Oratorio");
+    LibraryCheck found;
+    if (!told) found.error = told.error();
+    if (!told || most == kPresent) return found;
+    if (most != MPI_SUCCESS) return failed("open: a rank has no Oratorio, and its open failed", -1);
+    auto comm = Comm::duplicate(program);
+    if (!comm) {
+        found.error = comm.error();
+        return found;
+    }
+    // Left to MPI, as the roll call goes on there.
+    Comm& kept = *new Comm(std::move(*comm));
+    found = name_absent(kept, 700ms);
+    refuse_open(kept);
+    return found;
+}
+
+/// Open MPI's MPI_File_open begins with a duplicate of the program's communicator, which ends on no
+/// rank before all have begun it. From then on a present rank needs no more than to be scheduled
+/// to join a barrier on the duplicate.
+LibraryCheck check_with_open_mpi(MPI_Comm program) {
+    LibraryCheck found;
+    auto comm = Comm::duplicate(program);
+    if (!comm) {
+        found.error = comm.error();
+        return found;
+    }
+    // Requests that may never complete, and their memory, are left to MPI.
+    struct Requests {
+        MPI_Request barrier = MPI_REQUEST_NULL;
+        MPI_Request outcome = MPI_REQUEST_NULL;
+        int gave_up = 0;
+    };
+    auto* const requests = new Requests;
+    host().Ibarrier(comm->get(), &requests->barrier);
+    const bool gave_up = !completes(requests->barrier, 600ms);
+    // A rank that gave up tells those that are only late, so that all return the error.
+    requests->gave_up = gave_up ? 1 : 0;
+    host().Iallreduce(MPI_IN_PLACE, &requests->gave_up, 1, MPI_INT, MPI_MAX, comm->get(),
+                      &requests->outcome);
+    if (!gave_up) wait_for(requests->outcome);
+    if (gave_up || requests->gave_up != 0) return name_absent(*new Comm(std::move(*comm)), 300ms);
+    delete requests;
+    found.duplicate = std::move(*comm);
+    return found;
+}
+
+}  // namespace
+
+LibraryCheck check_library(MPI_Comm program) {
+    switch (family()) {
+        case Family::mpich:
+            return check_with_mpich(program);
+        case Family::open_mpi:
+            return check_with_open_mpi(program);
+        default:
+            return {};
+    }
+}
+
+std::string list_of_ranks(const std::vector<Rank>& ascending, std::size_t most) {
+    std::string list;
+    for (std::size_t i = 0; i < ascending.size();) {
+        std::size_t end = i + 1;
+        while (end < ascending.size() && ascending[end] == ascending[end - 1] + 1) ++end;
+        std::string next = (i > 0 ? ", " : "") + std::to_string(ascending[i]);
+        if (end > i + 1) next += "-" + std::to_string(ascending[end - 1]);
+        if (list.size() + next.size() > most) return list + ", ...";
+        list += next;
+        i = end;
+    }
+    return list;
+}
+
+}  // namespace oratorio

@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Library check: finds ranks whose processes have no Oratorio, so that an open fails on all others
+// instead of waiting for them for ever. Decision 0052 describes the messages.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "mpi/comm.hpp"
+
+namespace oratorio {
+
+struct LibraryCheck {
+    /// The same on all ranks that have the library: no error, or that some rank lacks it.
+    Error error;
+    /// True on one of the ranks with an error: the one to tell the user.
+    bool speaks = false;
+    /// A duplicate of the communicator, where the check has made one and all ranks have the
+    /// library.
+    std::optional<Comm> duplicate;
+};
+
+/// Collective over an intracommunicator of several ranks. A rank without the library is inside the
+/// host's MPI_File_open, or comes there later: the check makes the same first calls as that does.
+/// With MPICH the other ranks' MPI_File_open returns an error as well; with Open MPI it does not
+/// return. Of other hosts nothing is known, and the check does nothing.
+[[nodiscard]] LibraryCheck check_library(MPI_Comm program);
+
+/// "2-4, 7", at most about `most` characters; what is left out becomes "...".
+[[nodiscard]] std::string list_of_ranks(const std::vector<Rank>& ascending, std::size_t most);
+
+}  // namespace oratorio

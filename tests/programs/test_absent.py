@@ -1,0 +1,97 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Jobs that are started wrongly: ranks without Oratorio, ranks that each run alone, files left open."""
+
+import re
+
+import pytest
+from conftest import HERE, IS_BUILT, NOT_BUILT, compile_for, host_or_skip, run_checked
+from oratorio.hosts import Host, run_ranks
+from oratorio.paths import preload_library
+from test_run import environment_of, launch_words, oratorio
+
+needs_library = pytest.mark.skipif(not IS_BUILT, reason=NOT_BUILT)
+ALL = ["mpich5", "mpich4", "openmpi5", "openmpi4"]
+
+
+def absent_program(host: Host):
+    return compile_for(host.mpicc, HERE / "absent_rank.c", f"absent-rank-{host.name}")
+
+
+def preloaded_on(ranks: str, *words) -> list:
+    """A program with Oratorio under the ranks that a pattern of the shell names."""
+    shell = 'case ${PMI_RANK:-$OMPI_COMM_WORLD_RANK} in ' + ranks + ') export LD_PRELOAD="$0";; esac; exec "$@"'
+    return ["sh", "-c", shell, preload_library(), *words]
+
+
+def told_by(done) -> dict[int, str]:
+    """What each rank says of the file that all open."""
+    return {int(rank): says for rank, says in re.findall(r"rank (\d+): all (.*)", done.stdout)}
+
+
+@needs_library
+@pytest.mark.parametrize("name", ALL)
+@pytest.mark.parametrize(("present", "absent"), [("[01]", "2-3"), ("[23]", "0-1")])
+def test_an_open_with_ranks_without_oratorio_is_an_error(name, present, absent, tmp_path):
+    host = host_or_skip(name)
+    done = run_ranks(
+        host,
+        4,
+        preloaded_on(present, absent_program(host), tmp_path),
+        timeout_seconds=60,
+    )
+    assert done.stdout.count("low opened") == done.stdout.count("high opened") == 2, done.stdout + done.stderr
+    told = told_by(done)
+    for rank in (int(digit) for digit in present.strip("[]")):
+        assert told.pop(rank).startswith("failed"), done.stdout + done.stderr
+    assert done.stderr.count(f"no Oratorio on ranks {absent} of 4") == 1, done.stderr
+    if host.launcher == "hydra":  # Open MPI's own MPI_File_open waits for ever
+        assert [says.split(":")[0] for says in told.values()] == ["NOT_SAME"] * 2, done.stdout
+
+
+@needs_library
+@pytest.mark.parametrize("name", ALL)
+def test_a_rank_that_comes_late_to_the_open_is_waited_for(name, tmp_path):
+    host = host_or_skip(name)
+    done = run_checked(
+        host,
+        4,
+        [absent_program(host), tmp_path, "late"],
+        preload=True,
+        timeout_seconds=60,
+    )
+    assert told_by(done) == dict.fromkeys(range(4), "opened")
+
+
+@needs_library
+@pytest.mark.parametrize("name", ALL)
+def test_an_open_with_oratorio_off_on_some_ranks_is_the_hosts(name, tmp_path):
+    host = host_or_skip(name)
+    shell = 'case ${PMI_RANK:-$OMPI_COMM_WORLD_RANK} in [12]) export ORATORIO_DISABLE=1;; esac; exec "$@"'
+    words = ["sh", "-c", shell, "sh", absent_program(host), tmp_path]
+    done = run_checked(host, 4, words, preload=True, timeout_seconds=60)
+    assert told_by(done) == dict.fromkeys(range(4), "opened")
+
+
+# Debian's MPICH 4 can't spawn here, with or without Oratorio.
+@needs_library
+@pytest.mark.parametrize("name", ["mpich5", "openmpi5", "openmpi4"])
+def test_spawned_processes_have_oratorio(name, tmp_path):
+    host = host_or_skip(name)
+    program = compile_for(host.mpicc, HERE / "spawned.c", f"spawned-{host.name}")
+    words = [*launch_words(host, 1), program, tmp_path]
+    done = oratorio("explain", *words, env=environment_of(host), timeout=60)
+    assert sorted(re.findall(r"rank \d: .*", done.stdout)) == [
+        "rank 0: right",
+        "rank 1: right",
+    ], done.stderr
+    assert "together: collective write" in done.stderr
+    assert (tmp_path / "together").read_bytes() == b"a" * 100 + b"b" * 100
+
+
+@needs_library
+def test_an_open_with_spawned_processes_without_oratorio_is_an_error(tmp_path):
+    host = host_or_skip("openmpi5")
+    program = compile_for(host.mpicc, HERE / "spawned.c", f"spawned-{host.name}")
+    done = run_ranks(host, 1, [program, tmp_path], preload=True, timeout_seconds=60)
+    assert "rank 0: MPI_ERR_OTHER" in done.stdout, done.stdout + done.stderr
+    assert "no Oratorio on ranks 1 of 2" in done.stderr, done.stderr
