@@ -5,6 +5,7 @@
 
 #include "bind/entry.hpp"
 #include "bind/info.hpp"
+#include "bind/launcher.hpp"
 #include "bind/waiting.hpp"
 #include "bind/with_file.hpp"
 #include "mpi/errors_returned.hpp"
@@ -150,6 +151,7 @@ Error open_here(const OpenArguments& arguments, Opening& opening) {
     MpiTransport::while_waiting(while_waiting);
     watch_for_finalize();
     if (opening.rank == 0) tell_troubles(process().settings.troubles);
+    if (const std::string sentence = wrong_launcher(); !sentence.empty()) tell_troubles({sentence});
 
     OpenCall call = call_of(arguments);
     open.path = call.path;
@@ -197,8 +199,7 @@ int close_by_host(MPI_File* fh) {
 
 Error close_here(OpenFile& open) {
     const Error error = error_of(open.file->close());
-    process().files_closed += 1;
-    process().accesses += open.file->stats().accesses;
+    process().account.add(*open.file);
     open.list_memory.reset();
     return error;
 }

@@ -99,21 +99,23 @@ void narrate_of_all(const std::string& text) {
 /// MPI_Finalize, or by a program that has a session.
 int on_finalize(MPI_Comm, int, void*, void*) {
     process().engine.shut_down();
-    narrate_of_all("Oratorio " ORATORIO_VERSION " saw " +
-                   counted(process().accesses, "access", "es") + " to " +
-                   counted(process().files_closed, "file", "s") + " on rank 0");
+    for (const auto& open : process().files.open_files()) {
+        const std::lock_guard lock(open->mutex);
+        if (open->file != nullptr) process().account.add(*open->file);
+    }
+    narrate_of_all("Oratorio " ORATORIO_VERSION " saw " + process().account.text() + " on rank 0");
     process().workspaces.close();
     return MPI_SUCCESS;
 }
 
-/// Closing is collective and MPI is over, so what is left open can only be told. Not of a program
-/// that ends in the middle of things: it has said so itself.
+/// Warns of files that were written and never closed, as closing is collective and MPI is over.
+/// Says nothing of a program that ends in the middle of things, which has said so itself.
 [[gnu::destructor]] void tell_open_files() {
     const auto files =
         made == nullptr ? std::vector<std::shared_ptr<OpenFile>>() : process().files.open_files();
     if (files.empty() || (world_exists() && !mpi_finalized())) return;
     for (const auto& open : files)
-        if (open->workspace.rank() == 0)
+        if (open->workspace.rank() == 0 && open->file != nullptr && open->file->stats().written)
             tell(open->path +
                  " was never closed: its last data may be missing; call MPI_File_close");
 }
@@ -144,6 +146,18 @@ MadeDecoder& decoder() {
 }
 
 }  // namespace
+
+void Account::add(const File& file) {
+    if (!process().settings.explain) return;
+    const std::lock_guard lock(mutex_);
+    accesses_ += file.stats().accesses;
+    files_.insert(file.location());
+}
+
+std::string Account::text() const {
+    const std::lock_guard lock(mutex_);
+    return counted(accesses_, "access", "es") + " to " + counted(files_.size(), "file", "s");
+}
 
 Settings read_environment() {
     Settings settings;

@@ -3,8 +3,9 @@
 // at the first use and never destroyed, because programs call MPI from destructors of globals.
 #pragma once
 
-#include <atomic>
 #include <cstdint>
+#include <mutex>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -41,6 +42,21 @@ struct Settings {
 /// far as that thread may.
 void while_locked();
 
+/// What this rank has done with files, for the last line of explanations. Counts nothing where
+/// nobody asked for those. Thread-safe.
+class Account {
+  public:
+    /// Called once for each open of a file, when it is closed or the program ends without that.
+    void add(const File& file);
+    /// "2 accesses to 1 file": files opened again are one.
+    [[nodiscard]] std::string text() const;
+
+  private:
+    mutable std::mutex mutex_;
+    std::uint64_t accesses_ = 0;
+    std::set<std::string> files_;  ///< absolute paths
+};
+
 struct Process {
     explicit Process(Settings environment) : settings(std::move(environment)) {}
 
@@ -56,8 +72,7 @@ struct Process {
     JobLocks locks{lock_services};
     Devices devices;
     AgentHosts agent_hosts;
-    std::atomic<std::uint64_t> files_closed{0};
-    std::atomic<std::uint64_t> accesses{0};  ///< of this rank to those files
+    Account account;
 };
 
 [[nodiscard]] Settings read_environment();

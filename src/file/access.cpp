@@ -359,7 +359,7 @@ Outcome File::access(AccessCall call) {
     }
     if (!has_moved(moved, outcome) && state_->stage_late(call, placed)) moved = false;
     if (moved) {
-        stats.count_access(outcome.bytes);
+        stats.count_access(outcome.bytes, call.direction == Direction::write);
         traced.end(outcome.bytes, outcome.error.kind);
     } else {
         outcome = finish(enqueue(call, std::move(placed), traced));

@@ -70,6 +70,9 @@ Transport& File::transport() {
 const std::string& File::path() const {
     return state_->opened.path;
 }
+const std::string& File::location() const {
+    return state_->opened.location.path;
+}
 const AccessMode& File::mode() const {
     return state_->opened.mode;
 }

@@ -127,7 +127,10 @@ class File {
     Result<void> close();
 
     [[nodiscard]] Transport& transport();
+    /// As the program gave it, without a prefix.
     [[nodiscard]] const std::string& path() const;
+    /// The path made absolute when the file was opened.
+    [[nodiscard]] const std::string& location() const;
     [[nodiscard]] const AccessMode& mode() const;
     [[nodiscard]] const View& view() const;
     /// What MPI_File_get_info returns: every hint with a value, the number of aggregators as it

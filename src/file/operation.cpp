@@ -142,7 +142,7 @@ void Operation::finish(Outcome outcome) {
     pipe_.reset();
     entered_.reset();
     staging_ = {};
-    context_.stats.count_access(outcome_.bytes);
+    context_.stats.count_access(outcome_.bytes, direction_ == Direction::write);
     context_.traced.end(outcome_.bytes, outcome_.error.kind);
     done_.store(true, std::memory_order_release);
 }

@@ -18,8 +18,9 @@ struct Stats {
 #include "stats/counters.def"
 #undef COUNTER
 
-    void count_access(std::int64_t bytes) {
+    void count_access(std::int64_t bytes, bool writes) {
         accesses += 1;
+        written = written || writes;
         bytes_moved += static_cast<std::uint64_t>(bytes);
     }
 
@@ -30,6 +31,7 @@ struct Stats {
         if (recorder != nullptr) record_message(bytes);
     }
 
+    bool written = false;          ///< an access was a write
     bool timed = false;            ///< times are taken; two looks at the clock for each
     Recorder* recorder = nullptr;  ///< is told of every time, and what it was; only where `timed`
 

@@ -19,7 +19,8 @@ def absent_program(host: Host):
 
 def preloaded_on(ranks: str, *words) -> list:
     """A program with Oratorio under the ranks that a pattern of the shell names."""
-    shell = 'case ${PMI_RANK:-$OMPI_COMM_WORLD_RANK} in ' + ranks + ') export LD_PRELOAD="$0";; esac; exec "$@"'
+    rank = "${PMI_RANK:-$OMPI_COMM_WORLD_RANK}"
+    shell = f'case {rank} in {ranks}) export LD_PRELOAD="$0";; esac; exec "$@"'
     return ["sh", "-c", shell, preload_library(), *words]
 
 
@@ -95,3 +96,29 @@ def test_an_open_with_spawned_processes_without_oratorio_is_an_error(tmp_path):
     done = run_ranks(host, 1, [program, tmp_path], preload=True, timeout_seconds=60)
     assert "rank 0: MPI_ERR_OTHER" in done.stdout, done.stdout + done.stderr
     assert "no Oratorio on ranks 1 of 2" in done.stderr, done.stderr
+
+
+@needs_library
+@pytest.mark.parametrize(("program_of", "started_by"), [("mpich4", "openmpi5"), ("openmpi5", "mpich5")])
+def test_processes_that_another_mpis_launcher_has_started_are_told_of_once(program_of, started_by, tmp_path):
+    program, host = host_or_skip(program_of), host_or_skip(started_by)
+    written = compile_for(program.mpicc, HERE / "written_block.c", f"written-block-{program.name}")
+    for rank in range(3):
+        (tmp_path / str(rank)).mkdir()
+    shell = 'exec "$0" "$1/${PMI_RANK:-$OMPI_COMM_WORLD_RANK}"'
+    words = ["sh", "-c", shell, written, tmp_path]
+    done = run_ranks(host, 3, words, preload=True, env=program.env, timeout_seconds=60)
+    assert done.stderr.count("each process runs alone: the launcher has started 3") == 1, done.stderr
+
+
+@needs_library
+def test_accesses_to_a_file_that_is_never_closed_are_counted(tmp_path):
+    host = host_or_skip("mpich5")
+    program = compile_for(host.mpicc, HERE / "never_closed.c", f"never-closed-{host.name}")
+    env = {"ORATORIO_EXPLAIN": "1"}
+    read = run_checked(host, 2, [program, tmp_path, "read"], preload=True, env=env, timeout_seconds=60)
+    assert " saw 3 accesses to 2 files on rank 0" in read.stderr
+    assert "was never closed" not in read.stderr
+    written = run_checked(host, 2, [program, tmp_path, "write"], preload=True, env=env, timeout_seconds=60)
+    assert " saw 3 accesses to 2 files on rank 0" in written.stderr
+    assert written.stderr.count("last was never closed: its last data may be missing") == 1

@@ -25,6 +25,7 @@ from oratorio.trace import TraceError
 OK, NOTE, BAD = "ok", "note", "bad"
 REMARKS_MOST = 8
 SAID_MOST = 200
+ALONE = "each process runs alone"
 
 
 @dataclass(frozen=True)
@@ -173,10 +174,22 @@ def _seen(run: Run) -> list[Finding]:
     if run.explained.off:
         return [Finding(BAD, "run", "Oratorio was loaded, but is off", "unset ORATORIO_DISABLE")]
     if run.explained.saw is not None:
-        says = "Oratorio was loaded and saw no access: the program moved no data by MPI-IO"
+        accesses, files = run.explained.saw
+        if accesses:
+            says = f"Oratorio saw {accesses} accesses to {files} files on rank 0, but no file was closed"
+            return [Finding(NOTE, "run", says, "call MPI_File_close, else no more is known of them")]
+        says = "Oratorio was loaded and saw no access: rank 0 moved no data by MPI-IO, and no file was closed"
+        if files:
+            says = f"Oratorio was loaded and saw {files} files opened, but no access to them on rank 0"
         return [Finding(BAD, "run", says, "in HDF5 and netCDF ask for the MPI-IO driver")]
     says = "Oratorio was not loaded, or no file was opened by MPI-IO"
     return [Finding(BAD, "run", says, "does the launcher drop LD_PRELOAD? docs/symptoms.md")]
+
+
+def _alone(said: str) -> list[Finding]:
+    """The library's own sentence of processes that don't belong together (src/bind/launcher.cpp)."""
+    line = next((line for line in said.splitlines() if ALONE in line), "")
+    return [Finding(BAD, "launcher", line[line.index(ALONE) :])] if line else []
 
 
 def judge(run: Run, said: str, seconds_max: float) -> list[Finding]:
@@ -190,7 +203,7 @@ def judge(run: Run, said: str, seconds_max: float) -> list[Finding]:
                         "does it end well without Oratorio?")]  # fmt: skip
     remarks = [Finding(NOTE, "run", line) for line in run.explained.remarks[:REMARKS_MOST]]
     locks = [Finding(NOTE, "locks", sentence) for sentence in run.explained.locks]
-    return [*_seen(run), *locks, *remarks]
+    return [*_alone(said), *_seen(run), *locks, *remarks]
 
 
 def short_run(

@@ -40,6 +40,10 @@ MEANS = {
     "planning": "planning: summaries go round, the plan is made",
     "rest": "the rest: messages, agreement, and all between",
 }
+UNCLOSED = (
+    "Oratorio saw {} accesses to {} files on rank 0, but a file is recorded when it is closed, and none "
+    "was: call MPI_File_close."
+)
 NOTHING = (
     "Nothing was recorded. Either the program moved no data by MPI-IO, or Oratorio was not loaded: a "
     "program that is linked "
@@ -294,8 +298,10 @@ def _foot(run: Run) -> str:
 def html_of(run: Run, environ: dict[str, str]) -> str:
     """The whole page."""
     if not run.accesses:
-        off = " Oratorio was switched off (ORATORIO_DISABLE)." if run.explained.off else ""
-        return page("Oratorio: report", _head(run), f"<p>{text(NOTHING)}{off}</p>", _remarks(run), _foot(run))
+        why = NOTHING + (" Oratorio was switched off (ORATORIO_DISABLE)." if run.explained.off else "")
+        if run.explained.saw and run.explained.saw[0]:
+            why = UNCLOSED.format(*run.explained.saw)
+        return page("Oratorio: report", _head(run), f"<p>{text(why)}</p>", _remarks(run), _foot(run))
     limits = limits_of(run, environ)
     return page(
         "Oratorio: report", _head(run), _figures(run), _advice(advise(run, limits)), _spending(run),

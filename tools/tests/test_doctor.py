@@ -140,6 +140,16 @@ def test_a_static_program_is_told(tmp_path):
         (run(file(*collective(2)), exit_code=0), OK, "saw 4 accesses to 1 files, by two_phase"),
         (run(exit_code=0), BAD, "was not loaded"),
         (run(exit_code=0, explained=explained.Explained(saw=(0, 0))), BAD, "moved no data by MPI-IO"),
+        (
+            run(exit_code=0, explained=explained.Explained(saw=(0, 2))),
+            BAD,
+            "saw 2 files opened, but no access",
+        ),
+        (
+            run(exit_code=0, explained=explained.Explained(saw=(3, 2))),
+            NOTE,
+            "saw 3 accesses to 2 files on rank 0, but no",
+        ),
         (run(exit_code=0, explained=explained.Explained(off=True)), BAD, "is off"),
         (run(exit_code=6), BAD, "ended with 6: last words"),
         (run(exit_code=None), NOTE, "ended by us after 9 s"),
@@ -148,6 +158,13 @@ def test_a_static_program_is_told(tmp_path):
 def test_a_run_is_judged(made, state, says):
     (one,) = doctor.judge(made, "first\nlast words\n", 9)
     assert (one.state, says in one.line) == (state, True), one.line
+
+
+def test_processes_that_run_alone_are_told_of():
+    said = "x\noratorio: each process runs alone: the launcher has started 4 (PMI_SIZE)\ny"
+    found = doctor.judge(run(file(*collective(2)), exit_code=0), said, 9)
+    assert [(one.state, one.about) for one in found] == [(BAD, "launcher"), (OK, "run")]
+    assert found[0].says == "each process runs alone: the launcher has started 4 (PMI_SIZE)"
 
 
 def test_remarks_of_a_run_are_notes_and_not_too_many():

@@ -1,0 +1,13 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Launcher: notices processes that another MPI's launcher has started.
+#pragma once
+
+#include <string>
+
+namespace oratorio::bind {
+
+/// A sentence for the user where this process is alone in MPI_COMM_WORLD although its launcher has
+/// started several. Empty elsewhere, and in all of the processes but the launcher's rank 0.
+[[nodiscard]] std::string wrong_launcher();
+
+}  // namespace oratorio::bind
