@@ -94,7 +94,7 @@ Result<void> Comm::check_kind(MPI_Comm comm) {
     return {};
 }
 
-Result<Comm> Comm::duplicate(MPI_Comm of) {
+Result<Comm> Comm::duplicate_unagreed(MPI_Comm of) {
     if (auto valid = check_kind(of); !valid) return valid.error();
     MPI_Group group = MPI_GROUP_NULL;
     if (auto got = check(host().Comm_group(of, &group), "getting the group of a communicator");
@@ -104,11 +104,18 @@ Result<Comm> Comm::duplicate(MPI_Comm of) {
     const ErrorsReturned returned(of);
     const int code = host().Comm_create(of, group, &comm);
     host().Group_free(&group);
-    const auto made = check(code, "duplicating a communicator");
+    if (auto made = check(code, "duplicating a communicator"); !made) return made.error();
+    return adopt(comm);
+}
+
+Result<Comm> Comm::duplicate(MPI_Comm of) {
+    if (auto valid = check_kind(of); !valid) return valid.error();
+    auto made = duplicate_unagreed(of);
+    const ErrorsReturned returned(of);
     const auto agreed = agree_on_error(of, made ? Error{} : made.error(),
                                        "another rank can't duplicate the communicator");
     if (!agreed) return agreed.error();
-    return adopt(comm);
+    return made;
 }
 
 Result<Comm> Comm::split_by_node() const {

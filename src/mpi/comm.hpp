@@ -30,6 +30,8 @@ class Comm {
     /// order; neither the program's attributes nor its assertions (such as
     /// mpi_assert_no_any_source) come along, which is why this isn't MPI_Comm_dup.
     static Result<Comm> duplicate(MPI_Comm of);
+    /// The same as one call of the host, so that an error may be this rank's alone.
+    static Result<Comm> duplicate_unagreed(MPI_Comm of);
     /// Collective. The ranks that share memory with this one, ordered by rank.
     [[nodiscard]] Result<Comm> split_by_node() const;
     /// Collective. The ranks of `of` that say they are in it, in their order; nothing on others.

@@ -149,7 +149,7 @@ LibraryCheck check_with_mpich(MPI_Comm program) {
     if (!told) found.error = told.error();
     if (!told || most == kPresent) return found;
     if (most != MPI_SUCCESS) return failed("open: a rank has no Oratorio, and its open failed", -1);
-    auto comm = Comm::duplicate(program);
+    auto comm = Comm::duplicate_unagreed(program);
     if (!comm) {
         found.error = comm.error();
         return found;
@@ -166,7 +166,7 @@ LibraryCheck check_with_mpich(MPI_Comm program) {
 /// to join a barrier on the duplicate.
 LibraryCheck check_with_open_mpi(MPI_Comm program) {
     LibraryCheck found;
-    auto comm = Comm::duplicate(program);
+    auto comm = Comm::duplicate_unagreed(program);
     if (!comm) {
         found.error = comm.error();
         return found;
