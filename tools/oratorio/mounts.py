@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 LIST = Path("/proc/self/mountinfo")
-# The library's names (src/file/path.cpp); all others are UFS.
+# The library's names (src/store/file_system_types.cpp); all others are UFS.
 NAMES = {
     "nfs": "NFS", "nfs4": "NFS", "lustre": "LUSTRE", "gpfs": "GPFS", "xfs": "XFS", "tmpfs": "TMPFS",
     "panfs": "PANFS", "beegfs": "BEEGFS", "ceph": "CEPH",

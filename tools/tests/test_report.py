@@ -157,7 +157,7 @@ def test_the_file_system_of_a_path_is_the_innermost_mount():
 
 
 def test_names_of_file_systems_are_the_library_s():
-    source = (TOOLS.parent / "src/file/path.cpp").read_text()
+    source = (TOOLS.parent / "src/store/file_system_types.cpp").read_text()
     named = source.partition("kTypes{")[2].partition("};")[0].split('"')[1::2]
     assert len(named) >= 9
     assert set(named) == {*mounts.NAMES.values(), "FUSE"}
