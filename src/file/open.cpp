@@ -215,7 +215,8 @@ LockAnswers locks_found(const FileFacts& facts, const Answers& ranks) {
             .lockable = facts.lockable,
             .others = ranks[has_others] > 0,
             .filler = ranks[has_filler] > 0,
-            .unseen = ranks[looked] == 0 || ranks[saw] < ranks[looked]};
+            .tested = ranks[looked] > 0,
+            .seen = ranks[looked] > 0 && ranks[saw] == ranks[looked]};
 }
 
 /// The one that the ranks have opened.

@@ -13,11 +13,14 @@ Extent byte_at(Offset offset) {
     return {offset, offset + 1};
 }
 
-/// What the ranks have found changes what rank 0 had to leave open.
+/// What the ranks have found changes what rank 0 had to leave open. Where only ranks of one node
+/// open the file now (deferred open), nobody has looked: the job's locks are right in any case.
 void conclude(LockOffer& offer, const LockAnswers& found) {
     if (offer.probe == 0) return;
-    offer.job = found.unseen;
-    offer.reason = found.unseen ? LockReason::unseen : LockReason::seen;
+    offer.job = !found.seen;
+    offer.reason = found.seen     ? LockReason::seen
+                   : found.tested ? LockReason::unseen
+                                  : LockReason::untested;
 }
 
 }  // namespace
@@ -68,7 +71,8 @@ void File::State::choose_locks(const OpenCall& call, const Opening& opening,
     if (offer.probe != 0) {
         if (transport->topology().rank == 0)
             (void)opening.store->lock(byte_at(offer.probe), false, true);
-        if (opening.number.device != 0) call.locks->remember(opening.number, !offer.job);
+        if (found.tested && opening.number.device != 0)
+            call.locks->remember(opening.number, found.seen);
     }
     if (offer.job) use_job_locks(call, offer, found);
     listing.settle(offer.job, exclusion.may_fill());
@@ -95,6 +99,10 @@ void File::State::use_job_locks(const OpenCall& call, const LockOffer& offer,
         ErrorKind::unsupported_operation,
         "lock: this file system's locks don't hold between nodes, and rank 0 can't serve the job's",
         offer.refused_errno);
+    const auto file_system = static_cast<long>(offer.file.file_system);
+    engine.job_locks.revalidates = found.lockable && is_incoherent(file_system) &&
+                                   !has_mandatory_locks(file_system) &&
+                                   !has_slow_locks(file_system);
     exclusion.job = &engine.job_locks;
     exclusion.lockable = engine.job_locks.service != nullptr;
     const bool alone = call.mode.unique_open || (exclusion.sole && offer.covers_job &&

@@ -37,7 +37,8 @@ struct LockAnswers {
     bool lockable = true;  ///< those could be taken
     bool others = false;   ///< of some rank, as above
     bool filler = false;
-    bool unseen = false;  ///< no other node has looked, or one that has doesn't see it
+    bool tested = false;  ///< another node has looked for the byte that rank 0 held locked
+    bool seen = false;    ///< and each node that has looked saw it locked
 };
 
 struct Opening;

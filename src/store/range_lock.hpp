@@ -17,6 +17,9 @@ struct JobLocksOfFile {
     std::shared_ptr<LockService> service;  ///< null: there is none, and `refused` says why
     LockKey file;
     Error refused;
+    /// The file system's lock is taken as well, while the job's is held: it makes the client drop
+    /// what it keeps of the range, and write back what it was given.
+    bool revalidates = false;
 };
 
 class RangeLock {
@@ -34,7 +37,7 @@ class RangeLock {
             if (!held) return held.error();
             lock.service_ = job->service;
             lock.held_ = *held;
-            return lock;
+            if (!job->revalidates) return lock;
         }
         if (auto locked = store.lock(range, true, exclusive); !locked) return locked.error();
         lock.store_ = &store;
@@ -54,9 +57,13 @@ class RangeLock {
     [[nodiscard]] bool holds() const { return store_ != nullptr || service_ != nullptr; }
     /// Some file systems write what was locked back just here, and may fail.
     Result<void> give_back() {
-        if (const auto service = std::exchange(service_, nullptr)) return service->release(held_);
         Store* const store = std::exchange(store_, nullptr);
-        return store != nullptr ? store->lock(range_, false, true) : Result<void>();
+        auto given = store != nullptr ? store->lock(range_, false, true) : Result<void>();
+        if (const auto service = std::exchange(service_, nullptr)) {
+            const auto released = service->release(held_);
+            if (given) given = released;
+        }
+        return given;
     }
 
   private:

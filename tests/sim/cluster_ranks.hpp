@@ -1,0 +1,155 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Simulated ranks, each a process of its own, on nodes that share a file whose locks are known on
+// one node each, or on all.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <utility>
+
+#include "sim/file_ranks.hpp"
+#include "support/memory_store.hpp"
+#include "support/sim_locks.hpp"
+
+namespace oratorio::test {
+
+inline constexpr int kRanks = 4;
+/// No such folder, so no such file system: nothing is known of it.
+inline constexpr const char* kPath = "/no such folder/data";
+
+/// A file whose locks are known on one node each, or on all.
+struct Cluster {
+    bool locks_are_common = false;
+    bool has_locks = true;
+    MemoryDisk disk;
+    std::map<int, MemoryDisk> locks;  ///< by node
+    int probes = 0;                   ///< questions for bytes far behind the data
+};
+
+class ClusterStore final : public MemoryStore {
+  public:
+    ClusterStore(Cluster& cluster, int node, const std::function<void()>& others)
+        : MemoryStore(cluster.disk, {.yields = true}, others),
+          cluster_(cluster),
+          locks_(cluster.locks[cluster.locks_are_common ? 0 : node], {}, others) {
+        number_ = {.device = 1, .number = 2};
+    }
+
+    Result<void> lock(Extent range, bool lock, bool exclusive) override {
+        if (!cluster_.has_locks) return Error::of_errno("lock", ENOLCK);
+        return locks_.lock(range, lock, exclusive);
+    }
+    Result<bool> is_locked_elsewhere(Extent range) override {
+        if (!cluster_.has_locks) return Error::of_errno("lock", ENOLCK);
+        ++cluster_.probes;
+        return locks_.is_locked_elsewhere(range);
+    }
+    Result<void> close() override {
+        if (auto closed = MemoryStore::close(); !closed) return closed;
+        return locks_.close();
+    }
+
+  private:
+    Cluster& cluster_;
+    MemoryStore locks_;
+};
+
+/// MPI_COMM_SELF.
+class Alone final : public Lent {
+  public:
+    explicit Alone(Transport& rank) : Lent(rank) {}
+    const Topology& topology() const override { return topology_; }
+    Result<Ticket> reduce(std::span<std::uint64_t>, ReduceOp) override { return Ticket{0}; }
+    Result<Ticket> gather(std::span<const std::byte> mine, std::span<std::byte> all) override {
+        std::ranges::copy(mine, all.begin());
+        return Ticket{0};
+    }
+    Result<Ticket> broadcast(Rank, std::span<std::byte>) override { return Ticket{0}; }
+    Result<Completion> test(Ticket) override { return Completion{true}; }
+    Result<std::int64_t> fetch_add(std::int64_t by) override {
+        return std::exchange(counter_, counter_ + by);
+    }
+    Result<void> set_counter(std::int64_t to) override {
+        counter_ = to;
+        return {};
+    }
+
+  private:
+    Topology topology_;
+    std::int64_t counter_ = 0;
+};
+
+/// Counts what a rank takes part in.
+class Counting final : public Lent {
+  public:
+    Counting(Transport& owner, int& collectives, int& messages)
+        : Lent(owner), collectives_(collectives), messages_(messages) {}
+    Result<Ticket> send(Rank to, Tag tag, const SendMemory& data) override {
+        ++messages_;
+        return Lent::send(to, tag, data);
+    }
+    Result<Ticket> reduce(std::span<std::uint64_t> values, ReduceOp op) override {
+        ++collectives_;
+        return Lent::reduce(values, op);
+    }
+    Result<Ticket> broadcast(Rank root, std::span<std::byte> data) override {
+        ++collectives_;
+        return Lent::broadcast(root, data);
+    }
+
+  private:
+    int& collectives_;
+    int& messages_;
+};
+
+/// One rank of the job, as a process is.
+class Process {
+  public:
+    Process(Transport& ranks, Cluster& cluster, SimLocks& job)
+        : ranks_(ranks),
+          cluster_(cluster),
+          services_(job, [&ranks] { ranks.idle(); }),
+          locks_(services_) {}
+
+    [[nodiscard]] Rank rank() const { return ranks_.topology().rank; }
+    OpenResult open(bool self, AccessMode mode = kCreate, HintMap info = {}) {
+        OpenCall call = call_of(kPath, mode, std::move(info));
+        call.locks = &locks_;
+        call.covers_job = !self;
+        const int node = ranks_.topology().node(rank());
+        call.open_store = [this, node](const std::string&,
+                                       const OpenMode&) -> Result<std::unique_ptr<Store>> {
+            return std::unique_ptr<Store>(
+                std::make_unique<ClusterStore>(cluster_, node, [this] { ranks_.idle(); }));
+        };
+        auto transport = self ? std::unique_ptr<Transport>(std::make_unique<Alone>(ranks_))
+                              : std::make_unique<Counting>(ranks_, collectives, messages);
+        return File::open(std::make_shared<Workspace>(std::move(transport)), call);
+    }
+
+    int collectives = 0;  ///< of files of all ranks
+    int messages = 0;
+
+  private:
+    Transport& ranks_;
+    Cluster& cluster_;
+    SimLockServices services_;
+    JobLocks locks_;
+};
+
+template <class Body>
+void on_cluster(Cluster& cluster, SimLocks& job, std::uint64_t seed, const Body& body,
+                int ranks_per_node = 1) {
+    SimOptions options;
+    options.ranks = kRanks;
+    options.ranks_per_node = ranks_per_node;
+    options.seed = seed;
+    options.switch_percent = 50;
+    run_ranks(options, [&](Transport& transport) {
+        Process process(transport, cluster, job);
+        body(process);
+    });
+}
+
+}  // namespace oratorio::test
