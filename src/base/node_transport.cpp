@@ -78,7 +78,7 @@ Ticket NodeTransport::start(Operation operation) {
 }
 
 Result<Ticket> NodeTransport::reduce(std::span<std::uint64_t> values, ReduceOp op) {
-    if (values.size_bytes() > kOperandMax) return inner_->reduce(values, op);
+    if (is_lost() || values.size_bytes() > kOperandMax) return inner_->reduce(values, op);
     return start({.kind = Kind::reduce,
                   .op = op,
                   .mine = std::as_bytes(values),
@@ -89,7 +89,8 @@ Result<Ticket> NodeTransport::gather(std::span<const std::byte> mine, std::span<
     const bool listed = place().list > 0 && all.data() == boards_.list().data();
     const bool fits =
         in_memory() || boards_.gathered(mine.size()) <= boards_.result(boards_.board(0)).size();
-    if (!listed && (mine.size() > kOperandMax || !fits)) return inner_->gather(mine, all);
+    if (is_lost() || (!listed && (mine.size() > kOperandMax || !fits)))
+        return inner_->gather(mine, all);
     return start({.kind = listed ? Kind::list : Kind::gather, .mine = mine, .result = all});
 }
 
@@ -101,7 +102,7 @@ std::span<std::byte> NodeTransport::list_of_node(std::size_t bytes) const {
 }
 
 Result<Ticket> NodeTransport::broadcast(Rank root, std::span<std::byte> data) {
-    if (data.size() > kOperandMax) return inner_->broadcast(root, data);
+    if (is_lost() || data.size() > kOperandMax) return inner_->broadcast(root, data);
     return start({.kind = Kind::broadcast, .root = root, .mine = data, .result = data});
 }
 
@@ -174,7 +175,11 @@ Result<Completion> NodeTransport::test(Ticket ticket) {
     if (found == operations_.end())
         return Error::make(ErrorKind::internal, "test of a ticket that names no operation");
     wanted_ = found->number;
-    if (!is_complete(*found)) return Completion{};
+    if (!is_complete(*found)) {
+        // The rank that is missing may have given up.
+        const Error lost = inner_->lost();
+        return lost.kind == ErrorKind::none ? Result<Completion>(Completion{}) : lost;
+    }
     const Board& board = boards_.board(found->number);
     const ErrorKind failed = is_acted(*found) ? board.failed.load() : ErrorKind::none;
     if (failed == ErrorKind::none) combine(*found, board);
@@ -322,7 +327,7 @@ Result<std::int64_t> NodeTransport::fetch_add(std::int64_t by) {
 }
 
 Result<void> NodeTransport::meet(std::span<std::byte> mine, const Act& act) {
-    if (mine.size() > meeting_max()) return Transport::meet(mine, act);
+    if (is_lost() || mine.size() > meeting_max()) return Transport::meet(mine, act);
     const auto done =
         wait(*this, start({.kind = Kind::meet, .mine = mine, .result = mine, .act = &act}));
     if (!done) return done.error();
@@ -351,8 +356,12 @@ Rest NodeTransport::rest() const {
 
 void NodeTransport::idle(const Rest& rest) {
     go_across();
-    if (is_across()) return leaders_->idle({});
-    inner_->idle(rest);
+    if (!is_across()) return inner_->idle(rest);
+    leaders_->idle({});
+    // Those of another node may never come, where one of its ranks has failed: that is told
+    // beneath.
+    constexpr unsigned kSeldom = 16;
+    if (++idles_across_ % kSeldom == 0) inner_->idle({});
 }
 
 }  // namespace oratorio

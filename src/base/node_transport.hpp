@@ -42,6 +42,7 @@ class NodeTransport final : public Transport {
     [[nodiscard]] std::span<std::byte> list_of_node(std::size_t bytes) const override;
     Result<Ticket> broadcast(Rank root, std::span<std::byte> data) override;
     Result<Completion> test(Ticket ticket) override;
+    [[nodiscard]] Error lost() const override { return inner_->lost(); }
     /// On one node in the memory that the ranks share: no message, and no other rank takes part.
     Result<std::int64_t> fetch_add(std::int64_t by) override;
     Result<void> meet(std::span<std::byte> mine, const Act& act) override;
@@ -76,6 +77,9 @@ class NodeTransport final : public Transport {
                   std::unique_ptr<Transport> leaders)
         : inner_(std::move(inner)), boards_(std::move(boards)), leaders_(std::move(leaders)) {}
     [[nodiscard]] const NodePlace& place() const { return boards_.place(); }
+    /// Then the transport beneath refuses every operation. One on a board would be taken for
+    /// another that this rank has left out.
+    [[nodiscard]] bool is_lost() const { return lost().kind != ErrorKind::none; }
     Ticket start(Operation operation);
     void post_waiting();
     [[nodiscard]] bool post(Operation& operation);
@@ -104,6 +108,7 @@ class NodeTransport final : public Transport {
     std::uint64_t wanted_ = 0;    ///< the operation started or tested last
     bool wants_message_ = false;  ///< what was started or tested last is beneath
     std::uint32_t heard_ = 0;     ///< rings before the operations were last looked at
+    unsigned idles_across_ = 0;
 };
 
 }  // namespace oratorio

@@ -92,6 +92,10 @@ class Transport {
     /// Collective.
     virtual Result<Ticket> broadcast(Rank root, std::span<std::byte> data) = 0;
     virtual Result<Completion> test(Ticket ticket) = 0;
+    /// Why this rank can't reach the others any more; no error while it can. An operation of some
+    /// rank has failed, that rank has told the others, and they hear of it while they wait. From
+    /// then on every operation fails, so that nobody waits for a rank that has given up.
+    [[nodiscard]] virtual Error lost() const { return {}; }
     /// One number that all ranks of the transport share, 0 at first. Not collective. Adds and gives
     /// what it was before; sums are modulo 2^64.
     virtual Result<std::int64_t> fetch_add(std::int64_t by) = 0;

@@ -42,6 +42,8 @@ class Comm {
     ~Comm();
 
     [[nodiscard]] MPI_Comm get() const { return comm_; }
+    /// Leaves it to MPI: it is never freed.
+    void leave() { comm_ = MPI_COMM_NULL; }
     [[nodiscard]] Rank rank() const { return rank_; }
     [[nodiscard]] int size() const { return size_; }
     /// Local. The rank in this communicator of rank 0 of `part`.

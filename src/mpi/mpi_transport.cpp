@@ -9,66 +9,13 @@
 #include <thread>
 
 #include "base/agreed.hpp"
+#include "mpi/byte_type.hpp"
 #include "mpi/discover.hpp"
 
 namespace oratorio {
 namespace {
 
 using namespace std::chrono_literals;
-
-/// count elements of a type that together are the bytes of a message: MPI_BYTE when they lie in one
-/// place and fit an int, else one element of a type made for it. The type may go as soon as the
-/// operation is started.
-class ByteType {
-  public:
-    static Result<ByteType> make(Bytes bytes, Bytes chunk) {
-        if (bytes <= chunk) return ByteType(MPI_BYTE, static_cast<int>(bytes));
-        const Bytes chunks = bytes / chunk;
-        if (chunks > INT_MAX) return Error::make(ErrorKind::count, "message too long");
-        MPI_Datatype one = MPI_DATATYPE_NULL;
-        if (auto made = check(host().Type_contiguous(static_cast<int>(chunk), MPI_BYTE, &one),
-                              "making a datatype");
-            !made)
-            return made.error();
-        int lengths[2] = {static_cast<int>(chunks), static_cast<int>(bytes % chunk)};
-        MPI_Aint offsets[2] = {0, static_cast<MPI_Aint>(chunks * chunk)};
-        MPI_Datatype parts[2] = {one, MPI_BYTE};
-        ByteType all(MPI_DATATYPE_NULL, 1);
-        int code = host().Type_create_struct(2, lengths, offsets, parts, &all.type_);
-        if (code == MPI_SUCCESS) code = host().Type_commit(&all.type_);
-        host().Type_free(&one);
-        if (auto made = check(code, "making a datatype"); !made) return made.error();
-        return all;
-    }
-    template <class Byte>
-    static Result<ByteType> of(const MessageMemory<Byte>& memory, Bytes chunk) {
-        return memory.in_pieces() ? make(memory.pieces()) : make(memory.bytes(), chunk);
-    }
-    /// Its elements begin at MPI_BOTTOM.
-    static Result<ByteType> make(const PieceList& pieces) {
-        static_assert(sizeof(MPI_Aint) == sizeof(std::intptr_t));
-        ByteType all(MPI_DATATYPE_NULL, 1);
-        int code = host().Type_create_hindexed(
-            static_cast<int>(pieces.lengths.size()), pieces.lengths.data(),
-            reinterpret_cast<const MPI_Aint*>(pieces.addresses.data()), MPI_BYTE, &all.type_);
-        if (code == MPI_SUCCESS) code = host().Type_commit(&all.type_);
-        if (auto made = check(code, "making a datatype of pieces"); !made) return made.error();
-        return all;
-    }
-    ByteType(ByteType&& other) noexcept
-        : type_(std::exchange(other.type_, MPI_DATATYPE_NULL)), count_(other.count_) {}
-    ~ByteType() {
-        if (type_ != MPI_DATATYPE_NULL && type_ != MPI_BYTE) host().Type_free(&type_);
-    }
-
-    [[nodiscard]] MPI_Datatype type() const { return type_; }
-    [[nodiscard]] int count() const { return count_; }
-
-  private:
-    ByteType(MPI_Datatype type, int count) : type_(type), count_(count) {}
-    MPI_Datatype type_;
-    int count_;
-};
 
 template <class Byte>
 auto begin_of(const MessageMemory<Byte>& memory) {
@@ -163,8 +110,9 @@ void MpiTransport::share_counter(CounterService& service) {
 }
 
 Result<Ticket> MpiTransport::send(Rank to, Tag tag, const SendMemory& data) {
+    if (is_lost()) return lost_;
     auto bytes = ByteType::of(data, chunk_);
-    if (!bytes) return bytes.error();
+    if (!bytes) return losing(bytes.error());
     MPI_Request request = MPI_REQUEST_NULL;
     const int code = host().Issend(begin_of(data), bytes->count(), bytes->type(), to,
                                    tag & tag_mask_, comm_.get(), &request);
@@ -175,8 +123,9 @@ Result<Ticket> MpiTransport::send(Rank to, Tag tag, const SendMemory& data) {
 }
 
 Result<Ticket> MpiTransport::receive(Rank from, Tag tag, const ReceiveMemory& into) {
+    if (is_lost()) return lost_;
     auto bytes = ByteType::of(into, chunk_);
-    if (!bytes) return bytes.error();
+    if (!bytes) return losing(bytes.error());
     tag &= tag_mask_;
     // Between nodes MPICH 5 over UCX loses messages that a receive from any source waits for, but
     // not those that are looked for.
@@ -211,6 +160,7 @@ Result<void> MpiTransport::seek(Slot& slot) {
 }
 
 Result<Ticket> MpiTransport::reduce(std::span<std::uint64_t> values, ReduceOp op) {
+    if (is_lost()) return lost_;
     if (!fits_int(values.size())) return Error::make(ErrorKind::count, "too many values to reduce");
     if (topology_.size == 1) return keep(MPI_REQUEST_NULL, Kind::alone);
     MPI_Request request = MPI_REQUEST_NULL;
@@ -221,6 +171,7 @@ Result<Ticket> MpiTransport::reduce(std::span<std::uint64_t> values, ReduceOp op
 }
 
 Result<Ticket> MpiTransport::gather(std::span<const std::byte> mine, std::span<std::byte> all) {
+    if (is_lost()) return lost_;
     if (!fits_int(mine.size())) return Error::make(ErrorKind::count, "too many bytes to gather");
     if (all.size() != mine.size() * static_cast<std::size_t>(comm_.size()))
         return Error::make(ErrorKind::internal, "gather into a buffer of the wrong length");
@@ -237,6 +188,7 @@ Result<Ticket> MpiTransport::gather(std::span<const std::byte> mine, std::span<s
 }
 
 Result<Ticket> MpiTransport::broadcast(Rank root, std::span<std::byte> data) {
+    if (is_lost()) return lost_;
     if (topology_.size == 1) return keep(MPI_REQUEST_NULL, Kind::alone);
     auto bytes = ByteType::make(std::ssize(data), chunk_);
     if (!bytes) return bytes.error();
@@ -248,6 +200,7 @@ Result<Ticket> MpiTransport::broadcast(Rank root, std::span<std::byte> data) {
 }
 
 Result<Completion> MpiTransport::test(Ticket ticket) {
+    if (is_lost()) return lost_;
     const auto slot = static_cast<std::size_t>(ticket.id);
     if (!ticket.valid() || slot >= slots_.size() || slots_[slot].kind == Kind::free)
         return Error::make(ErrorKind::internal, "test of a ticket that names no operation");
@@ -328,19 +281,64 @@ void MpiTransport::idle(const Rest& rest) {
 }
 
 /// Who waits drives all that others may wait for: acknowledgements that the host couldn't send at
-/// once, the program's own messages, other files. Looking for a message that nobody sends gives the
+/// once, the program's own messages, other files. Looking for the alarm of another rank gives the
 /// host its turn.
 bool MpiTransport::see_to_others() {
-    const Tag nobodys = tag_mask_ + 1;
-    int found = 0;
-    (void)host().Iprobe(topology_.rank, nobodys, comm_.get(), &found, MPI_STATUS_IGNORE);
+    look_for_alarm();
     const Chores chores = chores_;
     return chores != nullptr && chores();
 }
 
+void MpiTransport::look_for_alarm() {
+    int found = 0;
+    MPI_Message message = MPI_MESSAGE_NULL;
+    MPI_Status status;
+    const int code =
+        host().Improbe(MPI_ANY_SOURCE, tag_mask_ + 1, comm_.get(), &found, &message, &status);
+    if (code == MPI_SUCCESS && found != 0) hear(message, status.MPI_SOURCE);
+}
+
 Result<void> MpiTransport::checked(int code, std::string_view doing) {
-    failed_ = failed_ || code != MPI_SUCCESS;
-    return check(code, doing);
+    auto done = check(code, doing);
+    return done ? done : Result<void>(losing(done.error()));
+}
+
+Error MpiTransport::losing(const Error& error) {
+    lose(error);
+    return error.on(topology_.rank);
+}
+
+/// An operation of this rank has failed, so it takes no part in what follows. Tells all other
+/// ranks, by messages that are small enough to go with no help of the receiver; what fails of that
+/// can't be helped.
+void MpiTransport::lose(const Error& error) {
+    failed_ = true;
+    if (is_lost()) return;
+    lost_ = error.on(topology_.rank);
+    alarm_ = key_of(error, topology_.rank);
+    for (Rank to = 0; to < topology_.size; ++to) {
+        MPI_Request request = MPI_REQUEST_NULL;
+        if (to == topology_.rank) continue;
+        if (host().Isend(&alarm_, 1, MPI_UINT64_T, to, tag_mask_ + 1, comm_.get(), &request) ==
+            MPI_SUCCESS)
+            keep(request, Kind::send);
+    }
+    give_up();
+}
+
+/// Another rank has failed.
+void MpiTransport::hear(MPI_Message message, Rank from) {
+    std::uint64_t key = 0;
+    MPI_Request request = MPI_REQUEST_NULL;
+    int code = host().Imrecv(&key, 1, MPI_UINT64_T, &message, &request);
+    for (int done = 0; code == MPI_SUCCESS && done == 0;)
+        code = host().Test(&request, &done, MPI_STATUS_IGNORE);
+    failed_ = true;
+    if (is_lost()) return;
+    lost_ = Error::make(code == MPI_SUCCESS ? kind_of_key(key) : ErrorKind::other,
+                        "the messages of another rank fail")
+                .on(from);
+    give_up();
 }
 
 Ticket MpiTransport::keep(MPI_Request request, Kind kind) {
@@ -356,15 +354,26 @@ Ticket MpiTransport::keep(MPI_Request request, Kind kind) {
 }
 
 void MpiTransport::release(std::size_t slot) {
+    if (slots_[slot].kind == Kind::free) return;  // given up
     slots_[slot] = {};
     free_.push_back(slot);
 }
 
 MpiTransport::~MpiTransport() {
-    if (free_.size() == slots_.size() || mpi_finalized()) return;
+    if (mpi_finalized()) return;
+    if (topology_.size > 1) look_for_alarm();
+    if (free_.size() != slots_.size()) give_up();
+    // A message that nobody has taken would be found in the next communicator that the host gives
+    // the same number.
+    if (is_lost()) comm_.leave();
+}
+
+/// The memory of operations in flight may be gone afterwards, so receives are cancelled, and all
+/// have some time to end.
+void MpiTransport::give_up() {
     cancel_receives();
-    const auto give_up = std::chrono::steady_clock::now() + 1s;
-    while (!settle() && std::chrono::steady_clock::now() < give_up) idle();
+    const auto end = std::chrono::steady_clock::now() + 1s;
+    while (!settle() && std::chrono::steady_clock::now() < end) sched_yield();
 }
 
 void MpiTransport::cancel_receives() {

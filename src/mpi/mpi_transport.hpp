@@ -40,7 +40,8 @@ class MpiTransport final : public Transport {
     /// (`claim`); on other ranks using the counter alone is an error that says so.
     void share_counter(CounterService& service);
     /// Local. Operations still in flight (of a file closed after an error): receives are cancelled;
-    /// sends and collectives have a second to complete, then they are left to MPI.
+    /// sends and collectives have a second to complete, then they are left to MPI. So is the
+    /// communicator of ranks that have lost each other.
     ~MpiTransport() override;
 
     [[nodiscard]] const Topology& topology() const override { return topology_; }
@@ -50,6 +51,7 @@ class MpiTransport final : public Transport {
     Result<Ticket> gather(std::span<const std::byte> mine, std::span<std::byte> all) override;
     Result<Ticket> broadcast(Rank root, std::span<std::byte> data) override;
     Result<Completion> test(Ticket ticket) override;
+    [[nodiscard]] Error lost() const override { return lost_; }
     Result<std::int64_t> fetch_add(std::int64_t by) override;
     Result<void> set_counter(std::int64_t to) override;
     [[nodiscard]] bool quiet() const override { return !failed_ && free_.size() == slots_.size(); }
@@ -82,6 +84,12 @@ class MpiTransport final : public Transport {
     void cancel_receives();
     [[nodiscard]] bool settle();
     [[nodiscard]] bool see_to_others();
+    void look_for_alarm();
+    [[nodiscard]] bool is_lost() const { return lost_.kind != ErrorKind::none; }
+    void lose(const Error& error);
+    [[nodiscard]] Error losing(const Error& error);
+    void hear(MPI_Message message, Rank from);
+    void give_up();
 
     Comm comm_;
     Topology topology_;
@@ -94,6 +102,8 @@ class MpiTransport final : public Transport {
     Error counter_refused_;         ///< why there is no shared counter
     std::int64_t own_counter_ = 0;  ///< rank 0's, when there is no shared one
     bool failed_ = false;           ///< any operation ever
+    Error lost_;                    ///< see lost()
+    std::uint64_t alarm_ = 0;       ///< what the other ranks are told when an operation fails
     int idle_calls_ = 0;            ///< since the last completion
     static inline std::atomic<Chores> chores_ = nullptr;
     MessageCounters counters_;

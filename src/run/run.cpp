@@ -45,6 +45,8 @@ bool Run::reserve_memory() {
 
 bool Run::step(int moves) {
     moves_left_ = moves;
+    const Error lost = collective_ && phase_ != Phase::done ? context_.transport.lost() : Error{};
+    if (lost.kind != ErrorKind::none) return fail(lost);
     return step_phase();
 }
 
@@ -293,7 +295,7 @@ void Run::note(const Error& error) {
 
 bool Run::fail(const Error& transport_error) {
     unlock();
-    finish(transport_error.on(rank_), 0);
+    finish(transport_error.rank < 0 ? transport_error.on(rank_) : transport_error, 0);
     return true;
 }
 

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Operation: one send, receive or collective that a rank of sim_transport has started and not yet
-// been told is done.
+// been told is done. Collective: what all ranks know of one. RankState: what one rank has started.
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
+#include <map>
 #include <span>
 #include <string>
 #include <vector>
@@ -45,6 +47,25 @@ struct Operation {
         if (kind == OpKind::reduce) text += " op " + std::to_string(static_cast<int>(op));
         return text + " (collective " + std::to_string(collective) + ")";
     }
+};
+
+// One collective of all ranks; the k-th that each rank starts.
+struct Collective {
+    std::string signature;  // of the first to join; all others must say the same
+    Rank first = -1;
+    int joined = 0;
+    int told = 0;
+    bool root_joined = false;
+    std::vector<std::byte> data;        // broadcast: the root's; gather: all blocks
+    std::vector<std::uint64_t> values;  // reduce
+};
+
+struct RankState {
+    std::map<std::int64_t, Operation> operations;  // by ticket, in posting order
+    std::int64_t next_ticket = 0;
+    std::size_t next_collective = 0;
+    bool ended = false;
+    Error lost;  // once it has heard that a rank has failed
 };
 
 }  // namespace oratorio::test

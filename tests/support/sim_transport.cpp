@@ -21,24 +21,6 @@ namespace {
 
 struct SimAbort {};  // unwinds the ranks after a failure
 
-// One collective of all ranks; the k-th that each rank starts.
-struct Collective {
-    std::string signature;  // of the first to join; all others must say the same
-    Rank first = -1;
-    int joined = 0;
-    int told = 0;
-    bool root_joined = false;
-    std::vector<std::byte> data;        // broadcast: the root's; gather: all blocks
-    std::vector<std::uint64_t> values;  // reduce
-};
-
-struct RankState {
-    std::map<std::int64_t, Operation> operations;  // by ticket, in posting order
-    std::int64_t next_ticket = 0;
-    std::size_t next_collective = 0;
-    bool ended = false;
-};
-
 class Network {
   public:
     explicit Network(const SimOptions& options)
@@ -56,12 +38,14 @@ class Network {
     Result<std::int64_t> fetch_add(Rank me, std::int64_t by);
     Result<void> set_counter(Rank me, std::int64_t to);
     [[nodiscard]] bool quiet(Rank me) const { return ranks_[me].operations.empty(); }
+    [[nodiscard]] Error lost(Rank me) const { return ranks_[me].lost; }
     void idle(Rank me);
     [[nodiscard]] const SimOptions& options() const { return options_; }
 
   private:
     void live(Rank me, const std::function<void(Transport&)>& body);
     bool step(Rank me, int switch_percent);
+    void hear(Rank me);
     void note(std::uint64_t event, Rank me, std::uint64_t detail);
     [[noreturn]] void fail(const std::string& text);
     [[nodiscard]] std::string who_waits() const;
@@ -80,6 +64,7 @@ class Network {
     std::map<std::size_t, Collective> collectives_;
     std::int64_t counter_ = 0;
     SimReport report_;
+    Error told_;  ///< a failure that ranks hear of
     std::string failure_;
     std::uint64_t idles_ = 0;  // since the last progress
 };
@@ -124,6 +109,7 @@ class SimTransport final : public Transport {
     Result<std::int64_t> fetch_add(std::int64_t by) override { return network_.fetch_add(me_, by); }
     Result<void> set_counter(std::int64_t to) override { return network_.set_counter(me_, to); }
     bool quiet() const override { return network_.quiet(me_); }
+    Error lost() const override { return network_.lost(me_); }
     void idle(const Rest&) override { network_.idle(me_); }
 
   private:
@@ -217,6 +203,7 @@ Ticket Network::post(Rank me, Operation operation) {
 
 Result<Ticket> Network::start(Rank me, Operation operation) {
     if (!step(me, options_.switch_percent)) return aborted();
+    if (ranks_[me].lost.kind != ErrorKind::none) return ranks_[me].lost;
     const bool any = operation.kind == OpKind::receive && operation.peer == kAnyRank;
     if ((operation.peer < 0 || operation.peer >= options_.ranks) && !any) {
         fail("rank " + std::to_string(me) + ": no such peer: " + operation.describe());
@@ -229,7 +216,10 @@ Result<Ticket> Network::start(Rank me, Operation operation) {
     SimCounters& counters = report_.counters[me];
     ++counters.messages;
     if (me == options_.fail_rank && counters.messages == options_.fail_send) {
-        return Error::make(ErrorKind::other, "injected failure of a send").on(me);
+        const Error failure = Error::make(ErrorKind::other, "injected failure of a send").on(me);
+        if (options_.failure_is_told) told_ = failure;
+        hear(me);
+        return failure;
     }
     counters.bytes += operation.size;
     const Ticket ticket = post(me, std::move(operation));
@@ -278,6 +268,7 @@ void Network::deliver(Rank from, Operation& send, Rank to, Operation& receive) {
 
 Result<Ticket> Network::start_collective(Rank me, Operation operation) {
     if (!step(me, options_.switch_percent)) return aborted();
+    if (ranks_[me].lost.kind != ErrorKind::none) return ranks_[me].lost;
     operation.collective = ranks_[me].next_collective++;
     ++report_.counters[me].collectives;
     if (operation.kind == OpKind::gather && operation.in.size() != operation.size * ranks_.size()) {
@@ -348,8 +339,17 @@ void Network::take_result(Operation& operation) {
     if (++all.told == options_.ranks) collectives_.erase(operation.collective);
 }
 
+/// A rank that knows of the failure leaves its operations.
+void Network::hear(Rank me) {
+    if (told_.kind == ErrorKind::none || ranks_[me].lost.kind != ErrorKind::none) return;
+    ranks_[me].lost = told_;
+    ranks_[me].operations.clear();
+    idles_ = 0;
+}
+
 Result<Completion> Network::test(Rank me, Ticket ticket) {
     if (!step(me, options_.switch_percent)) return aborted();
+    if (ranks_[me].lost.kind != ErrorKind::none) return ranks_[me].lost;
     auto found = ranks_[me].operations.find(ticket.id);
     if (found == ranks_[me].operations.end()) {
         fail("rank " + std::to_string(me) + " tests ticket " + std::to_string(ticket.id) +
@@ -385,6 +385,7 @@ Result<void> Network::set_counter(Rank me, std::int64_t to) {
 void Network::idle(Rank me) {
     if (!step(me, 100)) return;
     ++report_.counters[me].idles;
+    hear(me);
     if (++idles_ > options_.idle_limit)
         fail("deadlock: no message moved in " + std::to_string(options_.idle_limit) +
              " idle calls" + who_waits());

@@ -29,6 +29,7 @@ struct SimOptions {
     Rank fail_rank = -1;                 ///< this rank's ...
     std::uint64_t fail_send = 0;         ///< ... fail_send-th send (from 1) fails; operations may
                                          ///< then stay unfinished
+    bool failure_is_told = false;        ///< then the other ranks hear of it when they are idle
 };
 
 struct SimCounters {
