@@ -7,14 +7,12 @@ namespace oratorio {
 
 Result<std::unique_ptr<HostedCounter>> CounterService::host() {
     const std::lock_guard lock(mutex_);
-    std::shared_ptr<CounterServer> server = server_.lock();
-    if (server == nullptr || !server->is_running()) {
+    if (server_ == nullptr) {
         auto started = CounterServer::start();
         if (!started) return started.error();
-        server = std::move(*started);
-        server_ = server;
+        server_ = std::move(*started);
     }
-    return std::make_unique<HostedCounter>(std::move(server));
+    return std::make_unique<HostedCounter>(server_);
 }
 
 std::unique_ptr<Counter> CounterService::reach(const CounterPlace& place, Rank rank) {
@@ -31,7 +29,13 @@ std::unique_ptr<Counter> CounterService::reach(const CounterPlace& place, Rank r
 
 void CounterService::stop() {
     const std::lock_guard lock(mutex_);
-    if (const auto server = server_.lock()) server->stop();
+    if (server_ != nullptr) server_->stop();
+    server_.reset();
+}
+
+void CounterService::retire() {
+    const std::lock_guard lock(mutex_);
+    if (server_.use_count() == 1) server_.reset();
 }
 
 }  // namespace oratorio

@@ -74,7 +74,6 @@ class CounterServer {
     /// Ends the thread and all connections; no client has to agree. The counters stay for this
     /// process.
     void stop();
-    [[nodiscard]] bool is_running() const { return !stopped_; }
 
   private:
     struct Connection {
@@ -190,8 +189,8 @@ class CounterClient final : public Counter {
     std::uint64_t requests_ = 0;
 };
 
-/// The server of this process and its connections to the servers of others. Both exist only while a
-/// counter uses them. Thread-safe.
+/// The server of this process, which is started for the first counter, and the connections to the
+/// servers of others, which exist while a counter uses them. Thread-safe.
 class CounterService {
   public:
     /// Makes a counter of this process; starts the server if none is running. Fails as
@@ -199,12 +198,14 @@ class CounterService {
     Result<std::unique_ptr<HostedCounter>> host();
     /// Makes the other end of a counter of another process for this rank. Sends nothing yet.
     std::unique_ptr<Counter> reach(const CounterPlace& place, Rank rank);
+    /// Ends the server if no counter uses it.
+    void retire();
     /// Ends the server's thread, for the end of MPI.
     void stop();
 
   private:
     std::mutex mutex_;  ///< guards all below
-    std::weak_ptr<CounterServer> server_;
+    std::shared_ptr<CounterServer> server_;
     std::map<std::uint64_t, std::weak_ptr<CounterConnection>> connections_;  ///< by the token
 };
 

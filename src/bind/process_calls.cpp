@@ -44,6 +44,7 @@ int finalize() {
 /// With the last session all keys go.
 int session_finalize(MPI_Session* session) {
     process().engine.retire();
+    process().workspaces.retire_counters();
     const int code = ORATORIO_HOST(MPI_Session_finalize)(session);
     if (!world_exists() || mpi_finalized()) forget_keys();
     return code;

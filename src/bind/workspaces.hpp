@@ -66,6 +66,8 @@ class Workspaces {
     /// Local, at the end of MPI_Finalize: ends the thread that serves counters, if files that were
     /// never closed still have some.
     void stop_counters() { counters_.stop(); }
+    /// Local, with an MPI session: the same if no file has a counter.
+    void retire_counters() { counters_.retire(); }
     /// MPI has forgotten it.
     void forget_key();
 

@@ -332,8 +332,10 @@ TEST(CounterService, counters_of_a_process_share_a_server_and_those_of_another_a
     other_one.reset();
     other_two.reset();
     one->reset();
+    here.retire();
     EXPECT_TRUE((*two)->fetch_add(0).ok());
     two->reset();
+    here.retire();
     EXPECT_EQ(open_descriptors(), before);
 }
 
