@@ -59,7 +59,11 @@ def layer(name: str) -> Path:
             checked("apt-get", "-q", "update")
             _download(PACKAGES[name], packages)
         checked("unshare", "--mount", "bash", "-e", "-o", "pipefail", "-c", UNPACK, "sh", packages, place)
-        place.rename(made)
+        try:
+            place.rename(made)
+        except OSError:  # another run has made the same layer meanwhile
+            if not made.exists():
+                raise
     return made
 
 
