@@ -35,8 +35,8 @@ Result<void> ask(const Socket& socket, const LockTable::Request& wanted, LockId 
                number);
 }
 
-/// Of all that this thread waits for, as it is about to wait for another lock first. An error shows
-/// when that lock is asked for again.
+/// Withdraws this thread's requests that are not granted yet, because it is about to wait for
+/// another lock. An error shows when the thread repeats the request.
 void give_up_waiting() {
     for (Waiting* one = waiting; one != nullptr; one = one->outer)
         if (std::exchange(one->asked, false))

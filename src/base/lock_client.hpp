@@ -13,7 +13,7 @@
 
 namespace oratorio {
 
-/// Called again and again by a thread that waits for a lock: serves other ranks meanwhile.
+/// Serves other ranks. A thread that waits for a lock calls it repeatedly.
 using WhileLocked = void (*)();
 
 struct LockLimits {

@@ -144,8 +144,8 @@ void LockServer::release(Owner owner) {
     }
 }
 
-/// Its lock is free again. Removed first, as the locks of others that are dropped may be granted to
-/// it meanwhile.
+/// Ends a connection and frees its lock. The connection is removed first, so that no lock freed by
+/// another one that is dropped is granted to it.
 void LockServer::drop(Owner owner) {
     connections_.erase(owner);
     release(owner);

@@ -358,8 +358,8 @@ void NodeTransport::idle(const Rest& rest) {
     go_across();
     if (!is_across()) return inner_->idle(rest);
     leaders_->idle({});
-    // Those of another node may never come, where one of its ranks has failed: that is told
-    // beneath.
+    // The leaders of other nodes may never come if one of their ranks has failed. The transport
+    // beneath hears of that.
     constexpr unsigned kSeldom = 16;
     if (++idles_across_ % kSeldom == 0) inner_->idle({});
 }

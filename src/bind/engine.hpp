@@ -68,8 +68,8 @@ class Engine {
     /// nothing of ours. Both come again with the next operation.
     void retire();
     /// For the beginning of MPI_Finalize: everything that is under way is done, the thread is gone,
-    /// and the host has nothing of ours. None of it comes again before resume(): accesses that
-    /// callbacks make meanwhile move on in their own calls.
+    /// and the host has nothing of ours. None of it comes again before resume(): until then
+    /// accesses made by callbacks progress only in their own calls.
     void shut_down();
     /// True from shut_down() to resume().
     [[nodiscard]] bool is_shut_down() const { return shut_down_; }

@@ -38,8 +38,8 @@ struct Settings {
     std::vector<std::string> troubles;  ///< what of all this is of no use, in sentences
 };
 
-/// Called again and again by a thread that waits for a lock of the job's. Serves other ranks, as
-/// far as that thread may.
+/// Serves other ranks, as far as this thread may. A thread that waits for a lock of the job calls
+/// it repeatedly.
 void while_locked();
 
 /// What this rank has done with files, for the last line of explanations. Counts nothing where

@@ -95,7 +95,7 @@ struct OpenCall {
     AgentHosts* agent_hosts = nullptr;  ///< of the process; null: each file has its own
     /// The costs that were measured for a kind of file system, as text; "" when there are none.
     std::function<std::string(std::string_view file_system)> read_costs;
-    /// Of the process; null: locks are the file system's, and are taken for right between nodes.
+    /// What the process knows of locks; null: file-system locks are trusted between nodes.
     JobLocks* locks = nullptr;
     /// The communicator has all processes of the job; equal on all ranks.
     bool covers_job = true;

@@ -131,7 +131,8 @@ bool JobLocks::decide(const LockSituation& situation, LockOffer& offer) {
     return serve(offer);
 }
 
-/// The same. REQUIRES: mutex_ is held.
+/// Fills in where the job's locks are served. Returns whether this process offers a service for it.
+/// REQUIRES: mutex_ is held.
 bool JobLocks::serve(LockOffer& offer) {
     if (known_) {
         offer.place = *known_;

@@ -60,7 +60,7 @@ Result<DecodedType> Decoder::decode(MPI_Datatype type) {
     return walk_datatype<DecodedType>(type, known, make, memory);
 }
 
-/// Of a predefined datatype, or of one that was decoded before.
+/// Returns the layout of a predefined datatype or of one that was decoded before; else nothing.
 Result<std::optional<DecodedType>> Decoder::known_layout(MPI_Datatype type) {
     if (is_null(type)) return null_type();
     // Predefined types carry no attribute of ours and are never freed, so the last one will do.

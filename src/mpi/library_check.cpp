@@ -28,8 +28,8 @@ Family family() {
     return found;
 }
 
-/// Waits for a request at most `patience`, and longer on a machine so busy that this process was
-/// hardly scheduled meanwhile. True when the request is complete.
+/// Waits for a request at most `patience`, or longer if the machine is so busy that this process
+/// hardly ran in that time. Returns true when the request is complete.
 bool completes(MPI_Request& request, std::chrono::milliseconds patience) {
     constexpr int kPolls = 200;
     const auto begin = std::chrono::steady_clock::now();

@@ -103,7 +103,7 @@ class MpiTransport final : public Transport {
     std::int64_t own_counter_ = 0;  ///< rank 0's, when there is no shared one
     bool failed_ = false;           ///< any operation ever
     Error lost_;                    ///< see lost()
-    std::uint64_t alarm_ = 0;       ///< what the other ranks are told when an operation fails
+    std::uint64_t alarm_ = 0;       ///< the message to all other ranks when an operation fails
     int idle_calls_ = 0;            ///< since the last completion
     static inline std::atomic<Chores> chores_ = nullptr;
     MessageCounters counters_;

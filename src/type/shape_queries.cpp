@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What is asked of a shape, and of a layout, once it is made.
+// Queries of finished shapes and layouts.
 #include <algorithm>
 #include <cstdlib>
 

@@ -101,7 +101,7 @@ class SignatureCursor {
     /// The next equal elements, whole ones within both limits; a count of 0 at the end and when not
     /// one fits.
     Run next(Bytes memory_max, Bytes file_max);
-    /// To the element with so many before it.
+    /// Moves to the element that has `elements` elements before it.
     void seek(std::int64_t elements);
 
   private:
