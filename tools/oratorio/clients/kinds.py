@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-NFS_PACKAGES = ("nfs-kernel-server", "nfs-common", "rpcbind", "keyutils")
+NFS_PACKAGES = ("nfs-kernel-server", "nfs-common", "rpcbind", "keyutils", "e2fsprogs")
 CEPH_PACKAGES = ("ceph-mon", "ceph-osd", "ceph-mds", "ceph-common", "ceph-fuse")
 # Packages by the layer that they are unpacked to; kernels need the first two beside those.
 KERNEL_PACKAGES = ("user-mode-linux", "kmod")
