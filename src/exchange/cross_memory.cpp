@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Exchange in which aggregators reach into the memory of the other ranks of the node (Hastings &
-// Choudhary 2006, "collective shared data"): each rank says where its data lies and waits until the
-// aggregators have been there. Cross-memory attach stands for the paper's shared address space.
+// Exchange in which aggregators access the memory of the other ranks of the node (Hastings &
+// Choudhary 2006, "collective shared data"): each rank publishes where its data lies and waits
+// until the aggregators have moved it. Cross-memory attach replaces the paper's shared address
+// space.
 #include <algorithm>
 #include <map>
 
@@ -47,9 +48,9 @@ class CrossMemoryExchange final : public Exchange {
     Rank rank_;
     int index_;
     std::vector<std::byte> layouts_;
-    std::int64_t rounds_left_ = 0;  ///< of this aggregator
+    std::int64_t rounds_left_ = 0;  ///< of this aggregator, not closed yet
     std::map<std::int64_t, Open> open_;
-    mutable std::map<std::size_t, RemoteData> data_;  ///< fetched when first wanted
+    mutable std::map<std::size_t, RemoteData> data_;  ///< fetched on first use
     mutable Error failed_;
     mutable bool differs_ = false;
 };
@@ -66,7 +67,8 @@ CrossMemoryExchange::CrossMemoryExchange(const ExchangeContext& context)
     if (rounds_left_ == 0) end_of_rounds();
 }
 
-/// Layouts stay where they are until the aggregators have fetched them, that is until the end.
+/// Publishes this rank's data. The encoded layouts live as long as the exchange, until the
+/// aggregators have fetched them.
 void CrossMemoryExchange::publish() {
     const Access& access = context_.access;
     encode(access.file, layouts_);
@@ -101,7 +103,7 @@ bool CrossMemoryExchange::all_ready(std::int64_t round) const {
     });
 }
 
-/// Null, and noted, when it can't be had.
+/// Returns null, and records why, if the data is not accessible.
 RemoteData* CrossMemoryExchange::data_of(std::size_t participant) const {
     const auto found = data_.find(participant);
     if (found != data_.end()) return &found->second;

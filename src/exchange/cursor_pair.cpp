@@ -7,7 +7,7 @@ namespace oratorio {
 
 namespace {
 
-constexpr Bytes kCacheBytes = 1 << 20;  // a core's own
+constexpr Bytes kCacheBytes = 1 << 20;  // a core's private cache
 
 Target target_of(const Access& access, Direction direction, Target file) {
     if (direction == Direction::write) return file;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// CursorPair: the datatype iterators of one rank's file and memory, walked together over ranges of
-// the file.
+// CursorPair: the datatype iterators of one rank's file layout and memory layout, walked together
+// over ranges of the file.
 #pragma once
 
 #include "plan/access.hpp"
@@ -10,16 +10,16 @@ namespace oratorio {
 
 class CursorPair {
   public:
-    /// `file`: what becomes of the file's side after a write. The user's memory is streamed to when
-    /// it is more than a cache holds.
+    /// `file`: how a write treats the file side. Reads of more than a cache holds stream to the
+    /// user's memory.
     CursorPair(const Access& access, Direction direction, Target file);
 
-    /// Stands at the rank's data in `extent` and tells how many bytes that is.
+    /// Moves to the rank's data in `extent`; returns its bytes.
     Bytes enter(Extent extent);
-    /// From the first to the last byte of what was entered; only before it is copied.
+    /// Returns the hull of the data that enter() found. REQUIRES: it wasn't copied yet.
     [[nodiscard]] Extent hull();
-    /// Moves the first `bytes` of it between memory and file. `base` is where the file's offset 0
-    /// would lie. Holds nothing that needs ending, so it may be abandoned (store/mapped.hpp).
+    /// Copies the first `bytes` of that data between memory and file. `base` is where file offset 0
+    /// would lie. Holds no resources, so a siglongjmp may abandon it (store/mapped.hpp).
     void copy(std::byte* base, Bytes bytes);
 
   private:
@@ -31,7 +31,7 @@ class CursorPair {
     Cursor file_;
     Cursor end_;
     Cursor memory_;
-    Bytes first_ = 0;  ///< data positions entered
+    Bytes first_ = 0;  ///< data positions that enter() found
     Bytes last_ = 0;
 };
 

@@ -15,7 +15,8 @@ struct Maker {
     std::unique_ptr<Exchange> (*make)(const ExchangeContext& context);
 };
 
-// Without exchange a rank is its own aggregator, and talks to nobody.
+// Methods without exchange use the peer exchange too: each rank is its own aggregator, so no
+// message is sent.
 constexpr std::array kMakers{
     Maker{ExchangeKind::none, make_peer_exchange},
     Maker{ExchangeKind::peer, make_peer_exchange},

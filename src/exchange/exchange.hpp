@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Exchange: how the data of the participants gets into the collective buffers of the aggregators,
-// and back. Knows nothing of storage. Both directions walk the same rounds; an aggregator opens a
-// round when its buffer is ready to be filled (write) or holds the file's bytes (read), and the
-// round closes when every participant is served.
+// Exchange: moves the participants' data into the collective buffers of the aggregators, and back.
+// The exchange phase of two-phase I/O (collective buffering). It knows nothing of storage. Both
+// directions walk the same rounds. An aggregator opens a round when its buffer is ready to be
+// filled (write) or holds the file's bytes (read); the round closes when every participant is
+// served.
 #pragma once
 
 #include <cstdint>
@@ -18,7 +19,7 @@ namespace oratorio {
 
 class NodeMemory;
 
-/// What all participants together want of one region.
+/// The data that all participants together have in one region.
 struct RoundContents {
     Bytes bytes = 0;
     std::uint64_t coverage = 0;
@@ -31,12 +32,12 @@ struct RoundContents {
     }
 };
 
-/// How far a rank has come with its own data.
+/// How far this rank has come with its own data.
 struct Standing {
-    bool finished = false;  ///< it has all been taken or has arrived; nothing is outstanding
-    Bytes received = 0;     ///< reads: bytes that reached its memory
-    bool differs = false;   ///< some other rank works by another plan (run/plan_cache.hpp)
-    Error failed = {};      ///< this rank could not move some data; it went on without
+    bool finished = false;  ///< all its data was taken or has arrived; nothing is outstanding
+    Bytes received = 0;     ///< reads: bytes that reached this rank's memory
+    bool differs = false;   ///< another rank works by a different plan (run/plan_cache.hpp)
+    Error failed = {};      ///< first failure to move some data; the rank went on without that data
 };
 
 class Exchange {
@@ -46,51 +47,56 @@ class Exchange {
     Exchange(const Exchange&) = delete;
     Exchange& operator=(const Exchange&) = delete;
 
-    /// Aggregator of a read, where the plan asks for contents: begins to ask what `round` will
-    /// hold.
+    /// Starts to ask the participants what data they have in `round`.
+    /// REQUIRES: this rank is an aggregator, and the plan says ask_contents.
     virtual void expect(std::int64_t round) = 0;
-    /// The answer; nothing while it isn't complete.
+    /// Returns the sum of the answers to expect(), or nothing until every participant has answered.
     [[nodiscard]] virtual std::optional<RoundContents> contents(std::int64_t round) const = 0;
-    /// Whoever loads: that aggregator, or with shared loads any rank. `buffer` holds the region of
-    /// `round`; its mask, where it has one, is clear. Reads: file bytes at or after `valid_until`
-    /// are not there (end of file, or a failed read) and reach nobody.
+    /// Opens a round in a buffer that is ready. The caller is the rank that loaded the round: the
+    /// aggregator itself, or any rank where the plan says shared_loads. `buffer` holds the region
+    /// of `round`; its write mask, if it has one, is clear. Reads: file bytes at or after
+    /// `valid_until` are absent (end of file, or a failed read) and reach no rank.
     virtual void open(int aggregator, std::int64_t round, const RoundBuffer& buffer,
                       Offset valid_until) = 0;
-    /// True when every participant is served and the buffer isn't touched any more; then the round
-    /// is forgotten and `held` says how many bytes came into it. What those are the mask says.
+    /// Returns true once every participant is served and the buffer is no longer touched. The round
+    /// is then forgotten, and `held` is the number of bytes that came into it; the write mask says
+    /// which.
     virtual bool close_if_served(std::int64_t round, Bytes& held) = 0;
-    /// Moves on without waiting; true when something moved. An error is the transport's: the run
-    /// can't go on.
+    /// Makes progress without waiting; returns true if anything moved. An error comes from the
+    /// transport, and the run can't continue.
     virtual Result<bool> step() = 0;
     [[nodiscard]] virtual Standing standing() const = 0;
-    /// Rings when a step may move something again; null where only trying tells.
+    /// Returns the doorbell that rings when step() may make progress again, or null if only polling
+    /// shows that.
     [[nodiscard]] virtual Bell* bell() const { return nullptr; }
 };
 
-/// What an exchange works with; everything outlives it.
+/// The inputs of an exchange. Everything referenced outlives the exchange.
 struct ExchangeContext {
     Transport& transport;
     const Plan& plan;
     const Access& access;
     Stats& stats;
-    unsigned sequence = 0;             ///< keeps successive accesses apart; equal on all ranks
-    std::span<std::byte> messages;     ///< messages: MessageBuffers::bytes_needed of the plan
-    std::span<std::byte> group;        ///< of local aggregators: GroupRuns::bytes_needed
-    const NodeMemory* node = nullptr;  ///< exchanges on a node
+    unsigned sequence = 0;          ///< separates successive accesses; equal on all ranks
+    std::span<std::byte> messages;  ///< peer and gathered: MessageBuffers::bytes_needed of the plan
+    std::span<std::byte> group;     ///< local aggregators: GroupRuns::bytes_needed
+    const NodeMemory* node = nullptr;  ///< shared, cross_memory and windows; else null
 };
 
-/// The one that the plan's method names.
+/// Makes the exchange that the plan's method names.
 std::unique_ptr<Exchange> make_exchange(const ExchangeContext& context);
 
-/// By messages between ranks, bounded in size and number; a rank's share of its own aggregator is
-/// copied without messages.
+/// Makes the exchange by packed messages between ranks, bounded in size and number. A rank's data
+/// for its own aggregator role is copied without messages.
 std::unique_ptr<Exchange> make_peer_exchange(const ExchangeContext& context);
-/// By messages that aren't packed: they go straight between the ranks' memory and the collective
-/// buffers, each after one that tells which pieces it has.
+/// Makes the zero-copy exchange by messages: data isn't packed, but goes directly between the
+/// ranks' memory and the collective buffers. A message that lists the pieces precedes each of them.
 std::unique_ptr<Exchange> make_gathered_exchange(const ExchangeContext& context);
-/// Through collective buffers that all ranks of the node map: each rank copies its own data.
+/// Makes the exchange through collective buffers that all ranks of the node map: each rank copies
+/// its own data.
 std::unique_ptr<Exchange> make_shared_exchange(const ExchangeContext& context);
-/// The aggregators reach into the memory of the other ranks.
+/// Makes the exchange in which aggregators access the memory of the other ranks (cross-memory
+/// attach).
 std::unique_ptr<Exchange> make_cross_memory_exchange(const ExchangeContext& context);
 
 }  // namespace oratorio

@@ -11,7 +11,7 @@ namespace oratorio {
 
 namespace {
 
-/// `count` pieces of `length` bytes, each marked by two words that may overlap.
+/// Marks each of `run.count` pieces by two words that may overlap.
 template <class Word>
 void mark_by_words(std::byte* mask, const StridedRun& run) {
     const Word ones = static_cast<Word>(~Word{0});

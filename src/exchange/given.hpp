@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Given bytes: which bytes of a round's buffer some rank gave, in a mask of a byte per byte (0xff:
-// given). An aggregator that knows them writes nothing else, so nothing need be read before the
-// data is there. docs/decisions/0002-holes-and-locks.md.
+// The write mask: which bytes of a round's buffer were written by some rank, one mask byte per data
+// byte (0xff: written). An aggregator with a mask writes only those bytes, so it need not read the
+// file before the data arrives, as data sieving would. docs/decisions/0002-holes-and-locks.md.
 #pragma once
 
 #include <cstddef>
@@ -12,16 +12,16 @@
 
 namespace oratorio {
 
-/// Where the data of a round's region lies, as Region::buffer_position says.
+/// The buffer of a round; Region::buffer_position gives the place of each byte of the region.
 struct RoundBuffer {
     std::span<std::byte> data;
-    std::span<std::byte> given;  ///< the mask, as long as the data; empty where nobody will ask
+    std::span<std::byte> given;  ///< the write mask, as long as `data`; empty if it isn't needed
 };
 
-/// The pieces of `run` were given; the first one's mask begins at `mask`.
+/// Marks the pieces of `run`; the mask of its first byte is at `mask`.
 void mark_given(std::byte* mask, const StridedRun& run);
-/// The data of `file` in [from, to) that lies in `extent` was given; `base` is where the mask of
-/// the file's offset 0 would lie.
+/// Marks the data of `file` in [from, to) that lies in `extent`; `base` is where the mask of file
+/// offset 0 would lie.
 void mark_given(std::byte* base, Cursor& file, Bytes from, Bytes to, Extent extent);
 
 }  // namespace oratorio

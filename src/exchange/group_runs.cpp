@@ -16,7 +16,7 @@ int in_flight(int messages) {
     return std::max(1, messages);
 }
 
-/// Ranks with data, in their order.
+/// Returns the ranks of the group that have data, in rank order.
 std::vector<Rank> members_of(const Plan& plan, Rank local_aggregator) {
     std::vector<Rank> group = plan.layers.group_of(local_aggregator);
     std::erase_if(group, [&](Rank rank) { return plan.ranks.hull_of(rank).empty(); });
@@ -25,12 +25,12 @@ std::vector<Rank> members_of(const Plan& plan, Rank local_aggregator) {
 
 }  // namespace
 
-/// One chunk that is being made.
+/// The state of a chunk while it is made.
 struct GroupRuns::Merge {
     RunJoiner joiner;
     std::size_t capacity;
     Chunk& chunk;
-    Record* record;  ///< reads
+    Record* record;  ///< reads; null in writes
 
     [[nodiscard]] Bytes room() const {
         return static_cast<Bytes>(capacity) - chunk.payload -
@@ -87,7 +87,8 @@ void GroupRuns::lay_out_records(std::span<std::byte> memory) {
     }
 }
 
-/// As many as messages can be in flight, and one that is being made.
+/// There is a record for each message in flight and one for the chunk that is being made, so one is
+/// always free.
 int GroupRuns::take_record() {
     const auto found = std::ranges::find(records_, false, &Record::in_use);
     found->in_use = true;
@@ -130,8 +131,8 @@ std::optional<RoundContents> GroupRuns::contents(const Region& region) {
     return all;
 }
 
-/// The next runs of all members, by offset, until the chunk is full or a member's next message
-/// hasn't come.
+/// Merges the next runs of all members, by offset, until the chunk is full or a member's next
+/// message hasn't arrived.
 std::size_t GroupRuns::next(const Region& region, std::span<std::byte> table_and_payload,
                             Chunk& chunk) {
     chunk = {};
@@ -174,22 +175,22 @@ void GroupRuns::push(Head head) {
     std::ranges::push_heap(heap_, std::greater<>());
 }
 
-/// False where the member's next message hasn't come.
+/// Returns false if the member's next message hasn't arrived.
 bool GroupRuns::look_again(std::size_t index) {
     const Member::Has has = members_[index].look();
     if (has == Member::Has::run) push({members_[index].run().offset, index});
     return has != Member::Has::nothing_yet;
 }
 
-/// Pieces of several members, one of each, that touch, again and again at the same distance.
+/// Rows: a piece each of several members, which touch, repeated at equal distances.
 struct GroupRuns::Rows {
     Offset begin = 0;
-    Bytes length = 0;  ///< of a row
+    Bytes length = 0;  ///< bytes of one row
     Bytes stride = 0;
     std::int64_t count = 0;
 };
 
-/// Takes the members that make up the rows at hand from the heap to row_; count 0 where there are
+/// Moves the members of the rows at the top of the heap to row_. Returns count 0 if the rows are
 /// too few to be worth it.
 GroupRuns::Rows GroupRuns::find_rows(const Merge& merge) {
     constexpr std::int64_t kLeast = 4;
@@ -217,7 +218,8 @@ GroupRuns::Rows GroupRuns::find_rows(const Merge& merge) {
     return rows;
 }
 
-/// As take_from, for all members of row_ at once: ranks that take turns in the file.
+/// Does the work of take_from for all members of row_ at once. This is the common case of ranks
+/// with interleaved pieces in the file.
 bool GroupRuns::take_rows(Merge& merge) {
     constexpr int kPieces = 64;
     const Rows rows = find_rows(merge);
@@ -259,12 +261,13 @@ void GroupRuns::advance(const Region& region) {
     }
 }
 
-/// What a member has before `limit`, where another's run begins.
+/// Takes the pieces that a member has before `limit`, where another member's run begins.
 void GroupRuns::take_from(std::size_t index, Offset limit, Merge& merge) {
     Member& member = members_[index];
     const StridedRun run = member.run();
     const Extent last = merge.joiner.last();
-    if (context_.reading() && last.contains(run.offset)) {  // asked for already
+    if (context_.reading() &&
+        last.contains(run.offset)) {  // an overlap: these bytes are already requested
         const Bytes common = std::min(run.length, last.end - run.offset);
         share(index, merge.chunk.payload - (last.end - run.offset), common, merge);
         take_bytes(member, common);
@@ -296,7 +299,7 @@ void GroupRuns::take_from(std::size_t index, Offset limit, Merge& merge) {
     }
 }
 
-/// Of the first piece of its run.
+/// Takes `bytes` of the first piece of the member's run.
 void GroupRuns::take_bytes(Member& member, Bytes bytes) {
     if (bytes < member.run().length) return member.take_part(bytes);
     context_.stats.pieces_gathered += 1;
@@ -316,7 +319,7 @@ void GroupRuns::pack(const Chunk& chunk, std::span<std::byte> payload) {
     std::memcpy(payload.data(), payload_.data(), static_cast<std::size_t>(chunk.payload));
 }
 
-/// What there is of a share in a payload that may be short.
+/// Copies the part of a share that a possibly short payload contains; returns its bytes.
 Bytes GroupRuns::deal(const Share& share, std::span<const std::byte> payload, std::byte* to) {
     const Bytes last = share.at + Bytes{share.count - 1} * share.stride;
     if (share.count > 1 && last + share.bytes <= std::ssize(payload)) {

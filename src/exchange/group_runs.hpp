@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// GroupRuns: the data of all ranks that a local aggregator serves, as one participant's (Kang et
-// al. 2019, section IV-A). The members' messages are merged by offset, and pieces that touch become
-// one: where a group's share of a region is dense, one run is all that is told of it. Never more
-// than two messages of a member are here. In reads, what several members want is asked for once.
+// GroupRuns: the data of all ranks that a local aggregator serves, as the data of one participant:
+// the request aggregation of two-layer two-phase I/O (Kang et al. 2019, section IV-A). Merges the
+// members' messages by offset and joins pieces that touch: where a group's share of a region is
+// dense, its run table holds one run. Holds at most two messages per member. In reads, bytes that
+// several members want are requested once.
 #pragma once
 
 #include <map>
@@ -16,25 +17,25 @@ namespace oratorio {
 
 class GroupRuns final : public SpokenRuns {
   public:
-    /// Memory that the local aggregator of so many ranks needs: kMessagesOfMember messages of each
-    /// rank, and in reads as many answers; a message of its own; in reads where the bytes of each
-    /// of its messages in flight go.
+    /// Returns the memory that a local aggregator of `ranks` ranks needs: kMessagesOfMember
+    /// messages of each rank, and in reads as many answers; in writes one message of its own; in
+    /// reads the records that say where the bytes of each of its messages in flight go.
     [[nodiscard]] static Bytes bytes_needed(Direction direction, const PlanOptions& options,
                                             int ranks);
 
-    /// Reads: most parts of an answer, each for one run of a member or a part of it, that are asked
-    /// for in one message.
+    /// Reads: returns the maximum number of shares that one message can request; a share is one run
+    /// of a member, or part of one.
     static std::size_t shares_max(Bytes message_bytes);
 
-    /// This rank has other ranks' data to speak for.
+    /// Returns true if this rank is a local aggregator that serves other ranks with data.
     [[nodiscard]] static bool needed(const Plan& plan, Rank rank);
 
-    /// `own` and all in `context` outlive it. `memory`: bytes_needed().
+    /// `own` and everything in `context` outlive it. `memory`: bytes_needed().
     GroupRuns(const ExchangeContext& context, Runs& own, std::span<std::byte> memory);
 
-    /// Takes what has come of the members, and sends answers.
+    /// Receives messages of the members, and sends answers.
     Result<bool> step() override;
-    /// All answers have left.
+    /// Returns true if all answers were sent.
     [[nodiscard]] bool finished() const override;
     [[nodiscard]] bool differs() const override { return context_.differs; }
     [[nodiscard]] const Error& failed() const override { return context_.failed; }
@@ -49,13 +50,13 @@ class GroupRuns final : public SpokenRuns {
                 Offset valid_until) override;
 
   private:
-    /// Bytes of a reply that go to a member: as much as one of its runs, or a part of one; or
-    /// `count` such pieces, `stride` apart in the reply.
+    /// The bytes of a reply that go to one member's answer: one of its runs or part of one, or
+    /// `count` equal pieces that are `stride` apart in the reply.
     struct Share {
-        std::int32_t at = 0;  ///< in the reply's payload
+        std::int32_t at = 0;  ///< offset in the reply's payload
         std::int32_t bytes = 0;
-        std::int32_t position = 0;  ///< in the answer's payload
-        std::int32_t message = 0;   ///< of all members' messages
+        std::int32_t position = 0;  ///< offset in the answer's payload
+        std::int32_t message = 0;   ///< index over the messages of all members
         std::int32_t count = 1;
         std::int32_t stride = 0;
     };
@@ -92,12 +93,12 @@ class GroupRuns final : public SpokenRuns {
 
     GroupContext context_;
     std::vector<Member> members_;
-    std::span<std::byte> payload_;  ///< writes: of the chunk that is being made
+    std::span<std::byte> payload_;  ///< writes: payload of the chunk that is being made
     std::vector<Record> records_;
-    std::vector<std::size_t> row_;  ///< members whose pieces touch, in their order
-    int patience_ = 0;              ///< pieces to be taken before rows are looked for again
-    std::vector<Head> heap_;        ///< members with a run, the first in the file on top
-    std::map<Offset, Sum> told_;    ///< what members have in a region, by its begin
+    std::vector<std::size_t> row_;  ///< members of the rows that are being taken, in file order
+    int patience_ = 0;              ///< pieces to take before the next search for rows
+    std::vector<Head> heap_;        ///< members with a run; the lowest offset is on top
+    std::map<Offset, Sum> told_;  ///< contents that members reported, by the begin of their region
 };
 
 }  // namespace oratorio

@@ -58,7 +58,8 @@ class ListCopy final : public RegionCopy {
 
 std::unique_ptr<RegionCopy> make_list_copy(const Access& access, Direction direction,
                                            Stats& stats) {
-    // The lists are as long as the access has pieces, and the others count on this rank by now.
+    // The lists grow with the number of pieces. Other ranks already depend on this one, so it can't
+    // fail: fall back to iterators.
     try {
         return std::make_unique<ListCopy>(access, direction, stats);
     } catch (const std::bad_alloc&) {

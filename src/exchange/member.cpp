@@ -14,7 +14,8 @@ Extent whole(const Region& region) {
     return {region.begin, region.begin + (region.count - 1) * region.stride + region.length};
 }
 
-/// Of one of the group, in the order of its local aggregator; `none`: of nobody.
+/// Returns the regions of one rank of the group, in the order of its local aggregator; no regions
+/// if `none`.
 RankRegions regions_of(const GroupContext& context, Rank rank, bool none = false) {
     const Plan& plan = context.plan;
     if (none) return plan.no_regions();
@@ -65,8 +66,9 @@ Result<bool> Member::step() {
     return moved;
 }
 
-/// Only while a message is sure to come: none is left over then. One is, while there is a region
-/// that isn't told to the end, and a second one, while there is another behind it.
+/// Posts receives only while a message will certainly arrive, so that none is left over: the first
+/// receive while the member has a region without its last message, the second while it has another
+/// region after that.
 Result<bool> Member::post() {
     bool moved = false;
     for (;;) {
@@ -97,7 +99,7 @@ Result<bool> Member::receive() {
     }
 }
 
-/// A damaged message is taken for one without data: whoever sent it goes on.
+/// Treats a damaged message as one without data, so that its sender can continue.
 void Member::accept(Message& message) {
     message.view = view_message(message.buffer, !context_.reading());
     if (message.view.damaged) context_.note_damage(coming_.round());
@@ -112,7 +114,7 @@ void Member::accept(Message& message) {
     if (!after_.at_end()) after_.advance();
 }
 
-/// The own data of the region, as a message that nobody sent.
+/// Writes the local aggregator's own data in the region as a message, which isn't sent.
 void Member::write_own() {
     Message& message = current();
     MessageHead head;
@@ -129,7 +131,7 @@ void Member::write_own() {
     message.promised = message.merged = message.decided = message.there = 0;
 }
 
-/// False while the next message hasn't come.
+/// Returns false if the next message hasn't arrived.
 bool Member::open_message() {
     if (is_own() && current().state == State::free) write_own();
     if (current().state != State::here) return false;
@@ -204,7 +206,7 @@ Bytes Member::decide(int message, Bytes bytes, Bytes there) {
     return one.state == State::taken && one.decided == one.merged ? end_answer(one) : 0;
 }
 
-/// Own data goes to where it belongs at once.
+/// Finishes an answer. Own data is copied to the user's buffer at once.
 Bytes Member::end_answer(Message& message) {
     message.state = is_own() ? State::free : State::answered;
     if (!is_own() || message.there == 0) return 0;
@@ -213,7 +215,7 @@ Bytes Member::end_answer(Message& message) {
         message.reply.subspan(sizeof(MessageHead), static_cast<std::size_t>(message.there)));
 }
 
-/// In the order of the requests, as the member waits for them.
+/// Sends answers in the order of the requests, because the member expects that order.
 Result<bool> Member::send_answers() {
     bool moved = false;
     for (Message& message : messages_) {

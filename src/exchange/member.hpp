@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Member: what a local aggregator knows of one rank that it serves, itself among them: the rank's
-// messages as they come, the runs in them, and the answers of reads. Its own data comes as messages
-// that it writes itself.
+// Member: the state that a local aggregator keeps for one rank of its group (itself included): the
+// rank's messages as they arrive, the runs in them, and in reads the answers. The local
+// aggregator's own data takes the form of messages that it writes itself.
 #pragma once
 
 #include <array>
@@ -11,15 +11,15 @@
 
 namespace oratorio {
 
-/// Of all members of a group.
+/// State shared by all members of a group.
 struct GroupContext {
     Transport& transport;
     const Plan& plan;
     Stats& stats;
     unsigned sequence = 0;
-    Runs& own;             ///< data of the local aggregator itself
-    bool differs = false;  ///< a message spoke of another region than the plan
-    Error failed = {};     ///< a message that couldn't be used; all else goes on
+    Runs& own;             ///< the local aggregator's own data
+    bool differs = false;  ///< a message named a different region than the plan
+    Error failed = {};     ///< a message that couldn't be used; everything else continues
 
     [[nodiscard]] bool reading() const { return plan.direction == Direction::read; }
     [[nodiscard]] Rank rank() const { return transport.topology().rank; }
@@ -31,53 +31,56 @@ struct GroupContext {
 class Member {
   public:
     static constexpr int messages_max = kMessagesOfMember;
-    /// Buffers, each of the plan's layers.message_bytes(), that a member takes.
+    /// Returns the number of buffers, each of layers.message_bytes(), that a member needs.
     [[nodiscard]] static constexpr int buffers(Direction direction) {
         return direction == Direction::read ? 2 * messages_max : messages_max;
     }
 
     Member(GroupContext& context, Rank rank, std::span<std::byte> memory);
 
-    /// Takes what has come, asks for more, sends answers.
+    /// Receives messages, posts receives, sends answers.
     Result<bool> step();
-    /// No message is in hand and no answer on its way.
+    /// Returns true if no message is held and no answer is in flight.
     [[nodiscard]] bool idle() const;
     [[nodiscard]] bool is_own() const { return rank_ == context_.rank(); }
     [[nodiscard]] bool touches(const Region& region) const { return region.touches(hull_); }
 
-    /// Its next runs are of that region.
+    /// Returns true if the member's next runs belong to `region`.
     [[nodiscard]] bool stands_at(const Region& region) const { return begin_ == region.begin; }
     enum class Has { run, nothing_yet, end };
-    /// Looks for its next run in the region where it stands.
+    /// Looks for the next run in the member's current region.
     Has look();
-    /// As look() found it.
+    /// Returns the run that look() found. REQUIRES: look() returned Has::run.
     [[nodiscard]] const StridedRun& run() const { return run_; }
     [[nodiscard]] bool ended() const { return ended_; }
-    /// Writes: the data of the run.
+    /// Writes: returns the data of the run.
     [[nodiscard]] const std::byte* data() const {
         return current().view.payload.data() + current().merged;
     }
-    /// Where the run's data lies in the answer, and which message's answer that is.
+    /// Returns the run's offset in the answer, and the message which that answer belongs to.
     [[nodiscard]] Bytes position() const { return current().merged; }
     [[nodiscard]] int message() const { return next_; }
-    /// `pieces` of the run are taken, or of its first piece, if that is all, `bytes`.
+    /// Takes `pieces` pieces of the run; take_part() takes `bytes` of its first piece, less than
+    /// all.
     void take(std::int64_t pieces);
     void take_part(Bytes bytes);
-    /// All members have ended the region.
+    /// Enters the next region. REQUIRES: all members have finished the current one.
     void advance();
 
-    /// Reads: where what was taken of a message shall come to lie.
+    /// Reads: returns where the bytes at `position` of a message's answer go.
     [[nodiscard]] std::byte* answer(int message, Bytes position) {
         return messages_[static_cast<std::size_t>(message)].reply.data() + sizeof(MessageHead) +
                position;
     }
-    /// `bytes` of that are decided, `there` of them are there. Gives the bytes that reached this
-    /// rank's own memory.
+    /// Records that `bytes` of the answer are settled, and that `there` of them exist. Returns the
+    /// bytes that reached this rank's own memory.
     Bytes decide(int message, Bytes bytes, Bytes there);
-    /// What there is of the region where it stands, between its messages and the region's buffer.
+    /// Copies the data of the current region that has arrived between its messages and the region's
+    /// buffer.
     Bytes copy(const Region& region, const RoundBuffer& buffer, Offset valid_until);
 
-    /// What it has in the next region that it tells of; nothing while that hasn't come.
+    /// The contents that the member reports for one region. 85! | Returns the member's next report;
+    /// nothing until it has arrived.
     struct Told {
         Offset begin = 0;
         RoundContents contents;
@@ -85,7 +88,7 @@ class Member {
     [[nodiscard]] std::optional<Told> take_told();
 
   private:
-    /// Taken: its runs are merged, and reads wait for what they want.
+    /// Taken: the runs are merged, and in reads the data is being requested.
     enum class State { free, coming, here, taken, answered, leaving };
     struct Message {
         State state = State::free;
@@ -93,10 +96,10 @@ class Member {
         std::span<std::byte> reply;
         Ticket ticket;
         MessageView view;
-        Bytes promised = 0;  ///< bytes of the runs that were looked at
-        Bytes merged = 0;    ///< and taken
-        Bytes decided = 0;   ///< reads: and answered
-        Bytes there = 0;     ///< reads: of those, bytes that there are
+        Bytes promised = 0;  ///< bytes of the runs that look() returned
+        Bytes merged = 0;    ///< of those, bytes merged into chunks
+        Bytes decided = 0;   ///< reads: of those, bytes settled by a reply
+        Bytes there = 0;     ///< reads: of those, bytes that exist
         Chunk own;
     };
     [[nodiscard]] const Message& current() const {
@@ -119,20 +122,20 @@ class Member {
     Rank rank_;
     Extent hull_;
     std::array<Message, messages_max> messages_;
-    RankRegions coming_;  ///< of the next message to come
-    RankRegions after_;   ///< the region behind that
-    int posted_ = 0;      ///< the message that is received next, once it is free
-    int arriving_ = 0;    ///< the first that hasn't come
-    RankRegions at_;      ///< whose runs are taken
+    RankRegions coming_;  ///< region of the next message to arrive
+    RankRegions after_;   ///< the region after that
+    int posted_ = 0;      ///< index of the next message to post a receive for
+    int arriving_ = 0;    ///< index of the first message that hasn't arrived
+    RankRegions at_;      ///< region that runs are taken from
     Offset begin_ = INT64_MIN;
-    int answering_ = 0;   ///< the next whose answer leaves
-    int next_ = 0;        ///< the message whose runs are taken
-    bool open_ = false;   ///< it has been begun
-    bool ended_ = false;  ///< no run is left in the region
+    int answering_ = 0;   ///< index of the next answer to send
+    int next_ = 0;        ///< index of the message that runs are taken from
+    bool open_ = false;   ///< it is being read
+    bool ended_ = false;  ///< the region has no more runs
     RunTableReader reader_;
     StridedRun run_;
-    StridedRun rest_;   ///< comes after run_, which is part of a piece
-    RankRegions told_;  ///< of the next contents to come
+    StridedRun rest_;   ///< runs that follow run_, when run_ is part of a piece
+    RankRegions told_;  ///< region of the next report
     RoundContents contents_;
     Ticket telling_;
     bool is_told_ = false;

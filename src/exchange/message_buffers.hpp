@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Message buffers: equal pieces of one reserved block, handed out and given back. The bound on what
-// messages may occupy.
+// Message buffers: equal parts of one reserved block, handed out and returned. They bound the
+// memory that messages occupy.
 #pragma once
 
 #include <cstddef>
@@ -13,8 +13,8 @@ namespace oratorio {
 
 class MessageBuffers {
   public:
-    /// Memory that a plan with these limits needs: sends, replies, receives, and one receive for
-    /// each open round.
+    /// Returns the memory that a plan with these limits needs: for sends, replies and receives, and
+    /// one more receive per open round.
     [[nodiscard]] static Bytes bytes_needed(Bytes message_bytes, int messages_in_flight) {
         return message_bytes * (4 * messages_in_flight + rounds_open_max);
     }
@@ -24,12 +24,12 @@ class MessageBuffers {
         const auto size = static_cast<std::size_t>(each);
         for (std::size_t at = 0; at + size <= memory.size(); at += size)
             free_.push_back(memory.subspan(at, size));
-        // Handed out from the front of the block: few buffers in use touch few pages.
+        // Hand out from the front of the block: few buffers in use touch few pages.
         std::vector<std::span<std::byte>>(free_.rbegin(), free_.rend()).swap(free_);
     }
 
     [[nodiscard]] std::size_t free() const { return free_.size(); }
-    /// Empty when none is left.
+    /// Returns an empty span when none is left.
     [[nodiscard]] std::span<std::byte> take() {
         if (free_.empty()) return {};
         const auto buffer = free_.back();

@@ -16,10 +16,10 @@ namespace {
 
 constexpr std::uint64_t kProbe = 0x6f7261746f72696fU;
 
-/// What the other ranks of the node try to reach.
+/// The words that other ranks of the node try to read and write.
 struct Probe {
     std::uint64_t read = kProbe;
-    std::uint64_t written = kProbe;  ///< they all write the same
+    std::uint64_t written = kProbe;  ///< all ranks write the same value
 };
 Probe probe_here;
 
@@ -35,7 +35,7 @@ Bytes control_bytes(const Topology& topology) {
                     ranks_beside(topology, topology.rank) * static_cast<Bytes>(kPerRank));
 }
 
-/// `count` objects at the front of `memory`, which is shortened by them.
+/// Returns `count` objects at the front of `memory`, and removes them from it.
 template <class T>
 T* carve(std::span<std::byte>& memory, std::int64_t count) {
     auto* const objects = reinterpret_cast<T*>(memory.data());
@@ -43,14 +43,14 @@ T* carve(std::span<std::byte>& memory, std::int64_t count) {
     return objects;
 }
 
-/// The same, made there.
+/// Does the same and constructs the objects.
 template <class T, class... Arguments>
 void make(std::span<std::byte>& memory, std::int64_t count, Arguments... arguments) {
     T* const objects = carve<T>(memory, count);
     for (std::int64_t i = 0; i < count; ++i) new (objects + i) T(arguments...);
 }
 
-/// Objects of the node's first rank, in the memory that all will map.
+/// Constructs the control words, on the node's first rank, in the memory that all ranks will map.
 void make_controls(std::span<std::byte> memory, const Topology& topology) {
     const std::int64_t ranks = ranks_beside(topology, topology.rank);
     make<Awake>(memory, 1);
@@ -59,7 +59,7 @@ void make_controls(std::span<std::byte> memory, const Topology& topology) {
     make<Question>(memory, ranks * NodeMemory::rounds_max);
 }
 
-/// Reads and writes a word of a rank, as the exchange would its data.
+/// Tries to read and to write a word of another rank, as the exchange would its data.
 bool can_reach(pid_t process, Probe* probe) {
     std::uint64_t word = 0;
     const iovec here{&word, sizeof word};
@@ -83,7 +83,7 @@ Error probe_others(const std::vector<SharedSegment::Card>& cards) {
 
 }  // namespace
 
-/// What was refused or made, was so on all ranks.
+/// Vouches for an agreed value: refusals and buffers are the same on all ranks.
 Agreed<NodeSharing> NodeMemory::sharing(const NodeMemory* node) {
     NodeSharing sharing;
     sharing.shared_memory = node != nullptr && !node->shared_refused();

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What the ways through a node's sub-buffers call a round in the control words, and where they find
-// those.
+// How control words in node memory name a round, and where its control words lie.
 #pragma once
 
 #include <cstdint>
@@ -9,7 +8,8 @@
 
 namespace oratorio {
 
-/// Tells a round from those of all other accesses; never 0. The upper half is the access's own.
+/// Returns a key that no round of any other access shares; never 0. The upper half identifies the
+/// access.
 [[nodiscard]] inline std::uint64_t round_key(unsigned sequence, std::int64_t round) {
     return (static_cast<std::uint64_t>(sequence) + 1) << 32 | static_cast<std::uint64_t>(round + 1);
 }
@@ -20,8 +20,8 @@ namespace oratorio {
     return static_cast<std::int64_t>(key & 0xffffffff) - 1;
 }
 
-/// Where any rank may load, a round has its fixed sub-buffer; else an aggregator takes the one that
-/// is free.
+/// Returns the control words of a round's sub-buffer. With shared loads, the round determines the
+/// sub-buffer; else the aggregator uses whichever is free.
 [[nodiscard]] inline SlotControl& control_of(const NodeMemory& node, const Plan& plan,
                                              int aggregator, std::int64_t round) {
     return node.slot(aggregator, plan.shared_loads ? round % plan.slots : round);

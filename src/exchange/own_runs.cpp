@@ -21,7 +21,8 @@ void append_segment(std::vector<Segment>& segments, Bytes position, Bytes bytes)
     }
 }
 
-/// Packing and asking go through the same access at different places, so each has its own cursors.
+/// The rank's own access as Runs. Packing and contents() walk the same access at different places,
+/// so each has its own cursors.
 class OwnRuns final : public Runs {
   public:
     OwnRuns(const ExchangeContext& context, bool copies, std::span<std::byte> lists)
@@ -103,7 +104,8 @@ std::size_t OwnRuns::next(const Region& region, std::span<std::byte> table_and_p
     return table.bytes();
 }
 
-/// count == 0: there is none in this extent, and the next one was entered.
+/// Returns the next run in the current extent. If there is none, enters the next extent and returns
+/// a run with count 0.
 StridedRun OwnRuns::next_run(const Region& region, Bytes most) {
     const Bytes left = to_ - file_.tell_size();
     const StridedRun run =
@@ -115,7 +117,7 @@ StridedRun OwnRuns::next_run(const Region& region, Bytes most) {
     return run;
 }
 
-/// There is nothing more for the region.
+/// Returns true if no data is left in the region.
 bool OwnRuns::is_over(const Region& region) const {
     const Offset end = region.begin + (region.count - 1) * region.stride + region.length;
     return file_.tell_size() >= to_ || file_.tell_offset() >= std::min(end, region.clip.end);
@@ -127,7 +129,8 @@ void OwnRuns::end_region(Chunk& chunk) {
     entered_ = false;
 }
 
-/// A chunk ends where its table, or the list of its pieces on either side, may take no more.
+/// Takes a chunk as a list of pieces (zero-copy). It ends when the run table, or the list of pieces
+/// on either side, is full.
 std::size_t OwnRuns::next_listed(const Region& region, std::span<std::byte> into, Chunk& chunk) {
     RunTableWriter table(into, region.begin);
     PieceWriter pieces(lists_);
@@ -154,7 +157,8 @@ std::size_t OwnRuns::next_listed(const Region& region, std::span<std::byte> into
     return table.bytes();
 }
 
-/// Of the data from `position` on, as many bytes as there is room for pieces.
+/// Lists the data from `position` on, at most `bytes` and as much as there is room for; returns the
+/// bytes listed.
 Bytes OwnRuns::list(PieceWriter& pieces, Bytes position, Bytes bytes) {
     Bytes listed = 0;
     while (listed < bytes && pieces.room() > 0) {

@@ -13,8 +13,8 @@ namespace {
 
 class PeerExchange final : public Exchange {
   public:
-    /// `group` may be null: this rank speaks for itself, or another one for it.
-    /// `lists`: as make_own_runs has them.
+    /// `group` is the data of this rank's group if this rank is its local aggregator, else null.
+    /// `lists`: see make_own_runs.
     PeerExchange(const ExchangeContext& context, std::unique_ptr<Runs> own,
                  std::unique_ptr<SpokenRuns> group, std::span<std::byte> lists)
         : own_(std::move(own)),
@@ -72,7 +72,8 @@ class PeerExchange final : public Exchange {
 
     std::unique_ptr<Runs> own_;
     std::unique_ptr<SpokenRuns> group_;
-    std::unique_ptr<WindowMember> member_;  ///< of a group that shares windows
+    std::unique_ptr<WindowMember> member_;  ///< set if this rank's group shares windows and this
+                                            ///< rank isn't its local aggregator
     PeerContext context_;
     AggregatorSide aggregator_;
     ParticipantSide participant_;
@@ -84,7 +85,7 @@ MessageView view_message(std::span<std::byte> buffer, bool with_payload) {
     MessageView view;
     std::memcpy(&view.head, buffer.data(), sizeof view.head);
     const auto rest = buffer.subspan(sizeof view.head);
-    // A negative length is a very large one.
+    // The conversion turns a negative length into a very large one.
     const auto table = static_cast<std::size_t>(view.head.table_bytes);
     const auto payload = with_payload ? static_cast<std::size_t>(view.head.payload) : 0;
     view.damaged = table > rest.size() || payload > rest.size() - table;
@@ -118,7 +119,8 @@ std::unique_ptr<Exchange> make_peer_exchange(const ExchangeContext& context) {
 }
 
 std::unique_ptr<Exchange> make_gathered_exchange(const ExchangeContext& context) {
-    // A rank that had no memory has no data either.
+    // `messages` is empty on a rank that could not reserve memory; such a rank takes part without
+    // data.
     const auto each = static_cast<std::size_t>(context.plan.message_bytes);
     const auto lists = context.messages.first(std::min(each, context.messages.size()));
     const bool copies = context.plan.aggregator_index(context.transport.topology().rank) >= 0;

@@ -1,7 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The two sides of the exchange by messages. A participant walks its data and talks to
-// aggregators; an aggregator serves the participants of its open rounds. peer.cpp joins them; where
-// a rank is both, its data takes the short way without a message.
+// The two sides of the exchange by messages. A participant walks its data and exchanges messages
+// with aggregators; an aggregator serves the participants of its open rounds. peer.cpp combines
+// them. A rank with both roles copies its own data without a message.
+//
+// Messages of a write, per participant and region: data (head, run table, payload), repeated until
+// the head says `last`. Of a read: the same without payload, each followed by a reply in the other
+// direction. If the plan says ask_contents, each participant first sends its RoundContents. With
+// zero-copy, the payload travels in a message of its own, tagged as a reply in both directions.
 #pragma once
 
 #include <map>
@@ -15,14 +20,14 @@
 
 namespace oratorio {
 
-/// What both sides share for the length of one access.
+/// State that both sides share for the length of one access.
 struct PeerContext {
     Transport& transport;
     const Plan& plan;
-    Runs& runs;  ///< of this rank
+    Runs& runs;  ///< of this rank, or of its group
     Stats& stats;
     unsigned sequence = 0;
-    std::span<std::byte> lists;  ///< where data goes straight: memory for the list of a message
+    std::span<std::byte> lists;  ///< zero-copy: memory for the list of one message; else empty
     MessageBuffers buffers;
 
     [[nodiscard]] Rank rank() const { return transport.topology().rank; }
@@ -31,8 +36,8 @@ struct PeerContext {
     }
 };
 
-/// Views of a data message or request in its buffer; both are empty where it is damaged, that is
-/// where its head speaks of more than the buffer holds.
+/// The parts of a data message or request in its buffer. Both spans are empty if the message is
+/// damaged: its head claims more bytes than the buffer holds.
 struct MessageView {
     MessageHead head;
     std::span<std::byte> table;
@@ -40,7 +45,7 @@ struct MessageView {
     bool damaged = false;
 };
 [[nodiscard]] MessageView view_message(std::span<std::byte> buffer, bool with_payload);
-/// What the rank notes that got a message no rank sends.
+/// The error of a rank that received a message no correct rank sends.
 [[nodiscard]] Error damaged_message(std::int64_t round);
 
 class AggregatorSide {
@@ -54,21 +59,21 @@ class AggregatorSide {
     [[nodiscard]] bool is_served(std::int64_t round) const { return open_.at(round).is_served(); }
     bool close_if_served(std::int64_t round, Bytes& held);
     Result<bool> step();
-    /// All replies have left.
+    /// Returns true if all replies have been sent.
     [[nodiscard]] bool finished() const { return replies_.empty(); }
-    /// A message spoke of another region than ours.
+    /// Returns true if a message named a different region than this rank's plan.
     [[nodiscard]] bool differs() const { return differs_; }
-    /// What of others' data couldn't be placed or told. All else goes on.
+    /// Returns the first failure to place or report others' data. Everything else continues.
     [[nodiscard]] const Error& failed() const { return failed_; }
-    /// What there is of this rank's own share of an open round, copied without a message.
+    /// Copies the available part of this rank's own data in an open round, without a message.
     Copied serve_own(std::int64_t round);
 
   private:
     struct Expected {
         ReceiveQueue queue;
         Region region;
-        std::int64_t senders = 0;  ///< still to come
-        bool own = false;          ///< this rank's own is still to come
+        std::int64_t senders = 0;  ///< still to report
+        bool own = false;          ///< this rank's own contents are still to be added
         RoundContents contents;
     };
     struct OpenRound {
@@ -76,10 +81,10 @@ class AggregatorSide {
         Region region;
         RoundBuffer buffer;
         Offset valid_until = 0;
-        std::int64_t senders = 0;  ///< with more to come
+        std::int64_t senders = 0;  ///< that have more to send
         bool own = false;          ///< this rank's own data is still to come
         Bytes bytes = 0;           ///< placed (writes)
-        bool spoiled = false;      ///< something was dropped over what was placed
+        bool spoiled = false;      ///< a dropped message overwrote placed data
 
         [[nodiscard]] bool is_served() const { return senders == 0 && !own; }
     };
@@ -89,12 +94,12 @@ class AggregatorSide {
     };
     [[nodiscard]] bool has_own(std::int64_t round) const;
     [[nodiscard]] std::int64_t senders_in(std::int64_t round) const;
-    /// This rank's own contents, once it knows them.
+    /// Adds this rank's own contents once they are known; returns true if it did so now.
     bool add_own(Expected& expected);
     Result<void> post_receives(OpenRound& round);
     Result<bool> step_expected(Expected& expected);
     Result<bool> step_open(std::int64_t number, OpenRound& round);
-    /// False where the message is damaged.
+    /// Places a write's payload. Returns false if the message is damaged.
     bool place(OpenRound& round, const MessageView& message);
     std::optional<Bytes> fetch(const OpenRound& round, const MessageView& message,
                                std::span<std::byte> into);
@@ -110,41 +115,41 @@ class AggregatorSide {
 
     PeerContext& context_;
     int index_ = -1;
-    std::size_t own_;  ///< participant
+    std::size_t own_;  ///< this rank's participant index
     std::map<std::int64_t, Expected> expected_;
     std::map<std::int64_t, OpenRound> open_;
     std::vector<Reply> replies_;
     Straight straight_;
     bool differs_ = false;
     Error failed_;
-    Error deferred_;  ///< a failure at a place that can't return it; given by the next step
+    Error deferred_;  ///< a failure where none can be returned; the next step() returns it
 };
 
 class ParticipantSide {
   public:
     explicit ParticipantSide(PeerContext& context);
 
-    /// `own` is this rank's aggregator side, for its share of its own regions.
+    /// Makes progress. `own` is this rank's aggregator side, for data in its own regions.
     Result<bool> step(AggregatorSide& own);
     [[nodiscard]] bool finished() const {
         return regions_.at_end() && outgoing_.empty() && announcements_done();
     }
     [[nodiscard]] Bytes received() const { return received_; }
-    /// A reply that couldn't be used. All else goes on.
+    /// Returns the first reply that couldn't be used. Everything else continues.
     [[nodiscard]] const Error& failed() const { return failed_; }
 
   private:
-    /// A message on its way: a write's data, or a read's request until its reply is unpacked. Where
-    /// data goes straight, what tells of it, until it has been sent or has come.
+    /// A message in flight: a write's data, or a read's request until its reply is unpacked. With
+    /// zero-copy, the message with the run table, until the data itself was sent or has arrived.
     struct Outgoing {
         std::int64_t round = 0;
         std::span<std::byte> message;
         std::span<std::byte> reply;
         Ticket sent;
         Ticket replied;
-        Ticket straight;      ///< writes: data in pieces
-        bool leaving = true;  ///< the message is
-        Chunk chunk;          ///< its payload is what a reply has at most
+        Ticket straight;      ///< writes: the zero-copy data
+        bool leaving = true;  ///< `message` is still being sent
+        Chunk chunk;          ///< its payload bounds that of the reply
     };
     struct Announcement {
         Ticket ticket;
@@ -166,7 +171,7 @@ class ParticipantSide {
     Result<bool> finish_straight(Outgoing& outgoing);
     [[nodiscard]] bool goes_straight() const { return !context_.lists.empty(); }
     void count_sent(std::size_t bytes);
-    /// Who gets this rank's data of a region.
+    /// Returns the rank that serves this rank's data of a region.
     [[nodiscard]] Rank partner(const RankRegions& regions) const {
         if (local_ >= 0) return local_;
         return context_.plan.aggregators[static_cast<std::size_t>(regions.aggregator())];
@@ -177,8 +182,8 @@ class ParticipantSide {
 
     PeerContext& context_;
     bool reading_;
-    Rank local_;           ///< the local aggregator that speaks for this rank; -1: itself does
-    RankRegions regions_;  ///< whose data hasn't all been handed over
+    Rank local_;           ///< this rank's local aggregator; -1: the rank sends for itself
+    RankRegions regions_;  ///< the next region with data that wasn't handed over
     Chunk chunk_;
     std::vector<Outgoing> outgoing_;
     RankRegions announced_;

@@ -17,7 +17,7 @@ bool AggregatorSide::has_own(std::int64_t round) const {
     return context_.plan.takes_part(own_, index_, round);
 }
 
-/// Ranks that send something, so this one isn't counted.
+/// Returns the number of ranks that send messages; this rank isn't counted.
 std::int64_t AggregatorSide::senders_in(std::int64_t round) const {
     return context_.plan.count_participants(index_, round) - (has_own(round) ? 1 : 0);
 }
@@ -63,7 +63,8 @@ void AggregatorSide::open(std::int64_t round, const RoundBuffer& buffer, Offset 
     if (!posted) deferred_ = posted.error();
 }
 
-/// A receive more only while a sender is sure to send one more: then none is ever left over.
+/// Posts a receive only if some sender will certainly send another message, so that no receive is
+/// ever left over. The last buffers stay free for the first receive of each other open round.
 Result<void> AggregatorSide::post_receives(OpenRound& round) {
     const std::int64_t wanted =
         std::min<std::int64_t>(round.senders, context_.plan.messages_in_flight);
@@ -93,7 +94,7 @@ Result<bool> AggregatorSide::step() {
         if (!stepped) return stepped;
         if (!*stepped) continue;
         moved = true;
-        if (open.senders == 0) break;  // its storage comes before the messages of later rounds
+        if (open.senders == 0) break;  // its storage call comes before messages of later rounds
     }
     return moved;
 }
@@ -125,7 +126,7 @@ Result<bool> AggregatorSide::step_open(std::int64_t number, OpenRound& round) {
     for (;;) {
         const auto posted = post_receives(round);
         if (!posted) return posted.error();
-        // A reply needs a buffer of its own: leave the request where it is until there is one.
+        // A reply needs a buffer of its own: leave the request in the queue until one is free.
         if (context_.plan.direction == Direction::read && context_.buffers.free() == 0) break;
         if (straight_.full()) break;
         const auto received = round.queue.take();
@@ -138,7 +139,7 @@ Result<bool> AggregatorSide::step_open(std::int64_t number, OpenRound& round) {
     return moved;
 }
 
-/// A damaged message is taken for one without data: whoever sent it goes on.
+/// Treats a damaged message as one without data, so that its sender can continue.
 Result<void> AggregatorSide::serve(std::int64_t number, OpenRound& round, Rank source,
                                    std::span<std::byte> buffer) {
     const bool reading = context_.plan.direction == Direction::read;
@@ -146,7 +147,7 @@ Result<void> AggregatorSide::serve(std::int64_t number, OpenRound& round, Rank s
     bool sound = !message.damaged;
     if (message.head.last != 0) --round.senders;
     if (straight_.used()) return serve_straight(number, round, source, message, buffer);
-    if (message.head.begin != round.region.begin) {  // its pieces aren't of this region
+    if (message.head.begin != round.region.begin) {  // its runs belong to another region
         differs_ = true;
         message.table = message.payload = {};
     }
@@ -265,7 +266,7 @@ bool AggregatorSide::close_if_served(std::int64_t round, Bytes& held) {
     if (found == open_.end() || !found->second.is_served()) return false;
     if (straight_.moves_in(round)) return false;
     held = found->second.bytes;
-    if (found->second.spoiled) {  // nobody knows what of it is whose
+    if (found->second.spoiled) {  // which of its bytes are valid is unknown
         held = 0;
         std::ranges::fill(found->second.buffer.given, std::byte{0});
     }

@@ -12,8 +12,8 @@ Rank local_aggregator_of(const PeerContext& context) {
     return local == context.rank() ? -1 : local;
 }
 
-/// Where a rank has a local aggregator, in the order of that one's regions; none where it needs no
-/// messages for that.
+/// Returns the regions that this rank sends messages about: with a local aggregator, in that one's
+/// order; none if the group shares windows, which needs no messages.
 RankRegions regions_of(const PeerContext& context) {
     const Plan& plan = context.plan;
     const Rank local = local_aggregator_of(context);
@@ -54,8 +54,8 @@ Result<bool> ParticipantSide::announce() {
         announcements_.erase(announcements_.begin() + static_cast<std::ptrdiff_t>(i));
         moved = true;
     }
-    // One round ahead per slot: an aggregator can look for holes while the round before is
-    // exchanged.
+    // Announce up to one round ahead per slot, so that an aggregator can look for holes while the
+    // previous round is exchanged.
     const auto in_flight_max = static_cast<std::size_t>(context_.plan.messages_in_flight);
     while (!announced_.at_end() && announced_.round() <= regions_.round() + context_.plan.slots &&
            announcements_.size() < in_flight_max) {
@@ -138,9 +138,10 @@ Result<bool> ParticipantSide::hand_over(AggregatorSide& own) {
             if (reading_) received_ += copied.bytes;
             if (!copied.last) break;
             regions_.advance();
-            if (own.is_served(round)) return true;  // its storage comes first
+            if (own.is_served(round))
+                return true;  // the round is complete: its storage call comes first
         } else {
-            // A read takes one for the request and one for the reply.
+            // A read needs one buffer for the request and one for the reply.
             if (outgoing_.size() >= in_flight_max || context_.buffers.free() < 2 ||
                 !context_.runs.ready(regions_.region()))
                 break;
@@ -152,8 +153,8 @@ Result<bool> ParticipantSide::hand_over(AggregatorSide& own) {
     return moved;
 }
 
-/// The next chunk as a message: head, run table, and room for (write: also the bytes of) the
-/// payload. What has its place is sent from there.
+/// Writes the next chunk as a message: head, run table and room for the payload; for packed writes
+/// the payload itself. A chunk with a `place` is sent from there.
 MessageView ParticipantSide::fill(std::span<std::byte> message) {
     const Region region = regions_.region();
     const std::size_t table_bytes =
@@ -176,7 +177,7 @@ MessageView ParticipantSide::fill(std::span<std::byte> message) {
     return view;
 }
 
-/// Where a packed one comes.
+/// Returns the buffer for a packed reply.
 std::span<std::byte> ParticipantSide::place_of_reply() {
     if (chunk_.place.empty()) return context_.buffers.take();
     std::byte* const first = chunk_.place.data() - sizeof(MessageHead);
@@ -193,7 +194,7 @@ Result<void> ParticipantSide::receive_reply(Rank to, Outgoing& outgoing) {
     return {};
 }
 
-/// After the message that tells of it.
+/// Sends the data that the message just sent describes (zero-copy writes).
 Result<void> ParticipantSide::send_straight(Rank to, Outgoing& outgoing) {
     context_.stats.table_messages += 1;
     if (reading_) return {};

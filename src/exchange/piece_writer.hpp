@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// PieceWriter: writes down where the pieces of one message lie in memory, for the host's datatypes.
+// PieceWriter: lists where the pieces of one message lie in memory, for MPI's indexed datatypes.
+// The lists of the zero-copy exchange.
 #pragma once
 
 #include <cstdint>
@@ -12,18 +13,18 @@ namespace oratorio {
 
 class PieceWriter {
   public:
-    /// Bytes that one message's pieces have together at most, so that each length is an int.
+    /// Upper bound of the bytes in one message's pieces, so that each length fits into an int.
     static constexpr Bytes bytes_max = 1 << 30;
     PieceWriter() = default;
-    /// `memory` holds the lists, and is as long as a message. The lists before are gone.
+    /// `memory` is as long as a message and holds the lists. Overwrites lists written there before.
     explicit PieceWriter(std::span<std::byte> memory)
         : most_(static_cast<std::size_t>(message_pieces_of(std::ssize(memory)))),
           addresses_(reinterpret_cast<std::intptr_t*>(memory.data())),
           lengths_(reinterpret_cast<std::int32_t*>(addresses_ + most_)) {}
 
-    /// Pieces that can still be written down.
+    /// Returns the number of pieces that can still be added.
     [[nodiscard]] std::int64_t room() const { return static_cast<std::int64_t>(most_ - used_); }
-    /// One that begins where the last one ends makes that longer.
+    /// Adds a piece; extends the last one if the new piece begins where it ends.
     void add(const std::byte* at, Bytes length) {
         const auto address = reinterpret_cast<std::intptr_t>(at);
         bytes_ += length;

@@ -11,15 +11,15 @@ namespace oratorio {
 
 namespace {
 
-/// `count` pieces of `length` bytes, equally spaced on both sides.
+/// Copies `count` pieces of `length` bytes, equally spaced on both sides.
 void copy_strided(std::byte* to, Bytes to_stride, const std::byte* from, Bytes from_stride,
                   Bytes length, std::int64_t count) {
     if (length > 0)
         copy_equal({to, nullptr, to_stride, 0}, {from, nullptr, from_stride, 0}, length, count, 1);
 }
 
-/// Calls `visit(run, buffer position of its first byte)` for each run of the table. False, and it
-/// ends there, where a run leaves its extent of the region or they are more than `payload` bytes.
+/// Calls `visit(run, buffer position of its first byte)` for each run of the table. Stops and
+/// returns false if a run leaves its extent of the region, or if the runs exceed `payload` bytes.
 template <class Visit>
 bool for_each_run(std::span<const std::byte> table, const Region& region, std::size_t payload,
                   Visit visit) {
@@ -50,7 +50,7 @@ bool place_runs(std::span<const std::byte> table, std::span<const std::byte> pay
     const std::byte* from = payload.data();
     return for_each_run(table, region, payload.size(), [&](const StridedRun& run, Bytes at) {
         std::byte* const to = buffer.data.data() + at;
-        if (run.count == 1) {  // small ones are many: without a look for the best way to copy
+        if (run.count == 1) {  // common for small runs: skip the choice of a copy kernel
             copy_piece(to, from, run.length);
         } else {
             copy_strided(to, run.stride, from, run.length, run.length, run.count);

@@ -14,7 +14,7 @@ namespace {
 constexpr std::size_t kIovecsMax = 1024;  // UIO_MAXIOV
 
 Error failed() {
-    // It was allowed when the node's memory was made: a sandbox or other rights since then.
+    // It was permitted when the node memory was made; a sandbox or changed permissions deny it now.
     if (errno == EPERM || errno == ENOSYS)
         return Error::make(ErrorKind::unsupported_operation,
                            "cross-memory attach: the kernel refuses it now; choose another method "
@@ -32,7 +32,7 @@ void* address(std::uint64_t base, Offset by) {
     return reinterpret_cast<void*>(base + static_cast<std::uint64_t>(by));
 }
 
-/// Appends the pieces of `run`, as far as there is room; gives the bytes they hold.
+/// Appends pieces of `run` as far as there is room; returns the bytes appended.
 Bytes append(std::vector<iovec>& list, const StridedRun& run, std::uint64_t base) {
     const auto room = static_cast<std::int64_t>(kIovecsMax - list.size());
     const std::int64_t count = std::min(run.count, room);
@@ -42,7 +42,8 @@ Bytes append(std::vector<iovec>& list, const StridedRun& run, std::uint64_t base
     return count * run.length;
 }
 
-/// The next `bytes` of data as pieces, fewer where the list is full. Leaves the cursor after them.
+/// Lists the next `bytes` of data as pieces, fewer if the list is full. Leaves the cursor after
+/// them.
 Bytes list_pieces(std::vector<iovec>& list, Cursor& cursor, Bytes bytes, std::uint64_t base) {
     list.clear();
     const Bytes first = cursor.tell_size();
@@ -71,7 +72,7 @@ void shorten(std::vector<iovec>& list, Bytes surplus) {
 }  // namespace
 
 Result<RemoteData> RemoteData::open(const NodeMemory& node, Rank rank) {
-    // Those of all ranks together may be more than what is set aside for small needs.
+    // The layouts of all ranks together may need more than the memory reserved for small needs.
     try {
         return fetch(node, rank);
     } catch (const std::bad_alloc&) {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// RemoteData: the data of another rank of the node, reached by cross-memory attach.
+// RemoteData: the data of another rank of the node, accessed by cross-memory attach
+// (process_vm_readv and process_vm_writev).
 #pragma once
 
 #include <sys/uio.h>
@@ -13,13 +14,14 @@ namespace oratorio {
 
 class RemoteData {
   public:
-    /// What the desk of `rank` speaks of; its layouts are fetched from that rank's memory.
+    /// Opens the data that the mailbox of `rank` describes; fetches its layouts from that rank's
+    /// memory.
     static Result<RemoteData> open(const NodeMemory& node, Rank rank);
 
-    /// What the rank has in the region.
+    /// Returns what the rank has in the region.
     [[nodiscard]] RoundContents contents(const Region& region);
-    /// Moves the rank's data in the region between its memory and `buffer`, whose mask says so;
-    /// reads stop at `valid_until`. Gives the bytes moved.
+    /// Moves the rank's data in the region between its memory and `buffer`, and marks it in the
+    /// buffer's write mask. Reads stop at `valid_until`. Returns the bytes moved.
     Result<Bytes> move(const Region& region, const RoundBuffer& buffer, Direction direction,
                        Offset valid_until);
     [[nodiscard]] Offset plan_begin() const { return plan_begin_; }
@@ -27,7 +29,8 @@ class RemoteData {
   private:
     static Result<RemoteData> fetch(const NodeMemory& node, Rank rank);
     RemoteData(Layout file, Layout memory) : file_(std::move(file)), memory_(std::move(memory)) {}
-    /// The next at most `bytes` of data, as pieces here and there; gives how many bytes they hold.
+    /// Lists the next bytes of data, at most `bytes`, as pieces on both sides; returns the bytes
+    /// listed.
     Bytes collect(Bytes bytes, std::byte* base);
 
     Cursor file_;

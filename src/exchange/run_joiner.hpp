@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// RunJoiner: pieces in the order of their offsets, written to a run table as few runs: those that
-// touch become one piece, equal pieces at equal distances one run. Nothing is joined beyond an
-// extent of the region.
+// RunJoiner: writes pieces, given in offset order, to a run table as few runs: pieces that touch
+// become one piece, and equal pieces at equal distances one run. It never joins across extents of
+// the region.
 #pragma once
 
 #include "plan/domains.hpp"
@@ -11,15 +11,15 @@ namespace oratorio {
 
 class RunJoiner {
   public:
-    /// Most bytes that one batch of equally long pieces at equal distances and the end may take,
-    /// whatever came before.
+    /// Upper bound of the table bytes that one batch (equally long pieces at equal distances) and
+    /// finish() may take, whatever was added before.
     static constexpr std::size_t batch_bytes_max = 8 * RunTableWriter::run_bytes_max;
 
     RunJoiner(std::span<std::byte> into, const Region& region)
         : table_(into, region.begin), region_(region) {}
 
     [[nodiscard]] std::size_t bytes() const { return table_.bytes(); }
-    /// The last piece, with all that touched it.
+    /// Returns the last piece, joined with those that touch it.
     [[nodiscard]] Extent last() const { return {piece_.offset, piece_.offset + piece_.length}; }
     [[nodiscard]] std::int64_t pieces() const { return pieces_; }
     void add(Offset at, Bytes length) {
@@ -65,10 +65,10 @@ class RunJoiner {
 
     RunTableWriter table_;
     const Region& region_;
-    StridedRun piece_;      ///< may grow
-    Offset limit_ = 0;      ///< where its extent ends
-    StridedRun row_;        ///< equal pieces before it, not written yet
-    Offset row_limit_ = 0;  ///< where their extent ends
+    StridedRun piece_;      ///< the last piece; may still grow
+    Offset limit_ = 0;      ///< end of the extent that holds it
+    StridedRun row_;        ///< equal pieces before it, not yet written
+    Offset row_limit_ = 0;  ///< end of the extent that holds them
     std::int64_t pieces_ = 0;
 };
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Runs: the data that one participant of an exchange brings or wants: which runs it has in a
-// region, and their bytes. A source when writing, a sink when reading. What a participant does with
-// its data it does through this, so that the data may be the rank's own memory, or other ranks'
-// that it speaks for.
+// Runs: the data of one participant of an exchange: the runs that it has in a region, and their
+// bytes. A source in writes, a sink in reads. Participants reach their data only through this
+// interface, so the data may be the rank's own memory (own_runs), or that of the other ranks in its
+// group (spoken_runs).
 #pragma once
 
 #include <cstdint>
@@ -15,7 +15,7 @@
 
 namespace oratorio {
 
-/// `bytes` of the data, from data position `position` on.
+/// `bytes` bytes of the data, starting at data position `position`.
 struct Segment {
     Bytes position = 0;
     Bytes bytes = 0;
@@ -23,22 +23,23 @@ struct Segment {
 
 inline constexpr Bytes kChunkRoom = 128;
 
-/// One message's worth of the data in one region.
+/// The part of the data in one region that fits into one message.
 struct Chunk {
-    bool last = false;  ///< there is no more in this region
+    bool last = false;  ///< the region holds no more data after this chunk
     Bytes payload = 0;
-    std::vector<Segment> segments;  ///< payload in order
-    int record = -1;                ///< instead, where others' data is spoken for
-    /// Where the payload lies already (writes) or shall come to lie (reads), with kChunkRoom bytes
-    /// before it for what goes before it in a message; empty where a message's buffer is for that.
+    std::vector<Segment> segments;  ///< the payload's parts, in order
+    int record = -1;  ///< replaces `segments` for a group's data: index of a record or a window
+    /// Where the payload already lies (writes) or is to be received (reads), with kChunkRoom bytes
+    /// of room in front for a message's head and run table. Empty if the payload uses a message
+    /// buffer.
     std::span<std::byte> place = {};
-    PieceList pieces = {};  ///< of the payload in memory, where it goes straight from or to there
+    PieceList pieces = {};  ///< zero-copy: where the payload lies in the user's memory
 };
 
-/// What a copy between the data and a region's buffer came to.
+/// The outcome of a copy between the data and a region's buffer.
 struct Copied {
-    Bytes bytes = 0;   ///< writes: given to the buffer; reads: that reached this rank's own memory
-    bool last = true;  ///< there is no more in this region
+    Bytes bytes = 0;   ///< writes: put into the buffer; reads: reached this rank's own memory
+    bool last = true;  ///< the region holds no more data
 };
 
 class Runs {
@@ -48,36 +49,38 @@ class Runs {
     Runs(const Runs&) = delete;
     Runs& operator=(const Runs&) = delete;
 
-    /// The next chunk of the region can be taken. Where others' data is spoken for it may have to
-    /// come first.
+    /// Returns true if the next chunk of the region can be taken. It can't while data of other
+    /// ranks in the group is still to arrive.
     virtual bool ready(const Region& region) = 0;
-    /// Takes the next chunk of a region: its runs are written to the front of `table_and_payload`,
-    /// and table + payload fit into it. Returns the bytes of the table. A region is taken to its
-    /// last chunk before the next one is begun.
+    /// Takes the next chunk of a region. Writes its runs to the front of `table_and_payload`, which
+    /// has room for both the table and the payload, and returns the bytes of the table.
+    /// REQUIRES: the previous region was taken to its last chunk.
     virtual std::size_t next(const Region& region, std::span<std::byte> table_and_payload,
                              Chunk& chunk) = 0;
-    /// What there is in the region, told once; nothing while that isn't known. One walk over its
-    /// runs.
+    /// Returns what the data has in the region; nothing until that is known. Reports each region
+    /// once, and walks all its runs.
     virtual std::optional<RoundContents> contents(const Region& region) = 0;
-    /// Data -> payload of a message.
+    /// Copies the chunk's data to the payload of a message.
     virtual void pack(const Chunk& chunk, std::span<std::byte> payload) = 0;
-    /// Payload -> data; it may be short; where it came to its place it lies there. Gives the bytes
-    /// that reached this rank's own memory.
+    /// Copies the payload of a message, which may be short, to the data. A payload that was
+    /// received at `chunk.place` is there already. Returns the bytes that reached this rank's own
+    /// memory.
     virtual Bytes unpack(const Chunk& chunk, std::span<const std::byte> payload) = 0;
-    /// Writes: the chunk has left; its place, if it had one, is free.
+    /// Writes: called when the chunk was sent; its `place`, if any, is free.
     virtual void sent(const Chunk&) {}
-    /// What there is of a region, and hasn't been copied, between the data and the region's buffer
-    /// without a message, as RegionCopy::copy does.
+    /// Copies the part of a region that is available and not yet copied between the data and the
+    /// region's buffer, without a message, as RegionCopy::copy does.
     virtual Copied copy(const Region& region, std::byte* buffer, std::byte* given,
                         Offset valid_until) = 0;
 };
 
-/// The rank's own access. `copies`: copy() will be called. `lists`: chunks name the pieces of their
-/// payload, whose list lies there until the next one; empty where they are packed and unpacked.
+/// Makes the runs of the rank's own access. `copies`: copy() will be called. `lists`: memory in
+/// which next() lists the pieces of its chunk (zero-copy), valid until the next call. If empty,
+/// chunks are packed and unpacked.
 std::unique_ptr<Runs> make_own_runs(const ExchangeContext& context, bool copies,
                                     std::span<std::byte> lists = {});
 
-/// What the data positions [from, to) of a layout have in `region`.
+/// Returns what the data positions [from, to) of a layout have in `region`.
 [[nodiscard]] RoundContents contents_of(Cursor& file, Bytes from, Bytes to, const Region& region);
 
 }  // namespace oratorio

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Exchange through collective buffers that all ranks of the node map: each rank copies its own
-// data, an aggregator only does the storage (Hastings & Choudhary 2006, "collective shared
-// buffer"). What ranks tell each other is in the control words of exchange/node_memory.
+// data, and an aggregator only performs the storage calls (Hastings & Choudhary 2006, "collective
+// shared buffer"). Ranks communicate through the control words of exchange/node_memory.
 #include <algorithm>
 #include <vector>
 
@@ -26,7 +26,7 @@ void raise(std::atomic<Offset>& word, Offset value) {
     }
 }
 
-/// Adds one rank's part.
+/// Adds one rank's contents to the answer.
 void add(Question& question, const RoundContents& contents) {
     question.bytes += contents.bytes;
     question.coverage += contents.coverage;
@@ -54,12 +54,12 @@ class SharedExchange final : public Exchange {
     Bell* bell() const override { return &context_.node->bell(rank_); }
 
   private:
-    /// How far this rank is with one aggregator, or with shared loads with one of its sub-buffers:
-    /// those are loaded by different ranks, so a later round may be there before an earlier one.
+    /// This rank's progress with one aggregator; with shared loads, with one of its sub-buffers:
+    /// different ranks load those, so a later round may open before an earlier one.
     struct Progress {
         int aggregator = 0;
-        std::int64_t round = 0;     ///< next to move data in
-        std::int64_t answered = 0;  ///< next to tell the contents of
+        std::int64_t round = 0;     ///< next round to move data in
+        std::int64_t answered = 0;  ///< next round to report the contents of
     };
     void begin_progress();
     [[nodiscard]] std::uint64_t key(std::int64_t round) const {
@@ -73,13 +73,13 @@ class SharedExchange final : public Exchange {
     ExchangeContext context_;
     const Plan& plan_;
     Rank rank_;
-    int index_;         ///< among the aggregators
-    std::size_t mine_;  ///< participant
+    int index_;         ///< among the aggregators; -1: none
+    std::size_t mine_;  ///< this rank's participant index
     bool reading_;
     std::unique_ptr<Runs> runs_;
     const Waking waking_;
-    int apart_;                       ///< rounds of one progress
-    std::vector<Progress> progress_;  ///< in the order that this rank looks at them
+    int apart_;                       ///< distance of one Progress's rounds
+    std::vector<Progress> progress_;  ///< in the order in which this rank visits them
     Bytes received_ = 0;
     bool differs_ = false;
 };

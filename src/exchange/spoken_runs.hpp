@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// SpokenRuns: runs of others that a local aggregator speaks for. They have to be gathered, and in
-// reads dealt, while the exchange goes on.
+// SpokenRuns: the data of a group, for which the local aggregator sends and receives. In writes it
+// is gathered from the ranks of the group while the exchange goes on; in reads it is distributed to
+// them.
 #pragma once
 
 #include "exchange/runs.hpp"
@@ -9,17 +10,17 @@ namespace oratorio {
 
 class SpokenRuns : public Runs {
   public:
-    /// Moves on without waiting; an error is the transport's.
+    /// Makes progress without waiting. An error comes from the transport.
     virtual Result<bool> step() = 0;
-    /// All has been dealt.
+    /// Returns true if all data was distributed.
     [[nodiscard]] virtual bool finished() const = 0;
-    /// Some rank was seen to work by another plan.
+    /// Returns true if some rank works by a different plan.
     [[nodiscard]] virtual bool differs() const = 0;
-    /// A message that couldn't be used. All else goes on.
+    /// Returns the first message that couldn't be used. Everything else continues.
     [[nodiscard]] virtual const Error& failed() const = 0;
 
   protected:
-    /// What Runs::copy is given, as one value. `given` may be null.
+    /// Returns the buffer arguments of Runs::copy as one value. `given` may be null.
     [[nodiscard]] static RoundBuffer buffer_of(const Region& region, std::byte* buffer,
                                                std::byte* given) {
         const auto bytes = static_cast<std::size_t>(region.count * region.length);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Straight: messages that go straight between other ranks' memory and the buffers of an
-// aggregator's open rounds, in pieces, by datatypes of the host. Each was announced by a message
-// with its table.
+// Straight: the aggregator's side of zero-copy messages. They go between other ranks' memory and
+// the buffers of open rounds, in pieces described by MPI datatypes. A message with the run table
+// precedes each of them.
 #pragma once
 
 #include <vector>
@@ -16,36 +16,39 @@ namespace oratorio {
 /// The part of an open round that such messages need.
 struct StraightRound {
     std::int64_t number = 0;
-    Tag tag = 0;  ///< of messages with data
+    Tag tag = 0;  ///< of the messages with data
     Region region;
     RoundBuffer buffer;
-    Offset valid_until = 0;  ///< reads: what lies behind isn't sent
+    Offset valid_until = 0;  ///< reads: bytes at or after this offset aren't sent
 };
 
 class Straight {
   public:
-    /// `lists`: memory for the list of one message, as long as one. Empty where there are none.
+    /// `lists`: memory for the list of one message, as long as a message. Empty: zero-copy isn't
+    /// used.
     Straight(Transport& transport, const Plan& plan, Stats& stats, std::span<std::byte> lists)
         : transport_(transport), plan_(plan), stats_(stats), lists_(lists) {}
 
-    /// Messages go straight.
+    /// Returns true if messages are zero-copy.
     [[nodiscard]] bool used() const { return !lists_.empty(); }
-    /// Another message must wait.
+    /// Returns true if no further message may start now.
     [[nodiscard]] bool full() const { return std::ssize(moving_) >= plan_.messages_in_flight; }
     [[nodiscard]] bool moves_in(std::int64_t round) const;
-    /// Begins to take (writes) or to send (reads) the `payload` bytes that `table` tells of, whose
-    /// buffer is kept until that is done. False where the table can't be used: it was dropped.
+    /// Starts to receive (writes) or to send (reads) the `payload` bytes that `table` describes.
+    /// `buffer`, which holds the table, stays in use until take() returns it. Returns false if the
+    /// table is invalid; the message was then dropped.
     Result<bool> start(const StraightRound& round, Rank other, std::span<std::byte> buffer,
                        std::span<const std::byte> table, Bytes payload);
-    /// Instead: what comes is taken over all that lies in the round's buffer, or nothing is sent.
+    /// Completes a message without its data: a write's data is received over the contents of the
+    /// round's buffer, a read's reply is empty.
     Result<void> drop(const StraightRound& round, Rank other, std::span<std::byte> buffer);
     struct Done {
-        std::int64_t round = -1;  ///< -1: none is
+        std::int64_t round = -1;  ///< -1: no message has completed
         Bytes bytes = 0;          ///< that came into the round's buffer
-        bool sound = true;        ///< writes: as many as the table told
+        bool sound = true;        ///< writes: as many bytes as the table said
         std::span<std::byte> buffer;
     };
-    /// One that is done, if there is one.
+    /// Returns a completed message, if any.
     Result<Done> take();
 
   private:
@@ -57,7 +60,7 @@ class Straight {
         Region region;
         std::span<std::byte> given;
         Bytes payload = 0;
-        bool placed = true;  ///< what comes is
+        bool placed = true;  ///< false for a dropped message
     };
     [[nodiscard]] bool reading() const { return plan_.direction == Direction::read; }
     Result<Ticket> send(const StraightRound& round, Rank other, const PieceList& pieces);

@@ -14,8 +14,8 @@ void Waking::tell(Rank rank) const {
     }
 }
 
-/// Wakes as many who slept through a ring as there are cores for. The others are called by those,
-/// when they have nothing left to do.
+/// Wakes ranks that slept through a ring, as many as there are cores for. Those ranks call the rest
+/// when they run out of work.
 void Waking::call_others() const {
     if (!gently_) return;
     int room = std::max(1, static_cast<int>(topology_.cores_of_node())) - node_.awake();
@@ -33,8 +33,8 @@ void Shift::begin() {
     on_ = true;
 }
 
-/// Counts itself out before it looks at the others; who rings them looks at the count afterwards.
-/// So either sees what the other did, and nobody sleeps on with work and a core to be had.
+/// Decrements the count before it scans the doorbells; a ringer reads the count after it rings. So
+/// one of the two sees the other, and no rank sleeps on while there is work and a core.
 void Shift::end() {
     if (!on_) return;
     on_ = false;
@@ -42,7 +42,8 @@ void Shift::end() {
     waking_.call_others();
 }
 
-/// The bell is also that of accesses where nobody is relieved.
+/// Restores the wait policy: other accesses, where no rank gives up its core, use the same
+/// doorbell.
 Shift::~Shift() {
     end();
     node_.bell(topology_.rank).before = usual_before_sleep(topology_);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Waking: how a rank of a node tells others that there may be something for them to do. Where each
-// aggregator loads its own rounds, whoever waits is woken at once. Where any rank may load, no more
-// ranks are woken than there are cores: who is at work goes on with what all have to do, and calls
-// the others when it has nothing left (Hastings & Choudhary 2006 run a rank per core).
+// Waking: how a rank of a node notifies others that there may be work. If each aggregator loads its
+// own rounds, a waiting rank is woken at once. If any rank may load, no more ranks are woken than
+// there are cores: a working rank goes on with the work that all ranks share, and calls the others
+// when it has none left (Hastings & Choudhary 2006 run one rank per core).
 #pragma once
 
 #include "exchange/node_memory.hpp"
@@ -11,14 +11,14 @@ namespace oratorio {
 
 class Waking {
   public:
-    /// `gently`: no more than there are cores for.
+    /// `gently`: wake no more ranks than there are cores.
     Waking(const NodeMemory& node, const Topology& topology, bool gently)
         : node_(node), topology_(topology), gently_(gently) {}
 
-    /// Something was changed that the rank may wait for.
+    /// Rings the rank's doorbell: something that it may wait for has changed.
     void tell(Rank rank) const;
-    /// After it has told all that it had to. Where others then keep all cores busy, this rank
-    /// sleeps at once when it comes to wait.
+    /// Wakes other ranks. Called after the last tell(). If they then keep all cores busy, this rank
+    /// sleeps at once the next time it waits.
     void call_others() const;
 
   private:
@@ -27,7 +27,8 @@ class Waking {
     bool gently_;
 };
 
-/// When a rank is at work, where no more are woken than there are cores. Ends with the object.
+/// The scope in which a rank counts as working, for accesses that wake no more ranks than there are
+/// cores. Ends with the object.
 class Shift {
   public:
     Shift(const NodeMemory& node, const Topology& topology)
@@ -36,9 +37,9 @@ class Shift {
     Shift(const Shift&) = delete;
     Shift& operator=(const Shift&) = delete;
 
-    /// This rank is at work.
+    /// Counts this rank as working.
     void begin();
-    /// It has nothing to do just now.
+    /// This rank has no work for now: stops counting it, and calls others.
     void end();
 
   private:

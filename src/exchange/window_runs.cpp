@@ -30,7 +30,7 @@ WindowRuns::Place& WindowRuns::take(const Windows& at, State state) {
     return window;
 }
 
-/// To the other ranks of the group that may have data there.
+/// Opens the window to the other ranks of the group that may have data in it.
 void WindowRuns::show(const Place& window, Offset valid_until) {
     SlotControl& control = places_.control(window.number);
     control.begin = window.window.begin;
@@ -44,7 +44,7 @@ Result<bool> WindowRuns::step() {
     return reading() ? release_emptied() : fill();
 }
 
-/// As many windows as there are; this rank's own data comes first.
+/// Opens all free windows for filling, and copies this rank's own data to each.
 bool WindowRuns::fill() {
     bool moved = false;
     while (!filling_.at_end() && place(filling_.number()).state == State::free) {
@@ -91,7 +91,7 @@ std::span<std::byte> WindowRuns::bytes_of(const Place& window, Extent extent) co
                  static_cast<std::size_t>(extent.length()));
 }
 
-/// The next piece that was given, from `from` on; empty when there is none.
+/// Returns the next written piece at or after `from`; empty if there is none.
 Extent WindowRuns::next_given(const Place& window, Offset from) const {
     const auto given = places_.given(window.number);
     const auto find = [&](Offset begin, int value) {
@@ -125,7 +125,7 @@ std::size_t WindowRuns::next(const Region& region, std::span<std::byte> table_an
     return joiner.bytes();
 }
 
-/// What was given of the window, as much as there is room for.
+/// Takes the written bytes of the window, as many as there is room for.
 void WindowRuns::take_written(Place& window, std::span<std::byte> table_and_payload,
                               RunJoiner& joiner, Chunk& chunk) {
     const bool whole = !begun_;
@@ -152,7 +152,7 @@ void WindowRuns::take_written(Place& window, std::span<std::byte> table_and_payl
     at_.advance();
 }
 
-/// Nothing of the window is needed after its last chunk.
+/// Packs the chunk. The window is free after its last chunk.
 void WindowRuns::pack(const Chunk& chunk, std::span<std::byte> payload) {
     Place& window = windows_[static_cast<std::size_t>(chunk.record)];
     Bytes at = 0;

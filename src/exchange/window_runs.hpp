@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// WindowRuns: the data of a group as its local aggregator has it in windows of the node's memory,
-// where each rank of the group puts or finds its own. Writes: what was given of a window is sent,
-// straight from there where it is one run. Reads: what of a window is within the group's hull is
-// asked for as one run, and comes there.
+// WindowRuns: a group's data as its local aggregator sees it, in windows of node memory that each
+// rank of the group fills or reads. Writes: sends the bytes of a window that the write mask names,
+// directly from the window if they are one run. Reads: requests the part of a window in the group's
+// hull as one run, and receives it there.
 #pragma once
 
 #include <array>
@@ -14,7 +14,7 @@ namespace oratorio {
 
 class WindowRuns final : public SpokenRuns {
   public:
-    /// `own` and all in `context` outlive it.
+    /// `own` and everything in `context` outlive it.
     WindowRuns(const ExchangeContext& context, Runs& own);
 
     Result<bool> step() override;
@@ -25,7 +25,7 @@ class WindowRuns final : public SpokenRuns {
     bool ready(const Region& region) override;
     std::size_t next(const Region& region, std::span<std::byte> table_and_payload,
                      Chunk& chunk) override;
-    /// Nobody asks: groups whose contents would have to be asked for send messages.
+    /// Never needed: a plan with windows doesn't ask for contents.
     std::optional<RoundContents> contents(const Region&) override { return RoundContents{}; }
     void pack(const Chunk& chunk, std::span<std::byte> payload) override;
     Bytes unpack(const Chunk& chunk, std::span<const std::byte> payload) override;
@@ -34,14 +34,14 @@ class WindowRuns final : public SpokenRuns {
                 Offset valid_until) override;
 
   private:
-    /// Of a window: the ranks give to it, or it is being sent from, or filled by the aggregator, or
-    /// the ranks take from it.
+    /// States of a window: ranks write to it; it is being sent; the aggregator fills it; ranks read
+    /// from it.
     enum class State { free, filling, leaving, coming, emptying };
     struct Place {
         State state = State::free;
         std::int64_t number = 0;
         Region window;
-        Extent extent;  ///< what of it is within the group's hull
+        Extent extent;  ///< the part of it in the group's hull
     };
     [[nodiscard]] bool reading() const { return plan_.direction == Direction::read; }
     [[nodiscard]] Place& place(std::int64_t number) {
@@ -67,12 +67,12 @@ class WindowRuns final : public SpokenRuns {
     Runs& own_;
     std::vector<Extent> others_;  ///< hulls of the group's other ranks
     WindowPlaces places_;
-    Windows filling_;  ///< writes: the next to be filled
-    Windows at_;       ///< the next to be taken
+    Windows filling_;  ///< writes: the next window to fill
+    Windows at_;       ///< the next window to take
     std::array<Place, Layers::windows_max> windows_;
-    bool begun_ = false;  ///< writes: something of the window at_ was taken
-    Offset from_ = 0;     ///< and what begins here wasn't
-    Extent packed_;       ///< what the chunk has of its window
+    bool begun_ = false;  ///< writes: part of window at_ was taken
+    Offset from_ = 0;     ///< writes: the rest of it begins here
+    Extent packed_;       ///< the part of the window that the chunk contains
     Error failed_;
 };
 

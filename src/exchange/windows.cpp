@@ -17,7 +17,7 @@ void Windows::enter_region() {
     region_ = regions_.region();
     extent_ = 0;
     from_ = region_.begin;
-    // A region that is taken has at least one extent in the hull.
+    // A region of the plan has at least one extent in the hull, so there is a window.
     (void)next_in_region();
 }
 
@@ -28,7 +28,7 @@ void Windows::advance() {
     enter_region();
 }
 
-/// The next window of the region that touches the hull.
+/// Moves to the region's next window that touches the hull; returns false if there is none.
 bool Windows::next_in_region() {
     const Bytes bytes = plan_.layers.window_bytes();
     for (; extent_ < region_.count; ++extent_) {
@@ -49,7 +49,7 @@ bool Windows::next_in_region() {
 WindowPlaces::WindowPlaces(const Plan& plan, const Topology& topology, const NodeMemory& node,
                            Rank local_aggregator)
     : plan_(plan), node_(node), place_(node.place(local_aggregator)) {
-    std::size_t before = 0;  // local aggregators of this node
+    std::size_t before = 0;  // number of this node's local aggregators that come first
     for (const Rank local : plan.layers.local_aggregators()) {
         if (local == local_aggregator) break;
         before += are_beside(topology, local, local_aggregator) ? 1 : 0;

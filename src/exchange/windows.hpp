@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Windows: how the ranks of a group share their data with their local aggregator in memory of the
-// node, without messages. The regions of the group are cut into windows; each rank copies its own
-// data of a window to or from it. A window is as long as a message's payload may be: where the
-// group's share of it is dense it is what is sent.
+// Windows: how the ranks of a group share their data with their local aggregator through node
+// memory, without messages. The group's regions are cut into windows; each rank copies its own data
+// to or from a window. A window is as long as a message's payload may be: a window that the group's
+// data fills densely is sent as it is.
 #pragma once
 
 #include "exchange/node_rounds.hpp"
@@ -10,20 +10,20 @@
 
 namespace oratorio {
 
-/// The windows of a group, in the order in which its local aggregator takes them. All its ranks see
-/// the same, with the same numbers.
+/// The windows of a group, in the order in which its local aggregator takes them. All ranks of the
+/// group see the same windows with the same numbers.
 class Windows {
   public:
     Windows(const Plan& plan, Rank local_aggregator);
 
     [[nodiscard]] bool at_end() const { return regions_.at_end(); }
-    /// Counted from 0.
+    /// Counts from 0.
     [[nodiscard]] std::int64_t number() const { return number_; }
-    /// The region that it is part of.
+    /// Returns the region that contains the window.
     [[nodiscard]] const Region& region() const { return region_; }
-    /// A region of one extent.
+    /// Returns the window as a region of one extent.
     [[nodiscard]] const Region& window() const { return window_; }
-    /// What of it is within the group's hull.
+    /// Returns the part of the window in the group's hull.
     [[nodiscard]] Extent extent() const { return intersect(window_.extent(0), hull_); }
     void advance();
 
@@ -36,8 +36,8 @@ class Windows {
     RankRegions regions_;
     Region region_;
     Region window_;
-    std::int64_t extent_ = 0;  ///< of the region
-    Offset from_ = 0;          ///< where the next window in it begins
+    std::int64_t extent_ = 0;  ///< index of the current extent of the region
+    Offset from_ = 0;          ///< where the region's next window begins
     std::int64_t number_ = 0;
 };
 
@@ -48,28 +48,28 @@ class WindowPlaces {
                  Rank local_aggregator);
 
     [[nodiscard]] SlotControl& control(std::int64_t number) const;
-    /// Its bytes; the layers' window_room lies before them.
+    /// Returns the window's bytes. Layers::window_room bytes of room precede them.
     [[nodiscard]] std::span<std::byte> data(std::int64_t number) const;
-    /// Writes: which of them were given.
+    /// Writes: returns the window's write mask; empty in reads.
     [[nodiscard]] std::span<std::byte> given(std::int64_t number) const;
 
   private:
     const Plan& plan_;
     const NodeMemory& node_;
-    int place_ = 0;  ///< of the local aggregator among its node's ranks
+    int place_ = 0;  ///< the local aggregator's index on its node
     std::span<std::byte> memory_;
 };
 
-/// A rank's side that isn't the local aggregator.
+/// The side of a rank that isn't the local aggregator.
 class WindowMember {
   public:
     WindowMember(const ExchangeContext& context, Runs& own);
 
-    /// Copies its data of all windows that are open for it; true when there was one.
+    /// Copies this rank's data of all windows that are open to it; returns true if there was one.
     bool step();
     [[nodiscard]] bool finished() const { return windows_.at_end(); }
     [[nodiscard]] Bytes received() const { return received_; }
-    /// The local aggregator works by another plan.
+    /// Returns true if the local aggregator works by a different plan.
     [[nodiscard]] bool differs() const { return differs_; }
 
   private:
