@@ -79,12 +79,12 @@ class Member {
     /// buffer.
     Bytes copy(const Region& region, const RoundBuffer& buffer, Offset valid_until);
 
-    /// The contents that the member reports for one region. 85! | Returns the member's next report;
-    /// nothing until it has arrived.
+    /// The contents that the member reports for one region.
     struct Told {
         Offset begin = 0;
         RoundContents contents;
     };
+    /// Returns the member's next report; nothing until it has arrived.
     [[nodiscard]] std::optional<Told> take_told();
 
   private:

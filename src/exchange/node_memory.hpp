@@ -19,15 +19,14 @@ namespace oratorio {
 /// Control words of one sub-buffer. The opener writes `round` last; the participants then move
 /// their data and decrement `to_come`.
 struct alignas(64) SlotControl {
-    std::atomic<std::uint64_t> round{0};  ///< key of the round that is open in it
-    std::atomic<std::uint64_t> claimed{
-        0};  ///< key of the last round that a rank reserved for loading
-    std::atomic<std::int64_t> to_come{0};  ///< participants that haven't moved their data yet
-    Offset begin = 0;                      ///< of the region
-    Offset valid_until = 0;                ///< see Exchange::open
-    Bytes buffer = 0;                      ///< offset of the sub-buffer in buffers()
-    Bytes given = -1;                    ///< offset of its write mask in buffers(); -1: it has none
-    std::atomic<std::int64_t> bytes{0};  ///< writes: moved by the participants so far
+    std::atomic<std::uint64_t> round{0};    ///< key of the round that is open in it
+    std::atomic<std::uint64_t> claimed{0};  ///< key of the last round reserved for loading
+    std::atomic<std::int64_t> to_come{0};   ///< participants that haven't moved their data yet
+    Offset begin = 0;                       ///< of the region
+    Offset valid_until = 0;                 ///< see Exchange::open
+    Bytes buffer = 0;                       ///< offset of the sub-buffer in buffers()
+    Bytes given = -1;                       ///< offset of its write mask there; -1: none
+    std::atomic<std::int64_t> bytes{0};     ///< writes: moved by the participants so far
 };
 
 /// An aggregator's question to its participants: which data will this round hold?
@@ -60,11 +59,9 @@ struct Desk {
     std::uint64_t buffer = 0;  ///< address of the user's buffer
     Bytes from = 0;            ///< as in Access
     Bytes bytes = 0;
-    Offset plan_begin = 0;  ///< begin of its plan's hull
-    std::atomic<std::int64_t> received{
-        0};  ///< reads: bytes that aggregators wrote to the rank's memory
-    alignas(64) std::atomic<std::uint64_t> served{
-        0};  ///< aggregators: key of the last access finished
+    Offset plan_begin = 0;                  ///< begin of its plan's hull
+    std::atomic<std::int64_t> received{0};  ///< reads: bytes written to the rank's memory
+    alignas(64) std::atomic<std::uint64_t> served{0};  ///< aggregators: key of the last finished
 };
 
 class NodeMemory {
@@ -107,8 +104,7 @@ class NodeMemory {
     void lay_out(const Topology& topology);
 
     SharedMemory memory_;
-    std::unique_ptr<SharedSegment>
-        making_;  ///< a larger segment, or one with cross-memory access verified
+    std::unique_ptr<SharedSegment> making_;  ///< a larger one, or one that verifies cross-memory
     Bytes capacity_ = 0;
     Bytes wanted_ = 0;
     bool cross_memory_ = false;  ///< cross-memory access is verified

@@ -138,8 +138,7 @@ Result<bool> ParticipantSide::hand_over(AggregatorSide& own) {
             if (reading_) received_ += copied.bytes;
             if (!copied.last) break;
             regions_.advance();
-            if (own.is_served(round))
-                return true;  // the round is complete: its storage call comes first
+            if (own.is_served(round)) return true;  // its storage call comes first
         } else {
             // A read needs one buffer for the request and one for the reply.
             if (outgoing_.size() >= in_flight_max || context_.buffers.free() < 2 ||
