@@ -8,7 +8,7 @@ namespace oratorio {
 
 namespace {
 
-/// Whether somebody will ask: what was given and covers its hull can be stored at any time.
+/// Returns true if arrival matters. A write without holes can be stored at any time.
 bool is_asked_for(const Plan& plan) {
     return plan.method->aggregated() && (plan.direction == Direction::read || plan.keeps_holes());
 }
@@ -42,7 +42,8 @@ Result<void> Arrival::step() {
     return {};
 }
 
-/// Entering later ones doesn't take it back: nobody is at the next access before this one is over.
+/// Returns true if the rank has entered this access. Equality suffices: no rank enters the next
+/// access before this one is over.
 bool Arrival::has_entered(Rank rank) const {
     return node_->desk(rank).entered == key_;
 }

@@ -1,4 +1,17 @@
 // SPDX-License-Identifier: BSD-3-Clause
+// The two-phase engine: moves an access in rounds through collective buffers (collective
+// buffering). Data sieving is the same engine with a single participant.
+//
+// An aggregator has one or more slots. Each slot takes a round from the RoundQueue and passes these
+// phases; step() advances all slots, and the exchange between ranks.
+//
+//   write:  idle -> exchanging -> storing -> idle
+//   read:   idle -> [expecting] -> awaiting -> loading -> exchanging -> idle
+//
+// expecting: participants report what they want (ask_contents). awaiting: until they have entered
+// the access (run/arrival). loading and storing: storage calls are outstanding. exchanging:
+// participants fill or empty the buffer. A rank that isn't an aggregator has no slots and only
+// steps the exchange.
 #include <algorithm>
 #include <cstring>
 #include <optional>
@@ -16,7 +29,7 @@ namespace oratorio {
 
 namespace {
 
-/// What each phase of a slot but the first is in a trace, in their order.
+/// The trace activity of each phase but idle; idle's entry is unused.
 constexpr Activity kSlotActivities[] = {Activity::expecting,  Activity::expecting,
                                         Activity::awaiting,   Activity::loading,
                                         Activity::exchanging, Activity::storing};
@@ -41,10 +54,10 @@ class BufferedWork final : public Work {
         Phase phase = Phase::idle;
         Round round;
         RoundBuffer buffer;
-        Extent touched;     ///< what of the region is read or written
+        Extent touched;     ///< the part of the region that is read or written
         int transfers = 0;  ///< outstanding
         Offset complete_until = 0;
-        Track track;  ///< of its phases
+        Track track;  ///< trace of the phases
     };
 
     void enter(Slot& slot, Phase phase);
@@ -66,22 +79,23 @@ class BufferedWork final : public Work {
     void note(const Error& error, std::int64_t round);
     void announce(std::span<std::byte> memory);
 
-    std::unique_ptr<Store> own_store_;  ///< context_.store, if there is one
+    std::unique_ptr<Store> own_store_;  ///< context_.store, if set
     RunContext context_;
     const Plan& plan_;
     const Access& access_;
     bool reading_;
-    bool waits_;  ///< for the storage: nobody is kept waiting meanwhile, or the store is done at
-                  ///< once
+    /// Whether a step may wait for the storage: no rank waits for this one, or the store completes
+    /// calls at once.
+    bool waits_;
     Arrival arrival_;
     std::unique_ptr<RoundQueue> queue_;
     std::unique_ptr<Transfer> transfer_;
-    std::unique_ptr<RegionWriter> writer_;  ///< where holes are kept
+    std::unique_ptr<RegionWriter> writer_;  ///< set if the plan has holes to keep
     bool announced_ = false;
     std::unique_ptr<Exchange> exchange_;
     std::vector<Slot> slots_;
-    std::optional<Shift> shift_;  ///< where any rank may load
-    Rest rest_;                   ///< of the last step
+    std::optional<Shift> shift_;  ///< set if any rank may load
+    Rest rest_;                   ///< as of the last step
     bool differs_ = false;
     Error noted_;
     StoredReport report_;
@@ -113,11 +127,12 @@ BufferedWork::BufferedWork(const RunContext& context, const Plan& plan, const Ac
 }
 
 BufferedWork::~BufferedWork() {
-    transfer_.reset();  // waits for what is under way
+    transfer_.reset();  // waits for outstanding transfers
     if (announced_) context_.store->announce({});
 }
 
-/// Pays from the second time on that direct requests fill or empty the memory.
+/// Registers the collective buffer with the store. It pays off from the second direct request on
+/// that uses the same memory.
 void BufferedWork::announce(std::span<std::byte> memory) {
     announced_ = context_.store->limits().direct(plan_.direction).file > 0 &&
                  plan_.rounds >= 2 * plan_.slots;
@@ -137,7 +152,8 @@ bool BufferedWork::done() const {
            });
 }
 
-/// Storage that works beside us rings no bell.
+/// Returns nothing to wait for while storage calls are outstanding: their completion rings no
+/// doorbell.
 Rest BufferedWork::waits_for() const {
     return transfer_ && transfer_->outstanding() > 0 ? Rest{} : rest_;
 }
@@ -146,7 +162,7 @@ Result<bool> BufferedWork::step() {
     rest_ = rest_on(exchange_->bell());
     if (shift_) shift_->begin();
     if (const auto arrived = arrival_.step(); !arrived) return arrived.error();
-    const bool later = queue_->hands_over();  // one's own data first
+    const bool later = queue_->hands_over();  // copy this rank's own data first
     bool moved = !later && step_slots();
     const auto exchanged = exchange_->step();
     if (!exchanged) return exchanged.error();
@@ -201,7 +217,7 @@ bool BufferedWork::take_round(std::size_t index) {
     return true;
 }
 
-/// One step of one slot; true when it moved.
+/// Advances one slot by one step; returns true if it moved.
 bool BufferedWork::step_slot(std::size_t index) {
     Slot& slot = slots_[index];
     switch (slot.phase) {
@@ -246,8 +262,8 @@ void BufferedWork::start_transfers(std::size_t index, Direction direction) {
     start_transfers_from(index, direction, 0);
 }
 
-/// Writes one extent after the other: what is stored of a region then ends at one place, wherever
-/// it fails.
+/// Starts the transfers of a round. Writes go one extent at a time, so that after a failure the
+/// stored part of a region ends at one offset.
 void BufferedWork::start_transfers_from(std::size_t index, Direction direction,
                                         std::int64_t first) {
     Slot& slot = slots_[index];
@@ -288,8 +304,8 @@ bool BufferedWork::reap_transfers(bool wait) {
     return moved;
 }
 
-/// No earlier round is still to be stored: rounds are stored in order, which keeps the report of a
-/// failure short and exact.
+/// Returns true if no earlier round is still to be stored. Rounds are stored in order, which keeps
+/// the report of a failure short and exact.
 bool BufferedWork::is_next(const Slot& slot) const {
     return std::none_of(slots_.begin(), slots_.end(), [&](const Slot& other) {
         return other.phase != Phase::idle && other.phase != Phase::storing &&
@@ -306,7 +322,8 @@ void BufferedWork::open(Slot& slot) {
     exchange_->open(slot.round.aggregator, slot.round.number, slot.buffer, slot.complete_until);
 }
 
-/// What a round should hold where that is known: anything else would store bytes of nobody.
+/// Returns true if the round holds the planned amount of data, if known. Otherwise, storing it
+/// would write bytes that no rank supplied.
 bool BufferedWork::is_as_planned(const Slot& slot, Bytes held) const {
     return reading_ || !plan_.covered || held == slot.round.region.bytes();
 }
@@ -316,8 +333,7 @@ void BufferedWork::end_exchange(std::size_t index, Bytes held) {
     if (noted_.kind == ErrorKind::none && !is_as_planned(slot, held)) differs_ = true;
     if (reading_ || differs_) {
         enter(slot, Phase::idle);
-    } else if (noted_.kind !=
-               ErrorKind::none) {  // after a failure data is only taken from the others
+    } else if (noted_.kind != ErrorKind::none) {  // after a failure, data is only received
         report_.first_not_begun = std::min(report_.first_not_begun, slot.round.number);
         enter(slot, Phase::idle);
     } else {
@@ -343,7 +359,7 @@ void BufferedWork::store_given(Slot& slot) {
     if (stored.error.kind != ErrorKind::none) note(stored.error, slot.round.number);
 }
 
-/// The lock is given back before this rank does anything else.
+/// Stores the round under a shared lock, which is released before this rank does anything else.
 void BufferedWork::store_sharing(std::size_t index) {
     Slot& slot = slots_[index];
     auto held = context_.excluded().share(*context_.store, slot.touched, plan_.collective);

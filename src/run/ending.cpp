@@ -11,7 +11,8 @@ namespace oratorio {
 
 namespace {
 
-/// One reduction tells every rank; after a failed write each also learns how far the storage got.
+/// All ranks agree by one reduction. After a failed write, they also gather how far the storage
+/// got.
 class AgreedEnding final : public Ending {
   public:
     AgreedEnding(Transport& transport, const Plan& plan) : transport_(transport), plan_(plan) {}
@@ -52,7 +53,7 @@ class AgreedEnding final : public Ending {
     StoredReports reports_;
 };
 
-/// What an aggregator tells; where nothing failed the first number is all of it.
+/// An aggregator's report. If nothing failed, only `failed` is sent.
 struct Told {
     std::uint64_t failed = 0;
     Error error;
@@ -79,16 +80,16 @@ class ToldEnding final : public Ending {
     Stats& stats_;
     Tag tag_;
     int own_;                      ///< among the aggregators
-    std::vector<int> by_;          ///< aggregators that tell this rank
-    std::vector<Told> told_;       ///< by them, in their order
-    Told mine_;                    ///< to the ranks of its edges
-    std::vector<Ticket> tickets_;  ///< of what is under way either way
-    Error lost_;                   ///< the transport's, where it can't be returned
+    std::vector<int> by_;          ///< aggregators that report to this rank
+    std::vector<Told> told_;       ///< their reports, in the same order
+    Told mine_;                    ///< this rank's report to the ranks of its edges
+    std::vector<Ticket> tickets_;  ///< outstanding messages in both directions
+    Error lost_;                   ///< a transport error where none can be returned
     Error worst_;
 };
 
-/// The receives are there before anybody tells something, so that no aggregator waits for a rank
-/// that waits for another one.
+/// Posts the receives before any report is sent, so that no aggregator waits for a rank that waits
+/// for another one.
 ToldEnding::ToldEnding(const RunContext& context, const Plan& plan, unsigned number)
     : transport_(context.transport),
       plan_(plan),
@@ -147,7 +148,7 @@ void ToldEnding::find_worst() {
     worst_ = worst->error;
 }
 
-/// Aggregators that share no edge with this rank have nothing of it.
+/// Returns the stored bytes. Aggregators that share no edge with this rank have none of its data.
 Bytes ToldEnding::stored_bytes(const Access& access, Extent mine) const {
     std::vector<StoredReport> of_aggregators(plan_.aggregators.size());
     if (own_ >= 0) of_aggregators[static_cast<std::size_t>(own_)] = mine_.stored;

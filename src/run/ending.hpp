@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Ending: how a rank learns how a collective access has ended on the others. By the plan: all ranks
-// agree, or in a graph that was asked to be sparse each is told by the aggregators that it shares
-// an edge with, and waits for nobody else (MPI-IO/GPFS, 2001, section 2.4.1).
-// docs/decisions/0038-sparse-ends.md.
+// Ending: how a rank learns the outcome of a collective access on the other ranks. The plan
+// decides: either all ranks agree, or, if the user requested a sparse graph, the aggregators that
+// share an edge with a rank report to it, and it waits for no other rank (MPI-IO/GPFS, 2001,
+// section 2.4.1). docs/decisions/0038-sparse-ends.md.
 #pragma once
 
 #include <memory>
@@ -13,9 +13,9 @@
 
 namespace oratorio {
 
-/// Collective, made in steps; one for each attempt of an access. Made before the work begins, so
-/// that whoever tells this rank something isn't kept waiting by it. Stays where it is: the
-/// transport knows its address.
+/// The end of one attempt of an access, collective, made in steps. It is created before the work
+/// begins, so that no aggregator that reports to this rank has to wait for it. Must not move: the
+/// transport holds its address.
 class Ending {
   public:
     virtual ~Ending() = default;
@@ -23,26 +23,28 @@ class Ending {
     Ending(const Ending&) = delete;
     Ending& operator=(const Ending&) = delete;
 
-    /// This rank's work is over, with its own failure and how far its storage got; once.
+    /// Called once when this rank's work is over, with its own failure and how far its storage got.
     virtual void begin(const Error& mine, Remark remark, const StoredReport& stored) = 0;
-    /// True when it is over; an error is the transport's.
+    /// Makes progress; returns true when the end is complete. An error comes from the transport.
     virtual Result<bool> step() = 0;
-    /// What it is at in a trace.
+    /// Returns the current trace activity.
     [[nodiscard]] virtual Activity activity() const = 0;
 
-    // When it is over:
+    // Valid once step() has returned true:
 
-    /// The worst that this rank has heard of, its own with it; among equals the lowest rank's.
+    /// Returns the worst error that this rank knows of, its own included; the lowest rank's among
+    /// equals.
     [[nodiscard]] virtual const Error& error() const = 0;
-    /// As the agreement has it; never where ranks are told.
+    /// The agreement's flags; never set if aggregators report.
     [[nodiscard]] virtual bool vetoed() const { return false; }
     [[nodiscard]] virtual bool goes_on() const { return false; }
-    /// After a failure of a write through aggregators: bytes of `access`, this rank's whose hull is
-    /// `mine`, that are stored.
+    /// Returns the bytes of `access` that are stored; `mine` is this rank's hull.
+    /// REQUIRES: a write through aggregators failed.
     [[nodiscard]] virtual Bytes stored_bytes(const Access& access, Extent mine) const = 0;
 };
 
-/// The one that the plan names, which outlives it. `number`: of the attempt, equal on all ranks.
+/// Makes the ending that the plan names; the plan outlives it. `number`: of the attempt, equal on
+/// all ranks.
 std::unique_ptr<Ending> make_ending(const RunContext& context, const Plan& plan, unsigned number);
 
 }  // namespace oratorio

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Extension: makes a file as long as a collective access through mappings needs it, before any rank
-// writes. Storing to mappings beside ranks that make the file longer loses data: ext4 of Linux 6.18
+// Extension: makes a file as long as a collective access through mappings needs, before any rank
+// writes. Storing to mappings while other ranks extend the file loses data: ext4 of Linux 6.18
 // clears pages behind the end that it knew.
 #pragma once
 
@@ -12,10 +12,10 @@ namespace oratorio {
 /// Collective, made in steps; used once.
 class Extension {
   public:
-    /// True when it is over. `end`: what this rank's data needs, 0 for none. An error is fatal: the
-    /// transport failed.
+    /// Returns true when finished. `end`: the file length that this rank's data needs, 0 for none.
+    /// An error is fatal: the transport failed.
     Result<bool> step(const RunContext& context, Offset end);
-    /// On all ranks alike: the file is too short, and nobody may write to mappings of it.
+    /// If set, the file is too short and no rank may write to mappings of it. Equal on all ranks.
     [[nodiscard]] const Error& error() const { return extended_.error(); }
 
   private:
@@ -23,7 +23,7 @@ class Extension {
 
     Phase phase_ = Phase::idle;
     Ticket ticket_;
-    std::uint64_t end_ = 0;  ///< of all ranks' data
+    std::uint64_t end_ = 0;  ///< maximum over all ranks
     Agreement extended_;
 };
 

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Loads by whichever rank is free (docs/decisions/0015-shared-loads.md): whoever finds a sub-buffer
-// that all have copied from claims its next round. With more ranks than cores the ranks that happen
-// to run then keep the cores busy; an aggregator that sleeps keeps nobody waiting.
+// Rounds that any free rank loads (docs/decisions/0015-shared-loads.md): a rank that finds a
+// sub-buffer which all participants have copied from reserves its next round. With more ranks than
+// cores, the ranks that happen to run keep the cores busy, and a sleeping aggregator delays no
+// other rank.
 #include <vector>
 
 #include "exchange/node_rounds.hpp"
@@ -22,7 +23,7 @@ class FreeRounds final : public RoundQueue {
     [[nodiscard]] bool hands_over() const override { return true; }
 
   private:
-    /// A sub-buffer of an aggregator's domain. Holds every plan.slots-th of its rounds.
+    /// A sub-buffer of an aggregator's domain: it holds every plan.slots-th round.
     struct Column {
         int aggregator = 0;
         int slot = 0;
@@ -39,7 +40,7 @@ class FreeRounds final : public RoundQueue {
     Arrival& arrival_;
     unsigned sequence_;
     int index_;      ///< among the aggregators
-    bool can_load_;  ///< nobody opens the file for what others can load
+    bool can_load_;  ///< only with the file open: it isn't opened just for this
     std::vector<Column> columns_;
 };
 
@@ -58,8 +59,8 @@ FreeRounds::FreeRounds(const RunContext& context, const Plan& plan, Arrival& arr
     }
 }
 
-/// The round to be loaded when the column's control says that `claimed` was the last one, one
-/// behind all rounds when there is none left; nothing while the sub-buffer is in use.
+/// Returns the round to load after `claimed`, the last one reserved in the column; a number at or
+/// after plan.rounds if none is left; nothing while the sub-buffer is in use.
 std::optional<std::int64_t> FreeRounds::next_to_load(const Column& column,
                                                      std::uint64_t claimed) const {
     std::int64_t round = column.slot;
@@ -99,7 +100,7 @@ RoundBuffer FreeRounds::buffer(const Round& round, std::size_t) const {
             {}};
 }
 
-/// Everybody has what is in this rank's own domain.
+/// Returns true once all rounds of this rank's own domain were served to all participants.
 bool FreeRounds::done() const {
     for (int slot = 0; index_ >= 0 && slot < plan_.slots; ++slot) {
         const Column column{index_, slot};

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
+// List I/O: moves each piece of an access by itself, without data sieving: directly from or to the
+// user's memory, or through a small bounce buffer.
 #include <algorithm>
 #include <memory>
 #include <vector>
@@ -12,16 +14,16 @@ namespace oratorio {
 
 namespace {
 
-// Memory pieces shorter than this are copied through the staging buffer: an iovec each would cost
-// more than the copy.
+// Memory pieces shorter than this go through the bounce buffer: an iovec for each would cost more
+// than the copy.
 constexpr Bytes kPieceInPlaceMin = 1024;
-constexpr std::size_t kIovecsMax = 512;  // of one storage call
-// In a store that does requests when they are started; looked at while in the first cache.
+constexpr std::size_t kIovecsMax = 512;  // per storage call
+// For a store that completes requests when they are started: pieces are processed while they are in
+// the first-level cache.
 constexpr int kBatchPiecesAtOnce = 16;
 
-/// The access piece by piece, in batches. A batch is a stretch of data: its file pieces are all
-/// outstanding at once
-/// (`list`) or one after the other (`contiguous`).
+/// The access in batches of pieces. A batch is a stretch of data: its file pieces are all
+/// outstanding at once (`list`) or one after the other (`contiguous`).
 class ListWork final : public Work {
   public:
     ListWork(const RunContext& context, const Plan& plan, const Access& access,
@@ -43,7 +45,8 @@ class ListWork final : public Work {
         if (in_place_ && !context.store->limits().asynchronous)
             batch_max_ = std::min(batch_max_, kBatchPiecesAtOnce);
         file_.seek_size(access.from);
-        // In place of a mapping, whose windows don't fit into the staging buffer, it isn't.
+        // When it replaces a mapping it isn't sliced: that plan's windows don't fit into the bounce
+        // buffer.
         const bool for_mapping = plan.method->storage_part().extends_first;
         sliced_ = plan.domains.parts() > 1 && !in_place_ && !for_mapping;
         Prefetch* const prefetch = context.store->prefetch();
@@ -64,8 +67,8 @@ class ListWork final : public Work {
   private:
     struct Piece {
         Extent file;
-        Bytes at = 0;     ///< in the staging buffer
-        Bytes data = 0;   ///< position in the memory's data
+        Bytes at = 0;     ///< offset in the bounce buffer
+        Bytes data = 0;   ///< data position in memory
         Bytes bytes = 0;  ///< moved
     };
 
@@ -94,18 +97,18 @@ class ListWork final : public Work {
     Cursor file_;
     Cursor memory_;
     const Plan& plan_;
-    Bytes staged_ = 0;                  ///< of the batch
-    Bytes taken_ = 0;                   ///< data bytes of batches begun
-    Bytes allowed_ = 0;                 ///< data bytes up to which batches may go
-    std::unique_ptr<ReadAhead> ahead_;  ///< null: nothing is fetched ahead
+    Bytes staged_ = 0;                  ///< bytes of the batch in the bounce buffer
+    Bytes taken_ = 0;                   ///< data bytes in batches begun so far
+    Bytes allowed_ = 0;                 ///< data bytes that batches may reach
+    std::unique_ptr<ReadAhead> ahead_;  ///< null: no read-ahead
     Bytes moved_ = 0;
     std::vector<Piece> batch_;
     std::vector<iovec> iovecs_;
     Error noted_;
 };
 
-/// A batch of a write is done before the step ends: nothing of it is under way when this rank
-/// enters a collective write, and no lock is kept.
+/// Completes the batch of a write before the step ends: nothing is outstanding when this rank
+/// enters a collective write, and no lock is held between steps.
 Result<bool> ListWork::write_batch() {
     RangeLock held;
     if (!plan_.atomic) {
@@ -126,9 +129,9 @@ void ListWork::note(const Error& error) {
     if (noted_.kind == ErrorKind::none) noted_ = error.on(context_.transport.topology().rank);
 }
 
-/// Always true: something has moved.
+/// Starts the next batch. Always returns true: something has moved.
 bool ListWork::start_batch() {
-    if (noted_.kind != ErrorKind::none) {  // nothing more after a failure
+    if (noted_.kind != ErrorKind::none) {  // start nothing after a failure
         taken_ = access_.bytes();
         return true;
     }
@@ -156,7 +159,7 @@ bool ListWork::start_batch() {
     return true;
 }
 
-/// Straight from or to the user's memory, as many iovecs as the memory has pieces.
+/// Transfers directly between file and user memory, with one iovec per memory piece.
 void ListWork::start_direct(const StridedRun& run) {
     for (std::int64_t i = 0; i < run.count; ++i) {
         Bytes left = run.length;
@@ -185,13 +188,13 @@ void ListWork::start_direct(const StridedRun& run) {
     taken_ += run.bytes();
 }
 
-/// Through the staging buffer: writes are packed before, reads unpacked after the batch.
+/// Uses the bounce buffer: writes are packed before the batch, reads unpacked after it.
 void ListWork::start_staged() {
     stage(std::min(static_cast<Bytes>(staging_.size()), allowed_ - taken_));
 }
 
-/// A little of each part that interleaves in memory (plan/domains, sliced): what is fetched of
-/// memory for one part is still in the cache for the others.
+/// Takes a little of each of the file's parts that interleave in memory (plan/domains, sliced):
+/// memory fetched into the cache for one part is still there for the others.
 void ListWork::start_slice() {
     const Region region = plan_.region(0, round_++);
     for (std::int64_t i = 0; i < region.count; ++i) {
@@ -203,7 +206,7 @@ void ListWork::start_slice() {
     }
 }
 
-/// Adds the next bytes of data to the batch, fewer when it has too many pieces.
+/// Adds the next bytes of data to the batch, fewer if it gets too many pieces.
 void ListWork::stage(Bytes bytes) {
     const Bytes begin = staged_;
     const Bytes data = file_.tell_size() - access_.from;

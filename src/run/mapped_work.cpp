@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Pieces copied between the user's memory and a mapping of the file, window by window (Hastings &
-// Choudhary 2006, "mmap"). Holes aren't touched, so nothing is read before it is written. Ranks
-// need no word from each other but how long the file must be (run/extension).
+// Copies pieces between the user's memory and a mapping of the file, window by window (Hastings &
+// Choudhary 2006, "mmap"). Holes aren't touched, so nothing is read before it is written. The ranks
+// exchange nothing but the length that the file needs (run/extension).
 #include <algorithm>
 #include <vector>
 
@@ -13,7 +13,7 @@ namespace oratorio {
 
 namespace {
 
-constexpr Bytes kSliceBytes = 512 << 10;  // of all parts together; half a core's own cache
+constexpr Bytes kSliceBytes = 512 << 10;  // of all parts together; half of a core's private cache
 
 class MappedWork final : public Work {
   public:
@@ -23,7 +23,8 @@ class MappedWork final : public Work {
           plan_(plan),
           access_(access),
           cursors_(access, plan.direction, Target::streamed) {
-        // With a piece or more on every page all pages are touched: the kernel brings them at once.
+        // If at least one piece lies on every page, all pages are touched: let the kernel populate
+        // them at once.
         populate_ = pieces * kPage >= plan.hull.length() || access.bytes() * 2 >= plan.hull.length()
                         ? Populate::yes
                         : Populate::no;
@@ -35,8 +36,8 @@ class MappedWork final : public Work {
         const Region region = plan_.region(0, round_++);
         RangeLock held = share(region);
         map(region);
-        // Several extents are parts that interleave in memory: a little of each at a time, so that
-        // what is fetched of memory for one part is still in the cache for the others.
+        // Several extents are parts that interleave in memory: copy a little of each at a time, so
+        // that memory fetched into the cache for one part is still there for the others.
         const Bytes slice =
             region.count > 1 ? std::max<Bytes>(64, kSliceBytes / region.count) : region.length;
         for (Bytes from = 0; from < region.length; from += slice) {
@@ -78,7 +79,7 @@ class MappedWork final : public Work {
     Error noted_;
 };
 
-/// What is stored to a mapping is written by nobody else.
+/// Takes the shared lock for a write: this rank stores its pieces itself, and nothing else.
 RangeLock MappedWork::share(const Region& region) {
     if (plan_.direction == Direction::read || plan_.atomic || region.empty()) return {};
     const Extent range{region.begin, region.extent(region.count - 1).end};
@@ -102,7 +103,7 @@ void MappedWork::map(const Region& region) {
 
 void MappedWork::copy(Window& window, Extent extent) {
     Mapped& mapped = window.mapped;
-    extent.end = std::min(extent.end, mapped.range().end);  // a read gets what the file has
+    extent.end = std::min(extent.end, mapped.range().end);  // a read returns what the file has
     Bytes bytes = cursors_.enter(extent);
     if (bytes == 0) return;
     const Timing timing(&context_.stats, &Stats::copy_time);
@@ -116,13 +117,13 @@ void MappedWork::copy(Window& window, Extent extent) {
     context_.stats.bytes_shared += static_cast<std::uint64_t>(bytes);
 }
 
-/// Moves again what lies before the page that couldn't be had, and tells how much that is: a copy
-/// may have come to that page first, as pieces aren't copied byte by byte.
+/// Copies again what lies before the page that faulted, and returns how much that is. A copy may
+/// have reached that page first, because pieces aren't copied in byte order.
 Bytes MappedWork::copy_before(Offset end, Window& window, Extent extent) {
     std::byte* const base = displaced(window.mapped.bytes().data(), -window.mapped.range().begin);
     for (;;) {
         extent.end = std::min(extent.end, end);
-        CursorPair anew(access_, plan_.direction, Target::streamed);  // others were abandoned
+        CursorPair anew(access_, plan_.direction, Target::streamed);  // the others were abandoned
         const Bytes bytes = anew.enter(extent);
         const auto copied = window.mapped.guarded([&] { anew.copy(base, bytes); });
         if (copied || copied.error().offset >= extent.end) return bytes;

@@ -27,13 +27,14 @@ class OwnRounds final : public RoundQueue {
     }
 
     const Plan& plan_;
-    int index_;  ///< among the aggregators, -1: this rank only takes part
+    int index_;  ///< among the aggregators; -1: this rank isn't one
     std::span<std::byte> memory_;
     std::int64_t next_ = 0;
 };
 
-/// The ranks of a node find a round's control words by its number, so rounds under way must be less
-/// than rounds_max apart; those between them may hold nothing and end at once.
+/// Returns the next round, if it may begin. Ranks of a node find a round's control words by its
+/// number, so rounds under way must be less than rounds_max apart. Rounds in between may be empty
+/// and end at once.
 std::optional<Round> OwnRounds::take(std::int64_t oldest) {
     if (done() || (oldest != INT64_MAX && next_ - oldest >= NodeMemory::rounds_max))
         return std::nullopt;
@@ -43,7 +44,7 @@ std::optional<Round> OwnRounds::take(std::int64_t oldest) {
     return round;
 }
 
-/// The slots, and then their masks.
+/// Returns the slot's buffer; the write masks follow all slots.
 RoundBuffer OwnRounds::buffer(const Round&, std::size_t slot) const {
     const auto bytes = static_cast<std::size_t>(plan_.slot_bytes);
     RoundBuffer buffer{memory_.subspan(slot * bytes, bytes), {}};

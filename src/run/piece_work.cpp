@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// One piece of memory and of the file: many a collective call of small records is just that on
-// every rank.
+// The direct transfer of an access that is one piece in memory and in the file. Many collective
+// calls on small records are just that on every rank.
 #include "plan/plan.hpp"
 #include "run/work.hpp"
 

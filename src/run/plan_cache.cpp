@@ -12,8 +12,8 @@ AccessSummary moved(AccessSummary summary, Offset by) {
     return summary;
 }
 
-/// How far an access of `file` is moved when its data begins `by` bytes of data further on; nothing
-/// when its pieces then lie differently.
+/// Returns how far an access of `file` moves when its data begins `by` data bytes later, or nothing
+/// if its pieces would then lie differently.
 std::optional<Offset> step_of(const Layout& file, Bytes by) {
     const Bytes size = file.shape->size();
     if (by == 0) return 0;

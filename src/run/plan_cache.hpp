@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// PlanCache: the plan of the last collective access, kept with the view, so that the next one of
-// the same shape is planned without a message between the ranks.
+// PlanCache: the plan of the last collective access, kept with the view, so that the next access of
+// the same shape is planned without messages between ranks.
 //
 // Each rank decides alone whether its access has the kept shape, possibly further on in the file. A
-// rank whose access hasn't goes through the kept plan without data, so that nobody waits in vain,
-// and says so in the reduction that ends every collective; ranks that went further by different
-// steps notice it where they meet (Exchange::differs), and nothing that isn't as planned is stored.
-// Then all ranks plan anew and do the access again. docs/decisions/0006-kept-plans.md.
+// rank with a different access takes part in the kept plan without data, so that no rank waits in
+// vain, and sets a veto in the reduction that ends every collective access. Ranks that moved on by
+// different steps notice it where they meet (Exchange::differs), and data that isn't as planned is
+// not stored. Then all ranks make a new plan and repeat the access.
+// docs/decisions/0006-kept-plans.md.
 #pragma once
 
 #include <array>
@@ -23,32 +24,32 @@ class PlanCache {
         AccessSummary mine;
     };
 
-    /// Equal on all ranks: the next collective access shall try the kept plan.
+    /// Returns true if the next collective access shall try the kept plan. Equal on all ranks.
     [[nodiscard]] bool trusted(Direction direction) const;
-    /// The kept plan for this access; nothing when its shape is another.
+    /// Returns the kept plan for this access, or nothing if its shape differs.
     [[nodiscard]] std::optional<Kept> recall(const Access& access) const;
-    /// As it was made, for a rank that can only go through it.
+    /// Returns the kept plan as made, for a rank that takes part in it without data.
     [[nodiscard]] const Plan& plan(Direction direction) const { return entry(direction).plan; }
-    /// After all ranks planned together: what this rank needs of the plan.
-    /// The likeness of all ranks' summaries comes with it.
+    /// Keeps this rank's part of a plan and the fingerprint of all ranks' summaries. REQUIRES: all
+    /// ranks planned together.
     void keep(const Access& access, const Plan& plan, const AccessSummary& mine,
               std::uint64_t likeness);
-    /// The ranks' shapes were not the kept ones: it takes some accesses of equal shape to try
-    /// again.
+    /// Called when the ranks' shapes did not match: the plan is tried again only after several
+    /// accesses of equal shape.
     void distrust(Direction direction);
     void forget() { entries_ = {}; }
 
   private:
     struct Entry {
         bool valid = false;
-        int needed = 0;  ///< accesses in a row whose shape was the one before
+        int needed = 0;  ///< successive accesses of equal shape that are required
         int seen = 0;
         Layout file;
         Bytes from = 0;
         std::int64_t memory_pieces = 0;
         Plan plan;
         AccessSummary mine;
-        std::uint64_t likeness = 0;  ///< of all ranks' summaries
+        std::uint64_t likeness = 0;  ///< fingerprint of all ranks' summaries
     };
     [[nodiscard]] const Entry& entry(Direction direction) const {
         return entries_[static_cast<std::size_t>(direction)];

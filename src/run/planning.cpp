@@ -8,7 +8,8 @@
 
 namespace oratorio {
 
-// What is gathered once for a node has to have room in the node's list, or each rank has its own.
+// Entries gathered once per node must fit into the node's list; otherwise each rank has its own
+// copy.
 static_assert(sizeof(AccessSummary) <= NodeBoards::kListed);
 static_assert(sizeof(EdgeBits) <= NodeBoards::kListed);
 
@@ -87,7 +88,7 @@ Result<bool> Planning::choose() {
     return shares ? shared() : settle();
 }
 
-/// Where the node's memory can't be had, all ranks choose again without it.
+/// Prepares the node's shared memory. If it isn't available, all ranks choose again without it.
 Result<bool> Planning::shared() {
     const bool reach = plan_.method->exchange_part().reaches;
     const auto decided = context_.node->prepare(context_.transport, plan_.node_bytes(), reach);
@@ -105,7 +106,8 @@ Result<bool> Planning::shared() {
     return choose();
 }
 
-/// The plan is chosen. Whoever may send messages goes on where the order is asked for.
+/// Finishes the choice of the plan. A caller that may send messages continues with the order of
+/// rounds.
 Result<bool> Planning::settle() {
     likeness_ = keeps_plans() ? likeness(**summaries_) : 0;
     summaries_.reset();
@@ -116,7 +118,7 @@ Result<bool> Planning::settle() {
     return false;
 }
 
-/// The places may differ from rank to rank, or be told to some only.
+/// Broadcasts the order of rounds from one rank: others may see different disk extents, or none.
 Result<bool> Planning::ordered() {
     if (!ticket_.valid()) {
         const Rank asks = plan_.aggregators.front();
@@ -148,7 +150,7 @@ void Planning::ask_places() {
     std::ranges::copy(order.parts(), order_.begin() + 1);
 }
 
-/// All ranks tell where they have data, if the plan wants it.
+/// Gathers where each rank has data, if the plan needs it.
 Result<bool> Planning::thin_out() {
     if (!plan_.thin) return finish();
     phase_ = Phase::thinning;
@@ -165,8 +167,9 @@ Result<bool> Planning::thinned() {
     return finish();
 }
 
-/// A plan by place is good for one access: the next one's bytes lie elsewhere. And that a kept plan
-/// doesn't do, only an end that all agree on tells.
+/// Returns true if the plan may be kept. A plan ordered by disk extents serves one access only: the
+/// next one's bytes lie elsewhere. A sparse plan isn't kept: only an agreement of all ranks can
+/// report that a kept plan did not match.
 bool Planning::keeps_plans() const {
     return context_.plans != nullptr && !plan_.method->schedule.asks_places && !plan_.sparse;
 }

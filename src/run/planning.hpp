@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Planning: from an access to a plan that all its ranks share. Either the kept plan, without a
-// message, or summaries from all ranks, the plan, and the memory that its method wants.
+// Planning: makes the plan that all ranks of an access share. It is either the kept plan, without
+// messages, or made from the gathered summaries of all ranks, together with the shared memory that
+// its method needs.
 #pragma once
 
 #include <optional>
@@ -12,22 +13,22 @@ namespace oratorio {
 
 class Planning {
   public:
-    /// `access` and `context` outlive it. Independent accesses are planned by the rank alone.
+    /// `access` and `context` outlive it. The rank plans independent accesses alone.
     Planning(const RunContext& context, const Access& access, bool collective);
 
-    /// Starts over; `may_recall`: the kept plan will do.
+    /// Starts over. `may_recall`: the kept plan may be used.
     void begin(bool may_recall, std::uint16_t flags);
-    /// True when the plan is there. An error is the transport's.
+    /// Makes progress; returns true when the plan is ready. An error comes from the transport.
     Result<bool> step();
 
     [[nodiscard]] const Plan& plan() const { return plan_; }
-    /// Its next step takes more than collectives of a rank's size.
+    /// Returns true if the next step needs more than a reduction or gathering of a rank's size.
     [[nodiscard]] bool sends_messages() const { return phase_ == Phase::ordering; }
-    /// What this rank told the others of its access, or would have.
+    /// Returns the summary of this rank's access, as the other ranks got it or would have.
     [[nodiscard]] const AccessSummary& mine() const { return mine_; }
-    /// The kept plan is tried.
+    /// Returns true if the kept plan is tried.
     [[nodiscard]] bool recalled() const { return recalled_; }
-    /// It is, and this rank's access isn't of its shape.
+    /// Returns true if the kept plan is tried and this rank's access doesn't match it.
     [[nodiscard]] bool absent() const { return absent_; }
 
   private:
@@ -52,10 +53,10 @@ class Planning {
     std::uint16_t flags_ = 0;
     AccessSummary mine_;
     Gathering<AccessSummary> gathering_;
-    std::optional<Agreed<AllSummaries>> summaries_;  ///< of all ranks, when they are there
-    std::uint64_t likeness_ = 0;                     ///< theirs, when they have gone
+    std::optional<Agreed<AllSummaries>> summaries_;  ///< of all ranks, once gathered
+    std::uint64_t likeness_ = 0;  ///< fingerprint of the summaries, which are then freed
     Ticket ticket_;
-    std::vector<std::int32_t> order_;  ///< told by one rank: whether it knows one, and that
+    std::vector<std::int32_t> order_;  ///< broadcast: whether an order is known, then the order
     Gathering<EdgeBits> edges_;
     Plan plan_;
     bool recalled_ = false;

@@ -36,7 +36,7 @@ ReadAhead::~ReadAhead() {
     prefetch_.move_on(accessed_, {}, direction_);
 }
 
-/// The first `count` of those not taken yet.
+/// Returns the first `count` ranges that the storage hasn't accepted yet.
 std::vector<Extent> ReadAhead::upcoming(std::size_t count) {
     while (later_.size() < count) {
         const auto range = ranges_.next();
@@ -64,7 +64,7 @@ Bytes ReadAhead::move_on() {
     return allowed_;
 }
 
-/// One range where the storage took none.
+/// Allows the accepted ranges to be accessed; one range if the storage accepted none.
 void ReadAhead::allow() {
     if (fetched_.empty() && !later_.empty()) {
         allowed_ = later_.front().until;

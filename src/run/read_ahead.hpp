@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// ReadAhead: the ranges that an access will touch, one hull per file block, told to the storage
-// before they are accessed, and taken back behind: the policy of Prost et al. 2001, section 2.3.
+// ReadAhead: announces the ranges that an access will touch, one hull per file block, to the
+// storage before they are accessed, and releases them afterwards: the policy of Prost et al. 2001,
+// section 2.3.
 #pragma once
 
 #include <deque>
@@ -13,14 +14,14 @@
 
 namespace oratorio {
 
-/// The hulls of an access in the blocks of its file, in the order of the file.
+/// The hulls of an access in each block of its file, in file order.
 class BlockRanges {
   public:
     struct Range {
         Extent file;
         Bytes until = 0;  ///< data bytes of the access up to its end
     };
-    /// The access's file layout is monotonic.
+    /// REQUIRES: the access's file layout is monotonic.
     BlockRanges(const Access& access, Bytes block);
     [[nodiscard]] std::optional<Range> next();
 
@@ -34,15 +35,16 @@ class BlockRanges {
 
 class ReadAhead {
   public:
-    /// All outlive it. `ahead.ranges` > 0.
+    /// All arguments outlive it. REQUIRES: ahead.ranges > 0.
     ReadAhead(Prefetch& prefetch, const Access& access, Ahead ahead, Stats& stats);
-    /// What is still fetched for nothing is given back.
+    /// Releases ranges that were fetched and not accessed.
     ~ReadAhead();
     ReadAhead(const ReadAhead&) = delete;
     ReadAhead& operator=(const ReadAhead&) = delete;
 
-    /// All that the last call allowed has been accessed. Gives the data bytes up to which the
-    /// access may go now: more than before, unless it is over.
+    /// Announces further ranges, and returns the data bytes up to which the access may go now: more
+    /// than before, unless it is over. REQUIRES: everything that the last call allowed was
+    /// accessed.
     Bytes move_on();
 
   private:
@@ -54,9 +56,9 @@ class ReadAhead {
     std::size_t at_once_;  ///< ranges accessed at once
     Stats& stats_;
     BlockRanges ranges_;
-    std::deque<BlockRanges::Range> later_;    ///< not asked for, or not taken
-    std::deque<BlockRanges::Range> fetched_;  ///< taken by the storage
-    std::vector<Extent> accessed_;            ///< the same, and being accessed
+    std::deque<BlockRanges::Range> later_;    ///< not announced, or refused by the storage
+    std::deque<BlockRanges::Range> fetched_;  ///< accepted by the storage
+    std::vector<Extent> accessed_;            ///< accepted, and being accessed
     Bytes allowed_ = 0;
 };
 

@@ -9,11 +9,11 @@ namespace oratorio {
 
 namespace {
 
-constexpr double kMergeByte = 0.1;  // ns, of a byte that is looked at to be filled or kept
+constexpr double kMergeByte = 0.1;  // ns per byte examined while merging
 
 using Mask = std::span<const std::byte>;
 
-/// Where the next byte of `value` is, from `at` on; the end where there is none.
+/// Returns the index of the first `value` at or after `at`; the mask's size if there is none.
 std::size_t find(Mask given, std::size_t at, int value) {
     if (at >= given.size()) return given.size();
     const void* const found = std::memchr(given.data() + at, value, given.size() - at);
@@ -34,8 +34,8 @@ void keep_holes_in(std::byte* data, const std::byte* file, const std::byte* give
     std::memcpy(data, &ours, sizeof ours);
 }
 
-/// Takes from `file` what wasn't given. By words: compilers don't see by themselves that nothing
-/// overlaps.
+/// Takes the bytes that weren't written from `file`. Works by words, because compilers don't prove
+/// that the arrays don't overlap.
 void keep_holes(std::byte* data, const std::byte* file, const std::byte* given, std::size_t bytes) {
     using Word = std::uint64_t;
     std::size_t i = 0;
@@ -53,7 +53,7 @@ RegionWriter::RegionWriter(const RunContext& context, const Plan& plan,
       scratch_(scratch),
       transfer_(*context.store, &context_.stats) {}
 
-/// From the first to the last byte given of each of the region's extents.
+/// Returns, for each extent of the region, the stretch from the first to the last byte written.
 std::vector<RegionWriter::Piece> RegionWriter::extents_given(const Region& region,
                                                              Mask given) const {
     std::vector<Piece> extents;
@@ -72,7 +72,8 @@ std::vector<RegionWriter::Piece> RegionWriter::extents_given(const Region& regio
     return extents;
 }
 
-/// The next pieces of `whole` from `from` on, at most `most`; moves `from` behind them.
+/// Returns the next written pieces of `whole` at or after `from`, at most `most`; moves `from`
+/// behind them.
 std::vector<RegionWriter::Piece> RegionWriter::pieces_given(const Piece& whole, Mask given,
                                                             Bytes& from, std::size_t most) const {
     const Mask mask = given.subspan(static_cast<std::size_t>(whole.at),
@@ -100,7 +101,7 @@ RegionWriter::Stored RegionWriter::write(const Region& region, const RoundBuffer
     return {};
 }
 
-/// Nanoseconds, by the costs of the file system.
+/// Chooses between data sieving and separate writes by the file system's costs, in nanoseconds.
 RegionWriter::Stored RegionWriter::write_cheaply(const Piece& whole, const RoundBuffer& buffer) {
     const Costs& costs = (*context_.terms)->facts.costs;
     const auto bytes = static_cast<double>(whole.file.length());
@@ -160,7 +161,7 @@ RegionWriter::Stored RegionWriter::fill_and_write(const Piece& whole, const Roun
     return {whole.file.begin, unlocked.error()};
 }
 
-/// Puts what the file has into the holes of the buffer.
+/// Copies the file's bytes into the holes of the buffer.
 Error RegionWriter::fill(const Piece& whole, const RoundBuffer& buffer) {
     for (Bytes from = 0; from < whole.file.length(); from += std::ssize(scratch_)) {
         const Bytes bytes = std::min<Bytes>(std::ssize(scratch_), whole.file.length() - from);
@@ -171,7 +172,7 @@ Error RegionWriter::fill(const Piece& whole, const RoundBuffer& buffer) {
         const auto file = scratch_.first(length);
         const Transferred done = transfer(Direction::read, whole.file.begin + from, file);
         if (done.error.kind != ErrorKind::none) return done.error;
-        // Past the end of the file a hole is zeros.
+        // Past the end of the file, a hole is zeros.
         std::ranges::fill(file.subspan(static_cast<std::size_t>(done.bytes)), std::byte{0});
         keep_holes(buffer.data.data() + at, file.data(), mask.data(), length);
     }

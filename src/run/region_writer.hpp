@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// RegionWriter: stores what was given of a region, and leaves every other byte of the file alone.
-// Few pieces are written one by one. Where there are many it reads the region, fills the pieces in
-// and writes it back, while it holds the range against all others: nobody's write to a byte between
-// is lost. docs/decisions/0002-holes-and-locks.md.
+// RegionWriter: stores the bytes of a region that the write mask names, and leaves every other byte
+// of the file alone. It writes few pieces one by one. For many pieces it does data sieving: under
+// an exclusive lock it reads the region, merges the pieces and writes it back (read-modify-write),
+// so no write to the bytes in between is lost. docs/decisions/0002-holes-and-locks.md.
 #pragma once
 
 #include <span>
@@ -17,21 +17,22 @@ namespace oratorio {
 
 class RegionWriter {
   public:
-    /// Memory that it reads into.
+    /// Size of the buffer that it reads into.
     static constexpr Bytes scratch_bytes = 64 << 10;
 
-    /// `plan` and `scratch` outlive it. `atomic` accesses hold their range already.
+    /// `plan` and `scratch` outlive it. Atomic accesses already hold a lock on their range.
     RegionWriter(const RunContext& context, const Plan& plan, std::span<std::byte> scratch);
 
     struct Stored {
-        Offset until = INT64_MAX;  ///< what was given before this offset is stored
+        Offset until = INT64_MAX;  ///< written bytes before this offset are stored
         Error error;
     };
-    /// Done when it returns. Waits for storage and for locks, never for another rank of ours.
+    /// Stores the region's written bytes before it returns. Waits for the storage and for locks,
+    /// never for another rank of this access.
     Stored write(const Region& region, const RoundBuffer& buffer);
 
   private:
-    /// Bytes of the file, and where they lie in the round's buffer.
+    /// A stretch of the file, and its offset in the round's buffer.
     struct Piece {
         Extent file;
         Bytes at = 0;

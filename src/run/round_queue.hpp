@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Round queue: which rounds a rank loads or stores, and when it may begin the next one. A schedule
-// of the round engine (run/buffered_work).
+// RoundQueue: which rounds a rank loads or stores, and when it may begin the next one. The schedule
+// of the two-phase engine (run/buffered_work).
 #pragma once
 
 #include <memory>
@@ -26,25 +26,25 @@ class RoundQueue {
     RoundQueue(const RoundQueue&) = delete;
     RoundQueue& operator=(const RoundQueue&) = delete;
 
-    /// The next one that this rank may begin now. `oldest`: number of the first one that it has
-    /// under way, INT64_MAX for none.
+    /// Returns the next round that this rank may begin now, if any. `oldest` is the number of its
+    /// first round that is under way, INT64_MAX if none is.
     virtual std::optional<Round> take(std::int64_t oldest) = 0;
-    /// Where the bytes of a round lie, taken by that slot of this rank.
+    /// Returns the buffer of a round that the given slot of this rank took.
     [[nodiscard]] virtual RoundBuffer buffer(const Round& round, std::size_t slot) const = 0;
-    /// There is nothing left to take that this rank answers for.
+    /// Returns true if this rank has no more rounds to take that it is responsible for.
     [[nodiscard]] virtual bool done() const = 0;
-    /// How many rounds a rank has under way at most.
+    /// Returns the maximum number of rounds that this rank has under way.
     [[nodiscard]] virtual std::size_t slots() const = 0;
-    /// A loaded round is everybody's: this rank doesn't wait until it is served, and looks for data
-    /// of its own before it loads another.
+    /// Returns true if any rank may load a round. The loader frees its slot as soon as the round is
+    /// open, and serves its own data before it loads another.
     [[nodiscard]] virtual bool hands_over() const { return false; }
 };
 
-/// An aggregator's own rounds, in their order. `memory`: its collective buffer.
+/// Makes the queue of an aggregator's own rounds, in order. `memory`: its collective buffer.
 std::unique_ptr<RoundQueue> make_own_rounds(const Plan& plan, Rank rank,
                                             std::span<std::byte> memory);
-/// Rounds of all aggregators of a node, taken by whichever rank is free, once all with data there
-/// have entered.
+/// Makes the queue of the rounds of all aggregators of a node, taken by whichever rank is free. A
+/// round can be taken once all ranks with data in it have entered the access.
 std::unique_ptr<RoundQueue> make_free_rounds(const RunContext& context, const Plan& plan,
                                              Arrival& arrival);
 

@@ -10,7 +10,7 @@ namespace oratorio {
 
 namespace {
 
-/// What each phase is in a trace, in their order.
+/// The trace activity of each phase, in the order of Phase.
 constexpr Activity kPhaseActivities[] = {
     Activity::planning, Activity::planning,     Activity::awaiting_turn, Activity::extending,
     Activity::working,  Activity::passing_turn, Activity::agreeing};
@@ -33,7 +33,7 @@ Run::Run(const RunContext& context, Access access, bool collective)
     begin(true);
 }
 
-/// Memory is asked for before this rank's role is known.
+/// Reserves memory for any role, because this rank's role is not known yet.
 bool Run::reserve_memory() {
     if (!collective_ || memory_.take_for_collective(access_.direction, (*context_.terms)->options,
                                                     context_.transport.topology()))
@@ -53,7 +53,7 @@ bool Run::step(int moves) {
 void Run::enter(Phase phase) {
     phase_ = phase;
     if (phase == Phase::done) return track_.leave();
-    if (phase == Phase::planned) return;  // goes on at once, or when it may send messages
+    if (phase == Phase::planned) return;  // continues at once, or as soon as it may send messages
     static_assert(std::size(kPhaseActivities) == static_cast<std::size_t>(Phase::done));
     track_.enter(kPhaseActivities[static_cast<std::size_t>(phase)]);
 }
@@ -70,8 +70,9 @@ bool Run::step_phase() {
             } else {
                 start_work();
             }
-            return step_phase();  // a lock taken for atomic mode isn't kept while others are waited
-                                  // for
+            // Go on at once: a lock taken for atomic mode must not be held while waiting for
+            // others.
+            return step_phase();
         case Phase::awaiting_turn:
             return turn_come();
         case Phase::extending:
@@ -119,17 +120,17 @@ bool Run::planning_done() {
     const auto planned = planning_.step();
     if (!planned) return fail(planned.error());
     if (*planned) enter(Phase::planned);
-    // All have entered this access, so all have left the ones before.
+    // All ranks have entered this access, so all have left the previous ones.
     if (*planned && collective_ && !planning_.recalled() && context_.exclusion != nullptr)
         context_.exclusion->left_first = false;
-    if (!sent && sends_messages()) {  // who may goes on at once
+    if (!sent && sends_messages()) {  // a caller that may send messages continues at once
         moves_left_ = 0;
         return false;
     }
     return *planned && step_phase();
 }
 
-/// No lock is taken before: whoever is waited for may need it.
+/// Takes no lock before the token arrives: the rank that holds it may need that lock.
 bool Run::turn_come() {
     const auto come = turn_.come(context_.transport, number(), plan().ranks_at_once);
     if (!come) return fail(come.error());
@@ -185,7 +186,8 @@ void Run::start_work() {
     if (plan().bytes > 0 && can_work) make_work();
 }
 
-/// A rank whose data others move needs none.
+/// Returns true if this rank calls the storage itself. A rank that leaves that to aggregators or
+/// agents needs no open store.
 bool Run::uses_store() const {
     if (context_.store == nullptr || plan().bytes == 0) return false;
     if (plan().method->aggregated()) return plan().aggregator_index(rank_) >= 0;
@@ -204,7 +206,7 @@ void Run::make_work() {
     }
 }
 
-/// Each attempt has a number of its own. Where plans are kept nobody has heard of the others yet.
+/// Numbers the attempt. With a kept plan, this rank doesn't know yet whether the others entered.
 void Run::number_attempt() {
     context_.gathered = !planning_.recalled();
     context_.sequence = number();
@@ -216,7 +218,8 @@ bool Run::work_done() {
             const auto moved = work_->step();
             if (!moved) return fail(moved.error());
             if (work_->done()) break;
-            if (locked_.holds()) continue;  // nobody waits for a lock of a rank that waits itself
+            // Don't wait for others while holding a lock that they may wait for.
+            if (locked_.holds()) continue;
             if (!*moved || --moves_left_ == 0) return false;
         }
         note(work_->noted());
@@ -266,8 +269,8 @@ bool Run::ending_done() {
     return true;
 }
 
-/// Unless all have agreed, aggregators that this rank has nothing with may be filling holes still,
-/// and ranks haven't heard of its failure.
+/// Records that this rank finished before the others. Unless all ranks agreed, aggregators that
+/// share no edge with this rank may still fill holes, and other ranks haven't heard of its failure.
 void Run::leave() {
     const bool failed = error_.kind != ErrorKind::none && access_.direction == Direction::write;
     if (plan().told && failed && context_.unheard != nullptr)
@@ -288,7 +291,7 @@ void Run::unlock() {
     if (const auto unlocked = locked_.give_back(); !unlocked) note(unlocked.error());
 }
 
-/// The first failure counts.
+/// Keeps the first failure.
 void Run::note(const Error& error) {
     if (error_.kind == ErrorKind::none && error.kind != ErrorKind::none) error_ = error.on(rank_);
 }
@@ -299,7 +302,7 @@ bool Run::fail(const Error& transport_error) {
     return true;
 }
 
-/// An access that was made a second time was done by its last plan.
+/// Finishes the run. The estimate is that of the last plan, in case there was a second attempt.
 void Run::finish(const Error& error, Bytes bytes) {
     constexpr double kNanoseconds = 1e9;
     outcome_ = {bytes, error};

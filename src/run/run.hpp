@@ -1,9 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Run: one access being done, as a resumable state machine over a plan. Blocking calls step it
-// until done; nonblocking ones keep it. Collective runs must be made on all ranks in the same
-// order. Stepped by one thread at a time.
+// Run: one data access as a resumable state machine over a plan. A blocking call steps it until it
+// is done; a nonblocking call keeps it and steps it later. No step waits for another rank.
 //
-// Collective: plan -> [turn] -> work -> end [-> plan anew]. Independent: plan -> work.
+// Collective: plan -> [token, or extend the file] -> work -> [pass the token] -> end [-> plan
+// again]. Independent: plan -> work. The end is an agreement of all ranks on the outcome
+// (run/ending).
+//
+// REQUIRES: collective runs are made in the same order on all ranks; one thread at a time steps a
+// run.
 #pragma once
 
 #include <climits>
@@ -20,7 +24,7 @@
 
 namespace oratorio {
 
-/// What a data access did: `bytes` were truly moved, also when `error` is set.
+/// The result of a data access. `bytes` bytes were really moved, even if `error` is set.
 struct Outcome {
     Bytes bytes = 0;
     Error error;
@@ -31,19 +35,20 @@ class Run {
     Run(const RunContext& context, Access access, bool collective);
     Run(const Run&) = delete;
     Run& operator=(const Run&) = delete;
-    /// Moves on as far as it can without waiting, at most so many moves of its work; true when
-    /// done.
+    /// Makes progress without waiting for other ranks, with at most `moves` steps of its work.
+    /// Returns true when the run is done.
     bool step(int moves = INT_MAX);
-    /// After a step that didn't end it: what another waits for; nothing while more moves can be
-    /// made at once.
+    /// Returns what to wait for before the next step, or nothing if the next step can make progress
+    /// at once. REQUIRES: step() returned false.
     [[nodiscard]] std::optional<Rest> waits_for() const;
-    /// Its plan needs messages of the host MPI between rounds.
+    /// Returns true if the plan needs messages of the host MPI between rounds.
     [[nodiscard]] bool sends_messages() const;
-    /// Valid when done. Collective: the error kind is the same on all ranks that must hear of each
-    /// other (run/ending.hpp); bytes are this rank's.
+    /// Returns the outcome. In a collective access, all ranks that share data see the same error
+    /// kind (run/ending.hpp); the bytes are this rank's. REQUIRES: the run is done.
     [[nodiscard]] const Outcome& outcome() const { return outcome_; }
-    /// Collective, when done, the same on all ranks: some rank's data goes on, so all make another
-    /// run.
+    /// Returns true if some rank has more data, so that all ranks make another run. Equal on all
+    /// ranks.
+    /// REQUIRES: collective, and the run is done.
     [[nodiscard]] bool goes_on() const {
         return outcome_.error.kind == ErrorKind::none && ending_ != nullptr && ending_->goes_on();
     }
@@ -72,7 +77,7 @@ class Run {
     [[nodiscard]] bool uses_store() const;
     void make_work();
     void number_attempt();
-    /// Of this attempt; equal on all ranks.
+    /// Returns the number of this attempt; equal on all ranks.
     [[nodiscard]] unsigned number() const { return 2 * sequence_ + (again_ ? 1 : 0); }
     bool work_done();
     bool turn_passed();
@@ -84,32 +89,32 @@ class Run {
     bool fail(const Error& transport_error);
     void finish(const Error& error, Bytes bytes);
     [[nodiscard]] const Plan& plan() const { return planning_.plan(); }
-    /// What this rank does of its access by the plan.
+    /// Returns the part of the access that this rank does under the plan.
     [[nodiscard]] const Access& worked() const { return without_data_ ? *without_data_ : access_; }
 
     RunContext context_;  ///< of this attempt
-    unsigned sequence_;   ///< of this access
+    unsigned sequence_;   ///< number of this access
     Access access_;
     bool collective_;
     Rank rank_;
     RunMemory memory_;
     Planning planning_;
     Extension extension_;
-    bool maps_ = true;  ///< false: the file can't be made longer for mappings; equal on all ranks
+    bool maps_ = true;  ///< false: the file can't be extended for mappings; equal on all ranks
     Turn turn_;
     Phase phase_ = Phase::planning;
-    Track track_;         ///< of the phases
-    bool again_ = false;  ///< the kept plan didn't do, the access is made a second time
-    std::optional<Access> without_data_;  ///< where this rank is absent from the kept plan
-    RangeLock locked_;                    ///< atomic mode; kept until the work is gone
+    Track track_;                         ///< trace of the phases
+    bool again_ = false;                  ///< second attempt: the kept plan did not match
+    std::optional<Access> without_data_;  ///< set if this rank's access doesn't match the kept plan
+    RangeLock locked_;                    ///< atomic mode; held until the work is done
     std::unique_ptr<Work> work_;
-    int moves_left_ = 0;              ///< of this step
+    int moves_left_ = 0;              ///< work steps left in this step()
     Error error_;                     ///< this rank's own failure
-    std::unique_ptr<Ending> ending_;  ///< of a collective access
+    std::unique_ptr<Ending> ending_;  ///< collective accesses
     Outcome outcome_;
 };
 
-/// Steps until done.
+/// Steps the run until it is done.
 Outcome run_access(const RunContext& context, const Access& access, bool collective);
 
 }  // namespace oratorio

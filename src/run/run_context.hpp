@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// RunContext: what one access works with. Parts of a run get this, and nothing of the run itself.
+// RunContext: the inputs of one access. Components of a run see this and nothing else of the run.
 #pragma once
 
 #include <memory>
@@ -17,20 +17,20 @@
 
 namespace oratorio {
 
-/// Is told what a user may want to know of a run.
+/// Observes runs, for messages to the user.
 class Witness {
   public:
     virtual ~Witness() = default;
-    /// Of the plan of each access, made for it or kept.
+    /// Called with the plan of each access, whether made for it or kept.
     virtual void planned(const Plan& plan) = 0;
     virtual void remark(const std::string& sentence) = 0;
 };
 
-/// What one rank has heard of writes that failed and of whose failure others may not know (sparse
-/// ones: run/ending.hpp), since all ranks were last told.
+/// Failed sparse writes (run/ending.hpp) that this rank knows of and other ranks may not, since the
+/// last operation in which all ranks agreed.
 struct Unheard {
     Error first;
-    std::uint64_t writes = 0;  ///< equal on ranks that have heard of the same ones
+    std::uint64_t writes = 0;  ///< equal on ranks that know of the same failed writes
 
     void add(const Error& error, unsigned number) {
         if (first.kind == ErrorKind::none) first = error;
@@ -38,27 +38,29 @@ struct Unheard {
     }
 };
 
-/// What a run works with; everything outlives the run.
+/// The inputs of a run; everything referenced outlives it. "The file's": shared by the accesses of
+/// one file.
 struct RunContext {
     Transport& transport;
-    Store* store =
-        nullptr;  ///< null: this rank has no open file (the access is refused, others go on)
+    /// Null: the file isn't open on this rank. It refuses the access, and the other ranks continue.
+    Store* store = nullptr;
     std::shared_ptr<const Agreed<Terms>> terms;
     Stats& stats;
     BufferPool& buffers;  ///< the file's, so that buffers stay warm from access to access
-    unsigned sequence =
-        0;  ///< number of this collective on the file, equal on all ranks: keeps messages apart
-    unsigned* begun = nullptr;      ///< the file's: collective runs so far, of which each takes the
-                                    ///< next number; null: `sequence` is it
-    Witness* witness = nullptr;     ///< may be null
-    NodeMemory* node = nullptr;     ///< the file's; null: methods that share memory don't apply
-    PlanCache* plans = nullptr;     ///< the file's; null: every access is planned anew
-    IoThread* io_thread = nullptr;  ///< the file's; null: the caller does the storage calls
-    Exclusion* exclusion = nullptr;  ///< the file's; null: nobody else writes it
-    Unheard* unheard = nullptr;      ///< the file's; null: nobody asks
+    /// Number of this collective access on the file, equal on all ranks: separates messages.
+    unsigned sequence = 0;
+    /// The file's count of collective runs, each of which takes the next number. Null: `sequence`
+    /// is the number.
+    unsigned* begun = nullptr;
+    Witness* witness = nullptr;      ///< may be null
+    NodeMemory* node = nullptr;      ///< the file's; null: methods that share memory don't apply
+    PlanCache* plans = nullptr;      ///< the file's; null: every access is planned
+    IoThread* io_thread = nullptr;   ///< the file's; null: the caller makes the storage calls
+    Exclusion* exclusion = nullptr;  ///< the file's; null: this handle is the only writer
+    Unheard* unheard = nullptr;      ///< the file's; null: failures aren't collected
     bool gathered = true;            ///< all ranks are known to have entered this access
-    Agents* agents = nullptr;        ///< the file's; null: methods that ship don't apply
-    TracedAccess traced = {};        ///< nobody's where nothing is recorded
+    Agents* agents = nullptr;        ///< the file's; null: data shipping doesn't apply
+    TracedAccess traced = {};        ///< the access in the trace, if one is recorded
 
     [[nodiscard]] Exclusion excluded() const {
         return exclusion != nullptr ? *exclusion : Exclusion{};

@@ -12,7 +12,8 @@ namespace oratorio {
 
 namespace {
 
-// A page and its mask for each of the most slots, whatever the hint says.
+// Room for a page and its write mask in each of the maximum number of slots, whatever the hint
+// says.
 constexpr Bytes kCollectiveBytesMin = 64 << 10;
 
 }  // namespace

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// RunMemory: the buffers of one access on one rank, had before its first message: later a rank
-// could not step back without others waiting for it.
+// RunMemory: the buffers of one access on one rank, reserved before its first message: after that,
+// a rank can't withdraw without leaving others waiting.
 #pragma once
 
 #include "base/buffer_pool.hpp"
@@ -12,20 +12,21 @@ class RunMemory {
   public:
     explicit RunMemory(BufferPool& pool) : pool_(pool) {}
 
-    /// For whatever role this rank will have; false when there is no memory.
+    /// Reserves memory for any role this rank may get. Returns false if there isn't enough.
     [[nodiscard]] bool take_for_collective(Direction direction, const PlanOptions& options,
                                            const Topology& topology);
-    /// For a rank that is its own aggregator and sends no messages, by its plan; used instead until
-    /// start_over().
+    /// Reserves memory by the plan of a rank that is its own aggregator and sends no messages.
+    /// Replaces the collective memory until start_over().
     [[nodiscard]] bool take_for_alone(const Plan& plan);
+    /// Reserves the bounce buffer of list I/O or data shipping, likewise.
     [[nodiscard]] bool take_for_staging(Bytes bytes);
-    /// The access is planned anew: what was taken for a collective one is used again.
+    /// Prepares for a second plan: the memory reserved for the collective access is used again.
     void start_over() { alone_ = {}; }
 
     [[nodiscard]] std::span<std::byte> messages() const { return used().messages.span(); }
-    /// Where the options ask for local aggregators: GroupRuns::bytes_needed of the largest group.
+    /// With local aggregators: GroupRuns::bytes_needed of the largest group.
     [[nodiscard]] std::span<std::byte> group() const { return used().group.span(); }
-    /// plan.buffer_bytes() of the access's plan, or the staging buffer.
+    /// plan.buffer_bytes() of the access's plan, or the bounce buffer.
     [[nodiscard]] std::span<std::byte> collective() const { return used().collective.span(); }
     /// Writes: RegionWriter::scratch_bytes.
     [[nodiscard]] std::span<std::byte> scratch() const { return used().scratch.span(); }

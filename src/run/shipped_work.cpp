@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Pieces by agents: the rank's data goes, or comes, in requests of bounded length to whoever has
-// the blocks of the file that it lies in. No other rank's program takes part.
+// Data shipping, the client's side: the rank's data travels in requests of bounded length to the
+// agents that own its blocks of the file. No other rank's program takes part.
 #include <algorithm>
 #include <array>
 #include <vector>
@@ -16,7 +16,7 @@ namespace oratorio {
 
 namespace {
 
-/// Of a request, for the description: a run table of small pieces is about that long.
+/// Returns the room for a request's description: a run table of small pieces is about that long.
 Bytes description_max(Bytes shipment_max) {
     return shipment_max / 4;
 }
@@ -62,7 +62,7 @@ class ShippedWork final : public Work {
     [[nodiscard]] Bytes moved() const override { return moved_; }
 
   private:
-    /// What isn't asked for yet of one agent.
+    /// The part that one agent hasn't been asked for yet.
     struct Rest {
         int agent = 0;
         BoundRuns runs;
@@ -71,7 +71,7 @@ class ShippedWork final : public Work {
         std::span<std::byte> memory;
         Shipment shipment = {};
         BoundRuns::Range range =
-            {};  ///< of the access's data; that agent's part of it is asked for
+            {};  ///< of the access's data; the request covers the agent's part of it
     };
 
     [[nodiscard]] RangeLock share();
@@ -90,15 +90,16 @@ class ShippedWork final : public Work {
     const Access& access_;
     Agents& agents_;
     Cursor memory_;
-    std::vector<Rest> rest_;  ///< in turns
+    std::vector<Rest> rest_;  ///< served in turns
     std::size_t turn_ = 0;
     std::vector<Request> requests_;
-    std::vector<std::byte> layout_;  ///< the file's, as bytes; empty: pieces are listed
+    /// the file layout, encoded; empty: requests list their pieces
+    std::vector<std::byte> layout_;
     Bytes moved_ = 0;
     Error noted_;
 };
 
-/// The lock is this rank's, though others write.
+/// Takes the shared lock for a write: this rank holds it, although agents write.
 RangeLock ShippedWork::share() {
     if (plan_.direction == Direction::read || plan_.atomic) return {};
     auto shared = context_.excluded().share(*context_.store, plan_.hull, plan_.collective);
@@ -107,7 +108,7 @@ RangeLock ShippedWork::share() {
     return {};
 }
 
-/// The next request of the agent whose turn it is.
+/// Ships the next request to the next agent in turn.
 void ShippedWork::ship_next(Request& request) {
     while (!rest_.empty()) {
         turn_ %= rest_.size();
@@ -123,7 +124,7 @@ void ShippedWork::ship_next(Request& request) {
     if (agents_.ship(request.shipment)) context_.stats.requests_shared += 1;
 }
 
-/// False when there is nothing left for that agent.
+/// Packs a request. Returns false if nothing is left for that agent.
 bool ShippedWork::pack(Request& request, Rest& rest) {
     const Timing timing(&context_.stats, &Stats::copy_time);
     const bool writes = plan_.direction == Direction::write;
@@ -147,7 +148,7 @@ bool ShippedWork::pack(Request& request, Rest& rest) {
     }
     if (writes) context_.stats.bytes_packed += packed;
     Shipment& shipment = request.shipment;
-    // Beside the data, so that what is shared holds all of the request.
+    // Next to the data, so that shared memory holds the whole request.
     std::ranges::copy(layout_, request.memory.begin());
     shipment.agent = rest.agent;
     shipment.description = request.memory.first(layout_.empty() ? table.bytes() : layout_.size());
@@ -161,7 +162,8 @@ bool ShippedWork::pack(Request& request, Rest& rest) {
     return packed > 0;
 }
 
-/// Of all that is under way: nothing is when this rank enters another access.
+/// Receives the replies to all requests, so that none is outstanding when this rank enters another
+/// access.
 void ShippedWork::take_replies() {
     std::array<ReplyHead, 8> replies;
     for (;;) {
@@ -186,7 +188,7 @@ void ShippedWork::take(const Request& request, const ReplyHead& reply) {
     if (!writes && reply.error.kind == ErrorKind::none) unpack(request, reply);
 }
 
-/// What lies behind the end of the file isn't touched.
+/// Copies a reply's data to the user's memory, up to the end of the file.
 void ShippedWork::unpack(const Request& request, const ReplyHead& reply) {
     const Timing timing(&context_.stats, &Stats::copy_time);
     std::span<const std::byte> data = request.shipment.data;

@@ -7,7 +7,7 @@ namespace oratorio {
 
 namespace {
 
-/// Data bytes of the access within `range` of the file.
+/// Returns the data bytes of the access within `range` of the file.
 Bytes bytes_within(const Access& access, Extent range) {
     if (range.empty()) return 0;
     const Bytes to = access.from + access.bytes();
@@ -45,7 +45,8 @@ Bytes stored_bytes(const Plan& plan, const Access& access, Extent mine,
 Bytes StoredReports::stored_bytes(const Plan& plan, const Access& access, Extent mine) const {
     std::vector<StoredReport> of_aggregators(plan.aggregators.size());
     for (std::size_t i = 0; i < of_aggregators.size(); ++i) {
-        const Rank rank = plan.aggregators[i];  // one that isn't known has nothing of this rank
+        // An unknown aggregator (-1) has no data of this rank
+        const Rank rank = plan.aggregators[i];
         if (rank >= 0) of_aggregators[i] = gathering_.all()[static_cast<std::size_t>(rank)];
     }
     return oratorio::stored_bytes(plan, access, mine, of_aggregators);

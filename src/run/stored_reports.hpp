@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Stored reports: after a failure, what the aggregators say of how far they got, and how many bytes
-// of a rank are stored by that.
+// Stored reports: after a failure, how far each aggregator got, and how many bytes of a rank are
+// stored according to that.
 #pragma once
 
 #include <cstdint>
@@ -12,9 +12,9 @@
 
 namespace oratorio {
 
-/// How far an aggregator's storage got, for the ranks whose data it had in hand. Travels as bytes.
-/// Storing begins in the order of rounds and nothing is begun after a failure, so the rounds fall
-/// into stored, short and never begun.
+/// How far an aggregator's storage got with the data that it received. Sent as bytes. Storing
+/// begins in the order of rounds and nothing begins after a failure, so each round is either
+/// stored, short or never begun.
 struct StoredReport {
     struct Short {
         std::int64_t round = 0;
@@ -26,19 +26,20 @@ struct StoredReport {
     Short short_rounds[shorts_max];
 };
 
-/// Bytes of `access`, a rank's whose hull is `mine`, that were stored, by the aggregators' reports
-/// (one per aggregator).
+/// Returns the bytes of `access` that were stored; `mine` is the hull of the access's rank, and
+/// `reports` has one entry per aggregator.
 [[nodiscard]] Bytes stored_bytes(const Plan& plan, const Access& access, Extent mine,
                                  std::span<const StoredReport> reports);
 
-/// Collective, in steps: the reports of all ranks.
+/// Gathers the reports of all ranks; collective, in steps.
 class StoredReports {
   public:
     StoredReports() = default;
     explicit StoredReports(const StoredReport& mine) : gathering_(mine) {}
-    /// True when all are there; an error is the transport's. Stays where it is until then.
+    /// Returns true when all reports are gathered; an error comes from the transport. Must not move
+    /// until then.
     Result<bool> step(Transport& transport) { return gathering_.step(transport); }
-    /// As the function, when they are.
+    /// Returns what the function above returns. REQUIRES: step() has returned true.
     [[nodiscard]] Bytes stored_bytes(const Plan& plan, const Access& access, Extent mine) const;
 
   private:

@@ -13,7 +13,7 @@ Tag tag_of_go(unsigned sequence) {
     return roundless_tag_of(sequence, MessageKind::go);
 }
 
-/// Forgets the ticket of what is done.
+/// Tests the ticket, and clears it when it has completed.
 Result<bool> is_done(Transport& transport, Ticket& ticket) {
     const auto completion = transport.test(ticket);
     if (!completion) return completion.error();

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Turn: where only so many ranks may be at the storage at once, a rank waits for GO from the rank
-// so many before it, and passes it to the one so many behind (Nitzberg & Fineberg 1995, node
-// grouping).
+// Turn: the token that limits how many ranks are at the storage at once. With `at_once` = n, a rank
+// waits for GO from the rank n below it and passes it to the rank n above it (Nitzberg & Fineberg
+// 1995, node grouping).
 #pragma once
 
 #include "base/transport.hpp"
@@ -9,13 +9,14 @@
 
 namespace oratorio {
 
-/// Collective, made in steps; used once. Stays where it is until it is passed.
+/// Collective, made in steps; used once. Must not move until it is passed.
 class Turn {
   public:
-    /// True when it is this rank's. `at_once` (>= 1) and `sequence`, the access's number, are equal
-    /// on all ranks. An error is the transport's.
+    /// Returns true when this rank has the token. `at_once` (>= 1) and `sequence`, the access's
+    /// number, are equal on all ranks. An error comes from the transport.
     Result<bool> come(Transport& transport, unsigned sequence, int at_once);
-    /// True when the next rank has it; called after come(), whatever became of this rank's work.
+    /// Returns true when the token is passed to the next rank. Called after come(), whether or not
+    /// this rank's work succeeded.
     Result<bool> pass(Transport& transport, unsigned sequence, int at_once, Stats& stats);
 
   private:

@@ -49,8 +49,8 @@ Made make_list(const WorkSite& site) {
     return make_list_work(site.context, site.plan, site.access, site.memory.collective());
 }
 
-/// A rank that writes without others makes the file as long as it will be: window by window would
-/// cost a file system far more. Ranks that write together have done so already (run/extension).
+/// Extends the file to its final length if this rank writes alone: extending it window by window
+/// costs a file system far more. Ranks that write together have already done so (run/extension).
 Error extended(const WorkSite& site) {
     const bool alone = !site.plan.collective || site.context.transport.topology().size == 1;
     if (!alone || site.plan.direction == Direction::read) return {};
@@ -59,15 +59,15 @@ Error extended(const WorkSite& site) {
     return last ? Error{} : last.error();
 }
 
-/// Where a file system can't make the file longer without the danger of making it shorter for
-/// somebody else, the pieces are written as they would be without mappings.
+/// Falls back to list I/O on a file system that can't extend a file without the risk of truncating
+/// another writer's data.
 Made make_mapped(const WorkSite& site) {
     const Error failed = extended(site);
     if (!site.maps || failed.kind == ErrorKind::unsupported_operation) return make_list(site);
     return make_mapped_work(site.context, site.plan, site.access, site.pieces, failed);
 }
 
-/// A few requests under way keep the agents busy while the next is packed.
+/// Reserves a few requests, which keep the agents busy while the next one is packed.
 Made make_shipped(const WorkSite& site) {
     constexpr int kLeast = 2;
     constexpr int kMost = 8;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Work: what a run does between planning and agreement, on one rank. One kind per way to the
-// storage.
+// Work: what a run does on one rank between planning and agreement. There is one kind for each way
+// to the storage: two-phase and data sieving, list I/O, mappings, data shipping.
 #pragma once
 
 #include <memory>
@@ -22,63 +22,66 @@ class Work {
     Work(const Work&) = delete;
     Work& operator=(const Work&) = delete;
 
-    /// Moves on without waiting for other ranks; true when something moved. Work without other
-    /// ranks may wait for the storage. An error is fatal: the transport failed.
+    /// Makes progress without waiting for other ranks; returns true if anything moved. Work that
+    /// involves no other rank may wait for the storage. An error is fatal: the transport failed.
     virtual Result<bool> step() = 0;
     [[nodiscard]] virtual bool done() const = 0;
-    /// The first failure of this rank's storage; the work goes on all the same.
+    /// Returns the first failure of this rank's storage. The work continues after it.
     [[nodiscard]] virtual const Error& noted() const = 0;
-    /// This rank's bytes moved, as far as it can know alone: in an aggregated write, all of them.
+    /// Returns this rank's bytes moved, as far as it can know alone: all of them in an aggregated
+    /// write.
     [[nodiscard]] virtual Bytes moved() const = 0;
     [[nodiscard]] virtual StoredReport report() const { return {}; }
-    /// Some rank was seen to work by another plan than this one.
+    /// Returns true if some rank works by a different plan.
     [[nodiscard]] virtual bool differs() const { return false; }
-    /// After a step that moved nothing: until when another won't, either.
+    /// Returns what to wait for. REQUIRES: the last step moved nothing.
     [[nodiscard]] virtual Rest waits_for() const { return {}; }
 };
 
-/// Where a rank works, and by what plan; everything outlives the work.
+/// The inputs of a work; everything referenced outlives it.
 struct WorkSite {
     const RunContext& context;
     const Plan& plan;
     const Access& access;
-    std::int64_t pieces = 0;  ///< about how many the rank has
+    std::int64_t pieces = 0;  ///< approximate number of the rank's pieces
     RunMemory& memory;
     bool maps = true;  ///< false: methods that map the file write pieces to the store instead
 };
 
-/// The one that the plan's method names; an error where its memory can't be had.
+/// Makes the work that the plan's method names; returns an error if its memory isn't available.
 Result<std::unique_ptr<Work>> make_work(const WorkSite& site);
 
 struct WorkBuffers {
     std::span<std::byte> collective;  ///< plan.buffer_bytes()
-    std::span<std::byte> scratch;     ///< where holes are kept: RegionWriter::scratch_bytes
+    std::span<std::byte> scratch;     ///< for filling holes: RegionWriter::scratch_bytes
     std::span<std::byte> messages;
-    std::span<std::byte> group;        ///< of local aggregators, for the data of their ranks
-    const NodeMemory* node = nullptr;  ///< where `collective` lies, for methods on a node
+    std::span<std::byte> group;        ///< local aggregators: for the data of their groups
+    const NodeMemory* node = nullptr;  ///< methods on a node: holds `collective`
 };
 
-/// Rounds through collective buffers: two-phase, and data sieving as the case of a single
+/// Makes the work through collective buffers: two-phase, and data sieving as the case of a single
 /// participant. `own_store` may be null; it lives as long as the work.
 std::unique_ptr<Work> make_buffered_work(const RunContext& context, const Plan& plan,
                                          const Access& access, WorkBuffers buffers,
                                          std::unique_ptr<Store> own_store);
-/// Pieces straight between user memory (or a small staging buffer where memory is fine-grained) and
-/// the store.
+/// Makes list I/O: pieces move directly between user memory and the store, or through a small
+/// bounce buffer if the user memory is fine-grained.
 std::unique_ptr<Work> make_list_work(const RunContext& context, const Plan& plan,
                                      const Access& access, std::span<std::byte> staging);
 
-/// An access of one piece, straight; `access.is_one_piece()`.
+/// Makes the direct transfer of an access with one piece. REQUIRES: access.is_one_piece().
 std::unique_ptr<Work> make_piece_work(const RunContext& context, const Plan& plan,
                                       const Access& access);
 
-/// Pieces between user memory and a mapping of the file; `pieces` is about how many there are. The
-/// file is as long as the access needs it; `failed`: why not.
+/// Makes the copy between user memory and a mapping of the file. `pieces` is their approximate
+/// number. `failed` says why the file could not be extended, if so.
+/// REQUIRES: the file is as long as the access needs, or `failed` is set.
 std::unique_ptr<Work> make_mapped_work(const RunContext& context, const Plan& plan,
                                        const Access& access, std::int64_t pieces,
                                        const Error& failed);
 
-/// Pieces by the context's agents; `memory` holds whole requests of theirs, at least one.
+/// Makes data shipping: the context's agents move the pieces. `memory` holds at least one whole
+/// request.
 std::unique_ptr<Work> make_shipped_work(const RunContext& context, const Plan& plan,
                                         const Access& access, std::span<std::byte> memory);
 
