@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Agents: who makes a rank's storage calls for it, block by block of the file (data shipping,
-// MPI-IO/GPFS 2001, section 2.1). What a rank's work sees of them; used by one thread at a time.
+// Agents: data shipping (MPI-IO/GPFS 2001, section 2.1): each block of the file belongs to one
+// agent, which makes the storage calls of all ranks for it. This is a rank's view of its agents.
+// Used by one thread at a time.
 #pragma once
 
 #include <cstddef>
@@ -11,10 +12,10 @@
 
 namespace oratorio {
 
-/// One request to one agent. Description and data stay the caller's and lie there until it is
-/// reaped.
+/// One request to one agent. Description and data belong to the caller and must stay valid until
+/// the request is reaped.
 struct Shipment {
-    RequestHead head;  ///< its number is the caller's, and no other's meanwhile
+    RequestHead head;  ///< the caller chooses its number, unique among outstanding requests
     int agent = 0;
     std::span<const std::byte> description;
     std::span<std::byte> data;
@@ -28,16 +29,17 @@ class Agents {
     Agents& operator=(const Agents&) = delete;
 
     [[nodiscard]] virtual const Binding& binding() const = 0;
-    /// Bytes that a description and its data may have together.
+    /// Returns the maximum size of a description and its data together.
     [[nodiscard]] virtual Bytes shipment_max() const = 0;
-    /// Where requests are best made, whole ones: who is beside sees it there. The agents'; may be
-    /// empty.
+    /// Returns memory for whole requests that agents on this node can access, so that nothing needs
+    /// to be sent. It belongs to the agents; may be empty.
     [[nodiscard]] virtual std::span<std::byte> own_memory() { return {}; }
-    /// Needs no other rank's program. A failure of the way there comes as the reply's error. True
-    /// when the agent finds it in memory that it shares with this rank.
+    /// Ships a request. Needs no other rank's program. A failed connection is reported as the
+    /// reply's error. Returns true if the agent reads the request from memory that it shares with
+    /// this rank.
     virtual bool ship(const Shipment& shipment) = 0;
-    /// Waits until one of those that were shipped is done, in any order; 0 when there is none. Of a
-    /// read its data is there.
+    /// Waits until a shipped request is done, in any order. Returns the number of replies in `out`;
+    /// 0 if no request is outstanding. The data of a completed read is in its request's buffer.
     virtual std::size_t reap(std::span<ReplyHead> out) = 0;
 };
 

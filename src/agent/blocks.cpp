@@ -23,7 +23,8 @@ BoundRun BoundRuns::next(Bytes bytes_max) {
     return {};
 }
 
-/// Goes on to a block of this agent, as far as offsets can be found. False at the end.
+/// Advances to a block of this agent, as far as the layout can be searched by offset. Returns false
+/// at the end.
 bool BoundRuns::find_mine() {
     if (cursor_.tell_size() >= to_) return false;
     if (!searchable_) return true;
@@ -34,7 +35,7 @@ bool BoundRuns::find_mine() {
     return find_mine();
 }
 
-/// The part of it that is in the block of its first byte; the rest is next.
+/// Returns the part of the run in the block of its first byte; the next run begins after it.
 StridedRun BoundRuns::cut(StridedRun run) {
     const Offset end = (run.offset / binding_.block + 1) * binding_.block;
     if (run.end() <= end && run.stride >= 0) return run;

@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Which agent has which blocks of the file, and what of a layout lies in those of one agent. Both
-// who asks and the agent walk it, so that layouts can be sent in place of lists.
+// Which agent owns which blocks of the file, and which part of a layout lies in one agent's blocks
+// (data shipping). The client and the agent both walk it, so a layout can be sent in place of a
+// list.
 #pragma once
 
 #include "type/cursor.hpp"
 
 namespace oratorio {
 
-/// Blocks are bound to agents round robin (MPI-IO/GPFS 2001, section 2.1).
+/// The assignment of blocks to agents, round robin (MPI-IO/GPFS 2001, section 2.1).
 struct Binding {
     Bytes block = 0;
     int agents = 0;
@@ -15,13 +16,14 @@ struct Binding {
     [[nodiscard]] int agent_of(Offset at) const { return static_cast<int>(at / block % agents); }
 };
 
-/// A run inside of one block, and where its data is.
+/// A run inside one block, and the position of its data.
 struct BoundRun {
-    StridedRun run;   ///< count 0: there is no more
-    Bytes first = 0;  ///< data position of its first byte; the others follow it
+    StridedRun run;   ///< count 0: there are no more
+    Bytes first = 0;  ///< data position of its first byte; the others follow
 };
 
-/// Walks what of the data bytes [from, to) of a layout lies in an agent's blocks, in data order.
+/// Walks the part of the data bytes [from, to) of a layout that lies in an agent's blocks, in data
+/// order.
 class BoundRuns {
   public:
     struct Range {
@@ -30,7 +32,7 @@ class BoundRuns {
     };
     BoundRuns(const Layout& layout, Range range, const Binding& binding, int agent);
 
-    /// At most `bytes_max` (> 0) bytes.
+    /// Returns the next run, of at most `bytes_max` (> 0) bytes.
     BoundRun next(Bytes bytes_max);
 
   private:

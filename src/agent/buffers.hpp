@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The buffers of a process's agents: reserved when their threads start, two for each thread, so
-// that one request comes in while another is at the storage. For all threads. Memory that no
-// request has needed takes none of the machine's, and all of it goes back to the system at the end.
+// The buffers of a process's agents: reserved when their threads start, two per thread, so that one
+// request arrives while another is at the storage. Thread-safe. A buffer that no request has used
+// takes no physical memory, and all memory returns to the system at the end.
 #pragma once
 
 #include <sys/mman.h>
@@ -24,7 +24,7 @@ class AgentBuffers {
     AgentBuffers(const AgentBuffers&) = delete;
     AgentBuffers& operator=(const AgentBuffers&) = delete;
 
-    /// False when there is no memory.
+    /// Reserves the buffers. Returns false if there isn't enough memory.
     [[nodiscard]] bool make(std::size_t count, Bytes bytes) {
         bytes_ = static_cast<std::size_t>(bytes);
         if (__builtin_mul_overflow(count, bytes_, &length_)) return false;
@@ -35,9 +35,10 @@ class AgentBuffers {
         for (std::size_t i = 0; i < count; ++i) free_.push_back(all_ + i * bytes_);
         return true;
     }
-    /// Of each.
+    /// Returns the size of one buffer.
     [[nodiscard]] std::size_t bytes() const { return bytes_; }
-    /// Empty when all are in use: one is wanted until somebody gets one.
+    /// Returns a buffer. If all are in use, returns an empty span, and is_wanted() is true until a
+    /// take() succeeds.
     [[nodiscard]] std::span<std::byte> take() {
         const std::lock_guard hold(lock_);
         is_wanted_ = free_.empty();
@@ -49,7 +50,7 @@ class AgentBuffers {
     void give_back(std::span<std::byte> buffer) {
         if (buffer.empty()) return;
         const std::lock_guard hold(lock_);
-        free_.push_back(buffer.data());  // has had room for all of them
+        free_.push_back(buffer.data());  // can't allocate: has had room for all of them
     }
     [[nodiscard]] bool is_wanted() {
         const std::lock_guard hold(lock_);

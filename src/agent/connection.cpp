@@ -60,7 +60,7 @@ AgentConnection::Receipt AgentConnection::receive(Request& request) {
     return Receipt::whole;
 }
 
-/// It says what there is, and fits a buffer.
+/// Returns true if the head is valid and the request fits into a buffer.
 bool AgentConnection::accept_head() const {
     const std::size_t most = buffers_.bytes();
     const bool known =
@@ -74,7 +74,7 @@ bool AgentConnection::send_replies() {
     return send_all();
 }
 
-/// False when the connection is over. What can't be sent now stays.
+/// Sends what the rank takes now; the rest stays queued. Returns false if the connection has ended.
 bool AgentConnection::send_all() {
     while (!over_ && !replies_.empty()) {
         Reply& first = replies_.front();

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// One rank's connection to an agent, as the agent has it: requests that come in bit by bit, replies
-// that go out as the rank takes them.
+// A rank's connection to an agent, on the agent's side: receives requests piecemeal, and sends
+// replies as fast as the rank takes them.
 #pragma once
 
 #include <deque>
@@ -15,45 +15,47 @@ namespace oratorio {
 
 class AgentConnection {
   public:
-    /// A request that is whole; its buffer goes with it. One that lies in memory which the rank
-    /// shares comes as its head alone.
+    /// A complete request; owns its buffer. A request in memory that the rank shares arrives as its
+    /// head alone.
     struct Request {
         RequestHead head;
         std::span<const std::byte> description;
         std::span<std::byte> data;
-        std::span<std::byte> buffer;  ///< empty when the rank shares both
+        std::span<std::byte> buffer;  ///< empty for a request in shared memory
     };
     enum class Receipt { waits, whole, over };
 
     AgentConnection(Socket socket, AgentBuffers& buffers)
         : socket_(std::move(socket)), buffers_(buffers) {}
-    /// Gives back all buffers.
+    /// Returns all buffers.
     ~AgentConnection();
     AgentConnection(const AgentConnection&) = delete;
     AgentConnection& operator=(const AgentConnection&) = delete;
 
     [[nodiscard]] int number() const { return socket_.number(); }
 
-    // By the thread that leads (agent/server).
+    // For the leading thread (agent/host):
 
-    /// What to look for there: events of poll(2).
+    /// Returns the events for poll(2).
     [[nodiscard]] short events();
-    /// Takes what has come; with `whole` the request is in `request`.
+    /// Receives what has arrived. If it returns `whole`, the request is in `request`.
     [[nodiscard]] Receipt receive(Request& request);
-    /// Sends what the rank takes now. False when the connection is over.
+    /// Sends as much of the replies as the rank takes now. Returns false if the connection has
+    /// ended.
     [[nodiscard]] bool send_replies();
-    /// It has kept a buffer for so long, and nothing has moved.
+    /// Returns true if it has held a buffer, and nothing has moved, since that time.
     [[nodiscard]] bool is_stuck(Socket::Clock::time_point since);
 
-    // By any thread.
+    // For any thread:
 
-    /// True when not all of it is sent yet: whoever leads goes on. Takes the request's buffer.
+    /// Queues a reply and sends what the rank takes now; takes the request's buffer. Returns true
+    /// if some replies remain to be sent, by the leading thread.
     [[nodiscard]] bool reply(const Request& request, const ReplyHead& head);
 
   private:
     struct Reply {
         ReplyHead head;
-        std::span<std::byte> buffer;  ///< empty when no data follows
+        std::span<std::byte> buffer;  ///< empty if no data follows
         std::span<const std::byte> data;
         std::size_t sent = 0;
         [[nodiscard]] std::span<const std::byte> left() const;
@@ -63,13 +65,13 @@ class AgentConnection {
 
     Socket socket_;
     AgentBuffers& buffers_;
-    // The leader's:
+    // Used by the leading thread:
     RequestHead head_;
-    std::size_t filled_ = 0;  ///< bytes of the request, its head included
+    std::size_t filled_ = 0;  ///< bytes of the request received, its head included
     std::span<std::byte> buffer_;
     bool waits_for_buffer_ = false;
     Socket::Clock::time_point moved_ = Socket::Clock::now();
-    // All threads':
+    // Guarded by sending_:
     std::mutex sending_;
     std::deque<Reply> replies_;
     bool over_ = false;

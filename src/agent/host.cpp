@@ -17,7 +17,7 @@ namespace oratorio {
 
 namespace {
 
-constexpr int kRoomAgain = 1000;  ///< milliseconds, while somebody waits for a buffer
+constexpr int kRoomAgain = 1000;  ///< milliseconds between checks while a buffer is wanted
 
 void raise(const Descriptor& event) {
     const std::uint64_t one = 1;
@@ -53,7 +53,7 @@ Result<std::shared_ptr<AgentHost>> AgentHost::start(const Wish& wish) {
 Result<void> AgentHost::start_threads() {
     if (!buffers_.make(2 * wish_.threads, wish_.shipment_max))
         return Error::make(ErrorKind::no_memory, "no memory for an agent's buffers");
-    const SignalsBlocked blocked;  // the new threads inherit it
+    const SignalsBlocked blocked;  // the new threads inherit the signal mask
     try {
         for (std::size_t i = 0; i < wish_.threads; ++i)
             threads_.emplace_back([this, i] { run(i); });
@@ -96,7 +96,7 @@ void AgentHost::run(std::size_t thread) {
     }
 }
 
-/// Waits until a request is whole. Nothing when the threads are to end.
+/// Waits until a request is complete. Returns nothing if the threads must end.
 std::optional<AgentHost::Work> AgentHost::lead() {
     std::vector<pollfd> watched;
     for (;;) {
@@ -114,7 +114,7 @@ std::optional<AgentHost::Work> AgentHost::lead() {
     }
 }
 
-/// The first request that is whole. What else is ready still is when the next one looks.
+/// Returns the first complete request. Other ready connections are still ready in the next call.
 std::optional<AgentHost::Work> AgentHost::look(std::span<const pollfd> watched) {
     const std::size_t count = connections_.size();
     const std::size_t most = connections_max();
@@ -137,7 +137,8 @@ std::optional<AgentHost::Work> AgentHost::look(std::span<const pollfd> watched) 
     return work;
 }
 
-/// What all ranks of the files need, if each comes by each address of this machine.
+/// Returns the connections that all ranks of the files need if each uses every address of this
+/// machine.
 std::size_t AgentHost::connections_max() {
     const std::lock_guard serving(serving_);
     std::size_t clients = 0;
@@ -146,8 +147,9 @@ std::size_t AgentHost::connections_max() {
     return clients * std::max(place_.count, 1U);
 }
 
-/// A rank that keeps a buffer and has something under way waits for nothing else, or is no longer
-/// there.
+/// Handles the events of one connection. A rank that keeps a wanted buffer while its transfer makes
+/// no progress is either gone or stopped: a live rank that has something outstanding waits for
+/// nothing else.
 AgentConnection::Receipt AgentHost::serve(Work& work, int ready) {
     using Receipt = AgentConnection::Receipt;
     AgentConnection& connection = *work.connection;
@@ -159,8 +161,8 @@ AgentConnection::Receipt AgentHost::serve(Work& work, int ready) {
     return (ready & ~POLLOUT) != 0 ? connection.receive(work.request) : Receipt::waits;
 }
 
-/// Finds the file of a request that is whole, and in memory that the rank shares the request
-/// itself. False where there is none: the rank is sent away.
+/// Finds the file of a complete request, and the parts of a request in shared memory. Returns false
+/// if there are none; the rank is then disconnected.
 bool AgentHost::begin(Work& work) {
     AgentConnection::Request& request = work.request;
     const std::lock_guard serving(serving_);

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// AgentHost: the threads, the door and the buffers of all agents of a process, whichever open files
-// they serve: what they cost doesn't grow with the number of files. They never call MPI, so they
-// serve while the rank's program computes, at any level of thread support.
+// AgentHost: the threads, the job listener and the buffers of all agents of a process, for all its
+// open files, so that their cost doesn't grow with the number of files (data shipping). The threads
+// never call MPI, so they serve while the rank's program computes, at any level of thread support.
 //
-// One thread at a time leads: it waits for what comes, from all ranks. Once a request is whole it
-// lets the next one lead, does the request on a store of its own and replies itself.
+// One thread at a time leads: it waits for requests from all ranks. Once a request is complete, it
+// lets the next thread lead, performs the request on a store of its own and sends the reply itself.
 #pragma once
 
 #include <chrono>
@@ -24,40 +24,42 @@
 
 namespace oratorio {
 
-/// An open file, as the agent of this process serves it.
+/// An open file, as this process's agent serves it.
 struct ServedFile {
     std::vector<std::unique_ptr<Store>> stores;  ///< one for each thread of the host
     Binding binding;
-    int agent = 0;  ///< of those of the binding
+    int agent = 0;  ///< this agent's index in the binding
     Rank clients = 1;
-    SharedBuffers shared = {};  ///< of the ranks beside; somebody else's, there until the end
+    /// shared with the ranks of this node; owned elsewhere, outlives this
+    SharedBuffers shared = {};
 };
 
 class AgentHost {
   public:
     struct Wish {
         std::size_t threads = 1;
-        Bytes shipment_max = 0;  ///< of a description and its data
-        /// A rank that keeps a buffer which others wait for is sent away after that.
+        Bytes shipment_max = 0;  ///< size limit of a description and its data
+        /// A rank that keeps a buffer that others wait for is disconnected after this time.
         std::chrono::milliseconds patience{60'000};
         auto operator<=>(const Wish&) const = default;
     };
-    /// An error: no memory, no sockets or not all threads.
+    /// Starts a host. Fails if memory, sockets or threads aren't available.
     static Result<std::shared_ptr<AgentHost>> start(const Wish& wish);
-    /// Ends the threads and all connections. Serves no file any more.
+    /// Ends the threads and all connections. REQUIRES: all files are removed.
     ~AgentHost();
     AgentHost(const AgentHost&) = delete;
     AgentHost& operator=(const AgentHost&) = delete;
 
-    /// Serves the file, which stays there until it is removed, at the place that this returns.
+    /// Starts to serve the file at the returned address. The file must stay valid until it is
+    /// removed.
     ServicePlace add(ServedFile& file);
-    /// Returns when no thread works for the file any more.
+    /// Stops serving the file; returns when no thread works for it any more.
     void remove(const ServicePlace& place);
 
   private:
     struct Served {
         ServedFile* file = nullptr;
-        int working = 0;  ///< threads that have a request of it
+        int working = 0;  ///< threads that perform one of its requests
     };
     struct Work {
         std::shared_ptr<AgentConnection> connection;
@@ -78,21 +80,21 @@ class AgentHost {
     Wish wish_;
     ServicePlace place_;
     AgentBuffers buffers_;
-    Descriptor end_;                          ///< an eventfd: the threads are to end
-    Descriptor changed_;                      ///< another: there is something new to wait for
+    Descriptor end_;                          ///< an eventfd: the threads must end
+    Descriptor changed_;                      ///< an eventfd: there is something new to wait for
     std::mutex serving_;                      ///< guards served_ and next_service_
-    std::map<std::uint64_t, Served> served_;  ///< by the number of the service
+    std::map<std::uint64_t, Served> served_;  ///< by service number
     std::uint64_t next_service_ = 0;
-    std::condition_variable worked_;  ///< a thread has ended its work for a file
+    std::condition_variable worked_;  ///< a thread has finished a request
     std::mutex leading_;
-    // The thread that leads has:
+    // Used by the thread that leads, under leading_:
     Door door_;
     std::vector<std::shared_ptr<AgentConnection>> connections_;
-    std::size_t next_ = 0;  ///< where the look round begins, so that nobody is always last
+    std::size_t next_ = 0;  ///< first connection of the next look(), so that none is always last
     std::vector<std::thread> threads_;
 };
 
-/// The hosts of a process: one for all files whose hints want the same of it. Thread-safe.
+/// The hosts of a process: one for all files with equal options. Thread-safe.
 class AgentHosts {
   public:
     [[nodiscard]] Result<std::shared_ptr<AgentHost>> get(const AgentHost::Wish& wish);

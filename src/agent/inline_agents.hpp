@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Agents whose work the rank does itself, on its own store: where ranks are simulated, whose
-// storage no thread may touch but the one whose turn it is.
+// Agents that run on the rank itself, on its own store. For simulated ranks, whose storage only the
+// thread in turn may touch.
 #pragma once
 
 #include <deque>
@@ -18,7 +18,7 @@ class InlineAgents final : public Agents {
     [[nodiscard]] const Binding& binding() const override { return binding_; }
     [[nodiscard]] Bytes shipment_max() const override { return shipment_max_; }
     bool ship(const Shipment& shipment) override {
-        (void)store_.prepare();  // an error is that of the requests, too
+        (void)store_.prepare();  // an error also shows in the requests
         Service service(store_, binding_, shipment.agent);
         done_.push_back(service.serve(shipment.head, shipment.description, shipment.data));
         return false;

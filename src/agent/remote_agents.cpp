@@ -11,13 +11,13 @@ namespace oratorio {
 
 namespace {
 
-constexpr int kSilenceAgain = 1000;  // milliseconds, at most, until an agent's silence is looked at
+constexpr int kSilenceAgain = 1000;  // milliseconds between checks whether an agent still answers
 
 std::span<const std::byte> bytes_of(const RequestHead& head) {
     return std::as_bytes(std::span(&head, 1));
 }
 
-/// What is left of a request when `sent` bytes of it are: of its head, its description or its data.
+/// Returns the next unsent bytes of a request after `sent` bytes: of its head, description or data.
 std::span<const std::byte> left_of(const Shipment& shipment, std::size_t sent) {
     const bool is_shared = shipment.head.is_shared();
     const std::span<const std::byte> none;
@@ -81,7 +81,7 @@ std::size_t RemoteAgents::reap(std::span<ReplyHead> out) {
     return count;
 }
 
-/// What lies in memory that the agent has, too, isn't sent.
+/// Replaces description and data by their offsets, if they lie in memory that the agent shares.
 void RemoteAgents::share(Shipment& shipment) const {
     const auto described_at = buffers_.place_of(shipment.description);
     const auto data_at = buffers_.place_of(shipment.data);
@@ -91,7 +91,7 @@ void RemoteAgents::share(Shipment& shipment) const {
     buffers_.fence();
 }
 
-/// As much as the socket takes.
+/// Sends as much as the socket takes.
 Result<void> RemoteAgents::send_some(Way& way) const {
     while (!way.sending.empty()) {
         const auto left = left_of(way.sending.front(), way.sent);
@@ -108,7 +108,7 @@ Result<void> RemoteAgents::send_some(Way& way) const {
     return {};
 }
 
-/// As much as is there.
+/// Receives as much as is there.
 Result<void> RemoteAgents::hear_some(Way& way) {
     constexpr std::size_t kHead = sizeof(ReplyHead);
     for (;;) {
@@ -125,7 +125,7 @@ Result<void> RemoteAgents::hear_some(Way& way) {
     }
 }
 
-/// Its head is there. One that nobody can be told of isn't begun.
+/// Starts on a reply with a complete head. Refuses one that belongs to no outstanding request.
 Result<void> RemoteAgents::begin_reply(Way& way) const {
     const auto asked = std::ranges::find(way.awaited, way.reply.number,
                                          [](const Shipment& each) { return each.head.number; });
@@ -147,7 +147,7 @@ void RemoteAgents::finish_reply(Way& way) {
     way.data = {};
 }
 
-/// Of all that it still has to do, and of what it will be asked.
+/// Fails all outstanding requests to the agent, and those that follow.
 void RemoteAgents::fail(Way& way, const Error& error) {
     way.failed = error;
     way.socket = Socket();
@@ -173,8 +173,8 @@ void RemoteAgents::advance(Way& way, const pollfd& ready) {
     if (!moved) fail(way, gone(moved.error().system_errno));
 }
 
-/// Until something has moved on, or an agent has been silent for too long. False when nothing is
-/// under way.
+/// Waits until some connection makes progress or an agent counts as gone. Returns false if nothing
+/// is outstanding.
 bool RemoteAgents::wait() {
     std::vector<pollfd> watched;
     std::vector<Way*> waited;

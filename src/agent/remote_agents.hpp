@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Agents that are threads of other processes, or of this one, reached by TCP through their doors
-// (base/door). While it sends it also takes what comes: an agent whose replies nobody takes would
-// take no requests either.
+// Agents that are threads of other processes, or of this one, reached by TCP through their job
+// listeners (base/door). This side also receives while it sends: an agent that can't send its
+// replies would take no more requests.
 #pragma once
 
 #include <chrono>
@@ -20,20 +20,21 @@ namespace oratorio {
 
 struct AgentLimits {
     std::chrono::milliseconds connect{10'000};
-    /// An agent's machine that answers nothing for so long is gone, however slow its storage may
-    /// be.
+    /// An agent counts as gone if its machine has acknowledged nothing for this time, however slow
+    /// its storage is.
     std::chrono::milliseconds silence{30'000};
 };
 
 class RemoteAgents final : public Agents {
   public:
-    /// Connects to all of them. unsupported_operation with the errno where one can't be reached.
+    /// Connects to all agents. If one can't be reached, returns unsupported_operation with the
+    /// errno.
     static Result<std::unique_ptr<RemoteAgents>> connect(std::span<const ServicePlace> places,
                                                          Bytes block, Bytes shipment_max,
                                                          const AgentLimits& limits = {});
 
-    /// Memory for whole requests, of `buffers`, which the agents beside this rank have, too. It
-    /// stays there as long as this does.
+    /// Sets memory for whole requests (`mine`), part of `buffers`, which the agents marked in
+    /// `beside` share. The memory outlives this object.
     void share(const SharedBuffers& buffers, std::span<std::byte> mine, std::vector<bool> beside) {
         buffers_ = buffers;
         mine_ = mine;
@@ -43,22 +44,22 @@ class RemoteAgents final : public Agents {
     [[nodiscard]] const Binding& binding() const override { return binding_; }
     [[nodiscard]] Bytes shipment_max() const override { return shipment_max_; }
     [[nodiscard]] std::span<std::byte> own_memory() override { return mine_; }
-    /// Begins to send it; all of it is sent by reap().
+    /// Starts to send the request; reap() sends the rest.
     bool ship(const Shipment& shipment) override;
     std::size_t reap(std::span<ReplyHead> out) override;
 
   private:
-    /// One agent, as this rank has it.
+    /// The connection to one agent.
     struct Way {
         Socket socket;
         std::uint64_t service = 0;
         bool is_beside = false;
-        std::deque<Shipment> sending;  ///< the first in part
-        std::size_t sent = 0;          ///< bytes of it
+        std::deque<Shipment> sending;  ///< the first one in part
+        std::size_t sent = 0;          ///< bytes sent of the first
         std::vector<Shipment> awaited;
-        std::size_t heard = 0;  ///< bytes of a reply, its head included
+        std::size_t heard = 0;  ///< bytes received of a reply, its head included
         ReplyHead reply;
-        std::span<std::byte> data;  ///< of the reply
+        std::span<std::byte> data;  ///< where the reply's data goes
         std::optional<Error> failed;
     };
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// AgentServer: the agent that a rank is for one open file. What works for it is its process's
+// AgentServer: the agent for one open file on this rank. The process's threads work for it
 // (agent/host).
 #pragma once
 
@@ -15,24 +15,24 @@ class AgentServer {
         ServedFile file;  ///< its stores are closed at the end
         Bytes shipment_max = 0;
         std::chrono::milliseconds patience{60'000};
-        AgentHosts* hosts = nullptr;  ///< of the process; null: the file has a host of its own
+        AgentHosts* hosts = nullptr;  ///< the process's; null: the file gets a host of its own
     };
-    /// An error: as of AgentHost::start. The stores are gone then.
+    /// Starts the service. Fails as AgentHost::start does; the stores are then gone.
     static Result<std::unique_ptr<AgentServer>> start(Wish wish);
-    /// As close().
+    /// Does what close() does.
     ~AgentServer() { (void)close(); }
     AgentServer(const AgentServer&) = delete;
     AgentServer& operator=(const AgentServer&) = delete;
 
     [[nodiscard]] const ServicePlace& place() const { return place_; }
-    /// Ends the service and closes the stores; the first error of these.
+    /// Ends the service and closes the stores; returns the first error of closing.
     Result<void> close();
 
   private:
     AgentServer(std::shared_ptr<AgentHost> host, ServedFile file);
 
     ServedFile file_;
-    std::shared_ptr<AgentHost> host_;  ///< null once it is closed
+    std::shared_ptr<AgentHost> host_;  ///< null once closed
     ServicePlace place_;
 };
 

@@ -16,14 +16,14 @@ namespace oratorio {
 namespace {
 
 constexpr Extent kWholeFile{0, INT64_MAX};
-constexpr std::size_t kAtOnce = 64;  // pieces outstanding in a store that takes several
+constexpr std::size_t kAtOnce = 64;  // pieces outstanding in an asynchronous store
 
-/// What a request wants, run by run.
+/// The runs of the file that a request describes.
 class Wanted {
   public:
     Wanted(std::span<const std::byte> table) : table_(std::in_place, table, kWholeFile) {}
     Wanted(BoundRuns bound) : bound_(std::move(bound)) {}
-    /// count 0: there is no more, or it can't be right.
+    /// Returns the next run; count 0 if there is none, or if the table is invalid.
     StridedRun next() {
         if (bound_) return bound_->next(INT64_MAX).run;
         return table_->at_end() ? StridedRun{} : table_->next();
@@ -38,7 +38,7 @@ Error damaged() {
     return Error::make(ErrorKind::internal, "a request to an agent can't be right");
 }
 
-/// Where its data lies is known, so a walk can't go on without end.
+/// Returns true if the data lies within the layout, so that a walk over it ends.
 bool is_within(const Layout& layout, const RequestHead& head) {
     return head.from >= 0 && head.from <= head.to && head.to <= layout.size() &&
            layout.origin >= 0 && layout.shape->span().begin >= 0;
@@ -65,7 +65,7 @@ bool has_bytes(Wanted wanted, std::uint64_t bytes) {
 
 }  // namespace
 
-/// Moves the pieces of one request; touching ones together. After a failure no more are begun.
+/// Moves the pieces of one request, joining those that touch. Starts no more after a failure.
 class Service::Job {
   public:
     Job(Store& store, const RequestHead& head, std::span<std::byte> data, ReplyHead& reply)
@@ -98,7 +98,7 @@ class Service::Job {
 
     void begin() {
         const Bytes length = pending_.length();
-        // A description that isn't ours alone may have changed since it was looked at.
+        // A description in shared memory may have changed since it was checked.
         if (static_cast<std::size_t>(length) > data_.size() - begun_) {
             reply_.error = damaged();
             return;
@@ -144,7 +144,7 @@ class Service::Job {
     ReplyHead& reply_;
     Extent pending_;
     std::size_t begun_ = 0;                 ///< data bytes
-    std::array<Extent, kAtOnce> pieces_{};  ///< outstanding; empty: none
+    std::array<Extent, kAtOnce> pieces_{};  ///< outstanding; empty: free
 };
 
 ReplyHead Service::serve(const RequestHead& head, std::span<const std::byte> description,

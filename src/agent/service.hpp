@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Service: what an agent does with one request, on a store of its own. Holds nothing afterwards:
-// what a write gave is with the file system before its reply is made (docs/decisions/0023).
+// Service: performs one request of an agent on a store of its own. Keeps nothing afterwards: the
+// file system has a write's data before its reply is made (docs/decisions/0023).
 #pragma once
 
 #include <vector>
@@ -11,15 +11,15 @@
 
 namespace oratorio {
 
-/// Used by one thread at a time, and so is its store.
+/// REQUIRES: one thread at a time uses it and its store.
 class Service {
   public:
-    /// `agent` of those that the file's blocks are bound to.
+    /// `agent`: this agent's index among those that the file's blocks are assigned to.
     Service(Store& store, const Binding& binding, int agent)
         : store_(store), binding_(binding), agent_(agent) {}
 
-    /// `data`: what a write gives, or where what is read goes; head.data bytes. A request that
-    /// can't be right is `internal` and touches nothing.
+    /// Performs a request. `data`, head.data bytes, is what a write stores, or where a read's data
+    /// goes. An invalid request gets the error `internal` and touches nothing.
     [[nodiscard]] ReplyHead serve(const RequestHead& head, std::span<const std::byte> description,
                                   std::span<std::byte> data);
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Memory that the ranks of a node make their requests in and that its agents see, so that neither
-// description nor data need be sent. Whose turn it is with a request's bytes the messages tell.
+// Memory that a node's ranks and its agents share, in which ranks make their requests, so that
+// neither description nor data is sent. The messages determine who may use a request's bytes.
 #pragma once
 
 #include <atomic>
@@ -13,22 +13,23 @@
 
 namespace oratorio {
 
-/// A view of memory that somebody else owns; empty by default.
+/// A view of memory owned elsewhere; empty by default.
 class SharedBuffers {
   public:
-    /// For so many ranks, `each` bytes for one.
+    /// Returns the size for `ranks` ranks with `each` bytes for one.
     [[nodiscard]] static Bytes bytes_needed(std::int64_t ranks, Bytes each) {
         return kHead + ranks * each;
     }
     SharedBuffers() = default;
     explicit SharedBuffers(std::span<std::byte> all) : all_(all) {}
 
-    /// Of one of the ranks.
+    /// Returns the area of one rank.
     [[nodiscard]] std::span<std::byte> area(std::int64_t rank, Bytes each) const {
         return all_.subspan(static_cast<std::size_t>(kHead + rank * each),
                             static_cast<std::size_t>(each));
     }
-    /// Where it lies, for who has the memory at another address. Nothing when it isn't in here.
+    /// Returns the memory's offset, valid for any mapping address; nothing if it isn't part of this
+    /// memory.
     [[nodiscard]] std::optional<std::uint64_t> place_of(std::span<const std::byte> memory) const {
         const auto begin = reinterpret_cast<std::uintptr_t>(all_.data());
         const auto at = reinterpret_cast<std::uintptr_t>(memory.data());
@@ -42,7 +43,8 @@ class SharedBuffers {
             return std::nullopt;
         return all_.subspan(place, bytes);
     }
-    /// Between one's own accesses and the message that tells of them, and the other way round.
+    /// Orders accesses to the memory with the message that announces them. Both sides call it:
+    /// after their accesses and before the message is sent, and after the message is received.
     void fence() const {
         if (!all_.empty())
             std::launder(reinterpret_cast<std::atomic<std::uint64_t>*>(all_.data()))
@@ -50,7 +52,7 @@ class SharedBuffers {
     }
 
   private:
-    static constexpr Bytes kHead = 64;  ///< of zeros at first: a count of fences
+    static constexpr Bytes kHead = 64;  ///< zero at first; holds the count of fences
     std::span<std::byte> all_;
 };
 
