@@ -10,7 +10,7 @@
 namespace oratorio {
 namespace {
 
-/// Reads what is there, zeros past the end, and writes it back.
+/// Rewrites a range: reads it, with zeros past the end, and writes it back.
 Result<void> write_again(Store& store, const JobLocksOfFile* job, Extent range,
                          std::span<std::byte> memory) {
     auto held = RangeLock::take(store, job, range, true);
@@ -25,7 +25,7 @@ Result<void> write_again(Store& store, const JobLocksOfFile* job, Extent range,
 
 Result<void> allocate_by_writing(Store& store, Bytes bytes, const Allocator& allocator) {
     constexpr Bytes kChunk = 256 << 10;
-    // What can't be read can't be written again: only the file's new part is allocated.
+    // Without read access, old bytes can't be rewritten: allocate only the file's new part.
     Offset at = 0;
     if (!allocator.readable) {
         auto size = store.size();
@@ -51,7 +51,8 @@ Result<void> allocate_by_writing(Store& store, Bytes bytes, const Allocator& all
 Result<void> allocate(Store& store, Bytes bytes, const Allocator& allocator) {
     auto allocated = store.resize(bytes, true);
     if (allocated) return allocated;
-    // A sandbox may forbid the call alone (EPERM). If it is the file, writing says so, too.
+    // A sandbox may forbid just this call (EPERM). If the file itself is denied, writing fails,
+    // too.
     const Error& refused = allocated.error();
     if (refused.kind != ErrorKind::unsupported_operation && refused.system_errno != EPERM)
         return allocated;

@@ -1,23 +1,23 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Storage for a file where the file system can't give it by itself.
+// Preallocates storage for a file, also where the file system has no call for it.
 #pragma once
 
 #include "store/range_lock.hpp"
 
 namespace oratorio {
 
-/// How the file was opened by who allocates.
+/// How the allocating handle was opened.
 struct Allocator {
     bool readable = true;
-    /// This handle may fill holes: all others share-lock what they write
+    /// This handle may fill holes: all others take a shared lock when they write
     /// (docs/decisions/0002-holes-and-locks.md).
     bool may_fill = true;
-    const JobLocksOfFile* job = nullptr;  ///< where its locks come from; null: the file system
+    const JobLocksOfFile* job = nullptr;  ///< the source of its locks; null: the file system
 };
 
-/// Gives storage to every byte before `bytes` and makes the file at least as long (MPI 14.2.5):
-/// by the store, or by writing what is there once more, each part under a lock of its own. Refused
-/// where others may write without a lock meanwhile: their bytes would be lost.
+/// Gives storage to every byte before `bytes` and makes the file at least that long (MPI 14.2.5):
+/// by the store, or by rewriting the existing bytes, each part under a lock of its own. Refuses the
+/// latter if others may write without a lock at the same time: their bytes would be lost.
 Result<void> allocate(Store& store, Bytes bytes, const Allocator& allocator);
 
 }  // namespace oratorio

@@ -9,7 +9,7 @@
 namespace oratorio {
 namespace {
 
-// One call of catch_bus_error, on its thread's stack.
+// One call of catch_bus_error; lives on its thread's stack.
 struct Guard {
     std::byte* begin;
     std::byte* end;
@@ -19,16 +19,16 @@ struct Guard {
     sigjmp_buf back = {};
 };
 
-// A signal has no argument of ours, so these can't be members of anything. initial-exec: the first
-// use by a thread may be in the handler, where nothing may be allocated.
+// Globals, because a signal handler has no argument of ours. initial-exec: the first use in a
+// thread may be in the handler, where nothing may be allocated.
 [[gnu::tls_model("initial-exec")]] thread_local Guard* current_guard = nullptr;
 std::mutex handler_lock;
 int handler_users = 0;               // calls under way in all threads
 struct sigaction handler_before {};  // written only while our handler isn't in place
 
-// Default and ignore are told by their names, a handler is called as the kernel would have.
+// Acts as the previous disposition would: default, ignore, or a handler.
 void pass_on(int number, siginfo_t* info, void* context) {
-    const bool forced = info->si_code > 0;  // by the kernel: the access will be tried again
+    const bool forced = info->si_code > 0;  // sent by the kernel: the access will be retried
     if ((handler_before.sa_flags & SA_SIGINFO) != 0) {
         handler_before.sa_sigaction(number, info, context);
     } else if (handler_before.sa_handler == SIG_DFL ||
@@ -73,13 +73,13 @@ void remove_handler() {
     if (--handler_users > 0) return;
     struct sigaction now {};
     ::sigaction(SIGBUS, nullptr, &now);
-    // Whoever put in a handler meanwhile keeps it.
+    // Leave a handler that was installed in between.
     const bool ours = (now.sa_flags & SA_SIGINFO) != 0 && now.sa_sigaction == on_bus_error;
     if (ours) ::sigaction(SIGBUS, &handler_before, nullptr);
 }
 
-/// While it lives, this thread takes SIGBUS: the kernel ends a process that blocks the one it is
-/// sent for an access of its own.
+/// Unblocks SIGBUS in this thread while it lives: the kernel kills a process that blocks the SIGBUS
+/// of its own access.
 class BusErrorUnblocked {
   public:
     BusErrorUnblocked() {
@@ -101,7 +101,7 @@ class BusErrorUnblocked {
 std::byte* catch_bus_error(std::span<std::byte> memory, const Touch& touch, const Mend& mend) {
     Guard guard{memory.data(), memory.data() + memory.size(), current_guard, mend};
     install_handler();
-    const BusErrorUnblocked unblocked;  // after the handler is there: one may be waiting
+    const BusErrorUnblocked unblocked;  // after the handler is installed: a signal may be pending
     if (sigsetjmp(guard.back, 1) == 0) {
         current_guard = &guard;
         touch.call(touch.argument);

@@ -23,7 +23,7 @@ namespace {
 
 constexpr std::string_view kLockFailed = "lock: this file system may be mounted without locks";
 
-/// Locks from here on are on no data; they say that a handle is there.
+/// Locks at or after this offset cover no data; they show that a handle exists.
 constexpr Offset kBehindData = Offset{1} << 62;
 
 static_assert(sizeof(off_t) == 8, "file offsets are 64-bit");
@@ -42,12 +42,12 @@ struct flock lock_of(Extent range, int type) {
     return region;
 }
 
-/// What the system couldn't write since the descriptor's last sync: close(2) doesn't tell it. To
-/// wait for bytes that no file has is to wait for nothing, and tells it all the same.
+/// Returns the write-back errors since the descriptor's last sync, which close(2) doesn't report.
+/// It waits for bytes that no file has, which is no wait at all and still reports them.
 Result<void> failed_writes(int descriptor) {
     constexpr Offset kBehindAll = Offset{1} << 62;
     if (::sync_file_range(descriptor, kBehindAll, 1, SYNC_FILE_RANGE_WAIT_BEFORE) == 0) return {};
-    // Others mean that it can't be asked: not of this file, or not of this system.
+    // Other errors mean that this file or system doesn't support the call.
     if (errno != EIO && errno != ENOSPC && errno != EDQUOT) return {};
     return Error::of_errno("close: what was written since the last sync isn't all on the device");
 }
@@ -155,21 +155,21 @@ Result<void> DescriptorStore::sync() {
     const Answer flushed = uninterrupted([&] { return ::fsync(descriptor()); });
     if (!flushed.failed()) return {};
     if (flushed.error_number != EROFS) return Error::of_errno("sync", flushed.error_number);
-    // The first descriptor to flush may have been told of the failed writes, and those after it of
-    // what the file system made of them: one kind for all.
+    // The first descriptor to flush may have got the write-back error, and later ones the file
+    // system's reaction to it (read-only): report the same kind for all.
     return Error::make(ErrorKind::io,
                        "sync: an error made the file system read-only; what was written since the "
                        "last sync may be lost",
                        EROFS);
 }
 
-// Open file description locks: unlike the older kind they hold between threads, and closing another
-// descriptor of the same file doesn't drop them.
+// Uses open file description locks: unlike the older kind they work between threads, and closing
+// another descriptor of the same file doesn't drop them.
 Result<void> DescriptorStore::lock(Extent range, bool lock, bool exclusive) {
     if (range.empty()) return {};  // a length of 0 would mean "to the end of the file"
-    const bool write_only = mode_.write && !mode_.read;  // it can't share, says the system
+    const bool write_only = mode_.write && !mode_.read;  // the system refuses it shared locks
     const bool of_data = range.begin < kBehindData;
-    // A mandatory lock that is shared denies writes of its owner, too.
+    // A shared mandatory lock denies writes of its owner, too.
     const bool shares = !exclusive && !write_only && !(kind_.mandatory_locks && of_data);
     struct flock region = lock_of(range, !lock ? F_UNLCK : shares ? F_RDLCK : F_WRLCK);
     const Answer locked = change_lock(region);
@@ -181,8 +181,8 @@ Result<void> DescriptorStore::lock(Extent range, bool lock, bool exclusive) {
         .at(range.begin, range.length());
 }
 
-/// Waits for whoever holds the lock. A client of 9p sleeps for 30 s before it tries again, so it is
-/// asked not to wait.
+/// Waits for the lock's holder. A 9p client would sleep for 30 s before it retries, so here it is
+/// asked not to wait, and this function retries.
 Answer DescriptorStore::change_lock(struct flock& region) const {
     using namespace std::chrono_literals;
     const int command = kind_.slow_locks ? F_OFD_SETLK : F_OFD_SETLKW;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// DescriptorStore: what all stores over a file descriptor have in common, that is everything but
-// moving bytes.
+// DescriptorStore: the common base of all stores over a file descriptor: everything but moving
+// bytes.
 #pragma once
 
 #include <fcntl.h>
@@ -13,27 +13,27 @@
 
 namespace oratorio {
 
-/// A descriptor, and what its file was seen to be.
+/// An open descriptor, and the properties found for its file.
 struct OpenedFile : Descriptor {
     FileKind kind = {};
     FileNumber identity = {};
 };
 
-/// Opens `path`, with `more` flags of open(2); a directory is refused as bad_file. Where the mode
-/// has what is known of the file, the system is asked for nothing else.
+/// Opens `path`, with `more` added to the flags of open(2). Refuses a directory as bad_file. If
+/// mode.known is set, makes no other system call.
 Result<OpenedFile> open_descriptor(const std::string& path, const OpenMode& mode, int more = 0);
 
-/// What a transfer's system call makes of its request.
+/// Returns the completion of a request from its system call's answer.
 [[nodiscard]] inline IoCompletion completion_of(const IoRequest& request, const Answer& moved) {
     return {request.token, moved.failed() ? 0 : moved.result, moved.error_number};
 }
 
-/// A posix store of a file that is open.
+/// Makes a posix store of an open file.
 std::unique_ptr<Store> make_posix(OpenedFile file, const OpenMode& mode);
 
 class DescriptorStore : public Store {
   public:
-    /// `mode` as `file` was opened. Where direct I/O is asked for and refused, limits().remark says
+    /// `mode`: as `file` was opened. If direct I/O is requested and refused, limits().remark says
     /// so.
     DescriptorStore(OpenedFile file, const OpenMode& mode);
     Result<Bytes> size() override;
@@ -46,20 +46,20 @@ class DescriptorStore : public Store {
 
   protected:
     [[nodiscard]] int descriptor() const { return file_.number(); }
-    /// Past the page cache where the request's alignment and limits() allow it.
+    /// Returns true if the request bypasses the page cache: its alignment and limits() allow it.
     [[nodiscard]] bool goes_direct(const IoRequest& request) const;
-    /// Of the page cache, or past it.
+    /// Returns the descriptor that bypasses the page cache, or the one that uses it.
     [[nodiscard]] int descriptor(bool direct) const {
         return direct ? direct_.number() : file_.number();
     }
-    /// How the file is used now.
+    /// Returns how the file is used now.
     [[nodiscard]] const OpenMode& mode() const { return mode_; }
-    /// Another descriptor of the same open file: its locks are the same ones.
+    /// Returns another descriptor of the same open file, which shares its locks.
     [[nodiscard]] Result<OpenedFile> duplicate_file() const;
-    /// The system refused an aligned request: from now on all go by the page cache.
+    /// Switches all further requests to the page cache, because the system refused an aligned one.
     void give_up_direct();
-    /// Calls `move()`, which makes the system call for `request`. Where another handle's mandatory
-    /// lock denies it, takes the lock of the request's range and calls it again, a few times.
+    /// Calls `move()`, which makes the system call for `request`. If another handle's mandatory
+    /// lock denies it, locks the request's range and calls it again, a few times.
     template <class Move>
     [[nodiscard]] Answer past_locks(const IoRequest& request, const Move& move) {
         Answer moved = move();
@@ -74,8 +74,9 @@ class DescriptorStore : public Store {
 
   private:
     static constexpr int kLockTries = 10;
-    /// Not where this store holds a lock itself: others can't have one on those bytes then, and
-    /// whoever holds a lock waits for no second one.
+    /// Returns true if another handle's mandatory lock denied the request. Returns false while
+    /// this store holds a lock: others can't lock those bytes then, and a lock holder must not wait
+    /// for a second lock.
     [[nodiscard]] bool is_denied(const Answer& moved) const {
         return kind().mandatory_locks && locks_held_ == 0 &&
                (moved.error_number == EACCES || moved.error_number == EAGAIN);

@@ -14,11 +14,11 @@ namespace oratorio {
 namespace {
 
 constexpr Bytes kMemoryAlignmentMin = 512;
-constexpr Bytes kMemoryAlignmentMax = 4096;  // also where the system doesn't say
+constexpr Bytes kMemoryAlignmentMax = 4096;  // also if the system doesn't report one
 
-// What the system says of the file; 0 where it allows no direct I/O.
+// Returns the alignment that the system reports for the file; 0 if it allows no direct I/O.
 DirectAlignment alignment_of(int descriptor) {
-    // Never less than a page, or direct and buffered requests could share one.
+    // At least a page: otherwise direct and buffered requests could share one.
     const Bytes page = std::max<Bytes>(::sysconf(_SC_PAGESIZE), 4096);
     DirectAlignment alignment{page, kMemoryAlignmentMax};
 #ifdef STATX_DIOALIGN
@@ -37,7 +37,7 @@ DirectAlignment alignment_of(int descriptor) {
 }  // namespace
 
 DirectFile open_direct(int descriptor) {
-    // By its number, so that it is the same file whatever became of the name.
+    // By descriptor number, so that it is the same file even if its name has changed.
     const std::string path = "/proc/self/fd/" + std::to_string(descriptor);
     const int access = ::fcntl(descriptor, F_GETFL) & O_ACCMODE;
     DirectFile direct;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Direct I/O (O_DIRECT): transfers past the page cache. A store keeps a second descriptor of its
-// file for them; whether a request goes there is a question of its alignment alone, so requests of
-// both kinds never share a page.
+// Direct I/O (O_DIRECT): transfers that bypass the page cache. A store keeps a second descriptor of
+// its file for them. A request's alignment alone decides which descriptor it uses, so direct and
+// buffered requests never share a page.
 #pragma once
 
 #include <string>
@@ -12,15 +12,15 @@
 namespace oratorio {
 
 struct DirectFile {
-    Descriptor file{-1};  ///< none where the system refuses
+    Descriptor file{-1};  ///< none if the system refuses
     DirectAlignment alignment;
     std::string refusal;  ///< why there is none
 };
 
-/// Opens the file of `descriptor` once more, for direct I/O.
+/// Opens the file of `descriptor` a second time, for direct I/O.
 [[nodiscard]] DirectFile open_direct(int descriptor);
 
-/// Whether a request keeps to the alignment, and moves anything at all.
+/// Returns true if a request is aligned and not empty.
 [[nodiscard]] bool is_aligned(const IoRequest& request, const DirectAlignment& alignment);
 
 }  // namespace oratorio

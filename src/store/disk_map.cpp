@@ -12,7 +12,7 @@ namespace oratorio {
 namespace {
 
 constexpr unsigned kExtentsAtOnce = 64;
-/// Of bytes whose place isn't one of the device's, or isn't chosen yet.
+/// Flags of bytes whose location isn't on the device, or isn't chosen yet.
 constexpr unsigned kPlaceless =
     FIEMAP_EXTENT_UNKNOWN | FIEMAP_EXTENT_DELALLOC | FIEMAP_EXTENT_DATA_INLINE;
 
@@ -40,7 +40,7 @@ std::vector<Place> ExtentMap::places(Extent range, std::size_t most) const {
             const struct fiemap_extent& extent = map.fm_extents[i];
             const auto begin = static_cast<Offset>(extent.fe_logical);
             const Extent whole{begin, begin + static_cast<Bytes>(extent.fe_length)};
-            if (whole.end <= asked_until) return places;  // it would never end
+            if (whole.end <= asked_until) return places;  // prevents an endless loop
             asked_until = whole.end;
             last = (extent.fe_flags & FIEMAP_EXTENT_LAST) != 0;
             const Extent mine = intersect(whole, range);

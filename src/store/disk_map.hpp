@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// DiskMap: where the bytes of an open file lie on its device, as far as the file system tells.
+// DiskMap: where the bytes of an open file lie on its device, as far as the file system reports it.
 #pragma once
 
 #include <vector>
@@ -15,16 +15,16 @@ class DiskMap {
     DiskMap(const DiskMap&) = delete;
     DiskMap& operator=(const DiskMap&) = delete;
 
-    /// Of bytes in `range`, in the order of the file, at most `most`. Holes have no place, nor do
-    /// bytes that the system hasn't written back; no byte has one where it can't be asked. May be
-    /// old at once.
+    /// Returns the disk extents of the bytes in `range`, in file order, at most `most`. Leaves out
+    /// holes and bytes that aren't written back yet; returns none if the system can't be asked. The
+    /// answer may be outdated at once.
     [[nodiscard]] virtual std::vector<Place> places(Extent range, std::size_t most) const = 0;
 };
 
 /// Asks Linux (FIEMAP).
 class ExtentMap final : public DiskMap {
   public:
-    /// The descriptor stays the caller's.
+    /// The caller owns the descriptor.
     explicit ExtentMap(int descriptor) : descriptor_(descriptor) {}
     [[nodiscard]] std::vector<Place> places(Extent range, std::size_t most) const override;
 

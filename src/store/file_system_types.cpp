@@ -26,18 +26,18 @@ constexpr std::array kTypes{
 /// ext2 to ext4, XFS, Btrfs, F2FS, tmpfs, and an overlay of them.
 constexpr std::array<long, 6> kLocal{0xEF53,     0x58465342, 0x9123683E,
                                      0xF2F52010, kTmpfs,     0x794C7630};
-/// Those of one machine that need no speed: ramfs, hugetlbfs, ZFS, bcachefs, JFS, FAT, exFAT, NTFS,
-/// UDF.
+/// Other file systems of one machine, for which speed doesn't matter: ramfs, hugetlbfs, ZFS,
+/// bcachefs, JFS, FAT, exFAT, NTFS, UDF.
 constexpr std::array<long, 9> kOneMachines{0x858458F6, 0x958458F6, 0x2FC12FC1,
                                            0xCA451A4E, 0x3153464A, 0x4D44,
                                            0x2011BAB0, 0x7366746E, 0x15013346};
 constexpr long kOcfs2 = 0x7461636F;
 constexpr long kGfs2 = 0x01161970;
-/// The machine's own below user-mode Linux, and those whose nodes keep their caches in step:
-/// Lustre, GPFS, PanFS, Ceph, GFS2, OCFS2.
+/// The host's files under user-mode Linux, and cluster file systems with coherent caches: Lustre,
+/// GPFS, PanFS, Ceph, GFS2, OCFS2.
 constexpr std::array<long, 7> kCoherent{0x00C0FFEE, 0x0BD00BD0, 0x47504653, 0xAAD7AAEA,
                                         0x00C36400, kGfs2,      kOcfs2};
-/// CIFS, SMB 2 and 3, and the old client of SMB.
+/// CIFS, SMB 2 and 3, and the old SMB client.
 constexpr std::array<long, 3> kSmb{0xFF534D42, 0xFE534D42, 0x517B};
 constexpr long k9p = 0x01021997;
 constexpr std::array kMoreNames{KnownType{kOcfs2, "ocfs2"}, KnownType{kGfs2, "gfs2"},

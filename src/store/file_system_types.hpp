@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What is known of types of file systems, by the number that statfs(2) has of them (f_type).
+// Properties of file systems, by their statfs(2) number (f_type).
 #pragma once
 
 #include <string>
@@ -7,25 +7,25 @@
 
 namespace oratorio {
 
-/// "NFS", "LUSTRE", "GPFS", ...; "UFS" for all that need no care.
+/// Returns "NFS", "LUSTRE", "GPFS", ...; "UFS" for all that need no special care.
 [[nodiscard]] std::string_view file_system_name(long type);
-/// A file system of one node's own, whose page cache is the only one.
+/// Returns true for a local file system: its page cache on this node is the only one.
 [[nodiscard]] bool is_local(long type);
-/// A file system whose clients have page caches that know nothing of each other, or one we don't
-/// know: a client then may write back more bytes than it was given, and read old ones.
+/// Returns true for a file system with incoherent client caches, or one that is unknown: a client
+/// may write back more bytes than its program wrote, and read stale ones.
 [[nodiscard]] bool is_incoherent(long type);
-/// Every lock on a file of such a file system is known to this machine's kernel: it is one
-/// machine's own, and no other kernel has it mounted.
+/// Returns true if this machine's kernel knows every lock on a file of the file system: it belongs
+/// to one machine, and no other kernel has it mounted.
 [[nodiscard]] bool has_locks_of_one_machine(long type);
-/// A lock there denies accesses of all others, and a shared one writes of its owner, too.
+/// Returns true if a lock denies accesses of all others, and a shared one its owner's writes, too.
 [[nodiscard]] bool has_mandatory_locks(long type);
-/// A wait for a lock there takes up to half a minute.
+/// Returns true if waiting for a lock takes up to half a minute.
 [[nodiscard]] bool has_slow_locks(long type);
-/// For sentences: "ocfs2", "nfs"; "this file system" for those without a name here.
+/// Returns a name for messages: "ocfs2", "nfs"; "this file system" if it has no name here.
 [[nodiscard]] std::string lower_case_name(long type);
-/// All clients know a file by one number (st_ino).
+/// Returns true if all clients know a file by the same number (st_ino).
 [[nodiscard]] bool has_common_numbers(long type);
-/// What one rank writes is seen by ranks on other nodes as soon as the call returns.
+/// Returns true if ranks on other nodes see a write as soon as the call returns.
 [[nodiscard]] bool visible_at_once(long type);
 
 }  // namespace oratorio

@@ -32,7 +32,8 @@ class LateStore final : public Store {
 
     Submitted submit(const IoRequest& request) override {
         if (store_ == nullptr) {
-            if (!refused_.empty()) return Submitted::full;  // limits(): one at a time
+            // default limits(): one request at a time
+            if (!refused_.empty()) return Submitted::full;
             refused_.push_back(request.token);
             return Submitted::done;
         }
@@ -84,7 +85,7 @@ class LateStore final : public Store {
     Result<void> close() override { return store_ != nullptr ? store_->close() : Result<void>(); }
 
   private:
-    /// A transfer that the system refuses may change them.
+    /// A refused transfer may change them.
     void take_over_limits() {
         const StoreLimits& told = store_->limits();
         if (told.direct_read.file != limits_.direct_read.file ||
@@ -94,8 +95,8 @@ class LateStore final : public Store {
     }
 
     OpenStore opens_;
-    std::unique_ptr<Store> store_;  // null until it is opened
-    int errno_ = EBADF;             // of requests before
+    std::unique_ptr<Store> store_;  // null until opened
+    int errno_ = EBADF;             // of requests before that
     std::deque<std::uint64_t> refused_;
 };
 

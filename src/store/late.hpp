@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A store that opens its file when it is first used.
+// Lazy open: a store that opens its file on first use.
 #pragma once
 
 #include <functional>
@@ -11,11 +11,11 @@ namespace oratorio {
 
 using OpenStore = std::function<Result<std::unique_ptr<Store>>()>;
 
-/// `open` is called by prepare(), and by whatever else needs the file but requests, until it gives
-/// a store. Where it fails so does that call. Requests are for after prepare(): else they fail,
-/// with the errno that it got. What has nothing to do on a file that this store never touched
-/// (sync, close, giving back a lock) opens nothing. limits() and the like are those of the store
-/// that was opened, and none before.
+/// Makes a store that calls `open` in prepare(), and in every other operation that needs the file
+/// except requests, until `open` succeeds. If it fails, so does that operation. Requests before a
+/// successful prepare() fail with its errno. Operations that have nothing to do on a file that this
+/// store never touched (sync, close, unlock) don't open it. limits() and the like are those of the
+/// opened store; before, they are defaults.
 std::unique_ptr<Store> open_late(OpenStore open);
 
 }  // namespace oratorio

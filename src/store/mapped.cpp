@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Ranges of files as memory, by mmap.
+// Maps ranges of files into memory by mmap, and turns bus errors into Errors.
 #include "store/mapped.hpp"
 
 #include <fcntl.h>
@@ -21,10 +21,10 @@
 namespace oratorio {
 namespace {
 
-constexpr int kPopulateWrite = 23;  // MADV_POPULATE_WRITE, Linux 5.14; older ones answer EINVAL
+constexpr int kPopulateWrite = 23;  // MADV_POPULATE_WRITE, Linux 5.14; older ones return EINVAL
 
-// Where to populate pays: writes to tmpfs take 0.7 of the time. For reads, and on file systems with
-// large folios, a fault maps many pages anyway, and to populate takes 1.0 to 1.5 times as long
+// Populating pays on tmpfs, where writes take 0.7 of the time. For reads, and on file systems with
+// large folios, one fault maps many pages anyway, and populating takes 1.0 to 1.5 times as long
 // (measured on Linux 6.18, ext4).
 bool is_tmpfs(int descriptor) {
     struct statfs system {};
@@ -35,8 +35,9 @@ int protection(bool write) {
     return write ? PROT_READ | PROT_WRITE : PROT_READ;
 }
 
-// Asked of the kernel, not of the C library: a host's memory hooks (UCX) note every munmap there,
-// 150 bytes each time that only messages of long data would free. No message is sent from here.
+// Calls the kernel directly, not the C library: an MPI library's memory hooks (UCX) record every
+// munmap there, 150 bytes each time, which only long messages would free. This code sends no
+// messages.
 void* map(std::size_t length, bool write, int descriptor, Offset from) {
     return reinterpret_cast<void*>(
         ::syscall(SYS_mmap, nullptr, length, protection(write), MAP_SHARED, descriptor, from));
@@ -46,7 +47,7 @@ void unmap(void* memory, std::size_t length) {
     (void)::syscall(SYS_munmap, memory, length);
 }
 
-// Less than this is a full disk to a file system that gives room to a large page at once.
+// With less free space than this, a file system that allocates a large page at once counts as full.
 constexpr Bytes kLargePage = 2 << 20;
 
 bool is_full(int descriptor) {
@@ -55,12 +56,12 @@ bool is_full(int descriptor) {
            static_cast<Bytes>(space.f_bavail * space.f_frsize) < kLargePage;
 }
 
-// Why a page of the file could not be had: asks for it again, by a call that can answer. It may
-// succeed all the same, where the kernel wanted more room at once than this page needs.
+// Returns why a page of the file isn't available: requests it again, by a call that can report an
+// error. That may succeed, if the kernel wanted more room at once than this page needs.
 int reason_of_fault(int descriptor, Direction direction, Offset page) {
     struct stat status {};
     if (direction == Direction::read || ::fstat(descriptor, &status) != 0) return EIO;
-    if (page >= status.st_size) return EIO;  // cut short by somebody else
+    if (page >= status.st_size) return EIO;  // truncated by others
     const bool hole = ::lseek(descriptor, page, SEEK_HOLE) == page;
     const bool given = ::fallocate(descriptor, FALLOC_FL_KEEP_SIZE, page, page_bytes()) == 0;
     if (!given && (errno == ENOSPC || errno == EDQUOT)) return errno;
@@ -69,7 +70,7 @@ int reason_of_fault(int descriptor, Direction direction, Offset page) {
 
 class FileWindow final : public MappedWindow {
   public:
-    /// `pages` are whole pages from the file's offset `first` on; the caller asked for `range`.
+    /// `pages`: whole pages from file offset `first` on. `range`: as the caller requested.
     FileWindow(int descriptor, Direction direction, Extent range, Offset first,
                std::span<std::byte> pages)
         : descriptor_(descriptor),
@@ -94,9 +95,9 @@ class FileWindow final : public MappedWindow {
     }
 
   private:
-    /// Reading a hole of a tmpfs takes a page of it, and a full one has none. A hole is zeros, so
-    /// memory of this process alone does as well, as long as this window lasts. In a signal
-    /// handler.
+    /// Supplies zeros for a hole. Reading a hole of a tmpfs allocates a page of it, and a full one
+    /// has none. Private memory of this process does as well, while this window lasts. Runs in a
+    /// signal handler.
     bool give_zeros(std::byte* at) {
         const Offset page = first_ + (at - pages_.data()) / page_bytes() * page_bytes();
         struct stat status {};
@@ -117,8 +118,8 @@ class FileWindow final : public MappedWindow {
     std::span<std::byte> pages_;
 };
 
-// Gives storage to the last byte alone: of all calls that make a file longer only fallocate can't
-// make it shorter, nor change a byte, if somebody else has made it longer meanwhile.
+// Extends the file by allocating its last byte. Of all calls that extend a file, fallocate alone
+// can neither shorten it nor change a byte if others have extended it at the same time.
 int extend(int descriptor, Bytes bytes) {
     return uninterrupted([&] { return ::fallocate(descriptor, 0, bytes - 1, 1); }).error_number;
 }
@@ -155,7 +156,7 @@ Result<Mapped> map_file(int descriptor, Extent range, Direction direction, Popul
     if (memory == MAP_FAILED) {
         return map_error("map: the file system refuses", errno, range);
     }
-    // Its failure is no error: the access itself will meet what is wrong, and tell where.
+    // A failure is no error: the access itself will meet the cause, and report where.
     if (populate == Populate::yes && write && is_tmpfs(descriptor))
         (void)::madvise(memory, length, kPopulateWrite);
     const std::span pages(static_cast<std::byte*>(memory), length);

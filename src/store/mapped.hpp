@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Mapped: a range of a file as memory. Store::map makes it, the caller owns it, its end takes the
-// mapping away. The bytes are touched inside guarded() only, so that a bus error becomes an Error.
+// Mapped: a range of a file as memory (mmap). Store::map makes it, the caller owns it, and its
+// destructor unmaps it. Its bytes may only be touched inside guarded(), which turns a bus error
+// into an Error.
 #pragma once
 
 #include <cstddef>
@@ -14,17 +15,18 @@
 
 namespace oratorio {
 
-/// Whether every page of a mapping will be touched: then the kernel is asked to bring them all at
-/// once. Of a write, pages never touched would get storage for nothing.
+/// Whether every page of a mapping will be touched: if so, the kernel populates them all at once.
+/// In writes, pages that are never touched would get storage for nothing.
 enum class Populate { no, yes };
 
-/// A function to call once, with its argument; what a callable becomes to cross into a .cpp file.
+/// A function with its argument, called once: the form in which a callable crosses into a .cpp
+/// file.
 struct Touch {
     void (*call)(void* argument);
     void* argument;
 };
 
-/// What lies behind a mapped range; made by a store. Its end gives the range back.
+/// The mapping behind a Mapped; made by a store. Its destructor unmaps the range.
 class MappedWindow {
   public:
     virtual ~MappedWindow() = default;
@@ -39,22 +41,21 @@ class MappedWindow {
 class Mapped {
   public:
     Mapped() = default;
-    /// `bytes` are those of the file from `begin` on, and live as long as `window`.
+    /// `bytes` are the file's from `begin` on, and live as long as `window`.
     Mapped(Offset begin, std::span<std::byte> bytes, std::unique_ptr<MappedWindow> window)
         : begin_(begin), bytes_(bytes), window_(std::move(window)) {}
 
-    /// Of a read it ends with the file, so it may be shorter than asked for, and empty.
+    /// A read's range ends with the file, so it may be shorter than requested, or empty.
     [[nodiscard]] std::span<std::byte> bytes() const { return bytes_; }
     [[nodiscard]] Extent range() const {
         return {begin_, begin_ + static_cast<Bytes>(bytes_.size())};
     }
 
-    /// Calls `copy()`, which reads or writes bytes(). Where the file system can't give or take a
-    /// page (full disk, input/output error, a file cut short by somebody else) `copy` is abandoned
-    /// there, by siglongjmp: it may copy plain bytes and nothing else, that is hold no object with
-    /// a destructor, take no lock, allocate nothing, not throw. The error has the file offset of
-    /// that page, or of the range's begin when the page began before it: of a copy in ascending
-    /// order everything before that offset is done.
+    /// Calls `copy()`, which reads or writes bytes(). If a page isn't available (full disk, I/O
+    /// error, a file that was truncated by others), `copy` is abandoned there by siglongjmp. So it
+    /// may only copy plain bytes: hold no object with a destructor, take no lock, allocate nothing,
+    /// throw nothing. The error holds the file offset of that page, or the range's begin if the
+    /// page began before it: a copy in ascending order has completed everything before that offset.
     template <class Copy>
     Result<void> guarded(Copy&& copy) {
         if (window_ == nullptr) return {};
@@ -69,9 +70,9 @@ class Mapped {
     std::unique_ptr<MappedWindow> window_;
 };
 
-/// Maps `range` of an open regular file; the promises are those of Store::map.
+/// Maps `range` of an open regular file, with the guarantees of Store::map.
 Result<Mapped> map_file(int descriptor, Extent range, Direction direction, Populate populate);
-/// Whether the regular file of a descriptor can be mapped, for writing too when `write`.
+/// Returns true if the descriptor's regular file can be mapped; if `write`, also for writing.
 [[nodiscard]] bool is_mappable(int descriptor, bool write);
 
 }  // namespace oratorio

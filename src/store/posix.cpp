@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The store over pread, pwrite and their vectored forms: a request is done when submit returns.
+// The store over pread, pwrite and their vectored forms: a request is complete when submit returns.
 #include <cerrno>
 #include <utility>
 

@@ -31,11 +31,12 @@ class PageCachePrefetch final : public Prefetch {
     int descriptor_;
 };
 
-// As gpfs_fcntl(3) wants them. Each is a multiple of 8 bytes, so that nothing lies between them.
+// Structures of gpfs_fcntl(3). Each is a multiple of 8 bytes, so that there is no padding between
+// them.
 constexpr std::size_t kRangesMost = 8;
 struct GpfsRange {
     long long block = 0;
-    int start = 0;  ///< in the block
+    int start = 0;  ///< within the block
     int length = 0;
     int is_write = 0;
     char unused[4] = {};
@@ -47,7 +48,7 @@ struct GpfsMultipleAccessRange {
     int reserved = 0;
     int length = sizeof(GpfsMultipleAccessRange) - 4 * sizeof(int);
     int type = 1003;
-    int wanted_count = 0;  ///< afterwards: how many of them were taken
+    int wanted_count = 0;  ///< on return: how many of them were accepted
     int released_count = 0;
     std::array<GpfsRange, kRangesMost> wanted;
     std::array<GpfsRange, kRangesMost> released;
@@ -61,7 +62,7 @@ class GpfsPrefetch final : public Prefetch {
         : descriptor_(descriptor), block_(block), call_(call) {}
     [[nodiscard]] Bytes block() const override { return block_; }
 
-    /// As many at a time as a hint holds.
+    /// Sends as many hints as needed; each holds up to kRangesMost ranges.
     std::size_t move_on(std::span<const Extent> released, std::span<const Extent> wanted,
                         Direction direction) override {
         std::size_t taken = 0;
@@ -99,7 +100,7 @@ class GpfsPrefetch final : public Prefetch {
     GpfsCall call_;
 };
 
-/// With the library that it needs.
+/// Owns the library that the prefetch needs.
 class LoadedGpfsPrefetch final : public Prefetch {
   public:
     LoadedGpfsPrefetch(std::unique_ptr<GpfsLibrary> library, int descriptor, Bytes block)

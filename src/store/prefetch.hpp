@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Prefetch: tells the system which bytes of an open file come next, so that it may fetch them
-// before they are asked for. Changes no byte.
+// Prefetch: announces to the system which bytes of an open file come next, so that it may fetch
+// them in advance (read-ahead). Changes no byte.
 #pragma once
 
 #include <cstddef>
@@ -19,31 +19,32 @@ class Prefetch {
     Prefetch(const Prefetch&) = delete;
     Prefetch& operator=(const Prefetch&) = delete;
 
-    /// Ranges lie in blocks of so many bytes, each in one; 0: wherever they like.
+    /// Returns the block size: each range must lie in one block. 0: ranges are unrestricted.
     [[nodiscard]] virtual Bytes block() const = 0;
-    /// `released` were accessed and are done with, `wanted` come soon, in this direction. Gives how
-    /// many of these, from the first on, the system will see to; those are released later.
+    /// Reports that the `released` ranges are done with and the `wanted` ranges come soon, in this
+    /// direction. Returns how many of `wanted`, from the first on, the system accepted; the caller
+    /// releases those later.
     virtual std::size_t move_on(std::span<const Extent> released, std::span<const Extent> wanted,
                                 Direction direction) = 0;
 };
 
-/// By the page cache (posix_fadvise). What was accessed stays there: other ranks may want it, too
-/// (docs/decisions/0022-read-ahead.md). The descriptor stays the caller's.
+/// Makes the prefetch by the page cache (posix_fadvise). Accessed pages stay there, because other
+/// ranks may need them (docs/decisions/0022-read-ahead.md). The caller owns the descriptor.
 std::unique_ptr<Prefetch> make_page_cache_prefetch(int descriptor);
 
 /// gpfs_fcntl(3) of libgpfs.
 using GpfsCall = int (*)(int descriptor, void* argument);
-/// By the multiple access range hint of GPFS; `block`: of the file system.
+/// Makes the prefetch by the multiple access range hint of GPFS. `block`: the file system's.
 std::unique_ptr<Prefetch> make_gpfs_prefetch(int descriptor, Bytes block, GpfsCall call);
 
-/// A library loaded while the program runs.
+/// A library that is loaded at run time.
 class GpfsLibrary {
   public:
     explicit GpfsLibrary(const char* name);
     ~GpfsLibrary();
     GpfsLibrary(const GpfsLibrary&) = delete;
     GpfsLibrary& operator=(const GpfsLibrary&) = delete;
-    /// Null where it isn't there.
+    /// Returns null if it isn't available.
     [[nodiscard]] GpfsCall call() const { return call_; }
 
   private:
@@ -51,7 +52,7 @@ class GpfsLibrary {
     GpfsCall call_ = nullptr;
 };
 
-/// The one for a file system (f_type).
+/// Makes the prefetch that suits a file system (f_type).
 std::unique_ptr<Prefetch> make_prefetch(int descriptor, long file_system, Bytes block);
 
 }  // namespace oratorio

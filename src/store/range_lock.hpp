@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// RangeLock: a range of the file held against others, for as long as this lives. The lock is the
-// file system's, or the job's where the file system's is not visible on other nodes. REQUIRES: a
-// holder does storage calls only: no waiting for another rank or for the program, and no second
-// lock. So nobody can wait for a lock for ever (docs/decisions/0002-holes-and-locks.md).
+// RangeLock: a lock on a range of the file, held while this object lives. The lock is the file
+// system's, or the job's where other nodes don't see the file system's.
+// REQUIRES: a holder makes storage calls only. It waits neither for another rank nor for the
+// program, and takes no second lock, so waiting never forms a circle
+// (docs/decisions/0002-holes-and-locks.md).
 #pragma once
 
 #include <memory>
@@ -12,20 +13,20 @@
 
 namespace oratorio {
 
-/// The job's locks of one open file.
+/// The job's locks on one open file.
 struct JobLocksOfFile {
-    std::shared_ptr<LockService> service;  ///< null: there is none, and `refused` says why
+    std::shared_ptr<LockService> service;  ///< null: not available, and `refused` says why
     LockKey file;
     Error refused;
-    /// The file system's lock is taken as well, while the job's is held: it makes the client drop
-    /// what it keeps of the range, and write back what it was given.
+    /// Also take the file system's lock while the job's is held: it makes the client discard its
+    /// cached pages of the range, and write back the dirty ones.
     bool revalidates = false;
 };
 
 class RangeLock {
   public:
     RangeLock() = default;  ///< holds nothing
-    /// Waits for the holders of any of `range`. `exclusive`: alone; else beside others who share.
+    /// Takes the lock; waits for holders of any part of `range`. `exclusive`: alone; else shared.
     /// `job`: null for the file system's locks.
     [[nodiscard]] static Result<RangeLock> take(Store& store, const JobLocksOfFile* job,
                                                 Extent range, bool exclusive) {
@@ -55,7 +56,7 @@ class RangeLock {
     ~RangeLock() { (void)give_back(); }
 
     [[nodiscard]] bool holds() const { return store_ != nullptr || service_ != nullptr; }
-    /// Some file systems write what was locked back just here, and may fail.
+    /// Releases the lock. May fail: some file systems write back the locked bytes only now.
     Result<void> give_back() {
         Store* const store = std::exchange(store_, nullptr);
         auto given = store != nullptr ? store->lock(range_, false, true) : Result<void>();

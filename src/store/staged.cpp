@@ -17,8 +17,9 @@ namespace {
 
 constexpr std::size_t kTried = 64;
 
-/// Of somebody's memory, at its begin: a system call fails where reading would end the program. One
-/// that reads a set of signals before it looks at what to do with it, which is nothing.
+/// Probes the beginning of the user's memory: a system call fails with EFAULT where a read would
+/// crash the program. This call reads a signal set before it looks at the operation, which is
+/// invalid.
 bool is_readable(const void* memory) {
     constexpr long kNothing = -1;
     constexpr std::size_t kSetBytes = 8;
@@ -26,8 +27,8 @@ bool is_readable(const void* memory) {
            errno != EFAULT;
 }
 
-/// In `memory`, half a page away from the place in the file, within a page, and so from the other
-/// memory, too.
+/// Returns a position in `memory` that is half a page away from the file offset, modulo the page
+/// size, and so from the user's memory, too.
 std::byte* stage_for(std::byte* memory, Offset offset) {
     const std::uint64_t wanted = static_cast<std::uint64_t>(offset) + kPage / 2;
     return memory + (wanted - place_of(memory)) % kPage;
@@ -53,7 +54,7 @@ Answer Stage::move(Direction direction, std::span<std::byte> memory, Offset offs
     if (!reads && !is_readable(memory.data())) return {-1, EFAULT};
     std::size_t done = 0;
     while (done < memory.size()) {
-        // The system tells whether this memory can be written to, too.
+        // The first read goes directly to the memory, so the system reports if it isn't writable.
         const bool tries = reads && done == 0;
         const auto part =
             memory.subspan(done, std::min(tries ? kTried : kBytes, memory.size() - done));

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Stage: a page cache's bytes by way of a small buffer, where the kernel's own copy to or from the
-// user's memory is slow (base/byte_copy). Two copies that aren't take half as long.
+// Stage: moves page cache bytes through a small bounce buffer, where the kernel's own copy to or
+// from the user's memory is slow (base/byte_copy). Two fast copies take half as long as the slow
+// one.
 #pragma once
 
 #include <cstddef>
@@ -15,17 +16,18 @@ namespace oratorio {
 
 class Stage {
   public:
-    static constexpr std::size_t kBytes = 128 << 10;  ///< stays in a core's own cache
-    /// Below this a second copy's cost is as large as what it saves.
+    static constexpr std::size_t kBytes = 128 << 10;  ///< fits into a core's private cache
+    /// Below this size the second copy costs as much as it saves.
     static constexpr std::size_t kLeast = 4096;
 
-    /// Whether bytes between this memory and that place of a file had better go by a stage.
+    /// Returns true if bytes between this memory and that file offset should use the bounce buffer.
     [[nodiscard]] static bool is_better(Direction direction, std::span<const std::byte> memory,
                                         Offset offset);
-    /// False: there is no memory for it.
+    /// Allocates the buffer. Returns false if there is no memory for it.
     [[nodiscard]] bool prepare();
-    /// As pread and pwrite, EFAULT too where the memory begins with what can't be touched; comes
-    /// after prepare().
+    /// Does what pread or pwrite does, including EFAULT if the beginning of the memory is
+    /// inaccessible.
+    /// REQUIRES: prepare() returned true.
     [[nodiscard]] Answer move(Direction direction, std::span<std::byte> memory, Offset offset,
                               int file);
 

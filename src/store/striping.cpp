@@ -25,11 +25,11 @@ constexpr long kGpfs = 0x47504653;
 constexpr long kBeegfs = 0x19830326;
 constexpr const char* kLayout = "lustre.lov";
 
-// As lustre_user.h has them, in the byte order of the machine.
+// From lustre_user.h, in the machine's byte order.
 constexpr std::uint32_t kPlain = 0x0BD10BD0;
 constexpr std::uint32_t kPooled = 0x0BD30BD0;
 constexpr std::uint32_t kComposite = 0x0BD60BD0;
-/// lov_user_md_v1. What a pool or objects add comes after it.
+/// lov_user_md_v1. Data of a pool or of objects follows it.
 struct LustreLayout {
     std::uint32_t magic = kPlain;
     std::uint32_t pattern = 0;
@@ -49,7 +49,7 @@ struct LustreComposite {
     std::array<std::uint64_t, 2> more = {};
 };
 static_assert(sizeof(LustreComposite) == 32);
-/// lov_comp_md_entry_v1: where a part's own layout is.
+/// lov_comp_md_entry_v1: locates a part's own layout.
 struct LustrePart {
     std::uint32_t id = 0;
     std::uint32_t flags = 0;
@@ -60,11 +60,11 @@ struct LustrePart {
 };
 static_assert(sizeof(LustrePart) == 48);
 
-/// So that the servers place nothing before they are told how: flags that mean nothing else of a
-/// regular file (O_LOV_DELAY_CREATE).
+/// Makes the servers delay placement until the striping is set (O_LOV_DELAY_CREATE); these flags
+/// have no other meaning for a regular file.
 constexpr int kLater = O_NOCTTY | O_ASYNC;
 
-/// False where the bytes end before.
+/// Copies a record from the bytes. Returns false if they end before it does.
 template <class Record>
 bool take(std::span<const std::byte> bytes, std::size_t at, Record& record) {
     if (at > bytes.size() || bytes.size() - at < sizeof record) return false;
@@ -98,7 +98,7 @@ Striping striping_on_lustre(const std::string& path) {
     return striping_in(std::span(bytes).first(static_cast<std::size_t>(got)));
 }
 
-// As beegfs_ioctl_functions.h has them.
+// From beegfs_ioctl_functions.h.
 struct BeegfsStripes {
     std::uint32_t pattern = 0;
     std::uint32_t chunk = 0;
@@ -107,7 +107,7 @@ struct BeegfsStripes {
 struct BeegfsFile {
     const char* name = nullptr;
     std::uint32_t permissions = 0;
-    std::uint32_t targets = 0;  ///< 0: as its folder has it, as the chunk
+    std::uint32_t targets = 0;  ///< 0: as in its directory; likewise `chunk`
     std::uint32_t chunk = 0;
 };
 constexpr unsigned long kBeegfsAsk = _IOR('f', 25, BeegfsStripes);
@@ -120,7 +120,7 @@ Striping striping_on_beegfs(const std::string& path) {
     return {static_cast<Bytes>(stripes.chunk), stripes.targets, -1};
 }
 
-/// Out of a field's range: nothing that the servers would take.
+/// Clamps a value to a field's range; the maximum is a value that no server accepts.
 template <class Field>
 Field fit(std::int64_t value) {
     return static_cast<Field>(std::min<std::int64_t>(value, static_cast<Field>(-1)));
@@ -135,13 +135,13 @@ Error unstriped(int number) {
 StripedFile make_on_lustre(const std::string& path, int permissions, const Striping& wanted) {
     constexpr int kOwned = S_IRUSR | S_IWUSR;
     StripedFile file;
-    if ((permissions & kOwned) != kOwned) {  // it must be opened once more
+    if ((permissions & kOwned) != kOwned) {  // it must be opened a second time
         file.refused = Error::make(ErrorKind::access, kUnstriped);
         return file;
     }
     constexpr int kNew = O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC;
     Descriptor descriptor(::open(path.c_str(), kNew | kLater, permissions));
-    if (descriptor.number() < 0) return file;  // whoever opens it next gets the error
+    if (descriptor.number() < 0) return file;  // the next open reports the error
     file.made = true;
     LustreLayout layout;
     layout.stripe_size = fit<std::uint32_t>(wanted.unit);
@@ -154,13 +154,13 @@ StripedFile make_on_lustre(const std::string& path, int permissions, const Strip
     return file;
 }
 
-/// A folder makes its files. Their first target can't be asked for.
+/// Makes the file through its directory. BeeGFS has no call to choose the first target.
 StripedFile make_on_beegfs(const std::string& path, int permissions, const Striping& wanted) {
-    const std::size_t name = path.rfind('/') + 1;  // 0 where there is none
+    const std::size_t name = path.rfind('/') + 1;  // 0 if there is none
     const std::string folder = name == 0 ? "." : path.substr(0, name);
     const Descriptor descriptor(::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
     StripedFile file;
-    if (descriptor.number() < 0) return file;  // who opens the file gets the error
+    if (descriptor.number() < 0) return file;  // the open of the file reports the error
     const BeegfsFile call{path.c_str() + name, static_cast<std::uint32_t>(permissions),
                           fit<std::uint32_t>(wanted.targets), fit<std::uint32_t>(wanted.unit)};
     file.made = ::ioctl(descriptor.number(), kBeegfsMake, &call) == 0;

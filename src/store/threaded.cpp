@@ -11,7 +11,7 @@
 namespace oratorio {
 namespace {
 
-// What a store made by open_threaded keeps for itself.
+// What a store made by open_threaded owns.
 struct Belongings {
     std::unique_ptr<Store> store;
     IoThread thread;
@@ -19,8 +19,8 @@ struct Belongings {
 
 class ThreadedStore final : public Store, private IoThread::Client {
   public:
-    /// `beside` does the requests: a store of the thread's own, or `store` where nobody else has
-    /// it.
+    /// `beside` performs the requests: the thread's own store, or `store` itself if nothing else
+    /// uses it.
     ThreadedStore(Store& store, Store& beside, IoThread& thread, int queue_depth)
         : store_(store), beside_(beside), thread_(thread) {
         limits_ = beside_.limits();
@@ -78,17 +78,17 @@ class ThreadedStore final : public Store, private IoThread::Client {
 
   private:
     void perform(const IoRequest& request) override {
-        (void)beside_.submit(request);  // never full: nobody else has requests there
+        (void)beside_.submit(request);  // never full: it has no other requests
         IoCompletion completion;
         while (beside_.reap(std::span(&completion, 1), true) == 0) {
         }
         const std::lock_guard hold(lock_);
         --queued_;
         done_.push_back(completion);
-        changed_.notify_all();  // under the lock: whoever waits may destroy this at once
+        changed_.notify_all();  // under the lock: a waiter may destroy this object at once
     }
 
-    // Nothing is under way until the caller submits again.
+    // Returns once nothing is outstanding, which holds until the caller submits again.
     Store& wait_until_idle() {
         std::unique_lock hold(lock_);
         changed_.wait(hold, [&] { return queued_ == 0; });
@@ -108,7 +108,7 @@ class ThreadedStore final : public Store, private IoThread::Client {
     IoThread& thread_;
     std::mutex lock_;
     std::condition_variable changed_;
-    std::size_t queued_ = 0;  // not done yet; while it is 0 the I/O thread leaves beside_ alone
+    std::size_t queued_ = 0;  // not performed yet; while 0, the I/O thread doesn't use beside_
     std::deque<IoCompletion> done_;
 };
 
@@ -146,7 +146,7 @@ bool IoThread::enqueue(Client& client, const IoRequest& request) {
 }
 
 bool IoThread::start() {
-    const SignalsBlocked blocked;  // the new thread inherits it
+    const SignalsBlocked blocked;  // the new thread inherits the signal mask
     try {
         thread_ = std::thread([this] { run(); });
     } catch (const std::system_error&) {

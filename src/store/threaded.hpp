@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A store whose requests are done by another thread, so that the caller can do other things
-// meanwhile: the queue of slots between the exchange thread and the I/O thread of Tsujita et al.,
-// "Multithreaded Two-Phase I/O" (2014), section II-B.
+// A store that passes its requests to another thread, so that the caller can do other work: the
+// queue of slots between the exchange thread and the I/O thread of Tsujita et al., "Multithreaded
+// Two-Phase I/O" (2014), section II-B.
 #pragma once
 
 #include <condition_variable>
@@ -15,14 +15,14 @@
 
 namespace oratorio {
 
-/// One thread that does what is queued, in that order. It starts when it is first wanted and ends
-/// with this object, once everything queued is done. It takes no signals of the program.
+/// A thread that performs queued requests in order. It starts on first use and ends with this
+/// object, once the queue is empty. It takes none of the program's signals.
 class IoThread {
   public:
-    /// Whose requests are queued.
+    /// The owner of queued requests.
     class Client {
       public:
-        /// Called on the I/O thread. Its memory is the client's.
+        /// Performs a request; called on the I/O thread. The client owns the memory.
         virtual void perform(const IoRequest& request) = 0;
 
       protected:
@@ -34,16 +34,16 @@ class IoThread {
     IoThread(const IoThread&) = delete;
     IoThread& operator=(const IoThread&) = delete;
 
-    /// Starts it, and has it a duplicate of `store`, the only one it is asked for, to make requests
-    /// of. False when either can't be had.
+    /// Starts the thread and gives it a duplicate of `store`; later calls use the same one. Returns
+    /// false if either is not available.
     [[nodiscard]] bool prepare(Store& store);
-    /// That duplicate; null before.
+    /// Returns that duplicate; null before prepare().
     [[nodiscard]] Store* store() const { return store_.get(); }
-    /// Closes it, when nothing is queued.
+    /// Closes the duplicate. REQUIRES: nothing is queued.
     Result<void> close();
 
-    /// The queue holds as much as its clients' own depths allow. False when the system gives no
-    /// thread.
+    /// Queues a request. The queue is unbounded; its clients' own depths limit it. Returns false if
+    /// the system provides no thread.
     [[nodiscard]] bool enqueue(Client& client, const IoRequest& request);
 
   private:
@@ -62,10 +62,11 @@ class IoThread {
     std::thread thread_;
 };
 
-/// A store that queues at most `queue_depth` requests (at least 1) for `thread` to do with a
-/// duplicate of `store`; all other calls wait until those are done, and are `store`'s. Others may
-/// use `store` meanwhile, on the caller's thread. Both must outlive what this gives. Null where no
-/// thread or no duplicate can be had: then the caller uses `store`.
+/// Makes a store that queues at most `queue_depth` requests (at least 1) for `thread`, which
+/// performs them with a duplicate of `store`. All other calls wait until those are done, and then
+/// go to `store`. The caller's thread may use `store` at the same time. Both must outlive the
+/// result. Returns null if there is no thread or no duplicate; the caller then uses `store`
+/// directly.
 std::unique_ptr<Store> make_threaded(Store& store, IoThread& thread, int queue_depth);
 
 }  // namespace oratorio

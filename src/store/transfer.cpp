@@ -16,16 +16,16 @@ namespace {
 constexpr std::string_view kDenied =
     "denied, or another handle has locked these bytes (this file system's locks are mandatory)";
 
-constexpr int kRetriesMax = 100;  // of one part, with no byte moved in between
+constexpr int kRetriesMax = 100;  // per part, without a byte moved in between
 
 // ECANCELED: io_uring cancels what a thread has started when that thread ends.
 bool is_retriable(int system_errno) {
     return system_errno == EAGAIN || system_errno == ECANCELED;
 }
 
-// The part of a request that can go past the page cache: it begins at the first file offset that is
-// aligned, and goes on as long as the memory is. Before the last of its iovecs only multiples of
-// the file's alignment count, so that it may be cut between any two.
+// Returns the part of a request that can bypass the page cache. It begins at the first aligned file
+// offset and extends as long as the memory is aligned. All of its iovecs but the last are multiples
+// of the file's alignment, so that it can be cut between any two.
 Extent direct_part(Offset offset, std::span<const iovec> memory, const DirectAlignment& alignment) {
     if (alignment.file == 0) return {};
     const Bytes begin = (alignment.file - offset % alignment.file) % alignment.file;
@@ -55,16 +55,16 @@ struct Transfer::Request {
     std::uint64_t token;
     std::vector<iovec> memory;
     Bytes total = 0;
-    Bytes cut = 0;       // leading bytes that have been cut into parts
-    Extent direct = {};  // bytes of it that can go past the page cache; no part crosses its ends
-    Bytes stop = 0;    // leading bytes that can still come true; every part before it moves wholly
+    Bytes cut = 0;       // leading bytes already cut into parts
+    Extent direct = {};  // the bytes that can bypass the page cache; no part crosses its ends
+    Bytes stop = 0;    // leading bytes that can still succeed; each part before it moves completely
     Error error = {};  // why it stopped there; none at end of file
     int open_parts = 0;   // parts cut and not closed
     std::size_t iov = 0;  // where the next part begins in memory
     std::size_t iov_used = 0;
 
     [[nodiscard]] bool fully_cut() const { return cut == total || stop < total; }
-    // The most the next part may take.
+    // Returns the maximum size of the next part.
     [[nodiscard]] Bytes part_bytes(const StoreLimits& limits) const {
         if (direct.empty() || cut >= direct.end) return limits.bytes_max;
         if (cut < direct.begin) return std::min(limits.bytes_max, direct.begin - cut);
@@ -74,7 +74,7 @@ struct Transfer::Request {
     }
 };
 
-// What one store request can take. While the store has it, its address is the store's token.
+// The bytes of one store request. While the store has it, its address is the store's token.
 struct Transfer::Part {
     Transfer* owner;
     std::shared_ptr<Request> request;
@@ -85,7 +85,7 @@ struct Transfer::Part {
     std::size_t first = 0;  // iovecs before this one are done
     int retries = 0;
     int interruptions = 0;
-    bool size_asked = false;  // since bytes were moved last
+    bool size_asked = false;  // since bytes last moved
 
     void advance(Bytes bytes) {
         moved += bytes;
@@ -134,7 +134,7 @@ bool Transfer::move_or_start(Direction direction, Offset offset, std::span<const
         return false;
     }
     waiting_.push_back(std::move(request));
-    if (answer) {  // it goes on from there
+    if (answer) {  // continue from there
         ++in_store_;
         complete(next_part(), *answer);
     }
@@ -142,8 +142,8 @@ bool Transfer::move_or_start(Direction direction, Offset offset, std::span<const
     return false;
 }
 
-/// The common case of many small requests to a store that does them in submit: how far it got.
-/// Nothing where that isn't so.
+/// Handles the common case of many small requests to a store that completes them in submit. Returns
+/// how far the request got; nothing if this isn't that case.
 std::optional<IoCompletion> Transfer::at_once(Direction direction, Offset offset,
                                               std::span<const iovec> memory, Bytes total) {
     const StoreLimits& limits = store_.limits();
@@ -204,7 +204,7 @@ void Transfer::count_call() {
     if (stats_ != nullptr) ++stats_->storage_calls;
 }
 
-// Hands the store all it takes.
+// Passes as many parts to the store as it takes.
 void Transfer::pump() {
     const Timing timing(stats_, &Stats::storage_time);
     for (;;) {
@@ -229,7 +229,7 @@ void Transfer::pump() {
         if (store_.submit(io) == Submitted::full) return;
         count_call();
         ++in_store_;
-        (void)ready_.front().release();  // comes back in reap
+        (void)ready_.front().release();  // reap() takes it back
         ready_.pop_front();
     }
 }
@@ -262,7 +262,7 @@ std::unique_ptr<Transfer::Part> Transfer::next_part() {
     return part;
 }
 
-// The store may be shared: a completion goes to the transfer that asked for it.
+// Reaps completions. Another transfer may share the store, so each goes to its part's owner.
 std::size_t Transfer::reap(bool wait) {
     const Timing timing(stats_, &Stats::storage_time);
     std::array<IoCompletion, 32> completions;
@@ -279,8 +279,8 @@ bool Transfer::is_repeated(Part& part, int number) {
     return is_retriable(number) && ++part.retries <= kRetriesMax;
 }
 
-/// Whether a read that failed or came to the end of the file is to be made again, as the file is
-/// longer than this machine knew. Asks for the size once.
+/// Returns true if a read that failed or met the end of the file is to be repeated, because the
+/// file is longer than this machine knew. Asks for the size once.
 bool Transfer::has_more_to_read(Part& part, int number, Bytes moved) {
     const Request& request = *part.request;
     const bool ended = number != 0 || moved == 0;

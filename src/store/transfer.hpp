@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Transfer: whole requests over any store. Completes short transfers, retries EINTR and EAGAIN
-// (bounded), splits at the store's limits, and tells the truth of failures: it reports how many
-// leading bytes of each request really moved.
+// (bounded), splits at the store's limits, and reports failures exactly: how many leading bytes of
+// each request really moved.
 #pragma once
 
 #include <cstdint>
@@ -15,40 +15,42 @@
 
 namespace oratorio {
 
-/// What became of one whole request.
+/// The outcome of one whole request.
 struct Transferred {
     std::uint64_t token = 0;
-    Bytes bytes =
-        0;  ///< leading bytes moved: all, or less at end of file (read) or before an error
-    Error error = {};  ///< kind none when all went well; end of file is not an error
+    /// Leading bytes moved: all, or fewer at end of file (read) or before an error.
+    Bytes bytes = 0;
+    Error error = {};  ///< kind `none` on success; end of file is not an error
 };
 
-/// Several transfers may share one store; each sees only its own requests. `stats`, if there are
-/// any, are told of the calls to the store and the time in them.
+/// Several transfers may share one store; each sees only its own requests. Counts the store calls
+/// and their time in `stats`, if set.
 class Transfer {
   public:
     explicit Transfer(Store& store, Stats* stats = nullptr);
-    ~Transfer();  ///< waits for what the store holds: the kernel may still write into the memory
+    ~Transfer();  ///< waits for requests in the store: the kernel may still write to memory
     Transfer(const Transfer&) = delete;
     Transfer& operator=(const Transfer&) = delete;
 
-    /// Copies the iovec list (not the memory). Any length, any number of iovecs; never "full": it
-    /// queues.
+    /// Starts a request of any length and number of iovecs. Copies the iovec list (not the memory).
+    /// Never returns "full": it queues.
     void start(Direction direction, Offset offset, std::span<const iovec> memory,
                std::uint64_t token);
     void start(Direction direction, Offset offset, std::span<std::byte> memory,
                std::uint64_t token);
-    /// As start, but true when everything has been moved already, as a store does that completes
-    /// requests when they are submitted: poll doesn't give that out.
+    /// Starts a request like start(), but returns true if everything has moved already, as in
+    /// stores that complete requests when they are submitted. poll() doesn't return such a request.
     [[nodiscard]] bool move_or_start(Direction direction, Offset offset,
                                      std::span<const iovec> memory, std::uint64_t token);
-    /// One request, start to end, where no others are outstanding; its bytes are counted, too.
+    /// Moves one request from start to end, and counts its bytes. REQUIRES: no others are
+    /// outstanding.
     Transferred move(Direction direction, Offset offset, std::span<const iovec> memory);
-    /// Moves things on; false when nothing finished. At most one finished request per call.
+    /// Makes progress; returns at most one finished request per call, or false if none has
+    /// finished.
     bool poll(Transferred& out, bool wait);
-    /// Requests started and not yet given out by poll.
+    /// Returns the requests started and not yet returned by poll().
     [[nodiscard]] std::size_t outstanding() const { return outstanding_; }
-    /// Requests handed to the store so far.
+    /// Returns the requests passed to the store so far.
     [[nodiscard]] std::uint64_t calls() const { return calls_; }
 
   private:
@@ -68,16 +70,17 @@ class Transfer {
 
     Store& store_;
     Stats* stats_;
-    // Lists, as empty ones cost nothing: many a transfer is one small request done at once.
-    std::list<std::shared_ptr<Request>> waiting_;  // not yet wholly cut into parts
-    std::list<std::unique_ptr<Part>> ready_;       // cut, to be handed to the store (again)
+    // Lists, because empty ones cost nothing: many a transfer is one small request that completes
+    // at once.
+    std::list<std::shared_ptr<Request>> waiting_;  // not yet completely cut into parts
+    std::list<std::unique_ptr<Part>> ready_;       // cut, to be passed to the store (again)
     std::list<Transferred> finished_;
     std::size_t in_store_ = 0;
     std::size_t outstanding_ = 0;
     std::uint64_t calls_ = 0;
 };
 
-/// One whole request, start to end.
+/// Moves one whole request from start to end.
 Transferred transfer(Store& store, Direction direction, Offset offset, std::span<std::byte> memory);
 
 }  // namespace oratorio

@@ -8,8 +8,8 @@
 
 namespace oratorio {
 
-// A request of one piece goes by the calls that take no list: the kernel then copies none, a tenth
-// of a small write.
+// Requests of one piece use the calls without a list: the kernel then copies no list, which is a
+// tenth of the cost of a small write.
 Answer TransferCalls::move(const IoRequest& request, int file) {
     if (request.memory.size() == 1)
         return move_piece(request.direction, request.memory.front(), request.offset, file);
@@ -34,7 +34,8 @@ Answer TransferCalls::move_piece(Direction direction, const iovec& piece, Offset
                          : ::pwrite(file, piece.iov_base, piece.iov_len, offset));
 }
 
-/// A failure counts if nothing has been moved before it; else the next call meets it again.
+/// Moves the pieces one by one. Reports a failure only if nothing moved before it; otherwise the
+/// next call meets it again.
 Answer TransferCalls::move_pieces(const IoRequest& request, int file) {
     Answer all;
     for (const iovec& piece : request.memory) {

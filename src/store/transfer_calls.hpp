@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// TransferCalls: the system calls that move the bytes of one request, and what replaces those that
-// a sandbox forbids.
+// TransferCalls: the system calls that move the bytes of one request, with replacements for those
+// that a sandbox forbids.
 #pragma once
 
 #include "base/system_call.hpp"
@@ -11,7 +11,7 @@ namespace oratorio {
 
 class TransferCalls {
   public:
-    /// Moves bytes of the request between its memory and `file`; as few as the system likes.
+    /// Moves bytes of the request between its memory and `file`; possibly fewer than requested.
     [[nodiscard]] Answer move(const IoRequest& request, int file);
 
   private:

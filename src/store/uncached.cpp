@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The store of file systems whose clients keep caches that know nothing of each other. Two clients
-// of NFS that share a page each write back the whole page, and so take each other's bytes back; and
-// either reads what its own cache has. So nothing goes through that cache: each write is sent byte
-// for byte and is on the server when submit returns, each read asks the server
-// (docs/decisions/0019).
+// The store for file systems with incoherent client caches. Two clients of NFS that share a page
+// each write back the whole page and so undo each other's writes, and each reads from its own
+// cache. So nothing goes through that cache: each write is sent byte for byte and is on the server
+// when submit returns, and each read asks the server (docs/decisions/0019).
 #include <fcntl.h>
 #include <linux/magic.h>
 #include <sys/uio.h>
@@ -22,13 +21,14 @@
 namespace oratorio {
 namespace {
 
-/// Scattered memory is gathered, as each piece of it would be a message to the server.
+/// Scattered memory is gathered up to this size, because each piece would be a message to the
+/// server.
 constexpr Bytes kGatheredMax = 4 << 20;
-/// Behind all data, and behind the locks the engine takes. A client of NFS that has a lock on a
-/// file sends the bytes that were written, not the pages they are in.
+/// A lock behind all data, and behind the locks the engine takes. An NFS client that holds a lock
+/// on a file sends the bytes that were written, not the pages that contain them.
 constexpr Extent kPresence{kOffsetLimit + 64, kOffsetLimit + 65};
 
-/// All but direct I/O beside the page cache: there is no other here.
+/// Clears the flags for a second, direct descriptor: this store has only one.
 OpenMode plain(OpenMode mode) {
     mode.direct_read = mode.direct_write = false;
     return mode;
@@ -40,8 +40,8 @@ class UncachedStore final : public DescriptorStore {
         : DescriptorStore(std::move(file), plain(mode)),
           sends_at_once_(kind().file_system == NFS_SUPER_MAGIC) {
         limits_.mappable = false;
-        limits_.size_may_be_old = false;  // a read that comes up short asks the server
-        prefetch_ = nullptr;              // it would fetch into the cache that nothing goes through
+        limits_.size_may_be_old = false;  // a short read asks the server
+        prefetch_ = nullptr;              // it would fetch into the cache, which isn't used
         limits_.bytes_max = kGatheredMax;
         if (!direct) use_cache();
     }
@@ -64,7 +64,7 @@ class UncachedStore final : public DescriptorStore {
         return 1;
     }
 
-    /// As the server knows it. A flush also makes some clients ask for it anew.
+    /// Returns the server's size. A flush also makes some clients request it from the server.
     Result<Bytes> size() override {
         if (auto flushed = sync(); !flushed) return flushed.error();
         const auto told = DescriptorStore::size();
@@ -82,8 +82,8 @@ class UncachedStore final : public DescriptorStore {
                            "map: the file system's clients don't see each other's pages");
     }
 
-    /// Opened anew: whether pages are used is told to the system for all duplicates of a
-    /// descriptor.
+    /// Opens the file again: duplicates of a descriptor share the flag that decides about the page
+    /// cache.
     Result<std::unique_ptr<Store>> duplicate() override {
         if (kind().mandatory_locks)
             return Error::make(ErrorKind::unsupported_operation,
@@ -127,9 +127,9 @@ class UncachedStore final : public DescriptorStore {
         return moved;
     }
 
-    /// Whether the server has this byte; also true where it can't be asked.
+    /// Returns true if the server has this byte, or can't be asked.
     [[nodiscard]] bool has_byte(Offset at) const {
-        constexpr int kTriesMax = 100;  // as many as a transfer has
+        constexpr int kTriesMax = 100;  // as in store/transfer
         std::byte byte{};
         Answer got{-1, EAGAIN};
         for (int tries = 0; got.error_number == EAGAIN && tries < kTriesMax; ++tries)
@@ -137,9 +137,9 @@ class UncachedStore final : public DescriptorStore {
         return got.result != 0;
     }
 
-    /// The size of a file that another client has made shorter than `old`. Clients of SMB and
-    /// MooseFS keep a larger size as long as the file is open for writing; what they read by direct
-    /// I/O comes from the server.
+    /// Returns the size of a file that another client has truncated to less than `old`. Clients of
+    /// SMB and MooseFS keep a larger size as long as the file is open for writing; what they read
+    /// by direct I/O comes from the server.
     [[nodiscard]] Bytes size_by_reading(Bytes old) const {
         Bytes least = 0;  // the server has all bytes before it, and none from `old` on
         while (least < old) {
@@ -157,15 +157,16 @@ class UncachedStore final : public DescriptorStore {
         return flushed.failed() ? flushed : moved;
     }
 
-    /// A client may also hold to an old size of the file: a read that fails or comes up short asks
-    /// for it. Where it gets nothing then, that must not look like the end of the file.
+    /// Reads from the server. A client may also hold an old file size: a read that fails or is
+    /// short asks for it. If a further read then fails, that must not look like the end of the
+    /// file.
     Answer read(iovec memory, Offset offset) {
         if (!direct_) forget_pages();
         const Answer first =
             answer_of(::pread(descriptor(), memory.iov_base, memory.iov_len, offset));
         const auto moved = first.failed() ? 0 : static_cast<std::size_t>(first.result);
         if (moved == memory.iov_len) return first;
-        (void)sync();  // what fails to go out is the writer's matter, who is told by its own flush
+        (void)sync();  // a failure to flush is reported by the writer's own flush
         const auto told = DescriptorStore::size();
         if (!told) return moved > 0 ? first : Answer{-1, told.error().system_errno};
         const Offset next = offset + static_cast<Bytes>(moved);
@@ -177,26 +178,27 @@ class UncachedStore final : public DescriptorStore {
         return {static_cast<Bytes>(moved) + more.result, 0};
     }
 
-    /// The system refuses direct I/O for this file, or for any bytes: pages are used, sent at once
-    /// and read anew each time.
+    /// Switches to the page cache, because the system refuses direct I/O for this file or for
+    /// unaligned bytes. Pages are then sent at once and read again each time.
     void use_cache() {
         direct_ = false;
         (void)::fcntl(descriptor(), F_SETFL, ::fcntl(descriptor(), F_GETFL) & ~O_DIRECT);
         limits_.remark =
             "this file system's clients have caches of their own, and it refuses direct I/O of "
             "any bytes; each write is flushed, and pages are read anew each time";
-        // Where there are no locks (it may be mounted so) flushing alone has to do.
+        // Without locks (a possible mount option), flushing alone has to do.
         (void)lock(kPresence, true, false);
     }
 
-    /// Taking a lock makes a client of NFS forget its pages, those of others go when told to.
+    /// Discards cached pages: a lock makes an NFS client do so; other clients respond to the
+    /// advice.
     void forget_pages() {
         (void)lock(kPresence, true, false);
         (void)::posix_fadvise(descriptor(), 0, 0, POSIX_FADV_DONTNEED);
     }
 
-    /// A direct write has left all of the client when it returns. Clients other than NFS's may have
-    /// a cache of their own behind the system's.
+    /// A direct write has left the client completely when it returns. Clients other than NFS may
+    /// have a cache of their own behind the system's.
     const bool sends_at_once_;
     bool direct_ = true;
     std::unique_ptr<std::byte[]> gathered_;
@@ -210,7 +212,7 @@ Result<std::unique_ptr<Store>> open_uncached(const std::string& path, const Open
     auto file = open_descriptor(path, mode, O_DIRECT);
     const bool direct = file.ok();
     if (!direct && file.error().system_errno == EINVAL) {
-        // The first try may have made the file: it got past the question whether there is one.
+        // The first try may have created the file: it passed the check for an existing one.
         OpenMode again = mode;
         again.exclusive = false;
         file = open_descriptor(path, again);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The store over io_uring: requests progress in the kernel while the caller does other things.
+// The store over io_uring: requests progress in the kernel while the caller does other work.
 #include <liburing.h>
 
 #include <algorithm>
@@ -19,19 +19,19 @@ namespace oratorio {
 namespace {
 
 constexpr int kDepthMax = 4096;
-constexpr int kErrnoMax = 4095;  // the system's: a result below its negative is no error number
+constexpr int kErrnoMax = 4095;  // the kernel's: a result below its negative is no error number
 
 bool is_transient(int system_errno) {
     return system_errno == EINTR || system_errno == EAGAIN || system_errno == EBUSY;
 }
 
-// Kinds of requests that a kernel doesn't know, or forbids for rings alone; and locks.
+// Errors of requests that a kernel doesn't support or forbids for rings only; and of locks.
 bool is_refused_by_ring(int number) {
     return number == EINVAL || number == EOPNOTSUPP || number == ENOSYS || number == EPERM ||
            number == EACCES;
 }
 
-// The kernel's ring, for as long as it lives.
+// Owns the kernel's ring.
 class Ring {
   public:
     Ring() = default;
@@ -41,14 +41,14 @@ class Ring {
         if (open_) io_uring_queue_exit(&ring_);
     }
 
-    /// To be called once. Gives 0 or an errno.
+    /// Opens the ring; called once. Returns 0 or an errno.
     int open(int queue_depth) {
         const int result = io_uring_queue_init(static_cast<unsigned>(queue_depth), &ring_, 0);
         if (result != 0) return -result;
         open_ = true;
         const int behind = behind_standard(ring_.ring_fd);
         const int reason = errno;
-        if (behind < 0) ring_.ring_fd = -1;  // it has been closed
+        if (behind < 0) ring_.ring_fd = -1;  // the descriptor was closed
         if (behind < 0) return reason;
         if (ring_.enter_ring_fd == ring_.ring_fd) ring_.enter_ring_fd = behind;
         ring_.ring_fd = behind;
@@ -82,7 +82,7 @@ class UringStore final : public DescriptorStore {
             refused_.push_back(request);
             return Submitted::done;
         }
-        const std::size_t place = free_.back();  // there is one, and a ring entry for it
+        const std::size_t place = free_.back();  // there is a free one, and a ring entry for it
         free_.pop_back();
         places_[place] = {request, goes_direct(request)};
         io_uring_sqe* entry = io_uring_get_sqe(ring_->get());
@@ -110,8 +110,9 @@ class UringStore final : public DescriptorStore {
         }
     }
 
-    /// The kernel then needn't look up and hold the memory's pages for each direct request: half of
-    /// what one costs the core. Where it won't (a limit on locked memory) requests go as always.
+    /// Registers the memory with the kernel, which then need not look up and pin its pages for each
+    /// direct request: half of the CPU cost of one. If the kernel refuses (a limit on locked
+    /// memory), requests work as before.
     void announce(std::span<std::byte> memory) override {
         if (!announced_.empty()) io_uring_unregister_buffers(ring_->get());
         announced_ = {};
@@ -121,7 +122,7 @@ class UringStore final : public DescriptorStore {
         if (io_uring_register_buffers(ring_->get(), &whole, 1) == 0) announced_ = memory;
     }
 
-    /// Without a ring: who has a thread for it can wait.
+    /// Makes a store without a ring: a caller with a thread for it can wait.
     Result<std::unique_ptr<Store>> duplicate() override {
         auto another = duplicate_file();
         if (!another) return another.error();
@@ -141,7 +142,7 @@ class UringStore final : public DescriptorStore {
         bool direct = false;
     };
 
-    // One iovec alone is told by itself: the kernel then copies no list.
+    // Passes a single iovec by value: the kernel then copies no list.
     static void prepare(io_uring_sqe* entry, const IoRequest& request, int file) {
         const auto count = static_cast<unsigned>(request.memory.size());
         const auto offset = static_cast<std::uint64_t>(request.offset);
@@ -165,9 +166,9 @@ class UringStore final : public DescriptorStore {
                no_later(begin + memory.front().iov_len, announced_.data() + announced_.size());
     }
 
-    // Tells the kernel of new entries and waits for `wanted` completions.
+    // Submits new entries to the kernel and waits for `wanted` completions.
     void send(unsigned wanted) {
-        if (broken_) {  // its entries are refused already and must not be sent after all
+        if (broken_) {  // its entries are refused already and must not be sent
             io_uring_cqe* entry = nullptr;
             if (wanted > 0) io_uring_wait_cqe(ring_->get(), &entry);
             return;
@@ -181,8 +182,8 @@ class UringStore final : public DescriptorStore {
         if (sent < 0 && (!is_transient(-sent) || transient_ >= kInterruptionsMax)) give_up_ring();
     }
 
-    /// The ring takes nothing any more, as in a sandbox that was entered since: what it took before
-    /// still completes, all else is done by ordinary calls.
+    /// Stops using the ring, which accepts nothing any more, as in a sandbox entered since.
+    /// Requests that it accepted still complete; ordinary calls perform all others.
     void give_up_ring() {
         broken_ = true;
         limits_.remark = "io_uring: the kernel refuses requests; they are made one by one";
@@ -218,7 +219,7 @@ class UringStore final : public DescriptorStore {
         if (number > kErrnoMax) number = kInvalidResult;
         if (place.direct && number == EINVAL) {
             give_up_direct();
-            number = EAGAIN;  // and when it is repeated it goes by the page cache
+            number = EAGAIN;  // the repeated request uses the page cache
         }
         if (!place.direct && is_refused_by_ring(number)) return by_calls(place.request);
         return {place.request.token, std::max(result, 0), number};
@@ -229,7 +230,7 @@ class UringStore final : public DescriptorStore {
         return places_[place];
     }
 
-    // The kernel may write into the caller's memory until a request is complete.
+    // Waits for all requests: the kernel may write to the caller's memory until they complete.
     void drain() {
         std::array<IoCompletion, 32> dropped;
         while (reap(dropped, true) > 0) {
@@ -237,13 +238,13 @@ class UringStore final : public DescriptorStore {
     }
 
     std::unique_ptr<Ring> ring_;
-    std::span<std::byte> announced_;  // what the kernel holds, as its buffer 0
+    std::span<std::byte> announced_;  // registered with the kernel, as its buffer 0
     bool broken_ = false;             // the ring refuses entries
-    int transient_ = 0;               // failures in a row that may go away
+    int transient_ = 0;               // successive transient failures
     std::size_t in_kernel_ = 0;
-    std::vector<Place> places_;  // the ring knows requests by their place here
+    std::vector<Place> places_;  // requests in the ring, which knows them by their index here
     std::vector<std::size_t> free_;
-    std::deque<std::size_t> unsent_;  // places of which the kernel was not told
+    std::deque<std::size_t> unsent_;  // indices not yet submitted to the kernel
     std::deque<IoRequest> refused_;
     TransferCalls calls_;
 };
@@ -252,7 +253,8 @@ class UringStore final : public DescriptorStore {
 
 Result<std::unique_ptr<Store>> open_uring(const std::string& path, const OpenMode& mode,
                                           int queue_depth) {
-    // The ring first: where there is none, the file isn't made, and another store may make it.
+    // Open the ring first: if there is none, the file isn't created, and another store may create
+    // it.
     queue_depth = std::clamp(queue_depth, 1, kDepthMax);
     auto ring = std::make_unique<Ring>();
     if (const int number = ring->open(queue_depth); number != 0) {
