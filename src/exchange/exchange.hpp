@@ -80,7 +80,7 @@ struct ExchangeContext {
     unsigned sequence = 0;          ///< separates successive accesses; equal on all ranks
     std::span<std::byte> messages;  ///< peer and gathered: MessageBuffers::bytes_needed of the plan
     std::span<std::byte> group;     ///< local aggregators: GroupRuns::bytes_needed
-    const NodeMemory* node = nullptr;  ///< shared, cross_memory and windows; else null
+    const NodeMemory* node = nullptr;  ///< for shared, cross_memory and windows
 };
 
 /// Makes the exchange that the plan's method names.

@@ -182,7 +182,7 @@ bool GroupRuns::look_again(std::size_t index) {
     return has != Member::Has::nothing_yet;
 }
 
-/// Rows: a piece each of several members, which touch, repeated at equal distances.
+/// Rows: adjacent pieces, one from each of several members, repeated at equal distances.
 struct GroupRuns::Rows {
     Offset begin = 0;
     Bytes length = 0;  ///< bytes of one row
@@ -266,8 +266,7 @@ void GroupRuns::take_from(std::size_t index, Offset limit, Merge& merge) {
     Member& member = members_[index];
     const StridedRun run = member.run();
     const Extent last = merge.joiner.last();
-    if (context_.reading() &&
-        last.contains(run.offset)) {  // an overlap: these bytes are already requested
+    if (context_.reading() && last.contains(run.offset)) {  // already requested
         const Bytes common = std::min(run.length, last.end - run.offset);
         share(index, merge.chunk.payload - (last.end - run.offset), common, merge);
         take_bytes(member, common);

@@ -17,7 +17,8 @@
 namespace oratorio {
 
 /// Control words of one sub-buffer. The opener writes `round` last; the participants then move
-/// their data and decrement `to_come`.
+/// their data and decrement `to_come`. Memory order: the store to `round` publishes all other
+/// fields, and the decrement of `to_come` publishes a participant's data and its part of `bytes`.
 struct alignas(64) SlotControl {
     std::atomic<std::uint64_t> round{0};    ///< key of the round that is open in it
     std::atomic<std::uint64_t> claimed{0};  ///< key of the last round reserved for loading
@@ -29,7 +30,9 @@ struct alignas(64) SlotControl {
     std::atomic<std::int64_t> bytes{0};     ///< writes: moved by the participants so far
 };
 
-/// An aggregator's question to its participants: which data will this round hold?
+/// An aggregator's question to its participants: which data will this round hold? The fields have
+/// the same order as in SlotControl: `round` is written last, and each participant adds its
+/// contents before it decrements `to_come`.
 struct alignas(64) Question {
     std::atomic<std::uint64_t> round{0};
     std::atomic<std::int64_t> to_come{0};

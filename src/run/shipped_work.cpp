@@ -70,8 +70,8 @@ class ShippedWork final : public Work {
     struct Request {
         std::span<std::byte> memory;
         Shipment shipment = {};
-        BoundRuns::Range range =
-            {};  ///< of the access's data; the request covers the agent's part of it
+        /// Range of the access's data; the request covers the agent's part of it.
+        BoundRuns::Range range = {};
     };
 
     [[nodiscard]] RangeLock share();
