@@ -30,7 +30,7 @@ struct ServedFile {
     Binding binding;
     int agent = 0;  ///< this agent's index in the binding
     Rank clients = 1;
-    /// shared with the ranks of this node; owned elsewhere, outlives this
+    /// Memory shared with the ranks of this node; owned elsewhere, outlives this.
     SharedBuffers shared = {};
 };
 

@@ -57,8 +57,9 @@ class Member {
     [[nodiscard]] const std::byte* data() const {
         return current().view.payload.data() + current().merged;
     }
-    /// Returns the run's offset in the answer, and the message which that answer belongs to.
+    /// Returns the run's offset in its message's answer.
     [[nodiscard]] Bytes position() const { return current().merged; }
+    /// Returns the index of the message that holds the run.
     [[nodiscard]] int message() const { return next_; }
     /// Takes `pieces` pieces of the run; take_part() takes `bytes` of its first piece, less than
     /// all.
@@ -88,7 +89,9 @@ class Member {
     [[nodiscard]] std::optional<Told> take_told();
 
   private:
-    /// Taken: the runs are merged, and in reads the data is being requested.
+    /// coming: a receive is posted. here: it has arrived. Reads only: taken: its runs are merged,
+    /// and their data is being requested; answered: the answer is complete; leaving: the answer is
+    /// being sent.
     enum class State { free, coming, here, taken, answered, leaving };
     struct Message {
         State state = State::free;

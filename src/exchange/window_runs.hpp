@@ -34,8 +34,8 @@ class WindowRuns final : public SpokenRuns {
                 Offset valid_until) override;
 
   private:
-    /// States of a window: ranks write to it; it is being sent; the aggregator fills it; ranks read
-    /// from it.
+    /// Writes: ranks fill the window (filling), then it is sent (leaving). Reads: the aggregator's
+    /// reply arrives in it (coming), then ranks read from it (emptying).
     enum class State { free, filling, leaving, coming, emptying };
     struct Place {
         State state = State::free;

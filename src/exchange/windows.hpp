@@ -17,7 +17,7 @@ class Windows {
     Windows(const Plan& plan, Rank local_aggregator);
 
     [[nodiscard]] bool at_end() const { return regions_.at_end(); }
-    /// Counts from 0.
+    /// Returns the window's number, counted from 0.
     [[nodiscard]] std::int64_t number() const { return number_; }
     /// Returns the region that contains the window.
     [[nodiscard]] const Region& region() const { return region_; }

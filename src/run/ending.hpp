@@ -35,7 +35,7 @@ class Ending {
     /// Returns the worst error that this rank knows of, its own included; the lowest rank's among
     /// equals.
     [[nodiscard]] virtual const Error& error() const = 0;
-    /// The agreement's flags; never set if aggregators report.
+    /// Return the flags that all ranks agreed on; false if aggregators report.
     [[nodiscard]] virtual bool vetoed() const { return false; }
     [[nodiscard]] virtual bool goes_on() const { return false; }
     /// Returns the bytes of `access` that are stored; `mine` is this rank's hull.

@@ -15,7 +15,8 @@ class Extension {
     /// Returns true when finished. `end`: the file length that this rank's data needs, 0 for none.
     /// An error is fatal: the transport failed.
     Result<bool> step(const RunContext& context, Offset end);
-    /// If set, the file is too short and no rank may write to mappings of it. Equal on all ranks.
+    /// Returns an error if the file is too short, so that no rank may write to mappings of it.
+    /// Equal on all ranks.
     [[nodiscard]] const Error& error() const { return extended_.error(); }
 
   private:

@@ -24,11 +24,13 @@ class RunMemory {
     void start_over() { alone_ = {}; }
 
     [[nodiscard]] std::span<std::byte> messages() const { return used().messages.span(); }
-    /// With local aggregators: GroupRuns::bytes_needed of the largest group.
+    /// Returns the memory of local aggregators: GroupRuns::bytes_needed of the largest group. Empty
+    /// if the options request no local aggregators.
     [[nodiscard]] std::span<std::byte> group() const { return used().group.span(); }
-    /// plan.buffer_bytes() of the access's plan, or the bounce buffer.
+    /// Returns the collective buffer, at least plan.buffer_bytes() of the access's plan, or the
+    /// bounce buffer.
     [[nodiscard]] std::span<std::byte> collective() const { return used().collective.span(); }
-    /// Writes: RegionWriter::scratch_bytes.
+    /// Returns the buffer for filling holes, RegionWriter::scratch_bytes; empty in reads.
     [[nodiscard]] std::span<std::byte> scratch() const { return used().scratch.span(); }
 
   private:

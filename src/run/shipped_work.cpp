@@ -93,7 +93,7 @@ class ShippedWork final : public Work {
     std::vector<Rest> rest_;  ///< served in turns
     std::size_t turn_ = 0;
     std::vector<Request> requests_;
-    /// the file layout, encoded; empty: requests list their pieces
+    /// The file layout, encoded. Empty: requests list their pieces.
     std::vector<std::byte> layout_;
     Bytes moved_ = 0;
     Error noted_;

@@ -32,7 +32,7 @@ class LateStore final : public Store {
 
     Submitted submit(const IoRequest& request) override {
         if (store_ == nullptr) {
-            // default limits(): one request at a time
+            // The default limits() allow one request at a time.
             if (!refused_.empty()) return Submitted::full;
             refused_.push_back(request.token);
             return Submitted::done;
