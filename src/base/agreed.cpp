@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The end of every collective: one reduction tells all ranks whether, and on whose side, it failed.
+// Agreement on errors, which ends every collective call: one reduction shows all ranks whether it
+// failed, and on which rank.
 #include "base/agreed.hpp"
 
 #include <algorithm>
@@ -7,8 +8,9 @@
 
 namespace oratorio {
 
-// The kind in the high half, so that the worst wins; the complement of the rank in the low half, so
-// that among equals the lowest rank does. Zero is success: no reduction of a failure gives it.
+// The kind is in the high half, so that a reduction by max keeps the worst one. The complement of
+// the rank is in the low half, so that of equal kinds the lowest rank wins. Zero means success: the
+// key of a failure is never 0.
 std::uint64_t key_of(const Error& error, Rank rank) {
     if (error.kind == ErrorKind::none) return 0;
     return static_cast<std::uint64_t>(error.kind) << 32 | ~static_cast<std::uint32_t>(rank);
@@ -24,7 +26,8 @@ ErrorKind kind_of_key(std::uint64_t key) {
 
 namespace {
 
-/// The keys of errors lie between.
+/// Returns the remark that a reduced key stands for. Keys of errors lie between Remark::more and
+/// Remark::veto.
 Remark remark_of(std::uint64_t key) {
     for (const Remark remark : {Remark::more, Remark::veto})
         if (key == static_cast<std::uint64_t>(remark)) return remark;
@@ -55,7 +58,8 @@ Result<bool> Agreement::step(Transport& transport) {
     return true;
 }
 
-/// A rank alone is through at once, and so is the last to come.
+/// Steps once more, because the operation is often done at once: with one rank, and on the rank
+/// that arrives last.
 Result<bool> Agreement::start(Result<Ticket> ticket, Phase next, Transport& transport) {
     if (!ticket) return ticket.error();
     ticket_ = *ticket;

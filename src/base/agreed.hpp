@@ -20,8 +20,8 @@ class Agreed {
     const T& operator*() const { return value_; }
     const std::remove_reference_t<T>* operator->() const { return &value_; }
 
-    /// For collective helpers only (the lint knows them): the caller vouches that every rank passes
-    /// an equal value.
+    /// Declares `value` agreed. Only collective helpers may call it (the lint knows them).
+    /// REQUIRES: every rank passes an equal value.
     [[nodiscard]] static Agreed vouch(T value) { return Agreed(std::forward<T>(value)); }
 
   private:
@@ -29,20 +29,21 @@ class Agreed {
     T value_;
 };
 
-/// What a function makes of agreed values, and of nothing else, is agreed; of no values, a
-/// constant.
+/// Returns the agreed result of a function of agreed values. The function captures nothing, so its
+/// result can depend on nothing else; without arguments it is a constant.
 template <class Pure, class... T>
 requires std::is_empty_v<Pure>
 [[nodiscard]] auto agreed_from(Pure pure, const Agreed<T>&... values) {
     return Agreed<std::invoke_result_t<Pure, const T&...>>::vouch(pure(*values...));
 }
 
-/// Those of the transport, which has them from all its ranks; no longer than it lives.
+/// Returns the nodes of the transport, which collected them from all its ranks. The reference is
+/// valid as long as the transport.
 [[nodiscard]] inline Agreed<const Nodes&> nodes_of(const Transport& transport) {
     return Agreed<const Nodes&>::vouch(transport.topology());
 }
 
-/// Collective. Root's value on all ranks; T must be trivially copyable.
+/// Collective. Returns root's value on all ranks. REQUIRES: T is trivially copyable.
 template <class T>
 Result<Agreed<T>> agree_on_root(Transport& transport, T mine, Rank root = 0) {
     auto sent = broadcast(transport, root, std::as_writable_bytes(std::span(&mine, 1)));
@@ -50,20 +51,21 @@ Result<Agreed<T>> agree_on_root(Transport& transport, T mine, Rank root = 0) {
     return Agreed<T>::vouch(mine);
 }
 
-/// A value as a reduction by max takes it, to tell whether all ranks have brought the same: the
-/// largest, and turned round, the smallest.
+/// A value and its complement. One reduction of both by max shows whether all ranks passed the same
+/// value: the second maximum is the complement of the minimum.
 struct AllEqual {
     std::uint64_t value = 0;
     std::uint64_t turned = ~value;
-    /// After the reduction.
+    /// Valid after the reduction. Returns true if all ranks passed the same value.
     [[nodiscard]] bool holds() const { return value == ~turned; }
 };
 
-/// Collective. The value that all ranks have brought; not_same on all of them where they differ.
+/// Collective. Returns the value that all ranks passed, or not_same on all of them if the values
+/// differ.
 Result<Agreed<std::uint64_t>> agree_on_equal(Transport& transport, std::uint64_t mine,
                                              std::string_view what_differs);
 
-/// Collective. The sums over all ranks.
+/// Collective. Returns the sums over all ranks.
 template <std::size_t count>
 Result<Agreed<std::array<std::uint64_t, count>>> agree_on_sums(
     Transport& transport, std::array<std::uint64_t, count> mine) {
@@ -71,8 +73,9 @@ Result<Agreed<std::array<std::uint64_t, count>>> agree_on_sums(
     return Agreed<std::array<std::uint64_t, count>>::vouch(mine);
 }
 
-/// Collective, in steps: what every rank has brought, in rank order. Stays where it is meanwhile:
-/// the transport knows its address. T must be trivially copyable.
+/// Collective, in steps. Gathers one value of every rank, in rank order. REQUIRES: the object does
+/// not move until step() has returned true, because the transport holds its address. T is trivially
+/// copyable.
 template <class T>
 class Gathering {
   public:
@@ -80,15 +83,15 @@ class Gathering {
     explicit Gathering(const T& mine) : mine_(mine) {}
     Gathering(Gathering&&) noexcept = default;
     Gathering& operator=(Gathering&&) noexcept = default;
-    /// What comes of it lies once for a node, where the transport has memory for that, and until
-    /// this rank starts the next such gathering.
+    /// Makes a gathering with one result per node where the transport has memory for that, instead
+    /// of one per rank. The result is valid until this rank starts the next gathering of this kind.
     [[nodiscard]] static Gathering once_for_node(const T& mine) {
         Gathering gathering(mine);
         gathering.once_ = true;
         return gathering;
     }
 
-    /// True when all are there; an error is the transport's.
+    /// Returns true when all values have arrived. An error is the transport's.
     Result<bool> step(Transport& transport) {
         if (!ticket_.valid()) {
             const auto started =
@@ -100,7 +103,7 @@ class Gathering {
         if (!completion) return completion.error();
         return completion->done;
     }
-    /// When they are.
+    /// Valid once step() has returned true.
     [[nodiscard]] std::span<const T> all() const { return all_; }
     [[nodiscard]] Agreed<std::span<const T>> agreed() const {
         return Agreed<std::span<const T>>::vouch(all_);
@@ -120,42 +123,42 @@ class Gathering {
 
     T mine_{};
     bool once_ = false;
-    std::vector<T> own_;      ///< where there is no list of the node
-    std::span<const T> all_;  ///< in that, or in this
+    std::vector<T> own_;      ///< the result, if the node has no shared list
+    std::span<const T> all_;  ///< lies in `own_` or in the node's shared list
     Ticket ticket_;
 };
 
-/// What the largest of wins a reduction: the worst kind, and among equals the lowest rank. 0 = no
-/// error.
+/// Returns the key of an error for a reduction by max: the worst kind wins, and of equal kinds the
+/// lowest rank. 0 means no error.
 [[nodiscard]] std::uint64_t key_of(const Error& error, Rank rank);
-/// The rank and the kind of the error that a key other than 0 is of.
+/// Returns the rank, or the kind, of the error that `key` encodes. REQUIRES: `key` is not 0.
 [[nodiscard]] Rank owner_of(std::uint64_t key);
 [[nodiscard]] ErrorKind kind_of_key(std::uint64_t key);
 
-/// What a rank may have to say beside its error.
+/// What a rank can report in place of an error.
 enum class Remark : std::uint64_t {
     none = 0,
-    more = 1,  ///< there is more to do; counts where nothing failed
-    veto =
-        UINT64_MAX,  ///< something else than an error makes all that was done void; wins over all
+    more = 1,           ///< this rank has more to do; counts only if no rank failed
+    veto = UINT64_MAX,  ///< everything done so far is void, for a reason other than an error; wins
+                        ///< over all
 };
 
-/// Collective, in steps: the worst error any rank noted (ties: the lowest rank), or success on all
-/// ranks. Costs one reduction of 8 bytes when nothing failed.
+/// Collective, in steps. Ends with the worst error of any rank (of equal ones, the lowest rank's),
+/// or with success, on all ranks alike. Costs one reduction of 8 bytes when nothing failed.
 class Agreement {
   public:
     Agreement() = default;
     explicit Agreement(const Error& mine, Remark remark = Remark::none)
         : error_(mine), remark_(remark) {}
 
-    /// True when it is over; an error is the transport's. Stays where it is until then: the
-    /// transport knows its address.
+    /// Returns true when the agreement is reached; an error is the transport's. REQUIRES: the
+    /// object does not move until then, because the transport holds its address.
     Result<bool> step(Transport& transport);
-    /// When it is over, the same on all ranks: some rank vetoed.
+    /// Valid once step() has returned true, and the same on all ranks. True if some rank vetoed.
     [[nodiscard]] bool vetoed() const { return remark_ == Remark::veto; }
-    /// Where nobody did.
+    /// The agreed error. Valid once step() has returned true and vetoed() is false.
     [[nodiscard]] const Error& error() const { return error_; }
-    /// Nobody failed or vetoed, and some rank has more to do.
+    /// True if no rank failed or vetoed, and some rank has more to do.
     [[nodiscard]] bool goes_on() const { return remark_ == Remark::more; }
 
   private:
@@ -169,7 +172,7 @@ class Agreement {
     Ticket ticket_;
 };
 
-/// The same, waiting for it.
+/// Runs an Agreement to its end, waiting for the other ranks.
 Result<void> agree_on_error(Transport& transport, const Error& mine);
 
 }  // namespace oratorio

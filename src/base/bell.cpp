@@ -14,7 +14,7 @@ using namespace std::chrono_literals;
 
 namespace {
 
-// The word is waited for across processes, so FUTEX_PRIVATE_FLAG isn't set.
+// FUTEX_PRIVATE_FLAG isn't set, because the ringer may be another process.
 void futex(const std::atomic<std::uint32_t>& word, int operation, std::uint32_t value,
            const timespec* longest) {
     static_assert(sizeof word == sizeof value);
@@ -43,8 +43,8 @@ void sleep_until_rung(Bell& bell, std::uint32_t heard, std::chrono::microseconds
     bell.sleep.store(Bell::awake);
 }
 
-// Both sides write their word before they read the other's (sequentially consistent), so that
-// either the ringer sees the sleeper or the sleeper sees the ring.
+// Both sides write their own word before they read the other's (sequentially consistent). So either
+// the ringer sees the sleeper, or the sleeper sees the ring.
 void ring(Bell& bell) {
     bell.rings.fetch_add(1);
     if (bell.sleep.load() != Bell::awake) futex(bell.rings, FUTEX_WAKE, 1, nullptr);
@@ -70,8 +70,9 @@ bool rings_before_sleep(const Bell& bell, std::uint32_t heard) {
         if (bell.rings.load(std::memory_order_acquire) != heard) return true;
         pause_core();
     }
-    // As long as waking a core that has gone idle may take: shorter, and ranks that meet again and
-    // again sleep each time; longer, and a core that only yields isn't given another one's work.
+    // About as long as it may take to wake an idle core. If it were shorter, ranks that communicate
+    // again and again would sleep each time. If it were longer, the system would not give this
+    // core, which only yields, the work of another core.
     constexpr auto kYielding = 50us;
     const auto until = std::chrono::steady_clock::now() + kYielding;
     while (sleep == Before::yields && std::chrono::steady_clock::now() < until) {

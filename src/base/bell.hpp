@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Bell: how a rank that waits for others of its node is woken. Lies in memory that they share.
+// Bell: the doorbell that wakes a rank waiting for other ranks of its node. Lies in memory that
+// they share.
 #pragma once
 
 #include <atomic>
@@ -10,51 +11,55 @@
 
 namespace oratorio {
 
-/// What a waiter does before it sleeps, which takes several microseconds to come back from.
+/// What a rank does before it sleeps. Waking up from sleep takes several microseconds.
 enum class Before : std::uint32_t {
-    nothing,  ///< others need the core
-    spins,    ///< every rank has a core of its own
-    yields,   ///< ranks share cores: who is waited for runs in our place
+    nothing,  ///< sleeps at once: others need the core
+    spins,    ///< spins: every rank has a core of its own
+    yields,   ///< yields: ranks share cores, and the rank waited for can run on this one
 };
 
-/// Of a rank of a program.
+/// Returns the usual choice for a rank of a program.
 inline Before usual_before_sleep(const Topology& topology) {
     return topology.crowded() ? Before::yields : Before::spins;
 }
 
-/// Rung by others when something changed that its owner may wait for. The owner reads `rings`
-/// before it looks, and sleeps only if nothing has rung since.
+/// A doorbell. Other ranks ring it when something changed that its owner may wait for. The owner
+/// reads `rings` before it looks for work, and sleeps only if the doorbell has not rung since.
 struct alignas(64) Bell {
     explicit Bell(Before usual) : before(usual) {}
     std::atomic<std::uint32_t> rings{0};
-    /// Whether the owner sleeps or is about to, and has been called since.
+    /// Whether the owner sleeps or is about to, and whether call() has woken it since.
     enum Sleep : std::uint32_t { awake, asleep, called };
     std::atomic<std::uint32_t> sleep{awake};
-    std::atomic<std::uint32_t> heard{0};  ///< the last ring before it fell asleep
-    std::atomic<Before> before;           ///< what the owner does before it sleeps; the owner's
+    std::atomic<std::uint32_t> heard{0};  ///< value of `rings` when the owner last went to sleep
+    std::atomic<Before> before;  ///< what the owner does before it sleeps; only the owner writes it
 };
 
-/// What to wait for when nothing can be done just now. Without a bell only trying again tells.
+/// What to wait for when no progress is possible. Without a doorbell the waiter has to poll.
 struct Rest {
     Bell* bell = nullptr;
     std::uint32_t heard = 0;
 };
 
-/// For what rings from now on.
+/// Returns a hint to wait for any ring from now on.
 inline Rest rest_on(Bell* bell) {
     return {bell, bell != nullptr ? bell->rings.load() : 0};
 }
 
-/// What was changed before is seen by the owner when it wakes.
+/// Rings the doorbell, and wakes its owner if that sleeps. The owner then sees what the caller
+/// changed before.
 void ring(Bell& bell);
-/// The same, but leaves the owner asleep: somebody must call() it.
+/// Rings, but does not wake the owner. REQUIRES: some rank calls call() later.
 void ring_softly(Bell& bell);
-/// Wakes the owner if it has slept through a ring; true when it is on its way.
+/// Wakes the owner if it has slept through a ring. Returns true if it has been woken but does not
+/// run yet.
 bool call(Bell& bell);
 
-/// Owner only. Returns when the bell has rung after `heard`, or after `longest` of sleep.
+/// Waits until the doorbell has rung after `heard`, or for `longest` of sleep. REQUIRES: the caller
+/// owns the doorbell.
 void wait_until_rung(Bell& bell, std::uint32_t heard, std::chrono::microseconds longest);
-/// Its two halves, for who has something to see to in between. True when the bell has rung.
+/// The two halves of wait_until_rung, for a caller that has something to do between them. The
+/// first, which spins or yields, returns true if the doorbell has rung.
 [[nodiscard]] bool rings_before_sleep(const Bell& bell, std::uint32_t heard);
 void sleep_until_rung(Bell& bell, std::uint32_t heard, std::chrono::microseconds longest);
 

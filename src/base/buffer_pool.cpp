@@ -12,8 +12,8 @@ namespace oratorio {
 
 namespace {
 
-/// With a page behind it that nobody may touch: who overruns a buffer ends there, and not in
-/// another one's data. Null when there is no memory.
+/// Maps memory with a protected page behind it, so that overrunning a buffer faults and does not
+/// damage another one. Returns null when there is no memory.
 std::byte* map(Bytes bytes) {
     const auto length = static_cast<std::size_t>(bytes);
     void* const memory = mmap(nullptr, length + page_bytes(), PROT_NONE,
@@ -52,7 +52,8 @@ BufferPool::Lease BufferPool::take(Bytes bytes) {
 }
 
 void BufferPool::give_back(Block block) {
-    // A changed size (new hints) would otherwise leave the old buffers behind for ever.
+    // Without a limit, buffers of an old size would stay for ever after the size changed (new
+    // hints).
     constexpr std::size_t kept_max = 32;
     if (free_.size() >= kept_max) free_oldest();
     free_.push_back(block);

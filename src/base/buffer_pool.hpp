@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Buffer pool: large page-aligned buffers that outlive one access, because touching fresh pages
-// costs more than copying through warm ones. One for files of the same ranks, one after the other;
-// not thread-safe. Holds at most what was in use at once.
+// BufferPool: large page-aligned buffers that outlive one access, because touching fresh pages
+// costs more than copying through warm ones. Successive files of the same ranks share one pool. Not
+// thread-safe. Free buffers are reused for requests of exactly their size; at most 32 of them are
+// kept.
 #pragma once
 
 #include <cstddef>
@@ -21,12 +22,12 @@ class BufferPool {
     BufferPool(const BufferPool&) = delete;
     BufferPool& operator=(const BufferPool&) = delete;
 
-    /// `bytes` of memory, contents undefined; empty span when there is no memory. Goes back to the
-    /// pool with the lease.
+    /// Returns `bytes` of memory with undefined contents, or an empty span when there is no memory.
+    /// The lease returns it to the pool.
     [[nodiscard]] Lease take(Bytes bytes);
-    /// Frees memory that isn't in use, the oldest first, until no more than `bytes` are held.
+    /// Frees memory that isn't in use, the oldest first, until the pool holds no more than `bytes`.
     void trim(Bytes bytes);
-    /// Bytes held, in use or not.
+    /// Returns the bytes that the pool holds, in use or free.
     [[nodiscard]] Bytes held() const { return held_; }
 
   private:

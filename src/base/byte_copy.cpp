@@ -11,7 +11,7 @@ namespace oratorio {
 
 namespace {
 
-constexpr std::size_t kStep = 512;  // the C library's `rep movsb` begins at 2 KiB or later
+constexpr std::size_t kStep = 512;  // below 2 KiB, where the C library's use of `rep movsb` begins
 constexpr std::size_t kLong = 2048;
 
 bool detect() {

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Copies past a weakness of some processors. Those of AMD since Zen 3 take four times as long and
-// more for `rep movsb`, by which the kernel and the C library copy, where the bytes go to a place
-// that within a page lies 1 to 31 bytes behind where they come from. malloc gives long blocks 16
-// bytes behind a page's begin, and much of what is in a file begins with a page
-// (docs/decisions/0044).
+// Copies that avoid a slow path of some processors. AMD's since Zen 3 take at least four times as
+// long for `rep movsb` where the destination lies 1 to 31 bytes behind the source, both taken
+// modulo the page size. The kernel and the C library copy with that instruction. The case is
+// common: malloc returns long blocks 16 bytes behind the begin of a page, and data in a file often
+// begins at a page (docs/decisions/0044).
 #pragma once
 
 #include <cstddef>
@@ -13,7 +13,8 @@
 
 namespace oratorio {
 
-/// Whether within a page `to` lies 1 to 31 bytes behind `from`. Either may be a file offset.
+/// Returns true if `to` lies 1 to 31 bytes behind `from`, modulo the page size. Either may be a
+/// file offset.
 [[nodiscard]] constexpr bool lies_close_behind(std::uint64_t to, std::uint64_t from) {
     return (to - from) % kPage - 1 < 31;
 }
@@ -22,13 +23,13 @@ namespace oratorio {
     return reinterpret_cast<std::uintptr_t>(memory);
 }
 
-/// Whether this processor is slow there.
+/// Returns true if this processor copies slowly in that case.
 [[nodiscard]] bool is_slow_close_behind();
 
-/// As memcpy, by so few bytes at a time that the C library moves them by other instructions.
+/// Copies like memcpy, in pieces so short that the C library does not use `rep movsb` for them.
 void copy_by_steps(std::byte* to, const std::byte* from, std::size_t bytes);
 
-/// As memcpy.
+/// Copies like memcpy, and avoids the slow case where the processor has it.
 void copy_long(std::byte* to, const std::byte* from, std::size_t bytes);
 
 }  // namespace oratorio

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Tables with one row per value of an enum: complete, or they don't compile.
+// Tables with one row per value of an enum. An incomplete table does not compile.
 #pragma once
 
 #include <array>
@@ -7,7 +7,8 @@
 
 namespace oratorio {
 
-/// One row of each `kind`, in the order of the enum, whose last value is `count`.
+/// Returns true if `rows` has one row per kind, in the order of the enum. REQUIRES: the last value
+/// of the enum is `count`.
 template <class Row, std::size_t size>
 [[nodiscard]] consteval bool is_complete(const std::array<Row, size>& rows) {
     using Kind = decltype(Row::kind);
@@ -18,7 +19,7 @@ template <class Row, std::size_t size>
     return true;
 }
 
-/// The row of a kind.
+/// Returns the row of `kind`.
 template <class Row, std::size_t size>
 [[nodiscard]] constexpr const Row& row_of(const std::array<Row, size>& rows,
                                           decltype(Row::kind) kind) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Counter: the number that the ranks of a transport share, 0 at first, where it isn't in memory
-// that they share. One thread of a rank at a time.
+// Counter: the number that the ranks of a transport share, for ranks that share no memory. Starts
+// at 0. REQUIRES: one thread of a rank uses it at a time.
 #pragma once
 
 #include <cstdint>
@@ -16,7 +16,7 @@ class Counter {
     Counter(const Counter&) = delete;
     Counter& operator=(const Counter&) = delete;
 
-    /// Adds and gives what it was before; sums are modulo 2^64.
+    /// Adds `by` and returns the number before. Sums are modulo 2^64.
     virtual Result<std::int64_t> fetch_add(std::int64_t by) = 0;
     virtual Result<void> set(std::int64_t to) = 0;
 };

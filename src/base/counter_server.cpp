@@ -55,7 +55,7 @@ Result<std::unique_ptr<CounterServer>> CounterServer::start() {
     if (spare.number() < 0) return Error::of_errno("keeping a descriptor for a connection");
     std::unique_ptr<CounterServer> server(
         new CounterServer(std::move(*door), std::move(end), std::move(spare)));
-    const SignalsBlocked blocked;  // the new thread inherits it
+    const SignalsBlocked blocked;  // the new thread inherits the mask
     try {
         server->thread_ = std::thread([&self = *server] { self.run(); });
     } catch (const std::system_error& error) {
@@ -95,7 +95,8 @@ std::optional<std::int64_t> CounterServer::serve(const CounterRequest& request) 
     return last.before;
 }
 
-/// Polls the end, the connections, then the door.
+/// Serves until stop(). `watched` holds the descriptor that ends the thread, the connections, then
+/// the listener's descriptors.
 void CounterServer::run() {
     use_all_cores();
     std::vector<pollfd> watched;
@@ -111,12 +112,13 @@ void CounterServer::run() {
         serve_connections(std::span(watched).subspan(1, connections_.size()));
         admit(at_door);
     }
-    // Clients notice at once, also where poll(2) failed.
+    // Closing the connections makes clients notice at once, also where poll(2) failed.
     connections_.clear();
     door_ = Door();
 }
 
-/// Moves those that had something to say behind the others, and erases those that are over.
+/// Serves the connections that are readable, and moves them to the end of the list, so that the one
+/// used least recently is first. Removes connections that have ended.
 void CounterServer::serve_connections(std::span<const pollfd> watched) {
     std::vector<Connection> used;
     std::size_t left = 0;
@@ -133,7 +135,7 @@ void CounterServer::serve_connections(std::span<const pollfd> watched) {
     std::ranges::move(used, std::back_inserter(connections_));
 }
 
-/// A client that finds no room takes the place of the one that was quiet for longest.
+/// Lets clients in. A client that finds no room replaces the connection used least recently.
 void CounterServer::admit(std::span<const pollfd> at_door) {
     for (Socket& socket : door_.look(at_door, room_))
         connections_.push_back({.socket = std::move(socket)});
@@ -150,7 +152,8 @@ void CounterServer::admit(std::span<const pollfd> at_door) {
     }
 }
 
-/// Takes what has arrived. Returns false when the connection is over.
+/// Receives what has arrived, and answers a complete request. Returns false when the connection has
+/// ended.
 bool CounterServer::answer(Connection& client) {
     const auto got = client.socket.receive_some(std::span(client.request).subspan(client.filled));
     if (!got) return Socket::would_wait(got.error());

@@ -31,7 +31,7 @@ Descriptor::~Descriptor() {
 
 Result<void> Descriptor::close() {
     const int number = std::exchange(number_, -1);
-    // EINTR: Linux has closed it all the same, and the number may already be another file's.
+    // After EINTR the descriptor is closed on Linux, and its number may already name another file.
     if (number < 0 || ::close(number) == 0 || errno == EINTR) return {};
     return Error::of_errno("close");
 }

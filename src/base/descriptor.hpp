@@ -6,21 +6,22 @@
 
 namespace oratorio {
 
-/// Moves a new descriptor behind those of standard input, output and error, and returns its number
-/// there. A program that has closed one of these would otherwise read or write the library's file
-/// by it. Returns -1 with errno set where `number` is -1 or there is no other descriptor.
+/// Moves a new descriptor behind standard input, output and error, and returns its new number.
+/// Without this, a program that has closed one of these three could read or write the library's
+/// file by its number. Returns -1 with errno set if `number` is -1 or no other descriptor is free.
 [[nodiscard]] int behind_standard(int number);
 
-/// Every descriptor that the library makes is owned by one of these (tools/tidy.py checks it).
+/// Owns a file descriptor. Every descriptor that the library makes has such an owner (tools/tidy.py
+/// checks it).
 class Descriptor {
   public:
-    /// Takes what the system call that made it returned: a descriptor, or -1 with errno set.
+    /// Takes the result of the system call that made it: a descriptor, or -1 with errno set.
     explicit Descriptor(int number) : number_(behind_standard(number)) {}
     Descriptor(Descriptor&& other) noexcept;
     Descriptor& operator=(Descriptor&& other) noexcept;
     ~Descriptor();
     [[nodiscard]] int number() const { return number_; }
-    /// Tells what close(2) told; a second call does nothing.
+    /// Closes the descriptor, and returns the error of close(2). A second call does nothing.
     Result<void> close();
 
   private:

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Direction of an access. Data, not code: reads and writes share every path.
+// Direction of an access. It is data, so reads and writes share every code path.
 #pragma once
 
 namespace oratorio {

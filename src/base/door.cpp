@@ -17,9 +17,10 @@ namespace {
 
 using namespace std::chrono_literals;
 
-constexpr auto kForToken = 10s;    ///< a connection without the token is closed after that
-constexpr int kLookAgain = 100;    ///< milliseconds, while time changes what is to be done
-constexpr int kAcceptAtOnce = 64;  ///< before those who are in are looked after again
+constexpr auto kForToken = 10s;  ///< time until a connection without the token is closed
+constexpr int kLookAgain = 100;  ///< milliseconds between two looks while a time limit runs
+constexpr int kAcceptAtOnce =
+    64;  ///< connections accepted before the other connections get their turn
 
 }  // namespace
 
@@ -50,7 +51,7 @@ Result<void> Door::find_place() {
     auto addresses = own_addresses(listener_.hears_ipv6());
     if (!addresses) return addresses.error();
     if (addresses->empty()) return Error::make(ErrorKind::io, "this machine has no address");
-    // The last is loopback, for ranks on this node.
+    // The last address is loopback, for ranks on this node.
     while (addresses->size() > place_.addresses.size()) addresses->erase(addresses->end() - 2);
     std::ranges::copy(*addresses, place_.addresses.begin());
     place_.count = static_cast<std::uint32_t>(addresses->size());
@@ -92,7 +93,8 @@ std::vector<Socket> Door::look(std::span<const pollfd> watched, std::size_t want
     return std::move(admitted_);
 }
 
-/// A rank says the token as soon as it is connected: mostly it is there already.
+/// Accepts waiting connections. A rank sends the token as soon as it is connected, so mostly the
+/// token can be read at once.
 void Door::accept_some() {
     for (int i = 0; i < kAcceptAtOnce; ++i) {
         auto accepted = listener_.accept();
@@ -114,20 +116,22 @@ void Door::accept_some() {
     }
 }
 
-/// Without a free descriptor accept(2) fails in the same way whether somebody waits or not.
+/// Returns true if a connection waits. Without a free descriptor, accept(2) fails in the same way
+/// whether one waits or not.
 bool Door::somebody_waits() const {
     pollfd waiting{listener_.number(), POLLIN, 0};
     return ::poll(&waiting, 1, 0) > 0;
 }
 
-/// False where there is none.
+/// Closes the oldest pending connection, and returns false if there is none.
 bool Door::drop_oldest() {
     if (strangers_.empty()) return false;
     strangers_.erase(strangers_.begin());
     return true;
 }
 
-/// Takes what has come. A comparison of one word takes as long whatever is in it.
+/// Receives what has arrived of the token, and judges a complete one. The comparison of one word
+/// takes the same time for every value.
 Door::Verdict Door::hear(Stranger& stranger) const {
     const auto got =
         stranger.socket.receive_some(std::span(stranger.token).subspan(stranger.filled));
@@ -136,7 +140,7 @@ Door::Verdict Door::hear(Stranger& stranger) const {
     if (stranger.filled < stranger.token.size()) return Verdict::waits;
     if (from_word(stranger.token) != place_.token || admitted_.size() >= wanted_)
         return Verdict::goes;
-    // Nothing was sent before, so there is room for it.
+    // Nothing was sent before, so the socket has room for the answer.
     const auto answered = stranger.socket.send(to_word(place_.answer), Socket::Clock::now());
     return answered ? Verdict::comes_in : Verdict::goes;
 }

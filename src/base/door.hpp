@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Door: how ranks of one job, and nobody else, reach a thread of another rank by TCP. Whoever
-// connects says the token first; the server's answer tells it from whoever has its address
-// elsewhere. Both are random, and known to the ranks by the host MPI. Words are of 8 bytes,
-// little-endian.
+// Door: the listener by which ranks of one job, and nobody else, reach a thread of another rank by
+// TCP. A client sends the token first. The server's answer proves that it is the server, and not
+// another machine with the same address. Token and answer are random; the ranks learn them through
+// the host MPI. Words have 8 bytes and are little-endian.
 #pragma once
 
 #include <array>
@@ -18,13 +18,14 @@ struct pollfd;
 
 namespace oratorio {
 
-/// Where something is served, and what opens the door there. A plain value that fits a message.
+/// The address of a service and the secrets needed to reach it. A plain value that fits a message.
 struct ServicePlace {
-    std::uint64_t token = 0;    ///< without it nobody is served
-    std::uint64_t answer = 0;   ///< tells the server from whoever has its address elsewhere
-    std::uint64_t service = 0;  ///< of several behind one door; who is served says it
+    std::uint64_t token = 0;   ///< secret that a client must send to be served
+    std::uint64_t answer = 0;  ///< secret that proves the server's identity
+    std::uint64_t service =
+        0;  ///< which service of several behind one listener; sent by the client
     std::uint32_t port = 0;
-    std::uint32_t count = 0;  ///< of addresses; 0 when there is no server
+    std::uint32_t count = 0;  ///< number of addresses; 0 when there is no server
     std::array<IpAddress, 16> addresses{};
 };
 
@@ -32,36 +33,38 @@ using Word = std::array<std::byte, 8>;
 [[nodiscard]] Word to_word(std::uint64_t value);
 [[nodiscard]] std::uint64_t from_word(std::span<const std::byte> word);
 
-/// The server's side. Used by one thread.
+/// The server's side. REQUIRES: one thread uses it.
 class Door {
   public:
-    /// Of those who haven't said the token: the next one takes the place of the oldest.
+    /// Most connections that have not sent the token yet. One more replaces the oldest of them.
     static constexpr std::size_t strangers_max = 16;
 
-    /// Listens on all addresses of the machine. An error: no sockets, no addresses, or no random
-    /// numbers.
+    /// Listens on all addresses of the machine. Fails without sockets, addresses or random numbers.
     static Result<Door> open();
-    /// One that nobody comes to.
+    /// Makes a listener that accepts nothing.
     Door() = default;
 
     [[nodiscard]] const ServicePlace& place() const { return place_; }
-    /// Adds what it waits for, to be given to poll(2).
+    /// Adds the descriptors that it waits for to the list for poll(2).
     void watch(std::vector<pollfd>& watched) const;
-    /// Milliseconds for poll(2) to wait at most, -1 for any time.
+    /// Returns the longest time for poll(2) to wait, in milliseconds; -1 means without limit.
     [[nodiscard]] int patience() const;
-    /// After poll(2): what it added, and how many connections are wanted at most. Gives those whose
-    /// clients have said the token and been answered.
+    /// Looks at the sockets after poll(2). `watched` is what watch() added, and `wanted` the most
+    /// connections to return. Returns those whose clients have sent the token and received the
+    /// answer.
     std::vector<Socket> look(std::span<const pollfd> watched, std::size_t wanted);
-    /// After look(): somebody wants in and the process has no descriptor for the connection.
+    /// Valid after look(). True if a client waits and the process has no descriptor for its
+    /// connection.
     [[nodiscard]] bool is_crowded() const { return crowded_; }
-    /// The caller has closed a connection, so there may be a descriptor now.
+    /// Makes the next watch() listen again. The caller has closed a connection, so a descriptor may
+    /// be free.
     void try_again() { crowded_ = false; }
 
   private:
     struct Stranger {
         Socket socket;
         Socket::Clock::time_point until;
-        std::size_t filled = 0;  ///< bytes of a token that isn't whole yet
+        std::size_t filled = 0;  ///< bytes received of the token
         Word token{};
     };
     enum class Verdict { waits, comes_in, goes };
@@ -78,11 +81,11 @@ class Door {
     std::vector<Stranger> strangers_;
     std::vector<Socket> admitted_;
     std::size_t wanted_ = 0;
-    bool crowded_ = false;  ///< no room for another connection just now
+    bool crowded_ = false;  ///< no descriptor for another connection
 };
 
-/// The client's side: a connection that the server has answered. Waits for it. The errno of the
-/// first address where all fail.
+/// The client's side. Connects, and waits until the server has answered. If all addresses fail, the
+/// error has the errno of the first one.
 [[nodiscard]] Result<Socket> connect_to(const ServicePlace& place, Socket::Clock::time_point until);
 
 }  // namespace oratorio

@@ -13,16 +13,16 @@ namespace {
 using namespace std::chrono_literals;
 using Clock = Socket::Clock;
 
-/// The next address is tried when this one has not answered for so long, or has failed.
+/// The next address is tried when the current one has not answered for this long, or has failed.
 constexpr auto kStagger = 250ms;
 
-/// How often one address is tried where the connection is made and then closed: a server that many
-/// strangers besiege may have taken us for one of them.
+/// How often one address is tried whose connection is accepted and then closed. A server with many
+/// pending connections may have dropped ours as the oldest.
 constexpr int kTries = 8;
 
-/// Trying one address: it is ours when the server's answer to the token has come.
+/// The attempt at one address. It succeeds when the server's answer to the token has arrived.
 struct Attempt {
-    std::size_t address = 0;  ///< of the place
+    std::size_t address = 0;  ///< index in the place's addresses
     Socket socket;
     int error = 0;  ///< errno
     int tries = 0;
@@ -31,13 +31,15 @@ struct Attempt {
     Word answer{};
 };
 
-/// Tries the addresses of a place, one after the other but side by side, as RFC 8305 has it: a
-/// firewall may swallow what is sent to one, and another machine may have it, too.
+/// Tries the addresses of a place as RFC 8305 describes: it starts them one after the other, and
+/// then they run in parallel. A firewall may drop what is sent to one address, and another machine
+/// may have the same address.
 class Connecting {
   public:
     explicit Connecting(const ServicePlace& place) : place_(place) {}
 
-    /// The errno of the first address where all fail.
+    /// Returns the first connection that the server has answered. If all addresses fail, the error
+    /// has the errno of the first one.
     Result<Socket> run(Clock::time_point until) {
         for (;;) {
             if (attempts_.size() < place_.count && (Clock::now() >= next_ || !any_under_way()))
@@ -49,7 +51,7 @@ class Connecting {
             for (const Attempt& attempt : attempts_)
                 watched.push_back({attempt.error == 0 ? attempt.socket.number() : -1,
                                    static_cast<short>(attempt.asked ? POLLIN : POLLOUT), 0});
-            // Nothing is ready after an error: a signal.
+            // poll() returned 0 at the timeout, or -1 after a signal: nothing is ready.
             if (::poll(watched.data(), watched.size(),
                        poll_timeout(more ? std::min(next_, until) : until)) <= 0)
                 continue;
@@ -79,7 +81,8 @@ class Connecting {
         attempt = std::move(next);
     }
 
-    /// After a failure with a connection that was there.
+    /// Records the failure of an established connection, and connects again if it was closed and
+    /// tries are left.
     void closed(Attempt& attempt, int error) const {
         attempt.error = error;
         if ((error == ECONNRESET || error == EPIPE) && attempt.tries < kTries) connect(attempt);
@@ -89,7 +92,7 @@ class Connecting {
         return std::ranges::any_of(attempts_, [](const Attempt& each) { return each.error == 0; });
     }
 
-    /// True when the server has answered.
+    /// Sends the token, or receives the answer. Returns true when the server has answered.
     bool advance(Attempt& attempt) const {
         if (!attempt.asked) {
             attempt.error = attempt.socket.error();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What an errno means in MPI's terms, and how an error is told to a human.
+// Maps errno to the error classes of MPI, and describes errors for users.
 #include "base/error.hpp"
 
 #include <algorithm>
@@ -16,10 +16,10 @@ struct ErrnoRow {
     int number;
     const char* name;
     ErrorKind kind;
-    const char* advice = "";  // in place of the kind's
+    const char* advice = "";  // replaces the advice of the kind
 };
 
-// EBADF is no lack of permission: directions are checked before, so the descriptor is gone.
+// EBADF maps to io, not to access: directions are checked before, so the descriptor was closed.
 constexpr ErrnoRow kErrnos[] = {
     {EACCES, "EACCES", ErrorKind::access},
     {EAGAIN, "EAGAIN", ErrorKind::io},
@@ -67,10 +67,10 @@ constexpr ErrnoRow kErrnos[] = {
 
 struct KindRow {
     const char* text;
-    const char* advice;  // what to do; empty when `what` has to say it
+    const char* advice;  // what the user can do; empty when `what` has to say it
 };
 
-// In the order of ErrorKind.
+// One row per ErrorKind, in its order.
 constexpr KindRow kKinds[] = {
     {"no error", ""},
     {"invalid argument", ""},

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Error: what went wrong, where, and on whose side. A plain value that fits a message, so that the
-// error of one rank can be told to all ranks byte for byte.
+// Error: what failed, where, and on which rank. A plain value that fits a message, so one rank's
+// error can be broadcast to all ranks byte for byte.
 #pragma once
 
 #include <cerrno>
@@ -12,8 +12,8 @@
 
 namespace oratorio {
 
-/// One kind per MPI error class that a file routine can raise (MPI-4.1, section 14.9); bind/ maps
-/// them 1:1. A larger value is reported in preference to a smaller one when ranks disagree.
+/// One kind per MPI error class that a file routine can raise (MPI-4.1, section 14.9). bind/ maps
+/// them 1:1. When the errors of ranks differ, the larger kind is reported.
 enum class ErrorKind : int {
     none = 0,
     argument,     // MPI_ERR_ARG
@@ -27,7 +27,7 @@ enum class ErrorKind : int {
     unsupported_operation,
     no_such_file,
     file_exists,
-    bad_file,  // a name or thing that can't be a file: too long, a directory
+    bad_file,  // a name or object that can't be a file: too long, a directory
     access,    // permission, or a read from a write-only file
     no_space,
     quota,
@@ -40,24 +40,24 @@ enum class ErrorKind : int {
     io,  // any other storage failure
     no_memory,
     other,
-    internal,  // our own mistake
+    internal,  // a bug of this library
 };
 
-/// Stands for an error number where a system call returned what is neither a result nor -1, as
-/// some clients of file systems do: errno says nothing about it.
+/// Stands for the error number where a system call returned neither a result nor -1, as some file
+/// system clients do. errno then means nothing.
 inline constexpr int kInvalidResult = 1 << 20;
 
-/// Fixed size and trivially copyable: travels through broadcast unchanged.
+/// Has a fixed size and is trivially copyable, so broadcast carries it unchanged.
 struct Error {
     ErrorKind kind = ErrorKind::none;
     int system_errno = 0;     ///< 0 when no system call failed
-    Rank rank = -1;           ///< rank on which it happened, -1 when not (yet) known
-    Offset offset = -1;       ///< file offset, -1 when it has none
+    Rank rank = -1;           ///< rank on which it happened, -1 when not yet known
+    Offset offset = -1;       ///< file offset, -1 when the error has none
     Bytes length = 0;         ///< length of the failed access
     std::int64_t round = -1;  ///< round of a collective, -1 when not in one
-    char what[128] = {};      ///< what was being tried and what to do, no path, no numbers
+    char what[128] = {};      ///< what was tried and what to do; no path, no numbers
 
-    /// `what` is cut at 127 characters.
+    /// Makes an error. `what` is cut at 127 characters.
     [[nodiscard]] static Error make(ErrorKind kind, std::string_view what, int system_errno = 0) {
         Error error;
         error.kind = kind;
@@ -65,7 +65,7 @@ struct Error {
         std::memcpy(error.what, what.data(), std::min(what.size(), sizeof error.what - 1));
         return error;
     }
-    /// Of a system call that failed.
+    /// Makes the error of a system call that failed.
     [[nodiscard]] static Error of_errno(std::string_view what, int number = errno);
     [[nodiscard]] Error at(Offset where, Bytes bytes) const {
         Error error = *this;
@@ -85,11 +85,12 @@ struct Error {
     }
 };
 
-/// ENOSPC -> no_space and so on; unknown numbers give ErrorKind::io.
+/// Maps ENOSPC to no_space and so on, and unknown numbers to ErrorKind::io.
 [[nodiscard]] ErrorKind kind_of_errno(int system_errno);
 
-/// "no space left on device (ENOSPC) at 1048576+4096, round 7, rank 3, /scratch/out.h5: <what>;
-/// <advice>": only the parts that are known; the common kinds have an advice.
+/// Describes an error for users: "no space left on device (ENOSPC) at 1048576+4096, round 7, rank
+/// 3, /scratch/out.h5: <what>; <advice>". Leaves out parts that are not known; only the common
+/// kinds have an advice.
 [[nodiscard]] std::string describe(const Error& error, std::string_view path);
 
 }  // namespace oratorio

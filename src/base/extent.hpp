@@ -12,13 +12,13 @@ using Offset =
 using Bytes = std::int64_t;  ///< a length
 using Rank = int;            ///< a rank of the file's communicator
 
-/// No byte of a file lies at or after this offset (4 EiB), and no datatype reaches further from its
-/// origin in either direction: the sum of any two offsets fits 64 bits. Locks that protect no data
-/// lie at and after it.
+/// The limit of file offsets (4 EiB): no byte of a file lies at or after it, and no datatype
+/// reaches further from its origin in either direction. So the sum of any two offsets fits 64 bits.
+/// Locks that protect no data lie at and after it.
 constexpr Offset kOffsetLimit = Offset{1} << 62;
 
-/// What the page caches of nearly all machines and file systems keep at once. Where this machine's
-/// own pages matter, as for mappings and guards, the system is asked.
+/// The page size of the page cache on nearly all machines and file systems. Code that maps or
+/// protects memory asks the system for its own page size (page_bytes()).
 constexpr Bytes kPage = 4096;
 
 /// Half-open byte range [begin, end) of a file.
@@ -37,7 +37,7 @@ struct Extent {
     return both.empty() ? Extent{both.begin, both.begin} : both;
 }
 
-/// Smallest extent that holds both; an empty one adds nothing.
+/// Returns the smallest extent that holds both. An empty one adds nothing.
 [[nodiscard]] constexpr Extent hull(Extent a, Extent b) {
     if (a.empty()) return b;
     if (b.empty()) return a;

@@ -1,21 +1,21 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What every thread of ours does that runs beside the program's.
+// What every thread of the library does that runs next to the program's threads.
 #pragma once
 
 #include <csignal>
 
 namespace oratorio {
 
-/// While it lives this thread takes no signals, and a thread started meanwhile never will: a
-/// handler of the program should find the program's threads.
+/// Blocks signals for this thread as long as it lives. A thread started in that time never receives
+/// them, so that the program's signal handlers run on the program's threads only.
 class SignalsBlocked {
   public:
     SignalsBlocked();
     ~SignalsBlocked();
     SignalsBlocked(const SignalsBlocked&) = delete;
     SignalsBlocked& operator=(const SignalsBlocked&) = delete;
-    /// Takes away the signal that came with a failed system call of ours, so that the program
-    /// doesn't get it. One that was waiting for the program before stays.
+    /// Discards the signal that a failed system call of the library has raised, so that the program
+    /// doesn't receive it. A signal that was pending before stays.
     void swallow(int number) const;
 
   private:
@@ -23,7 +23,8 @@ class SignalsBlocked {
     sigset_t waiting_;
 };
 
-/// For this thread. Hosts that bind a rank to one core would have it fight with the rank's own.
+/// Lets the calling thread run on all cores. Where the host binds a rank to one core, the thread
+/// would otherwise compete with the rank for that core.
 void use_all_cores();
 
 }  // namespace oratorio

@@ -6,7 +6,7 @@
 
 namespace oratorio {
 
-/// What a block's user does at its end.
+/// The deleter of a block: returns it to its cache, or frees it if the cache has gone.
 struct KeptMemory::GiveBack {
     std::weak_ptr<KeptMemory> to;
     std::size_t bytes = 0;
@@ -35,7 +35,7 @@ std::size_t KeptMemory::idle_bytes() const {
     return idle_bytes_;
 }
 
-/// The shortest that will do.
+/// Takes the shortest free block that is long enough.
 KeptMemory::Block KeptMemory::idle_one(std::size_t bytes) {
     const std::lock_guard lock(mutex_);
     const auto end = idle_.begin() + static_cast<std::ptrdiff_t>(count_);

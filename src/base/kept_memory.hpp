@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Kept memory: large blocks that go from one use to the next, because fresh pages cost more than
-// what is written to them. Datatypes with long lists that a program makes anew for each access are
-// why (mpi/decode). Owned by whoever wants blocks to be kept, and gone with the last of them; users
-// of blocks don't count. Thread-safe.
+// KeptMemory: a block cache for large blocks of memory, because fresh pages cost more than what is
+// written to them. It exists for datatypes with long lists that a program makes again for each
+// access (mpi/decode). Its owners keep it alive; blocks in use don't, and may outlive it.
+// Thread-safe.
 #pragma once
 
 #include <array>
@@ -14,9 +14,9 @@ namespace oratorio {
 
 class KeptMemory : public std::enable_shared_from_this<KeptMemory> {
   public:
-    /// Shorter blocks are malloc's business.
+    /// Shorter blocks come from operator new and are not cached.
     static constexpr std::size_t kBlockMin = std::size_t{64} << 10;
-    /// What lies idle at most, all blocks together.
+    /// Most bytes that are kept free, all blocks together.
     static constexpr std::size_t kIdleMax = std::size_t{64} << 20;
 
     KeptMemory() = default;
@@ -24,8 +24,8 @@ class KeptMemory : public std::enable_shared_from_this<KeptMemory> {
     KeptMemory(const KeptMemory&) = delete;
     KeptMemory& operator=(const KeptMemory&) = delete;
 
-    /// `bytes` of memory, contents undefined: a block that lay idle and is no more than twice as
-    /// long, else one from operator new. `from` may be null; the block may outlive it.
+    /// Returns `bytes` of memory with undefined contents: a free block at most twice as long, else
+    /// a new one from operator new. `from` may be null. The block may outlive it.
     [[nodiscard]] static std::shared_ptr<void> take(std::size_t bytes,
                                                     const std::shared_ptr<KeptMemory>& from);
     [[nodiscard]] std::size_t idle_bytes() const;
@@ -41,7 +41,7 @@ class KeptMemory : public std::enable_shared_from_this<KeptMemory> {
     void free_oldest();
 
     mutable std::mutex mutex_;
-    std::array<Block, 16> idle_;  ///< the oldest first
+    std::array<Block, 16> idle_;  ///< oldest first
     std::size_t count_ = 0;
     std::size_t idle_bytes_ = 0;
 };

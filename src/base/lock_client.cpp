@@ -14,12 +14,13 @@ using Clock = Socket::Clock;
 
 constexpr int kBetweenChores = 1;  ///< milliseconds
 
-/// A lock that this thread waits for, and what waits for it further out on this thread.
+/// A lock that this thread waits for. `outer` is the wait of the same thread from which this one
+/// was started.
 struct Waiting {
     const Socket& socket;
     const LockTable::Request& wanted;
     LockId number;
-    bool asked = true;  ///< the server knows of it; it may even be granted by now
+    bool asked = true;  ///< the server has the request, and may have granted it by now
     Waiting* outer;
 };
 thread_local Waiting* waiting = nullptr;
@@ -35,8 +36,8 @@ Result<void> ask(const Socket& socket, const LockTable::Request& wanted, LockId 
                number);
 }
 
-/// Withdraws this thread's requests that are not granted yet, because it is about to wait for
-/// another lock. An error shows when the thread repeats the request.
+/// Withdraws this thread's requests that are not granted yet, because the thread is about to wait
+/// for another lock. If this fails, the error shows when the thread repeats the request.
 void give_up_waiting() {
     for (Waiting* one = waiting; one != nullptr; one = one->outer)
         if (std::exchange(one->asked, false))
@@ -51,7 +52,7 @@ class InWait {
     InWait& operator=(const InWait&) = delete;
 };
 
-/// True when there is something to receive.
+/// Waits a short time, and returns true if there is something to receive.
 bool wait_until_readable(const Socket& socket) {
     pollfd watched{socket.number(), POLLIN, 0};
     return ::poll(&watched, 1, kBetweenChores) > 0;
@@ -64,7 +65,7 @@ LockId LockClient::next_number() {
     return ++last_number_;
 }
 
-/// One that was used before, else a new one.
+/// Returns a connection that was used before, else a new one.
 Result<Socket> LockClient::idle_connection() {
     {
         const std::lock_guard lock(mutex_);
@@ -86,7 +87,7 @@ Result<Socket> LockClient::idle_connection() {
     return connected;
 }
 
-/// `number` changes when the lock is asked for once more.
+/// Waits until the server grants the lock. Changes `number` if it has to repeat the request.
 Result<void> LockClient::wait_for_grant(Socket& socket, const LockTable::Request& wanted,
                                         LockId& number) {
     Waiting mine{socket, wanted, number, true, waiting};
@@ -100,7 +101,7 @@ Result<void> LockClient::wait_for_grant(Socket& socket, const LockTable::Request
             if (filled < word.size()) continue;
             filled = 0;
             if (mine.asked && from_word(word) == mine.number) return {};
-            continue;  // a grant that came after this thread had given up waiting
+            continue;  // a grant of a request that this thread has withdrawn
         }
         if (while_locked_ != nullptr) while_locked_();
         if (mine.asked) continue;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// LockClient: one process's way to a lock server. TcpLocks: all of them, and the server that this
-// process offers itself.
+// LockClient: the connection of one process to a lock server. TcpLocks: all lock clients of a
+// process, and the lock server that it offers itself.
 #pragma once
 
 #include <chrono>
@@ -13,26 +13,26 @@
 
 namespace oratorio {
 
-/// Serves other ranks. A thread that waits for a lock calls it repeatedly.
+/// Serves other ranks. Called repeatedly by a thread that waits for a lock.
 using WhileLocked = void (*)();
 
 struct LockLimits {
     std::chrono::milliseconds connect{10'000};
 };
 
-/// A connection for each lock that the process holds or waits for at the same time, mostly one.
-/// They are made when they are needed and kept for later locks.
+/// Uses one connection for each lock that the process holds or waits for at the same time, mostly
+/// one. Connections are made when needed and kept for later locks.
 ///
-/// A waiting thread calls `while_locked`, and what that does may want another lock. The thread then
-/// gives up its place in the queue and asks again afterwards: nobody holds a lock while it waits
-/// for a second one.
+/// A waiting thread calls `while_locked`, which may itself need another lock. The thread then gives
+/// up its place in the queue and repeats its request afterwards. So no thread holds a lock while it
+/// waits for a second one.
 class LockClient final : public LockService {
   public:
     explicit LockClient(const ServicePlace& place, WhileLocked while_locked = nullptr,
                         LockLimits limits = {})
         : place_(place), while_locked_(while_locked), limits_(limits) {}
 
-    /// Errors: unsupported_operation when there was no way to the server, else io; both with the
+    /// Errors are unsupported_operation if the server couldn't be reached, else io; both have the
     /// errno.
     Result<LockId> acquire(const LockKey& file, Extent range, bool exclusive) override;
     Result<void> release(LockId lock) override;

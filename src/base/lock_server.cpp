@@ -17,7 +17,7 @@
 namespace oratorio {
 namespace {
 
-/// The server doesn't know how many processes the job has; its limit of open files bounds them.
+/// The server doesn't know how many processes the job has. Its limit of open files bounds them.
 constexpr std::size_t kClientsMax = 1 << 20;
 
 }  // namespace
@@ -61,19 +61,20 @@ LockServer::~LockServer() {
     thread_.join();
 }
 
-/// Clients see at once that it has ended, whatever ended it.
+/// Serves until the server ends. However it ends, clients see it at once.
 void LockServer::run() {
     use_all_cores();
     try {
         serve_all();
     } catch (const std::bad_alloc&) {
-        // Nothing is granted any more: better an error of the clients than a lock that two hold.
+        // The server ends: an error of the clients is better than a lock with two holders.
     }
     connections_.clear();
     door_ = Door();
 }
 
-/// What is watched: the end, the connections, then the door.
+/// Serves clients. `watched` holds the descriptor that ends the thread, the connections, then the
+/// listener's descriptors.
 void LockServer::serve_all() {
     std::vector<pollfd> watched;
     for (;;) {
@@ -101,7 +102,8 @@ void LockServer::serve_all() {
     }
 }
 
-/// Takes what has come. False when the connection is over.
+/// Receives what has arrived, and handles a complete request. Returns false when the connection has
+/// ended.
 bool LockServer::serve(Owner owner, Connection& client) {
     const auto got = client.socket.receive_some(std::span(client.request).subspan(client.filled));
     if (!got) return Socket::would_wait(got.error());
@@ -111,7 +113,7 @@ bool LockServer::serve(Owner owner, Connection& client) {
     return handle(owner, client);
 }
 
-/// False for a request that no client of ours makes.
+/// Handles one request. Returns false for a request that no lock client makes.
 bool LockServer::handle(Owner owner, Connection& client) {
     const auto word = [&](std::size_t at) {
         return from_word(std::span(client.request).subspan(at * sizeof(Word), sizeof(Word)));
@@ -132,7 +134,8 @@ bool LockServer::handle(Owner owner, Connection& client) {
     return !granted || grant(client);
 }
 
-/// A client waits for each answer, so there is room for it, or it doesn't keep to the rules.
+/// Sends the number of a granted lock. A client waits for each answer, so there is room for it
+/// unless the client breaks the rules.
 bool LockServer::grant(const Connection& client) {
     return client.socket.send(to_word(client.number), Socket::Clock::now()).ok();
 }
@@ -144,8 +147,8 @@ void LockServer::release(Owner owner) {
     }
 }
 
-/// Ends a connection and frees its lock. The connection is removed first, so that no lock freed by
-/// another one that is dropped is granted to it.
+/// Ends a connection and frees its lock. Removes the connection first: freeing the lock may drop
+/// further connections, and their locks must not be granted to this one.
 void LockServer::drop(Owner owner) {
     connections_.erase(owner);
     release(owner);

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// LockServer: grants the locks of a job by TCP. A thread of its own answers, which never calls MPI,
-// so it answers at any level of thread support and while its process computes.
+// LockServer: grants the locks of a job by TCP. It has a thread of its own that never calls MPI, so
+// it works at any level of thread support and while its process computes.
 //
-// Behind the door (base/door) a client sends requests of six words: the operation, the key's two
-// numbers, the begin and the end of the range, and a number of the client's choice. A lock that is
-// granted is answered by that number, one word; a release has no answer. A connection has at most
-// one lock, held or waited for, and loses it when the connection ends, so that the locks of a
-// process that dies are free again. All words are of 8 bytes, little-endian.
+// Behind the job listener (base/door) a client sends requests of six words: the operation, the
+// key's two numbers, the begin and the end of the range, and a number of the client's choice. The
+// server answers a granted lock with that number, one word; it does not answer a release. A
+// connection has at most one lock, held or waited for, and the lock ends with the connection, so
+// that the locks of a process that dies become free. All words have 8 bytes and are little-endian.
 #pragma once
 
 #include <array>
@@ -29,14 +29,14 @@ using LockMessage = std::array<std::byte, 48>;
 [[nodiscard]] LockMessage lock_message(LockOperation operation, const LockTable::Request& wanted,
                                        std::uint64_t number);
 
-/// After that a machine that doesn't answer any more is taken for dead.
+/// After this time a machine that doesn't answer is taken for dead.
 inline constexpr std::chrono::seconds kLockPeerSilence{30};
 
 class LockServer {
   public:
-    /// An error: no sockets, no addresses or no thread.
+    /// Fails without sockets, addresses or a thread.
     static Result<std::unique_ptr<LockServer>> start();
-    /// Ends the thread and all connections. Needs no client to agree.
+    /// Ends the thread and all connections, without the consent of clients.
     ~LockServer();
     LockServer(const LockServer&) = delete;
     LockServer& operator=(const LockServer&) = delete;
@@ -46,9 +46,9 @@ class LockServer {
   private:
     struct Connection {
         Socket socket;
-        std::size_t filled = 0;  ///< bytes of a request that isn't whole yet
+        std::size_t filled = 0;  ///< bytes received of the request
         LockMessage request{};
-        std::uint64_t number = 0;  ///< of the lock it has or waits for
+        std::uint64_t number = 0;  ///< of the lock that it holds or waits for
     };
     using Owner = LockTable::Owner;
 
@@ -63,8 +63,8 @@ class LockServer {
 
     ServicePlace place_;
     Door door_;
-    Descriptor end_;  ///< an eventfd: the thread is to end
-    // The thread's:
+    Descriptor end_;  ///< an eventfd; readable when the thread must end
+    // Used by the thread only:
     LockTable locks_;
     std::map<Owner, Connection> connections_;
     Owner last_owner_ = 0;

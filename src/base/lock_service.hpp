@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// LockService: locks of byte ranges that the processes of a job hold against each other, for file
-// systems whose own locks are visible on one node only. The one between nodes is lock_client, whose
-// requests a thread of one process answers (lock_server); simulated ranks have one of their own.
+// LockService: locks of byte ranges among the processes of a job, for file systems whose own locks
+// are visible on one node only. Between nodes it is lock_client, which asks a thread of one process
+// (lock_server). Simulated ranks have an implementation of their own.
 #pragma once
 
 #include <compare>
@@ -15,7 +15,7 @@
 namespace oratorio {
 
 /// Names a file to the service. All processes that lock a file must use the same key. Two files
-/// with one key exclude each other needlessly, which is slow and never wrong.
+/// with the same key exclude each other needlessly, which costs time but is never wrong.
 struct LockKey {
     std::uint64_t file = 0;         ///< its number in the file system (st_ino)
     std::uint64_t file_system = 0;  ///< f_type
@@ -25,9 +25,9 @@ struct LockKey {
 /// Names one lock that is held.
 using LockId = std::uint64_t;
 
-/// Thread-safe. Each acquire makes a lock of its own, which excludes all others that overlap it
-/// unless both are shared, whoever holds them. REQUIRES: a holder waits neither for another rank
-/// nor for a second lock, so that waiting never forms a circle.
+/// Thread-safe. Each acquire makes a separate lock. It excludes all other locks that overlap it,
+/// also those of the same process, unless both are shared. REQUIRES: a holder waits neither for
+/// another rank nor for a second lock, so that waits never form a cycle.
 class LockService {
   public:
     virtual ~LockService() = default;
@@ -35,13 +35,13 @@ class LockService {
     LockService(const LockService&) = delete;
     LockService& operator=(const LockService&) = delete;
 
-    /// Waits for the holders of any of `range`, and for those that asked before. There is no time
-    /// limit while the service answers; an error says that it doesn't.
+    /// Waits for all holders of any part of `range`, and for earlier requests. There is no time
+    /// limit while the service answers; an error means that it doesn't.
     virtual Result<LockId> acquire(const LockKey& file, Extent range, bool exclusive) = 0;
     virtual Result<void> release(LockId lock) = 0;
 };
 
-/// How one process offers a lock service to the job, and reaches that of another. Thread-safe.
+/// Offers a lock service to the job, and reaches the service of another process. Thread-safe.
 class LockServices {
   public:
     virtual ~LockServices() = default;
@@ -49,9 +49,9 @@ class LockServices {
     LockServices(const LockServices&) = delete;
     LockServices& operator=(const LockServices&) = delete;
 
-    /// Offers a service of this process, the same one each time.
+    /// Offers a service of this process, the same one in each call.
     virtual Result<ServicePlace> serve() = 0;
-    /// Takes one offer back. The service ends with its last offer.
+    /// Takes back one offer. The service ends with its last offer.
     virtual void withdraw() = 0;
     virtual std::shared_ptr<LockService> reach(const ServicePlace& place) = 0;
 };

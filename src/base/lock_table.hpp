@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// LockTable: who holds which range of which file, and who waits for it. Only the order of requests
-// counts here; lock_server talks to the owners.
+// LockTable: which owner holds which range of which file, and which owners wait for it. Only the
+// order of requests counts here; lock_server talks to the owners.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +12,7 @@
 
 namespace oratorio {
 
-/// Used by one thread.
+/// REQUIRES: one thread uses it.
 class LockTable {
   public:
     using Owner = std::uint64_t;
@@ -22,15 +22,16 @@ class LockTable {
         bool exclusive = false;
     };
 
-    /// Returns true if the lock is granted at once. Otherwise a later release() grants it. A
-    /// request waits for every earlier one that conflicts with it, granted or not: requests of one
-    /// range are served in their order, so no owner starves. REQUIRES: `owner` has no request here.
+    /// Returns true if the lock is granted at once; otherwise a later release() grants it. A
+    /// request waits for every earlier one that conflicts with it, granted or not. So requests of
+    /// one range are served in order, and no owner starves. REQUIRES: `owner` has no request in the
+    /// table.
     bool request(Owner owner, const Request& wanted);
-    /// Drops the owner's lock, or its wait for one, and returns the owners that hold theirs from
-    /// now on. Does nothing for an owner without a request.
+    /// Drops the owner's lock, or its request for one, and returns the owners that hold their locks
+    /// from now on. Does nothing for an owner without a request.
     std::vector<Owner> release(Owner owner);
     [[nodiscard]] bool has(Owner owner) const { return of_.contains(owner); }
-    /// Requests of all owners.
+    /// Returns the number of requests of all owners.
     [[nodiscard]] std::size_t size() const { return of_.size(); }
 
   private:
@@ -39,7 +40,7 @@ class LockTable {
         Request wanted;
         bool granted;
     };
-    using Entries = std::list<Entry>;  ///< of one file, in the order of the requests
+    using Entries = std::list<Entry>;  ///< requests for one file, in their order
 
     static bool may_have(const Entries& entries, Entries::const_iterator one);
 

@@ -1,16 +1,18 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// How much memory there is for buffers, and in which pages.
+// The memory of this machine: how much there is for buffers, and the page size.
 #pragma once
 
 #include "base/extent.hpp"
 
 namespace oratorio {
 
-/// The most that one buffer of a rank should be, where `ranks` share this machine: a quarter of its
-/// memory, or of what the limits of this process allow, among as many of them as may aggregate.
+/// Returns the largest size that one buffer of a rank should have, where `ranks` ranks share this
+/// machine: a quarter of the machine's memory, or of the limits of this process, divided by the
+/// number of ranks that may be aggregators.
 [[nodiscard]] Bytes buffer_bytes_most(int ranks);
 
-/// What the system maps and protects at once: 4 KiB on x86-64; on 64-bit ARM up to 64 KiB.
+/// Returns the unit in which the system maps and protects memory: 4 KiB on x86-64, up to 64 KiB on
+/// 64-bit ARM.
 [[nodiscard]] Bytes page_bytes();
 
 }  // namespace oratorio

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// MessageMemory: where the bytes of one message lie: in one place, or in pieces that a list names.
+// MessageMemory: the memory of one message, either one block or a list of pieces.
 #pragma once
 
 #include <concepts>
@@ -11,11 +11,11 @@
 
 namespace oratorio {
 
-/// Pieces of memory in the order of a message, as the indexed datatypes of MPI take them.
+/// Pieces of memory in the order of a message, in the form that MPI's indexed datatypes take.
 struct PieceList {
-    std::span<const std::int32_t> lengths;     ///< bytes of each, none below 0
-    std::span<const std::intptr_t> addresses;  ///< of each
-    Bytes bytes = 0;                           ///< of all
+    std::span<const std::int32_t> lengths;     ///< bytes of each piece, none negative
+    std::span<const std::intptr_t> addresses;  ///< address of each piece
+    Bytes bytes = 0;                           ///< of all pieces
 };
 
 template <class Byte>
@@ -27,9 +27,9 @@ class MessageMemory {
     MessageMemory(const PieceList& pieces) : in_pieces_(true), pieces_(pieces) {}
 
     [[nodiscard]] bool in_pieces() const { return in_pieces_; }
-    /// Where it isn't in pieces.
+    /// Returns the block. REQUIRES: !in_pieces().
     [[nodiscard]] std::span<Byte> whole() const { return whole_; }
-    /// Where it is.
+    /// Returns the pieces. REQUIRES: in_pieces().
     [[nodiscard]] const PieceList& pieces() const { return pieces_; }
     [[nodiscard]] Bytes bytes() const { return in_pieces_ ? pieces_.bytes : std::ssize(whole_); }
 

@@ -22,7 +22,7 @@ std::size_t outgoing_bytes(const NodePlace& place) {
     return place.several_nodes() ? place.most * NodeBoards::kOperandMax : 0;
 }
 
-/// A summary of each rank, as long as that isn't too much.
+/// Returns the room for results: a summary of each rank, within fixed bounds.
 std::size_t result_bytes(const NodePlace& place) {
     constexpr std::size_t kOfRank = 128;
     if (!place.several_nodes()) return 0;
@@ -59,8 +59,8 @@ Agreed<std::size_t> NodeBoards::list_bytes(const Agreed<const Nodes&>& nodes,
         nodes, from);
 }
 
-// Layout: the Head; a Member per rank; per board a Board, an operand per rank, what goes out and
-// what comes of it; the list.
+// Layout: the Head; a Member per rank; per board a Board, an operand per rank, the outgoing block
+// and the result; the list.
 Bytes NodeBoards::bytes(const NodePlace& place) {
     return static_cast<Bytes>(sizeof(Head) + place.ranks * sizeof(Member) +
                               kBoards * board_bytes(place) + place.list);

@@ -14,7 +14,7 @@ Rank beside(const Topology& topology, std::size_t place) {
     return topology.rank_at({topology.node(topology.rank), static_cast<int>(place)});
 }
 
-/// A place's parent lacks its lowest bit.
+/// Returns the parent in the binomial tree: the place without its lowest bit.
 Rank parent_of(const Topology& topology, std::size_t place) {
     return beside(topology, place & (place - 1));
 }
@@ -53,7 +53,7 @@ Result<void> NodeGather::go_on(Transport& transport) {
     return {};
 }
 
-/// The ranks of one node may have a way of their own for that.
+/// Starts the gather. With one node it is the transport's own gather, which may be faster.
 Result<void> NodeGather::start_for_node(Transport& transport) {
     const Topology& topology = transport.topology();
     if (topology.one_node()) {
@@ -80,7 +80,8 @@ Result<void> NodeGather::give_parent(Transport& transport) {
     return note(transport.send(parent_of(transport.topology(), place_), kGathering, given));
 }
 
-/// When what this rank gave has gone from there: all blocks come to where it lies.
+/// Receives all blocks from the parent. Starts after this rank's own blocks are sent, because the
+/// result overwrites them.
 Result<void> NodeGather::hear_parent(Transport& transport) {
     if (place_ == 0) return {};
     return note(transport.receive(parent_of(transport.topology(), place_), kGathering, all_));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// NodeGather: what the ranks of a node tell each other, whatever the number of nodes.
+// NodeGather: a gather among the ranks of each node, whatever the number of nodes.
 #pragma once
 
 #include <span>
@@ -9,18 +9,18 @@
 
 namespace oratorio {
 
-/// Collective over all ranks, in steps; used once. What the ranks of a node have brought, on each
-/// of them. Of several nodes nobody hears of another one, and a rank sends and receives at most
-/// twice as many messages as log2 of its node's ranks, rounded up. Stays where it is meanwhile, as
-/// its memory does: the transport knows their addresses.
+/// Collective over all ranks, in steps; used once. Gathers the blocks of a node's ranks on each
+/// rank of that node. Nothing crosses between nodes. A rank sends and receives at most twice as
+/// many messages as log2 of its node's ranks, rounded up. REQUIRES: neither the object nor its
+/// memory moves until step() has returned true, because the transport holds their addresses.
 class NodeGather {
   public:
     NodeGather() = default;
-    /// `all`: a block of mine.size() bytes for each rank of the node, in their order.
+    /// `all` has a block of mine.size() bytes for each rank of the node, in their order.
     NodeGather(std::span<const std::byte> mine, std::span<std::byte> all)
         : mine_(mine), all_(all) {}
 
-    /// True when all are there; an error is the transport's.
+    /// Returns true when all blocks have arrived; an error is the transport's.
     Result<bool> step(Transport& transport);
 
   private:
@@ -36,8 +36,8 @@ class NodeGather {
     Phase phase_ = Phase::ready;
     std::span<const std::byte> mine_;
     std::span<std::byte> all_;
-    std::size_t place_ = 0;  ///< of this rank on its node
-    std::size_t below_ = 1;  ///< ranks from it on that give it theirs, itself among them
+    std::size_t place_ = 0;  ///< index of this rank on its node
+    std::size_t below_ = 1;  ///< ranks that pass blocks through this one, itself included
     std::vector<Ticket> waits_for_;
 };
 

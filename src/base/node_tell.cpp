@@ -22,7 +22,7 @@ std::vector<Rank> ranks_of_node(const Topology& topology) {
 
 }  // namespace
 
-/// A binomial tree: a place's parent lacks its lowest bit.
+/// Sends along a binomial tree: the parent of a place is the place without its lowest bit.
 Result<void> tell_node(Transport& transport, std::span<std::byte> data) {
     const Topology& topology = transport.topology();
     const std::vector<Rank> ranks = ranks_of_node(topology);

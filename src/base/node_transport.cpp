@@ -12,16 +12,18 @@ namespace oratorio {
 
 namespace {
 
-constexpr std::int64_t kOurs = std::int64_t{1} << 62;  // ticket numbers from here on aren't inner's
+constexpr std::int64_t kOurs = std::int64_t{1}
+                               << 62;  // numbers of this transport's own tickets begin here
 constexpr std::size_t kOperandMax = NodeBoards::kOperandMax;
 constexpr std::uint64_t kBoards = NodeBoards::kBoards;
 
 struct Shared {
     NodePlace place;
-    SharedMemory memory;  ///< none where it was refused
+    SharedMemory memory;  ///< empty if the memory was refused
 };
 
-/// Collective. With a list of `list_bytes` in it.
+/// Collective. Makes the shared memory, with a list of `list_bytes` in it. Tries again without the
+/// list if that is refused.
 Result<Shared> share(Transport& transport, const Agreed<std::size_t>& list_bytes) {
     const Topology& topology = transport.topology();
     const NodePlace place(topology, list_bytes);
@@ -112,7 +114,8 @@ void NodeTransport::ring_others() const {
     }
 }
 
-/// Puts this rank's operand on the board; false while some rank still reads what was there before.
+/// Copies this rank's operand to the board. Returns false while another rank has not read what the
+/// board held before.
 bool NodeTransport::post(Operation& operation) {
     if (operation.number >= kBoards) {
         for (std::size_t rank = 0; rank < place().ranks; ++rank) {
@@ -131,7 +134,7 @@ bool NodeTransport::post(Operation& operation) {
         if (!place().leads()) ring(boards_.member(0).bell);
         return true;
     }
-    if (operation.kind == Kind::meet) {  // who comes last does it for all
+    if (operation.kind == Kind::meet) {  // the last rank to arrive acts for all
         (*operation.act)({boards_.operand(board, 0).data(), operation.mine.size(), kOperandMax,
                           topology().size});
         board.acted = operation.number + 1;
@@ -140,7 +143,7 @@ bool NodeTransport::post(Operation& operation) {
     return true;
 }
 
-/// In the order they were started, as all ranks started them.
+/// Posts operations in the order in which they were started, which is the same on all ranks.
 void NodeTransport::post_waiting() {
     heard_ = boards_.member(place().me).bell.rings.load();
     for (Operation& operation : operations_) {
@@ -153,7 +156,7 @@ bool NodeTransport::all_here(const Operation& operation) const {
     return operation.posted && boards_.board(operation.number).arrived.load() >= all;
 }
 
-/// The last operand isn't enough: something has to be done with them first.
+/// Returns true if the operation needs an act after the last operand has arrived.
 bool NodeTransport::is_acted(const Operation& operation) const {
     return operation.kind == Kind::meet || place().several_nodes();
 }
@@ -176,7 +179,7 @@ Result<Completion> NodeTransport::test(Ticket ticket) {
         return Error::make(ErrorKind::internal, "test of a ticket that names no operation");
     wanted_ = found->number;
     if (!is_complete(*found)) {
-        // The rank that is missing may have given up.
+        // The missing rank may have given up.
         const Error lost = inner_->lost();
         return lost.kind == ErrorKind::none ? Result<Completion>(Completion{}) : lost;
     }
@@ -190,7 +193,8 @@ Result<Completion> NodeTransport::test(Ticket ticket) {
     return Completion{.done = true};
 }
 
-/// Operations may end out of order; a board is free when all before it have ended, too.
+/// Publishes how many operations this rank has finished. Operations may end out of order; a board
+/// is free only when all operations before its own have ended.
 void NodeTransport::finish() {
     std::uint64_t finished = started_;
     for (const Operation& other : operations_) finished = std::min(finished, other.number);
@@ -226,7 +230,7 @@ void NodeTransport::combine(const Operation& operation, const Board& board) {
             return;
         }
         case Kind::list:
-            return;  // where it is
+            return;  // the result is in place
         case Kind::reduce:
             if (here) return reduce_here(operation, board, operation.result);
             std::memcpy(operation.result.data(), result, bytes);
@@ -250,8 +254,8 @@ void NodeTransport::reduce_here(const Operation& operation, const Board& board,
     }
 }
 
-/// A first rank moves on what its node has brought together, whatever it waits for itself. They all
-/// start operations in the same order.
+/// Moves this node's operations on with the other nodes, if this is the node's first rank, whatever
+/// this rank itself waits for. All first ranks start operations in the same order.
 void NodeTransport::go_across() {
     if (leaders_ == nullptr) return;
     for (Operation& operation : operations_) {
@@ -269,8 +273,8 @@ void NodeTransport::go_across() {
     }
 }
 
-/// Where an operation couldn't be started this rank starts no more of them: the others would take
-/// the next one for it.
+/// Starts an operation with the other nodes. After a failure this rank starts no more, because the
+/// others would take the next operation for the failed one.
 void NodeTransport::begin_across(Operation& operation) {
     if (lost_ == ErrorKind::none) {
         const auto started = start_across(operation);
@@ -316,7 +320,7 @@ void NodeTransport::end_across(const Operation& operation, ErrorKind failed) {
     ring_others();
 }
 
-/// What is between the nodes rings no bell.
+/// Returns true if an operation is between the nodes. Those ring no doorbell.
 bool NodeTransport::is_across() const {
     return std::ranges::any_of(
         operations_, [&](const Operation& one) { return one.across.valid() && !is_complete(one); });
@@ -340,7 +344,8 @@ Result<void> NodeTransport::set_counter(std::int64_t to) {
     return {};
 }
 
-/// Who comes last completes an operation, and nobody rings for that one.
+/// Returns true if the operation started or tested last is complete. The last rank to arrive
+/// completes it, and nobody rings that rank's doorbell.
 bool NodeTransport::wanted_complete() const {
     return std::any_of(operations_.begin(), operations_.end(), [&](const Operation& one) {
         return one.number == wanted_ && is_complete(one);
@@ -358,8 +363,8 @@ void NodeTransport::idle(const Rest& rest) {
     go_across();
     if (!is_across()) return inner_->idle(rest);
     leaders_->idle({});
-    // The leaders of other nodes may never come if one of their ranks has failed. The transport
-    // beneath hears of that.
+    // The first ranks of other nodes may never arrive, if one of their ranks has failed. Only the
+    // inner transport learns of that.
     constexpr unsigned kSeldom = 16;
     if (++idles_across_ % kSeldom == 0) inner_->idle({});
 }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// NodeTransport: the ranks of a node meet in memory that they share for reductions, gathers and
-// broadcasts; where there are several nodes the first rank of each goes on with the first ranks of
-// the others. On one node the counter lies there, too. Messages stay with the transport beneath.
-// With more ranks than cores this is many times quicker than messages, whose receivers must poll.
+// NodeTransport: runs reductions, gathers and broadcasts in memory that the ranks of a node share.
+// With several nodes the first ranks of all nodes then exchange the results of their nodes. On one
+// node the counter lies in that memory, too. Messages go to the inner transport. With more ranks
+// than cores this is many times faster than messages, because the receivers of messages must poll.
 #pragma once
 
 #include <functional>
@@ -16,13 +16,13 @@ namespace oratorio {
 
 class NodeTransport final : public Transport {
   public:
-    /// Collective: a transport of the first ranks of all nodes, in the nodes' order. Null on
-    /// others.
+    /// Collective over all ranks. Returns a transport of the first ranks of all nodes, in the
+    /// nodes' order; null on other ranks.
     using OpenLeaders = std::function<Result<std::unique_ptr<Transport>>()>;
-    /// Collective. Gives `inner` back as it is where each rank has a node of its own, where memory
-    /// can't be shared, and of several nodes if there is no `open_leaders`. Lists of all ranks lie
-    /// once for a node of several if they are longer than `listed_from`; where there is too little
-    /// memory for that, each rank has its own.
+    /// Collective. Returns `inner` unchanged if each rank has a node of its own, if memory can't be
+    /// shared, or if there are several nodes and no `open_leaders`. With several nodes, a result
+    /// longer than `listed_from` with an entry per rank lies in a list once per node. If memory for
+    /// that list is refused, each rank has its own.
     static Result<std::unique_ptr<Transport>> over(
         std::unique_ptr<Transport> inner, const OpenLeaders& open_leaders = {},
         const Agreed<std::size_t>& listed_from = NodeBoards::usually_listed_from());
@@ -36,14 +36,14 @@ class NodeTransport final : public Transport {
         wants_message_ = true;
         return inner_->receive(from, tag, into);
     }
-    /// Long operands and results go by the transport beneath.
+    /// Long operands and results go through the inner transport.
     Result<Ticket> reduce(std::span<std::uint64_t> values, ReduceOp op) override;
     Result<Ticket> gather(std::span<const std::byte> mine, std::span<std::byte> all) override;
     [[nodiscard]] std::span<std::byte> list_of_node(std::size_t bytes) const override;
     Result<Ticket> broadcast(Rank root, std::span<std::byte> data) override;
     Result<Completion> test(Ticket ticket) override;
     [[nodiscard]] Error lost() const override { return inner_->lost(); }
-    /// On one node in the memory that the ranks share: no message, and no other rank takes part.
+    /// On one node the counter lies in shared memory: no message, and no other rank takes part.
     Result<std::int64_t> fetch_add(std::int64_t by) override;
     Result<void> meet(std::span<std::byte> mine, const Act& act) override;
     [[nodiscard]] std::size_t meeting_max() const override {
@@ -59,8 +59,14 @@ class NodeTransport final : public Transport {
 
   private:
     using Board = NodeBoards::Board;
-    enum class Kind { reduce, gather, list, broadcast, meet };  ///< a list is gathered once for all
-    /// An operation this rank has started and not finished.
+    enum class Kind {
+        reduce,
+        gather,
+        list,
+        broadcast,
+        meet
+    };  ///< `list`: a gather with one result per node
+    /// An operation that this rank has started and not finished.
     struct Operation {
         std::uint64_t number = 0;
         Kind kind = Kind::gather;
@@ -68,17 +74,17 @@ class NodeTransport final : public Transport {
         Rank root = 0;
         std::span<const std::byte> mine = {};
         std::span<std::byte> result = {};
-        const Act* act = nullptr;  ///< of a meeting
+        const Act* act = nullptr;  ///< for `meet`
         bool posted = false;
-        Ticket across = {};  ///< of the first ranks
+        Ticket across = {};  ///< the exchange between first ranks
     };
 
     NodeTransport(std::unique_ptr<Transport> inner, NodeBoards boards,
                   std::unique_ptr<Transport> leaders)
         : inner_(std::move(inner)), boards_(std::move(boards)), leaders_(std::move(leaders)) {}
     [[nodiscard]] const NodePlace& place() const { return boards_.place(); }
-    /// Then the transport beneath refuses every operation. One on a board would be taken for
-    /// another that this rank has left out.
+    /// Returns true once the inner transport refuses every operation. An operation posted on a
+    /// board after that would be taken for another one, which this rank has left out.
     [[nodiscard]] bool is_lost() const { return lost().kind != ErrorKind::none; }
     Ticket start(Operation operation);
     void post_waiting();
@@ -101,13 +107,13 @@ class NodeTransport final : public Transport {
 
     std::unique_ptr<Transport> inner_;
     NodeBoards boards_;
-    std::unique_ptr<Transport> leaders_;  ///< null but on the first ranks of several nodes
-    ErrorKind lost_ = ErrorKind::none;    ///< why this rank can't go on with those of other nodes
+    std::unique_ptr<Transport> leaders_;  ///< only on the first ranks of several nodes, else null
+    ErrorKind lost_ = ErrorKind::none;  ///< why this rank can't exchange with other nodes any more
     std::uint64_t started_ = 0;
     std::vector<Operation> operations_;
     std::uint64_t wanted_ = 0;    ///< the operation started or tested last
-    bool wants_message_ = false;  ///< what was started or tested last is beneath
-    std::uint32_t heard_ = 0;     ///< rings before the operations were last looked at
+    bool wants_message_ = false;  ///< the operation started or tested last belongs to `inner_`
+    std::uint32_t heard_ = 0;     ///< rings before the last look at the operations
     unsigned idles_across_ = 0;
 };
 

@@ -16,7 +16,7 @@ void Placement::push_back(int node) {
     if (!sweeps_.empty()) {
         Sweep& last = sweeps_.back();
         if (last.seat(rank) == seat) return;
-        // The first node of a sweep says how many ranks each of its nodes has.
+        // The sweep's first node determines how many ranks each of its nodes has.
         const bool first_node = rank - last.first == last.ranks;
         if (first_node && seat == Seat{last.node, last.place + last.ranks}) {
             ++last.ranks;

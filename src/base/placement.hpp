@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Placement: which rank sits where, in as few words as the job is regular. With a million ranks a
-// number for each would be megabytes in every one of them.
+// Placement: the map between ranks and nodes, compressed as far as the job is regular. One number
+// per rank would be megabytes on each of a million ranks.
 #pragma once
 
 #include <algorithm>
@@ -12,44 +12,45 @@
 
 namespace oratorio {
 
-/// A rank's node, and its place among the ranks of that.
+/// The node of a rank, and its index among that node's ranks.
 struct Seat {
     int node = 0;
     int place = 0;
     bool operator==(const Seat&) const = default;
 };
 
-/// A value. Kept as sweeps: so many consecutive ranks on a node, as many on the next one, and so
-/// on. Ranks placed node by node, or dealt to equal nodes in turn, take one sweep for each time
-/// that the nodes are gone through; at worst there is one for each rank, of 16 bytes.
+/// A rank map; a value. It is stored as sweeps: a number of consecutive ranks on one node, the same
+/// number on the next node, and so on. Ranks placed node by node, or dealt to equal nodes in turn,
+/// need one sweep for each pass over the nodes. The worst case is one sweep of 16 bytes per rank.
 class Placement {
   public:
     Placement() = default;
-    /// Of each rank the node; nodes are numbered by first appearance.
+    /// Makes the map from the node of each rank. Nodes are numbered by first appearance.
     Placement(const std::vector<int>& node_of);  // NOLINT(google-explicit-constructor)
 
-    /// The next rank's node.
+    /// Appends the next rank's node.
     void push_back(int node);
     [[nodiscard]] bool empty() const { return size_ == 0; }
     [[nodiscard]] std::size_t size() const { return size_; }
     [[nodiscard]] int nodes() const { return static_cast<int>(counts_.size()); }
-    /// Ranks of a node.
+    /// Returns the number of ranks on a node.
     [[nodiscard]] int count(int node) const { return counts_[static_cast<std::size_t>(node)]; }
-    /// Of the node that has the most.
+    /// Returns the number of ranks on the node with the most.
     [[nodiscard]] int most() const;
-    /// O(log sweeps).
+    /// Returns a rank's node and index. O(log sweeps).
     [[nodiscard]] Seat seat(Rank rank) const;
     [[nodiscard]] int operator[](std::size_t rank) const {
         return seat(static_cast<Rank>(rank)).node;
     }
-    /// Who sits there; -1: nobody. O(sweeps).
+    /// Returns the rank at `seat`, or -1 if there is none. O(sweeps).
     [[nodiscard]] Rank rank_at(Seat seat) const;
-    /// visit(rank, seat) for all, in the order of ranks. O(1) each.
+    /// Calls visit(rank, seat) for all ranks in their order. O(1) each.
     template <class Visit>
     void each(Visit visit) const {
         each_on(0, nodes(), visit);
     }
-    /// The same of those on nodes from `first` to before `last`. O(1) each, and for each sweep.
+    /// Calls visit(rank, seat) for the ranks on nodes in [first, last). O(1) for each of them, and
+    /// for each sweep.
     template <class Visit>
     void each_on(int first, int last, Visit visit) const {
         for (std::size_t i = 0; i < sweeps_.size(); ++i) {
@@ -63,19 +64,20 @@ class Placement {
             }
         }
     }
-    /// Each list has one form.
+    /// A list of nodes has only one representation as sweeps, so comparing members is enough.
     bool operator==(const Placement&) const = default;
     [[nodiscard]] std::size_t sweeps() const { return sweeps_.size(); }
 
   private:
-    /// From rank `first` on: `ranks` on `node` at `place` and after it, as many on the next node.
+    /// A run of ranks that begins with rank `first`: `ranks` ranks on `node` at index `place` and
+    /// after it, and the same number on each following node.
     struct Sweep {
         Rank first = 0;
         std::int32_t node = 0;
         std::int32_t place = 0;
         std::int32_t ranks = 0;
         bool operator==(const Sweep&) const = default;
-        /// The first rank on node `of` or behind it, if the sweep goes on for so long.
+        /// Returns the sweep's first rank on node `of` or a later one, as if the sweep had no end.
         [[nodiscard]] Rank begin_of(int of) const {
             const std::int64_t before = std::max(0, of - node);
             return static_cast<Rank>(std::min<std::int64_t>(first + before * ranks, INT32_MAX));

@@ -12,7 +12,7 @@ class MovedBlocks {
   public:
     MovedBlocks(std::span<std::byte> list, std::size_t bytes)
         : list_(list), bytes_(bytes), kept_(bytes) {}
-    /// Of `count` blocks; they may overlap.
+    /// Moves `count` blocks; source and destination may overlap.
     void move(std::size_t to, std::size_t from, std::size_t count = 1) {
         if (to != from) std::memmove(at(to), at(from), count * bytes_);
     }
@@ -26,7 +26,8 @@ class MovedBlocks {
     std::vector<std::byte> kept_;
 };
 
-/// Takes out the room that nodes don't need. Where the blocks of each node begin then.
+/// Closes the gaps that smaller nodes leave. Returns where the blocks of each node begin after
+/// that.
 std::vector<std::size_t> close_up(MovedBlocks& blocks, const Nodes& nodes) {
     const auto most = static_cast<std::size_t>(nodes.node_of.most());
     std::vector<std::size_t> begins;
@@ -50,7 +51,7 @@ void put_in_rank_order(std::span<std::byte> list, std::size_t block, const Nodes
         const Seat seat = nodes.seat(static_cast<Rank>(rank));
         return begins[static_cast<std::size_t>(seat.node)] + static_cast<std::size_t>(seat.place);
     };
-    // Blocks change places in rings: each goes to where the last one came from.
+    // The blocks form rings in which each moves to where the next one comes from.
     std::vector<bool> placed(static_cast<std::size_t>(nodes.size));
     for (std::size_t first = 0; first < placed.size(); ++first) {
         if (placed[first] || source(first) == first) continue;

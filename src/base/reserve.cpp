@@ -15,8 +15,8 @@ namespace {
 
 constexpr std::size_t kAlignment = 16;
 constexpr std::size_t kFirst = 4 << 20;
-// Many times what calls were seen to take (tests/sim/memory_test): a few thousand small blocks, and
-// some lists with an entry per rank.
+// Many times what collective calls were seen to need (tests/sim/memory_test): a few thousand small
+// blocks, and some lists with an entry per rank.
 constexpr std::size_t kPerCall = 1 << 20;
 constexpr std::size_t kPerRank = 2 << 10;
 
@@ -29,7 +29,7 @@ bool contains(std::span<const std::byte> memory, const void* address) {
     return !before(address, memory.data()) && before(address, memory.data() + memory.size());
 }
 
-// Never touched, and so no memory at all, unless it is needed.
+// These pages are never touched unless needed, so until then they take no memory.
 alignas(kAlignment) constinit std::array<std::byte, kFirst> first_memory{};
 constinit Reserve the_reserve{std::span(first_memory)};
 
@@ -45,7 +45,7 @@ Error ready_for_collective(Rank ranks) {
     return Error::make(ErrorKind::no_memory, "too little is left to begin a collective call");
 }
 
-/// The first free block that is long enough, cut to length.
+/// Takes the first free block that is long enough, cut to length.
 Reserve::Block* Reserve::take_from(Arena& arena, std::size_t bytes) {
     if (!arena.begun) {
         arena.free = new (arena.memory.data()) Block{arena.memory.size(), nullptr};
@@ -139,9 +139,10 @@ bool Reserve::make_room(std::size_t bytes) {
 
 }  // namespace oratorio
 
-// The library's own, and that of its tests. In the library it can't be seen from outside, so the
-// program's own stays what it is. No type of ours that is made by it asks for more than the
-// ordinary alignment. Here, so that whoever relies on the reserve has them.
+// The replacements of operator new and delete, for the library and its tests. The library doesn't
+// export them, so the program's own are unaffected. No type of the library that is made with new
+// asks for more than the default alignment. They are in this file so that every user of the reserve
+// links them.
 
 void* operator new(std::size_t bytes) {
     if (void* const memory = std::malloc(bytes == 0 ? 1 : bytes)) return memory;

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Reserve: memory set aside for the small needs of this library, for when the system gives none. A
-// rank inside a collective call can't step back half way: the others count on what it sends. So
-// what operator new is refused by malloc it takes from here, and a collective call that finds too
-// little here is refused before its first message, on all ranks alike.
-// docs/decisions/0018-memory-in-collectives.md
+// Reserve: memory set aside for the small needs of this library, for when the system has none left.
+// A rank inside a collective call can't stop half way, because other ranks wait for what it sends.
+// So operator new takes memory from here when malloc fails. A collective call that finds too little
+// here fails before its first message, on all ranks alike. See
+// docs/decisions/0018-memory-in-collectives.md.
 //
-// One per process, used by any thread.
+// There is one per process. Thread-safe.
 #pragma once
 
 #include <array>
@@ -20,36 +20,36 @@ namespace oratorio {
 
 class Reserve {
   public:
-    /// `first` is there from the beginning, aligned to 16 bytes, and stays the caller's.
+    /// `first` is the reserve's first memory, aligned to 16 bytes. The caller keeps ownership.
     constexpr explicit Reserve(std::span<std::byte> first) : arenas_{Arena{first}}, count_(1) {}
     Reserve(const Reserve&) = delete;
     Reserve& operator=(const Reserve&) = delete;
-    ~Reserve() = default;  ///< what was mapped stays: blocks are given back at any time
+    ~Reserve() = default;  ///< mapped memory stays, because blocks can be returned at any time
 
-    /// Memory aligned to 16 bytes, or null. No block is larger than a quarter of what it comes
-    /// from, so that a large need, which its caller can do without, leaves enough for the small
-    /// ones.
+    /// Returns memory aligned to 16 bytes, or null. No block is larger than a quarter of its arena.
+    /// So a large need, which its caller can do without, leaves enough for the small ones.
     [[nodiscard]] void* take(std::size_t bytes);
-    /// False for memory that isn't from here.
+    /// Returns a block to the reserve. Returns false for memory that isn't from here.
     [[nodiscard]] bool give_back(void* memory);
-    /// There is room for `bytes` in one place, made by mapping more where need be; false when the
-    /// system gives none.
+    /// Ensures that one free block has room for `bytes`, and maps more memory if necessary. Returns
+    /// false when the system has none.
     [[nodiscard]] bool make_room(std::size_t bytes);
 
-    /// Bytes in use, and the most that ever were at once.
+    /// Returns the bytes in use, and their maximum so far.
     [[nodiscard]] std::size_t used() const { return used_; }
     [[nodiscard]] std::size_t most_used() const { return most_used_; }
 
   private:
     static constexpr std::size_t kArenas = 16;
     struct Block {
-        std::size_t bytes = 0;  ///< this head included
-        Block* next = nullptr;  ///< while it is free; by address
+        std::size_t bytes = 0;  ///< including this head
+        Block* next = nullptr;  ///< next free block by address, if this one is free
     };
     struct Arena {
         std::span<std::byte> memory;
         Block* free = nullptr;
-        bool begun = false;  ///< else nothing was ever taken, and nothing of it touched
+        bool begun =
+            false;  ///< false until the first block was taken; the memory is untouched until then
     };
     static Block* take_from(Arena& arena, std::size_t bytes);
     static void give_back_to(Arena& arena, Block* block);
@@ -57,15 +57,16 @@ class Reserve {
 
     std::mutex mutex_;
     std::array<Arena, kArenas> arenas_;
-    std::atomic<std::size_t> count_;  ///< arenas that are there; they never go
+    std::atomic<std::size_t> count_;  ///< arenas in use; they are never removed
     std::atomic<std::size_t> used_{0};
     std::atomic<std::size_t> most_used_{0};
 };
 
-/// The one that operator new falls back on.
+/// Returns the reserve that operator new falls back on.
 [[nodiscard]] Reserve& reserve();
 
-/// Before a collective call of so many ranks: no error when there is room for all that it needs.
+/// Checks, before a collective call of `ranks` ranks, that the reserve has room for all that the
+/// call needs. Returns an error if not.
 [[nodiscard]] Error ready_for_collective(Rank ranks);
 
 }  // namespace oratorio

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Counters that a process serves by TCP to ranks that share no memory with it. One thread answers
-// for all counters of the process. It never calls MPI, so it may run at any level of thread support
-// and while the process computes.
+// Counters that a process serves by TCP to ranks that share no memory with it. One thread serves
+// all counters of the process. It never calls MPI, so it works at any level of thread support and
+// while the process computes.
 //
-// Behind the door (base/door) a connection carries requests of five words (CounterRequest). The
-// answer is two words: kServed and the number before the operation, or kUnknown and 0 where there
+// Behind the job listener (base/door) a connection carries requests of five words (CounterRequest).
+// A reply is two words: kServed and the number before the operation, or kUnknown and 0 where there
 // is no such counter. Words have 8 bytes and are little-endian.
 //
-// The server closes the connection that was used least recently when another client wants in and
-// there is no room. A client whose connection has ended connects again and repeats its last
-// request; the server knows by the request's number whether it has served that request already.
+// The server closes the connection used least recently when another client arrives and there is no
+// room. A client whose connection has ended connects again and repeats its last request. The
+// request's number shows the server whether it has served that request already.
 #pragma once
 
 #include <array>
@@ -37,8 +37,8 @@ struct CounterRequest {
     CounterOperation operation = CounterOperation::add;
     std::uint64_t counter = 0;  ///< its id
     std::int64_t operand = 0;
-    std::uint64_t client = 0;  ///< tells the clients of the counter apart
-    std::uint64_t number = 0;  ///< larger than that of the client's request before
+    std::uint64_t client = 0;  ///< which client of the counter
+    std::uint64_t number = 0;  ///< larger than in the client's previous request
 };
 
 inline constexpr std::size_t kCounterRequest = 40;  ///< bytes
@@ -46,18 +46,17 @@ inline constexpr std::size_t kCounterReply = 16;    ///< bytes
 inline constexpr std::uint64_t kServed = 1;
 inline constexpr std::uint64_t kUnknown = 0;
 
-/// Where a counter is served. A plain value that fits a message.
+/// The address of one counter. A plain value that fits a message.
 struct CounterPlace {
     ServicePlace server;
     std::uint64_t id = 0;
-    std::int64_t refused = 0;  ///< errno, where there is no server
+    std::int64_t refused = 0;  ///< errno that explains why there is no server, else 0
 };
 
 /// Serves the counters of this process. Thread-safe.
 class CounterServer {
   public:
-    /// Connections that are open at once. A quarter of the descriptors that the process may have,
-    /// if that is less.
+    /// Most open connections. The limit is a quarter of the process's descriptors if that is less.
     static constexpr std::size_t connections_max = 256;
 
     /// Listens on all addresses of the machine. Fails without sockets, addresses or a thread.
@@ -68,17 +67,17 @@ class CounterServer {
     /// Adds a counter that is 0, and returns its id.
     [[nodiscard]] std::uint64_t add();
     void remove(std::uint64_t id);
-    /// Returns the number before the operation, which is not done again if it is the client's last
-    /// one; nothing if the counter is unknown.
+    /// Serves a request and returns the number before the operation. The client's last request,
+    /// repeated, is not served again. Returns nothing if the counter is unknown.
     std::optional<std::int64_t> serve(const CounterRequest& request);
-    /// Ends the thread and all connections; no client has to agree. The counters stay for this
-    /// process.
+    /// Ends the thread and all connections, without the consent of clients. This process can use
+    /// the counters after that.
     void stop();
 
   private:
     struct Connection {
         Socket socket;
-        std::size_t filled = 0;  ///< bytes of a request that isn't complete yet
+        std::size_t filled = 0;  ///< bytes received of the request
         std::array<std::byte, kCounterRequest> request{};
     };
     struct Served {
@@ -98,14 +97,15 @@ class CounterServer {
 
     ServicePlace place_;
     Door door_;
-    Descriptor end_;    ///< an eventfd; readable when the thread is to end
-    Descriptor spare_;  ///< makes room for one connection where descriptors have run out
+    Descriptor end_;    ///< an eventfd; readable when the thread must end
+    Descriptor spare_;  ///< closed to make room for one connection when descriptors have run out
     std::size_t room_;
     std::atomic<bool> stopped_{false};
     std::mutex mutex_;  ///< guards the counters
     std::map<std::uint64_t, Counted> counters_;
     std::uint64_t last_id_ = 0;
-    std::vector<Connection> connections_;  ///< the thread's; the one used last is at the end
+    std::vector<Connection>
+        connections_;  ///< used by the thread only; the connection used last is at the end
     std::thread thread_;
 };
 
@@ -115,9 +115,9 @@ struct CounterLimits {
 };
 
 /// A connection to the counters of another process. Connects at the first use, and again when the
-/// connection has ended. After a failure every later use fails at once: whether the number changed
-/// isn't known. Errors are unsupported_operation when there never was a connection, else io; both
-/// carry the errno. Thread-safe.
+/// connection has ended. After a failure every later use fails at once, because it isn't known
+/// whether the number changed. The error is unsupported_operation if there never was a connection,
+/// else io; both carry the errno. Thread-safe.
 class CounterConnection {
   public:
     explicit CounterConnection(const ServicePlace& place, CounterLimits limits = {})
@@ -170,7 +170,7 @@ class HostedCounter final : public Counter {
 /// A counter of another process.
 class CounterClient final : public Counter {
   public:
-    /// `rank` is this process's, not 0: no other client of the counter has it.
+    /// `rank` is the rank of this process. It isn't 0, and no other client of the counter has it.
     CounterClient(std::shared_ptr<CounterConnection> connection, std::uint64_t id, Rank rank)
         : connection_(std::move(connection)), id_(id), rank_(static_cast<std::uint64_t>(rank)) {}
     Result<std::int64_t> fetch_add(std::int64_t by) override {
@@ -189,18 +189,18 @@ class CounterClient final : public Counter {
     std::uint64_t requests_ = 0;
 };
 
-/// The server of this process, which is started for the first counter, and the connections to the
-/// servers of others, which exist while a counter uses them. Thread-safe.
+/// The server of this process, started for its first counter, and the connections to the servers of
+/// other processes, kept while a counter uses them. Thread-safe.
 class CounterService {
   public:
-    /// Makes a counter of this process; starts the server if none is running. Fails as
+    /// Makes a counter of this process. Starts the server if none is running; fails as
     /// CounterServer::start.
     Result<std::unique_ptr<HostedCounter>> host();
-    /// Makes the other end of a counter of another process for this rank. Sends nothing yet.
+    /// Makes this rank's end of another process's counter. Sends nothing yet.
     std::unique_ptr<Counter> reach(const CounterPlace& place, Rank rank);
     /// Ends the server if no counter uses it.
     void retire();
-    /// Ends the server's thread, for the end of MPI.
+    /// Ends the server's thread; called at the end of MPI.
     void stop();
 
   private:

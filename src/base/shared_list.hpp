@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// SharedList: a list that doesn't change any more. Copies share it, so they cost the same however
-// long it is.
+// SharedList: an immutable list. Copies share it, so a copy costs the same for any length.
 #pragma once
 
 #include <algorithm>

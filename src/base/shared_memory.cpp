@@ -21,11 +21,12 @@ namespace oratorio {
 
 namespace {
 
-/// What follows the bytes: the name, which only the maker and whom it told know. Another container
-/// may have processes of the same numbers, and memory of its own by names that follow from them.
+/// The bytes after the memory hold its name, which only its creator and the ranks it was sent to
+/// know. This detects wrong memory: another container may have processes with the same numbers, and
+/// so memory with similar names.
 constexpr Bytes kMark = 64;
 
-/// Zeros where the system has no random number yet.
+/// Returns 16 digits: random ones, or zeros where the system has no random number yet.
 std::string random_digits() {
     std::uint64_t number = 0;
     if (::getrandom(&number, sizeof number, GRND_NONBLOCK) != sizeof number) number = 0;
@@ -52,7 +53,7 @@ Error another() {
 Result<SharedMemory> SharedMemory::create(Bytes bytes) {
     SharedMemory memory;
     Descriptor descriptor(-1);
-    do {  // a name may be left over from a process that was killed
+    do {  // a killed process may have left an object of this name
         memory.name_ = new_name();
         descriptor = Descriptor(shm_open(memory.name_.c_str(), O_RDWR | O_CREAT | O_EXCL, 0600));
     } while (descriptor.number() < 0 && errno == EEXIST);
@@ -73,7 +74,8 @@ Result<SharedMemory> SharedMemory::attach(const std::string& name, Bytes bytes) 
     const Descriptor descriptor(shm_open(name.c_str(), O_RDWR, 0));
     if (descriptor.number() < 0)
         return Error::of_errno("shared memory: another rank's is not visible", errno);
-    // Less than we map would end the program at the first touch of what isn't there.
+    // Mapping more bytes than the object has would end the program at the first access to them
+    // (SIGBUS).
     struct stat status {};
     const bool as_long =
         ::fstat(descriptor.number(), &status) == 0 && status.st_size == bytes + kMark;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// SharedMemory: memory that several processes of one node map. POSIX shared memory (/dev/shm).
+// SharedMemory: POSIX shared memory (/dev/shm), mapped by several processes of one node.
 #pragma once
 
 #include <cstddef>
@@ -10,20 +10,22 @@
 
 namespace oratorio {
 
-/// Owns a mapping; move-only. Bytes are zero at first.
+/// Owns a mapping; move-only. The bytes are zero at first.
 class SharedMemory {
   public:
     SharedMemory() = default;
-    /// A new object under a name nobody else has. All its pages are taken at once, so that a full
+    /// Creates an object under a unique name. Allocates all its pages at once, so that a full
     /// /dev/shm is an error here (no_space) and not a SIGBUS later.
     static Result<SharedMemory> create(Bytes bytes);
-    /// What another process created: that and nothing else of the same name and length.
+    /// Attaches what another process created. Fails if the name leads to another object, even one
+    /// of the same name and length.
     static Result<SharedMemory> attach(const std::string& name, Bytes bytes);
     SharedMemory(SharedMemory&& other) noexcept { *this = std::move(other); }
     SharedMemory& operator=(SharedMemory&& other) noexcept;
     ~SharedMemory();
 
-    /// The creator's: takes the name away; the memory stays with those who have attached.
+    /// Removes the name; the memory stays with the processes that have attached. REQUIRES: this
+    /// process is the creator.
     void unlink();
     [[nodiscard]] const std::string& name() const { return name_; }
     [[nodiscard]] std::span<std::byte> span() const { return memory_; }
@@ -32,7 +34,7 @@ class SharedMemory {
     Result<void> map(int descriptor, Bytes bytes);
     [[nodiscard]] char* mark() const;
 
-    std::string name_;  ///< empty once it is gone, or when another process made it
+    std::string name_;  ///< empty once it is removed, or if another process created the object
     std::span<std::byte> memory_;
 };
 

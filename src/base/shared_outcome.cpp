@@ -5,8 +5,7 @@ namespace oratorio {
 
 namespace {
 
-constexpr std::uint64_t kKindsMax =
-    256;  // of a failed turn's number the lowest byte is its ErrorKind
+constexpr std::uint64_t kKindsMax = 256;  // a turn's lowest byte is its ErrorKind
 
 /// Raises `failed` to `to`, if it is less.
 void raise(std::atomic<std::uint64_t>& failed, std::uint64_t to) {
@@ -28,8 +27,8 @@ Result<void> Turns::take(const std::function<Result<void>()>& step, std::string_
     const auto done = step();
     if (!done)
         raise(shared_->failed, turn_ * kKindsMax + static_cast<std::uint64_t>(done.error().kind));
-    // All who are at it now come to this line, and wait here for a pause before they can begin
-    // again: so there is one.
+    // Every rank in a turn reaches this line, and waits here for a pause before it can begin its
+    // next turn. So a pause, a moment in which no rank is in a turn, must come.
     const std::uint64_t pauses = shared_->pauses;
     if (--shared_->under_way == 0) ++shared_->pauses;
     while (shared_->under_way > 0 && shared_->pauses == pauses) transport_.idle();

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A step that each rank takes by itself, and takes again and again, whose failure the system may
-// tell to one rank alone: a flush that couldn't write what belongs to the file and not to its data
-// is told to the first who flushes, and the next finds nothing left to do. Ranks that share memory
-// tell each other.
+// Shares the outcome of a step that each rank takes repeatedly and by itself, such as a flush
+// (fsync). Linux may report a write-back error to one caller only: when a file's metadata couldn't
+// be written, the first rank that flushes gets the error, and the next one finds nothing left to
+// do. Ranks that share memory report such errors to each other.
 #pragma once
 
 #include <atomic>
@@ -14,26 +14,27 @@
 
 namespace oratorio {
 
-/// In memory that the ranks share.
+/// Lies in memory that the ranks share.
 struct SharedOutcome {
-    std::atomic<std::uint64_t> under_way{0};  ///< ranks that are at it
-    std::atomic<std::uint64_t> pauses{0};     ///< times that none was any more
-    std::atomic<std::uint64_t> failed{0};     ///< the last turn that failed, and its ErrorKind
+    std::atomic<std::uint64_t> under_way{0};  ///< ranks that are in a turn
+    std::atomic<std::uint64_t> pauses{0};     ///< moments in which the last rank left its turn
+    std::atomic<std::uint64_t> failed{0};     ///< the last failed turn, and its ErrorKind
 };
 
-/// One rank's turns. Made when no rank is at it.
+/// The turns of one rank. REQUIRES: no rank is in a turn when the object is made.
 class Turns {
   public:
     explicit Turns(Transport& transport);
-    /// The next one. A failure of the same turn on another rank is this rank's, too, if it was over
-    /// before this rank's own, or both were under way at once. Waits for those only.
+    /// Takes the next turn. The error of another rank in the same turn becomes this rank's, too, if
+    /// that rank was done before this rank's turn or both were in the turn at once. Waits for such
+    /// ranks only.
     Result<void> take(const std::function<Result<void>()>& step, std::string_view theirs);
 
   private:
     Transport& transport_;
     SharedOutcome* shared_;
     std::uint64_t turn_ = 0;
-    std::uint64_t told_ = 0;  ///< the last failed turn of another rank
+    std::uint64_t told_ = 0;  ///< the last failed turn of another rank that was reported here
 };
 
 }  // namespace oratorio

@@ -38,7 +38,7 @@ Result<bool> SharedSegment::step(Transport& transport) {
     if (phase_ == Phase::deciding) {
         const auto decided = agreement_.step(transport);
         if (!decided || !*decided) return decided;
-        memory_.unlink();  // all have attached who could
+        memory_.unlink();  // every rank that could attach has done so
         if (refused()) memory_ = {};
         const bool checks = wish_.check && !refused();
         if (checks) checked_ = Agreement(wish_.check(cards()));
@@ -70,7 +70,7 @@ Error SharedSegment::create(const Topology& topology) {
     return {};
 }
 
-/// Where the first rank has none it says so itself.
+/// Attaches to the first rank's memory. If the first rank has none, it reports that error itself.
 Error SharedSegment::attach(const Topology& topology) {
     const Told& maker = told_beside_.front();
     const bool first = first_beside(topology, topology.rank) == topology.rank;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// SharedSegment: memory that the ranks of each node map, made by the node's first rank and attached
-// by the others. The one hand-shake for it: all ranks get their memory, or none does and all know
-// why.
+// SharedSegment: memory that the ranks of each node map, created by the node's first rank and
+// attached by the others. This is the only handshake for such memory: either all ranks get it, or
+// none does and all know the reason.
 #pragma once
 
 #include <array>
@@ -15,48 +15,52 @@
 
 namespace oratorio {
 
-/// Ranks of that rank's node, and the first of them.
+/// Return the number of ranks on the node of `rank`, and the first of those ranks.
 [[nodiscard]] std::int64_t ranks_beside(const Topology& topology, Rank rank);
 [[nodiscard]] Rank first_beside(const Topology& topology, Rank rank);
-/// On one node.
+/// Returns true if both ranks are on the same node.
 [[nodiscard]] bool are_beside(const Topology& topology, Rank one, Rank other);
 
-/// Collective, in steps; used once. Stays where it is meanwhile: the transport knows its address.
+/// Collective, in steps; used once. REQUIRES: the object does not move until step() has returned
+/// true, because the transport holds its address.
 class SharedSegment {
   public:
-    /// What each rank tells the others of its node beside.
+    /// Two words that each rank sends to the other ranks of its node along with the handshake.
     using Card = std::array<std::uint64_t, 2>;
     struct Wish {
         Bytes bytes = 0;  ///< equal on the ranks of a node
         Card card = {};
-        /// By the first rank, before others attach. May be empty.
+        /// Called by the first rank before others attach. May be empty.
         std::function<void(std::span<std::byte>)> prepare;
-        /// Run by all ranks once all have their memory, with the cards of the node's ranks. Its
-        /// outcome is agreed apart from that of the memory. Empty on all ranks or on none.
+        /// Called by all ranks once all have their memory, with the cards of the node's ranks. Its
+        /// outcome is agreed on separately from that of the memory. Must be empty on all ranks or
+        /// on none.
         std::function<Error(const std::vector<Card>&)> check;
     };
 
     SharedSegment() = default;
     explicit SharedSegment(Wish wish) : wish_(std::move(wish)) {}
 
-    /// True when it is decided; an error is the transport's.
+    /// Returns true when the outcome is decided; an error is the transport's.
     Result<bool> step(Transport& transport);
-    /// The same, waiting for it.
+    /// Runs step() to its end, waiting for the other ranks.
     Result<void> finish(Transport& transport);
-    /// When it is decided, the same on all ranks: why there is none.
+    /// The reason why there is no memory, the same on all ranks. Valid once step() has returned
+    /// true.
     [[nodiscard]] const Error& refusal() const { return agreement_.error(); }
     [[nodiscard]] bool refused() const { return refusal().kind != ErrorKind::none; }
-    /// When the memory isn't refused, the same on all ranks: what the check found on some rank.
+    /// The error that the check found on some rank, the same on all ranks. Valid once step() has
+    /// returned true, if the memory wasn't refused.
     [[nodiscard]] const Error& check_refusal() const { return checked_.error(); }
-    /// Where it isn't refused.
+    /// Returns the memory. REQUIRES: !refused().
     [[nodiscard]] SharedMemory take() { return std::move(memory_); }
-    /// Of the ranks of this node, in their order.
+    /// Returns the cards of this node's ranks, in their order.
     [[nodiscard]] std::vector<Card> cards() const;
 
   private:
     enum class Phase { ready, naming, deciding, checking, over };
     struct Told {
-        char name[48] = {};  ///< of the memory it made; empty: it made none
+        char name[48] = {};  ///< name of the memory that this rank created; empty: none
         Card card = {};
     };
     Error create(const Topology& topology);
@@ -65,12 +69,12 @@ class SharedSegment {
     Phase phase_ = Phase::ready;
     Wish wish_;
     SharedMemory memory_;
-    Error error_;  ///< this rank's
+    Error error_;  ///< of this rank
     Told told_;
-    std::vector<Told> told_beside_;  ///< by the ranks of this node
+    std::vector<Told> told_beside_;  ///< from each rank of this node
     NodeGather telling_;
-    Agreement agreement_;  ///< on the memory
-    Agreement checked_;    ///< on the check
+    Agreement agreement_;  ///< about the memory
+    Agreement checked_;    ///< about the check
 };
 
 }  // namespace oratorio

@@ -16,7 +16,8 @@
 namespace oratorio {
 namespace {
 
-// O_NONBLOCK: a FIFO is opened at once. O_NOCTTY: a terminal stays what it was to this process.
+// With O_NONBLOCK, opening a FIFO does not block. With O_NOCTTY, a terminal does not become this
+// process's controlling terminal.
 constexpr int kAnyThing = O_NONBLOCK | O_NOCTTY | O_CLOEXEC;
 constexpr int kForReader = 1000;  ///< milliseconds
 
@@ -50,7 +51,7 @@ Result<std::string> read_small_file(const std::string& path) {
     if (S_ISDIR(status.st_mode)) return Error::of_errno("reading", EISDIR);
     if (!S_ISREG(status.st_mode))
         return Error::make(ErrorKind::bad_file, "this is no regular file");
-    // One byte more than allowed, and not what st_size says: files of /proc have none.
+    // Reads up to one byte more than allowed, and ignores st_size, which is 0 for files of /proc.
     std::string text(kSmallFile + 1, '\0');
     std::size_t filled = 0;
     while (filled < text.size()) {

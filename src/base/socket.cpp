@@ -39,7 +39,7 @@ in_addr ipv4_of(const IpAddress& mapped) {
     return address;
 }
 
-/// An address of the system, with how long it is.
+/// An address of the system, with its length.
 struct Name {
     sockaddr_storage storage{};
     socklen_t length = 0;
@@ -74,7 +74,7 @@ Name ipv4_name(in_addr address, std::uint16_t port) {
 Result<Socket> listen_at(const Name& name) {
     Socket socket(::socket(name.storage.ss_family, kKind, 0));
     if (socket.number() < 0) return Error::of_errno("making a socket");
-    const int off = 0;  // IPv4 is welcome, too
+    const int off = 0;  // accept IPv4 as well
     if (name.storage.ss_family == AF_INET6 &&
         ::setsockopt(socket.number(), IPPROTO_IPV6, IPV6_V6ONLY, &off, sizeof off) != 0)
         return Error::of_errno("making a socket");
@@ -84,13 +84,13 @@ Result<Socket> listen_at(const Name& name) {
     return socket;
 }
 
-/// Requests are small and each is waited for.
+/// Turns off Nagle's algorithm, because requests are small and the client waits for each reply.
 void send_at_once(const Socket& socket) {
     const int on = 1;
     (void)::setsockopt(socket.number(), IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
 }
 
-/// Nothing for other families, and for IPv6 addresses of one link.
+/// Returns the address, or nothing for other families and for link-local IPv6 addresses.
 std::vector<IpAddress> address_of(const sockaddr* name, bool ipv6) {
     IpAddress address{};
     if (name != nullptr && name->sa_family == AF_INET) {
@@ -129,12 +129,12 @@ Result<Socket> Socket::listen() {
 }
 
 Result<Socket> Socket::connect(const IpAddress& to, std::uint16_t port) {
-    // A machine without IPv6 knows no mapped addresses.
+    // A machine without IPv6 can't connect to mapped addresses.
     const Name name = is_ipv4(to) ? ipv4_name(ipv4_of(to), port) : ipv6_name(raw(to), port);
     Socket socket(::socket(name.storage.ss_family, kKind, 0));
     if (socket.number() < 0) return Error::of_errno("making a socket");
     send_at_once(socket);
-    // EINTR: it goes on all the same.
+    // After EINTR the system goes on connecting.
     if (::connect(socket.number(), name.get(), name.length) != 0 && errno != EINPROGRESS &&
         errno != EINTR)
         return Error::of_errno("connecting");
@@ -149,7 +149,7 @@ Result<Socket> Socket::accept() const {
 }
 
 Result<std::uint16_t> Socket::port() const {
-    sockaddr_in6 name{};  // the port of an IPv4 one lies at the same place
+    sockaddr_in6 name{};  // the port of an IPv4 address lies at the same place
     socklen_t length = sizeof name;
     if (::getsockname(number(), reinterpret_cast<sockaddr*>(&name), &length) != 0)
         return Error::of_errno("asking for the port of a socket");
@@ -221,8 +221,8 @@ void Socket::end_when_silent(std::chrono::milliseconds after) const {
     (void)::setsockopt(number(), IPPROTO_TCP, TCP_USER_TIMEOUT, &limit, sizeof limit);
 }
 
-/// What the other system acknowledges comes whatever its processes do; so do answers to probes,
-/// both of a connection that has nothing to send and of one whose peer has no room.
+/// The peer's system acknowledges data whatever its processes do. It also answers probes, both of a
+/// connection with nothing to send and of one whose receiver has no room.
 bool Socket::is_unanswered(std::chrono::milliseconds since) const {
     tcp_info info{};
     socklen_t length = sizeof info;

@@ -14,12 +14,12 @@
 namespace oratorio {
 namespace {
 
-/// Which file standard error was when this library was loaded.
+/// Identifies the file that standard error was when this library was loaded.
 struct Original {
     bool open = false;
     dev_t device = 0;
     ino_t number = 0;
-    int kept = -1;  ///< another descriptor of it, for when the program closes or replaces 2
+    int kept = -1;  ///< a copy of the descriptor, for when the program closes or replaces 2
 };
 
 Original original;
@@ -36,9 +36,10 @@ Original look() {
     return {.open = true, .device = status.st_dev, .number = status.st_ino};
 }
 
-/// The preload library is there when the process starts and has nothing more to do then. It loads
-/// the others at the first call of MPI, when the program may have replaced standard error already:
-/// they take over what it has seen, by the name that it exports, and keep a descriptor.
+/// Remembers standard error. The preload library is loaded when the process starts, and does
+/// nothing else then. It loads the other libraries at the first call of MPI, when the program may
+/// already have replaced standard error. So they take over what the preload library has seen,
+/// through the symbol that it exports, and keep a copy of the descriptor.
 [[gnu::constructor]] void remember() {
 #ifdef ORATORIO_PRELOAD
     original = look();

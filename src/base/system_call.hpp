@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a system call returned, together with its error number. errno is read where the call has
-// set it and nowhere else; interrupted calls are repeated a limited number of times.
+// The result of a system call together with its error number. errno is read only where the call has
+// set it. Interrupted calls are repeated a limited number of times.
 #pragma once
 
 #include <cerrno>
@@ -10,13 +10,13 @@
 
 namespace oratorio {
 
-/// Calls that a signal interrupts this often in a row fail with EINTR. A timer of 1 kHz takes 100
-/// seconds for that; a file system that always answers EINTR takes far less than one.
+/// A call fails with EINTR after this many interruptions in a row. With a timer of 1 kHz that takes
+/// 100 seconds; with a file system that always returns EINTR far less than one.
 inline constexpr int kInterruptionsMax = 100'000;
 
 struct Answer {
-    std::int64_t result = 0;  ///< of the call; -1 where it failed
-    int error_number = 0;     ///< 0 where it succeeded; kInvalidResult for a result below -1
+    std::int64_t result = 0;  ///< result of the call; -1 if it failed
+    int error_number = 0;     ///< 0 if it succeeded; kInvalidResult for a result below -1
 
     [[nodiscard]] bool failed() const { return result < 0; }
 };

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Nodes: which rank sits on which, the same on all ranks, so that plans are pure functions of it.
-// Topology: that, and which rank this one is.
+// Nodes: the node of each rank, the same on all ranks, so that plans are pure functions of it.
+// Topology: the nodes, and the rank of this process.
 #pragma once
 
 #include <algorithm>
@@ -13,34 +13,34 @@ namespace oratorio {
 
 struct Nodes {
     int size = 1;              ///< ranks of the file's communicator
-    int cores = 1;             ///< of the machine that has the fewest
-    int nodes_of_machine = 1;  ///< most nodes that are one machine's: they share cores and kernel
-    Placement node_of;         ///< node index of each rank, nodes numbered by first appearance
+    int cores = 1;             ///< of the machine with the fewest
+    int nodes_of_machine = 1;  ///< most nodes on one machine; they share its cores and kernel
+    Placement node_of;         ///< node of each rank; nodes are numbered by first appearance
     std::vector<std::string> node_names;  ///< host name of each node, for cb_config_list
 
     [[nodiscard]] int nodes() const { return std::max(1, node_of.nodes()); }
     [[nodiscard]] bool one_node() const { return nodes() == 1; }
     [[nodiscard]] double cores_of_node() const { return double(cores) / nodes_of_machine; }
-    /// All ranks are on the first node where nothing is said.
+    /// Returns a rank's node and its index there. Without a rank map all ranks are on node 0.
     [[nodiscard]] Seat seat(Rank rank) const {
         return node_of.empty() ? Seat{0, rank} : node_of.seat(rank);
     }
     [[nodiscard]] int node(Rank rank) const { return seat(rank).node; }
-    /// Who sits there; -1: nobody.
+    /// Returns the rank at that node and index, or -1 if there is none.
     [[nodiscard]] Rank rank_at(Seat at) const {
         return node_of.empty() ? at.place : node_of.rank_at(at);
     }
     [[nodiscard]] int ranks_of(int node) const {
         return node_of.empty() ? size : node_of.count(node);
     }
-    /// Of the node that has the most.
+    /// Returns the number of ranks on the node with the most.
     [[nodiscard]] int ranks_of_node_most() const { return node_of.empty() ? size : node_of.most(); }
-    /// visit(rank, seat) for all, in the order of ranks.
+    /// Calls visit(rank, seat) for all ranks in their order.
     template <class Visit>
     void each(Visit visit) const {
         each_on(0, nodes(), visit);
     }
-    /// The same of those on nodes from `first` to before `last`.
+    /// Calls visit(rank, seat) for the ranks on nodes in [first, last).
     template <class Visit>
     void each_on(int first, int last, Visit visit) const {
         if (!node_of.empty()) return node_of.each_on(first, last, visit);
@@ -49,9 +49,9 @@ struct Nodes {
 };
 
 struct Topology : Nodes {
-    Rank rank = 0;  ///< this process
+    Rank rank = 0;  ///< of this process
 
-    /// More ranks than cores on its node.
+    /// Returns true if this rank's node has more ranks than cores.
     [[nodiscard]] bool crowded() const { return ranks_of(node(rank)) > cores_of_node(); }
 };
 

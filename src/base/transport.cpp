@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The blocking forms of the transport's operations.
+// The blocking forms of the transport's operations, and meet() for ranks that share no memory.
 #include "base/transport.hpp"
 
 #include <algorithm>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What is done with text that people write: hints, their files, constants of the cost model.
+// Helpers for text that people write: hints, files of hints, constants of the cost model.
 #pragma once
 
 #include <algorithm>
@@ -17,7 +17,7 @@ inline std::string lower(std::string_view text) {
     return result;
 }
 
-/// Without blanks and line ends before and behind.
+/// Returns `text` without blanks and line ends at its begin and end.
 inline std::string_view trimmed(std::string_view text) {
     constexpr std::string_view blanks = " \t\r\n";
     const std::size_t first = text.find_first_not_of(blanks);
@@ -25,7 +25,7 @@ inline std::string_view trimmed(std::string_view text) {
     return text.substr(first, text.find_last_not_of(blanks) - first + 1);
 }
 
-/// The parts that aren't empty.
+/// Returns the parts between separators, without empty ones.
 inline std::vector<std::string_view> split(std::string_view text, std::string_view separators) {
     std::vector<std::string_view> parts;
     while (!text.empty()) {
