@@ -11,13 +11,14 @@ namespace oratorio {
 
 namespace {
 
-/// One side of a copy: what has been taken from its cursor and is still to be copied. A position
-/// moves over the pieces; they themselves aren't touched, for copying them costs more than a step.
+/// One side of a copy: the pieces that were taken from its cursor and are not copied yet. A
+/// position moves over the pieces, and the pieces themselves don't change, because copying their
+/// description costs more than a step.
 template <class Byte>
 class Side {
   public:
     explicit Side(Byte* base) : base_(base) {}
-    /// Packed bytes: one long piece.
+    /// A side of packed bytes: one long piece.
     explicit Side(std::span<Byte> packed) : base_(packed.data()) {
         if (packed.empty()) return;
         pieces_.row.length = std::ssize(packed);
@@ -35,21 +36,21 @@ class Side {
     [[nodiscard]] const PieceRun& row() const { return pieces_.row; }
     [[nodiscard]] PiecePosition& position() { return position_; }
     [[nodiscard]] bool begun() const { return position_.within > 0; }
-    /// Bytes left of the piece.
+    /// Returns the bytes left of the current piece.
     [[nodiscard]] Bytes left() const { return left_; }
-    /// Pieces left of the row.
+    /// Returns the pieces left of the row.
     [[nodiscard]] std::int64_t count() const { return row().count - position_.piece; }
-    /// Rows left, with this one; 1 when something of it is done.
+    /// Returns the rows left, including this one; 1 when part of this row is done.
     [[nodiscard]] std::int64_t rows() const { return position_.piece == 0 ? pieces_.rows : 1; }
     [[nodiscard]] Bytes row_bytes() const { return row_bytes_; }
-    /// Of the pieces of the row from this one on.
+    /// Returns the lengths of the row's pieces from the current one on.
     [[nodiscard]] PieceLengths lengths() const {
         const Bytes* const prefix = row().prefix;
         return {prefix != nullptr ? prefix + position_.piece : nullptr, row().length};
     }
     [[nodiscard]] Bytes mean_length() const { return row_bytes_ / row().count; }
 
-    /// Where the next byte lies.
+    /// Returns the address of the next byte.
     [[nodiscard]] Byte* first() const {
         return displaced(base_, row().offset_of(position_.piece) + position_.within);
     }
@@ -60,7 +61,7 @@ class Side {
                     pieces_.stride};
         return {displaced(base_, row().origin), row().offsets + piece, 0, pieces_.stride};
     }
-    /// The places in the piece for those of the row of `many`, packed.
+    /// Returns the places inside the current piece for the packed pieces of the row of `many`.
     template <class OtherByte>
     [[nodiscard]] Places<Byte> packed_places(const Side<OtherByte>& many) const {
         const PieceRun& other = many.row();
@@ -69,8 +70,8 @@ class Side {
         return {displaced(first(), -*prefix), prefix, 0, many.row_bytes()};
     }
 
-    /// Takes `rows` times `count` pieces off: whole rows if they are `count` long, else part of
-    /// one.
+    /// Removes `rows` times `count` pieces: whole rows if `count` is the row's length, else a part
+    /// of one row.
     void drop(std::int64_t count, std::int64_t rows) {
         if (count == this->count()) return drop_rows(rows);
         if (count * rows == this->count()) return drop_rows(1);
@@ -82,7 +83,7 @@ class Side {
         position_.within += bytes;
         left_ -= bytes;
     }
-    /// After position() has been changed.
+    /// Updates the rest of the piece after position() has changed.
     void settle() { left_ = row().length_of(position_.piece) - position_.within; }
 
   private:
@@ -102,7 +103,7 @@ class Side {
     }
 
     Byte* base_;
-    PieceRows pieces_;  ///< this row, as it was, and those after it
+    PieceRows pieces_;  ///< the current row, unchanged, and those after it
     PiecePosition position_;
     Bytes left_ = 0;
     Bytes row_bytes_ = 0;
@@ -111,10 +112,10 @@ class Side {
 using TargetSide = Side<std::byte>;
 using SourceSide = Side<const std::byte>;
 
-/// How a copy stores.
+/// The kind of stores of a copy.
 struct Stores {
     Target target = Target::reused;
-    bool streamed = false;  ///< something was: the end of the copy has to order it
+    bool streamed = false;  ///< set if any store was streamed; the end of the copy then orders them
 };
 
 void copy_pieces(const Places<std::byte>& to, const Places<const std::byte>& from,
@@ -129,7 +130,7 @@ void copy_pieces(const Places<std::byte>& to, const Places<const std::byte>& fro
     }
 }
 
-/// Pieces of one length on both sides: as many rows as can be, one call.
+/// Copies pieces that have the same length on both sides, as many rows as possible in one call.
 Bytes copy_alike(TargetSide& to, SourceSide& from, Stores& stores) {
     Places<std::byte> target = to.places();
     Places<const std::byte> source = from.places();
@@ -151,7 +152,7 @@ Bytes copy_alike(TargetSide& to, SourceSide& from, Stores& stores) {
     return bytes;
 }
 
-/// What fits into one piece of the other side: some pieces of a row, or whole rows.
+/// The pieces that fit into one piece of the other side: some pieces of a row, or whole rows.
 struct Portion {
     std::int64_t count;
     std::int64_t rows;
@@ -186,7 +187,8 @@ Bytes copy_out_of_long(TargetSide& to, SourceSide& from, Stores& stores) {
     return bytes;
 }
 
-/// Neither side's pieces are much longer than the other's, so that a piece takes few of the others.
+/// Returns true if neither side's pieces are much longer than the other's, so that few of them fit
+/// into one piece.
 bool similar(const TargetSide& to, const SourceSide& from) {
     constexpr Bytes kFew = 4;
     const Bytes target = to.mean_length();
@@ -194,8 +196,8 @@ bool similar(const TargetSide& to, const SourceSide& from) {
     return target < kFew * source && source < kFew * target;
 }
 
-/// Whether to cut pieces where those of the other side end, which is done by ordinary stores. Cuts
-/// are of any length, so that most are worth streaming only where pieces are much longer.
+/// Returns true if pieces should be cut where those of the other side end. That uses ordinary
+/// stores. Cuts have any length, so streaming them pays only where pieces are much longer.
 bool merges(const TargetSide& to, const SourceSide& from, const Stores& stores) {
     constexpr Bytes kMuch = 10;
     if (to.count() == 1 || from.count() == 1 || !similar(to, from)) return false;
@@ -216,7 +218,7 @@ Bytes copy_cut(TargetSide& to, SourceSide& from, Stores& stores) {
     return bytes;
 }
 
-/// Copies some of what both sides have; returns the bytes.
+/// Copies some of the bytes that both sides have, and returns their number.
 Bytes copy_some(TargetSide& to, SourceSide& from, Stores& stores) {
     const bool whole = !to.begun() && !from.begun();
     const bool even = to.row().prefix == nullptr && from.row().prefix == nullptr;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Coverage without lists: a sum of hashes that tells whether pieces tile a range exactly once.
-// Each piece [s,e) adds H(e) - H(s); inner ends cancel, so the sum over all ranks is H(b) - H(a)
-// exactly when the pieces cover [a,b) once. Equal by chance with probability 2^-64.
+// Coverage without lists: a sum of hashes that shows whether pieces tile a range exactly once. Each
+// piece [s,e) adds H(e) - H(s). Inner ends cancel, so the sum over all ranks is H(b) - H(a) if the
+// pieces cover [a,b) once. Other pieces give this sum with probability 2^-64.
 // (docs/architecture.md, "coverage")
 #pragma once
 
@@ -11,13 +11,14 @@
 
 namespace oratorio {
 
-/// Keyed 64-bit mix of an offset.
+/// Hashes an offset to 64 bits, with a key.
 [[nodiscard]] std::uint64_t mix(Offset at);
 [[nodiscard]] std::uint64_t coverage(const StridedRun& run);
 [[nodiscard]] std::uint64_t coverage(Extent whole);
-/// Sum over the data bytes from where `cursor` stands to data position `to`, where it stands then.
+/// Returns the sum over the data bytes from the cursor to data position `to`, and moves the cursor
+/// there.
 [[nodiscard]] std::uint64_t coverage(Cursor& cursor, Bytes to);
-/// Sum over the data bytes of `layout` in data positions [from, to).
+/// Returns the sum over the data bytes of `layout` in data positions [from, to).
 [[nodiscard]] std::uint64_t coverage(const Layout& layout, Bytes from, Bytes to);
 
 }  // namespace oratorio

@@ -9,8 +9,8 @@ namespace oratorio {
 
 namespace {
 
-/// The tiles of an unbounded layout that end within kOffsetLimit, in offsets and in data; at least
-/// one.
+/// Returns the number of tiles of an unbounded layout that end within kOffsetLimit, both in offsets
+/// and in data; at least one.
 std::int64_t reachable_tiles(const Layout& layout) {
     const Bytes size = layout.shape->size();
     if (size == 0 || layout.count <= 1) return layout.count;
@@ -23,7 +23,7 @@ std::int64_t reachable_tiles(const Layout& layout) {
     return std::clamp<std::int64_t>(tiles, 1, layout.count);
 }
 
-/// All parts are runs, or it is one.
+/// Returns true if the shape is a run or all its parts are runs.
 bool is_leaf(const Shape& shape) {
     return shape.depth() <= 2;
 }
@@ -146,7 +146,8 @@ void Cursor::seek_offset(Offset offset) {
     position_ += within_;
 }
 
-// From here to next() is the path of every piece: inline, and results that go through registers.
+// From here to next() is the path of every piece, so functions are inline and return their results
+// in registers.
 
 inline void Cursor::advance(std::int64_t parts) {
     within_ = 0;
@@ -154,16 +155,16 @@ inline void Cursor::advance(std::int64_t parts) {
     if (part_ == leaf_.count) next_leaf();
 }
 
-/// Counts `bytes` of the piece we are in as taken; not more than are left of it.
+/// Counts `bytes` of the current piece as taken. REQUIRES: the piece has that many left.
 inline void Cursor::take(Bytes bytes) {
     position_ += bytes;
     within_ += bytes;
     if (within_ == leaf_.length_of(part_)) advance(1);
 }
 
-/// The pieces of a leaf that lists them that continue `first`, the one we are in. Any two of equal
-/// length are a series; where lengths differ it takes three alike, or the processor would guess
-/// wrong all the time.
+/// Returns the pieces of a leaf with a list that continue the current piece `first`. If all lengths
+/// are equal, any two pieces are a series. If lengths differ, three pieces must match, or the
+/// processor would guess the branches wrong all the time.
 inline Cursor::Series Cursor::listed_series(Extent first, Bytes bytes_max,
                                             Offset offset_limit) const {
     const Offset* const at = leaf_.offsets + part_;
@@ -182,7 +183,8 @@ inline Cursor::Series Cursor::listed_series(Extent first, Bytes bytes_max,
     return {count, count > 1 ? stride : 0};
 }
 
-/// The pieces of the leaf, under the limits, that continue the whole piece `first` we are in.
+/// Returns the pieces of the leaf, within the limits, that continue `first`, the current piece,
+/// which is whole.
 inline Cursor::Series Cursor::series(Extent first, Bytes bytes_max, Offset offset_limit) const {
     if (leaf_.offsets != nullptr) return listed_series(first, bytes_max, offset_limit);
     const Bytes length = first.length();
@@ -200,7 +202,7 @@ inline StridedRun Cursor::next_in_leaf(Bytes bytes_max, Offset offset_limit) {
     const Offset begin = piece + within_;
     if (begin >= offset_limit) return {};
     const Bytes length = std::min(std::min(piece + whole, offset_limit) - begin, bytes_max);
-    if (length < whole) {  // a cut piece, or what an earlier cut has left of it
+    if (length < whole) {  // a cut piece, or the rest of one that was cut before
         take(length);
         return {begin, length, 0, 1};
     }
@@ -212,7 +214,7 @@ inline StridedRun Cursor::next_in_leaf(Bytes bytes_max, Offset offset_limit) {
 
 StridedRun Cursor::next(Bytes bytes_max, Offset offset_limit) {
     StridedRun run = next_in_leaf(bytes_max, offset_limit);
-    // At the begin of a leaf after one piece: the piece may go on here.
+    // After a single piece, at the begin of a leaf: the piece may continue in this leaf.
     while (part_ == 0 && within_ == 0 && run.count == 1 && leaf_.count > 0) {
         const Offset begin = leaf_.begin_of(0);
         if (begin != run.end()) break;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Cursor: the datatype iterator (Hastings & Choudhary 2006, section 2). Walks a layout in data
-// order and gives strided runs; seeks and tells by data size and by offset. Costs O(depth log
-// parts) to seek, O(1) memory per level, nothing per piece.
+// order and returns strided runs. Seeks and reports its position by data size and by offset. A seek
+// costs O(depth log parts); memory is O(1) per level, and nothing per piece.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +12,7 @@
 
 namespace oratorio {
 
-/// `count` pieces of `length` bytes, `stride` bytes apart, the first at `offset`.
+/// A strided run: `count` pieces of `length` bytes, `stride` bytes apart, the first at `offset`.
 struct StridedRun {
     Offset offset = 0;
     Bytes length = 0;
@@ -20,47 +20,45 @@ struct StridedRun {
     std::int64_t count = 0;
 
     [[nodiscard]] Bytes bytes() const { return length * count; }
-    [[nodiscard]] Offset end() const {
-        return offset + (count - 1) * stride + length;
-    }  ///< of the last piece
+    /// Returns the end of the last piece.
+    [[nodiscard]] Offset end() const { return offset + (count - 1) * stride + length; }
     [[nodiscard]] bool operator==(const StridedRun&) const = default;
 };
 
-/// Copyable: a copy is a bookmark.
+/// An iterator over a layout. A copy of it is a bookmark.
 class Cursor {
   public:
     explicit Cursor(Layout layout);
 
     [[nodiscard]] const Layout& layout() const { return layout_; }
     [[nodiscard]] bool at_end() const;
-    /// Data bytes before the current position.
+    /// Returns the number of data bytes before the current position.
     [[nodiscard]] Bytes tell_size() const { return position_; }
-    /// Offset of the next data byte; the end of the last one when at the end.
+    /// Returns the offset of the next data byte; at the end, the end of the last byte.
     [[nodiscard]] Offset tell_offset() const;
-    /// To data position `at`, 0 <= at <= layout().size().
+    /// Moves to data position `at`. REQUIRES: 0 <= at <= layout().size().
     void seek_size(Bytes at);
-    /// To the first data byte at or after `offset`. Monotonic layouts only.
+    /// Moves to the first data byte at or after `offset`. REQUIRES: the layout is monotonic.
     void seek_offset(Offset offset);
-    /// Takes the next strided run: as long as it can be with at most `bytes_max` (> 0) data bytes
-    /// and with every byte before `offset_limit` (runs are cut there; a limit only makes sense for
-    /// monotonic layouts). count == 0 when nothing is left under the limits. A piece cut by a limit
-    /// comes as a run of its own. A lone piece and the touching pieces of the parts and tiles after
-    /// it come as one.
+    /// Takes the next strided run. It is as long as possible with at most `bytes_max` (> 0) data
+    /// bytes and with every byte before `offset_limit`; runs are cut there, and a limit only makes
+    /// sense for monotonic layouts. Returns count == 0 when nothing is left within the limits. A
+    /// piece cut by a limit is a run of its own. A single piece is joined with the touching pieces
+    /// of the parts and tiles that follow.
     StridedRun next(Bytes bytes_max = INT64_MAX, Offset offset_limit = INT64_MAX);
-    /// Takes pieces the way a leaf of the shape keeps them: whole ones, all that fit `bytes_max`
-    /// (> 0) data bytes, and as many whole repetitions of the leaf as its parent has and that fit;
-    /// or, as a run of its own, the part of a piece that fits or that is left of one. Touching
-    /// pieces aren't joined. pieces.rows == 0 at the end. O(log pieces taken).
+    /// Takes pieces in the form in which a leaf of the shape keeps them. These are either whole
+    /// pieces, as many as fit `bytes_max` (> 0) data bytes, and as many whole repetitions of the
+    /// leaf as its parent has and as fit; or, as a run of its own, a part of one piece. Doesn't
+    /// join touching pieces. pieces.rows == 0 at the end. O(log pieces taken).
     void next_pieces(PieceRows& pieces, Bytes bytes_max = INT64_MAX);
 
   private:
-    /// A run or a node of runs, unpacked: what every piece needs.
+    /// A run or a node of runs, unpacked: all that is needed for each piece.
     struct Leaf {
         Offset origin = 0;
         std::int64_t count = 0;           ///< pieces
         const Offset* offsets = nullptr;  ///< of each piece; null: `stride` apart
-        const Bytes* prefix =
-            nullptr;  ///< data bytes before each piece; null: all are `length` long
+        const Bytes* prefix = nullptr;    ///< data bytes before each piece; null: all have `length`
         Bytes length = 0;
         Bytes stride = 0;
 
@@ -73,7 +71,7 @@ class Cursor {
         std::int64_t count = 1;
         Bytes stride = 0;
     };
-    /// A node whose parts are not all runs, and the part of it we are in.
+    /// A node with parts other than runs, and the current part.
     struct Level {
         const Shape* shape = nullptr;
         Offset origin = 0;
@@ -90,18 +88,19 @@ class Cursor {
     StridedRun next_in_leaf(Bytes bytes_max, Offset offset_limit);
 
     Layout layout_;
-    ShapePtr root_;             ///< the tiles are a level of the tree like any other
+    ShapePtr root_;             ///< the tiles are a level of this tree like any other
     Offset origin_ = 0;         ///< of root_
     std::vector<Level> stack_;  ///< the levels above the leaf, root first
     Leaf leaf_;                 ///< count 0 at the end
-    std::int64_t part_ = 0;     ///< the piece of the leaf we are in
-    Bytes within_ = 0;          ///< bytes already taken of that piece
+    std::int64_t part_ = 0;     ///< current piece of the leaf
+    Bytes within_ = 0;          ///< bytes of that piece that are taken already
     Bytes position_ = 0;
 };
 
-/// Data bytes of `layout` whose offset is before `offset`. Monotonic layouts only.
+/// Returns the data bytes of `layout` with offsets before `offset`. REQUIRES: the layout is
+/// monotonic.
 [[nodiscard]] Bytes size_before_offset(const Layout& layout, Offset offset);
-/// Offset of data byte `at` (a size position).
+/// Returns the offset of the data byte at data position `at`.
 [[nodiscard]] Offset offset_of_size(const Layout& layout, Bytes at);
 
 }  // namespace oratorio

@@ -27,7 +27,7 @@ Binary128 widened(ExtendedReal real) {
     std::uint64_t exponent = real.sign_and_exponent & kExponent;
     std::uint64_t fraction = real.significand & ~kIntegerBit;
     const bool integer_bit = (real.significand & kIntegerBit) != 0;
-    if (exponent == 0 && integer_bit) exponent = 1;  // a denormal in the form of a normal
+    if (exponent == 0 && integer_bit) exponent = 1;  // a denormal written as a normal number
     if (exponent != 0 && !integer_bit) {
         exponent = kExponent;
         fraction = kIntegerBit >> 1;
@@ -51,7 +51,7 @@ ExtendedReal narrowed(Binary128 real) {
     if (exponent == 0) {
         exponent = significand >> 63;  // rounded up to the smallest normal number
     } else if ((significand & kIntegerBit) != 0) {
-        ++exponent;  // the fraction is all zero after the carry
+        ++exponent;  // after the carry the fraction is zero
     } else {
         significand |= kIntegerBit;
     }

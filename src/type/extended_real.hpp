@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The x87 extended format and IEEE binary128: the same exponent, fractions of 63 and 112 bits. Pure
-// integer arithmetic, so that it works and is tested on every processor.
+// Conversion between the x87 extended format and IEEE binary128. They have the same exponent, and
+// fractions of 63 and 112 bits. It uses integer arithmetic only, so it works and is tested on every
+// processor.
 #pragma once
 
 #include <cstdint>
 
 namespace oratorio {
 
-/// Sign, 15 bits of exponent (bias 16383); a 64-bit significand whose top bit is the integer bit.
+/// The x87 format: sign and 15 bits of exponent (bias 16383), then a 64-bit significand with the
+/// integer bit on top.
 struct ExtendedReal {
     std::uint16_t sign_and_exponent = 0;
     std::uint64_t significand = 0;
@@ -21,13 +23,13 @@ struct Binary128 {
     bool operator==(const Binary128&) const = default;
 };
 
-/// Exact. What no processor computes with (the integer bit missing from a normal number, an
-/// infinity or a NaN) becomes a quiet NaN.
+/// Converts exactly. Encodings that no processor computes with (a normal number, infinity or NaN
+/// without its integer bit) become a quiet NaN.
 [[nodiscard]] Binary128 widened(ExtendedReal real);
-/// Rounded to nearest, ties to even. A finite number that rounds past the largest one becomes an
-/// infinity; a NaN stays one.
+/// Rounds to nearest, ties to even. A finite number that rounds beyond the largest one becomes an
+/// infinity; a NaN stays a NaN.
 [[nodiscard]] ExtendedReal narrowed(Binary128 real);
-/// Neither infinity nor NaN.
+/// Return true if `real` is neither an infinity nor a NaN.
 [[nodiscard]] bool is_finite(ExtendedReal real);
 [[nodiscard]] bool is_finite(Binary128 real);
 

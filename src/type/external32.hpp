@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// external32: the representation that every machine reads (MPI-4.1, 14.5.2). No alignment, no
-// padding: elements follow each other in data order.
+// external32: the data representation that every machine reads (MPI-4.1, 14.5.2). It has no
+// alignment and no padding: elements follow each other in data order.
 #pragma once
 
 #include <memory>
@@ -12,15 +12,16 @@
 
 namespace oratorio {
 
-/// As of a Conversion whose data is `data`.
+/// Returns Conversion::memory_part for the data `data`.
 [[nodiscard]] Extent memory_part(const Signature& data, Extent file_part);
 
-/// The size of an element in external32. ErrorKind::conversion when it has none.
+/// Returns the size of an element in external32, or ErrorKind::conversion if it has no form there.
 [[nodiscard]] Result<Bytes> external32_size(const Element& element);
 
-/// `memory` is the user's buffer, `item` the signature of one of its tiles. ErrorKind::conversion
-/// when an element has no form in external32, ErrorKind::count when there is too much data to
-/// count. Needs 64 KiB while it converts.
+/// Makes the conversion between memory and external32. `memory` is the user's buffer, `item` the
+/// signature of one of its tiles. Fails with ErrorKind::conversion if an element has no form in
+/// external32, and with ErrorKind::count if there is too much data to count. Uses 64 KiB while it
+/// converts.
 [[nodiscard]] Result<std::shared_ptr<Conversion>> external32_conversion(const Layout& memory,
                                                                         const SignaturePtr& item);
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Flattened lists: every contiguous piece of an access written out, and a walk over such a list.
-// What other implementations work with and the iterators are compared with (Hastings & Choudhary
-// 2006, section 2, "flattened datatypes"). Takes 24 bytes for each piece; only the list methods use
-// it.
+// Other implementations work with them, and the iterators are compared with them (Hastings &
+// Choudhary 2006, section 2, "flattened datatypes"). A list takes 24 bytes per piece. Only the list
+// methods use it.
 #pragma once
 
 #include <cstddef>
@@ -12,29 +12,32 @@
 
 namespace oratorio {
 
-/// The contiguous pieces of data positions [from, to) in data order, touching ones joined.
+/// Returns the contiguous pieces of data positions [from, to) in data order, with touching ones
+/// joined.
 [[nodiscard]] std::vector<Extent> flatten(const Layout& layout, Bytes from, Bytes to);
 
-/// Position in a flattened list. Data positions count from the begin of the list.
+/// A position in a flattened list. Data positions count from the list's begin.
 class ListCursor {
   public:
     explicit ListCursor(std::vector<Extent> pieces);
 
     [[nodiscard]] const std::vector<Extent>& pieces() const { return pieces_; }
-    /// Data bytes of the list.
+    /// Returns the data bytes of the list.
     [[nodiscard]] Bytes size() const { return before_.back(); }
     [[nodiscard]] bool at_end() const { return piece_ == pieces_.size(); }
-    /// Data bytes before the current position.
+    /// Returns the number of data bytes before the current position.
     [[nodiscard]] Bytes tell_size() const { return before_[piece_] + within_; }
-    /// Offset of the next data byte; the end of the last one when at the end, 0 in an empty list.
+    /// Returns the offset of the next data byte; at the end, the end of the last byte; in an empty
+    /// list 0.
     [[nodiscard]] Offset tell_offset() const;
-    /// To data position `at`, 0 <= at <= size(). O(log pieces).
+    /// Moves to data position `at`. O(log pieces). REQUIRES: 0 <= at <= size().
     void seek_size(Bytes at);
-    /// To the first data byte at or after `offset`, in a list of a monotonic layout. O(log pieces).
+    /// Moves to the first data byte at or after `offset`. O(log pieces). REQUIRES: the list is that
+    /// of a monotonic layout.
     void seek_offset(Offset offset);
 
-    /// Copies the next `bytes` data bytes from where `from` stands to where `to` stands; both move
-    /// on. Bases are where offset 0 of each list lies. Both have that many bytes left; source and
+    /// Copies the next `bytes` data bytes at `from` to `to`, and moves both on. The bases are the
+    /// addresses of offset 0 of each list. REQUIRES: both have that many bytes left; source and
     /// target don't overlap.
     friend void copy_between(ListCursor& to, std::byte* to_base, ListCursor& from,
                              const std::byte* from_base, Bytes bytes);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// JoinedRuns: a datatype's list of runs on its way to a shape. One pass drops the empty ones, joins
-// each run to the one it continues and finds out all that a shape wants to know of them, because
-// fetching a long list from memory costs more than what is done with it.
+// JoinedRuns: a datatype's list of runs, ready to become a shape. One pass drops empty runs, joins
+// each run to the one it continues, and computes all that a shape needs to know about the list,
+// because fetching a long list from memory costs more than the work on it.
 #pragma once
 
 #include <algorithm>
@@ -12,15 +12,15 @@
 
 namespace oratorio {
 
-/// How a sequence of pieces behaves: what is kept is negative once something was.
+/// The order of a sequence of pieces. A member is negative once its property has been violated.
 class PieceOrder {
   public:
     PieceOrder() = default;
     PieceOrder(bool monotonic, bool overlapping)
         : forward_(monotonic ? 0 : -1), apart_(overlapping ? -1 : 0) {}
 
-    /// Of a piece, or the last one of a part, and the next. Without a branch, as loops over pieces
-    /// do it.
+    /// Notes a piece, or the last one of a part, and the piece that follows it. Has no branch, for
+    /// loops over pieces.
     void follow(Extent last, Extent next) {
         forward_ |= distance(last.begin, next.begin) | distance(last.end, next.end);
         apart_ |= distance(last.end, next.begin);
@@ -30,11 +30,12 @@ class PieceOrder {
         apart_ |= inside.apart_;
     }
     [[nodiscard]] bool monotonic() const { return forward_ >= 0; }
-    /// As far as monotonic order shows it.
+    /// Returns true if pieces overlap, as far as a monotonic order shows it.
     [[nodiscard]] bool overlapping() const { return monotonic() && apart_ < 0; }
 
   private:
-    /// Of a part without pieces it means nothing, but must not be undefined.
+    /// Returns the distance with wrap-around. For a part without pieces the result means nothing,
+    /// but it must not be undefined behaviour.
     static Bytes distance(Offset from, Offset to) {
         return static_cast<Bytes>(static_cast<std::uint64_t>(to) -
                                   static_cast<std::uint64_t>(from));
@@ -46,13 +47,14 @@ class PieceOrder {
 
 struct JoinedRuns {
     List<Offset> offsets;
-    List<Bytes> prefix;  ///< data bytes before each run, and all
+    List<Bytes> prefix;  ///< data bytes before each run, and the total at the end
     PieceOrder order;
-    bool fits = true;  ///< all runs lie within kOffsetLimit of 0, and all data is no more than that
+    bool fits = true;  ///< all runs lie within kOffsetLimit of 0, and have no more data than that
 
-    /// `run_of(i)` gives run i, 0 <= i < count, whose end is its begin where it is empty; each is
-    /// asked for once, in turn. Offsets go to `offsets`, `count` long, whose value i is not written
-    /// before run i was asked for. The other list comes from `memory`, which may be null.
+    /// Makes the list from `run_of(i)`, which returns run i, 0 <= i < count; an empty run has its
+    /// end at its begin. Calls it once for each i, in order. Writes the offsets to `offsets`,
+    /// `count` long, and value i not before run i was requested. The other list comes from
+    /// `memory`, which may be null.
     template <class RunOf>
     static JoinedRuns of(std::int64_t count, const RunOf& run_of, List<Offset> offsets,
                          const std::shared_ptr<KeptMemory>& memory);
@@ -67,14 +69,14 @@ template <class RunOf>
 JoinedRuns JoinedRuns::of(std::int64_t count, const RunOf& run_of, List<Offset> offsets,
                           const std::shared_ptr<KeptMemory>& memory) {
     List<Bytes> prefix(static_cast<std::size_t>(count) + 1, memory);
-    // In registers, which what is written to the lists can't change.
+    // Local pointers stay in registers, because writes to the lists can't change them.
     Offset* const offset = offsets.data();
     Bytes* const before = prefix.data();
     PieceOrder order;
     bool fits = true;
     Bytes total = 0;
     std::size_t kept = 0;
-    Extent last{};  // the run that goes on
+    Extent last{};  // the run that the next one may continue
     Extent earlier{};
     for (std::int64_t i = 0; i < count; ++i) {
         const Extent next = run_of(i);

@@ -7,7 +7,7 @@ namespace oratorio {
 
 namespace {
 
-/// Every piece has the same length.
+/// Copies one of several pieces of the same length.
 template <class Move>
 struct Even {
     Bytes length;
@@ -21,14 +21,14 @@ template <class Move>
 struct Uneven {
     const Bytes* prefix;
 
-    // Into the caller, whose target a masked move needs.
+    // Must be inlined into its caller, whose target attribute a masked move needs.
     [[gnu::always_inline]] void operator()(std::byte* to, const std::byte* from,
                                            std::int64_t piece) const {
         Move()(to, from, prefix[piece + 1] - prefix[piece]);
     }
 };
 
-/// Calls `with` with what copies pieces of `length` bytes best.
+/// Calls `with` with the fastest way to copy pieces of `length` bytes.
 template <class With>
 void with_move_of(Bytes length, With with) {
     switch (length) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// List: numbers in one block of memory, which may come from and go back to KeptMemory. Copies share
-// the memory, so only who has just made a list writes to it.
+// List: numbers in one block of memory, which KeptMemory may provide and take back. Copies share
+// the memory, so only the code that has just made a list may write to it.
 #pragma once
 
 #include <algorithm>
@@ -18,14 +18,14 @@ template <class T>
 class List {
   public:
     List() = default;
-    /// Contents undefined. `from` may be null.
+    /// Makes a list with undefined contents. `from` may be null.
     explicit List(std::size_t size, const std::shared_ptr<KeptMemory>& from = nullptr)
         : memory_(KeptMemory::take(size * sizeof(T), from)),
           values_(static_cast<T*>(memory_.get()), size) {}
     List(std::initializer_list<T> values) : List(values.size()) {
         std::copy(values.begin(), values.end(), begin());
     }
-    /// The vector's own memory.
+    /// Makes a list from the vector's own memory.
     List(std::vector<T> values) {
         const auto kept = std::make_shared<std::vector<T>>(std::move(values));
         values_ = *kept;
@@ -45,14 +45,14 @@ class List {
     [[nodiscard]] T& front() { return values_.front(); }
     [[nodiscard]] T& back() { return values_.back(); }
 
-    /// Without the values from `size` on; much shorter ones give their memory back.
+    /// Drops the values from `size` on. If less than half remains, moves it to smaller memory.
     void shorten(std::size_t size) {
         if (size < values_.size() / 2)
             *this = first(size);
         else
             values_ = values_.first(size);
     }
-    /// A copy, in memory of its own, of the first `size` values.
+    /// Returns a copy of the first `size` values, in memory of its own.
     [[nodiscard]] List first(std::size_t size) const {
         List copy(size);
         std::copy_n(begin(), size, copy.begin());

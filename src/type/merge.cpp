@@ -8,7 +8,7 @@ namespace oratorio {
 
 namespace {
 
-/// Ways a run of pieces is kept; what a merge asks of it.
+/// The ways in which a run of pieces is kept, with the same interface for a merge.
 struct Spaced {
     PieceRun run;
     [[nodiscard]] Offset begin(std::int64_t piece) const { return piece * run.stride; }
@@ -34,7 +34,7 @@ auto with_kind_of(const PieceRun& run, With with) {
     return with(ListedUneven{run});
 }
 
-/// Where a merge stands on one side.
+/// The position of a merge on one side.
 template <class Byte, class Kind>
 struct Walk {
     Kind kind;
@@ -55,7 +55,7 @@ struct Walk {
         at = displaced(base, kind.begin(piece));
         left = kind.length(piece);
     }
-    /// Without a branch: which side's piece ends first is often a matter of chance.
+    /// Moves on by `bytes` without a branch, because which side's piece ends first is often random.
     void move_on(Bytes bytes) {
         const bool done = bytes == left;
         piece += done;
@@ -77,7 +77,8 @@ template <class Move, class To, class From>
         const Bytes bytes = std::min(to.left, from.left);
         Move()(to.at, from.at, bytes);
         total += bytes;
-        if (to.left == from.left) {  // guessed, so that equal lists needn't wait for the loads
+        if (to.left ==
+            from.left) {  // predicted by the processor, so equal lists don't wait for the loads
             to.next_piece();
             from.next_piece();
         } else {

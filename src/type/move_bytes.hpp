@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Ways to move the bytes of one piece; what the kernels are made of. For kernels.cpp and merge.cpp
-// only.
+// The ways to move the bytes of one piece, of which the kernels are made. Used by kernels.cpp,
+// merge.cpp and streamed.cpp only.
 #pragma once
 
 #include <cstddef>
@@ -19,7 +19,7 @@
 
 namespace oratorio {
 
-/// kLength bytes: one load and one store.
+/// Moves kLength bytes with one load and one store.
 template <std::size_t kLength>
 struct Exactly {
     void operator()(std::byte* to, const std::byte* from, Bytes /*length*/) const {
@@ -27,7 +27,7 @@ struct Exactly {
     }
 };
 
-/// kPart to 2 * kPart bytes: the first kPart and the last kPart.
+/// Moves kPart to 2 * kPart bytes: the first kPart and the last kPart, which may overlap.
 template <std::size_t kPart>
 struct Halves {
     void operator()(std::byte* to, const std::byte* from, Bytes length) const {
@@ -40,7 +40,7 @@ struct Halves {
     }
 };
 
-/// 2 * kPart to 4 * kPart bytes.
+/// Moves 2 * kPart to 4 * kPart bytes in four parts, which may overlap.
 template <std::size_t kPart>
 struct Quarters {
     void operator()(std::byte* to, const std::byte* from, Bytes length) const {
@@ -63,7 +63,7 @@ struct Long {
     }
 };
 
-/// Any length, the short ones without a call.
+/// Moves any number of bytes, few of them without a call.
 struct Branching {
     void operator()(std::byte* to, const std::byte* from, Bytes length) const {
         if (length > 64) return Long()(to, from, length);
@@ -76,9 +76,9 @@ struct Branching {
     }
 };
 
-/// Any length, up to 64 bytes by one masked load and store, which touch nothing else. Where lengths
-/// are a matter of chance the processor guesses the branches above wrong, and each wrong guess
-/// costs more than the copy. Only where has_masked_moves().
+/// Moves any number of bytes; up to 64 with one masked load and store, which touch nothing else.
+/// With random lengths the processor guesses the branches of Branching wrong, and each wrong guess
+/// costs more than the copy. REQUIRES: has_masked_moves().
 struct Masked {
     ORATORIO_MASKED void operator()(std::byte* to, const std::byte* from, Bytes length) const {
 #if defined(__x86_64__)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Nesting: the rule that keeps trees of datatypes shallow (decision 0055).
+// Nesting: the rule that keeps the trees of datatypes shallow (decision 0055).
 #pragma once
 
 #include <cstddef>
@@ -7,11 +7,12 @@
 
 namespace oratorio {
 
-/// Which of `count` parts a new node shall replace by the parts of that part. `depth_of(i)` is the
-/// depth of part i, `parts_of(i)` the number of its own parts, 0 for one that can't be replaced.
-/// That is the deepest part, if no other is as deep and it has at most twice as many parts as there
-/// are beside it. Where none is to be replaced, the depth follows a logarithm: on the way down by
-/// the deepest part the number of parts doubles from node to node, or the data is halved.
+/// Returns the part of a new node that should be replaced by that part's own parts. The node has
+/// `count` parts; `depth_of(i)` is the depth of part i, and `parts_of(i)` the number of its own
+/// parts, 0 if it can't be replaced. The result is the deepest part, if no other part is as deep
+/// and it has at most twice as many parts as the node has others. With this rule the depth is
+/// logarithmic: where no part is replaced, the number of parts doubles, or the data is halved, from
+/// node to node on the way down.
 template <class DepthOf, class PartsOf>
 std::optional<std::size_t> part_to_replace(std::size_t count, const DepthOf& depth_of,
                                            const PartsOf& parts_of) {

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Piece runs: many contiguous pieces handed over at once, the way a leaf of the shape keeps them,
-// so that a loop over them needs no call per piece. Made by cursors; for copies and other quick
-// walks.
+// Piece runs: many contiguous pieces in the form in which a leaf of the shape keeps them, so that a
+// loop over them needs no call per piece. Cursors make them, for copies and other fast walks.
 #pragma once
 
 #include <cstdint>
@@ -12,10 +11,10 @@ namespace oratorio {
 
 /// Pieces that are equally spaced, or listed. The lists belong to the shape they come from.
 struct PieceRun {
-    Offset origin = 0;                ///< of the first piece, or what `offsets` are relative to
+    Offset origin = 0;                ///< of the first piece, or of offset 0 of `offsets`
     const Offset* offsets = nullptr;  ///< of each piece; null: they are `stride` apart
-    const Bytes* prefix = nullptr;  ///< piece i is prefix[i + 1] - prefix[i] bytes; null: `length`
-    Bytes length = 0;               ///< of every piece; of no meaning with `prefix`
+    const Bytes* prefix = nullptr;  ///< piece i has prefix[i + 1] - prefix[i] bytes; null: `length`
+    Bytes length = 0;               ///< of every piece; unused with `prefix`
     Bytes stride = 0;
     std::int64_t count = 0;
 
@@ -25,22 +24,22 @@ struct PieceRun {
     [[nodiscard]] Bytes length_of(std::int64_t piece) const {
         return prefix != nullptr ? prefix[piece + 1] - prefix[piece] : length;
     }
-    /// Of `pieces` pieces from `first` on.
+    /// Returns the bytes of `pieces` pieces from `first` on.
     [[nodiscard]] Bytes bytes_of(std::int64_t first, std::int64_t pieces) const {
         return prefix != nullptr ? prefix[first + pieces] - prefix[first] : length * pieces;
     }
     [[nodiscard]] Bytes bytes() const { return bytes_of(0, count); }
 };
 
-/// A piece run repeated: `rows` times, `stride` bytes apart.
+/// A piece run repeated `rows` times, `stride` bytes apart.
 struct PieceRows {
     PieceRun row;
     std::int64_t rows = 0;
     Bytes stride = 0;
 };
 
-/// How many of the pieces from `first` on have at most `bytes_max` bytes together. O(log of the
-/// result).
+/// Returns how many of the pieces from `first` on have at most `bytes_max` bytes together. O(log of
+/// the result).
 [[nodiscard]] std::int64_t pieces_within(const PieceRun& run, std::int64_t first, Bytes bytes_max);
 
 }  // namespace oratorio

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Run table: the strided runs of one message, packed small: each run costs 2 bytes when pieces are
-// small and close, so that describing a 4-byte piece doesn't cost more than sending it. Offsets
-// must not decrease from run to run.
+// Run table: the strided runs of one message in a packed form. A run of small, close pieces takes 2
+// bytes, so that describing a 4-byte piece doesn't cost more than sending it. REQUIRES: offsets
+// don't decrease from run to run.
 #pragma once
 
 #include <cstddef>
@@ -14,11 +14,11 @@ namespace oratorio {
 
 class RunTableWriter {
   public:
-    /// Most bytes that one run can take.
+    /// The most bytes that one run can take.
     static constexpr std::size_t run_bytes_max = 40;
 
     RunTableWriter() = default;
-    /// `origin`: the offset that the first run is counted from, known to the reader.
+    /// `origin` is the offset that the first run is counted from. The reader knows it.
     RunTableWriter(std::span<std::byte> into, Offset origin) : into_(into), last_(origin) {}
 
     [[nodiscard]] std::size_t bytes() const { return used_; }
@@ -49,14 +49,15 @@ class RunTableWriter {
 
 class RunTableReader {
   public:
-    /// Runs lie in `whole`, which begins at the writer's origin.
+    /// All runs lie in `whole`, which begins at the writer's origin.
     RunTableReader(std::span<const std::byte> from, Extent whole)
         : from_(from), whole_(whole), last_(static_cast<std::uint64_t>(whole.begin)) {}
 
     [[nodiscard]] bool at_end() const { return used_ >= from_.size(); }
-    /// count == 0 where the table is damaged: the run has no bytes or isn't inside.
+    /// Returns the next run; count == 0 if the table is damaged: the run has no bytes or isn't
+    /// inside `whole`.
     StridedRun next() {
-        // Modulo 2^64: runs of reads may overlap, so their distance may be below zero.
+        // Computed modulo 2^64: runs of reads may overlap, so their distance may be negative.
         last_ += take();
         const std::uint64_t length = take();
         StridedRun run{static_cast<Offset>(last_), static_cast<Bytes>(length >> 1), 0, 1};
@@ -91,7 +92,7 @@ class RunTableReader {
     std::span<const std::byte> from_;
     Extent whole_;
     std::size_t used_ = 0;
-    std::uint64_t last_ = 0;  ///< where the run before ends
+    std::uint64_t last_ = 0;  ///< end of the previous run
 };
 
 }  // namespace oratorio

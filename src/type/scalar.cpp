@@ -24,7 +24,7 @@ void save(std::byte* to, Word word) {
 
 constexpr bool kBigEndian = std::endian::native == std::endian::big;
 
-/// Between the processor's order and big-endian, either way.
+/// Converts between the processor's byte order and big-endian, either way.
 std::uint64_t ordered(std::uint64_t word) {
     return kBigEndian ? word : __builtin_bswap64(word);
 }
@@ -42,7 +42,7 @@ bool swap_words(const std::byte* from, std::byte* to, std::int64_t count) {
     return true;
 }
 
-/// Eight bytes of words at a time: one swap serves two or four of them.
+/// Swaps words in groups of eight bytes: one swap serves two or four words.
 bool swap_words_4(const std::byte* from, std::byte* to, std::int64_t count) {
     const std::int64_t pairs = kBigEndian ? 0 : count / 2;
     for (std::int64_t i = 0; i < pairs; ++i, from += 8, to += 8)
@@ -75,7 +75,8 @@ bool copy_bytes(const std::byte* from, std::byte* to, std::int64_t count) {
     return true;
 }
 
-/// Integers of `From` in memory to those of `To` in the file.
+/// Converts integers of type `From` in memory to `To` in the file. Returns false if a value doesn't
+/// fit.
 template <class From, class To, class FileWord>
 bool narrow(const std::byte* memory, std::byte* file, std::int64_t count) {
     for (std::int64_t i = 0; i < count; ++i, memory += sizeof(From), file += sizeof(To)) {
@@ -94,7 +95,7 @@ bool widen(const std::byte* file, std::byte* memory, std::int64_t count) {
     return true;
 }
 
-constexpr int kExtendedUsed = 10;  ///< bytes of an extended real; the other 6 are padding
+constexpr int kExtendedUsed = 10;  ///< bytes used by an extended real; the other 6 are padding
 
 bool write_extended(const std::byte* memory, std::byte* file, std::int64_t count) {
     for (std::int64_t i = 0; i < count; ++i, memory += 16, file += 16) {
@@ -130,10 +131,10 @@ struct KindRow {
     Bytes file;
     Convert write;
     Convert read;
-    const char* misfit = "";  ///< why a conversion fails
+    const char* misfit = "";  ///< message for when a conversion fails
 };
 
-// In the order of ScalarKind.
+// One row per ScalarKind, in its order.
 constexpr KindRow kKinds[] = {
     {0, 0, has_no_form, has_no_form, "external32 has no form for this datatype"},
     {1, 1, copy_bytes, copy_bytes},

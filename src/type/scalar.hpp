@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Scalars: the numbers and characters that predefined datatypes are made of, and how each looks in
+// Scalars: the numbers and characters that predefined datatypes consist of, and the form of each in
 // external32 (MPI-4.1, 14.5.2): big-endian, IEEE floating point, sizes of table 14.2.
 #pragma once
 
@@ -11,10 +11,10 @@
 
 namespace oratorio {
 
-/// A pair of forms, in memory and in external32.
+/// A form in memory together with a form in external32.
 enum class ScalarKind : std::uint8_t {
     none,            ///< no external32 form is known
-    byte,            ///< as it is: characters, bytes, bool, packed data
+    byte,            ///< copied unchanged: characters, bytes, bool, packed data
     word2,           ///< the same bits in the file, big-endian: integers, IEEE reals, logicals
     word4,           //
     word8,           //
@@ -25,18 +25,18 @@ enum class ScalarKind : std::uint8_t {
     wide_character,  ///< 4 bytes in memory, a UTF-16 unit in the file
 };
 
-/// Bytes of one scalar; 0 for `none`.
+/// Return the bytes of one scalar; 0 for `none`.
 [[nodiscard]] Bytes memory_size(ScalarKind kind);
 [[nodiscard]] Bytes external32_size(ScalarKind kind);
 
-/// Converts `count` scalars; neither side need be aligned, and they don't overlap. False when a
-/// value doesn't fit the other side; how many were converted by then isn't told. A real that loses
-/// precision is rounded to nearest, ties to even.
+/// Converts `count` scalars. Neither side need be aligned. Returns false if a value doesn't fit the
+/// other side; an unknown number of scalars is converted by then. A real that loses precision is
+/// rounded to nearest, ties to even. REQUIRES: the two sides don't overlap.
 [[nodiscard]] bool to_external32(ScalarKind kind, const std::byte* memory, std::byte* file,
                                  std::int64_t count);
 [[nodiscard]] bool from_external32(ScalarKind kind, const std::byte* file, std::byte* memory,
                                    std::int64_t count);
-/// What to say of it: ErrorKind::conversion.
+/// Returns the error for a failed conversion, of kind ErrorKind::conversion.
 [[nodiscard]] Error misfit(ScalarKind kind);
 
 }  // namespace oratorio

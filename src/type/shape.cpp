@@ -30,19 +30,19 @@ bool in_range(Offset at) {
     return at > -kOffsetLimit && at < kOffsetLimit;
 }
 
-/// `span`, moved by an offset that is in range, is. Spans are.
+/// Returns true if `span`, moved by `by`, stays in range. REQUIRES: `span` is in range.
 bool fits_at(Extent span, Offset by) {
     return in_range(by) && span.begin + by >= -kOffsetLimit && span.end + by <= kOffsetLimit;
 }
 
-/// So does a part at all of the offsets.
+/// Returns true if a part is in range at all of the offsets.
 bool fits_at(const Shape& part, const List<Offset>& offsets) {
     const auto [lowest, highest] = std::minmax_element(offsets.begin(), offsets.end());
     const Bytes size = saturating_product(part.size(), std::ssize(offsets));
     return size <= kOffsetLimit && fits_at(part.span(), *lowest) && fits_at(part.span(), *highest);
 }
 
-/// A normal form whose only offset, if any, has been taken off.
+/// A normal form without its outermost displacement, and that displacement.
 struct Placed {
     ShapePtr shape;
     Offset offset = 0;
@@ -53,7 +53,7 @@ Placed peel(ShapePtr shape) {
     return {shape->child(), shape->part_offset(0)};
 }
 
-/// Equal as far as a few comparisons can tell.
+/// Returns true if the shapes are equal as far as a few comparisons can tell.
 bool same(const Shape& a, const Shape& b) {
     if (&a == &b) return true;
     if (a.kind() != b.kind() || a.size() != b.size()) return false;
@@ -69,15 +69,15 @@ bool equally_spaced(const List<Offset>& offsets) {
            }) == offsets.end();
 }
 
-/// One run for each of the offsets, in their memory.
+/// Makes a shape of one run per offset. Reuses the memory of the offsets.
 template <class RunOf>
 ShapePtr joined_runs(List<Offset> offsets, const RunOf& run_of) {
     const auto count = std::ssize(offsets);
     return Shape::runs(JoinedRuns::of(count, run_of, std::move(offsets), nullptr));
 }
 
-/// Peels the children, drops empty ones and joins a run to the run it continues; in place. The
-/// children fit at their offsets.
+/// Takes off the children's displacements, drops empty children, and joins a run to the run it
+/// continues; in place. REQUIRES: the children fit at their offsets.
 void merge_children(std::vector<ShapePtr>& children, List<Offset>& offsets) {
     std::size_t kept = 0;
     for (std::size_t i = 0; i < children.size(); ++i) {
@@ -97,7 +97,7 @@ void merge_children(std::vector<ShapePtr>& children, List<Offset>& offsets) {
     offsets.shorten(kept);
 }
 
-/// All children fit at their offsets, and so does their data together.
+/// Returns true if all children, and all their data together, are in range at their offsets.
 bool fit_at(const std::vector<ShapePtr>& children, const List<Offset>& offsets) {
     Bytes size = 0;
     for (std::size_t i = 0; i < children.size(); ++i) {
@@ -110,13 +110,14 @@ bool fit_at(const std::vector<ShapePtr>& children, const List<Offset>& offsets) 
     return true;
 }
 
-/// Parts that a parent could have in the place of this one; 0 where this one repeats a part.
+/// Returns the number of parts that a parent could have in place of `shape`; 0 if `shape` repeats
+/// one part.
 std::size_t parts_to_take(const Shape& shape) {
     const bool listed = shape.kind() == Shape::Kind::mixed || shape.kind() == Shape::Kind::runs;
     return listed ? static_cast<std::size_t>(shape.count()) : 0;
 }
 
-/// Puts the parts of child `at` in its place.
+/// Replaces child `at` by its parts.
 void take_parts(std::vector<ShapePtr>& children, List<Offset>& offsets, std::size_t at) {
     const ShapePtr taken = std::move(children[at]);
     const auto parts = static_cast<std::size_t>(taken->count());
@@ -142,9 +143,10 @@ void take_parts(std::vector<ShapePtr>& children, List<Offset>& offsets, std::siz
 
 }  // namespace
 
-/// Makes nodes whose parts are already in normal form and fills in what is derived from the parts.
+/// Makes nodes from parts in normal form, and computes the members that follow from the parts.
 struct ShapeBuilder {
-    /// As long as a byte, so that it isn't taken for an empty one.
+    /// Makes the node of layouts that don't fit. Its size is one byte, so that it isn't taken for
+    /// an empty shape.
     static ShapePtr unfit() {
         auto node = std::make_shared<Shape>(*run(1));
         node->fits_ = false;
@@ -179,7 +181,7 @@ struct ShapeBuilder {
         const Shape& part = *node->child_;
         Offset lowest = offsets.front();
         Offset highest = lowest;
-        Bytes step = INT64_MAX;  // the least
+        Bytes step = INT64_MAX;  // the smallest
         for (std::size_t i = 1; i < offsets.size(); ++i) {
             lowest = std::min(lowest, offsets[i]);
             highest = std::max(highest, offsets[i]);
@@ -256,7 +258,7 @@ struct ShapeBuilder {
     }
 };
 
-// For ever there, so that nobody need count who uses it: every layout begins with it.
+// Lives for ever and has no reference count, because every layout begins with it.
 ShapePtr Shape::empty() {
     static const Shape* const nothing = new Shape;
     return ShapePtr(ShapePtr(), nothing);

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Shape: the normal form of a datatype's layout. An immutable tree, built once per datatype and
-// shared. Adjacent pieces are merged, constant strides recognised, nested vectors collapsed,
-// zero-size parts dropped, so that two datatypes with the same typemap layout usually get the same
-// shape and a cursor meets as few and as long strided runs as possible. (Source of the idea: the
-// datatype iterator of Hastings & Choudhary 2006, section 2.) However deeply a program nests its
-// datatypes, the tree stays shallow (decision 0055), so functions may recurse over it.
+// shared. Adjacent pieces are merged, constant strides recognised, nested vectors collapsed, and
+// parts without data dropped. So two datatypes with the same typemap layout usually have the same
+// shape, and a cursor meets strided runs that are as few and as long as possible. (Source of the
+// idea: the datatype iterator of Hastings & Choudhary 2006, section 2.) However deeply a program
+// nests its datatypes, the tree stays shallow (decision 0055), so functions may recurse over it.
 #pragma once
 
 #include <cstdint>
@@ -22,8 +22,8 @@ class Shape;
 struct JoinedRuns;
 using ShapePtr = std::shared_ptr<const Shape>;
 
-/// One node of the tree. Offsets are bytes relative to the node's origin and may be negative
-/// (memory types). Data order (the order of the typemap) is the order of children.
+/// One node of the tree. Offsets are in bytes, relative to the node's origin, and may be negative
+/// (memory types). Data order, the order of the typemap, is the order of children.
 class Shape {
   public:
     enum class Kind {
@@ -40,22 +40,24 @@ class Shape {
     [[nodiscard]] Extent span() const {
         return span_;
     }  ///< first and one-past-last data byte (true lb, true ub)
-    /// First and last contiguous piece in data order.
+    /// Return the first and the last contiguous piece in data order.
     [[nodiscard]] Extent first_piece() const { return first_piece_; }
     [[nodiscard]] Extent last_piece() const { return last_piece_; }
-    /// Contiguous pieces, an upper bound where parts touch.
+    /// Returns the number of contiguous pieces; an upper bound where parts touch.
     [[nodiscard]] std::int64_t pieces() const { return pieces_; }
     [[nodiscard]] bool contiguous() const { return kind_ == Kind::run || kind_ == Kind::empty; }
-    /// Neither the begins nor the ends of the pieces ever decrease in data order. What a file view
-    /// needs (MPI-4.1, 14.3). Pieces may still overlap.
+    /// Returns true if neither the begins nor the ends of the pieces ever decrease in data order. A
+    /// file view needs this (MPI-4.1, 14.3). Pieces may still overlap.
     [[nodiscard]] bool monotonic() const { return monotonic_; }
-    /// Some byte occurs twice, as far as monotonic order shows it; false for non-monotonic shapes.
+    /// Returns true if some byte occurs twice, as far as a monotonic order shows it. Returns false
+    /// for shapes that aren't monotonic.
     [[nodiscard]] bool overlapping() const { return overlapping_; }
-    /// Levels of the tree: run 1; 2 when all parts are runs; more otherwise. Grows with the
-    /// logarithm of the number of parts and of the data bytes, not with the nesting of datatypes.
+    /// Returns the levels of the tree: 1 for a run, 2 if all parts are runs, more otherwise. Grows
+    /// with the logarithm of the number of parts and of the data bytes, not with the nesting of
+    /// datatypes.
     [[nodiscard]] int depth() const { return depth_; }
-    /// False for the shape that stands for every layout with data further than kOffsetLimit from
-    /// its origin, or with more data than that. It has no parts and can't be walked.
+    /// Returns false for the shape that stands for every layout with data further than kOffsetLimit
+    /// from its origin, or with more data than that. Such a shape has no parts and can't be walked.
     [[nodiscard]] bool fits() const { return fits_; }
 
     [[nodiscard]] std::int64_t count() const {
@@ -70,31 +72,31 @@ class Shape {
     [[nodiscard]] std::span<const Offset> offsets() const {
         return {offsets_.data(), offsets_.size()};
     }  ///< blocks, runs, mixed
-    /// runs, mixed: data bytes before each part, and the total at the end.
+    /// For runs and mixed: data bytes before each part, and the total at the end.
     [[nodiscard]] std::span<const Bytes> prefix() const { return {prefix_.data(), prefix_.size()}; }
     [[nodiscard]] Bytes size_before(
         std::int64_t part) const;  ///< data bytes of the parts before it (prefix sum)
-    /// Part that holds data byte `at` (0 <= at < size); O(log parts).
+    /// Returns the part with data byte `at`; O(log parts). REQUIRES: 0 <= at < size().
     [[nodiscard]] std::int64_t part_of_size(Bytes at) const;
-    /// First part whose last data byte is at or after `at`; count() when there is none. Monotonic
-    /// shapes only; O(log parts).
+    /// Returns the first part with its last data byte at or after `at`, or count() if there is
+    /// none; O(log parts). REQUIRES: the shape is monotonic.
     [[nodiscard]] std::int64_t part_of_offset(Offset at) const;
 
-    /// "strided(8192 x 64, run 8)": for explain and tests.
+    /// Describes the shape for explain and tests: "strided(8192 x 64, run 8)".
     [[nodiscard]] std::string describe() const;
 
-    // What the factories make of a part that doesn't fit doesn't fit either.
+    // The factories. If a part doesn't fit, the result is too_large().
     static ShapePtr empty();
     static ShapePtr too_large();
     static ShapePtr run(Bytes bytes);
-    /// count copies of child at stride; negative and zero strides allowed.
+    /// Makes `count` copies of `child`, `stride` bytes apart; the stride may be negative or zero.
     static ShapePtr strided(ShapePtr child, std::int64_t count, Bytes stride);
-    // The lists become the shape's own and may be written to.
+    // The shape takes over the lists and may write to them.
     static ShapePtr blocks(ShapePtr child, List<Offset> offsets);
     static ShapePtr runs(List<Offset> offsets, const List<Bytes>& lengths);
     static ShapePtr runs(JoinedRuns joined);
     static ShapePtr mixed(std::vector<ShapePtr> children, List<Offset> offsets);
-    /// `child` moved by `by` bytes.
+    /// Returns `child` moved by `by` bytes.
     static ShapePtr moved(ShapePtr child, Offset by);
 
     friend struct ShapeBuilder;
@@ -115,11 +117,11 @@ class Shape {
     Bytes stride_ = 0;
     ShapePtr child_;
     List<Offset> offsets_;
-    List<Bytes> prefix_;  ///< size before each part, and the total at the end (runs, mixed)
+    List<Bytes> prefix_;  ///< data bytes before each part, and the total at the end (runs, mixed)
     std::vector<ShapePtr> children_;
 };
 
-// The three accessors below are on the path of every piece a cursor gives.
+// The three accessors below are called for every piece of a cursor.
 inline const ShapePtr& Shape::child(std::int64_t part) const {
     return kind_ == Kind::mixed ? children_[static_cast<std::size_t>(part)] : child_;
 }
@@ -134,9 +136,9 @@ inline Bytes Shape::part_size(std::int64_t part) const {
     return prefix_[at + 1] - prefix_[at];
 }
 
-/// A shape repeated: `count` tiles, `extent` bytes apart, the first one's origin at `origin`.
-/// A file view is a layout with origin = displacement and unbounded count; a user's buffer is one
-/// with origin 0 (offsets relative to the user's pointer) and the call's count.
+/// A shape repeated: `count` tiles, `extent` bytes apart, with the origin of the first one at
+/// `origin`. A file view is a layout with origin = displacement and unbounded count. A user's
+/// buffer is one with origin 0 (offsets relative to the user's pointer) and the call's count.
 struct Layout {
     ShapePtr shape = Shape::empty();
     Bytes extent = 0;
@@ -145,19 +147,20 @@ struct Layout {
 
     static constexpr std::int64_t unbounded = INT64_MAX;
 
-    /// Data bytes; INT64_MAX when unbounded (or too large) and the shape isn't empty.
+    /// Returns the data bytes; INT64_MAX if the shape isn't empty and the count is unbounded or the
+    /// product too large.
     [[nodiscard]] Bytes size() const;
-    /// All tiles, with the gaps after them, lie within kOffsetLimit of offset 0.
+    /// Returns true if all tiles, with the gaps between them, lie within kOffsetLimit of offset 0.
     [[nodiscard]] bool fits() const;
-    /// All data is one contiguous run.
+    /// Returns true if all data is one contiguous run.
     [[nodiscard]] bool contiguous() const;
-    /// Offsets never decrease over all tiles (tiles may not interleave).
+    /// Returns true if offsets never decrease over all tiles. Tiles may not interleave then.
     [[nodiscard]] bool monotonic() const;
-    /// Data can be found by offset: a byte further on in the data is never at or before an earlier
-    /// one.
+    /// Returns true if data can be found by its offset: each data byte lies after all earlier ones
+    /// in data order.
     [[nodiscard]] bool searchable() const;
     [[nodiscard]] bool operator==(const Layout& other) const =
-        default;  // same shape object, same numbers
+        default;  // true for the same shape object and the same numbers
 };
 
 }  // namespace oratorio

@@ -11,11 +11,12 @@ namespace {
 
 using Kind = Shape::Kind;
 
-/// Numbers are written 7 bits per byte, the lowest first; signed ones with the sign in bit 0. Lists
-/// of offsets hold differences, which are short.
+/// The most bytes of a number. Numbers are written 7 bits per byte, the lowest first, and signed
+/// ones with the sign in bit 0. Lists of offsets hold differences, which are short.
 constexpr int kLongestNumber = 10;
 
-/// Levels of a shape that decode() takes: it recurses, on whatever stack its caller has.
+/// The deepest shape that decode() accepts, in levels. decode() recurses, on a stack of unknown
+/// size.
 constexpr int kDeepest = 100;
 
 std::uint64_t unsigned_of(std::int64_t value) {
@@ -94,7 +95,7 @@ bool beyond(std::int64_t value, std::int64_t most) {
     return value < -most || value > most;
 }
 
-/// Sums and products that have left 64 bits or the range of offsets stay invalid.
+/// A number that becomes invalid, and stays so, when it leaves 64 bits or the range of offsets.
 class Checked {
   public:
     static constexpr std::int64_t kMost = std::int64_t{1} << 60;
@@ -157,7 +158,8 @@ class Reader {
         return {};
     }
 
-    /// A number of things of which each takes a byte at least: what is left bounds the memory.
+    /// Reads the number of entries of a list. Each entry takes at least one byte, so the bytes left
+    /// bound the memory.
     MaybeNumber listed_count() {
         const auto count = number();
         return count && *count > 0 && *count <= std::ssize(bytes_) ? count : std::nullopt;
@@ -266,7 +268,8 @@ class Reader {
 
 }  // namespace
 
-/// Half of what is decoded: offsets of parts may be further out than the data in them.
+/// The limits are half of those in decoding, because offsets of parts may be further out than the
+/// data in them.
 bool can_be_encoded(const Layout& layout) {
     constexpr Offset kMost = Checked::kMost / 2;
     const Shape& shape = *layout.shape;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Shape codec: a layout as bytes, for another process that walks one's data. The tree is encoded,
-// not its pieces, and nothing in it depends on where it lies. Sub-shapes that are shared are
-// written each time they occur.
+// Shape codec: a layout as bytes, for another process that walks this process's data. It encodes
+// the tree and not its pieces, without absolute addresses. A shared sub-shape is written each time
+// it occurs.
 #pragma once
 
 #include <cstddef>
@@ -13,17 +13,17 @@
 
 namespace oratorio {
 
-/// Whether decode() takes what encode() appends. O(1).
+/// Returns true if decode() accepts what encode() would append. O(1).
 [[nodiscard]] bool can_be_encoded(const Layout& layout);
-/// What encode() appends, in bytes.
+/// Returns the number of bytes that encode() appends.
 [[nodiscard]] Bytes encoded_bytes(const Layout& layout);
 void encode(const Layout& layout, std::vector<std::byte>& out);
 
-/// The layout that was encoded, its shape in normal form. Checks everything, for the bytes come
-/// from another process: ErrorKind::internal when they end early or late, are nested deeper than
-/// 100 levels, or hold numbers that a walk couldn't add up in 64 bits (a shape with data at or
-/// beyond
-/// +-2^60 or more data than that, an extent beyond 2^61, an origin beyond 2^62).
+/// Returns the layout that was encoded, with its shape in normal form. Checks everything, because
+/// the bytes come from another process. Fails with ErrorKind::internal if they end early or late,
+/// are nested deeper than 100 levels, or hold numbers that a walk couldn't add up in 64 bits: a
+/// shape with data 2^60 or further from its origin, or with more data than that, an extent beyond
+/// 2^61, or an origin beyond 2^62.
 [[nodiscard]] Result<Layout> decode(std::span<const std::byte> bytes);
 
 }  // namespace oratorio

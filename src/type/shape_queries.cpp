@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Queries of finished shapes and layouts.
+// Queries of finished shapes and of layouts.
 #include <algorithm>
 #include <cstdlib>
 
@@ -29,10 +29,10 @@ std::int64_t Shape::part_of_size(Bytes at) const {
 std::int64_t Shape::part_of_offset(Offset at) const {
     if (at < span_.begin) return 0;
     if (at >= span_.end) return count_;
-    // The part ends never decrease in a monotonic shape.
+    // In a monotonic shape the ends of the parts never decrease.
     if (kind_ == Kind::strided) {
         const Bytes past =
-            at - child_->span_.end;  // part ends at or before `at`: part * stride <= past
+            at - child_->span_.end;  // a part ends at or before `at` if part * stride <= past
         return past < 0 ? 0 : past / stride_ + 1;  // stride 0 can't get here: the spans are equal
     }
     if (kind_ == Kind::blocks)
@@ -94,7 +94,7 @@ Bytes Layout::size() const {
 bool Layout::fits() const {
     if (size() == 0) return true;
     if (std::abs(origin) > kOffsetLimit || size() > kOffsetLimit) return false;
-    Offset last = 0;  // the origin of the last tile, relative to the first one's
+    Offset last = 0;  // origin of the last tile, relative to the first one's
     if (__builtin_mul_overflow(extent, count - 1, &last)) return false;
     if (last < -kOffsetLimit || last > kOffsetLimit) return false;
     const Extent all = hull(shape->span(), moved_by(shape->span(), last));

@@ -8,7 +8,7 @@ namespace oratorio {
 
 namespace {
 
-/// As memory: the ranges' own comparison goes number by number.
+/// Compares lists as memory; the comparison of ranges would go number by number.
 template <class T>
 bool same_list(std::span<const T> a, std::span<const T> b) {
     return std::equal(a.begin(), a.end(), b.begin(), b.end());

@@ -9,7 +9,7 @@ namespace oratorio {
 
 namespace {
 
-/// Calls `visit(position in the data, offset, length)` for each piece of the file.
+/// Calls `visit(position in the data, offset, length)` for each piece of the file layout.
 template <class Visit>
 void each_piece(const Layout& file, Extent data, const Visit& visit) {
     Cursor cursor(file);
@@ -22,7 +22,7 @@ void each_piece(const Layout& file, Extent data, const Visit& visit) {
     }
 }
 
-/// The least end of the file with `bytes` data bytes before it.
+/// Returns the smallest end of the file with `bytes` data bytes before it.
 Offset end_with(const Layout& file, Extent data, Bytes bytes) {
     Offset low = 0;
     for (Offset high = kOffsetLimit; low < high;) {

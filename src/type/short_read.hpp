@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Short read: which part of an access's data was read where the file ended inside it.
+// Short read: the part of an access's data that was read, where the file ended inside the access.
 #pragma once
 
 #include <functional>
@@ -8,9 +8,9 @@
 
 namespace oratorio {
 
-/// Calls `visit` for each part of the positions `data` of a file layout's data whose bytes lie
-/// before the end of the file, in data order. The parts don't touch each other. `bytes` is the
-/// number of data bytes before the end of the file, which is all that need be known of where it is.
+/// Calls `visit` for each part of the data positions `data` whose bytes lie before the end of the
+/// file, in data order. The parts don't touch each other. `bytes` is the number of data bytes
+/// before the end of the file. Nothing else need be known about where the file ends.
 void each_part_before_end(const Layout& file, Extent data, Bytes bytes,
                           const std::function<void(Extent)>& visit);
 

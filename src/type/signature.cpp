@@ -67,7 +67,7 @@ SignaturePtr Signature::sequence(std::vector<Part> parts) {
     return made;
 }
 
-/// The part that is to be replaced by its own parts, so that nesting stays shallow.
+/// Returns the part that should be replaced by its own parts, so that nesting stays shallow.
 std::optional<std::size_t> Signature::part_to_take(const std::vector<Part>& parts) {
     const auto depth_of = [&](std::size_t i) {
         return parts[i].nested ? parts[i].nested->depth() : 0;
@@ -139,7 +139,7 @@ SignatureCursor::SignatureCursor(SignaturePtr signature) : root_(std::move(signa
     stack_.push_back({root_.get(), 1, 0});
 }
 
-/// The part of elements that we are in; null at the end.
+/// Descends to the current part of elements, and returns it; null at the end.
 const Signature::Part* SignatureCursor::settle() {
     while (!stack_.empty()) {
         Level& level = stack_.back();
@@ -187,7 +187,7 @@ SignatureCursor::Run SignatureCursor::next(Bytes memory_max, Bytes file_max) {
     if (!part) return {};
     const Element& element = part->element;
     std::int64_t count = part->count - taken_;
-    // No division for the many parts that fit.
+    // The comparisons avoid a division for the many parts that fit.
     if (count * element.memory > memory_max) count = memory_max / element.memory;
     if (count * element.file > file_max) count = file_max / element.file;
     taken_ += count;

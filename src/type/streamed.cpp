@@ -11,8 +11,8 @@ namespace {
 
 constexpr Bytes kLine = 64;
 
-// Break-even against ordinary stores. What costs are the lines at the ends of a piece: none where
-// pieces are whole lines, one for two ends where pieces lie side by side.
+// Break-even against ordinary stores. The cost of streaming is in the lines at the ends of a piece:
+// none where pieces are whole lines, one per two ends where pieces touch.
 constexpr Bytes kWholeLinesMin = 192;
 constexpr Bytes kPackedMin = 256;
 constexpr Bytes kSpacedMin = 384;
@@ -20,7 +20,8 @@ constexpr Bytes kSpacedMin = 384;
 #if defined(__x86_64__)
 constexpr bool kHasStreaming = true;
 
-/// One line; `to` is aligned to it. Any x86-64 has these stores; wider ones are no faster.
+/// Copies one line. Every x86-64 processor has these stores, and wider ones are no faster.
+/// REQUIRES: `to` is aligned to a line.
 void stream_line(std::byte* to, const std::byte* from) {
     const auto* const source = reinterpret_cast<const __m128i*>(from);
     auto* const target = reinterpret_cast<__m128i*>(to);
@@ -41,15 +42,16 @@ void stream_line(std::byte* to, const std::byte* from) {
 }
 #endif
 
-/// Bytes up to the next line boundary.
+/// Returns the bytes up to the next line boundary.
 Bytes to_boundary(const std::byte* at) {
     return -static_cast<Bytes>(reinterpret_cast<std::uintptr_t>(at)) & (kLine - 1);
 }
 
-/// Fetches the lines that a piece has only part of, and where the page is that it ends on. Stores
-/// take effect in order: all those behind one that waits for its line or for its page's address
-/// wait too, streamed ones as well. Without this streaming is slower than ordinary stores.
-/// (Inlined by force: GCC drops calls of functions that only prefetch.)
+/// Prefetches the lines that a piece has only a part of, and the address translation of the page
+/// that it ends on. Stores take effect in order, so all stores behind one that waits for its line
+/// or for its page's address wait as well, streamed ones included. Without this prefetch streaming
+/// is slower than ordinary stores. (Inlined by force: GCC drops calls of functions that only
+/// prefetch.)
 [[gnu::always_inline]] inline void fetch_ends(const std::byte* to, Bytes length) {
     const std::byte* const end = to + length;
     const auto crossed =
@@ -58,14 +60,15 @@ Bytes to_boundary(const std::byte* at) {
     if (to_boundary(end) != 0 || crossed >= kPage) __builtin_prefetch(end, 1);
 }
 
-/// One piece, whose ends have been fetched or soon will be: they come last.
+/// Copies one piece. Stores its ends last, by then their lines have been prefetched.
 void stream_fetched(std::byte* to, const std::byte* from, Bytes length) {
     if (length < kWholeLinesMin) return Branching()(to, from, length);
     const Bytes head = to_boundary(to);
     const Bytes end = length - (length - head) % kLine;
     for (Bytes at = head; at < end;) {
         const Bytes stop = std::min(end, at + kPage / 2);
-        if (at + kPage < end) __builtin_prefetch(to + at + kPage, 1);  // where that page is
+        if (at + kPage < end)
+            __builtin_prefetch(to + at + kPage, 1);  // prefetches that page's address translation
         for (; at < stop; at += kLine) stream_line(to + at, from + at);
     }
     if (head > 0) Branching()(to, from, head);
@@ -113,7 +116,8 @@ bool worth_streaming(const Places<std::byte>& to, PieceLengths lengths, std::int
 
 void stream_pieces(const Places<std::byte>& to, const Places<const std::byte>& from,
                    PieceLengths lengths, std::int64_t count, std::int64_t rows) {
-    constexpr std::int64_t kAhead = 6;  // far enough for memory, and still in the first cache
+    constexpr std::int64_t kAhead =
+        6;  // far enough to hide the latency of memory, and still in the first cache
     const std::int64_t pieces = count * rows;
     PieceWalker<std::byte> ahead(to, count);
     PieceWalker<std::byte> target(to, count);
