@@ -28,7 +28,8 @@ const ActivityRow& row_of(Activity activity) {
 constexpr int kLanes = 31;
 constexpr Nanoseconds kClosely = 2000;
 
-/// One message after the other, and one short wait after the other, would fill the room.
+/// Returns true for activities inside a phase. They are many and short, so neighbours are joined
+/// and their number is limited; otherwise single messages and short waits would fill the memory.
 bool is_detail(Activity activity) {
     return activity >= Activity::storage;
 }
@@ -81,7 +82,7 @@ int Recorder::begin(const AccessRecord& what) {
     return number;
 }
 
-/// What was counted since the last time belongs to whom it was done for.
+/// Adds what was counted since the last call to the access that it was done for.
 void Recorder::settle() {
     AccessRecord* const mine = find(current_);
     if (mine == nullptr) return;
@@ -111,7 +112,8 @@ AccessRecord* Recorder::find(int access) {
     return access == nobody ? nullptr : &accesses_[static_cast<std::size_t>(access)];
 }
 
-/// Of the same kind as the last one, and close behind it.
+/// Returns true if the span can be joined to the last one: a detail of the same activity and access
+/// that follows closely.
 bool Recorder::joins(const Span& span) const {
     if (spans_.empty() || !is_detail(span.activity)) return false;
     const Span& last = spans_.back();

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Recorder: which accesses one rank made to one open file, when, and what their time was spent on,
-// for ORATORIO_TRACE. Bounded: what comes after its limits is counted, not kept. Owned by the open
-// file and used by one thread at a time; where nobody traces there is none.
+// Recorder: the accesses of one rank to one open file for ORATORIO_TRACE: when they happened, and
+// what their time was spent on. Its memory is bounded; accesses and spans beyond the limits are
+// counted but not kept. Owned by the open file. REQUIRES: one thread uses it at a time. It exists
+// only while the program is traced.
 #pragma once
 
 #include <array>
@@ -22,10 +23,10 @@ enum class Activity : std::uint8_t {
 #undef ACTIVITY
 };
 
-/// Of a monotonic clock that the processes of a node share.
+/// A time of the monotonic clock, which the processes of a node share.
 using Nanoseconds = std::int64_t;
 
-/// A layout as a few numbers. Travels as bytes.
+/// A layout as a few numbers. Sent as bytes.
 struct Pattern {
     static constexpr int levels_max = 6;
     struct Level {
@@ -33,35 +34,35 @@ struct Pattern {
         Bytes stride = 0;
     };
     Offset displacement = 0;   ///< where the first tile begins
-    Bytes extent = 0;          ///< from tile to tile
-    std::int64_t tiles = 0;    ///< -1: without end
+    Bytes extent = 0;          ///< from one tile to the next
+    std::int64_t tiles = 0;    ///< -1: unbounded
     Bytes tile_bytes = 0;      ///< data of a tile
     std::int64_t pieces = 0;   ///< of a tile
-    Offset first = 0;          ///< where the data begins in a tile; of a regular one
-    Bytes block = 0;           ///< contiguous bytes; of a regular one
-    std::int32_t levels = -1;  ///< from the outermost; -1: it isn't regular
+    Offset first = 0;          ///< where the data begins in a tile; regular layouts only
+    Bytes block = 0;           ///< contiguous bytes; regular layouts only
+    std::int32_t levels = -1;  ///< number of levels, outermost first; -1: the layout isn't regular
     std::array<Level, levels_max> level{};
 };
 
-/// Travels as bytes.
+/// One access. Sent as bytes.
 struct AccessRecord {
     Nanoseconds begin = 0;
     Nanoseconds end = 0;
-    std::int64_t collective = -1;  ///< how many collective ones came before; -1: it isn't one
+    std::int64_t collective = -1;  ///< number of earlier collective accesses; -1: not collective
     Direction direction = Direction::read;
-    bool started = false;   ///< nonblocking or split: the program went on meanwhile
-    bool shared = false;    ///< with the shared file pointer
-    std::uint8_t lane = 0;  ///< others were under way on those below
+    bool started = false;   ///< nonblocking or split: the program went on during the access
+    bool shared = false;    ///< used the shared file pointer
+    std::uint8_t lane = 0;  ///< the lanes below were taken by other accesses at its begin
     ErrorKind error = ErrorKind::none;
     Bytes asked = 0;
     Bytes moved = 0;
-    Extent hull;  ///< of the file, this rank's
+    Extent hull;  ///< of this rank's data in the file
     std::int64_t pieces = 0;
     std::int64_t memory_pieces = 0;
     Bytes from = 0;  ///< data position in `file`
     Pattern file;
     Pattern memory;
-    std::int32_t file_shape = -1;  ///< its number among those kept; -1: it isn't kept
+    std::int32_t file_shape = -1;  ///< number among the recorded shapes; -1: not recorded
     std::int32_t memory_shape = -1;
     std::array<char, 32> method{};  ///< "" when there was nothing to plan
     std::int32_t aggregators = 0;
@@ -70,13 +71,13 @@ struct AccessRecord {
     std::array<std::uint64_t, Stats::rows> counts{};  ///< what the access added to the counters
 };
 
-/// Travels as bytes.
+/// A stretch of time with one activity. Sent as bytes.
 struct Span {
     Nanoseconds begin = 0;
     Nanoseconds end = 0;
-    std::int64_t detail = 0;   ///< number of the round; bytes of the messages
+    std::int64_t detail = 0;   ///< number of the round, or bytes of the messages
     std::int32_t access = 0;   ///< number of the access
-    std::uint16_t joined = 1;  ///< so many that followed one another closely
+    std::uint16_t joined = 1;  ///< number of spans, following one another closely, that were joined
     Activity activity = Activity::planning;
     std::uint8_t lane = 0;  ///< 0: the rank's own; 1 + i: slot i
 };
@@ -88,34 +89,35 @@ class Recorder {
         std::size_t spans = 0;
         std::size_t spans_of_access = 0;
         std::size_t shapes = 0;
-        std::int64_t shape_numbers = 0;  ///< in all of them
+        std::int64_t shape_numbers = 0;  ///< total of all shapes
     };
-    /// So that the ranks of a file together keep no more than 2^17 accesses, 2^21 spans, and
-    /// 2^24 numbers of shapes, as long as there are no more than 2^14 ranks.
+    /// Returns limits such that all ranks of a file together keep no more than 2^17 accesses, 2^21
+    /// spans, and 2^24 numbers of shapes, as long as there are no more than 2^14 ranks.
     [[nodiscard]] static Limits limits_for(int ranks);
     [[nodiscard]] static Nanoseconds now();
 
-    /// Takes its memory at once. Where there is none it keeps nothing. `stats` outlive it.
+    /// Reserves its memory at once; if that fails it keeps nothing. REQUIRES: `stats` outlives the
+    /// recorder.
     Recorder(const Stats& stats, const Limits& limits);
 
     static constexpr int nobody = -1;
 
-    /// Whether there is room for no other access.
+    /// Returns true if there is no room for another access.
     [[nodiscard]] bool full() const { return accesses_.size() >= limits_.accesses; }
-    /// Whether none is under way.
+    /// Returns true if no access is in progress.
     [[nodiscard]] bool idle() const { return lanes_ == 0; }
-    /// An access begins for which there is no room: it is counted, and nothing of it told.
+    /// Counts an access for which there is no room, and records nothing else of it.
     void skip() { ++dropped_accesses_; }
-    /// The access begins, and there is room for it. Its number.
+    /// Begins an access and returns its number. REQUIRES: !full().
     int begin(const AccessRecord& what);
-    /// What follows is done for that access, until another is named.
+    /// Attributes all that follows to `access`, until another call names a different one.
     void work_for(int access);
-    /// What has become of it.
+    /// Ends an access with its outcome.
     void end(int access, Bytes moved, ErrorKind error);
-    /// Of one that has begun; null for nobody's.
+    /// Returns an access that has begun, or null for `nobody`.
     [[nodiscard]] AccessRecord* find(int access);
     [[nodiscard]] int current() const { return current_; }
-    /// Of the access that is being worked on, if any is.
+    /// Adds a span to the current access, if there is one.
     void add(const Span& span);
 
     [[nodiscard]] const std::vector<AccessRecord>& accesses() const { return accesses_; }
@@ -131,25 +133,25 @@ class Recorder {
     Limits limits_;
     std::vector<AccessRecord> accesses_;
     std::vector<Span> spans_;
-    std::vector<std::uint32_t> kept_;  ///< spans of each access
+    std::vector<std::uint32_t> kept_;  ///< detail spans of each access
     std::array<std::uint64_t, Stats::rows> before_{};
     std::int64_t collectives_ = 0;
-    std::uint32_t lanes_ = 0;  ///< bits of those in use
+    std::uint32_t lanes_ = 0;  ///< bits of the lanes in use
     int current_ = nobody;
     std::uint64_t dropped_accesses_ = 0;
     std::uint64_t dropped_spans_ = 0;
 };
 
-/// An access that is being done; one of no recorder is nobody's.
+/// An access in progress. Without a recorder its functions do nothing.
 class TracedAccess {
   public:
     TracedAccess() = default;
     TracedAccess(Recorder& recorder, const AccessRecord& what)
         : recorder_(&recorder), number_(recorder.begin(what)) {}
-    /// One that isn't kept.
+    /// Makes an access that isn't kept.
     explicit TracedAccess(Recorder& recorder) : recorder_(&recorder) {}
     [[nodiscard]] int number() const { return number_; }
-    /// What this thread does next is for it.
+    /// Attributes this thread's next work to the access.
     void work() const {
         if (recorder_ != nullptr) recorder_->work_for(number_);
     }
@@ -162,10 +164,10 @@ class TracedAccess {
     int number_ = Recorder::nobody;
 };
 
-/// One activity after the other: of an access, or of one slot.
+/// Records one activity after the other, of an access or of one slot.
 class Track {
   public:
-    Track() = default;  ///< nobody is told
+    Track() = default;  ///< records nothing
     explicit Track(const Stats& stats, int lane = 0)
         : recorder_(stats.recorder), lane_(static_cast<std::uint8_t>(lane)) {}
     void enter(Activity activity, std::int64_t detail = 0) {

@@ -9,7 +9,7 @@ namespace oratorio {
 
 namespace {
 
-/// "12.345", of 12345678 nanoseconds.
+/// Formats nanoseconds as milliseconds: 12345678 becomes "12.345".
 std::string milliseconds(std::uint64_t nanoseconds) {
     const std::string thousandths = std::to_string(nanoseconds / 1000 % 1000);
     return std::to_string(nanoseconds / 1'000'000) + "." +
@@ -20,7 +20,8 @@ std::int64_t nanoseconds(std::chrono::steady_clock::time_point time) {
     return std::chrono::nanoseconds(time.time_since_epoch()).count();
 }
 
-/// What a time is told as; nothing of whole accesses, which have records of their own.
+/// Returns the activity that a time is recorded as; none for the times of whole accesses, which
+/// have records of their own.
 std::optional<Activity> activity_of(std::uint64_t Stats::*row) {
     if (row == &Stats::storage_time) return Activity::storage;
     if (row == &Stats::copy_time) return Activity::copying;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Stats: exact counts of what the engine did, one number per row of counters.def, and where its
-// time went, for who asks. Passed down, never global.
+// Stats: exact counts of the engine's work, one number per row of counters.def, and, if requested,
+// the times it took. Passed down as an argument, never global.
 #pragma once
 
 #include <array>
@@ -24,18 +24,18 @@ struct Stats {
         bytes_moved += static_cast<std::uint64_t>(bytes);
     }
 
-    /// A message to another rank.
+    /// Counts a message to another rank.
     void count_message(std::size_t bytes) {
         messages_sent += 1;
         message_bytes += bytes;
         if (recorder != nullptr) record_message(bytes);
     }
 
-    bool written = false;          ///< an access was a write
-    bool timed = false;            ///< times are taken; two looks at the clock for each
-    Recorder* recorder = nullptr;  ///< is told of every time, and what it was; only where `timed`
+    bool written = false;          ///< some access was a write
+    bool timed = false;            ///< times are taken; each costs two reads of the clock
+    Recorder* recorder = nullptr;  ///< records every time and its activity; set only if `timed`
 
-    /// Nobody is told any more; `stays_timed`: the times go on.
+    /// Stops recording. `stays_timed`: times are still taken.
     void stop_recording(bool stays_timed) {
         recorder = nullptr;
         timed = stays_timed;
@@ -47,19 +47,19 @@ struct Stats {
 #undef COUNTER
         rows
     };
-    /// All rows in their order, to be summed over ranks, and back.
+    /// Convert all rows to an array in their order, to be summed over ranks, and back.
     [[nodiscard]] std::array<std::uint64_t, rows> values() const;
     static Stats of(const std::array<std::uint64_t, rows>& values);
 
-    /// One "name value unit" line per row that isn't zero; times in milliseconds.
+    /// Returns one line "name value unit" for each row that isn't zero, with times in milliseconds.
     [[nodiscard]] std::string report() const;
 
   private:
     void record_message(std::size_t bytes) const;
 };
 
-/// Adds the time from its begin to its end to a row of `stats`, if there are any and times are
-/// taken.
+/// Adds the time from its construction to its destruction to a row of `stats`, if `stats` isn't
+/// null and times are taken.
 class Timing {
   public:
     Timing(Stats* stats, std::uint64_t Stats::*row)
