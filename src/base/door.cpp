@@ -17,10 +17,9 @@ namespace {
 
 using namespace std::chrono_literals;
 
-constexpr auto kForToken = 10s;  ///< time until a connection without the token is closed
-constexpr int kLookAgain = 100;  ///< milliseconds between two looks while a time limit runs
-constexpr int kAcceptAtOnce =
-    64;  ///< connections accepted before the other connections get their turn
+constexpr auto kForToken = 10s;    ///< time until a connection without the token is closed
+constexpr int kLookAgain = 100;    ///< milliseconds between two looks while a time limit runs
+constexpr int kAcceptAtOnce = 64;  ///< connections accepted before the others get their turn
 
 }  // namespace
 

@@ -20,10 +20,9 @@ namespace oratorio {
 
 /// The address of a service and the secrets needed to reach it. A plain value that fits a message.
 struct ServicePlace {
-    std::uint64_t token = 0;   ///< secret that a client must send to be served
-    std::uint64_t answer = 0;  ///< secret that proves the server's identity
-    std::uint64_t service =
-        0;  ///< which service of several behind one listener; sent by the client
+    std::uint64_t token = 0;    ///< secret that a client must send to be served
+    std::uint64_t answer = 0;   ///< secret that proves the server's identity
+    std::uint64_t service = 0;  ///< which of several services; sent by the client
     std::uint32_t port = 0;
     std::uint32_t count = 0;  ///< number of addresses; 0 when there is no server
     std::array<IpAddress, 16> addresses{};

@@ -48,8 +48,7 @@ class Reserve {
     struct Arena {
         std::span<std::byte> memory;
         Block* free = nullptr;
-        bool begun =
-            false;  ///< false until the first block was taken; the memory is untouched until then
+        bool begun = false;  ///< false until a block was taken; untouched until then
     };
     static Block* take_from(Arena& arena, std::size_t bytes);
     static void give_back_to(Arena& arena, Block* block);

@@ -13,11 +13,11 @@ namespace oratorio {
 
 namespace {
 
-constexpr std::int64_t kPartsMax = 512;  // each has a share of the smallest slot, a page
-constexpr std::int64_t kListedMax = kLayoutBytesMax / 16;  // an offset and a length each
+constexpr std::int64_t kPartsMax = 512;  // each part gets a share of the smallest slot, a page
+constexpr std::int64_t kListedMax = kLayoutBytesMax / 16;  // an offset and a length for each entry
 
-/// Pieces in `bytes` of `layout`, assuming they are spread evenly; never less than one per run of
-/// data, nor more than a summary tells.
+/// Estimates the pieces in `bytes` of `layout`, assuming that they are spread evenly. Returns at
+/// least one if there is data, and no more than a summary can hold.
 std::uint32_t estimate_pieces(const Layout& layout, Bytes bytes) {
     const Bytes size = layout.shape->size();
     if (bytes == 0 || size == 0) return 0;
@@ -39,21 +39,23 @@ Extent hull_of(const Layout& file, Bytes from, Bytes bytes) {
     return {std::min(first, last) + span.begin, std::max(first, last) + span.end};
 }
 
-/// Of a part's lines, those that `count` parts touch which begin `stride` bytes apart.
+/// Returns the cache lines that `count` parts touch, beginning `stride` bytes apart, if one part
+/// touches `of_part` lines.
 double lines_of_parts(double of_part, std::int64_t count, Bytes stride) {
     const auto parts = static_cast<double>(count);
     return of_part *
            std::clamp(parts * static_cast<double>(std::abs(stride)) / kCacheLine, 1.0, parts);
 }
 
-/// Cache lines that hold a byte of the shape: few where small pieces lie close together.
+/// Estimates the cache lines that hold a byte of the shape. They are few where small pieces lie
+/// close together.
 double touched_lines(const Shape& shape) {
     if (shape.kind() == Shape::Kind::empty) return 0;
     const auto all = std::max(1.0, static_cast<double>(shape.size()) / kCacheLine);
     if (shape.kind() == Shape::Kind::run) return all;
     if (shape.kind() == Shape::Kind::strided)
         return lines_of_parts(touched_lines(*shape.child()), shape.count(), shape.stride());
-    // In another order a line is met again when it is no longer at hand.
+    // In another order a line is needed again only after it has left the cache.
     const double most = shape.monotonic()
                             ? 1 + static_cast<double>(shape.span().length()) / kCacheLine
                             : std::numeric_limits<double>::infinity();
@@ -63,8 +65,8 @@ double touched_lines(const Shape& shape) {
     return std::min(each, most);
 }
 
-/// Offsets that a description of the shape would have to list; a count above kListedMax may be too
-/// low.
+/// Returns the number of offsets that a description of the shape would have to list. A result above
+/// kListedMax may be too low.
 std::int64_t listed_offsets(const Shape& shape) {
     std::int64_t listed = std::ssize(shape.offsets());
     if (shape.kind() == Shape::Kind::mixed) {
@@ -76,8 +78,8 @@ std::int64_t listed_offsets(const Shape& shape) {
     return listed;
 }
 
-/// How many equal parts the memory holds that interleave: the next part begins inside the last one.
-/// It pays to meet them together only when one part alone is more than a cache holds.
+/// Returns how many equal, interleaving parts the memory holds; the next part then begins inside
+/// the last one. It pays to handle them together only if one part alone is larger than a cache.
 std::int64_t interleaved_parts(const Layout& memory) {
     constexpr Bytes kCacheBytes = 256 << 10;
     const bool moved = memory.shape->kind() == Shape::Kind::blocks && memory.shape->count() == 1;
@@ -91,8 +93,8 @@ std::int64_t interleaved_parts(const Layout& memory) {
     return shape.stride() > 0 && shape.stride() < span && span > kCacheBytes ? shape.count() : 1;
 }
 
-/// For the flags, as kLineShareShift has it. Parts that interleave share lines where they are met
-/// together.
+/// Returns the bits of `flags` that kLineShareShift describes. Parts that interleave share cache
+/// lines only if they are handled together.
 std::uint16_t line_share(const Layout& memory, bool met_together) {
     const double one = touched_lines(*memory.shape);
     if (one <= 0 || (!met_together && interleaved_parts(memory) > 1)) return 0;
@@ -103,7 +105,7 @@ std::uint16_t line_share(const Layout& memory, bool met_together) {
     return static_cast<std::uint16_t>(static_cast<unsigned>(doublings) << kLineShareShift);
 }
 
-/// Sets the period when the parts lie equally far apart in the file.
+/// Sets the summary's period if the parts lie equally far apart in the file.
 void find_parts(const Access& access, AccessSummary& summary) {
     const std::int64_t parts = interleaved_parts(access.memory);
     if (parts < 2 || parts > kPartsMax || summary.bytes % parts != 0 ||
@@ -122,7 +124,7 @@ void find_parts(const Access& access, AccessSummary& summary) {
         summary.period = period & AccessSummary::kPeriodMost;
 }
 
-/// Of some numbers in their order.
+/// A hash of numbers in their order.
 class Digest {
   public:
     void add(std::int64_t number) {

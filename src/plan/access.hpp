@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Access: what one rank wants to move, and its summary: the few numbers that all ranks learn of it.
+// Access: the data that one rank wants to move. AccessSummary: the few numbers about it that all
+// ranks learn.
 #pragma once
 
 #include <cstdint>
@@ -12,55 +13,60 @@
 
 namespace oratorio {
 
-/// Data bytes [from, from + memory.size()) of `file` <-> all data bytes of `memory`, in data order.
+/// Moves data bytes [from, from + memory.size()) of `file` from or to all data bytes of `memory`,
+/// in data order.
 struct Access {
     Direction direction = Direction::read;
     Layout file;
     Bytes from = 0;  ///< data position in `file`
     Layout memory;   ///< offsets relative to `buffer`
     std::byte* buffer = nullptr;
-    Error refused;  ///< this rank can't take part with data (bad argument, no file): it moves
-                    ///< nothing, but serves the others
+    Error refused;  ///< why this rank can't move data (bad argument, no file); it still serves the
+                    ///< others
     bool goes_on = false;  ///< collective: more of this rank's data follows in another access
 
-    /// Data bytes this rank moves: 0 when refused.
+    /// Returns the data bytes that this rank moves, 0 if it was refused.
     [[nodiscard]] Bytes bytes() const {
         return refused.kind == ErrorKind::none ? memory.size() : 0;
     }
     [[nodiscard]] bool has_one_memory_piece() const {
         return memory.shape->kind() == Shape::Kind::run && memory.contiguous();
     }
-    /// One contiguous piece of memory, and one of the file, wherever it begins: at
-    /// file.origin + from.
+    /// Returns true if both the memory and the file part are one contiguous piece. The file part
+    /// begins at file.origin + from.
     [[nodiscard]] bool is_one_piece() const {
         return has_one_memory_piece() && file.shape->kind() == Shape::Kind::run &&
                file.extent == file.shape->size();
     }
 };
 
-/// To the first data byte at or after `offset`, and not before data position `from`, where an
-/// access may begin inside an extent. Monotonic layouts only.
+/// Moves the cursor to the first data byte at or after `offset`, but not before data position
+/// `from`, because an access may begin inside an extent. REQUIRES: the layout is monotonic.
 void seek_within(Cursor& file, Offset offset, Bytes from);
 
-/// A layout that another rank is to walk may be described in so many bytes.
+/// The most bytes that describe a layout that another rank walks.
 inline constexpr Bytes kLayoutBytesMax = 512 << 10;
 
-/// Travels as bytes; one per rank, 48 bytes: with a million ranks each byte is a MiB on every node.
+/// Sent as bytes, one per rank. It has 48 bytes, because with a million ranks each byte more is a
+/// MiB on every node.
 struct AccessSummary {
-    static constexpr std::int64_t kPiecesMost = UINT32_MAX;  ///< that are told; it may have more
+    static constexpr std::int64_t kPiecesMost = UINT32_MAX;  ///< largest number reported
     static constexpr Bytes kPeriodMost = (Bytes{1} << 47) - 1;
 
-    Extent hull;  ///< from the first to the last byte of the file it touches; empty without data
+    Extent
+        hull;  ///< from the first to the last file byte that the access touches; empty without data
     Bytes bytes = 0;
-    std::uint64_t coverage = 0;  ///< sum of the coverage hash over its pieces (writes)
-    std::uint32_t pieces = 0;    ///< contiguous file pieces, estimated for part of a layout
+    std::uint64_t coverage = 0;  ///< writes: sum of the coverage hash over its pieces
+    std::uint32_t pieces = 0;    ///< contiguous file pieces; estimated for a part of a layout
     std::uint32_t memory_pieces = 0;
     std::uint16_t flags = 0;  ///< AccessFlag bits
-    /// The data is equal parts that lie so many bytes apart in the file and interleave in memory
-    /// (variables of a cell side by side); 0 where it isn't like that.
+    /// The data consists of equal parts that lie this many bytes apart in the file and interleave
+    /// in memory (for example the variables of a cell, which lie next to each other). 0 if it
+    /// doesn't.
     Bytes period : 48 = 0;
 
-    /// Each is in a period of its own, so the hull tells how many there are; 1 without a period.
+    /// Returns the number of parts, 1 without a period. Each part lies in a period of its own, so
+    /// the hull determines the number.
     [[nodiscard]] std::int64_t parts() const {
         return period == 0 ? 1 : (hull.length() + period - 1) / period;
     }
@@ -72,41 +78,43 @@ enum AccessFlag : std::uint16_t {
     flag_interleaved =
         1,  ///< tiles or pieces of the file layout interleave or overlap: only data order works
     flag_no_store = 2,      ///< this rank has no open file and can't be an aggregator
-    flag_large_layout = 4,  ///< describing its layouts takes more than kLayoutBytesMax, or they
-                            ///< are too deep or reach too far to be described
-    flag_agrees = 8,        ///< it was refused or its data goes on: all must hear of it at the end,
-                            ///< though a sparse graph was asked for
+    flag_large_layout = 4,  ///< its layouts are too deep, reach too far, or take more than
+                            ///< kLayoutBytesMax to describe
+    flag_agrees = 8,  ///< it was refused or its data goes on; all ranks must learn this at the end,
+                      ///< even with a sparse graph
 };
 
 inline constexpr double kCacheLine = 64;  // bytes
 
-/// And bits 8 to 11: log2 of how many memory pieces share a cache line.
+/// Bits 8 to 11 of the flags: log2 of how many memory pieces share a cache line.
 inline constexpr unsigned kLineShareShift = 8;
 inline constexpr std::uint32_t kLineShareMost = 15;
 
-/// Cache lines of its memory that small pieces lie in, to a power of two.
+/// Returns the cache lines of a rank's memory that hold small pieces. The number of pieces per line
+/// is rounded to a power of two.
 [[nodiscard]] std::int64_t memory_lines(const AccessSummary& summary);
 
-/// Pure. O(depth log parts), plus one walk over the pieces when `with_coverage`.
+/// Summarises an access. Pure. O(depth log parts), plus one walk over the pieces if
+/// `with_coverage`.
 [[nodiscard]] AccessSummary summarise(const Access& access, bool with_coverage);
 
-/// Some ranks' summaries, in rank order.
+/// Summaries of some ranks, in rank order.
 using Summaries = std::vector<AccessSummary>;
-/// Those of all ranks, wherever they lie: once for a node, or with each rank.
+/// Summaries of all ranks. They lie in memory once per node, or once per rank.
 using AllSummaries = std::span<const AccessSummary>;
 
-/// As the summaries have them.
+/// Interleaving parts, as described by summaries.
 struct Parts {
     std::int64_t count = 1;
     Bytes period = 0;
 };
-/// Those of all ranks with data, where they have the same ones, and every rank's first part lies in
-/// the first period; else one part.
+/// Returns the parts of all ranks with data, if they have the same parts and every rank's first
+/// part lies in the first period. Otherwise returns one part.
 [[nodiscard]] Parts common_parts(AllSummaries summaries);
 
-/// Equal for summaries that are, but for one step that all of them made in the file. Coverage
-/// doesn't count: it changes with the step. Others are equal by chance only, with probability
-/// 2^-64.
+/// Returns a fingerprint of the summaries. It is equal for summaries that differ only by one step
+/// in the file that all ranks made. It ignores coverage, which changes with the step. Other
+/// summaries have equal fingerprints with probability 2^-64.
 [[nodiscard]] std::uint64_t likeness(AllSummaries summaries);
 
 }  // namespace oratorio

@@ -10,7 +10,7 @@ namespace oratorio {
 
 namespace {
 
-// Below a MiB each an aggregator costs more messages than it saves time.
+// With less than a MiB each, an aggregator costs more messages than it saves time.
 constexpr Bytes kBytesEachMin = 1 << 20;
 
 int allowed_on(const std::string& host, const std::vector<ConfigEntry>& entries) {
@@ -20,20 +20,20 @@ int allowed_on(const std::string& host, const std::vector<ConfigEntry>& entries)
     return 0;
 }
 
-/// Which ranks of each node are chosen: spread evenly over the able ones, one in each turn of the
-/// nodes. Has numbers of each node only where some rank isn't able, or a list names hosts.
+/// Chooses ranks of each node: spread evenly over the able ones, one in each turn of the nodes.
+/// Keeps numbers per node only if some rank isn't able or a list names hosts.
 class Turns {
   public:
     Turns(const Nodes& topology, const AbleRanks& able, const PlanOptions& options, int per_node);
 
-    /// By hosts.
+    /// Returns true if a config list limits the hosts.
     [[nodiscard]] bool listed() const { return !allowed_.empty(); }
-    /// Chosen ranks of a node.
+    /// Returns the number of chosen ranks on a node.
     [[nodiscard]] int count(int node) const {
         const auto at = static_cast<std::size_t>(node);
         return std::min({most_, able_on(node), allowed_.empty() ? INT_MAX : allowed_[at]});
     }
-    /// visit(rank, turn) for each chosen one, in the order of ranks.
+    /// Calls visit(rank, turn) for each chosen rank, in rank order.
     template <class Visit>
     void each(Visit visit) const {
         std::vector<int> seen(able_on_.size());
@@ -51,7 +51,7 @@ class Turns {
         return able_on_.empty() ? topology_.ranks_of(node)
                                 : able_on_[static_cast<std::size_t>(node)];
     }
-    /// Of that able rank of a node; -1 where it isn't chosen.
+    /// Returns the turn of the able rank at `place` on its node, -1 if it isn't chosen.
     [[nodiscard]] int turn_of(int place, int node) const {
         const std::int64_t able = able_on(node);
         const std::int64_t chosen = count(node);
@@ -61,16 +61,16 @@ class Turns {
 
     const Nodes& topology_;
     const AbleRanks& able_;
-    int most_ = INT_MAX;        ///< on each node
-    std::vector<int> able_on_;  ///< by node; none where all ranks are able
-    std::vector<int> allowed_;  ///< by node; none without a list
+    int most_ = INT_MAX;        ///< limit for each node
+    std::vector<int> able_on_;  ///< able ranks by node; empty if all ranks are able
+    std::vector<int> allowed_;  ///< limits by node; empty without a list
 };
 
 Turns::Turns(const Nodes& topology, const AbleRanks& able, const PlanOptions& options, int per_node)
     : topology_(topology), able_(able) {
     const auto entries = parse_config_list(options.cb_config_list);
     const int nodes = topology.nodes();
-    // cb_nodes alone is a wish for that many, wherever they fit; a config list alone bounds each
+    // cb_nodes alone requests that many aggregators on any nodes. A config list alone limits each
     // host.
     if (options.cb_nodes > 0) most_ = options.cb_nodes / nodes + (options.cb_nodes % nodes > 0);
     if (options.cb_nodes == 0 && entries.empty()) most_ = per_node;
@@ -92,7 +92,7 @@ void Turns::count_able() {
     });
 }
 
-/// How many there are in each turn.
+/// Returns the number of chosen ranks in each turn.
 std::vector<std::size_t> count_turns(const Turns& turns, int nodes) {
     std::vector<std::size_t> counts;
     for (int node = 0; node < nodes; ++node) {
@@ -154,7 +154,7 @@ std::vector<Rank> choose_aggregators(const Nodes& topology, const AbleRanks& abl
     } else if (!turns.listed() && per_node != kEveryRank && count > 0) {
         count = std::clamp<std::size_t>(hull_bytes / kBytesEachMin, 1, count);
     }
-    // A list that names no host of ours must not stop the access.
+    // A list that names no host of this job must not make the access fail.
     if (count == 0) return first_able(topology, able);
     std::exclusive_scan(next.begin(), next.end(), next.begin(), std::size_t{0});
     std::vector<Rank> aggregators(count);

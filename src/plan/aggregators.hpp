@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Aggregators: which ranks stand between the others and the storage.
+// Aggregators: the ranks that do the storage calls of two-phase I/O (collective buffering) for the
+// others.
 #pragma once
 
 #include <climits>
@@ -14,9 +15,10 @@
 
 namespace oratorio {
 
-/// Two aggregators keep both directions of a node's memory busy; more only split the file finer.
+/// Two aggregators keep both directions of a node's memory busy; more only divide the file more
+/// finely.
 inline constexpr int kAggregatorsPerNode = 2;
-/// However little each one then has.
+/// Makes every rank an aggregator, however little data each has then.
 inline constexpr int kEveryRank = INT_MAX;
 
 /// One entry of cb_config_list: at most `count` aggregators on hosts named `host`.
@@ -25,20 +27,21 @@ struct ConfigEntry {
     int count = 1;     ///< INT_MAX = as many as there are ranks ("host:*")
 };
 
-/// "*:2", "hostA:1,hostB:*"; a host without a number means one. Empty or malformed text gives no
-/// entries.
+/// Parses "*:2" or "hostA:1,hostB:*". A host without a number means one aggregator. Empty or
+/// malformed text gives no entries.
 [[nodiscard]] std::vector<ConfigEntry> parse_config_list(const std::string& text);
 
-/// Whether a rank may be an aggregator.
+/// Returns true if a rank may be an aggregator.
 using AbleRanks = std::function<bool(Rank rank)>;
-/// Pure. Ranks that can store (not so with flag_no_store); the summaries outlive it.
+/// Returns a test for ranks that can store, those without flag_no_store. Pure. REQUIRES: the
+/// summaries outlive it.
 [[nodiscard]] AbleRanks able_ranks(AllSummaries summaries);
 
-/// Pure. Of the `able` ranks at most `cb_nodes` when that is set, else at most one per
-/// `bytes_each_min` of the hull (not so of kEveryRank). Within a node aggregators are spread evenly
-/// over its ranks; nodes take turns, in the order of ranks, so that the first k aggregators sit on
-/// as many nodes as possible. Empty only when no rank is able. O(ranks) time, and memory for what
-/// it chooses; with unable ranks or a config list a number of each node.
+/// Chooses aggregators among the `able` ranks: at most `cb_nodes` if that is set, else at most one
+/// per MiB of the hull (not for kEveryRank). Aggregators are spread evenly over the ranks of a
+/// node. The nodes take turns, in rank order, so that the first k aggregators are on as many nodes
+/// as possible. Returns no ranks only if none is able. Pure. O(ranks) time; memory for the result,
+/// and with unable ranks or a config list a number per node.
 [[nodiscard]] std::vector<Rank> choose_aggregators(const Nodes& topology, const AbleRanks& able,
                                                    const PlanOptions& options, Bytes hull_bytes,
                                                    int per_node = kAggregatorsPerNode);

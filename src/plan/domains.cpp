@@ -19,7 +19,8 @@ constexpr Offset align_down(Offset at, Bytes unit) {
 bool Region::touches(Extent range) const {
     const Extent wanted = intersect(range, clip);
     if (count == 0 || wanted.empty()) return false;
-    // First extent that ends after wanted.begin, then see whether it begins before wanted.end.
+    // Finds the first extent that ends after wanted.begin, then checks whether it begins before
+    // wanted.end.
     std::int64_t i = 0;
     if (wanted.begin >= begin + length) {
         i = stride == 0 ? count : divide_up(wanted.begin - begin - length + 1, stride);
@@ -66,7 +67,7 @@ FileDomains FileDomains::moved(Offset by) const {
     return domains;
 }
 
-/// What a round takes of each part; whole pages where that can be, for direct I/O.
+/// Returns the bytes that a round takes of each part; whole pages if possible, for direct I/O.
 Bytes FileDomains::slice(Bytes buffer) const {
     const Bytes share = buffer / parts_;
     return share >= kPage ? align_down(share, kPage) : std::max<Bytes>(1, share);
@@ -95,7 +96,7 @@ std::int64_t FileDomains::rounds(Bytes buffer) const {
     const std::int64_t blocks_each = divide_up(blocks, aggregators_);
     if (aggregators_ == 1) return divide_up(hull_.end - origin_, buffer);
     if (block_ <= buffer) return divide_up(blocks_each, buffer / block_);
-    // The last block may be short, so that fewer rounds would do; the extra ones are empty and cost
+    // The last block may be short, so fewer rounds might do. The extra ones are empty and cost
     // nothing.
     const Bytes longest = blocks == 1 ? hull_.end - origin_ : block_;
     return blocks_each * divide_up(longest, buffer);
@@ -131,7 +132,7 @@ Region FileDomains::region(int aggregator, std::int64_t round, Bytes buffer) con
         region.length = std::min(buffer, block_begin + block_ - region.begin);
         region.count = 1;
     }
-    if (region.count > 1) {  // drop extents past the hull
+    if (region.count > 1) {  // drop extents beyond the hull
         const Bytes left = hull_.end - region.begin;
         region.count = left <= 0 ? 0 : std::min(region.count, divide_up(left, region.stride));
     }

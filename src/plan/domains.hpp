@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// File domains: which aggregator owns which bytes of the hull. Blocks of equal length dealt round
-// robin: `even` is one block each, `cyclic(n)` is HPF CYCLIC with n-byte blocks (Nitzberg &
-// Fineberg 1995, collective buffering targets).
+// File domains: which aggregator owns which bytes of the hull, and the regions that it handles in
+// each round. Blocks of equal length are dealt round robin: `even` deals one block each,
+// `cyclic(n)` is HPF CYCLIC with n-byte blocks (Nitzberg & Fineberg 1995, collective buffering
+// targets).
 #pragma once
 
 #include <cstdint>
@@ -10,8 +11,8 @@
 
 namespace oratorio {
 
-/// What one aggregator handles in one round: `count` extents of `length` bytes, `stride` apart, cut
-/// to `clip`. Extent i lies at i * length of the collective buffer.
+/// The file bytes that one aggregator handles in one round: `count` extents of `length` bytes,
+/// `stride` apart, cut to `clip`. Extent i lies at i * length of the collective buffer.
 struct Region {
     Offset begin = 0;
     Bytes length = 0;
@@ -22,12 +23,12 @@ struct Region {
     [[nodiscard]] Extent extent(std::int64_t i) const {
         return intersect({begin + i * stride, begin + i * stride + length}, clip);
     }
-    /// Where file offset `at` of extent i lies in the collective buffer.
+    /// Returns the position of file offset `at`, in extent i, in the collective buffer.
     [[nodiscard]] Bytes buffer_position(std::int64_t i, Offset at) const {
         return i * length + (at - (begin + i * stride));
     }
     [[nodiscard]] bool empty() const { return count == 0; }
-    /// Some extent has bytes in common with `range`. O(1).
+    /// Returns true if some extent overlaps `range`. O(1).
     [[nodiscard]] bool touches(Extent range) const;
     [[nodiscard]] Bytes bytes() const;
 };
@@ -35,16 +36,17 @@ struct Region {
 class FileDomains {
   public:
     FileDomains() = default;
-    /// One block per aggregator, cut at multiples of `alignment` (>= 1).
+    /// Makes one block per aggregator, cut at multiples of `alignment` (>= 1).
     static FileDomains even(Extent hull, int aggregators, Bytes alignment);
-    /// Blocks of `block` bytes counted from file offset 0, dealt round robin.
+    /// Makes blocks of `block` bytes, counted from file offset 0 and dealt round robin.
     static FileDomains cyclic(Extent hull, int aggregators, Bytes block);
-    /// The hull is `parts` parts, `period` bytes apart. An aggregator owns an even share of each
-    /// part, and a round takes as much of every part: data that is near in memory though far in the
-    /// file (variables of a cell) is met in one round, while its cache lines are at hand.
+    /// Makes domains of a hull that consists of `parts` parts, `period` bytes apart. An aggregator
+    /// owns an even share of each part, and a round takes equally much of every part. So data that
+    /// is close in memory but far apart in the file (variables of a cell) is handled in one round,
+    /// while its cache lines are in the cache.
     static FileDomains sliced(Extent hull, int aggregators, Bytes alignment, Bytes period,
                               std::int64_t parts);
-    /// The same domains, `by` bytes further on.
+    /// Returns the same domains, `by` bytes further on.
     [[nodiscard]] FileDomains moved(Offset by) const;
 
     [[nodiscard]] int aggregators() const { return aggregators_; }
@@ -53,9 +55,9 @@ class FileDomains {
     [[nodiscard]] Extent hull() const { return hull_; }
     [[nodiscard]] std::int64_t parts() const { return parts_; }
     [[nodiscard]] int owner(Offset at) const;
-    /// The aggregator owns bytes of `range`. O(1).
+    /// Returns true if the aggregator owns bytes of `range`. O(1).
     [[nodiscard]] bool touches(int aggregator, Extent range) const;
-    /// Rounds that the busiest aggregator needs with `buffer` bytes.
+    /// Returns the rounds that the busiest aggregator needs with `buffer` bytes.
     [[nodiscard]] std::int64_t rounds(Bytes buffer) const;
     [[nodiscard]] Region region(int aggregator, std::int64_t round, Bytes buffer) const;
 
@@ -64,7 +66,7 @@ class FileDomains {
     [[nodiscard]] Bytes slice(Bytes buffer) const;
 
     Extent hull_;
-    Offset origin_ = 0;  ///< where block 0 begins, at or before the hull
+    Offset origin_ = 0;  ///< begin of block 0, at or before the hull
     Bytes block_ = 1;
     int aggregators_ = 1;
     bool cyclic_ = false;

@@ -9,7 +9,8 @@ namespace oratorio {
 
 namespace {
 
-/// Whether the data that begins at `first` of the cursor's layout has bytes in the region.
+/// Returns true if data in [first, last) of the cursor's layout lies in the region. Both are data
+/// positions.
 bool has_data(Cursor& file, Bytes first, Bytes last, const Region& region) {
     for (std::int64_t i = 0; i < region.count; ++i) {
         const Extent extent = region.extent(i);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Edges: in which rounds each rank really has data. A rank's hull says where it may have some;
-// where data lies thin that is nearly everywhere. Found by one global pass before the first round,
-// so that only who has data talks (MPI-IO/GPFS, 2001, section 2.4.1, "minimal communication
-// graph").
+// Edges: the rounds in which each rank really has data. A rank's hull shows where it may have data;
+// with sparse data that is nearly everywhere. One global pass before the first round finds the
+// edges, so that only ranks with data exchange messages (MPI-IO/GPFS, 2001, section 2.4.1, "minimal
+// communication graph").
 #pragma once
 
 #include <bitset>
@@ -17,13 +17,14 @@ namespace oratorio {
 struct Access;
 struct Plan;
 
-/// One rank's; travels as bytes. A bit stands for one round of one aggregator. Where there are more
-/// rounds than bits, several that follow each other share one, and with more aggregators than bits,
-/// aggregators do: a rank is then taken to have data in all of them. As long as a summary: a node
-/// has the list of either in the same place.
+/// The edges of one rank; sent as bytes. A bit stands for one round of one aggregator. With more
+/// rounds than bits, several consecutive rounds share a bit; with more aggregators than bits,
+/// aggregators do. A rank then counts as having data in all of them. Has the size of a summary,
+/// because a node keeps the list of either in the same memory.
 using EdgeBits = std::bitset<384>;
 
-/// Which bit stands for a round. A pure function of the plan's numbers, so equal on all ranks.
+/// Maps a round of an aggregator to its bit. A pure function of the plan's numbers, so equal on all
+/// ranks.
 class EdgeScale {
   public:
     EdgeScale() = default;
@@ -35,28 +36,28 @@ class EdgeScale {
     }
 
   private:
-    std::size_t cells_ = 1;  ///< of one aggregator
+    std::size_t cells_ = 1;  ///< cells per aggregator
     std::int64_t rounds_per_cell_ = 1;
 };
 
-/// Of all participants of a graph, in its order.
+/// The edges of all participants of a graph, in the graph's order.
 struct Edges {
     EdgeScale scale;
     std::vector<EdgeBits> of_participants;
-    std::int64_t count = 0;  ///< all that are set, of all ranks
+    std::int64_t count = 0;  ///< bits set, in total over all ranks
 
     [[nodiscard]] bool has(std::size_t participant, int aggregator, std::int64_t round) const {
         return of_participants[participant][scale.bit(aggregator, round)];
     }
 };
 
-/// This rank's, by one seek for each extent of the regions that its hull touches.
+/// Returns this rank's edges, with one seek for each extent of the regions that its hull touches.
 [[nodiscard]] EdgeBits edges_of(const Plan& plan, Rank rank, const Access& access);
 
-/// The other ranks' aggregators, by index and ascending, that `rank` shares an edge with: some
-/// round of theirs has it as a participant.
+/// Returns the aggregators of other ranks, by index and ascending, that share an edge with `rank`:
+/// `rank` is a participant of some of their rounds.
 [[nodiscard]] std::vector<int> aggregators_of_edges(const Plan& plan, Rank rank);
-/// The other side of that: the ranks, without its own, that share an edge with that aggregator.
+/// Returns the ranks that share an edge with aggregator `index`, without the aggregator's own.
 [[nodiscard]] std::vector<Rank> ranks_of_edges(const Plan& plan, int index);
 
 }  // namespace oratorio

@@ -16,15 +16,16 @@ namespace {
 const Costs& costs(const Situation& s) {
     return s.facts->costs;
 }
-/// Cores that can work for the access at once: a share of one, where others are at theirs.
+/// Returns the cores that can work for the access at once. Where like accesses run at the same
+/// time, each has a share of them.
 double workers(const Situation& s) {
     return std::max(1.0, std::min(s.ranks_with_data * s.alike, s.cores * s.nodes)) / s.alike;
 }
-/// Page caches and locks of a file: each machine has its own.
+/// Returns the number of machines. Each has its own page cache, and its own locks on a file.
 double machines(const Situation& s) {
     return static_cast<double>(s.nodes) / s.nodes_of_machine;
 }
-/// Pieces of memory and file, as one walk over both meets them.
+/// Returns the pieces that one walk over memory and file meets.
 double walk_pieces(const Situation& s) {
     return static_cast<double>(std::max(s.pieces, s.memory_pieces));
 }
@@ -38,12 +39,13 @@ double write_storage(const Situation& s, double bytes, double calls) {
     return s.is_direct() ? bytes * c.direct_write_byte + calls * c.direct_write_call
                          : bytes * c.write_byte + calls * c.write_call;
 }
-/// What storage takes to move `bytes` in `calls` calls: a core's time where the page cache is
-/// between, the device's where it isn't.
+/// Returns the time of the storage for `bytes` in `calls` calls. Through the page cache it is a
+/// core's time, without it the device's.
 double storage(const Situation& s, double bytes, double calls) {
     return s.reads() ? read_storage(s, bytes, calls) : write_storage(s, bytes, calls);
 }
-/// The same in calls that all ranks make by themselves: writers wait for each other.
+/// Returns the time of the storage for calls that all ranks make by themselves. Writers wait for
+/// each other.
 double storage_by_all(const Situation& s, double bytes, double calls) {
     const Costs& c = costs(s);
     if (s.reads() || s.is_direct() || s.ranks_with_data * s.alike <= machines(s))
@@ -51,8 +53,8 @@ double storage_by_all(const Situation& s, double bytes, double calls) {
     return bytes * std::max(c.write_byte, c.contended_byte) +
            calls * std::max(c.write_call, c.contended_call);
 }
-/// What calls of several ranks for pieces of the same pages cost more: cores take turns at the
-/// count of a page's users.
+/// Returns the extra cost of read calls when several ranks read pieces of the same pages: the cores
+/// take turns at the count of a page's users.
 double shared_reads(const Situation& s) {
     if (!s.reads() || s.is_direct()) return 0;
     const auto hull = std::max(1.0, static_cast<double>(s.hull.length()));
@@ -61,14 +63,15 @@ double shared_reads(const Situation& s) {
     const double of_page = std::clamp(pieces * kPage / hull - 1, 0.0, 1.0);
     return pieces * others * of_page * costs(s).shared_read;
 }
-/// Storage calls for the whole hull.
+/// The time of storage calls for the whole hull.
 struct HullMoved {
     double moved = 0;
-    double holes = 0;  ///< reading it before it is written
+    double holes = 0;  ///< reading the hull before it is written
 };
-/// Buffer by buffer, each of which has a slice of so many parts, and a call more of each part for
-/// each who moves it and ends in the middle of one. Holes are read before they are written, or left
-/// out by a call for each piece, whichever takes less.
+/// Returns the time to move the whole hull, buffer by buffer. Each buffer holds a slice of each of
+/// `parts` parts, with a call per slice. Each of `movers` adds one call per part, because it ends
+/// in the middle of a buffer. Holes are read before the buffer is written (data sieving), or left
+/// out with one call per piece, whichever takes less time.
 HullMoved hull_moved(const Situation& s, double buffer, double movers = 1, double parts = 1) {
     const auto bytes = static_cast<double>(s.hull.length());
     const double calls = parts * (movers + bytes / std::max(1.0, buffer));
@@ -79,42 +82,45 @@ HullMoved hull_moved(const Situation& s, double buffer, double movers = 1, doubl
     const HullMoved left_out{storage(s, static_cast<double>(s.bytes), pieces), 0};
     return left_out.moved < filled.moved + filled.holes ? left_out : filled;
 }
-/// Work of the ranks and of the storage on the same cores. Reads are done side by side, those of
-/// holes beside the writes of others; writers of one file wait for each other on their machine, so
-/// that writes take at least as long as one core of each machine needs for them. A device works
-/// beside the cores, for all ranks.
+/// Returns the time for the work of the ranks and of the storage on the same cores. Reads run in
+/// parallel, and the reads of holes in parallel with the writes of others. Writers of one file wait
+/// for each other on their machine, so writes take at least as long as one core of each machine
+/// needs for them. A device works in parallel with the cores, for all ranks.
 double together(const Situation& s, double ranks_work, HullMoved storage_work) {
     const auto [moved, holes] = storage_work;
     if (s.is_direct()) return std::max(ranks_work / workers(s), s.alike * (moved + holes));
     const double shared_out = (ranks_work + moved + holes) / workers(s);
     return s.reads() ? shared_out : std::max(shared_out, s.alike * moved / machines(s));
 }
-/// Agreeing at the begin and at the end, and more often.
+/// Returns the time of the agreements of a collective access: one at the begin, one at the end, and
+/// any others.
 double collective(const Situation& s, int reductions = 2) {
     return s.collective ? agreements(costs(s), s.ranks, s.nodes, reductions) : 0;
 }
-/// Copying all data once between memory and something in the cache.
+/// Returns the work to copy all data once between memory and a buffer in the cache.
 double copied(const Situation& s) {
     const auto bytes = static_cast<double>(s.bytes);
-    // A cache line costs as much for one small piece as for all that lie in it.
+    // A cache line costs as much for one small piece as for all pieces in it.
     const auto pieces = static_cast<double>(s.memory_pieces);
     const bool scattered = s.memory_pieces > s.ranks_with_data && bytes < kCacheLine * pieces;
     const double lines = scattered ? static_cast<double>(s.memory_lines) : 0;
     return bytes * costs(s).copy_byte + walk_pieces(s) * costs(s).copy_piece +
            lines * costs(s).piece_line;
 }
-/// Each is met by who packs it and by who places it, as a piece of memory and as one of the file.
+/// Returns the pieces that a message side handles. Each piece is handled by the rank that packs it
+/// and by the one that places it, as a piece of memory and as one of the file.
 double ends_of_pieces(const Situation& s) {
     return static_cast<double>(s.pieces + s.memory_pieces) / 2;
 }
-/// Looking for holes before the first byte is written.
+/// Returns the work to look for holes before the first byte is written.
 double hashed(const Situation& s) {
     const bool looks = s.collective && !s.reads();
     return looks ? static_cast<double>(s.pieces) * costs(s).hash_piece : 0;
 }
 
-/// Storage calls by aggregators alone, each of whose regions begins and ends one. Those of a
-/// machine wait for each other as other writers do.
+/// Returns the time of the storage calls when only aggregators make them. Each aggregator's regions
+/// begin and end a call. Aggregators of one machine that write wait for each other like other
+/// writers.
 double stored_by_aggregators(const Traffic& t, const Method& method, const Situation& s) {
     const auto block = static_cast<double>(method.domains_part().block(*s.options));
     const bool several = !s.reads() && !s.is_direct() && t.aggregators > machines(s);
@@ -125,7 +131,7 @@ double stored_by_aggregators(const Traffic& t, const Method& method, const Situa
     return moved + holes + waited;
 }
 
-/// A thread beside is handed each storage call.
+/// Returns the cost of handing each storage call to the I/O thread.
 double handed_over(const Traffic& t, const Method& method, const Situation& s) {
     const double regions = t.aggregators + static_cast<double>(s.hull.length()) / t.slot_bytes;
     return method.schedule.io_thread ? regions * costs(s).wake : 0;
@@ -147,8 +153,8 @@ JobShape shape_of(const Traffic& t, const Method& method, const Situation& s) {
     // A local aggregator that reads keeps its ranks' requests until it has answered them.
     if (s.reads() && shape.local_aggregators > 0 && !shape.in_windows)
         shape.in_flight = std::min<double>(shape.in_flight, kMessagesOfMember);
-    // A device is waited for, but where somebody else makes the call. A page cache is the work of
-    // cores, and while one aggregator of a node is at it the others go on.
+    // A call to a device is waited for, unless a thread or the system makes it in parallel. A page
+    // cache is the work of cores: while one aggregator of a node stores, the others go on.
     shape.slots = s.is_direct() && !beside ? 1 : t.slots;
     shape.takes_turns = s.is_direct() ? 1 : of_node * s.nodes_of_machine;
     if (!s.is_direct())
@@ -158,7 +164,7 @@ JobShape shape_of(const Traffic& t, const Method& method, const Situation& s) {
     return shape;
 }
 
-/// What members of groups give to their local aggregators, or get of them.
+/// Returns the load of members of groups and their local aggregators for the data between them.
 Load gathered_load(const Method& method, const Situation& s, double share_of_round) {
     if (!method.layers_part().local_aggregators) return {};
     const double groups = groups_of(s);
@@ -177,7 +183,7 @@ Load gathered_load(const Method& method, const Situation& s, double share_of_rou
             .own_bytes = own * bytes};
 }
 
-/// What a share of all messages and data has its senders or its aggregators do.
+/// Returns the load of `share` of all messages and data on their senders or their aggregators.
 Load exchanged_load(const Traffic& t, const Situation& s, double share) {
     const double sent = share * (1 - t.own_share);
     const auto bytes = static_cast<double>(s.bytes);
@@ -189,7 +195,8 @@ Load exchanged_load(const Traffic& t, const Situation& s, double share) {
             .own_bytes = share * t.own_share * bytes};
 }
 
-/// By the closed form: all rounds, and all nodes and aggregators of a kind, are taken to be alike.
+/// Returns the terms of the closed form. It takes all rounds, and all nodes and aggregators of a
+/// kind, to be alike.
 CostTerms terms_by_messages(const Method& method, const Situation& s) {
     const Traffic t = traffic_of(method, s);
     const double sending_nodes = std::min<double>(s.nodes, t.senders);
@@ -203,7 +210,7 @@ CostTerms terms_by_messages(const Method& method, const Situation& s) {
     node.received = exchanged_load(t, s, of_storing);
     node.out_bytes = t.far_bytes * of_sender;
     node.in_bytes = t.far_bytes * of_storing;
-    // A device is one for all, a page cache each node's own.
+    // One device serves all nodes, but each node has its own page cache.
     node.store_work = stored * (s.is_direct() ? 1 / t.rounds : of_storing);
     node.other_work = hashed(s) * of_sender + handed_over(t, method, s) * of_storing;
     const AggregatorLoad aggregator{.received = exchanged_load(t, s, of_aggregator)};
@@ -221,8 +228,8 @@ CostTerms terms_by_messages(const Method& method, const Situation& s) {
 
 }  // namespace
 
-/// Met together, pieces of several parts need the line of memory that they share once. But each
-/// buffer takes a call for each part.
+/// If pieces of several parts are handled together, the cache line that they share is fetched only
+/// once. But each buffer then needs a call per part.
 bool slices_pay(const Situation& s) {
     const auto lines = static_cast<double>(s.memory_pieces - s.memory_lines);
     const auto calls = static_cast<double>((s.parts - 1) * s.hull.length()) / kSharedSlotBytes;
@@ -233,8 +240,8 @@ double estimate_list(const Situation& s) {
     constexpr Bytes kStagedBelow = 1024;  // run/list_work
     const auto bytes = static_cast<double>(s.bytes);
     const bool staged = s.bytes / std::max<std::int64_t>(1, s.memory_pieces) < kStagedBelow;
-    // The user's memory is in no cache, unlike a collective buffer. A call takes longer by that,
-    // and so do writers who wait for it; a device needs no cache.
+    // The user's memory is in no cache, unlike a collective buffer. Calls take longer for that, and
+    // so do writers that wait for such a call. A device needs no cache.
     const double uncached = s.reads() ? costs(s).into_memory_byte : costs(s).from_memory_byte;
     const double straight = staged || s.is_direct() ? 0 : bytes * uncached;
     // A buffer holds a slice of each part.
@@ -244,8 +251,8 @@ double estimate_list(const Situation& s) {
     return collective(s) + together(s, hashed(s) + (staged ? copied(s) : 0), {moved});
 }
 
-/// All data goes through messages, to the nodes of the agents and their threads, which alone make
-/// storage calls.
+/// All data goes through messages to the nodes of the agents. Only the agents' threads make storage
+/// calls (data shipping).
 double estimate_shipped(const Situation& s) {
     const AgentFacts& agents = s.facts->agents;
     const auto bytes = static_cast<double>(s.bytes);
@@ -262,12 +269,12 @@ double estimate_shipped(const Situation& s) {
            messages * costs(s).wake / workers(s);
 }
 
-/// As the list, with nothing outstanding beside the one call.
+/// Like the list, but with only one call outstanding.
 double estimate_contiguous(const Situation& s) {
     return 1.05 * estimate_list(s);
 }
 
-/// A call for each block that has a piece.
+/// Counts one call for each block that has a piece.
 double estimate_fetching(const Situation& s) {
     const Bytes block = ahead_of(*s.options).block;
     const double hulls = static_cast<double>(s.hull.length()) / static_cast<double>(block);
@@ -275,7 +282,7 @@ double estimate_fetching(const Situation& s) {
     return blocks * costs(s).read_call / workers(s);
 }
 
-/// As many work as are let in, and each one but the first of its row is woken.
+/// At most `group` ranks work at once, and every rank but the first of its row must be woken.
 double estimate_turns(const StoragePart& storage, const Situation& s) {
     Situation let_in = s;
     let_in.cores = std::min<double>(s.cores, s.options->group);
@@ -283,8 +290,8 @@ double estimate_turns(const StoragePart& storage, const Situation& s) {
     return storage.estimate(let_in) + row * costs(s).wake;
 }
 
-/// Each rank moves its own hull, so that interleaved ranks together move it as often as they are;
-/// and copies its data.
+/// Data sieving: each rank moves its own hull and copies its data. Where ranks interleave, the same
+/// bytes are moved by several of them.
 double estimate_sieve(const Situation& s) {
     const auto buffer = static_cast<double>(s.reads() ? s.options->ind_rd_buffer_size
                                                       : s.options->ind_wr_buffer_size);
@@ -294,8 +301,9 @@ double estimate_sieve(const Situation& s) {
            together(s, hashed(s) + copied(s), {.moved = times * moved, .holes = times * holes});
 }
 
-/// Every page that a rank touches is mapped by that rank; to be read, with its neighbours. Bytes
-/// come from the page cache's memory, and with small pieces whole lines of it.
+/// Each rank maps every page that it touches; a page that is read is mapped together with its
+/// neighbours. The bytes come from the memory of the page cache; with small pieces, whole cache
+/// lines do.
 double estimate_mapped(const Situation& s) {
     constexpr double kFaultAround = 16;
     const auto bytes = static_cast<double>(s.bytes);
@@ -314,7 +322,8 @@ double estimate_mapped(const Situation& s) {
                 workers(s));
 }
 
-/// A sparse graph's aggregators tell the end; its one more gather is counted with the thinning.
+/// In a sparse graph the aggregators report the end; its extra gather is counted in the cost of
+/// thinning.
 int reductions_by_messages(const Method& method) {
     return (method.schedule.asks_places ? 5 : 4) - (method.graph_part().is_thinned ? 1 : 0);
 }
@@ -327,11 +336,11 @@ double estimate_messages(const Method& method, const Situation& s) {
     return terms_by_messages(method, s).all;
 }
 
-/// All slots of the node are filled and emptied again and again; each time each rank is woken once
-/// (reads), or about twice. The memory stays for the accesses that follow, of this file and of
-/// others: each pays a part of making it, or a program of many short accesses would never have it.
-/// And ranks wait for one another (docs/results, what is left to the limit), writers while
-/// others store.
+/// All slots of the node are filled and emptied again and again, and each time each rank is woken
+/// once (reads) or about twice. The shared memory stays for later accesses, of this file and of
+/// others. Each access is charged only a part of its cost, or a program of many short accesses
+/// would never create it. Also, ranks wait for one another (docs/results, what is left to the
+/// limit), writers while others store.
 double estimate_shared(const Method& method, const Situation& s) {
     constexpr double kAccesses = 16;
     const double waiting = s.is_direct() ? 1 : s.reads() ? 1.1 : 1.2;
@@ -347,13 +356,14 @@ double estimate_shared(const Method& method, const Situation& s) {
             (s.sharing.shared_ready ? 0 : costs(s).node_memory / kAccesses));
 }
 
-/// One more gather; each rank looks for its data in every region once. And at the end it is told
-/// how that went: its aggregators' messages are on their way at once.
+/// Counts one more gather, and a look of each rank for its data in every region. At the end each
+/// rank gets the outcome from its aggregators; their messages are in flight at the same time, so
+/// one latency counts.
 double estimate_thinning(const Situation& s) {
     return collective(s) / 2 + (s.one_node() ? costs(s).message : costs(s).far_message);
 }
 
-/// All pieces of file and memory are written down.
+/// All pieces of file and memory are written to lists.
 double estimate_listing(const Situation& s) {
     constexpr double kPieceBytes = 24;
     const auto pieces = static_cast<double>(s.pieces + s.memory_pieces);

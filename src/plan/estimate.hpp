@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The cost model: what an access would take with a part, in nanoseconds from the first rank's start
-// to the last one's end. Constants: costs.def (docs/decisions/0005-cost-model.md).
+// The cost model: estimates for each part the time of an access, in nanoseconds from the first
+// rank's start to the last one's end. Constants: costs.def (docs/decisions/0005-cost-model.md).
 #pragma once
 
 #include "plan/methods.hpp"
@@ -8,32 +8,33 @@
 
 namespace oratorio {
 
-/// Whether data that is parts which interleave in memory had better be moved a slice of every part
-/// at a time than part by part.
+/// Returns true if data in interleaving parts should be moved in slices of every part at a time
+/// instead of part by part.
 [[nodiscard]] bool slices_pay(const Situation& situation);
 
-/// Methods without exchange, by their storage part.
+/// Estimates for methods without exchange, by their storage part.
 [[nodiscard]] double estimate_contiguous(const Situation& situation);
 [[nodiscard]] double estimate_list(const Situation& situation);
 [[nodiscard]] double estimate_sieve(const Situation& situation);
 [[nodiscard]] double estimate_mapped(const Situation& situation);
 [[nodiscard]] double estimate_shipped(const Situation& situation);
-/// With that storage, where only some ranks at once are let in.
+/// Returns the estimate with that storage if only some ranks at a time may use it.
 [[nodiscard]] double estimate_turns(const StoragePart& storage, const Situation& situation);
-/// What telling the storage of ranges adds.
+/// Returns the additional time for telling the storage about ranges ahead of their access.
 [[nodiscard]] double estimate_fetching(const Situation& situation);
-/// What listing all pieces adds.
+/// Returns the additional time for listing all pieces.
 [[nodiscard]] double estimate_listing(const Situation& situation);
-/// What a global pass over the ranks' edges adds.
+/// Returns the additional time for a global pass over the ranks' edges.
 [[nodiscard]] double estimate_thinning(const Situation& situation);
-/// Methods with one, by that.
+/// Estimates for methods with an exchange, by their exchange part.
 [[nodiscard]] double estimate_messages(const Method& method, const Situation& situation);
 [[nodiscard]] double estimate_shared(const Method& method, const Situation& situation);
 [[nodiscard]] double estimate_cross_memory(const Method& method, const Situation& situation);
 
-/// By the closed form (plan/model), of a method whose ranks send messages; else nothing.
+/// Returns the closed form's terms (plan/model) for a method with messages, else empty terms.
 [[nodiscard]] CostTerms estimate_terms(const Method& method, const Situation& situation);
-/// Of such a method: at the begin and the end, for the round's failures, and for what it asks.
+/// Returns the reductions of such a method: at the begin and the end, for failures in rounds, and
+/// for what the method asks.
 [[nodiscard]] int reductions_by_messages(const Method& method);
 
 }  // namespace oratorio

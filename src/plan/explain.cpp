@@ -20,7 +20,7 @@ std::string milliseconds(double seconds) {
     return text;
 }
 
-/// The first of `all` ranks at least.
+/// Lists the ranks, at most kRanksTold of them; with more, `all` is printed as their number.
 std::string list_of(std::span<const Rank> ranks, std::size_t all) {
     std::string text;
     for (std::size_t i = 0; i < ranks.size() && i < kRanksTold; ++i)
@@ -49,7 +49,7 @@ std::string graph_text(const Plan& plan) {
            (edges != nullptr ? ", " + number(edges->count) + " edges" : "");
 }
 
-/// How many local aggregators, and for how many ranks each.
+/// Describes the local aggregators and the number of ranks for each.
 std::string layers_text(const Plan& plan) {
     return list_of(plan.layers.local_aggregators(), plan.layers.local_aggregators_in_all()) +
            ", each for at most " + number(plan.layers.group_ranks()) + " ranks of its node; " +
@@ -78,7 +78,7 @@ std::string range_text(const Plan& plan) {
     return "  file range   [" + number(plan.hull.begin) + ", " + number(plan.hull.end) + ")\n";
 }
 
-/// Without exchange each rank plans for its own data.
+/// Describes the data. Without an exchange each rank plans for its own data.
 std::string data_text(const Plan& plan) {
     const bool all = plan.collective && plan.method->aggregated();
     const bool nobody = plan.aggregators.empty();
@@ -140,7 +140,7 @@ std::string work_text(const Plan& plan) {
     return text;
 }
 
-/// The cheapest, if hints or rules of `auto` leave it out.
+/// Names the cheapest method if hints or the rules of `auto` left it out.
 std::string cheaper_text(const Plan& plan) {
     const Candidate* least = nullptr;
     for (const Candidate& one : plan.candidates) {
@@ -153,7 +153,7 @@ std::string cheaper_text(const Plan& plan) {
            ": " + std::string(why) + "\n";
 }
 
-/// What the closed form says of a method whose ranks send messages.
+/// Describes the closed form's terms for a method with messages.
 std::string terms_text(const Plan& plan) {
     constexpr double kNano = 1e-9;
     if (!plan.method->exchange_part().sends_messages) return "";

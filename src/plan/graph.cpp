@@ -60,7 +60,7 @@ Graph Graph::thinned(const EdgeScale& scale,
     return graph;
 }
 
-/// They are in the order of their places already, so a new graph has them in the same.
+/// Keeps some participants. They are in sorted order already, so the new graph has the same order.
 Graph Graph::only(const std::vector<std::size_t>& participants) const {
     std::vector<Participant> kept;
     kept.reserve(participants.size());

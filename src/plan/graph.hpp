@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Graph: who exchanges data with whom. In a dense graph a participant has edges to the aggregators
-// whose regions its hull touches; a sparse one keeps of them those where it really has data. Found
-// by an interval tree, so that a region costs O(log participants) and one step for each of those
-// that touch it. Rounds are asked for by Plan, which knows their regions.
+// Graph: which ranks exchange data with which aggregators. In a dense graph a participant has edges
+// to all aggregators with regions that its hull touches. A sparse graph keeps those edges where it
+// really has data. An interval tree finds them, so a region costs O(log participants) and one step
+// for each participant that touches it. Plan, which knows the regions of rounds, is the interface
+// for rounds.
 #pragma once
 
 #include <cstddef>
@@ -16,7 +17,7 @@
 
 namespace oratorio {
 
-/// A rank with data, and from where to where that lies in the file.
+/// A rank with data, and the range of the file in which that data lies.
 struct Participant {
     Rank rank = -1;
     Extent hull;
@@ -26,7 +27,7 @@ struct Participant {
 class Graph {
   public:
     Graph() = default;
-    /// Participants without data are left out.
+    /// Drops participants without data.
     explicit Graph(std::vector<Participant> participants);
 
     [[nodiscard]] bool empty() const { return size() == 0; }
@@ -34,29 +35,29 @@ class Graph {
         if (tree_ != nullptr) return tree_->nodes.size();
         return alone_.rank < 0 ? 0 : 1;
     }
-    /// In the order of their hulls' begins.
+    /// Returns participant i, in the order of the begins of their hulls.
     [[nodiscard]] Participant participant(std::size_t i) const {
         const Participant& one = tree_ != nullptr ? tree_->nodes[i] : alone_;
         return {one.rank, {one.hull.begin + moved_, one.hull.end + moved_}};
     }
-    /// Which participant a rank is; size() for one without data. O(log size).
+    /// Returns the index of a rank as participant, size() if it has no data. O(log size).
     [[nodiscard]] std::size_t find(Rank rank) const;
-    /// Empty for a rank without data.
+    /// Returns the hull of a rank, empty if it has no data.
     [[nodiscard]] Extent hull_of(Rank rank) const;
-    /// The same with fewer edges, given for each rank.
+    /// Returns the graph with only those edges that are given for each rank.
     [[nodiscard]] Graph thinned(const EdgeScale& scale,
                                 const Agreed<std::span<const EdgeBits>>& of_ranks) const;
-    /// The same without all participants but these, in ascending order.
+    /// Returns the graph with only these participants. REQUIRES: they are in ascending order.
     [[nodiscard]] Graph only(const std::vector<std::size_t>& participants) const;
-    /// Null in a dense graph.
+    /// Returns null in a dense graph.
     [[nodiscard]] const Edges* edges() const { return edges_.get(); }
-    /// A region that participant i's hull touches, in that round of that aggregator: it has data
-    /// there, as far as is known.
+    /// Returns true if participant i has data, as far as is known, in that round of that
+    /// aggregator. REQUIRES: its hull touches the round's region.
     [[nodiscard]] bool has_edge(std::size_t i, int aggregator, std::int64_t round) const {
         return edges_ == nullptr || edges_->has(i, aggregator, round);
     }
-    /// visit(i) for each participant whose hull touches the region, until one says false. Whether
-    /// none did.
+    /// Calls visit(i) for each participant whose hull touches the region, until a call returns
+    /// false. Returns true if none did.
     template <class Visit>
     bool each_touching(const Region& region, Visit visit) const {
         const auto look = [&](std::size_t i) {
@@ -65,17 +66,19 @@ class Graph {
         if (tree_ == nullptr) return empty() || look(0);
         return each_within(0, size(), span_of(region), look);
     }
-    /// The same, `by` bytes further on in the file.
+    /// Returns the same graph, `by` bytes further on in the file.
     [[nodiscard]] Graph moved(Offset by) const;
 
   private:
     struct Tree {
-        std::vector<Participant> nodes;    ///< by begin; the root of a range is its middle
-        std::vector<Offset> furthest;      ///< by node: the largest end in the range it is root of
-        std::vector<std::uint32_t> ranks;  ///< nodes, by rank
+        std::vector<Participant> nodes;  ///< sorted by begin; the root of a range is its middle
+        std::vector<Offset>
+            furthest;  ///< per node: the largest end in the range of which it is the root
+        std::vector<std::uint32_t> ranks;  ///< indices of nodes, sorted by rank
     };
     static Offset fill(Tree& tree, std::size_t first, std::size_t last);
-    /// From the first byte to the last, where the hulls had them before they were moved.
+    /// Returns the range from the region's first byte to its last, at the place where the hulls
+    /// were before moved().
     [[nodiscard]] Extent span_of(const Region& region) const;
     template <class Visit>
     bool each_within(std::size_t first, std::size_t last, Extent range, Visit visit) const {
@@ -90,7 +93,7 @@ class Graph {
         return true;
     }
 
-    std::shared_ptr<const Tree> tree_;  ///< null where there are less than two
+    std::shared_ptr<const Tree> tree_;  ///< null if there are less than two participants
     Participant alone_;
     Offset moved_ = 0;
     std::shared_ptr<const Edges> edges_;

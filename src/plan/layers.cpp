@@ -9,7 +9,8 @@ namespace oratorio {
 
 namespace {
 
-/// What a rank needs of the table, asked of all in the order of ranks.
+/// Selects the entries of the table that one rank needs. REQUIRES: called for all entries in rank
+/// order.
 class Known {
   public:
     Known(Rank rank, Rank local, int node) : rank_(rank), local_(local), node_(node) {}
@@ -28,7 +29,7 @@ class Known {
     std::size_t told_ = 0;
 };
 
-/// Which group the rank at that place is in: the inverse of place_of_local_aggregator.
+/// Returns the group of the rank at `place`: the inverse of place_of_local_aggregator.
 int group_at(int place, int ranks, int count) {
     const int larger = ranks % count;
     const int less = ranks / count;
@@ -93,7 +94,7 @@ int Groups::count_on(int node) const {
 
 std::vector<Group> Groups::of_nodes(int first, int last) const {
     std::vector<Group> groups;
-    std::vector<std::size_t> begins;  // of each node
+    std::vector<std::size_t> begins;  // first group of each node
     groups.reserve(static_cast<std::size_t>((last - first) * most_on_node_));
     begins.reserve(static_cast<std::size_t>(last - first));
     for (int node = first; node < last; ++node) {
@@ -124,7 +125,7 @@ Layers::Layers(const Nodes& topology, const Groups& groups, std::optional<Rank> 
       message_bytes_(groups.message_bytes()),
       most_on_node_(groups.most_on_node()) {
     std::vector<Served> served;
-    std::vector<Rank> told;  // the first ones of other nodes
+    std::vector<Rank> told;  // the lowest local aggregators of other nodes
     groups.each([&](const Group& group) {
         if (rank && group.first.node != topology.node(*rank)) {
             told.insert(std::ranges::upper_bound(told, group.local), group.local);
@@ -141,7 +142,7 @@ Layers::Layers(const Nodes& topology, const Groups& groups, std::optional<Rank> 
     served_ = std::make_shared<const std::vector<Served>>(std::move(served));
 }
 
-/// A message's payload and what goes before it fill a message.
+/// Makes windows such that the payload of a window, and what is sent before it, fill one message.
 Layers Layers::with_windows(Bytes message_bytes) const {
     constexpr Bytes kBefore = 512;
     Layers layers = *this;

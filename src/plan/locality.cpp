@@ -10,13 +10,14 @@ namespace {
 constexpr std::size_t kRanksMost = 4096;
 constexpr std::size_t kDomainsMost = 64;  // of a rank
 
-/// Of so many that are alike, how far those that are looked at lie apart. An odd number: with
-/// powers of two they would all have the same place on their nodes.
+/// Returns the distance between the items to look at, if at most `most` of `count` similar items
+/// are sampled. The result is odd: with powers of two all samples would have the same index on
+/// their nodes.
 std::size_t step_of(std::size_t count, std::size_t most) {
     return count <= most ? 1 : (count + most - 1) / most | 1;
 }
 
-/// Shares of one rank's data.
+/// Returns the locality of one rank's data.
 Locality share_of(Rank rank, Extent mine, Extent hull, const Nodes& nodes,
                   const std::vector<Rank>& aggregators) {
     const auto count = static_cast<double>(aggregators.size());

@@ -120,15 +120,16 @@ constexpr std::array kMethods{
            .storage = StorageKind::contiguous},
 };
 
-/// Why `auto` leaves out a method that applies; "" when it doesn't. Data sieving writes move bytes
-/// that nobody asked for, so only hints ask for them.
+/// Returns the reason why `auto` leaves out a method that applies, "" if it doesn't. Data sieving
+/// writes also move bytes that no rank asked for, so only hints enable them.
 std::string_view left_out(const Method& method, const Situation& s) {
     if (!method.automatic) return "by name only";
     const ExchangePart& exchange = method.exchange_part();
     const StoragePart& storage = method.storage_part();
     const Toggle collective = s.reads() ? s.options->cb_read : s.options->cb_write;
     const Toggle sieving = s.reads() ? s.options->ds_read : s.options->ds_write;
-    // What ranks can share is neither sent between them nor fetched by each of them.
+    // If ranks can share data in memory, it is neither sent between them nor fetched by each of
+    // them.
     const bool shared = collective != Toggle::disable && node_is_shared(s);
     if (shared && exchange.sends_messages) return "left out: the ranks share memory";
     if (shared && storage.buffered && !exchange.aggregated && s.ranks_with_data > 1 &&
@@ -138,7 +139,7 @@ std::string_view left_out(const Method& method, const Situation& s) {
         return collective == Toggle::disable ? "left out by hint romio_cb_*=disable" : "";
     if (collective == Toggle::enable && s.collective && can_exchange(s))
         return "left out by hint romio_cb_*=enable";
-    // Decision 0012.
+    // Decision 0012 explains the rules for mappings.
     if (storage.mapped && !(s.reads() && s.facts->local_file_system))
         return s.reads() ? "left out: the file system isn't a local one"
                          : "left out: stores to a mapping may be lost where a file grows";
@@ -152,7 +153,7 @@ std::string_view left_out(const Method& method, const Situation& s) {
                      : "left out: it writes bytes that nobody gave (hint romio_ds_write)";
 }
 
-/// Bytes of the file that a method which goes through all of the hull has in one round.
+/// Returns the file bytes of one round, for a method that goes through the whole hull.
 double round_bytes(const Method& method, const Situation& s) {
     const StoragePart& storage = method.storage_part();
     if (!method.aggregated()) return static_cast<double>(storage.window(s.direction, *s.options));
@@ -160,8 +161,8 @@ double round_bytes(const Method& method, const Situation& s) {
     return method.on_node() ? std::min(buffer, double{kSharedSlotBytes}) : buffer;
 }
 
-/// Keeps the time of such a method in proportion to the data: a hull of terabytes that holds a few
-/// bytes would take millions of rounds with nothing to move.
+/// Refuses such a method where the data is too thin, so that its time stays in proportion to the
+/// data. A hull of terabytes with a few bytes of data would take millions of empty rounds.
 std::string_view refuses_thin(const Method& method, const Situation& s) {
     constexpr double kRoundsOfAny = 256;
     constexpr double kRoundsOfPiece = 16;
@@ -188,7 +189,7 @@ std::string_view Method::refuses(const Situation& s) const {
     return refuses_thin(*this, s);
 }
 
-/// Candidates are in the order of the table.
+/// The candidates are in the order of the table.
 double Plan::seconds() const {
     const auto row = static_cast<std::size_t>(method - kMethods.data());
     return row < candidates.size() ? candidates[row].seconds : 0;
@@ -242,7 +243,8 @@ Choice choose_method(const Situation& situation) {
     double least = 0;
     for (const Method& method : kMethods) {
         const std::string_view refusal = method.refuses(situation);
-        // Each access of a rank's own is planned, so what can't be had isn't estimated.
+        // Methods that don't apply are not estimated, to save time: independent accesses are
+        // planned one by one.
         const double seconds = refusal.empty() ? method.seconds(situation) : 0;
         const std::string_view reason = refusal.empty() ? left_out(method, situation) : refusal;
         choice.candidates.push_back({method.name, refusal.empty(), seconds, reason});

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Methods: named rows, each a choice of parts. A new idea is a new row (or a new part and a row).
-// Whether a row applies, and what it would cost, its parts say. Names and sources: docs/methods.md.
+// Methods: the table of methods by name (two-phase, data sieving, list I/O, data shipping and
+// others). Each is a row that chooses one part of each kind. A new method is a new row, or a new
+// part and a row. The parts of a row decide whether it applies, and estimate its cost. Names and
+// sources: docs/methods.md.
 #pragma once
 
 #include <span>
@@ -12,17 +14,17 @@
 
 namespace oratorio {
 
-/// In which order and beside what the parts work.
+/// The order in which the parts of a method work, and what runs in parallel.
 struct Schedule {
-    static constexpr int of_node = 0;  ///< as many slots as make up kSharedSlots on the node
+    static constexpr int of_node = 0;  ///< as many slots as give kSharedSlots on the node
     int slots = 1;                     ///< sub-buffers of an aggregator
-    bool io_thread = false;            ///< storage calls are made by a thread beside
-    int aggregators_max = 0;           ///< 0 = as many as plan/aggregators gives
+    bool io_thread = false;            ///< a separate thread makes the storage calls
+    int aggregators_max = 0;           ///< 0 = the number from plan/aggregators
     bool all_aggregate = false;        ///< every rank is an aggregator, unless hints say otherwise
-    bool slot_is_block = false;        ///< a slot holds one block of the file domain, no more
+    bool slot_is_block = false;        ///< a slot holds at most one block of the file domain
     OrderMaker order = nullptr;        ///< of rounds; null: ascending
-    bool asks_places = false;          ///< that is by where the file lies on the device
-    bool in_turns = false;             ///< ranks wait until others have been at the storage
+    bool asks_places = false;          ///< the order depends on where the file lies on the device
+    bool in_turns = false;             ///< ranks wait until others have finished at the storage
 };
 
 struct Method {
@@ -36,7 +38,7 @@ struct Method {
     Schedule schedule = {};
     StorageKind storage = StorageKind::buffered;
     ReadAheadKind read_ahead = ReadAheadKind::none;
-    bool automatic = false;  ///< a candidate of `auto`
+    bool automatic = false;  ///< `auto` may choose it
 
     [[nodiscard]] const RequestPart& request_part() const { return part_of(request); }
     [[nodiscard]] const DomainsPart& domains_part() const { return part_of(domains); }
@@ -47,55 +49,57 @@ struct Method {
     [[nodiscard]] const ReadAheadPart& read_ahead_part() const { return part_of(read_ahead); }
     [[nodiscard]] bool aggregated() const { return exchange_part().aggregated; }
     [[nodiscard]] bool on_node() const { return exchange_part().on_node; }
-    /// "" when it applies, else the reason why not.
+    /// Returns "" if the method applies, else the reason why it doesn't.
     [[nodiscard]] std::string_view refuses(const Situation& situation) const;
-    /// Estimated, by the constants in costs.def.
+    /// Returns the estimated time in seconds, from the constants in costs.def.
     [[nodiscard]] double seconds(const Situation& situation) const;
 };
 
-/// A slot of a shared collective buffer, unless hints say otherwise: it stays in a core's own
-/// cache.
+/// The size of a slot of a shared collective buffer, unless hints say otherwise. It fits a core's
+/// own cache.
 inline constexpr Bytes kSharedSlotBytes = 512 << 10;
-/// Aggregators of a node that shares buffers, unless hints say otherwise: with many, ranks seldom
+/// Aggregators on a node that shares buffers, unless hints say otherwise. With many, ranks seldom
 /// wait for each other, and all slots together still fit the cache that the cores share.
 inline constexpr int kSharedAggregators = 8;
-/// Slots of all of them together; each has at least one, and with direct I/O two, so that its
-/// storage is never idle.
+/// Slots of all these aggregators together. Each has at least one; with direct I/O at least two, so
+/// that its storage is never idle.
 inline constexpr int kSharedSlots = 8;
-/// The same where any rank may load: the more are open, the longer a rank works before it rests.
+/// The same where any rank may load a round. With more open rounds a rank works longer before it
+/// waits.
 inline constexpr int kSharedLoadSlots = 16;
-/// What list access packs of fine-grained memory at a time.
+/// Bytes that list I/O packs at a time into a bounce buffer, if memory pieces are small.
 inline constexpr Bytes kStagingBytes = 512 << 10;
-/// What is mapped of a file at a time.
+/// Bytes of a file that are mapped at a time.
 inline constexpr Bytes kMapWindowBytes = 4 << 20;
-inline constexpr Bytes kMapWindowAlignment = 2 << 20;  // as large as the page cache's folios get
+inline constexpr Bytes kMapWindowAlignment = 2 << 20;  // the largest folios of the page cache
 
-/// In order of preference when costs tie.
+/// Returns the table, in order of preference when costs are equal.
 [[nodiscard]] std::span<const Method> methods();
-/// nullptr when there is none of that name.
+/// Returns the method of that name, or nullptr if there is none.
 [[nodiscard]] const Method* find_method(std::string_view name);
 
-/// Independent writes may fill holes: read a range, and write it back.
+/// Returns true if independent writes may use data sieving: read a range, fill in the data, and
+/// write it back.
 [[nodiscard]] bool sieves_writes(const PlanOptions& options);
 
-/// By name: agents are wanted.
+/// Returns true if the method requested by name needs agents (data shipping).
 [[nodiscard]] bool asks_for_agents(const PlanOptions& options);
 
-/// By name or hint: a sparse graph is wanted.
+/// Returns true if a method name or a hint requests a sparse graph.
 [[nodiscard]] bool asks_for_edges(const PlanOptions& options);
 
-/// By name: local aggregators may be wanted, and their memory.
+/// Returns true if the method requested by name may need local aggregators and their memory.
 [[nodiscard]] bool asks_for_layers(const PlanOptions& options);
 
 struct Choice {
     const Method* method = nullptr;
     std::string_view why;
     std::vector<Candidate> candidates;
-    CostTerms terms;  ///< of the method, where its ranks send messages
+    CostTerms terms;  ///< of the method, if it uses messages
 };
 
-/// Pure: the method forced by name or by the cb/ds hints if it applies, else the cheapest automatic
-/// one.
+/// Chooses the method requested by name or by the cb/ds hints if it applies, else the cheapest
+/// automatic one. Pure.
 [[nodiscard]] Choice choose_method(const Situation& situation);
 
 }  // namespace oratorio

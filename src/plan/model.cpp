@@ -12,41 +12,42 @@ namespace oratorio {
 
 namespace {
 
-/// Ranks of a node that work at once, of so many in all.
+/// Returns how many of `ranks` ranks, spread over all nodes, work at once on one node.
 double at_once(const JobShape& shape, double ranks) {
     return std::max(std::min(1.0, shape.cores), std::min(ranks / shape.nodes, shape.cores));
 }
 
-/// Of one that gets so many messages, their bytes apart. At most `depth` of them wait: as many,
-/// until the last ones have come.
+/// Returns the work of receiving the messages of `load`, without their bytes. The queue of waiting
+/// messages has `depth` entries until the last messages have arrived.
 double taking(const Costs& costs, const Load& load, double depth) {
     const double waiting = load.messages() * depth - depth * depth / 2;
     return load.near_messages * std::max(0.0, costs.message - costs.send_message) +
            load.far_messages * costs.endpoint_message + waiting * costs.queue_entry;
 }
 
-/// One copy of what the messages of either way hold: half of what a byte takes that is packed, sent
-/// and placed.
+/// Returns the work of one copy of the messages' bytes, in both directions: half of the cost of a
+/// byte that is packed, sent and placed.
 double copying(const Costs& costs, const Load& load) {
     return (load.bytes + load.asked_bytes) * costs.message_byte / 2;
 }
 
-/// What senders do for their messages: packing, or asking and taking what is answered. A rank has
-/// so few answers under way that looking for them is left out.
+/// Returns the senders' work for their messages: packing for writes; for reads, asking and
+/// receiving the answers. A rank waits for so few answers that searching the queue for them costs
+/// nothing.
 double sending(const JobShape& shape, const Costs& costs, const Load& load) {
     const double answers = shape.reads ? taking(costs, load, 0) : 0;
     return load.messages() * costs.send_message + load.pieces * costs.message_piece +
            copying(costs, load) + answers;
 }
 
-/// And what those do whom they send to, beside taking them.
+/// Returns the aggregators' work for the messages that they receive, without receiving them.
 double placing(const JobShape& shape, const Costs& costs, const Load& load) {
     const double answers = shape.reads ? load.messages() * costs.send_message : 0;
     return load.all_pieces() * costs.message_piece + copying(costs, load) +
            load.own_bytes * costs.copy_byte + answers;
 }
 
-/// What a node's ranks and its local aggregators work for a round.
+/// The work of a node for one round: that of its ranks, and that of its local aggregators.
 struct Gathering {
     double given = 0;
     double merged = 0;
@@ -75,8 +76,8 @@ double gather_time(const JobShape& shape, const Gathering& work) {
                     work.merged / std::max(std::min(1.0, shape.cores), local));
 }
 
-/// A message is sent when its receiver has asked for it, and only so many are under way. So is an
-/// answer.
+/// Returns the time spent on latency. A message is sent only when its receiver has asked for it,
+/// and a sender has a limited number of messages under way. The same holds for answers.
 double latency(const JobShape& shape, const Costs& costs, double messages) {
     const double across = costs.far_message - costs.send_message - costs.endpoint_message;
     const double trip = shape.nodes > 1 ? std::max(0.0, across) : costs.message;
@@ -84,7 +85,7 @@ double latency(const JobShape& shape, const Costs& costs, double messages) {
     return std::ceil(messages / shape.senders / shape.in_flight) * ways * trip;
 }
 
-/// What the exchange of a round may wait for.
+/// What the exchange of a round can wait for.
 constexpr std::array<std::string_view, 5> kWaits{"senders", "links out", "links in", "the middle",
                                                  "receiving"};
 
@@ -106,7 +107,8 @@ std::array<double, 5> exchange_times(const JobShape& shape, const RoundLoad& loa
     return times;
 }
 
-/// The slowest target, aggregator or node of a round, or the middle of the network.
+/// Returns the time of the slowest storage target, aggregator or node in a round, or of the middle
+/// of the network.
 double target_time(const JobShape& shape, const RoundLoad& load, const Costs& costs) {
     if (load.targets.empty()) return 0;
     double slowest = 0;
@@ -138,7 +140,8 @@ double cores_time(const JobShape& shape, const NodeLoad& node, const Costs& cost
 }  // namespace
 
 double agreements(const Costs& costs, double ranks, double nodes, int reductions) {
-    // The ranks of a node share its cores, nodes meet two by two, then four by four.
+    // The ranks of a node share its cores. Between nodes a reduction has a step per power of two of
+    // their number.
     const double of_node = ranks / nodes;
     const double one = of_node * costs.collective + std::log2(nodes) * costs.far_message;
     return reductions * one + (ranks - of_node) * sizeof(AccessSummary) * costs.far_byte;
@@ -162,7 +165,7 @@ RoundTerms terms_of(const JobShape& shape, const RoundLoad& load, const Costs& c
     terms.waits = kWaits[static_cast<std::size_t>(slowest - times.begin())];
     const double waited = latency(shape, costs, load.messages);
     terms.exchange = *slowest + waited;
-    terms.cores += waited / shape.slots;  // with another slot there is something to do meanwhile
+    terms.cores += waited / shape.slots;  // with another slot there is work during the wait
     terms.storage = std::max(terms.storage, target_time(shape, load, costs));
     return terms;
 }
@@ -188,8 +191,9 @@ CostTerms terms_of(const JobShape& shape, std::span<const RoundTerms> rounds, do
     const double before = terms.gather + terms.exchange;
     double moved = before + terms.storage;
     if (shape.slots * shape.takes_turns > 1) {
-        // And once what can't overlap: the first exchange or the last storage. That is a round's,
-        // unless slots keep aggregators that share a storage apart.
+        // Adds once what can't overlap: the first exchange or the last storage call. Its length is
+        // that of a round, unless with several slots aggregators that share a storage work at
+        // different times.
         const double turns = shape.slots > 1 ? shape.takes_turns : 1;
         const double all_rounds = scale * static_cast<double>(rounds.size());
         const double ends = std::min(before, terms.storage) / (all_rounds * turns);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a rank needs of a plan.
+// Reduces a plan to what one rank needs of it.
 #include <algorithm>
 #include <array>
 
@@ -21,7 +21,7 @@ void add(Participants& some, const Graph& graph, Rank rank) {
     if (const std::size_t i = graph.find(rank); i < graph.size()) some.push_back(i);
 }
 
-/// All that have data for an aggregator, in any round.
+/// Adds all participants that have data for an aggregator in any round.
 void add_served(Participants& some, const Plan& plan, int aggregator) {
     std::vector<bool> seen(plan.graph.size());
     std::size_t left = seen.size();

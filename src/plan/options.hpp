@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a plan is made from beside the accesses themselves: what the hints say, what is known of the
-// place, and what the ranks have found out. As Agreed values they may steer collective choices.
+// What a plan is made from in addition to the accesses: what the hints say, the facts about ranks
+// and file system, and what the ranks have found out about shared memory. As Agreed values they may
+// steer collective choices.
 #pragma once
 
 #include <string>
@@ -15,9 +16,9 @@ struct Method;
 
 enum class Toggle { automatic, enable, disable };
 
-/// What the hints say about how an access is to be done.
+/// How an access should be done, according to the hints.
 struct PlanOptions {
-    const Method* method = nullptr;  ///< of plan/methods; null = the cheapest, hint oratorio_method
+    const Method* method = nullptr;  ///< null = the cheapest, hint oratorio_method
     Bytes cb_buffer_size =
         16 << 20;      ///< bytes of collective buffer per aggregator, all slots together
     int cb_nodes = 0;  ///< number of aggregators; 0 = by plan/aggregators
@@ -35,55 +36,55 @@ struct PlanOptions {
     Bytes message_bytes = 256 << 10;  ///< largest message, hint oratorio_message_bytes
     int messages_in_flight = 4;       ///< per rank and direction, hint oratorio_messages_in_flight
     int local_aggregators =
-        0;  ///< of all nodes; 0 = by plan/layers, hint oratorio_local_aggregators
+        0;  ///< on all nodes; 0 = by plan/layers, hint oratorio_local_aggregators
     int local_aggregators_per_node = 0;  ///< hint oratorio_local_aggregators_per_node
     bool atomic = false;                 ///< atomic mode: each access locks its hull
     Bytes sub_buffer = 0;      ///< bytes of a slot; 0 = the method's own, hint oratorio_sub_buffer
     int group = 4;             ///< ranks at the storage at once, hint oratorio_group
     int group_pieces = 0;      ///< pieces of a rank outstanding at once; 0 = the method's own
     int max_acc = 1;           ///< ranges accessed at once, hint oratorio_max_acc
-    bool direct_read = false;  ///< past the page cache
+    bool direct_read = false;  ///< bypass the page cache
     bool direct_write = false;
     int agent_count = 0;  ///< ranks whose threads are agents; 0 = as many as would aggregate, hint
                           ///< oratorio_agents
-    int agent_threads = 2;  ///< of each, hint oratorio_agent_threads
-    Bytes ship_block = 0;   ///< 0 = by the file system's, hint oratorio_ship_block
-    bool sparse = false;    ///< data lies thin: only who has some talks, hint IBM_sparse_access
+    int agent_threads = 2;  ///< of each agent, hint oratorio_agent_threads
+    Bytes ship_block = 0;   ///< 0 = the file system's, hint oratorio_ship_block
+    bool sparse = false;    ///< only ranks with data exchange messages, hint IBM_sparse_access
 };
 
-/// Who makes storage calls for others, one file block at a time.
+/// The agents of data shipping: ranks that make storage calls for others, one file block at a time.
 struct AgentFacts {
-    SharedList<Rank> ranks;  ///< agent i has the blocks i, i + n, ...; none: there are no agents
-    int threads = 0;         ///< of each
+    SharedList<Rank> ranks;  ///< agent i has the blocks i, i + n, ...; empty: no agents
+    int threads = 0;         ///< of each agent
     Bytes block = 0;
     Bytes message = 0;     ///< most bytes of a request
-    bool refused = false;  ///< they were asked for, and can't be had
+    bool refused = false;  ///< they were requested, but could not be started
 };
 
-/// What is known of the place where the ranks run and the file lies.
+/// Facts about the machines where the ranks run, and about the file system.
 struct PlanFacts {
     bool mappable = false;     ///< every rank's store can map the file
     bool coherent = false;     ///< all ranks are on one node, so their mappings see each other
     bool alone = true;         ///< no other rank has the file open
-    int ranks_of_machine = 1;  ///< that have the file open, of the machine that has most
+    int ranks_of_machine = 1;  ///< ranks with the file open on the machine that has most of them
     double cores_of_machine = 1;
-    bool local_file_system = false;  ///< the node's own
+    bool local_file_system = false;  ///< the file system is local to the node
     bool asynchronous = false;       ///< storage calls progress while the caller does other things
     AgentFacts agents;
     Costs costs;
 };
 
-/// What accesses are planned by; made anew when hints change.
+/// The options and facts that accesses are planned with. Made again when hints change.
 struct Terms {
     PlanOptions options;
     PlanFacts facts;
 };
 
-/// What the ranks have found out about sharing memory; an access may find out more.
+/// What the ranks know about sharing memory. An access may find out more.
 struct NodeSharing {
     bool shared_memory = true;  ///< ranks of a node can map the same memory
-    bool shared_ready = false;  ///< and have done so before
-    bool cross_memory = true;   ///< ranks of a node can reach into each other's memory
+    bool shared_ready = false;  ///< they have done so before
+    bool cross_memory = true;   ///< ranks of a node can access each other's memory
 };
 
 }  // namespace oratorio

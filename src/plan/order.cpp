@@ -10,7 +10,8 @@ namespace oratorio {
 
 namespace {
 
-/// Of the first byte of the region that has a place; behind all places where none has.
+/// Returns the device offset of the region's first byte with a known place, or the largest offset
+/// if no place is known.
 Offset device_offset(const Region& region, std::span<const Place> places) {
     for (std::int64_t i = 0; i < region.count; ++i) {
         const Extent extent = region.extent(i);

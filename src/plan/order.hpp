@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// RoundOrder: in which order the parts of the file domains are handled. A value, the same on all
-// ranks.
+// RoundOrder: the order in which the parts of the file domains are handled. A value, the same on
+// all ranks.
 #pragma once
 
 #include <cstdint>
@@ -16,21 +16,22 @@ struct Plan;
 
 class RoundOrder {
   public:
-    /// From the front of each domain to its end.
+    /// Makes the order from the front of each domain to its end.
     RoundOrder() = default;
-    /// `parts`: for each aggregator which part comes in its first round, its second, ...; each part
-    /// once.
+    /// Makes an order from `parts`: for each aggregator the part of its first round, of its second
+    /// round, and so on; each part once.
     RoundOrder(std::vector<std::int32_t> parts, std::int64_t rounds)
         : parts_(std::make_shared<const std::vector<std::int32_t>>(std::move(parts))),
           rounds_(rounds) {}
 
     [[nodiscard]] bool ascending() const { return parts_ == nullptr; }
-    /// Which part of its domain, counted from the front, an aggregator handles in `round`.
+    /// Returns the part of its domain, counted from the front, that an aggregator handles in
+    /// `round`.
     [[nodiscard]] std::int64_t part(int aggregator, std::int64_t round) const {
         return ascending() ? round
                            : (*parts_)[static_cast<std::size_t>(aggregator * rounds_ + round)];
     }
-    /// As it was made of; none where it is ascending.
+    /// Returns the list that the order was made from; empty if it is ascending.
     [[nodiscard]] std::span<const std::int32_t> parts() const {
         return ascending() ? std::span<const std::int32_t>() : *parts_;
     }
@@ -40,16 +41,17 @@ class RoundOrder {
     std::int64_t rounds_ = 0;
 };
 
-/// The order of a plan that has all but that. `places`: what is known of where the hull's bytes lie
-/// on the device, in the order of the file. Pure.
+/// Makes the order for a plan that is complete except for its order. `places` has the known places
+/// of the hull's bytes on the device, in file order. Pure.
 using OrderMaker = RoundOrder (*)(const Plan& plan, std::span<const Place> places);
 
-/// Each aggregator by place on the device; what has none that is known comes last, as in the file
-/// (disk-directed I/O: Kotz 1994, in Nitzberg & Fineberg 1995). Ascending where no place is known.
+/// Orders the rounds of each aggregator by place on the device. Parts without a known place come
+/// last, in file order (disk-directed I/O: Kotz 1994, in Nitzberg & Fineberg 1995). Ascending if no
+/// place is known.
 [[nodiscard]] RoundOrder by_place(const Plan& plan, std::span<const Place> places);
 
-/// Rounds of all aggregators together up to which they are ordered by place: what one rank tells
-/// the others stays small.
+/// The most rounds, of all aggregators together, that are ordered by place. The limit keeps the
+/// message small in which one rank sends the order to the others.
 inline constexpr std::int64_t kOrderedRoundsMost = 1 << 16;
 
 }  // namespace oratorio

@@ -13,7 +13,7 @@ namespace {
 
 constexpr Bytes kCyclicBlockDefault = 1 << 20;
 
-// Why a part can't be had.
+// Reasons why a part does not apply.
 
 std::string_view always(const Situation&) {
     return "";
@@ -78,7 +78,8 @@ Bytes uncut(const PlanOptions&) {
     return INT64_MAX;
 }
 
-/// Domains begin at stripes where these are small enough for all to get one.
+/// Returns the unit at which domains begin: the stripe, if stripes are small enough for each
+/// aggregator to get one.
 Bytes unit_of(const Situation& s, int aggregators) {
     const Bytes unit = s.options->striping_unit;
     return unit > 0 && unit <= s.hull.length() / aggregators ? unit : kPage;

@@ -15,7 +15,7 @@ namespace {
 
 constexpr Bytes kSparse = 4;  // bytes of hull per byte of data
 
-/// Parts count only where it pays.
+/// Sets the situation's parts, if handling parts in slices pays.
 void set_parts(Situation& s, const Parts& parts) {
     s.parts = parts.count;
     s.period = parts.period;
@@ -95,38 +95,38 @@ Bytes slot_bytes_most(const Situation& s, const Plan& plan, int slots) {
         return (plan.domains.block() + kPage - 1) / kPage * kPage;
     if (!plan.method->on_node()) return s.slot_most;
     if (!plan.shared_loads) return plan.keeps_holes() ? kSharedSlotBytes / 2 : kSharedSlotBytes;
-    // Filled several times, a sub-buffer is in a cache all times but the first.
+    // A sub-buffer that is filled several times is in a cache all times but the first.
     constexpr Bytes kTimes = 4;
     constexpr Bytes kLeast = 64 << 10;
     const Bytes filled = kTimes * slots * std::ssize(plan.aggregators);
     return std::clamp(s.hull.length() / filled, kLeast, kSharedSlotBytes);
 }
 
-/// Masks come out of the same memory.
+/// Sets slots, slot size and rounds. Write masks take a part of the same memory.
 void set_buffers(Plan& plan, Bytes buffer, int slots, Bytes slot_bytes_max = INT64_MAX) {
     plan.slots = std::clamp(slots, 1, kSlotsMost);
     const Bytes data = plan.keeps_holes() ? buffer / 2 : buffer;
     const Bytes share = std::min(data / plan.slots, slot_bytes_max);
     plan.slot_bytes = std::max<Bytes>(kPage, share / kPage * kPage);
     plan.rounds = plan.domains.rounds(plan.slot_bytes);
-    if (plan.rounds < plan.slots) {  // no more buffer than there is work
+    if (plan.rounds < plan.slots) {  // no more buffers than rounds
         plan.slots = static_cast<int>(std::max<std::int64_t>(1, plan.rounds));
     }
 }
 
-/// Whether aggregators ask what a round will hold before they load it: where there is so little
-/// data between holes that most of what was loaded would be in vain.
+/// Returns true if aggregators must ask what a round will hold before they load it: with so little
+/// data between holes, most of what is loaded would be useless.
 bool must_ask(Direction direction, Extent hull, Bytes bytes) {
     return direction == Direction::read && hull.length() / kSparse > bytes;
 }
 
-/// Whether ranks first tell each other where they really have data, though no hint asks for it.
-/// That is one gather more. It pays between nodes, where messages without data cost most, if a
-/// rank's hull touches many regions and is mostly holes. By name a method stays what the papers
-/// compare.
+/// Returns true if ranks should first tell each other where they really have data, though no hint
+/// requests it. That costs one more gather. It pays between nodes, where messages without data cost
+/// most, if a rank's hull touches many regions and is mostly holes. A method requested by name
+/// stays as the papers describe it.
 bool worth_thinning(const Situation& s, const Plan& plan) {
     constexpr double kManyRegions = 16;
-    constexpr std::int64_t kRegionsOfABit = 16;  // with more there is hardly a bit that isn't set
+    constexpr std::int64_t kRegionsOfABit = 16;  // with more, hardly any bit would be unset
     if (s.one_node() || s.options->method != nullptr || plan.layers.two()) return false;
     const std::int64_t regions = plan.rounds * std::ssize(plan.aggregators);
     const double share = s.hulls / s.ranks_with_data / static_cast<double>(s.hull.length());
@@ -140,14 +140,15 @@ int aggregators_per_node(const Method& method, int by_messages) {
     return method.on_node() ? kSharedAggregators : by_messages;
 }
 
-/// Ranks that have data at a place of the file, on average; 1 where each has a part of its own.
+/// Returns how many ranks on average have data at a place of the file; 1 if each has a part of its
+/// own.
 double overlap(const Situation& s) {
     return std::max(1.0, s.hulls / static_cast<double>(std::max<Bytes>(1, s.hull.length())));
 }
 
-/// How many aggregators of a node `auto` takes where they get messages: the more, the more cores
-/// place data, as long as each rank has a full message for each. By name a method stays what the
-/// papers compare.
+/// Returns the number of aggregators per node that `auto` uses for methods with messages. More
+/// aggregators let more cores place data, as long as each rank has a full message for each. A
+/// method requested by name stays as the papers describe it.
 int aggregators_by_messages(const Situation& s) {
     constexpr double kMost = 8;
     if (s.options->method != nullptr) return kAggregatorsPerNode;
@@ -156,9 +157,9 @@ int aggregators_by_messages(const Situation& s) {
     return static_cast<int>(std::clamp(messages / s.nodes, double{kAggregatorsPerNode}, kMost));
 }
 
-/// And how long their sub-buffers are. What is still in a core's cache when it is stored, or taken
-/// out again, costs half; a network file system and a device want long calls, and messages to be
-/// worth their head.
+/// Returns the most bytes of their sub-buffers. Data that is still in a core's cache when it is
+/// stored or taken out costs half. A network file system and a device need long calls, and messages
+/// must be worth their header.
 Bytes slot_by_messages(const Situation& s) {
     constexpr Bytes kInCache = 1 << 20;
     constexpr Bytes kFarCall = 4 << 20;
@@ -169,14 +170,15 @@ Bytes slot_by_messages(const Situation& s) {
         {least, s.options->striping_unit, static_cast<Bytes>(std::ceil(overlap(s))) * kMessage});
 }
 
-/// A storage call that ends before it returns keeps a core busy, whichever rank makes it. Others go
-/// on beside the ranks, and each aggregator keeps its own under way.
+/// Returns true if any rank may load a round. A storage call that ends before it returns keeps a
+/// core busy, on any rank. Asynchronous calls run in parallel with the ranks, and each aggregator
+/// keeps its own under way.
 bool loads_are_shared(const Situation& s, const Plan& plan) {
     return s.reads() && !s.facts->asynchronous && !plan.ask_contents &&
            !plan.method->schedule.io_thread && plan.method->exchange_part().anyone_loads;
 }
 
-/// Of those ranks with data for which `wanted(rank, hull)` holds.
+/// Makes a graph of the ranks with data for which `wanted(rank, hull)` holds.
 template <class Wanted>
 Graph graph_of(AllSummaries summaries, Wanted wanted) {
     std::vector<Participant> participants;
@@ -187,14 +189,14 @@ Graph graph_of(AllSummaries summaries, Wanted wanted) {
     return Graph(std::move(participants));
 }
 
-/// Of groups whose hulls are so long together. Windows are looked at byte by byte when they are
-/// written, and read as a whole.
+/// Returns true if the groups' data is dense enough for windows; `hulls` is the sum of the lengths
+/// of the groups' hulls. Written windows are searched byte by byte, read ones are used as a whole.
 bool groups_are_dense(const Plan& plan, double hulls) {
     const double share = plan.direction == Direction::write ? 0.75 : 0.5;
     return !plan.ask_contents && static_cast<double>(plan.bytes) >= share * hulls;
 }
 
-/// Whether some rank has something to say at the end that all must hear.
+/// Returns true if some rank has to report something at the end to all ranks.
 bool must_agree(AllSummaries summaries) {
     return std::ranges::any_of(
         summaries, [](const AccessSummary& one) { return (one.flags & flag_agrees) != 0; });
@@ -204,7 +206,7 @@ bool has_none(AllSummaries summaries, Rank rank) {
     return summaries[static_cast<std::size_t>(rank)].bytes == 0;
 }
 
-/// An access without exchange: the rank is its own aggregator of its own hull.
+/// Plans an access without exchange: the rank is its own aggregator for its own hull.
 void plan_alone(Plan& plan, const Situation& s, Rank rank, const AccessSummary& mine) {
     const StoragePart& storage = plan.method->storage_part();
     plan.hull = mine.hull;
@@ -215,7 +217,7 @@ void plan_alone(Plan& plan, const Situation& s, Rank rank, const AccessSummary& 
     if (mine.bytes == 0) return;
     plan.ranks = plan.graph = Graph({{rank, mine.hull}});
     plan.aggregators = std::vector<Rank>{rank};
-    // A slice has a piece of every part outstanding, and isn't in the order of the file.
+    // A slice has a piece of every part outstanding, and isn't in file order.
     const bool sliced = !storage.buffered && !storage.shipped && plan.ahead.ranges == 0 &&
                         s.options->group_pieces == 0 && s.parts > 1;
     plan.domains = sliced ? FileDomains::sliced(mine.hull, 1, kPage, mine.period, mine.parts())
@@ -224,14 +226,14 @@ void plan_alone(Plan& plan, const Situation& s, Rank rank, const AccessSummary& 
     set_buffers(plan, storage.window(plan.direction, *s.options), 1);
 }
 
-/// Whom a plan is made for.
+/// The rank that a plan is made for.
 struct Audience {
     Rank rank = 0;
-    bool alone = false;  ///< what only others need is left out
+    bool alone = false;  ///< leave out what only other ranks need
 };
 
-/// Two layers are as the plan has them: who serves whom, and for which part of the file. The plan
-/// has its domains. `shares`: nodes can share memory.
+/// Adds two layers to a plan: which local aggregator serves which ranks, and for which part of the
+/// file. `shares`: ranks of a node can share memory. REQUIRES: the plan has its domains.
 void add_layers(Plan& plan, AllSummaries summaries, const Nodes& nodes, const PlanOptions& options,
                 bool shares, Audience audience) {
     const Groups groups(nodes, summaries, options);
@@ -255,7 +257,8 @@ void add_layers(Plan& plan, AllSummaries summaries, const Nodes& nodes, const Pl
         plan.layers = plan.layers.with_windows(plan.message_bytes);
 }
 
-/// Of aggregators, what methods are chosen by whose ranks send messages: `per_node` of them.
+/// Estimates the number of aggregators, `per_node` on each node, for methods that send messages,
+/// and how much data stays on its node.
 void expect_aggregators(Situation& s, AllSummaries summaries, const Nodes& nodes,
                         const AbleRanks& able, int per_node) {
     std::vector<Rank> aggregators =
@@ -263,12 +266,12 @@ void expect_aggregators(Situation& s, AllSummaries summaries, const Nodes& nodes
     s.aggregators = std::max(1, static_cast<int>(aggregators.size()));
     s.slot_most = slot_by_messages(s);
     if (s.one_node()) return;
-    std::ranges::sort(aggregators);  // even domains go to them in the order of their ranks
+    std::ranges::sort(aggregators);  // even domains are assigned in rank order
     s.locality = locality_of(summaries, nodes, s.hull, aggregators);
 }
 
-/// A plan without the ranks that have data; those that talk to aggregators are in it where they are
-/// others.
+/// Makes a plan without the ranks that have data. With two layers it has the local aggregators,
+/// which exchange with the aggregators for them.
 Plan plan_without_ranks(Direction direction, AllSummaries summaries, const Nodes& nodes,
                         const Terms& terms, const NodeSharing& sharing, Audience audience) {
     Situation s = situation_of(direction, summaries, nodes, terms, sharing);
@@ -290,8 +293,8 @@ Plan plan_without_ranks(Direction direction, AllSummaries summaries, const Nodes
     const Schedule& schedule = plan.method->schedule;
     if (schedule.aggregators_max > 0) aggregators.resize(schedule.aggregators_max);
     plan.domains = plan.method->domains_part().make(s, static_cast<int>(aggregators.size()));
-    // Ranks that follow one another often have data that does: in their order more of it stays on
-    // its node. Blocks that are dealt in turn go to one node after another.
+    // Consecutive ranks often have consecutive data. With aggregators in rank order more of it
+    // stays on its node. Blocks dealt in turn go to one node after another.
     if (!plan.domains.is_cyclic()) std::ranges::sort(aggregators);
     plan.aggregators = std::move(aggregators);
     plan.fixed =
@@ -312,7 +315,7 @@ Plan plan_without_ranks(Direction direction, AllSummaries summaries, const Nodes
     return plan;
 }
 
-/// Of those ranks with data for which `wanted(rank, hull)` holds.
+/// Adds the ranks with data for which `wanted(rank, hull)` holds.
 template <class Wanted>
 void add_ranks(Plan& plan, AllSummaries summaries, Wanted wanted) {
     if (!plan.method->aggregated() || plan.bytes == 0) return;

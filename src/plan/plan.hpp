@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Plan: the immutable value that says how one access is done: who takes which part of the file, in
-// which rounds, through which buffers. Made by a pure function of agreed values, so it is equal on
-// all ranks, can be printed (explain) and tested for any number of pretended ranks. Offsets are
-// file bytes.
+// Plan: the immutable value that says how one access is done: which rank takes which part of the
+// file, in which rounds, through which buffers. A pure function of agreed values makes it, so it is
+// equal on all ranks, can be printed (explain), and can be tested for any number of imaginary
+// ranks. Offsets are file bytes.
 #pragma once
 
 #include <string>
@@ -24,13 +24,13 @@ namespace oratorio {
 struct Method;
 struct Plan;
 
-/// The (round, aggregator) pairs whose regions touch a rank's hull, in the order of rounds; a
-/// rank's own region is the last of its round, so that ranks don't all talk to the same aggregator
-/// at once and nobody waits for itself with data for others in hand.
+/// The (round, aggregator) pairs with regions that touch a rank's hull, in the order of rounds. A
+/// rank's own region is the last of its round. So ranks don't all send to the same aggregator at
+/// once, and no aggregator waits for its own data while it holds data for others.
 class RankRegions {
   public:
-    /// Those that participant `i` of `graph` (its size() for nobody) takes part in, in the order
-    /// of `rank`. The plan owns the graph and outlives this.
+    /// Makes the pairs of participant `i` of `graph` (its size() for none), in the order of `rank`.
+    /// REQUIRES: the plan owns the graph and outlives the object.
     RankRegions(const Plan& plan, Rank rank, const Graph& graph, std::size_t i);
     [[nodiscard]] bool at_end() const;
     [[nodiscard]] std::int64_t round() const { return round_; }
@@ -49,21 +49,22 @@ class RankRegions {
     int turn_ = 0;
 };
 
-/// Rounds of one aggregator that can be under way at once. Memory that a node shares and reports of
-/// failures have so many places.
+/// The most rounds of one aggregator that can be under way at once. Shared memory of a node and
+/// reports of failures have this many places.
 inline constexpr int kSlotsMost = 8;
 
-/// Byte ranges, one per block of the file, that the storage is told of before they are accessed.
+/// Read-ahead: byte ranges, one per block of the file, that the storage is told of before they are
+/// accessed.
 struct Ahead {
-    int ranges = 0;   ///< accessed at once, and twice as many told of; 0: none
+    int ranges = 0;   ///< accessed at once; twice as many are announced; 0: none
     Bytes block = 0;  ///< unless the storage has blocks of its own
 };
 
-/// One method's candidacy, for explain.
+/// One method as a candidate, for explain.
 struct Candidate {
     std::string_view name;
     bool applies = false;
-    double seconds = 0;       ///< estimated; meaningless when it doesn't apply
+    double seconds = 0;       ///< estimated; meaningless if the method doesn't apply
     std::string_view reason;  ///< why it doesn't apply, or why `auto` leaves it out; else ""
 };
 
@@ -75,70 +76,76 @@ struct Plan {
     Extent hull;                ///< of all participants
     Bytes bytes = 0;            ///< of all participants
     bool covered = false;       ///< the pieces tile the hull exactly once: no holes, no overlaps
-    bool ask_contents = false;  ///< reads: aggregators ask what a round will hold before they load
-    bool shared_loads = false;  ///< whichever rank is free loads a round, not its aggregator
+    bool ask_contents = false;  ///< reads: aggregators ask what a round holds before they load
+    bool shared_loads = false;  ///< any free rank loads a round, not only its aggregator
     bool atomic = false;        ///< each rank locks its hull around its access
-    bool thin = false;          ///< ranks tell each other their edges before the first round
-    bool sparse = false;        ///< because they were asked to, and they talk by messages
-    bool told = false;          ///< nor do they all agree at the end: each is told by its
-                                ///< aggregators (run/ending.hpp)
-    bool fixed = false;         ///< an aggregator or a local aggregator has no data: it wouldn't
-                                ///< know how far the others went further on
-    int ranks_with_data = 0;    ///< who takes part
-    Graph ranks;                ///< those with data; of an access without exchange only the rank
-    Graph graph;                ///< who talks to aggregators: those ranks, or local aggregators
-                                ///< with the hulls of their groups
+    bool thin = false;          ///< ranks report their edges to each other before the first round
+    bool sparse = false;        ///< as `thin`, because a hint or method name requests it, and the
+                                ///< exchange sends messages
+    bool told = false;   ///< the access ends without an agreement of all ranks: each rank gets the
+                         ///< outcome from its aggregators (run/ending.hpp)
+    bool fixed = false;  ///< no reuse at another offset: an aggregator or local aggregator has no
+                         ///< data, so it can't know how far the others moved on
+    int ranks_with_data = 0;  ///< number of ranks that take part with data
+    Graph ranks;              ///< the ranks with data; only this rank if there is no exchange
+    Graph graph;  ///< the ranks that exchange with aggregators: those with data, or local
+                  ///< aggregators with the hulls of their groups
     Layers layers;
     FileDomains domains;
     AggregatorList aggregators;  ///< owner of file domain i
     Bytes slot_bytes = 0;        ///< collective buffer bytes per slot
     int slots = 1;
     std::int64_t rounds = 0;
-    RoundOrder order;  ///< which part of a domain comes in which round
+    RoundOrder order;  ///< which part of a domain each round handles
     Ahead ahead;
-    int ranks_at_once = 0;   ///< at the storage; 0: all
-    AgentFacts agents;       ///< of an access that is shipped to agents; else none
-    int pieces_at_once = 0;  ///< of a rank, where it moves them by themselves
+    int ranks_at_once = 0;   ///< ranks at the storage at once; 0: all
+    AgentFacts agents;       ///< for data shipping; else none
+    int pieces_at_once = 0;  ///< of a rank that moves its pieces one by one
     Bytes message_bytes = 0;
     int messages_in_flight = 1;
     SharedList<Candidate> candidates;
-    CostTerms terms;  ///< estimated, where ranks send messages; else nothing
+    CostTerms terms;  ///< estimates for a method with messages; else empty
 
-    /// What the cost model takes the access for with this method: until the last rank is done, or
-    /// where `collective` is false for this rank, while the others of its machine do as much.
+    /// Returns the estimated time of the access with this method, until the last rank is done. If
+    /// `collective` is false, it is the time for this rank while the other ranks of its machine do
+    /// the same.
     [[nodiscard]] double seconds() const;
-    /// A write through buffers some of whose bytes nobody gives: what was given is marked.
+    /// Returns true for a write through buffers with bytes that no rank writes. The bytes that
+    /// ranks write are then marked in a write mask.
     [[nodiscard]] bool keeps_holes() const;
-    /// Buffers of one aggregator, all slots and their masks.
+    /// Returns the bytes of one aggregator's buffers: all slots and their masks.
     [[nodiscard]] Bytes buffer_bytes() const {
         return slot_bytes * slots * (keeps_holes() ? 2 : 1);
     }
-    /// Its rounds shall come in the order that a rank finds by asking the system.
+    /// Returns true if the rounds should be ordered by the place on the device, which a rank finds
+    /// by asking the system.
     [[nodiscard]] bool asks_places() const;
-    /// Between rounds ranks talk through the host MPI.
+    /// Returns true if ranks send messages through the host MPI between rounds.
     [[nodiscard]] bool sends_messages() const;
-    /// Memory that each node shares for it.
+    /// Returns the bytes of shared memory that each node needs for the plan.
     [[nodiscard]] Bytes node_bytes() const;
-    /// What `rank` needs of a plan that all ranks made: it goes through it as through the whole,
-    /// and explain tells the same of it. Its own regions, who is in those it aggregates, its local
-    /// aggregator or its group. Where ranks share collective buffers that is the whole: they are on
-    /// one node. O(ranks) time; what it keeps doesn't grow with the ranks that it doesn't deal
-    /// with.
+    /// Returns the slice of the plan that `rank` needs; it walks and explains exactly like the
+    /// whole plan. It has the rank's own regions, the participants of regions that the rank
+    /// aggregates, and its local aggregator or its group. If ranks share collective buffers it is
+    /// the whole plan: they are on one node. O(ranks) time; its size doesn't grow with ranks that
+    /// this rank doesn't deal with.
     [[nodiscard]] Plan only(Rank rank, const Nodes& nodes) const;
-    /// The same plan, `by` bytes further on in the file.
+    /// Returns the same plan, `by` bytes further on in the file.
     [[nodiscard]] Plan moved(Offset by) const;
-    /// Index of `rank` among the aggregators, -1 when it isn't one.
+    /// Returns the index of `rank` among the aggregators, -1 if it isn't one.
     [[nodiscard]] int aggregator_index(Rank rank) const { return aggregators.index_of(rank); }
-    /// Index of the aggregator that `rank` begins each round with; they follow in their order. One
-    /// behind its own, which is the last, or where any rank may load its own: where ranks' data
-    /// lies apart nobody need touch another's then. 0 when there is none.
+    /// Returns the index of the aggregator with which `rank` begins each round; the others follow
+    /// in their order. It is the one after its own, which is then the last. If any rank may load,
+    /// it is its own, so that no rank need touch another's data where data lies apart. 0 if there
+    /// are no aggregators.
     [[nodiscard]] int first_aggregator(Rank rank) const;
-    /// Region that aggregator `index` handles in `round`; may be empty.
+    /// Returns the region that aggregator `index` handles in `round`; may be empty.
     [[nodiscard]] Region region(int index, std::int64_t round) const {
         return domains.region(index, order.part(index, round), slot_bytes);
     }
-    /// visit(i) for each participant of that round of that aggregator, until one says false.
-    /// Whether none did. A participant is a rank that may have data in the round's region.
+    /// Calls visit(i) for each participant of that round of that aggregator, until a call returns
+    /// false. Returns true if none did. A participant is a rank that may have data in the round's
+    /// region.
     template <class Visit>
     bool each_participant(int index, std::int64_t round, Visit visit) const {
         return graph.each_touching(region(index, round), [&](std::size_t i) {
@@ -147,58 +154,59 @@ struct Plan {
     }
     [[nodiscard]] std::int64_t count_participants(int index, std::int64_t round) const;
     [[nodiscard]] bool has_participants(int index, std::int64_t round) const;
-    /// Whether participant i of the graph (its size() for none) is one of that round.
+    /// Returns true if participant i of the graph (its size() for none) takes part in that round.
     [[nodiscard]] bool takes_part(std::size_t i, int index, std::int64_t round) const {
         return takes_part(graph, i, index, round);
     }
     [[nodiscard]] bool takes_part(const Graph& of, std::size_t i, int index,
                                   std::int64_t round) const;
-    /// The first of the rounds `round`, `round` + `step`, ... of that aggregator that participant i
-    /// takes part in; at or behind all rounds when there is none.
+    /// Returns the first of the rounds `round`, `round` + `step`, ... of that aggregator in which
+    /// participant i takes part; `rounds` or more if there is none.
     [[nodiscard]] std::int64_t next_round(std::size_t i, int index, std::int64_t round,
                                           int step = 1) const;
-    /// All regions that a rank may have data in.
+    /// Returns all regions in which a rank may have data.
     [[nodiscard]] RankRegions regions_of(Rank rank) const {
         return {*this, rank, graph, graph.find(rank)};
     }
     [[nodiscard]] RankRegions no_regions() const { return {*this, 0, graph, graph.size()}; }
 };
 
-/// As the hints say.
+/// Returns the read-ahead that the hints request.
 [[nodiscard]] Ahead ahead_of(const PlanOptions& options);
 
-/// No message is made smaller.
+/// The smallest limit for messages.
 inline constexpr Bytes kMessageMin = 4096;
-/// Largest message that a plan with these options may use: never so large that messages outgrow the
-/// collective buffer they feed.
+/// Returns the most bytes of a message in a plan with these options. It is small enough that
+/// messages never outgrow the collective buffer that they fill.
 [[nodiscard]] Bytes message_bytes_of(const PlanOptions& options);
 
-/// Pieces of a message that isn't packed, where others have at most so many bytes. What is written
-/// down of a piece, and what hosts keep of it meanwhile, is less than 64 bytes, so that all of it
-/// takes no more than such a message.
+/// Returns the most pieces of a message that isn't packed, where other messages have at most
+/// `message_bytes`. The description of a piece, and the memory that hosts keep for it during the
+/// transfer, take less than 64 bytes. So all of it takes no more memory than such a message.
 [[nodiscard]] constexpr std::int64_t message_pieces_of(Bytes message_bytes) {
     return message_bytes / 64;
 }
 
-/// Pure. For a collective access: plans of all ranks are equal, but that without aggregators each
-/// is `rank`'s own.
+/// Makes the plan of a collective access. The plans of all ranks are equal, except that without
+/// aggregators each is `rank`'s own. Pure.
 [[nodiscard]] Plan make_plan(Direction direction, const Agreed<AllSummaries>& summaries,
                              const Agreed<const Nodes&>& nodes, const Agreed<Terms>& terms,
                              const Agreed<NodeSharing>& sharing, Rank rank);
-/// Pure. The same, and of that what `rank` needs (Plan::only). The whole is never there: memory for
-/// what is kept, for the aggregators' numbers and for some groups at a time.
+/// Makes the part of that plan that `rank` needs (Plan::only), without ever making the whole.
+/// Memory: for what is kept, for the aggregators' numbers, and for some groups at a time. Pure.
 [[nodiscard]] Plan make_plan_for(Rank rank, Direction direction,
                                  const Agreed<AllSummaries>& summaries,
                                  const Agreed<const Nodes&>& nodes, const Agreed<Terms>& terms,
                                  const Agreed<NodeSharing>& sharing);
-/// Pure. For an independent access: a plan with one participant.
+/// Makes the plan of an independent access, with one participant. Pure.
 [[nodiscard]] Plan make_own_plan(Direction direction, Rank rank, const AccessSummary& mine,
                                  const Terms& terms);
 
-/// The plan as text: method and why, domains, aggregators, rounds, buffers, candidates with costs,
-/// and which of them would be cheaper but are left out. Deterministic.
+/// Describes the plan as text: method and reason, domains, aggregators, rounds, buffers, candidates
+/// with costs, and cheaper ones that are left out. Deterministic.
 [[nodiscard]] std::string explain(const Plan& plan);
-/// Equal for plans that differ only in where in the file they lie, and in what depends on that.
+/// Returns a fingerprint, equal for plans that differ only in their place in the file and in what
+/// depends on it.
 [[nodiscard]] std::string likeness(const Plan& plan);
 
 }  // namespace oratorio

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Situation: the agreed facts that a method is chosen by, and what it would cost.
+// Situation: the agreed facts that determine which method is chosen and what it would cost.
 #pragma once
 
 #include <optional>
@@ -22,21 +22,22 @@ struct Situation {
     Bytes bytes_max = 0;  ///< of one rank
     std::int64_t pieces = 0;
     std::int64_t memory_pieces = 0;
-    std::int64_t memory_lines = 0;  ///< that hold small ones
-    double alike = 1;  ///< accesses like it that are taken to go on at once, on the same cores
+    std::int64_t memory_lines = 0;  ///< lines that hold small pieces
+    double alike = 1;  ///< similar accesses assumed to run at the same time on the same cores
     bool covered = false;
     bool interleaved = false;  ///< some rank's file layout isn't monotonic
     bool storable = true;      ///< some rank can be an aggregator
     int nodes = 1;
-    double cores = 1;          ///< of a node: a share of its machine's
-    int nodes_of_machine = 1;  ///< as in Nodes
-    int aggregators = 1;       ///< of a method whose ranks send messages, unless it says otherwise
-    Bytes slot_most = INT64_MAX;  ///< of a sub-buffer, where aggregators get messages
-    double hulls = 0;             ///< bytes: what the hulls of all ranks together are long
-    /// With even file domains of so many aggregators; none where data is taken to go everywhere.
+    double cores = 1;             ///< of a node: its share of the machine's cores
+    int nodes_of_machine = 1;     ///< the same as in Nodes
+    int aggregators = 1;          ///< for a method with messages, unless the method says otherwise
+    Bytes slot_most = INT64_MAX;  ///< limit for sub-buffers of aggregators that receive messages
+    double hulls = 0;             ///< bytes: sum of the lengths of all ranks' hulls
+    /// With even file domains of that many aggregators. Not set if data is assumed to go to all
+    /// nodes alike.
     std::optional<Locality> locality;
-    bool large_layout = false;  ///< flag_large_layout of some rank
-    Bytes period = 0;           ///< as in AccessSummary, when all ranks agree; else one part
+    bool large_layout = false;  ///< some rank has flag_large_layout
+    Bytes period = 0;           ///< as in AccessSummary if all ranks agree; else there is one part
     std::int64_t parts = 1;
     const PlanOptions* options = nullptr;
     const PlanFacts* facts = nullptr;
@@ -44,9 +45,10 @@ struct Situation {
 
     [[nodiscard]] bool one_node() const { return nodes == 1; }
     [[nodiscard]] bool reads() const { return direction == Direction::read; }
-    /// Buffers keep a mask of what was given, in the same memory (as Plan::keeps_holes()).
+    /// Returns true if buffers need a write mask, which takes a part of their memory (as in
+    /// Plan::keeps_holes()).
     [[nodiscard]] bool keeps_holes() const { return !reads() && !covered; }
-    /// Past the page cache.
+    /// Returns true if the access bypasses the page cache.
     [[nodiscard]] bool is_direct() const {
         return reads() ? options->direct_read : options->direct_write;
     }

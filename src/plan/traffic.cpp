@@ -17,7 +17,7 @@ double slot_bytes(const Method& method, const Situation& s, int slots) {
     return static_cast<double>(std::max(kPage, std::min(share, wanted)));
 }
 
-/// Regions that the hull of a participant touches, of all rounds.
+/// Estimates the regions, of all rounds, that the hull of a participant touches.
 double regions_touched(const Method& method, const Situation& s, const Traffic& t) {
     const double hull = s.hulls / std::max(1, s.ranks_with_data);
     const double domain = static_cast<double>(s.hull.length()) / t.aggregators;
@@ -30,7 +30,8 @@ double regions_touched(const Method& method, const Situation& s, const Traffic& 
     return rounds * std::min(t.aggregators, 1 + hull / block);
 }
 
-/// What stays, where data goes to all aggregators alike; domains that follow one another keep more.
+/// Estimates the share of data that stays on its rank or node. By default data goes to all
+/// aggregators alike; domains of consecutive blocks keep more.
 Locality staying(const Method& method, const Situation& s, const Traffic& t) {
     const double domain = static_cast<double>(s.hull.length()) / t.aggregators;
     const auto block = static_cast<double>(method.domains_part().block(*s.options));
@@ -67,7 +68,7 @@ Traffic traffic_of(const Method& method, const Situation& s) {
     const double exchanges = participants * regions_touched(method, s, t);
     const auto bytes = static_cast<double>(s.bytes);
     const auto largest = static_cast<double>(message_bytes_of(*s.options));
-    // Where data isn't packed, a message before each tells of its pieces.
+    // If data isn't packed, another message before each one describes its pieces.
     const double kinds = method.exchange_part().in_pieces ? 2 : 1;
     const double messages = kinds * std::max(exchanges, bytes / largest);
     t.senders = participants;

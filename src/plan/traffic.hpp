@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Traffic: what ranks send each other in an access of a method that works by messages, as far as
-// the agreed facts tell. For the cost model: averages, not what one rank will really send.
+// Traffic: an estimate of the messages of an access with a method that sends messages, from the
+// agreed facts. For the cost model: averages, not the messages that one rank will really send.
 #pragma once
 
 #include "plan/methods.hpp"
@@ -9,22 +9,23 @@ namespace oratorio {
 
 struct Traffic {
     double aggregators = 1;
-    double storing_nodes = 1;  ///< that have an aggregator
-    double senders = 1;        ///< that talk to aggregators
-    double slots = 1;          ///< sub-buffers of an aggregator that have a round to work for
+    double storing_nodes = 1;  ///< with an aggregator
+    double senders = 1;        ///< ranks that exchange messages with aggregators
+    double slots = 1;          ///< sub-buffers of an aggregator that have a round to work on
     double slot_bytes = 0;     ///< of data
-    double rounds = 1;         ///< at least 1; a part of a round counts as that part
-    double near_messages = 0;  ///< between ranks of a node, there; what comes back isn't counted
-    double far_messages = 0;   ///< from node to node, there
-    double far_bytes = 0;      ///< of data, from node to node
-    double own_share = 0;      ///< of all data: a rank's own at its own place, without a message
+    double rounds = 1;         ///< at least 1; may be fractional
+    double near_messages = 0;  ///< between ranks of a node, one way; replies aren't counted
+    double far_messages = 0;   ///< between nodes, one way
+    double far_bytes = 0;      ///< bytes of data between nodes
+    double own_share = 0;      ///< of all data: a rank is its own aggregator, no message
 };
 
-/// Local aggregators of all nodes, where a method has them.
+/// Returns the number of local aggregators on all nodes, for a method with local aggregators.
 [[nodiscard]] double groups_of(const Situation& situation);
 
-/// Pure. Participants are taken to be spread evenly over the nodes, as aggregators are; their data
-/// over the aggregators too, unless the situation knows how much of it stays.
+/// Estimates the traffic. Participants and aggregators are assumed to be spread evenly over the
+/// nodes. Their data is assumed to be spread evenly over the aggregators, unless the situation
+/// knows how much of it stays. Pure.
 [[nodiscard]] Traffic traffic_of(const Method& method, const Situation& situation);
 
 }  // namespace oratorio

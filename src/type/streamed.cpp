@@ -117,7 +117,7 @@ bool worth_streaming(const Places<std::byte>& to, PieceLengths lengths, std::int
 void stream_pieces(const Places<std::byte>& to, const Places<const std::byte>& from,
                    PieceLengths lengths, std::int64_t count, std::int64_t rows) {
     constexpr std::int64_t kAhead =
-        6;  // far enough to hide the latency of memory, and still in the first cache
+        6;  // hides the latency of memory, and still fits the first cache
     const std::int64_t pieces = count * rows;
     PieceWalker<std::byte> ahead(to, count);
     PieceWalker<std::byte> target(to, count);
