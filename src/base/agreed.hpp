@@ -139,8 +139,7 @@ class Gathering {
 enum class Remark : std::uint64_t {
     none = 0,
     more = 1,           ///< this rank has more to do; counts only if no rank failed
-    veto = UINT64_MAX,  ///< everything done so far is void, for a reason other than an error; wins
-                        ///< over all
+    veto = UINT64_MAX,  ///< all that was done is void, though not by an error; wins over all
 };
 
 /// Collective, in steps. Ends with the worst error of any rank (of equal ones, the lowest rank's),
@@ -172,7 +171,7 @@ class Agreement {
     Ticket ticket_;
 };
 
-/// Runs an Agreement to its end, waiting for the other ranks.
+/// Collective. Steps through an Agreement to its end, waiting for the other ranks.
 Result<void> agree_on_error(Transport& transport, const Error& mine);
 
 }  // namespace oratorio

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Counter: the number that the ranks of a transport share, for ranks that share no memory. Starts
-// at 0. REQUIRES: one thread of a rank uses it at a time.
+// Counter: the number that the ranks of a transport share, such as the shared file pointer, for
+// ranks that share no memory. Starts at 0. REQUIRES: one thread of a rank uses it at a time.
 #pragma once
 
 #include <cstdint>

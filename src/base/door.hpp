@@ -49,7 +49,7 @@ class Door {
     /// Returns the longest time for poll(2) to wait, in milliseconds; -1 means without limit.
     [[nodiscard]] int patience() const;
     /// Looks at the sockets after poll(2). `watched` is what watch() added, and `wanted` the most
-    /// connections to return. Returns those whose clients have sent the token and received the
+    /// connections to return. Returns those on which the client has sent the token and received the
     /// answer.
     std::vector<Socket> look(std::span<const pollfd> watched, std::size_t wanted);
     /// Valid after look(). True if a client waits and the process has no descriptor for its

@@ -16,8 +16,8 @@ using Clock = Socket::Clock;
 /// The next address is tried when the current one has not answered for this long, or has failed.
 constexpr auto kStagger = 250ms;
 
-/// How often one address is tried whose connection is accepted and then closed. A server with many
-/// pending connections may have dropped ours as the oldest.
+/// How often one address is tried where the connection is accepted and then closed. A server with
+/// many pending connections may have dropped ours as the oldest.
 constexpr int kTries = 8;
 
 /// The attempt at one address. It succeeds when the server's answer to the token has arrived.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// LockService: locks of byte ranges among the processes of a job, for file systems whose own locks
+// LockService: locks of byte ranges among the processes of a job, for file systems with locks that
 // are visible on one node only. Between nodes it is lock_client, which asks a thread of one process
 // (lock_server). Simulated ranks have an implementation of their own.
 #pragma once

@@ -52,13 +52,11 @@ class NodeBoards {
     struct alignas(64) Member {
         explicit Member(Before usual) : bell(usual) {}
         Bell bell;
-        alignas(64) std::atomic<std::uint64_t> finished{
-            0};  ///< operations that this rank has finished; it has their results
+        alignas(64) std::atomic<std::uint64_t> finished{0};  ///< operations that it has ended
     };
     /// The state of one operation.
     struct alignas(64) Board {
-        std::atomic<std::uint64_t> arrived{
-            0};  ///< ranks that have posted, summed over all operations of this board
+        std::atomic<std::uint64_t> arrived{0};  ///< ranks, summed over all operations of this board
         /// The operation's number + 1 once its act is done: the act of a rendezvous, or the
         /// exchange of this node's first rank with those of other nodes.
         std::atomic<std::uint64_t> acted{0};

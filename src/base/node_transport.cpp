@@ -12,8 +12,7 @@ namespace oratorio {
 
 namespace {
 
-constexpr std::int64_t kOurs = std::int64_t{1}
-                               << 62;  // numbers of this transport's own tickets begin here
+constexpr std::int64_t kOurs = std::int64_t{1} << 62;  // own ticket numbers begin here
 constexpr std::size_t kOperandMax = NodeBoards::kOperandMax;
 constexpr std::uint64_t kBoards = NodeBoards::kBoards;
 

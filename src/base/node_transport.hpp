@@ -19,10 +19,11 @@ class NodeTransport final : public Transport {
     /// Collective over all ranks. Returns a transport of the first ranks of all nodes, in the
     /// nodes' order; null on other ranks.
     using OpenLeaders = std::function<Result<std::unique_ptr<Transport>>()>;
-    /// Collective. Returns `inner` unchanged if each rank has a node of its own, if memory can't be
-    /// shared, or if there are several nodes and no `open_leaders`. With several nodes, a result
-    /// longer than `listed_from` with an entry per rank lies in a list once per node. If memory for
-    /// that list is refused, each rank has its own.
+    /// Collective. Makes a transport over `inner`. Returns `inner` itself if each rank has a node
+    /// of its own, if memory can't be shared, or if there are several nodes and `open_leaders` is
+    /// empty or fails. With several nodes, lists with an entry per rank lie in memory once per node
+    /// if they are longer than `listed_from`. If memory for that is refused, each rank has its own
+    /// list.
     static Result<std::unique_ptr<Transport>> over(
         std::unique_ptr<Transport> inner, const OpenLeaders& open_leaders = {},
         const Agreed<std::size_t>& listed_from = NodeBoards::usually_listed_from());
@@ -59,13 +60,7 @@ class NodeTransport final : public Transport {
 
   private:
     using Board = NodeBoards::Board;
-    enum class Kind {
-        reduce,
-        gather,
-        list,
-        broadcast,
-        meet
-    };  ///< `list`: a gather with one result per node
+    enum class Kind { reduce, gather, list, broadcast, meet };  ///< list: one result per node
     /// An operation that this rank has started and not finished.
     struct Operation {
         std::uint64_t number = 0;

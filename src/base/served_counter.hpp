@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Counters that a process serves by TCP to ranks that share no memory with it. One thread serves
-// all counters of the process. It never calls MPI, so it works at any level of thread support and
-// while the process computes.
+// Counters, such as the shared file pointer, that a process serves by TCP to ranks that share no
+// memory with it. One thread serves all counters of the process. It never calls MPI, so it works at
+// any level of thread support and while the process computes.
 //
 // Behind the job listener (base/door) a connection carries requests of five words (CounterRequest).
 // A reply is two words: kServed and the number before the operation, or kUnknown and 0 where there
 // is no such counter. Words have 8 bytes and are little-endian.
 //
 // The server closes the connection used least recently when another client arrives and there is no
-// room. A client whose connection has ended connects again and repeats its last request. The
+// room. After its connection has ended, a client connects again and repeats its last request. The
 // request's number shows the server whether it has served that request already.
 #pragma once
 
@@ -104,8 +104,7 @@ class CounterServer {
     std::mutex mutex_;  ///< guards the counters
     std::map<std::uint64_t, Counted> counters_;
     std::uint64_t last_id_ = 0;
-    std::vector<Connection>
-        connections_;  ///< used by the thread only; the connection used last is at the end
+    std::vector<Connection> connections_;  ///< the thread's; the one used last is at the end
     std::thread thread_;
 };
 

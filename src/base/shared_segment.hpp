@@ -43,7 +43,7 @@ class SharedSegment {
 
     /// Returns true when the outcome is decided; an error is the transport's.
     Result<bool> step(Transport& transport);
-    /// Runs step() to its end, waiting for the other ranks.
+    /// Calls step() until it returns true, waiting for the other ranks.
     Result<void> finish(Transport& transport);
     /// The reason why there is no memory, the same on all ranks. Valid once step() has returned
     /// true.

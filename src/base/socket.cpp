@@ -84,7 +84,7 @@ Result<Socket> listen_at(const Name& name) {
     return socket;
 }
 
-/// Turns off Nagle's algorithm, because requests are small and the client waits for each reply.
+/// Disables Nagle's algorithm, because requests are small and the client waits for each reply.
 void send_at_once(const Socket& socket) {
     const int on = 1;
     (void)::setsockopt(socket.number(), IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
@@ -222,7 +222,7 @@ void Socket::end_when_silent(std::chrono::milliseconds after) const {
 }
 
 /// The peer's system acknowledges data whatever its processes do. It also answers probes, both of a
-/// connection with nothing to send and of one whose receiver has no room.
+/// connection with nothing to send and of one with a receiver that has no room.
 bool Socket::is_unanswered(std::chrono::milliseconds since) const {
     tcp_info info{};
     socklen_t length = sizeof info;

@@ -67,9 +67,8 @@ class AggregatorList {
     [[nodiscard]] bool whole() const { return ranks_.size() == size_; }
 
     std::size_t size_ = 0;
-    SharedList<Rank> ranks_;  ///< of the known aggregators
-    SharedList<std::int32_t>
-        indices_;  ///< domains of the known aggregators; empty for a whole list
+    SharedList<Rank> ranks_;            ///< of the known aggregators
+    SharedList<std::int32_t> indices_;  ///< of their domains; empty for a whole list
 };
 
 }  // namespace oratorio

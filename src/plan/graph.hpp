@@ -44,7 +44,7 @@ class Graph {
     [[nodiscard]] std::size_t find(Rank rank) const;
     /// Returns the hull of a rank, empty if it has no data.
     [[nodiscard]] Extent hull_of(Rank rank) const;
-    /// Returns the graph with only those edges that are given for each rank.
+    /// Returns the graph with only the given edges of each rank.
     [[nodiscard]] Graph thinned(const EdgeScale& scale,
                                 const Agreed<std::span<const EdgeBits>>& of_ranks) const;
     /// Returns the graph with only these participants. REQUIRES: they are in ascending order.
@@ -56,8 +56,8 @@ class Graph {
     [[nodiscard]] bool has_edge(std::size_t i, int aggregator, std::int64_t round) const {
         return edges_ == nullptr || edges_->has(i, aggregator, round);
     }
-    /// Calls visit(i) for each participant whose hull touches the region, until a call returns
-    /// false. Returns true if none did.
+    /// Calls visit(i) for each participant with a hull that touches the region, until a call
+    /// returns false. Returns true if none did.
     template <class Visit>
     bool each_touching(const Region& region, Visit visit) const {
         const auto look = [&](std::size_t i) {
@@ -71,9 +71,8 @@ class Graph {
 
   private:
     struct Tree {
-        std::vector<Participant> nodes;  ///< sorted by begin; the root of a range is its middle
-        std::vector<Offset>
-            furthest;  ///< per node: the largest end in the range of which it is the root
+        std::vector<Participant> nodes;    ///< sorted by begin; the root of a range is its middle
+        std::vector<Offset> furthest;      ///< per node: the largest end in its range
         std::vector<std::uint32_t> ranks;  ///< indices of nodes, sorted by rank
     };
     static Offset fill(Tree& tree, std::size_t first, std::size_t last);

@@ -45,8 +45,8 @@ struct PlanOptions {
     int max_acc = 1;           ///< ranges accessed at once, hint oratorio_max_acc
     bool direct_read = false;  ///< bypass the page cache
     bool direct_write = false;
-    int agent_count = 0;  ///< ranks whose threads are agents; 0 = as many as would aggregate, hint
-                          ///< oratorio_agents
+    int agent_count = 0;    ///< ranks with agents; 0 = as many as would aggregate, hint
+                            ///< oratorio_agents
     int agent_threads = 2;  ///< of each agent, hint oratorio_agent_threads
     Bytes ship_block = 0;   ///< 0 = the file system's, hint oratorio_ship_block
     bool sparse = false;    ///< only ranks with data exchange messages, hint IBM_sparse_access

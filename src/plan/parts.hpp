@@ -130,7 +130,7 @@ struct StoragePart {
     double (*estimate)(const Situation& situation) = nullptr;
 };
 
-/// Whether the storage is told in advance what will be read.
+/// Whether the storage learns in advance what will be read.
 enum class ReadAheadKind {
     none,
     ranges,  ///< one range per file block, a few blocks ahead of the access

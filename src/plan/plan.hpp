@@ -53,8 +53,8 @@ class RankRegions {
 /// reports of failures have this many places.
 inline constexpr int kSlotsMost = 8;
 
-/// Read-ahead: byte ranges, one per block of the file, that the storage is told of before they are
-/// accessed.
+/// Read-ahead: byte ranges, one per block of the file, that are announced to the storage before
+/// they are accessed.
 struct Ahead {
     int ranges = 0;   ///< accessed at once; twice as many are announced; 0: none
     Bytes block = 0;  ///< unless the storage has blocks of its own

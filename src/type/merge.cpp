@@ -77,8 +77,7 @@ template <class Move, class To, class From>
         const Bytes bytes = std::min(to.left, from.left);
         Move()(to.at, from.at, bytes);
         total += bytes;
-        if (to.left ==
-            from.left) {  // predicted by the processor, so equal lists don't wait for the loads
+        if (to.left == from.left) {  // predicted, so that equal lists need not wait for loads
             to.next_piece();
             from.next_piece();
         } else {

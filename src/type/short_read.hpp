@@ -8,8 +8,8 @@
 
 namespace oratorio {
 
-/// Calls `visit` for each part of the data positions `data` whose bytes lie before the end of the
-/// file, in data order. The parts don't touch each other. `bytes` is the number of data bytes
+/// Calls `visit` for each part of the data positions `data` that lies before the end of the file,
+/// in data order. The parts don't touch each other. `bytes` is the number of data bytes
 /// before the end of the file. Nothing else need be known about where the file ends.
 void each_part_before_end(const Layout& file, Extent data, Bytes bytes,
                           const std::function<void(Extent)>& visit);

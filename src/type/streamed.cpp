@@ -67,8 +67,7 @@ void stream_fetched(std::byte* to, const std::byte* from, Bytes length) {
     const Bytes end = length - (length - head) % kLine;
     for (Bytes at = head; at < end;) {
         const Bytes stop = std::min(end, at + kPage / 2);
-        if (at + kPage < end)
-            __builtin_prefetch(to + at + kPage, 1);  // prefetches that page's address translation
+        if (at + kPage < end) __builtin_prefetch(to + at + kPage, 1);  // its translation
         for (; at < stop; at += kLine) stream_line(to + at, from + at);
     }
     if (head > 0) Branching()(to, from, head);
@@ -116,8 +115,7 @@ bool worth_streaming(const Places<std::byte>& to, PieceLengths lengths, std::int
 
 void stream_pieces(const Places<std::byte>& to, const Places<const std::byte>& from,
                    PieceLengths lengths, std::int64_t count, std::int64_t rows) {
-    constexpr std::int64_t kAhead =
-        6;  // hides the latency of memory, and still fits the first cache
+    constexpr std::int64_t kAhead = 6;  // far enough for memory, and still in the first cache
     const std::int64_t pieces = count * rows;
     PieceWalker<std::byte> ahead(to, count);
     PieceWalker<std::byte> target(to, count);
