@@ -38,6 +38,7 @@ class KeptMemory : public std::enable_shared_from_this<KeptMemory> {
     struct GiveBack;
     Block idle_one(std::size_t bytes);
     void give_back(Block block);
+    /// REQUIRES: mutex_ is held, or the destructor calls it.
     void free_oldest();
 
     mutable std::mutex mutex_;

@@ -53,6 +53,7 @@ class LockServer {
     using Owner = LockTable::Owner;
 
     LockServer(Door door, Descriptor end);
+    // Called by the server's thread only:
     void run();
     void serve_all();
     [[nodiscard]] bool serve(Owner owner, Connection& client);

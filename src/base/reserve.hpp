@@ -50,6 +50,7 @@ class Reserve {
         Block* free = nullptr;
         bool begun = false;  ///< false until a block was taken; untouched until then
     };
+    // REQUIRES for these three: mutex_ is held.
     static Block* take_from(Arena& arena, std::size_t bytes);
     static void give_back_to(Arena& arena, Block* block);
     [[nodiscard]] static std::size_t largest(const Arena& arena);

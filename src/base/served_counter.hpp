@@ -90,6 +90,7 @@ class CounterServer {
     };
 
     CounterServer(Door door, Descriptor end, Descriptor spare);
+    // Called by the server's thread only:
     void run();
     void serve_connections(std::span<const pollfd> watched);
     void admit(std::span<const pollfd> at_door);
@@ -127,6 +128,7 @@ class CounterConnection {
   private:
     using Words = std::array<std::byte, kCounterRequest>;
     using Reply = std::array<std::byte, kCounterReply>;
+    // REQUIRES for these three: mutex_ is held.
     [[nodiscard]] Result<void> connect();
     [[nodiscard]] Result<Reply> exchange(const Words& request);
     [[nodiscard]] Error describe(const Error& failure) const;

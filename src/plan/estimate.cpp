@@ -107,8 +107,9 @@ double copied(const Situation& s) {
     return bytes * costs(s).copy_byte + walk_pieces(s) * costs(s).copy_piece +
            lines * costs(s).piece_line;
 }
-/// Returns the pieces that a message side handles. Each piece is handled by the rank that packs it
-/// and by the one that places it, as a piece of memory and as one of the file.
+/// Returns the pieces that one side of an exchange handles, on average. Each piece is handled by
+/// the rank that packs it and by the rank that places it, as a piece of memory and as one of the
+/// file.
 double ends_of_pieces(const Situation& s) {
     return static_cast<double>(s.pieces + s.memory_pieces) / 2;
 }

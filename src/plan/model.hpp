@@ -102,7 +102,7 @@ struct CostTerms {
 /// summaries of all other nodes to each node.
 [[nodiscard]] double agreements(const Costs& costs, double ranks, double nodes, int reductions);
 /// Returns the most messages that wait in the queue of an aggregator which receives `messages` in a
-/// round. The messages that ranks have under way are spread over the aggregators.
+/// round. Each rank has a limited number of messages under way, spread over the aggregators.
 [[nodiscard]] double queue_depth(const JobShape& shape, double messages);
 [[nodiscard]] RoundTerms terms_of(const JobShape& shape, const RoundLoad& load, const Costs& costs);
 /// Returns the terms of an access with `scale` times the given rounds. REQUIRES: there is at least

@@ -157,9 +157,9 @@ int aggregators_by_messages(const Situation& s) {
     return static_cast<int>(std::clamp(messages / s.nodes, double{kAggregatorsPerNode}, kMost));
 }
 
-/// Returns the most bytes of their sub-buffers. Data that is still in a core's cache when it is
-/// stored or taken out costs half. A network file system and a device need long calls, and messages
-/// must be worth their header.
+/// Returns the size limit of sub-buffers that `auto` uses for methods with messages. Data that is
+/// still in a core's cache when it is stored or taken out costs half. A network file system and a
+/// device need long calls, and messages must be worth their header.
 Bytes slot_by_messages(const Situation& s) {
     constexpr Bytes kInCache = 1 << 20;
     constexpr Bytes kFarCall = 4 << 20;
