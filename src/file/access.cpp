@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// From a call to an Access: argument checks, the place in the view, and the file pointer
-// afterwards. Whatever is wrong is noted in the Access, never returned early, when the call is
-// collective: the other ranks count on this one.
+// From a call to an Access: checks the arguments, finds the place in the view and moves the file
+// pointer. An access that is one contiguous piece is moved at once, without a plan. In a collective
+// call an error is recorded in the Access instead of returned early, because the other ranks count
+// on this one.
 #include <algorithm>
 #include <cerrno>
 
@@ -27,7 +28,7 @@ Error check_mode(const AccessMode& mode, const AccessCall& call) {
     return {};
 }
 
-/// How many etypes so many bytes are, or why they can't be accessed.
+/// Returns how many etypes `bytes` bytes are, or why they can't be accessed.
 Result<Offset> etypes_of(Bytes bytes, const View& view) {
     if (bytes == INT64_MAX)
         return Error::make(ErrorKind::count, "access: count times datatype is too large");
@@ -38,12 +39,12 @@ Result<Offset> etypes_of(Bytes bytes, const View& view) {
     return bytes / view.etype_size;
 }
 
-/// The first reason counts.
+/// Records an error of the access; the first one counts.
 void refuse(Access& access, const Error& error) {
     if (access.refused.kind == ErrorKind::none) access.refused = error;
 }
 
-/// And nobody refused to touch the memory.
+/// True if the data was moved and the system did not refuse to touch the memory (EFAULT).
 bool has_moved(bool moved, const Outcome& outcome) {
     return moved && outcome.error.system_errno != EFAULT;
 }
@@ -61,7 +62,8 @@ std::shared_ptr<const Agreed<Terms>> File::State::current_terms() {
         Terms made;
         made.options = given.plan;
         if (found.striping.unit > 0) made.options.striping_unit = found.striping.unit;
-        // The ranks that aren't aggregators are to do without the file.
+        // Prefers collective buffering, so that ranks that aren't aggregators can do without the
+        // file.
         if (given.no_independent_access) {
             if (given.plan.cb_read == Toggle::automatic) made.options.cb_read = Toggle::enable;
             if (given.plan.cb_write == Toggle::automatic) made.options.cb_write = Toggle::enable;
@@ -76,7 +78,8 @@ std::shared_ptr<const Agreed<Terms>> File::State::current_terms() {
             found.store == StoreChoice::uring || found.store == StoreChoice::thread;
         made.facts.costs = nodes.nodes_of_machine > 1 ? on_one_machine(found.costs) : found.costs;
         made.facts.agents = shipped_to;
-        // Without reading, only methods that write the pieces and nothing between them.
+        // Holes can't be read, so only methods that write the pieces and nothing between them will
+        // do.
         if (!found.holes_readable) {
             made.options.cb_write = made.options.ds_write = Toggle::disable;
             made.options.method = nullptr;
@@ -143,7 +146,8 @@ void File::State::remark(const std::string& sentence) {
     opened.voice.warn(sentence);
 }
 
-/// Where the access begins. Ordered: collective, and small data may be written on the way.
+/// Returns where the access begins, in etypes. Collective for an ordered access (all ranks with the
+/// shared file pointer); small data may be written on the way.
 Result<Offset> File::start_of(const AccessCall& call, Placed& placed) {
     if (call.at == Positioning::explicit_offset) return call.offset;
     if (call.at == Positioning::individual) return state_->place.position;
@@ -153,8 +157,9 @@ Result<Offset> File::start_of(const AccessCall& call, Placed& placed) {
     return state_->claim_in_order(placed);
 }
 
-/// Memory of a device goes through the host: in pieces where nobody asks for all at once, else as a
-/// whole, like data that is converted. False, and nothing done, where none of it is a device's.
+/// Sends memory of a device through the host's (a bounce buffer): in pieces if neither conversion
+/// nor atomic mode needs all data at once, else as a whole, like data that is converted. Returns
+/// false, and does nothing, if none of the memory is a device's.
 bool File::State::stage(AccessCall& call, Placed& placed) {
     Access& access = placed.access;
     if (access.refused.kind != ErrorKind::none) return false;
@@ -175,9 +180,10 @@ bool File::State::stage(AccessCall& call, Placed& placed) {
     return true;
 }
 
-/// What wasn't moved is copied by us, and looked at before. What was moved went to the system as it
-/// is, which refuses what it can't reach: a driver may have been loaded since anybody looked. True:
-/// it is still to be moved.
+/// Looks for device memory once more if describe() did not. Data that was not moved at once will be
+/// copied by our own code, which must not touch device memory. Data that was moved at once went to
+/// the system as it is, which refuses memory that it can't reach; a driver may have been loaded
+/// since the last look. Returns true if the access is still to be moved.
 bool File::State::stage_late(AccessCall& call, Placed& placed) {
     if (opened.devices == nullptr || placed.looked || call.conversion || placed.device)
         return false;
@@ -185,8 +191,8 @@ bool File::State::stage_late(AccessCall& call, Placed& placed) {
     return opened.devices->any() && stage(call, placed);
 }
 
-/// What a call asks for, wherever its data begins; takes the call's memory layout. Neither I/O nor
-/// messages.
+/// Returns what a call asks for, before the place of its data in the file is known. Takes over the
+/// call's memory layout. Does no I/O and sends no messages.
 File::Placed File::describe(AccessCall& call, bool may_move) const {
     const State& state = *state_;
     const View& view = state.place.view;
@@ -198,7 +204,7 @@ File::Placed File::describe(AccessCall& call, bool may_move) const {
         .may_move = may_move && !call.conversion,
         .moved = {}};
     if (Devices* const devices = state.opened.devices; devices != nullptr) {
-        // Later it is too late where data travels with the ranks' agreement on places.
+        // stage_late() would be too late here: data may travel while the ranks agree on places.
         placed.looked = call.at == Positioning::shared || call.conversion ||
                         (call.collective && state.transport->topology().size > 1);
         if (placed.looked) devices->look();
@@ -224,8 +230,8 @@ File::Placed File::describe(AccessCall& call, bool may_move) const {
     return placed;
 }
 
-/// And where: what was gathered before is written first, and where the ranks share the pointer it
-/// is moved, small data with it.
+/// Describes a call and finds its place in the file. Writes gathered records first (write-behind),
+/// unless this call adds one. Moves the shared file pointer, and small data with it.
 File::Placed File::place(AccessCall& call, bool may_move) {
     State& state = *state_;
     const View& view = state.place.view;
@@ -254,21 +260,22 @@ File::Placed File::place(AccessCall& call, bool may_move) {
     return placed;
 }
 
-/// Contiguous memory, and nothing that asks for more than moving it.
+/// True if the access has contiguous memory and asks for no more than to move it: no atomic mode,
+/// no method by hint, no independent access queued before it.
 bool File::State::is_plain(const Access& access) const {
     return access.bytes() > 0 && access.has_one_memory_piece() && !hints->plan.atomic &&
            hints->plan.method == nullptr && queues.independent.empty();
 }
 
-/// And one contiguous piece of the file, wherever the access begins.
+/// True if the access is plain and one contiguous piece of the file, wherever it begins.
 bool File::State::is_one_piece(const Access& access) const {
     return is_plain(access) && access.is_one_piece();
 }
 
-/// Where a plain access lies in the file if it is one piece there.
+/// Returns where a plain access lies in the file, if it is one piece there.
 std::optional<Offset> File::State::place_of_one_piece(const Access& access) const {
     if (is_one_piece(access)) return access.file.origin + access.from;
-    // Not worth a look where the pieces are shorter than the access.
+    // Not worth a look if the pieces are shorter than half the access.
     const Shape& shape = *access.file.shape;
     if (!is_plain(access) || access.bytes() > 2 * (shape.size() / shape.pieces()))
         return std::nullopt;
@@ -295,9 +302,10 @@ Transferred File::State::move_now(Direction direction, Offset offset,
     return done;
 }
 
-/// By this rank alone: there is nothing to plan. (A program that appends small records with the
-/// shared pointer makes no other accesses.) A large one of all ranks has a plan also where those
-/// are one.
+/// Moves an access of one piece by this rank alone: there is nothing to plan. (A program that
+/// appends small records with the shared file pointer makes no other accesses.) A collective access
+/// moves this way only if it is small and the file has one rank; a larger one gets a plan even
+/// there.
 bool File::State::move_one_piece(const Access& access, bool collective, Outcome& outcome) {
     const bool alone = transport->topology().size == 1 && queues.collective.empty();
     if (collective && !(alone && access.bytes() <= kSmallAccess)) return false;

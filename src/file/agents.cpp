@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The agents of an open file: started when hints first ask for a method that ships, on all ranks
-// together, and ended when it is closed.
+// The agents of an open file (data shipping). All ranks start them together when the file is
+// opened, if hints ask for a method that ships. They end when the file is closed.
 #include <algorithm>
 #include <array>
 #include <bit>
@@ -20,7 +20,7 @@ namespace {
 
 constexpr Bytes kBlockLeast = 256 << 10;
 
-/// Those that would aggregate, unless a hint gives another number.
+/// Returns the ranks that would aggregate, or as many as the hint oratorio_agents asks for.
 std::vector<Rank> choose_agents(const Nodes& nodes, const PlanOptions& given) {
     PlanOptions options = given;
     if (options.agent_count > 0) options.cb_nodes = options.agent_count;
@@ -40,7 +40,7 @@ AgentFacts facts_of(const Hints& hints, const Nodes& nodes, Bytes file_system_bl
     return facts;
 }
 
-/// Collective. Each agent's place on all ranks.
+/// Collective. Returns the address of each agent on all ranks.
 Result<std::vector<ServicePlace>> tell_places(Transport& transport, std::size_t agents,
                                               const ServicePlace* mine, std::size_t index) {
     using Words = std::array<std::uint64_t, sizeof(ServicePlace) / sizeof(std::uint64_t)>;
@@ -59,7 +59,7 @@ Result<std::vector<ServicePlace>> tell_places(Transport& transport, std::size_t 
     return places;
 }
 
-/// Requests that a rank makes at once in memory of its node.
+/// Returns how much memory of its node a rank needs for the requests that it makes at once.
 Bytes request_memory(const AgentFacts& facts) {
     return std::clamp<Bytes>(std::ssize(facts.ranks), 2, 4) * facts.message;
 }
@@ -71,7 +71,8 @@ bool has_agent(const Topology& topology, const AgentFacts& facts) {
 
 }  // namespace
 
-/// Collective. Memory that the ranks of each node with an agent share; it may be none.
+/// Collective. Maps memory for requests, shared by the ranks of each node with an agent. Where
+/// there is none, requests are sent.
 Result<void> File::State::share_with_agents(const AgentFacts& facts) {
     const Topology& topology = transport->topology();
     const Bytes each = request_memory(facts);
@@ -89,7 +90,7 @@ Result<void> File::State::share_with_agents(const AgentFacts& facts) {
     return {};
 }
 
-/// One store for each thread of the agent that this rank is.
+/// Starts the agent that this rank is, with one store for each of its threads.
 Error File::State::start_server(const OpenCall& call, const AgentFacts& facts, int agent) {
     AgentServer::Wish wish;
     wish.file.binding = {facts.block, static_cast<int>(facts.ranks.size())};
@@ -109,7 +110,7 @@ Error File::State::start_server(const OpenCall& call, const AgentFacts& facts, i
     return {};
 }
 
-/// Collective. Of what goes wrong on any rank there are no agents on any.
+/// Collective. Starts the agents and connects to them. A failure on any rank is one on all ranks.
 Result<void> File::State::reach_agents(const OpenCall& call, const AgentFacts& facts) {
     const Rank rank = transport->topology().rank;
     const auto found = std::ranges::find(facts.ranks, rank);
@@ -157,7 +158,8 @@ Result<void> File::State::start_agents(const OpenCall& call) {
             *store, Binding{facts.block, static_cast<int>(facts.ranks.size())}, facts.message);
         return {};
     }
-    // A rank locks what it ships, and the agent is another owner of locks.
+    // A rank locks what it ships. The agent is another owner of locks, so mandatory locks would
+    // deny its accesses.
     const bool denied =
         has_mandatory_locks(opened.found->file_system) && engine.exclusion.job == nullptr;
     const auto reached =
@@ -180,7 +182,7 @@ Result<void> File::State::start_agents(const OpenCall& call) {
 
 Result<void> File::State::end_agents() {
     if (agents == nullptr) return {};
-    // Others may still wait for this rank's.
+    // Other ranks may still wait for this rank's agent.
     if (auto met = agree_on_error(*transport, {}); !met) return met;
     agents.reset();
     return agent_server != nullptr ? agent_server->close() : Result<void>();

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Records that ranks write by themselves with the shared pointer where they are gathered first
-// (hint oratorio_shared_write_behind).
+// Write-behind of the shared file pointer: records that ranks append independently are gathered in
+// memory before they are written (hint oratorio_shared_write_behind).
 #include "file/state.hpp"
 
 namespace oratorio {
@@ -27,8 +27,9 @@ bool File::State::is_gathered(const AccessCall& call, const Placed& placed) cons
            placed.access.refused.kind == ErrorKind::none && is_one_piece(placed.access);
 }
 
-/// Under the lock the pointer is moved and the record added, so that records follow each other in
-/// memory as in the file. The pointer stays when there is no room and none can be made.
+/// Adds a record to the gathered ones. The shared file pointer is moved and the record added under
+/// one lock, so that records follow each other in memory as in the file. The pointer stays if the
+/// gathered records can't be written to make room.
 Result<Offset> File::State::append(Placed& placed) {
     const Access& access = placed.access;
     const Bytes bytes = access.bytes();

@@ -25,7 +25,7 @@ DevicePipe::DevicePipe(const RunContext& context, Access access, DeviceMemory me
     if (writes()) copy_ahead();
 }
 
-/// Nothing is copied to or from memory that others get.
+/// Waits for the copies under way: the memory must not pass to another user while they run.
 DevicePipe::~DevicePipe() {
     if (queue_) (void)queue_->wait();
 }
@@ -47,12 +47,13 @@ void DevicePipe::note(const Error& error) {
     ended_ = true;
 }
 
-/// A rank that has nothing left, or has failed, takes part in the pieces of others.
+/// True if another piece follows. In a collective access a rank that has nothing left, or has
+/// failed, still takes part in the pieces of other ranks.
 bool DevicePipe::goes_on() const {
     return collective_ ? all_go_on_ : !ended_ && bytes_left() > 0;
 }
 
-/// Of a write: what comes after the piece that is written meanwhile.
+/// Starts to copy the next piece of a write, while the piece before it is written.
 void DevicePipe::copy_ahead() {
     const Bytes bytes = piece_of(total_ - copied_);
     if (ended_ || bytes == 0) return;
@@ -74,7 +75,7 @@ void DevicePipe::begin_piece() {
     run_ = std::make_unique<Run>(context_, std::move(piece), collective_);
 }
 
-/// Of a read: the copies of the piece before are over by now, mostly.
+/// Ends a piece. For a read, the copies of the piece before are mostly over by now.
 void DevicePipe::end_piece() {
     const Outcome piece = run_->outcome();
     all_go_on_ = run_->goes_on();
@@ -94,7 +95,7 @@ void DevicePipe::end_piece() {
     ended_ = ended_ || copied_ < started_;
 }
 
-/// Everything that was started has arrived, or false.
+/// Waits for the copies that were started. Returns whether all their data arrived.
 bool DevicePipe::end_copies() {
     const Error error = queue_->wait();
     note(error);

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// DevicePipe: an access whose memory on this rank is a device's, in pieces that go by way of two
-// pieces of the host's: one is copied while the other is written or read. Each piece is an access
-// of its own. A collective one goes on until no rank has a piece left: what all must agree on for
-// that comes with the end of each piece. Stepped by one thread at a time.
+// DevicePipe: an access with memory of a device on this rank. The data goes in pieces through two
+// bounce buffers of the host: one is copied while the other is written or read. Each piece is an
+// access of its own. A collective access goes on until no rank has a piece left; the end of each
+// piece carries what the ranks must agree on for that.
+// REQUIRES: stepped by one thread at a time.
 #pragma once
 
 #include <memory>
@@ -15,18 +16,18 @@ namespace oratorio {
 
 class DevicePipe {
   public:
-    /// The memory of `access` is one run of data, of no place.
+    /// `access.memory` is one run with the length of the data; `memory` is where the data lies.
     DevicePipe(const RunContext& context, Access access, DeviceMemory memory, bool collective);
     ~DevicePipe();
     DevicePipe(const DevicePipe&) = delete;
     DevicePipe& operator=(const DevicePipe&) = delete;
 
-    /// As a Run's. At most a piece is read or written in a step.
+    /// Like Run::step(). Reads or writes at most one piece.
     bool step(int moves);
     [[nodiscard]] std::optional<Rest> waits_for() const;
-    /// As a Run's.
+    /// Like Run::sends_messages().
     [[nodiscard]] bool sends_messages() const { return run_ && run_->sends_messages(); }
-    /// Valid when done. Of a read, bytes are those that have arrived in the device's memory.
+    /// Valid when done. The bytes of a read are those that have arrived in the device's memory.
     [[nodiscard]] const Outcome& outcome() const { return outcome_; }
 
   private:
@@ -44,16 +45,17 @@ class DevicePipe {
     Access access_;
     DeviceMemory memory_;
     bool collective_;
-    Cursor cursor_;  ///< of the copies
+    Cursor cursor_;  ///< position of the copies in the device's memory
     Bytes total_;
-    Bytes copied_ = 0;   ///< data bytes whose copies were started
-    Bytes started_ = 0;  ///< data bytes of the pieces that were written or read, or are
-    int which_ = 0;      ///< piece of the host's memory, for the next one
+    Bytes copied_ = 0;   ///< data bytes with copies that were started
+    Bytes started_ = 0;  ///< data bytes of the pieces that were begun
+    int which_ = 0;      ///< bounce buffer of the next piece
     std::unique_ptr<DeviceQueue> queue_;
     StagingBlocks::Lease block_;
     std::unique_ptr<Run> run_;
-    bool ended_ = false;     ///< this rank's part: by an error, or by the end of the file
-    bool all_go_on_ = true;  ///< collective
+    bool ended_ = false;     ///< this rank has no more data to move: after an error, or at the end
+                             ///< of the file
+    bool all_go_on_ = true;  ///< collective: some rank still has a piece
     Outcome outcome_;
 };
 

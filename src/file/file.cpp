@@ -104,8 +104,9 @@ Result<void> File::State::tell_account() {
     return {};
 }
 
-/// Collective where a sparse write was made since all ranks last met here: what this rank has heard
-/// of failures, if others haven't heard of the same ones. Where all have there is nothing to tell.
+/// Returns the failure of a sparse write that this rank has heard of, unless all ranks have heard
+/// of the same ones: then there is nothing to report. Collective if a sparse write was made since
+/// all ranks last met here.
 Error File::State::unheard_failure() {
     const Unheard mine = std::exchange(engine.unheard, {});
     if (!std::exchange(written_apart, false)) return mine.first;
@@ -116,7 +117,7 @@ Error File::State::unheard_failure() {
 
 Error File::State::check_location() const {
     const auto there = number_of(opened.location.path);
-    // A path that can't be looked at can't be deleted either, which tells the reason.
+    // A path that can't be looked up can't be deleted either, and deleting reports the reason.
     if (!there || opened.found->number == FileNumber{} || *there == opened.found->number) return {};
     return Error::make(
         ErrorKind::no_such_file,
@@ -134,7 +135,7 @@ Result<void> File::close() {
         error = written.error();
     if (auto ended = state_->end_agents(); !ended && error.kind == ErrorKind::none)
         error = ended.error();
-    // The lock that shows others that this handle may write goes when none of its ranks does.
+    // A lock shows other handles that this one may write. It goes when no rank of this one does.
     if (state_->opened.found->shown_for_others) {
         if (auto met = agree_on_error(ranks, {}); !met) error = met.error();
     }
@@ -149,7 +150,7 @@ Result<void> File::close() {
     if (auto told = state_->tell_account(); !told && outcome) outcome = told.error();
     if (auto told = tell_trace(); !told && outcome) outcome = told.error();
     if (!mode().delete_on_close) return outcome;
-    // All ranks have closed it by now.
+    // All ranks have closed the file by now.
     if (deletes && kept.kind == ErrorKind::none) {
         if (auto removed = remove_file(state_->opened.location.path); !removed)
             kept = removed.error();
@@ -205,8 +206,8 @@ Result<void> File::set_hints(const HintMap& info) {
     return state_->take_info(info);
 }
 
-/// Whether this rank sets the file's size as rank 0 does: as the first of another node whose client
-/// would hold to the old size (MooseFS, SMB). All set the same size, in any order.
+/// True if this rank sets the file's size as rank 0 does: it is the first rank of another node with
+/// a client that would keep the old size (MooseFS, SMB). All set the same size, in any order.
 bool File::State::resizes_for_node() const {
     const Topology& topology = transport->topology();
     return opened.found->keeps_old_size && first_beside(topology, topology.rank) == topology.rank;
@@ -225,7 +226,7 @@ Result<void> File::resize(Bytes bytes, bool allocates, std::string_view what_dif
         error = Error::make(ErrorKind::read_only, "resize: the file is open for reading only");
     if (auto written = state_->write_gathered(); !written) error = written.error();
     if (auto good = agree_on_error(ranks, error); !good) return good.error();
-    // Allocating may write all of the file again: what other threads write meanwhile is locked.
+    // Allocating may rewrite all of the file, so other threads lock what they write during it.
     Exclusion& exclusion = state_->engine.exclusion;
     const CollectiveWrite entered(exclusion);
     if (auto same = agree_on_equal(ranks, static_cast<std::uint64_t>(bytes), what_differs); !same)
@@ -254,9 +255,9 @@ Result<Bytes> File::size() {
     return state_->store->size();
 }
 
-/// What a rank's own flush doesn't reach: its data that a rank of another node wrote, or any other
-/// rank where it hasn't the file open itself, and records or sparse data of others whose failure
-/// only some ranks see. The same on all ranks.
+/// True if a rank's own flush doesn't reach everything: its data that a rank of another node wrote
+/// (any other rank with lazy open), and records or sparse data of others with a failure that only
+/// some ranks see. Equal on all ranks.
 bool File::State::flushes_together() const {
     const bool by_others =
         written_together && (!transport->topology().one_node() || opened.found->deferred);
@@ -267,8 +268,8 @@ bool File::State::flushes_together() const {
 Result<void> File::sync() {
     settle();
     Transport& ranks = *state_->transport;
-    // With the hint no rank flushes before all have written (romio_synchronized_flush). Nor where
-    // a rank's own flush doesn't reach what others have shipped to its node since.
+    // With the hint (romio_synchronized_flush) no rank flushes before all have written. The same if
+    // ranks ship data to other nodes: a flush there must come after the data.
     if (state_->hints->synchronized_flush || state_->ships_elsewhere()) {
         if (auto met = agree_on_error(ranks, {}); !met) return met.error();
     }

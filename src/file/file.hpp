@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// File: one open file of a communicator: view, position, hints, and the way from a call to a Run.
-// No MPI here: ranks are reached through the Transport. Not thread-safe; bind/ holds one lock per
-// file. Functions marked collective must be called by all ranks in the same order; they return the
-// same error kind on all ranks.
+// File: one open file of a communicator: its view, position and hints, and the way from a call to a
+// Run. Knows no MPI: ranks are reached through the Transport. Functions marked collective must be
+// called by all ranks in the same order, and return the same error kind on all ranks.
+// REQUIRES: the file's lock is held, which bind/ has; a File is not thread-safe.
 #pragma once
 
 #include <functional>
@@ -53,15 +53,15 @@ struct AccessCall {
                     ///< with no data
 };
 
-/// Who moves operations on: the program's thread, or a helper of ours that calls neither MPI nor
-/// code of the program's.
+/// The thread that moves operations on: the program's, or our helper thread, which calls neither
+/// MPI nor code of the program.
 enum class Mover { program, helper };
 
-/// How operations stand.
+/// The state of a file's operations.
 struct Progress {
     bool pending = false;      ///< there are operations that this mover may move
     bool any = false;          ///< there are operations at all
-    std::optional<Rest> rest;  ///< what to wait for; nothing: more can be done at once
+    std::optional<Rest> rest;  ///< what to wait for; empty: more can be done at once
 };
 
 enum class Whence { set, current, end, unknown };
@@ -70,12 +70,12 @@ enum class Whence { set, current, end, unknown };
 /// a file).
 using Narrator = std::function<void(const std::string&)>;
 
-/// Where to what the accesses did is written when the file is closed.
+/// Where to write what the accesses did, when the file is closed (ORATORIO_TRACE).
 struct TraceCall {
-    std::string path;   ///< "": nowhere; root's counts, and only if all ranks have one
-    Rank who = -1;      ///< the process in the trace; -1: as the rank
-    int track = 0;      ///< no other file that the process has open meanwhile has it
-    Narrator complain;  ///< is told why it can't be written; may be empty
+    std::string path;   ///< "": no trace; rank 0's counts, and only if all ranks have one
+    Rank who = -1;      ///< number of the process in the trace; -1: the rank
+    int track = 0;      ///< unlike that of any other file that the process has open then
+    Narrator complain;  ///< receives the reason if the trace can't be written; may be empty
 };
 
 using OpenStoreOf =
@@ -93,113 +93,116 @@ struct OpenCall {
     TraceCall trace;
     Devices* devices = nullptr;         ///< of the process; null: all memory is the host's
     AgentHosts* agent_hosts = nullptr;  ///< of the process; null: each file has its own
-    /// The costs that were measured for a kind of file system, as text; "" when there are none.
+    /// Returns the costs measured for a kind of file system, as text; "" if there are none.
     std::function<std::string(std::string_view file_system)> read_costs;
-    /// What the process knows of locks; null: file-system locks are trusted between nodes.
+    /// What the process knows about locks between nodes; null: file-system locks are trusted there.
     JobLocks* locks = nullptr;
-    /// The communicator has all processes of the job; equal on all ranks.
+    /// The communicator has all processes of the job. Equal on all ranks.
     bool covers_job = true;
-    /// Opens stores in place of those of src/store; may be empty. (Simulated storage.)
+    /// Opens stores in place of those of src/store; may be empty. Used for simulated storage.
     OpenStoreOf open_store;
-    /// Ranks do themselves what agents would. (Simulated ranks, beside whom no thread may run.)
+    /// Ranks do the agents' work themselves. Used for simulated ranks, which allow no other
+    /// threads.
     bool inline_agents = false;
 };
 
-/// What takes less time to move than to wake a thread for it, bytes.
+/// An access of at most this many bytes takes less time to move than to wake a thread for.
 inline constexpr Bytes kSmallAccess = 64 << 10;
 
 class File {
   public:
-    /// Collective. Rank 0 opens the file, and creates it, before the others do, or with the hint
-    /// romio_no_indep_rw before those that aggregate do, and any other when it needs it: what then
-    /// fails is an error of that call. Modes must be equal on all
-    /// ranks (not_same) and make sense (amode). On failure nothing stays open and a file this call
-    /// created is left as it is. No other file uses the workspace meanwhile.
+    /// Collective. Rank 0 opens the file, and creates it, before the other ranks open it. With the
+    /// hint romio_no_indep_rw (lazy open) only aggregators open it here; any other rank does when
+    /// it needs the file, and a failure is then an error of that call. Modes must be equal on all
+    /// ranks (else not_same) and make sense (else amode). On failure nothing stays open, and a file
+    /// that this call created is left as it is.
+    /// REQUIRES: no other file uses the workspace at the same time.
     static Result<std::unique_ptr<File>> open(std::shared_ptr<Workspace> workspace,
                                               const OpenCall& call);
     ~File();
     File(const File&) = delete;
     File& operator=(const File&) = delete;
 
-    /// Collective; also removes the file with delete_on_close. The File is unusable afterwards,
-    /// also after an error. What was written is with the file system, as after write(2), but not
-    /// forced to the device: that is sync().
+    /// Collective. Closes the file, and removes it with delete_on_close. The File is unusable
+    /// afterwards, also after an error. Written data is with the file system then, as after
+    /// write(2), but not forced to the device: sync() does that.
     Result<void> close();
 
     [[nodiscard]] Transport& transport();
-    /// As the program gave it, without a prefix.
+    /// Returns the path as the program gave it, without a prefix.
     [[nodiscard]] const std::string& path() const;
-    /// The path made absolute when the file was opened.
+    /// Returns the path made absolute when the file was opened.
     [[nodiscard]] const std::string& location() const;
     [[nodiscard]] const AccessMode& mode() const;
     [[nodiscard]] const View& view() const;
-    /// What MPI_File_get_info returns: every hint with a value, the number of aggregators as it
-    /// would be for a large access.
+    /// Returns what MPI_File_get_info reports: every hint with a value, and the number of
+    /// aggregators as it would be for a large access.
     [[nodiscard]] HintMap reported_hints() const;
     [[nodiscard]] const Stats& stats() const;
     [[nodiscard]] const Hints& hints() const;
 
-    /// Collective. `mine` may be an error found while making the view: all ranks then fail alike
+    /// Collective. `mine` may be an error found while making the view: then all ranks fail alike
     /// and keep their old view. The etype's size and the representation must be equal on all ranks
-    /// (not_same). The position becomes 0.
+    /// (else not_same). The position becomes 0.
     Result<void> set_view(const Result<View>& mine, const HintMap& info);
-    /// Collective. Keys that aren't given keep their values; root's values hold.
+    /// Collective. Keys that aren't given keep their values; rank 0's values count.
     Result<void> set_hints(const HintMap& info);
-    /// Collective. Sizes must be equal on all ranks (else not_same); negative: argument; file not
-    /// open for writing: read_only.
+    /// Collective. Sizes must be equal on all ranks (else not_same). A negative size is `argument`,
+    /// a file not open for writing is `read_only`.
     Result<void> set_size(Bytes bytes);
     Result<void> preallocate(Bytes bytes);
     Result<Bytes> size();
-    /// Collective. What this rank has written is on the device afterwards. Waits for the others
-    /// only where that takes their flush, too; else an error is this rank's alone. Fine on a
-    /// read-only file.
+    /// Collective. Afterwards the data that this rank has written is on the device. Waits for other
+    /// ranks only if their flush is needed for that; else an error is this rank's alone. Allowed on
+    /// a read-only file.
     Result<void> sync();
     /// Collective; the flag must be equal on all ranks.
     Result<void> set_atomicity(bool atomic);
     [[nodiscard]] bool atomicity() const;
 
-    /// Etypes. A position before the view's begin is an argument error; `end` counts from the first
-    /// etype at or after the end of file and needs a view whose tiles don't interleave (else
-    /// unsupported_operation).
+    /// Moves the individual file pointer, in etypes. A position before the view's begin is an
+    /// argument error. `end` counts from the first etype at or after the end of file and needs a
+    /// view with tiles that don't interleave (else unsupported_operation).
     Result<void> seek(Offset offset, Whence whence);
     [[nodiscard]] Offset position() const;  ///< etypes
     Result<Offset> byte_offset(Offset index) const;
 
     /// Reads or writes, and waits for it. Without an explicit offset it starts at the position and
     /// moves that by the etypes *asked for*, also at the end of file (MPI-4.1, 14.4.3: to the etype
-    /// after the last one "that will be accessed"); after an error the individual one stays. Errors
-    /// as in the peers: writing a file opened read-only is `read_only`, reading one opened
-    /// write-only is `access`. Data that isn't a whole number of etypes, a negative offset and one
-    /// past the largest file offset are `argument`. Where the view has no data at all nothing is
-    /// moved. Collective calls with the shared pointer place the ranks' data by a prefix sum.
+    /// after the last one "that will be accessed"); after an error the individual file pointer
+    /// stays. Errors are those of other MPI-IO libraries: writing a file opened read-only is
+    /// `read_only`, reading one opened write-only is `access`. Data that isn't a whole number of
+    /// etypes, a negative offset and one past the largest file offset are `argument`. If the view
+    /// has no data at all, nothing is moved. Collective calls with the shared file pointer place
+    /// the ranks' data by a prefix sum.
     Outcome access(AccessCall call);
 
     /// Starts an access and moves the file pointer; the call's buffer must live until it is done.
     /// Collective accesses of a file are worked on one at a time in the order they were started,
-    /// which is the same on all ranks; so are the others of this rank. A small one that takes no
-    /// other rank may be done on return.
+    /// which is the same on all ranks. So are the independent accesses of this rank. A small access
+    /// that needs no other rank may be done on return.
     OperationPtr start(AccessCall call);
-    /// Moves on what was started, a little.
+    /// Moves started operations on by a few steps.
     Progress progress(Mover mover);
-    /// Waits until it is done; the caller moves it on.
+    /// Moves an operation on until it is done.
     Outcome finish(const OperationPtr& operation);
-    /// Waits until everything that was started is done. Collective ones: collective.
+    /// Moves all started operations on until they are done. Collective if any of them is.
     void settle();
 
-    /// Split collectives (MPI-4.1, 14.4.5). Begins an access; its buffer must live until end_split.
-    /// Fails with `other` where one has begun on this file and not ended. Any other failure is an
+    /// Begins a split collective access (MPI-4.1, 14.4.5); its buffer must live until end_split.
+    /// Fails with `other` if one has begun on this file and not ended. Any other failure is an
     /// outcome of end_split, on all ranks. No other collective access may be made between the two
     /// (else `other`).
     Result<void> begin_split(const AccessCall& call);
-    /// Waits for the access that has begun and ends it. Fails with `other` where none has begun or
-    /// one of another kind, and with `argument` where the buffer is another one; the access has
-    /// ended then, too.
+    /// Waits for the access that has begun and ends it. Fails with `other` if none has begun or one
+    /// of another kind, and with `argument` if the buffer is another one; the access has ended
+    /// then, too.
     Outcome end_split(Direction direction, Positioning at, const std::byte* buffer);
 
-    /// Collective, with equal arguments (not_same); as seek(), for the shared pointer.
+    /// Collective, with equal arguments (else not_same). Like seek(), for the shared file pointer.
     Result<void> seek_shared(Offset offset, Whence whence);
     Result<Offset> position_shared();  ///< etypes
-    /// The byte of the file that the shared pointer is at.
+    /// Returns the byte of the file that the shared file pointer is at.
     Result<Offset> shared_displacement();
 
   private:
@@ -209,17 +212,17 @@ class File {
     Result<Offset> target_of(Offset offset, Whence whence, Offset current);
     struct Placed;
     [[nodiscard]] Placed describe(AccessCall& call, bool may_move) const;
-    /// Takes the call's memory layout.
+    /// Takes over the call's memory layout.
     Placed place(AccessCall& call, bool may_move);
     Result<Offset> start_of(const AccessCall& call, Placed& placed);
-    /// Collective. Adds what all ranks did to the trace. An error is the transport's; one of the
-    /// trace is only told.
+    /// Collective. Adds what all ranks did to the trace. Returns errors of the transport only; a
+    /// failure of the trace is reported to the user.
     Result<void> tell_trace();
     OperationPtr enqueue(const AccessCall& call, Placed placed, const TracedAccess& traced);
     std::unique_ptr<State> state_;
 };
 
-/// MPI_File_delete: not collective. `path` may have a prefix, as in File::open.
+/// Implements MPI_File_delete. Not collective. `path` may have a prefix, as in File::open.
 Result<void> delete_file(const std::string& path, Prefixes dropped);
 
 }  // namespace oratorio

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Where hints come from, and how the ranks come to the same ones.
+// Reads hints from their sources, merges them, and makes the ranks agree on the same ones.
 #include <fnmatch.h>
 
 #include <algorithm>
@@ -26,7 +26,8 @@ void add_pair(HintMap& hints, std::string_view text, char separator) {
     if (!key.empty()) hints.emplace(key, trimmed(text.substr(at + 1)));  // the first one holds
 }
 
-/// "key value" lines; '#' begins a comment. A line with a NUL byte is none of a text file.
+/// Parses "key value" lines; '#' begins a comment. A line with a NUL byte isn't text and is
+/// skipped.
 HintMap romio_file(std::string_view text) {
     HintMap hints;
     for (const std::string_view line : split(text, "\n")) {
@@ -38,7 +39,8 @@ HintMap romio_file(std::string_view text) {
     return hints;
 }
 
-/// Patterns are globs on the path; one without a slash is also tried on the last part of the path.
+/// Returns whether a pattern, a glob, matches the path. One without a slash is also tried on the
+/// last part of the path.
 bool matches(std::string_view pattern, std::string_view path) {
     const std::string glob(pattern);
     if (fnmatch(glob.c_str(), std::string(path).c_str(), 0) == 0) return true;
@@ -71,7 +73,7 @@ struct Source {
     HintMap hints;
 };
 
-/// The weakest first.
+/// Returns the sources, the weakest first.
 std::array<Source, 5> by_strength(const HintSources& sources, const HintMap& info,
                                   std::string_view path) {
     return {{{"the file of ROMIO_HINTS", romio_file(sources.romio_hints_text)},
@@ -81,7 +83,7 @@ std::array<Source, 5> by_strength(const HintSources& sources, const HintMap& inf
              {"the program's info", info}}};
 }
 
-/// The keys that `key` sets: itself, or what it stands for.
+/// Returns the keys that `key` sets: itself, or what it stands for.
 std::set<std::string_view> targets_of(std::string_view key) {
     std::set<std::string_view> targets;
     for (const HintMeaning& meaning : hint_meanings()) {
@@ -91,7 +93,8 @@ std::set<std::string_view> targets_of(std::string_view key) {
     return targets;
 }
 
-/// A stronger source also beats weaker ones that say the same by another name.
+/// Puts stronger hints over weaker ones. A stronger key also replaces weaker ones that set the same
+/// by another name.
 void overlay(HintMap& hints, const HintMap& stronger) {
     for (const auto& [key, value] : stronger) {
         const auto targets = targets_of(key);
@@ -107,7 +110,7 @@ void add_text(std::string& all, std::string_view text) {
     all.append(reinterpret_cast<const char*>(&length), sizeof length).append(text);
 }
 
-/// The next text of what add_text has made; it is taken away. Nothing where it isn't all there.
+/// Removes and returns the next text that add_text() has added; nothing if it isn't all there.
 std::optional<std::string> take_text(std::string_view& all) {
     std::uint64_t length = 0;
     if (all.size() < sizeof length) return std::nullopt;
@@ -119,7 +122,7 @@ std::optional<std::string> take_text(std::string_view& all) {
     return text;
 }
 
-/// More than there are ranks.
+/// Added by a rank that can't read the hints; more than there can be ranks.
 constexpr std::uint64_t kUnreadable = std::uint64_t{1} << 32;
 
 }  // namespace

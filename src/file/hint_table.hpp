@@ -15,13 +15,14 @@ namespace oratorio {
 
 enum class HintSyntax { number, octal, toggle, boolean, choice, method, config_list };
 
-/// How the text of a value is read, and which values are good.
+/// How the text of a value is parsed, and which values are valid.
 struct HintKind {
     HintSyntax syntax;
     std::int64_t low = 0;           ///< number, octal
     std::int64_t high = 0;          ///< number, octal
-    std::string_view choices = "";  ///< choice: names, a blank between, in the order of the enum
-    bool memory = false;            ///< number: bytes that a rank will ask for
+    std::string_view choices = "";  ///< choice: names, separated by blanks, in the order of the
+                                    ///< enum
+    bool memory = false;            ///< number: bytes that a rank will allocate
 };
 
 enum class HintRole { acts, kept };
@@ -39,8 +40,8 @@ struct HintRow {
     HintRole role;
 };
 
-/// `key` with this value stands for `target` with that value. A synonym has empty values: any, and
-/// the same.
+/// `key` with this value stands for `target` with that value. A synonym has empty values: any
+/// value, passed on as it is.
 struct HintMeaning {
     std::string_view key;
     std::string_view value;
@@ -48,11 +49,11 @@ struct HintMeaning {
     std::string_view target_value;
 };
 
-/// What may be given, for the reader.
+/// Describes to the user which values are allowed.
 [[nodiscard]] std::string allowed_values(const HintKind& kind);
-/// The words that a value may be; none where it is no word.
+/// Returns the words that a value may be; none if its values aren't words.
 [[nodiscard]] std::vector<std::string_view> hint_words(const HintKind& kind);
-/// The word for no method in particular.
+/// The value that asks for no method in particular.
 inline constexpr std::string_view kAnyMethod = "auto";
 
 [[nodiscard]] std::span<const HintRow> hint_rows();

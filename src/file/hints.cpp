@@ -21,7 +21,8 @@ namespace {
 
 enum class Verdict { good, malformed, out_of_range, too_much };
 
-/// Decimal, or hexadecimal with 0x; `base` 8 reads octal. The whole text must be the number.
+/// Parses a number: decimal, hexadecimal with 0x, or octal if `base` is 8. The whole text must be
+/// the number.
 std::optional<std::int64_t> parse_number(std::string_view text, int base) {
     if (base == 10 && (text.starts_with("0x") || text.starts_with("0X"))) {
         text.remove_prefix(2);
@@ -67,7 +68,7 @@ Verdict assign(const HintKind&, std::string_view text, bool& member) {
     return Verdict::good;
 }
 
-/// A choice: its names are in the order of the enum.
+/// Assigns a choice. The names are in the order of the enum.
 template <class Choice>
 requires std::is_enum_v<Choice> Verdict assign(const HintKind& kind, std::string_view text,
                                                Choice& member) {
@@ -85,7 +86,7 @@ Verdict assign(const HintKind&, std::string_view text, const Method*& member) {
     return Verdict::good;
 }
 
-/// A list of hosts.
+/// Assigns a list of hosts.
 Verdict assign(const HintKind&, std::string_view text, std::string& member) {
     std::string list(text);
     if (list.find(' ') != std::string::npos || parse_config_list(list).empty())
@@ -142,7 +143,7 @@ HintWarning warning(std::string_view key, std::string_view given, std::string_vi
             "hint " + std::string(key) + ": '" + std::string(given) + "' " + std::string(what)};
 }
 
-/// What a value was meant to be, or which there are.
+/// Suggests what a value was meant to be, or lists the allowed values.
 std::string allowed_instead(const HintKind& kind, std::string_view given) {
     if (const std::string_view instead = meant(given, hint_words(kind)); !instead.empty())
         return " (did you mean " + std::string(instead) + "?)";
@@ -159,7 +160,7 @@ HintWarning warning(const HintRow& row, Verdict verdict, std::string_view given,
                    what + "; " + (used.empty() ? "it is ignored" : used + " is used"));
 }
 
-/// Adds to `given` what synonyms and other stand-ins mean; notes the good ones as accepted.
+/// Adds to `given` what synonyms and other stand-ins mean. Records the valid ones as accepted.
 HintMap expand(const HintMap& given, Hints& hints, std::vector<HintWarning>& warnings) {
     HintMap expanded = given;
     HintMap misunderstood;
@@ -182,7 +183,7 @@ HintMap expand(const HintMap& given, Hints& hints, std::vector<HintWarning>& war
     return expanded;
 }
 
-/// Memory for messages is their length times their number, so it takes both.
+/// Bounds the number of messages by their length: their memory is the product of both.
 void bound_messages(Hints& hints, std::vector<HintWarning>& warnings, Bytes buffer_most) {
     const Bytes together = 4 * message_bytes_of(hints.plan);
     const auto most = static_cast<int>(std::clamp<Bytes>(buffer_most / together, 1, INT_MAX));
@@ -219,14 +220,14 @@ ParsedHints parse_hints(const HintMap& given, const Hints& start, Bytes buffer_m
 
 HintMap report_hints(const Hints& hints) {
     HintMap report = hints.accepted;
-    Hints values = hints;  // members are reached by non-const functions
+    Hints values = hints;  // the members are reached by non-const functions
     Hints initial;
     for (const HintRow& row : hint_rows()) {
         const std::string value = print(row, values);
         if (!row.initial.empty() || value != print(row, initial))
             report[std::string(row.key)] = value;
     }
-    // A synonym tells the value in use, not the text that was given.
+    // A synonym reports the value in use, not the text that was given.
     for (const HintMeaning& meaning : hint_meanings()) {
         const auto told = report.find(std::string(meaning.key));
         const auto target = report.find(std::string(meaning.target));

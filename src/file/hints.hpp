@@ -20,11 +20,12 @@ namespace oratorio {
 
 using HintMap = std::map<std::string, std::string>;  ///< as given: key -> value text
 
-// Values that choose, in the order of their names in hints.def.
+// Choices. Their values are in the order of their names in hints.def.
 
 /// How bytes reach the file.
 enum class StoreChoice { automatic, posix, uring, thread, uncached, count };
-/// Which locks exclude handles and nodes from each other: the file system's, or the job's.
+/// Locks that keep handles and nodes from undoing each other's writes: the file system's or the
+/// job's.
 enum class LockChoice { automatic, file, job, count };
 /// What moves nonblocking and split accesses on.
 enum class ProgressChoice { automatic, thread, calls, start, count };
@@ -44,13 +45,13 @@ struct Hints {
     HintMap accepted;  ///< known keys that change nothing here, reported back as given
 };
 
-/// The most that a buffer may be where nothing is known of the machine.
+/// The most that a buffer may be if nothing is known about the machine.
 inline constexpr Bytes kBufferMost = Bytes{1} << 40;
 
-/// What one rank brings to where hints are agreed on.
+/// One rank's contribution to the agreement on hints.
 struct GivenHints {
     HintMap map;
-    Bytes buffer_most = kBufferMost;  ///< what its machine can give, see parse_hints
+    Bytes buffer_most = kBufferMost;  ///< the most that its machine can provide, see parse_hints
 
     bool operator==(const GivenHints&) const = default;
 };
@@ -64,18 +65,18 @@ struct AgreedHints {
 struct HintSources {
     std::string romio_hints_text;   ///< contents of the ROMIO_HINTS file ("key value" lines)
     std::string mpich_mpiio_hints;  ///< MPICH_MPIIO_HINTS ("pattern:key=value:key=value,...")
-    std::string oratorio_method;    ///< ORATORIO_METHOD, a value of the hint of that name
+    std::string oratorio_method;    ///< ORATORIO_METHOD, a value of the hint oratorio_method
     std::string
         oratorio_hints;  ///< ORATORIO_HINTS ("key=value;key=value" or "key=value,key=value")
 };
 
-/// Where a value came from, by key: "ORATORIO_HINTS", "the program's info" and so on.
+/// Where each key's value comes from: "ORATORIO_HINTS", "the program's info" and so on.
 using HintOrigins = std::map<std::string, std::string_view>;
 
-/// All sources merged for `path`, weakest first. Pure.
+/// Merges all sources for `path`, weakest first. Pure.
 [[nodiscard]] HintMap merge_hints(const HintSources& sources, const HintMap& info,
                                   std::string_view path);
-/// A sentence for the user.
+/// A warning for the user.
 struct HintWarning {
     std::string key;
     std::string sentence;
@@ -84,31 +85,32 @@ struct HintWarning {
 
 struct ParsedHints {
     Hints hints;
-    /// One per malformed value, and one where buffers would be larger than `buffer_most` and are
-    /// made smaller.
+    /// One per malformed value, and one if buffers would be larger than `buffer_most` and are made
+    /// smaller.
     std::vector<HintWarning> warnings;
 };
 
-/// Pure. Of all keys that any source has.
+/// Returns the origins of all keys that any source has. Pure.
 [[nodiscard]] HintOrigins hint_origins(const HintSources& sources, const HintMap& info,
                                        std::string_view path);
-/// Pure. Keys that aren't given stay as in `start`.
+/// Parses hints. Keys that aren't given stay as in `start`. Pure.
 [[nodiscard]] ParsedHints parse_hints(const HintMap& given, const Hints& start = {},
                                       Bytes buffer_most = kBufferMost);
-/// Effective values of the keys that were set or that Oratorio reports always (MPI_File_get_info).
+/// Returns the values in use of the keys that were set or that Oratorio always reports
+/// (MPI_File_get_info).
 [[nodiscard]] HintMap report_hints(const Hints& hints);
-/// What a user is told of the hints that were given, a line each: the value in use, where it comes
-/// from and what is allowed, or that it changes nothing.
+/// Explains the given hints, one line each: the value in use, where it comes from and what is
+/// allowed, or that it changes nothing.
 [[nodiscard]] std::string explain_hints(const HintMap& given, const HintOrigins& origins,
                                         const Hints& in_use);
-/// The warning's sentence, with where the value came from.
+/// Returns the warning's sentence, with the origin of the value.
 [[nodiscard]] std::string explain_warning(const HintWarning& warning, const HintOrigins& origins);
-/// Collective: root's on all ranks. Where one can't read them it is an error on all.
+/// Collective. Returns rank 0's hints on all ranks; an error on all if one can't read them.
 Result<Agreed<AgreedHints>> agree_on_hints(Transport& transport, const GivenHints& mine);
 
-/// As rank 0 sends them.
+/// Encodes hints for the message that rank 0 sends.
 [[nodiscard]] std::string encode_hints(const HintMap& hints);
-/// Nothing where the text ends inside of a key or a value.
+/// Decodes such a message; returns nothing if the text ends inside a key or a value.
 [[nodiscard]] std::optional<HintMap> decode_hints(std::string_view text);
 
 }  // namespace oratorio

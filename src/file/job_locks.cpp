@@ -32,8 +32,8 @@ constexpr std::array<std::string_view, static_cast<std::size_t>(LockReason::coun
     "not known whether locks are visible on other nodes; this handle fills no holes"};
 static_assert(!kReasons.back().empty());
 
-/// Far behind all data, and another byte each time: who else locks bytes there isn't taken for
-/// rank 0.
+/// Returns a byte far behind all data, another one each time, so that the lock of another program
+/// there isn't taken for rank 0's.
 Offset probed_byte() {
     constexpr Offset kProbes = (Offset{1} << 62) + (Offset{1} << 20);
     const auto now = std::chrono::steady_clock::now().time_since_epoch().count();
@@ -41,7 +41,8 @@ Offset probed_byte() {
     return kProbes + static_cast<Offset>(any % (std::uint64_t{1} << 40));
 }
 
-/// Why the job's locks are better where there are any, whoever sees the file system's.
+/// Returns why the job's locks, if there are any, are better than the file system's, even where
+/// other nodes see those.
 LockReason fault_of(long file_system) {
     if (has_mandatory_locks(file_system)) return LockReason::mandatory;
     if (has_slow_locks(file_system)) return LockReason::slow;
@@ -94,7 +95,8 @@ LockOffer JobLocks::offer(const LockSituation& situation, Listing& listing) {
     return offer;
 }
 
-/// Returns whether a service of this process is offered. REQUIRES: mutex_ is held.
+/// Decides which locks the handle uses. Returns whether a service of this process is offered.
+/// REQUIRES: mutex_ is held.
 bool JobLocks::decide(const LockSituation& situation, LockOffer& offer) {
     const auto choose = [&offer](LockReason reason, bool job) {
         offer.reason = reason;
@@ -131,7 +133,7 @@ bool JobLocks::decide(const LockSituation& situation, LockOffer& offer) {
     return serve(offer);
 }
 
-/// Fills in where the job's locks are served. Returns whether this process offers a service for it.
+/// Sets the address of the job's locks. Returns whether this process offers a service for them.
 /// REQUIRES: mutex_ is held.
 bool JobLocks::serve(LockOffer& offer) {
     if (known_) {

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// JobLocks: what one process knows of locks between nodes. For each mount: whether a lock taken on
-// one node was seen on another. For each file that the process has open for writing: the handles,
-// and which of them may fill holes under the job's locks.
+// JobLocks: what one process knows about locks between nodes. For each mount: whether a lock taken
+// on one node was seen on another. For each file that the process has open for writing: the
+// handles, and which of them may fill holes under the job's locks.
 //
 // A handle fills holes under the job's locks only if its communicator has all processes of the job,
-// and none of them had another writable handle on the file. So each process knows from its own list
-// whether another handle may be filling holes, without a message
+// and none of them had another writable handle on the file. So each process knows from its own
+// list, without a message, whether another handle may be filling holes
 // (docs/decisions/0048-locks-of-the-job.md).
 #pragma once
 
@@ -26,42 +26,42 @@ enum class LockReason {
     asked_for_file,   ///< hint oratorio_locks=file
     asked_for_job,    ///< hint oratorio_locks=job
     one_node,         ///< all ranks of the handle share a kernel
-    one_machine,      ///< the file system is one machine's: its kernel has all locks
+    one_machine,      ///< the file system belongs to one machine: its kernel has all locks
     seen,             ///< a lock was seen on another node
-    unseen,           ///< it was not
+    unseen,           ///< a lock was not seen on another node
     no_locks,         ///< the file system has none
-    mandatory,        ///< they deny accesses, of their owner as well
+    mandatory,        ///< locks deny accesses, also of their owner
     slow,             ///< a wait for one takes tens of seconds
     filled_by_other,  ///< another handle of the job fills holes under the job's locks
     untested,         ///< this handle reaches one node of several
     count
 };
 
-/// Which locks a handle is to have, as rank 0 decides when it has opened the file. Fits a message.
+/// Which locks a handle uses. Rank 0 decides when it has opened the file. Fits a message.
 struct LockOffer {
     LockReason reason = LockReason::unknown;
-    bool job = false;   ///< the job's locks
-    Offset probe = 0;   ///< 0, or a byte that rank 0 holds locked: the job's locks unless other
-                        ///< nodes see that
+    bool job = false;   ///< use the job's locks
+    Offset probe = 0;   ///< 0, or a byte that rank 0 holds locked: the job's locks are used unless
+                        ///< other nodes see that lock
     bool fills = true;  ///< the handle may fill holes under the file system's locks
     bool covers_job = false;  ///< the handle has all processes of the job
     bool one_node = false;    ///< all ranks of the handle are on one node
     LockKey file;
-    ServicePlace place;     ///< of the job's locks; no address: they can't be had
-    int refused_errno = 0;  ///< why
+    ServicePlace place;     ///< address of the job's locks; no address: they aren't available
+    int refused_errno = 0;  ///< why they aren't
 };
 
-/// What rank 0 decides by.
+/// The facts that rank 0 decides by.
 struct LockSituation {
     FileNumber number;
     long file_system = 0;  ///< f_type
     LockChoice wanted = LockChoice::automatic;
-    bool one_node = true;     ///< all ranks of the handle
-    bool one_machine = true;  ///< the same of nodes that share a kernel
+    bool one_node = true;     ///< all ranks of the handle are on one node
+    bool one_machine = true;  ///< all their nodes share a kernel
     bool covers_job = true;
 };
 
-/// "ocfs2: locks are visible on one node only; using the job's locks".
+/// Describes the choice: "ocfs2: locks are visible on one node only; using the job's locks".
 [[nodiscard]] std::string describe_locks(const LockOffer& offer);
 
 /// Thread-safe.
@@ -69,7 +69,7 @@ class JobLocks {
   public:
     explicit JobLocks(LockServices& services) : services_(services) {}
 
-    /// While it lives this process has a writable handle on the file.
+    /// A writable handle's entry in the process's list, as long as it lives.
     class Listing {
       public:
         Listing() = default;
@@ -79,13 +79,13 @@ class JobLocks {
             return *this;
         }
         ~Listing();
-        /// The process had other writable handles on the file.
+        /// True if the process had other writable handles on the file.
         [[nodiscard]] bool others() const { return others_; }
-        /// One of them may fill holes under the job's locks.
+        /// True if one of them may fill holes under the job's locks.
         [[nodiscard]] bool filler() const { return filler_; }
-        /// The handle's locks are decided. Until this is called it counts as one that may fill
-        /// holes under the job's locks, if it may come to have them, and a service that it offers
-        /// goes with it.
+        /// Records what was decided about the handle's locks. Until then a handle that may get the
+        /// job's locks counts as one that may fill holes under them, and the service that it offers
+        /// is withdrawn when it goes.
         void settle(bool job, bool fills);
 
       private:
@@ -95,17 +95,17 @@ class JobLocks {
         std::uint64_t id_ = 0;
         bool others_ = false;
         bool filler_ = false;
-        bool offers_ = false;  ///< a service that nobody uses yet
+        bool offers_ = false;  ///< a service that no handle uses yet
     };
 
-    /// Rank 0's, in one step with the decision.
+    /// Lists the handle and decides on its locks, in one step. Called by rank 0.
     [[nodiscard]] LockOffer offer(const LockSituation& situation, Listing& listing);
-    /// The other ranks'. `number`: of the file on this node.
+    /// Lists the handle. Called by the other ranks. `number`: the file's on this node.
     [[nodiscard]] Listing list(const FileNumber& number, const LockOffer& offer);
 
-    /// The mount's locks were tested.
+    /// Records the result of a test of the mount's locks.
     void remember(const FileNumber& number, bool seen);
-    /// Null where the job's locks can't be had.
+    /// Returns null if the job's locks aren't available.
     [[nodiscard]] std::shared_ptr<LockService> reach(const LockOffer& offer);
 
   private:
@@ -123,7 +123,7 @@ class JobLocks {
     std::mutex mutex_;                    ///< guards all below
     std::map<std::uint64_t, bool> seen_;  ///< by device
     bool job_has_one_node_ = false;       ///< as far as this process knows
-    std::optional<ServicePlace> known_;   ///< a service that some handle of this process has used
+    std::optional<ServicePlace> known_;   ///< a service that a handle of this process has used
     std::map<std::uint64_t, Entry> entries_;
     std::uint64_t last_ = 0;
 };

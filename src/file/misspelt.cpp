@@ -14,7 +14,7 @@ namespace oratorio {
 
 namespace {
 
-/// Letters to insert, remove or change (Levenshtein).
+/// Returns how many letters to insert, remove or change (Levenshtein distance).
 std::size_t distance(std::string_view a, std::string_view b) {
     std::vector<std::size_t> row(b.size() + 1);
     std::iota(row.begin(), row.end(), std::size_t{0});
@@ -40,8 +40,8 @@ std::vector<std::string_view> known_keys() {
 }  // namespace
 
 std::string_view meant(std::string_view word, std::span<const std::string_view> known) {
-    constexpr std::size_t kLongest = 64;  // a word that is longer is none of ours
-    constexpr std::size_t kShort = 6;     // in a short one two letters are too much
+    constexpr std::size_t kLongest = 64;  // a longer word is none of ours
+    constexpr std::size_t kShort = 6;     // in a shorter word two wrong letters are too many
     if (word.size() > kLongest) return {};
     std::size_t least = word.size() < kShort ? 2 : 3;
     std::string_view nearest;

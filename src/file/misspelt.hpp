@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What users have misspelt: MPI wants unknown hints to be ignored, but nobody means those that are
-// nearly known.
+// Finds misspelt hints and variables. MPI wants unknown hints to be ignored, but a name that is
+// nearly known is a mistake.
 #pragma once
 
 #include <span>
@@ -12,17 +12,18 @@
 
 namespace oratorio {
 
-/// The one of `known` that `word` was probably meant to be, in any case; "" when there is none.
+/// Returns the one of `known` that `word` was probably meant to be, in upper or lower case; "" if
+/// there is none.
 [[nodiscard]] std::string_view meant(std::string_view word,
                                      std::span<const std::string_view> known);
 
-/// One for each key that isn't known but nearly is.
+/// Returns a warning for each key that isn't known but nearly is.
 [[nodiscard]] std::vector<HintWarning> misspelt_hints(const HintMap& given);
 
-/// A sentence for each name of a variable that begins as ours do, isn't known but nearly is.
+/// Returns a sentence for each variable with our prefix that isn't known but nearly is.
 [[nodiscard]] std::vector<std::string> misspelt_variables(std::span<const std::string_view> names);
 
-/// A sentence for each part of the text of ORATORIO_HINTS that isn't key=value.
+/// Returns a sentence for each part of the text of ORATORIO_HINTS that isn't key=value.
 [[nodiscard]] std::vector<std::string> misspelt_pairs(std::string_view oratorio_hints);
 
 }  // namespace oratorio

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Opening a file: one step after the other, each agreed before the next begins, so that no rank is
+// Opens a file, in steps. The ranks agree on each step before the next begins, so that no rank is
 // left alone in one.
 #include <algorithm>
 #include <array>
@@ -17,7 +17,7 @@ namespace oratorio {
 
 namespace {
 
-/// `unready`: what else speaks against it.
+/// Checks the arguments of a call. `unready`: another reason of this rank not to open the file.
 Error check(const OpenCall& call, std::string_view path, const Error& unready) {
     const AccessMode& mode = call.mode;
     const auto amode = [](std::string_view what) { return Error::make(ErrorKind::amode, what); };
@@ -43,8 +43,8 @@ std::uint64_t bits(const AccessMode& mode) {
     return sum;
 }
 
-/// Collective, the first thing that the ranks agree on: nothing speaks against it on any of them,
-/// and all want the same.
+/// Collective, the first thing that the ranks agree on: no rank has an error, and all of them want
+/// the same.
 Result<void> agree_to_open(Transport& ranks, const Error& mine, std::uint64_t wanted) {
     const AllEqual same{wanted};
     std::array words{key_of(mine, ranks.topology().rank), same.value, same.turned};
@@ -62,14 +62,15 @@ struct FileFacts {
     long file_system = 0;
     Striping striping;
     Costs costs;
-    bool present = false;  ///< the first rank of each node shows that it is open
+    bool present = false;  ///< the first rank of each node shows that the file is open
     bool sole = true;
     bool lockable = true;
     LockOffer locks;
 };
 
-/// Of rank 0, before the other ranks of this open are present. Of two that come at once neither is
-/// alone.
+/// Looks for other handles that may write the file. If two opens come at once, neither finds itself
+/// alone. REQUIRES: called by rank 0, before the other ranks of this open show that they are
+/// present.
 void look_for_others(Store& store, FileFacts& facts) {
     const auto present = store.lock(kPresence, true, false);
     const auto others = store.is_locked_elsewhere(kPresence);
@@ -77,7 +78,7 @@ void look_for_others(Store& store, FileFacts& facts) {
     facts.sole = facts.lockable && !*others;
 }
 
-/// Of rank 0, of a file that is open.
+/// Collects the facts of a file that rank 0 has open.
 FileFacts facts_of(Store& store, const std::string& path, const OpenCall& call,
                    std::vector<std::string>& warnings) {
     FileFacts facts;
@@ -95,7 +96,7 @@ FileFacts facts_of(Store& store, const std::string& path, const OpenCall& call,
     return facts;
 }
 
-/// The same of one that rank 0 has tried to open.
+/// Collects the facts of a file that rank 0 has tried to open.
 FileFacts first_facts(Transport& ranks, const Opening& opening, const std::string& path,
                       const OpenCall& call, std::vector<std::string>& warnings) {
     FileFacts facts;
@@ -105,7 +106,8 @@ FileFacts first_facts(Transport& ranks, const Opening& opening, const std::strin
     }
     facts = facts_of(*opening.store, path, call, warnings);
     facts.seen = {facts.seen.error, opening.readable, opening.store->kind(), opening.number};
-    // A descriptor that can't read can't share a lock either: it takes care as if others were here.
+    // A descriptor that can't read can't share a lock. Such a handle behaves as if others were
+    // here.
     if (call.mode.writable() && !call.mode.unique_open && opening.readable)
         look_for_others(*opening.store, facts);
     if (auto set = ranks.set_counter(call.mode.append ? facts.size : 0); !set)
@@ -116,7 +118,7 @@ FileFacts first_facts(Transport& ranks, const Opening& opening, const std::strin
     return facts;
 }
 
-/// And shows other handles that it is open.
+/// Opens the file, and shows other handles that it is open.
 Opening open_present(const OpenCall& call, const std::string& path, const Hints& hints,
                      const FileFacts& facts) {
     Opening opening = open_here(call, path, hints);
@@ -125,8 +127,8 @@ Opening open_present(const OpenCall& call, const std::string& path, const Hints&
     return opening;
 }
 
-/// Of a rank other than 0, when that has opened it: a node is asked for what is the same for all
-/// its ranks once, by its first. Where that one fails its error will do for all.
+/// Opens the file on a rank other than 0, after rank 0. The first rank of a node asks the system
+/// for what is the same for all ranks of the node. If it fails, its error is enough for all.
 Result<Opening> open_beside(Transport& ranks, const OpenCall& call, const std::string& path,
                             const Hints& hints, const FileFacts& facts) {
     const Topology& topology = ranks.topology();
@@ -149,7 +151,8 @@ std::string no_uring_on(std::uint64_t ranks) {
            " ranks; posix is used there";
 }
 
-/// Neither a store nor an error where this rank is to open the file when it needs it.
+/// Opens the file on a rank other than 0. Returns neither a store nor an error if this rank opens
+/// lazily.
 Result<Opening> open_next(Transport& ranks, const OpenCall& call, const std::string& path,
                           const Hints& hints, const FileFacts& facts) {
     if (!hints.no_independent_access) return open_beside(ranks, call, path, hints, facts);
@@ -159,7 +162,7 @@ Result<Opening> open_next(Transport& ranks, const OpenCall& call, const std::str
     return Opening{};
 }
 
-/// What is asked of each rank; of each the ranks are counted that say yes.
+/// Questions to the ranks. For each question the ranks that say yes are counted.
 enum Question {
     failed,
     open_now,
@@ -200,7 +203,7 @@ Answers answers_of(const Opening& opening, const OpenCall& call, const LockSight
     return answers;
 }
 
-/// Collective. Where a rank has failed none keeps the file open.
+/// Collective. If a rank has failed, no rank keeps the file open.
 Result<Agreed<Answers>> agree_on_answers(Transport& ranks, const Opening& opening,
                                          const Answers& mine) {
     auto answers = agree_on_sums(ranks, mine);
@@ -219,20 +222,20 @@ LockAnswers locks_found(const FileFacts& facts, const Answers& ranks) {
             .seen = ranks[looked] > 0 && ranks[saw] == ranks[looked]};
 }
 
-/// The one that the ranks have opened.
+/// Returns the store that the ranks have opened.
 StoreChoice store_in_use(const Answers& ranks, const Hints& hints) {
     if (ranks[fell_back] > 0) return StoreChoice::posix;
     if (hints.store != StoreChoice::automatic) return hints.store;
     return ranks[uncached] > 0 ? StoreChoice::uncached : store_for(hints.plan);
 }
 
-/// What explanations say of a deferred open.
+/// Returns what explanations say of a lazy (deferred) open.
 std::string open_on(std::uint64_t now, Rank ranks) {
     return ": open on " + std::to_string(now) + " of " + std::to_string(ranks) +
            " ranks, and on others when they need it (hint romio_no_indep_rw)\n";
 }
 
-/// What the user should know of it. `remark`: of this rank's store.
+/// Returns what the user should know about the stores. `remark`: of this rank's store.
 std::vector<std::string> remarks_on(const Answers& ranks, const Hints& hints, long file_system,
                                     const std::string& remark) {
     std::vector<std::string> remarks;
@@ -259,8 +262,8 @@ Result<std::unique_ptr<Store>> open_again(const OpenCall& call, const std::strin
     return std::move(opening.store);
 }
 
-/// Collective. Rank 0 opens the file, and creates it, before the others: where it can't, nobody
-/// else asks. Then all say what they have found.
+/// Collective. Rank 0 opens the file, and creates it, before the others: if it can't, no other rank
+/// asks the system. Then all ranks report what they have found.
 Result<void> File::State::open_stores(const OpenCall& call) {
     Transport& ranks = *transport;
     const std::string& path = opened.location.path;
@@ -320,7 +323,7 @@ Result<void> File::State::open_stores(const OpenCall& call) {
     return {};
 }
 
-/// The path may have become another file's name.
+/// Opens the file lazily. The path may have become another file's name.
 Result<std::unique_ptr<Store>> File::State::open_deferred() {
     OpenCall call;
     call.mode = opened.mode;

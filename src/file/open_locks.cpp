@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Which locks a handle has: decided by rank 0 when it opens the file, tested by the first ranks of
-// other nodes, in the messages that an open sends anyway.
+// Chooses the locks of a handle. Rank 0 decides when it opens the file, and the first ranks of
+// other nodes test the decision, in the messages that an open sends anyway.
 #include "file/opening.hpp"
 #include "file/path.hpp"
 #include "file/state.hpp"
@@ -13,8 +13,8 @@ Extent byte_at(Offset offset) {
     return {offset, offset + 1};
 }
 
-/// What the ranks have found changes what rank 0 had to leave open. Where only ranks of one node
-/// open the file now (deferred open), nobody has looked: the job's locks are right in any case.
+/// Decides what rank 0 had to leave open, by what the ranks found. If only ranks of one node open
+/// the file now (lazy open), no rank has looked: the job's locks are right in any case.
 void conclude(LockOffer& offer, const LockAnswers& found) {
     if (offer.probe == 0) return;
     offer.job = !found.seen;
@@ -58,7 +58,8 @@ LockSight File::State::look_at_locks(const OpenCall& call, const Opening& openin
     return sight;
 }
 
-/// The same on all ranks but for what each of them keeps of its own node.
+/// Decides on the locks. The result is the same on all ranks, except for what each keeps about its
+/// own node.
 void File::State::choose_locks(const OpenCall& call, const Opening& opening,
                                const LockAnswers& found) {
     Exclusion& exclusion = engine.exclusion;
@@ -79,8 +80,8 @@ void File::State::choose_locks(const OpenCall& call, const Opening& opening,
     tell_locks(offer);
 }
 
-/// To whoever wants explanations, where there is more than one node to think of; always where there
-/// are no locks at all.
+/// Tells the user which locks are used: in an explanation if several nodes are involved, always if
+/// there are no locks at all.
 void File::State::tell_locks(const LockOffer& offer) {
     const std::string sentence = opened.path + ": " + describe_locks(offer);
     if (!engine.exclusion.lockable) return opened.voice.warn(sentence);
@@ -88,8 +89,8 @@ void File::State::tell_locks(const LockOffer& offer) {
     if (opened.explain && !of_one_kernel) opened.voice.say(sentence + "\n");
 }
 
-/// Only a handle that has all processes of the job fills holes, and only while it is the only one:
-/// then all processes know of it.
+/// Uses the job's locks. A handle fills holes under them only if it has all processes of the job,
+/// and only while it is the only one: then all processes know of it.
 void File::State::use_job_locks(const OpenCall& call, const LockOffer& offer,
                                 const LockAnswers& found) {
     Exclusion& exclusion = engine.exclusion;

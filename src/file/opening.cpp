@@ -7,7 +7,8 @@ namespace oratorio {
 
 namespace {
 
-/// Each node answers for its own client: on the server itself the page cache is right.
+/// Chooses the store. Each node decides for its own client: on the server itself the page cache is
+/// coherent.
 StoreChoice store_here(const OpenCall& call, const std::string& path, const Hints& hints,
                        const std::optional<FileKind>& known) {
     if (hints.store != StoreChoice::automatic || call.open_store) return hints.store;
@@ -44,8 +45,8 @@ Opening open_as(const OpenCall& call, const std::string& path, const OpenMode& m
     return opening;
 }
 
-/// Write-only files are opened for reading as well where that is allowed, so that holes between
-/// pieces can be filled.
+/// Opens the file. A write-only file is opened for reading as well where that is allowed, so that
+/// holes between pieces can be filled.
 Opening open_readable(const OpenCall& call, const std::string& path, OpenMode mode,
                       const Hints& hints) {
     Opening opening;
@@ -68,8 +69,8 @@ OpenMode mode_of(const OpenCall& call, const Hints& hints) {
 
 }  // namespace
 
-/// A device works beside us, and on many requests at once; copies to and from the page cache are
-/// made by our own cores either way, and cost less without a ring.
+/// A device for direct I/O works in parallel with us, and on many requests at once. Copies to and
+/// from the page cache are made by our own cores either way, and cost less without a ring.
 StoreChoice store_for(const PlanOptions& options) {
     return options.direct_read || options.direct_write ? StoreChoice::uring : StoreChoice::posix;
 }
@@ -86,7 +87,8 @@ Opening open_here(const OpenCall& call, const std::string& path, const Hints& hi
     if (seen) mode.known = seen->kind;
     if (seen && !seen->readable) mode.read = false;
     Opening opening = open_readable(call, path, mode, hints);
-    // A client may have kept for a while that there is no such file; one that creates asks anew.
+    // A client may remember for a while that the file doesn't exist. An open that creates asks the
+    // server.
     const bool kept_so = opening.is_uncached && opening.error.kind == ErrorKind::no_such_file;
     if (call.mode.create && kept_so) {
         mode.create = true;

@@ -39,7 +39,8 @@ Operation::Operation(RunContext context, Access access, bool collective, DeviceM
     device_.emplace(std::move(device));
 }
 
-/// Memory is taken and data converted only when its turn comes: many may be waiting.
+/// Begins the access. Memory is reserved and data converted only now, because many operations may
+/// be waiting in the queue.
 void Operation::begin() {
     if (conversion_ && access_.refused.kind == ErrorKind::none && !stage()) {
         access_.memory = {};
@@ -70,7 +71,8 @@ bool Operation::stage() {
     return access_.refused.kind == ErrorKind::none;
 }
 
-/// One of a single rank ends where there is no memory to go on; the others count on the rest.
+/// Moves on. If memory runs out, an independent operation ends with an error. A collective one
+/// doesn't end here, because the other ranks count on it.
 void Operation::step(int moves) {
     try {
         step_on(moves);
@@ -91,7 +93,8 @@ void Operation::step_on(int moves) {
     if (run_->step(moves)) end_run();
 }
 
-/// Where others go on with pieces of a device's memory this rank takes part without data.
+/// Ends a run. If other ranks go on with pieces of a device's memory, this rank takes part without
+/// data.
 void Operation::end_run() {
     outcome_.bytes += run_->outcome().bytes;
     outcome_.error = run_->outcome().error;
@@ -104,7 +107,8 @@ void Operation::end_run() {
     finish(std::move(outcome));
 }
 
-/// Counts the memory's data in place of the file's, and puts what was read where it belongs.
+/// Counts the data of the memory in place of the file's, and puts data that was read where it
+/// belongs.
 void Operation::give_to_user(Outcome& outcome) {
     if (direction_ == Direction::write) {
         outcome.bytes = conversion_->memory_part({0, outcome.bytes}).length();
@@ -113,9 +117,10 @@ void Operation::give_to_user(Outcome& outcome) {
     }
 }
 
-/// Where the file ends inside the access, what was read is not the beginning of the data if tiles
-/// interleave: it is whatever lies before the end of the file. After an error nobody knows which
-/// part of the staged memory was filled, so none of it is given unless all of it was.
+/// Converts the data of a read. If the file ends inside the access and tiles interleave, the data
+/// read is not the beginning of the access's data: it is the data that lies before the end of the
+/// file. After an error it is unknown which part of the staged memory was filled, so none of it is
+/// converted unless all of it was filled.
 void Operation::convert_what_was_read(Outcome& outcome) {
     const auto staged = std::as_bytes(staging_.span());
     const Bytes all = conversion_->file_bytes();

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Operation: one data access of a file, from its start to its outcome. Who started it may forget it
-// at once, wait for it, or look now and then; the file's queues move it on.
+// Operation: one data access of a file, from its start to its outcome. The caller that started it
+// may drop it at once, wait for it, or test it now and then; the file's queues move it on.
 #pragma once
 
 #include <atomic>
@@ -15,29 +15,29 @@ namespace oratorio {
 
 class Operation {
   public:
-    /// `conversion`: null when the data is the same in memory and in the file; else the memory of
-    /// `access` is one run of the file's data, staged here, and `user` is the program's buffer.
+    /// `conversion`: null if the data is the same in memory and in the file. Otherwise the memory
+    /// of `access` is one run of the file's data, staged here, and `user` is the program's buffer.
     Operation(RunContext context, Access access, bool collective,
               std::shared_ptr<Conversion> conversion, std::byte* user);
-    /// With memory of a device; that of `access` is one run of data, of no place.
+    /// For memory of a device. The memory of `access` is one run with the length of the data.
     Operation(RunContext context, Access access, bool collective, DeviceMemory device);
 
-    /// True from when the outcome is there; then it never changes again. Any thread may ask.
+    /// True once the outcome is there; it never changes afterwards. Any thread may ask.
     [[nodiscard]] bool done() const { return done_.load(std::memory_order_acquire); }
-    /// Bytes are of memory data. Valid when done.
+    /// Valid when done. Its bytes count data of the user's memory.
     [[nodiscard]] const Outcome& outcome() const { return outcome_; }
 
-    // The rest is the file's, one thread at a time.
+    // REQUIRES, for all functions below: called by the file, by one thread at a time.
 
-    /// It was refused before it began: nothing is or will be moved.
+    /// True if it was refused before it began: nothing is or will be moved.
     [[nodiscard]] bool refused() const { return access_.refused.kind != ErrorKind::none; }
-    /// It has been done otherwise.
+    /// Completes the operation; from outside, without running it.
     void finish(Outcome outcome);
-    /// Moves on, at most so many moves; begins with the first call.
+    /// Moves on by at most `moves` moves. The first call begins the access.
     void step(int moves);
-    /// As of a Run.
+    /// Like Run::waits_for().
     [[nodiscard]] std::optional<Rest> waits_for() const;
-    /// A thread of our own can make the next step without calling MPI or code of the program's.
+    /// True if our helper thread can make the next step without calling MPI or code of the program.
     [[nodiscard]] bool fit_for_helper() const;
 
   private:
@@ -50,9 +50,9 @@ class Operation {
     void convert_what_was_read(Outcome& outcome);
 
     RunContext context_;
-    Access access_;  ///< the run's from when it begins
+    Access access_;  ///< moved to the run when that begins
     Direction direction_;
-    Layout file_;  ///< the access's, for data that is converted
+    Layout file_;  ///< the access's, kept for data that is converted
     Bytes from_ = 0;
     bool collective_;
     std::shared_ptr<Conversion> conversion_;
@@ -62,7 +62,7 @@ class Operation {
     std::unique_ptr<Run> run_;  ///< or `pipe_`
     std::optional<DeviceMemory> device_;
     std::unique_ptr<DevicePipe> pipe_;
-    Outcome outcome_;  ///< until done of the runs that are over
+    Outcome outcome_;  ///< until done: of the runs that are over
     std::atomic<bool> done_{false};
 };
 

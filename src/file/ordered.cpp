@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Ordered accesses (MPI-4.1, 14.4.4): where each rank's data begins. Ranks that share memory bring
-// small data of a write along when they claim their places, and who comes last writes all of it
-// with one system call: one meeting instead of two and no rank waits for the inode's lock. The data
-// is contiguous in the file, as it follows in the order of the ranks.
+// Ordered accesses with the shared file pointer (MPI-4.1, 14.4.4): where each rank's data begins.
+// Ranks that share memory bring small data of a write along when they claim their places, and the
+// last rank to come writes all of it with one system call. That takes one meeting of the ranks
+// instead of two, and no rank waits for the inode's lock. The data is contiguous in the file,
+// because it follows in rank order.
 #include <vector>
 
 #include "file/state.hpp"
@@ -11,12 +12,12 @@ namespace oratorio {
 
 namespace {
 
-/// What a rank brings to the meeting, and what it takes home. Its data follows.
+/// What a rank brings to the meeting and takes from it. Its data follows in memory.
 struct Part {
     Claim claim;  ///< etypes
     Bytes etype_bytes = 0;
     Offset view_begins = 0;  ///< bytes
-    Bytes bytes = -1;        ///< of the data; -1: it isn't here
+    Bytes bytes = -1;        ///< of the data; -1: the data isn't here
     bool written = false;
     Bytes moved = 0;
     Error failed;  ///< of writing
@@ -28,7 +29,7 @@ class Meeting {
     [[nodiscard]] Part& part(Rank rank) const {
         return *reinterpret_cast<Part*>(all_.of(rank).data());
     }
-    /// False when one's data isn't here, or their views differ.
+    /// False if some rank's data isn't here, or if their views differ.
     [[nodiscard]] bool all_here() const {
         const Part& one = part(0);
         for (Rank rank = 0; rank < all_.ranks; ++rank) {
@@ -44,7 +45,7 @@ class Meeting {
         for (Rank rank = 0; rank < all_.ranks; ++rank) sum += part(rank).bytes;
         return sum;
     }
-    /// All data, in the order of the ranks.
+    /// Returns all data, in rank order.
     [[nodiscard]] std::vector<iovec> data() const {
         std::vector<iovec> memory;
         for (Rank rank = 0; rank < all_.ranks; ++rank) {
@@ -53,7 +54,7 @@ class Meeting {
         }
         return memory;
     }
-    /// What became of all data; each rank's count is of what arrived of the leading bytes.
+    /// Records the outcome for each rank: its share of the leading bytes that were written.
     void tell(Transferred done, Rank here) const {
         for (Rank rank = 0; rank < all_.ranks; ++rank) {
             Part& one = part(rank);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Pairs in text, as hints and their checks read them.
+// Parses pairs in text, for hints and for their checks.
 #pragma once
 
 #include <string_view>
@@ -9,8 +9,8 @@
 
 namespace oratorio {
 
-/// The key=value parts of ORATORIO_HINTS. A ';' or a line end anywhere makes commas part of the
-/// values, as cb_config_list needs.
+/// Returns the key=value parts of ORATORIO_HINTS. If there is a ';' or a line end anywhere, commas
+/// are part of the values, as cb_config_list needs.
 inline std::vector<std::string_view> oratorio_pairs(std::string_view text) {
     return split(text, text.find_first_of(";\n") == std::string_view::npos ? "," : ";\n");
 }

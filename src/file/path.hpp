@@ -13,24 +13,24 @@ namespace oratorio {
 /// A path that names the same file after the program has changed its working directory.
 struct FixedPath {
     std::string path;
-    /// The working directory of the call, kept open where it has no name of its own or a name that
-    /// is too long: `path` leads through this descriptor then.
+    /// The working directory at the time of the call, kept open if it has no name of its own or a
+    /// name that is too long. `path` then leads through this descriptor.
     Descriptor folder{-1};
 };
 
-/// The fixed form of a path that the program has just given. The path itself where not even the
-/// working directory can be opened.
+/// Returns the fixed form of a path that the program has just given; the path itself if not even
+/// the working directory can be opened.
 [[nodiscard]] FixedPath fix_path(const std::string& path);
 
-/// Which of ROMIO's prefixes ("ufs:", "nfs:", "lustre:" ...) are no part of a file's name. Hosts
+/// Which of ROMIO's prefixes ("ufs:", "nfs:", "lustre:" ...) are not part of a file's name. Hosts
 /// differ in that, and a file has the name that the host gives it.
 enum class Prefixes { kept, in_small_letters, in_any_letters };
 
-/// `path` without a leading prefix of those. Other colons are part of the name.
+/// Returns `path` without a leading prefix of that kind. Other colons are part of the name.
 [[nodiscard]] std::string_view without_prefix(std::string_view path, Prefixes dropped);
 
-/// Number of the system's f_type, of the folder while there is no such file; 0 when it can't be
-/// asked.
+/// Returns the system's f_type of the file, or of its folder if there is no such file; 0 if the
+/// system doesn't say.
 [[nodiscard]] long file_system_type(const std::string& path);
 
 }  // namespace oratorio

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Operations under way on a file, and split collectives.
+// Operations under way on a file, moved on one after the other; split collectives.
 #include <utility>
 
 #include "file/state.hpp"
@@ -8,8 +8,8 @@ namespace oratorio {
 
 namespace {
 
-// A mover that isn't waiting for the outcome lets others have the file after so many batches or
-// rounds' steps.
+// Batches, or steps of rounds, that a caller which isn't waiting for the outcome may make before it
+// lets others have the file.
 constexpr int kMovesAtOnce = 4;
 
 void drop_done(std::deque<OperationPtr>& queue) {
@@ -60,7 +60,7 @@ Outcome File::finish(const OperationPtr& operation) {
     Stats& stats = state.engine.stats;
     run_until(state.queues.independent, operation, *state.transport, stats);
     if (!operation->done()) run_until(state.queues.collective, operation, *state.transport, stats);
-    // Something asked for may turn out not to be had only when it is first used.
+    // A feature that was asked for may turn out to be unavailable only when it is first used.
     for (const Store* each : {state.store.get(), state.engine.io_thread.store()}) {
         if (each != nullptr && !each->limits().remark.empty())
             state.opened.voice.warn(each->limits().remark);
@@ -74,8 +74,8 @@ void File::settle() {
     run_until(state_->queues.independent, nullptr, *state_->transport, stats);
 }
 
-/// A rank whose call is refused takes part all the same, without data: the other ranks' calls count
-/// on it.
+/// Begins a split collective. A rank with a refused call still takes part, without data, because
+/// the other ranks count on it.
 Result<void> File::begin_split(const AccessCall& call) {
     const OperationPtr operation = start(call);
     if (state_->split) {
@@ -87,8 +87,8 @@ Result<void> File::begin_split(const AccessCall& call) {
     return {};
 }
 
-/// An end that does not match the begin ends the access as well: the ranks whose end does match
-/// wait for this one, and the file can be used again.
+/// Ends a split collective. An end that does not match the begin ends the access as well: the ranks
+/// with an end that matches wait for this one, and the file can be used again.
 Outcome File::end_split(Direction direction, Positioning at, const std::byte* buffer) {
     const auto split = std::exchange(state_->split, std::nullopt);
     if (!split) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// ShapeBook: the shapes of the accesses that one rank traces, equal ones once, so that an access
-// can be made again from its trace. Bounded: what doesn't fit isn't kept. Private to src/file.
+// ShapeBook: the shapes of the accesses that one rank traces, each kept once, so that an access can
+// be repeated from its trace. Bounded: shapes that don't fit aren't kept. Private to src/file.
 #pragma once
 
 #include <array>
@@ -16,16 +16,16 @@ class ShapeBook {
   public:
     static constexpr int none = -1;
 
-    /// Room for so many shapes with so many numbers together. Where there is no memory for the
-    /// book it has no room.
+    /// Has room for `shapes` shapes with `numbers` numbers together; none if there is no memory for
+    /// the book.
     ShapeBook(std::size_t shapes, std::int64_t numbers);
 
-    /// The number of the shape; `none`: it doesn't fit. One that was asked for lately is found by
-    /// its address.
+    /// Returns the number of the shape, or `none` if it doesn't fit. A shape that was asked for
+    /// lately is found by its address.
     [[nodiscard]] int number_of(const ShapePtr& shape);
 
     [[nodiscard]] std::size_t size() const { return kept_.size(); }
-    /// All of them, each as a layout of one tile without extent, and how many bytes each has.
+    /// All shapes, each encoded as a layout of one tile without extent, and the bytes of each.
     struct Encoded {
         std::vector<Bytes> sizes;
         std::vector<std::byte> bytes;
@@ -33,7 +33,7 @@ class ShapeBook {
     [[nodiscard]] Encoded encoded() const;
 
   private:
-    /// The address is nobody else's as long as this is here.
+    /// No other shape can have the address as long as this entry is here.
     struct Recent {
         std::weak_ptr<const Shape> shape;
         int number = none;
@@ -45,7 +45,7 @@ class ShapeBook {
     std::int64_t numbers_ = 0;
     std::vector<ShapePtr> kept_;
     std::array<Recent, 4> recent_{};
-    std::size_t next_ = 0;  ///< whose place the next recent one takes
+    std::size_t next_ = 0;  ///< entry that the next recent one replaces
 };
 
 }  // namespace oratorio

@@ -37,11 +37,11 @@ std::int64_t microseconds_of(clockid_t clock) {
     return std::int64_t{now.tv_sec} * 1'000'000 + now.tv_nsec / 1000;
 }
 
-/// Microseconds since 1970; 0 where the system doesn't say.
+/// Returns when the process began, in microseconds since 1970; 0 if the system doesn't say.
 std::int64_t find_begin_of_process() {
     const auto status = read_small_file("/proc/self/stat");
     if (!status) return 0;
-    // The second word is the program's name in parentheses, with whatever it has in it.
+    // The second word is the program's name in parentheses, which may contain anything.
     std::istringstream words(status->substr(std::min(status->rfind(')') + 1, status->size())));
     constexpr int kBefore = 19;  // words between that and the time, in ticks since the system began
     std::string word;
@@ -66,7 +66,7 @@ std::string read_at(int file, Offset offset, std::size_t bytes) {
     return text;
 }
 
-/// Where file systems have no such locks it is done without.
+/// Locks the file. Goes on without a lock if the file system has no such locks.
 Result<void> lock(int file) {
     using namespace std::chrono_literals;
     const auto give_up = std::chrono::steady_clock::now() + 10s;
@@ -92,7 +92,8 @@ Result<void> write_all(int file, std::string_view text, Offset at) {
     return {};
 }
 
-/// Bytes of the UTF-8 character that the text begins with; 0 when it doesn't (RFC 3629).
+/// Returns the length in bytes of the UTF-8 character that the text begins with; 0 if it begins
+/// with none (RFC 3629).
 std::size_t length_of_character(std::string_view text) {
     const auto byte = [text](std::size_t i) -> unsigned {
         return i < text.size() ? static_cast<unsigned char>(text[i]) : 0;
@@ -188,7 +189,7 @@ Result<void> TraceFile::close() {
         flush();
     }
     if (failed_.kind != ErrorKind::none) {
-        // What of this fails, the reader of the trace is told.
+        // If this fails as well, the tool that reads the trace reports it.
         (void)::ftruncate(file_.number(), before_);
         if (before_ > 0) (void)write_all(file_.number(), kTail, begin_);
     }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// TraceFile: the file that ORATORIO_TRACE names, a JSON object of the trace-event format. Whoever
-// has something to add locks it, adds a section of events and unlocks it; between times it is
-// whole. Private to src/file.
+// TraceFile: the file that ORATORIO_TRACE names, a JSON object of the trace-event format. A process
+// with something to add locks it, adds a section of events and unlocks it; between sections the
+// file is complete. Private to src/file.
 #pragma once
 
 #include <string>
@@ -11,25 +11,25 @@
 
 namespace oratorio {
 
-/// A file isn't made larger.
+/// A file of this size isn't made larger.
 inline constexpr Bytes kTraceFileMost = Bytes{1} << 30;
 
 class TraceFile {
   public:
-    /// Waits up to ten seconds for others who add. What an earlier run left there is replaced: a
-    /// trace last written before this process began. Errors: what isn't a trace, a trace that ends
-    /// early or is full.
+    /// Opens the file, and waits up to ten seconds for other processes that add to it. Replaces
+    /// what an earlier run left there: a trace last written before this process began. Fails if the
+    /// file isn't a trace, or is one that ends early or is full.
     static Result<TraceFile> open(const std::string& path);
 
-    /// What times of the trace count from, microseconds since 1970.
+    /// Returns the origin of the trace's times, in microseconds since 1970.
     [[nodiscard]] std::int64_t began() const { return began_; }
-    /// Of this section; no other has it.
+    /// Returns the number of this section; no other section has it.
     [[nodiscard]] Offset number() const { return begin_; }
-    /// An event: a JSON object. After a failure it does nothing.
+    /// Adds an event, a JSON object. Does nothing after a failure.
     void add(std::string_view event);
-    /// The section can't be finished: closing takes it back.
+    /// Marks the section as unfinished: close() takes it back.
     void give_up(const Error& error);
-    /// The first failure; the file is then what it was before.
+    /// Ends the section. Returns the first failure; the file is then what it was before.
     Result<void> close();
 
   private:
@@ -38,15 +38,15 @@ class TraceFile {
 
     Descriptor file_;
     std::int64_t began_;
-    Bytes before_;  ///< how long it was
+    Bytes before_;  ///< length of the file before
     Offset begin_;
     Offset at_;
-    std::string text_;   ///< that isn't written yet
+    std::string text_;   ///< text that isn't written yet
     bool first_ = true;  ///< no event was added yet
     Error failed_;
 };
 
-/// A text as a JSON string, quotes and all; bytes that aren't UTF-8 become U+FFFD.
+/// Returns a text as a JSON string, quotes and all; bytes that aren't UTF-8 become U+FFFD.
 [[nodiscard]] std::string quoted(std::string_view text);
 
 }  // namespace oratorio

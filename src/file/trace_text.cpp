@@ -14,8 +14,8 @@ namespace {
 
 constexpr int kSlots = 32;  ///< tracks of one lane: the accesses, and the slots
 constexpr int kLanes = 32;  ///< of one open file
-/// Viewers take thread 0, and that with the process's number, for the process's main thread: two
-/// tracks would be one.
+/// Viewers take thread 0, and the thread with the process's number, for the process's main thread:
+/// two tracks would become one.
 constexpr int kFirstThread = 100'000;
 
 constexpr std::string_view kCounters[] = {
@@ -36,7 +36,7 @@ std::string field(const char* name, std::int64_t value) {
     return std::string(",\"") + name + "\":" + number(value);
 }
 
-/// Microseconds.
+/// Formats a time in microseconds.
 std::string time_text(Nanoseconds time) {
     char text[40];
     const Nanoseconds size = time < 0 ? -time : time;
@@ -59,7 +59,7 @@ std::string pattern_text(const Pattern& pattern) {
     return text + "]";
 }
 
-/// RFC 4648, 4.
+/// Encodes bytes in base64 (RFC 4648, 4).
 std::string base64(std::span<const std::byte> bytes) {
     constexpr std::string_view kDigits =
         "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
@@ -90,7 +90,7 @@ std::string flag(const char* name, bool is_set) {
     return is_set ? std::string(",\"") + name + "\":true" : "";
 }
 
-/// [[node, ranks that follow one another there], ...]
+/// Returns [[node, number of ranks that follow one another there], ...].
 std::string placement(const Nodes& nodes) {
     std::string text;
     int node = -1;
@@ -182,7 +182,7 @@ void TraceText::name_process() {
     }
 }
 
-/// The first one on a track names it.
+/// Returns the fields that name a track. The first event on a track also writes its name.
 std::string TraceText::at(int lane, int slot) {
     const int track = std::min(lane, kLanes - 1) * kSlots + std::min(slot, kSlots - 1);
     const int thread = kFirstThread + hello_.track * kLanes * kSlots + track;

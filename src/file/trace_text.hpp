@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// TraceText: what rank 0 was told of an open file's accesses, as events of its trace
+// TraceText: turns what rank 0 has received about an open file's accesses into events of the trace
 // (docs/trace.md). Private to src/file.
 #pragma once
 
@@ -15,18 +15,18 @@ namespace oratorio {
 
 class TraceText {
   public:
-    /// `clocks` of the nodes; `file` and `nodes` outlive it.
+    /// `clocks`: one for each node. `file` and `nodes` outlive it.
     TraceText(TraceFile& file, const Nodes& nodes, std::vector<NodeClock> clocks);
 
-    /// First: of all ranks.
+    /// Called first: adds what is the same for all ranks.
     void add_file(const std::string& path, const std::string& location, const HintMap& hints);
     void begin_rank(Rank rank, const TraceHello& hello);
-    /// Of that rank, before its accesses.
+    /// Adds the shapes of that rank, before its accesses.
     void add_shapes(const ShapeBook::Encoded& shapes);
-    /// Of that rank, in parts if need be; all accesses before the first span.
+    /// Adds accesses of that rank, in parts if need be; all accesses before the first span.
     void add_accesses(std::span<const AccessRecord> some);
     void add_spans(std::span<const Span> some);
-    /// Last: how many there were.
+    /// Called last: adds the totals.
     void end();
 
   private:
@@ -40,15 +40,15 @@ class TraceText {
     TraceFile& file_;
     const Nodes& nodes_;
     std::vector<NodeClock> clocks_;
-    std::string name_;       ///< of the file, without folders
-    Nanoseconds unix_ = 0;   ///< rank 0's clock shows so much less than the time since 1970
+    std::string name_;       ///< the file's name, without folders
+    Nanoseconds unix_ = 0;   ///< how far rank 0's clock is behind the time since 1970
     std::string number_;     ///< of the section
     TraceHello hello_;       ///< of the rank
-    Nanoseconds ahead_ = 0;  ///< its clock, of the trace's times
+    Nanoseconds ahead_ = 0;  ///< how far the rank's clock is ahead of the trace's times
     Rank rank_ = 0;
-    /// Of all ranks, by length and hash, which two of them share by chance only.
+    /// The shapes of all ranks, by length and hash, which two of them share only by chance.
     std::map<std::pair<std::size_t, std::size_t>, std::int64_t> shapes_;
-    std::vector<std::int64_t> numbers_;  ///< of the rank's shapes, among those
+    std::vector<std::int64_t> numbers_;  ///< of the rank's shapes, in `shapes_`
     std::vector<std::uint8_t> lanes_;    ///< of its accesses
     std::vector<bool> named_;            ///< which of its tracks have a name
     std::uint64_t accesses_ = 0;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// When a file is closed: what its ranks did becomes a section of the trace.
+// Writes what the ranks of a file did as a section of the trace, when the file is closed.
 #include <optional>
 
 #include "file/state.hpp"
@@ -14,7 +14,7 @@ void complain(const TraceCall& call, const char* what, const Error& error) {
         call.complain(std::string("ORATORIO_TRACE: ") + what + ": " + describe(error, call.path));
 }
 
-/// By rank 0: a trace to add to; none, and the user is told why, where it can't be had.
+/// Opens the trace on rank 0. If it can't, tells the user why and returns nothing.
 std::optional<TraceFile> open_trace(const TraceCall& call) {
     auto file = TraceFile::open(call.path);
     if (file) return std::move(*file);

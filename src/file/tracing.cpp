@@ -72,7 +72,8 @@ Result<void> receive_shapes(Transport& transport, Rank from, const TraceHello& h
     return got;
 }
 
-/// By who has rank 0's clock: asks another, again and again; the quickest answer counts.
+/// Compares the clock of another rank with that of rank 0, which calls this. Asks again and again;
+/// the quickest answer counts.
 Result<NodeClock> ask_clock(Transport& transport, Rank other, int times) {
     NodeClock best;
     best.within = INT64_MAX;

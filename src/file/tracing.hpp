@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Tracing: what an open file keeps for ORATORIO_TRACE, and how the ranks put it together when the
+// Tracing: what an open file records for ORATORIO_TRACE, and how the ranks put it together when the
 // file is closed. Private to src/file.
 #pragma once
 
@@ -15,23 +15,24 @@
 
 namespace oratorio {
 
-/// A node's clock, as the clock of rank 0's node shows it.
+/// A node's clock, compared with the clock of rank 0's node.
 struct NodeClock {
-    Nanoseconds ahead = 0;   ///< of rank 0's
-    Nanoseconds within = 0;  ///< it may be wrong by so much; 0: the same clock
+    Nanoseconds ahead = 0;   ///< of rank 0's clock
+    Nanoseconds within = 0;  ///< `ahead` may be wrong by this much; 0: the same clock
 };
 
-/// Of one rank's part of a trace, before its shapes, its accesses and its spans. Travels as bytes.
+/// Header of one rank's part of a trace. Its shapes, its accesses and its spans follow. Sent as
+/// bytes.
 struct TraceHello {
     std::int32_t who = 0;    ///< the process in the trace
-    std::int32_t track = 0;  ///< the file among those that it has open
+    std::int32_t track = 0;  ///< number of the file among those that it has open
     std::uint64_t accesses = 0;
     std::uint64_t spans = 0;
     std::uint64_t dropped_accesses = 0;
     std::uint64_t dropped_spans = 0;
-    std::uint64_t dropped_layouts = 0;  ///< collective accesses whose layouts aren't all there
+    std::uint64_t dropped_layouts = 0;  ///< collective accesses with a layout that wasn't kept
     std::uint64_t shapes = 0;
-    std::uint64_t shape_bytes = 0;  ///< of all of them
+    std::uint64_t shape_bytes = 0;  ///< of all shapes together
 };
 
 class Tracing {
@@ -41,11 +42,11 @@ class Tracing {
     [[nodiscard]] Recorder& recorder() { return recorder_; }
     [[nodiscard]] const ShapeBook& shapes() const { return shapes_; }
     [[nodiscard]] const TraceCall& call() const { return call_; }
-    /// The access has a place and a memory now.
+    /// Records the place and the memory of an access.
     void describe(const TracedAccess& traced, const Access& access);
-    /// The access that is being worked on has a plan.
+    /// Records the plan of the access that is being worked on.
     void planned(const Plan& plan);
-    /// Without what there is of shapes.
+    /// Returns the header, with the counts of shapes still 0.
     [[nodiscard]] TraceHello hello(Rank rank) const;
 
   private:
@@ -55,20 +56,21 @@ class Tracing {
     std::uint64_t dropped_layouts_ = 0;
 };
 
-/// A layout as a few numbers.
+/// Summarizes a layout in a few numbers.
 [[nodiscard]] Pattern pattern_of(const Layout& layout);
 
-/// Collective. Root gets the clock of each node, the others nothing.
+/// Collective. Compares the clock of each node with rank 0's; the result is for rank 0 only.
 Result<std::vector<NodeClock>> compare_clocks(Transport& transport);
 
-/// What rank 0 is told, rank by rank: how much comes, then that.
+/// Receives the parts of the trace on rank 0, rank by rank: the header first, then what it counts.
 struct TraceTeller {
     std::function<void(Rank, const TraceHello&)> begin;
     std::function<void(const ShapeBook::Encoded&)> shapes;
     std::function<void(std::span<const AccessRecord>)> accesses;
     std::function<void(std::span<const Span>)> spans;
 };
-/// Collective. Rank 0 hears of all ranks in their order, a message of at most 64 KiB at a time.
+/// Collective. Brings the parts of all ranks to rank 0, in rank order, in messages of at most 64
+/// KiB.
 Result<void> tell_root(Transport& transport, Tracing& mine, const TraceTeller& teller);
 
 }  // namespace oratorio

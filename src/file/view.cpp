@@ -11,13 +11,13 @@ Error bad_view(std::string_view what) {
     return Error::make(ErrorKind::argument, what);
 }
 
-/// MPI names no class for it; programs that know ROMIO expect this one.
+/// Refuses a layout. MPI names no error class for it; programs that know ROMIO expect this one.
 Error bad_layout(std::string_view what) {
     return Error::make(ErrorKind::io, what);
 }
 
-/// A file that is only read may have a filetype whose blocks overlap, if none begins before the one
-/// before it.
+/// True if no block begins before the one in front of it. A file that is only read may have a
+/// filetype of that kind, even if its blocks overlap.
 bool begins_in_order(const ShapePtr& filetype) {
     if (filetype->monotonic()) return true;
     Cursor cursor(Layout{filetype, filetype->span().end, 0, 1});

@@ -26,14 +26,16 @@ struct View {
     [[nodiscard]] static Result<View> make(Offset displacement, Bytes etype_size, ShapePtr filetype,
                                            Bytes filetype_extent, bool writable,
                                            std::string representation);
-    /// Position of etype `index` in the view's data, in bytes; nothing when the tiles that hold
-    /// `bytes` (at least one) from there end past kOffsetLimit, or when `index` is negative.
+    /// Returns the position of etype `index` in the view's data, in bytes. Returns nothing if
+    /// `index` is negative, or if the tiles that hold `bytes` (at least one) from there end past
+    /// kOffsetLimit.
     [[nodiscard]] std::optional<Bytes> data_position(Offset index, Bytes bytes) const;
-    /// Byte offset in the file of etype `index` relative to the view (MPI_File_get_byte_offset).
-    /// `index` has a data position. The displacement when the filetype has no data.
+    /// Returns the byte offset in the file of etype `index` relative to the view
+    /// (MPI_File_get_byte_offset); the displacement if the filetype has no data. REQUIRES: `index`
+    /// has a data position.
     [[nodiscard]] Offset byte_offset(Offset index) const;
-    /// Number of etypes of the view that begin before byte `end_of_file` (MPI_SEEK_END). Monotonic
-    /// tilings only.
+    /// Returns the number of etypes of the view that begin before byte `end_of_file`
+    /// (MPI_SEEK_END). REQUIRES: the tiling is monotonic.
     [[nodiscard]] Offset etypes_before(Offset end_of_file) const;
 };
 

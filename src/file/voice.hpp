@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Voice: what an open file says to the user. Private to src/file.
+// Voice: warnings and explanations of an open file for the user. Private to src/file.
 #pragma once
 
 #include <map>
@@ -10,7 +10,7 @@
 
 namespace oratorio {
 
-/// Speaks for rank 0 only, and says each sentence once per open file.
+/// Speaks on rank 0 only, and gives each warning once per open file.
 class Voice {
   public:
     Voice() = default;
@@ -22,10 +22,10 @@ class Voice {
     void warn(const std::string& sentence) {
         if (said_.insert(sentence).second) say(sentence);
     }
-    /// What is done to data of the file, with a number. One that is alike to another is only
-    /// counted.
+    /// Explains what is done with data of the file, under a number. A text with a `likeness` that
+    /// was explained before is only counted.
     void say_done(const std::string& path, const std::string& text, const std::string& likeness);
-    /// How often each was done again.
+    /// Reports how often each was repeated, and forgets them all.
     void tell_repeated(const std::string& path);
 
   private:
@@ -33,7 +33,7 @@ class Voice {
         int number = 0;
         int again = 0;
     };
-    static constexpr std::size_t kKept = 256;  ///< more are told once more when they come again
+    static constexpr std::size_t kKept = 256;  ///< more are explained in full once more
 
     Narrator narrate_;
     std::set<std::string> said_;

@@ -12,13 +12,13 @@
 
 namespace oratorio {
 
-/// Before the gathered bytes.
+/// The header, in front of the gathered bytes.
 struct alignas(64) WriteBehind::Head {
     pthread_mutex_t turn;
-    Offset begin = 0;  ///< of what is gathered, in the file
+    Offset begin = 0;  ///< of the gathered bytes, in the file
     Bytes bytes = 0;   ///< changed last, so that a rank that dies in its turn leaves whole records
 
-    /// Works between processes, and goes on when one dies in its turn.
+    /// The mutex works between processes, and survives the death of a process that holds it.
     Head() {
         pthread_mutexattr_t attributes;
         pthread_mutexattr_init(&attributes);
@@ -48,7 +48,7 @@ std::span<std::byte> WriteBehind::room() const {
     return memory_.span().subspan(sizeof(Head));
 }
 
-/// Another's turn is mostly shorter than a sleep.
+/// Tries a while before it sleeps: another rank's turn is mostly shorter than a sleep.
 WriteBehind::Turn::Turn(WriteBehind& all) : all_(all) {
     constexpr int kTries = 100;
     pthread_mutex_t& turn = all_.head().turn;

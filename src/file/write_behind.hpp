@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// WriteBehind: small records that the ranks of a node append with the shared file pointer, gathered
-// in memory that they share until they are worth a system call. Which rank writes them is chance.
-// MPI lets written data wait for MPI_File_sync (MPI-4.1, 14.6.1); only a hint makes us use that
-// (oratorio_shared_write_behind), since a record that waits is lost with the program, and what
-// becomes of it is told late.
+// WriteBehind: write-behind of small records that the ranks of a node append with the shared file
+// pointer. The records are gathered in memory that the ranks share until they are worth a system
+// call; any of the ranks may write them. MPI lets written data wait for MPI_File_sync (MPI-4.1,
+// 14.6.1). We use that only if a hint asks for it (oratorio_shared_write_behind), because a waiting
+// record is lost with the program, and a failure to write it is reported late.
 #pragma once
 
 #include <functional>
@@ -21,10 +21,10 @@ class WriteBehind {
     /// Writes one contiguous range of the file.
     using Write = std::function<Transferred(Offset, std::span<std::byte>)>;
 
-    /// Collective. Null on all ranks where they share no memory.
+    /// Collective. Null on all ranks if they share no memory.
     static Result<std::unique_ptr<WriteBehind>> make(Transport& transport, Bytes capacity);
 
-    /// One rank's turn at the memory; the others wait meanwhile.
+    /// One rank's turn: it holds the lock of the memory, and the other ranks wait.
     class Turn {
       public:
         explicit Turn(WriteBehind& all);
@@ -32,13 +32,15 @@ class WriteBehind {
         Turn(const Turn&) = delete;
         Turn& operator=(const Turn&) = delete;
 
-        /// Makes room for so many bytes, by writing what is there. False when there is none for so
-        /// many at all; an error is that of writing, and what wasn't written stays.
+        /// Makes room for `bytes` bytes, if necessary by writing the gathered records. Returns
+        /// false if the memory is too small for that at all. An error is that of writing; records
+        /// that weren't written stay.
         Result<bool> make_room(Bytes bytes, const Write& write);
-        /// Adds a record that lies at `offset` of the file and for which there is room. What is
-        /// there already is written first unless the record follows it.
+        /// Adds a record that lies at `offset` of the file. Writes the gathered records first
+        /// unless this one follows them. REQUIRES: make_room() returned true for it.
         Result<void> add(Offset offset, std::span<const std::byte> record, const Write& write);
-        /// Writes what is there. After an error what wasn't written stays, for another attempt.
+        /// Writes the gathered records. After an error, records that weren't written stay for
+        /// another attempt.
         Result<void> write_all(const Write& write);
 
       private:
