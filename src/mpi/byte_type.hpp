@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// ByteType: the datatype that a message of MpiTransport travels as.
+// ByteType: the datatype of a message that MpiTransport sends or receives.
 #pragma once
 
 #include <climits>
@@ -10,9 +10,9 @@
 
 namespace oratorio {
 
-/// count elements of a type that together are the bytes of a message: MPI_BYTE when they lie in one
-/// place and fit an int, else one element of a type made for it. The type may go as soon as the
-/// operation is started.
+/// A count and a datatype that together are the bytes of a message: MPI_BYTE if the bytes lie in
+/// one place and fit an int, else one element of a type made for the message. The type may be freed
+/// as soon as the operation is started.
 class ByteType {
   public:
     static Result<ByteType> make(Bytes bytes, Bytes chunk) {
@@ -38,7 +38,7 @@ class ByteType {
     static Result<ByteType> of(const MessageMemory<Byte>& memory, Bytes chunk) {
         return memory.in_pieces() ? make(memory.pieces()) : make(memory.bytes(), chunk);
     }
-    /// Its elements begin at MPI_BOTTOM.
+    /// Makes a type with elements that begin at MPI_BOTTOM.
     static Result<ByteType> make(const PieceList& pieces) {
         static_assert(sizeof(MPI_Aint) == sizeof(std::intptr_t));
         ByteType all(MPI_DATATYPE_NULL, 1);

@@ -12,12 +12,12 @@
 namespace oratorio {
 namespace {
 
-/// `count` elements one after the other.
+/// Returns `count` elements, one after the other.
 ShapePtr repeat(const DecodedType& type, std::int64_t count) {
     return Shape::strided(type.shape, count, type.extent);
 }
 
-/// An element is one run and the next one follows it at once.
+/// True if an element is one run and the next element follows it at once.
 bool dense(const DecodedType& type) {
     return type.shape->kind() == Shape::Kind::run && type.extent == type.size;
 }
@@ -33,13 +33,13 @@ List<Offset> numbers(const DatatypeContents& contents, std::int64_t first, std::
     return list;
 }
 
-/// count, blocklength, stride; `scale` is the unit of the stride in bytes.
+/// Arguments: count, blocklength, stride. `scale` is the unit of the stride in bytes.
 ShapePtr vector_shape(const DatatypeContents& contents, const DecodedType& type, Bytes scale) {
     return Shape::strided(repeat(type, contents.number(1)), contents.number(0),
                           product(contents.number(2), scale));
 }
 
-/// Blocks of differing length of a type whose elements are dense.
+/// Returns blocks of different lengths, of a type with dense elements.
 template <class Length>
 ShapePtr indexed_runs(const DatatypeContents& contents, const Length* length, Bytes size,
                       Bytes scale, const Memory& memory) {
@@ -56,7 +56,7 @@ ShapePtr indexed_runs(const DatatypeContents& contents, const Length* length, By
     });
 }
 
-/// count, blocklengths[], displacements[].
+/// Arguments: count, blocklengths[], displacements[].
 ShapePtr indexed_shape(const DatatypeContents& contents, const DecodedType& type, Bytes scale,
                        const Memory& memory) {
     const std::int64_t count = contents.number(0);
@@ -77,14 +77,14 @@ ShapePtr indexed_shape(const DatatypeContents& contents, const DecodedType& type
     });
 }
 
-/// count, blocklength, displacements[].
+/// Arguments: count, blocklength, displacements[].
 ShapePtr indexed_block_shape(const DatatypeContents& contents, const DecodedType& type, Bytes scale,
                              const Memory& memory) {
     return Shape::blocks(repeat(type, contents.number(1)),
                          numbers(contents, 2, contents.number(0), scale, memory));
 }
 
-/// count, blocklengths[], displacements[]; one type each.
+/// Arguments: count, blocklengths[], displacements[], and one type for each block.
 ShapePtr struct_shape(const DatatypeContents& contents, std::span<const DecodedType> types,
                       const Memory& memory) {
     const std::int64_t count = contents.number(0);
@@ -95,7 +95,7 @@ ShapePtr struct_shape(const DatatypeContents& contents, std::span<const DecodedT
     return Shape::mixed(std::move(parts), numbers(contents, 1 + count, count, 1, memory));
 }
 
-/// The dimensions of an array, the one that varies fastest first.
+/// Returns the dimensions of an array, the one that varies fastest first.
 std::vector<std::int64_t> fastest_first(std::int64_t dimensions, std::int64_t order) {
     std::vector<std::int64_t> list(static_cast<std::size_t>(dimensions));
     for (std::int64_t i = 0; i < dimensions; ++i)
@@ -103,7 +103,7 @@ std::vector<std::int64_t> fastest_first(std::int64_t dimensions, std::int64_t or
     return list;
 }
 
-/// ndims, sizes[], subsizes[], starts[], order.
+/// Arguments: ndims, sizes[], subsizes[], starts[], order.
 ShapePtr subarray_shape(const DatatypeContents& contents, const DecodedType& type) {
     const std::int64_t dimensions = contents.number(0);
     ShapePtr shape = type.shape;
@@ -117,7 +117,8 @@ ShapePtr subarray_shape(const DatatypeContents& contents, const DecodedType& typ
     return shape;
 }
 
-/// One dimension of a distributed array: `size` elements over `processes`, of which we are `place`.
+/// One dimension of a distributed array: `size` elements over `processes`, of which this is
+/// `place`.
 struct Distribution {
     std::int64_t kind = MPI_DISTRIBUTE_NONE;
     std::int64_t argument = MPI_DISTRIBUTE_DFLT_DARG;
@@ -131,7 +132,8 @@ struct Distribution {
         return kind == MPI_DISTRIBUTE_BLOCK ? (size + processes - 1) / processes : 1;
     }
 
-    /// Our elements of it; every distribution is a cyclic one, block has one turn.
+    /// Returns the elements of this process. Every distribution is a cyclic one; a block
+    /// distribution has one turn.
     [[nodiscard]] ShapePtr shape(const ShapePtr& element, Bytes stride) const {
         const std::int64_t length = block();
         const std::int64_t first = (kind == MPI_DISTRIBUTE_NONE ? 0 : place) * length;
@@ -146,8 +148,8 @@ struct Distribution {
     }
 };
 
-/// size, rank, ndims, gsizes[], distribs[], dargs[], psizes[], order. The process grid is always
-/// row-major.
+/// Arguments: size, rank, ndims, gsizes[], distribs[], dargs[], psizes[], order. The process grid
+/// is always row-major.
 ShapePtr darray_shape(const DatatypeContents& contents, const DecodedType& type) {
     const std::int64_t dimensions = contents.number(2);
     std::vector<Distribution> distributions(static_cast<std::size_t>(dimensions));
@@ -171,7 +173,7 @@ ShapePtr darray_shape(const DatatypeContents& contents, const DecodedType& type)
     return shape;
 }
 
-/// Offset of the int in a pair type of C; 0 for any other type.
+/// Returns the offset of the int in a pair type of C; 0 for any other type.
 Offset second_of_pair(MPI_Datatype type) {
     struct Pair {
         MPI_Datatype type;

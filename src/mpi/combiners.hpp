@@ -10,19 +10,20 @@
 
 namespace oratorio {
 
-/// A product that doesn't fit becomes INT64_MAX, which shapes refuse.
+/// Multiplies. A product that doesn't fit becomes INT64_MAX, which shapes refuse.
 [[nodiscard]] inline Offset product(std::int64_t a, std::int64_t b) {
     Offset made = 0;
     return __builtin_mul_overflow(a, b, &made) ? INT64_MAX : made;
 }
 
-/// The shape of a derived datatype. `members` are its decoded member types, in the order of
+/// Returns the shape of a derived datatype. `members` are its decoded member types, in the order of
 /// contents.members(). Long lists come from `memory`, which may be null.
 [[nodiscard]] Result<ShapePtr> combine(const DatatypeContents& contents,
                                        std::span<const DecodedType> members,
                                        const std::shared_ptr<KeptMemory>& memory = nullptr);
 
-/// The shape of a predefined datatype of `size` data bytes; the pair types of MINLOC have a hole.
+/// Returns the shape of a predefined datatype of `size` data bytes. The pair types of MINLOC have a
+/// hole.
 [[nodiscard]] ShapePtr predefined_shape(MPI_Datatype type, Bytes size);
 
 }  // namespace oratorio

@@ -27,8 +27,8 @@ ErrorKind kind_of_class(int error_class) {
     }
 }
 
-/// The libraries of the MPI-5 ABI at hand answer the text of another class, which is worse than
-/// none.
+/// Returns the host's text of an error. Today's libraries of the MPI-5 ABI return the text of
+/// another class, which is worse than none.
 std::string text_of([[maybe_unused]] int code) {
 #ifndef MPI_ABI
     char text[MPI_MAX_ERROR_STRING] = {};
@@ -71,7 +71,7 @@ int thread_level(int unknown) {
 }
 
 bool world_exists() {
-    int initialized = 0;  // not by MPI_Session_init
+    int initialized = 0;  // MPI_Session_init doesn't set it
     host().Initialized(&initialized);
     return initialized != 0;
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Comm: owner of a communicator of our own, and the one place where results of the host become
+// Comm: the owner of a communicator of our own. Also the one place where results of the host become
 // errors.
 #pragma once
 
@@ -12,29 +12,31 @@
 
 namespace oratorio {
 
-/// Success, or an Error made from the MPI error class: communicator, no_memory, type, count,
-/// argument or other. `doing` is what was being tried; the host's own text is added to it.
+/// Returns success, or an Error made from the MPI error class: communicator, no_memory, type,
+/// count, argument or other. `doing` says what was tried; the host's own text is added to it.
 [[nodiscard]] Result<void> check(int code, std::string_view doing);
 
-/// Collective over `comm`. The worst error of all ranks, of the same kind and rank on all of them,
-/// so that a failure of one rank's own is everybody's. `what` is the text on the other ranks.
+/// Collective over `comm`. Returns the worst error of all ranks, with the same kind and rank on all
+/// of them, so that the failure of one rank is a failure of all. `what` is the text on the other
+/// ranks.
 [[nodiscard]] Result<void> agree_on_error(MPI_Comm comm, const Error& mine, std::string_view what);
 
 /// Move-only. Frees the communicator unless MPI has been finalized. Errors are returned, never
 /// fatal.
 class Comm {
   public:
-    /// `communicator` unless it is an intracommunicator.
+    /// Fails with `communicator` unless `comm` is an intracommunicator.
     static Result<void> check_kind(MPI_Comm comm);
-    /// Collective over `of`, an intracommunicator. A new context for the same ranks in the same
-    /// order; neither the program's attributes nor its assertions (such as
-    /// mpi_assert_no_any_source) come along, which is why this isn't MPI_Comm_dup.
+    /// Collective over `of`, an intracommunicator. Returns a new context for the same ranks in the
+    /// same order. Without the program's attributes and assertions (such as
+    /// mpi_assert_no_any_source), which is why this isn't MPI_Comm_dup.
     static Result<Comm> duplicate(MPI_Comm of);
-    /// The same as one call of the host, so that an error may be this rank's alone.
+    /// Does the same in one call of the host, so that an error may be this rank's alone.
     static Result<Comm> duplicate_unagreed(MPI_Comm of);
-    /// Collective. The ranks that share memory with this one, ordered by rank.
+    /// Collective. Returns the ranks that share memory with this one, ordered by rank.
     [[nodiscard]] Result<Comm> split_by_node() const;
-    /// Collective. The ranks of `of` that say they are in it, in their order; nothing on others.
+    /// Collective. Returns the ranks of `of` that pass `in_it`, in their order; nothing on other
+    /// ranks.
     static Result<std::optional<Comm>> some(MPI_Comm of, bool in_it);
 
     Comm(Comm&& other) noexcept;
@@ -42,11 +44,11 @@ class Comm {
     ~Comm();
 
     [[nodiscard]] MPI_Comm get() const { return comm_; }
-    /// Leaves it to MPI: it is never freed.
+    /// Leaves the communicator to MPI: it is never freed.
     void leave() { comm_ = MPI_COMM_NULL; }
     [[nodiscard]] Rank rank() const { return rank_; }
     [[nodiscard]] int size() const { return size_; }
-    /// Local. The rank in this communicator of rank 0 of `part`.
+    /// Local. Returns the rank in this communicator of rank 0 of `part`.
     [[nodiscard]] Result<Rank> first_of(const Comm& part) const;
 
   private:
@@ -58,14 +60,14 @@ class Comm {
     int size_ = 1;
 };
 
-/// MPI_Get_library_version's text, which says whose MPI the host is.
+/// Returns the text of MPI_Get_library_version, which tells which MPI the host is.
 [[nodiscard]] std::string library_version();
-/// MPI_COMM_WORLD and MPI_COMM_SELF are or have been there: not where there are only sessions.
+/// True if MPI_COMM_WORLD and MPI_COMM_SELF exist or have existed: not so with sessions alone.
 [[nodiscard]] bool world_exists();
-/// MPI has been shut down: handles can be neither used nor freed.
+/// True if MPI has been shut down: handles can be neither used nor freed.
 [[nodiscard]] bool mpi_finalized();
-/// The level of thread support that the program has (MPI-4.1, 11.6); `unknown` where the host
-/// doesn't tell.
+/// Returns the program's level of thread support (MPI-4.1, 11.6); `unknown` if the host doesn't
+/// say.
 [[nodiscard]] int thread_level(int unknown);
 
 }  // namespace oratorio

@@ -11,7 +11,8 @@ bool makes_predefined(int combiner) {
            combiner == MPI_COMBINER_F90_COMPLEX || combiner == MPI_COMBINER_F90_INTEGER;
 }
 
-/// Integers of the ordinary constructor that come before what a large-count one keeps as counts.
+/// Returns how many integers of the ordinary constructor come before those that a large-count
+/// constructor keeps as counts.
 std::size_t integers_before_counts(int combiner) {
     if (combiner == MPI_COMBINER_SUBARRAY) return 1;  // ndims
     if (combiner == MPI_COMBINER_DARRAY) return 3;    // size, rank, ndims

@@ -12,11 +12,11 @@
 
 namespace oratorio {
 
-/// How a datatype was made (MPI-4.1, 5.1.13), of large counts or not.
+/// Returns how a datatype was made (MPI-4.1, 5.1.13), with large counts or not.
 [[nodiscard]] Result<int> combiner_of(MPI_Datatype type);
 
-/// Predefined by MPI: named, or a Fortran type of a given precision. It has no members and is never
-/// freed.
+/// True for a type predefined by MPI: named, or a Fortran type of a given precision. Such a type
+/// has no members and is never freed.
 [[nodiscard]] Result<bool> is_predefined(MPI_Datatype type);
 
 /// Move-only.
@@ -32,12 +32,13 @@ class DatatypeContents {
     ~DatatypeContents();
 
     [[nodiscard]] int combiner() const { return combiner_; }
-    /// The arguments that are numbers, in the order that MPI-4.1, 5.1.13 lists for get_contents:
-    /// integers, then addresses. The large counts of a large-count constructor are put where the
-    /// ordinary one has them.
+    /// Returns argument `at`, of those that are numbers, in the order that MPI-4.1, 5.1.13 lists
+    /// for get_contents: integers, then addresses. The large counts of a large-count constructor
+    /// are put where the ordinary one has them.
     [[nodiscard]] std::int64_t number(std::int64_t at) const;
-    /// What `use` makes of a pointer to number `first` and those that follow it in the same list of
-    /// the constructor; of what type they are differs.
+    /// Calls `use` with a pointer to number `first` and returns its result. The numbers that follow
+    /// it in the same list of the constructor follow in memory. Their type differs from list to
+    /// list.
     template <class Use>
     auto with_numbers(std::int64_t first, const Use& use) const;
     [[nodiscard]] const std::vector<MPI_Datatype>& members() const { return members_; }
@@ -46,7 +47,7 @@ class DatatypeContents {
     DatatypeContents() = default;
     Result<void> read(MPI_Datatype type, const std::shared_ptr<KeptMemory>& memory);
     Result<void> read_large(MPI_Datatype type, const std::shared_ptr<KeptMemory>& memory);
-    /// Integers that come before the counts.
+    /// How many integers come before the counts.
     [[nodiscard]] std::size_t integers_before() const;
 
     int combiner_ = 0;

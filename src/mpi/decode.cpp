@@ -17,7 +17,8 @@ Result<Bytes> size_of(MPI_Datatype type) {
     return Bytes{size};
 }
 
-/// Everything but the shape. Bounds come from the host, which knows the alignment rules it applied.
+/// Returns everything but the shape. Bounds come from the host, which knows the alignment rules
+/// that it applied.
 Result<DecodedType> bounds_of(MPI_Datatype type) {
     MPI_Count lower_bound = 0, extent = 0;
     const auto size = size_of(type);

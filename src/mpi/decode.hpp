@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Decoder: MPI datatypes into shapes and signatures.
+// Decoder: turns MPI datatypes into shapes and signatures.
 #pragma once
 
 #include <memory>
@@ -16,7 +16,7 @@ namespace oratorio {
 
 class DatatypeContents;
 
-/// What a file or memory layout needs to know of a datatype. The true extent is shape->span().
+/// What a file or memory layout needs to know about a datatype. The true extent is shape->span().
 struct DecodedType {
     ShapePtr shape = Shape::empty();
     Bytes size = 0;
@@ -24,20 +24,21 @@ struct DecodedType {
     Bytes extent = 0;
 };
 
-/// Keeps what it found on the datatype itself, so that decoding a type a second time costs one
-/// lookup. One per process; thread-safe.
+/// Decodes datatypes and keeps the results on the datatype itself, so that decoding a type a second
+/// time costs one lookup. One per process; thread-safe.
 class Decoder {
   public:
     static Result<std::unique_ptr<Decoder>> make();
 
-    /// The layout of `type` in memory, committed or not. ErrorKind::type for MPI_DATATYPE_NULL, for
-    /// constructors that the MPI standard (4.1, 5.1.13) doesn't list, and for data further than
-    /// kOffsetLimit from the origin.
+    /// Returns the layout of `type` in memory, committed or not. ErrorKind::type for
+    /// MPI_DATATYPE_NULL, for constructors that the MPI standard (4.1, 5.1.13) doesn't list, and
+    /// for data further than kOffsetLimit from the origin.
     [[nodiscard]] Result<DecodedType> decode(MPI_Datatype type);
-    /// What the data of `type` consists of; file sizes are those of external32, names as in
-    /// elements.hpp. Errors as above.
+    /// Returns the elements that the data of `type` consists of. File sizes are those of
+    /// external32, names as in elements.hpp. Errors as above.
     [[nodiscard]] Result<SignaturePtr> signature(MPI_Datatype type);
-    /// While somebody holds this, memory for the lists of datatypes is kept from one to the next.
+    /// Returns the memory for the lists of datatypes. While a caller holds it, it is kept from one
+    /// datatype to the next.
     [[nodiscard]] std::shared_ptr<KeptMemory> keep_memory();
 
   private:

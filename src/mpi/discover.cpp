@@ -20,15 +20,15 @@ std::string processor_name() {
     return name;
 }
 
-/// Collective. The lowest rank on this rank's node.
+/// Collective. Returns the lowest rank on this rank's node.
 Result<Rank> node_leader(const Comm& comm) {
     const auto node = comm.split_by_node();
     if (!node) return node.error();
     return comm.first_of(*node);
 }
 
-/// Collective. Of each rank, the lowest rank on its node. A rank that can't find it tells the
-/// others the kind of its error in place of a rank.
+/// Collective. Returns for each rank the lowest rank on its node. A rank that can't find it sends
+/// the kind of its error, negative, in place of a rank.
 Result<std::vector<Rank>> node_leaders(const Comm& comm) {
     const auto found = node_leader(comm);
     const int mine = found ? *found : -static_cast<int>(found.error().kind);
@@ -45,7 +45,8 @@ Result<std::vector<Rank>> node_leaders(const Comm& comm) {
         .on(static_cast<Rank>(failed - leaders.begin()));
 }
 
-/// Nodes by first appearance. A leader is the lowest rank of its node, so it appears there first.
+/// Numbers nodes by first appearance. A leader is the lowest rank of its node, so it appears there
+/// first.
 Placement number_nodes(const std::vector<Rank>& leaders) {
     Placement placement;
     for (std::size_t rank = 0; rank < leaders.size(); ++rank) {
@@ -55,8 +56,8 @@ Placement number_nodes(const std::vector<Rank>& leaders) {
     return placement;
 }
 
-/// What a node is called, and which machine's it is: the same for all that one kernel runs, so that
-/// containers are known. Empty: nobody else's.
+/// A node's name, and the name of its machine, which is the same for all nodes that one kernel
+/// runs, so that containers are recognized. Empty: a machine that no other node shares.
 struct NodeName {
     char name[MPI_MAX_PROCESSOR_NAME + 1] = {};
     char machine[40] = {};
@@ -65,8 +66,8 @@ struct NodeName {
 NodeName name_here() {
     NodeName here;
     processor_name().copy(here.name, sizeof here.name - 1);
-    // Directly into place: this runs in a collective call, where the reserve gives small memory
-    // only.
+    // Read directly into place: this runs in a collective call, where the memory reserve provides
+    // small memory only.
     const Descriptor boot(::open("/proc/sys/kernel/random/boot_id", O_RDONLY | O_CLOEXEC));
     const auto bytes = ::read(boot.number(), here.machine, sizeof here.machine - 1);
     here.machine[std::max<ssize_t>(bytes, 0)] = '\0';
@@ -74,14 +75,15 @@ NodeName name_here() {
     return here;
 }
 
-/// Pretended nodes stand for machines.
+/// Names a pretended node, which stands for a machine.
 NodeName pretended_name(int node) {
     NodeName pretended;
     (processor_name() + "-" + std::to_string(node)).copy(pretended.name, sizeof pretended.name - 1);
     return pretended;
 }
 
-/// Collective. One per node, as its leader tells it; costs memory per node, not per rank.
+/// Collective. Returns the name of each node, set by its leader. Costs memory per node, not per
+/// rank.
 Result<std::vector<NodeName>> gather_names(const Comm& comm, int nodes, int mine, bool leader,
                                            const NodeName& name) {
     std::vector<NodeName> all(static_cast<std::size_t>(nodes));
@@ -103,7 +105,7 @@ int most_of_one_machine(const std::vector<NodeName>& names) {
     return most;
 }
 
-/// Cores of the machine that has the fewest, so that all ranks plan alike.
+/// Collective. Returns the cores of the machine with the fewest, so that all ranks plan alike.
 Result<int> fewest_cores(const Comm& comm) {
     int cores = static_cast<int>(std::max(1L, sysconf(_SC_NPROCESSORS_ONLN)));
     auto reduced = check(host().Allreduce(MPI_IN_PLACE, &cores, 1, MPI_INT, MPI_MIN, comm.get()),

@@ -9,7 +9,7 @@
 namespace oratorio {
 namespace {
 
-/// What a scalar is, which together with its two sizes says how it is converted.
+/// The kind of number that a scalar is. With its two sizes it determines the conversion.
 enum class Number { bytes, integer, natural, real, long_double, wide };
 
 ScalarKind same_bits(Bytes size) {
@@ -88,19 +88,20 @@ const PairRow* find_pair(MPI_Datatype type) {
     return nullptr;
 }
 
-/// MPI-4.1, 19.1.9: the external32 sizes of integers of `range` decimal digits; 0: undefined.
+/// Returns the external32 size of integers of `range` decimal digits (MPI-4.1, 19.1.9); 0:
+/// undefined.
 Bytes integer_size(int range) {
     return range > 38 ? 0 : range > 18 ? 16 : range > 9 ? 8 : range > 4 ? 4 : range > 2 ? 2 : 1;
 }
 
-/// The same of reals; MPI_UNDEFINED is negative and asks for nothing.
+/// Does the same for reals. MPI_UNDEFINED is negative and asks for nothing.
 Bytes real_size(int precision, int range) {
     if (precision > 33 || range > 4931) return 0;
     if (precision > 15 || range > 307) return 16;
     return precision > 6 || range > 37 ? 8 : 4;
 }
 
-/// A type of MPI_Type_create_f90_integer and its kin.
+/// Returns the element of a type that MPI_Type_create_f90_integer, _real or _complex made.
 Result<Element> parametrized_element(MPI_Datatype type, int combiner) {
     constexpr int kExtendedDigits = 18;
     int asked[2] = {};

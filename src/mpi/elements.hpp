@@ -10,13 +10,12 @@
 
 namespace oratorio {
 
-/// The one or two elements of a predefined datatype, also of one made for a precision. The pair
-/// types of MINLOC count as two elements, as in the struct that defines them (MPI-4.1, 6.9.4). What
-/// the standard gives no external32 form is one element without.
+/// Returns the one or two elements of a predefined datatype, also of one made for a precision. The
+/// pair types of MINLOC count as two elements, as in the struct that defines them (MPI-4.1, 6.9.4).
+/// A type without an external32 form in the standard is one element without a form.
 [[nodiscard]] Result<SignaturePtr> predefined_signature(MPI_Datatype type);
 
-/// Predefined datatypes live as long as MPI, so that their handles, numbers or pointers, can be
-/// names.
+/// Predefined datatypes live as long as MPI, so their handles, numbers or pointers, can be names.
 [[nodiscard]] inline std::uintptr_t name_of(MPI_Datatype type) {
     return (std::uintptr_t)type;
 }

@@ -9,17 +9,17 @@
 namespace oratorio {
 namespace {
 
-/// A communicator of the program whose handler is replaced.
+/// A communicator of the program with a replaced error handler.
 struct Replaced {
     MPI_Comm comm;
     MPI_Errhandler before;
     int users;
 };
 
-/// The host's handlers are the process's, and so is this list of those that are replaced.
+/// The list of replaced handlers. It belongs to the process, as the host's handlers do.
 class Handlers {
   public:
-    /// Returns false, and replaces nothing, where the host refuses or too many are replaced.
+    /// Returns false, and replaces nothing, if the host refuses or too many are replaced.
     bool replace(MPI_Comm comm) {
         const std::lock_guard lock(mutex_);
         if (Replaced* const known = find(comm)) {
@@ -47,9 +47,9 @@ class Handlers {
     }
 
   private:
-    /// MPICH has no handler on MPI_COMM_SELF until the program sets one, says MPI_ERRORS_ARE_FATAL
-    /// then and uses the one of MPI_COMM_WORLD. Set once, even to MPI_ERRORS_ARE_FATAL, it would be
-    /// used instead of that.
+    /// MPICH has no handler on MPI_COMM_SELF until the program sets one: it reports
+    /// MPI_ERRORS_ARE_FATAL and uses the handler of MPI_COMM_WORLD. A handler set there once, even
+    /// MPI_ERRORS_ARE_FATAL, would be used instead of that.
     static bool may_be_unset([[maybe_unused]] MPI_Comm comm,
                              [[maybe_unused]] MPI_Errhandler handler) {
 #ifdef OPEN_MPI

@@ -8,13 +8,13 @@
 
 namespace oratorio {
 
-/// While it lives, errors on the program's communicator are returned and not given to its handler.
-/// The program's handler is set again by the last one of a communicator, whichever threads have
-/// them. Between the two, errors of other threads' calls are returned as well.
+/// While it lives, errors on the program's communicator are returned and not passed to its handler.
+/// The last object for a communicator, on any thread, sets the program's handler again. Until then
+/// errors of other threads' calls are returned as well.
 class ErrorsReturned {
   public:
-    /// For calls that name no communicator, as those on datatypes and infos: their errors go to the
-    /// handler of MPI_COMM_SELF (since MPI 4.0) or MPI_COMM_WORLD. Does nothing where MPI has
+    /// For calls that name no communicator, such as those on datatypes and infos: their errors go
+    /// to the handler of MPI_COMM_SELF (since MPI 4.0) or MPI_COMM_WORLD. Does nothing if MPI has
     /// neither, as with sessions alone.
     ErrorsReturned();
     explicit ErrorsReturned(MPI_Comm comm);

@@ -8,8 +8,9 @@
 
 namespace oratorio {
 
-/// Size, bounds and shape in the file. Bounds follow the markers of resized types and arrays
-/// (MPI-4.1, 5.1.6 and 5.1.7). Not kept on the datatype. Errors: those of `size` and of decoding.
+/// Returns size, bounds and shape in the file. Bounds follow the markers of resized types and
+/// arrays (MPI-4.1, 5.1.6 and 5.1.7). The result isn't kept on the datatype. Errors: those of
+/// `size` and of decoding.
 [[nodiscard]] Result<DecodedType> file_layout(MPI_Datatype type, const FileSize& size);
 
 }  // namespace oratorio

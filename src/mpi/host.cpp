@@ -24,8 +24,8 @@ const link_map* map_of_symbol(const void* address) {
     return static_cast<const link_map*>(map);
 }
 
-/// dlsym also searches what the library depends on; for the main program that is everything, us
-/// included.
+/// Returns a symbol that the library itself defines. dlsym also searches the library's
+/// dependencies; for the main program that is everything, us included.
 void* defined_by(const Library& library, const char* name) {
     void* address = dlsym(library.handle, name);
     return address && map_of_symbol(address) == library.map ? address : nullptr;
@@ -42,7 +42,8 @@ std::vector<std::string> loaded_libraries() {
     return names;
 }
 
-/// The handle is kept: the library can't be unloaded while we hold its functions.
+/// Finds the host. Its handle is kept, so that the library can't be unloaded while we hold its
+/// functions.
 Library find_library() {
     for (const std::string& name : loaded_libraries()) {
         Library library;
@@ -59,7 +60,7 @@ Library find_library() {
     return {};
 }
 
-/// What is known of the host; made once and never destroyed, since calls may come during exit.
+/// What is known about the host. Made once and never destroyed, because calls may come during exit.
 struct Found {
     Library library;
     Host functions;

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Host: the functions of the MPI library that the program runs on. We have no link dependency on
 // any MPI and no undefined MPI symbol: each function is looked up in the library that the process
-// has already loaded, however it was loaded (Python loads it out of the global scope). Never
-// answers one of our own symbols.
+// has already loaded, however it was loaded (Python loads it out of the global scope). The look-up
+// never returns one of our own symbols.
 //
-// The only way to mpi.h in the project. Which MPI's header that is decides the flavour (MPICH, Open
-// MPI or, with MPI_ABI defined, the MPI-5 ABI). Don't use macros of mpi.h that stand for functions
-// (MPI_*_DUP_FN, MPI_*_NULL_DELETE_FN, MPI_CONVERSION_FN_NULL) or for Fortran statuses: they may be
-// undefined symbols.
+// The only file of the project that includes mpi.h. Which MPI's header that is decides the flavour
+// (MPICH, Open MPI or, with MPI_ABI defined, the MPI-5 ABI). Don't use macros of mpi.h that stand
+// for functions (MPI_*_DUP_FN, MPI_*_NULL_DELETE_FN, MPI_CONVERSION_FN_NULL) or for Fortran
+// statuses: they may be undefined symbols.
 #pragma once
 
 #define OMPI_SKIP_MPICXX 1
@@ -31,32 +31,33 @@ struct Host {
 };
 #pragma GCC diagnostic pop
 
-/// The host, or null while the process has no MPI loaded (or one that lacks a function we need, see
-/// host_defect). Thread-safe; looks again on each call until found, then costs one load.
+/// Returns the host, or null while the process has no MPI loaded (or one that lacks a function we
+/// need, see host_defect). Thread-safe; looks again on each call until found, then costs one load.
 [[nodiscard]] const Host* host_if_loaded();
 
-/// The host; only for code that runs inside a call of the program to MPI, so that there is one.
+/// Returns the host. REQUIRES: called inside a call of the program to MPI, so that there is a host.
 [[nodiscard]] inline const Host& host() {
     return *host_if_loaded();
 }
 
-/// Why a loaded MPI can't be used: the first function of host.def it lacks. Null when nothing is
-/// wrong.
+/// Returns why a loaded MPI can't be used: the first function of host.def that it lacks. Null if
+/// nothing is wrong.
 [[nodiscard]] const char* host_defect();
 
-/// Address of any function that the host itself defines ("MPI_File_open", for ORATORIO_DISABLE);
-/// null when it doesn't. Never an address in another library.
+/// Returns the address of any function that the host itself defines ("MPI_File_open", for
+/// ORATORIO_DISABLE); null if it doesn't. Never an address in another library.
 [[nodiscard]] void* host_symbol(const char* name);
 
-/// Address of a data symbol of the host, as the program sees it: its own copy when it has one
-/// (executables hold copies of a library's variables). Null when absent or when no host is loaded.
+/// Returns the address of a data symbol of the host, as the program sees it: the program's own copy
+/// if there is one (executables hold copies of a library's variables). Null if the symbol is absent
+/// or no host is loaded.
 [[nodiscard]] void* host_variable(const char* name);
 
 }  // namespace oratorio
 
 // Constants of Open MPI (MPI_COMM_WORLD, MPI_BYTE ...) are addresses of variables of its library.
-// Each use asks for the address once, so that we hold no undefined symbol. Null when the host has
-// no such variable.
+// Each use looks up the address once, so that we hold no undefined symbol. Null if the host has no
+// such variable.
 #ifdef OMPI_PREDEFINED_GLOBAL
 #undef OMPI_PREDEFINED_GLOBAL
 #define OMPI_PREDEFINED_GLOBAL(type, global)                                \

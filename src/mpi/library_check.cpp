@@ -51,10 +51,10 @@ void wait_for(MPI_Request& request) {
     while (!completes(request, 1s)) continue;
 }
 
-/// Each present rank sends a word to every rank, in one MPI_Ialltoallv that never completes where a
+/// Each present rank sends a word to every rank, in one MPI_Ialltoallv that never completes if a
 /// rank is absent. The words are read before it is complete, for which MPI gives no guarantee:
 /// MPICH and Open MPI send each word as a message of its own, and only the text of an error depends
-/// on it. The object must stay for ever, as the host may still write into it.
+/// on it. The object must never be freed, because the host may still write into it.
 struct RollCall {
     explicit RollCall(const Comm& comm)
         : words(static_cast<std::size_t>(comm.size()), 1),
@@ -86,8 +86,8 @@ LibraryCheck failed(const std::string& what, Rank first) {
     return check;
 }
 
-/// Collective over the present ranks: an error that names the absent ones, as far as they are known
-/// after `patience`.
+/// Collective over the present ranks. Returns an error that names the absent ranks, as far as they
+/// are known after `patience`.
 LibraryCheck name_absent(const Comm& comm, std::chrono::milliseconds patience) {
     constexpr int kNamed = 4096;  // more would be too many messages
     constexpr std::size_t kListed = 24;
@@ -154,16 +154,16 @@ LibraryCheck check_with_mpich(MPI_Comm program) {
         found.error = comm.error();
         return found;
     }
-    // Left to MPI, as the roll call goes on there.
+    // Left to MPI, because the roll call goes on there.
     Comm& kept = *new Comm(std::move(*comm));
     found = name_absent(kept, 700ms);
     refuse_open(kept);
     return found;
 }
 
-/// Open MPI's MPI_File_open begins with a duplicate of the program's communicator, which ends on no
-/// rank before all have begun it. From then on a present rank needs no more than to be scheduled
-/// to join a barrier on the duplicate.
+/// Open MPI's MPI_File_open begins with a duplicate of the program's communicator, which completes
+/// on no rank before all have begun it. From then on a present rank only has to be scheduled to
+/// join a barrier on the duplicate.
 LibraryCheck check_with_open_mpi(MPI_Comm program) {
     LibraryCheck found;
     auto comm = Comm::duplicate_unagreed(program);

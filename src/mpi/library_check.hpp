@@ -14,20 +14,19 @@ namespace oratorio {
 struct LibraryCheck {
     /// The same on all ranks that have the library: no error, or that some rank lacks it.
     Error error;
-    /// True on one of the ranks with an error: the one to tell the user.
+    /// True on one of the ranks with an error: the one that reports it to the user.
     bool speaks = false;
-    /// A duplicate of the communicator, where the check has made one and all ranks have the
-    /// library.
+    /// A duplicate of the communicator, if the check has made one and all ranks have the library.
     std::optional<Comm> duplicate;
 };
 
 /// Collective over an intracommunicator of several ranks. A rank without the library is inside the
 /// host's MPI_File_open, or comes there later: the check makes the same first calls as that does.
 /// With MPICH the other ranks' MPI_File_open returns an error as well; with Open MPI it does not
-/// return. Of other hosts nothing is known, and the check does nothing.
+/// return. For other hosts these calls aren't known, and the check does nothing.
 [[nodiscard]] LibraryCheck check_library(MPI_Comm program);
 
-/// "2-4, 7", at most about `most` characters; what is left out becomes "...".
+/// Returns "2-4, 7", at most about `most` characters; the rest becomes "...".
 [[nodiscard]] std::string list_of_ranks(const std::vector<Rank>& ascending, std::size_t most);
 
 }  // namespace oratorio

@@ -35,7 +35,7 @@ MPI_Op op_of(ReduceOp op) {
     return MPI_SUM;
 }
 
-/// Not a counter that was never reached: another file wouldn't reach one either.
+/// False for a counter that was never reached: another file wouldn't reach one either.
 bool is_failure(const Error& error) {
     return error.kind != ErrorKind::unsupported_operation;
 }
@@ -48,7 +48,7 @@ bool fits_int(std::size_t count) {
 
 namespace {
 
-/// As many low bits of a tag as the host keeps, with one tag more to spare.
+/// Returns a mask of the tag bits that the host keeps, with one more tag to spare (the alarm's).
 Tag tag_mask_of(MPI_Comm comm) {
     constexpr Tag kWanted = 1 << 24;
     int* largest = nullptr;
@@ -128,7 +128,7 @@ Result<Ticket> MpiTransport::receive(Rank from, Tag tag, const ReceiveMemory& in
     if (!bytes) return losing(bytes.error());
     tag &= tag_mask_;
     // Between nodes MPICH 5 over UCX loses messages that a receive from any source waits for, but
-    // not those that are looked for.
+    // not those that a probe looks for.
     if (from == kAnyRank && several_nodes_) {
         ++counters_.receives;
         const Ticket ticket = keep(MPI_REQUEST_NULL, Kind::sought);
@@ -211,7 +211,7 @@ Result<Completion> MpiTransport::test(Ticket ticket) {
         if (slots_[slot].kind == Kind::sought) return Completion{};
     }
     const Kind kind = slots_[slot].kind;
-    // A rank alone has nobody to agree with: no call of the host, so any thread may do it.
+    // A single rank needs no call of the host to agree, so any thread may do it.
     if (kind == Kind::alone) {
         release(slot);
         return Completion{.done = true};
@@ -264,9 +264,9 @@ void MpiTransport::idle(const Rest& rest) {
         if (!see_to_others()) sleep_until_rung(*rest.bell, rest.heard, 1ms);
         return;
     }
-    // With more ranks than cores the one that has work needs our core at once: yield first, since
-    // the shortest sleep costs 50 us. What takes longer than that is storage, or a rank that is far
-    // behind.
+    // With more ranks than cores a rank that has work needs our core at once: yield first, since
+    // the shortest sleep costs 50 us. A wait that takes longer is for storage, or for a rank that
+    // is far behind.
     constexpr int kYields = 64;
     constexpr auto kLongest = 100us;
     if (idle_calls_ < kYields) {
@@ -280,9 +280,9 @@ void MpiTransport::idle(const Rest& rest) {
     std::this_thread::sleep_for(std::min<std::chrono::microseconds>(1us * (1 << step), kLongest));
 }
 
-/// Who waits drives all that others may wait for: acknowledgements that the host couldn't send at
-/// once, the program's own messages, other files. Looking for the alarm of another rank gives the
-/// host its turn.
+/// Drives what others may wait for, while this rank waits: acknowledgements that the host couldn't
+/// send at once, the program's own messages, other files. Looking for the alarm of another rank
+/// gives the host its turn.
 bool MpiTransport::see_to_others() {
     look_for_alarm();
     const Chores chores = chores_;
@@ -308,9 +308,9 @@ Error MpiTransport::losing(const Error& error) {
     return error.on(topology_.rank);
 }
 
-/// An operation of this rank has failed, so it takes no part in what follows. Tells all other
-/// ranks, by messages that are small enough to go with no help of the receiver; what fails of that
-/// can't be helped.
+/// Gives up: an operation of this rank has failed, so it takes no part in what follows. Tells all
+/// other ranks, by messages that are small enough to go with no help of the receiver. If that
+/// fails, nothing more can be done.
 void MpiTransport::lose(const Error& error) {
     failed_ = true;
     if (is_lost()) return;
@@ -326,7 +326,7 @@ void MpiTransport::lose(const Error& error) {
     give_up();
 }
 
-/// Another rank has failed.
+/// Receives the alarm of another rank: that rank has failed.
 void MpiTransport::hear(MPI_Message message, Rank from) {
     std::uint64_t key = 0;
     MPI_Request request = MPI_REQUEST_NULL;
@@ -363,13 +363,13 @@ MpiTransport::~MpiTransport() {
     if (mpi_finalized()) return;
     if (topology_.size > 1) look_for_alarm();
     if (free_.size() != slots_.size()) give_up();
-    // A message that nobody has taken would be found in the next communicator that the host gives
-    // the same number.
+    // A message that no rank has received would be found in the next communicator that the host
+    // gives the same number.
     if (is_lost()) comm_.leave();
 }
 
-/// The memory of operations in flight may be gone afterwards, so receives are cancelled, and all
-/// have some time to end.
+/// Ends what is in flight: its memory may be gone afterwards. Receives are cancelled, and all
+/// operations have some time to end.
 void MpiTransport::give_up() {
     cancel_receives();
     const auto end = std::chrono::steady_clock::now() + 1s;
@@ -381,7 +381,7 @@ void MpiTransport::cancel_receives() {
         if (slot.kind == Kind::receive) host().Cancel(&slot.request);
 }
 
-/// True when nothing is in flight any more.
+/// Ends what is complete. Returns true when nothing is in flight any more.
 bool MpiTransport::settle() {
     for (std::size_t slot = 0; slot < slots_.size(); ++slot) {
         if (slots_[slot].kind == Kind::free) continue;

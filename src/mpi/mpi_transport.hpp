@@ -15,7 +15,7 @@
 
 namespace oratorio {
 
-/// Messages as MPI sees them; what was started, whether or not it is done.
+/// Counts of messages as MPI sees them: what was started, whether or not it is done.
 struct MessageCounters {
     std::int64_t sends = 0;
     std::int64_t receives = 0;
@@ -24,24 +24,24 @@ struct MessageCounters {
     Bytes bytes_received = 0;  ///< of receives that are done
 };
 
-/// One thread at a time. Sends and broadcasts of any length; the blocks of a gather and the values
-/// of a reduction are limited to INT_MAX (ErrorKind::count beyond).
+/// Sends and broadcasts may have any length; the blocks of a gather and the values of a reduction
+/// are limited to INT_MAX (ErrorKind::count beyond). REQUIRES: used by one thread at a time.
 class MpiTransport final : public Transport {
   public:
-    /// `chunk`: longer messages travel as one element of a type made of chunks; tests make it
+    /// `chunk`: longer messages are sent as one element of a type made of chunks; tests make it
     /// small.
     MpiTransport(Comm comm, Topology topology, Bytes chunk = INT_MAX);
-    /// Collective over `program`: own communicator, node discovery, transport. See discover() for
-    /// ranks_per_node.
+    /// Collective over `program`. Makes the communicator, discovers the nodes, and makes the
+    /// transport. See discover() for ranks_per_node.
     static Result<std::unique_ptr<MpiTransport>> open(
         MPI_Comm program, const Agreed<int>& ranks_per_node = agreed_from([] { return 0; }));
-    /// Collective; one broadcast. Rank 0 serves the counter to the other ranks by `service`. Where
-    /// it can't, rank 0 keeps the counter to itself, which is enough for all collective use
-    /// (`claim`); on other ranks using the counter alone is an error that says so.
+    /// Collective; one broadcast. Rank 0 serves the counter to the other ranks by `service`. If it
+    /// can't, rank 0 keeps the counter to itself, which is enough for all collective use (`claim`);
+    /// on other ranks independent use of the counter is then an error that says so.
     void share_counter(CounterService& service);
-    /// Local. Operations still in flight (of a file closed after an error): receives are cancelled;
-    /// sends and collectives have a second to complete, then they are left to MPI. So is the
-    /// communicator of ranks that have lost each other.
+    /// Local. If operations are still in flight (of a file closed after an error), receives are
+    /// cancelled; sends and collectives have a second to complete, then they are left to MPI. The
+    /// communicator of ranks that have lost each other is left to MPI as well.
     ~MpiTransport() override;
 
     [[nodiscard]] const Topology& topology() const override { return topology_; }
@@ -55,13 +55,13 @@ class MpiTransport final : public Transport {
     Result<std::int64_t> fetch_add(std::int64_t by) override;
     Result<void> set_counter(std::int64_t to) override;
     [[nodiscard]] bool quiet() const override { return !failed_ && free_.size() == slots_.size(); }
-    /// Yields the core a few times, then sleeps for growing times up to 0.1 ms, or with a bell
-    /// until it rings, up to 1 ms. A completion starts over. Before each sleep the host gets a
-    /// turn, and so do the chores.
+    /// Yields the core a few times, then sleeps for growing times up to 0.1 ms, or with a doorbell
+    /// until it rings, up to 1 ms. A completion starts over. Before each sleep the host and the
+    /// chores get a turn.
     void idle(const Rest& rest) override;
     using Transport::idle;
-    /// True: they moved something on, so there may be more. Called by whoever waits in `idle`, of
-    /// any transport.
+    /// Called by any rank that waits in `idle`, of any transport. Returns true if something moved
+    /// on, so that there may be more to do.
     using Chores = bool (*)();
     static void while_waiting(Chores chores) { chores_ = chores; }
 
@@ -101,7 +101,7 @@ class MpiTransport final : public Transport {
     std::unique_ptr<Counter> shared_counter_;
     Error counter_refused_;         ///< why there is no shared counter
     std::int64_t own_counter_ = 0;  ///< rank 0's, when there is no shared one
-    bool failed_ = false;           ///< any operation ever
+    bool failed_ = false;           ///< an operation has failed at some time
     Error lost_;                    ///< see lost()
     std::uint64_t alarm_ = 0;       ///< the message to all other ranks when an operation fails
     int idle_calls_ = 0;            ///< since the last completion

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The transport of a file: what fits the ranks of a communicator.
+// Opens the transport of a file: the one that fits the ranks of a communicator.
 #pragma once
 
 #include <memory>
@@ -11,16 +11,16 @@ namespace oratorio {
 
 struct OpenedTransport {
     std::unique_ptr<Transport> transport;
-    MpiTransport* messages;  ///< it, or the one beneath it
+    MpiTransport* messages;  ///< `transport` itself, or the one beneath it
 };
 
 /// Collective over `program`. Ranks of a node share memory for collectives, and on one node for the
-/// counter; between nodes rank 0 serves the counter by `counters`. The rest goes by the host. See
-/// discover() for ranks_per_node, NodeTransport::over for listed_from.
+/// counter; between nodes rank 0 serves the counter by `counters`. Everything else goes through the
+/// host. See discover() for ranks_per_node, NodeTransport::over for listed_from.
 [[nodiscard]] Result<OpenedTransport> open_transport(
     MPI_Comm program, CounterService& counters, const Agreed<int>& ranks_per_node,
     const Agreed<std::size_t>& listed_from = NodeBoards::usually_listed_from());
-/// The same on a communicator that is there for the transport already.
+/// Does the same on a communicator that was made for the transport already.
 [[nodiscard]] Result<OpenedTransport> open_transport(
     Comm own, CounterService& counters, const Agreed<int>& ranks_per_node,
     const Agreed<std::size_t>& listed_from = NodeBoards::usually_listed_from());

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// TypeAttribute: what we found out about a datatype, kept on the datatype itself.
+// TypeAttribute: keeps results about a datatype on the datatype itself.
 #pragma once
 
 #include <memory>
@@ -10,7 +10,7 @@
 
 namespace oratorio {
 
-/// An attribute that copies of a datatype share and that goes with it. `Value` is cheap to copy.
+/// An attribute that is copied with a datatype and freed with it. `Value` is cheap to copy.
 /// Thread-safe.
 template <class Value>
 class TypeAttribute {
@@ -34,7 +34,7 @@ class TypeAttribute {
         const Value* value = known(type);
         return value ? std::optional<Value>(*value) : std::nullopt;
     }
-    /// The value that is kept from now on: another thread may have been faster.
+    /// Keeps a value. Returns the one that is kept: another thread may have been faster.
     Value keep(MPI_Datatype type, const Value& value) {
         const std::lock_guard lock(using_);
         if (const Value* already = known(type)) return *already;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Type walk: from the datatypes that a datatype is made of to what is wanted of the whole, without
-// recursion: programs nest datatypes as deeply as they like, and threads' stacks may be small.
+// Type walk: computes a value of a datatype from the values of its member types, without recursion:
+// programs nest datatypes as deeply as they like, and threads' stacks may be small.
 #pragma once
 
 #include <optional>
@@ -11,10 +11,10 @@
 
 namespace oratorio {
 
-/// The value of `type`. `known(type)` returns a Result of an optional value: none for a datatype
-/// whose members must be looked at first. `make(type, contents, values)` then gets the values of
-/// the members, in the order of contents.members(), and returns a Result of a value. Long lists
-/// come from `memory`, which may be null.
+/// Returns the value of `type`. `known(type)` returns a Result of an optional value: none for a
+/// datatype with members that must be looked at first. `make(type, contents, values)` then receives
+/// the values of the members, in the order of contents.members(), and returns a Result of a value.
+/// Long lists come from `memory`, which may be null.
 template <class Value, class Known, class Make>
 Result<Value> walk_datatype(MPI_Datatype type, const Known& known, const Make& make,
                             const std::shared_ptr<KeptMemory>& memory = nullptr) {
