@@ -117,8 +117,8 @@ ShapePtr subarray_shape(const DatatypeContents& contents, const DecodedType& typ
     return shape;
 }
 
-/// One dimension of a distributed array: `size` elements over `processes`, of which this is
-/// `place`.
+/// One dimension of a distributed array: `size` elements over `processes` processes; this
+/// one is number `place`.
 struct Distribution {
     std::int64_t kind = MPI_DISTRIBUTE_NONE;
     std::int64_t argument = MPI_DISTRIBUTE_DFLT_DARG;

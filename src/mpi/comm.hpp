@@ -28,7 +28,7 @@ class Comm {
     /// Fails with `communicator` unless `comm` is an intracommunicator.
     static Result<void> check_kind(MPI_Comm comm);
     /// Collective over `of`, an intracommunicator. Returns a new context for the same ranks in the
-    /// same order. Without the program's attributes and assertions (such as
+    /// same order. It has neither the program's attributes nor its assertions (such as
     /// mpi_assert_no_any_source), which is why this isn't MPI_Comm_dup.
     static Result<Comm> duplicate(MPI_Comm of);
     /// Does the same in one call of the host, so that an error may be this rank's alone.

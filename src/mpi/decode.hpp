@@ -37,8 +37,8 @@ class Decoder {
     /// Returns the elements that the data of `type` consists of. File sizes are those of
     /// external32, names as in elements.hpp. Errors as above.
     [[nodiscard]] Result<SignaturePtr> signature(MPI_Datatype type);
-    /// Returns the memory for the lists of datatypes. While a caller holds it, it is kept from one
-    /// datatype to the next.
+    /// Returns the memory for the lists of datatypes. While a caller holds it, the memory is kept
+    /// from one datatype to the next.
     [[nodiscard]] std::shared_ptr<KeptMemory> keep_memory();
 
   private:

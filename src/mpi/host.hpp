@@ -4,7 +4,7 @@
 // has already loaded, however it was loaded (Python loads it out of the global scope). The look-up
 // never returns one of our own symbols.
 //
-// The only file of the project that includes mpi.h. Which MPI's header that is decides the flavour
+// The only file of src/ that includes mpi.h. Which MPI's header that is decides the flavour
 // (MPICH, Open MPI or, with MPI_ABI defined, the MPI-5 ABI). Don't use macros of mpi.h that stand
 // for functions (MPI_*_DUP_FN, MPI_*_NULL_DELETE_FN, MPI_CONVERSION_FN_NULL) or for Fortran
 // statuses: they may be undefined symbols.
