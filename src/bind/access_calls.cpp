@@ -69,11 +69,11 @@ AccessCall call_of(const AccessForm& form, const File& file) {
     return call;
 }
 
-/// What moves the operations of a file on.
+/// How the operations of a file are moved on.
 struct Moved {
     bool at_start = false;  ///< the call that starts them waits for them
     Helpers helpers;
-    bool all_by_thread = false;  ///< the thread needs no other to get through
+    bool all_by_thread = false;  ///< the thread can finish them alone
 
     [[nodiscard]] std::string sentence() const {
         if (at_start) return "the call that starts them waits for them";
@@ -85,7 +85,7 @@ struct Moved {
     }
 };
 
-/// The program's calls to complete requests come to us.
+/// True if the program's calls to complete requests come to us.
 bool sees_completions() {
     static const bool sees = [] {
         Dl_info theirs{};
@@ -96,10 +96,11 @@ bool sees_completions() {
     return sees;
 }
 
-/// The hint `calls` asks for no thread, and gets none where the host calls us while it waits, in
-/// MPI_Recv as well. A host that does not, or that lets threads call it (its hook would call MPI
-/// beside them), needs the thread: a rank that waits in MPI_Recv would hold up its accesses, and
-/// with them the other ranks, for ever. While MPI ends the host can have neither.
+/// Decides how operations move on. The hint `calls` asks for no thread, and none is used if the
+/// host calls us while it waits, in MPI_Recv as well. The thread is needed with a host that does
+/// not, or that lets threads call it (its hook would call MPI at the same time): a rank that waits
+/// in MPI_Recv would hold up its accesses, and with them the other ranks, for ever. While MPI ends,
+/// the host can have neither.
 Moved moved_how(const OpenFile& open) {
     const ProgressChoice wish = open.file->hints().progress;
     const bool ending = process().engine.is_shut_down();
@@ -113,8 +114,8 @@ Moved moved_how(const OpenFile& open) {
     return moved;
 }
 
-/// Hands what was started to the engine; where nothing can move it on later, waits for it.
-/// `small`: not worth to wake a thread.
+/// Hands started operations to the engine, or waits for them if nothing can move them on later.
+/// `small`: not worth waking a thread.
 void keep_moving(const std::shared_ptr<OpenFile>& open, bool small,
                  const OperationPtr& operation = nullptr) {
     const bool explains = process().settings.explain && !open->progress_told;
@@ -155,12 +156,12 @@ int start(const AccessForm& form, MPI_Request* request, MPI_File fh) {
         if (request == nullptr)
             call.refused = missing("nonblocking access: the request is a null pointer");
         const OperationPtr operation = file.file->start(call);
-        // Only what can't be begun is an error here; what storage refuses, MPI_Wait tells.
+        // An error here is one of the begin only. MPI_Wait returns what storage refuses.
         const bool refused = operation->refused() && !form.collective;
         const bool small = call.memory.size() <= kSmallAccess;
         if (small && !operation->done() && !Requests::unfinished())
             file.file->progress(Mover::program);
-        // No later call may come to move it on, and it needs no other rank.
+        // No later call may come to move it on, and the operation needs no other rank.
         if (!form.collective && process().engine.is_shut_down()) file.file->finish(operation);
         keep_moving(open, small, operation);
         if (request == nullptr || refused)
@@ -176,7 +177,7 @@ int start(const AccessForm& form, MPI_Request* request, MPI_File fh) {
                                "nonblocking access: the host makes no request");
         });
     }
-    process().requests.complete_done();  // also with nobody to move it on later
+    process().requests.complete_done();  // also if nothing moves it on later
     return MPI_SUCCESS;
 }
 

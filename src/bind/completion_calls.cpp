@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Where the program completes requests or asks about them (MPI-4.1, 3.7): while operations of ours
-// are under way they are moved on here, and one that failed reaches the error handler of its file.
+// Calls with which the program completes requests or asks about them (MPI-4.1, 3.7). While
+// operations of ours are under way these calls move them on, and a failed one reaches the error
+// handler of its file.
 #include <algorithm>
 #include <span>
 #include <type_traits>
@@ -13,12 +14,12 @@ namespace oratorio::bind {
 
 namespace {
 
-/// For MPI_Test and its kin.
+/// Stands for no `block`: MPI_Test and similar calls.
 struct NoBlocking {};
 
-/// Calls `attempt`, which says whether it completed what was asked for, once; or with a `block`
-/// until it did. `block` is the host's waiting call, for when nothing of ours is under way any
-/// more.
+/// Calls `attempt`, which reports whether it completed what was asked for: once, or, with a
+/// `block`, until it did. `block` is the host's waiting call, used when nothing of ours is under
+/// way any more.
 template <class Attempt, class Block>
 int complete(const Attempt& attempt, const Block& block) {
     if constexpr (std::is_same_v<Block, NoBlocking>) {
@@ -40,8 +41,8 @@ int complete(const Attempt& attempt, const Block& block) {
     }
 }
 
-/// For calls that ask and leave the requests to be completed later. What failed is raised by the
-/// call that completes it.
+/// For calls that ask and leave the requests to be completed later. The call that completes a
+/// failed request raises its error.
 template <class Question>
 int look(const Question& question) {
     process().engine.poll();
@@ -49,7 +50,7 @@ int look(const Question& question) {
     return question();
 }
 
-/// For calls that complete one request: the failure's code is the call's.
+/// For calls that complete one request: the failure's code is the code of the call.
 template <class Attempt, class Block = NoBlocking>
 int complete_one(const Attempt& attempt, const Block& block = {}) {
     FailureWatch watch;
@@ -59,11 +60,11 @@ int complete_one(const Attempt& attempt, const Block& block = {}) {
     return raised;
 }
 
-/// The requests as they were before the host made those completed null.
+/// The requests as they were before the host set the completed ones to null.
 class Listed {
   public:
     Listed(int count, const MPI_Request* requests) {
-        // Without memory for it a failure is told for all of them together only.
+        // Without memory for the list, a failure is reported only for all requests together.
         (void)contained([&] {
             requests_.assign(requests, requests + std::max(0, count));
             return Error{};
@@ -78,8 +79,9 @@ class Listed {
     std::vector<MPI_Request> requests_;
 };
 
-/// For calls that complete several: MPI_ERR_IN_STATUS, the codes in the statuses. `statuses` holds
-/// `completed` of them; place(i) is where the status of request i is, or negative.
+/// For calls that complete several requests. Returns MPI_ERR_IN_STATUS after a failure, with the
+/// codes in the statuses. `statuses` holds `completed` entries; place(i) is the entry of request i,
+/// or negative.
 template <class Place>
 int raise_all(int code, const FailureWatch& watch, const Listed& listed, MPI_Status* statuses,
               int completed, const Place& place) {

@@ -23,7 +23,8 @@ bool is_external32(const std::string& name) {
     return name == "external32";
 }
 
-/// What the program has registered. Nothing is ever taken out, so that references stay good.
+/// The representations that the program has registered. None is ever removed, so that references
+/// stay valid.
 class Registry {
   public:
     Error add(const std::string& name, const UserRepresentation& representation) {

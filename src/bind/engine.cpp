@@ -18,11 +18,12 @@ namespace {
 using namespace std::chrono_literals;
 
 thread_local bool in_call = false;
-thread_local bool without_mpi = false;  ///< the helper thread where only the program's may call MPI
+thread_local bool without_mpi = false;  ///< the helper thread, if only the program's may call MPI
 
-/// After so many turns in a row that moved nothing. About as long as has been waited, up to a
-/// millisecond: a thread that wakes every few microseconds beside one that yields keeps a core to
-/// the two of them, and whoever they wait for never runs (decision 0010).
+/// Returns how long to sleep after `fruitless` turns in a row that moved nothing: about as long as
+/// has been waited, up to a millisecond. A thread that wakes every few microseconds next to one
+/// that yields keeps a core to the two of them, and the rank that they wait for never runs
+/// (decision 0010).
 std::chrono::microseconds nap(int fruitless) {
     constexpr int kDoublings = 6;
     return 20us * (1 << std::min(fruitless, kDoublings));
@@ -54,7 +55,7 @@ bool Engine::add(const std::shared_ptr<OpenFile>& open, Helpers helpers) {
     return helped;
 }
 
-/// Tried again with the next operation where the system gives none now.
+/// Starts the helper thread. If the system has none now, the next operation tries again.
 bool Engine::start_thread() {
     if (thread_.joinable() || stopping_) return true;
     try {
@@ -65,7 +66,8 @@ bool Engine::start_thread() {
     return true;
 }
 
-/// Requests aren't completed here: the host is in the middle of something.
+/// Moves operations on while the host waits. Completes no requests: the host is in the middle of
+/// something.
 bool Engine::called_by_host() {
     if (in_call) return true;
     const InCall inside;
@@ -91,7 +93,7 @@ void Engine::take_turn(Mover mover, Turn& turn) {
     }
     for (const auto& open : files) {
         const std::unique_lock lock(open->mutex, std::try_to_lock);
-        if (!lock) {  // somebody else is moving it
+        if (!lock) {  // another thread is moving it
             turn.pending = true;
             continue;
         }
@@ -109,8 +111,9 @@ void Engine::take_turn(Mover mover, Turn& turn) {
     }
 }
 
-/// Messages ring no bell, so never for long. `beside`: by a thread beside the program, which leaves
-/// the core to others. `fruitless`: turns in a row, this one included.
+/// Waits until more may be possible, but never for long, because messages ring no doorbell.
+/// `beside`: called by the helper thread, which leaves the core to others. `fruitless`: turns in a
+/// row that moved nothing, this one included.
 void Engine::wait(const Turn& turn, bool beside, int fruitless) {
     constexpr int kYields = 64;
     if (turn.moved) return;
@@ -168,8 +171,9 @@ bool Engine::move_others() {
     return turn(Mover::program).moved;
 }
 
-/// Waits for it. After some it looks by itself for a while, so that it needn't be woken for each of
-/// many small accesses, which takes longer than they do. False at the end.
+/// Waits for work. Returns false at the end. After some work the thread looks for more by itself
+/// for a while, so that it needn't be woken for each of many small accesses, which takes longer
+/// than they do.
 bool Engine::work_is_there() {
     constexpr int kLooks = 20;
     const auto there = [this] { return stopping_ || (!files_.empty() && attending_ == 0); };
@@ -194,7 +198,7 @@ void Engine::run() {
     }
 }
 
-/// No other begins until `stopping_` is taken back.
+/// Ends the helper thread. No other begins until `stopping_` is reset.
 void Engine::end_thread() {
     std::thread thread;
     {
@@ -207,7 +211,7 @@ void Engine::end_thread() {
 }
 
 void Engine::retire() {
-    poll();  // what is done leaves the list by a turn
+    poll();  // finished operations leave the list in a turn
     {
         const std::lock_guard lock(mutex_);
         if (stopping_ || !files_.empty()) return;
@@ -216,7 +220,8 @@ void Engine::retire() {
     unhook_from_host();
     const std::lock_guard lock(mutex_);
     stopping_ = false;
-    // Another thread of the program was there meanwhile; without ours its own calls move it on.
+    // Another thread of the program has added a file since. Without our thread its own calls move
+    // it on.
     if (!files_.empty()) (void)start_thread();
 }
 

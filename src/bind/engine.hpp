@@ -13,7 +13,7 @@
 
 namespace oratorio::bind {
 
-/// While it lives this thread is in a call of ours: a host that calls us back is sent away.
+/// While it lives, this thread is in a call of ours: a host that calls us back is turned away.
 class InCall {
   public:
     InCall();
@@ -25,15 +25,15 @@ class InCall {
     bool outer_;
 };
 
-/// Who moves operations on besides the program's calls that complete requests or use files.
+/// What moves operations on, besides the program's calls that complete requests or use files.
 struct Helpers {
     bool thread = false;
     bool hook = false;        ///< the host, wherever it waits
-    bool at_leisure = false;  ///< the thread needn't begin before it looks by itself
-    bool full = false;        ///< the thread may call MPI, too
+    bool at_leisure = false;  ///< the thread may wait until it looks for work by itself
+    bool full = false;        ///< the thread may call MPI as well
 };
 
-/// While it lives the file stays as it is for somebody who waits for a bell of it.
+/// While it lives, a file isn't freed, because a thread waits for one of its doorbells.
 class Resting {
   public:
     Resting() = default;
@@ -55,62 +55,64 @@ class Resting {
 /// Thread-safe.
 class Engine {
   public:
-    /// The file has operations under way. False when the system gives no thread: then only the
-    /// others move them on.
+    /// Adds a file that has operations under way. Returns false if the system gives no thread: then
+    /// only the other helpers move them on.
     bool add(const std::shared_ptr<OpenFile>& open, Helpers helpers);
-    /// From a call of the program, which may not hold a file's lock: moves everything on a little
-    /// and tells the host of what is done.
+    /// Moves everything on a little, and reports finished operations to the host.
+    /// REQUIRES: called in a call of the program, with no file's lock held.
     void poll();
-    /// From a call of the program that waits, and may hold the lock of its own file: moves the
-    /// other files on, as other ranks may wait for those. True when that moved something.
+    /// Moves the other files on, because other ranks may wait for those. Returns true if that moved
+    /// something. Called in a call of the program that waits, which may hold the lock of its own
+    /// file.
     bool move_others();
-    /// For the end of a session: where nothing is under way the thread is gone, and the host has
-    /// nothing of ours. Both come again with the next operation.
+    /// For the end of a session: if nothing is under way, ends the thread and takes our function
+    /// back from the host. Both come again with the next operation.
     void retire();
-    /// For the beginning of MPI_Finalize: everything that is under way is done, the thread is gone,
-    /// and the host has nothing of ours. None of it comes again before resume(): until then
-    /// accesses made by callbacks progress only in their own calls.
+    /// For the beginning of MPI_Finalize: finishes everything that is under way, ends the thread,
+    /// and takes our function back from the host. None of it comes again before resume(): until
+    /// then accesses made by callbacks progress only in their own calls.
     void shut_down();
     /// True from shut_down() to resume().
     [[nodiscard]] bool is_shut_down() const { return shut_down_; }
-    /// For the end of MPI_Finalize: where the program has a session, its files still use MPI.
+    /// For the end of MPI_Finalize: if the program has a session, its files still use MPI.
     void resume();
-    /// The host lets threads call it at any time. For calls of the program: a thread of ours must
-    /// not ask, as MPI may be over when it comes to it (with the last session).
+    /// True if the host lets threads call it at any time.
+    /// REQUIRES: called in a call of the program. A thread of ours must not ask, as MPI may be over
+    /// by then (with the last session).
     [[nodiscard]] static bool full_threads();
-    /// This thread may call MPI: it is the program's, or the helper where threads may.
+    /// True if this thread may call MPI: it is the program's, or the helper if threads may.
     [[nodiscard]] static bool may_call_mpi();
 
-    /// While it lives a call of the program waits and does itself what the helper thread would do:
-    /// two that step and wait for the same would only wake each other.
+    /// While it lives, a call of the program waits and does itself what the helper thread would do:
+    /// two threads that step and wait for the same would only wake each other.
     class Attendance {
       public:
         explicit Attendance(Engine& engine);
         ~Attendance();
         Attendance(const Attendance&) = delete;
         Attendance& operator=(const Attendance&) = delete;
-        /// poll(), and where that does nothing a short wait and another one.
+        /// Calls poll(). If that does nothing, waits a little and polls once more.
         void poll_or_rest();
 
       private:
         InCall inside_;
         Engine& engine_;
-        int fruitless_ = 0;  ///< turns in a row
+        int fruitless_ = 0;  ///< turns in a row that moved nothing
     };
 
   private:
-    /// One turn over all files, and what to wait for when nothing more can be done.
+    /// One turn over all files, and what to wait for if nothing more can be done.
     struct Turn {
-        bool moved = false;  ///< or can be moved at once
+        bool moved = false;  ///< something moved, or can be moved at once
         bool pending = false;
         Resting resting;
         Rest rest;
     };
     static bool called_by_host();
-    /// Whoever moves an operation of all ranks on may not stop half way: see unbroken().
+    /// A thread that moves a collective operation on may not stop half way: see unbroken().
     Turn turn(Mover mover);
     void take_turn(Mover mover, Turn& turn);
-    /// Of the program's: whether something moved, or could be told to the host as done.
+    /// Makes a turn for the program. True if something moved, or was reported to the host as done.
     bool moves_or_completes(Turn& turn);
     static void wait(const Turn& turn, bool beside, int fruitless);
     [[nodiscard]] bool start_thread();
@@ -121,12 +123,12 @@ class Engine {
     std::mutex mutex_;
     std::condition_variable work_;
     std::vector<std::shared_ptr<OpenFile>> files_;
-    std::atomic<std::size_t> busy_{0};  ///< how many files that is
+    std::atomic<std::size_t> busy_{0};  ///< how many files are in files_
     std::atomic<bool> full_{false};     ///< the helper thread may call MPI, too
     std::atomic<bool> shut_down_{false};
-    bool stopping_ = false;         ///< the thread ends
-    int attending_ = 0;             ///< calls of the program
-    bool looks_by_itself_ = false;  ///< the thread, soon
+    bool stopping_ = false;         ///< the thread is to end
+    int attending_ = 0;             ///< waiting calls of the program
+    bool looks_by_itself_ = false;  ///< the thread, soon, without being woken
     std::thread thread_;
 };
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What the generated entry points (entry.cpp) call: one function for each row of mpi_file.def, less
-// those that the table makes alike. Arguments, results and errors are those of the procedure in
-// MPI-4.1, chapter 14.
+// What the generated entry points (entry.cpp) call: one function for each row of mpi_file.def,
+// except that all data accesses share access, start, begin_split and end_split. Arguments, results
+// and errors are those of the procedure in MPI-4.1, chapter 14.
 #pragma once
 
 #include "base/direction.hpp"
@@ -36,7 +36,7 @@ int file_set_atomicity(MPI_File fh, int flag);
 int file_get_atomicity(MPI_File fh, int* flag);
 int file_sync(MPI_File fh);
 int type_extent(MPI_File fh, MPI_Datatype datatype, MPI_Count* extent);
-/// Both the MPI_Aint and the MPI_Count form.
+/// Implements both the MPI_Aint and the MPI_Count form.
 template <class Integer>
 int file_get_type_extent(MPI_File fh, MPI_Datatype datatype, Integer* extent) {
     MPI_Count wide = 0;
@@ -54,7 +54,7 @@ int register_datarep(const char* datarep, MPI_Datarep_conversion_function_c* rea
                      MPI_Datarep_conversion_function_c* write_conversion_fn,
                      MPI_Datarep_extent_function* dtype_file_extent_fn, void* extra_state);
 
-/// One data access as the program asked for it.
+/// One data access, as the program requests it.
 struct AccessForm {
     Direction direction;
     bool collective;
@@ -65,7 +65,7 @@ struct AccessForm {
     MPI_Datatype datatype;
 };
 int access(const AccessForm& form, MPI_Status* status, MPI_File fh);
-/// The request is null when the start fails.
+/// The request is null if the start fails.
 int start(const AccessForm& form, MPI_Request* request, MPI_File fh);
 int begin_split(const AccessForm& form, MPI_File fh);
 int end_split(Direction direction, Positioning at, const void* buffer, MPI_Status* status,
@@ -90,9 +90,9 @@ int request_get_status_any(int count, const MPI_Request* requests, int* index, i
 int request_get_status_all(int count, const MPI_Request* requests, int* flag, MPI_Status* statuses);
 int request_get_status_some(int count, const MPI_Request* requests, int* completed, int* indices,
                             MPI_Status* statuses);
-/// MPICH's: true or false, not an error code.
+/// MPICH's routine: it returns true or false, not an error code.
 int request_is_complete(MPI_Request request);
-/// Some operation of ours isn't done, or its request not yet freed.
+/// True if an operation of ours isn't done, or its request isn't freed yet.
 [[nodiscard]] bool requests_of_ours();
 
 int file_create_errhandler(MPI_File_errhandler_function* function, MPI_Errhandler* errhandler);

@@ -18,7 +18,7 @@ int file_create_errhandler(MPI_File_errhandler_function* function, MPI_Errhandle
     return MPI_SUCCESS;
 }
 
-// The host is not given the destructor: it would run it when the program frees the handle, while
+// The host doesn't get the destructor: it would run it when the program frees the handle, while
 // files still use the handler.
 int file_create_errhandler_x(MPIX_File_errhandler_function_x* function,
                              MPIX_Destructor_function* destructor, void* extra_state,

@@ -9,13 +9,13 @@ namespace oratorio::bind {
 
 namespace {
 
-/// The host wants a function to make a handle of; it is never asked to call it.
+/// A function for handles that the host makes. The host requires one, and never calls it.
 void never_called(MPI_File*, int*, ...) {}
 
 }  // namespace
 
-// Intel MPI's standard ABI has the values of MPI_ERRORS_RETURN and MPI_ERRORS_ABORT swapped, so the
-// one that files begin with is asked for: it is MPI_ERRORS_RETURN by definition.
+// Intel MPI's standard ABI has the values of MPI_ERRORS_RETURN and MPI_ERRORS_ABORT swapped. So
+// this asks for the handler that files begin with: it is MPI_ERRORS_RETURN by definition.
 MPI_Errhandler ErrorHandlers::errors_return() {
     if (!errors_return_) {
         MPI_Errhandler initial = MPI_ERRORS_RETURN;
@@ -53,7 +53,8 @@ std::optional<ErrorHandler> ErrorHandlers::find(MPI_Errhandler handle) {
     return found;
 }
 
-/// The same handle once more, for somebody else to free: only getting it from a file counts it.
+/// Returns the same handle once more, for another owner to free: only getting it from a file counts
+/// it.
 int ErrorHandlers::counted_handle(MPI_Errhandler wanted, MPI_Errhandler* handle) {
     MPI_Errhandler before = wanted;
     int code = host().File_get_errhandler(MPI_FILE_NULL, &before);
@@ -66,7 +67,7 @@ int ErrorHandlers::counted_handle(MPI_Errhandler wanted, MPI_Errhandler* handle)
     return code == MPI_SUCCESS ? host().Errhandler_free(&before) : code;
 }
 
-/// Open MPI counts those too.
+/// Returns a predefined handle. Open MPI counts those as well.
 int ErrorHandlers::predefined_handle(MPI_Errhandler predefined, MPI_Errhandler* handle) {
     *handle = predefined;
 #ifdef OPEN_MPI

@@ -13,11 +13,11 @@
 
 namespace oratorio::bind {
 
-/// What a file does on errors. A value: the program may free the MPI_Errhandler it came from at any
-/// time.
+/// What a file does on errors. A value: the program may free the MPI_Errhandler that it came from
+/// at any time.
 struct ErrorHandler {
     enum class Kind { returns, fatal, aborts, user };
-    /// Gets the code, and gives the one that the failed call returns.
+    /// Receives the code, and returns the one that the failed call returns.
     using Function = std::function<int(MPI_File, int)>;
 
     Kind kind = Kind::returns;
@@ -40,13 +40,14 @@ class ErrorHandlers {
   public:
     /// Remembers what a handle made by the host stands for.
     void remember(MPI_Errhandler handle, ErrorHandler::Function function);
-    /// Nothing when it is neither predefined nor one of ours.
+    /// Returns nothing if the handle is neither predefined nor one of ours.
     [[nodiscard]] std::optional<ErrorHandler> find(MPI_Errhandler handle);
-    /// A handle for the program to keep and free; a host's file can't use it when it is a user's.
-    /// The code of the host's error, or MPI_SUCCESS.
+    /// Makes a handle for the program to keep and free. A file of the host can't use it if it is a
+    /// user's. Returns the code of the host's error, or MPI_SUCCESS.
     int make_handle(const ErrorHandler& handler, MPI_Errhandler* handle);
 
-    /// That of MPI_FILE_NULL: for opening and deleting, and what a file has at first.
+    /// Returns the handler of MPI_FILE_NULL: for opening and deleting, and the first one of each
+    /// file.
     [[nodiscard]] ErrorHandler default_handler();
     void set_default_handler(ErrorHandler handler);
 

@@ -70,8 +70,8 @@ int class_of(ErrorKind kind) {
 
 namespace {
 
-/// Trouble that the program isn't to blame for and whose class says too little. A buffer that was
-/// found bad on the way has the rank it is on: a driver refuses to copy it.
+/// True for trouble that isn't the program's fault and has a class that says too little. A buffer
+/// that was found bad on the way names the rank that it is on: a driver refuses to copy it.
 bool worth_telling(const Error& error) {
     const ErrorKind kind = error.kind;
     if (kind == ErrorKind::buffer) return error.rank >= 0;
@@ -79,15 +79,15 @@ bool worth_telling(const Error& error) {
            kind == ErrorKind::no_memory || kind == ErrorKind::internal;
 }
 
-/// An error that all ranks have is told by the rank it happened on, or by the first when that isn't
-/// known.
+/// True if this rank reports the error. An error that all ranks have is reported by the rank that
+/// it happened on, or by rank 0 if that isn't known.
 bool told_here(const Failure& failure) {
     if (!failure.collective) return true;
     return failure.rank == (failure.error.rank >= 0 ? failure.error.rank : 0);
 }
 
-/// A launcher may drop what a rank wrote last (Hydra does so in one of twelve jobs), and that is
-/// why the job ends. So it gets a moment to pass it on.
+/// Ends the job. A launcher may drop what a rank wrote last (Hydra does so in one of twelve jobs),
+/// and that is why the job ends. So the launcher gets a moment to pass it on.
 void abort_job(MPI_Comm comm, int code) {
     const timespec moment{0, 100'000'000};
     nanosleep(&moment, nullptr);
@@ -96,7 +96,7 @@ void abort_job(MPI_Comm comm, int code) {
 
 }  // namespace
 
-/// Nothing here asks for memory.
+/// Allocates no memory.
 void end_job(const char* why) {
     char line[256] = {};
     const int length = std::snprintf(

@@ -13,32 +13,33 @@
 
 namespace oratorio::bind {
 
-/// A handle is a small integer, cast to what mpi.h declares (a pointer that is never followed):
-/// slot in the low 16 bits, generation of the slot above it, from 1. So a closed handle is known to
-/// be dead until its slot was used 32767 times more. All handles are above the reserved range of
-/// the standard ABI and positive as Fortran INTEGER, which makes the Fortran handle the same
+/// A handle is a small integer, cast to what mpi.h declares (a pointer that is never followed): the
+/// slot in the low 16 bits, the generation of the slot above it, from 1. So a closed handle is
+/// recognized as dead until its slot was used 32767 times more. All handles are above the reserved
+/// range of the standard ABI and positive as Fortran INTEGER, so the Fortran handle is the same
 /// number.
 class FileTable {
   public:
-    /// Nothing when 65536 files are open.
+    /// Returns MPI_FILE_NULL if 65536 files are open.
     [[nodiscard]] MPI_File add(std::shared_ptr<OpenFile> file);
-    /// Nothing for a handle that isn't (or no longer) one of ours.
+    /// Returns null for a handle that isn't one of ours, or is no longer.
     [[nodiscard]] std::shared_ptr<OpenFile> find(MPI_File fh) const;
     void remove(MPI_File fh);
 
-    /// Handles of the host's own files, for calls on them to go there.
+    /// Remembers handles of the host's own files, so that calls on them go there.
     void add_host(MPI_File fh);
     [[nodiscard]] bool is_host(MPI_File fh) const;
     void remove_host(MPI_File fh);
 
     [[nodiscard]] std::vector<std::shared_ptr<OpenFile>> open_files() const;
 
-    /// Whether a number can be a handle of ours, alive or not.
+    /// True if a number can be a handle of ours, alive or not.
     [[nodiscard]] static bool in_range(std::intptr_t number);
     [[nodiscard]] static std::intptr_t number_of(MPI_File fh) {
         return reinterpret_cast<std::intptr_t>(fh);
     }
-    /// Of files that are open at once each has another, from 0; freed ones are used again.
+    /// Returns a number from 0 that no other file has while both are open; freed numbers are used
+    /// again.
     [[nodiscard]] static int place_of(MPI_File fh) {
         return static_cast<int>(number_of(fh) & 0xffff);
     }
@@ -51,14 +52,14 @@ class FileTable {
         std::intptr_t generation = 1;
         std::shared_ptr<OpenFile> file;
     };
-    /// The slot of a live handle; null when there is none.
+    /// Returns the slot of a live handle; null if there is none.
     [[nodiscard]] const Slot* slot_of(MPI_File fh) const;
 
     mutable std::mutex mutex_;
     std::vector<Slot> slots_;
     std::deque<std::size_t> free_;  ///< first freed, first used: generations grow slowly
     std::set<MPI_File> host_files_;
-    /// Of those: none are in most programs, and every call asks.
+    /// Size of host_files_. Every call asks for it, and in most programs it is 0.
     std::atomic<std::size_t> host_count_{0};
 };
 

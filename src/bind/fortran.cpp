@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The Fortran routines that are answered here; all others, of all hosts, call C.
-// MPI_REGISTER_DATAREP: its functions are Fortran's, and hosts hand them to C unmarked (MPICH) or
+// MPI_REGISTER_DATAREP: its functions are Fortran's, and hosts pass them to C unmarked (MPICH) or
 // keep the address of the extra state, not its value (Open MPI).
-// MPI_FILE_CREATE_ERRHANDLER of Open MPI, which makes its handler without calling C.
+// MPI_FILE_CREATE_ERRHANDLER of Open MPI: it makes its handler without calling C.
 #include <dlfcn.h>
 
 #include <string>
@@ -23,7 +23,7 @@ using FortranExtent = void(MPI_Fint*, MPI_Aint*, MPI_Aint*, MPI_Fint*);
 using RegisterDatarep = void(const char*, void (*)(), void (*)(), void (*)(), MPI_Aint*, MPI_Fint*,
                              std::size_t);
 
-/// The host's own routine, for ORATORIO_DISABLE.
+/// Returns the host's own routine, for ORATORIO_DISABLE.
 template <class Routine>
 Routine* host_fortran_routine(const char* name) {
     for (const char* file : {"libmpi_mpifh.so.40", "libmpichfort.so.12", "libmpifort.so.12"}) {
@@ -42,7 +42,7 @@ MPI_Fint fortran_handle(MPI_Datatype type) {
 #endif
 }
 
-/// MPI_CONVERSION_FN_NULL is a routine of the host's in Fortran.
+/// True for MPI_CONVERSION_FN_NULL, which is a routine of the host in Fortran.
 bool is_null_function(void (*function)()) {
     for (const char* name :
          {"mpi_conversion_fn_null_", "mpi_conversion_fn_null", "mpi_conversion_fn_null__",
@@ -75,7 +75,7 @@ UserRepresentation representation_by(void (*read)(), void (*write)(), void (*ext
             }};
 }
 
-/// Without the blanks around it.
+/// Returns a text without the blanks around it.
 std::string trimmed(const char* text, std::size_t length) {
     const std::string all(text, length);
     const std::size_t first = all.find_first_not_of(' ');

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Handles as integers, for Fortran and for the standard ABI. One of ours is the same number; others
-// are the host's to convert.
+// Converts handles to integers and back, for Fortran and for the standard ABI. One of ours is the
+// same number; others are the host's to convert.
 #include <cstdint>
 
 #include "bind/entry.hpp"
@@ -9,7 +9,7 @@ namespace oratorio::bind {
 
 namespace {
 
-/// Hosts have c2f and f2c, or toint and fromint, or both; they give the same numbers.
+/// Returns the host's number. Hosts have c2f and f2c, or toint and fromint, or both; these agree.
 int host_number(MPI_File fh) {
     const auto& to_int = ORATORIO_HOST(MPI_File_toint);
     return to_int.present() ? to_int(fh) : ORATORIO_HOST(MPI_File_c2f)(fh);

@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// HookState: whether a host has a function of ours to call while it waits, and how it gives that
-// back. Any thread may be in any of its functions.
+// HookState: whether a host has a function of ours to call while it waits, and how we take it back.
+// Any thread may be in any of its functions.
 #pragma once
 
 #include <atomic>
 
 namespace oratorio::bind {
 
-/// Moves something on; false when there is nothing left that would need to be called for.
+/// Moves something on. Returns false if nothing is left that needs another call.
 using HookFunction = bool (*)();
 
 class HookState {
   public:
-    /// Has the host call `function`, if it doesn't yet. `start` makes it call called() again and
-    /// again until that is false; false when it can't.
+    /// Makes the host call `function`, if it doesn't yet. `start` makes it call called() again and
+    /// again until that returns false. Returns false if the host can't.
     bool install(HookFunction function, bool (*start)()) {
         if (function_.exchange(function) != nullptr) return true;
         ++started_;
@@ -23,13 +23,14 @@ class HookState {
         return false;
     }
 
-    /// By the host. False: never again, until it is installed anew.
+    /// Called by the host. False: the host never calls again, until the function is installed
+    /// again.
     bool called() {
         const HookFunction function = function_.load();
         if (function != nullptr) {
             if (function()) return true;
             function_ = nullptr;
-            // Who came with work meanwhile was told that the host has the function.
+            // A thread may have brought work in between and found the function installed.
             if (function() && function_.exchange(function) == nullptr) return true;
         }
         --started_;
@@ -38,16 +39,16 @@ class HookState {
 
     [[nodiscard]] bool wanted() const { return function_.load() != nullptr; }
 
-    /// The host has nothing of ours afterwards. `progress` makes it call what it has to.
+    /// Takes the function back from the host. `progress` makes the host call what it has to.
     void withdraw(void (*progress)()) {
-        constexpr int kTries = 100;  // others may be inside
+        constexpr int kTries = 100;  // other threads may be inside
         function_ = nullptr;
         for (int i = 0; i < kTries && started_ > 0; ++i) progress();
     }
 
   private:
     std::atomic<HookFunction> function_{nullptr};
-    std::atomic<int> started_{0};  ///< and not ended by called()
+    std::atomic<int> started_{0};  ///< started, and not ended by called()
 };
 
 }  // namespace oratorio::bind

@@ -23,7 +23,7 @@ int called_by_mpich(void*) {
     return host_hook.called() ? kAsyncNoProgress : kAsyncDone;
 }
 
-/// It calls this for ever.
+/// Open MPI calls this for ever, once it is registered.
 int called_by_open_mpi() {
     if (host_hook.wanted()) (void)host_hook.called();
     return 0;

@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// HostHook: where a host lets others in while it waits, in whatever blocking call.
+// HostHook: lets a host call us while it waits, in any blocking call.
 #pragma once
 
 #include "bind/hook_state.hpp"
 
 namespace oratorio::bind {
 
-/// Has the host call `function` while it waits, until that gives false or for ever; install it
-/// again then. False when this host has no such place. MPICH 5: MPIX_Async_start. Open MPI:
-/// opal_progress_register, which is not of its public interface, so it is looked for.
+/// Makes the host call `function` while it waits: until that returns false (then install it again),
+/// or for ever. Returns false if this host has no such hook. MPICH 5: MPIX_Async_start. Open MPI:
+/// opal_progress_register, which isn't part of its public interface, so it is looked up.
 bool hook_into_host(HookFunction function);
 [[nodiscard]] bool host_has_hook();
 
-/// Before MPI ends, so that it neither ends nor begins anew with something of ours.
+/// Called before MPI ends, so that it neither ends nor begins again with a function of ours.
 void unhook_from_host();
 
 }  // namespace oratorio::bind

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// HostRoutine: the host MPI's own routine of the chapter, for calls that are handed on to it.
+// HostRoutine: the host MPI's own routine of the chapter, for calls that are passed on to it.
 #pragma once
 
 #include <climits>
@@ -12,7 +12,8 @@ namespace oratorio::bind {
 template <class Function>
 class HostRoutine;
 
-/// Looked up once by name. Calling one that the host lacks says so on stderr and returns an error.
+/// A routine, looked up once by name. Calling one that the host lacks reports that on stderr and
+/// returns an error.
 template <class Value, class... Arguments>
 class HostRoutine<Value(Arguments...)> {
   public:
@@ -37,7 +38,7 @@ class HostRoutine<Value(Arguments...)> {
     Value (*function_)(Arguments...);
 };
 
-/// MPI_ERR_UNSUPPORTED_OPERATION, after a line on stderr.
+/// Reports a missing routine on stderr and returns MPI_ERR_UNSUPPORTED_OPERATION.
 int host_lacks(const char* name);
 
 template <class Value, class... Arguments>

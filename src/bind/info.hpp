@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// MPI_Info to hints and back.
+// Converts an MPI_Info to hints and back.
 #pragma once
 
 #include "bind/mpi_types.hpp"
@@ -7,9 +7,9 @@
 
 namespace oratorio::bind {
 
-/// Empty for MPI_INFO_NULL.
+/// Returns the hints of an info; none for MPI_INFO_NULL.
 [[nodiscard]] Result<HintMap> hints_of(MPI_Info info);
-/// A new info, the program's to free. Keys and values too long for the host are left out.
+/// Makes a new info, which the program frees. Leaves out keys and values too long for the host.
 int make_info(const HintMap& hints, MPI_Info* info);
 
 }  // namespace oratorio::bind

@@ -10,7 +10,7 @@ namespace oratorio::bind {
 
 namespace {
 
-/// Variables in which a launcher gives a process the number of processes and its own number.
+/// Variables in which a launcher tells a process the number of processes and its own number.
 struct Variables {
     const char* processes;
     const char* number;
@@ -21,7 +21,7 @@ constexpr std::array kLaunchers{
     Variables{"SLURM_STEP_NUM_TASKS", "SLURM_PROCID"},
 };
 
-/// -1 where the variable isn't set.
+/// Returns the number in a variable; -1 if it isn't set.
 int number_in(const char* variable) {
     const char* const text = secure_getenv(variable);
     return text != nullptr ? std::atoi(text) : -1;

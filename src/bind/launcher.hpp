@@ -6,8 +6,8 @@
 
 namespace oratorio::bind {
 
-/// A sentence for the user where this process is alone in MPI_COMM_WORLD although its launcher has
-/// started several. Empty elsewhere, and in all of the processes but the launcher's rank 0.
+/// Returns a sentence for the user if this process is alone in MPI_COMM_WORLD although its launcher
+/// has started several. Empty otherwise, and in all of the processes but the launcher's rank 0.
 [[nodiscard]] std::string wrong_launcher();
 
 }  // namespace oratorio::bind

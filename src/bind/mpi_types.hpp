@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What one MPI's header lacks and another's has, so that the table of procedures compiles against
-// all of them.
+// Declares what one MPI's header lacks and another's has, so that the table of procedures compiles
+// against all of them.
 #pragma once
 
 #include "mpi/host.hpp"

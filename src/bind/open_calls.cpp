@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Opening, closing, deleting.
+// Opens, closes and deletes files.
 #include <cstdlib>
 #include <thread>
 
@@ -16,7 +16,7 @@ namespace {
 
 constexpr const char* kHostMethod = "host";
 
-/// Bits that aren't MPI's make `unknown`.
+/// Converts an access mode. Sets `unknown` if there are bits that aren't MPI's.
 AccessMode mode_of(int amode, bool& unknown) {
     const auto has = [&amode](int bit) {
         const bool set = (amode & bit) != 0;
@@ -37,7 +37,7 @@ AccessMode mode_of(int amode, bool& unknown) {
     return mode;
 }
 
-/// Whether the hints ask for the host's own MPI-IO.
+/// True if the hints ask for the host's own MPI-IO.
 bool wants_host(const HintMap& info, const std::string& path) {
     const HintMap all = merge_hints(process().settings.hints, info, path);
     const auto method = all.find("oratorio_method");
@@ -52,7 +52,7 @@ struct OpenArguments {
     MPI_File* fh;
 };
 
-/// Tried with MPICH 4.0 and 5.0, and Open MPI 4 and 5.
+/// Returns which prefixes the host drops. Tried with MPICH 4.0 and 5.0, and Open MPI 4 and 5.
 Prefixes find_prefixes() {
     const std::string version = library_version();
     if (version.find("Open MPI") != std::string::npos) return Prefixes::kept;
@@ -68,16 +68,16 @@ Prefixes prefixes_of_host() {
     return found;
 }
 
-/// What an open came to on this rank.
+/// The result of an open on this rank.
 struct Opening {
     std::shared_ptr<OpenFile> open = std::make_shared<OpenFile>();
     MPI_File handle = MPI_FILE_NULL;
-    bool to_host = false;     ///< the host is to open it
-    bool collective = false;  ///< an error is one that all ranks have
+    bool to_host = false;     ///< the host opens it instead
+    bool collective = false;  ///< an error is one of all ranks
     Rank rank = 0;
 };
 
-/// What of the arguments may be wrong.
+/// Fills in the parts of the call that may be wrong, and returns what is wrong.
 Error describe(const OpenArguments& arguments, OpenCall& call) {
     bool unknown_bits = false;
     call.path = arguments.filename != nullptr ? arguments.filename : "";
@@ -92,7 +92,7 @@ Error describe(const OpenArguments& arguments, OpenCall& call) {
     return {};
 }
 
-/// Errors go into the call: the other ranks are told of them by File::open.
+/// Makes the call. Errors go into it: File::open reports them to the other ranks.
 OpenCall call_of(const OpenArguments& arguments) {
     OpenCall call;
     call.sources = process().settings.hints;
@@ -116,7 +116,7 @@ TraceCall trace_of(const Opening& opening) {
             [](const std::string& text) { tell_troubles({text}); }};
 }
 
-/// ROMIO_PRINT_HINTS: the values in force, as MPI_File_get_info gives them.
+/// Prints the values in force, as MPI_File_get_info returns them (ROMIO_PRINT_HINTS).
 void print_hints(const OpenFile& open) {
     std::string text = open.path + ": hints";
     for (const auto& [key, value] : open.file->reported_hints())
@@ -131,7 +131,7 @@ Error no_host(const std::string& routine) {
 }
 
 Result<Lending> lend(MPI_Comm comm) {
-    const ErrorsReturned of_none;  // those of a handle that is no communicator
+    const ErrorsReturned of_none;  // for a handle that is no communicator
     const ErrorsReturned of_program(comm);
     return process().workspaces.lend(comm, process().settings.ranks_per_node);
 }
@@ -167,7 +167,7 @@ Error open_here(const OpenArguments& arguments, Opening& opening) {
     open.etype = HeldType(MPI_BYTE);
     open.filetype = HeldType(MPI_BYTE);
     open.list_memory = keep_list_memory();
-    // Known before it is open, so that a full table is an error of all ranks.
+    // The file has a handle before it is open, so that a full table is an error of all ranks.
     const Error listed = contained([&] {
         opening.handle = process().files.add(opening.open);
         return opening.handle != MPI_FILE_NULL
@@ -209,7 +209,7 @@ Error close_here(OpenFile& open) {
 int file_open(MPI_Comm comm, const char* filename, int amode, MPI_Info info, MPI_File* fh) {
     if (disabled()) {
         tell_that_it_is_off();
-        // The others may not be off, and would wait.
+        // Oratorio may be on for the other ranks, and they would wait.
         Lending none;
         if (host_if_loaded() != nullptr)
             none = unbroken([&] { return process().workspaces.stand_aside(comm); });
@@ -243,7 +243,7 @@ int file_close(MPI_File* fh) {
         return raise_default(
             Error::make(ErrorKind::file_handle, "close: this is not the handle of an open file"));
     const std::optional<Trouble> trouble = attempt(*open, Scope::all_ranks, close_here);
-    // The handler may still ask for the handle's error handler, no more: the file is gone.
+    // The handler may still ask for the handle's error handler, but no more: the file is gone.
     const int code = trouble ? raise(trouble->handler, handle, trouble->failure) : MPI_SUCCESS;
     process().files.remove(handle);
     unbroken([&] {

@@ -7,8 +7,8 @@ namespace oratorio::bind {
 
 namespace {
 
-/// Asked with large counts where the host has them: the plain question fails for types made with
-/// large counts.
+/// Returns a datatype's combiner. Asks with large counts if the host has them: the plain function
+/// fails for types made with large counts.
 int combiner_of(MPI_Datatype type) {
     int combiner = 0;
     if (host().Type_get_envelope_c != nullptr) {
@@ -21,8 +21,8 @@ int combiner_of(MPI_Datatype type) {
     return combiner;
 }
 
-/// Predefined types and those of MPI_Type_create_f90_real and its kin: nobody may free them
-/// (MPI-4.1, 14.3 and 19.1.9).
+/// True for predefined types and those of MPI_Type_create_f90_real and similar calls, which must
+/// not be freed (MPI-4.1, 14.3 and 19.1.9).
 bool is_unfreeable(MPI_Datatype type) {
     const int combiner = combiner_of(type);
     return combiner == MPI_COMBINER_NAMED || combiner == MPI_COMBINER_F90_INTEGER ||
@@ -52,7 +52,7 @@ Result<HeldType> HeldType::duplicate(MPI_Datatype type) {
     return held;
 }
 
-/// Callbacks that delete the program's attributes may fail.
+/// Frees the type. Callbacks that delete the program's attributes may fail; that error is dropped.
 HeldType::~HeldType() {
     if (!owned_) return;
     const ErrorsReturned returned;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// OpenFile: a File and what only the MPI side of it needs to know.
+// OpenFile: a File, and what only the MPI side of it needs to know.
 #pragma once
 
 #include <atomic>
@@ -20,10 +20,11 @@ class HeldType {
   public:
     HeldType() = default;
     explicit HeldType(MPI_Datatype predefined) : type_(predefined) {}
-    /// A datatype of the same data and layout. It has none of the program's attributes, so that no
-    /// callback of the program's runs.
+    /// Returns a datatype of the same data and layout. It has none of the program's attributes, so
+    /// that no callback of the program runs.
     [[nodiscard]] static Result<HeldType> equivalent(MPI_Datatype type);
-    /// A duplicate of `type` with its attributes, or an equivalent where their callbacks refuse.
+    /// Returns a duplicate of `type` with its attributes, or an equivalent if their callbacks
+    /// refuse.
     [[nodiscard]] static Result<HeldType> duplicate(MPI_Datatype type);
     HeldType(HeldType&& other) noexcept { swap(other); }
     HeldType& operator=(HeldType&& other) noexcept {
@@ -33,8 +34,8 @@ class HeldType {
     ~HeldType();
 
     [[nodiscard]] MPI_Datatype get() const { return type_; }
-    /// For the program: the type itself when predefined, else a duplicate that is the program's to
-    /// free. Returns the host's code.
+    /// Copies it for the program: the type itself if predefined, else a duplicate that the program
+    /// frees. Returns the host's code.
     int copy_to(MPI_Datatype* copy) const;
 
   private:
@@ -62,7 +63,8 @@ class FileMutex {
         owner_.store({}, std::memory_order_relaxed);
         mutex_.unlock();
     }
-    /// For whoever can come again later, or has it already and waits in a call on this file.
+    /// For a thread that can come again later. Fails as well if this thread has the mutex already,
+    /// and waits in a call on this file.
     bool try_lock() {
         const auto me = std::this_thread::get_id();
         if (owner_.load(std::memory_order_relaxed) == me || waiting_ != 0 || !mutex_.try_lock())
@@ -74,12 +76,12 @@ class FileMutex {
   private:
     std::mutex mutex_;
     std::atomic<int> waiting_{0};
-    std::atomic<std::thread::id> owner_{};  ///< a thread asks only whether it is itself
+    std::atomic<std::thread::id> owner_{};  ///< a thread compares it only with its own id
 };
 
 struct OpenFile {
-    /// The rest of it may be let go by a thread of ours, which must not call the host: what the
-    /// host has to take back goes with the call that closes the file.
+    /// Frees what the host has to take back, in the call that closes the file. The rest may be
+    /// freed later by a thread of ours, which must not call the host.
     void give_back_to_host() {
         handler = {};
         etype = {};
@@ -88,15 +90,16 @@ struct OpenFile {
 
     FileMutex mutex;   ///< guards all below but path; not held while a user's error handler runs
     std::string path;  ///< as the program gave it; never changes
-    std::atomic<int> resting{0};  ///< who waits for a bell of the file, without the mutex
-    LentWorkspace workspace;      ///< the file's; given back when the file is gone
+    std::atomic<int> resting{0};  ///< how many threads wait for a doorbell of the file, without the
+                                  ///< mutex
+    LentWorkspace workspace;      ///< the file's; returned when the file is gone
     std::unique_ptr<File> file;
     ErrorHandler handler;
     int amode = 0;
     HeldType etype;
     HeldType filetype;
-    std::shared_ptr<KeptMemory> list_memory;  ///< of datatypes; kept while a file is open
-    bool progress_told = false;               ///< how operations move on
+    std::shared_ptr<KeptMemory> list_memory;  ///< for lists of datatypes; kept while a file is open
+    bool progress_told = false;               ///< the user knows how operations move on
 };
 
 }  // namespace oratorio::bind

@@ -20,15 +20,16 @@ namespace oratorio::bind {
 
 namespace {
 
-Process* made = nullptr;  ///< what process() gives, once it has been called
+Process* made = nullptr;  ///< what process() returns, once it has been called
 
-/// Nothing in a set-uid program: files would be read and written with rights that the user hasn't.
+/// Returns "" in a set-uid program: files would be read and written with rights that the user
+/// hasn't.
 std::string environment(const char* name) {
     const char* value = secure_getenv(name);
     return value != nullptr ? value : "";
 }
 
-/// Of a program that may heed them.
+/// Returns the names of variables that the program may heed.
 std::vector<std::string_view> names_of_variables() {
     std::vector<std::string_view> names;
     for (char** variable = environ; variable != nullptr && *variable != nullptr; ++variable) {
@@ -39,7 +40,7 @@ std::vector<std::string_view> names_of_variables() {
     return names;
 }
 
-/// "1 file", "2 files".
+/// Returns "1 file", "2 files".
 std::string counted(std::uint64_t number, const std::string& what, const char* plural) {
     return std::to_string(number) + " " + what + (number == 1 ? "" : plural);
 }
@@ -49,7 +50,8 @@ bool is_on(const char* name) {
     return !value.empty() && value != "0";
 }
 
-/// Of a file that `variable` names. "" with a sentence in `troubles` where it is of no use.
+/// Returns the contents of a file that `variable` names. If the file can't be used, returns "" and
+/// adds a sentence to `troubles`.
 std::string contents_of(const std::string& path, const char* variable,
                         std::vector<std::string>& troubles) {
     auto text = read_small_file(path);
@@ -58,8 +60,8 @@ std::string contents_of(const std::string& path, const char* variable,
     return "";
 }
 
-/// A path that stays right when the program changes its working directory. The path itself where
-/// the working directory has been removed.
+/// Returns a path that stays right when the program changes its working directory; the path itself
+/// if the working directory has been removed.
 std::string absolute(const std::string& given) {
     std::error_code unknown;
     const auto path = std::filesystem::absolute(given, unknown);
@@ -86,8 +88,8 @@ int copy_nothing(MPI_Comm, int, void*, void*, void*, int* flag) {
     return MPI_SUCCESS;
 }
 
-/// Once for all ranks, where explanations are asked for: who reads them can tell success from
-/// inactivity.
+/// Explains something once for all ranks, if explanations are on: the reader can then tell success
+/// from inactivity.
 void narrate_of_all(const std::string& text) {
     int rank = 0;
     const bool known = world_exists() && !mpi_finalized() &&
@@ -120,9 +122,9 @@ int on_finalize(MPI_Comm, int, void*, void*) {
                  " was never closed: its last data may be missing; call MPI_File_close");
 }
 
-/// Calls `ask`, whose host calls may find that `type` is no datatype: an error of this call, not of
-/// MPI_COMM_SELF. A datatype that this thread has found valid among its last ones is not guarded,
-/// as that takes longer than the answer where threads may call MPI.
+/// Calls `ask`. Its host calls may find that `type` is no datatype: an error of this call, not of
+/// MPI_COMM_SELF. A datatype that is among the last ones that this thread has found valid is not
+/// guarded, because the guard takes longer than the answer where threads may call MPI.
 template <class Ask>
 auto of_valid(MPI_Datatype type, const Ask& ask) {
     thread_local std::array<MPI_Datatype, 16> last{};
@@ -136,7 +138,8 @@ auto of_valid(MPI_Datatype type, const Ask& ask) {
 }
 
 using MadeDecoder = Result<std::unique_ptr<Decoder>>;
-std::atomic<MadeDecoder*> current_decoder{nullptr};  ///< never destroyed: others may be using it
+std::atomic<MadeDecoder*> current_decoder{nullptr};  ///< never destroyed: other threads may be
+                                                     ///< using it
 
 MadeDecoder& decoder() {
     if (MadeDecoder* known = current_decoder.load()) return *known;
@@ -270,7 +273,7 @@ void watch_for_finalize() {
     if (!world_exists()) return;  // only sessions: each has its own communicators
     static std::once_flag once;
     std::call_once(once, [] {
-        // The first file is opened by a callback of MPI_Finalize, while the attributes go.
+        // The first file is opened by a callback of MPI_Finalize, while the attributes are deleted.
         if (process().engine.is_shut_down()) return process().workspaces.close();
         int key = 0;
         if (host().Comm_create_keyval(copy_nothing, on_finalize, &key, nullptr) != MPI_SUCCESS)

@@ -25,30 +25,31 @@ namespace oratorio::bind {
 
 /// The environment variables that Oratorio knows, read once.
 struct Settings {
-    bool disabled = false;  ///< ORATORIO_DISABLE=1: the host answers every call
-    bool quiet = false;     ///< ORATORIO_QUIET=1: nothing is written to stderr but before an abort
-    bool explain = false;   ///< ORATORIO_EXPLAIN=1 or a path: every plan made is told
-    std::string explain_path;  ///< where to; stderr when empty
+    bool disabled = false;     ///< ORATORIO_DISABLE=1: the host answers every call
+    bool quiet = false;        ///< ORATORIO_QUIET=1: writes to stderr only before an abort
+    bool explain = false;      ///< ORATORIO_EXPLAIN=1 or a path: explains every plan
+    std::string explain_path;  ///< where explanations go; "": stderr
     std::string trace_path;    ///< ORATORIO_TRACE: where accesses are written to; "": nowhere
-    bool print_hints = false;  ///< ROMIO_PRINT_HINTS=1: each open tells the hints in force
+    bool print_hints = false;  ///< ROMIO_PRINT_HINTS=1: each open prints the hints in force
     std::string costs_folder;  ///< ORATORIO_COSTS, else the user's cache: what calibration found
     int ranks_per_node = 0;    ///< ORATORIO_RANKS_PER_NODE: pretended node size; 0 = the true one
-    int wait_notice = 10;  ///< ORATORIO_WAIT_NOTICE: seconds that rank 0 waits silently; 0: ever
-    HintSources hints;     ///< ROMIO_HINTS, MPICH_MPIIO_HINTS, ORATORIO_HINTS, ORATORIO_METHOD
-    std::vector<std::string> troubles;  ///< what of all this is of no use, in sentences
+    int wait_notice = 10;      ///< ORATORIO_WAIT_NOTICE: seconds that rank 0 waits silently; 0: for
+                               ///< ever
+    HintSources hints;         ///< ROMIO_HINTS, MPICH_MPIIO_HINTS, ORATORIO_HINTS, ORATORIO_METHOD
+    std::vector<std::string> troubles;  ///< sentences about what of all this is of no use
 };
 
 /// Serves other ranks, as far as this thread may. A thread that waits for a lock of the job calls
 /// it repeatedly.
 void while_locked();
 
-/// What this rank has done with files, for the last line of explanations. Counts nothing where
-/// nobody asked for those. Thread-safe.
+/// What this rank has done with files, for the last line of explanations. Counts nothing if
+/// explanations are off. Thread-safe.
 class Account {
   public:
     /// Called once for each open of a file, when it is closed or the program ends without that.
     void add(const File& file);
-    /// "2 accesses to 1 file": files opened again are one.
+    /// Returns "2 accesses to 1 file". A file that is opened again counts once.
     [[nodiscard]] std::string text() const;
 
   private:
@@ -80,37 +81,39 @@ struct Process {
 /// Thread-safe.
 [[nodiscard]] Process& process();
 
-/// The library is off: every call is the host's.
+/// True if the library is off: every call is the host's.
 [[nodiscard]] bool disabled();
-/// Whether the host answers calls on this file: the library is off, or the host opened the file.
+/// True if the host answers calls on this file: the library is off, or the host opened the file.
 [[nodiscard]] bool belongs_to_host(MPI_File fh);
 
-/// A sentence for the user on stderr; with ORATORIO_QUIET only what is urgent.
+/// Writes a sentence for the user to stderr; with ORATORIO_QUIET only an urgent one.
 void tell(const std::string& text, bool urgent = false);
-/// Plans and warnings of one file: to where ORATORIO_EXPLAIN says, else as `tell`.
+/// Writes plans and warnings of one file to where ORATORIO_EXPLAIN says, else like tell().
 void narrate(const std::string& text);
 
-/// Once, to who wants explanations.
+/// Reports once that the library is off, if explanations are on.
 void tell_that_it_is_off();
 
-/// To the user, each sentence once.
+/// Reports problems to the user, each sentence once.
 void tell_troubles(const std::vector<std::string>& troubles);
 
-/// The text of the costs measured on this machine for a kind of file system, else of those for any
-/// machine; "" when nothing was measured.
+/// Returns the costs measured on this machine for a kind of file system, as text, else those for
+/// any machine; "" if nothing was measured.
 [[nodiscard]] std::string read_costs(std::string_view file_system);
 
-/// The layout of a datatype, and what its data consists of; both kept on the datatype.
+/// Return the layout of a datatype, and what its data consists of; both are kept on the datatype.
 [[nodiscard]] Result<DecodedType> decode(MPI_Datatype type);
 [[nodiscard]] Result<SignaturePtr> signature(MPI_Datatype type);
-/// While somebody holds this, memory for the lists of datatypes is kept from one to the next. Null
-/// where datatypes can't be decoded.
+/// Returns the memory for the lists of datatypes. While a caller holds it, the memory is kept from
+/// one datatype to the next. Null if datatypes can't be decoded.
 [[nodiscard]] std::shared_ptr<KeptMemory> keep_list_memory();
 
-/// MPI may be over and begin again, without MPI_COMM_WORLD: keys of attributes are made anew.
+/// Forgets keys of attributes, so that they are made again: MPI may be over and begin again,
+/// without MPI_COMM_WORLD.
 void forget_keys();
 
-/// Looks after MPI_Finalize, where kept workspaces go. Called at each open; does its work once.
+/// Registers a callback for MPI_Finalize, which ends kept workspaces. Called at each open; does its
+/// work once.
 void watch_for_finalize();
 
 }  // namespace oratorio::bind

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Where MPI begins and ends: the hint oratorio_progress=thread asks for the level that lets a
-// thread of ours call MPI (MPI-4.1, 11.6.2).
+// Calls with which MPI begins and ends. The hint oratorio_progress=thread asks for the level that
+// lets a thread of ours call MPI (MPI-4.1, 11.6.2).
 #include "bind/entry.hpp"
 
 namespace oratorio::bind {
 
 namespace {
 
-/// The environment is looked at anew: programs may still change it before their first file.
+/// Reads the environment again: programs may still change it before their first file.
 bool wants_full_threads() {
     const Settings settings = read_environment();
     if (settings.disabled) return false;
@@ -30,8 +30,8 @@ int init_thread(int* argc, char*** argv, int required, int* provided) {
 }
 
 /// MPICH stops taking locks and calling us when it begins to finalize, and calls the program's
-/// callbacks afterwards. A thread of ours that is inside a call then would never give back the lock
-/// it holds, and a function of ours that the host gets from there on is a failed assertion.
+/// callbacks afterwards. A thread of ours that is inside a call then would never release the lock
+/// that it holds, and a function of ours that the host receives from then on is a failed assertion.
 int finalize() {
     process().engine.shut_down();
     const int code = ORATORIO_HOST(MPI_Finalize)();

@@ -50,7 +50,7 @@ bool Requests::complete_done() {
         }
         if (!done.empty()) std::erase(unfinished_, nullptr);
     });
-    // The host may call back, so nothing is locked.
+    // No lock is held, because the host may call back.
     for (const PendingPtr& pending : done) host().Grequest_complete(pending->request);
     unfinished_count_ -= static_cast<int>(done.size());
     return !done.empty();
@@ -64,7 +64,7 @@ PendingPtr Requests::find(std::uintptr_t id) {
 
 int Requests::query(void* id, MPI_Status* status) {
     const PendingPtr pending = process().requests.find(reinterpret_cast<std::uintptr_t>(id));
-    // Freed, or asked before it is done.
+    // The request was freed, or is queried before it is done.
     const bool done = pending && pending->operation->done();
     set_status(status, done ? pending->operation->outcome().bytes : 0);
     if (!done || pending->operation->outcome().error.kind == ErrorKind::none) return MPI_SUCCESS;
@@ -81,7 +81,7 @@ int Requests::forget(void* id) {
     return MPI_SUCCESS;
 }
 
-/// An access that has begun can't be taken back.
+/// Does nothing: an access that has begun can't be taken back.
 int Requests::cancel(void*, int) {
     return MPI_SUCCESS;
 }

@@ -28,14 +28,16 @@ using PendingPtr = std::shared_ptr<PendingRequest>;
 /// One per process. Thread-safe.
 class Requests {
   public:
-    /// A request for an operation that has been started, done or not. A code of the host's.
+    /// Makes a request for an operation that has been started, done or not. Returns the host's
+    /// code.
     int add(const PendingRequest& pending, MPI_Request* request);
-    /// Requests that the program hasn't completed or freed, and operations under way.
+    /// True if there are requests that the program hasn't completed or freed, or operations under
+    /// way.
     [[nodiscard]] static bool any() { return known_count_.load(std::memory_order_relaxed) > 0; }
-    /// Tells the host of operations that are done; true when there were some. Only where MPI may be
-    /// called.
+    /// Reports finished operations to the host. Returns true if there were some. REQUIRES: this
+    /// thread may call MPI.
     bool complete_done();
-    /// Operations that the host hasn't been told are done.
+    /// True if there are operations that the host doesn't know to be done.
     [[nodiscard]] static bool unfinished() {
         return unfinished_count_.load(std::memory_order_relaxed) > 0;
     }
@@ -48,16 +50,17 @@ class Requests {
 
     std::mutex mutex_;
     std::uintptr_t last_id_ = 0;
-    // By number, as hosts may ask for the state of a request after it was freed, or free it twice.
+    // By number, because hosts may query the state of a request after it was freed, or free it
+    // twice.
     std::map<std::uintptr_t, PendingPtr> known_;
     std::vector<PendingPtr> unfinished_;
-    // Asked by every MPI_Wait, also before anything of ours is in use.
+    // Read by every MPI_Wait, also before anything of ours is in use.
     static inline std::atomic<int> known_count_{0};
     static inline std::atomic<int> unfinished_count_{0};
 };
 
-/// While it lives the failures of operations that this thread's calls complete are kept, for the
-/// file's error handler to run after the host's call has returned. Without one the host gets the
+/// While it lives, it keeps the failures of operations that this thread's calls complete, so that
+/// the file's error handler runs after the host's call has returned. Without one the host gets the
 /// failure's code and does with it what its communicators' handlers say.
 class FailureWatch {
   public:
@@ -67,9 +70,9 @@ class FailureWatch {
     FailureWatch& operator=(const FailureWatch&) = delete;
 
     [[nodiscard]] const std::vector<PendingPtr>& failed() const { return failed_; }
-    /// Hosts may ask for the state of one request several times.
+    /// Adds a failure once: hosts may query the state of one request several times.
     void add(const PendingPtr& pending);
-    /// Runs the error handler of the file; the code for the program.
+    /// Runs the error handler of the file. Returns the code for the program.
     static int raise(const PendingRequest& pending);
 
   private:

@@ -7,7 +7,8 @@
 
 namespace oratorio::bind {
 
-/// MPI_Get_count and MPI_Get_elements then answer for any datatype; MPI_ERROR stays as it was.
+/// Sets the bytes moved. MPI_Get_count and MPI_Get_elements then answer for any datatype; MPI_ERROR
+/// stays as it was.
 void set_status(MPI_Status* status, Bytes bytes);
 
 }  // namespace oratorio::bind

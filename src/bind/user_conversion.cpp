@@ -12,7 +12,7 @@ namespace oratorio::bind {
 
 namespace {
 
-/// At most so many data items in one call, which fits the int of the plain functions.
+/// The most data items in one call, which fits the int of the plain functions.
 constexpr std::int64_t kItemsPerCall = std::int64_t{1} << 20;
 
 Result<Bytes> extent_of(const UserRepresentation& representation, MPI_Datatype type) {
@@ -44,7 +44,7 @@ class UserConversion final : public Conversion {
 
     Error to_file(const std::byte* user, std::span<std::byte> file) override {
         const ConversionFunction& write = representation_.write;
-        // The functions of MPI take their source as not const.
+        // The functions of MPI take a source that isn't const.
         if (write)
             return convert(write, const_cast<std::byte*>(user), file.data(), {},
                            data_->total().elements);
@@ -77,8 +77,8 @@ class UserConversion final : public Conversion {
                            "memory");
     }
 
-    /// Converts the items from `first`, whose file data is at `file`, up to item number `end`, in
-    /// calls that go on where the last one ended: `position` counts items.
+    /// Converts the items from `first`, with their file data at `file`, up to item number `end`.
+    /// Each call goes on where the last one ended: `position` counts items.
     Error convert(const ConversionFunction& function, std::byte* user, std::byte* file,
                   const Amount& first, std::int64_t end) {
         for (std::int64_t position = first.elements; position < end;) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // A representation that the program has registered (MPI-4.1, 14.5.3), and the conversion of an
-// access by its functions. They run while the file is locked, and must not throw.
+// access by its functions.
+// REQUIRES: the functions don't throw. They run while the file is locked.
 #pragma once
 
 #include <cstdint>
@@ -15,9 +16,10 @@
 
 namespace oratorio::bind {
 
-/// A conversion function of the program's, with its extra state; empty (MPI_CONVERSION_FN_NULL):
-/// native data. Gets the user's buffer, the datatype, how many items, the file's data, and the
-/// number of the first item; gives an MPI error code. Never asked for more than an int of items.
+/// A conversion function of the program, with its extra state; empty (MPI_CONVERSION_FN_NULL):
+/// native data. Receives the user's buffer, the datatype, the number of items, the file's data, and
+/// the number of the first item; returns an MPI error code. Never called for more items than fit an
+/// int.
 using ConversionFunction = std::function<int(void*, MPI_Datatype, std::int64_t, void*, MPI_Offset)>;
 
 struct UserRepresentation {
@@ -26,13 +28,13 @@ struct UserRepresentation {
     std::function<int(MPI_Datatype, MPI_Aint*)> extent;
 };
 
-/// Asks the extent function, once for each predefined datatype as long as the answer lives.
-/// ErrorKind::conversion when the function fails or gives no positive extent. `representation`
-/// outlives it.
+/// Returns sizes by the extent function, which is called once for each predefined datatype as long
+/// as the result lives. ErrorKind::conversion if the function fails or returns no positive extent.
+/// `representation` outlives the result.
 [[nodiscard]] FileSize sizes_in(const UserRepresentation& representation);
 
-/// `memory` is the user's buffer of `type`s, `item` the signature of one of them.
-/// `representation` outlives the conversion; `type` needn't.
+/// Returns the conversion of an access. `memory` is the user's buffer of `type`s, `item` the
+/// signature of one of them. `representation` outlives the conversion; `type` needn't.
 [[nodiscard]] Result<std::shared_ptr<Conversion>> user_conversion(
     const UserRepresentation& representation, MPI_Datatype type, const Layout& memory,
     const SignaturePtr& item);

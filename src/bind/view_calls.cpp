@@ -18,7 +18,7 @@ struct ViewArguments {
     const char* representation;
 };
 
-/// What a view is made of on the MPI side, besides the View.
+/// The datatypes that a view has on the MPI side, besides the View.
 struct ViewTypes {
     HeldType etype;
     HeldType filetype;
@@ -103,7 +103,7 @@ int file_get_view(MPI_File fh, MPI_Offset* disp, MPI_Datatype* etype, MPI_Dataty
         }
         const View& view = open.file->view();
         *disp = view.displacement;
-        // No more than the name: the program's array may be just large enough for it.
+        // Copies no more than the name: the program's array may be just large enough for it.
         std::memcpy(datarep, view.representation.c_str(), view.representation.size() + 1);
         if (const Error error =
                 error_of(open.etype.copy_to(etype), "get view: the etype cannot be duplicated");

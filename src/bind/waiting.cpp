@@ -12,21 +12,21 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-/// Every host has it, and the program's own messages to itself stay where they are.
+/// A tag that every host has. A probe for it leaves the program's own messages to itself in place.
 constexpr int kNobodysTag = 32767;
 
-/// What this thread is in.
+/// The routine that this thread is in.
 struct Routine {
     const char* name = nullptr;
     const std::string* path = nullptr;
     int rank = 0;
-    Clock::time_point first_wait = {};  ///< none yet while it is the epoch
+    Clock::time_point first_wait = {};  ///< the epoch: no wait yet
     bool told = false;
 };
 thread_local Routine routine;
 
-/// Ranks speak one after the other, so that a job that hangs doesn't drown in them, and one whose
-/// ranks come late hears a single sentence.
+/// Tells the user that this rank has waited for long. Ranks speak one after the other, so that a
+/// job that hangs doesn't drown in sentences, and a job with late ranks gets a single one.
 void notice() {
     const int seconds = process().settings.wait_notice;
     if (seconds <= 0 || routine.told || routine.name == nullptr) return;
@@ -63,7 +63,8 @@ bool while_waiting() {
     return process().engine.move_others();
 }
 
-/// Looking for a message that nobody sends gives the host its turn.
+/// Serves other ranks while this one waits for a lock of the job. Probing for a message that no
+/// rank sends gives the host its turn.
 void while_locked() {
     if (!Engine::may_call_mpi()) return;
     notice();

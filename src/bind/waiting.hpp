@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Waiting: what a rank does while a call of the program waits for other ranks: other files move on,
-// and who waits for long says for what.
+// Waiting: what a rank does while a call of the program waits for other ranks. Other files move on,
+// and a rank that waits for long reports what it waits for.
 #pragma once
 
 #include <string>
 
 namespace oratorio::bind {
 
-/// While it lives this thread is in this routine, called by the program. Where routines of ours
-/// call each other the outer one counts.
+/// While it lives, this thread is in this routine, called by the program. If routines of ours call
+/// each other, the outer one counts.
 class InRoutine {
   public:
     explicit InRoutine(const char* name);
@@ -20,10 +20,12 @@ class InRoutine {
     const char* outer_;
 };
 
-/// The file that the routine works on, for a notice; `path` must live as long as the routine runs.
+/// Sets the file that the routine works on, for a notice. REQUIRES: `path` lives as long as the
+/// routine runs.
 void routine_uses(const std::string& path, int rank);
 
-/// For transports: called again and again by a rank that waits. True when other files moved on.
+/// For transports: called again and again by a rank that waits. Returns true if other files moved
+/// on.
 bool while_waiting();
 
 }  // namespace oratorio::bind

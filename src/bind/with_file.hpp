@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// with_file: the frame of every call on an open file: find it, lock it, do it, raise what went
-// wrong.
+// with_file: the frame of every call on an open file. It finds the file, locks it, makes the call,
+// and raises the error.
 #pragma once
 
 #include <optional>
@@ -17,13 +17,14 @@ enum class Scope {
     all_ranks  ///< all ranks get the error alike
 };
 
-/// What went wrong in a call, and who is to be told.
+/// The error of a call, and the handler that receives it.
 struct Trouble {
     Failure failure;
     ErrorHandler handler;
 };
 
-/// Nothing when the call succeeded. The file is unlocked again on return.
+/// Makes a call on the locked file. Returns nothing if it succeeded. The file is unlocked again on
+/// return.
 template <class Body>
 std::optional<Trouble> attempt(OpenFile& open, Scope scope, const Body& body) {
     const InCall inside;
@@ -38,7 +39,8 @@ std::optional<Trouble> attempt(OpenFile& open, Scope scope, const Body& body) {
     return Trouble{{error, open.path, scope == Scope::all_ranks, rank}, open.handler};
 }
 
-/// `body` gets the OpenFile, locked, and gives an Error. Returns the code for the program.
+/// Calls `body` with the locked OpenFile; `body` returns an Error. Returns the code for the
+/// program.
 template <class Body>
 int with_file(MPI_File fh, Scope scope, const Body& body) {
     const std::shared_ptr<OpenFile> open = process().files.find(fh);
@@ -50,17 +52,18 @@ int with_file(MPI_File fh, Scope scope, const Body& body) {
     return trouble ? raise(trouble->handler, fh, trouble->failure) : MPI_SUCCESS;
 }
 
-/// An Error from a Result that carries nothing else.
+/// Returns the Error of a Result that carries nothing else.
 [[nodiscard]] inline Error error_of(const Result<void>& result) {
     return result ? Error{} : result.error();
 }
 
-/// An Error for a host's code: bind/ asks the host for little, so what failed is said by `what`.
+/// Returns an Error for a host's code. `what` says what failed, because bind/ asks the host for
+/// little.
 [[nodiscard]] inline Error error_of(int host_code, const char* what) {
     return host_code == MPI_SUCCESS ? Error{} : Error::make(ErrorKind::other, what);
 }
 
-/// An output argument must be there.
+/// Returns the error of an output argument that isn't there.
 [[nodiscard]] inline Error missing(const char* what) {
     return Error::make(ErrorKind::argument, what);
 }

@@ -46,8 +46,8 @@ int drop_checked(MPI_Comm, int, void*, void*) {
     return MPI_SUCCESS;
 }
 
-/// MPI_UNEQUAL as well for a session's, which Open MPI refuses to compare with the world: an error
-/// that is none of the program's.
+/// Compares with MPI_COMM_WORLD. Returns MPI_UNEQUAL as well for a session's communicator, which
+/// Open MPI refuses to compare with the world: an error that isn't the program's.
 int difference_from_world(MPI_Comm program) {
     if (program == MPI_COMM_WORLD) return MPI_IDENT;
     const ErrorsReturned returned(program);
@@ -58,7 +58,7 @@ int difference_from_world(MPI_Comm program) {
     return difference;
 }
 
-/// Another one in each process: workspaces are numbered by their rank 0.
+/// Returns a number that differs between processes: workspaces are numbered by their rank 0.
 std::uint64_t first_number() {
     const auto now = std::chrono::system_clock::now().time_since_epoch();
     const auto ticks = static_cast<std::uint64_t>(std::chrono::nanoseconds(now).count());
@@ -77,18 +77,18 @@ int rank_in(MPI_Comm comm) {
     return rank;
 }
 
-/// What the ranks tell each other before anything else; of each word the largest holds.
+/// What the ranks tell each other before anything else. Each word is combined by MPI_MAX.
 struct Muster {
-    AllEqual number{};          ///< of the workspace that is kept
+    AllEqual number{};          ///< of the kept workspace
     std::uint64_t off = 0;      ///< 1: the library is off on this rank
-    std::uint64_t speaker = 0;  ///< size - rank where it isn't off
+    std::uint64_t speaker = 0;  ///< size - rank if the library is on
     std::uint64_t unready = 0;  ///< key_of an error
-    std::uint64_t nodes = 0;    ///< rank 0's ranks of a node
+    std::uint64_t nodes = 0;    ///< rank 0's ranks_per_node, by nodes_word()
 
     [[nodiscard]] bool all_have_it() const { return number.value != 0 && number.holds(); }
 };
 
-/// Collective.
+/// Collective. Combines the words of all ranks.
 Result<Agreed<Muster>> muster(MPI_Comm program, Muster mine) {
     auto agreed = check(host().Allreduce(MPI_IN_PLACE, &mine, sizeof mine / sizeof mine.off,
                                          MPI_UINT64_T, MPI_MAX, program),
@@ -97,7 +97,7 @@ Result<Agreed<Muster>> muster(MPI_Comm program, Muster mine) {
     return Agreed<Muster>::vouch(mine);
 }
 
-/// A number of ranks of a node as a word of which the largest holds; 0 is none.
+/// Encodes a number of ranks of a node for MPI_MAX. The word 0 is for ranks that bring none.
 std::uint64_t nodes_word(int ranks_per_node) {
     return static_cast<std::uint64_t>(std::max(ranks_per_node, 0)) + 1;
 }
@@ -131,7 +131,7 @@ Workspaces::Workspaces()
       key_(MPI_KEYVAL_INVALID),
       checked_key_(MPI_KEYVAL_INVALID) {}
 
-/// Null when nothing can be kept.
+/// Returns the shelf of a communicator; null if nothing can be kept.
 std::shared_ptr<Shelf> Workspaces::shelf_of(MPI_Comm program) {
     const int ranks = size_of(program);
     if (world_exists()) {
@@ -143,7 +143,7 @@ std::shared_ptr<Shelf> Workspaces::shelf_of(MPI_Comm program) {
     return shelf_on(program);
 }
 
-/// The communicator's own shelf, made when it has none.
+/// Returns the communicator's own shelf, made if it has none.
 std::shared_ptr<Shelf> Workspaces::shelf_on(MPI_Comm program) {
     if (of_world_ == nullptr) return nullptr;
     if (key_ == MPI_KEYVAL_INVALID &&
@@ -158,8 +158,8 @@ std::shared_ptr<Shelf> Workspaces::shelf_on(MPI_Comm program) {
     return *made.release();
 }
 
-/// Checks a communicator whose ranks haven't been found to have the library before. The attribute
-/// that remembers it is set and copied by collective calls alone, so all ranks decide alike.
+/// Checks a communicator unless its ranks were found to have the library before. The attribute that
+/// remembers it is set and copied by collective calls alone, so all ranks decide alike.
 LibraryCheck Workspaces::check_once(MPI_Comm program) {
     if (size_of(program) == 1) return {};
     {
@@ -182,14 +182,15 @@ Lending Workspaces::stand_aside(MPI_Comm program) {
     if (!Comm::check_kind(program) || size_of(program) == 1) return {};
     const LibraryCheck check = check_once(program);
     if (check.error.kind != ErrorKind::none) return refuse(check);
-    (void)muster(program, {.off = 1});  // the host answers this call, whatever comes of it
+    (void)muster(program, {.off = 1});  // the host answers this call, whatever the result
     return {};
 }
 
 Result<Lending> Workspaces::lend(MPI_Comm program, int ranks_per_node) {
     if (auto valid = Comm::check_kind(program); !valid) return valid.error();
     LentWorkspace kept = take(program);
-    // Who has an ordered one knows that all have it, and that the library is off on none of them.
+    // A rank with an ordered workspace knows that all ranks have it, and that the library is off on
+    // none of them.
     if (!kept.ordered) {
         LibraryCheck check = check_once(program);
         if (check.error.kind != ErrorKind::none) {
@@ -220,13 +221,13 @@ Result<Lending> Workspaces::lend(MPI_Comm program, int ranks_per_node) {
             return make(std::move(*own), nodes, ranks_per_node, home);
         }
     }
-    // Before the first thing that the ranks of the new file agree on. Where there is no counter,
-    // who uses it is told so.
+    // Before the ranks of the new file agree on anything. If there is no counter, its first use
+    // reports that.
     if (kept.rank() == 0) (void)kept.workspace->transport->set_counter(0);
     return Lending{std::move(kept), {}, {}};
 }
 
-/// Empty but for its home when there is none.
+/// Returns a kept workspace; empty except for its home if there is none.
 LentWorkspace Workspaces::take(MPI_Comm program) {
     const std::lock_guard lock(mutex_);
     LentWorkspace kept;
@@ -239,7 +240,7 @@ LentWorkspace Workspaces::take(MPI_Comm program) {
     return kept;
 }
 
-/// Destroys it where its home is no more.
+/// Puts a workspace back, or destroys it if its home is gone.
 void Workspaces::put(LentWorkspace kept) {
     if (kept.workspace == nullptr) return;
     const std::lock_guard lock(mutex_);

@@ -2,10 +2,10 @@
 // Workspaces: lends a workspace (file/workspace) to each open file and keeps it for the next file
 // of the same ranks. Thread-safe.
 //
-// It is kept with the communicator that the file was opened on, until that is freed. Communicators
-// with the ranks of MPI_COMM_WORLD, and those of one rank, have one place together, until
-// MPI_Finalize: libraries open each file on a duplicate of their own. One workspace is kept per
-// place; more exist only while more files are open at once.
+// A workspace is kept with the communicator that the file was opened on, until that is freed.
+// Communicators with the ranks of MPI_COMM_WORLD share one place, and those of one rank another,
+// until MPI_Finalize: libraries open each file on a duplicate of their own. One workspace is kept
+// per place; more exist only while more files are open at once.
 #pragma once
 
 #include <atomic>
@@ -22,11 +22,11 @@
 
 namespace oratorio::bind {
 
-/// It has all processes of the job: those of MPI_COMM_WORLD, unless another job has started them.
-/// Local.
+/// True if the communicator has all processes of the job: those of MPI_COMM_WORLD, unless another
+/// job has started them. Local.
 [[nodiscard]] bool covers_job(MPI_Comm program);
 
-/// Where the workspaces of a communicator lie while no file uses them.
+/// Holds the workspaces of a communicator while no file uses them.
 struct Shelf;
 
 /// A workspace while a file uses it; empty when default-constructed.
@@ -34,8 +34,8 @@ struct LentWorkspace {
     std::shared_ptr<Workspace> workspace;
     MpiTransport* messages = nullptr;  ///< of its transport
     std::uint64_t number = 0;          ///< by which all its ranks know it; no other has it
-    /// No rank of it is MPI_THREAD_MULTIPLE: on all of them files come and go in the same order, so
-    /// that who has it kept knows that all have.
+    /// No rank of it is MPI_THREAD_MULTIPLE. So files come and go in the same order on all of them,
+    /// and a rank that keeps the workspace knows that all do.
     bool ordered = false;
     std::weak_ptr<Shelf> home;
 
@@ -44,31 +44,32 @@ struct LentWorkspace {
 };
 
 struct Lending {
-    LentWorkspace workspace;  ///< empty where the library is off, or missing, on some rank
-    std::string remark;       ///< for the user; one rank has it
+    LentWorkspace workspace;  ///< empty if the library is off, or missing, on some rank
+    std::string remark;       ///< for the user; set on one rank
     Error refused;            ///< some rank has no library; the same on all that have it
 };
 
 class Workspaces {
   public:
     Workspaces();
-    /// Collective over `program`. One that was kept, if all ranks have it, else a new one; its
-    /// transport's counter is 0. Rank 0's `ranks_per_node` holds, see discover(). An error is one
-    /// of all ranks.
+    /// Collective over `program`. Returns a kept workspace if all ranks have it, else a new one;
+    /// its transport's counter is 0. Rank 0's `ranks_per_node` counts, see discover(). An error is
+    /// one of all ranks.
     Result<Lending> lend(MPI_Comm program, int ranks_per_node);
-    /// Collective with the others' lend(), for a rank where the library is off: an empty workspace.
+    /// Collective with the other ranks' lend(), for a rank where the library is off. Returns an
+    /// empty workspace.
     Lending stand_aside(MPI_Comm program);
-    /// Collective over its ranks, when no file uses it any more; nothing for an empty one. After an
-    /// error of the transport on any rank it isn't kept.
+    /// Collective over its ranks, when no file uses it any more; does nothing for an empty one.
+    /// After an error of the transport on any rank it isn't kept.
     void give_back(LentWorkspace lent);
-    /// Local, at the beginning of MPI_Finalize: nothing is kept from now on.
+    /// Local, at the beginning of MPI_Finalize. Nothing is kept from now on.
     void close();
     /// Local, at the end of MPI_Finalize: ends the thread that serves counters, if files that were
     /// never closed still have some.
     void stop_counters() { counters_.stop(); }
-    /// Local, with an MPI session: the same if no file has a counter.
+    /// Local, with an MPI session: ends that thread if no file has a counter.
     void retire_counters() { counters_.retire(); }
-    /// MPI has forgotten it.
+    /// Forgets the keys of our attributes, which MPI has forgotten.
     void forget_key();
 
   private:
@@ -88,7 +89,7 @@ class Workspaces {
     std::shared_ptr<Shelf> of_world_;
     std::shared_ptr<Shelf> of_self_;
     int key_;          ///< of the attribute that holds a communicator's shelf
-    int checked_key_;  ///< of the attribute of communicators all of whose ranks have the library
+    int checked_key_;  ///< of the attribute that marks communicators with the library on all ranks
 };
 
 }  // namespace oratorio::bind

@@ -15,7 +15,7 @@ namespace {
 
 constexpr std::array<std::string_view, 4> kTransfers{"pread", "pwrite", "pread64", "pwrite64"};
 
-/// What the dynamic linker knows of a library's calls to others.
+/// What the dynamic linker knows about a library's calls to others.
 struct Calls {
     ElfW(Addr) table = 0;  ///< DT_JMPREL
     std::size_t bytes = 0;
@@ -26,7 +26,7 @@ struct Calls {
 
 Calls calls_of(const link_map& map) {
     Calls calls;
-    // The dynamic linker has made addresses of the offsets, but not on every machine.
+    // The dynamic linker has replaced offsets by addresses, but not on every machine.
     const auto address = [&](ElfW(Addr) value) {
         return value < map.l_addr ? value + map.l_addr : value;
     };
@@ -91,15 +91,16 @@ bool has_moved_file_data(void* library) {
         return false;
     const void* const own = holder_of(map->l_ld);
     bool moved = false;
-    bool one_by_one = false;  // not as with RTLD_NOW, all when the library was loaded
+    bool one_by_one = false;  // unlike RTLD_NOW, which binds all when the library is loaded
     const auto* const all = reinterpret_cast<const ElfW(Rela)*>(calls.table);
     for (std::size_t i = 0; i < calls.bytes / sizeof *all; ++i) {
         const ElfW(Sym)& symbol = calls.symbols[ELF64_R_SYM(all[i].r_info)];
-        if (symbol.st_shndx != SHN_UNDEF) continue;  // may be its own, bound or not
+        // The entry of the library's own symbol leads to itself, bound or not.
+        if (symbol.st_shndx != SHN_UNDEF) continue;
         const std::string_view name = calls.names + symbol.st_name;
         bool wanted = false;
         for (const std::string_view transfer : kTransfers) wanted = wanted || name == transfer;
-        // Before the first call it leads to the library itself, where the binding begins.
+        // Before the first call the entry leads to the library itself, where the binding begins.
         const void* const to = *reinterpret_cast<void* const*>(map->l_addr + all[i].r_offset);
         const bool bound = holder_of(to) != own;
         moved = moved || (wanted && bound);

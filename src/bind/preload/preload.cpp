@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The preload library: every name of the chapter as a stub that jumps to the library made for the
 // host MPI in this process. It knows no MPI header and needs no MPI library, so one file can be
-// preloaded into anything: programs of any MPI, mpiexec, shells. The host is looked for at the
-// first call, when it is certainly loaded.
+// preloaded into anything: programs of any MPI, mpiexec, shells. It looks for the host at the first
+// call, when the host is certainly loaded.
 #include <dlfcn.h>
 #include <link.h>
 
@@ -22,8 +22,8 @@ namespace {
 
 // No procedure of the chapter has more than six arguments, and all of them are integers or
 // pointers. On x86-64 and AArch64 these travel in the first six integer registers, whatever their
-// widths, and so does the result in one register; a function of six words that calls another one
-// with the same six words therefore hands on any of them unchanged.
+// widths, and so does the result in one register. A function of six words that calls another one
+// with the same six words therefore passes any of them on unchanged.
 using Word = long;
 using Routine = Word (*)(Word, Word, Word, Word, Word, Word);
 using LongRoutine = Word (*)(Word, Word, Word, Word, Word, Word, Word);
@@ -47,7 +47,7 @@ std::string base_name(const std::string& path) {
     return path.substr(path.rfind('/') + 1);
 }
 
-/// The path of the library that holds `address`.
+/// Returns the path of the library that holds `address`.
 std::string library_of(const void* address) {
     Dl_info where{};
     return dladdr(address, &where) != 0 && where.dli_fname != nullptr ? where.dli_fname : "";
@@ -77,8 +77,8 @@ std::vector<std::string> other_libraries() {
     return libraries;
 }
 
-/// The first loaded library, also a privately loaded one (as by mpi4py), that defines all of
-/// `names` itself, with the address of the last; this one doesn't count.
+/// Returns the first loaded library that defines all of `names` itself, with the address of the
+/// last name. Privately loaded libraries (as by mpi4py) count; this library doesn't.
 Definition find_definition(std::initializer_list<const char*> names) {
     for (const std::string& path : other_libraries()) {
         void* library = dlopen(path.c_str(), RTLD_LAZY | RTLD_NOLOAD);
@@ -97,7 +97,8 @@ Definition find_definition(std::initializer_list<const char*> names) {
     return {};
 }
 
-/// One name isn't enough: profilers have PMPI_ names, too (Darshan has PMPI_Init_thread).
+/// Finds the MPI library. One name isn't enough: profilers have PMPI_ names as well (Darshan has
+/// PMPI_Init_thread).
 Definition find_mpi() {
     return find_definition({"PMPI_Comm_rank", "PMPI_Init_thread"});
 }
@@ -113,7 +114,8 @@ const Host& host() {
     return found;
 }
 
-/// Calls go from a profiler to us, never back: one that is searched after us is left out.
+/// Warns of a profiler that is searched after us. Calls go from a profiler to us, never back, so
+/// that one sees no call.
 void warn_of_profiler_behind() {
     const std::string next = library_of(dlsym(RTLD_NEXT, "MPI_File_open"));
     const std::string mpi = library_of(find_mpi().address);
@@ -147,7 +149,7 @@ void* load_flavour() {
     return library;
 }
 
-/// The flavour's library, loaded once; nothing when there is none.
+/// Returns the flavour's library, loaded once; null if there is none.
 void* flavour_library() {
     static void* const library = load_flavour();
     return library;
@@ -163,8 +165,8 @@ Routine routine_at(void* address) {
     return address != nullptr ? reinterpret_cast<Routine>(address) : fail;
 }
 
-/// The host's own. A C routine by its profiling name and in the MPI itself: the others may be a
-/// profiler's, who calls us.
+/// Returns the host's own routine. A C routine is looked up by its profiling name and in the MPI
+/// itself: the others may be a profiler's, which calls us.
 Routine host_routine(const char* name) {
     if (std::strncmp(name, "MPI_", 4) != 0) return routine_at(find_definition({name}).address);
     const Definition mpi = find_mpi();
@@ -178,14 +180,14 @@ Routine find_routine(const char* name) {
     return library != nullptr ? routine_at(dlsym(library, name)) : host_routine(name);
 }
 
-/// What isn't of the chapter works without us, too; and Fortran names that the flavour doesn't
-/// answer are those of routines which call C.
+/// Finds our routine or else the host's. Calls that aren't of the chapter work without us as well,
+/// and Fortran names that the flavour doesn't answer are those of routines that call C.
 Routine find_own_or_host_routine(const char* name) {
     const Routine found = find_routine(name);
     return found != fail ? found : host_routine(name);
 }
 
-/// Where a stub jumps to, found at the first call. Two threads may find it twice, with the same
+/// The target of a stub, found at the first call. Two threads may find it twice, with the same
 /// result.
 template <Routine (*find)(const char*)>
 class Slot {
@@ -205,7 +207,7 @@ class Slot {
     std::atomic<Routine> target_{nullptr};
 };
 
-/// When the process ends. Other calls than opens come to us from the host itself.
+/// Runs when the process ends. Only opens count: other calls come to us from the host itself.
 [[gnu::destructor]] void look_for_bypass() {
     if (opens_here) return;
     const Definition mpi = find_mpi();
