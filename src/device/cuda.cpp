@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Memory of NVIDIA's devices, by the CUDA driver API (libcuda.so.1), as cuda.h describes it.
+// Memory of NVIDIA's devices, through the CUDA driver API (libcuda.so.1), as cuda.h describes it.
 #include <array>
 #include <cstdint>
 
@@ -73,7 +73,7 @@ struct Calls {
     }
 };
 
-/// What the driver knows of an address; zeros where it knows nothing.
+/// What the driver knows about an address; zeros if it knows nothing.
 struct Facts {
     unsigned type = 0;
     unsigned managed = 0;
@@ -91,7 +91,8 @@ struct Facts {
     }
 };
 
-/// The context that memory belongs to. Memory of pools has none: then the device's first one.
+/// The context that memory belongs to. Memory of pools has none: then the device's first one is
+/// used.
 class Home {
   public:
     Home(const Calls& calls, const Facts& facts) : calls_(calls), context_(facts.context) {
@@ -104,8 +105,8 @@ class Home {
     ~Home() {
         if (retained_) calls_.release(device_);
     }
-    /// Does something in it, whatever context the thread has. `call`: what fails if it can't be
-    /// entered.
+    /// Runs `body` in the context, whatever context the thread has. Returns the driver's code if
+    /// the context can't be entered.
     template <class Body>
     Code within(const Body& body) const {
         if (const Code code = calls_.push(context_); code != kSuccess) return code;
@@ -122,7 +123,8 @@ class Home {
     bool retained_ = false;
 };
 
-/// Its stream waits for what the program has started in the default one, as a plain copy does.
+/// A queue with its own stream, which waits for what the program has started in the default stream,
+/// as a plain copy does.
 class CudaQueue final : public DeviceQueue {
   public:
     CudaQueue(const Calls& calls, const Facts& facts) : calls_(calls), home_(calls, facts) {}

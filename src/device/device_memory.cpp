@@ -10,9 +10,9 @@ namespace oratorio {
 
 namespace {
 
-/// A copy of the driver's takes as long as so many bytes.
+/// A copy by the driver takes as long as copying this many bytes.
 constexpr Bytes kSmallPiece = 512;
-/// Pieces are close together where at least one of so many bytes is theirs.
+/// Pieces are close together if at least one of this many bytes is theirs.
 constexpr Bytes kSparse = 8;
 
 bool is_small(const StridedRun& run) {
@@ -29,7 +29,7 @@ struct Stretch {
     Bytes bytes = 0;
     int runs = 0;
 
-    /// The next ones at the cursor, as many as fit the window.
+    /// Returns the next pieces at the cursor, as many as fit the window.
     static Stretch at(Cursor memory, Bytes bytes_max, Bytes window) {
         Stretch stretch;
         const Bytes most = window / kSparse;
@@ -42,7 +42,7 @@ struct Stretch {
         }
         return stretch;
     }
-    /// One copy does it all, and there would be more without.
+    /// True if one copy replaces several.
     [[nodiscard]] bool helps() const { return runs > 1 || hull.length() > bytes; }
 
   private:
@@ -56,7 +56,7 @@ struct Stretch {
     }
 };
 
-/// What was copied lies in the window as it does in the device's memory.
+/// Copies data to packed memory. In the window it lies as it does in the device's memory.
 class Gathering {
   public:
     Gathering(DeviceQueue& queue, const std::byte* base, std::span<std::byte> window)
@@ -87,7 +87,8 @@ class Gathering {
         pending_ = false;
         return queue_.wait();
     }
-    /// False for ever once the driver refuses: between the pieces may be what isn't the program's.
+    /// Copies a stretch to the window. Gives up for good, and returns false, once the driver
+    /// refuses: the bytes between the pieces may not be the program's.
     bool copy_to_window(const Stretch& stretch) {
         const Extent hull = stretch.hull;
         const Error started =

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// DeviceMemory: a user's buffer of which some, or all, is memory of a device; and copies between it
-// and memory of the host, by the driver. What the host could touch of it is copied the same way.
+// DeviceMemory: a user's buffer that is, in part or as a whole, memory of a device; and copies
+// between it and memory of the host, by the driver. Parts that the host could touch are copied the
+// same way.
 #pragma once
 
 #include <memory>
@@ -17,15 +18,15 @@ struct DeviceMemory {
     std::byte* base = nullptr;       ///< where offset 0 of the layout lies
     Layout layout;
 
-    /// For copies of it. The layout isn't empty.
+    /// Opens a queue for copies. REQUIRES: the layout isn't empty.
     [[nodiscard]] Result<std::unique_ptr<DeviceQueue>> open() const;
 };
 
-/// Starts the copy; one by one where the driver has no strided copy of that kind.
+/// Starts the copy; piece by piece if the driver has no strided copy of that kind.
 [[nodiscard]] Error start_rows(DeviceQueue& queue, const CopyRows& rows);
 /// Starts to copy the next out.size() data bytes at the cursor to `out`; they are there after the
-/// queue's wait(). Equally spaced pieces are one copy of the driver's. Small pieces that lie close
-/// together come with what lies between them, by way of `window`; where that is empty each by
+/// queue's wait(). Equally spaced pieces are one copy by the driver. Small pieces that lie close
+/// together are copied with what lies between them, through `window`; if that is empty, each by
 /// itself. `base`: as in DeviceMemory.
 [[nodiscard]] Error gather_from_device(DeviceQueue& queue, Cursor& memory, const std::byte* base,
                                        std::span<std::byte> out, std::span<std::byte> window);
@@ -33,8 +34,8 @@ struct DeviceMemory {
 [[nodiscard]] Error scatter_to_device(DeviceQueue& queue, Cursor& memory, std::byte* base,
                                       std::span<const std::byte> in);
 
-/// All data of an access by way of the host, converted there where `inner` isn't null. Errors are
-/// those of the copies and of `inner`, or no_memory.
+/// Returns a conversion that moves all data of an access through the host, and converts it there if
+/// `inner` isn't null. Errors are those of the copies and of `inner`, or no_memory.
 [[nodiscard]] std::shared_ptr<Conversion> stage_whole(DeviceMemory memory,
                                                       std::shared_ptr<Conversion> inner);
 

@@ -16,17 +16,17 @@ namespace oratorio {
 namespace {
 
 struct Kind {
-    std::string_view library;  ///< its file's name begins so
+    std::string_view library;  ///< the beginning of its file's name
     std::unique_ptr<DeviceDriver> (*make)(void* library);
 };
 constexpr std::array<Kind, 2> kKnown = {
     {{"libcuda.so", make_cuda_driver}, {"libamdhip64.so", make_hip_driver}}};
 
-/// What is loaded.
+/// The driver libraries that are loaded.
 struct Loaded {
     unsigned long long before = 0;  ///< libraries ever loaded at the last look
     unsigned long long ever = 0;
-    std::array<std::string, kKnown.size()> paths;  ///< "": not loaded, or nothing was since
+    std::array<std::string, kKnown.size()> paths;  ///< "": not loaded, or no library was since
 
     static Loaded since(unsigned long long before) {
         Loaded loaded{.before = before, .paths = {}};
@@ -47,7 +47,7 @@ struct Loaded {
     }
 };
 
-/// Asks for pieces of memory, as few as will do.
+/// Finds the owner of memory, with as few questions to the drivers as will do.
 class Search {
   public:
     Search(std::span<const std::unique_ptr<DeviceDriver>> drivers, const std::byte* base)
@@ -60,8 +60,8 @@ class Search {
         return nullptr;
     }
 
-    /// Of a part that the shape lists. Members of a structure may be anywhere; copies of one thing
-    /// at equal distances are in one place.
+    /// Returns the owner of a part that the shape lists. Members of a structure may be anywhere;
+    /// copies of one thing at equal distances are in one place.
     [[nodiscard]] DeviceDriver* owner_of_part(const Shape& shape, Offset origin) {
         if (shape.size() == 0) return nullptr;
         if (shape.kind() == Shape::Kind::run) return owner_near(origin);
@@ -77,7 +77,8 @@ class Search {
     }
 
   private:
-    /// Memory of devices doesn't begin and end within so many bytes of the host's.
+    /// Asks once per 64 KiB: memory of devices doesn't begin and end within so short a distance of
+    /// the host's.
     [[nodiscard]] DeviceDriver* owner_near(Offset offset) {
         constexpr std::uintptr_t kNear = 64 << 10;
         const auto near = reinterpret_cast<std::uintptr_t>(place_in(base_, offset)) / kNear;
@@ -109,7 +110,8 @@ void Devices::look() {
         drivers_[count++] = std::move(driver);
     }
     count_.store(count, std::memory_order_release);
-    libraries_.store(loaded.ever, std::memory_order_release);  // others find nothing new from now
+    // Other threads find nothing new from now on.
+    libraries_.store(loaded.ever, std::memory_order_release);
 }
 
 DeviceDriver* Devices::owner_of(const std::byte* base, const Layout& memory) const {

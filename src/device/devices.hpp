@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Devices: the drivers of devices that the process has loaded by now. Nothing is loaded for it. One
+// Devices: the drivers of devices that the process has loaded so far. It loads nothing itself. One
 // per process. docs/devices.md
 #pragma once
 
@@ -16,22 +16,22 @@ namespace oratorio {
 /// Thread-safe.
 class Devices {
   public:
-    /// There is a driver. Costs a load.
+    /// True if there is a driver. Costs a load.
     [[nodiscard]] bool any() const { return count_.load(std::memory_order_relaxed) > 0; }
-    /// Looks for drivers among the libraries that were loaded since it last did.
+    /// Looks for drivers among the libraries that were loaded since the last look.
     void look();
-    /// The driver of the memory, if any of it is memory of a device. Looked at are the ends of the
-    /// layout and, where it lists its parts, each part in another 64 KiB than the one before.
+    /// Returns the driver of the memory, if any of it is memory of a device. Looks at the ends of
+    /// the layout and, if it lists its parts, at each part in another 64 KiB than the one before.
     [[nodiscard]] DeviceDriver* owner_of(const std::byte* base, const Layout& memory) const;
 
   private:
     static constexpr std::size_t kKinds = 2;
 
     std::mutex looking_;
-    std::atomic<unsigned long long> libraries_{0};  ///< ever loaded, of which it knows
+    std::atomic<unsigned long long> libraries_{0};  ///< libraries ever loaded, as far as it knows
     std::array<bool, kKinds> taken_{};
     std::array<std::unique_ptr<DeviceDriver>, kKinds> drivers_;  ///< in the order they were found
-    std::atomic<std::size_t> count_{0};                          ///< of them; they never go
+    std::atomic<std::size_t> count_{0};  ///< number of drivers; none is ever removed
 };
 
 }  // namespace oratorio

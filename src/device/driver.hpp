@@ -24,22 +24,22 @@ struct CopyRows {
     std::int64_t count = 1;
 };
 
-/// Copies, one after the other in the order they were started. Used by one thread at a time, which
-/// may change. Errors are ErrorKind::buffer and name the driver's call and its code.
+/// Copies, one after the other in the order they were started. Errors are ErrorKind::buffer and
+/// name the driver's call and its code. REQUIRES: used by one thread at a time, which may change.
 class DeviceQueue {
   public:
-    /// What it was opened for stays what it is.
+    /// Leaves the memory that it was opened for as it is.
     virtual ~DeviceQueue() = default;
     DeviceQueue() = default;
     DeviceQueue(const DeviceQueue&) = delete;
     DeviceQueue& operator=(const DeviceQueue&) = delete;
 
-    /// Neither side is touched by others before wait(). Strides are at least `length`, and at most
-    /// kPitchMost.
+    /// Starts a copy. REQUIRES: neither side is touched by others before wait(); strides are at
+    /// least `length`, and at most kPitchMost.
     virtual Error start(const CopyRows& rows) = 0;
-    /// All that was started is done, or has failed.
+    /// Waits until all copies that were started are done, or have failed.
     virtual Error wait() = 0;
-    /// Copies to and from `memory` of the host get faster, if the driver likes.
+    /// Makes copies to and from `memory` of the host faster, if the driver can.
     virtual void pin(std::span<std::byte> memory) = 0;
 };
 
@@ -54,22 +54,23 @@ class DeviceDriver {
     DeviceDriver(const DeviceDriver&) = delete;
     DeviceDriver& operator=(const DeviceDriver&) = delete;
 
-    /// As users call it: "CUDA".
+    /// Returns the name that users know: "CUDA".
     [[nodiscard]] virtual const char* name() const = 0;
-    /// The byte there is memory of a device that the host can't touch, or had better not. False for
-    /// memory that both share (managed), and for memory of the host that the driver knows.
+    /// True if the byte there is memory of a device that the host can't touch, or had better not.
+    /// False for memory that both share (managed), and for memory of the host that the driver
+    /// knows.
     [[nodiscard]] virtual bool owns(const std::byte* address) const = 0;
-    /// For copies from and to memory that it owns, `address` among it.
+    /// Opens a queue for copies from and to memory that it owns, such as `address`.
     [[nodiscard]] virtual Result<std::unique_ptr<DeviceQueue>> open(
         const std::byte* address) const = 0;
-    /// Memory of the host to copy through.
+    /// Returns the bounce buffers of the host to copy through.
     [[nodiscard]] StagingBlocks& blocks() { return blocks_; }
 
   private:
     StagingBlocks blocks_;
 };
 
-/// Of a call of a driver that failed.
+/// Returns the error of a driver's call that failed.
 [[nodiscard]] inline Error refused_by_driver(const char* call, int code) {
     return Error::make(ErrorKind::buffer, "memory of a device can't be copied: " +
                                               std::string(call) + " gave " + std::to_string(code));

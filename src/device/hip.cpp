@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Memory of AMD's devices, by the HIP runtime (libamdhip64.so), as hip_runtime_api.h describes it.
+// Memory of AMD's devices, through the HIP runtime (libamdhip64.so), as hip_runtime_api.h describes
+// it.
 #include <cstdint>
 
 #include "device/loaded.hpp"
@@ -56,8 +57,8 @@ struct Calls {
     }
 };
 
-/// While it lives the thread's device is another. The runtime remembers a thread's last error: one
-/// of ours is taken back, one of the program's stays.
+/// While it lives, the thread has another device. The runtime remembers a thread's last error: an
+/// error of ours is removed, one of the program stays.
 class Aside {
   public:
     Aside(const Calls& calls, int device) : calls_(calls), clean_(calls.peek_error() == kSuccess) {
@@ -78,7 +79,8 @@ class Aside {
     bool clean_;
 };
 
-/// Its stream waits for what the program has started in the default one, as a plain copy does.
+/// A queue with its own stream, which waits for what the program has started in the default stream,
+/// as a plain copy does.
 class HipQueue final : public DeviceQueue {
   public:
     HipQueue(const Calls& calls, int device) : calls_(calls), device_(device) {}
@@ -146,7 +148,8 @@ class HipDriver final : public DeviceDriver {
     }
 
   private:
-    /// It is an error to ask for memory that the runtime doesn't know.
+    /// Returns what the runtime knows about an address. Asking about memory that it doesn't know is
+    /// an error.
     [[nodiscard]] Attributes attributes_of(const std::byte* address) const {
         const Aside aside(calls_, -1);
         Attributes found;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The drivers of libraries that the process has loaded. For devices.cpp and tests.
+// Makes drivers from libraries that the process has loaded. For devices.cpp and tests.
 #pragma once
 
 #include <dlfcn.h>
@@ -10,11 +10,12 @@
 
 namespace oratorio {
 
-/// Null when the library lacks something. It stays loaded as long as the driver lives.
+/// Returns null if the library lacks a function. The library stays loaded as long as the driver
+/// lives.
 std::unique_ptr<DeviceDriver> make_cuda_driver(void* library);
 std::unique_ptr<DeviceDriver> make_hip_driver(void* library);
 
-/// False when the library has no such function.
+/// Returns false if the library has no such function.
 template <class Function>
 bool find_call(void* library, const char* name, Function*& call) {
     call = reinterpret_cast<Function*>(::dlsym(library, name));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// All data of an access of a device's memory, by way of the host.
+// Moves all data of an access of a device's memory through the host, as a whole.
 #include <algorithm>
 #include <new>
 
@@ -15,7 +15,7 @@ Error first_of(const Error& one, const Error& other) {
     return one.kind != ErrorKind::none ? one : other;
 }
 
-/// From the first byte of a layout to its last.
+/// Returns the range from the first byte of a layout to its last.
 Extent hull_of(const Layout& layout) {
     const Offset tiles = (layout.count - 1) * layout.extent;
     const Extent span = layout.shape->span();
@@ -23,8 +23,8 @@ Extent hull_of(const Layout& layout) {
             layout.origin + span.end + std::max<Offset>(tiles, 0)};
 }
 
-/// Memory of the host where the user's data lies as it does on the device, for who must have it
-/// so.
+/// A mirror of the user's data in host memory: it lies there as it does on the device, for a
+/// conversion that needs it so.
 class Likeness {
   public:
     explicit Likeness(const DeviceMemory& memory)
@@ -38,7 +38,7 @@ class Likeness {
                                     "no memory to stage a device's data in: access less at a time");
     }
     [[nodiscard]] std::byte* base() const { return place_in(bytes_.get(), -hull_.begin); }
-    /// A part of the data, by positions in it.
+    /// Copies a part of the data, given by positions in it.
     Error copy(DeviceQueue& queue, Direction direction, Extent part) const {
         Cursor cursor(memory_.layout);
         cursor.seek_size(part.begin);

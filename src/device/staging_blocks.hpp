@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// StagingBlocks: memory of the host that data of a device is copied through. Kept from access to
-// access, because pinning it takes longer than copying as much. The memory is ours, so that a
-// program that resets its device only unpins it.
+// StagingBlocks: bounce buffers, memory of the host that data of a device is copied through. Kept
+// from access to access, because pinning it takes longer than copying as much. The memory is ours,
+// so that a program that resets its device only unpins it.
 #pragma once
 
 #include <cstddef>
@@ -16,13 +16,13 @@ namespace oratorio {
 
 class DeviceQueue;
 
-/// Thread-safe. Holds at most what was in use at once.
+/// Thread-safe. Holds at most as many blocks as were in use at once.
 class StagingBlocks {
   public:
     /// One piece is copied while another is written or read.
     static constexpr int kPieces = 2;
     static constexpr Bytes kPieceBytes = 4 << 20;
-    /// For a stretch of a device's memory of which only some bytes are wanted.
+    /// For a stretch of a device's memory with only some bytes that are wanted.
     static constexpr Bytes kWindowBytes = 1 << 20;
 
     class Lease;
@@ -31,7 +31,7 @@ class StagingBlocks {
     StagingBlocks(const StagingBlocks&) = delete;
     StagingBlocks& operator=(const StagingBlocks&) = delete;
 
-    /// False lease when there is no memory. `queue` pins what is new.
+    /// Returns a false lease if there is no memory. `queue` pins a new block.
     [[nodiscard]] Lease take(DeviceQueue& queue);
 
   private:
