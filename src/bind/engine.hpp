@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Engine: moves the operations of all files on, between the program's calls and in them.
+// Engine: moves the operations of all files on, between the program's calls and in them. Operations
+// move on in the helper thread (run), in the host while it waits (called_by_host), in calls of the
+// program that complete requests or use files (poll, Attendance), and in calls that wait for other
+// ranks (move_others).
 #pragma once
 
 #include <atomic>
@@ -115,12 +118,13 @@ class Engine {
     /// Makes a turn for the program. True if something moved, or was reported to the host as done.
     bool moves_or_completes(Turn& turn);
     static void wait(const Turn& turn, bool beside, int fruitless);
+    /// REQUIRES: mutex_ is held.
     [[nodiscard]] bool start_thread();
     void end_thread();
     [[nodiscard]] bool work_is_there();
     void run();
 
-    std::mutex mutex_;
+    std::mutex mutex_;  ///< guards all below that isn't atomic
     std::condition_variable work_;
     std::vector<std::shared_ptr<OpenFile>> files_;
     std::atomic<std::size_t> busy_{0};  ///< how many files are in files_

@@ -52,11 +52,12 @@ class ErrorHandlers {
     void set_default_handler(ErrorHandler handler);
 
   private:
+    // REQUIRES, for the three: mutex_ is held.
     int counted_handle(MPI_Errhandler wanted, MPI_Errhandler* handle);
     int predefined_handle(MPI_Errhandler predefined, MPI_Errhandler* handle);
     [[nodiscard]] MPI_Errhandler errors_return();
 
-    std::mutex mutex_;
+    std::mutex mutex_;  ///< guards all below
     std::map<MPI_Errhandler, std::shared_ptr<const ErrorHandler::Function>> functions_;
     ErrorHandler default_;
     std::optional<MPI_Errhandler> errors_return_;

@@ -52,10 +52,10 @@ class FileTable {
         std::intptr_t generation = 1;
         std::shared_ptr<OpenFile> file;
     };
-    /// Returns the slot of a live handle; null if there is none.
+    /// Returns the slot of a live handle; null if there is none. REQUIRES: mutex_ is held.
     [[nodiscard]] const Slot* slot_of(MPI_File fh) const;
 
-    mutable std::mutex mutex_;
+    mutable std::mutex mutex_;  ///< guards all below; host_count_ is read without it
     std::vector<Slot> slots_;
     std::deque<std::size_t> free_;  ///< first freed, first used: generations grow slowly
     std::set<MPI_File> host_files_;

@@ -53,7 +53,7 @@ class Account {
     [[nodiscard]] std::string text() const;
 
   private:
-    mutable std::mutex mutex_;
+    mutable std::mutex mutex_;  ///< guards all below
     std::uint64_t accesses_ = 0;
     std::set<std::string> files_;  ///< absolute paths
 };

@@ -48,7 +48,7 @@ class Requests {
     static int cancel(void* id, int done);
     [[nodiscard]] PendingPtr find(std::uintptr_t id);
 
-    std::mutex mutex_;
+    std::mutex mutex_;  ///< guards all below but the counts
     std::uintptr_t last_id_ = 0;
     // By number, because hosts may query the state of a request after it was freed, or free it
     // twice.

@@ -80,6 +80,7 @@ class Workspaces {
     LibraryCheck check_once(MPI_Comm program);
     bool reserve_place(const LentWorkspace& lent);
     void end_reservation(LentWorkspace& lent, bool kept);
+    // REQUIRES, for the two: mutex_ is held.
     std::shared_ptr<Shelf> shelf_of(MPI_Comm program);
     std::shared_ptr<Shelf> shelf_on(MPI_Comm program);
 

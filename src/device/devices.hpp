@@ -27,7 +27,7 @@ class Devices {
   private:
     static constexpr std::size_t kKinds = 2;
 
-    std::mutex looking_;
+    std::mutex looking_;                            ///< held while drivers are added; guards taken_
     std::atomic<unsigned long long> libraries_{0};  ///< libraries ever loaded, as far as it knows
     std::array<bool, kKinds> taken_{};
     std::array<std::unique_ptr<DeviceDriver>, kKinds> drivers_;  ///< in the order they were found

@@ -35,7 +35,7 @@ class StagingBlocks {
     [[nodiscard]] Lease take(DeviceQueue& queue);
 
   private:
-    std::mutex mutex_;
+    std::mutex mutex_;  ///< guards free_
     std::vector<std::byte*> free_;
 };
 

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// From a call to an Access: checks the arguments, finds the place in the view and moves the file
-// pointer. An access that is one contiguous piece is moved at once, without a plan. In a collective
-// call an error is recorded in the Access instead of returned early, because the other ranks count
-// on this one.
+// From a call to an Access: checks the arguments (describe), finds the place in the view and moves
+// the file pointer (place). An access that is one contiguous piece is moved at once, without a plan
+// (move_one_piece); an access that isn't becomes an Operation (enqueue). In a collective call an
+// error is recorded in the Access instead of returned early, because the other ranks count on this
+// one.
 #include <algorithm>
 #include <cerrno>
 

@@ -157,7 +157,8 @@ struct File::State final : Witness {
     /// Collective. Returns where this rank's data begins in an ordered access, in etypes. Small
     /// data of a write may be written already if the ranks share memory: see Placed::moved.
     Result<Offset> claim_in_order(Placed& placed);
-    /// Collective. Starts, ends or resizes write-behind after a change of its hint.
+    /// Collective. Starts, ends or resizes write-behind if its hint has changed; `before` is the
+    /// old value.
     Result<void> gather_records(Bytes before);
     /// Returns where a record written with the shared file pointer begins, in etypes. The record
     /// may be among the gathered ones already: see Placed::moved.

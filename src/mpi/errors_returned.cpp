@@ -65,7 +65,7 @@ class Handlers {
         return found != end ? &*found : nullptr;
     }
 
-    std::mutex mutex_;
+    std::mutex mutex_;  ///< guards all below
     std::array<Replaced, 16> all_{};
     std::size_t count_ = 0;
 };

@@ -1,5 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // MpiTransport: the Transport over messages of the host MPI, on a communicator of its own.
+//
+// If an operation fails on a rank, that rank sends an alarm to all others, on a tag that no other
+// message uses (lose). A waiting rank looks for alarms (look_for_alarm, hear). From then on every
+// operation of both ranks fails with an error of that kind, so that no rank waits for one that gave
+// up.
 #pragma once
 
 #include <atomic>

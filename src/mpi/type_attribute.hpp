@@ -66,7 +66,7 @@ class TypeAttribute {
     }
 
     int keyval_;
-    std::mutex using_;
+    std::mutex using_;  ///< held from looking for an attribute to copying or setting it
 };
 
 }  // namespace oratorio
