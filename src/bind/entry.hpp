@@ -59,7 +59,7 @@ struct AccessForm {
     Direction direction;
     bool collective;
     Positioning at;
-    MPI_Offset offset;  ///< with an explicit offset only
+    MPI_Offset offset;  ///< used with an explicit offset only
     const void* buffer;
     MPI_Count count;
     MPI_Datatype datatype;
@@ -71,7 +71,8 @@ int begin_split(const AccessForm& form, MPI_File fh);
 int end_split(Direction direction, Positioning at, const void* buffer, MPI_Status* status,
               MPI_File fh);
 
-/// Where requests are completed or asked about, and MPI begins (MPI-4.1, 3.7, 11.2.1, 11.6.2).
+/// Calls that complete requests or ask about them, and calls where MPI begins or ends (MPI-4.1,
+/// 3.7, 11.2.1, 11.6.2).
 int init(int* argc, char*** argv);
 int init_thread(int* argc, char*** argv, int required, int* provided);
 int finalize();

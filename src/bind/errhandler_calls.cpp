@@ -47,7 +47,7 @@ int file_set_errhandler(MPI_File fh, MPI_Errhandler errhandler) {
     }
     if (!handler) return raise_default(unknown);
     process().handlers.set_default_handler(*handler);
-    // For the files that the host opens.
+    // The host uses it for the files that it opens.
     return host().File_set_errhandler(fh, errhandler);
 }
 

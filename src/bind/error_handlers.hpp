@@ -21,7 +21,7 @@ struct ErrorHandler {
     using Function = std::function<int(MPI_File, int)>;
 
     Kind kind = Kind::returns;
-    std::shared_ptr<const Function> function;  ///< user only
+    std::shared_ptr<const Function> function;  ///< of Kind::user only
     /// User only: the host's handle that it was set by, kept from being freed, so that the program
     /// gets the same one back.
     std::shared_ptr<const MPI_Errhandler> handle = {};

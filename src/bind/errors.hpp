@@ -18,9 +18,9 @@ namespace oratorio::bind {
 /// An error of one call.
 struct Failure {
     Error error;
-    std::string path;         ///< of the file; empty when unknown
+    std::string path;         ///< the file's; empty if unknown
     bool collective = false;  ///< all ranks have this error, so one of them reports it
-    Rank rank = 0;            ///< this process in the file's communicator
+    Rank rank = 0;            ///< rank of this process in the file's communicator
 };
 
 /// Reports to the user what the class can't say, runs the handler and returns the code for the

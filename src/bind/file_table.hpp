@@ -57,7 +57,8 @@ class FileTable {
 
     mutable std::mutex mutex_;  ///< guards all below; host_count_ is read without it
     std::vector<Slot> slots_;
-    std::deque<std::size_t> free_;  ///< first freed, first used: generations grow slowly
+    std::deque<std::size_t> free_;  ///< the first one freed is the first one used again:
+                                    ///< generations grow slowly
     std::set<MPI_File> host_files_;
     /// Size of host_files_. Every call asks for it, and in most programs it is 0.
     std::atomic<std::size_t> host_count_{0};

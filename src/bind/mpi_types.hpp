@@ -6,7 +6,7 @@
 #include "mpi/host.hpp"
 
 #if defined(MPI_ABI)
-using MPI_Fint = int;  // the standard ABI has no Fortran handles of files; INTEGER is int there
+using MPI_Fint = int;  // the standard ABI has no Fortran handles of files; INTEGER is an int there
 #endif
 
 #if defined(OPEN_MPI)

@@ -110,8 +110,8 @@ int on_finalize(MPI_Comm, int, void*, void*) {
     return MPI_SUCCESS;
 }
 
-/// Warns of files that were written and never closed, as closing is collective and MPI is over.
-/// Says nothing of a program that ends in the middle of things, which has said so itself.
+/// Warns of files that were written and never closed; closing is collective, and MPI is over by
+/// now. Says nothing about a program that ends while MPI is in use: it has reported that itself.
 [[gnu::destructor]] void tell_open_files() {
     const auto files =
         made == nullptr ? std::vector<std::shared_ptr<OpenFile>>() : process().files.open_files();
@@ -270,7 +270,7 @@ void forget_keys() {
 }
 
 void watch_for_finalize() {
-    if (!world_exists()) return;  // only sessions: each has its own communicators
+    if (!world_exists()) return;  // sessions only: each has its own communicators
     static std::once_flag once;
     std::call_once(once, [] {
         // The first file is opened by a callback of MPI_Finalize, while the attributes are deleted.

@@ -29,13 +29,14 @@ struct Settings {
     bool quiet = false;        ///< ORATORIO_QUIET=1: writes to stderr only before an abort
     bool explain = false;      ///< ORATORIO_EXPLAIN=1 or a path: explains every plan
     std::string explain_path;  ///< where explanations go; "": stderr
-    std::string trace_path;    ///< ORATORIO_TRACE: where accesses are written to; "": nowhere
+    std::string trace_path;    ///< ORATORIO_TRACE: file for the trace of accesses; "": no trace
     bool print_hints = false;  ///< ROMIO_PRINT_HINTS=1: each open prints the hints in force
     std::string costs_folder;  ///< ORATORIO_COSTS, else the user's cache: what calibration found
     int ranks_per_node = 0;    ///< ORATORIO_RANKS_PER_NODE: pretended node size; 0 = the true one
     int wait_notice = 10;      ///< ORATORIO_WAIT_NOTICE: seconds that rank 0 waits silently; 0: for
                                ///< ever
-    HintSources hints;         ///< ROMIO_HINTS, MPICH_MPIIO_HINTS, ORATORIO_HINTS, ORATORIO_METHOD
+    HintSources hints;         ///< from ROMIO_HINTS, MPICH_MPIIO_HINTS, ORATORIO_HINTS,
+                               ///< ORATORIO_METHOD
     std::vector<std::string> troubles;  ///< sentences about what of all this is of no use
 };
 

@@ -41,7 +41,7 @@ int finalize() {
     return code;
 }
 
-/// With the last session all keys go.
+/// Ends a session. The last one takes all keys of attributes with it.
 int session_finalize(MPI_Session* session) {
     process().engine.retire();
     process().workspaces.retire_counters();

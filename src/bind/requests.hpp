@@ -15,7 +15,7 @@
 
 namespace oratorio::bind {
 
-/// One request of ours.
+/// One request of ours, and the operation that it stands for.
 struct PendingRequest {
     MPI_Request request = MPI_REQUEST_NULL;
     MPI_File fh{};

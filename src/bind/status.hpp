@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// MPI_Status of a data access: the bytes moved.
+// Fills in the MPI_Status of a data access: the bytes moved.
 #pragma once
 
 #include "base/extent.hpp"

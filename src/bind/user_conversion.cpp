@@ -28,7 +28,7 @@ Result<Bytes> extent_of(const UserRepresentation& representation, MPI_Datatype t
 
 class UserConversion final : public Conversion {
   public:
-    /// `native_sizes`: every element is as long in the file as in memory.
+    /// `native_sizes`: every element has the same length in the file as in memory.
     UserConversion(const UserRepresentation& representation, HeldType type, const Layout& memory,
                    SignaturePtr data, bool native_sizes)
         : representation_(representation),

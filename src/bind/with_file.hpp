@@ -12,9 +12,10 @@
 namespace oratorio::bind {
 
 enum class Scope {
-    one_rank,  ///< the call is the caller's alone
-    started,   ///< the error is the caller's alone, but other ranks take part in what it starts
-    all_ranks  ///< all ranks get the error alike
+    one_rank,  ///< the call involves no other rank
+    started,   ///< the error is this rank's alone, but other ranks take part in the started
+               ///< operation
+    all_ranks  ///< all ranks return the error alike
 };
 
 /// The error of a call, and the handler that receives it.

@@ -15,7 +15,8 @@
 namespace oratorio::bind {
 
 struct Shelf {
-    bool reserved = false;  ///< for a workspace that the ranks are deciding about
+    bool reserved = false;  ///< the place is taken for a workspace while the ranks decide whether
+                            ///< to keep it
     std::vector<LentWorkspace> idle;
 };
 
@@ -35,7 +36,7 @@ int drop_shelf(MPI_Comm, int, void* shelf, void*) {
     return MPI_SUCCESS;
 }
 
-/// A duplicate has the same ranks as the communicator that was checked.
+/// Copies the mark: a duplicate has the same ranks as the communicator that was checked.
 int copy_checked(MPI_Comm, int, void*, void* mark, void* copy, int* flag) {
     *static_cast<void**>(copy) = mark;
     *flag = 1;
@@ -82,7 +83,7 @@ struct Muster {
     AllEqual number{};          ///< of the kept workspace
     std::uint64_t off = 0;      ///< 1: the library is off on this rank
     std::uint64_t speaker = 0;  ///< size - rank if the library is on
-    std::uint64_t unready = 0;  ///< key_of an error
+    std::uint64_t unready = 0;  ///< key_of this rank's error; 0: none
     std::uint64_t nodes = 0;    ///< rank 0's ranks_per_node, by nodes_word()
 
     [[nodiscard]] bool all_have_it() const { return number.value != 0 && number.holds(); }

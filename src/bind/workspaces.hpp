@@ -32,7 +32,7 @@ struct Shelf;
 /// A workspace while a file uses it; empty when default-constructed.
 struct LentWorkspace {
     std::shared_ptr<Workspace> workspace;
-    MpiTransport* messages = nullptr;  ///< of its transport
+    MpiTransport* messages = nullptr;  ///< the MPI part of its transport
     std::uint64_t number = 0;          ///< by which all its ranks know it; no other has it
     /// No rank of it is MPI_THREAD_MULTIPLE. So files come and go in the same order on all of them,
     /// and a rank that keeps the workspace knows that all do.

@@ -62,7 +62,7 @@ class Gathering {
     Gathering(DeviceQueue& queue, const std::byte* base, std::span<std::byte> window)
         : queue_(queue), base_(base), window_(window) {}
 
-    /// Takes the next bytes of `out`.
+    /// Copies the next bytes of `out`.
     Error take(Cursor& memory, std::span<std::byte>& out) {
         Cursor ahead = memory;
         const StridedRun run = ahead.next(std::ssize(out));

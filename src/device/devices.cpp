@@ -24,7 +24,7 @@ constexpr std::array<Kind, 2> kKnown = {
 
 /// The driver libraries that are loaded.
 struct Loaded {
-    unsigned long long before = 0;  ///< libraries ever loaded at the last look
+    unsigned long long before = 0;  ///< libraries that were ever loaded, at the last look
     unsigned long long ever = 0;
     std::array<std::string, kKnown.size()> paths;  ///< "": not loaded, or no library was since
 

@@ -18,7 +18,7 @@ namespace oratorio {
 
 namespace {
 
-/// FNV-1a: equal on all ranks for equal texts.
+/// Hashes a text (FNV-1a): equal on all ranks for equal texts.
 std::uint64_t hash(std::string_view text) {
     std::uint64_t sum = 14695981039346656037u;
     for (const unsigned char c : text) sum = (sum ^ c) * 1099511628211u;

@@ -20,7 +20,7 @@
 
 namespace oratorio {
 
-/// MPI_MODE_* as a value (MPI-4.1, 14.2.1).
+/// The MPI_MODE_* flags as a value (MPI-4.1, 14.2.1).
 struct AccessMode {
     bool read_only = false;
     bool write_only = false;
@@ -43,9 +43,9 @@ enum class Positioning { explicit_offset, individual, shared };
 /// One data access call.
 struct AccessCall {
     Direction direction = Direction::read;
-    bool collective = false;  ///< with the shared pointer: ordered by rank
+    bool collective = false;  ///< with the shared file pointer: ordered by rank
     Positioning at = Positioning::individual;
-    Offset offset = 0;  ///< etypes, relative to the view; explicit offsets only
+    Offset offset = 0;  ///< in etypes, relative to the view; for explicit offsets only
     std::byte* buffer = nullptr;
     Layout memory;  ///< the user's buffer: datatype x count, offsets relative to `buffer`
     std::shared_ptr<Conversion> conversion;  ///< null: native data
@@ -59,7 +59,7 @@ enum class Mover { program, helper };
 
 /// The state of a file's operations.
 struct Progress {
-    bool pending = false;      ///< there are operations that this mover may move
+    bool pending = false;      ///< there are operations that this mover may move on
     bool any = false;          ///< there are operations at all
     std::optional<Rest> rest;  ///< what to wait for; empty: more can be done at once
 };
@@ -85,14 +85,14 @@ struct OpenCall {
     std::string path;
     Prefixes prefixes = Prefixes::in_small_letters;
     AccessMode mode;
-    HintMap info;  ///< the program's
+    HintMap info;  ///< the program's hints
     HintSources sources;
     Error refused;  ///< an argument error found by the caller on this rank
     bool explain = false;
     Narrator narrate;  ///< may be empty
     TraceCall trace;
-    Devices* devices = nullptr;         ///< of the process; null: all memory is the host's
-    AgentHosts* agent_hosts = nullptr;  ///< of the process; null: each file has its own
+    Devices* devices = nullptr;         ///< the process's; null: all memory is the host's
+    AgentHosts* agent_hosts = nullptr;  ///< the process's; null: each file has its own
     /// Returns the costs measured for a kind of file system, as text; "" if there are none.
     std::function<std::string(std::string_view file_system)> read_costs;
     /// What the process knows about locks between nodes; null: file-system locks are trusted there.

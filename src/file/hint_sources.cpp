@@ -23,7 +23,8 @@ void add_pair(HintMap& hints, std::string_view text, char separator) {
     const std::size_t at = text.find(separator);
     if (at == std::string_view::npos) return;
     const std::string_view key = trimmed(text.substr(0, at));
-    if (!key.empty()) hints.emplace(key, trimmed(text.substr(at + 1)));  // the first one holds
+    // The first value of a key counts.
+    if (!key.empty()) hints.emplace(key, trimmed(text.substr(at + 1)));
 }
 
 /// Parses "key value" lines; '#' begins a comment. A line with a NUL byte isn't text and is

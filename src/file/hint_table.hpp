@@ -18,8 +18,8 @@ enum class HintSyntax { number, octal, toggle, boolean, choice, method, config_l
 /// How the text of a value is parsed, and which values are valid.
 struct HintKind {
     HintSyntax syntax;
-    std::int64_t low = 0;           ///< number, octal
-    std::int64_t high = 0;          ///< number, octal
+    std::int64_t low = 0;           ///< for number and octal: the least valid value
+    std::int64_t high = 0;          ///< for number and octal: the greatest valid value
     std::string_view choices = "";  ///< choice: names, separated by blanks, in the order of the
                                     ///< enum
     bool memory = false;            ///< number: bytes that a rank will allocate
@@ -36,7 +36,7 @@ struct HintRow {
     std::string_view key;
     HintKind kind;
     HintMember member;
-    std::string_view initial;  ///< "" = has no default, reported only when set
+    std::string_view initial;  ///< "": has no default, and is reported only if set
     HintRole role;
 };
 

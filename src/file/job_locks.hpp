@@ -31,7 +31,7 @@ enum class LockReason {
     unseen,           ///< a lock was not seen on another node
     no_locks,         ///< the file system has none
     mandatory,        ///< locks deny accesses, also of their owner
-    slow,             ///< a wait for one takes tens of seconds
+    slow,             ///< a wait for a lock takes tens of seconds
     filled_by_other,  ///< another handle of the job fills holes under the job's locks
     untested,         ///< this handle reaches one node of several
     count

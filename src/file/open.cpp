@@ -116,7 +116,7 @@ FileFacts first_facts(Transport& ranks, const Opening& opening, const std::strin
         facts.seen.error = set.error();
     if (facts.seen.error.kind == ErrorKind::none) return facts;
     facts.seen.error = facts.seen.error.on(0);
-    (void)opening.store->close();  // the first error is the one to tell
+    (void)opening.store->close();  // the first error is the one to report
     return facts;
 }
 
@@ -210,7 +210,7 @@ Result<Agreed<Answers>> agree_on_answers(Transport& ranks, const Opening& openin
                                          const Answers& mine) {
     auto answers = agree_on_sums(ranks, mine);
     if (!answers || (**answers)[failed] == 0) return answers;
-    if (opening.store != nullptr) (void)opening.store->close();  // there is no second error to tell
+    if (opening.store != nullptr) (void)opening.store->close();  // a second error isn't reported
     return agree_on_error(ranks, opening.error).error();
 }
 

@@ -59,7 +59,7 @@ class Operation {
     std::byte* user_;
     BufferPool::Lease staging_;
     std::optional<CollectiveWrite> entered_;
-    std::unique_ptr<Run> run_;  ///< or `pipe_`
+    std::unique_ptr<Run> run_;  ///< the access under way, unless `pipe_` is
     std::optional<DeviceMemory> device_;
     std::unique_ptr<DevicePipe> pipe_;
     Outcome outcome_;  ///< until done: of the runs that are over

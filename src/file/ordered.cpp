@@ -14,13 +14,13 @@ namespace {
 
 /// What a rank brings to the meeting and takes from it. Its data follows in memory.
 struct Part {
-    Claim claim;  ///< etypes
+    Claim claim;  ///< in etypes
     Bytes etype_bytes = 0;
-    Offset view_begins = 0;  ///< bytes
+    Offset view_begins = 0;  ///< in bytes
     Bytes bytes = -1;        ///< of the data; -1: the data isn't here
     bool written = false;
     Bytes moved = 0;
-    Error failed;  ///< of writing
+    Error failed;  ///< why writing failed
 };
 
 class Meeting {

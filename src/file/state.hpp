@@ -79,7 +79,7 @@ struct File::State final : Witness {
         std::string path;    ///< as the program gave it: for messages
         FixedPath location;  ///< the same file, wherever the program goes: for the system
         AccessMode mode;
-        OpenStoreOf open_store;  ///< the call's; may be empty
+        OpenStoreOf open_store;  ///< the one of the OpenCall; may be empty
         Agreed<Found> found = agreed_from([] { return Found{}; });
         bool explain = false;
         Voice voice;
@@ -88,7 +88,7 @@ struct File::State final : Witness {
     /// This rank's view, and its position there.
     struct Place {
         View view = View::bytes();
-        Offset position = 0;  ///< individual pointer, etypes
+        Offset position = 0;  ///< individual file pointer, in etypes
     };
     /// What accesses leave for the next ones.
     struct Engine {

@@ -13,7 +13,7 @@ namespace oratorio {
 namespace {
 
 constexpr int kSlots = 32;  ///< tracks of one lane: the accesses, and the slots
-constexpr int kLanes = 32;  ///< of one open file
+constexpr int kLanes = 32;  ///< lanes of one open file
 /// Viewers take thread 0, and the thread with the process's number, for the process's main thread:
 /// two tracks would become one.
 constexpr int kFirstThread = 100'000;

@@ -42,14 +42,14 @@ class TraceText {
     std::vector<NodeClock> clocks_;
     std::string name_;       ///< the file's name, without folders
     Nanoseconds unix_ = 0;   ///< how far rank 0's clock is behind the time since 1970
-    std::string number_;     ///< of the section
-    TraceHello hello_;       ///< of the rank
+    std::string number_;     ///< the section's
+    TraceHello hello_;       ///< the current rank's
     Nanoseconds ahead_ = 0;  ///< how far the rank's clock is ahead of the trace's times
     Rank rank_ = 0;
     /// The shapes of all ranks, by length and hash, which two of them share only by chance.
     std::map<std::pair<std::size_t, std::size_t>, std::int64_t> shapes_;
     std::vector<std::int64_t> numbers_;  ///< of the rank's shapes, in `shapes_`
-    std::vector<std::uint8_t> lanes_;    ///< of its accesses
+    std::vector<std::uint8_t> lanes_;    ///< lanes of its accesses
     std::vector<bool> named_;            ///< which of its tracks have a name
     std::uint64_t accesses_ = 0;
     std::uint64_t spans_ = 0;

@@ -25,7 +25,7 @@ struct NodeClock {
 /// bytes.
 struct TraceHello {
     std::int32_t who = 0;    ///< the process in the trace
-    std::int32_t track = 0;  ///< number of the file among those that it has open
+    std::int32_t track = 0;  ///< number of the file among those that the process has open
     std::uint64_t accesses = 0;
     std::uint64_t spans = 0;
     std::uint64_t dropped_accesses = 0;

@@ -73,7 +73,7 @@ std::optional<Bytes> View::data_position(Offset index, Bytes bytes) const {
     if (index < 0 || __builtin_mul_overflow(index, etype_size, &first)) return {};
     if (__builtin_add_overflow(first, std::max<Bytes>(bytes, 1) - 1, &last)) return {};
     if (file.shape->size() == 0) return first;
-    Offset end = 0;  // of the tile that holds the last byte
+    Offset end = 0;  // end of the tile that holds the last byte
     if (__builtin_mul_overflow(last / file.shape->size(), file.extent, &end)) return {};
     if (__builtin_add_overflow(end, file.origin, &end)) return {};
     if (__builtin_add_overflow(end, file.shape->span().end, &end)) return {};

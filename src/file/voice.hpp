@@ -37,7 +37,7 @@ class Voice {
 
     Narrator narrate_;
     std::set<std::string> said_;
-    std::map<std::string, Done> done_;  ///< by likeness
+    std::map<std::string, Done> done_;  ///< keyed by likeness
     int numbers_ = 0;
 };
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Discovery: which ranks share a node.
+// Discovery: finds out which ranks share a node.
 #pragma once
 
 #include "base/agreed.hpp"

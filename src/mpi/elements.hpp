@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Elements: the predefined datatypes and what they are in external32 (MPI-4.1, table 14.2 and
-// 19.1.9). One row per datatype in elements.def.
+// Elements: the predefined datatypes and their external32 forms (MPI-4.1, table 14.2 and 19.1.9).
+// One row per datatype in elements.def.
 #pragma once
 
 #include <cstdint>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The layout of a datatype in a file whose representation isn't native (MPI-4.1, 14.5.1): as if the
-// same calls had made it on a machine with the file's sizes and no alignment. Displacements that
-// are counted in types scale with them, displacements in bytes stay.
+// The layout of a datatype in a file with a representation that isn't native (MPI-4.1, 14.5.1): as
+// if the same calls had made the type on a machine with the file's sizes and no alignment.
+// Displacements that are counted in types scale with them; displacements in bytes stay.
 #pragma once
 
 #include "mpi/decode.hpp"

@@ -89,7 +89,7 @@ LibraryCheck failed(const std::string& what, Rank first) {
 /// Collective over the present ranks. Returns an error that names the absent ranks, as far as they
 /// are known after `patience`.
 LibraryCheck name_absent(const Comm& comm, std::chrono::milliseconds patience) {
-    constexpr int kNamed = 4096;  // more would be too many messages
+    constexpr int kNamed = 4096;  // a roll call of more ranks would take too many messages
     constexpr std::size_t kListed = 24;
     const std::string advice = "; use `oratorio run`, or forward LD_PRELOAD to all ranks";
     const std::string of = " of " + std::to_string(comm.size());

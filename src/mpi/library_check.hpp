@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Library check: finds ranks whose processes have no Oratorio, so that an open fails on all others
-// instead of waiting for them for ever. Decision 0052 describes the messages.
+// Library check: finds ranks with processes that have no Oratorio, so that an open fails on all
+// others instead of waiting for them for ever. Decision 0052 describes the messages.
 #pragma once
 
 #include <optional>
@@ -12,7 +12,7 @@
 namespace oratorio {
 
 struct LibraryCheck {
-    /// The same on all ranks that have the library: no error, or that some rank lacks it.
+    /// Equal on all ranks that have the library: no error, or that some rank lacks it.
     Error error;
     /// True on one of the ranks with an error: the one that reports it to the user.
     bool speaks = false;

@@ -145,7 +145,7 @@ Result<Ticket> MpiTransport::receive(Rank from, Tag tag, const ReceiveMemory& in
     return keep(request, Kind::receive);
 }
 
-/// Looks for a message from any rank; when there is one, the slot receives it.
+/// Looks for a message from any rank. If there is one, the slot receives it.
 Result<void> MpiTransport::seek(Slot& slot) {
     int found = 0;
     MPI_Message message = MPI_MESSAGE_NULL;
@@ -354,7 +354,7 @@ Ticket MpiTransport::keep(MPI_Request request, Kind kind) {
 }
 
 void MpiTransport::release(std::size_t slot) {
-    if (slots_[slot].kind == Kind::free) return;  // given up
+    if (slots_[slot].kind == Kind::free) return;  // give_up() has freed it
     slots_[slot] = {};
     free_.push_back(slot);
 }

@@ -25,8 +25,8 @@ struct MessageCounters {
     std::int64_t sends = 0;
     std::int64_t receives = 0;
     std::int64_t collectives = 0;
-    Bytes bytes_sent = 0;      ///< of sends
-    Bytes bytes_received = 0;  ///< of receives that are done
+    Bytes bytes_sent = 0;      ///< by sends
+    Bytes bytes_received = 0;  ///< by receives that are done
 };
 
 /// Sends and broadcasts may have any length; the blocks of a gather and the values of a reduction
@@ -99,17 +99,17 @@ class MpiTransport final : public Transport {
     Comm comm_;
     Topology topology_;
     Bytes chunk_;
-    Tag tag_mask_;  ///< of the tags that the host tells apart
+    Tag tag_mask_;  ///< mask of the tags that the host tells apart
     bool several_nodes_;
-    std::vector<Slot> slots_;        ///< a ticket's id is an index
+    std::vector<Slot> slots_;        ///< a ticket's id is an index here
     std::vector<std::size_t> free_;  ///< slots to use again
     std::unique_ptr<Counter> shared_counter_;
     Error counter_refused_;         ///< why there is no shared counter
-    std::int64_t own_counter_ = 0;  ///< rank 0's, when there is no shared one
+    std::int64_t own_counter_ = 0;  ///< rank 0's counter, if there is no shared one
     bool failed_ = false;           ///< an operation has failed at some time
     Error lost_;                    ///< see lost()
     std::uint64_t alarm_ = 0;       ///< the message to all other ranks when an operation fails
-    int idle_calls_ = 0;            ///< since the last completion
+    int idle_calls_ = 0;            ///< calls of idle() since the last completion
     static inline std::atomic<Chores> chores_ = nullptr;
     MessageCounters counters_;
 };
