@@ -12,7 +12,7 @@
 namespace oratorio::bind {
 
 enum class Scope {
-    one_rank,  ///< the call involves no other rank
+    one_rank,  ///< the call and its error are this rank's alone
     started,   ///< the error is this rank's alone, but other ranks take part in the started
                ///< operation
     all_ranks  ///< all ranks return the error alike

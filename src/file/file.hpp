@@ -2,7 +2,7 @@
 // File: one open file of a communicator: its view, position and hints, and the way from a call to a
 // Run. Knows no MPI: ranks are reached through the Transport. Functions marked collective must be
 // called by all ranks in the same order, and return the same error kind on all ranks.
-// REQUIRES: the file's lock is held, which bind/ has; a File is not thread-safe.
+// REQUIRES: the caller (bind/) holds the file's lock; a File is not thread-safe.
 #pragma once
 
 #include <functional>

@@ -33,7 +33,8 @@ class Voice {
         int number = 0;
         int again = 0;
     };
-    static constexpr std::size_t kKept = 256;  ///< more are explained in full once more
+    /// Explanations remembered. When there are more, all are forgotten and explained in full again.
+    static constexpr std::size_t kKept = 256;
 
     Narrator narrate_;
     std::set<std::string> said_;
