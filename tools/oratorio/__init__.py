@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Oratorio's command line, and what its demo, tests and benchmarks share."""
+"""Oratorio's command line and the code that its demo, tests and benchmarks share."""
 
-# The one place of the version: CMake, the libraries, pkg-config and the wheel read it here.
+# The only place that states the version: CMake, the libraries, pkg-config and the wheel read it from here.
 __version__ = "0.2.0"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""python -m oratorio"""
+"""Runs the command line as `python -m oratorio`."""
 
 from oratorio.start import main
 

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""64-bit ARM on a machine of another kind: what Debian's cross compiler needs, and what it makes.
+"""Cross-builds for 64-bit ARM: fetches what Debian's cross compiler needs and builds the wheel's libraries.
 
-The compiler and its emulator are packages of this machine. liburing is a package for that processor: apt
-fetches it with lists of its own, so the machine's setup stays as it is. The MPIs are wheels of PyPI.
+The compiler and its emulator are packages of this machine. liburing is a package for the ARM processor: apt
+fetches it with package lists of its own, so the machine's own setup does not change. The MPI libraries are
+wheels from PyPI.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ from oratorio.suites.sources import SourceError, apt_line, call, debian_targets,
 MACHINE = "aarch64"
 HOME = PRIVATE / "cross"
 BUILD = ROOT / f"build-{MACHINE}"
-# Where Debian's packages were unpacked to, if they aren't installed.
+# The folder into which Debian's packages were unpacked; empty if they are installed.
 PLACE = os.environ.get("ORATORIO_AARCH64_ROOT", "")
 STRIP = f"{PLACE}/usr/bin/aarch64-linux-gnu-strip"
 EMULATOR = (f"{PLACE}/usr/bin/qemu-aarch64", "-L", f"{PLACE}/usr/aarch64-linux-gnu")
@@ -31,13 +32,13 @@ MPIS = {"mpich": "ORATORIO_MPICH_ROOT", "openmpi": "ORATORIO_OPENMPI_ROOT"}
 
 
 def missing_packages(files: dict[str, str]) -> list[str]:
-    """Those of this machine's packages whose files are nowhere."""
+    """Returns the packages for this machine's processor whose files are neither unpacked nor installed."""
     places = (f"{PLACE}/", "/")
     return [name for file, name in files.items() if not any(Path(place, file).exists() for place in places)]
 
 
 def libraries() -> Path:
-    """A folder with the processor's liburing as Debian has it, fetched once. Raises SourceError."""
+    """Returns a folder with Debian's liburing for the ARM processor; fetches it once. Raises SourceError."""
     folder = HOME / "debian"
     if folder.exists():
         return folder
@@ -57,7 +58,8 @@ def libraries() -> Path:
 
 
 def mpi(name: str) -> Path:
-    """A folder with the processor's MPI as PyPI has it, fetched once. Raises SourceError."""
+    """Returns a folder with PyPI's build of the MPI for the ARM processor; fetches it once. Raises
+    SourceError."""
     folder = HOME / name
     if folder.exists():
         return folder
@@ -74,7 +76,8 @@ def mpi(name: str) -> Path:
 
 
 def _launchers() -> list[str]:
-    """ccache, where it is; it keeps what is compiled with precompiled headers only if told so."""
+    """Returns the options that use ccache, if it is installed. ccache caches what is compiled with
+    precompiled headers only with this sloppiness."""
     if shutil.which("ccache") is None:
         return []
     words = "env;CCACHE_SLOPPINESS=pch_defines,time_macros;ccache"
@@ -82,7 +85,7 @@ def _launchers() -> list[str]:
 
 
 def configure(build: Path, *options: str) -> None:
-    """Raises SourceError."""
+    """Configures a cross build in the folder `build`. Raises SourceError."""
     found = libraries()
     words = ["-S", str(ROOT), "-B", str(build), "-G", "Ninja"]
     words += ["--toolchain", str(ROOT / "cmake/aarch64.cmake"), f"-DORATORIO_AARCH64_ROOT={PLACE}"]
@@ -93,7 +96,8 @@ def configure(build: Path, *options: str) -> None:
 
 
 def portable_libraries() -> Path:
-    """The folder of what the wheel takes, built. Raises SourceError, subprocess.CalledProcessError."""
+    """Builds the libraries that the wheel contains and returns their folder. Raises SourceError,
+    subprocess.CalledProcessError."""
     missing = missing_packages(COMPILER_FILES)
     if missing:
         raise SourceError(f"no cross compiler for {MACHINE}: apt-get install {' '.join(missing)}")

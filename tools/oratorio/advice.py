@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What would make a run faster, by what was recorded of it. docs/symptoms.md says the same to people.
+"""Advice that would make a run faster, derived from its recording. docs/symptoms.md says the same in prose.
 
-A rule looks at a run and says at most what it sees and what to try. `seconds` is the time that it is about,
-all ranks together: advice that is about more comes first.
+A rule looks at a run and returns at most one piece of advice: what it sees and what to try. The field
+`seconds` is the time that the advice concerns, summed over all ranks; the largest comes first.
 """
 
 from __future__ import annotations
@@ -30,11 +30,11 @@ from oratorio.trace import File
 KIB = 1 << 10
 SMALL_PIECE = 4 * KIB
 MANY_CALLS = 32
-WASTE = 2.0  # so many bytes are moved for one that was asked for
-NOTED = 0.1  # a share of the time in accesses that is worth a word
+WASTE = 2.0  # bytes moved for each byte requested
+NOTED = 0.1  # the share of the access time from which a finding is reported
 LARGE = 0.3
 LEAST = 0.02
-# What explain says.
+# Phrases of the output of ORATORIO_EXPLAIN.
 ASKED_BY_NAME = "asked for by name"
 BESIDE = "a thread beside moves them on"
 NEAR_LIMIT = 0.7
@@ -42,7 +42,7 @@ NEAR_LIMIT = 0.7
 
 @dataclass(frozen=True)
 class Advice:
-    """What is seen, what to try, and the page that says more."""
+    """What a rule sees, what to try, and the page that explains it."""
 
     rule: str
     sees: str
@@ -52,7 +52,7 @@ class Advice:
 
 
 def amount(count: float) -> str:
-    """Bytes for people."""
+    """Formats a number of bytes for people."""
     for unit in ("bytes", "KiB", "MiB", "GiB"):
         if count < 1024 or unit == "GiB":
             break
@@ -74,7 +74,7 @@ def _all_spent(run: Run) -> Spent:
 
 
 def errors(run: Run) -> Advice | None:
-    """Accesses that failed."""
+    """Reports accesses that failed."""
     failed = [access for file in run.files for access in file.accesses if access.args.get("error")]
     if not failed:
         return None
@@ -84,7 +84,7 @@ def errors(run: Run) -> Advice | None:
 
 
 def misspelt(run: Run) -> Advice | None:
-    """Hints and variables that have no effect."""
+    """Reports hints and variables that have no effect."""
     told = [line for line in run.explained.remarks if "did you mean" in line or "is ignored" in line]
     if not told:
         return None
@@ -92,7 +92,7 @@ def misspelt(run: Run) -> Advice | None:
 
 
 def small_independent(run: Run) -> Advice | None:
-    """Many small independent accesses."""
+    """Reports many small independent accesses."""
     found = [
         (file, group) for file, group in _groups(run)
         if not group.is_collective and group.calls >= MANY_CALLS
@@ -112,7 +112,7 @@ def small_independent(run: Run) -> Advice | None:
 
 
 def small_pieces(run: Run) -> Advice | None:
-    """list_io with small pieces, though the ranks interleave."""
+    """Reports collective accesses that list_io did in small pieces although the ranks interleave."""
     for file, group in _groups(run):
         if group.method != "list_io" or not group.is_collective or group.piece_bytes >= SMALL_PIECE:
             continue
@@ -138,7 +138,7 @@ def _interleave(call: Sequence) -> bool:
 
 
 def loads_too_much(run: Run) -> Advice | None:
-    """Reads that bring the holes, too."""
+    """Reports reads that load much more than was requested: the holes between the pieces come along."""
     found = [(f, g) for f, g in _groups(run) if g.direction == "read" and g.moved
              and g.sum("bytes_loaded") > WASTE * g.moved]  # fmt: skip
     if not found:
@@ -156,7 +156,7 @@ def loads_too_much(run: Run) -> Advice | None:
 
 
 def fills_holes(run: Run) -> Advice | None:
-    """Writes that read first."""
+    """Reports writes that read first, to preserve what is in the holes."""
     found = [(f, g) for f, g in _groups(run) if g.direction == "write" and g.sum("hole_reads")
              and g.sum("bytes_loaded") > NOTED * g.moved]  # fmt: skip
     if not found:
@@ -174,7 +174,7 @@ def fills_holes(run: Run) -> Advice | None:
 
 
 def late_ranks(run: Run) -> Advice | None:
-    """Ranks that come to collective calls at different times: the program's own imbalance."""
+    """Reports ranks that enter collective calls at different times: an imbalance of the program itself."""
     late, seconds, share = None, 0.0, 0.0
     for file, group in _groups(run):
         for call in calls_of(group):
@@ -200,7 +200,7 @@ def late_ranks(run: Run) -> Advice | None:
 
 
 def uneven(run: Run) -> Advice | None:
-    """One rank moves much more than the others."""
+    """Reports a rank that moves much more than the others."""
     moved: dict[int, int] = defaultdict(int)
     for file in run.files:
         for access in file.accesses:
@@ -220,7 +220,8 @@ def uneven(run: Run) -> Advice | None:
 
 
 def first_access(run: Run) -> Advice | None:
-    """What a file's first collective access pays, where files are opened again and again."""
+    """Reports what the first collective access to a file costs, where a program opens files again and
+    again."""
     opens: dict[str, int] = defaultdict(int)
     for file in run.files:
         opens[file.path] += 1
@@ -243,7 +244,8 @@ def first_access(run: Run) -> Advice | None:
 
 
 def asked_by_name(run: Run) -> Advice | None:
-    """A method was asked for that is estimated to be slower than one that auto would take."""
+    """Reports a method that was requested by name but is estimated to be slower than one that auto may
+    take."""
     for decision in run.explained.decisions:
         taken = decision.candidate(decision.method)
         free = [one for one in decision.candidates if one.milliseconds and not one.reason]
@@ -263,7 +265,7 @@ def asked_by_name(run: Run) -> Advice | None:
 
 
 def network_writes(run: Run) -> Advice | None:
-    """Independent writes over a client with a cache of its own."""
+    """Reports independent writes through a file system client that has a cache of its own."""
     for file, group in _groups(run):
         mount = file_system_of(file)
         apart = library_name(file) == "NFS" or (mount is not None and not mount.is_coherent)
@@ -281,7 +283,7 @@ def network_writes(run: Run) -> Advice | None:
 
 
 def not_beside(run: Run) -> Advice | None:
-    """Nonblocking accesses that no thread moves on."""
+    """Reports nonblocking accesses that no progress thread advances."""
     for line in run.explained.remarks:
         if "nonblocking and split accesses:" in line and BESIDE not in line:
             return Advice(
@@ -295,7 +297,7 @@ def not_beside(run: Run) -> Advice | None:
 
 
 def crowded(run: Run) -> Advice | None:
-    """More ranks than cores."""
+    """Reports more ranks than cores."""
     if run.ranks_per_node <= run.cores:
         return None
     return Advice(
@@ -333,7 +335,7 @@ def _at_the_limit(one: Limits, limit: Limit) -> Advice:
 
 
 def of_limits(found: Sequence[Limits]) -> list[Advice]:
-    """No costs measured, or a storage that can't do more."""
+    """Reports missing calibration, and storage that runs close to its measured limit."""
     near = [
         _at_the_limit(one, limit)
         for one in found
@@ -344,7 +346,8 @@ def of_limits(found: Sequence[Limits]) -> list[Advice]:
 
 
 def advise(run: Run, limits: Sequence[Limits] = ()) -> list[Advice]:
-    """What is about most time first; what is about hardly any isn't said."""
+    """Returns all advice, largest time first; drops a rule's advice about less than LEAST of the total
+    time."""
     least = LEAST * _all_spent(run).total
     found = [advice for rule in RULES if (advice := rule(run)) and advice.seconds >= least]
     return sorted(found + of_limits(limits), key=lambda advice: -advice.seconds)

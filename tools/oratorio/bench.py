@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""`oratorio bench`: a workload on the host MPI's own MPI-IO, on Oratorio's methods and on raw POSIX
-I/O, interleaved in one run, every byte checked."""
+"""`oratorio bench`: runs a workload on the host MPI's own MPI-IO, on Oratorio's methods and on raw POSIX
+I/O, interleaved in one run, and checks every byte."""
 
 import inspect
 import shlex
@@ -40,20 +40,20 @@ stdout = Console(width=None if sys.stdout.isatty() else 180)
 stderr = Console(stderr=True, highlight=False)
 
 RANKS = "4,8"
-SECONDS_A_PASS = 30  # a run that takes longer on average hangs
+SECONDS_A_PASS = 30  # a run that takes longer on average counts as hung
 LEAST_TIMEOUT = 300
 
 
 @dataclass(frozen=True)
 class Common:
-    """The options all measuring commands have."""
+    """The options that all measuring commands share."""
 
     ranks: tuple[int, ...]
     smoke: bool
     json: Path | None
     plot: Path | None
     settings: Settings
-    given: frozenset[str]  # of ranks and arms, those that the user named
+    given: frozenset[str]  # which of `ranks` and `arms` the user set
 
 
 def _folder(folder: Path, cold: bool) -> Path:
@@ -169,7 +169,7 @@ COMMON = dict(inspect.signature(_common).parameters)
 
 
 def measure_all(jobs: Sequence[Job]) -> None:
-    """Runs them one after another; a failure doesn't keep the next from running."""
+    """Measures all jobs in order; a run that fails does not stop the next one."""
     before = 0
     rate = jobs[0][1].rate if jobs else ""
     passes = sum(settings.passes for _, settings in jobs)
@@ -186,7 +186,7 @@ def measure_all(jobs: Sequence[Job]) -> None:
 
 
 def _finish(jobs: Sequence[Job], common: Common) -> None:
-    """Profile, problems, files and exit code."""
+    """Prints profile, predictions and problems, writes the files and sets the exit code."""
     if common.settings.profile:
         stdout.print(bench_profile.table([run for run, _ in jobs], common.settings))
     if common.settings.predict:
@@ -213,7 +213,7 @@ def _add_command(
     body: Callable[[Common, dict[str, Any]], None],
     defaults: Mapping[str, Any] = MappingProxyType({}),
 ) -> None:
-    """A command with the common options, some of them with other defaults, and its own."""
+    """Registers a command with the common options, some with other defaults, and with options of its own."""
     common = [p.replace(default=defaults.get(name, p.default)) for name, p in COMMON.items()]
     parameters = [*own, *common]
 
@@ -335,7 +335,7 @@ def calls(
     dir: Annotated[Path, typer.Option(help="Where the records go.")] = Path("/dev/shm"),
     disk: Annotated[Path, typer.Option(help="Where the overlapped write goes; a disk.")] = Path("/tmp"),
 ) -> None:
-    """Small records one by one, and computing beside a collective write."""
+    """Small records written one by one, and computation that overlaps a collective write."""
     for name in mpi or ["mpich5", "openmpi5"]:
         stdout.print(bench_calls.measure(find_host(name), ranks, repeats, records, dir, disk))
 

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The arms of a comparison: methods of Oratorio, the host MPI's own MPI-IO with several sets of
-hints, and raw POSIX I/O."""
+"""The arms of a comparison: Oratorio's methods, the host MPI's own MPI-IO with several sets of hints, and
+raw POSIX I/O."""
 
 import os
 from collections.abc import Mapping, Sequence
@@ -9,7 +9,7 @@ from oratorio.bench_workloads import BenchError
 from oratorio.method_table import methods
 
 RAW = ("raw", "raw_direct")
-BY_HAND = "by_hand"  # two phases as users write them, of workloads that have a row of ranks
+BY_HAND = "by_hand"  # two-phase as users write it by hand; for workloads with a row of ranks
 Hints = Mapping[str, str]
 
 
@@ -22,12 +22,12 @@ def is_oratorios(arm: str) -> bool:
 
 
 def method_of(arm: str) -> str:
-    """The method of an arm of ours: METHOD@WORD is one with hints of its own."""
+    """Returns the method of an Oratorio arm. METHOD@WORD names an arm with hints of its own."""
     return arm.partition("@")[0]
 
 
 def _collective(**more: str) -> Hints:
-    """Two-phase with as many aggregators as there are cores."""
+    """Returns hints for two-phase I/O (collective buffering) with one aggregator for each core."""
     cores = str(len(os.sched_getaffinity(0)))
     return {
         "romio_cb_write": "enable",
@@ -39,12 +39,12 @@ def _collective(**more: str) -> Hints:
 
 
 def _independent(sieving: str) -> Hints:
-    """Each rank for itself, with or without data sieving."""
+    """Returns hints for independent access by each rank, with or without data sieving."""
     keys = ("romio_cb_write", "romio_cb_read", "romio_ds_write", "romio_ds_read")
     return dict(zip(keys, ("disable", "disable", sieving, sieving), strict=True))
 
 
-# The names are the hints of MPICH's MPI-IO; Open MPI's own knows cb_nodes and cb_buffer_size.
+# The names are hints of MPICH's MPI-IO; Open MPI's own MPI-IO knows only cb_nodes and cb_buffer_size.
 TUNINGS: dict[str, Hints] = {
     "host_cb": _collective(),
     "host_cb_small": _collective(cb_buffer_size=str(1 << 20)),
@@ -52,7 +52,7 @@ TUNINGS: dict[str, Hints] = {
     "host_pieces": _independent("disable"),
     "host_sieve": _independent("enable"),
 }
-# What was fastest with 4 ranks and MPICH 5 on tmpfs: workload -> tuning for writes, for reads.
+# The fastest tunings with 4 ranks and MPICH 5 on tmpfs: workload -> (tuning for writes, tuning for reads).
 BEST = {
     "coll_perf": ("host_pieces", "host_pieces"),
     "tile": ("host_sieve", "host_pieces"),
@@ -90,7 +90,8 @@ def arm_hints(
     given: Sequence[tuple[str, str, str]],
     direct: bool,
 ) -> Hints:
-    """The info keys of an arm in a workload: its tuning, unless hints were given for it, and direct I/O."""
+    """Returns an arm's info keys in a workload: the hints given for it, else its tuning; and the keys for
+    direct I/O."""
     own = {key: value for name, key, value in given if name == arm}
     if arm in (*RAW, BY_HAND):
         return own
@@ -100,7 +101,7 @@ def arm_hints(
 
 
 def expand(text: str | None, with_oratorio: bool, direct: bool) -> tuple[str, ...]:
-    """The arms that --arms names. Raises BenchError."""
+    """Returns the arms that --arms names. Raises BenchError."""
     default = "host,host_tuned,auto,raw" if with_oratorio else "host,host_tuned,raw"
     groups = {
         "methods": methods(),
@@ -121,7 +122,7 @@ def expand(text: str | None, with_oratorio: bool, direct: bool) -> tuple[str, ..
 
 
 def parse_hints(texts: Sequence[str], arms: Sequence[str]) -> tuple[tuple[str, str, str], ...]:
-    """(arm, key, value) of each `[ARM:]key=value`. Raises BenchError."""
+    """Returns (arm, key, value) of each `[ARM:]key=value`. Raises BenchError."""
     hints = []
     for text in texts:
         left, equals, value = text.partition("=")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""`oratorio bench calls`: small records one by one, and computing beside a write."""
+"""`oratorio bench calls`: small records written one by one, and computation that overlaps a write."""
 
 import dataclasses
 import statistics
@@ -18,7 +18,8 @@ GATHERED = {"ORATORIO_HINTS": "oratorio_shared_write_behind=1048576"}
 
 
 def build(host: Host) -> Path:
-    """The program, for the host's MPI; raises BenchError when it doesn't compile."""
+    """Builds the program for the host's MPI and returns its path. Raises BenchError if it does not
+    compile."""
     program = BUILD / "programs" / f"calls-{host.name}"
     if program.exists() and program.stat().st_mtime > SOURCE.stat().st_mtime:
         return program
@@ -33,7 +34,7 @@ def build(host: Host) -> Path:
 
 @dataclasses.dataclass(frozen=True)
 class Arm:
-    """What the program is told to do, and with which MPI-IO."""
+    """What the program does and which MPI-IO it uses."""
 
     kind: str
     preload: bool = False
@@ -41,7 +42,8 @@ class Arm:
 
 
 def run(host: Host, arm: Arm, amount: float, ranks: int, folder: Path) -> list[float]:
-    """What the program tells: seconds a call, or of computing, writing and both."""
+    """Runs the program and returns the figures that it prints: seconds of a call, or of computing, writing
+    and both."""
     kind = arm.kind
     file = folder / "oratorio-calls.dat"
     command = [build(host), file, kind, f"{amount:g}"]
@@ -63,7 +65,7 @@ def run(host: Host, arm: Arm, amount: float, ranks: int, folder: Path) -> list[f
     return [float(word) for word in done.stdout.split()]
 
 
-# How a record is written: the routine, and how many times as many records take as long.
+# How a record is written: the routine, and how many times as many records take about as long.
 ROUTINES = {
     "shared": ("write_shared", 10),
     "ordered": ("write_ordered", 1),
@@ -73,7 +75,8 @@ ROUTINES = {
 
 
 def measure(host: Host, ranks: int, repeats: int, records: int, folder: Path, disk: Path) -> Table:
-    """All of them, the arms interleaved; medians, and for records how many times as fast as the host."""
+    """Measures all kinds of access with the arms interleaved. The table has medians and, for records, the
+    speed relative to the host's MPI-IO."""
     title = f"{host.name}, medians of {repeats}"
     table = Table("what", "pwrite(2)", "host's MPI-IO", "Oratorio", "ratio", "gathered", "ratio", title=title)
     few = [(kind, count) for count in (1, 2) for kind in ("all", "iall")]

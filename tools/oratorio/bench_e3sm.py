@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Decompositions of the climate model E3SM, as the run file that the benchmark program reads: of
-real maps (netCDF, as the E3SM-IO benchmark has them), or made up with the same structure.
+"""Decompositions of the climate model E3SM, as the run file that the benchmark program reads. They come from
+real maps (netCDF, as the E3SM-IO benchmark has them) or are made up with the same structure.
 
-The run file is a sequence of 64-bit little-endian integers: MAGIC, processes, maps; then for each
-map: bytes of an element, elements of the array, variables that use the map, and for each process
-the number of its runs, their offsets and their lengths (in elements, in the order the process holds
-them in memory). Runs of fill values are written like all others.
+The run file is a sequence of 64-bit little-endian integers: MAGIC, processes, maps; then for each map: bytes
+of an element, elements of the array, variables that use the map, and for each process the number of its
+runs, their offsets and their lengths (in elements, in the order the process holds them in memory). Runs of
+fill values are written like all others.
 """
 
 from collections.abc import Mapping, Sequence
@@ -23,13 +23,14 @@ MAGIC = int.from_bytes(b"E3SMRUN1", "little")
 
 @dataclass(frozen=True)
 class Map:
-    """One decomposition of a case, and what it has where no real map is given."""
+    """One decomposition of a case, with the figures from which a map is made up if no real one is given."""
 
     variables: int
     element_bytes: int
-    per_column: int  # points of the mesh for each column or cell: edges and vertices are more
-    layout: str  # flat: one value a point; layers: a layer after the other; points: a point's levels together
-    run: float  # points that follow one another in the file, on average
+    per_column: int  # points of the mesh for each column or cell: more than one for edges and vertices
+    # flat: one value a point; layers: one layer after the other; points: all levels of a point together
+    layout: str
+    run: float  # average number of points that are consecutive in the file
 
 
 @dataclass(frozen=True)
@@ -56,7 +57,7 @@ CASES = {
 
 
 def _run_lists(element_bytes: int, elements: int, variables: int, runs: list) -> list[np.ndarray]:
-    """A map of the run file; `runs` has (offsets, lengths) of each process."""
+    """Returns one map's part of the run file; `runs` has (offsets, lengths) of each process."""
     parts = [np.array([element_bytes, elements, variables], dtype="<i8")]
     for offsets, lengths in runs:
         parts += [np.array([len(offsets)], dtype="<i8"), offsets.astype("<i8"), lengths.astype("<i8")]
@@ -86,7 +87,7 @@ def _map_runs(data: Dataset, number: int, sizes: Map, max_variables: int) -> lis
 
 
 def case_of(map_file: Path) -> Case:
-    """The case whose number of maps the file has. Raises BenchError."""
+    """Returns the case that has as many maps as the file. Raises BenchError."""
     with _opened(map_file) as data:
         maps = len(data.dimensions.get("num_decomp", ()))
     for case in CASES.values():
@@ -106,13 +107,13 @@ def _opened(map_file: Path) -> Dataset:
 
 
 def processes_of(map_file: Path) -> int:
-    """How many processes the map was made for."""
+    """Returns the number of processes that the map was made for."""
     with _opened(map_file) as data:
         return len(data.dimensions["decomp_nprocs"])
 
 
 def write_real(map_file: Path, run_file: Path, max_variables: int) -> None:
-    """The run file of all of a case's variables, at most `max_variables` of each map."""
+    """Writes the run file of all variables of a case, at most `max_variables` for each map."""
     case = case_of(map_file)
     with _opened(map_file) as data:
         parts = [np.array([MAGIC, len(data.dimensions["decomp_nprocs"]), len(case.maps)], dtype="<i8")]
@@ -122,13 +123,15 @@ def write_real(map_file: Path, run_file: Path, max_variables: int) -> None:
 
 
 def _dealt(points: int, run: float, ranks: int, random: np.random.Generator) -> list[np.ndarray]:
-    """The runs of consecutive points of each rank in random order: rows of (first, length)."""
+    """Deals runs of consecutive points to the ranks at random. Returns each rank's runs as rows of (first,
+    length)."""
     lengths = random.geometric(1 / run, size=points)
     ends = np.minimum(np.cumsum(lengths), points)
     ends = ends[: np.searchsorted(ends, points) + 1]
     runs = np.stack([np.concatenate([[0], ends[:-1]]), np.diff(ends, prepend=0)], axis=1)
     runs = runs[random.permutation(len(runs))]
-    # As many points for each rank: a run that crosses the border belongs to both in part.
+    # Every rank receives the same number of points, so a run that crosses a border is split between two
+    # ranks.
     after = np.cumsum(runs[:, 1])
     before = after - runs[:, 1]
     borders = np.linspace(0, points, ranks + 1).astype(int)
@@ -144,7 +147,7 @@ def _dealt(points: int, run: float, ranks: int, random: np.random.Generator) -> 
 def _made_up(
     sizes: Map, values: Mapping[str, int], ranks: int, random: np.random.Generator
 ) -> tuple[tuple[int, ...], list]:
-    """Dimensions of the array, and (offsets, lengths) of each process."""
+    """Returns the dimensions of a made-up array, and (offsets, lengths) of each process."""
     points = values["columns"] * ranks * sizes.per_column
     levels = 1 if sizes.layout == "flat" else values["levels"]
     runs = []
@@ -159,7 +162,8 @@ def _made_up(
 
 
 def write_made_up(case: Case, values: Mapping[str, int], ranks: int, run_file: Path) -> None:
-    """The run file of a mesh of `columns` columns for each rank, dealt to them at random."""
+    """Writes the run file of a mesh that has `columns` columns for each rank, dealt to the ranks at
+    random."""
     random = np.random.default_rng(values["seed"])
     parts = [np.array([MAGIC, ranks, len(case.maps)], dtype="<i8")]
     for sizes in case.maps:
@@ -170,7 +174,7 @@ def write_made_up(case: Case, values: Mapping[str, int], ranks: int, run_file: P
 
 
 def write_map(case: Case, values: Mapping[str, int], ranks: int, map_file: Path) -> None:
-    """The same mesh as a map of the E3SM-IO benchmark, as far as write_real() reads one."""
+    """Writes the same mesh as a map of the E3SM-IO benchmark, with what write_real() reads of one."""
     random = np.random.default_rng(values["seed"])
     with Dataset(map_file, "w", format="NETCDF3_64BIT_DATA") as data:
         data.createDimension("num_decomp", len(case.maps))
@@ -189,7 +193,8 @@ def write_map(case: Case, values: Mapping[str, int], ranks: int, map_file: Path)
 
 
 def check_map(map_file: Path, case: str, ranks: Sequence[int]) -> None:
-    """Raises BenchError if the map is of another case or can't be shared by so many ranks."""
+    """Raises BenchError if the map is of another case or its processes cannot be shared evenly by the
+    ranks."""
     found = case_of(map_file).name
     if found != case:
         raise BenchError(f"{map_file} is of case {found}, and this workload is case {case}")

@@ -1,18 +1,18 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""How an arm looks in every picture: its colour, its marker, what the legend calls it. One table."""
+"""The one table of how an arm looks in every picture: its colour, its marker, its name in the legend."""
 
 import zlib
 from dataclasses import dataclass
 
 from oratorio.bench_arms import RAW, is_host
 
-PAGE_INCHES = 8.0  # a picture's width
-DOTS_PER_INCH = 110  # 880 points: a README shows them as they are
+PAGE_INCHES = 8.0  # width of a picture
+DOTS_PER_INCH = 110  # 880 points wide: a README shows the pictures without scaling
 
 
 @dataclass(frozen=True)
 class Look:
-    """Of one arm."""
+    """The style of one arm."""
 
     color: str
     marker: str
@@ -20,12 +20,12 @@ class Look:
 
 
 def _named(color: str, marker: str) -> Look:
-    """The arm's own name in the legend."""
+    """Returns a style whose legend shows the arm's own name."""
     return Look(color, marker, "")
 
 
-# What Oratorio picks by itself is the strongest blue; methods that `auto` takes have the colours of Okabe and
-# Ito, which can be told apart with every kind of colour vision; the host's own MPI-IO is grey.
+# Oratorio's own choice is the strongest blue; the methods that `auto` takes have the colours of Okabe and
+# Ito, which can be distinguished with every kind of colour vision; the host's own MPI-IO is grey.
 LOOKS = {
     "auto": Look("#0072B2", "o", "Oratorio"),
     "list_io": _named("#56B4E9", "^"),
@@ -67,12 +67,12 @@ LOOKS = {
     "raw": Look("#000000", "", "raw POSIX I/O"),
     "raw_direct": Look("#000000", "", "raw direct I/O"),
 }
-# Of arms that the user has named: always the same one for a name.
+# Colours of arms that the user named; a name always has the same one.
 OTHERS = ("#B0B7BF", "#6C7782", "#8F8879", "#4E4A42")
 
 
 def look_of(arm: str) -> Look:
-    """The same in every picture."""
+    """Returns the style of an arm, the same in every picture."""
     known = LOOKS.get(arm)
     if known is None:
         return Look(OTHERS[zlib.crc32(arm.encode()) % len(OTHERS)], "*" if is_host(arm) else "o", arm)
@@ -80,7 +80,7 @@ def look_of(arm: str) -> Look:
 
 
 def line_style(arm: str) -> dict[str, object]:
-    """Of a line, for matplotlib: raw I/O is dashed, Oratorio's lies on top."""
+    """Returns matplotlib's options for an arm's line: raw I/O is dashed, and Oratorio's line is on top."""
     look = look_of(arm)
     if arm in RAW:
         return {"color": look.color, "linestyle": (0, (4, 2)), "linewidth": 1.2, "label": look.label}

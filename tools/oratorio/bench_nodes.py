@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""`oratorio bench --nodes`: the same runs on nodes that are namespaces of this machine."""
+"""`oratorio bench --nodes`: runs on simulated nodes, which are namespaces of this machine."""
 
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
@@ -22,10 +22,8 @@ def _check(jobs: Sequence[Job], nodes: int) -> None:
 
 @contextmanager
 def nodes_for(jobs: Sequence[Job]) -> Iterator[Callable[[Job], Settings]]:
-    """Gives what says with which settings a job runs: on the nodes that all jobs ask for.
-
-    Raises BenchError where there can be none.
-    """
+    """Yields a function from a job to the settings it runs with: those of the nodes that all jobs ask for.
+    Raises BenchError if the nodes cannot be made."""
     settings = jobs[0][1] if jobs else None
     if settings is None or settings.nodes == 1:
         yield lambda job: job[1]

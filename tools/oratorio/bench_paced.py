@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""`oratorio bench --rate`: test files in a file system in memory whose storage has a rate
+"""`oratorio bench --rate`: puts test files on an in-memory file system whose storage has a given bandwidth
 (tools/bench/paced)."""
 
 import hashlib
@@ -20,14 +20,14 @@ from oratorio.paths import PRIVATE, ROOT
 SOURCES = ROOT / "tools/bench/paced"
 COMPILE_OPTIONS = ("-O2", "-std=c++20")
 MIB = 1 << 20
-EXCHANGE = "exchange"  # the rate that two_phase has on the same file system without one
+EXCHANGE = "exchange"  # the bandwidth that two_phase reaches on the same file system without a limit
 PROBE = "two_phase"
 STORE = "oratorio_store"
 Measure = Callable[[Run, Settings], None]
 
 
 def check(rate: str, nodes: int) -> None:
-    """Raises BenchError unless it is a number of MiB/s, `exchange` or nothing, on one node."""
+    """Raises BenchError unless `rate` is empty, or is a number of MiB/s or `exchange` on one node."""
     if rate and nodes > 1:
         raise BenchError("--rate goes with one node")
     try:
@@ -39,7 +39,7 @@ def check(rate: str, nodes: int) -> None:
 
 
 def _program() -> Path:
-    """The file system, built when a source is another."""
+    """Returns the program that serves the file system; rebuilds it when a source has changed."""
     compiler = shutil.which("c++")
     if compiler is None:
         raise BenchError("--rate needs a C++ compiler")
@@ -60,10 +60,10 @@ def _program() -> Path:
 
 
 class Paced:
-    """That file system, mounted while this is entered; it takes root and /dev/fuse."""
+    """The file system, mounted while this context is entered. It needs root and /dev/fuse."""
 
     def __enter__(self) -> "Paced":
-        """Raises BenchError."""
+        """Mounts the file system. Raises BenchError."""
         self.folder = Path(tempfile.mkdtemp(prefix="oratorio-paced-"))
         pipe = subprocess.PIPE
         self._served = subprocess.Popen(
@@ -73,10 +73,10 @@ class Paced:
         return self
 
     def __exit__(self, *error: object) -> None:
-        self._served.communicate()  # ends its stdin
+        self._served.communicate()  # closes its stdin, which ends it
 
     def limit(self, rates: Mapping[str, float]) -> None:
-        """MiB/s by direction, `write` and `read`; none: as fast as memory."""
+        """Sets the bandwidth in MiB/s for `write` and `read`; a missing direction is as fast as memory."""
         words = [str(rates.get(direction, 0) * MIB) for direction in ("write", "read")]
         self._served.stdin.write(" ".join(words) + "\n")
         self._served.stdin.flush()
@@ -91,7 +91,7 @@ class Paced:
 
 
 def _rates(run: Run) -> dict[str, float]:
-    """MiB/s of the median pass of each direction."""
+    """Returns the MiB/s of the median pass of each direction."""
     seconds = {
         direction: median(s["seconds"] for s in good)
         for direction in DIRECTIONS
@@ -101,8 +101,8 @@ def _rates(run: Run) -> dict[str, float]:
 
 
 def _by_calls(settings: Settings) -> Settings:
-    """Without other hints a file system by FUSE is taken for one whose clients' caches know nothing of each
-    other."""
+    """Adds oratorio_store=posix to each Oratorio arm without a hint for the store. Otherwise a FUSE file
+    system counts as one whose clients have caches that are not coherent."""
     told = {arm for arm, key, _ in settings.hints if key == STORE}
     more = tuple((arm, STORE, "posix") for arm in settings.arms if is_oratorios(arm) and arm not in told)
     return replace(settings, hints=(*settings.hints, *more))
@@ -120,8 +120,8 @@ def _exchange_rates(run: Run, settings: Settings, measure: Measure) -> dict[str,
 
 @contextmanager
 def paced_for(rate: str) -> Iterator[Callable[[Run, Settings, Measure], None]]:
-    """Gives what measures a run with its test files on storage of that rate, which is noted in the run; where
-    `rate` is empty, just measures it.
+    """Yields a function that measures a run with its test files on storage of the given bandwidth, and
+    records the bandwidth in the run. If `rate` is empty, the function only measures.
 
     Raises BenchError.
     """

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Figures of the papers, drawn again for this machine, beside what the papers say of them. Which there are:
-tools/oratorio/paper_figures.py."""
+"""Draws figures of papers again for this machine, next to the papers' claims about them.
+tools/oratorio/paper_figures.py lists them."""
 
 import os
 import textwrap
@@ -33,21 +33,22 @@ class Scale:
     """How much of a paper is measured, and how large."""
 
     ranks: tuple[int, ...]
-    arms: tuple[str, ...] = ()  # in place of the figures' own
-    given: Mapping[str, tuple[str, ...]] | None = None  # parameters; several values of the one that is swept
-    full: bool = False  # as in the paper
-    smoke: bool = False  # so small that it only shows that everything works
+    arms: tuple[str, ...] = ()  # arms that replace the figures' own
+    # parameters; the one that is swept may have several values
+    given: Mapping[str, tuple[str, ...]] | None = None
+    full: bool = False  # sizes as in the paper
+    smoke: bool = False  # sizes so small that a run only shows that everything works
 
 
 @dataclass(frozen=True)
 class Curve:
-    """Runs over one thing, in one direction: the lines of a panel."""
+    """Runs in one direction over one swept value: the lines of a panel."""
 
     sweep: Sweep
     mode: str
     direction: str
     arms: tuple[str, ...]
-    points: tuple[tuple[str, Run, Settings], ...]  # place on the axis
+    points: tuple[tuple[str, Run, Settings], ...]  # value on the axis, run, settings
 
     @property
     def title(self) -> str:
@@ -56,17 +57,17 @@ class Curve:
 
 @dataclass(frozen=True)
 class Measured:
-    """All that is drawn of a paper."""
+    """Everything that is drawn of a paper."""
 
     paper: Paper
     settings: Settings
     curves: tuple[Curve, ...]
-    skipped: tuple[str, ...]  # why something isn't there
+    skipped: tuple[str, ...]  # reasons for which sweeps were left out
 
 
 def settings_of(mode: str, settings: Settings) -> Settings:
-    """The settings of a mode: the raw arm goes the same way as the methods. A host that can't read past the
-    page cache must not find the data there."""
+    """Returns the settings of a mode. The raw arm bypasses the page cache if the methods do. If the host's
+    MPI-IO cannot bypass the cache, its reads must not find the data there, so direct mode is also cold."""
     direct = mode == "direct"
     raw = "raw_direct" if direct else "raw"
     arms = tuple(raw if arm.startswith("raw") else arm for arm in settings.arms)
@@ -75,13 +76,14 @@ def settings_of(mode: str, settings: Settings) -> Settings:
 
 
 def modes_of(paper: Paper, folder: Path) -> tuple[str, ...]:
-    """The paper's own; a folder in memory has no way past the page cache that means something."""
+    """Returns the paper's modes; on a file system in memory only buffered ones, as there is no storage below
+    the page cache."""
     in_memory = bench_report.is_in_memory(folder)
     return tuple(mode for mode in paper.modes if mode == "buffered" or not in_memory)
 
 
 def check_words(text: str, known: Sequence[str], option: str) -> tuple[str, ...]:
-    """The words of an option; all that are known if there are none. Raises BenchError."""
+    """Splits an option into words; no words mean all known ones. Raises BenchError."""
     words = tuple(word for word in text.split(",") if word)
     if strangers := sorted(set(words) - set(known)):
         raise BenchError(f"--{option} names {', '.join(known)}, not {', '.join(strangers)}")
@@ -89,7 +91,7 @@ def check_words(text: str, known: Sequence[str], option: str) -> tuple[str, ...]
 
 
 def parse_parameters(texts: Sequence[str], paper: Paper) -> dict[str, tuple[str, ...]]:
-    """Name -> values, of each `name=value[,value]`. Raises BenchError."""
+    """Parses each `name=value[,value]` into name -> values. Raises BenchError."""
     known = {sweep.over for sweep in paper.sweeps} | {
         p.name
         for sweep in paper.sweeps if sweep.workload in WORKLOADS
@@ -107,7 +109,7 @@ def parse_parameters(texts: Sequence[str], paper: Paper) -> dict[str, tuple[str,
 
 
 def arms_of(sweep: Sweep, scale: Scale) -> tuple[str, ...]:
-    """Those of a sweep that there are: methods that are not built yet are left out."""
+    """Returns the arms of a sweep without methods that are not built yet."""
     known = set(methods())
     wanted = scale.arms or sweep.arms
     return tuple(arm for arm in wanted if not is_oratorios(arm) or method_of(arm) in known)
@@ -118,7 +120,7 @@ def _swept(workload: Workload, name: str) -> Parameter | None:
 
 
 def _values(sweep: Sweep, workload: Workload, scale: Scale) -> tuple[str, ...]:
-    """Of the thing that is swept."""
+    """Returns the values that are swept."""
     parameter = _swept(workload, sweep.over)
     chosen = (scale.given or {}).get(sweep.over)
     if chosen:
@@ -135,7 +137,7 @@ def _values(sweep: Sweep, workload: Workload, scale: Scale) -> tuple[str, ...]:
 
 
 def _given(sweep: Sweep, workload: Workload, scale: Scale) -> dict[str, str]:
-    """Parameters that stay the same."""
+    """Returns the parameters that stay constant."""
     words = {} if scale.smoke else dict(sweep.given)
     if "dist" in sweep.given:
         words["dist"] = sweep.given["dist"]
@@ -146,7 +148,7 @@ def _given(sweep: Sweep, workload: Workload, scale: Scale) -> dict[str, str]:
 
 
 def _hint_value(text: str) -> str:
-    """A size as a number: info keys know no units."""
+    """Returns a size as a plain number, because info keys know no units."""
     number, unit = text.rstrip("iB"), ""
     if number and number[-1].lower() in UNITS:
         number, unit = number[:-1], number[-1].lower()
@@ -154,12 +156,12 @@ def _hint_value(text: str) -> str:
 
 
 def _hints(sweep: Sweep, arms: Sequence[str], value: str) -> tuple[tuple[str, str, str], ...]:
-    """(arm, key, value) of all arms that are an MPI-IO, at one point."""
+    """Returns (arm, key, value) at one value of the sweep, for all arms that are an MPI-IO."""
     own = dict(sweep.hints)
     if not (sweep.over in (RANKS, RANKS_OF_NODE) or _swept(WORKLOADS[sweep.workload], sweep.over)):
         own[sweep.over] = _hint_value(value)
     files = [arm for arm in arms if arm not in (*RAW, BY_HAND)]
-    # A key that only Oratorio knows would take the tuning from a host's arm.
+    # Hints replace the tuning of a host arm, so a key that only Oratorio knows must not be given to it.
     hints = [
         (arm, key, text)
         for arm in files
@@ -170,7 +172,7 @@ def _hints(sweep: Sweep, arms: Sequence[str], value: str) -> tuple[tuple[str, st
 
 
 def _point(sweep: Sweep, scale: Scale, settings: Settings, value: str) -> tuple[str, Run, Settings]:
-    """One place on the axis."""
+    """Returns the run at one value of the axis, with its settings."""
     workload = WORKLOADS[sweep.workload]
     words = _given(sweep, workload, scale)
     if _swept(workload, sweep.over):
@@ -194,7 +196,7 @@ def _curves_of(sweep: Sweep, scale: Scale, mode: str, settings: Settings) -> lis
 
 
 def _why_not(sweep: Sweep, scale: Scale) -> str:
-    """Why a sweep can't be measured here; empty if it can."""
+    """Returns the reason for which a sweep cannot be measured here; empty if it can."""
     if sweep.workload not in WORKLOADS:
         return f"{sweep.figure}: there is no workload {sweep.workload}"
     if not scale.arms:
@@ -209,7 +211,7 @@ def _why_not(sweep: Sweep, scale: Scale) -> str:
 def plan(
     paper: Paper, figures: Sequence[str], modes: Sequence[str], scale: Scale, settings: Settings
 ) -> Measured:
-    """What will be measured. Nothing has run yet."""
+    """Returns what will be measured; nothing has run yet."""
     curves, skipped = [], []
     for sweep in paper.sweeps:
         if sweep.figure not in figures:
@@ -223,13 +225,13 @@ def plan(
 
 
 def jobs(measured: Measured) -> list[tuple[Run, Settings]]:
-    """Each run once."""
+    """Returns each run once."""
     found = {id(run): (run, settings) for curve in measured.curves for _, run, settings in curve.points}
     return list(found.values())
 
 
 def rates_of(curve: Curve) -> Rates:
-    """MiB/s of each arm at each point."""
+    """Returns the MiB/s of each arm at each value."""
     by_point = [
         {s.arm: s.mib_per_s for s in bench_report.summarise(run, settings) if s.direction == curve.direction}
         for _, run, settings in curve.points
@@ -238,7 +240,8 @@ def rates_of(curve: Curve) -> Rates:
 
 
 def verdicts(measured: Measured) -> list[Verdict]:
-    """All claims about figures that were measured; of two modes the one past the cache, as in the papers."""
+    """Returns a verdict on each claim about a measured figure. Of two modes the one that bypasses the page
+    cache decides, as in the papers."""
     modes = list(dict.fromkeys(curve.mode for curve in measured.curves))
     found = []
     for claim in measured.paper.claims:
@@ -254,12 +257,12 @@ def verdicts(measured: Measured) -> list[Verdict]:
 
 
 def figure_names(measured: Measured) -> list[str]:
-    """All that have curves, in the paper's order."""
+    """Returns the names of all figures with curves, in the paper's order."""
     return list(dict.fromkeys(curve.sweep.figure for curve in measured.curves))
 
 
 def point_tables(measured: Measured) -> list[Table]:
-    """All points of each figure: a row for each, a column for each arm."""
+    """Returns a table for each figure: a row for each value, a column for each arm."""
     tables = []
     for name in figure_names(measured):
         curves = [curve for curve in measured.curves if curve.sweep.figure == name]
@@ -285,7 +288,7 @@ def _cell(values: list[float | None] | None, place: int) -> str:
 
 
 def claim_table(measured: Measured) -> Table:
-    """What the paper says, and whether it shows here."""
+    """Returns a table of the paper's claims and of whether they hold here."""
     shown = Table(title=f"What the {measured.paper.year} paper says", title_justify="left", show_lines=True)
     for column in ("the paper", "figure", "direction", "measured here", "found", "so"):
         shown.add_column(column)
@@ -300,7 +303,8 @@ def _pipes(header: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
 
 
 def markdown(measured: Measured, page: Path, pictures: Mapping[str, Path], command: str) -> str:
-    """The claims, and of each figure its picture, if there is one, and its points; for that page."""
+    """Returns the Markdown of `page`: the claims, then for each figure its picture, if there is one, and its
+    values."""
     paper = measured.paper
     about = bench_report.machine(measured.settings.folder)
     where = f"{bench_plot.place(measured.settings)}, {about['processor']}, {about['date'][:10]}"
@@ -320,7 +324,7 @@ def markdown(measured: Measured, page: Path, pictures: Mapping[str, Path], comma
 
 
 def draw(file: Path, measured: Measured) -> dict[str, Path]:
-    """A picture for each figure: FILE with the figure's name before its ending."""
+    """Draws a picture of each figure: FILE with the figure's name before its suffix. Returns the files."""
     files = {}
     for name in figure_names(measured):
         files[name] = file.with_name(f"{file.stem}-{name}{file.suffix or '.png'}")
@@ -329,7 +333,7 @@ def draw(file: Path, measured: Measured) -> dict[str, Path]:
 
 
 def _heading(name: str, measured: Measured) -> str:
-    """The figure, where it was measured, and each claim with what came of it."""
+    """Returns the figure's name, the place of measurement, and each claim with its outcome."""
     where = bench_plot.place(measured.settings)
     lines = [f"{measured.paper.year} paper, {name}, for this machine ({where})"]
     for verdict in verdicts(measured):
@@ -341,11 +345,11 @@ def _heading(name: str, measured: Measured) -> str:
 
 
 def figure_of(name: str, measured: Measured) -> "Figure":
-    """Its curves: directions or modes side by side, sweeps one below the other."""
+    """Draws the curves of a figure: directions or modes side by side, sweeps one below the other."""
     curves = [curve for curve in measured.curves if curve.sweep.figure == name]
     columns = min(2, len(curves))
     rows = -(-len(curves) // columns)
-    if len({curve.mode for curve in curves}) > 1:  # modes side by side
+    if len({curve.mode for curve in curves}) > 1:  # sort so that modes are side by side
         curves.sort(key=lambda curve: (measured.paper.sweeps.index(curve.sweep), curve.direction != "write"))
     heading = _heading(name, measured)
     height = 1.4 + 2.8 * rows + 0.15 * heading.count("\n")
@@ -373,7 +377,7 @@ def _draw_panel(panel: "Axes", curve: Curve) -> None:
 
 
 def _legend(axes: Any) -> tuple[list, list[str]]:
-    """Each arm once, whichever panels have it."""
+    """Returns each arm once, even if several panels show it."""
     found = {}
     for panel in axes.flat:
         for handle, word in zip(*panel.get_legend_handles_labels(), strict=True):
@@ -382,7 +386,7 @@ def _legend(axes: Any) -> tuple[list, list[str]]:
 
 
 def paper_of(year: str) -> Paper:
-    """Raises BenchError."""
+    """Returns the paper of that year. Raises BenchError."""
     if year not in PAPERS:
         raise BenchError(f"no paper {year}; there are {', '.join(PAPERS)}")
     return PAPERS[year]

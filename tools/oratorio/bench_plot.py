@@ -18,12 +18,12 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-CLIP = 140  # per cent: what is above is cut off, marked and labelled
-ROOM = 1.36  # of the longest bar, for its number and that of raw I/O
-FEW_ARMS = 6  # up to so many every bar has its number
+CLIP = 140  # %: a longer bar is cut off, marked and labelled
+ROOM = 1.36  # times the longest bar: leaves space for its number and that of raw I/O
+FEW_ARMS = 6  # with at most this many arms every bar shows its number
 BAR_INCHES = 0.135
 
-PLAIN = {"facecolor": "white", "edgecolor": "none", "pad": 0.4}  # behind a number
+PLAIN = {"facecolor": "white", "edgecolor": "none", "pad": 0.4}  # the background of a number
 STYLE = {
     "font.size": 9,
     "axes.spines.top": False,
@@ -36,7 +36,7 @@ STYLE = {
 
 @cache
 def pyplot() -> ModuleType:
-    """Imported when something is drawn: it takes longer than a small run."""
+    """Imports matplotlib only when something is drawn, because the import takes longer than a small run."""
     import matplotlib as mpl  # noqa: PLC0415
 
     mpl.use("Agg")
@@ -56,7 +56,7 @@ def _bar_label(value: float) -> str:
 
 
 def _group_bars(arms: int) -> float:
-    """Bars, and the gap to the next group, in bars."""
+    """Returns the height of a group in bars: its bars and the gap to the next group."""
     return arms + max(0.9, 0.25 * arms)
 
 
@@ -92,7 +92,7 @@ class _Panel:
         axes.set_xlabel(f"% of {reference}" if self._relative else "MiB/s")
 
     def _group(self, place: int, run: Run) -> float:
-        """The bars of one run, and what raw I/O moves; returns the end of the longest."""
+        """Draws the bars of one run and the bandwidth of raw I/O; returns the end of the longest bar."""
         height = 1 / _group_bars(len(self._arms))
         here = {
             s.arm: s for s in bench_report.summarise(run, self._settings) if s.direction == self._direction
@@ -124,14 +124,14 @@ class _Panel:
         return longest
 
     def _mark_cut(self, at: float, end: float, height: float) -> None:
-        """Two white strokes through the bar, near its end."""
+        """Draws two white strokes through the bar, near its end."""
         for place in (0.945, 0.965):
             xs = (end * (place - 0.008), end * (place + 0.008))
             self._axes.plot(xs, (at + height / 2, at - height / 2), color="white", linewidth=1.5)
 
 
 def place(settings: Settings) -> str:
-    """Where it was measured, in one line."""
+    """Describes in one line where the figures were measured."""
     about = bench_report.machine(settings.folder)
     words = [settings.host.name, about["file_system"], f"{about['cores']} cores"]
     words.append("overwriting" if settings.overwrite else "new files")
@@ -139,7 +139,7 @@ def place(settings: Settings) -> str:
 
 
 def _caption(settings: Settings) -> str:
-    """What was measured and how, in one line."""
+    """Describes in one line what was measured and how."""
     raw = "raw O_DIRECT" if settings.direct else "raw POSIX"
     what = (
         f"Bandwidth in % of {raw} I/O of the same bytes"
@@ -151,7 +151,7 @@ def _caption(settings: Settings) -> str:
 
 
 def save(figure: "Figure", file: Path) -> None:
-    """As wide as a page at 100 %."""
+    """Saves a figure as wide as a page at 100 %."""
     file.parent.mkdir(parents=True, exist_ok=True)
     figure.savefig(file, dpi=bench_looks.DOTS_PER_INCH, facecolor="white")
     pyplot().close(figure)
@@ -159,7 +159,7 @@ def save(figure: "Figure", file: Path) -> None:
 
 @dataclass(frozen=True)
 class _Row:
-    """The groups of bars of one panel."""
+    """The groups of bars in one row of panels."""
 
     title: str
     runs: list[Run]
@@ -167,7 +167,8 @@ class _Row:
 
 
 def _rows(runs: Sequence[Run]) -> list[_Row]:
-    """Of one workload the numbers of ranks one below the other, else a row for each number of ranks."""
+    """Returns a row with all numbers of ranks if there is one workload, else a row for each number of
+    ranks."""
     labels = list(dict.fromkeys(run.label for run in runs))
     if len(labels) == 1:
         return [_Row(labels[0], list(runs), [f"{run.ranks} ranks" for run in runs])]
@@ -179,7 +180,7 @@ def _rows(runs: Sequence[Run]) -> list[_Row]:
 
 
 def bars(runs: Sequence[Run], settings: Settings) -> "Figure":
-    """Bars for each run: the arms as percentages of raw I/O, writes and reads in panels of their own."""
+    """Draws bars for each run: the arms as percentages of raw I/O, writes and reads in separate panels."""
     arms = [arm for arm in settings.arms if arm not in RAW]
     rows = _rows(runs)
     heights = [1.0 + len(row.runs) * _group_bars(len(arms)) * BAR_INCHES for row in rows]
@@ -204,14 +205,14 @@ def bars(runs: Sequence[Run], settings: Settings) -> "Figure":
 
 
 def draw(file: Path, runs: Sequence[Run], settings: Settings) -> None:
-    """What `bars` draws, where something was measured."""
+    """Saves the chart of `bars`, if anything was measured."""
     shown = [run for run in runs if run.samples]
     if shown and any(arm not in RAW for arm in settings.arms):
         save(bars(shown, settings), file)
 
 
 def draw_lines(axes: "Axes", xs: Sequence[str], rates: dict[str, list[float | None]]) -> None:
-    """Bandwidth of each arm over `xs`."""
+    """Draws the bandwidth of each arm over `xs`."""
     for arm, values in rates.items():
         points = [(place, value) for place, value in enumerate(values) if value]
         places, heights = zip(*points, strict=True) if points else ((), ())

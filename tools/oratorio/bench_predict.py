@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What the library's cost model takes the passes of a benchmark for, beside what they took."""
+"""Compares the time that the library's cost model predicts for a benchmark's passes with the time that they
+took."""
 
 import os
 from collections.abc import Iterator, Sequence
@@ -25,22 +26,22 @@ class Predicted:
     ranks: int
     arm: str
     direction: str
-    seconds: float  # by the plans that the accesses had, before they were done
-    took: float  # of the calls: from the first rank's start to the last one's end
-    farthest: float  # %: of the pass that is farthest from that median
+    seconds: float  # predicted by the plans of the accesses before they ran
+    took: float  # measured from the first rank's start to the last rank's end
+    farthest: float  # % by which the farthest pass is from that median
 
     @property
     def error(self) -> float:
-        """% of what it took; negative: it took longer."""
+        """Returns the error in % of the measured time; negative if the pass took longer than predicted."""
         return 100 * (self.seconds / self.took - 1)
 
 
 def predicted(run: Run, arm: str, direction: str) -> Predicted | None:
-    """None if the arm has no good pass whose accesses had plans."""
+    """Returns None if the arm has no successful pass whose accesses had plans."""
     samples = [s for s in run.measured(arm, direction) if s["account"].get("estimated_time")]
     if not samples:
         return None
-    # Every rank adds the whole of a collective access, and the mean of those alone is what one does.
+    # Every rank adds the time of the whole collective access, so the mean over ranks is the time of one pass.
     seconds = median(s["account"]["estimated_time"] for s in samples) * MILLI / run.ranks
     times = [s["seconds"] for s in samples]
     took = median(times)
@@ -49,7 +50,7 @@ def predicted(run: Run, arm: str, direction: str) -> Predicted | None:
 
 
 def all_predicted(runs: Sequence[Run], settings: Settings) -> list[Predicted]:
-    """Of Oratorio's arms in all runs and directions."""
+    """Returns the predictions for Oratorio's arms in all runs and directions."""
 
     def each() -> Iterator[Predicted | None]:
         for run in runs:
@@ -61,9 +62,11 @@ def all_predicted(runs: Sequence[Run], settings: Settings) -> list[Predicted]:
 
 
 def constants(settings: Settings) -> str:
-    """Where the constants are from that the library has for the test files.
+    """Returns the source of the cost constants that the library uses for the test files.
 
-    Nodes that are namespaces have names of their own, so there are no files of costs of just one of them."""
+    Simulated nodes (namespaces) have host names of their own, so files of costs of a single node are not
+    used there.
+    """
     try:
         place = calibrate.place_of(calibrate.build_program(), settings.folder)
     except calibrate.CalibrateError as error:
@@ -73,7 +76,7 @@ def constants(settings: Settings) -> str:
 
 
 def summary(runs: Sequence[Run], settings: Settings) -> str:
-    """How far off, and by which constants."""
+    """Summarises how far off the predictions are, and which constants they used."""
     found = all_predicted(runs, settings)
     if not found:
         return "nothing was predicted"
@@ -87,7 +90,7 @@ def summary(runs: Sequence[Run], settings: Settings) -> str:
 
 
 def table(runs: Sequence[Run], settings: Settings) -> Table:
-    """A row for each of Oratorio's arms in each direction."""
+    """Returns a table with a row for each of Oratorio's arms in each direction."""
     title = "Milliseconds of a pass, as the cost model predicts them and as they were measured"
     shown = Table(title=title, title_justify="left")
     for name in ("workload", "ranks", "direction", "arm", "predicted", "took", "error %", "farthest pass %"):
@@ -101,7 +104,7 @@ def table(runs: Sequence[Run], settings: Settings) -> Table:
 
 
 def record(runs: Sequence[Run], settings: Settings) -> dict | None:
-    """The same for a file of results; None if nobody asked for it."""
+    """Returns the predictions for a file of results; None if they were not requested."""
     if not settings.predict:
         return None
     found = all_predicted(runs, settings)

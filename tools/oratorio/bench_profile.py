@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Where the time of Oratorio's passes goes, by what the library counts at each close."""
+"""Shows where the time of Oratorio's passes goes, from the library's counts at each close."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -15,15 +15,15 @@ COPIES = ("bytes_packed", "bytes_placed", "bytes_shared", "bytes_reached", "byte
 
 @dataclass(frozen=True)
 class Profile:
-    """Medians of an arm's measured passes in one direction; all ranks together."""
+    """Medians of an arm's measured passes in one direction, summed over all ranks."""
 
     storage_calls: float
-    transferred: float  # bytes between storage and memory, to each byte of data
-    copied: float  # the same of bytes copied from memory to memory
+    transferred: float  # bytes moved between storage and memory for each byte of data
+    copied: float  # bytes copied from memory to memory for each byte of data
     storage_ms: float
     copy_ms: float
-    other_ms: float  # planning, messages, waiting for each other
-    raw_ms: float | None  # the reference, if it was measured
+    other_ms: float  # planning, messages, waiting for other ranks
+    raw_ms: float | None  # time of the reference arm, if it was measured
     pieces: int
 
     @property
@@ -32,7 +32,7 @@ class Profile:
 
 
 def profile_of(run: Run, settings: Settings, arm: str, direction: str) -> Profile | None:
-    """None if the arm has no good pass that was told of."""
+    """Returns None if the arm has no successful pass with counts."""
     samples = [s for s in run.measured(arm, direction) if s["account"]]
     accounts = [s["account"] for s in samples]
     if not accounts:
@@ -57,7 +57,7 @@ def profile_of(run: Run, settings: Settings, arm: str, direction: str) -> Profil
 
 
 def table(runs: Sequence[Run], settings: Settings) -> Table:
-    """A row for each of Oratorio's arms in each direction."""
+    """Returns a table with a row for each of Oratorio's arms in each direction."""
     shown = Table(
         title="Milliseconds of all ranks together; transferred, copied: times the data", title_justify="left"
     )

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What a long benchmark shows on stderr while it runs."""
+"""The progress that a long benchmark shows on stderr while it runs."""
 
 import time
 from collections.abc import Iterator
@@ -8,11 +8,11 @@ from contextlib import contextmanager
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
-QUIET_SECONDS = 20  # where no terminal shows a bar, a line at least this often
+QUIET_SECONDS = 20  # seconds between two lines, if stderr is no terminal and there is no bar
 
 
 def _left(done: int, total: int, seconds: float) -> str:
-    """The time left if the passes to come take as long as those there were."""
+    """Estimates the remaining time from the average of the finished passes."""
     if done == 0:
         return ""
     rest = seconds / done * (total - done)
@@ -20,7 +20,7 @@ def _left(done: int, total: int, seconds: float) -> str:
 
 
 class Lines:
-    """A line now and then."""
+    """Progress as a line from time to time."""
 
     def __init__(self, console: Console, total: int) -> None:
         self._console = console
@@ -38,7 +38,7 @@ class Lines:
 
 
 class Bar:
-    """A progress bar of all passes."""
+    """Progress as a bar over all passes."""
 
     def __init__(self, progress: Progress, total: int) -> None:
         self._progress = progress
@@ -53,7 +53,8 @@ class Bar:
 
 @contextmanager
 def watching(console: Console, total: int) -> Iterator[Lines | Bar]:
-    """Something to `tell` passes done and what is under way, as suits the console."""
+    """Yields an object that suits the console; its tell() takes the number of finished passes and the
+    current one."""
     if not console.is_terminal:
         yield Lines(console, total)
         return

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What the benchmark's samples say: summaries, tables, JSON."""
+"""Results of the benchmark's samples: summaries, tables, JSON."""
 
 import datetime
 import json
@@ -26,15 +26,15 @@ class Summary:
 
     arm: str
     direction: str
-    seconds: float | None  # median of the calls; None: no pass succeeded
+    seconds: float | None  # median of the calls; None if no pass succeeded
     mib_per_s: float | None
     fastest_mib_per_s: float | None
     slowest_mib_per_s: float | None
-    times_host: float | None  # how many times as fast as arm `host`
-    times_best_host: float | None  # the same to the fastest arm that is the host's own MPI-IO
+    times_host: float | None  # speed relative to arm `host`
+    times_best_host: float | None  # speed relative to the fastest arm that is the host's own MPI-IO
     percent_of_raw: float | None
     open_seconds: float | None
-    call_peak_mib: float  # highest of all passes: memory of a rank added by the calls
+    call_peak_mib: float  # memory that the calls added on a rank; the maximum of all passes
     total_peak_mib: float  # the same, with open and set_view
     verified: bool
     holes_kept: bool
@@ -42,7 +42,7 @@ class Summary:
 
 
 def _rate(run: Run, arm: str, direction: str) -> float | None:
-    """MiB/s of the median pass."""
+    """Returns the MiB/s of the median pass."""
     passes = run.measured(arm, direction)
     return passes[0]["bytes"] / MIB / median(s["seconds"] for s in passes) if passes else None
 
@@ -78,12 +78,12 @@ def _summary(run: Run, settings: Settings, arm: str, direction: str) -> Summary:
 
 
 def summarise(run: Run, settings: Settings) -> list[Summary]:
-    """All arms in the directions that were measured."""
+    """Returns the summaries of all arms in the measured directions."""
     return [_summary(run, settings, arm, d) for d in settings.directions for arm in settings.arms]
 
 
 def all_well(run: Run, settings: Settings) -> bool:
-    """False if the run broke off or an arm that isn't the host's own moved wrong bytes."""
+    """Returns False if the run broke off or an arm other than the host's MPI-IO moved wrong bytes."""
     ours = [s for s in summarise(run, settings) if not is_host(s.arm)]
     return bool(run.setup) and not run.failure and all(s.verified for s in ours)
 
@@ -99,7 +99,7 @@ def _verified(summaries: Sequence[Summary]) -> str:
 
 
 def run_table(run: Run, settings: Settings) -> Table:
-    """The table of one run, a row for each arm."""
+    """Returns the table of one run, a row for each arm."""
     setup = run.setup
     average = setup["bytes"] / max(setup["pieces"], 1)
     title = (
@@ -134,7 +134,7 @@ def run_table(run: Run, settings: Settings) -> Table:
 
 
 def best_of(summaries: Sequence[Summary]) -> Summary | None:
-    """The fastest of those that were measured."""
+    """Returns the fastest summary that has a bandwidth."""
     known = [s for s in summaries if s.mib_per_s]
     return max(known, key=lambda s: s.mib_per_s) if known else None
 
@@ -163,7 +163,7 @@ def _suite_row(run: Run, settings: Settings, direction: str) -> list[str]:
 
 
 def suite_table(runs: Sequence[Run], settings: Settings) -> Table:
-    """All runs, a row for each direction."""
+    """Returns a table of all runs, a row for each direction."""
     table = Table(
         title="MiB/s; x: times as fast as the best arm of the host; %: of raw I/O", title_justify="left"
     )
@@ -181,7 +181,7 @@ def suite_table(runs: Sequence[Run], settings: Settings) -> Table:
 
 
 def problems(run: Run, settings: Settings) -> list[str]:
-    """A line for everything that went wrong."""
+    """Returns a line for each problem."""
     lines = [f"{run.title}: {run.failure}"] if run.failure else []
     if not run.setup:
         return lines
@@ -198,18 +198,18 @@ def _processor() -> str:
 
 
 def file_system(folder: Path) -> str:
-    """The name of the kind of file system a folder is on."""
+    """Returns the name of the type of the file system that holds a folder."""
     told = subprocess.run(["df", "--output=fstype", folder], capture_output=True, text=True, check=False)
     return told.stdout.splitlines()[-1].strip() if told.returncode == 0 else "unknown"
 
 
 def is_in_memory(folder: Path) -> bool:
-    """True where files have no storage below the page cache."""
+    """True if the folder's files have no storage below the page cache."""
     return file_system(folder) in ("tmpfs", "ramfs")
 
 
 def machine(folder: Path) -> dict:
-    """What the figures were measured on."""
+    """Describes the machine on which the figures were measured."""
     return {
         "date": datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
         "processor": _processor(),
@@ -233,7 +233,7 @@ def _run_record(run: Run, settings: Settings) -> dict:
 
 
 def write_json(file: Path, jobs: Sequence[tuple[Run, Settings]], settings: Settings) -> None:
-    """Everything, the single passes included; each run has its own settings."""
+    """Writes all results, each single pass included; each run has its own settings."""
     record = {
         "machine": machine(settings.folder),
         "mpi": {
