@@ -21,14 +21,14 @@ from oratorio.paths import PRIVATE, ROOT
 
 SOURCES = ROOT / "tools/bench"
 COMPILE_OPTIONS = ("-O2", "-std=c++20")
-POLL_SECONDS = 0.5  # the ranks need the cores
+POLL_SECONDS = 0.5  # seldom, because the ranks need the cores
 DIRECTIONS = ("write", "read")
-Progress = Callable[[int, str], None]  # samples so far, what is under way
+Progress = Callable[[int, str], None]  # number of samples so far, description of the current one
 
 
 @dataclass(frozen=True)
 class Settings:
-    """What all runs of one command have in common."""
+    """The settings that all runs of one command share."""
 
     host: Host
     arms: tuple[str, ...]
@@ -40,36 +40,37 @@ class Settings:
     sync: bool = False
     direct: bool = False
     cold: bool = False
-    malloc: bool = False  # the user's memory is where malloc puts it, not at a page's begin
-    library: Path | None = None  # Oratorio's, None: not preloaded
+    malloc: bool = False  # the user's memory is where malloc puts it, not at the start of a page
+    library: Path | None = None  # Oratorio's library; None: not preloaded
     directions: tuple[str, ...] = DIRECTIONS
-    profile: bool = False  # Oratorio's counts and times of each pass
-    predict: bool = False  # what Oratorio's cost model takes each pass for
+    profile: bool = False  # record Oratorio's counts and times of each pass
+    predict: bool = False  # record the time that Oratorio's cost model predicts for each pass
     nodes: int = 1
-    link: str = ""  # what is done to what a node sends (oratorio.nodes)
-    ranks_of_node: int = 0  # Oratorio is told that so many share a node; 0: what is so
-    rate: str = ""  # of the storage (oratorio.bench_paced)
-    store: Path | None = None  # where the test files go; None: `folder`
+    link: str = ""  # impairment of what a node sends (oratorio.nodes)
+    # overrides the number of ranks that Oratorio takes to share a node; 0: the real number
+    ranks_of_node: int = 0
+    rate: str = ""  # bandwidth of the storage (oratorio.bench_paced)
+    store: Path | None = None  # folder of the test files; None: `folder`
 
     @property
     def accounts(self) -> bool:
-        """Whether the library tells of each pass."""
+        """Whether the library reports on each pass."""
         return self.profile or self.predict
 
     @property
     def passes(self) -> int:
-        """Of one run, the unmeasured ones included."""
+        """The number of passes of one run, the unmeasured ones included."""
         return (self.repeats + 1) * len(self.arms) * len(self.directions)
 
     @property
     def reference(self) -> str:
-        """The arm whose bandwidth is 100 %."""
+        """The arm that counts as 100 %."""
         return "raw_direct" if self.direct else "raw"
 
 
 @dataclass
 class Run:
-    """One workload at one number of ranks, and what came of it."""
+    """One workload at one number of ranks, and its results."""
 
     label: str
     workload: str
@@ -78,30 +79,31 @@ class Run:
     map_file: Path | None = None  # a real decomposition of E3SM
     setup: dict = field(default_factory=dict)
     samples: list[dict] = field(default_factory=list)
-    failure: str = ""  # why the program didn't reach its end
-    store_mib_per_s: dict[str, float] = field(default_factory=dict)  # with a rate, by direction
+    failure: str = ""  # the reason if the program broke off
+    # by direction, if the storage has a limited bandwidth
+    store_mib_per_s: dict[str, float] = field(default_factory=dict)
 
     @property
     def title(self) -> str:
         return f"{self.label}, {self.ranks} ranks"
 
     def passes(self, arm: str, direction: str) -> list[dict]:
-        """The first one, too, and those that went wrong."""
+        """Returns all passes, the first one and failed ones included."""
         return [s for s in self.samples if s["arm"] == arm and s["direction"] == direction]
 
     def measured(self, arm: str, direction: str) -> list[dict]:
-        """The good passes but the first."""
+        """Returns the successful passes without the first, unmeasured one."""
         return [s for s in self.passes(arm, direction) if s["repeat"] >= 0 and s["verified"]]
 
 
 def oratorio_library() -> Path | None:
-    """ORATORIO_PRELOAD, or the library of this checkout's build; None if there is none yet."""
+    """Returns ORATORIO_PRELOAD, or the library of this checkout's build; None if it is not built."""
     library = Path(os.environ.get("ORATORIO_PRELOAD") or hosts.preload_library())
     return library.resolve() if library.is_file() else None
 
 
 def _host_in(prefix: Path) -> Host:
-    """The MPI that is installed in a folder."""
+    """Returns the MPI that is installed in a folder."""
     mpicc, mpicxx, mpiexec = (prefix / "bin" / tool for tool in ("mpicc", "mpicxx", "mpiexec"))
     if not (mpicxx.is_file() and mpiexec.is_file()):
         raise BenchError(f"no bin/mpicxx and bin/mpiexec in {prefix}")
@@ -113,7 +115,7 @@ def _host_in(prefix: Path) -> Host:
 
 
 def find_mpi(name: str) -> Host:
-    """By a host's name (`mpich5`), the beginning of one (`mpich`), or the folder it is in."""
+    """Finds an MPI by a host's name (`mpich5`), by the start of one (`mpich`), or by its folder."""
     if "/" in name:
         return _host_in(Path(name).resolve())
     found = [host for host in hosts.find_hosts() if host.name.startswith(name)]
@@ -124,7 +126,8 @@ def find_mpi(name: str) -> Host:
 
 
 def build(host: Host, announce: Callable[[str], None] = lambda _: None) -> Path:
-    """The benchmark program for this MPI, built (and announced) when a source or the MPI is another."""
+    """Returns the benchmark program for this MPI. Builds (and announces) it if a source or the MPI has
+    changed."""
     sources = sorted(SOURCES.glob("*.cpp"))
     stamps = [(file.name, file.stat().st_mtime_ns) for file in sorted(SOURCES.glob("*.[ch]pp"))]
     key = hashlib.sha256(repr((host.mpicxx, stamps, COMPILE_OPTIONS)).encode()).hexdigest()[:16]
@@ -146,7 +149,7 @@ def build(host: Host, announce: Callable[[str], None] = lambda _: None) -> Path:
 
 
 def _program_parameters(run: Run, folder: Path) -> Mapping[str, object]:
-    """What the program is told; for E3SM that is a file of all ranks' pieces."""
+    """Returns the program's parameters; for E3SM that is a file with the pieces of all ranks."""
     case = WORKLOADS[run.workload].case if run.workload in WORKLOADS else ""
     if not case:
         return run.parameters
@@ -159,7 +162,7 @@ def _program_parameters(run: Run, folder: Path) -> Mapping[str, object]:
 
 
 def hints_of(run: Run, settings: Settings, arm: str) -> Mapping[str, str]:
-    """The info keys an arm is given in this run."""
+    """Returns the info keys that an arm passes in this run."""
     return arm_hints(arm, run.workload, run.parameters, settings.hints, settings.direct)
 
 
@@ -178,13 +181,13 @@ def _arguments(run: Run, settings: Settings, folder: Path, out: Path) -> list[st
 
 
 def _account(rows: str) -> dict[str, float]:
-    """What the library told at close: rows "name value unit", times in milliseconds."""
+    """Parses what the library reported at close: rows "name value unit", times in milliseconds."""
     words = rows.split()
     return {name: float(value) for name, value in zip(words[::3], words[1::3], strict=True)}
 
 
 def _take_lines(run: Run, out: Path) -> tuple[int, str]:
-    """Takes over what the program has reported so far: the number of samples, what is under way."""
+    """Takes over what the program has reported so far. Returns the number of samples and the current pass."""
     text = out.read_text() if out.exists() else ""
     records = [json.loads(line) for line in text.splitlines(keepends=True) if line.endswith("\n")]
     by_kind = {kind: [r for r in records if r["kind"] == kind] for kind in ("setup", "begin", "sample")}
@@ -197,7 +200,8 @@ def _take_lines(run: Run, out: Path) -> tuple[int, str]:
 
 
 def _check_served(run: Run, settings: Settings) -> None:
-    """Figures of an Oratorio that wasn't there, or of another method, would mislead."""
+    """Marks as failed what Oratorio did not serve, or served by another method: such figures would
+    mislead."""
     used = Path(run.setup.get("io_library", "")).name
     ours = [arm for arm in settings.arms if is_oratorios(arm)]
     if ours and run.setup and "oratorio" not in used:
@@ -208,15 +212,15 @@ def _check_served(run: Run, settings: Settings) -> None:
 
 
 def _last_words(done: subprocess.CompletedProcess[str]) -> str:
-    """What the program says was wrong, or else the end of what the job said."""
+    """Returns the program's own error message, or else the end of the job's output."""
     own = [line.partition("bench: ")[2] for line in done.stderr.splitlines() if "bench: " in line]
     return own[0] if own else (done.stderr.strip() or done.stdout.strip() or "it said nothing")[-600:]
 
 
 def measure(run: Run, settings: Settings, progress: Progress) -> None:
-    """Runs the program; `progress` is called while it works.
+    """Runs the program; calls `progress` while it works.
 
-    Every failure is noted in `run`, with the samples there were before it.
+    Records every failure in `run`, with the samples taken before it.
     """
     program = build(settings.host)
     folder = Path(tempfile.mkdtemp(prefix="oratorio-bench-", dir=settings.folder))

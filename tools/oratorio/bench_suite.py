@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Which runs `oratorio bench suite` makes."""
+"""Lists the runs of `oratorio bench suite`."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -22,9 +22,8 @@ def _refusal(workload: Workload, map_file: Path | None, ranks: int) -> str:
 def runs_of(
     ranks: Sequence[int], smoke: bool, names: Sequence[str], maps: Sequence[Path]
 ) -> tuple[list[Run], list[str]]:
-    """The runs of the named workloads, or of all, that can run; and why the others can't.
-
-    Raises BenchError where there is no such workload."""
+    """Returns the runs of the named workloads (default: all) that are possible, and why the others are not.
+    Raises BenchError if a workload does not exist."""
     strangers = set(names) - set(WORKLOADS)
     if strangers:
         raise BenchError(f"no workload {', '.join(sorted(strangers))}; there are {', '.join(WORKLOADS)}")

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The collective accesses of a trace as a run of `oratorio bench`: the same layouts by real ranks, with
-other data, every byte checked."""
+"""Repeats the collective accesses of a trace as a run of `oratorio bench`: real ranks with the same layouts
+and other data; every byte is checked."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -13,8 +13,8 @@ from oratorio.trace_accesses import Collective
 
 WORKLOAD = "recorded"
 ARMS = "host,methods,raw"
-MOST = 1 << 30  # bytes of all ranks that are repeated in a pass
-ALIGNMENT = 64 << 20  # what lies before the first access is left out by so much at a time
+MOST = 1 << 30  # bytes of all ranks that a pass repeats in one direction
+ALIGNMENT = 64 << 20  # the part of the file before the first access is skipped in multiples of this
 
 
 @dataclass(frozen=True)
@@ -23,7 +23,7 @@ class Job:
 
     file: trace.File
     accesses: tuple[Collective, ...]
-    told: str  # what isn't repeated, lines
+    told: str  # lines about what is not repeated
 
     @property
     def directions(self) -> set[str]:
@@ -31,7 +31,7 @@ class Job:
 
     @property
     def shift(self) -> int:
-        """Views begin so much earlier than they did."""
+        """The number of bytes by which views begin earlier than they did in the trace."""
         begins = [
             access.args["view"]["displacement"]
             for one in self.accesses
@@ -41,7 +41,7 @@ class Job:
         return min(begins) // ALIGNMENT * ALIGNMENT
 
     def run(self, numbers: Path) -> Run:
-        """Writes the accesses to a file. Raises BenchError."""
+        """Writes the accesses to the file `numbers` and returns the run. Raises BenchError."""
         try:
             trace_accesses.write(numbers, self.file, self.accesses, self.shift)
         except trace.TraceError as error:
@@ -51,7 +51,7 @@ class Job:
 
 
 def _first(found: Sequence[Collective]) -> list[Collective]:
-    """As many as aren't too large together, but one of each direction at least."""
+    """Returns accesses of at most MOST bytes in each direction, but at least one of each direction."""
     kept: list[Collective] = []
     sums: dict[str, int] = {}
     for one in found:
@@ -64,9 +64,8 @@ def _first(found: Sequence[Collective]) -> list[Collective]:
 
 
 def job_of(path: Path, name: str | None, ranks: Sequence[int] = ()) -> Job:
-    """Of the file of a trace that is named, or that has most; it must be of so many ranks, if any are named.
-
-    Raises BenchError."""
+    """Returns the job of the named file of a trace, or else of the file that moved most. The trace must have
+    these numbers of ranks, if any are given. Raises BenchError."""
     try:
         file, found = trace_accesses.of_file(path, name, ranks, "repeated")
     except trace.TraceError as error:
@@ -79,7 +78,7 @@ def job_of(path: Path, name: str | None, ranks: Sequence[int] = ()) -> Job:
 
 
 def settings_for(job: Job, settings: Settings) -> Settings:
-    """In the directions that the trace has. Raises BenchError."""
+    """Returns the settings with only the directions of the trace. Raises BenchError."""
     directions = tuple(one for one in settings.directions if one in job.directions)
     if not directions:
         raise BenchError(f"the trace has no collective {settings.directions[0]} to be repeated")

@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The benchmark's workloads and their parameters. The program in tools/bench knows the shapes; all
-defaults are here, and docs/workloads.md tells where they come from.
-"""
+"""The benchmark's workloads and their parameters. The program in tools/bench knows the shapes; all defaults
+are here, and docs/workloads.md names their sources."""
 
 import math
 import re
@@ -12,11 +11,11 @@ UNITS = {"": 1, "k": 1 << 10, "m": 1 << 20, "g": 1 << 30}
 
 
 class BenchError(Exception):
-    """A benchmark can't be run; the text says why."""
+    """The reason for which a benchmark cannot run."""
 
 
 def numbers(text: str, option: str) -> tuple[int, ...]:
-    """What an option says that wants several. Raises BenchError."""
+    """Parses an option with a list of numbers. Raises BenchError."""
     counts = tuple(int(count) if count.isdecimal() else 0 for count in text.split(","))
     if min(counts) < 1:
         raise BenchError(f"--{option} wants numbers above zero, as in 2,4,8, not {text}")
@@ -25,17 +24,17 @@ def numbers(text: str, option: str) -> tuple[int, ...]:
 
 @dataclass(frozen=True)
 class Parameter:
-    """A number a workload is scaled by, or one of a few words."""
+    """A number by which a workload is scaled, or one of a few words."""
 
     name: str
     default: int | str
-    smoke: int | str  # the value for a test, which only wants to see it work
+    smoke: int | str  # a small value, for tests that only check that everything works
     help: str
     least: int = 1
     choices: tuple[str, ...] = ()
 
     def parse(self, text: str) -> int | str:
-        """The value of an option; raises BenchError."""
+        """Parses an option's value. Raises BenchError."""
         if self.choices:
             if text not in self.choices:
                 raise BenchError(f"--{self.option} is one of {', '.join(self.choices)}, not {text}")
@@ -57,11 +56,11 @@ class Workload:
     name: str
     help: str
     parameters: tuple[Parameter, ...]
-    square: bool = False  # only runs on a square number of ranks
-    case: str = ""  # the E3SM case whose decomposition it is
+    square: bool = False  # needs a square number of ranks
+    case: str = ""  # the E3SM case that the decomposition belongs to
 
     def values(self, given: Mapping[str, str | None], smoke: bool) -> dict[str, int | str]:
-        """A value for each parameter: the given one, else the default or the smoke value."""
+        """Returns a value for each parameter: the given one, else the default or the smoke value."""
         values = {}
         for p in self.parameters:
             text = given.get(p.name)
@@ -69,7 +68,7 @@ class Workload:
         return values
 
     def refusal(self, ranks: int) -> str:
-        """Why it can't run on so many ranks; empty if it can."""
+        """Returns why the workload cannot run on this number of ranks; empty if it can."""
         if self.square and math.isqrt(ranks) ** 2 != ranks:
             return f"{self.name} needs a square number of ranks (1, 4, 9, 16 ...), not {ranks}"
         return ""

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""One builds in a checkout at a time; who has to wait is told."""
+"""Lets one process build in a checkout at a time, and prints a line while another has to wait."""
 
 import fcntl
 import sys
@@ -11,7 +11,7 @@ from oratorio.paths import PRIVATE
 
 @contextmanager
 def alone() -> Iterator[None]:
-    """While it lasts nobody else builds here: tools/setup.sh takes the same lock."""
+    """Holds the build lock of this checkout; tools/setup.sh takes the same lock."""
     PRIVATE.mkdir(exist_ok=True)
     with (PRIVATE / "lock").open("w") as lock:
         try:

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""`oratorio calibrate`: measures the constants of the cost model (src/plan/costs.def) for this machine
-and the file system of a folder, and keeps them where the library looks for them (src/bind/process.cpp)."""
+"""`oratorio calibrate`: measures the constants of the cost model (src/plan/costs.def) for this machine and
+the file system of a folder, and writes them where the library looks for them (src/bind/process.cpp)."""
 
 import hashlib
 import os
@@ -28,40 +28,40 @@ from oratorio.paths import BUILD, PRIVATE, ROOT
 
 SOURCES = ROOT / "tools/calibrate"
 TARGET = "oratorio_calibrate"
-LIBRARIES = ("exchange", "plan", "stats", "type", "base")  # of messages.cpp, in the order of linking
-LONGEST_SECONDS = 600  # on a slow file system of a machine that does other things beside
+LIBRARIES = ("exchange", "plan", "stats", "type", "base")  # libraries that messages.cpp links, in link order
+LONGEST_SECONDS = 600  # enough for a slow file system on a busy machine
 MESSAGE_SOURCES = ("messages.cpp", "network.cpp")
 MESSAGE_NAMES = (
     "message_byte", "message_piece", "message", "far_message", "far_byte", "beside_message", "beside_byte",
     "endpoint_message",
 )  # fmt: skip
 BETWEEN_NODES = ("far_message", "far_byte", "beside_message", "beside_byte", "endpoint_message")
-SHARE_OF_MESSAGES = 0.1  # of the time
+SHARE_OF_MESSAGES = 0.1  # share of the whole time that measuring messages takes
 LINE = re.compile(r"(?P<name>\w+)\s+(?P<value>\S+)\s+# (?P<meaning>.*)")
 
-Told = Callable[[float, str], None]  # share done, what is under way
+Told = Callable[[float, str], None]  # share done, current step
 
 
 class CalibrateError(Exception):
-    """One sentence for the user."""
+    """A sentence for the user."""
 
 
 @dataclass(frozen=True)
 class Place:
-    """A machine and a file system, as the library names the files of costs."""
+    """A machine and a file system, by the names that the library uses for the files of costs."""
 
     machine: str
     file_system: str
 
     @property
     def names(self) -> tuple[str, str]:
-        """Files the library looks into, the stronger first."""
+        """The files that the library reads, the more specific one first."""
         return names_of(self.machine, self.file_system)
 
 
 @dataclass(frozen=True)
 class Constant:
-    """One row of costs.def; nanoseconds."""
+    """One row of costs.def, in nanoseconds."""
 
     value: float
     meaning: str
@@ -69,13 +69,13 @@ class Constant:
 
 @dataclass
 class Found:
-    """What was measured, and why the rest was not."""
+    """The measured constants, and the reasons for which others were not measured."""
 
     values: dict[str, float] = field(default_factory=dict)
     kept: dict[str, str] = field(default_factory=dict)
 
     def take(self, words: list[str]) -> None:
-        """A line that one of the programs printed."""
+        """Takes a line that one of the measuring programs printed."""
         match words:
             case ["measured", name, value]:
                 self.values[name] = float(value)
@@ -84,7 +84,7 @@ class Found:
 
 
 def build_program() -> Path:
-    """The program of tools/calibrate, built if a source has changed since it was."""
+    """Returns the program of tools/calibrate; rebuilds it if a source has changed."""
     try:
         return targets.build(TARGET, "tools/calibrate")
     except targets.TargetError as error:
@@ -93,7 +93,7 @@ def build_program() -> Path:
 
 @dataclass(frozen=True)
 class Sender:
-    """An MPI whose messages are measured, and how its ranks are started."""
+    """An MPI whose messages are measured, and the command that starts its ranks."""
 
     name: str
     mpicxx: Path
@@ -101,12 +101,12 @@ class Sender:
 
 
 def sender_of(host: Host) -> Sender:
-    """Two ranks of an MPI of this machine."""
+    """Returns a sender that starts two ranks of an MPI of this machine."""
     return Sender(host.name, host.mpicxx, tuple(mpiexec_command(host, 2, preload=False)))
 
 
 def sender_by(launcher: Sequence[str], mpicxx: Path | None) -> Sender:
-    """The MPI of a user's launcher, such as mpiexec -n 2 --hosts a,b."""
+    """Returns a sender for a user's launcher, such as mpiexec -n 2 --hosts a,b."""
     try:
         mpicc = None if mpicxx else find_mpicc(launcher[0])
     except ConformanceError as error:
@@ -118,7 +118,7 @@ def sender_by(launcher: Sequence[str], mpicxx: Path | None) -> Sender:
 
 
 def build_messages(sender: Sender) -> Path:
-    """The program that sends messages, for this MPI."""
+    """Returns the program that measures messages, built for this MPI."""
     libraries = [BUILD / f"liboratorio_{name}.a" for name in LIBRARIES]
     stamps = [file.stat().st_mtime_ns for file in (*sorted(SOURCES.iterdir()), *libraries)]
     key = hashlib.sha256(repr((sender.mpicxx, stamps)).encode()).hexdigest()[:16]
@@ -153,7 +153,8 @@ def place_of(program: Path, folder: Path) -> Place:
 
 
 def read_costs(program: Path, file_system: str, text: str) -> tuple[dict[str, Constant], list[str]]:
-    """All constants in force there when a file says `text`, as the library reads it; and its warnings."""
+    """Returns all constants in force on the file system if its cost file contains `text`, as the library
+    reads it, and the library's warnings."""
     done = _ask(program, "costs", file_system, text=text)
     lines = filter(None, map(LINE.fullmatch, done.stdout.splitlines()))
     constants = {line["name"]: Constant(float(line["value"]), line["meaning"]) for line in lines}
@@ -161,7 +162,7 @@ def read_costs(program: Path, file_system: str, text: str) -> tuple[dict[str, Co
 
 
 def measure(program: Path, folder: Path, quick: bool, told: Told) -> Found:
-    """Everything but messages."""
+    """Measures everything but messages."""
     found = Found()
     command = [
         "timeout",
@@ -185,7 +186,7 @@ def measure(program: Path, folder: Path, quick: bool, told: Told) -> Found:
 
 
 def measure_messages(sender: Sender, quick: bool) -> Found:
-    """Between ranks of this MPI; a failure keeps the constants as they are."""
+    """Measures messages between ranks of this MPI; a failure leaves the constants as they are."""
     found = Found()
     size = ("1048576", "1") if quick else ("67108864", "5")
     problem = ""
@@ -209,7 +210,7 @@ def measure_messages(sender: Sender, quick: bool) -> Found:
 
 
 def find_sender(mpi: str | None, launcher: Sequence[str], mpicxx: Path | None) -> Sender | None:
-    """The launcher's MPI, the one asked for, or the first there is; None if there is none at all."""
+    """Returns the launcher's MPI, or the one named, or the first one found; None if there is none."""
     if launcher:
         return sender_by(launcher, mpicxx)
     try:
@@ -220,7 +221,8 @@ def find_sender(mpi: str | None, launcher: Sequence[str], mpicxx: Path | None) -
 
 
 def check_writable(folder: Path) -> None:
-    """By writing: permissions, a read-only file system and a full disk all show."""
+    """Raises CalibrateError if a write fails, which shows permissions, a read-only file system and a full
+    disk."""
     if not folder.is_dir():
         raise CalibrateError(f"{folder} is not a folder")
     try:
@@ -239,7 +241,7 @@ def _make_folder(folder: Path) -> None:
 
 
 def write_costs(path: Path, found: Found, meanings: Mapping[str, Constant]) -> None:
-    """Replaces the file at once, for programs may be reading it. What was not measured is left out."""
+    """Replaces the file atomically, because programs may be reading it. Leaves out what was not measured."""
     lines = [
         f"{name:<16} {found.values[name]:>12.4g}  # {constant.meaning}\n"
         for name, constant in meanings.items()
@@ -258,14 +260,14 @@ def write_costs(path: Path, found: Found, meanings: Mapping[str, Constant]) -> N
 
 
 def keep_those_between_nodes(found: Found, file: Path) -> None:
-    """A calibration on one node leaves in the file what an earlier one measured between nodes."""
+    """Keeps what an earlier calibration measured between nodes, if this one ran on a single node."""
     try:
         lines = [line.partition("#")[0].split() for line in file.read_text().splitlines()]
     except OSError:
         return
     for name, value in (words for words in lines if len(words) == 2):
         if name in BETWEEN_NODES and name not in found.values:
-            with suppress(ValueError):  # what the library wouldn't read, either
+            with suppress(ValueError):  # the library ignores such lines, too
                 found.values[name] = float(value)
 
 
@@ -326,7 +328,7 @@ def _with_progress(stderr: Console, work: Callable[[Told], Found]) -> Found:
 
 
 def run(folder: Path, sender: Sender | None, quick: bool) -> None:
-    """Measures, writes the file, and prints what has changed."""
+    """Measures, writes the file of costs, and prints what has changed."""
     folder = folder.resolve()
     check_writable(folder)
     costs = costs_folder(os.environ)

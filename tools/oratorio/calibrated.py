@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""A machine file for `oratorio simulate` of the constants that are in force for a folder of this machine."""
+"""Makes a machine file for `oratorio simulate` from the constants in force for a folder of this machine."""
 
 from __future__ import annotations
 
@@ -12,22 +12,25 @@ from pathlib import Path
 from oratorio import calibrate, sim_machine
 from oratorio.costs import costs_folder, in_force, values_of
 
-TEMPLATE = "this-machine"  # what nobody measures: nodes, topology, targets
+TEMPLATE = "this-machine"  # supplies what is not measured: nodes, topology, targets
 OF_NODES = ("far_message", "far_byte")
 BESIDE = ("beside_message", "beside_byte")
 
 
 def _between(measured: Mapping[str, float]) -> tuple[str, str]:
-    """The constants between nodes: of a network where one was measured, else of this machine's own nodes."""
+    """Returns the constants between nodes: of a network if one was measured, else of processes on this
+    machine."""
     return OF_NODES if OF_NODES[0] in measured else BESIDE
 
 
 def values_from(
     all_costs: Mapping[str, float], measured: Mapping[str, float]
 ) -> dict[str, tuple[float, str]]:
-    """By key of a machine: its value, and the constant (src/plan/costs.def, ns) that it is from.
+    """Maps each key of a machine to its value and to the constant (src/plan/costs.def, ns) that it comes
+    from.
 
-    The other way round as `sim_machine.costs`. A byte of a message is copied at both of its ends."""
+    This is the inverse of `sim_machine.costs`. A byte of a message is copied at both of its ends.
+    """
     message, byte = _between(measured)
     ends = all_costs["send_message"] + all_costs["endpoint_message"]
     latency = max(0.0, all_costs[message] - ends) / 1e3
@@ -49,7 +52,8 @@ def values_from(
 def machine_of(
     name: str, all_costs: Mapping[str, float], measured: Mapping[str, float]
 ) -> sim_machine.Machine:
-    """The template with the values of these constants; those that weren't measured are as built in."""
+    """Returns the template with the values of these constants; constants that were not measured keep the
+    built-in values."""
     template = sim_machine.load(TEMPLATE)
     sources = dict(template.sources)
     tables = {table: getattr(template, table) for table in sim_machine.TABLES}
@@ -63,7 +67,7 @@ def machine_of(
 
 
 def text_of(machine: sim_machine.Machine) -> str:
-    """The file, as `sim_machine.parse` reads it."""
+    """Returns the text of a machine file, as `sim_machine.parse` reads it."""
     told = asdict(machine)
     lines = [f"{key} = {json.dumps(value)}" for key, value in told.items() if not isinstance(value, dict)]
     for table in (*sim_machine.TABLES, "sources"):
@@ -76,9 +80,10 @@ def text_of(machine: sim_machine.Machine) -> str:
 
 
 def write(file: Path, folder: Path) -> str:
-    """Writes the machine of the constants in force for `folder`; a sentence about them.
+    """Writes a machine with the constants in force for `folder`; returns a sentence about them.
 
-    Raises CalibrateError."""
+    Raises CalibrateError.
+    """
     program = calibrate.build_program()
     place = calibrate.place_of(program, folder)
     text, source = in_force(costs_folder(os.environ), place.names)

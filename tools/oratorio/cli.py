@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The command line: one command per function, each with its help."""
+"""The command line: one function for each command, with its help."""
 
 import platform
 from pathlib import Path
@@ -36,7 +36,7 @@ def _refuse(error: Exception) -> None:
 
 
 def _list_command(name: str) -> None:
-    """What `start` does is in the list of commands, too."""
+    """Adds a command that `start` runs to the list of commands."""
 
     @app.command(name, help=start.COMMANDS[name].does.__doc__)
     def done_by_start() -> None:
@@ -55,7 +55,7 @@ def demo(
     method: Method = None,
     hints: Hints = None,
 ) -> None:
-    """The main job: a parallel HDF5 checkpoint, first without, then with Oratorio."""
+    """Run the main demonstration: a parallel HDF5 checkpoint, first without, then with Oratorio."""
     try:
         variables = launch.oratorio_variables(method, hints or [], False, {})
         is_equal = demo_job.run(host, demo_job.Geometry(cells=cells, steps=steps), variables)
@@ -72,7 +72,7 @@ def test(
     ] = None,
     match: Annotated[str | None, typer.Option("-k", help="Tests whose name matches.")] = None,
 ) -> None:
-    """All tests: unit, simulation, MPI, tools, real programs, lint; but for part thread-all."""
+    """Run all tests (unit, simulation, MPI, tools, real programs, lint), except part thread-all."""
     unknown = set(only or ()) - set(testing.PARTS)
     if unknown:
         _refuse(ValueError(f"no such part: {', '.join(sorted(unknown))}"))
@@ -113,7 +113,7 @@ def soak(
         bool, typer.Option("--fresh-views", help="Views are set anew, so that no plan is kept.")
     ] = False,
 ) -> None:
-    """Random programs in a simulation: is every byte one that MPI allows? See docs/oracle.md."""
+    """Run random programs in a simulation: is every byte one that MPI allows? See docs/oracle.md."""
     from oratorio import soak as soaking  # noqa: PLC0415
 
     switches = {
@@ -140,7 +140,7 @@ def mutations(
     seeds: Annotated[int, typer.Option(min=1, help="Programs to try each with.")] = 5000,
     match: Annotated[str | None, typer.Option("-k", help="Those whose name has this in it.")] = None,
 ) -> None:
-    """Does `soak` notice when the library is made wrong on purpose? Prints a table."""
+    """Check that `soak` notices deliberate faults in the library. Prints a table."""
     from oratorio import mutations as mutating  # noqa: PLC0415
 
     try:
@@ -159,7 +159,8 @@ def fuzz(
         bool, typer.Option("--keep", help="Add inputs that reach new code to the corpus.")
     ] = False,
 ) -> None:
-    """Hint files, messages, the counter's protocol and the like given any bytes. See docs/fuzzing.md."""
+    """Fuzz what reads foreign bytes: hint files, messages, the counter's protocol, ... See
+    docs/fuzzing.md."""
     from oratorio import fuzz as fuzzing  # noqa: PLC0415
 
     unknown = set(targets or ()) - set(fuzzing.targets())
@@ -180,7 +181,7 @@ def neighbours(
     ] = False,
     write: Annotated[bool, typer.Option("--write", help="Put the table into docs/neighbours.md.")] = False,
 ) -> None:
-    """Programs and libraries that Oratorio meets: each is run without and with it. Prints a table."""
+    """Run programs and libraries that Oratorio works with, each without and with it. Prints a table."""
     from oratorio.neighbours import command  # noqa: PLC0415
     from oratorio.suites.sources import SourceError  # noqa: PLC0415
 
@@ -207,7 +208,7 @@ def clients(
         bool, typer.Option("--write", help="Put the results into docs/network-file-systems.md.")
     ] = False,
 ) -> None:
-    """Real clients of network and cluster file systems on this machine: is anything lost there?"""
+    """Check that nothing is lost on real clients of network and cluster file systems on this machine."""
     from oratorio.clients import command, layers, rig  # noqa: PLC0415
     from oratorio.conformance import ConformanceError  # noqa: PLC0415
     from oratorio.targets import TargetError  # noqa: PLC0415
@@ -251,7 +252,7 @@ def docs(
         bool, typer.Option("--pictures", help="First draw the methods anew, from their parts.")
     ] = False,
 ) -> None:
-    """Make a site of the pages, which browsers read offline, too; all links and anchors are checked."""
+    """Make a site of the documentation, readable offline, too; check all links and anchors."""
     from oratorio import site  # noqa: PLC0415
     from oratorio.pictures import page  # noqa: PLC0415
 
@@ -268,7 +269,7 @@ def docs(
 def lint_command(
     fix: Annotated[bool, typer.Option("--fix", help="Format the files instead of complaining.")] = False,
 ) -> None:
-    """Formatting, floors, sizes: everything that can be said without running the code."""
+    """Check formatting, floors and sizes: everything that needs no run of the code."""
     raise typer.Exit(0 if lint.run(fix) else 1)
 
 
@@ -290,7 +291,7 @@ def calibrate(
     ] = None,
     quick: Annotated[bool, typer.Option("--quick", hidden=True)] = False,
 ) -> None:
-    """Measure what `auto` should know of this machine, a file system and a network."""
+    """Measure the costs that `auto` needs of this machine, a file system and a network."""
     from oratorio import calibrate as costs  # noqa: PLC0415
     from oratorio import calibrated  # noqa: PLC0415
 
@@ -314,7 +315,7 @@ def count_facts(
         int | None, typer.Option(min=2, help="Only with so many ranks; the papers' numbers if not given.")
     ] = None,
 ) -> None:
-    """Pieces, messages, edges, tokens, storage calls: the papers' numbers, counted without data or MPI."""
+    """Count pieces, messages, edges, tokens and storage calls: the papers' numbers, without data or MPI."""
     from oratorio import counts  # noqa: PLC0415
 
     try:
@@ -328,7 +329,7 @@ def count_facts(
     add_help_option=False, context_settings={"allow_extra_args": True, "ignore_unknown_options": True}
 )
 def simulate(context: typer.Context) -> None:
-    """What a collective write would take on a machine that isn't here, from the library's own plans."""
+    """Predict a collective write's time on a machine that is not here, from the library's own plans."""
     from oratorio.simulate import app as simulate_app  # noqa: PLC0415
 
     simulate_app(args=context.args, prog_name="oratorio simulate")
@@ -339,7 +340,7 @@ def simulate(context: typer.Context) -> None:
 )
 def bench(context: typer.Context) -> None:
     """Measure workloads; every byte is checked."""
-    # Imported here: its plots take longer to import than `run` takes to start a program.
+    # Imported here because importing the plots takes longer than `run` takes to start a program.
     from oratorio.bench import app as bench_app  # noqa: PLC0415
 
     bench_app(args=context.args, prog_name="oratorio bench")

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Runs commands that remote_shell.py sends from another node, in place of sshd.
 
-A connection's first line is the length of a shell command, which follows. The command's output goes back,
-then a zero byte and the exit code.
+The first line of a connection is the length of a shell command, and the command follows. The agent sends
+back the command's output, then a zero byte and the exit code.
 """
 
 import os
@@ -14,7 +14,7 @@ PORT = 7777
 
 
 def serve(connection: socket.socket) -> None:
-    """Runs one command; the other side may be gone before it ends."""
+    """Runs one command; kills it if the peer is gone before it ends."""
     with connection, connection.makefile("rb") as stream:
         command = stream.read(int(stream.readline()))
         job = subprocess.Popen(

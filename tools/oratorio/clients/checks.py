@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What `oratorio clients` runs on the clients of a kind, and what each came to."""
+"""The checks that `oratorio clients` runs on the clients of a kind, and how each is judged."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ PROGRAMS = ROOT / "tests/programs"
 SECTIONS = "14.4.4,14.6"
 RULE_SECONDS = 120
 ORACLE_SECONDS = 3600
-PATIENCE_SECONDS = 300  # of one program of the oracle
-KILL_SECONDS = 180  # until a job has noticed that a client is dead, and until the file can be used again
-TIMED_OUT = 124  # exit code of timeout(1)
+PATIENCE_SECONDS = 300  # for one program of the oracle
+KILL_SECONDS = 180  # for a job to notice that a client is dead, and again for the file to become usable
+TIMED_OUT = 124  # exit code of timeout(1) for a command that ran too long
 WRONG = re.compile(r"^(.*?): (\d+) wrong of (\d+)", re.MULTILINE)
-SHOWN = 5  # of what is wrong
+SHOWN = 5  # number of failures that a verdict names
 
 
 @dataclass(frozen=True)
 class Verdict:
-    """Whether a check found everything right, and what a table says of it."""
+    """Whether a check passed, and its entry in the table."""
 
     is_right: bool
     detail: str
@@ -34,7 +34,7 @@ class Verdict:
 
 @dataclass(frozen=True)
 class Check:
-    """A shell command, its limit, and how its exit code and output are judged."""
+    """A shell command, its time limit, and the function that judges its exit code and output."""
 
     name: str
     command: str
@@ -48,7 +48,7 @@ def _shown(found: list[str]) -> str:
 
 
 def _without_end(code: int, output: str) -> str:
-    """How a command ended that should have ended with 0 or 1."""
+    """Describes the end of a command that should have ended with 0 or 1."""
     if code == TIMED_OUT:
         return "no end within its limit"
     lines = [line.strip() for line in output.splitlines() if line.strip()]
@@ -58,7 +58,7 @@ def _without_end(code: int, output: str) -> str:
 
 
 def judge_counts(code: int, output: str) -> Verdict:
-    """Judges lines "CASE: so many wrong of so many"."""
+    """Judges lines of the form "CASE: N wrong of M"."""
     counts = WRONG.findall(output)
     wrong = [f"{name} {number} of {of}" for name, number, of in counts if number != "0"]
     if code not in (0, 1):
@@ -69,7 +69,7 @@ def judge_counts(code: int, output: str) -> Verdict:
 
 
 def judge_rules(code: int, output: str) -> Verdict:
-    """Judges what rules.py prints."""
+    """Judges the output of rules.py."""
     kept = re.search(r"^kept (\d+)$", output, re.MULTILINE)
     broken = re.findall(r"^broken (\S+)", output, re.MULTILINE)
     if code != 0 or not kept:
@@ -78,7 +78,7 @@ def judge_rules(code: int, output: str) -> Verdict:
 
 
 def judge_oracle(code: int, output: str) -> Verdict:
-    """Judges what the oracle's program prints."""
+    """Judges the output of the oracle's program."""
     said = re.search(r"^seeds .*: (\d+) programs with \d+ accesses, (\d+) failed", output, re.MULTILINE)
     if not said:
         return Verdict(False, _without_end(code, output))
@@ -86,7 +86,7 @@ def judge_oracle(code: int, output: str) -> Verdict:
 
 
 def judge_views(code: int, output: str) -> Verdict:
-    """Judges what setup/views.sh prints."""
+    """Judges the output of setup/views.sh."""
     differing = re.findall(r"^< \w+ +(\S.*)$", output, re.MULTILINE)
     if code == 0:
         return Verdict(True, output.strip().partition("\n")[0])
@@ -94,25 +94,26 @@ def judge_views(code: int, output: str) -> Verdict:
 
 
 def judge_locks(code: int, output: str) -> Verdict:
-    """Which locks are seen is a fact, and no fault."""
+    """Judges only the exit code: which locks the other client sees is a property of the file system, not a
+    fault."""
     words = dict(line.split(maxsplit=1) for line in output.splitlines() if len(line.split()) > 1)
     seen = " / ".join(words.get(way, "?") for way in ("posix", "OFD", "flock"))
     return Verdict(code == 0, seen)
 
 
 def program_of(host: Host, name: str) -> Path:
-    """A program of tests/programs, compiled for that MPI. Raises TargetError."""
+    """Returns a program of tests/programs, compiled for that MPI. Raises TargetError."""
     return targets.compile_program(host.mpicc, PROGRAMS / f"clients_{name}.c", f"clients-{name}-{host.name}")
 
 
 def _oracle(host: Host) -> Path:
-    """The oracle's random programs for that MPI. Raises TargetError."""
+    """Returns the oracle's random programs for that MPI. Raises TargetError."""
     target = f"mpi_oracle_programs_{'ompi5' if host.flavour == 'ompi' else host.name}"
     return targets.build(target, "tests/mpi")
 
 
 def judge_kill(code: int, output: str) -> Verdict:
-    """Judges what setup/kill.sh and survivor.py print."""
+    """Judges the output of setup/kill.sh and survivor.py."""
     ended_by = re.search(r"^the job was ended by (.*)$", output, re.MULTILINE)
     if code == 0 and ended_by:
         return Verdict(True, f"synced data is there, no lock is left; ended by {ended_by[1]}")
@@ -120,7 +121,7 @@ def judge_kill(code: int, output: str) -> Verdict:
 
 
 def kills_of(clients: Clients, host: Host) -> list[Check]:
-    """Checks that kill the second kernel, so each needs a boot of its own. Raises TargetError."""
+    """Returns the checks that kill the second kernel; each needs a boot of its own. Raises TargetError."""
     if clients.kind.frame != "two":
         return []
     file = f"{FOLDER}/killed"
@@ -133,9 +134,9 @@ def kills_of(clients: Clients, host: Host) -> list[Check]:
 
 
 def checks_of(clients: Clients, host: Host, seeds: int) -> list[Check]:
-    """What is run in one boot of these clients, in this order. Raises TargetError and ConformanceError.
+    """Returns the checks of one boot of these clients, in order. Raises TargetError and ConformanceError.
 
-    `seeds` is how many random programs the oracle runs.
+    `seeds` is the number of random programs that the oracle runs.
     """
     kind, words = clients.kind, clients.launcher(host)
     conformance.build(host.mpicc)
@@ -161,7 +162,8 @@ def checks_of(clients: Clients, host: Host, seeds: int) -> list[Check]:
 
 
 def script_of(checks: list[Check]) -> str:
-    """Runs the checks one after the other; each leaves NAME.log and NAME.code in $RIG."""
+    """Returns a script that runs the checks one after the other; each leaves NAME.log and NAME.code in
+    $RIG."""
     lines = ['mkdir "$RIG/copies"' if "copies" in " ".join(check.command for check in checks) else ""]
     for check in checks:
         lines += [

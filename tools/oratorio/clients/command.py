@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""`oratorio clients`: sets up kinds of clients, runs the checks there, and renews the table of the page."""
+"""`oratorio clients`: sets up kinds of clients, runs the checks there, and renews the table in the
+documentation."""
 
 from __future__ import annotations
 
@@ -32,12 +33,12 @@ HEAD = (
     + " | kills | minutes |\n"
     "|---|---|---|" + (len(COLUMNS) + 1) * "---|" + "\n"
 )
-KILL = "kill-"  # what the names of checks begin with that kill a client
+KILL = "kill-"  # prefix of the names of checks that kill a client
 SETUP_SECONDS = 400  # to boot, make the file system and mount it, before the checks
 
 
 class _Progress:
-    """Prints each check's verdict as soon as its exit code is there."""
+    """Prints the verdict of each check as soon as its exit code is there."""
 
     def __init__(self, console: Console, checks: Sequence[Check]) -> None:
         self.console_, self.left_, self.verdicts = console, list(checks), {}
@@ -53,7 +54,7 @@ class _Progress:
             self._tell(check.name, check.judge(code, output))
 
     def ended(self) -> dict[str, Verdict]:
-        """All verdicts; what has left no exit code did not end."""
+        """Returns all verdicts; a check without an exit code did not end."""
         for check in self.left_:
             self._tell(check.name, Verdict(False, "did not end"))
         return self.verdicts
@@ -68,7 +69,7 @@ class _Progress:
 
 
 def _row(kind: Kind, host: Host, verdicts: dict[str, Verdict], seconds: float) -> str:
-    """The kind's row of the table, in Markdown."""
+    """Returns the kind's row of the table, in Markdown."""
     today = datetime.datetime.now(datetime.UTC).date().isoformat()
     cells = [verdicts[name].detail if name in verdicts else "not run" for name in COLUMNS]
     kills = {name.removeprefix(KILL): one for name, one in verdicts.items() if name.startswith(KILL)}
@@ -79,7 +80,7 @@ def _row(kind: Kind, host: Host, verdicts: dict[str, Verdict], seconds: float) -
 
 
 def page_with(text: str, rows: dict[str, str], machine: str) -> str:
-    """The page with these rows in place of those of the same kinds."""
+    """Returns the page with these rows in place of the old rows of the same kinds."""
     before, _, rest = text.partition(BEGIN)
     made, _, after = rest.partition(END)
     kept = {line.split("`")[1]: line + "\n" for line in made.splitlines() if line.startswith("| `")}
@@ -89,7 +90,7 @@ def page_with(text: str, rows: dict[str, str], machine: str) -> str:
 
 
 def machine() -> str:
-    """The line above the table."""
+    """Returns the line above the table."""
     return (
         f"`./oratorio clients KIND... --write`, {RANKS} ranks, {RANKS // 2} on each client; last with "
         f"Oratorio {__version__}, {platform.machine()}, {os.cpu_count()} cores, Linux {platform.release()}.\n"
@@ -110,15 +111,15 @@ def show() -> None:
 
 @dataclass(frozen=True)
 class Choice:
-    """What is run on each kind."""
+    """What runs on each kind."""
 
     mpi: str
     seeds: int
-    only: Sequence[str] = ()  # names of checks; all if empty
+    only: Sequence[str] = ()  # names of checks; empty: all
 
 
 def _run_one(console: Console, kind: Kind, choice: Choice) -> tuple[bool, str]:
-    """Whether everything is right there, and the row. Raises what Clients and the checks do."""
+    """Returns whether all checks of a kind passed, and its row. Raises what Clients and the checks raise."""
     folder = OUT / "clients" / kind.name
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
@@ -138,7 +139,7 @@ def _run_one(console: Console, kind: Kind, choice: Choice) -> tuple[bool, str]:
 
 
 def run(names: Sequence[str], choice: Choice, with_write: bool) -> bool:
-    """Whether everything is right. Raises LookupError and what Clients and the checks do."""
+    """Returns whether all checks passed. Raises LookupError and what Clients and the checks raise."""
     if choice.only and with_write:
         raise LookupError("--write renews whole rows: leave --only out")
     kinds = [find_kind(name) for name in names]

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The file systems that can be set up here, one row each.
 
-A frame says what the two clients are: `two`, two Linux kernels in user mode on a bridge; `namespaces`, two
-mounts and no further kernel (FUSE); `kernel`, one such kernel, which is no client of anything.
+A frame says what the two clients are. `two`: two Linux kernels in user mode on a bridge. `namespaces`: two
+mounts without a kernel of their own (FUSE). `kernel`: one kernel in user mode, which is no client of
+anything.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from dataclasses import dataclass
 
 NFS_PACKAGES = ("nfs-kernel-server", "nfs-common", "rpcbind", "keyutils", "e2fsprogs")
 CEPH_PACKAGES = ("ceph-mon", "ceph-osd", "ceph-mds", "ceph-common", "ceph-fuse")
-# Packages by the layer that they are unpacked to; kernels need the first two beside those.
+# Packages by the layer into which they are unpacked; kinds with a kernel need KERNEL_PACKAGES, too.
 KERNEL_PACKAGES = ("user-mode-linux", "kmod")
 PACKAGES = {
     "disk": (*KERNEL_PACKAGES, "dmsetup", "e2fsprogs"),
@@ -34,9 +35,9 @@ class Kind:
     title: str
     frame: str  # two, kernel or namespaces
     layer: str  # a key of PACKAGES
-    script: str  # of setup/, without .sh
+    script: str  # name of a script in setup/, without .sh
     options: str = ""  # more mount options
-    third: str = ""  # a third mount, of the server's or of a client of its own; none if empty
+    third: str = ""  # a third mount, on the server or of a third client; empty: none
 
     @property
     def has_kernel(self) -> bool:
@@ -60,7 +61,7 @@ KINDS = (
 
 
 def find_kind(name: str) -> Kind:
-    """The kind of that name; raises LookupError, naming those there are."""
+    """Returns the kind of that name. Raises LookupError, which names all kinds."""
     for kind in (*KINDS, DISK):
         if kind.name == name:
             return kind

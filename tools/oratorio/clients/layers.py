@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Debian's packages, unpacked where they are used and not installed, and the library for user-mode Linux."""
+"""Unpacks Debian's packages where they are used, without installing them, and compiles the library for
+user-mode Linux."""
 
 from __future__ import annotations
 
@@ -25,11 +26,11 @@ cp -a /mnt/upper/. "$layer/"
 
 
 class NoClientsError(Exception):
-    """This machine has no such clients; the text says why."""
+    """The reason for which this machine cannot have such clients."""
 
 
 def checked(*words: str | Path, cwd: Path | None = None) -> str:
-    """What the command prints. Raises NoClientsError if it fails."""
+    """Returns the output of a command. Raises NoClientsError if it fails."""
     done = subprocess.run(words, cwd=cwd, capture_output=True, text=True, check=False)
     if done.returncode != 0:
         raise NoClientsError(f"{words[0]} fails: {done.stderr.strip()[-300:]}")
@@ -37,15 +38,16 @@ def checked(*words: str | Path, cwd: Path | None = None) -> str:
 
 
 def _download(packages: tuple[str, ...], folder: Path) -> None:
-    """Fetches the packages and those they need that are not installed here."""
+    """Fetches the packages and the packages they need that are not installed here."""
     told = checked("apt-get", "install", "--simulate", "--no-install-recommends", *packages)
     missing = [line.split()[1] for line in told.splitlines() if line.startswith("Inst ")]
-    # Installed ones are fetched too: apt-get download wants at least one.
+    # Fetches installed ones, too, because apt-get download needs at least one name.
     checked("apt-get", "download", "-q", *dict.fromkeys([*missing, *packages]), cwd=folder)
 
 
 def layer(name: str) -> Path:
-    """The unpacked packages as they lie over the root, made once. Raises NoClientsError."""
+    """Returns the folder of the unpacked packages, laid out to be mounted over the root; makes it once.
+    Raises NoClientsError."""
     made = HOME / name
     if made.exists():
         return made
@@ -61,19 +63,19 @@ def layer(name: str) -> Path:
         checked("unshare", "--mount", "bash", "-e", "-o", "pipefail", "-c", UNPACK, "sh", packages, place)
         try:
             place.rename(made)
-        except OSError:  # another run has made the same layer meanwhile
+        except OSError:  # another run has made the same layer in the mean time
             if not made.exists():
                 raise
     return made
 
 
 def xstate_library() -> Path:
-    """The library to preload into user-mode Linux (see uml_xstate.c), compiled once per change."""
+    """Returns the library to preload into user-mode Linux (see uml_xstate.c); compiles it after a change."""
     source, target = Path(__file__).with_name("uml_xstate.c"), HOME / "uml_xstate.so"
     if target.exists() and target.stat().st_mtime > source.stat().st_mtime:
         return target
     HOME.mkdir(parents=True, exist_ok=True)
-    # Another run may load or compile it at the same time, so it is put in place as a whole.
+    # Another run may load or compile it at the same time, so the finished file is moved into place.
     with tempfile.TemporaryDirectory(dir=HOME) as folder:
         fresh = Path(folder) / target.name
         checked("cc", "-O2", "-Wall", "-shared", "-fPIC", "-o", fresh, source)

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Which locks another client sees. Debian's Python runs this, which has none of our packages.
+"""Tests which locks another client sees. Debian's Python runs this, which has none of our packages.
 
 locks.py look FILE OTHER WORD...  locks FILE in each way and starts `WORD... locks.py try OTHER WAY` on the
-                                  other client, whose name for the file is OTHER; prints "WAY yes" if that
-                                  one was refused, so that the lock is seen there
-locks.py try FILE WAY             exit code 0 if it got the lock, 1 if somebody else has it
-locks.py hold FILE WAY            says whether it got the lock, and has it until its input ends
+                                  other client, which knows the file as OTHER; prints "WAY yes" if the
+                                  lock was refused there, that is, if the other client sees it
+locks.py try FILE WAY             exits with 0 if it got the lock, 1 if another process holds it
+locks.py hold FILE WAY            reports whether it got the lock, and holds it until its input ends
 """
 
 import fcntl
@@ -14,7 +14,7 @@ import struct
 import subprocess
 import sys
 
-OFD_SETLK = 37  # from <fcntl.h>; Python has no name for it before 3.13
+OFD_SETLK = 37  # from <fcntl.h>; Python has a name for it only since 3.13
 FIRST_BYTES = struct.pack("hhlli4x", fcntl.F_WRLCK, os.SEEK_SET, 0, 50, 0)
 WAYS = {
     "posix": lambda file: fcntl.lockf(file, fcntl.LOCK_EX | fcntl.LOCK_NB, 50, 0),
@@ -26,14 +26,15 @@ HELD = "held"
 
 
 def lock(path: str, way: str) -> None:
-    """Locks the file until the process ends; raises OSError if that is refused."""
+    """Locks the file until the process ends. Raises OSError if the lock is refused."""
     WAYS[way](os.open(path, os.O_RDWR | os.O_CREAT, 0o666))
 
 
 def look(path: str, other: str, words: list[str]) -> None:
     """Prints for each way whether the other client sees the lock."""
     for way in WAYS:
-        # A process of its own: on 9p a lock is gone once any child of its owner closes the file.
+        # The holder is a process of its own: on 9p a lock is gone once any child of its owner closes the
+        # file.
         holding = [sys.executable, __file__, "hold", path, way]
         with subprocess.Popen(holding, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as holder:
             told = holder.stdout.readline().strip()
@@ -45,7 +46,7 @@ def look(path: str, other: str, words: list[str]) -> None:
 
 
 def main() -> int:
-    """The exit code."""
+    """Runs the command and returns the exit code."""
     what, path, *rest = sys.argv[1:]
     if what == "look":
         look(path, rest[0], rest[1:])

@@ -1,6 +1,6 @@
 #!/usr/bin/python3 -S
 # SPDX-License-Identifier: BSD-3-Clause
-"""remote_shell.py [-OPTION]... HOST WORD...: runs the words there by agent.py, in place of ssh."""
+"""remote_shell.py [-OPTION]... HOST WORD...: runs the words on HOST through agent.py, in place of ssh."""
 
 import os
 import socket
@@ -8,7 +8,7 @@ import sys
 
 PORT = 7777
 CONNECT_SECONDS = 20
-NO_CONNECTION = 255  # ssh's exit code for that
+NO_CONNECTION = 255  # ssh's exit code for a connection that fails
 KEEP_ALIVE = {
     (socket.SOL_SOCKET, socket.SO_KEEPALIVE): 1,
     (socket.IPPROTO_TCP, socket.TCP_KEEPIDLE): 5,
@@ -18,7 +18,7 @@ KEEP_ALIVE = {
 
 
 def main() -> int:
-    """The command's exit code."""
+    """Returns the command's exit code."""
     words = sys.argv[1:]
     while words and words[0].startswith("-"):
         del words[0]
@@ -29,11 +29,11 @@ def main() -> int:
         print(f"{host}: {error}", file=sys.stderr)
         return NO_CONNECTION
     connection.settimeout(None)
-    # A node that died is noticed as by ssh with ServerAliveInterval.
+    # Detects a dead node as ssh does with ServerAliveInterval.
     for option, value in KEEP_ALIVE.items():
         connection.setsockopt(*option, value)
     connection.sendall(b"%d\n%s" % (len(command), command))
-    kept = b""  # from the last zero byte on: it may be the one before the exit code
+    kept = b""  # from the last zero byte on, because that byte may be the one before the exit code
     try:
         while received := connection.recv(65536):
             kept += received

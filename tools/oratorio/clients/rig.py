@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Boots the machines of a kind (`kinds`), runs a command on the first of them, and ends them all.
 
-Nothing is installed, and everything ends with the first process (setup/frame.sh). A machine that can't have
-such clients raises NoClientsError before anything is started; what was started and does not come up raises
-GuestError with its console, after a minute at the most. A command finds the common folder as $CLIENT; the
-words that Clients.launcher() returns start its ranks, the lower half on the first client and the upper half
-on the second.
+Nothing is installed, and everything ends with the first process (setup/frame.sh). If this machine cannot
+have such clients, NoClientsError is raised before anything starts. If a machine was started and does not
+come up, GuestError is raised with its console, after at most a minute. A command finds the common folder as
+$CLIENT. The words that Clients.launcher() returns start its ranks: the lower half on the first client and
+the upper half on the second.
 """
 
 from __future__ import annotations
@@ -36,13 +36,14 @@ FOLDER = "/client"
 RANKS = 4
 UP_SECONDS = 60  # until the first process of every guest runs
 POLL_SECONDS = 0.2
-# A process namespace, so that nothing outlives the command; mounts are seen in it alone.
+# With a process namespace nothing outlives the command, and with a mount namespace only the command sees the
+# mounts.
 NAMESPACES = {
     "kernel": ("--mount", "--pid"),
     "namespaces": ("--mount", "--pid", "--net", "--uts", "--ipc"),
     "two": ("--mount", "--pid", "--net", "--uts", "--ipc"),
 }
-FIRST = {"namespaces": "namespaces.sh", "two": "node.sh"}  # of a kernel alone the kind's own script
+FIRST = {"namespaces": "namespaces.sh", "two": "node.sh"}  # a single kernel starts the kind's own script
 MARKS = {"kernel": ("up1",), "namespaces": ("up1",), "two": ("up1", "up2")}
 
 
@@ -52,7 +53,7 @@ class GuestError(Exception):
 
 @dataclass(frozen=True)
 class Ended:
-    """What a command came to, and the folder that it had as $RIG."""
+    """The result of a command, and the folder that it had as $RIG."""
 
     code: int
     output: str
@@ -60,7 +61,7 @@ class Ended:
 
 
 def _require(kind: Kind) -> None:
-    """Raises NoClientsError if this machine can't have the kind's clients."""
+    """Raises NoClientsError if this machine cannot have the kind's clients."""
     if os.geteuid() != 0:
         raise NoClientsError("mounting file systems needs root")
     if not shutil.which("apt-get"):
@@ -75,7 +76,7 @@ def _require(kind: Kind) -> None:
 
 
 class Clients:
-    """The clients of a kind. `first` is another first process. Raises NoClientsError."""
+    """The clients of a kind. `first` replaces the script of the first process. Raises NoClientsError."""
 
     def __init__(self, name: str, folder: Path, first: Path | None = None) -> None:
         self.kind = find_kind(name)
@@ -88,7 +89,7 @@ class Clients:
     def launcher(
         self, host: Host, env: Mapping[str, str] | None = None, *, preload: bool = True
     ) -> list[str]:
-        """The words before a program that start RANKS ranks of it on both clients."""
+        """Returns the words to put before a program, which start RANKS ranks of it on both clients."""
         env = dict(env or {})
         if self.kind.frame != "two":
             nodes = {"ORATORIO_RANKS_PER_NODE": str(RANKS // 2)}
@@ -107,7 +108,7 @@ class Clients:
     ) -> Ended:
         """Sets everything up, runs a shell command, and ends everything. Raises GuestError.
 
-        `network` are words for tc netem; `watch` is called with the folder $RIG several times a second.
+        `network` holds arguments of tc netem. `watch` is called several times a second with the folder $RIG.
         """
         rig = Path(tempfile.mkdtemp(dir=self.folder_))
         script = rig / "command"
@@ -129,7 +130,7 @@ class Clients:
         return _ended(rig, trouble, seconds)
 
     def _environment(self, rig: Path) -> dict[str, str]:
-        """The variables of setup/frame.sh."""
+        """Returns the variables of setup/frame.sh."""
         return {
             "PATH": os.environ["PATH"], "HOME": "/root", "CLIENT": FOLDER, "RIG": str(rig),
             "CHECKOUT": str(ROOT), "FRAME": self.kind.frame, "LAYER": str(self.layer_),
@@ -139,7 +140,8 @@ class Clients:
 
 
 def _wait(job: subprocess.Popen, marks: list[Path], watch: Callable[[], None]) -> str:
-    """Waits for the job; says why it never came up, if so. Ends it if the marks aren't there in time."""
+    """Waits for the job and returns why it never came up, or "". Ends the job if the marks do not appear in
+    time."""
     deadline = time.monotonic() + UP_SECONDS
     is_up = False
     while True:
@@ -160,13 +162,13 @@ def _wait(job: subprocess.Popen, marks: list[Path], watch: Callable[[], None]) -
 
 
 def consoles(rig: Path) -> str:
-    """The last of what the machines printed."""
+    """Returns the end of what the machines printed."""
     files = sorted(rig.glob("console*"))
     return "\n".join(f"{file.name}:\n{file.read_text(errors='replace')[-4000:]}" for file in files)
 
 
 def _ended(rig: Path, trouble: str, seconds: int) -> Ended:
-    """What a run came to, from the files in its folder. Raises GuestError."""
+    """Returns the result of a run, from the files in its folder. Raises GuestError."""
     output, why, code = (rig / name for name in ("output", "why", "code"))
     if why.exists() and why.read_text().strip() != "ended":
         trouble = why.read_text().strip()
@@ -179,5 +181,5 @@ def _ended(rig: Path, trouble: str, seconds: int) -> Ended:
 
 
 def shell(words: list[str | Path]) -> str:
-    """Words as one line of a shell."""
+    """Quotes words as one line of a shell."""
     return shlex.join(map(str, words))

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Runs the rules of the standard where the clients are: FOLDER SECONDS SECTIONS MPICC WORD...
+"""Runs the rules of the standard on the clients: rules.py FOLDER SECONDS SECTIONS MPICC WORD...
 
-The words are the launcher's; sections are parted by commas, '-' are all. Prints each rule that isn't kept,
-then how many are. Debian's Python runs it, which has none of our packages.
+The words are the launcher. Sections are separated by commas; '-' means all. Prints each broken rule, then
+the number of rules that were kept. Debian's Python runs this, which has none of our packages.
 """
 
 import sys
@@ -14,7 +14,7 @@ from oratorio import conformance
 
 
 def main() -> int:
-    """0 if the rules were run, whatever came of them."""
+    """Returns 0 if the rules were run, whatever their outcome."""
     folder, seconds, sections, compiler, *launcher = sys.argv[1:]
 
     def tell(outcome: conformance.Outcome) -> None:

@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-3-Clause
-# 9p with diod and Linux's client; the steps of step.sh.
+# 9p with diod and Linux's client. Defines the steps of step.sh.
 serve() {
     mkdir -p /srv/share
     mount -t tmpfs tmpfs /srv/share

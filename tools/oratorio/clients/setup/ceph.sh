@@ -1,9 +1,9 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-3-Clause
-# CephFS by Linux's client; the steps of step.sh.
+# CephFS with Linux's client. Defines the steps of step.sh.
 . "${0%/*}/ceph_server.sh"
 prepare() { modprobe -a ceph; }
-# The mount is refused while the metadata server is slow to answer.
+# Retries, because the mount is refused while the metadata server is slow to answer.
 attach() {
     mkdir -p "$1"
     tries=0

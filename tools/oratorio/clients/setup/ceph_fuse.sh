@@ -1,5 +1,5 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-3-Clause
-# CephFS by FUSE; the steps of step.sh.
+# CephFS with the FUSE client. Defines the steps of step.sh.
 . "${0%/*}/ceph_server.sh"
 attach() { ceph-fuse --conf /etc/ceph/ceph.conf "$1"; }

@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-3-Clause
-# CephFS with one monitor, two object stores in memory and one metadata server at 10.77.0.254; no manager, no keys. Both
-# kinds of clients read this.
+# CephFS with one monitor, two object stores in memory and one metadata server at 10.77.0.254; no manager, no keys. The
+# scripts of both kinds of clients source this file.
 serve() {
     mkdir -p /etc/ceph /var/lib/ceph /run/ceph /var/log/ceph /var/lib/ceph/mon/ceph-a /var/lib/ceph/mds/ceph-a
     id=$(cat /proc/sys/kernel/random/uuid)

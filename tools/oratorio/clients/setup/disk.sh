@@ -1,14 +1,15 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-3-Clause
-# The first process of a Linux kernel in user mode (rig.py boots it): two disks in memory that can be made to fail
-# (failing_disk.sh), with ext4 on them: $CLIENT/journal has a journal, so it turns read-only when the disk fails, and
-# $CLIENT/plain has none, and goes on. Then $RIG/command, whose exit code goes to $RIG/code. Everything ends with the kernel.
+# The first process of a Linux kernel in user mode (rig.py boots it). Makes two disks in memory that can be made to fail
+# (failing_disk.sh), with ext4 on them: $CLIENT/journal has a journal, so it turns read-only when the disk fails;
+# $CLIENT/plain has none and goes on. Then runs $RIG/command and writes its exit code to $RIG/code. Everything ends with
+# the kernel.
 . "${0%/*}/kernel.sh"
 modprobe brd rd_nr=2 rd_size=65536 || stop "no disks in memory"
 modprobe -a ext4 dm-mod dm-flakey || stop "modules can't be loaded"
 export DM_DISABLE_UDEV=1
 
-# make NAME DEVICE WORDS...: a file system on a disk
+# make NAME DEVICE WORDS...: makes a file system on a disk.
 make() {
     name=$1 device=$2
     shift 2

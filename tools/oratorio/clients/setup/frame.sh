@@ -1,29 +1,29 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-3-Clause
-# The first process of the namespaces that everything of a kind lives in (rig.py starts it). It makes the machines of
-# $FRAME, each with a root that is an overlay of this machine's with the packages of $LAYER over it, and ends with them:
-#   kernel      one Linux kernel in user mode, whose first process is $FIRST
+# The first process of the namespaces that contain everything of a kind (rig.py starts it). It makes the machines of
+# $FRAME and ends with them. The root of each is an overlay of this machine's root with the packages of $LAYER over it.
+#   kernel      one Linux kernel in user mode, with $FIRST as its first process
 #   namespaces  no further kernel; $FIRST runs in the root
-#   two         two such kernels, first and second, on a bridge, with a disk that both have as /dev/ubda; their first
-#               process is $FIRST. The step `serve` of $SETUP runs before them, on this machine as `host`.
-#               The second is killed once there is a file $RIG/kill.second.
-# $RIG, the folder of the run, and the checkout are at the same place in all of them.
+#   two         two such kernels, first and second, on a bridge, with a disk that both have as /dev/ubda and
+#               $FIRST as first process. Before they start, the step `serve` of $SETUP runs on this machine as
+#               `host`. The second kernel is killed once the file $RIG/kill.second exists.
+# $RIG, the folder of the run, and the checkout have the same path in all of them.
 set -e
 memory=1500M disk=1G
 mount -t proc proc /proc
 mount -t tmpfs -o size=90% tmpfs /mnt
 mkdir /mnt/layer
-# A copy, as an overlay can't have a layer and the folder around it.
+# Copies the layer, because an overlay cannot have both a layer and the folder around it.
 cp -a "$LAYER/." /mnt/layer
 
-# make_root NAME: the root of a machine, as /mnt/NAME/root
+# make_root NAME: makes the root of a machine, as /mnt/NAME/root.
 make_root() {
     mkdir -p "/mnt/$1/upper" "/mnt/$1/work" "/mnt/$1/root"
     mount -t overlay overlay -o "lowerdir=/mnt/layer:/,upperdir=/mnt/$1/upper,workdir=/mnt/$1/work" "/mnt/$1/root"
     shared "/mnt/$1/root" "$RIG" "$CHECKOUT"
 }
 
-# shared ROOT FOLDER...: folders of this machine that the root has, too
+# shared ROOT FOLDER...: binds folders of this machine into the root.
 shared() {
     root=$1
     shift
@@ -33,8 +33,8 @@ shared() {
     done
 }
 
-# boot NAME WORDS...: becomes a kernel whose root is that machine's. A process namespace of its own, so that its processes
-# die with it if it is killed.
+# boot NAME WORDS...: becomes a kernel with that machine's root. It has a process namespace of its own, so that its
+# processes die with it if it is killed.
 boot() {
     root=/mnt/$1/root
     shift
@@ -43,7 +43,7 @@ boot() {
         RIG="$RIG" CLIENT="$CLIENT" SETUP="$SETUP" OPTIONS="$OPTIONS" "$@"
 }
 
-# A network of this machine's and the two kernels', and what $SETUP serves there.
+# Makes the network of this machine and the two kernels, and starts the servers of $SETUP there.
 make_network() {
     mount -t sysfs sysfs /sys
     mount -t tmpfs tmpfs /dev/shm

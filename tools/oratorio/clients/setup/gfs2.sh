@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-3-Clause
-# GFS2 on a disk that two kernels share, with corosync and dlm, without fencing; the steps of step.sh.
+# GFS2 on a disk that two kernels share, with corosync and dlm, without fencing. Defines the steps of step.sh.
 prepare() {
     modprobe -a configfs dlm gfs2
     mount -t configfs configfs /sys/kernel/config
@@ -9,7 +9,7 @@ prepare() {
     write_cluster >/etc/corosync/corosync.conf
     printf '%s\n' enable_fencing=0 enable_quorum_lockspace=0 enable_quorum_fencing=0 enable_startup_fencing=0 \
         protocol=tcp >/etc/dlm/dlm.conf
-    # The agent waits until all who have its pipe are gone.
+    # Redirects the output, because the agent waits until every process that holds its pipe is gone.
     corosync -f >"/var/log/cluster/corosync" 2>&1 &
     tries=0
     until corosync-quorumtool -s 2>/dev/null | grep -q 'Total votes: *2'; do

@@ -1,12 +1,12 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-3-Clause
-# GlusterFS with two bricks; the steps of step.sh.
+# GlusterFS with two bricks. Defines the steps of step.sh.
 serve() {
-    # Bricks need a file system with extended attributes of their own.
+    # Bricks need a file system of their own with extended attributes.
     mkdir -p /bricks
     mount -t tmpfs tmpfs /bricks
     mkdir /bricks/one /bricks/two /run/gluster
-    # Without geo-replication, whose dozen Python programs are most of the start.
+    # Removes geo-replication, because its dozen Python programs take most of the start.
     rm -f /usr/lib/*/glusterfs/gsyncd
     glusterd
     tries=0
@@ -15,7 +15,7 @@ serve() {
         [ "$tries" -lt 20 ]
         sleep 0.5
     done
-    # With quick-read a file that is opened again holds what it held a second ago, whatever a program does.
+    # With quick-read a reopened file shows its contents of up to a second ago, whatever a program does.
     gluster --mode=script volume set data performance.quick-read off
     gluster --mode=script volume start data
 }

@@ -1,6 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-3-Clause
-# What every Linux kernel in user mode begins with; its first process reads this. $NODE is its number if there are two.
+# The common start of every Linux kernel in user mode; the script of its first process sources this file. $NODE is the
+# kernel's number if there are two.
 PATH=/usr/sbin:/usr/bin:/sbin:/bin
 : >"$RIG/up${NODE:-1}"
 export PATH

@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-3-Clause
-# kill.sh FILE SECONDS WORD...: starts the job WORD... (clients_killed.c), kills the second kernel a little after the job has
-# made the file $RIG/mark, and looks at what is left. The job must not end as if nothing had happened. Launchers without a
-# resource manager do not notice that a node is gone; this script ends the job in its place if it is still there after
+# kill.sh FILE SECONDS WORD...: starts the job WORD... (clients_killed.c), kills the second kernel shortly after the job
+# has made the file $RIG/mark, and checks what is left. The job must not end as if nothing had happened. Launchers
+# without a resource manager do not notice that a node is gone, so this script ends a job that still runs after
 # $notice_seconds.
 file=$1 seconds=$2 notice_seconds=40
 shift 2

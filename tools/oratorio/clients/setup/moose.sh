@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-3-Clause
-# MooseFS with a master and one chunk server; the steps of step.sh.
+# MooseFS with a master and one chunk server. Defines the steps of step.sh.
 serve() {
     mkdir -p /etc/mfs /var/lib/mfs /run/mfs /chunks
     mount -t tmpfs -o size=3G tmpfs /chunks
@@ -17,7 +17,7 @@ serve() {
     mfschunkserver start
 }
 
-# A chunk server may take some seconds before there is space.
+# Retries, because a chunk server may take some seconds before it offers space.
 attach() {
     mfsmount "$1" -H 10.77.0.254 -o mfscachemode=AUTO
     mfssetgoal -r 1 "$1"

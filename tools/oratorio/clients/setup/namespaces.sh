@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-3-Clause
-# The first process of a set of namespaces: servers and three mounts of their file system, as $SETUP has them: $CLIENT,
-# $CLIENT.second and /export, which stands for the server; then $RIG/command, whose exit code goes to $RIG/code. All
-# daemons end with this process, as the first of its process namespace.
+# The first process of a set of namespaces. Starts the servers of $SETUP and mounts their file system three times: as
+# $CLIENT, as $CLIENT.second, and as /export, which stands for the server. Then runs $RIG/command and writes its exit
+# code to $RIG/code. This process is the first of its process namespace, so all daemons end with it.
 here=${0%/*}
 PATH=/usr/sbin:/usr/bin:/sbin:/bin
 export PATH
@@ -17,7 +17,7 @@ mount -t tmpfs tmpfs /run
 mount -t tmpfs tmpfs /dev/shm
 hostname first
 ip link set lo up
-# Servers need an address that isn't the loopback's.
+# Servers need an address other than that of the loopback.
 ip link add server type veth peer name client
 ip address add 10.77.0.254/24 dev server
 ip link set server up

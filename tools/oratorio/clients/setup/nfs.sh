@@ -1,7 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-3-Clause
-# NFSv4.2: the first kernel serves an ext4 file system in memory as /export, and is a client of itself; the steps
-# of step.sh. It is no tmpfs: of one, the server of Linux 6.1 returns wrong bytes to reads that cross several holes.
+# NFSv4.2: the first kernel serves an ext4 file system in memory as /export, and is a client of itself. Defines the
+# steps of step.sh. The file system is not a tmpfs: with one, the server of Linux 6.1 returns wrong bytes to reads that
+# cross several holes.
 prepare() { modprobe -a nfs nfsv4; }
 
 create() {
@@ -19,10 +20,10 @@ create() {
     touch /var/lib/nfs/etab /var/lib/nfs/rmtab
     exportfs -i -o rw,no_root_squash,no_subtree_check,fsid=0,sync '*:/export'
     rpc.mountd --no-nfs-version 3
-    # A client that died loses its locks after the lease.
+    # Short, so that a dead client soon loses its locks.
     echo 15 >/proc/fs/nfsd/nfsv4leasetime
     rpc.nfsd --no-nfs-version 3 4
-    # Locks are refused until the time of grace is over, which nobody needs.
+    # Ends the grace period at once: until then the server refuses locks, and no client has any to reclaim.
     echo Y >/proc/fs/nfsd/v4_end_grace
 }
 

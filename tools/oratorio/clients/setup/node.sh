@@ -1,7 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-3-Clause
-# The first process of each of two kernels. The second only runs what the first asks its agent for. The first takes both
-# through the steps of $SETUP, then runs $RIG/command, whose exit code goes to $RIG/code; everything ends with it.
+# The first process of each of two kernels. The second kernel only runs what the first sends to its agent. The first
+# takes both through the steps of $SETUP, then runs $RIG/command and writes its exit code to $RIG/code; everything ends
+# with the first.
 here=${0%/*}
 . "$here/kernel.sh"
 . "$here/both.sh"

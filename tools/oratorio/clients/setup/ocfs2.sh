@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-3-Clause
-# OCFS2 on a disk that two kernels share, with the cluster stack o2cb; the steps of step.sh.
+# OCFS2 on a disk that two kernels share, with the cluster stack o2cb. Defines the steps of step.sh.
 prepare() {
     modprobe -a configfs ocfs2 ocfs2_stack_o2cb ocfs2_dlmfs
     mkdir -p /dlm /etc/ocfs2

@@ -1,6 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-3-Clause
-# Starts a rank's program; the upper half of $RANKS ranks has the second client's folder in the place of the first's.
+# Starts a rank's program. For the upper half of $RANKS ranks the second client's folder is mounted in place of the
+# first's.
 rank=${PMI_RANK:-${PMIX_RANK:-$OMPI_COMM_WORLD_RANK}}
 [ "$((rank * 2))" -lt "$RANKS" ] && exec "$@"
 exec unshare --mount sh -c 'mount --bind "$CLIENT.second" "$CLIENT" && exec "$@"' sh "$@"

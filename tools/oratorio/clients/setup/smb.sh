@@ -1,6 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-3-Clause
-# SMB 3.1.1 with Samba, as Windows has it: locks are mandatory unless $OPTIONS says otherwise; the steps of step.sh.
+# SMB 3.1.1 with Samba, with Windows' semantics: locks are mandatory unless $OPTIONS says otherwise. Defines the steps
+# of step.sh.
 serve() {
     mkdir -p /etc/samba /srv/share /run/samba /var/lib/samba/private /var/log/samba /var/cache/samba
     mount -t tmpfs tmpfs /srv/share
