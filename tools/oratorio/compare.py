@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""`oratorio compare`: a program as the host does its files, and once with each method (docs/compare.md)."""
+"""`oratorio compare`: runs a program with the host's own MPI-IO, and once with each method
+(docs/compare.md)."""
 
 from __future__ import annotations
 
@@ -12,25 +13,25 @@ from oratorio import launch, method_table
 from oratorio.recorded import Recorder
 from oratorio.run_facts import Run, Spent, median
 
-# Those that `auto` takes; docs/methods.md.
+# The methods that `auto` takes; docs/methods.md.
 USUAL = ("list_io", "mmap", "shared_buffer", "sieve", "two_phase", "double_buffer")
 HOST, AUTO = "host", "auto"
-SAID_MOST = 200  # letters of what a program said when it failed
+SAID_MOST = 200  # characters shown of a failed program's last line
 
 
 class CompareError(Exception):
-    """Nothing can be compared; the text says why and what to do."""
+    """The reason for which nothing can be compared, and what to do."""
 
 
 @dataclass
 class Arm:
-    """One way to run the program, and what its runs took."""
+    """One way to run the program, and the times of its runs."""
 
     name: str
     walls: list[float] = field(default_factory=list)
-    spent: list[Spent] = field(default_factory=list)  # of each run the rank that spent most
+    spent: list[Spent] = field(default_factory=list)  # for each run, the times of the rank that spent most
     used: dict[str, int] = field(default_factory=dict)  # method -> accesses
-    problem: str = ""  # why there are no figures, or why they aren't of this method
+    problem: str = ""  # why there are no figures, or why they are not of this method
     failed: bool = False
 
     @property
@@ -39,12 +40,12 @@ class Arm:
 
     @property
     def io_seconds(self) -> float | None:
-        """Of the typical run."""
+        """The time in accesses of the typical run."""
         return self.typical.total if self.spent else None
 
     @property
     def typical(self) -> Spent:
-        """Of the run whose time in accesses is the lower median."""
+        """The times of the run whose time in accesses is the lower median."""
         return sorted(self.spent, key=lambda spent: spent.total)[(len(self.spent) - 1) // 2]
 
     @property
@@ -53,7 +54,7 @@ class Arm:
 
 
 def arms_of(asked: str | None, all_methods: bool) -> list[Arm]:
-    """The host, auto, and the methods that were asked for. Raises CompareError."""
+    """Returns the host, auto, and the requested methods. Raises CompareError."""
     known = method_table.methods()
     names = list(known[1:]) if all_methods else list(USUAL)
     if asked:
@@ -65,7 +66,8 @@ def arms_of(asked: str | None, all_methods: bool) -> list[Arm]:
 
 
 def turns(arms: Sequence[Arm], repeat: int) -> list[list[Arm]]:
-    """Who runs in which order: each turn begins with another, but the host is first of all."""
+    """Returns the order of the arms in each turn. Each turn begins with a different arm; the host is the
+    very first."""
     count = len(arms)
     return [[arms[(turn + place) % count] for place in range(count)] for turn in range(repeat)]
 
@@ -76,7 +78,7 @@ def _last_line(said: str) -> str:
 
 
 def _why_not(name: str, run: Run) -> str:
-    """Why a method that was asked for did nothing; empty where it did something."""
+    """Returns why a requested method served no access; empty if it served one."""
     planned = [d for d in run.explained.decisions if d.method != "at once"]
     if any(decision.method == name for decision in planned):
         return ""
@@ -90,7 +92,7 @@ def _why_not(name: str, run: Run) -> str:
 
 
 def take(arm: Arm, run: Run, said: str, seconds_max: float) -> None:
-    """Adds a run to what is known of its arm."""
+    """Adds a run to the results of its arm."""
     if run.exit_code is None:
         arm.problem, arm.failed = f"not ended after {seconds_max:g} s", True
     elif run.exit_code:
@@ -112,7 +114,8 @@ def take(arm: Arm, run: Run, said: str, seconds_max: float) -> None:
 
 
 def against(arm: Arm, host: Arm) -> str:
-    """In words: how many times as fast as the host's, by the wall clock; where runs' times overlap, that."""
+    """Returns in words how many times as fast as the host an arm is by the wall clock, and whether their
+    times overlap."""
     if arm is host or not arm.walls or not host.walls:
         return ""
     ratio = f"{host.wall / arm.wall:.2f} x"
@@ -123,7 +126,7 @@ def against(arm: Arm, host: Arm) -> str:
 
 
 def best_of(arms: Sequence[Arm]) -> Arm | None:
-    """The least time in accesses of those that have one."""
+    """Returns the arm with the least time in accesses, of those that have one."""
     known = [arm for arm in arms if arm.spent]
     return min(known, key=lambda arm: arm.io_seconds) if known else None
 
@@ -158,7 +161,7 @@ def compare(
     arms: Sequence[Arm], words: Sequence[str], recorder: Recorder, rules: Rules, environ: Mapping[str, str],
     tell: Callable[[str], None] = lambda text: None,
 ) -> None:  # fmt: skip
-    """Runs them in turns. Raises CompareError where the program fails by itself."""
+    """Runs the arms in turns. Raises CompareError if the program fails without Oratorio."""
     for number, order in enumerate(turns(arms, rules.repeat)):
         for arm in order:
             if arm.problem:

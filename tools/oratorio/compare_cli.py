@@ -21,7 +21,7 @@ INTERRUPTED = 130
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
-    """To those that all commands with a job have."""
+    """Adds the options of `compare` to those that all commands with a job have."""
     parser.add_argument("--methods", metavar="A,B,...", help="Instead of those that auto takes.")
     parser.add_argument("--all", action="store_true", help="Every method of docs/methods.md.")
     parser.add_argument(
@@ -44,7 +44,8 @@ def _tell(text: str) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    """0: all that applies ran; 1: the program failed with some method; 2: nothing can be compared."""
+    """Runs the command. Returns 0: all arms that apply ran; 1: the program failed with some method; 2:
+    refused."""
     if options.repeat < 1 or options.time_limit <= 0:
         _tell("--repeat and --time-limit are more than 0")
         return REFUSED

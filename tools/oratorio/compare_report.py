@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What `oratorio compare` prints, and its page."""
+"""The terminal output and the page of `oratorio compare`."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def _used(arm: Arm) -> str:
 
 
 def cells_of(arm: Arm, host: Arm) -> list[str]:
-    """One row."""
+    """Returns the cells of one arm's row."""
     if not arm.walls:
         return [arm.name, "", "", "", "", _used(arm)]
     spread = " to ".join(seconds_text(seconds) for seconds in arm.spread) if len(arm.walls) > 1 else ""
@@ -39,7 +39,7 @@ def _host_of(arms: Sequence[Arm]) -> Arm:
 
 
 def table_of(arms: Sequence[Arm]) -> str:
-    """For a terminal."""
+    """Returns the table as text for a terminal."""
     rows = [list(HEADS), *(cells_of(arm, _host_of(arms)) for arm in arms)]
     widths = [max(len(row[column]) for row in rows) for column in range(len(HEADS))]
     lines = []
@@ -56,7 +56,7 @@ def table_of(arms: Sequence[Arm]) -> str:
 
 
 def html_of(arms: Sequence[Arm], command: str, rules: Rules, machine: str) -> str:
-    """The same as a page."""
+    """Returns the comparison as a page."""
     host, best = _host_of(arms), best_of(arms)
     most = max((arm.spread[1] for arm in arms if arm.walls), default=0.0) or 1.0
     walls = [

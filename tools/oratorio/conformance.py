@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""`oratorio conformance mpiexec -n 4`: what the MPI-IO of a launcher's MPI does wrong, rule by rule.
+"""`oratorio conformance mpiexec -n 4`: tests the MPI-IO of a launcher's MPI, rule by rule.
 
-The rules are the C program in tools/conformance. All run in one launch, those of MPI_Finalize in another;
-where the program crashes or hangs, that rule is noted and a new launch goes on with the next.
+The rules are the C program in tools/conformance. They all run in one launch, those of MPI_Finalize in
+another. If the program crashes or hangs, the current rule is recorded as broken and a new launch continues
+with the next one.
 """
 
 import hashlib
@@ -24,19 +25,19 @@ SOURCES = INSTALLED / "conformance" if IS_INSTALLED else ROOT / "tools/conforman
 COMPILE = ("-std=c11", "-D_GNU_SOURCE", "-O1", "-g")
 LIBRARIES = ("-ldl", "-lpthread")
 LAUNCH_SECONDS = 60  # until the first rule begins
-LONG_FACTOR = 30  # long rules may take so many times the limit, as the program knows too
-GRACE_SECONDS = 10  # a rank ends itself so long after the time limit
+LONG_FACTOR = 30  # long rules may take this many times the limit; the program has the same factor
+GRACE_SECONDS = 10  # a rank ends itself this long after the time limit
 OK, WRONG, CRASH, HANG, UNAVAILABLE = "ok", "wrong", "crash", "hang", "unavailable"
 BROKEN = (WRONG, CRASH, HANG)
 
 
 class ConformanceError(Exception):
-    """The rules can't be run; the text says why."""
+    """The reason for which the rules cannot run."""
 
 
 @dataclass(frozen=True)
 class Rule:
-    """A row of the program's table."""
+    """A row of the program's table of rules."""
 
     section: str
     id: str
@@ -48,7 +49,7 @@ class Rule:
 
 @dataclass(frozen=True)
 class Outcome:
-    """What came of a rule: ok, wrong, crash, hang or unavailable."""
+    """The outcome of a rule: ok, wrong, crash, hang or unavailable."""
 
     rule: Rule
     result: str
@@ -57,19 +58,19 @@ class Outcome:
 
 @dataclass
 class Report:
-    """Outcomes in the order of the table."""
+    """The outcomes, in the order of the table."""
 
     command: list[str]
     library: str = ""
     outcomes: list[Outcome] = field(default_factory=list)
-    remarks: list[str] = field(default_factory=list)  # what belongs to no rule
+    remarks: list[str] = field(default_factory=list)  # messages that belong to no rule
 
     def count(self, result: str) -> int:
         return sum(outcome.result == result for outcome in self.outcomes)
 
 
 def find_mpicc(launcher: str) -> Path:
-    """The compiler that belongs to a launcher: mpiexec.mpich has mpicc.mpich beside it."""
+    """Returns the compiler that belongs to a launcher: mpicc.mpich for a mpiexec.mpich in the same folder."""
     found = shutil.which(launcher)
     if not found:
         raise ConformanceError(f"{launcher}: command not found")
@@ -92,7 +93,8 @@ def _cache() -> Path:
 
 
 def build(mpicc: Path) -> Path:
-    """The program for this compiler; kept until a source or the compiler's command changes."""
+    """Returns the program built by this compiler. It is cached until a source or the compiler's command
+    changes."""
     shown = subprocess.run([mpicc, "-show"], capture_output=True, text=True, check=False)
     digest = hashlib.sha256((str(mpicc) + shown.stdout).encode())
     for source in sorted(SOURCES.glob("*.[ch]")):
@@ -101,7 +103,7 @@ def build(mpicc: Path) -> Path:
     if program.exists():
         return program
     program.parent.mkdir(parents=True, exist_ok=True)
-    # Linked under another name: two runs at once never see half a program.
+    # Links under another name, so that a concurrent run never sees half a program.
     unfinished = program.with_name(f"unfinished-{os.getpid()}")
     command = [mpicc, *COMPILE, "-o", unfinished, *sorted(SOURCES.glob("*.c")), *LIBRARIES]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
@@ -112,7 +114,7 @@ def build(mpicc: Path) -> Path:
 
 
 def list_rules(program: Path) -> list[Rule]:
-    """All rules the program has, those of the runner's own test too."""
+    """Returns all rules of the program, those of the runner's own test included."""
     done = subprocess.run([program, "--list"], capture_output=True, text=True, check=False)
     if done.returncode:
         raise ConformanceError(f"{program} does not start:\n{done.stderr[-2000:]}")
@@ -124,7 +126,7 @@ def list_rules(program: Path) -> list[Rule]:
 
 
 def select(rules: Sequence[Rule], sections: Sequence[str], ids: Sequence[str], with_long: bool) -> list[Rule]:
-    """The rules asked for: by name any, else those of the sections, long ones if asked for."""
+    """Returns the rules with the given ids, else those of the sections; long ones only if requested."""
     known = {rule.id for rule in rules}
     unknown = [name for name in ids if name not in known]
     if unknown:
@@ -144,7 +146,7 @@ def select(rules: Sequence[Rule], sections: Sequence[str], ids: Sequence[str], w
 
 
 class _Job:
-    """One launch: its lines as they come, with a time limit that can be set anew."""
+    """One launch: yields its lines as they come. Its deadline can be moved."""
 
     def __init__(self, command: Sequence[str], env: dict[str, str]) -> None:
         self._process = subprocess.Popen(
@@ -155,7 +157,7 @@ class _Job:
         self.is_late = False
 
     def lines(self) -> Iterator[str]:
-        """Lines until the output ends or the deadline passes."""
+        """Yields lines until the output ends or the deadline passes."""
         rest = b""
         with selectors.DefaultSelector() as selector:
             selector.register(self._process.stdout, selectors.EVENT_READ)
@@ -171,7 +173,7 @@ class _Job:
                 yield from (line.decode(errors="replace") for line in whole)
 
     def end(self) -> int:
-        """Ends what is left of the job and gives the launcher's exit code."""
+        """Ends what is left of the job and returns the launcher's exit code."""
         for number, seconds in ((None, 5), (signal.SIGTERM, 10), (signal.SIGKILL, None)):
             if number is None and self.is_late:
                 continue
@@ -185,7 +187,7 @@ class _Job:
 
 
 class Runner:
-    """Runs rules by as many launches as it takes."""
+    """Runs rules with as many launches as it takes."""
 
     def __init__(
         self,
@@ -202,8 +204,9 @@ class Runner:
         self.report = Report(self._launcher)
 
     def run(self, rules: Sequence[Rule]) -> Report:
-        """All rules; raises ConformanceError if a launch comes to nothing."""
-        # What runs in MPI_Finalize must not meet what broken rules have left behind.
+        """Runs all rules. Raises ConformanceError if a launch runs no rule."""
+        # The rules of MPI_Finalize have a launch of their own, so that leftovers of broken rules cannot
+        # disturb them.
         for at_finalize in (False, True):
             left = {rule.id: rule for rule in rules if (rule.kind == "finalize") == at_finalize}
             while left:
@@ -231,7 +234,7 @@ class Runner:
             self._advance(outcome)
 
     def _launch_once(self, left: dict[str, Rule]) -> None:
-        """One launch of the rules left; those told of are taken out."""
+        """Launches the rules in `left` once and removes those that have an outcome."""
         running, is_done, self._noise = None, False, []
         job = self._job(list(left))
         try:
@@ -288,7 +291,8 @@ def run_rules(
 ) -> Report:
     """Builds the rules for the launcher's MPI and runs them in a folder that all ranks see.
 
-    `started` is told the number of rules, `advance` each outcome. Raises ConformanceError, LaunchError.
+    Calls `started` with the number of rules and `advance` with each outcome. Raises ConformanceError,
+    LaunchError.
     """
     program = build(mpicc or find_mpicc(launcher[0]))
     rules = select(list_rules(program), sections, ids, with_long)

@@ -61,10 +61,10 @@ COLOURS = {OK: "green", UNAVAILABLE: "yellow"}
 
 
 class LauncherOrCommand(TyperGroup):
-    """A first word that is no subcommand belongs to `check`: `conformance mpiexec -n 4`."""
+    """A group that passes a first word that is no subcommand to `check`: `conformance mpiexec -n 4`."""
 
     def parse_args(self, ctx, args):
-        """As click's, with the subcommand put in where it was left out."""
+        """Parses as click does, after adding the subcommand that was left out."""
         if args and args[0] not in self.commands and args[0] != "--help":
             args = ["check", *args]
         return super().parse_args(ctx, args)
@@ -79,7 +79,7 @@ app = typer.Typer(
 )
 
 
-if not IS_INSTALLED:  # the tests of others are run by a checkout
+if not IS_INSTALLED:  # only a checkout can run the test suites of other projects
     from oratorio.suites.command import suites
 
     app.command()(suites)
@@ -90,7 +90,7 @@ def _section_key(outcome: Outcome) -> tuple:
 
 
 def tables(report: Report, with_all: bool) -> list[Table | str]:
-    """One table per section, with all rules or with those that do not hold; a line where all do."""
+    """Returns a table for each section, with all rules or with the broken ones; a line if all rules hold."""
     made = []
     for _, group in groupby(sorted(report.outcomes, key=_section_key), key=_section_key):
         outcomes = list(group)
@@ -115,14 +115,14 @@ def tables(report: Report, with_all: bool) -> list[Table | str]:
 
 
 def summary(report: Report) -> str:
-    """Counts that add up."""
+    """Returns one line with the number of rules of each outcome."""
     kinds = ("ok", "wrong", "crash", "hang", "unavailable")
     counts = [f"{report.count(kind)} {WORDS.get(kind, kind)}" for kind in kinds if report.count(kind)]
     return f"{len(report.outcomes)} rules: {', '.join(counts)}"
 
 
 def as_json(report: Report, with_oratorio: bool) -> str:
-    """The report as tools/gen_conformance_doc.py reads it."""
+    """Returns the report as JSON, as tools/gen_conformance_doc.py reads it."""
     rules = [
         {
             "section": outcome.rule.section,
@@ -166,7 +166,7 @@ def check(
     seconds: Annotated[int, typer.Option(min=1, help="Time limit of a rule.")] = 20,
     to_file: Annotated[Path | None, typer.Option("--json", help="Write the outcomes there too.")] = None,
 ) -> None:
-    """Run the rules and print a table; exit code 1 if any is broken."""
+    """Run the rules and print a table; the exit code is 1 if any is broken."""
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn())
     with Progress(*columns, console=Console(stderr=True), transient=True) as progress:
         task = progress.add_task("rules")

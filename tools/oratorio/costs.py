@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The files of costs that `oratorio calibrate` has written, found as the library finds them."""
+"""Finds the files of costs that `oratorio calibrate` wrote, as the library finds them."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pathlib import Path
 
 
 def costs_folder(env: Mapping[str, str]) -> Path:
-    """Where the library looks: the same rule as in src/bind/process.cpp."""
+    """Returns the folder in which the library looks, by the same rule as src/bind/process.cpp."""
     if given := env.get("ORATORIO_COSTS"):
         return Path(given)
     if cache := env.get("XDG_CACHE_HOME"):
@@ -18,12 +18,12 @@ def costs_folder(env: Mapping[str, str]) -> Path:
 
 
 def names_of(machine: str, file_system: str) -> tuple[str, str]:
-    """Files the library looks into, the stronger first."""
+    """Returns the names of the files that the library reads, the more specific one first."""
     return f"{machine}-{file_system}.costs", f"{file_system}.costs"
 
 
 def in_force(folder: Path, names: Sequence[str]) -> tuple[str, str]:
-    """(text, where it is from) of the first of these files that says something."""
+    """Returns (text, path) of the first of these files that is not empty."""
     for name in names:
         file = folder / name
         try:
@@ -36,7 +36,7 @@ def in_force(folder: Path, names: Sequence[str]) -> tuple[str, str]:
 
 
 def values_of(text: str) -> dict[str, float]:
-    """Nanoseconds by name; lines that the library wouldn't read are left out."""
+    """Returns nanoseconds by name; leaves out lines that the library would not read."""
     values = {}
     for line in text.splitlines():
         words = line.partition("#")[0].split()

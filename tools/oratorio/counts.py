@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""`oratorio count`: facts of the papers, counted exactly from plans and cursors, without data or MPI
+"""`oratorio count`: counts facts of the papers exactly from plans and cursors, without data or MPI
 (tools/count)."""
 
 import os
@@ -19,12 +19,12 @@ KIB_A_MIB = 1024
 
 
 class CountError(Exception):
-    """One sentence for the user."""
+    """A sentence for the user."""
 
 
 @dataclass(frozen=True)
 class Topic:
-    """What can be counted."""
+    """A subject that can be counted."""
 
     name: str
     paper: str
@@ -33,7 +33,7 @@ class Topic:
 
 @dataclass(frozen=True)
 class Fact:
-    """A number, and what somebody says it is, if anybody does."""
+    """A counted number, and the number that a source claims, if any."""
 
     what: str
     counted: int
@@ -43,7 +43,7 @@ class Fact:
 
     @property
     def holds(self) -> bool | None:
-        """None where nobody claims anything."""
+        """Whether the claim holds; None if there is no claim."""
         if not self.relation:
             return None
         return self.counted == self.claimed if self.relation == "=" else self.counted <= self.claimed
@@ -51,11 +51,11 @@ class Fact:
 
 @dataclass(frozen=True)
 class Counted:
-    """The facts of a topic, and what it took to count them."""
+    """The facts of a topic, and the resources that counting them took."""
 
     topic: Topic
     facts: tuple[Fact, ...]
-    seconds: float  # of one core
+    seconds: float  # CPU time of one core
     peak_mib: float
 
     @property
@@ -64,7 +64,7 @@ class Counted:
 
 
 def build() -> Path:
-    """The program. Raises CountError."""
+    """Builds the program and returns its path. Raises CountError."""
     try:
         return targets.build(TARGET, "tools/count")
     except targets.TargetError as error:
@@ -72,13 +72,13 @@ def build() -> Path:
 
 
 def parse_fact(line: str) -> Fact:
-    """A line of the program."""
+    """Parses a line that the program printed."""
     what, counted, relation, claimed, whose = line.split("\t")
     return Fact(what, int(counted), relation, int(claimed), whose)
 
 
 def topics(program: Path) -> list[Topic]:
-    """All that the program knows."""
+    """Returns all topics of the program."""
     told = subprocess.run([program], capture_output=True, text=True, check=True)
     return [Topic(*line.split("\t")) for line in told.stdout.splitlines()]
 
@@ -98,7 +98,7 @@ def count(program: Path, topic: Topic, ranks: int | None) -> Counted:
 
 
 def table(counted: Counted) -> Table:
-    """A row for each fact."""
+    """Returns a table with a row for each fact."""
     topic = counted.topic
     title = f"{topic.paper}, {topic.name}: {topic.what}"
     shown = Table(title=title, title_justify="left", caption_justify="left")
@@ -116,7 +116,7 @@ def table(counted: Counted) -> Table:
 
 
 def choose(known: Sequence[Topic], words: Sequence[str]) -> list[Topic]:
-    """Topics by their names or their papers; all if there are no words. Raises CountError."""
+    """Picks topics by their names or their papers; no words mean all. Raises CountError."""
     for word in words:
         if not any(word in (topic.name, topic.paper) for topic in known):
             there = ", ".join(dict.fromkeys(name for t in known for name in (t.paper, t.name)))
@@ -125,7 +125,7 @@ def choose(known: Sequence[Topic], words: Sequence[str]) -> list[Topic]:
 
 
 def run(words: Sequence[str], ranks: int | None) -> bool:
-    """Counts and prints; true if all that is said of the numbers is so."""
+    """Counts and prints the topics; returns whether all claims hold."""
     console = Console(width=None if os.isatty(1) else 160, highlight=False)
     program = build()
     all_hold = True

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""`oratorio demo`: a parallel HDF5 checkpoint with the MPI's own MPI-IO and with Oratorio.
+"""`oratorio demo`: writes a parallel HDF5 checkpoint with the MPI's own MPI-IO and with Oratorio.
 
-The same binary runs twice; only the second run has Oratorio preloaded. The files must be equal byte
-for byte. Times, a table and a small report go to out/demo/.
+The same binary runs twice; only the second run has Oratorio preloaded. The files must be equal byte for
+byte. Times, a table and a small report go to out/demo/.
 """
 
 import filecmp
@@ -31,12 +31,12 @@ TIMEOUT_SECONDS = 600
 
 
 class DemoError(Exception):
-    """The demo can't go on; the text says why."""
+    """The reason for which the demo cannot go on."""
 
 
 @dataclass(frozen=True)
 class Geometry:
-    """How much is written."""
+    """The amount of data that is written."""
 
     cells: int = 64  # edge of a rank's block
     steps: int = 3
@@ -47,7 +47,7 @@ class Geometry:
 
     @property
     def phases(self) -> int:
-        """Lines the program prints."""
+        """The number of lines that the program prints."""
         return len(LAYOUTS) * (self.steps * (FIELDS + 2) + 1)
 
 
@@ -63,12 +63,12 @@ class Phase:
 
     @property
     def kind(self) -> str:
-        """What belongs together in a table: open, write, close or restart."""
+        """The row of a table that the phase belongs to: open, write, close or restart."""
         return self.name if self.name in ("open", "close", "restart") else "write"
 
 
 def parse_phase(line: str) -> Phase | None:
-    """A line of checkpoint.c's, or None for anything else."""
+    """Parses a line that checkpoint.c printed; returns None for anything else."""
     words = line.split()
     if len(words) != 6 or words[0] != "PHASE":
         return None
@@ -77,7 +77,7 @@ def parse_phase(line: str) -> Phase | None:
 
 
 def hdf5_flags(host: Host) -> list[str]:
-    """Debian's HDF5 for this host's ABI; newer MPIs of the same ABI run it too."""
+    """Returns the flags for Debian's HDF5 of this host's ABI; newer MPIs of the same ABI run it, too."""
     name = {"mpich": "mpich", "ompi": "openmpi"}.get(host.flavour)
     if name is None:
         raise DemoError(f"there is no parallel HDF5 for {host.name}; take mpich5, mpich4 or openmpi4")
@@ -88,7 +88,7 @@ def hdf5_flags(host: Host) -> list[str]:
 
 
 def compile_program(host: Host, target: Path) -> Path:
-    """Compiles checkpoint.c for `host`, unless `target` is newer already."""
+    """Compiles checkpoint.c for `host`, unless `target` is newer than the source."""
     if target.exists() and target.stat().st_mtime > SOURCE.stat().st_mtime:
         return target
     target.parent.mkdir(parents=True, exist_ok=True)
@@ -100,7 +100,7 @@ def compile_program(host: Host, target: Path) -> Path:
 
 
 def _phases(command: list[str], log: Path) -> Iterable[Phase]:
-    """Runs the job, giving each phase as it ends."""
+    """Runs the job and yields each phase as it ends."""
     with log.open("w") as errors:
         job = subprocess.Popen(
             ["timeout", "--kill-after=10", str(TIMEOUT_SECONDS), *command],
@@ -122,12 +122,12 @@ def _run_once(
     geometry: Geometry,
     variables: Mapping[str, str] | None,
 ) -> list[Phase]:
-    """One run; `variables` is None for the host's own MPI-IO."""
+    """Runs the program once; `variables` is None for the host's own MPI-IO."""
     name = "host" if variables is None else "oratorio"
     folder = FOLDER / name
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
-    os.sync()  # what the run before left in the page cache is not this run's
+    os.sync()  # writes back the previous run's dirty pages, so that this run does not pay for them
     words = [str(program), str(folder), str(geometry.cells), str(geometry.steps)]
     command = mpiexec_command(host, RANKS, variables is not None, variables) + words
     title = f"{host.name}'s MPI-IO" if variables is None else "Oratorio"
@@ -149,14 +149,15 @@ def _run_once(
 
 
 def compare_files(one: Path, other: Path) -> list[str]:
-    """Names of the files that are not equal, or not on both sides."""
+    """Returns the names of files that differ or exist on one side only."""
     names = {file.name for folder in (one, other) for file in folder.glob("*.h5")}
     _, unequal, missing = filecmp.cmpfiles(one, other, sorted(names), shallow=False)
     return unequal + missing
 
 
 def rows_of(phases: list[Phase]) -> dict[tuple[str, str], tuple[float, int]]:
-    """(layout, row name) -> (seconds, bytes), summed over the steps; fields apart and together."""
+    """Returns (layout, row name) -> (seconds, bytes), summed over the steps; each field alone and all fields
+    together."""
     rows: dict[tuple[str, str], tuple[float, int]] = {}
     for layout in LAYOUTS:
         mine = [phase for phase in phases if phase.layout == layout]
@@ -196,7 +197,7 @@ def _print_table(console: Console, host: Host, runs: dict[str, list[Phase]]) -> 
 
 
 def run(host_name: str, geometry: Geometry, variables: Mapping[str, str]) -> bool:
-    """The whole demo; true if the files of both runs are equal."""
+    """Runs the whole demo; returns whether the files of both runs are equal."""
     console = Console(highlight=False)
     host = find_host(host_name)
     if not preload_library().exists():

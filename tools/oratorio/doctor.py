@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""`oratorio doctor`: what works here, what doesn't, and what to do (docs/doctor.md).
+"""`oratorio doctor`: checks what works here and what does not, and says what to do (docs/doctor.md).
 
-A check looks at one thing and gives findings of one sentence each. This file has those of the library, the
-program, its launcher, the environment and a run; `doctor_machine` those of the machine.
+A check looks at one thing and returns findings of one sentence each. This file has the checks of the
+library, the program, its launcher, the environment and a run; `doctor_machine` has those of the machine.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ ALONE = "each process runs alone"
 
 @dataclass(frozen=True)
 class Finding:
-    """One line: how it is, what it is about, what is found, and what to do where something is."""
+    """One line: the state, the subject, what was found, and what to do about it."""
 
     state: str
     about: str
@@ -43,7 +43,7 @@ class Finding:
 
 
 def library() -> list[Finding]:
-    """Is it there, for which MPIs, and can it be loaded?"""
+    """Checks that the library exists, for which MPIs, and that it can be loaded."""
     file = preload_library()
     if not file.exists():
         return [
@@ -82,7 +82,7 @@ def _own_mpi(path: str, needs: Needs) -> Finding:
 
 
 def command(words: Sequence[str]) -> list[Finding]:
-    """The launcher and the program behind it."""
+    """Checks the launcher and the program that it starts."""
     try:
         kind = launch.launcher_kind(words[0])
     except launch.LaunchError as error:
@@ -126,7 +126,7 @@ def _hint_file(path: str) -> list[Finding]:
 
 
 def environment(environ: Mapping[str, str]) -> list[Finding]:
-    """Variables and hints that are misspelt, or that switch Oratorio off."""
+    """Reports variables and hints that are misspelt, or that switch Oratorio off."""
     found = [Finding(BAD, "environment", told) for told in hint_names.misspelt_variables(environ)]
     if environ.get("ORATORIO_DISABLE", "0") not in ("", "0"):
         found.append(
@@ -187,13 +187,13 @@ def _seen(run: Run) -> list[Finding]:
 
 
 def _alone(said: str) -> list[Finding]:
-    """The library's own sentence of processes that don't belong together (src/bind/launcher.cpp)."""
+    """Finds the library's warning that processes are not one job (src/bind/launcher.cpp)."""
     line = next((line for line in said.splitlines() if ALONE in line), "")
     return [Finding(BAD, "launcher", line[line.index(ALONE) :])] if line else []
 
 
 def judge(run: Run, said: str, seconds_max: float) -> list[Finding]:
-    """What a run shows."""
+    """Returns what a run shows."""
     if run.exit_code is None:
         closed = f"; until then {len(run.files)} files were closed" if run.files else ""
         return [Finding(NOTE, "run", f"ended by us after {seconds_max:g} s{closed}",
@@ -209,7 +209,7 @@ def judge(run: Run, said: str, seconds_max: float) -> list[Finding]:
 def short_run(
     words: Sequence[str], folder: Path, seconds_max: float, environ: Mapping[str, str]
 ) -> list[Finding]:
-    """Runs the command with Oratorio."""
+    """Runs the command with Oratorio and judges the run."""
     try:
         run, said = Recorder(folder, environ).apart(words, {}, seconds_max)
     except (launch.LaunchError, RecordError, TraceError) as error:

@@ -11,7 +11,7 @@ from oratorio import doctor, doctor_machine
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
-    """All of them."""
+    """Adds the options of `doctor`."""
     parser.add_argument(
         "--dir",
         type=Path,
@@ -31,7 +31,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    """0: nothing is bad; 1: something is."""
+    """Runs the checks. Returns 1 if any finding is bad, else 0."""
     found = [
         *doctor.library(),
         *doctor.environment(os.environ),

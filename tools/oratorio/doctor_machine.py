@@ -18,7 +18,7 @@ from oratorio.doctor import BAD, NOTE, OK, Finding
 from oratorio.mounts import Mount, mount_of
 
 MIB = 1 << 20
-SHARED_LEAST = 16 * MIB  # less isn't enough for a few aggregators
+SHARED_LEAST = 16 * MIB  # less is too little for a few aggregators
 SHARED_GOOD = 256 * MIB
 FREE_GOOD = 1 << 30
 UNLIMITED = resource.RLIM_INFINITY
@@ -46,7 +46,7 @@ def _locks(descriptor: int) -> Finding:
     return Finding(OK, "locks", "a range of a file can be locked")
 
 
-# What is known of locks between nodes; of all others a job finds out.
+# What is known of locks between nodes; on other file systems each job tests them.
 BETWEEN_NODES = {
     "cifs": "they deny accesses, so nodes exclude each other by the job's locks",
     "smb3": "they deny accesses, so nodes exclude each other by the job's locks",
@@ -55,7 +55,7 @@ BETWEEN_NODES = {
 
 
 def _reach(mount: Mount | None) -> list[Finding]:
-    """Whether other nodes see them can't be found out on one node."""
+    """Reports what is known of locks between nodes, because one node cannot test whether others see them."""
     if mount is None or mount.has_locks_of_one_machine:
         return []
     known = BETWEEN_NODES.get(mount.kind)
@@ -74,7 +74,7 @@ def _mapping(descriptor: int) -> list[Finding]:
 
 
 def folder(where: Path, environ: Mapping[str, str], listed: str | None = None) -> list[Finding]:
-    """What the library will find there. `listed`: the mounts, if not this machine's."""
+    """Reports what the library will find in a folder. `listed` replaces this machine's list of mounts."""
     if not where.is_dir():
         return [Finding(BAD, "folder", f"{where} is no folder", "name one by --dir")]
     try:
@@ -104,7 +104,7 @@ def folder(where: Path, environ: Mapping[str, str], listed: str | None = None) -
 
 
 def shared_memory(where: Path = Path("/dev/shm")) -> list[Finding]:
-    """Where ranks of a node share buffers."""
+    """Checks the file system in which ranks of a node share buffers."""
     try:
         facts = os.statvfs(where)
     except OSError as error:
@@ -121,7 +121,7 @@ def shared_memory(where: Path = Path("/dev/shm")) -> list[Finding]:
     return [Finding(OK, "shared memory", told)]
 
 
-# (name, limit, soft limit that is enough, what it hinders, what to do)
+# (name, limit, soft limit that is enough, what a lower one hinders, what to do)
 LIMITS = (
     ("processes", resource.RLIMIT_NPROC, 1024, "threads beside a rank can't be had", "ulimit -u"),
     ("open files", resource.RLIMIT_NOFILE, 256, "many files can't be open at once", "ulimit -n"),
@@ -132,7 +132,7 @@ LIMITS = (
 
 
 def limits(asked: Callable[[int], tuple[int, int]] = resource.getrlimit) -> list[Finding]:
-    """Of this process, which its ranks get where the launcher is here."""
+    """Checks the limits of this process. Ranks inherit them if the launcher runs on this machine."""
     found = []
     for name, limit, enough, hinders, do in LIMITS:
         soft, _ = asked(limit)
@@ -141,7 +141,7 @@ def limits(asked: Callable[[int], tuple[int, int]] = resource.getrlimit) -> list
     return found or [Finding(OK, "limits", "none is in the way")]
 
 
-# (file of the kernel, values that hinder, what)
+# (file of the kernel, values that hinder, consequence)
 KERNEL = (
     ("kernel/io_uring_disabled", ("1", "2"), "io_uring is closed: direct I/O goes by the store posix"),
     ("kernel/yama/ptrace_scope", ("2", "3"), "ranks can't reach each other's memory: no method shared_data"),
@@ -149,7 +149,7 @@ KERNEL = (
 
 
 def kernel(settings: Path = Path("/proc/sys")) -> list[Finding]:
-    """What the kernel doesn't allow; nothing that is allowed is told."""
+    """Reports what the kernel forbids, and nothing that it allows."""
     found = []
     for name, hindering, told in KERNEL:
         try:

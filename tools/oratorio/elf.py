@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What `oratorio run` asks of an ELF file, read here: machines without a compiler have no readelf."""
+"""Reads what `oratorio run` needs to know of an ELF file; machines without a compiler have no readelf."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ SYMBOL = "IBBHQQ"
 LOAD, DYNAMIC, INTERP = 1, 2, 3  # p_type
 SYMTAB, DYNSYM = 2, 11  # sh_type
 NEEDED, STRTAB = 1, 5  # d_tag
-FUNCTION = 2  # st_info's low bits
+FUNCTION = 2  # the low bits of st_info
 
 
 class Segment(NamedTuple):
-    """A part of the file as it is loaded."""
+    """A part of the file that is loaded into memory."""
 
     kind: int
     flags: int
@@ -33,7 +33,7 @@ class Segment(NamedTuple):
 
 
 class Elf:
-    """A 64-bit ELF file. Raises ValueError for anything else, and where the file is cut short."""
+    """A 64-bit ELF file. Raises ValueError for any other file, and for one that is cut short."""
 
     def __init__(self, file: Path) -> None:
         with file.open("rb") as stream:
@@ -55,14 +55,14 @@ class Elf:
         return self._data[offset : self._data.find(b"\0", offset)].decode(errors="replace")
 
     def _place(self, address: int) -> int:
-        """Where in the file what is loaded to `address` lies."""
+        """Returns the offset in the file of what is loaded at `address`."""
         for segment in self.segments:
             if segment.kind == LOAD and 0 <= address - segment.address < segment.file_bytes:
                 return address - segment.address + segment.offset
         raise ValueError("an address outside of all segments")
 
     def interpreter(self) -> str:
-        """The dynamic linker that starts it; empty if none does."""
+        """Returns the dynamic linker that starts the file; empty if it has none."""
         for segment in self.segments:
             if segment.kind == INTERP:
                 return self._text(segment.offset)
@@ -73,7 +73,7 @@ class Elf:
         return self._data.find(text) >= 0
 
     def needed(self) -> list[str]:
-        """The names in DT_NEEDED."""
+        """Returns the names in DT_NEEDED."""
         names, strings = [], 0
         for segment in self.segments:
             if segment.kind != DYNAMIC:
@@ -87,7 +87,8 @@ class Elf:
         return [self._text(strings + name) for name in names]
 
     def defines(self, name: str) -> bool:
-        """Whether a function of that name is in the file itself; not known where symbols were stripped."""
+        """Whether the file itself defines a function of that name. A false answer means nothing if symbols
+        were stripped."""
         sections = [
             self._unpack(SECTION, self._section_table + i * struct.calcsize("=" + SECTION))
             for i in range(self._section_count)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Reads what ORATORIO_EXPLAIN has written: how accesses were done and why, remarks, the last line."""
+"""Reads the output of ORATORIO_EXPLAIN: how accesses were done and why, remarks, the last line."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ AGAIN = re.compile(r"(?P<path>.*): number (?P<number>\d+) was done (?P<times>\d+
 SAW = re.compile(r"Oratorio (?P<version>\S+) saw (?P<accesses>\d+) access(?:es)? to (?P<files>\d+) files?")
 LOCKS = re.compile(r".*?: (?P<sentence>[^:]+: [^:]+; using the (?:job|file system)'s locks.*)")
 OFF = "Oratorio is off"
-LEFT_OUT = ("hints given", "closed; what it took")  # blocks that the trace tells better
+LEFT_OUT = ("hints given", "closed; what it took")  # blocks that the trace reports in more detail
 
 
 @dataclass
 class Candidate:
-    """A method that was weighed; no milliseconds where it does not apply."""
+    """A method that was considered; it has no milliseconds if it does not apply."""
 
     name: str
     milliseconds: float | None
@@ -27,12 +27,12 @@ class Candidate:
 
 @dataclass
 class Decision:
-    """How accesses that are alike were done."""
+    """How accesses of the same kind were done."""
 
     path: str
     collective: bool
     direction: str
-    method: str  # "at once" where there was nothing to plan
+    method: str  # "at once" if there was nothing to plan
     why: str
     number: int = 0
     times: int = 1
@@ -49,18 +49,18 @@ class Decision:
 
 @dataclass
 class Explained:
-    """All of one run."""
+    """The explanations of one run."""
 
     decisions: list[Decision] = field(default_factory=list)
-    remarks: list[str] = field(default_factory=list)  # each once, in the order they came
-    locks: list[str] = field(default_factory=list)  # which are used and why, each sentence once
+    remarks: list[str] = field(default_factory=list)  # each once, in the order of their appearance
+    locks: list[str] = field(default_factory=list)  # which locks are used and why, each sentence once
     version: str = ""
     saw: tuple[int, int] | None = None  # accesses and files of rank 0
     off: bool = False
 
 
 def _blocks(text: str) -> list[tuple[str, list[str]]]:
-    """(first line, lines that are indented below it)."""
+    """Returns (first line, lines indented below it) of each block."""
     blocks: list[tuple[str, list[str]]] = []
     for line in text.splitlines():
         if line.startswith("  ") and blocks:
@@ -89,14 +89,14 @@ def _decision(found: re.Match[str], below: list[str]) -> Decision:
 
 
 def _count_again(found: re.Match[str], decisions: list[Decision]) -> None:
-    for decision in reversed(decisions):  # numbers begin anew at each open
+    for decision in reversed(decisions):  # numbers start again at each open, so the latest decision counts
         if decision.path == found["path"] and decision.number == int(found["number"]):
             decision.times += int(found["times"])
             return
 
 
 def read(text: str) -> Explained:
-    """Of the text of a file, or of standard error; other programs' lines are remarks at worst."""
+    """Reads the text of a file or of standard error; lines of other programs become remarks at worst."""
     told = Explained()
     for head, below in _blocks(text):
         if found := DONE.fullmatch(head):

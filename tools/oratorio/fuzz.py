@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""`oratorio fuzz`: what takes bytes from elsewhere is given any bytes, by libFuzzer.
+"""`oratorio fuzz`: feeds arbitrary bytes to the code that reads foreign bytes, with libFuzzer.
 
-Each tests/fuzz/NAME.cpp but replay.cpp is a target. Built with clang and its sanitizers in build-fuzz/.
-Inputs that reached something new are in out/fuzz/NAME/inputs, those that failed beside that folder.
+Each tests/fuzz/NAME.cpp but replay.cpp is a target. Targets are built with clang and its sanitizers in
+build-fuzz/. out/fuzz/NAME/inputs has the inputs that reached new code; inputs that failed are next to that
+folder.
 """
 
 import os
@@ -29,18 +30,18 @@ ADVICE = (
     "Without it the tests fuzz.* give each target its corpus and some thousand mutations of it"
 )
 LONGEST = 1024  # bytes of an input
-FILES_MOST = 40  # of a corpus that is added to
+FILES_MOST = 40  # keep() lets a corpus grow to this many files
 SIGNS = ("fuzz: this doesn't hold", "runtime error:", "SUMMARY:")
 QUIET_SECONDS = 20  # between two lines of progress
 
 
 class FuzzError(Exception):
-    """No compiler, or something that doesn't build."""
+    """No compiler, or a target that does not build."""
 
 
 @dataclass
 class Found:
-    """What a target came to."""
+    """The result of fuzzing a target."""
 
     target: str
     executions: int
@@ -50,12 +51,12 @@ class Found:
 
 
 def targets() -> list[str]:
-    """All there are."""
+    """Returns the names of all targets."""
     return sorted(file.stem for file in SOURCES.glob("*.cpp") if file.stem != "replay")
 
 
 def find_compiler() -> str:
-    """A clang++ that links libFuzzer."""
+    """Returns a clang++ that links libFuzzer."""
     for name in filter(shutil.which, COMPILERS):
         command = [name, "-fsanitize=fuzzer,address", "-x", "c++", "-", "-o", os.devnull]
         source = 'extern "C" int LLVMFuzzerTestOneInput(const unsigned char*, unsigned long) { return 0; }'
@@ -82,12 +83,12 @@ def _call(command: list[str]) -> None:
 
 
 def program(target: str) -> Path:
-    """Its fuzzer; give it a file to try that input alone."""
+    """Returns a target's fuzzer; with a file as its argument it tries only that input."""
     return BUILD / "tests/fuzz" / f"fuzz_{target}"
 
 
 def read_log(target: str, log: str, seconds: float, inputs: tuple[Path, ...] = ()) -> Found:
-    """What libFuzzer has told."""
+    """Parses the log of libFuzzer."""
     found = Found(target, 0, seconds, inputs=inputs)
     for line in log.splitlines():
         if line.startswith("stat::number_of_executed_units:"):
@@ -98,7 +99,7 @@ def read_log(target: str, log: str, seconds: float, inputs: tuple[Path, ...] = (
 
 
 def attack(target: str, seconds: int) -> Found:
-    """Runs one fuzzer for so long, or until it finds something."""
+    """Runs one fuzzer for this many seconds, or until it finds a failure."""
     folder = WORK / target
     (folder / "inputs").mkdir(parents=True, exist_ok=True)
     before = set(folder.iterdir())
@@ -119,9 +120,9 @@ def attack(target: str, seconds: int) -> Found:
 
 
 def keep(target: str) -> int:
-    """Adds to the corpus in the sources what reaches code that it doesn't; how many files that were.
+    """Adds inputs that reach new code to the corpus in the sources; returns their number.
 
-    The merge writes what reaches most first.
+    The merge writes the inputs that reach most code first.
     """
     corpus, merged = CORPUS / target, WORK / target / "merged"
     shutil.rmtree(merged, ignore_errors=True)
@@ -138,7 +139,7 @@ def keep(target: str) -> int:
 
 
 def run(names: Sequence[str], seconds: int, jobs: int | None, keeps: bool) -> bool:
-    """Runs these targets; true if nothing was found."""
+    """Fuzzes these targets; returns whether all are free of failures."""
     console = Console(highlight=False)
     console.print(f"building {', '.join(names)} ...")
     build(names)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The names of hints and of variables of the environment, and which one was meant."""
+"""The names of hints and environment variables, and suggestions for misspelt ones."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from functools import cache
 from oratorio.paths import INSTALLED, IS_INSTALLED, ROOT
 
 HINTS_FILE = INSTALLED / "hints.def" if IS_INSTALLED else ROOT / "src/file/hints.def"
-# src/file/misspelt.cpp
+# The same list as in src/file/misspelt.cpp.
 VARIABLES = (
     "ORATORIO_COSTS", "ORATORIO_DISABLE", "ORATORIO_EXPLAIN", "ORATORIO_HINTS", "ORATORIO_METHOD",
     "ORATORIO_PRELOAD", "ORATORIO_QUIET", "ORATORIO_RANKS_PER_NODE", "ORATORIO_TRACE", "ORATORIO_WAIT_NOTICE",
@@ -20,14 +20,14 @@ VARIABLES = (
 
 @cache
 def hints() -> tuple[str, ...]:
-    """All keys that are known."""
+    """Returns all known keys."""
     text = HINTS_FILE.read_text()
     found = re.findall(r"^(?:HINT|SYNONYM|MEANS|REPORTED|ACCEPTED)\((\w+),", text, re.MULTILINE)
     return tuple(dict.fromkeys(found))
 
 
 def meant(word: str, known: tuple[str, ...]) -> str:
-    """The known name that is nearest to an unknown one; empty for a known one, and where none is near."""
+    """Returns the known name nearest to an unknown one; empty if the word is known or no name is near."""
     if word in known:
         return ""
     by_small = {name.lower(): name for name in known}
@@ -36,13 +36,13 @@ def meant(word: str, known: tuple[str, ...]) -> str:
 
 
 def misspelt_hint(key: str) -> str:
-    """A sentence, or nothing."""
+    """Returns a sentence that suggests the right key, or ""."""
     instead = meant(key, hints())
     return f"hint {key} isn't known; did you mean {instead}?" if instead else ""
 
 
 def misspelt_variables(environ: Mapping[str, str]) -> list[str]:
-    """A sentence for each."""
+    """Returns a sentence for each misspelt variable."""
     found = []
     for name in sorted(environ):
         instead = meant(name, VARIABLES) if name.upper().startswith("ORATORIO_") else ""

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The MPIs found on this machine, and how to start programs under each.
+"""Finds the MPIs on this machine and starts programs under each.
 
-A host is an MPI implementation as a program meets it: a compiler, a launcher and the flavour (the
-ABI) that decides which of Oratorio's libraries serves it.
+A host is an MPI implementation as a program meets it: a compiler, a launcher and the flavour (the ABI) that
+decides which of Oratorio's libraries serves it.
 """
 
 from __future__ import annotations
@@ -24,12 +24,12 @@ from oratorio.preload import preloadable
 
 __all__ = ["Host", "find_host", "find_hosts", "mpiexec_command", "preload_library", "run_ranks"]
 
-# More ranks than cores: MPICH must yield when polling brings nothing.
+# With more ranks than cores MPICH must yield when polling finds nothing.
 MPICH_OVERSUBSCRIBED = {
     "MPIR_CVAR_CH4_PROGRESS_THROTTLE": "1",
     "MPIR_CVAR_CH4_PROGRESS_THROTTLE_NO_PROGRESS_COUNT": "1",
 }
-# Which of the hosts have no such setting; see yielding.c.
+# Hosts without such a setting; yielding.c makes them yield.
 NEVER_YIELD = ("mpich4",)
 TIMED_OUT, KILLED = 124, 137  # exit codes of timeout(1)
 OPENMPI_OPTIONS = ("--allow-run-as-root", "--oversubscribe", "--bind-to", "none")
@@ -40,7 +40,7 @@ class Host:
     """One MPI implementation."""
 
     name: str
-    flavour: str  # mpich, ompi or abi: Oratorio's library of that name serves it
+    flavour: str  # mpich, ompi or abi: the name of the Oratorio library that serves it
     mpicc: Path
     mpicxx: Path
     mpiexec: Path
@@ -48,11 +48,11 @@ class Host:
     launcher: str  # hydra or openmpi: the dialect of mpiexec's options
     mpifort: Path | None = None
     python: Path | None = None  # an interpreter that has mpi4py for this host
-    env: Mapping[str, str] = field(default_factory=dict)  # for the ranks
+    env: Mapping[str, str] = field(default_factory=dict)  # variables for the ranks
 
 
 def _version_of(mpiexec: Path) -> str:
-    """The version mpiexec tells; empty if it does not start."""
+    """Returns the version that mpiexec prints; empty if mpiexec does not start."""
     try:
         told = subprocess.run([mpiexec, "--version"], capture_output=True, text=True, timeout=20, check=False)
     except OSError:
@@ -62,7 +62,7 @@ def _version_of(mpiexec: Path) -> str:
 
 
 def _host(name: str, flavour: str, launcher: str, tools: tuple[str, ...], **more) -> Host | None:
-    """A host if its tools (mpicc, mpicxx, mpiexec) are all there and it starts."""
+    """Returns a host if its tools (mpicc, mpicxx, mpiexec) all exist and it starts, else None."""
     mpicc, mpicxx, mpiexec = (shutil.which(tool) for tool in tools)
     if not (mpicc and mpicxx and mpiexec):
         return None
@@ -90,7 +90,7 @@ def _fortran(name: str) -> Path | None:
 
 @cache
 def find_hosts() -> tuple[Host, ...]:
-    """All hosts of this machine, the private ones first."""
+    """Returns all hosts of this machine, those inside this checkout first."""
     mpich_python = PRIVATE / "mpich/bin/python"
     openmpi_python = PRIVATE / "openmpi/bin/python"
     debian_env = {
@@ -120,7 +120,7 @@ def find_hosts() -> tuple[Host, ...]:
 
 
 def find_host(name: str) -> Host:
-    """The host of that name; raises LookupError, naming those there are."""
+    """Returns the host of that name. Raises LookupError, which names all hosts."""
     for host in find_hosts():
         if host.name == name:
             return host
@@ -129,7 +129,8 @@ def find_host(name: str) -> Host:
 
 @cache
 def yielding_library() -> Path | None:
-    """What makes ranks of NEVER_YIELD yield, compiled once per change; None without a compiler."""
+    """Returns the library that makes ranks of NEVER_YIELD yield; compiles it after a change. None without a
+    compiler."""
     source = Path(__file__).with_name("yielding.c")
     target = PRIVATE / "yielding.so"
     if target.exists() and target.stat().st_mtime > source.stat().st_mtime:
@@ -138,7 +139,7 @@ def yielding_library() -> Path | None:
     if not compiler:
         return None
     PRIVATE.mkdir(parents=True, exist_ok=True)
-    # Others may load the old file, or compile it too: it comes into place whole.
+    # Another run may load the old file or compile it, too, so the finished file is moved into place.
     with tempfile.TemporaryDirectory(dir=PRIVATE) as folder:
         fresh = Path(folder) / target.name
         command = [compiler, "-O2", "-shared", "-fPIC", "-o", fresh, source, "-ldl"]
@@ -149,7 +150,8 @@ def yielding_library() -> Path | None:
 
 
 def _with_preloads(host: Host, variables: dict[str, str], preload: bool) -> dict[str, str]:
-    """LD_PRELOAD: what the caller names, Oratorio if asked for, and what the host needs to yield."""
+    """Sets LD_PRELOAD to the caller's library, Oratorio if requested, and the library that makes the host
+    yield."""
     libraries = [variables["LD_PRELOAD"]] if variables.get("LD_PRELOAD") else []
     if preload:
         libraries.append(str(preloadable(preload_library())))
@@ -160,7 +162,7 @@ def _with_preloads(host: Host, variables: dict[str, str], preload: bool) -> dict
 
 
 def mpiexec_command(host: Host, ranks: int, preload: bool, env: Mapping[str, str] | None = None) -> list[str]:
-    """The words before the program: `ranks` ranks with `env` and, if asked for, Oratorio preloaded.
+    """Returns the words before the program: `ranks` ranks with `env` and, if requested, Oratorio preloaded.
 
     Only the ranks get these variables, not the launcher.
     """
@@ -177,7 +179,7 @@ def mpiexec_command(host: Host, ranks: int, preload: bool, env: Mapping[str, str
 
 
 def _text_of(file: IO[bytes]) -> str:
-    """As a pipe would give it."""
+    """Returns the text as a pipe would give it."""
     file.seek(0)
     return io.TextIOWrapper(file, errors="replace").read()
 
@@ -192,14 +194,14 @@ def run_ranks(
     cwd: Path | None = None,
     timeout_seconds: float = 180,
 ) -> subprocess.CompletedProcess[str]:
-    """Runs a program to its end; stdout and stderr are captured apart.
+    """Runs a program to its end; captures stdout and stderr separately.
 
-    Raises subprocess.TimeoutExpired once the job has been ended. timeout(1) does that, so a job ends
-    in time even if nobody is left who waits for it.
+    Raises subprocess.TimeoutExpired after the job was ended. timeout(1) ends the job, so it ends in time
+    even if the caller is gone.
     """
     command = [*mpiexec_command(host, ranks, preload, env), *map(str, program)]
     start = time.monotonic()
-    # Files, as pipes are open as long as a rank is that the launcher has left behind.
+    # Uses files, because a pipe stays open as long as a rank that the launcher has left behind.
     with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
         done = subprocess.run(
             ["timeout", "--kill-after=10", str(timeout_seconds), *command],

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Pages of one file: no script, nothing from elsewhere, light and dark, for phones and desktops."""
+"""Makes pages of one file: no script, nothing loaded from elsewhere, light and dark, for phones and
+desktops."""
 
 from __future__ import annotations
 
@@ -67,21 +68,21 @@ PAGE = """<!doctype html>
 {body}
 </body></html>
 """
-NAMED_MOST = 40  # letters of a name that stays in one line
+NAMED_MOST = 40  # characters of a name that stays on one line
 
 
 def text(what: object) -> str:
-    """As a page shows it unchanged."""
+    """Escapes text for HTML."""
     return html.escape(str(what))
 
 
 def page(title: str, *parts: str) -> str:
-    """A whole page."""
+    """Returns a whole page."""
     return PAGE.format(title=text(title), style=STYLE, body="\n".join(part for part in parts if part))
 
 
 def facts(pairs: Sequence[tuple[str, str]]) -> str:
-    """Figures that are seen first."""
+    """Returns a row of boxes with the most important figures."""
     boxes = "".join(f"<div><dt>{text(name)}<dd>{text(value)}</div>" for name, value in pairs if value)
     return f'<dl class="facts">{boxes}</dl>'
 
@@ -90,7 +91,8 @@ def table(
     heads: Sequence[str], rows: Sequence[Sequence[str]], left: int = 1, words: Sequence[int] = (),
     best: int | None = None,
 ) -> str:  # fmt: skip
-    """Cells are plain text. So many columns are left-aligned; `words` have sentences; one row is the best."""
+    """Returns a table of plain text. The first `left` columns are left-aligned; columns in `words` hold
+    sentences; row `best` is marked."""
 
     def kind(index: int, cell: str) -> str:
         if index in words:
@@ -110,7 +112,8 @@ def table(
 
 
 def bar(name: str, spans: Sequence[tuple[str, float, float, str]], value: str) -> str:
-    """A line with a bar: (colour's name, from, to, said when pointed at), shares of the bar's width."""
+    """Returns a line with a bar of spans: (colour's name, start, end, tooltip); start and end are shares of
+    its width."""
     drawn = "".join(
         f'<rect x="{100 * begin:.3f}%" width="{max(100 * (end - begin), 0.12):.3f}%" height="100%" '
         f'style="fill:var(--{color})"><title>{text(told)}</title></rect>'
@@ -125,7 +128,8 @@ def bar(name: str, spans: Sequence[tuple[str, float, float, str]], value: str) -
 
 
 def stack(name: str, parts: Sequence[tuple[str, float]], whole: float, value: str) -> str:
-    """A line with a bar of parts side by side: (colour's name, amount), in seconds of `whole`."""
+    """Returns a line with a bar of parts side by side: (colour's name, seconds), where `whole` seconds fill
+    the bar."""
     spans, at = [], 0.0
     for color, seconds in parts:
         if seconds > 0 and whole > 0:
@@ -135,7 +139,7 @@ def stack(name: str, parts: Sequence[tuple[str, float]], whole: float, value: st
 
 
 def legend(parts: Sequence[tuple[str, str]]) -> str:
-    """(colour's name, what it is)."""
+    """Returns a legend of (colour's name, meaning)."""
     items = "".join(
         f'<span><i style="background:var(--{color})"></i>{text(what)}</span>' for color, what in parts
     )
@@ -143,7 +147,7 @@ def legend(parts: Sequence[tuple[str, str]]) -> str:
 
 
 def write(shown: str, out: Path) -> None:
-    """Writes a page, whole or not at all. Raises OSError."""
+    """Writes a page atomically: whole or not at all. Raises OSError."""
     part = out.with_name(f".{out.name}.{os.getpid()}")
     try:
         part.write_text(shown, encoding="utf-8")

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""survivor.py FILE: whether a file can be used after a client that wrote it was killed (clients_killed.c).
+"""survivor.py FILE: checks that a file can be used after a client that wrote it was killed
+(clients_killed.c).
 
-What was synced must be there, and no lock may be left: each kind of lock on the whole file is to be had, and
-a write succeeds. Debian's Python runs this; whoever starts it limits its time, as it waits for the locks.
+Synced data must be there, and no lock may be left: each kind of lock on the whole file can be taken, and a
+write succeeds. Debian's Python runs this. The caller limits its time, because it waits for the locks.
 """
 
 import fcntl
@@ -10,7 +11,7 @@ import os
 import struct
 import sys
 
-OFD_SETLKW = 38  # from <fcntl.h>; Python has no name for it before 3.13
+OFD_SETLKW = 38  # from <fcntl.h>; Python has a name for it only since 3.13
 SYNCED_BYTES = 1 << 16
 WHOLE_FILE = struct.pack("hhlli4x", fcntl.F_WRLCK, os.SEEK_SET, 0, 0, 0)
 LOCKS = {
@@ -21,7 +22,7 @@ LOCKS = {
 
 
 def main() -> int:
-    """The exit code."""
+    """Checks the file and returns the exit code."""
     file = os.open(sys.argv[1], os.O_RDWR)
     expected = bytes(i % 251 for i in range(SYNCED_BYTES))
     found = os.pread(file, SYNCED_BYTES, 0)

@@ -1,11 +1,11 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-3-Clause
-# step.sh STEP [FOLDER]: one step of setting a file system up, as a kind's script $SETUP has it. What it has no function for needs
-# nothing done.
+# step.sh STEP [FOLDER]: runs one step of setting up a file system, as the kind's script $SETUP defines it. A step that
+# the script does not define does nothing.
 #   serve          starts servers, on a machine that is not a client
-#   prepare        on each client, before there is a file system
-#   create         once, on the first client: makes the file system
-#   attach FOLDER  on each client: mounts it
+#   prepare        runs on each client, before there is a file system
+#   create         makes the file system, once, on the first client
+#   attach FOLDER  mounts the file system, on each client
 PATH=/usr/sbin:/usr/bin:/sbin:/bin
 export PATH
 serve() { :; }
