@@ -18,7 +18,7 @@ BESIDE = ("beside_message", "beside_byte")
 
 
 def _between(measured: Mapping[str, float]) -> tuple[str, str]:
-    """Returns the constants between nodes: of a network if one was measured, else of nodes on this machine."""
+    """Returns the constants between nodes: of a network if measured, else of nodes on this machine."""
     return OF_NODES if OF_NODES[0] in measured else BESIDE
 
 

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""`oratorio run`: the user's command with Oratorio put into its ranks.
+"""`oratorio run`: starts the user's command with Oratorio in its ranks.
 
-The command stays a list of words, so quoting cannot break. Every launcher has its own way to set a
-variable for the ranks alone; where there is no launcher, the variables go into the environment.
+The command stays a list of words, so quoting cannot break. Every launcher has its own way to set a variable
+for the ranks alone; if there is no launcher, the variables go into the environment.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from oratorio.preload import PreloadError, preloadable
 from oratorio.programs import FLAVOUR_NAMES, Needs, needs_of
 
 LAUNCHER_NAMES = ("mpiexec", "mpirun", "orterun", "prterun", "srun")
-# Options followed by a value that could be taken for the program.
+# Options with a value that could be mistaken for the program.
 VALUE_OPTIONS = {"-n", "-np", "-c", "-ppn", "-hosts", "-host", "--host", "-H", "-f", "-hostfile"}
 VALUE_OPTIONS |= {"--hostfile", "-machinefile", "-wdir", "--wdir", "-x", "--map-by"}
 VALUE_OPTIONS |= {"--bind-to", "--ntasks", "-N", "--nodes", "-p", "--partition", "-launcher-exec"}
@@ -28,18 +28,18 @@ GIO_REMEDY = (
     "PNETCDF_HINTS=nc_driver=mpiio, or that hint in the info of ncmpi_create and ncmpi_open, brings it back"
 )
 TWO_VALUE_OPTIONS = {"-genv", "-env", "--mca", "-mca", "--prtemca", "--pmixmca"}
-# Open MPI 5 gives spawned processes what -x gave their parents only with this setting of its launcher.
+# Open MPI 5 passes the variables of -x on to spawned processes only with this setting of its launcher.
 SPAWN_INHERITS = "PRTE_MCA_rmaps_default_inherit"
 ENV_VALUE_OPTIONS = {"-u", "--unset", "-C", "--chdir"}
 
 
 class LaunchError(Exception):
-    """The command can't be run with Oratorio; the text says why and what to do."""
+    """The reason for which the command cannot run with Oratorio, and what to do."""
 
 
 @dataclass(frozen=True)
 class Launch:
-    """What to execute, and what the user may want to know about it."""
+    """The command to execute, and what the user may want to know about it."""
 
     argv: list[str]
     env: dict[str, str]  # added to the environment
@@ -51,7 +51,8 @@ class Launch:
 def oratorio_variables(
     method: str | None, hints: Sequence[str], explain: bool, environ: Mapping[str, str]
 ) -> dict[str, str]:
-    """The variables Oratorio reads. Hints given here win over those already in ORATORIO_HINTS."""
+    """Returns the variables that Oratorio reads. Hints passed here override those already in
+    ORATORIO_HINTS."""
     if method and (complaint := method_table.complaint(method)):
         raise LaunchError(complaint)
     given = [f"oratorio_method={method}"] if method else []
@@ -70,9 +71,11 @@ def oratorio_variables(
 
 
 def preload_value(environ: Mapping[str, str], profilers: Sequence[Path] = ()) -> str:
-    """LD_PRELOAD with Oratorio last, so that profilers see the program's calls.
+    """Returns LD_PRELOAD with Oratorio last, so that profilers see the program's calls.
 
-    They are those named there, and `profilers`, which the program is linked to. Raises LaunchError."""
+    Profilers are the libraries already named in LD_PRELOAD, and `profilers`, to which the program is linked.
+    Raises LaunchError.
+    """
     try:
         library = str(preloadable(preload_library()))
     except PreloadError as error:
@@ -83,12 +86,12 @@ def preload_value(environ: Mapping[str, str], profilers: Sequence[Path] = ()) ->
 
 
 def bypasses_by_gio(needs: Needs, environ: Mapping[str, str]) -> bool:
-    """Whether PnetCDF will leave MPI-IO aside, as far as is known before it starts."""
+    """Whether PnetCDF will bypass MPI-IO, as far as is known before the program starts."""
     return needs.has_gio and "nc_driver=mpiio" not in environ.get("PNETCDF_HINTS", "")
 
 
 def launcher_kind(word: str) -> str:
-    """hydra, openmpi, srun, or none when `word` is no launcher known here."""
+    """Returns hydra, openmpi or srun; none if `word` is no known launcher."""
     name = Path(word).name
     if not name.startswith(LAUNCHER_NAMES):
         return "none"
@@ -107,9 +110,8 @@ def launcher_kind(word: str) -> str:
 
 
 def _program_at(words: Sequence[str], kind: str) -> int | None:
-    """Where the first word after the launcher is that is an executable file and no option's value.
-
-    `env` and what it sets come before the program."""
+    """Returns the index of the program: the first word after the launcher that is an executable file and not
+    an option's value. `env` and the variables it sets come before the program."""
     skip = 0
     by_env = False
     for at, word in enumerate(words):
@@ -131,13 +133,13 @@ def _program_at(words: Sequence[str], kind: str) -> int | None:
 
 
 def find_program(words: Sequence[str], kind: str) -> str | None:
-    """The program that the ranks run, as a path."""
+    """Returns the path of the program that the ranks run."""
     at = _program_at(words, kind)
     return None if at is None else shutil.which(words[at])
 
 
 def _before_programs(words: Sequence[str], kind: str) -> Iterator[str]:
-    """What launcher and `env` are told for each program of a `:` list."""
+    """Yields the words of the launcher and of `env` that precede each program of a `:` list."""
     begin = 0
     ends = [at for at, word in enumerate(words) if word == ":" and kind != "none"]
     for end in [*ends, len(words)]:
@@ -147,7 +149,8 @@ def _before_programs(words: Sequence[str], kind: str) -> Iterator[str]:
 
 
 def _refuse_own_preload(words: Sequence[str], kind: str) -> None:
-    """An LD_PRELOAD of the command's own, by its launcher or by `env`, would win over ours without a word."""
+    """Raises LaunchError if the launcher or `env` sets LD_PRELOAD, because that would silently replace
+    ours."""
     for word in _before_programs(words, kind):
         if any(one.partition("=")[0] == "LD_PRELOAD" for one in word.removeprefix("--export=").split(",")):
             raise LaunchError(
@@ -162,7 +165,8 @@ def _with_hydra(words: Sequence[str], variables: Mapping[str, str]) -> list[str]
 
 
 def _with_openmpi(words: Sequence[str], variables: Mapping[str, str]) -> list[str]:
-    """Open MPI 4 takes -x for one program of a `:` list only."""
+    """Adds the variables for each program of a `:` list, because Open MPI 4 applies -x to one program
+    only."""
     options = [word for key, value in variables.items() for word in ("-x", f"{key}={value}")]
     result = [words[0], *options]
     for word in words[1:]:
@@ -173,7 +177,8 @@ def _with_openmpi(words: Sequence[str], variables: Mapping[str, str]) -> list[st
 
 
 def _with_srun(words: Sequence[str], variables: Mapping[str, str]) -> list[str]:
-    """A comma ends a value in --export, so the others go by name, from srun's environment."""
+    """Adds the variables to --export. A comma ends a value there, so all but LD_PRELOAD go by name, from
+    srun's environment."""
     own = [f"LD_PRELOAD={variables['LD_PRELOAD']}", *(key for key in variables if key != "LD_PRELOAD")]
     for index, word in enumerate(words):
         if word.startswith("--export="):
@@ -204,7 +209,7 @@ def _warnings(kind: str, program: str | None, needs: Needs | None, environ: Mapp
 
 
 def _verify(program: str | None, needs: Needs | None) -> None:
-    """What is sure to fail is said before anything starts."""
+    """Raises LaunchError for what is sure to fail, before anything starts."""
     if not preload_library().exists():
         raise LaunchError(f"{preload_library()} is not there: build it with ./oratorio info")
     if needs is None:
@@ -217,7 +222,7 @@ def _verify(program: str | None, needs: Needs | None) -> None:
 
 
 def prepare(words: Sequence[str], variables: Mapping[str, str], environ: Mapping[str, str]) -> Launch:
-    """The command to execute for `words`. Raises LaunchError."""
+    """Returns the command to execute for `words`. Raises LaunchError."""
     if shutil.which(words[0]) is None:
         raise LaunchError(f"{words[0]}: command not found")
     kind = launcher_kind(words[0])

@@ -13,13 +13,13 @@ CXX_SUFFIXES = (".c", ".cpp", ".h", ".hpp")
 
 
 def cxx_files() -> list[str]:
-    """C and C++ files that clang-format looks after, relative to the root."""
+    """Returns the C and C++ files that clang-format checks, relative to the root."""
     files = (file for folder in CXX_FOLDERS for file in (ROOT / folder).rglob("*"))
     return sorted(str(file.relative_to(ROOT)) for file in files if file.suffix in CXX_SUFFIXES)
 
 
 def checks(fix: bool) -> dict[str, list[str]]:
-    """name -> command; each succeeds if there is nothing to complain about."""
+    """Returns name -> command; a command succeeds if it has no complaints."""
     ruff = str(PRIVATE / "venv/bin/ruff")
     python = ["--config", "tools/pyproject.toml", "tools", "tests", "packaging/fill.py"]
     clang = ["clang-format", "-i"] if fix else ["clang-format", "--dry-run", "-Werror"]
@@ -32,7 +32,7 @@ def checks(fix: bool) -> dict[str, list[str]]:
 
 
 def outcomes(fix: bool = False) -> dict[str, str]:
-    """name -> complaints, empty where there are none."""
+    """Returns name -> complaints, empty if there are none."""
     told = {}
     for name, command in checks(fix).items():
         done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
@@ -41,7 +41,7 @@ def outcomes(fix: bool = False) -> dict[str, str]:
 
 
 def run(fix: bool) -> bool:
-    """Prints one line per check, with the complaints below; true if there are none."""
+    """Prints one line per check, with its complaints below; returns whether there are none."""
     console = Console(highlight=False)
     found = outcomes(fix)
     for name, complaints in found.items():

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Which parts each method is made of, as src/plan/methods.cpp has it."""
+"""Reads which parts each method is made of, from src/plan/methods.cpp."""
 
 from __future__ import annotations
 
@@ -13,7 +13,8 @@ ROW = re.compile(r'\bMethod\{\s*\.name = "(\w+)"(.*?)\},?\n(?=    Method|\};)', 
 
 @dataclass(frozen=True)
 class Parts:
-    """A row of the table; what it doesn't name is as in plan/methods.hpp."""
+    """A row of the table of methods; fields that the row does not name have the defaults of
+    plan/methods.hpp."""
 
     name: str
     summary: str
@@ -24,9 +25,9 @@ class Parts:
     layers: str = "one"
     storage: str = "buffered"
     read_ahead: str = "none"
-    slots: int = 1  # 0: as many as the node has room for
+    slots: int = 1  # 0: as many as kSharedSlots allows on the node
     io_thread: bool = False
-    aggregators_max: int = 0  # 0: as many as there are
+    aggregators_max: int = 0  # 0: as many as plan/aggregators returns
     all_aggregate: bool = False
     slot_is_block: bool = False
     by_place: bool = False  # rounds in the order in which the file lies on the device
@@ -47,5 +48,5 @@ def _parts(name: str, row: str) -> Parts:
 
 
 def rows() -> list[Parts]:
-    """The table of methods."""
+    """Returns the table of methods."""
     return [_parts(*found) for found in ROW.findall(METHODS_FILE.read_text())]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The methods' names, as src/plan/methods.cpp has them."""
+"""Reads the methods' names from src/plan/methods.cpp."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ METHODS_FILE = INSTALLED / "methods.cpp" if IS_INSTALLED else ROOT / "src/plan/m
 
 
 def methods() -> list[str]:
-    """`auto` and the names in the table of methods."""
+    """Returns `auto` and the names in the table of methods."""
     return ["auto", *re.findall(r'\bMethod\{\s*\.name = "(\w+)"', METHODS_FILE.read_text())]
 
 
 def complaint(method: str) -> str:
-    """Empty for a method that there is, else what to say."""
+    """Returns an error message for a method that does not exist, else ""."""
     known = methods()
     if method in known:
         return ""

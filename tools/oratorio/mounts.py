@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Which file system a path lies on, as this machine's list of mounts tells."""
+"""Finds the file system that a path lies on, in this machine's list of mounts."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ IN_STEP = {"lustre", "gpfs", "panfs", "ceph", "gfs2", "ocfs2"}
 
 @dataclass(frozen=True)
 class Mount:
-    """Where a path lies."""
+    """The mount that a path lies on."""
 
     folder: str
-    kind: str  # as the kernel calls it
+    kind: str  # the kernel's name of the type
 
     @property
     def name(self) -> str:
-        """As the library calls it, and the files of costs."""
+        """The name that the library and the files of costs use."""
         return "FUSE" if self.kind.startswith("fuse") else NAMES.get(self.kind, "UFS")
 
     @property
@@ -39,22 +39,23 @@ class Mount:
 
     @property
     def has_locks_of_one_machine(self) -> bool:
-        """No other kernel has it mounted. Below user-mode Linux others may have the host's files, too."""
+        """Whether no other kernel has it mounted. Below user-mode Linux others may use the host's files,
+        too."""
         return self.is_local and self.kind != "hostfs"
 
     @property
     def is_coherent(self) -> bool:
-        """What one client writes another reads at once."""
+        """Whether what one client writes is visible to others at once."""
         return self.is_local or self.kind in IN_STEP
 
 
 def _plain(text: str) -> str:
-    """Without the escapes of the kernel's lists."""
+    """Decodes the escapes of the kernel's lists."""
     return re.sub(r"\\(\d{3})", lambda found: chr(int(found[1], 8)), text)
 
 
 def mounts_of(text: str) -> list[Mount]:
-    """Of the text of mountinfo(5)."""
+    """Parses the text of mountinfo(5)."""
     found = []
     for line in text.splitlines():
         left, _, right = line.partition(" - ")
@@ -64,7 +65,7 @@ def mounts_of(text: str) -> list[Mount]:
 
 
 def mount_of(path: str | Path, listed: str | None = None) -> Mount | None:
-    """The mount of a path, which needn't be there any more; None where nothing is known."""
+    """Returns the mount of a path, which may no longer exist; None if the mounts are unknown."""
     try:
         text = LIST.read_text() if listed is None else listed
     except OSError:

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""`oratorio mutations`: does the oracle notice when something in the library is wrong on purpose?
+"""`oratorio mutations`: tests whether the oracle notices deliberate faults in the library.
 
-A copy of the sources is built with one mutation of tests/oracle/mutations.toml after the other. A mutation is
-killed by the first seed whose program fails with it and doesn't fail without it: so many were needed.
+A copy of the sources is built with one mutation of tests/oracle/mutations.toml after the other. A mutation
+is killed by the first seed whose program fails with the mutation and passes without it; the seed's number
+says how many programs that took.
 """
 
 import shutil
@@ -28,16 +29,16 @@ COPIED = (
     "tools/replay",
     "tools/oratorio/__init__.py",
 )
-SECONDS = 600  # of one run
+SECONDS = 600  # the limit of one run
 
 
 class MutationError(Exception):
-    """The sources can't be built without a mutation."""
+    """The sources cannot be built even without a mutation."""
 
 
 @dataclass(frozen=True)
 class Mutation:
-    """One wrong; see the head of the list."""
+    """One deliberate fault; the head of the list describes the fields."""
 
     name: str
     file: str
@@ -46,7 +47,7 @@ class Mutation:
     options: tuple[str, ...] = ()
 
     def apply(self, text: str) -> str | None:
-        """The file's text with it; None if its place isn't there exactly once."""
+        """Returns the mutated text of the file; None unless the old text occurs exactly once."""
         return text.replace(self.old, self.new) if text.count(self.old) == 1 else None
 
 
@@ -62,7 +63,7 @@ class Found:
 
 @dataclass
 class Bench:
-    """The copy that is built again and again."""
+    """The copy of the sources that is built for each mutation."""
 
     seeds: int
 
@@ -88,12 +89,13 @@ class Bench:
         shutil.copy(WORK / "build/tests/oracle" / TARGET, WORK / "unharmed")
 
     def build(self) -> bool:
-        """True if it builds."""
+        """Returns whether the copy builds."""
         command = ["ninja", "-C", WORK / "build", TARGET]
         return subprocess.run(command, stdout=subprocess.DEVNULL, check=False).returncode == 0
 
     def failure(self, program: Path, options: tuple[str, ...], seeds: range) -> tuple[int | None, str]:
-        """The first seed that fails and its kind, or how the program ended if it did so badly."""
+        """Returns the first seed that fails and its kind, or (None, how the program ended) if it ended
+        abnormally."""
         command = [program, "--first", str(seeds.start), "--count", str(len(seeds)), "--no-shrink", "--list"]
         try:
             done = subprocess.run(
@@ -112,7 +114,7 @@ class Bench:
         return None, "" if done.returncode == 0 else f"ended with {done.returncode}"
 
     def find(self, mutation: Mutation) -> Found:
-        """Builds with the mutation and looks for a seed."""
+        """Builds with the mutation and looks for a seed that fails."""
         file = WORK / "sources/src" / mutation.file
         text = file.read_text() if file.exists() else ""
         mutated = mutation.apply(text)
@@ -133,13 +135,13 @@ class Bench:
 
 
 def read_list(file: Path = LIST) -> list[Mutation]:
-    """The mutations in the list's order."""
+    """Returns the mutations in the list's order."""
     rows = tomllib.loads(file.read_text())["mutation"]
     return [Mutation(**{**row, "options": tuple(row.get("options", ()))}) for row in rows]
 
 
 def row(found: Found) -> str:
-    """A line of the table in docs/oracle.md."""
+    """Returns a line of the table in docs/oracle.md."""
     mutation = found.mutation
     by = (
         f"seed {found.seed}, {found.kind}"
@@ -150,7 +152,7 @@ def row(found: Found) -> str:
 
 
 def run(seeds: int, match: str | None) -> bool:
-    """Prints the table; true if all that apply were found."""
+    """Prints the table; returns whether all mutations that apply were found."""
     console = Console(highlight=False)
     bench = Bench(seeds)
     bench.prepare()

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""True nodes on one machine, without ssh and without a trace: Linux namespaces.
+"""Makes nodes on one machine from Linux namespaces; needs no ssh and leaves no trace.
 
-A node has a network, a host name, processes and shared memory of its own, and reaches the others by TCP
-alone; the file system is common, and of /dev/shm one folder may be. A launcher starts ranks there with a
-stand-in for ssh. Everything ends with its first process, which reads a pipe from here, so nothing is left
-even if this process is killed.
+A node has a network, a host name, processes and shared memory of its own, and reaches other nodes by TCP
+alone. All nodes share the file system, and optionally one folder of /dev/shm. A launcher starts ranks there
+with a stand-in for ssh. Everything ends with a node's first process, which reads a pipe from this process,
+so nothing is left even if this process is killed.
 """
 
 import os
@@ -25,7 +25,8 @@ ip link set bridge0 up
 echo $$
 exec cat
 """
-# /proc is still the machine's when the first line reads the number the process has there.
+# The first line runs while /proc is still the machine's, so it reads the number of this process outside of
+# its namespace.
 NODE = """
 read -r number rest < /proc/self/stat
 hostname "$1"
@@ -43,8 +44,8 @@ exec cat
 NODE_NAMESPACES = ("--net", "--mount", "--uts", "--ipc", "--pid")
 HEAD_NAMESPACES = ("--net", "--mount", "--uts")
 
-# Words for each launcher: who starts the ranks of other nodes, and by which network they talk; the launcher
-# itself is at `head`.
+# Options for each launcher: the command that starts ranks on other nodes, and the network over which ranks
+# talk. The launcher itself runs in `head`.
 OPENMPI_NETWORK = (
     "--mca mpi_yield_when_idle 1 --mca pml ob1 --mca btl self,{shared},tcp --mca btl_tcp_if_include {network}"
 )
@@ -75,10 +76,11 @@ def _script(file: Path, *lines: str) -> Path:
 
 
 class Nodes:
-    """`count` nodes and a head, where launchers run. A context manager; `folder` is for its scripts.
+    """A context manager that makes `count` nodes and a head, where launchers run; `folder` is for its
+    scripts.
 
-    `common` is a folder in /dev/shm that all nodes see. `link` is what netem does to what a node sends,
-    in tc's words, as in "delay 50us rate 10gbit".
+    `common` is a folder in /dev/shm that all nodes see. `link` holds netem's arguments for what a node
+    sends, as in "delay 50us rate 10gbit".
     """
 
     def __init__(self, folder: Path, count: int = 2, *, common: Path | None = None, link: str = "") -> None:
@@ -91,7 +93,7 @@ class Nodes:
         return [f"node{index}" for index in range(self._count)]
 
     def __enter__(self) -> "Nodes":
-        """Raises NoNodesError."""
+        """Makes the nodes. Raises NoNodesError."""
         if os.geteuid() != 0:
             raise NoNodesError("making network namespaces needs root")
         try:
@@ -103,10 +105,11 @@ class Nodes:
 
     def __exit__(self, *error: object) -> None:
         for process in reversed(self._processes):
-            process.communicate()  # closes the pipe
+            process.communicate()  # closes the pipe, which ends the process
 
     def host(self, host: Host, ranks_per_node: int, more: str = "") -> Host:
-        """That MPI, whose mpiexec starts so many ranks on each node, the first ones on the first.
+        """Returns that MPI with an mpiexec that starts this many ranks on each node, the first ones on the
+        first.
 
         `more` are further words for mpiexec.
         """
@@ -122,14 +125,14 @@ class Nodes:
         return replace(host, mpiexec=_script(place / host.mpiexec.name, line))
 
     def cut(self, name: str) -> None:
-        """What goes to that node and comes from it is lost, until it is joined again."""
+        """Drops everything that goes to or comes from a node, until it is joined again."""
         self._of_port(name, "nomaster")
 
     def join(self, name: str) -> None:
         self._of_port(name, "master bridge0")
 
     def give_up_early(self) -> None:
-        """Connections whose other side is silent for some seconds end, not those of a quarter of an hour."""
+        """Makes connections fail after some seconds without an answer, not after a quarter of an hour."""
         for number in self._numbers.values():
             _run(("nsenter", "--target", number, "--net"), "sysctl -w net.ipv4.tcp_retries2=4")
 
@@ -160,7 +163,7 @@ class Nodes:
         self._write_remote_shell()
 
     def _begin(self, name: str, inside: tuple, namespaces: tuple, script: str, *arguments: str) -> str:
-        """Starts a first process and gives its number."""
+        """Starts a node's first process and returns its number."""
         words = [*inside, "unshare", *namespaces, "sh", "-e", "-c", script, "sh", *arguments]
         process = subprocess.Popen(
             ["timeout", "3600", *words], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
@@ -173,7 +176,8 @@ class Nodes:
         return self._numbers[name]
 
     def _write_remote_shell(self) -> None:
-        """`remote-shell [-OPTION]... NODE WORD...` with an environment as of a fresh login."""
+        """Writes `remote-shell [-OPTION]... NODE WORD...`, which runs the words in the environment of a
+        fresh login."""
         enter = " ".join(("nsenter", "--target", "$number", *NODE_NAMESPACES))
         cases = [f"{name}) number={self._numbers[name]};;" for name in self.names]
         _script(

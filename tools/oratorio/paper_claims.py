@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What a paper says of a figure, in its own words, and how that is judged by what was measured here."""
+"""A paper's claims about its figures, in its own words, and measures that judge them by results from here."""
 
 import math
 from collections.abc import Callable, Sequence
@@ -7,18 +7,18 @@ from dataclasses import dataclass
 from itertools import pairwise
 from statistics import median
 
-Rates = dict[str, list[float | None]]  # of a curve: arm -> MiB/s at each point
-Measure = Callable[[Sequence[Rates]], float | None]  # of all curves that a claim is about
+Rates = dict[str, list[float | None]]  # of a curve: arm -> MiB/s at each value
+Measure = Callable[[Sequence[Rates]], float | None]  # from all curves that a claim is about
 
 
 @dataclass(frozen=True)
 class Claim:
-    """Shows here if the measure is from `least` to `most`; in part from `partly` on."""
+    """A claim shows here if the measure is from `least` to `most`; it shows in part from `partly` on."""
 
     said: str
     figure: str
     direction: str
-    measured: str  # what the measure is, in words
+    measured: str  # the measure in words
     measure: Measure
     least: float
     most: float = math.inf
@@ -27,14 +27,14 @@ class Claim:
 
 @dataclass(frozen=True)
 class Verdict:
-    """A claim and what came of it."""
+    """A claim and the result of its measure."""
 
     claim: Claim
-    value: float | None  # None: what it needs wasn't measured
+    value: float | None  # None: what the measure needs was not measured
 
     @property
     def word(self) -> str:
-        """Whether it shows."""
+        """Whether the claim shows."""
         if self.value is None:
             return "not measured"
         if self.claim.least <= self.value <= self.claim.most:
@@ -47,7 +47,8 @@ class Verdict:
 
 
 def _ratios(curves: Sequence[Rates], arm: str, over: Sequence[str]) -> list[list[float]]:
-    """Of each curve and point where it can be told: the arm to the fastest of the others."""
+    """Returns for each curve the arm's ratio to the fastest of the others, at each value where both are
+    known."""
     found = []
     for rates in curves:
         others = [rates[name] for name in over if name in rates]
@@ -64,12 +65,12 @@ def _ratios(curves: Sequence[Rates], arm: str, over: Sequence[str]) -> list[list
 
 
 def times(arm: str, *over: str) -> Measure:
-    """The largest ratio to the fastest of the others, of all points."""
+    """Measures the largest ratio to the fastest of the others, over all values."""
     return lambda curves: max((max(here) for here in _ratios(curves, arm, over)), default=None)
 
 
 def typically(arm: str, *over: str) -> Measure:
-    """The same ratio, the median of all points."""
+    """Measures the median of the same ratio, over all values."""
 
     def measure(curves: Sequence[Rates]) -> float | None:
         every = [ratio for here in _ratios(curves, arm, over) for ratio in here]
@@ -79,17 +80,17 @@ def typically(arm: str, *over: str) -> Measure:
 
 
 def at_first(arm: str, *over: str) -> Measure:
-    """The same ratio at the first point, the largest of all curves."""
+    """Measures the same ratio at the first value; the largest of all curves."""
     return lambda curves: max((here[0] for here in _ratios(curves, arm, over)), default=None)
 
 
 def at_last(arm: str, *over: str) -> Measure:
-    """The same ratio at the last point."""
+    """Measures the same ratio at the last value; the largest of all curves."""
     return lambda curves: max((here[-1] for here in _ratios(curves, arm, over)), default=None)
 
 
 def of_raw(arm: str) -> Measure:
-    """Per cent of raw I/O, the best point."""
+    """Measures the arm's bandwidth in per cent of raw I/O, at the best value."""
 
     def measure(curves: Sequence[Rates]) -> float | None:
         best = max(times(arm, raw)(curves) or 0 for raw in ("raw", "raw_direct"))
@@ -99,7 +100,7 @@ def of_raw(arm: str) -> Measure:
 
 
 def spread(arm: str) -> Measure:
-    """The arm's fastest point to its slowest, the largest of all curves."""
+    """Measures the arm's fastest value over its slowest; the largest of all curves."""
 
     def measure(curves: Sequence[Rates]) -> float | None:
         ranges = [[rate for rate in rates.get(arm, ()) if rate] for rates in curves]
@@ -109,7 +110,7 @@ def spread(arm: str) -> Measure:
 
 
 def first_to_last(arm: str) -> Measure:
-    """The arm's first point to its last one, the median of all curves."""
+    """Measures the arm's first value over its last; the median of all curves."""
 
     def measure(curves: Sequence[Rates]) -> float | None:
         ends = [(rates[arm][0], rates[arm][-1]) for rates in curves if rates.get(arm)]
@@ -120,7 +121,7 @@ def first_to_last(arm: str) -> Measure:
 
 
 def between_curves(arm: str) -> Measure:
-    """At the first point: the curve where the arm is fastest to the one where it is slowest."""
+    """Measures, at the first value, the arm's fastest curve over its slowest."""
 
     def measure(curves: Sequence[Rates]) -> float | None:
         firsts = [rates[arm][0] for rates in curves if rates.get(arm) and rates[arm][0]]
@@ -130,7 +131,7 @@ def between_curves(arm: str) -> Measure:
 
 
 def rising(*arms: str) -> Measure:
-    """The share of steps from an arm to the next one that are upward, of all points."""
+    """Measures the share of steps from one arm to the next that go up, over all values."""
 
     def measure(curves: Sequence[Rates]) -> float | None:
         steps = [

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The papers' figures: which workload is swept over what, by which methods, and what the paper says of it.
-One table; tools/oratorio/bench_paper.py measures and draws what is in it. docs/papers.md tells more."""
+"""The papers' figures: the workload of each, the swept value, the methods, and the paper's claims. This is
+only a table; tools/oratorio/bench_paper.py measures and draws its contents. docs/papers.md explains it."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -8,16 +8,16 @@ from dataclasses import dataclass, field
 from oratorio import paper_claims as claims
 from oratorio.paper_claims import Claim
 
-RANKS = "ranks"  # the sweep is over --ranks; all others are at the largest of these
-RANKS_OF_NODE = "ranks_of_node"  # over how many ranks share a pretended node
+RANKS = "ranks"  # the sweep is over --ranks; all other sweeps use the largest of these
+RANKS_OF_NODE = "ranks_of_node"  # a sweep over the number of ranks on a pretended node
 Values = tuple[int | str, ...]
 
 
 @dataclass(frozen=True)
 class Sweep:
-    """One or two panels of a figure: a workload over one thing, each arm a line."""
+    """One or two panels of a figure: a workload over one value, each arm a line."""
 
-    figure: str  # the paper's number, where it has one, and what it shows
+    figure: str  # the paper's number, if it has one, and what the figure shows
     title: str
     workload: str
     axis: str
@@ -26,9 +26,10 @@ class Sweep:
     values: Values = ()
     full: Values = ()  # with --full, as in the paper
     given: Mapping[str, str] = field(default_factory=dict)
-    full_given: Mapping[str, str] = field(default_factory=dict)  # with --full, beside or in place of those
+    # with --full, added to `given` or replacing its entries
+    full_given: Mapping[str, str] = field(default_factory=dict)
     directions: tuple[str, ...] = ("write", "read")
-    hints: Mapping[str, str] = field(default_factory=dict)  # of all arms of ours
+    hints: Mapping[str, str] = field(default_factory=dict)  # for all of Oratorio's arms
     arm_hints: tuple[tuple[str, str, str], ...] = ()  # arm, key, value
     ranks_of_node: int = 0
 
@@ -42,7 +43,7 @@ class Paper:
     sweeps: tuple[Sweep, ...]
     claims: tuple[Claim, ...]
     modes: tuple[str, ...] = ("buffered",)
-    ranks: tuple[int, ...] = (2, 4, 8)  # unless --ranks says otherwise
+    ranks: tuple[int, ...] = (2, 4, 8)  # the default of --ranks
     figures: tuple[str, ...] = field(init=False)
 
     def __post_init__(self) -> None:
@@ -187,7 +188,7 @@ PAPER_2001 = Paper(
     ranks=(2, 4, 16),
 )  # fmt: skip
 
-# The paper's own methods first.
+# The paper's own methods come first.
 METHODS_2006 = ("sieve", "two_phase", "list_io", "datatype_io", "mmap", "shared_data", "shared_buffer_list",
                 "shared_buffer")  # fmt: skip
 ARMS_2006 = ("host", *METHODS_2006, "auto", "raw")

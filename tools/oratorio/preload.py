@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Paths for LD_PRELOAD, which knows no quoting: spaces and colons part its words.
+"""Makes paths for LD_PRELOAD, which knows no quoting: spaces and colons separate its words.
 
-Where the library's own path has such a character it is reached through a link without one.
+If the library's own path has such a character, the library is reached through a link without one.
 """
 
 from __future__ import annotations
@@ -14,12 +14,13 @@ from collections.abc import Iterator
 from pathlib import Path
 
 OTHERS_WRITE = stat.S_IWGRP | stat.S_IWOTH
-# The dynamic linker's: " :$". A comma ends a value in srun's --export; the rest is for batch scripts.
+# The first are the dynamic linker's: " :$". A comma ends a value in srun's --export; the rest is for batch
+# scripts.
 BREAKING = frozenset(" \t\n:,;$")
 
 
 class PreloadError(Exception):
-    """The library can't be preloaded from where it is; the text says what to do."""
+    """The library cannot be preloaded from its path; the text says what to do."""
 
 
 def _is_whole(path: Path) -> bool:
@@ -27,7 +28,7 @@ def _is_whole(path: Path) -> bool:
 
 
 def _places() -> Iterator[Path]:
-    """Folders of the user's own; those first that other nodes are likely to see."""
+    """Yields folders of the user, starting with those that other nodes are likely to see."""
     cache = os.environ.get("XDG_CACHE_HOME")
     yield Path(cache) if cache else Path.home() / ".cache"
     if runtime := os.environ.get("XDG_RUNTIME_DIR"):
@@ -36,10 +37,11 @@ def _places() -> Iterator[Path]:
 
 
 def _why_unsafe(folder: Path) -> str:
-    """How somebody else could put another library at `folder`, a resolved path; "" if nobody can.
+    """Returns how another user could put another library at `folder`, a resolved path; "" if nobody can.
 
-    Whoever may rename a directory of the path may replace all that is below it. In a directory with the
-    sticky bit others may make files, but neither rename nor remove what isn't theirs."""
+    A user who may rename a directory of the path may replace everything below it. In a directory with the
+    sticky bit others may create files, but neither rename nor remove files of other users.
+    """
     for directory in (folder, *folder.parents):
         facts, above = directory.lstat(), directory.parent.lstat()
         trusted = {0, os.getuid()}
@@ -53,7 +55,7 @@ def _why_unsafe(folder: Path) -> str:
 
 
 def _make(folder: Path) -> Path:
-    """A folder that is ours, with all those above it; its resolved path."""
+    """Makes a folder and those above it, which belong to the user; returns its resolved path."""
     if not folder.parent.exists():
         _make(folder.parent)
     folder.mkdir(mode=0o700, exist_ok=True)
@@ -61,7 +63,7 @@ def _make(folder: Path) -> Path:
 
 
 def _link(folder: Path, to: Path) -> Path:
-    """A link in `folder` that others may be making at the same time."""
+    """Makes a link in `folder`; others may be making the same link at the same time."""
     link = folder / f"lib-{hashlib.sha256(str(to).encode()).hexdigest()[:12]}"
     if not (link.is_symlink() and link.readlink() == to):
         fresh = link.with_name(f"{link.name}.{os.getpid()}")
@@ -72,7 +74,7 @@ def _link(folder: Path, to: Path) -> Path:
 
 
 def preloadable(library: Path) -> Path:
-    """`library` by a path that LD_PRELOAD can hold. Raises PreloadError."""
+    """Returns a path of `library` that LD_PRELOAD can hold. Raises PreloadError."""
     if _is_whole(library):
         return library
     refused = []

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Which MPI a program will load, as far as its files tell before it is started."""
+"""Finds which MPI a program will load, as far as its files show that before it starts."""
 
 from __future__ import annotations
 
@@ -21,26 +21,26 @@ FLAVOUR_OF_SONAME = {
 }
 FLAVOUR_NAMES = {"mpich": "the MPICH ABI", "ompi": "Open MPI", "abi": "the MPI-5 standard ABI"}
 PYTHON_NAME = re.compile(r"(python|pypy)[0-9.]*$")
-# What says nothing of a program's neighbours; any other library may lead to one.
+# Libraries that need no others of interest; any other library may lead to an MPI or a profiler.
 PLAIN_NAMES = re.compile(r"(lib(c|m|dl|rt|pthread|gcc_s|stdc\+\+|gfortran|quadmath)|ld-linux[\w-]*)\.so\.")
 PNETCDF_NAME = "libpnetcdf.so"
 
 
 @dataclass(frozen=True)
 class Needs:
-    """What a program needs: one flavour, or none when that is decided at run time."""
+    """What a program needs: one flavour, or None if that is decided at run time."""
 
     flavour: str | None
     reason: str
     is_static: bool = False
-    has_own_io: bool = False  # an MPI's own MPI-IO is linked into it, where no other can take its place
-    profilers: tuple[Path, ...] = ()  # linked to; they have MPI_File_open, and call PMPI_File_open
-    has_gio: bool = False  # its PnetCDF writes by a driver of its own, unless a hint says otherwise
+    has_own_io: bool = False  # an MPI's own MPI-IO is linked into the program and cannot be replaced
+    profilers: tuple[Path, ...] = ()  # linked libraries that define MPI_File_open and call PMPI_File_open
+    has_gio: bool = False  # its PnetCDF writes with a driver of its own, unless a hint says otherwise
 
 
 @cache
 def _sonames(file: Path) -> tuple[str, ...]:
-    """The names in DT_NEEDED, this file's and those of the libraries it leads to."""
+    """Returns the names in DT_NEEDED of this file and of the libraries that it leads to."""
     try:
         direct = Elf(file).needed()
     except (OSError, ValueError):
@@ -55,11 +55,12 @@ def _sonames(file: Path) -> tuple[str, ...]:
 
 
 def _neighbours(program: Path) -> tuple[Path, ...]:
-    """The libraries that an ELF file leads to, but for MPIs; none where it needs MPI and plain C alone."""
+    """Returns the libraries that an ELF file leads to, without MPIs; none if it needs only MPI and
+    plain C."""
     direct = [name for name in Elf(program).needed() if Path(name).name not in FLAVOUR_OF_SONAME]
     if all(PLAIN_NAMES.match(Path(name).name) for name in direct):
         return ()
-    # As ldd does, without a shell. (`--list` would end at the first library that is missing.)
+    # Does what ldd does, without a shell. (`--list` would end at the first missing library.)
     command, env = [Elf(program).interpreter(), program], {**os.environ, "LD_TRACE_LOADED_OBJECTS": "1"}
     try:
         linked = subprocess.run(command, env=env, capture_output=True, text=True, check=False).stdout
@@ -70,7 +71,7 @@ def _neighbours(program: Path) -> tuple[Path, ...]:
 
 
 def _is_profiler(library: Path) -> bool:
-    """It has the MPI_ name and calls the PMPI_ one; MPIs, and Oratorio, have both."""
+    """Whether a library defines the MPI_ name and only calls the PMPI_ one; MPIs and Oratorio define both."""
     try:
         elf = Elf(library)
         return elf.defines("MPI_File_open") and not elf.defines("PMPI_File_open")
@@ -79,7 +80,7 @@ def _is_profiler(library: Path) -> bool:
 
 
 def _has_gio(library: Path) -> bool:
-    """GIO's names are no symbols of a shared PnetCDF, but those in its messages are in the file."""
+    """Looks for GIO's names in messages, because they are no symbols of a shared PnetCDF."""
     if not library.name.startswith(PNETCDF_NAME):
         return False
     try:
@@ -89,7 +90,7 @@ def _has_gio(library: Path) -> bool:
 
 
 def flavour_of_file(file: Path) -> tuple[str, str] | None:
-    """(flavour, soname) of the MPI that an ELF file is linked to."""
+    """Returns (flavour, soname) of the MPI that an ELF file is linked to."""
     for name in _sonames(file):
         flavour = FLAVOUR_OF_SONAME.get(Path(name).name)
         if flavour:
@@ -98,7 +99,7 @@ def flavour_of_file(file: Path) -> tuple[str, str] | None:
 
 
 def _interpreter(file: Path) -> Path | None:
-    """The Python of a `#!` line, if it is one."""
+    """Returns the Python of a `#!` line, if there is one."""
     with file.open("rb") as stream:
         line = stream.readline(256).decode(errors="replace")
     words = line[2:].split() if line.startswith("#!") else []
@@ -109,7 +110,8 @@ def _interpreter(file: Path) -> Path | None:
 
 
 def _needs_of_python(python: Path) -> Needs:
-    """By the mpi4py that this Python would import; several builds in one package: at run time."""
+    """Returns the needs of the mpi4py that this Python would import; they are unknown before run time if it
+    has several builds."""
     find = "import importlib.util as u; print(*u.find_spec('mpi4py').submodule_search_locations)"
     found = subprocess.run([python, "-c", find], capture_output=True, text=True, check=False)
     folder = Path(found.stdout.strip()) if found.returncode == 0 else None
@@ -144,7 +146,7 @@ def _needs_of_elf(program: Path) -> Needs:
 
 
 def needs_of(program: Path) -> Needs:
-    """What MPI `program`, an existing file, will use."""
+    """Returns which MPI `program`, an existing file, will use."""
     if PYTHON_NAME.search(program.name):
         return _needs_of_python(program)
     with program.open("rb") as stream:

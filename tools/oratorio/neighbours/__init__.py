@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""`oratorio neighbours`: what Oratorio meets in a job, each run without and with Oratorio."""
+"""`oratorio neighbours`: interoperability tests; runs what Oratorio meets in a job without and with it."""

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What stands between a program and its MPI, as profilers do, and programs where nothing can."""
+"""Tests with code between a program and its MPI, such as profilers, and with programs in which Oratorio
+cannot be put."""
 
 from __future__ import annotations
 
@@ -25,13 +26,14 @@ Run = Callable[[Path], str]
 BLOCK_BYTES = 4000
 COUNTED = f"profiler: 1 opens, 1 collective writes, {BLOCK_BYTES} bytes by pwrite"
 BYPASSED = "this program's file access was not Oratorio's"
-# What `oratorio run` needs of the environment where root starts Open MPI on few cores.
+# The environment that `oratorio run` needs if root starts Open MPI on few cores.
 OPENMPI = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
 OPENMPI |= {"OMPI_MCA_rmaps_base_oversubscribe": "1", "OMPI_MCA_hwloc_base_binding_policy": "none"}
 
 
 def gio_is_told(program: Path) -> str:
-    """`oratorio run` names GIO and the hint, and nothing where the hint is given. Raises WrongError."""
+    """Checks that `oratorio run` names GIO and the hint, and nothing if the hint is set. Raises
+    WrongError."""
     _, said = oratorio_says("run", "--dry-run", program)
     _, with_hint = oratorio_says("run", "--dry-run", program, env={"PNETCDF_HINTS": "nc_driver=mpiio"})
     if "nc_driver=mpiio" not in said or "GIO" in with_hint:
@@ -44,7 +46,8 @@ def _profiler(host: Host) -> Path:
 
 
 def _profiled(host: Host, program: Path, preload: Sequence[Path], folder: Path) -> str:
-    """`oratorio run` with these preloaded. Raises WrongError unless the profiler counted all ranks right."""
+    """Runs `oratorio run` with these libraries preloaded. Raises WrongError unless the profiler's counts are
+    right on all ranks."""
     env = {**OPENMPI, **host.env, "LD_PRELOAD": ":".join(map(str, preload))}
     code, said = oratorio_says("explain", host.mpiexec, "-n", str(RANKS), program, folder, env=env)
     if code:
@@ -67,7 +70,7 @@ def profiler_behind(place: str) -> Run:
         host = host_of(place)
         program, order = compiled(host, "written_block.c"), [preload_library(), _profiler(host)]
         mended = _profiled(host, program, order, folder)
-        # By hand, without `oratorio run`, the order stays, and Oratorio tells.
+        # Without `oratorio run` the order stays wrong, and Oratorio must warn.
         env = {"LD_PRELOAD": ":".join(map(str, order))}
         said = run(host, [program, folder], preload=False, env=env)
         if "profiler:" in said or "is loaded behind Oratorio" not in said:
@@ -131,7 +134,8 @@ def own_choice(place: str) -> Run:
 
 
 def both_named(place: str) -> Run:
-    """The library that names are looked up in needs Oratorio's and the MPI's, in this order."""
+    """Returns a run in which names are looked up in a library that needs Oratorio's and the MPI's, in this
+    order."""
 
     def trial(folder: Path) -> str:
         host = host_of(place)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""`oratorio neighbours`: runs them, prints the table, and puts it into docs/neighbours.md."""
+"""`oratorio neighbours`: runs the neighbours, prints the table, and writes it into docs/neighbours.md."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ COLORS = {OK: "green", SKIPPED: "yellow", WRONG: "red"}
 
 
 def look(neighbour: Neighbour) -> Outcome:
-    """Runs it in an empty folder, which is gone afterwards."""
+    """Runs a neighbour in an empty folder, which is removed afterwards."""
     folder = releases.HOME / "scratch" / str(os.getpid())
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
@@ -42,19 +42,19 @@ def look(neighbour: Neighbour) -> Outcome:
 
 
 def chosen(match: str | None) -> list[Neighbour]:
-    """Those whose name or MPI has `match` in it; all if there is none."""
+    """Returns the neighbours whose name or MPI contains `match`; all if there is none."""
     return [one for one in NEIGHBOURS if not match or match.lower() in f"{one.name} {one.mpi}".lower()]
 
 
 def fetch() -> None:
-    """Brings what the registries have: 1.1 GB of packages of two releases of Debian, and libclang."""
+    """Fetches what the registries have: 1.1 GB of packages of two releases of Debian, and libclang."""
     for release in releases.RELEASES:
         releases.fetch(release)
     rust.fetch()
 
 
 def table_of(outcomes: Iterable[Outcome]) -> str:
-    """In Markdown."""
+    """Returns the table in Markdown."""
     lines = ["| neighbour | version | from | MPI | what ran | with Oratorio |", "|---|---|---|---|---|---|"]
     lines += [
         f"| {one.neighbour.name} | {one.version} | {one.neighbour.had} | `{one.neighbour.mpi}` "
@@ -67,14 +67,14 @@ def table_of(outcomes: Iterable[Outcome]) -> str:
 
 
 def page_with(text: str, made: str) -> str:
-    """The page with `made` between its marks."""
+    """Returns the page with `made` between its marks."""
     before, _, rest = text.partition(BEGIN)
     _, _, after = rest.partition(END)
     return f"{before}{BEGIN}{made}{END}{after}"
 
 
 def _mpis(outcomes: Sequence[Outcome]) -> str:
-    """Name and version of each MPI that was used."""
+    """Returns name and version of each MPI that was used."""
     used = dict.fromkeys(one.neighbour.mpi for one in outcomes if one.state != SKIPPED)
     names = {release.name: release.host for release in releases.RELEASES}
     told = []
@@ -103,7 +103,7 @@ def write(outcomes: Sequence[Outcome]) -> None:
 
 
 def run(match: str | None, with_fetch: bool, with_write: bool) -> bool:
-    """Whether nothing is wrong. Raises SourceError."""
+    """Runs the neighbours; returns whether none is wrong. Raises SourceError."""
     if with_fetch:
         fetch()
     console, outcomes = Console(highlight=False), []

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What a neighbour is, and what is said of it."""
+"""The data of a neighbour and of its outcome."""
 
 from __future__ import annotations
 
@@ -13,33 +13,33 @@ LIMIT_SECONDS = 120
 
 
 class MissingError(Exception):
-    """It can't be run here; the text says why, or how it is had."""
+    """The neighbour cannot run here; the text says why, or how to get it."""
 
 
 class WrongError(Exception):
-    """It ran, and something isn't as it should be."""
+    """The neighbour ran, and something is not as it should be."""
 
 
 class NoEndError(WrongError):
-    """It had to be ended."""
+    """The neighbour had to be ended."""
 
 
 @dataclass(frozen=True)
 class Neighbour:
-    """One row. `run(folder)` gives what came of it, in a few words; it raises MissingError and WrongError."""
+    """One row. `run(folder)` returns the outcome in a few words; it raises MissingError and WrongError."""
 
     name: str
-    had: str  # where it is from
+    had: str  # where it comes from
     mpi: str
     version: Callable[[], str]
     tried: str  # the program, in a few words
     run: Callable[[Path], str]
-    is_quick: bool = False  # in the tests that run with every change
+    is_quick: bool = False  # whether the tests that run with every change include it
 
 
 @dataclass(frozen=True)
 class Absent:
-    """One that can't be had from the registries."""
+    """A neighbour that the registries do not have."""
 
     name: str
     why: str
@@ -48,7 +48,7 @@ class Absent:
 
 @dataclass(frozen=True)
 class Outcome:
-    """What came of a row."""
+    """The outcome of a row."""
 
     neighbour: Neighbour
     state: str  # OK, SKIPPED or WRONG

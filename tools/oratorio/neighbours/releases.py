@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Other releases of Debian, for libraries that are newer than this machine's.
 
-Their packages are unpacked into a folder and nothing is installed. Programs are compiled here, against its
-headers, and run with that folder as their root, where Oratorio is found at the place it has here.
+Their packages are unpacked into a folder and nothing is installed. Programs are compiled here against the
+release's headers, and run with that folder as their root. Oratorio has the same path there as here.
 """
 
 from __future__ import annotations
@@ -20,13 +20,13 @@ from oratorio.suites.sources import apt_line, call, debian_targets, private_apt
 
 HOME = PRIVATE / "neighbours"
 LIBRARIES = f"usr/lib/{os.uname().machine}-linux-gnu"
-# Alternatives, which only an installation links.
+# The alternatives, which only an installation links.
 SEARCHED = ":".join(f"/{LIBRARIES}/{name}" for name in ("blas", "lapack"))
-# Only their files are wanted, not the compilers and libraries that they depend on.
+# Only the files of these packages are needed, not the compilers and libraries that they depend on.
 LOOSE = ("libopenmpi-dev", "libhdf5-openmpi-dev", "libpnetcdf-dev", "libnetcdf-mpi-dev")
 LOOSE += ("python3-h5py", "python3-adios2", "libgfortran5")
 WANTED = ("openmpi-bin", "python3-h5py-mpi", "python3-adios2-mpi")
-# Their names end in the number of an ABI, which the release knows.
+# Names that end in the number of an ABI, which only the release knows.
 NUMBERED = ("libhdf5-openmpi-", "libpnetcdf", "libnetcdf-mpi-")
 LEFT_OUT = re.compile(r"(.*-doc|tzdata|locales.*)_")
 
@@ -59,7 +59,7 @@ class Release:
         return HOME / f"{self.name}.mpiexec"
 
     def version(self, package: str) -> str:
-        """Of the package whose name begins so. Raises MissingError."""
+        """Returns the version of the package that has this name and perhaps a number. Raises MissingError."""
         self._require()
         for line in (self.root / "packages").read_text().splitlines():
             name, _, version = line.partition(" ")
@@ -68,7 +68,7 @@ class Release:
         raise MissingError(f"{self.title} came without {package}")
 
     def host(self) -> Host:
-        """Its Open MPI. Raises MissingError."""
+        """Returns the release's Open MPI. Raises MissingError."""
         self._require()
         version = upstream(self.version("openmpi-bin"))
         cc = Path(shutil.which("cc") or "cc")
@@ -86,17 +86,17 @@ RELEASES = (Release("debian13", "Debian 13", "trixie"), Release("sid", "Debian s
 
 
 def upstream(version: str) -> str:
-    """What the project itself calls it: without Debian's epoch and revision."""
+    """Returns the project's own version: without Debian's epoch and revision."""
     return re.sub(r"[+-].*$", "", version.rpartition(":")[2]).replace("~", "")
 
 
 def root_of(host: Host) -> Path:
-    """Where the host's headers and libraries are."""
+    """Returns the root of the host's headers and libraries."""
     return next((release.root for release in RELEASES if release.name == host.name), Path("/"))
 
 
 def _numbered(options: list[str]) -> list[str]:
-    """The newest package of each name in NUMBERED."""
+    """Returns the newest package for each name in NUMBERED."""
     found = []
     for name in NUMBERED:
         told = call("apt-cache", *options, "search", "--names-only", f"^{name}[0-9]+$")
@@ -106,7 +106,7 @@ def _numbered(options: list[str]) -> list[str]:
 
 
 def _download(release: Release) -> Path:
-    """The folder of its packages. Raises SourceError."""
+    """Downloads the release's packages and returns their folder. Raises SourceError."""
     folder = HOME / "apt" / release.suite
     mirror = next(uri for uri, suite, _ in debian_targets() if "-" not in suite)
     options = private_apt(folder, {apt_line("deb", mirror, release.suite, "main")})
@@ -124,7 +124,7 @@ def _packages(archives: Path) -> list[Path]:
 
 
 def fetch(release: Release) -> None:
-    """Brings and unpacks what isn't here yet: 100 MiB and more. Raises SourceError."""
+    """Fetches and unpacks a release, 100 MiB or more, unless it is here. Raises SourceError."""
     if (release.root / "packages").exists():
         return
     packages = _packages(_download(release))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The program in Rust: cargo brings rsmpi from crates.io, and pip the libclang that rsmpi is made with."""
+"""The program in Rust: cargo fetches rsmpi from crates.io, and pip the libclang that building rsmpi needs."""
 
 from __future__ import annotations
 
@@ -19,20 +19,20 @@ LIBCLANG = "libclang==18.1.1"
 
 
 def version(project: Path) -> str:
-    """Of rsmpi."""
+    """Returns the version of rsmpi."""
     found = re.search(r'^mpi = .*"=([0-9.]+)"', (project / "Cargo.toml").read_text(), re.MULTILINE)
     return found[1] if found else ""
 
 
 def fetch() -> None:
-    """Brings libclang; where it can't be had the row tells."""
+    """Fetches libclang; if that fails, the row reports it."""
     command = [sys.executable, "-m", "pip", "install", "--no-deps", "-q", "-t", HOME / "libclang", LIBCLANG]
     if not (HOME / "libclang").exists():
         subprocess.run(command, check=False)
 
 
 def built(project: Path, host: Host) -> Path:
-    """The program. Raises MissingError."""
+    """Builds the program and returns its path. Raises MissingError."""
     cargo = shutil.which("cargo")
     if cargo is None:
         raise MissingError("there is no cargo here")
@@ -48,7 +48,7 @@ def built(project: Path, host: Host) -> Path:
         "MPICC": str(host.mpicc),
         "CARGO_TARGET_DIR": str(target),
     }
-    # Away from the checkout, which would get a Cargo.lock.
+    # Builds a copy outside of the checkout, which would get a Cargo.lock.
     copy = HOME / "rust" / project.name
     shutil.copytree(project, copy, dirs_exist_ok=True)
     done = subprocess.run(

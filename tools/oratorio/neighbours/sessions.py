@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Runs of tests/programs/sessions.c, which MPICH now and then doesn't let end (docs/neighbours.md)."""
+"""Runs tests/programs/sessions.c, in which MPICH now and then hangs (docs/neighbours.md)."""
 
 import subprocess
 from collections import Counter
@@ -8,20 +8,21 @@ from typing import TypeVar
 
 from oratorio.neighbours.model import RANKS, NoEndError
 
-TRIES, SECONDS = 5, 30  # one takes 0.3 s
+TRIES, SECONDS = 5, 30  # a run takes 0.3 s
 Said = TypeVar("Said")
 
 
 def told(rank: int, what: str) -> str:
-    """A line of the program's."""
+    """Returns a line that the program prints."""
     return f"rank {rank} {what} MPI_Comm_create_from_group\n"
 
 
 def host_stays(said: str) -> bool:
     """Whether the ranks wait in a call of the host alone.
 
-    MPICH 5.0.2 now and then stays in MPI_Comm_create_from_group, with no file, too. Then all ranks have
-    entered it equally often, so none waits for one that is still elsewhere."""
+    MPICH 5.0.2 now and then hangs in MPI_Comm_create_from_group, even without a file. Then all ranks have
+    entered it equally often, so none waits for a rank that is still elsewhere.
+    """
     lines = Counter(said.splitlines(keepends=True))
     entered = {lines[told(rank, "enters")] for rank in range(RANKS)}
     return len(entered) == 1 and any(
@@ -30,8 +31,8 @@ def host_stays(said: str) -> bool:
 
 
 def patiently(attempt: Callable[[], Said]) -> Said:
-    """Tries again where the host's own call has no end. `attempt` gives a run SECONDS, and raises
-    subprocess.TimeoutExpired then, or NoEndError from it."""
+    """Tries again if the host's own call hangs. `attempt` limits a run to SECONDS, and then raises
+    subprocess.TimeoutExpired, or NoEndError from it."""
     for _ in range(TRIES - 1):
         try:
             return attempt()

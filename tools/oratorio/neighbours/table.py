@@ -49,11 +49,11 @@ def _python_version(place: str, distribution: str) -> Callable[[], str]:
     return version
 
 
-Trial = Callable[[str], Callable[[Path], str]]  # from a place; the other is Neighbour.run
+Trial = Callable[[str], Callable[[Path], str]]  # from an MPI's name to Neighbour.run
 
 
 def _c(source: str, library: str, **options) -> Trial:
-    """A program in C, unchanged."""
+    """Returns a trial of an unchanged C program."""
 
     def trial(place: str, folder: Path) -> str:
         host = host_of(place)
@@ -64,7 +64,7 @@ def _c(source: str, library: str, **options) -> Trial:
 
 
 def _python(source: str, *words: str, file: str = "", **options) -> Trial:
-    """A program in Python; it gets a folder, or the name of a file there."""
+    """Returns a trial of a Python program; its argument is a folder, or the name of a file there."""
 
     def trial(place: str, folder: Path) -> str:
         host = host_of(place)
@@ -87,7 +87,7 @@ def _bp5(place: str) -> Callable[[Path], str]:
     def trial(folder: Path) -> str:
         host = host_of(place)
         program = [host.python, PROGRAMS / "adios2_program.py", "BP5"]
-        # Its other files have times in them.
+        # Compares only the data, because the other files contain times.
         why = "BP5 writes by the system's calls"
         return past_us(host, lambda out: [*program, out], folder, why, keep="data.0")
 
@@ -112,12 +112,12 @@ def _row(name, place, version, tried, trial: Trial, is_quick=False) -> Neighbour
 
 
 def _released(name: str, place: str, package: str, tried: str, trial: Trial) -> Neighbour:
-    """Of another release of Debian."""
+    """Returns a neighbour from another release of Debian."""
     return _row(name, place, _release_version(place, package), tried, trial)
 
 
 def _of_mpi(name: str, place: str, tried: str, trial: Trial, is_quick: bool = False) -> Neighbour:
-    """A way to use an MPI: its version is the MPI's."""
+    """Returns a neighbour that is a way to use an MPI: its version is the MPI's."""
     return _row(name, place, lambda: _own(place), tried, trial, is_quick)
 
 

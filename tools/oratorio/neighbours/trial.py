@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""How a neighbour is compiled, run both ways, and judged."""
+"""Compiles a neighbour, runs it both ways, and judges it."""
 
 from __future__ import annotations
 
@@ -16,12 +16,13 @@ from oratorio.neighbours.model import LIMIT_SECONDS, RANKS, MissingError, NoEndE
 from oratorio.paths import ROOT
 
 PROGRAMS = ROOT / "tests/programs"
-Words = Callable[[Path], Sequence]  # the program and its words, for the folder it writes to
+# from the folder that a program writes to, to the program and its arguments
+Words = Callable[[Path], Sequence]
 HDF5_FOLDER = {"ompi": "openmpi", "mpich": "mpich"}
 
 
 def host_of(name: str) -> Host:
-    """An MPI of this machine, or that of a release. Raises MissingError."""
+    """Returns an MPI of this machine, or that of a release. Raises MissingError."""
     for release in releases.RELEASES:
         if release.name == name:
             return release.host()
@@ -32,7 +33,8 @@ def host_of(name: str) -> Host:
 
 
 def _flags(host: Host, library: str) -> list[str]:
-    """How a C program of `library` (hdf5, netcdf, pnetcdf, or none) is compiled for the host."""
+    """Returns the flags that compile a C program of `library` (hdf5, netcdf, pnetcdf, or none) for the
+    host."""
     root = releases.root_of(host)
     folder = root / releases.LIBRARIES
     of_hdf5 = HDF5_FOLDER.get(host.flavour, "")
@@ -44,15 +46,15 @@ def _flags(host: Host, library: str) -> list[str]:
     }[library]
     if root == Path("/"):
         return flags
-    # A release's libraries want another C library than the one that it is linked with here.
-    # Open MPI 6 has its handles in a library of their own.
+    # A release's libraries need another C library than the one that the program is linked with here. Open MPI
+    # 6 has its handles in a library of their own.
     mpi = [file for name in ("libmpi", "libopen_mpi") for file in folder.glob(f"{name}.so.40")]
     flags += [f"-I{folder}/openmpi/include", *map(str, mpi)]
     return [*flags, "-Wl,--unresolved-symbols=ignore-in-shared-libs", f"-Wl,-rpath,{folder}"]
 
 
 def compiled(host: Host, source: str, library: str = "", *flags: str, name: str = "") -> Path:
-    """A program of tests/programs, once per change. Raises MissingError."""
+    """Returns a program of tests/programs; compiles it after a change. Raises MissingError."""
     target = releases.HOME / "programs" / host.name / (name or Path(source).stem)
     if target.exists() and target.stat().st_mtime > (PROGRAMS / source).stat().st_mtime:
         return target
@@ -72,7 +74,8 @@ def run(
     env: Mapping[str, str] | None = None,
     seconds: float = LIMIT_SECONDS,
 ) -> str:
-    """What it said on standard error. Raises WrongError, and NoEndError where it has not ended in time."""
+    """Runs a program and returns its standard error. Raises WrongError, or NoEndError if it does not end in
+    time."""
     try:
         done = run_ranks(
             host, RANKS, words, preload=preload, env={**(env or {}), "ORATORIO_EXPLAIN": "1"},
@@ -87,7 +90,8 @@ def run(
 
 
 def accesses(said: str) -> int:
-    """How many Oratorio saw on rank 0, by what `explain` told; without MPI_Finalize, those it told of."""
+    """Returns how many accesses Oratorio saw on rank 0, by the last line of `explain`; without MPI_Finalize,
+    the number that it explained."""
     found = re.search(r" saw (\d+) access", said)
     return (
         int(found[1])
@@ -109,9 +113,11 @@ def both_ways(
     keep: str = "",
     has_times: bool = False,
 ) -> int:
-    """Runs it without and with Oratorio; how many accesses Oratorio saw. Raises WrongError if files differ.
+    """Runs a program without and with Oratorio; returns how many accesses Oratorio saw. Raises WrongError if
+    files differ.
 
-    Only those whose names end in `keep` are looked at; where they have times in them, only their lengths."""
+    Compares only files whose names end in `keep`, and only lengths if the files contain times.
+    """
     theirs, ours = folder / "host", folder / "oratorio"
     theirs.mkdir(parents=True)
     ours.mkdir()
@@ -130,7 +136,7 @@ def both_ways(
 
 
 def seen(host: Host, words: Words, folder: Path, **options) -> str:
-    """Its accesses must be Oratorio's."""
+    """Runs a program both ways, and requires that Oratorio sees its accesses."""
     count = both_ways(host, words, folder, **options)
     if not count:
         raise WrongError("the same bytes, but Oratorio saw no access")
@@ -139,7 +145,7 @@ def seen(host: Host, words: Words, folder: Path, **options) -> str:
 
 
 def past_us(host: Host, words: Words, folder: Path, why: str, **options) -> str:
-    """It is known to go past MPI-IO."""
+    """Runs a program both ways that is known to bypass MPI-IO, and requires that Oratorio sees no access."""
     count = both_ways(host, words, folder, **options)
     if count:
         raise WrongError(f"Oratorio saw {count} accesses, which were not expected: {why}")
@@ -147,7 +153,7 @@ def past_us(host: Host, words: Words, folder: Path, why: str, **options) -> str:
 
 
 def oratorio_says(*words, env: Mapping[str, str] | None = None) -> tuple[int, str]:
-    """Exit code and standard error of `oratorio`."""
+    """Runs `oratorio` and returns its exit code and standard error."""
     environ = {**os.environ, "PYTHONPATH": str(ROOT / "tools"), **(env or {})}
     command = [sys.executable, "-m", "oratorio", *map(str, words)]
     done = subprocess.run(command, env=environ, capture_output=True, text=True, check=False, timeout=60)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Methods whose data goes through the collective buffers of aggregators."""
+"""Pictures of methods that move data through the collective buffers of aggregators (two-phase)."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from oratorio.svg import WIDTH, Drawing
 
 
 class Aggregated:
-    """Methods whose data goes through the collective buffers of aggregators."""
+    """The picture of a method that moves data through the collective buffers of aggregators."""
 
     def __init__(self, parts: Parts) -> None:
         self.parts = parts
@@ -42,18 +42,18 @@ class Aggregated:
         return WIDTH * (2 * aggregator + 1) / (2 * self.count)
 
     def domains(self) -> list[tuple[int, int, int]]:
-        """(aggregator, first cell, cells) of each part of the file."""
+        """Returns (aggregator, first cell, cells) of each part of the file."""
         parts = self.count * (2 if self.parts.domains in ("cyclic", "stripes") else 1)
         length = CELLS // parts
         return [(part % self.count, part * length, length) for part in range(parts)]
 
     def rounds(self) -> list[tuple[int, int, int]]:
-        """(first cell, cells, number) of each round; numbers are each aggregator's own."""
+        """Returns (first cell, cells, number) of each round; each aggregator numbers its own rounds."""
         domains, found = self.domains(), []
         if len(domains) > self.count:
             for place, (_, first, length) in enumerate(domains):
                 turn = place // self.count
-                # Where blocks lie on the device has nothing to do with their order in the file.
+                # The position of blocks on the device is independent of their order in the file.
                 found.append(
                     (first, length, 2 - turn if self.parts.by_place and place % 2 == 0 else turn + 1)
                 )
@@ -135,7 +135,7 @@ class Aggregated:
                 drawing.arrow((x, local_y + TALL + 6), (end, self.buffer_y - 3))
 
     def discs(self, drawing: Drawing) -> None:
-        """Numbers of the steps, beside their arrows."""
+        """Draws the numbers of the steps next to their arrows."""
         if self.is_layered:
             drawing.step(WIDTH / 2 - 3, TOP + 56, 1)
             drawing.step(WIDTH / 2, self.buffer_y - 42, 2)

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What all pictures of methods have: four ranks above, a file below, numbered sentences.
+"""The common parts of all pictures of methods: four ranks above, a file below, numbered sentences.
 
-Always a write by four ranks whose pieces take turns in the file; reads go the other way.
+Each picture shows a write by four ranks whose pieces alternate in the file; reads go the other way.
 """
 
 from __future__ import annotations
@@ -15,11 +15,11 @@ RANKS = range(4)
 RANK_WIDTH, RANK_STEP = 88, 104
 CELLS = 16
 CELL = (WIDTH - 2 * MARGIN) / CELLS
-SPARSE = "0..11..02..33..2"  # who has data where, if not all take turns
+SPARSE = "0..11..02..33..2"  # the owner of each cell, if the ranks do not simply alternate
 
 
 def rank_x(rank: int) -> float:
-    """Its middle."""
+    """Returns the middle of a rank's box."""
     return MARGIN + rank * RANK_STEP + RANK_WIDTH / 2
 
 
@@ -30,7 +30,7 @@ def draw_ranks(drawing: Drawing) -> None:
 
 
 def draw_file(drawing: Drawing, y: float, owners: str) -> list[float]:
-    """The cells of the file; the middle of each."""
+    """Draws the cells of the file; returns the middle of each."""
     width = (WIDTH - 2 * MARGIN) / len(owners)
     for place, owner in enumerate(owners):
         drawing.cell(MARGIN + place * width, y, width, TALL, owner.replace(".", ""))
@@ -38,14 +38,15 @@ def draw_file(drawing: Drawing, y: float, owners: str) -> list[float]:
 
 
 class Picture(NamedTuple):
-    """A drawing, and how tall it has to be."""
+    """A drawing, and the height that it needs."""
 
     drawing: Drawing
     height: float
 
 
 def with_steps(drawing: Drawing, file_y: float, told: list[str], is_divided: bool = False) -> Picture:
-    """The picture, with the sentences below the file, and below what its parts are called."""
+    """Returns the picture with the sentences below the file; if the file is divided, leaves room for the
+    names of its parts."""
     y = file_y + TALL + (34 if is_divided else 16)
     drawing.text(MARGIN, y, "file", 11, "start", "faint")
     return Picture(drawing, drawing.steps(y + 24, told))

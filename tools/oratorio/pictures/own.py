@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Methods in which each rank is at the storage by itself, or asks agents."""
+"""Pictures of methods in which each rank accesses the storage itself, or asks agents (data shipping)."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def _calls(drawing: Drawing, middles: list[float], dashed=lambda place: False) -
 
 
 def draw_pieces(parts: Parts) -> Picture:
-    """Each rank its own pieces."""
+    """Draws a method in which each rank accesses its own pieces."""
     drawing = Drawing(parts.name, parts.summary)
     middles = _own_ends(drawing)
     if parts.in_turns:

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Draws a picture of each method from the parts that src/plan/methods.cpp names.
 
-A method made of parts that there are gets its picture by itself.
+A new method made of existing parts gets its picture without a change here.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ BEGIN, END = "<!-- begin: oratorio docs --pictures -->\n", "<!-- end -->\n"
 
 
 def picture(parts: Parts) -> Picture:
-    """Of a method."""
+    """Returns the picture of a method."""
     if parts.exchange != "none":
         return Aggregated(parts).picture()
     draw = {"mapped": draw_mapped, "buffered": draw_sieve, "shipped": draw_shipped}.get(
@@ -30,12 +30,12 @@ def picture(parts: Parts) -> Picture:
 
 
 def file_of(name: str) -> Path:
-    """Where it is kept."""
+    """Returns the file of a method's picture."""
     return FOLDER / f"{name}.svg"
 
 
 def family_of(parts: Parts) -> str:
-    """Methods of a family stand together on the page."""
+    """Returns the family of a method; methods of a family are shown together."""
     if parts.layers != "one":
         return "Two layers"
     if parts.exchange == "none":
@@ -54,13 +54,13 @@ FAMILIES = (
 
 
 def drawn() -> dict[Path, str]:
-    """The file of each method, and what has to be in it."""
+    """Returns the file of each method's picture, and its contents."""
     made = {parts.name: picture(parts) for parts in rows()}
     return {file_of(name): one.drawing.svg(one.height) for name, one in made.items()}
 
 
 def section() -> str:
-    """The pictures as docs/methods.md shows them."""
+    """Returns the pictures as docs/methods.md shows them."""
     text = ""
     for family in FAMILIES:
         members = [parts for parts in rows() if family_of(parts) == family]
@@ -72,7 +72,8 @@ def section() -> str:
 
 
 def write() -> None:
-    """Draws all of them anew and puts them into the page; those of methods that are gone go."""
+    """Draws all pictures again and puts them into the page; removes pictures of methods that no longer
+    exist."""
     FOLDER.mkdir(parents=True, exist_ok=True)
     wanted = drawn()
     for file in set(FOLDER.glob("*.svg")) - set(wanted):
