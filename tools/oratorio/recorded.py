@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Runs a command with a trace and explanations that are read when it has ended."""
+"""Runs a command with a trace and explanations, and reads them after it has ended."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ from oratorio.run_facts import Run
 
 EXPLAIN = "explain.txt"
 RECORDING = ("ORATORIO_TRACE", "ORATORIO_EXPLAIN")
-GRACE_SECONDS = 10  # from the polite end of a job to the other one
-Handler = Callable[[int, object], object] | int | None  # as signal.signal takes it
+GRACE_SECONDS = 10  # seconds from SIGTERM to SIGKILL
+Handler = Callable[[int, object], object] | int | None  # a handler as signal.signal takes it
 PASSED_ON = (signal.SIGTERM, signal.SIGHUP, signal.SIGUSR1, signal.SIGUSR2)
 
 
@@ -30,7 +30,7 @@ class RecordError(Exception):
 
 @contextmanager
 def _place(folder: Path) -> Iterator[Path]:
-    """A folder where all nodes see it as they see `folder`, gone afterwards."""
+    """Yields a folder inside `folder`, so that all nodes see it, too; removes it afterwards."""
     try:
         made = Path(tempfile.mkdtemp(prefix=".oratorio-", dir=folder))
     except OSError as error:
@@ -45,10 +45,11 @@ def _place(folder: Path) -> Iterator[Path]:
 
 @contextmanager
 def _signals_kept() -> Iterator[Callable[[Mapping[int, Handler]], None]]:
-    """Signals wait until a job that starts is known, as nobody could pass them on to it or end it before.
+    """Holds back signals until the job that starts is known: before that they can neither be passed on to it
+    nor end it.
 
-    `heard_by(handlers)` lets them come, those that waited first; a signal without a handler there has the
-    one that it had. What whoever started us lets us ignore stays ignored, by the job too.
+    `heard_by(handlers)` delivers signals, those held back first; a signal without an entry there keeps its
+    former handler. A signal that our parent made us ignore stays ignored, by the job, too.
     """
     early: list[int] = []
     numbers = [n for n in (*PASSED_ON, signal.SIGINT) if signal.getsignal(n) != signal.SIG_IGN]
@@ -67,13 +68,14 @@ def _signals_kept() -> Iterator[Callable[[Mapping[int, Handler]], None]]:
 
 
 def leave(number: int, frame: object) -> None:
-    """Ends us by an exception, so that a job apart, which is in a session of its own, is ended, too."""
+    """Ends this process by an exception, so that a job started by apart(), in a session of its own, is
+    ended, too."""
     del frame
     raise SystemExit(128 + number)
 
 
 def _end(job: subprocess.Popen) -> None:
-    """A job with all its processes, first politely: launchers tell their ranks."""
+    """Ends a job with all its processes. SIGTERM comes first, because launchers pass it on to their ranks."""
     for number in (signal.SIGTERM, signal.SIGKILL):
         with suppress(ProcessLookupError):
             os.killpg(job.pid, number)
@@ -85,7 +87,7 @@ def _end(job: subprocess.Popen) -> None:
 
 
 def _code(returned: int) -> int:
-    """As a shell tells of it."""
+    """Returns an exit code as a shell reports it."""
     return 128 - returned if returned < 0 else returned
 
 
@@ -94,7 +96,7 @@ def _environ(prepared: launch.Launch) -> dict[str, str]:
 
 
 def attached(prepared: launch.Launch) -> int:
-    """Runs a job in our place, with our terminal and signals; its exit code."""
+    """Runs a job in place of this process, with its terminal and signals; returns the exit code."""
     with _signals_kept() as heard_by, subprocess.Popen(prepared.argv, env=_environ(prepared)) as job:
 
         def pass_on(number: int, frame: object) -> None:
@@ -102,13 +104,15 @@ def attached(prepared: launch.Launch) -> int:
             with suppress(ProcessLookupError):
                 job.send_signal(number)
 
-        # What is told to us is meant for the job; the terminal's interrupt reaches it by itself.
+        # Signals sent to this process are meant for the job; the terminal's interrupt reaches the job by
+        # itself.
         heard_by({**dict.fromkeys(PASSED_ON, pass_on), signal.SIGINT: lambda number, frame: None})
         return _code(job.wait())
 
 
 def apart(prepared: launch.Launch, seconds_max: float, said: Path) -> int | None:
-    """Runs a job whose output goes to a file, at most so long; its exit code, None if it was ended."""
+    """Runs a job for at most this time, with its output in a file; returns its exit code, None if it was
+    ended."""
     with said.open("wb") as out, _signals_kept() as heard_by:
         job = subprocess.Popen(
             prepared.argv, env=_environ(prepared), stdin=subprocess.DEVNULL, stdout=out,
@@ -126,7 +130,7 @@ def apart(prepared: launch.Launch, seconds_max: float, said: Path) -> int | None
 
 
 def read_run(trace_file: Path, explain_file: Path | None) -> Run:
-    """What was recorded; of a file that isn't there nothing was. Raises trace.TraceError."""
+    """Reads what was recorded; a missing file counts as empty. Raises trace.TraceError."""
     told = explained.Explained()
     if explain_file and explain_file.exists():
         told = explained.read(explain_file.read_text(errors="replace"))
@@ -136,9 +140,10 @@ def read_run(trace_file: Path, explain_file: Path | None) -> Run:
 
 
 class Recorder:
-    """Runs jobs, each recorded by itself.
+    """Runs jobs and records each one separately.
 
-    `folder` is where the recordings lie meanwhile: all nodes must see it."""
+    `folder` holds the recordings while a job runs; all nodes must see it.
+    """
 
     def __init__(self, folder: Path, environ: Mapping[str, str]) -> None:
         self._folder = folder
@@ -147,9 +152,10 @@ class Recorder:
     def attached(
         self, words: Sequence[str], variables: Mapping[str, str], tell: Callable[[launch.Launch], None]
     ) -> tuple[Run, str]:
-        """A run in our place, and what was explained of it; `tell` is called before it begins."""
+        """Runs a job in place of this process; returns the run and its explanations. Calls `tell` before it
+        begins."""
         with _place(self._folder) as place:
-            # A trace that the user asked for is written where it should be, and read there.
+            # A trace that the user asked for is written where the user wants it, and read there.
             own = self._environ.get("ORATORIO_TRACE", "0")
             kept = {"0": None, "": None, "1": Path("oratorio-trace.json")}.get(own, Path(own))
             trace_file = kept or place / "trace.json"
@@ -164,9 +170,11 @@ class Recorder:
     def apart(
         self, words: Sequence[str], variables: Mapping[str, str] | None, seconds_max: float
     ) -> tuple[Run, str]:
-        """A run by itself, and what it said; without an exit code if it was ended after that time.
+        """Runs a job on its own; returns the run and its output. The run has no exit code if it was ended
+        after that time.
 
-        Without variables it is the command as it stands, without Oratorio."""
+        With `variables` None the command runs as it stands, without Oratorio.
+        """
         with _place(self._folder) as place:
             said, trace_file = place / "said.txt", place / "trace.json"
             prepared = launch.Launch(list(words), {"ORATORIO_DISABLE": "1"}, None, None, [])

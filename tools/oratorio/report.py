@@ -27,8 +27,8 @@ th {{ border-bottom: 1px solid #888 }} img {{ max-width: 100% }}
 
 
 def _chart(host: str, theirs: Rows, ours: Rows) -> bytes:
-    """PNG: one panel per layout, a pair of bars per phase."""
-    # Imported here: it takes longer than all the rest of the command line.
+    """Returns a PNG with one panel for each layout and a pair of bars for each phase."""
+    # Imported here because the import takes longer than everything else in the command line.
     from matplotlib import pyplot  # noqa: PLC0415
 
     pyplot.switch_backend("Agg")

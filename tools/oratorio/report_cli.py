@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""`oratorio report`, and what `oratorio run --report` does when the command has ended."""
+"""`oratorio report`, and the last step of `oratorio run --report`."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from oratorio.launch import Launch
 from oratorio.run_facts import Run
 from oratorio.trace import TraceError
 
-FAILED = 2  # exit code: there is no page
-TOLD_MOST = 3  # pieces of advice that are told without the page
+FAILED = 2  # exit code if there is no page
+TOLD_MOST = 3  # pieces of advice printed in the terminal
 
 
 def _say(sentence: str) -> None:
@@ -35,7 +35,7 @@ def run(
     recorder: recorded.Recorder, options: argparse.Namespace, variables: Mapping[str, str],
     tell: Callable[[Launch], None],
 ) -> int:  # fmt: skip
-    """Runs the command and writes its page; the exit code is the command's own if there is a page."""
+    """Runs the command and writes its page; returns the command's own exit code if there is a page."""
     try:
         found, explained = recorder.attached(options.command, variables, tell)
     except (recorded.RecordError, TraceError) as error:
@@ -54,7 +54,7 @@ def run(
 
 
 def of_trace(options: argparse.Namespace) -> int:
-    """A page of what an earlier run has recorded."""
+    """Writes a page about the recording of an earlier run."""
     out = options.out or options.trace.with_suffix(".html")
     if out.resolve() == options.trace.resolve():
         _say(f"{out} is the trace itself; name the page with -o")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What is told of one run: its trace and explanations, and the sums that a page or an advice needs."""
+"""The data of one run: its trace and explanations, and the sums that a page or an advice needs."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ PARTS = ("storage", "copying", "waiting", "planning", "rest")
 
 @dataclass(frozen=True)
 class Spent:
-    """Seconds of accesses by what they were spent on."""
+    """Seconds of accesses, by what they were spent on."""
 
     storage: float = 0.0
     copying: float = 0.0
@@ -40,7 +40,7 @@ class Spent:
 
 
 def _planning(access: Access) -> float:
-    """Seconds of planning without what is told as waiting, copying or storage."""
+    """Returns the seconds of planning without those already counted as waiting, copying or storage."""
     phases = [span for span in access.spans if span.name == "planning"]
     inside = [span for span in access.spans if span.category == "detail"]
     seconds = sum(phase.seconds for phase in phases)
@@ -51,7 +51,8 @@ def _planning(access: Access) -> float:
 
 
 def spent_by(access: Access) -> Spent:
-    """Of one access. One that goes on beside the program has no rest: that is the program's time."""
+    """Returns the times of one access. A nonblocking access has no rest, because that is the program's own
+    time."""
     counted = [access.count(name) / 1e9 for name in ("storage_time", "copy_time", "wait_time")]
     planning = _planning(access)
     known = sum(counted) + planning
@@ -60,12 +61,12 @@ def spent_by(access: Access) -> Spent:
 
 
 def spent_of(accesses: Iterable[Access]) -> Spent:
-    """Of several, added up."""
+    """Returns the sum of the times of several accesses."""
     return sum((spent_by(access) for access in accesses), Spent())
 
 
 def spent_by_process(files: Sequence[File]) -> dict[int, Spent]:
-    """Of each rank of MPI_COMM_WORLD in all files."""
+    """Returns the times of each rank of MPI_COMM_WORLD, over all files."""
     found: dict[int, Spent] = defaultdict(Spent)
     for file in files:
         for access in file.accesses:
@@ -75,7 +76,8 @@ def spent_by_process(files: Sequence[File]) -> dict[int, Spent]:
 
 @dataclass
 class Group:
-    """Accesses that are alike: collective ones of all ranks and several calls, or independent ones."""
+    """Accesses of the same kind and method: collective ones, of all ranks and several calls, or independent
+    ones."""
 
     name: str
     method: str
@@ -83,7 +85,7 @@ class Group:
 
     @property
     def calls(self) -> int:
-        """Of the rank that made most."""
+        """The calls of the rank that made most."""
         made: dict[int, int] = defaultdict(int)
         for access in self.accesses:
             made[access.process] += 1
@@ -95,7 +97,7 @@ class Group:
 
     @property
     def pieces(self) -> int:
-        """In the file, of all ranks."""
+        """The pieces in the file, of all ranks."""
         return sum(access.args["pieces"] for access in self.accesses)
 
     @property
@@ -108,7 +110,7 @@ class Group:
 
     @property
     def seconds(self) -> float:
-        """Of the rank that spent most."""
+        """The time of the rank that spent most."""
         spent: dict[int, float] = defaultdict(float)
         for access in self.accesses:
             spent[access.process] += access.seconds
@@ -127,12 +129,14 @@ class Group:
 
 
 def likeness(path: str) -> str:
-    """Equal for files that only differ in numbers: one of each rank, or of each step."""
+    """Returns a key that is equal for files whose names differ only in numbers: one for each rank, or for
+    each step."""
     return re.sub(r"\d+", "#", path)
 
 
 def alike(files: Sequence[File]) -> list[list[File]]:
-    """Files that are told of together, those with the most time first; a file opened again is one more."""
+    """Groups files that are described together, those with the most time first. A file opened again counts
+    once more."""
     found: dict[tuple[str, int], list[File]] = defaultdict(list)
     for file in files:
         if file.accesses:
@@ -141,7 +145,7 @@ def alike(files: Sequence[File]) -> list[list[File]]:
 
 
 def groups_of(*files: File) -> list[Group]:
-    """In the order of their first begins."""
+    """Groups accesses by kind and method, in the order of each group's first start."""
     found: dict[tuple[str, str], list[Access]] = defaultdict(list)
     for access in (access for file in files for access in file.accesses):
         started = "started " if access.args.get("started") else ""
@@ -153,7 +157,7 @@ def groups_of(*files: File) -> list[Group]:
 
 
 def calls_of(group: Group) -> list[list[Access]]:
-    """The collective calls of a group, each with the accesses of its ranks."""
+    """Returns the collective calls of a group, each with the accesses of its ranks."""
     calls: dict[tuple[int, int], list[Access]] = defaultdict(list)
     for access in group.accesses:
         if access.collective is not None:
@@ -163,12 +167,12 @@ def calls_of(group: Group) -> list[list[Access]]:
 
 @dataclass
 class Run:
-    """A run, whoever recorded it. What isn't known is empty."""
+    """A run, recorded by Oratorio or read from files; unknown fields are empty."""
 
     files: list[File]
     explained: Explained = field(default_factory=Explained)
     command: str = ""
-    program: str = ""  # what MPI it uses, in words
+    program: str = ""  # the MPI that it uses, in words
     wall_seconds: float | None = None
     exit_code: int | None = None
     began: float | None = None  # seconds since 1970
@@ -186,7 +190,7 @@ class Run:
 
     @property
     def dropped(self) -> int:
-        """Accesses that were too many to be kept."""
+        """The accesses that the trace left out because there were too many."""
         return sum(file.dropped_accesses for file in self.files)
 
     @property
@@ -199,7 +203,7 @@ class Run:
 
     @property
     def io_seconds(self) -> float:
-        """In accesses, of the rank that spent most."""
+        """The time in accesses of the rank that spent most."""
         return max((spent.total for spent in self.processes.values()), default=0.0)
 
     @property
@@ -208,7 +212,7 @@ class Run:
 
     @property
     def ranks_per_node(self) -> int:
-        """Most ranks of one node."""
+        """The largest number of ranks on one node."""
         found: dict[int, int] = defaultdict(int)
         most = 0
         for file in self.files:
@@ -220,23 +224,23 @@ class Run:
 
 
 def file_system_of(file: File) -> Mount | None:
-    """Of this machine's list of mounts; the library's own name is in the hints."""
+    """Returns the mount in this machine's list; the library's own name is in the hints."""
     return mount_of(file.location)
 
 
 def library_name(file: File) -> str:
-    """What the library took the file system for: TMPFS, NFS, UFS."""
+    """Returns the library's name of the file system: TMPFS, NFS, UFS."""
     return str(file.args["hints"].get("romio_filesystem_type", "UFS:")).rstrip(":")
 
 
 @dataclass(frozen=True)
 class Limit:
-    """How a run's bytes compare with the machine's calibrated ones; bytes per second of one rank."""
+    """A run's rate compared with the machine's calibrated one, in bytes per second of one rank."""
 
     what: str
     measured: float
     calibrated: float
-    seconds: float  # the run spent on it, all ranks together
+    seconds: float  # time that the run spent on it, summed over all ranks
 
     @property
     def share(self) -> float:
@@ -245,10 +249,10 @@ class Limit:
 
 @dataclass(frozen=True)
 class Limits:
-    """Of one file system."""
+    """The limits of one file system."""
 
     file_system: str
-    source: str  # the file of costs; empty where there is none
+    source: str  # the file of costs; empty if there is none
     limits: tuple[Limit, ...] = ()
 
 
@@ -276,7 +280,7 @@ def _limits(accesses: Sequence[Access], values: dict[str, float], several: bool)
 
 
 def limits_of(run: Run, environ: dict[str, str]) -> list[Limits]:
-    """One for each file system that was used."""
+    """Returns the limits of each file system that was used."""
     by_name: dict[str, list[File]] = defaultdict(list)
     for file in run.files:
         if file.accesses:
@@ -292,11 +296,11 @@ def limits_of(run: Run, environ: dict[str, str]) -> list[Limits]:
 
 
 def late_seconds(call: Sequence[Access]) -> float:
-    """From the begin of the first rank to that of the last, of one collective call."""
+    """Returns the time from the first rank's start to the last rank's, in one collective call."""
     return max(access.begin for access in call) - min(access.begin for access in call)
 
 
 def median(values: Iterable[float]) -> float:
-    """0 of none."""
+    """Returns the median, or 0 if there are no values."""
     listed = list(values)
     return statistics.median(listed) if listed else 0.0

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The page about one run (docs/report.md). The demo's page is in `report`, the bench's in `bench_report`."""
+"""The page about one run (docs/report.md). The demo's page is in `report`, the benchmark's in
+`bench_report`."""
 
 from __future__ import annotations
 
@@ -29,10 +30,10 @@ from oratorio.run_facts import (
 )
 
 MIB = 1 << 20
-BARS_MOST = 64  # ranks that are drawn; the page says how many aren't
+BARS_MOST = 64  # ranks that are drawn; the page states how many are not
 FILES_MOST = 20
 DECISIONS_MOST = 40
-SPANS_MOST = 400  # of a line of the picture in time
+SPANS_MOST = 400  # spans on one line of the timeline
 MEANS = {
     "storage": "storage: in its calls, or waiting for them",
     "copying": "copying between memory, buffers and messages",
@@ -53,7 +54,7 @@ NOTHING = (
 
 
 def seconds_text(seconds: float) -> str:
-    """For people."""
+    """Formats seconds for people."""
     if seconds >= 1:
         return f"{seconds:.2f} s"
     return f"{1e3 * seconds:.1f} ms" if seconds >= 1e-4 else f"{1e6 * seconds:.0f} µs"
@@ -147,7 +148,7 @@ def _spending(run: Run) -> str:
 
 
 def _when(run: Run) -> str:
-    """Accesses of each rank on the run's own clock."""
+    """Draws the accesses of each rank on the run's own clock."""
     accesses = sorted((a for file in run.files for a in file.accesses), key=lambda a: a.begin)
     if not accesses:
         return ""
@@ -183,7 +184,7 @@ def _row(group: Group) -> list[str]:
     ]  # fmt: skip
 
 
-HINTS = ("cb_nodes", "cb_buffer_size")  # what aggregators have
+HINTS = ("cb_nodes", "cb_buffer_size")  # the hints of aggregators
 HEADS = (
     "access", "method", "calls", "moved", "pieces", "mean piece", "rounds", "time", "MiB/s", "storage",
     "copying", "waiting",
@@ -241,7 +242,7 @@ def _why(run: Run) -> str:
         if key in known:
             known[key].times += decision.times
         else:
-            known[key] = replace(decision)  # times are added up here alone
+            known[key] = replace(decision)  # a copy, because the times are added up only here
     if not known:
         return (
             "<h2>Methods and why</h2><p>No explanations were recorded: <code>oratorio run "
@@ -296,7 +297,7 @@ def _foot(run: Run) -> str:
 
 
 def html_of(run: Run, environ: dict[str, str]) -> str:
-    """The whole page."""
+    """Returns the whole page."""
     if not run.accesses:
         why = NOTHING + (" Oratorio was switched off (ORATORIO_DISABLE)." if run.explained.off else "")
         if run.explained.saw and run.explained.saw[0]:
@@ -310,5 +311,5 @@ def html_of(run: Run, environ: dict[str, str]) -> str:
 
 
 def write(run: Run, out: Path) -> None:
-    """Writes the page, whole or not at all. Raises OSError."""
+    """Writes the page atomically: whole or not at all. Raises OSError."""
     write_page(html_of(run, dict(os.environ)), out)

@@ -15,40 +15,40 @@ KINDS = ("one-switch", "fat-tree", "dragonfly")
 
 
 class SimulateError(Exception):
-    """One sentence for the user."""
+    """A sentence for the user."""
 
 
 @dataclass(frozen=True)
 class Links:
-    """Between nodes, and between ranks of a node (`near`). MB are 10^6 bytes."""
+    """The links between nodes, and between ranks of a node (`near`). MB are 10^6 bytes."""
 
     latency_us: float
-    rate_mbs: float  # into a node, and as much out of it
+    rate_mbs: float  # into a node, and the same out of it
     near_latency_us: float
     memory_rate_mbs: float  # of one core that copies
 
 
 @dataclass(frozen=True)
 class Topology:
-    """What lies between the nodes."""
+    """The network between the nodes."""
 
     kind: str
-    taper: float  # share of all nodes' rate that can cross the middle at once
+    taper: float  # share of the nodes' total rate that can cross the middle at once
 
 
 @dataclass(frozen=True)
 class Endpoint:
-    """What a message costs at its ends, beside its bytes."""
+    """The cost of a message at its ends, in addition to its bytes."""
 
     send_us: float  # o_s
     receive_us: float  # o_r
-    queue_ns: float  # t_q: an entry of the queue of messages that is looked at
-    disorder: float  # share of the queue that is looked at for a message
+    queue_ns: float  # t_q: an entry of the message queue that is examined
+    disorder: float  # share of the queue that is examined for a message
 
 
 @dataclass(frozen=True)
 class Work:
-    """What a contiguous piece costs a core."""
+    """The cost of a contiguous piece for a core."""
 
     piece_ns: float  # to describe or to place
     merge_ns: float  # for each level of a merge
@@ -56,13 +56,13 @@ class Work:
 
 @dataclass(frozen=True)
 class Storage:
-    """The targets that a file is striped over."""
+    """The targets over which a file is striped."""
 
     targets: int
     rate_mbs: float  # of a target
     client_rate_mbs: float  # of an aggregator
     latency_us: float  # of a call
-    lock_us: float  # of taking over a target where others write, too
+    lock_us: float  # of taking over a target to which others write, too
     stripe_bytes: int
 
 
@@ -78,11 +78,11 @@ class Machine:
     endpoint: Endpoint
     work: Work
     storage: Storage
-    sources: Mapping[str, str] = field(default_factory=dict)  # by key: where its value is from
+    sources: Mapping[str, str] = field(default_factory=dict)  # key -> the source of its value
 
     @property
     def assumed(self) -> list[str]:
-        """Keys whose values nobody has measured or published."""
+        """The keys whose values nobody has measured or published."""
         return [key for key, source in self.sources.items() if source.startswith("assumed")]
 
 
@@ -90,12 +90,12 @@ TABLES = {"links": Links, "topology": Topology, "endpoint": Endpoint, "work": Wo
 MAY_BE_ZERO = {"send_us", "receive_us", "queue_ns", "disorder", "piece_ns", "merge_ns", "latency_us",
                "near_latency_us", "lock_us"}  # fmt: skip
 SHARES = {"endpoint.disorder", "topology.taper"}
-# More than anybody has; beyond them a prediction would only run out of memory.
+# Larger than any existing machine; beyond these limits a prediction would only run out of memory.
 MOST = {"nodes": 10**7, "cores": 10**5, "storage.targets": 10**6, "storage.stripe_bytes": 10**12}
 
 
 def _checked(key: str, kind: type, value: Any) -> Any:
-    """A value of that key. Raises SimulateError."""
+    """Returns the value of that key. Raises SimulateError if it is not valid."""
     if kind is str:
         if not isinstance(value, str):
             raise SimulateError(f"{key} has to be a text, not {value!r}")
@@ -161,7 +161,7 @@ def _contradictions(machine: Machine) -> None:
 
 
 def parse(text: str) -> Machine:
-    """The machine of a TOML file. Raises SimulateError, with the key that is wrong."""
+    """Parses the TOML file of a machine. Raises SimulateError with the key that is wrong."""
     try:
         given = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
@@ -185,13 +185,13 @@ def parse(text: str) -> Machine:
     return machine
 
 
-FREE_NS = 1e-9  # costs that may not be zero
+FREE_NS = 1e-9  # in place of 0 for costs that may not be zero
 
 
 def costs(machine: Machine) -> str:
-    """The machine as the closed form reads it: cores, targets, stripes, and constants as in a file of
-    costs (src/plan/costs.def, nanoseconds). A message between ranks of a node costs its ends as much
-    as one between nodes; one that has to be there is on its way meanwhile, too."""
+    """Returns the machine as the closed form reads it: cores, targets, stripes, and constants as in a file
+    of costs (src/plan/costs.def, nanoseconds). A message between ranks of a node costs as much at its ends
+    as one between nodes; a message that a rank waits for also includes the latency."""
     links, endpoint, work, storage = machine.links, machine.endpoint, machine.work, machine.storage
     ends = endpoint.send_us + endpoint.receive_us
     not_zero = {
@@ -221,12 +221,12 @@ def costs(machine: Machine) -> str:
 
 
 def known() -> list[str]:
-    """Names of the machines that come with Oratorio."""
+    """Returns the names of the machines that come with Oratorio."""
     return sorted(file.stem for file in FOLDER.glob("*.toml"))
 
 
 def load(name: str) -> Machine:
-    """By the name of a file of tools/machines, or by a path. Raises SimulateError."""
+    """Loads a machine by the name of a file of tools/machines, or by a path. Raises SimulateError."""
     file = Path(name) if name.endswith(".toml") else FOLDER / f"{name}.toml"
     try:
         return parse(file.read_text())
@@ -237,7 +237,7 @@ def load(name: str) -> Machine:
 
 
 def with_value(machine: Machine, key: str, value: Any) -> Machine:
-    """The same machine but for one value, `table.key` or `key`. Raises SimulateError."""
+    """Returns the machine with one value changed, `table.key` or `key`. Raises SimulateError."""
     table, _, name = key.rpartition(".")
     owner = getattr(machine, table, None) if table in TABLES else machine if not table else None
     kinds = {one.name: one.type for one in fields(owner)} if owner is not None else {}

@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The closed form: how long a collective write takes on a machine, of a schedule of the library's plan.
+"""The closed form: predicts the time of a collective write on a machine from a schedule of the library's
+plan.
 
-It is the library's own, by which `auto` compares methods (src/plan/model.cpp); here it is asked.
-docs/simulate.md has the formulas in words."""
+The closed form is the library's own, by which `auto` compares methods (src/plan/model.cpp); this module
+calls it. docs/simulate.md has the formulas in words.
+"""
 
 import subprocess
 from collections.abc import Sequence
@@ -14,7 +16,7 @@ from oratorio.sim_schedule import Schedule, program
 
 @dataclass(frozen=True)
 class Prediction:
-    """Of one schedule on one machine. Seconds of all rounds."""
+    """The prediction of one schedule on one machine, in seconds of all rounds."""
 
     arm: str
     metadata: float
@@ -25,16 +27,16 @@ class Prediction:
     bound: str  # what the exchange waits for
     messages: float  # to aggregators and, in two layers, to local ones
     far_messages: float
-    depth: float  # most entries that a message is looked for among
-    busiest: float  # messages that the busiest aggregator gets in a round
+    depth: float  # the most queue entries among which a message is searched
+    busiest: float  # messages that the busiest aggregator receives in a round
 
     def rate(self, size: int) -> float:
-        """GiB/s."""
+        """Returns the rate in GiB/s."""
         return size / self.seconds / 2**30
 
 
 def predictions(schedule: Schedule, machines: Sequence[Machine]) -> list[Prediction]:
-    """One for each machine. Raises SimulateError."""
+    """Returns a prediction for each machine. Raises SimulateError."""
     question = "".join(costs(machine) for machine in machines) + schedule.text
     told = subprocess.run([program(), "terms"], input=question, capture_output=True, text=True)
     if told.returncode != 0:
@@ -48,26 +50,26 @@ def predictions(schedule: Schedule, machines: Sequence[Machine]) -> list[Predict
 
 
 def predict(schedule: Schedule, machine: Machine) -> Prediction:
-    """All rounds, of the sampled ones. Raises SimulateError."""
+    """Predicts all rounds from the sampled ones. Raises SimulateError."""
     return predictions(schedule, [machine])[0]
 
 
 def winner(predictions: Sequence[Prediction]) -> Prediction:
-    """The fastest."""
+    """Returns the fastest prediction."""
     return min(predictions, key=lambda one: one.seconds)
 
 
 @dataclass(frozen=True)
 class Sensitivity:
-    """What becomes of the answer if one constant is another."""
+    """The answer with one constant changed."""
 
     change: str
     winner: Prediction
-    gain: float  # how many times as long the first arm takes as the fastest
+    gain: float  # how many times as long as the fastest the first arm takes
 
 
 def changes(machine: Machine) -> list[tuple[str, float]]:
-    """The constants that the answer is asked for with, and other values of them."""
+    """Returns the constants that are varied, each with another value."""
     receive, rate = machine.endpoint.receive_us, machine.storage.rate_mbs
     listed = [("endpoint.receive_us", receive / 2), ("endpoint.receive_us", receive * 2)]
     listed += [("endpoint.queue_ns", value) for value in (0.0, 4.0, 10.0, 50.0)]
@@ -76,7 +78,7 @@ def changes(machine: Machine) -> list[tuple[str, float]]:
 
 
 def sensitivities(schedules: Sequence[Schedule], machine: Machine) -> list[Sensitivity]:
-    """How the winner and its gain over the first schedule hang on what is least known."""
+    """Returns how the winner and its gain over the first schedule depend on the least known constants."""
     changed = changes(machine)
     machines = [machine, *(with_value(machine, key, value) for key, value in changed)]
     names = ["as the file says", *(f"{key} = {value:g}" for key, value in changed)]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What `oratorio simulate` answers, as tables, as a page and as a picture."""
+"""The answers of `oratorio simulate`, as tables, as a page and as a picture."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -27,15 +27,15 @@ CHANGES = ("if", "fastest", "s", "GiB/s", "times")
 
 @dataclass(frozen=True)
 class Answer:
-    """Of a workload on a machine. The first method is what the others are compared with."""
+    """The answer for a workload on a machine. The other methods are compared with the first one."""
 
     machine: Machine
     workload: str
     schedules: Sequence[Schedule]
     predictions: Sequence[Prediction]
     sensitivities: Sequence[Sensitivity]
-    replayed: Sequence[Prediction] = ()  # by SimGrid, of one slot; nothing where nobody asked for it
-    written: Sequence[Written] = ()  # by the library on SMPI; nothing where nobody asked for it
+    replayed: Sequence[Prediction] = ()  # by SimGrid, with one slot; empty if not requested
+    written: Sequence[Written] = ()  # by the library on SMPI; empty if not requested
 
     @property
     def title(self) -> str:
@@ -53,7 +53,7 @@ class Answer:
 
     @property
     def facts(self) -> str:
-        """What the numbers stand on."""
+        """What the numbers are based on."""
         assumed = len(self.machine.assumed)
         one = self.schedules[0]
         walked = f"{len(one.sampled)} of {one.rounds} rounds"
@@ -66,7 +66,7 @@ class Answer:
         )
 
     def rows(self) -> list[list[str]]:
-        """Of the methods."""
+        """Returns a row for each method."""
         first = self.predictions[0].seconds
         return [
             [
@@ -78,7 +78,7 @@ class Answer:
         ]  # fmt: skip
 
     def beside(self) -> list[list[str]]:
-        """The closed form and SimGrid."""
+        """Returns rows that compare the closed form with SimGrid."""
         first = self.replayed[0].seconds
         return [
             [
@@ -89,7 +89,7 @@ class Answer:
         ]  # fmt: skip
 
     def against_library(self) -> list[list[str]]:
-        """SimGrid's answer, the library's own on SMPI, and what part of it the first is."""
+        """Returns rows with SimGrid's answer, the library's own on SMPI, and the ratio of the two."""
 
         def told(model: float, library: float) -> list[str]:
             return [_seconds(model), _seconds(library), f"{model / library:.2f}"] if library else [""] * 3
@@ -103,7 +103,7 @@ class Answer:
         ]  # fmt: skip
 
     def changed(self) -> list[list[str]]:
-        """Of the constants."""
+        """Returns a row for each changed constant."""
         size = self.schedules[0].bytes
         return [
             [one.change, one.winner.arm, _seconds(one.winner.seconds), f"{one.winner.rate(size):.2f}",
@@ -145,7 +145,7 @@ def _rows(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
 
 
 def page(answer: Answer) -> str:
-    """The tables as Markdown."""
+    """Returns the tables as Markdown."""
     first = answer.predictions[0].arm
     beside = f"By SimGrid S4U, one slot:\n\n{_rows(REPLAYED, answer.beside())}\n\n" if answer.replayed else ""
     if answer.written:
@@ -158,7 +158,7 @@ def page(answer: Answer) -> str:
 
 
 def search_table(title: str, steps: Sequence[Step]) -> Table:
-    """A row for each hint that was varied."""
+    """Returns a table with a row for each hint that was varied."""
     rows = [
         [
             ", ".join(step.tried) or "(to begin with)", _seconds(step.prediction.seconds),
@@ -170,7 +170,7 @@ def search_table(title: str, steps: Sequence[Step]) -> Table:
 
 
 def draw(file: Path, answers: Sequence[Answer]) -> None:
-    """A row of bars for each answer, a bar for each method, cut into phases."""
+    """Draws a row of bars for each answer, with a bar for each method, divided into phases."""
     plt = pyplot()
     with plt.rc_context(STYLE):
         heights = [1.0 + 0.28 * len(one.predictions) for one in answers]

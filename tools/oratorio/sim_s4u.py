@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The same schedule on SimGrid S4U (tools/replay), where nodes, aggregators and storage targets act one
-by one and share links: what the closed form is held against."""
+"""Replays a schedule on SimGrid S4U (tools/replay), which simulates each node, aggregator and storage target
+and shares links between them. It checks the closed form."""
 
 import math
 import subprocess
@@ -26,8 +26,8 @@ from oratorio.sim_schedule import (
 )  # fmt: skip
 
 MICRO, NANO, MEGA = 1e-6, 1e-9, 1e6
-PARTS_MOST = 4  # of a node's senders: more take longer and change little
-# Links give what they are said to give, and acknowledgements take nothing.
+PARTS_MOST = 4  # groups of a node's senders: more take longer and change little
+# Links have exactly the given bandwidth and latency, and acknowledgements take nothing.
 SETTINGS = (
     "--cfg=network/model:CM02", "--cfg=network/crosstraffic:no", "--cfg=network/latency-factor:1",
     "--cfg=network/bandwidth-factor:1", "--cfg=network/weight-S:0", "--log=root.thresh:error",
@@ -36,7 +36,7 @@ NO_SIMGRID = ("simgrid/s4u.hpp: No such file", "smpi/smpi.h: No such file", "-ls
 
 
 def build(target: str = "oratorio_replay") -> Path:
-    """A program of tools/replay, up to date. Raises SimulateError."""
+    """Builds a program of tools/replay and returns its path. Raises SimulateError."""
     try:
         return targets.build(target, "tools/replay")
     except targets.TargetError as error:
@@ -48,7 +48,8 @@ def build(target: str = "oratorio_replay") -> Path:
 
 
 def run(words: Sequence[str | Path], text: str) -> list[float]:
-    """What a program of tools/replay prints, given `text`. Raises SimulateError."""
+    """Runs a program of tools/replay with `text` as input; returns the numbers it prints. Raises
+    SimulateError."""
     told = subprocess.run([*words, *SETTINGS], input=text, capture_output=True, text=True)
     if told.returncode != 0:
         raise SimulateError(f"SimGrid gave up: {told.stderr[-500:]}")
@@ -56,7 +57,7 @@ def run(words: Sequence[str | Path], text: str) -> list[float]:
 
 
 def storage_loads(schedule: Schedule, machine: Machine, one: Round) -> np.ndarray:
-    """[target, aggregator]: bytes of a round."""
+    """Returns [target, aggregator]: bytes of a round."""
     storage, stripe = machine.storage, machine.storage.stripe_bytes
     loads = np.zeros((storage.targets, len(schedule.aggregator_nodes)))
     for aggregator, begin, length in one.regions:
@@ -90,7 +91,7 @@ def _flows(schedule: Schedule, machine: Machine, one: Round) -> Iterator[str]:
 
 
 def text_of(schedule: Schedule, machine: Machine, one: Round) -> str:
-    """What the program reads: the order of tools/replay's `Job`."""
+    """Returns the program's input, in the order of the `Job` in tools/replay."""
     links, endpoint, storage = machine.links, machine.endpoint, machine.storage
     copied, rate = links.memory_rate_mbs * MEGA, links.rate_mbs * MEGA
     window = schedule.in_flight
@@ -112,7 +113,7 @@ def text_of(schedule: Schedule, machine: Machine, one: Round) -> str:
     lines.append(" ".join(f"{seconds:.9g}" for seconds in own))
     lines.extend(_flows(schedule, machine, one))
     for target, aggregator in np.argwhere(loads > 0):
-        # Locks keep the target busy, as so many bytes more would.
+        # Locks keep the target busy, just as this many more bytes would.
         lock = storage.lock_us * MICRO if (loads[target] > 0).sum() > 1 and not schedule.reads else 0.0
         held = loads[target, aggregator] + lock * storage.rate_mbs * MEGA
         lines.append(f"store {aggregator} {target} {math.ceil(held)}")
@@ -120,9 +121,11 @@ def text_of(schedule: Schedule, machine: Machine, one: Round) -> str:
 
 
 def replay(schedule: Schedule, machine: Machine) -> Prediction:
-    """As sim_model.predict of one slot, but exchange and storage as SimGrid has them.
+    """Returns what sim_model.predict returns for one slot, but with exchange and storage simulated by
+    SimGrid.
 
-    Raises SimulateError."""
+    Raises SimulateError.
+    """
     if schedule.stands_for:
         walked = f"{len(schedule.stands_for)} of {schedule.nodes} nodes"
         raise SimulateError(f"SimGrid replays a plan only where all are walked: {walked} were")

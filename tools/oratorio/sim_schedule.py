@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Schedules: what a plan of the library has the nodes send in some of its rounds. The program
-oratorio_schedules (tools/count) makes them, here they are read."""
+"""Schedules: what the nodes send in some rounds of a plan of the library. The program oratorio_schedules
+(tools/count) makes them, and this module reads them."""
 
 import subprocess
 import tempfile
@@ -19,32 +19,32 @@ TARGET = "oratorio_schedules"
 COLUMNS = 7
 SENDERS, MESSAGES, PIECES, BYTES, DESCRIBED, OWN, OWN_PIECES = range(COLUMNS)
 
-# Made-up decompositions of the size of the paper's: its bytes and pieces within 5 %. Each is made
-# for so many processes, of which a rank has as many as there are for each.
+# Made-up decompositions of the size of the paper's: bytes and pieces are within 5 %. Each is made for this
+# many processes, which the ranks share evenly.
 PROCESSES = 16384
 E3SM = {
     "e3sm_f": ("F", {"columns": 47, "levels": 72, "variables": 10**6, "seed": 1}),
     "e3sm_g": ("G", {"columns": 226, "levels": 80, "variables": 10**6, "seed": 1}),
 }
-# The same in a size that the library itself can be run with, beside it; points along an edge.
+# Sizes at which the library itself can run for comparison; SMALL_POINTS are points along an edge.
 SMALL_PROCESSES = 1024
 SMALL_E3SM = {"e3sm_f": 12, "e3sm_g": 24}  # columns
 SMALL_POINTS = {"btio": 64, "s3d": 128}
 Arm = tuple[str, Mapping[str, str]]  # a name, and hints
 WORKLOADS = ("e3sm_f", "e3sm_g", "btio", "s3d")
 DIRECTIONS = ("write", "read")
-# Of a message: what goes before its pieces, or before an answer's data (exchange/rounds.hpp).
+# The bytes of a message before its pieces, or of an answer before its data (exchange/rounds.hpp).
 HEAD_BYTES = 32
 
 
 @dataclass(frozen=True)
 class Round:
-    """One round, by node and aggregator. Columns as above."""
+    """One round, by node and aggregator. The columns are those above."""
 
     number: int
     regions: np.ndarray  # rows of aggregator, offset, bytes
     sent: np.ndarray  # [node, aggregator, column]
-    gathered: np.ndarray  # [node, column]; nothing in one layer
+    gathered: np.ndarray  # [node, column]; empty with one layer
 
     @cached_property
     def to_aggregators(self) -> np.ndarray:
@@ -52,7 +52,7 @@ class Round:
 
     @cached_property
     def lines(self) -> str:
-        """As the program printed it."""
+        """The lines of the round as the program printed them."""
         kept = [f"round {self.number}"]
         kept += ["region " + " ".join(f"{value:.0f}" for value in row) for row in self.regions]
         for node, to in np.argwhere(self.sent.any(axis=2)):
@@ -66,7 +66,7 @@ class Round:
 
 @dataclass(frozen=True)
 class Schedule:
-    """A plan, and some of its rounds, which stand for all."""
+    """A plan, and some of its rounds, which represent all."""
 
     arm: str
     method: str
@@ -79,17 +79,17 @@ class Schedule:
     in_flight: int
     bytes: int
     pieces: int  # of the ranks
-    edges: int  # participants of all rounds: exact
+    edges: int  # participants of all rounds, counted exactly
     local_aggregators: int  # 0: one layer
     sampled: tuple[Round, ...]
     reads: bool = False
-    asks: bool = False  # aggregators are told beforehand what a round will hold
-    # Of how many nodes a walked one stands for, by node; none: all were walked.
+    asks: bool = False  # aggregators learn in advance what a round will hold
+    # The number of nodes that a walked node represents, by node; empty: all were walked.
     stands_for: Mapping[int, int] = field(default_factory=dict)
 
     @cached_property
     def scale(self) -> float:
-        """How often the sampled rounds' data is in all rounds'."""
+        """The ratio of the data of all rounds to that of the sampled rounds."""
         times = np.ones(self.nodes)
         if self.stands_for:
             times = np.array([self.stands_for.get(node, 0) for node in range(self.nodes)])
@@ -103,12 +103,12 @@ class Schedule:
 
     @property
     def senders(self) -> int:
-        """Ranks that send to aggregators."""
+        """The number of ranks that send to aggregators."""
         return self.local_aggregators or self.ranks
 
     @property
     def text(self) -> str:
-        """As the program printed it, and the job it is of."""
+        """The lines of the plan as the program printed them, after a line about its job."""
         aggregators = len(self.aggregator_nodes)
         return (
             f"job {self.ranks} {self.nodes}\n"
@@ -121,7 +121,7 @@ class Schedule:
 
 
 def program() -> str:
-    """Path of oratorio_schedules, up to date. Raises SimulateError."""
+    """Builds oratorio_schedules and returns its path. Raises SimulateError."""
     try:
         return targets.build(TARGET, "tools/count")
     except targets.TargetError as error:
@@ -129,12 +129,12 @@ def program() -> str:
 
 
 def hint_words(hints: Mapping[str, str]) -> str:
-    """As ORATORIO_HINTS has them."""
+    """Formats hints as ORATORIO_HINTS has them."""
     return ";".join(f"{key}={value}" for key, value in hints.items())
 
 
 def parse(lines: Iterable[str], arm: str, ranks: int, nodes: int) -> Schedule:
-    """What the program says of one plan."""
+    """Parses the program's lines about one plan."""
     head: list[str] = []
     aggregators = np.zeros(0, dtype=int)
     sampled: list[Round] = []
@@ -185,7 +185,8 @@ class Workload:
     small: bool = False
 
     def write(self, folder: Path) -> str:
-        """What the program is told: a name, or a file of runs. Raises SimulateError."""
+        """Returns the program's argument for the workload: a name, or a file of runs. Raises
+        SimulateError."""
         if self.map_file is None and self.name not in E3SM:
             return f"{self.name}:{SMALL_POINTS[self.name]}" if self.small else self.name
         runs = folder / f"{self.name}.runs"
@@ -209,7 +210,7 @@ class Workload:
 
 
 def workload_of(name: str, map_file: Path | None, small: bool = False) -> Workload:
-    """Raises SimulateError."""
+    """Returns the workload of that name. Raises SimulateError."""
     if map_file is not None and small:
         raise SimulateError("--engine smpi has a small size of a workload: leave --map out")
     if map_file is None and name not in WORKLOADS:
@@ -220,7 +221,7 @@ def workload_of(name: str, map_file: Path | None, small: bool = False) -> Worklo
 
 
 class Planner:
-    """Has plans made. Holds the files of runs it made until it is closed."""
+    """Runs the program that makes plans. Keeps the files of runs that it made until it is closed."""
 
     def __init__(self) -> None:
         self._program = program()
@@ -233,7 +234,7 @@ class Planner:
         self._folder.cleanup()
 
     def given(self, workload: Workload) -> str:
-        """The workload as programs are told it. Raises SimulateError."""
+        """Returns the workload as an argument of programs. Raises SimulateError."""
         return workload.write(Path(self._folder.name))
 
     def schedules(
@@ -244,7 +245,7 @@ class Planner:
         rounds: int,
         direction: str = "write",
     ) -> list[Schedule]:
-        """Of ranks and nodes, one for each arm. Raises SimulateError."""
+        """Returns a schedule for each arm; `job` is (ranks, nodes). Raises SimulateError."""
         ranks, nodes = job
         words = [self.given(workload), direction, str(ranks), str(nodes), str(rounds)]
         words += [hint_words(hints) for _, hints in arms]

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""`oratorio simulate --search`: hints that make a collective write take the least, by the closed form.
+"""`oratorio simulate --search`: finds the hints that make a collective write fastest, by the closed form.
 
-One hint after another is varied while the others stay, until a whole turn has changed nothing."""
+It varies one hint after the other while the rest stay the same, until a whole turn has changed nothing.
+"""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -13,7 +14,7 @@ from oratorio.sim_schedule import Schedule
 
 MIB = 1 << 20
 TURNS_MAX = 3
-WORTH = 0.99  # of the time: what gains less isn't worth another hint
+WORTH = 0.99  # a hint must reduce the time to less than this share to be changed
 
 Hints = dict[str, str]
 Plan = Callable[[Sequence[Mapping[str, str]]], list[Schedule]]
@@ -21,7 +22,7 @@ Plan = Callable[[Sequence[Mapping[str, str]]], list[Schedule]]
 
 @dataclass(frozen=True)
 class Step:
-    """The best of one hint's values, the others being as they were."""
+    """The best of one hint's values, with the other hints unchanged."""
 
     tried: Sequence[str]  # hints that were varied, with their values
     chosen: Hints
@@ -29,7 +30,7 @@ class Step:
 
 
 def choices(machine: Machine, ranks: int, nodes: int) -> list[list[Hints]]:
-    """Hints to be varied together, and what to try of them."""
+    """Returns groups of hints that are varied together, and the values to try."""
     locals_of_node = [each for each in (1, 2, 4, 8, 16) if each * nodes <= ranks]
     layers = [{"oratorio_method": "two_phase"}] + [
         {"oratorio_method": "two_layer", "oratorio_local_aggregators": str(each * nodes)}
@@ -47,7 +48,8 @@ def choices(machine: Machine, ranks: int, nodes: int) -> list[list[Hints]]:
 
 
 def merged(hints: Mapping[str, str], change: Mapping[str, str]) -> Hints:
-    """A number of local aggregators goes with its method."""
+    """Returns the hints with a change. A new method drops the number of local aggregators, which belongs to
+    the old method."""
     kept = {
         key: value
         for key, value in hints.items()
@@ -57,7 +59,7 @@ def merged(hints: Mapping[str, str], change: Mapping[str, str]) -> Hints:
 
 
 def search(plan: Plan, machine: Machine, start: Hints, options: Sequence[Sequence[Hints]]) -> list[Step]:
-    """The last step has the best hints. Deterministic."""
+    """Returns the steps of the search; the last step has the best hints. The search is deterministic."""
     best = predict(plan([start])[0], machine)
     steps = [Step([], start, best)]
     for turn in range(TURNS_MAX):
@@ -79,11 +81,11 @@ def search(plan: Plan, machine: Machine, start: Hints, options: Sequence[Sequenc
 
 
 def hint_text(title: str, step: Step) -> str:
-    """A file for ROMIO_HINTS: lines of a key and a value."""
+    """Returns the text of a file for ROMIO_HINTS: lines of a key and a value."""
     lines = [f"# {title}", f"# predicted: {step.prediction.seconds:.3f} s"]
     return "\n".join([*lines, *(f"{key} {value}" for key, value in step.chosen.items())]) + "\n"
 
 
 def write(file: Path, title: str, step: Step) -> None:
-    """Raises OSError."""
+    """Writes the best hints as a file for ROMIO_HINTS. Raises OSError."""
     file.write_text(hint_text(title, step))

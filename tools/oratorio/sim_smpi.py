@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The library itself beside its model: its ranks run on SimGrid's MPI (tools/replay/on_smpi.cpp) and
-write into a store that takes no time, or read from it. What messages cost at their ends comes from the
-machine file, as in the model; who sends what when, and what waits for what, is the library's own doing."""
+"""Runs the library itself in comparison with its model: its ranks run on SimGrid's MPI
+(tools/replay/on_smpi.cpp) and access a store that takes no time. The costs of messages at their ends come
+from the machine file, as in the model; the order of messages and the dependencies between them are the
+library's own."""
 
 import math
 from collections.abc import Collection, Mapping
@@ -13,27 +14,27 @@ from oratorio.sim_s4u import MEGA, MICRO, NANO
 from oratorio.sim_schedule import DIRECTIONS, Schedule, hint_words
 
 TARGET = "oratorio_on_smpi"
-# Asking takes no time.
+# MPI_Test takes no simulated time.
 SETTINGS = ("--cfg=smpi/test:0",)
 
 
 PHASES = ("gather", "exchange")
-FREE_RATE = 1e15  # bytes a second: of what shall take no time
+FREE_RATE = 1e15  # bytes a second, for what must take no time
 
 
 @dataclass(frozen=True)
 class Written:
-    """What the library took, in seconds of SimGrid's clock, and what it sent to do so."""
+    """The time that the library took, in seconds of SimGrid's clock, and what it sent."""
 
-    gather: float  # where the exchange takes no time
-    exchange: float  # where gathering takes none
+    gather: float  # if the exchange takes no time
+    exchange: float  # if gathering takes no time
     both: float  # they overlap, and they share cores
     messages: int
-    bytes: int  # of those, with heads and tables of runs
+    bytes: int  # of these messages, with heads and tables of runs
 
 
 def numbers_of(schedule: Schedule, machine: Machine, phases: Collection[str]) -> str:
-    """What the program reads: the order of its `read`. Only `phases` take time."""
+    """Returns the program's input, in the order of its `read`. Only `phases` take time."""
     links, endpoint, work = machine.links, machine.endpoint, machine.work
     rate = links.rate_mbs * MEGA
     far = [rate, links.latency_us * MICRO, schedule.nodes * rate * machine.topology.taper]
@@ -54,7 +55,7 @@ def numbers_of(schedule: Schedule, machine: Machine, phases: Collection[str]) ->
 
 
 def write(given: str, hints: Mapping[str, str], schedule: Schedule, machine: Machine) -> Written:
-    """Writes or reads the workload that was `given` to the planner for the schedule. Raises SimulateError."""
+    """Writes or reads the workload `given` by the planner, with the schedule's job. Raises SimulateError."""
     job = [DIRECTIONS[schedule.reads], str(schedule.ranks), str(schedule.nodes)]
     words = [sim_s4u.build(TARGET), given, *job, hint_words(hints)]
 

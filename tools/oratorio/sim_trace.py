@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The accesses of a trace as workloads of `oratorio simulate`: what would another method have done
-with this job?"""
+"""The accesses of a trace as workloads of `oratorio simulate`: predicts what another method would have done
+with the job."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -18,14 +18,15 @@ from oratorio.trace_accesses import Collective
 
 @dataclass(frozen=True)
 class Recorded:
-    """Collective accesses of a file that are alike but for where they begin: a workload."""
+    """A workload: collective accesses of a file that differ only in where they begin."""
 
     name: str
     file: trace.File
     alike: tuple[Collective, ...]
 
     def write(self, folder: Path) -> str:
-        """What the program is told: a file of the first one's layouts. Raises SimulateError."""
+        """Returns the program's argument: a file with the layouts of the first access. Raises
+        SimulateError."""
         out = folder / f"access-{self.alike[0].number}.numbers"
         try:
             trace_accesses.write(out, self.file, self.alike[:1])
@@ -36,22 +37,22 @@ class Recorded:
 
 @dataclass(frozen=True)
 class Job:
-    """What a trace tells of one file, as far as it is simulated."""
+    """The accesses of one file of a trace that are simulated."""
 
     file: trace.File
     direction: str
     accesses: tuple[Recorded, ...]
-    told: str  # what isn't simulated; empty if all is
+    told: str  # what is not simulated; empty if everything is
 
     @property
     def nodes(self) -> int | None:
-        """Those that the ranks were on, where they were spread evenly over several."""
+        """The number of nodes of the job; None unless the ranks were spread evenly over several nodes."""
         ranks, nodes = self.file.ranks, self.file.nodes
         return nodes if nodes > 1 and ranks % nodes == 0 else None
 
     @property
     def most(self) -> int:
-        """Which of the accesses have most data together."""
+        """The index of the accesses that have most data together."""
         sizes = [sum(each.bytes for each in one.alike) for one in self.accesses]
         return sizes.index(max(sizes))
 
@@ -59,9 +60,11 @@ class Job:
 def job_of(
     path: Path, name: str | None, ranks: Sequence[int] | None = None, direction: str = DIRECTIONS[0]
 ) -> Job:
-    """The writes, or the reads, of the file of a trace that is named, or that has most. Of so many ranks.
+    """Returns the writes, or the reads, of the named file of a trace, or else of the file that moved most.
+    The trace must have these numbers of ranks, if any are given.
 
-    Raises SimulateError."""
+    Raises SimulateError.
+    """
     try:
         file, found = trace_accesses.of_file(path, name, ranks or (), "simulated", direction)
     except trace.TraceError as error:
@@ -95,7 +98,7 @@ def _title(job: Job) -> str:
 
 
 def _sums(job: Job, answers: Sequence[Answer], by_simgrid: bool = False) -> dict[str, float]:
-    """Seconds of all accesses by each method."""
+    """Returns the seconds of all accesses with each method."""
     sums: dict[str, float] = {}
     for one, answer in zip(job.accesses, answers, strict=True):
         for predicted in answer.replayed if by_simgrid else answer.predictions:
@@ -112,9 +115,11 @@ def _percent_off(seconds: float, took: float) -> str:
 
 
 def sum_rows(job: Job, answers: Sequence[Answer]) -> list[list[str]]:
-    """All accesses by each method, as they were recorded, and as the library took them for then.
+    """Returns rows with the time of all accesses: with each method, as recorded, and as the library
+    estimated it then.
 
-    `answers` as `accesses` are. How far off a prediction is shows for the method that was recorded."""
+    `answers` is in the order of `accesses`. The error of a prediction is shown for the recorded method only.
+    """
     every = [each for one in job.accesses for each in one.alike]
     methods = list(dict.fromkeys(each.method for each in every))
     took = sum(each.seconds for each in every)
@@ -140,7 +145,7 @@ def sum_rows(job: Job, answers: Sequence[Answer]) -> list[list[str]]:
 
 
 def show(console: Console, job: Job, answers: Sequence[Answer]) -> None:
-    """The sum, and what isn't in it, on a terminal."""
+    """Prints the sums, and what they leave out."""
     table = Table(title=_title(job), title_justify="left")
     for head in heads(answers):
         table.add_column(head, justify="left" if head == "method" else "right")
@@ -152,7 +157,7 @@ def show(console: Console, job: Job, answers: Sequence[Answer]) -> None:
 
 
 def page(job: Job, answers: Sequence[Answer]) -> str:
-    """The same for a page."""
+    """Returns the same as Markdown."""
     columns = heads(answers)
     lines = [
         f"**{_title(job)}**",

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""`oratorio simulate`: what a collective access would take on a machine, from the library's own plans."""
+"""`oratorio simulate`: predicts the time of a collective access on a machine from the library's own plans."""
 
 import itertools
 import os
@@ -23,20 +23,22 @@ stderr = Console(stderr=True, highlight=False)
 
 PICTURES = (".png", ".svg", ".pdf")
 ENGINES = {"closed": (), "s4u": ("oratorio_replay",), "smpi": ("oratorio_replay", sim_smpi.TARGET)}
-ALL_ROUNDS = 10**6  # of a small workload
-RANKS_OF_NODE = (1, 2, 4, 16)  # local aggregators that are tried, if nobody says how many
+ALL_ROUNDS = 10**6  # all rounds of a small workload
+RANKS_OF_NODE = (1, 2, 4, 16)  # numbers of local aggregators for each node that are tried by default
 
 
 def default_methods(ranks: int, nodes: int) -> list[str]:
-    """Two phases, and two layers with four numbers of local aggregators, as far as there are ranks."""
+    """Returns two-phase, and two-layer with four numbers of local aggregators, as far as there are ranks."""
     numbers = sorted({min(ranks, nodes * each) for each in RANKS_OF_NODE})
     return ["two_phase", *(f"two_layer:{number}" for number in numbers)]
 
 
 def own_hints(machine: Machine, hints: Sequence[str]) -> dict[str, str]:
-    """As many aggregators as storage targets, file domains cut at stripes, unless `hints` say otherwise.
+    """Returns hints for as many aggregators as storage targets and file domains cut at stripes, unless
+    `hints` differ.
 
-    Raises SimulateError."""
+    Raises SimulateError.
+    """
     told = {"cb_nodes": str(machine.storage.targets), "striping_unit": str(machine.storage.stripe_bytes)}
     for hint in hints:
         key, equals, value = hint.partition("=")
@@ -47,7 +49,7 @@ def own_hints(machine: Machine, hints: Sequence[str]) -> dict[str, str]:
 
 
 def arm_hints(arm: str, machine: Machine, hints: Sequence[str]) -> dict[str, str]:
-    """Hints of an arm `method` or `method:local aggregators`. Raises SimulateError."""
+    """Returns the hints of an arm `method` or `method:local aggregators`. Raises SimulateError."""
     method, _, number = arm.partition(":")
     if complaint := method_table.complaint(method):
         raise SimulateError(complaint)
@@ -58,7 +60,7 @@ def arm_hints(arm: str, machine: Machine, hints: Sequence[str]) -> dict[str, str
 
 
 def nodes_of(machine: Machine, ranks: int, nodes: int | None) -> int:
-    """How many nodes a job has; a rank on each core if nobody says. Raises SimulateError."""
+    """Returns the number of nodes of a job; by default each core has a rank. Raises SimulateError."""
     chosen = nodes or -(-ranks // machine.cores)
     if chosen > machine.nodes:
         raise SimulateError(f"{ranks} ranks take {chosen} nodes; {machine.name} has {machine.nodes}")
@@ -68,7 +70,7 @@ def nodes_of(machine: Machine, ranks: int, nodes: int | None) -> int:
 
 
 def fitting(arms: Sequence[str], ranks: int, nodes: int) -> list[str]:
-    """Without those that have more local aggregators than there are ranks, or less than nodes."""
+    """Drops arms with more local aggregators than ranks, or fewer than nodes."""
 
     def fits(number: str) -> bool:
         return not number.isdigit() or nodes <= int(number) <= ranks
@@ -78,7 +80,7 @@ def fitting(arms: Sequence[str], ranks: int, nodes: int) -> list[str]:
 
 @dataclass(frozen=True)
 class Ask:
-    """What is simulated, but for the ranks."""
+    """What is simulated, apart from the number of ranks."""
 
     machine: Machine
     workload: Workload | sim_trace.Recorded
@@ -88,7 +90,7 @@ class Ask:
 
 
 def answer(planner: Planner, ask: Ask, job: tuple[int, int], arms: list[Arm]) -> Answer:
-    """Of ranks and nodes. Raises SimulateError."""
+    """Returns the answer for a job of (ranks, nodes). Raises SimulateError."""
     schedules = planner.schedules(ask.workload, job, arms, ask.rounds, ask.direction)
     predictions = [predict(schedule, ask.machine) for schedule in schedules]
     replayed, written = [], []
@@ -105,7 +107,7 @@ def answer(planner: Planner, ask: Ask, job: tuple[int, int], arms: list[Arm]) ->
 
 
 def seek(planner: Planner, ask: Ask, job: tuple[int, int], hints: Sequence[str], file: Path) -> Table:
-    """Writes the best hints, and tells how they were found. Raises SimulateError, OSError."""
+    """Writes the best hints and returns a table of the search. Raises SimulateError, OSError."""
 
     def plan(tried: Sequence[Mapping[str, str]]) -> list[Schedule]:
         arms = [(str(number), one) for number, one in enumerate(tried)]
@@ -119,7 +121,7 @@ def seek(planner: Planner, ask: Ask, job: tuple[int, int], hints: Sequence[str],
 
 
 def check_files(plot: Path | None, others: Sequence[Path | None]) -> None:
-    """What would fail only after all the work. Raises SimulateError."""
+    """Checks early what would fail only after all the work. Raises SimulateError."""
     if plot and plot.suffix not in PICTURES:
         raise SimulateError(f"--plot {plot}: a picture ends in {', '.join(PICTURES)}")
     for file in (plot, *others):
@@ -147,7 +149,7 @@ def _recorded(
     ranks: Sequence[int] | None,
     direction: str,
 ) -> sim_trace.Job | None:
-    """What a trace tells, if one is given."""
+    """Returns the job of the trace, if one is given."""
     if given is None:
         if file is not None:
             raise SimulateError("--file is a file of a trace: it goes with --trace")
@@ -195,7 +197,7 @@ def simulate(
     plot: Annotated[Path | None, typer.Option(help="A picture of the phases.")] = None,
     markdown: Annotated[Path | None, typer.Option(help="The tables as a page.")] = None,
 ) -> None:
-    """What a collective write or read would take on a machine, from the library's own plans."""
+    """Predict the time of a collective write or read on a machine, from the library's own plans."""
     console = Console(width=None if os.isatty(1) else 160, highlight=False)
     try:
         described = _given(load(machine), values or [])

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""`oratorio docs`: the pages as a site, by Sphinx (tools/site/conf.py), with all its links checked."""
+"""`oratorio docs`: makes a site of the pages with Sphinx (tools/site/conf.py), and checks all its links."""
 
 import shutil
 import subprocess
@@ -13,15 +13,15 @@ from oratorio.paths import PRIVATE, ROOT
 PYTHON = PRIVATE / "docs/bin/python"
 CONFIGURATION = ROOT / "tools/site"
 START = "README.html"
-MARK = ".buildinfo"  # Sphinx leaves it in each site
+MARK = ".buildinfo"  # a file that Sphinx leaves in each site
 
 
 class SiteError(Exception):
-    """The pages don't make a site, or it can't be put there."""
+    """The pages do not make a site, or it cannot be put into the folder."""
 
 
 class _Page(HTMLParser):
-    """Anchors, links, and what a browser loads with the page."""
+    """A page's anchors, its links, and what a browser loads with it."""
 
     def __init__(self, file: Path) -> None:
         super().__init__()
@@ -39,7 +39,8 @@ class _Page(HTMLParser):
 
 
 def complaints(site: Path) -> list[str]:
-    """Links and anchors that lead nowhere; what pages load from elsewhere, as a site is read offline, too."""
+    """Returns links and anchors that lead nowhere, and what pages load from other hosts, as a site must work
+    offline."""
     pages = {file: _Page(file) for file in sorted(site.rglob("*.html"))}
     found = []
     for file, page in pages.items():
@@ -58,7 +59,7 @@ def complaints(site: Path) -> list[str]:
 
 
 def _make(source: Path, site: Path, kept: Path) -> list[str]:
-    """Complaints of Sphinx and ours."""
+    """Makes the site; returns the complaints of Sphinx and of complaints()."""
     strict = ["-q", "--fail-on-warning", "--nitpicky", "--builder", "html"]
     done = subprocess.run(
         [PYTHON, "-m", "sphinx", *strict, "-c", CONFIGURATION, "-d", kept, source, site],
@@ -67,13 +68,13 @@ def _make(source: Path, site: Path, kept: Path) -> list[str]:
     told = done.stderr.strip().splitlines()
     if done.returncode or told:
         return told or [f"Sphinx ended with {done.returncode}"]
-    # The start page has both names: links lead to the first, servers look for the second.
+    # The start page has both names: links lead to the first, and servers look for the second.
     shutil.copy(site / START, site / "index.html")
     return complaints(site)
 
 
 def build(out: Path, source: Path = ROOT) -> None:
-    """Makes the site in `out`: a new folder, an empty one, or a site, which is replaced."""
+    """Makes the site in `out`: a new folder, an empty one, or an old site, which is replaced."""
     if not PYTHON.exists():
         raise SiteError("Sphinx isn't there: run tools/setup.sh docs")
     if out.exists() and not (out.is_dir() and ((out / MARK).exists() or not any(out.iterdir()))):

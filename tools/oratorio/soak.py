@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""`oratorio soak`: random programs in the simulation on all cores, judged by what MPI allows.
+"""`oratorio soak`: runs random programs in the simulation on all cores and judges them by what MPI allows.
 
-Each process of tests/oracle/main.cpp runs its share of the seeds, tells how far it is in lines that
-begin with `progress`, and prints the first failure of each kind with the shortest program that fails alike.
+Each process of tests/oracle/main.cpp runs its share of the seeds, reports its progress in lines that begin
+with `progress`, and prints the first failure of each kind with the shortest program that fails in the same
+way.
 """
 
 import os
@@ -23,12 +24,12 @@ QUIET_SECONDS = 10  # between two lines of progress
 
 
 class SoakError(Exception):
-    """No program to run, or one that ended badly."""
+    """There is no program to run, or one crashed."""
 
 
 @dataclass
 class Share:
-    """What one process has told."""
+    """The output of one process."""
 
     done: int = 0
     failed: int = 0
@@ -37,7 +38,7 @@ class Share:
     text: list[str] = field(default_factory=list)
 
     def hear(self, line: str) -> None:
-        """One line of the program's output."""
+        """Takes one line of the program's output."""
         words = line.split()
         if words and words[0] == "progress":
             self.done, self.failed = int(words[1]), int(words[2])
@@ -49,7 +50,7 @@ class Share:
 
 
 def build_program(folder: Path = BUILD) -> Path:
-    """The soak program, built if it isn't or isn't up to date."""
+    """Builds the soak program, if it is missing or outdated, and returns its path."""
     if not (folder / "build.ninja").exists():
         raise SoakError(f"{folder} is not configured: run tools/setup.sh base build")
     with building.alone():
@@ -61,7 +62,7 @@ def build_program(folder: Path = BUILD) -> Path:
 
 
 def commands(program: Path, seeds: int, first: int, jobs: int, options: list[str]) -> list[list[str]]:
-    """One command per process; together they run each seed once."""
+    """Returns a command for each process; together they run each seed once."""
     shares = [len(range(job, seeds, jobs)) for job in range(jobs)]
     return [
         [str(program), "--first", str(first + job), "--count", str(share), "--every", str(jobs),
@@ -83,7 +84,8 @@ def _line(shares: list[Share], seeds: int, seconds: float) -> str:
 
 
 def run(seeds: int, first: int, jobs: int | None, options: list[str]) -> bool:
-    """Runs them all; true if none failed. Every failure of a kind is counted, the first is shown."""
+    """Runs all seeds; returns whether none failed. Counts every failure of a kind and prints the first
+    one."""
     console = Console(highlight=False)
     program = build_program()
     processes = min(seeds, jobs or len(os.sched_getaffinity(0)))
