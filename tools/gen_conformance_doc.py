@@ -28,7 +28,8 @@ the standard leaves freedom, every allowed outcome is fine. With `--with-oratori
 
 
 def procedures():
-    """The C procedures of the chapter, in the order of the table: (those of the ABI's header, the Fortran converters)."""
+    """Returns the C procedures of the chapter in the table's order: (those of the ABI's header, the Fortran
+    converters)."""
     found = []
     for line in TABLE.read_text().splitlines():
         row = re.match(r"\w+\s+(\+c\s+)?(?:int|MPI_File|MPI_Fint) (MPI_\w+)\(", line)
@@ -39,7 +40,7 @@ def procedures():
 
 
 def full_name(routine):
-    """write_at is MPI_File_write_at; register_datarep belongs to no file."""
+    """Returns the full name of a routine: write_at is MPI_File_write_at, but register_datarep belongs to no file."""
     return (
         f"MPI_Register_datarep{routine[16:]}"
         if routine.startswith("register_datarep")
@@ -48,7 +49,7 @@ def full_name(routine):
 
 
 def exercised(rules):
-    """procedure -> ids of the rules that exercise it."""
+    """Returns procedure -> ids of the rules that exercise it."""
     by_name = {}
     for rule in rules:
         for routine in rule["routines"]:
@@ -57,7 +58,7 @@ def exercised(rules):
 
 
 def host_name(report):
-    """MPICH 5.0.2 or Open MPI 5.0.11, and whether Oratorio was preloaded."""
+    """Returns a name such as MPICH 5.0.2 or Open MPI 5.0.11, and whether Oratorio was preloaded."""
     found = re.search(r"(MPICH|Open MPI)\D*([\d.]+\d)", report["library"])
     name = f"{found[1]} {found[2]}" if found else report["library"]
     return f"Oratorio on {name}" if report["with_oratorio"] else name
@@ -73,7 +74,7 @@ def section_key(section):
 
 
 def results_part(reports):
-    """Counts per MPI, then every rule that some MPI breaks."""
+    """Returns the counts of each MPI, then every rule that some MPI breaks."""
     kinds = ("ok", "wrong", "crash", "hang", "unavailable")
     text = f"\n## Results\n\n{len(reports[0]['rules'])} rules. "
     text += "A crash or a hang (20 s) ends a launch; the next goes on with the next rule.\n\n"
@@ -97,7 +98,7 @@ def results_part(reports):
 
 
 def called_from_fortran():
-    """procedure in lower case -> the Fortran programs of the tests that call it."""
+    """Returns procedure in lower case -> the Fortran programs of the tests that call it."""
     by_name = {}
     for program in sorted(FORTRAN.glob("fortran_*.f90")):
         for name in set(re.findall(r"call (mpi_(?:file|register)_\w+)\(", program.read_text().lower())):
@@ -106,7 +107,7 @@ def called_from_fortran():
 
 
 def coverage_part(rules):
-    """Every procedure with the rules that exercise it."""
+    """Returns every procedure with the rules that exercise it."""
     names, converters = procedures()
     by_name = exercised(rules)
     fortran = called_from_fortran()

@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""Writes docs/external32.md: what a value of every predefined datatype is in an external32 file.
+"""Writes docs/external32.md: the bytes of a value of every predefined datatype in an external32 file.
 
 gen_external32_doc.py --library build/lib/liboratorio.so --docs docs/external32.md
 
-The values are written through views by tools/external32/table.c under Oratorio, on each host MPI of the checkout;
-beside them stands what the host's own MPI_Pack_external makes of the same value.
+tools/external32/table.c writes the values through views under Oratorio, on each host MPI of the checkout; the page
+also shows the output of the host's own MPI_Pack_external for the same value.
 """
 
 import argparse
@@ -48,7 +48,8 @@ def version_of(host):
 
 
 def rows_of(host, library):
-    """Datatype -> the program's columns after the name. A host that ends while it packs is started again behind it."""
+    """Returns datatype -> the program's columns after the name. Restarts a program that aborts while it packs at the
+    next row."""
     rows, first, failed = {}, 0, True
     environment = os.environ | {"LD_PRELOAD": str(library.resolve())}
     with tempfile.TemporaryDirectory() as folder:

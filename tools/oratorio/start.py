@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The commands that start and prepare jobs, and those that look at what jobs did.
+"""The commands that start and prepare jobs, and those that analyse what jobs did.
 
-They need nothing but Python and load little, because they stand before every job. All other commands are in
-`cli` (a checkout's) and `conformance_cli`, and are loaded when they are asked for.
+They need nothing but Python and load little, because they run before every job. All other commands are in
+`cli` (of a checkout) and `conformance_cli`, and are loaded on demand.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from typing import NamedTuple
 from oratorio import __version__, launch
 from oratorio.paths import IS_INSTALLED, LIBRARIES, PACKAGE, ROOT, preload_library
 
-REFUSED = 2  # exit code: nothing was started
+REFUSED = 2  # exit code if nothing was started
 
 
 def _tell(prepared: launch.Launch) -> None:
@@ -30,7 +30,7 @@ def _tell(prepared: launch.Launch) -> None:
 
 
 def _start(options: argparse.Namespace, explain: bool) -> int:
-    """Becomes the command, so signals, terminal and exit code are the command's own."""
+    """Becomes the command by exec, so signals, terminal and exit code are the command's own."""
     variables = launch.oratorio_variables(options.method, options.hints, explain, os.environ)
     prepared = launch.prepare(options.command, variables, os.environ)
     if not options.quiet:
@@ -47,8 +47,8 @@ def _start(options: argparse.Namespace, explain: bool) -> int:
 
 
 def _run_for_report(options: argparse.Namespace) -> int:
-    """Starts the command below us, since something is left to do when it has ended."""
-    from oratorio import recorded, report_cli  # noqa: PLC0415  only who asks for it pays for loading them
+    """Starts the command as a child, because the report is written after it has ended."""
+    from oratorio import recorded, report_cli  # noqa: PLC0415  loaded only for users of --report
 
     variables = launch.oratorio_variables(options.method, options.hints, False, os.environ)
     recorder = recorded.Recorder(options.report.absolute().parent, os.environ)
@@ -63,7 +63,7 @@ def run(options: argparse.Namespace) -> int:
 
 
 def explain(options: argparse.Namespace) -> int:
-    """Like run, and tell on stderr how each access is done and why, and at each close what they took."""
+    """Like run, but also print on stderr how each access is done and why, and a summary at each close."""
     return _start(options, True)
 
 
@@ -77,7 +77,7 @@ def env(options: argparse.Namespace) -> int:
 
 
 def info(options: argparse.Namespace) -> int:
-    """Version, libraries and the MPIs found on this machine."""
+    """Print the version, the libraries and the MPIs found on this machine."""
     from oratorio.hosts import find_hosts  # noqa: PLC0415
 
     del options
@@ -106,7 +106,7 @@ def report(options: argparse.Namespace) -> int:
 
 
 def compare(options: argparse.Namespace) -> int:
-    """Run a program as the MPI does its files, and with each method; tell what they took."""
+    """Run a program with the MPI's own MPI-IO and with each method, and compare the times."""
     from oratorio import compare_cli  # noqa: PLC0415
 
     return compare_cli.run(options)
@@ -120,7 +120,7 @@ def _add_compare(parser: argparse.ArgumentParser) -> None:
 
 
 def doctor(options: argparse.Namespace) -> int:
-    """Tell what works here, what doesn't, and what to do: environment, folder, program, a run of it."""
+    """Check environment, folder, program and a run of it, and say what to do about what does not work."""
     from oratorio import doctor_cli  # noqa: PLC0415
 
     return doctor_cli.run(options)
@@ -157,11 +157,11 @@ class Command(NamedTuple):
     """A command of this module."""
 
     does: Callable[[argparse.Namespace], int]
-    takes_job: bool = False  # a command to start is the rest of the line
+    takes_job: bool = False  # the rest of the line is a command to start
     takes_hints: bool = False
     takes_explain: bool = False
-    adds: Callable[[argparse.ArgumentParser], None] | None = None  # options of its own
-    needs_no_job: bool = False  # a command to start may be left out
+    adds: Callable[[argparse.ArgumentParser], None] | None = None  # adds the command's own options
+    needs_no_job: bool = False  # the command to start may be left out
 
 
 COMMANDS = {
@@ -184,7 +184,7 @@ def _add_job(parser: argparse.ArgumentParser) -> None:
 
 
 def parser_of(name: str) -> argparse.ArgumentParser:
-    """The options of a command; its help is also the manual's."""
+    """Returns the parser of a command; its help is also the manual's."""
     command = COMMANDS[name]
     parser = argparse.ArgumentParser(
         prog=f"oratorio {name}", description=command.does.__doc__, allow_abbrev=False
@@ -240,7 +240,7 @@ and test need a checkout.
 
 
 def overview() -> str:
-    """What `oratorio --help` says of an installation."""
+    """Returns the output of `oratorio --help` in an installation."""
     return OVERVIEW.format(**{name: command.does.__doc__ for name, command in COMMANDS.items()})
 
 

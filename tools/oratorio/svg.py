@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Small drawings as SVG: boxes, lines with heads, text; light and dark as the reader's system asks."""
+"""Small drawings as SVG: boxes, arrows, text; light or dark as the reader's system asks."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import textwrap
 from html import escape
 
 WIDTH = 420
-LINE_CHARACTERS = 55  # of a text of the usual size over the whole width
+LINE_CHARACTERS = 55  # of a text in the usual size over the whole width
 # One colour for each role, the same in light and dark; only paper and ink differ.
 ROLES = {
     "rank": "#3b6ea8",
@@ -30,12 +30,12 @@ def _number(value: float) -> str:
 
 
 class Drawing:
-    """What is drawn first lies below."""
+    """A drawing; parts that are drawn later cover earlier ones."""
 
     def __init__(self, title: str, summary: str) -> None:
         self._title, self._summary = title, summary
         self._parts: list[str] = []
-        self.texts: list[tuple[float, float, float, float]] = []  # boxes of all texts, about
+        self.texts: list[tuple[float, float, float, float]] = []  # approximate boxes of all texts
 
     def _add(self, tag: str, content: str = "", **attributes) -> None:
         values = {
@@ -45,39 +45,39 @@ class Drawing:
         self._parts.append(f"<{tag} {' '.join(words)}" + (f">{content}</{tag}>" if content else "/>"))
 
     def heading(self) -> None:
-        """The title, at the top."""
+        """Draws the title, at the top."""
         self._add("text", escape(self._title), x=10, y=24, font_size=14, class_="ink", font_weight="bold")
 
     def text(
         self, x: float, y: float, words: str, size: float = 12, anchor: str = "middle", kind: str = "ink"
     ) -> None:
-        """`y` is the line that letters stand on."""
+        """Draws a text; `y` is its baseline."""
         self._add("text", escape(words), x=x, y=y, font_size=size, text_anchor=anchor, class_=kind)
         width = 0.56 * size * len(words)
         left = {"middle": x - width / 2, "start": x, "end": x - width}[anchor]
         self.texts.append((left, y - 0.8 * size, left + width, y + 0.2 * size))
 
     def box(self, x: float, y: float, width: float, height: float, role: str, words: str = "") -> None:
-        """A thing of that role."""
+        """Draws a filled box in the colour of the role."""
         self._add("rect", x=x, y=y, width=width, height=height, rx=4, fill=ROLES[role])
         if words:
             self.text(x + width / 2, y + height / 2 + 4, words, kind="on")
 
     def frame(self, x: float, y: float, width: float, height: float, role: str) -> None:
-        """Holds things together."""
+        """Draws a dashed frame around things that belong together."""
         self._add(
             "rect", x=x, y=y, width=width, height=height, rx=6, fill="none", stroke=ROLES[role],
             stroke_width=1.3, stroke_dasharray="5 3",
         )  # fmt: skip
 
     def cell(self, x: float, y: float, width: float, height: float, words: str) -> None:
-        """A piece of a file, with the rank whose it is."""
+        """Draws a piece of a file, with the number of the rank that owns it."""
         self._add("rect", x=x, y=y, width=width, height=height, class_="cell")
         if words:
             self.text(x + width / 2, y + height / 2 + 4, words, 11)
 
     def rule(self, x: float, y: float, to: float, role: str) -> None:
-        """A range, below or above what it is of."""
+        """Draws a line that marks a range, below or above what it belongs to."""
         self._add("path", d=f"M{_number(x)} {_number(y)}H{_number(to)}", stroke=ROLES[role], stroke_width=3)
 
     def arrow(
@@ -88,7 +88,7 @@ class Drawing:
         wide: bool = False,
         dashed: bool = False,
     ) -> None:
-        """Where data goes; dashed: word alone, or later."""
+        """Draws the way of data; dashed: only a notice, or later."""
         (x, y), (to_x, to_y) = start, end
         length = ((to_x - x) ** 2 + (to_y - y) ** 2) ** 0.5
         along, across = (to_x - x) / length, (to_y - y) / length
@@ -105,14 +105,14 @@ class Drawing:
         self._add("polygon", points=" ".join(f"{_number(a)},{_number(b)}" for a, b in points), class_="head")
 
     def step(self, x: float, y: float, number: int) -> None:
-        """The number of a step, as a disc."""
+        """Draws the number of a step in a disc."""
         self._add("circle", cx=x, cy=y, r=8, class_="ink")
         self._add("text", str(number), x=x, y=y + 4, font_size=11, text_anchor="middle", class_="number",
                   font_weight="bold")  # fmt: skip
         self.texts.append((x - 8, y - 8, x + 8, y + 8))
 
     def steps(self, y: float, told: list[str]) -> float:
-        """The numbered sentences, from `y` down; where they end."""
+        """Draws the numbered sentences from `y` down; returns where they end."""
         for number, sentence in enumerate(told, 1):
             self.step(18, y - 4, number)
             for line in textwrap.wrap(sentence, LINE_CHARACTERS):
@@ -122,7 +122,7 @@ class Drawing:
         return y
 
     def svg(self, height: float) -> str:
-        """The whole of it."""
+        """Returns the whole drawing."""
         paper = (
             f'<rect x="0.5" y="0.5" width="{WIDTH - 1}" height="{_number(height - 1)}" rx="8" class="paper"/>'
         )

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Programs of the build folder, built when somebody needs them."""
+"""Programs of the build folder, built on demand."""
 
 import os
 import subprocess
@@ -10,11 +10,11 @@ from oratorio.paths import BUILD
 
 
 class TargetError(Exception):
-    """A program can't be built; the text says why."""
+    """A program that cannot be built; the text says why."""
 
 
 def build(target: str, folder: str) -> Path:
-    """The program of a folder of the build, up to date. Raises TargetError."""
+    """Brings a program in a folder of the build up to date and returns its path. Raises TargetError."""
     with building.alone():
         told = subprocess.run(
             ["cmake", "--build", BUILD, "--target", target], capture_output=True, text=True, check=False
@@ -25,7 +25,8 @@ def build(target: str, folder: str) -> Path:
 
 
 def compile_program(compiler: Path | str, source: Path, name: str, *flags: str) -> Path:
-    """The program build/programs/NAME of one source, compiled once per change of it or of a header beside it.
+    """Returns the program build/programs/NAME, compiled from one source; compiles again after a change of
+    the source or of a header in its folder.
 
     Raises TargetError.
     """
@@ -34,9 +35,9 @@ def compile_program(compiler: Path | str, source: Path, name: str, *flags: str) 
     if target.exists() and target.stat().st_mtime > newest:
         return target
     target.parent.mkdir(parents=True, exist_ok=True)
-    # Two parts of the tests may want it at once: neither sees half a program.
+    # Two parts of the tests may compile it at once; the rename keeps both from seeing half a program.
     unfinished = target.with_name(f"{name}-{os.getpid()}")
-    # Module files of Fortran go beside the program.
+    # The working folder receives Fortran's module files.
     words = [compiler, "-O1", "-o", unfinished, source, *flags]
     done = subprocess.run(words, cwd=target.parent, capture_output=True, text=True, check=False)
     if done.returncode != 0:

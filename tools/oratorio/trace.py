@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Reads a trace that ORATORIO_TRACE has written (docs/trace.md), and checks that all of it is there."""
+"""Reads a trace that ORATORIO_TRACE wrote (docs/trace.md), and checks that it is complete."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ VERSION = 1
 
 
 class TraceError(Exception):
-    """What is read is no trace, or not all of one; the text says why."""
+    """The file is no trace, or is incomplete; the text says which."""
 
 
 @dataclass
 class Span:
-    """Part of an access's time, seconds; a message is a moment."""
+    """A part of an access's time, in seconds; a message is a moment."""
 
     name: str
     category: str
@@ -39,14 +39,14 @@ class Span:
 
 @dataclass
 class Access:
-    """One rank's access; times in seconds."""
+    """One rank's access; times are in seconds."""
 
-    rank: int  # of the file
+    rank: int  # in the file's communicator
     number: int
     begin: float
     end: float
     args: dict[str, Any]
-    process: int  # the rank of MPI_COMM_WORLD
+    process: int  # the rank in MPI_COMM_WORLD
     spans: list[Span] = field(default_factory=list)
 
     @property
@@ -58,11 +58,11 @@ class Access:
         return self.args.get("collective")
 
     def spent(self, name: str) -> float:
-        """Seconds in all spans of that name."""
+        """Returns the seconds in all spans of that name."""
         return sum(span.seconds for span in self.spans if span.name == name)
 
     def count(self, name: str) -> int:
-        """What the access added to a counter."""
+        """Returns what the access added to a counter."""
         return int(self.args["counts"].get(name, 0))
 
 
@@ -75,17 +75,17 @@ class File:
     accesses: list[Access] = field(default_factory=list)
     dropped_accesses: int = 0
     dropped_spans: int = 0
-    dropped_layouts: int = 0  # collective accesses whose layouts aren't all there
+    dropped_layouts: int = 0  # collective accesses with incomplete layouts
     shapes: dict[int, bytes] = field(default_factory=dict)  # of layouts, by number
 
     @property
     def path(self) -> str:
-        """As the program gave it."""
+        """The path that the program passed."""
         return self.args["path"]
 
     @property
     def location(self) -> str:
-        """The absolute path; that of the program in a trace of an older Oratorio."""
+        """The absolute path; in a trace of an older Oratorio the program's path."""
         return self.args.get("location", self.path)
 
     @property
@@ -176,7 +176,7 @@ def _files(events: list[dict[str, Any]]) -> Iterator[File]:
 
 
 def read(path: Path) -> list[File]:
-    """The files of a trace, in the order of their closes."""
+    """Returns the files of a trace, in the order of their closes."""
     events = _events(path)
     try:
         return list(_files(events))
@@ -187,7 +187,7 @@ def read(path: Path) -> list[File]:
 
 
 def began(path: Path) -> float | None:
-    """When a trace was begun, seconds since 1970; None where it doesn't tell."""
+    """Returns when a trace began, in seconds since 1970; None if the trace does not state it."""
     with path.open(encoding="utf-8", errors="replace") as file:
         found = re.search(r'"began":\s*(\d+)', file.read(400))
     return int(found[1]) / 1e6 if found else None

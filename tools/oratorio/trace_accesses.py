@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The collective accesses of a trace with their layouts, so that they can be made again: by
-`oratorio simulate --trace` without data, by `oratorio bench trace` with real ranks."""
+"""The collective accesses of a trace with their layouts, for replays: by `oratorio simulate --trace` without
+data, and by `oratorio bench trace` with real ranks."""
 
 import sys
 from array import array
@@ -11,23 +11,25 @@ from pathlib import Path
 
 from oratorio.trace import Access, File, TraceError, read
 
-# A file of 64-bit numbers, which tools/count/recorded.cpp and tools/bench/recorded.cpp read: MAGIC, ranks,
-# shapes (each: bytes, and those in whole numbers), accesses (each: 0 for a write, 1 for a read, and of each
-# rank displacement, extent and shape of the view, where in its data it begins, origin, extent and shape of
-# the memory, and so many tiles of that; 0: nothing).
+# The format of the replay file, which tools/count/recorded.cpp and tools/bench/recorded.cpp read. It is a
+# sequence of 64-bit numbers: MAGIC; ranks; number of shapes; for each shape its length in bytes, and the
+# bytes, padded to whole numbers; number of accesses; for each access 0 for a write or 1 for a read, and for
+# each rank eight numbers: displacement, extent and shape of the view, the start in the view's data, origin,
+# extent and shape of the memory, and the number of memory tiles. Eight zeros mean that the rank accesses
+# nothing.
 MAGIC = int.from_bytes(b"ORATACC1", "little")
 NOTHING = (0,) * 8
 DIRECTIONS = ("write", "read")
-MOST = 2**60  # offsets and sizes
+MOST = 2**60  # for offsets and sizes
 
 
 @dataclass(frozen=True)
 class Collective:
     """An access of all ranks."""
 
-    number: int  # so many collective ones of the file came before
+    number: int  # its place among the collective accesses of the file, from 0
     direction: str
-    ranks: tuple[Access, ...]  # by rank
+    ranks: tuple[Access, ...]  # in the order of ranks
 
     @property
     def bytes(self) -> int:
@@ -35,12 +37,13 @@ class Collective:
 
     @property
     def seconds(self) -> float:
-        """What it took when it was recorded, from the first begin to the last end."""
+        """The time of the access when it was recorded, from the first start to the last end."""
         return max(access.end for access in self.ranks) - min(access.begin for access in self.ranks)
 
     @property
     def estimated(self) -> float:
-        """What the cost model took it for then, seconds; 0 where it had no plan, or the trace is older."""
+        """The seconds that the cost model predicted then; 0 without a plan, or in a trace of an older
+        Oratorio."""
         counts = [access.args.get("counts", {}) for access in self.ranks]
         return 1e-9 * max(one.get("estimated_time", 0) for one in counts)
 
@@ -50,12 +53,12 @@ class Collective:
 
     @property
     def begin(self) -> int:
-        """The first byte of the file that a rank touches."""
+        """The first byte of the file that a rank accesses."""
         return min(access.args["hull"][0] for access in self.ranks if access.args["asked"])
 
     @property
     def likeness(self) -> tuple:
-        """Equal for accesses that are alike but for where in the file they begin."""
+        """A key that is equal for accesses that differ only in where in the file they begin."""
         own = []
         for access in self.ranks:
             args = access.args
@@ -95,7 +98,8 @@ def _is_told(access: Access, file: File) -> bool:
 
 
 def collectives(file: File) -> list[Collective]:
-    """Those with data whose layouts are there, in their order. Raises TraceError if there is none."""
+    """Returns the accesses that have data and complete layouts, in order. Raises TraceError if there is
+    none."""
     together: dict[int, list[Access]] = defaultdict(list)
     for access in file.accesses:
         if access.collective is not None:
@@ -122,7 +126,7 @@ def collectives(file: File) -> list[Collective]:
 
 
 def left_out(file: File, found: Sequence[Collective]) -> str:
-    """A sentence about what can't be replayed; empty if all can."""
+    """Returns a sentence about what cannot be replayed; empty if everything can."""
     numbers = {access.collective for access in file.accesses} - {None}
     alone = sum(access.collective is None for access in file.accesses)
     parts = []
@@ -136,10 +140,11 @@ def left_out(file: File, found: Sequence[Collective]) -> str:
 
 
 def file_named(files: Sequence[File], name: str | None, direction: str | None = None) -> File:
-    """Of those whose path has `name` in it, or of all, the one whose collective accesses moved most.
+    """Returns the file whose collective accesses moved most, of those with `name` in their path, or of all.
 
-    With a direction, moved so; then it is the last of several, as a program's first file finds nothing warm.
-    Raises TraceError."""
+    With a direction only accesses in that direction count, and the last of several equal files wins, because
+    a program's first file is slower than later ones: nothing is warm yet. Raises TraceError.
+    """
     chosen = [file for file in files if name is None or name in file.path]
     if not chosen:
         raise TraceError(f"there is no file whose name has '{name}' in it" if name else "it has no file")
@@ -157,9 +162,11 @@ def file_named(files: Sequence[File], name: str | None, direction: str | None = 
 def of_file(
     path: Path, name: str | None, ranks: Sequence[int], use: str, direction: str | None = None
 ) -> tuple[File, list[Collective]]:
-    """The file of a trace that is named, or that has most, and its collective accesses (`file_named`).
+    """Returns the file that file_named() picks in a trace, and its collective accesses.
 
-    `ranks`: that it must be of, if any are given, to be what `use` says. Raises TraceError."""
+    The trace must have these numbers of `ranks`, if any are given; `use` is the participle for the error
+    message. Raises TraceError.
+    """
     file = file_named(read(path), name, direction)
     found = collectives(file)
     if other := [count for count in ranks if count != file.ranks]:
@@ -168,7 +175,7 @@ def of_file(
 
 
 def write(out: Path, file: File, accesses: Sequence[Collective], shift: int = 0) -> None:
-    """The file of numbers; displacements are `shift` less. Raises TraceError."""
+    """Writes the replay file; displacements are reduced by `shift`. Raises TraceError."""
     used = sorted(
         {
             access.args[side]["shape"]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""`oratorio trace`: what the accesses of a run did, by the trace that ORATORIO_TRACE wrote."""
+"""`oratorio trace`: shows the accesses of a run from the trace that ORATORIO_TRACE wrote."""
 
 from pathlib import Path
 from typing import Annotated
@@ -9,7 +9,7 @@ from rich.console import Console
 
 from oratorio import trace, trace_plot, trace_table
 
-WIDTH = 180  # where nobody looks at a terminal
+WIDTH = 180  # columns if the output is no terminal
 
 
 def _chosen(files: list[trace.File], name: str | None) -> list[trace.File]:

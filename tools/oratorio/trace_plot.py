@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""A trace as a picture: a band per rank, its phases above, what it was at in them below."""
+"""Draws a trace: a band for each rank, with its phases above and the details of each phase below."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -20,9 +20,9 @@ COLORS = {
     "waiting": "#ECECEC",
     "message": "#222222",
 }
-PHASE = (0.1, 0.4)  # where in a rank's band, and how high
+PHASE = (0.1, 0.4)  # offset in a rank's band, and height
 DETAIL = (0.55, 0.3)
-RANKS_MOST = 64  # more bands can't be told apart
+RANKS_MOST = 64  # more bands could not be distinguished
 BARS_MOST = 20_000
 
 
@@ -31,7 +31,7 @@ def _bars(spans: Sequence[Span], name: str, begin: float) -> list[tuple[float, f
 
 
 def draw(file: File, out: Path) -> None:
-    """The ranks of one file, from the first access to the last; milliseconds."""
+    """Draws the ranks of one file, from the first access to the last, in milliseconds."""
     import matplotlib as mpl  # noqa: PLC0415
 
     mpl.use("Agg")

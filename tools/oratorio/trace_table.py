@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""A trace as tables: for each file a row per access, collective ones of all ranks together."""
+"""A trace as tables: for each file a row per access; a collective access of all ranks is one row."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ ALWAYS = ("planning", "working", "agreeing", *DETAILS)
 
 @dataclass
 class Row:
-    """Accesses that are told of together: a collective one of all ranks, or like ones of any ranks."""
+    """Accesses in one row: a collective one of all ranks, or similar independent ones of any ranks."""
 
     name: str
     accesses: list[Access]
 
     @property
     def calls(self) -> int:
-        """Accesses of the rank that made most."""
+        """The accesses of the rank that made most."""
         made: dict[int, int] = defaultdict(int)
         for access in self.accesses:
             made[access.rank] += 1
@@ -38,7 +38,7 @@ class Row:
 
     @property
     def seconds(self) -> float:
-        """From the first begin to the last end."""
+        """The time from the first start to the last end."""
         return max(a.end for a in self.accesses) - min(a.begin for a in self.accesses)
 
     @property
@@ -46,7 +46,7 @@ class Row:
         return sum(access.args["moved"] for access in self.accesses)
 
     def most(self, name: str) -> float:
-        """Seconds in spans of that name, of the rank that spent most."""
+        """Returns the seconds in spans of that name, of the rank that spent most."""
         spent: dict[int, float] = defaultdict(float)
         for access in self.accesses:
             spent[access.rank] += access.spent(name)
@@ -57,12 +57,12 @@ class Row:
 
 
 def method_of(access: Access) -> str:
-    """How it was done."""
+    """Returns the method that did the access."""
     return access.args.get("method", "at once")
 
 
 def rows_of(file: File) -> list[Row]:
-    """In the order of their begins."""
+    """Returns the rows in the order of their first start."""
     groups: dict[tuple, list[Access]] = defaultdict(list)
     for access in file.accesses:
         direction = access.args["direction"]
@@ -80,7 +80,7 @@ def _counted(number: int, what: str) -> str:
 
 
 def title_of(file: File) -> str:
-    """What is said above a file's table."""
+    """Returns the line above a file's table."""
     begin = min((access.begin for access in file.accesses), default=0.0)
     where = f"{_counted(file.ranks, 'rank')} on {_counted(file.nodes, 'node')}"
     text = f"{file.path}: {where}, first access at {begin:.3f} s"
@@ -92,18 +92,18 @@ def title_of(file: File) -> str:
 
 
 def columns_of(rows: Sequence[Row]) -> list[str]:
-    """Times that some row has, beside those that are always told."""
+    """Returns the columns that are always shown, and those for which some row has a time."""
     return [name for name in (*PHASES, *DETAILS) if name in ALWAYS or any(row.most(name) > 0 for row in rows)]
 
 
 def heads_of(rows: Sequence[Row]) -> list[str]:
-    """The columns' names; times are milliseconds."""
+    """Returns the columns' names; times are in milliseconds."""
     counts = ["calls", "MiB", "ms", "MiB/s", "rounds", "messages", "storage calls"]
     return ["access", "method", *counts, *(name.replace("_", " ") for name in columns_of(rows))]
 
 
 def cells_of(row: Row, columns: Sequence[str]) -> list[str]:
-    """One row's text."""
+    """Returns the text of one row's cells."""
     rate = f"{row.moved / MIB / row.seconds:.0f}" if row.seconds > 0 else ""
     methods = dict.fromkeys(method_of(access) for access in row.accesses)
     cells = [row.name, ", ".join(methods), str(row.calls), f"{row.moved / MIB:.3f}"]
@@ -113,8 +113,8 @@ def cells_of(row: Row, columns: Sequence[str]) -> list[str]:
 
 
 def show(files: Sequence[File], console: Console) -> None:
-    """Tables for a terminal."""
-    from rich.table import Table  # noqa: PLC0415  pages are made where it isn't installed
+    """Prints the tables to a terminal."""
+    from rich.table import Table  # noqa: PLC0415  Markdown is also made where rich is not installed
 
     for file in files:
         rows = rows_of(file)
@@ -127,7 +127,7 @@ def show(files: Sequence[File], console: Console) -> None:
 
 
 def markdown(files: Sequence[File]) -> str:
-    """The same tables for a page."""
+    """Returns the same tables as Markdown."""
     lines = []
     for file in files:
         rows = rows_of(file)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""`./oratorio wheel`: the wheel and the archive of the sources, as PyPI takes them."""
+"""`./oratorio wheel`: makes the wheel and the archive of the sources for PyPI."""
 
 import platform
 import subprocess
@@ -11,7 +11,7 @@ from oratorio.paths import BUILD, ROOT
 
 
 def make(out: Path, machine: str = platform.machine()) -> tuple[Path, Path]:
-    """Both, in the folder `out`. Raises LookupError, SourceError and subprocess.CalledProcessError."""
+    """Makes both in the folder `out`. Raises LookupError, SourceError and subprocess.CalledProcessError."""
     sys.path.insert(0, str(ROOT / "tools/wheel"))
     import backend  # noqa: PLC0415
     import pack  # noqa: PLC0415

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The MPI-IO tests of others, run under the host's own MPI-IO and under Oratorio.
+"""Runs the MPI-IO tests of other projects with the host's own MPI-IO and with Oratorio.
 
-`model` says what a suite is, `sources` fetches them, `runner` builds and runs them, `report` writes what
-came of it; the other files are the suites themselves. Nothing of theirs is kept in this repository.
+`model` describes a suite, `sources` fetches suites, `runner` builds and runs them, `report` writes the
+results; the other files are the suites themselves. This repository contains none of their code.
 """

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Compiles the programs of a suite for a host, each once per change of its sources."""
+"""Compiles the programs of a suite for a host, again only after a change of their sources."""
 
 import subprocess
 from collections.abc import Sequence
@@ -9,17 +9,17 @@ from oratorio.hosts import Host
 from oratorio.suites.model import WORK, Program, Suite
 
 COMPILE_SECONDS = 300
-# Old code: what today's compilers refuse is let through, and what they warn of is not told.
+# For old code: accepts what today's compilers refuse, and silences warnings.
 C_FLAGS = ("-O1", "-w", "-std=gnu11")
 FORTRAN_FLAGS = ("-O1", "-w", "-fallow-argument-mismatch")
 
 
 class BuildError(Exception):
-    """A test can't be compiled; the text is the compiler's first complaint."""
+    """A test that does not compile; the text is the compiler's first complaint."""
 
 
 class Builder:
-    """The programs of one suite for one host."""
+    """Builds the programs of one suite for one host."""
 
     def __init__(self, suite: Suite, host: Host, source: Path) -> None:
         self.suite, self.host, self.source = suite, host, source
@@ -27,7 +27,7 @@ class Builder:
         self.folder_.mkdir(parents=True, exist_ok=True)
 
     def build(self, program: Program) -> Path:
-        """The program's file. Raises BuildError."""
+        """Returns the program's file. Raises BuildError."""
         support = self.suite.support.get(program.support, ())
         objects = [self._object(file) for file in (*program.sources, *support)]
         target = self.folder_ / program.name.replace("/", "-")
@@ -50,7 +50,7 @@ class Builder:
         return target
 
     def _run(self, command: Sequence[str | Path]) -> None:
-        # Module files of Fortran land in the working folder.
+        # Runs in the build folder, because Fortran's module files go into the working folder.
         done = subprocess.run(
             command, cwd=self.folder_, capture_output=True, text=True, timeout=COMPILE_SECONDS
         )

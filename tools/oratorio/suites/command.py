@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""`oratorio conformance suites`: the MPI-IO tests of others, with the host's own MPI-IO and with Oratorio."""
+"""`oratorio conformance suites`: runs the MPI-IO tests of other projects with the host's own MPI-IO and with
+Oratorio."""
 
 import sys
 import time
@@ -20,7 +21,7 @@ SUITES: tuple[Suite, ...] = (*mpich.SUITES, *python.SUITES, *hdf5.SUITES, *pnetc
 
 
 def find_suite(name: str) -> Suite:
-    """The suite of that name; raises LookupError, naming those there are."""
+    """Returns the suite of that name. Raises LookupError, which names all suites."""
     for suite in SUITES:
         if suite.name == name:
             return suite
@@ -28,7 +29,8 @@ def find_suite(name: str) -> Suite:
 
 
 def _hosts_for(suite: Suite, names: list[str]) -> list[Host]:
-    """The hosts to run it under: those named that can, else the suite's own that are here."""
+    """Returns the hosts for a suite: the named ones that can run it, else those of its own list that exist
+    here."""
     found = []
     for name in names or suite.hosts:
         try:
@@ -43,7 +45,7 @@ def _hosts_for(suite: Suite, names: list[str]) -> list[Host]:
 
 
 class _Lines:
-    """Tells each result as it comes."""
+    """Prints each result as it comes."""
 
     def __init__(self, console: Console, place: str) -> None:
         self.console_, self.place_, self.start_ = console, place, time.monotonic()
@@ -110,7 +112,8 @@ def suites(
 
 
 def _run_both(console: Console, suite: Suite, host: Host, part: str, outcomes: report.Outcomes) -> bool:
-    """Runs that part of the suite twice and puts what came of it into `outcomes`; False if it is empty."""
+    """Runs that part of the suite with both and adds the results to `outcomes`; returns False if the part is
+    empty."""
     tests = outcomes.setdefault(suite.name, {})
     if part == ALL:
         for hosts in tests.values():

@@ -10,7 +10,8 @@ from oratorio.suites.model import Archive, Program, Suite, exits_with_zero
 SECONDS = 300
 TESTPHDF5 = ("testphdf5", "t_dset", "t_file", "t_file_image", "t_mdset", "t_ph5basic", "t_coll_chunk")
 TESTPHDF5 += ("t_span_tree", "t_chunk_alloc", "t_filter_read", "t_prop", "t_coll_md_read")
-# t_prestart opens what t_pshutdown left, t_pflush2 what t_pflush1 left when it ended without closing.
+# t_prestart opens what t_pshutdown left, and t_pflush2 opens what t_pflush1 left when it ended without
+# closing.
 FIRST = {"t_prestart": "t_pshutdown", "t_pflush2": "t_pflush1"}
 PROGRAMS = ("t_mpi", "testphdf5", "t_pread", "t_pshutdown", "t_prestart")
 PROGRAMS += ("t_pflush2", "t_init_term", "t_shapesame", "t_filters_parallel", "t_bigio")
@@ -18,7 +19,7 @@ SLOW = ("t_bigio", "t_shapesame", "testphdf5")
 
 
 def _prepare(source: Path) -> None:
-    """What its configure script would write for the tests."""
+    """Writes what the suite's configure script would write for the tests."""
     (source / "test/H5srcdir_str.h").write_text('#define config_srcdir "."\n')
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What a suite is: tests of others, where they are from, how they are built, run and judged."""
+"""The data of a suite: tests of another project, their source, and how they are built, run and judged."""
 
 import os
 from collections.abc import Callable, Mapping, Sequence
@@ -9,11 +9,11 @@ from pathlib import Path
 from oratorio.hosts import Host
 from oratorio.paths import PRIVATE
 
-# Sources, programs and scratch files; nothing in it needs to be kept.
+# Sources, programs and scratch files; everything in it can be deleted.
 WORK = Path(os.environ.get("ORATORIO_CONFORMANCE", PRIVATE / "conformance"))
 
 ARMS = ("host", "oratorio")
-# What of a suite is run: all, what is not slow, what is.
+# Which tests of a suite run: all, all but slow ones, only slow ones.
 PARTS = ALL, QUICK, SLOW = "all", "quick", "slow"
 PASS, FAIL, TIMEOUT, NOT_BUILT, SKIP = "pass", "fail", "timeout", "not built", "skip"
 
@@ -26,21 +26,21 @@ class Archive:
     version: str  # Debian's, or PyPI's
     file: str  # name of the .orig.tar, or of the distribution
     sha256: str
-    parts: tuple[str, ...]  # beginnings of what to unpack, below the archive's only folder
+    parts: tuple[str, ...]  # path prefixes of what to unpack, below the archive's only folder
     registry: str = "debian"  # or "pypi"
 
     @property
     def name(self) -> str:
-        """Folder it is unpacked to."""
+        """The folder into which the archive is unpacked."""
         return f"{self.package}-{self.version.partition(':')[2] or self.version}"
 
 
 @dataclass(frozen=True)
 class Result:
-    """What came of one test."""
+    """The outcome of one test."""
 
     outcome: str  # PASS, FAIL, TIMEOUT, NOT_BUILT or SKIP
-    detail: str = ""  # one line: what the program said last
+    detail: str = ""  # one line: the program's complaint
 
 
 @dataclass(frozen=True)
@@ -52,7 +52,7 @@ class Finished:
     stderr: str
 
     def complaint(self) -> str:
-        """The first line that tells something, from stderr if there is one."""
+        """Returns the first informative line, from stderr if it has one."""
         noise = ("---", "===", "***", "[proxy:", "Exit code:", "Process name:", "prterun", "mpiexec")
         noise += (
             "Primary job",
@@ -74,7 +74,7 @@ Judge = Callable[[Finished], Result]
 
 
 def says_no_errors(run: Finished) -> Result:
-    """Argonne's convention: a line ` No Errors` (big_extents: on stderr), and the exit code 0."""
+    """Judges by Argonne's convention: a line ` No Errors` (big_extents: on stderr), and the exit code 0."""
     lines = (run.stdout + "\n" + run.stderr).splitlines()
     if run.code == 0 and any(line.strip() == "No Errors" for line in lines):
         return Result(PASS)
@@ -82,20 +82,21 @@ def says_no_errors(run: Finished) -> Result:
 
 
 def ends_well(run: Finished) -> Result:
-    """For programs without a verdict of their own: exit code 0 and no word of an error."""
+    """Judges programs without a verdict of their own: exit code 0, and no mention of an error."""
     if run.code == 0 and "error" not in (run.stdout + run.stderr).lower():
         return Result(PASS)
     return Result(FAIL, run.complaint())
 
 
 def exits_with_zero(run: Finished) -> Result:
-    """The exit code alone."""
+    """Judges by the exit code alone."""
     return Result(PASS) if run.code == 0 else Result(FAIL, run.complaint())
 
 
 @dataclass(frozen=True)
 class Program:
-    """One test program. In `arguments` and `env`, {scratch} is an empty folder and {source} the suite's."""
+    """One test program. In `arguments` and `env`, {scratch} is an empty folder and {source} the suite's
+    source."""
 
     name: str
     sources: tuple[str, ...]  # C and Fortran, relative to the suite's source
@@ -104,12 +105,12 @@ class Program:
     env: Mapping[str, str] = field(default_factory=dict)
     seconds: int = 120
     judge: Judge = says_no_errors
-    first: "Program | None" = None  # run before it in the same folder, whatever comes of it
-    support: str = "c"  # which of the suite's support sources it is linked with
-    is_slow: bool = False  # minutes, or gigabytes: left out of the tests that run with every change
+    first: "Program | None" = None  # runs before it in the same folder, whatever its outcome
+    support: str = "c"  # which of the suite's support sources to link
+    is_slow: bool = False  # takes minutes or gigabytes, so the tests that run with every change leave it out
 
     def is_in(self, part: str) -> bool:
-        """Whether that part of the suite, one of PARTS, has it."""
+        """Whether that part of the suite, one of PARTS, includes the program."""
         return part == ALL or self.is_slow == (part == SLOW)
 
 
@@ -126,17 +127,17 @@ class Script:
 
 @dataclass(frozen=True)
 class Suite:
-    """Tests that come together."""
+    """The tests of one project."""
 
     name: str
     title: str
-    archive: Archive | None  # None: what it needs is in the host's Python
-    hosts: tuple[str, ...]  # where it runs if nobody says otherwise
+    archive: Archive | None  # None: everything it needs is in the host's Python
+    hosts: tuple[str, ...]  # hosts it runs on by default
     needs: str  # what a host must have: "c", "fortran", "python"
     tests: Callable[[Path, Host], Sequence[Program] | Script]  # from the source folder
-    remark: str = ""  # what a reader of the results should know
+    remark: str = ""  # for readers of the results
     prepare: Callable[[Path], None] = lambda source: None  # once, after unpacking
-    # Sources that programs are linked with, by what the program calls its support.
+    # Sources that programs are linked with, by the value of Program.support.
     support: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     includes: tuple[str, ...] = ()  # folders relative to the source
     flags: Callable[[Host], tuple[str, ...]] = lambda host: ()  # for compiling

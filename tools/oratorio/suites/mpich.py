@@ -37,12 +37,12 @@ def _archive(*parts: str) -> Archive:
 
 
 def _environment(name: str) -> dict[str, str]:
-    """*noncontig_coll2 hold distances between allocations in an int: with one arena they fit."""
+    """Limits *noncontig_coll2 to one arena of malloc: they hold distances between allocations in an int."""
     return {"MALLOC_ARENA_MAX": "1"} if name.endswith("noncontig_coll2") else {}
 
 
 def _fill_in(folder: Path, values: dict[str, str]) -> None:
-    """Makes FILE of each FILE.in, as configure would."""
+    """Makes FILE from each FILE.in, as configure would."""
     for template in folder.glob("*.in"):
         text = template.read_text()
         for name, value in values.items():
@@ -52,7 +52,7 @@ def _fill_in(folder: Path, values: dict[str, str]) -> None:
 
 # --- ROMIO ---
 
-# Those that are not called `PROGRAM -fname FILE` with 4 ranks, as its README and its script say.
+# Tests that are not called `PROGRAM -fname FILE` with 4 ranks; their README and script say how.
 ROMIO_RANKS = {"i_noncontig": 2, "noncontig": 2, "noncontig_coll": 2, "types_with_zeros": 2}
 ROMIO_RANKS |= {"error": 1, "status": 1, "syshints": 1, "large_file": 1}
 ROMIO_ARGUMENTS = {
@@ -79,7 +79,7 @@ def _prepare_romio(source: Path) -> None:
 
 
 def _tells_big_endian(run: Finished) -> Result:
-    """external32 prints what it found; MPI-4.1, 14.5.2 says big-endian."""
+    """Judges external32 by what it prints; MPI-4.1, 14.5.2 requires big-endian."""
     is_right = run.code == 0 and "external32 datarep is BIG ENDIAN" in run.stdout
     return Result(PASS) if is_right else Result(FAIL, run.complaint())
 
@@ -113,7 +113,7 @@ GIGABYTES = ("bigtype", "i_bigtype")
 
 
 def _make_f90_harness(mpi: Path) -> None:
-    """The templates of f90/io out of those of f77/io, as its makefile does with sed."""
+    """Makes the templates of f90/io from those of f77/io, as the makefile does with sed."""
     changes = (
         (r'(filename=".*f)\.f"', r'\g<1>90.f90"'),
         (r"include.*iooffset.*", "integer (kind=MPI_OFFSET_KIND) offset"),
@@ -130,7 +130,7 @@ def _make_f90_harness(mpi: Path) -> None:
 
 
 def _prepare_mpi(source: Path) -> None:
-    """What its configure and its makefiles would write."""
+    """Writes what configure and the makefiles of the MPI test suite would write."""
     mpi = source / MPI
     shutil.copy(HERE / "mpitestconf.h", mpi / "include/mpitestconf.h")
     values = {"F77_MPI_OFFSET": "integer*8", "F77_MPI_ADDRESS": "integer*8", "PERL": "/usr/bin/perl"}
@@ -146,7 +146,7 @@ def _prepare_mpi(source: Path) -> None:
 
 
 def _sources_of(folder: Path, name: str) -> list[Path]:
-    """A program's own source, and the C half of those that have two."""
+    """Returns a program's own source, and the C half of programs that have two."""
     other_half = {"c2f2ciof": "c2f2cio.c", "c2f2ciof90": "c2f902cio.c"}
     own = [folder / (name + suffix) for suffix in (".c", ".f", ".f90")]
     found = [file for file in own if file.exists()]
@@ -154,7 +154,7 @@ def _sources_of(folder: Path, name: str) -> list[Path]:
 
 
 def _mpi_tests(*folders: str):
-    """The programs of each folder's testlist: `NAME RANKS [KEY=VALUE]...`."""
+    """Returns a function that lists the programs of each folder's testlist: `NAME RANKS [KEY=VALUE]...`."""
 
     def tests(source: Path, host: Host) -> list[Program]:
         programs = []

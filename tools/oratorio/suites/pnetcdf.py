@@ -8,13 +8,13 @@ from oratorio.hosts import Host
 from oratorio.suites.model import Archive, Program, Suite, exits_with_zero
 
 FOLDERS = ("testcases", "nonblocking")
-# Not in the lists of tests of its makefiles: performance, threads (Debian's is built without), and what
-# compares against the output of PnetCDF's own tools.
+# Left out of the makefiles' lists, too: performance, threads (Debian's build has none), and comparisons with
+# the output of PnetCDF's own tools.
 LEFT_OUT = ("mcoll_perf", "tst_pthread", "erange_fill", "redef1")
 SLOW = ("last_large_var", "large_var_cdf5")
 
 
-# What its configure script would find on Linux with the GNU C library.
+# What the configure script would find on Linux with the GNU C library.
 CONFIG = """\
 #define HAVE_DECL_MPI_OFFSET 1
 #define HAVE_STRDUP 1

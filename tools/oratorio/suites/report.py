@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What came of the suites: kept in a TOML file for the tests and on a page for people.
+"""The results of the suites, in a TOML file for the tests and on a page for people.
 
 The results are measured; the reasons for what does not pass are written by hand, in NOTES.
 """
@@ -29,7 +29,7 @@ Outcomes = dict[str, dict[str, dict[str, dict[str, str]]]]
 
 @dataclass(frozen=True)
 class Note:
-    """Why something does not pass."""
+    """The reason for which tests do not pass."""
 
     suite: str
     hosts: tuple[str, ...]
@@ -38,13 +38,13 @@ class Note:
     text: str
 
     def covers(self, suite: str, test: str, host: str, arm: str) -> bool:
-        """Whether it says why that test does not pass there."""
+        """Whether the note explains why that test does not pass there."""
         return suite == self.suite and host in self.hosts and arm in self.arms and test in self.tests
 
 
 @dataclass(frozen=True)
 class Run:
-    """What some of the results of a suite on a host come from."""
+    """The origin of some results of a suite on a host."""
 
     suite: str
     host: str
@@ -55,13 +55,13 @@ class Run:
 
 
 def run_of_today(suite: str, host: str, part: str, words: list[str]) -> Run:
-    """The run that `oratorio WORDS` makes on this machine."""
+    """Returns the record of a run of `oratorio WORDS` on this machine today."""
     machine = f"{platform.machine()}, {platform.system()} {platform.release()}"
     return Run(suite, host, part, f"./oratorio {shlex.join(words)}", str(date.today()), machine)
 
 
 def with_run(runs: list[Run], run: Run) -> list[Run]:
-    """Those whose results are still there, and the new one: it replaced the results of its part."""
+    """Returns the runs whose results still exist, and the new run, which replaces the results of its part."""
     kept = [
         old
         for old in runs
@@ -75,17 +75,17 @@ def _load(file: Path) -> dict:
 
 
 def load_outcomes(file: Path = RESULTS) -> Outcomes:
-    """What is committed; empty where nothing is."""
+    """Returns the committed results; empty if there are none."""
     return {suite: tests for suite, tests in _load(file).items() if suite != "run"}
 
 
 def load_runs(file: Path = RESULTS) -> list[Run]:
-    """What the committed results come from."""
+    """Returns the runs that the committed results come from."""
     return [Run(**told) for told in _load(file).get("run", [])]
 
 
 def load_notes(file: Path = NOTES) -> list[Note]:
-    """The reasons, in the order of the file."""
+    """Returns the reasons, in the order of the file."""
     return [
         Note(
             suite=note["suite"], hosts=tuple(note["hosts"]), arms=tuple(note["arms"]),
@@ -96,7 +96,7 @@ def load_notes(file: Path = NOTES) -> list[Note]:
 
 
 def every(outcomes: Outcomes) -> Iterator[tuple[str, str, str, str, str]]:
-    """(suite, test, host, arm, outcome) of all."""
+    """Yields (suite, test, host, arm, outcome) of all results."""
     for suite, tests in outcomes.items():
         for test, hosts in tests.items():
             for host, arms in hosts.items():
@@ -105,17 +105,17 @@ def every(outcomes: Outcomes) -> Iterator[tuple[str, str, str, str, str]]:
 
 
 def _open_places(outcomes: Outcomes) -> list[tuple[str, str, str, str]]:
-    """(suite, test, host, arm) of what does not pass."""
+    """Returns (suite, test, host, arm) of everything that does not pass."""
     return [(*place, arm) for *place, arm, outcome in every(outcomes) if outcome != PASS]
 
 
 def unexplained(outcomes: Outcomes, notes: list[Note]) -> list[tuple[str, str, str, str]]:
-    """(suite, test, host, arm) of what neither passes nor has a note."""
+    """Returns (suite, test, host, arm) of everything that neither passes nor has a note."""
     return [place for place in _open_places(outcomes) if not any(note.covers(*place) for note in notes)]
 
 
 def stale(outcomes: Outcomes, notes: list[Note]) -> list[str]:
-    """`suite/test` of notes on tests that pass everywhere the note speaks of, or are not there."""
+    """Returns `suite/test` of notes on tests that pass wherever the note applies, or that do not exist."""
     places = _open_places(outcomes)
     return [
         f"{note.suite}/{test}"
@@ -126,7 +126,7 @@ def stale(outcomes: Outcomes, notes: list[Note]) -> list[str]:
 
 
 def behind(outcomes: Outcomes) -> list[tuple[str, str, str]]:
-    """(suite, test, host) of what passes with the host's own MPI-IO and not with Oratorio."""
+    """Returns (suite, test, host) of tests that pass with the host's own MPI-IO and not with Oratorio."""
     return [
         (suite, test, host)
         for suite, tests in outcomes.items()
@@ -137,7 +137,7 @@ def behind(outcomes: Outcomes) -> list[tuple[str, str, str]]:
 
 
 def count(outcomes: Outcomes, suite: str, host: str, arm: str) -> str:
-    """`passed of all`; what the suite itself skips is not counted."""
+    """Returns `passed of all`; tests that the suite itself skips are not counted."""
     tests = outcomes.get(suite, {}).values()
     found = Counter(hosts[host][arm] for hosts in tests if arm in hosts.get(host, {}))
     all_of_them = found.total() - found[SKIP]
@@ -148,7 +148,7 @@ def count(outcomes: Outcomes, suite: str, host: str, arm: str) -> str:
 
 
 def write_outcomes(outcomes: Outcomes, runs: list[Run], file: Path = RESULTS) -> None:
-    """One line per test, then the runs."""
+    """Writes one line for each test, then the runs."""
     lines = ["# Made by `oratorio conformance suites --write`: outcome of each test, by host and MPI-IO."]
     for suite, tests in outcomes.items():
         lines += ["", f"[{suite}]"]
@@ -176,7 +176,7 @@ def _row(words: list[str]) -> str:
 
 
 def _runs_told(suite: str, runs: list[Run]) -> list[str]:
-    """A line for each command, with the hosts it ran on."""
+    """Returns a line for each command, with the hosts it ran on."""
     hosts: dict[tuple[str, str, str], list[str]] = {}
     for run in runs:
         if run.suite == suite:
@@ -224,7 +224,7 @@ def _summary(suites: list[Suite], outcomes: Outcomes) -> list[str]:
 
 
 def write_page(suites: tuple[Suite, ...], outcomes: Outcomes, runs: list[Run], file: Path = PAGE) -> None:
-    """docs/conformance.md."""
+    """Writes docs/conformance.md."""
     notes = load_notes()
     present = [suite for suite in suites if outcomes.get(suite.name)]
     lines = [

@@ -31,7 +31,7 @@ Tell = Callable[[str, Result], None]
 
 
 def source_folder(suite: Suite) -> Path:
-    """Where the suite's source is, fetched if need be. Raises SourceError."""
+    """Returns the folder of the suite's source, which is fetched if needed. Raises SourceError."""
     return source_of(suite.archive, suite.name, suite.prepare) if suite.archive else WORK
 
 
@@ -65,17 +65,18 @@ def run_program(builder: Builder, program: Program, preload: bool) -> Result:
 
 # --- Python programs that run many tests in one job ---
 
-ORDER = ("loaded", "passed", "skipped", "failed", "began")  # the worst of all ranks counts
+# from best to worst: the worst of all ranks counts
+ORDER = ("loaded", "passed", "skipped", "failed", "began")
 
 
 def read_records(folder: Path) -> dict[str, tuple[str, str]]:
-    """test -> (worst outcome over the ranks, detail), from the files of mpi4py_runner.py."""
+    """Returns test -> (worst outcome over the ranks, detail), from the files of mpi4py_runner.py."""
     worst: dict[str, tuple[str, str]] = {}
     for file in sorted(folder.glob("*.jsonl")):
         last = {}
         for line in file.read_text().splitlines():
             name, outcome, detail = json.loads(line)
-            # A failure stays, whatever tearDown says after it.
+            # A failure stays, even if tearDown reports success after it.
             if last.get(name, ("",))[0] != "failed":
                 last[name] = (outcome, f"{file.stem}: {detail}")
         for name, told in last.items():
@@ -85,7 +86,8 @@ def read_records(folder: Path) -> dict[str, tuple[str, str]]:
 
 
 def results_of(records: dict[str, tuple[str, str]]) -> Results:
-    """Of the tests without an end only the first: ranks that were ahead began others."""
+    """Turns records into results. Of the tests without an end only the first counts, because ranks that were
+    ahead had begun others."""
     words = {"passed": PASS, "skipped": SKIP, "failed": FAIL}
     results: Results = {}
     is_cut = False
@@ -102,7 +104,7 @@ def results_of(records: dict[str, tuple[str, str]]) -> Results:
 def run_script(host: Host, source: Path, script: Script, preload: bool, tell: Tell) -> Results:
     """Runs the script until every test has a result.
 
-    A job that hangs or crashes in a test is started again without the tests that have one.
+    A job that hangs or crashes in a test is started again without the tests that have a result.
     """
     results: Results = {}
     while True:
@@ -128,14 +130,15 @@ def run_script(host: Host, source: Path, script: Script, preload: bool, tell: Te
 
 
 def _verify_preload(host: Host) -> None:
-    """Nothing that runs without Oratorio may count as its result."""
+    """Raises LookupError if ranks do not get LD_PRELOAD, because a run without Oratorio must not count as
+    its result."""
     done = run_ranks(host, 1, ["cat", "/proc/self/maps"], preload=True, timeout_seconds=60)
     if str(preload_library().resolve()) not in done.stdout:
         raise LookupError(f"{host.mpiexec} does not give LD_PRELOAD to the ranks: {done.stderr[-400:]}")
 
 
 def run_suite(suite: Suite, host: Host, preload: bool, tell: Tell, part: str = ALL) -> Results:
-    """The tests of that part of the suite (all of a script's are quick), one after the other.
+    """Runs the tests of that part of the suite one after the other; all tests of a script are quick.
 
     Raises SourceError.
     """

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Fetches the source packages: by apt and pip, from the mirrors this machine is set up with.
+"""Fetches the sources of suites by apt and pip, from the mirrors that this machine uses.
 
-apt gets a list of sources and folders of its own, so the machine's setup stays as it is. What arrives
-must have the SHA-256 written with the suite.
+apt gets a list of sources and folders of its own, so the machine's setup does not change. What arrives must
+have the SHA-256 in the suite's record.
 """
 
 import hashlib
@@ -21,11 +21,11 @@ FETCH_SECONDS = 300
 
 
 class SourceError(Exception):
-    """The source of a suite can't be had; the text says why."""
+    """The source of a suite is not available; the text says why."""
 
 
 def call(*words: str, cwd: Path | None = None) -> str:
-    """What the command prints. Raises SourceError."""
+    """Returns the output of a command. Raises SourceError."""
     try:
         done = subprocess.run(
             words, cwd=cwd, capture_output=True, text=True, timeout=FETCH_SECONDS, stdin=subprocess.DEVNULL
@@ -38,7 +38,8 @@ def call(*words: str, cwd: Path | None = None) -> str:
 
 
 def debian_targets() -> list[tuple[str, str, str]]:
-    """(address, release, component) of the machine's own lists of Debian's packages. Raises SourceError."""
+    """Returns (address, release, component) of the machine's own lists of Debian's packages. Raises
+    SourceError."""
     wanted = "$(ORIGIN)|$(REPO_URI)|$(RELEASE)|$(COMPONENT)"
     told = call("apt-get", "indextargets", "--format", wanted, "Created-By: Packages")
     targets = [line.split("|") for line in told.splitlines()]
@@ -49,13 +50,13 @@ def debian_targets() -> list[tuple[str, str, str]]:
 
 
 def apt_line(kind: str, uri: str, release: str, component: str) -> str:
-    """A line of a sources.list; kind is deb or deb-src."""
+    """Returns a line of a sources.list; `kind` is deb or deb-src."""
     option = f"[signed-by={DEBIAN_KEYRING}] " if DEBIAN_KEYRING.exists() else ""
     return f"{kind} {option}{uri} {release} {component}\n"
 
 
 def private_apt(folder: Path, lines: Collection[str]) -> list[str]:
-    """Options that keep apt within `folder`, with `lines` for its sources."""
+    """Returns options that keep apt within `folder`, with `lines` as its sources."""
     for part in ("lists/partial", "archives/partial"):
         (folder / part).mkdir(parents=True, exist_ok=True)
     (folder / "sources.list").write_text("".join(sorted(lines)))
@@ -85,7 +86,7 @@ def _fetch_from_debian(archive: Archive, folder: Path) -> None:
 
 
 def _fetch_from_pypi(archive: Archive, folder: Path) -> None:
-    """From what setup.sh keeps in .oratorio/wheels, else by pip."""
+    """Fetches the archive from .oratorio/wheels, where setup.sh keeps it, else by pip."""
     kept = PRIVATE / "wheels" / archive.file
     if kept.exists():
         shutil.copy(kept, folder)
@@ -99,7 +100,7 @@ FETCH = {"debian": _fetch_from_debian, "pypi": _fetch_from_pypi}
 
 
 def _download(archive: Archive) -> Path:
-    """The archive in WORK/archives, downloaded if it is not there yet."""
+    """Returns the archive in WORK/archives; downloads it if it is not there."""
     folder = WORK / "archives"
     folder.mkdir(parents=True, exist_ok=True)
     file = folder / archive.file
@@ -114,7 +115,7 @@ def _download(archive: Archive) -> Path:
 
 
 def _unpack(file: Path, parts: tuple[str, ...], target: Path) -> None:
-    """The wanted parts without the archive's outermost folder."""
+    """Unpacks the wanted parts without the archive's outermost folder."""
     with tarfile.open(file) as tar:
         for member in tar:
             _, _, inner = member.name.partition("/")
@@ -125,9 +126,9 @@ def _unpack(file: Path, parts: tuple[str, ...], target: Path) -> None:
 
 
 def source_of(archive: Archive, suite: str, prepare: Callable[[Path], None]) -> Path:
-    """Folder with the suite's part of the archive, unpacked and prepared once.
+    """Returns the folder with the suite's part of the archive, unpacked and prepared once.
 
-    Raises SourceError if it can't be had.
+    Raises SourceError if the archive is not available.
     """
     target = WORK / "source" / archive.name / suite
     if target.exists():
