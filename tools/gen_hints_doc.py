@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""Makes docs/hints.md from src/file/hints.def. With --check: fails when the page is not current."""
+"""Makes docs/hints.md from src/file/hints.def. With --check, fails if the page is not current."""
 
 import pathlib
 import re
@@ -27,7 +27,7 @@ allowed.
 
 
 def split_row(text):
-    """The arguments of a row: commas inside quotes and parentheses don't separate."""
+    """Splits the arguments of a row; commas inside quotes and parentheses do not separate."""
     parts, depth, quoted, part = [], 0, False, ""
     for i, c in enumerate(text):
         if c == '"' and text[i - 1] != "\\":
@@ -54,7 +54,7 @@ def rows():
 
 
 def values(kind):
-    """The good values of a kind, for the reader."""
+    """Returns the valid values of a kind, in words."""
     name, arguments = re.fullmatch(r"(\w+)\((.*)\)", kind).groups()
     if name in ("bytes", "integer", "octal"):
         low, high = (argument.strip() for argument in arguments.split(","))

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""Writes docs/man/oratorio.1 from the commands' own options; --check tells whether it is current."""
+"""Writes docs/man/oratorio.1 from the commands' own options; --check reports whether it is current."""
 
 import argparse
 import sys
@@ -46,17 +46,17 @@ holds a link where the library's path has characters that LD_PRELOAD breaks, and
 
 
 def escaped(text: str) -> str:
-    """Plain text as roff shows it unchanged."""
+    """Escapes plain text so that roff shows it unchanged."""
     return text.replace("\\", "\\e").replace("-", "\\-").replace("'", "\\(aq")
 
 
 def words_of(action: argparse.Action) -> str:
-    """What stands for itself on the command line."""
+    """Returns the placeholder of a positional argument."""
     return "COMMAND..." if action.dest == "command" else action.metavar
 
 
 def page() -> str:
-    """The manual page."""
+    """Returns the manual page."""
     synopsis, body = "", ""
     for name in start.COMMANDS:
         parser = start.parser_of(name)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What the programs that make pages have in common."""
+"""The common parts of the programs that make pages."""
 
 import sys
 from pathlib import Path
@@ -8,7 +8,7 @@ ROOT = Path(__file__).resolve().parents[1]
 
 
 def keep(page: Path, text: str) -> int:
-    """Writes the page, or with --check tells whether it is current; the exit code."""
+    """Writes the page, or with --check reports whether it is current. Returns the exit code."""
     if "--check" not in sys.argv[1:]:
         page.parent.mkdir(exist_ok=True)
         page.write_text(text)

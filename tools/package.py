@@ -4,8 +4,7 @@
 
 usage: package.py [--libraries PATH] FOLDER
 
-FOLDER/oratorio is made anew. PATH leads from there to the libraries.
-Used by `cmake --install` and for the wheel.
+Replaces FOLDER/oratorio. PATH leads from there to the libraries. `cmake --install` and the wheel use this.
 """
 
 import argparse
@@ -26,7 +25,7 @@ MODULES = (
 
 
 def lay_out(folder: Path, libraries: str) -> Path:
-    """Makes folder/oratorio anew and returns it."""
+    """Replaces folder/oratorio by a new package and returns it."""
     package = folder / "oratorio"
     shutil.rmtree(package, ignore_errors=True)
     installed = package / "installed"
@@ -44,13 +43,14 @@ def lay_out(folder: Path, libraries: str) -> Path:
 
 
 def main() -> None:
-    """The command line."""
+    """Runs the command line."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--libraries", default="lib", help="where they are, seen from FOLDER/oratorio")
     parser.add_argument("folder", type=Path)
     options = parser.parse_args()
     package = lay_out(options.folder, options.libraries)
-    # Nobody writes there later. By content, since whoever packs an installation may change the files' times.
+    # Compiled now because the installation may be read-only later. Checked by content, not by time, because
+    # packagers may change the files' times.
     mode = py_compile.PycInvalidationMode.CHECKED_HASH
     compileall.compile_dir(package, ddir="oratorio", quiet=1, invalidation_mode=mode)
 

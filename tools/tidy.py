@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""Rules of this code base that no compiler checks. Prints `file:line: complaint`; exit code 1 if any.
+"""Checks rules of this code base that no compiler checks. Prints `file:line: complaint`; exit code 1 if any.
 
-- src/ is a house of floors: a file includes only what FLOORS allows its folder.
+- src/ is built in floors: a file includes only what FLOORS allows its folder.
 - mpi.h and the names MPI_* and PMPI_* are for src/mpi and src/bind alone.
 - Files have at most 400 lines, C and C++ functions at most 60.
 - Descriptors of src/ are made as a Descriptor or a Socket, which are never 0, 1 or 2; no streams are opened.
-- Messages of src/ go by base/standard_error.
-- Which part a method has is asked only by the tables of parts (KIND_TABLES): all others ask its facts.
+- Messages of src/ go through base/standard_error.
+- Only the tables of parts (KIND_TABLES) ask which part a method has; other code asks for the part's facts.
 - A TODO names the issue it belongs to: TODO(#12).
 """
 
@@ -29,7 +29,7 @@ VIRTUALS_MAX = 8
 WIDE = ("Transport", "Store")  # docs/style.md says why
 ABSTRACT = re.compile(r"^(?:class|struct) (\w+)[^;{()]*\{", re.MULTILINE)
 
-# folder of src/ -> folders it may include, besides itself
+# folder of src/ -> folders that it may include, besides itself
 FLOORS = {
     "base": set(),
     "type": {"base"},
@@ -50,7 +50,7 @@ KIND_TABLES = {
     "src/exchange/exchange.cpp", "src/run/work.cpp",
 }  # fmt: skip
 
-# Collective helpers, which see to it that all ranks have the same value.
+# Files that may vouch for agreed values: collective helpers, which ensure that all ranks have the same value.
 VOUCHERS = {
     "src/base/agreed.hpp", "src/base/agreed.cpp", "src/bind/workspaces.cpp", "src/exchange/node_memory.cpp",
     "src/file/hint_sources.cpp",
@@ -60,14 +60,15 @@ INCLUDE = re.compile(r'\s*#\s*include\s*([<"])([^>"]+)[>"]')
 MPI_NAME = re.compile(r"\bP?MPIX?_\w+")
 KIND = re.compile(r"\b(Request|Domains|Graph|Exchange|Layers|Storage|ReadAhead)Kind\b")
 VOUCH = re.compile(r"\bvouch\(")
-# System calls that make a descriptor, and the text from the statement's begin on that must say who owns it.
+# System calls that make a descriptor; the text between the start of the statement and the call must name an
+# owner.
 MAKES_DESCRIPTOR = re.compile(
     r"(?<![\w.>:])(?:::(?:open|openat|creat|socket|socketpair|accept4?|pipe2?|dup[23]?|mkstemp)"
     r"|(?:::)?(?:shm_open|memfd_create|eventfd|timerfd_create|signalfd|epoll_create1?|inotify_init1?|pidfd_open))\("
 )
 OWNS_DESCRIPTOR = re.compile(r"\b(Descriptor|Socket)\b")
 STREAM = re.compile(r"\bstd::[io]?fstream\b|\b(fopen|freopen|fdopen|opendir|popen|tmpfile)\(")
-# What writes to descriptor 2, whatever that is now.
+# Everything that writes to descriptor 2, whatever that is at the time.
 STANDARD_ERROR = re.compile(r"\b(stderr|STDERR_FILENO|perror|cerr|clog)\b")
 STANDARD_ERROR_FILES = {
     "src/base/standard_error.cpp",
@@ -76,7 +77,7 @@ STANDARD_ERROR_FILES = {
 }
 TODO = re.compile(r"\b(TODO|FIXME|XXX)\b(?!\(#\d+\))")
 TYPE_OR_NAMESPACE = re.compile(r"\b(namespace|class|struct|union|enum|extern)\b")
-# What may stand between a function's parameters and its body.
+# The text that may stand between a function's parameters and its body.
 FUNCTION_HEAD = re.compile(
     r"\)\s*((const|noexcept(\([^)]*\))?|override|final|mutable|&{1,2})\s*)*"
     r"(->[^;{}=]+|requires[^;{}]+|:[^:].*)?\s*$",
@@ -101,7 +102,7 @@ class Complaint:
 
 
 def without_literals(text: str) -> str:
-    """C++ text with comments and literals blanked out; lines keep their numbers."""
+    """Returns C++ text with comments and literals blanked out; lines keep their numbers."""
 
     def blank(found: re.Match[str]) -> str:
         return re.sub(r"[^\n]", " ", found.group())
@@ -110,12 +111,12 @@ def without_literals(text: str) -> str:
 
 
 def floor_of(file: Path) -> str | None:
-    """The folder of src/ that `file`, relative to the root, belongs to."""
+    """Returns the folder of src/ that `file`, relative to the root, belongs to."""
     return file.parts[1] if len(file.parts) > 2 and file.parts[0] == "src" else None
 
 
 def check_includes(file: Path, text: str) -> Iterator[Complaint]:
-    """Floors, and mpi.h."""
+    """Checks the floors, and that mpi.h is included only where it may be."""
     floor = floor_of(file)
     if floor is None:
         return
@@ -135,7 +136,7 @@ def check_includes(file: Path, text: str) -> Iterator[Complaint]:
 
 
 def check_mpi_names(file: Path, text: str) -> Iterator[Complaint]:
-    """MPI's names outside the two folders that know MPI."""
+    """Reports MPI's names outside the two folders that know MPI."""
     floor = floor_of(file)
     if floor is None or floor in MPI_FOLDERS:
         return
@@ -146,7 +147,7 @@ def check_mpi_names(file: Path, text: str) -> Iterator[Complaint]:
 
 
 def check_kinds(file: Path, text: str) -> Iterator[Complaint]:
-    """Kinds of parts outside the tables that have a row of each."""
+    """Reports kinds of parts outside the tables that have a row for each kind."""
     if floor_of(file) is None or file.as_posix() in KIND_TABLES:
         return
     for number, line in enumerate(without_literals(text).splitlines(), 1):
@@ -156,7 +157,7 @@ def check_kinds(file: Path, text: str) -> Iterator[Complaint]:
 
 
 def check_vouching(file: Path, text: str) -> Iterator[Complaint]:
-    """Agreed values made elsewhere than by collective helpers."""
+    """Reports agreed values that are not made by collective helpers."""
     if floor_of(file) is None or file.as_posix() in VOUCHERS:
         return
     for number, line in enumerate(without_literals(text).splitlines(), 1):
@@ -165,9 +166,9 @@ def check_vouching(file: Path, text: str) -> Iterator[Complaint]:
 
 
 def functions(text: str) -> Iterator[tuple[int, int]]:
-    """(first line, number of lines) of each function body in C++ text, head included.
+    """Yields (first line, number of lines) of each function in C++ text, head included.
 
-    A function is a brace that follows a parameter list and stands in no other function.
+    A function is a brace that follows a parameter list and is inside no other function.
     """
     plain = without_literals(text)
     plain = re.sub(r"^[ \t]*#(?:[^\n]*\\\n)*[^\n]*", lambda found: re.sub(r"[^\n]", " ", found.group()),
@@ -197,7 +198,7 @@ def functions(text: str) -> Iterator[tuple[int, int]]:
 
 
 def check_descriptors(file: Path, text: str) -> Iterator[Complaint]:
-    """Descriptors that could be those of standard input, output or error."""
+    """Reports descriptors that could get the number of standard input, output or error."""
     if floor_of(file) is None:
         return
     code = without_literals(text)
@@ -211,7 +212,7 @@ def check_descriptors(file: Path, text: str) -> Iterator[Complaint]:
 
 
 def check_standard_error(file: Path, text: str) -> Iterator[Complaint]:
-    """Messages by another way than base/standard_error: a program may have a file of data on descriptor 2."""
+    """Reports messages that bypass base/standard_error: a program may have a data file on descriptor 2."""
     if floor_of(file) is None or file.as_posix() in STANDARD_ERROR_FILES:
         return
     for number, line in enumerate(without_literals(text).splitlines(), 1):
@@ -221,7 +222,7 @@ def check_standard_error(file: Path, text: str) -> Iterator[Complaint]:
 
 
 def check_sizes(file: Path, text: str) -> Iterator[Complaint]:
-    """Length of the file and of its functions."""
+    """Checks the length of the file and of its functions."""
     lines = text.count("\n")
     if lines > FILE_LINES_MAX:
         yield Complaint(file, lines, f"{lines} lines; a file has at most {FILE_LINES_MAX}")
@@ -234,7 +235,7 @@ def check_sizes(file: Path, text: str) -> Iterator[Complaint]:
 
 
 def parameters(head: str) -> int:
-    """How many a function has, given what stands before its body."""
+    """Returns the number of parameters of a function, given the text before its body."""
     depth = angles = commas = 0
     begin = head.find("(")
     for place, char in enumerate(head[begin:], begin):
@@ -250,7 +251,8 @@ def parameters(head: str) -> int:
 
 
 def check_parameters(file: Path, text: str) -> Iterator[Complaint]:
-    """A function takes a handful of values. Entry points take what the standard gives them."""
+    """Limits the parameters of functions. Entry points are exempt, because the standard fixes their
+    parameters."""
     lines = without_literals(text).splitlines()
     for first, count in functions(text):
         head = "\n".join(lines[first - 1 : first + count]).partition("{")[0]
@@ -260,7 +262,8 @@ def check_parameters(file: Path, text: str) -> Iterator[Complaint]:
 
 
 def check_virtuals(file: Path, text: str) -> Iterator[Complaint]:
-    """An abstract class is small, but for the two that stand for an MPI and for a file system."""
+    """Limits virtual functions of abstract classes, except for the two that represent an MPI and a file
+    system."""
     plain = without_literals(text)
     for found in ABSTRACT.finditer(plain):
         body = plain[found.end() : plain.find("\n};", found.end())]
@@ -271,13 +274,13 @@ def check_virtuals(file: Path, text: str) -> Iterator[Complaint]:
 
 
 def check_license(file: Path, text: str) -> Iterator[Complaint]:
-    """The license stands in each source, so that a file that is copied elsewhere keeps it."""
+    """Requires the license in each source, so that a file that is copied elsewhere keeps it."""
     if LICENSE not in "".join(text.splitlines(keepends=True)[:2]):
         yield Complaint(file, 1, f"the first line (after #!) is a comment: {LICENSE}")
 
 
 def check_todos(file: Path, text: str) -> Iterator[Complaint]:
-    """Work left over must be on the list of issues."""
+    """Requires an issue for each TODO, because work left over must be on the list of issues."""
     if file.name in ("tidy.py", "test_tidy.py"):
         return
     for number, line in enumerate(text.splitlines(), 1):
@@ -287,7 +290,7 @@ def check_todos(file: Path, text: str) -> Iterator[Complaint]:
 
 
 def check(file: Path, text: str) -> list[Complaint]:
-    """All complaints about one file, given relative to the root."""
+    """Returns all complaints about one file, given relative to the root."""
     found = [*check_sizes(file, text), *check_todos(file, text)]
     if file.suffix in CXX_SUFFIXES:
         found += [*check_includes(file, text), *check_mpi_names(file, text)]
@@ -298,7 +301,7 @@ def check(file: Path, text: str) -> list[Complaint]:
 
 
 def check_whole(file: Path, text: str) -> list[Complaint]:
-    """The same, and what only a whole file can have."""
+    """Returns the same, and complaints that only a whole file can have."""
     return [*check_license(file, text), *check(file, text)]
 
 

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Makes the sources that docs/adding-a-method.md describes: the blocks with file= are files, those with
-into= go into a copy of that file, before the first line that has the word after before=.
+"""Makes the sources that docs/adding-a-method.md describes. A block with file= is a file; a block with into=
+goes into a copy of that file, before the first line that contains the word after before=.
 
 usage: apply.py PAGE SOURCES INTO
 """
@@ -13,7 +13,7 @@ BLOCK = re.compile(r"^```cpp ([^\n]+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 
 
 def insert(text: str, block: str, word: str) -> str:
-    """The text with the block before the first line with the word."""
+    """Returns the text with the block inserted before the first line that contains the word."""
     lines = text.splitlines(keepends=True)
     places = [i for i, line in enumerate(lines) if word in line]
     if not places:
@@ -22,7 +22,7 @@ def insert(text: str, block: str, word: str) -> str:
 
 
 def main() -> None:
-    """See above."""
+    """Writes the sources; see the top of this file."""
     page, sources, into = map(Path, sys.argv[1:])
     made: dict[str, str] = {}
     for head, block in BLOCK.findall(page.read_text()):

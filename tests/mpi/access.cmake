@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# Tests of data access: plain MPI programs under the preload library, whose files are looked at without MPI.
+# Tests of data access: plain MPI programs under the preload library; the tests examine their files without MPI.
 set(all_ranks RANKS 1 2 3 4 7 8 OTHER_RANKS 2)
 
 oratorio_mpi_test(differential PRELOAD ${all_ranks} SOURCES differential_test.cpp random_view.cpp mapped_type.cpp)
@@ -38,7 +38,7 @@ foreach(host ${ORATORIO_MPI_HOSTS})
   if(host MATCHES "^(mpich5|ompi5)$")
     set(ranks 3)
   endif()
-  # One after the other: not yet the late one itself.
+  # A waiting rank must print the notice, but not the last rank, which is late.
   set_tests_properties(mpi.waiting_notice.${host}.${ranks} PROPERTIES
     PASS_REGULAR_EXPRESSION "rank 0 has waited 1 s in MPI_File_write_at_all: /[^\n]*other ranks" FAIL_REGULAR_EXPRESSION "rank 2 has")
 endforeach()
@@ -56,13 +56,13 @@ foreach(host ${ORATORIO_MPI_HOSTS})
   endif()
 endforeach()
 oratorio_mpi_test(many_ranks PRELOAD RANKS 64 OTHER_RANKS 16 SOURCES many_ranks_test.cpp)
-# Not on Open MPI, whose MPI_Init may hang with so many ranks on a machine that is busy otherwise.
+# Not on Open MPI: with so many ranks its MPI_Init may hang on a machine that is busy otherwise.
 oratorio_mpi_test(very_many_ranks PRELOAD HOSTS mpich5 RANKS 128 SOURCES many_ranks_test.cpp ARGUMENTS two_phase auto)
 oratorio_mpi_test(peak_memory PRELOAD RANKS 4 SOURCES peak_memory_test.cpp)
 oratorio_mpi_test(unsynchronised PRELOAD RANKS 4 OTHER_RANKS 3 SOURCES unsynchronised_test.cpp)
 oratorio_mpi_test(unsynchronised_nodes PRELOAD RANKS 4 OTHER_RANKS 3 SOURCES unsynchronised_test.cpp
                   ENVIRONMENT ORATORIO_RANKS_PER_NODE=2)
-# Under the job's locks, each rank on a node of its own.
+# With the job's locks, and each rank on a node of its own.
 oratorio_mpi_test(unsynchronised_job_locks PRELOAD RANKS 4 OTHER_RANKS 3 SOURCES unsynchronised_test.cpp
                   ARGUMENTS list_io two_phase sieve mmap sparse
                   ENVIRONMENT ORATORIO_RANKS_PER_NODE=1 ORATORIO_HINTS=oratorio_locks=job)
@@ -75,7 +75,7 @@ set(oracle_programs PRELOAD EXPORTS RANKS 4 LINK oratorio_oracle
 oratorio_mpi_test(oracle_programs ${oracle_programs} HOSTS mpich5 ompi5 ARGUMENTS --count 30)
 oratorio_mpi_test(oracle_programs_nodes ${oracle_programs} HOSTS mpich5 ARGUMENTS --first 1001 --count 30
                   ENVIRONMENT ORATORIO_RANKS_PER_NODE=2)
-# The folder is its own third view, and in the last test the view is another folder, which the program must notice.
+# The folder is its own third view; in the last test the third view is another folder, which the program must notice.
 set(oracle_folder ${CMAKE_CURRENT_BINARY_DIR}/oracle)
 file(MAKE_DIRECTORY ${oracle_folder}/empty ${oracle_folder}/mpich5 ${oracle_folder}/ompi5 ${oracle_folder}/notice)
 foreach(host mpich5 ompi5)
@@ -90,11 +90,11 @@ if(TEST mpi.oracle_programs_notice.mpich5.4)
                        PASS_REGULAR_EXPRESSION "seed 1: third: can't be opened.*to run it again:.*FAILED .1 failures")
 endif()
 
-# Every variable of docs/environment.md on one rank only: the first of the communicator, and another.
+# Sets every variable of docs/environment.md on one rank only: on the first of the communicator, and on another.
 set(settings_quiet ORATORIO_QUIET=1 ROMIO_PRINT_HINTS=1 ORATORIO_EXPLAIN=%s/told ORATORIO_COSTS=%s
     ORATORIO_HINTS=cb_nodes=1 ROMIO_HINTS=%s MPICH_MPIIO_HINTS=*:cb_buffer_size=70000 ORATORIO_PRELOAD=/nowhere)
 set(settings_home HOME=%s XDG_CACHE_HOME=%s)
-# MPICH 5 itself hangs where the ranks begin MPI with different levels of thread support.
+# MPICH 5 itself hangs if the ranks initialise MPI with different levels of thread support.
 set(settings_thread ORATORIO_HINTS=oratorio_progress=thread)
 set(settings_nodes ORATORIO_RANKS_PER_NODE=1)
 set(settings_method ORATORIO_METHOD=two_phase)
@@ -122,7 +122,7 @@ endforeach()
 foreach(what memory threads)
   oratorio_mpi_test(scarcity_of_${what} PRELOAD EXPORTS RANKS 3 SOURCES scarcity_test.cpp scarcity.cpp ARGUMENTS ${what})
 endforeach()
-# Not under MPICH 4: it moves nothing on while it waits, so without a thread each start ends before the next begins.
+# Not with MPICH 4: it makes no progress while it waits, so without a thread each start ends before the next begins.
 oratorio_mpi_test(scarcity_to_the_end PRELOAD EXPORTS RANKS 2 HOSTS mpich5 ompi5 ARGUMENTS end
                   SOURCES scarcity_test.cpp scarcity.cpp)
 foreach(host mpich5 ompi5)

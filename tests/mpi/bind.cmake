@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# Tests of src/bind: plain MPI programs under the preload library, and what the libraries export.
+# Tests of src/bind: plain MPI programs under the preload library, and tests of what the libraries export.
 oratorio_mpi_test(bind_routines PRELOAD SOURCES bind_routines_test.cpp RANKS 1 3)
 oratorio_mpi_test(workspaces INTERNAL LINK oratorio_file RANKS 1 2 4 OTHER_RANKS 3
                   SOURCES workspaces_test.cpp ${oratorio_SOURCE_DIR}/src/bind/workspaces.cpp)
 oratorio_mpi_test(workspaces_at_once INTERNAL LINK oratorio_file RANKS 2 TIMEOUT 60
                   SOURCES workspaces_at_once_test.cpp ${oratorio_SOURCE_DIR}/src/bind/workspaces.cpp)
-# The library's objects are in the program, which looks at them from inside.
+# The library's objects are linked into the program, which looks at them from inside.
 foreach(host mpich5:mpich ompi5:ompi)
   string(REPLACE ":" ";" host "${host}")
   list(GET host 0 name)

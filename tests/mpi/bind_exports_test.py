@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What the libraries show to the linker: the names of the table, nothing else, and no need of any MPI.
+"""Tests what the libraries show to the linker: the names of the table, nothing else, and no need of any MPI.
 
 usage: bind_exports_test.py FOLDER-OF-LIBRARIES FOLDER-OF-MPI-HEADERS...
 """
@@ -18,10 +18,10 @@ HEADERS = [pathlib.Path(folder) for folder in sys.argv[2:]]
 LIBRARIES = pathlib.Path(sys.argv[1]) if len(sys.argv) > 1 else ROOT / "build" / "lib"
 del sys.argv[1:]
 
-# What mpi4py looks for in the global scope to tell which MPI is loaded: it must not find it here.
+# Names by which mpi4py finds out which MPI is loaded; it must not find them in our libraries.
 PROBED = {"MPI_Get_version", "MPI_Abi_get_version", "ompi_mpi_comm_self", "MPI_CONVERSION_FN_NULL"}
 
-# Procedures that take requests and need no answer of ours: why.
+# Procedures that take requests and that Oratorio need not implement, with the reason.
 NOT_OURS = {
     "MPI_Buffer_iflush": "starts an operation",
     "MPI_Cancel": "changes nothing: the host asks Requests::cancel",
@@ -45,7 +45,7 @@ def output_of(*command):
 
 
 def table_names():
-    """The C names, the Fortran names of all hosts, and all Fortran names."""
+    """Returns the C names, the Fortran names of all hosts, and all Fortran names."""
     lines = output_of(sys.executable, str(GENERATOR), str(TABLE), "--names").splitlines()
     rows = [line.split() for line in lines]
     return [{row[-1] for row in rows if row[:-1] == kind} for kind in ([], ["fortran_all"], ["fortran"])]
@@ -71,14 +71,15 @@ class Exports(unittest.TestCase):
         for library in self.libraries:
             with self.subTest(library.name):
                 wanted = self.c_names | self.fortran.get(library.name, set())
-                if library.name == "liboratorio.so":  # tells the others what standard error was at the start
+                # tells the other libraries what standard error was at the start
+                if library.name == "liboratorio.so":
                     wanted = wanted | {"oratorio_standard_error"}
                 self.assertEqual(symbols(library, "--defined-only"), wanted)
 
     def test_every_procedure_is_there_with_and_without_p(self):
         plain = {name for name in self.c_names if name.startswith("MPI")}
         self.assertEqual(self.c_names, plain | {"P" + name for name in plain})
-        self.assertEqual(len(plain), 112)  # the chapter, and 17 beside it
+        self.assertEqual(len(plain), 112)  # the chapter's procedures, and 17 of other chapters
 
     def test_probed_names_are_not_exported(self):
         for library in self.libraries:
@@ -95,7 +96,7 @@ class Exports(unittest.TestCase):
 
 
 def request_parameters(header):
-    """{procedure: [its parameters]} of those that have a request among them."""
+    """Returns {procedure: [its parameters]} for procedures with a request among their parameters."""
     text = re.sub(r"/\*.*?\*/", "", header.read_text(), flags=re.DOTALL)
     found = re.findall(r"\bint\s+(MPIX?_\w+)\s*\(((?:[^()]|\([^()]*\))*)\)", text)
     split = {name: [part.strip() for part in parameters.split(",")] for name, parameters in found}
@@ -103,7 +104,7 @@ def request_parameters(header):
 
 
 def only_starts(parameters):
-    """One request comes out, of an operation that the others describe."""
+    """Whether a procedure only returns a new request, of an operation that the other parameters describe."""
     return len(parameters) > 1 and bool(re.match(r"MPI_Request\s*\*\s*\w+$", parameters[-1]))
 
 

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""ADIOS2 with one of its engines. usage: adios2_program.py ENGINE FOLDER
+"""A program that uses ADIOS2 with one of its engines. usage: adios2_program.py ENGINE FOLDER
 
-Each rank puts its part of an array, two steps, and gets its neighbour's back.
+Each rank puts its part of an array in two steps, and then gets its neighbour's part.
 """
 
 import sys

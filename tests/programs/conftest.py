@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What the tests of real programs share: the MPIs, and running a program twice.
+"""The common parts of the tests of real programs: the MPIs, and running a program twice.
 
-Every program here is unchanged: it knows nothing of Oratorio. It runs with the MPI's own MPI-IO and
-with Oratorio preloaded, and must leave the same bytes behind.
+Every program here is unchanged: it knows nothing of Oratorio. It runs with the MPI's own MPI-IO and with
+Oratorio preloaded, and must leave the same bytes behind.
 """
 
 import os
@@ -19,8 +19,8 @@ from oratorio import targets
 from oratorio.hosts import Host, find_hosts, run_ranks
 from oratorio.paths import preload_library
 
-# Open MPI looks for networks by libfabric for more than a second in each rank, asleep, to take memory of
-# the node in the end.
+# Excludes libfabric: with it each rank of Open MPI sleeps for more than a second while it looks for networks,
+# and then uses the node's shared memory after all.
 os.environ.update(OMPI_MCA_mtl="^ofi", OMPI_MCA_btl="^ofi")
 
 HOSTS = {host.name: host for host in find_hosts()}
@@ -30,14 +30,14 @@ NOT_BUILT = "build/lib/liboratorio.so has not been built; only the host's own MP
 
 
 def saying_into(folder: Path, *words: str | Path) -> list[str | Path]:
-    """A program that is started with FOLDER/said.R, R its rank, as standard error. A host may carry that by a
-    network which a test cuts, and drop it when the job ends."""
+    """Returns words that start a program with its standard error in FOLDER/said.R, where R is its rank. A
+    host may carry standard error over a network that a test cuts, and drop it when the job ends."""
     shell = 'exec 2>"$0/said.${PMI_RANK:-$OMPI_COMM_WORLD_RANK}" && exec "$@"'
     return ["sh", "-c", shell, folder, *words]
 
 
 def host_or_skip(name: str) -> Host:
-    """The host of that name; the test is skipped where that MPI is not installed."""
+    """Returns the host of that name; skips the test if that MPI is not installed."""
     if name not in HOSTS:
         pytest.skip(f"no MPI named {name} here")
     return HOSTS[name]
@@ -53,7 +53,7 @@ def run_checked(host: Host, ranks: int, program: list, **options) -> subprocess.
 
 
 def assert_oratorio_was_used(done: subprocess.CompletedProcess[str]) -> None:
-    """With ORATORIO_EXPLAIN=1 Oratorio tells on stderr what it does with a file."""
+    """Requires the messages that Oratorio writes to stderr with ORATORIO_EXPLAIN=1."""
     assert "oratorio" in done.stderr.lower(), (
         "Oratorio was preloaded, but said nothing:\n" + done.stderr[-4000:]
     )
@@ -63,10 +63,11 @@ ORACLE_TRIES = 3
 
 
 def run_oracle(host: Host, ranks: int, program: list, folder: Path, tries: int = ORACLE_TRIES, **options):
-    """(folder of the files, what it said) of `program FOLDER` with the host's own MPI-IO.
+    """Runs `program FOLDER` with the host's own MPI-IO; returns (folder of the files, what was run).
 
-    That one is compared with, not tested, and has races of its own under load (Open MPI 4: 5 of 60 runs of
-    fortran_routines, where Oratorio has none): it may try again."""
+    The host's MPI-IO is the reference, not the subject of the test, and has races of its own under load
+    (Open MPI 4: 5 of 60 runs of fortran_routines, in which Oratorio has none), so it may try again.
+    """
     theirs = Path(tempfile.mkdtemp(prefix="host", dir=folder))
     try:
         return theirs, run_checked(host, ranks, [*program, theirs], **options)
@@ -77,7 +78,7 @@ def run_oracle(host: Host, ranks: int, program: list, folder: Path, tries: int =
 
 
 def run_both_ways(host: Host, ranks: int, program: list, folder: Path, **options) -> None:
-    """Runs `program FOLDER` with the host and with Oratorio; the files left must be equal."""
+    """Runs `program FOLDER` with the host and with Oratorio; the files that they leave must be equal."""
     ours = folder / "oratorio"
     theirs, expected = run_oracle(host, ranks, program, folder, **options)
     names = sorted(file.name for file in theirs.iterdir())
@@ -95,7 +96,7 @@ def run_both_ways(host: Host, ranks: int, program: list, folder: Path, **options
 
 
 def assert_same_bytes(expected: Path, found: Path) -> None:
-    """Tells the first difference rather than both files."""
+    """Reports the first difference instead of both files."""
     one, other = expected.read_bytes(), found.read_bytes()
     if one == other:
         return
@@ -106,5 +107,5 @@ def assert_same_bytes(expected: Path, found: Path) -> None:
 
 
 def compile_for(compiler: Path, source: Path, name: str, *flags: str) -> Path:
-    """Compiles a test program, once per change of its source."""
+    """Compiles a test program, again only after a change of its source."""
     return targets.compile_program(compiler, source, name, *flags)

@@ -1,14 +1,15 @@
 #!/bin/sh -e
 # SPDX-License-Identifier: BSD-3-Clause
-# usage: failing_disk.sh FOLDER STATE   what the disk of tools/oratorio/clients/setup/disk.sh with that folder does from now on
-#   good       all that it is told
+# usage: failing_disk.sh FOLDER STATE: sets how the disk with that folder (tools/oratorio/clients/setup/disk.sh)
+# behaves.
+#   good       everything works
 #   no-writes  writes fail
 #   none       reads and writes fail
-#   half       what lies in every second 64 KiB fails
-# or what happens to what the kernel has in memory of it:
-#   flush      it is written, or fails to be
-#   forget     it is read anew (what isn't written stays)
-#   anew       the file system is checked and mounted again
+#   half       accesses to every second 64 KiB fail
+# STATE can also be an action on what the kernel has cached of the disk:
+#   flush      writes it, or fails to
+#   forget     drops it, so that it is read again (data that is not written stays)
+#   anew       checks the file system and mounts it again
 PATH=/usr/sbin:/usr/bin:/sbin:/bin
 export PATH DM_DISABLE_UDEV=1
 name=${1##*/} sectors=131072
@@ -28,7 +29,7 @@ case $2 in
     half) table=$(awk -v n=$sectors -v d=$device 'BEGIN {
         for (at = 0; at < n; at += 256) print at, 128, "linear", d, at "\n" at + 128, 128, "error" }') ;;
 esac
-# The file system isn't asked to write everything first: it can't, or mustn't.
+# --nolockfs: does not ask the file system to write everything first, which it cannot or must not do.
 dmsetup suspend --nolockfs "$name"
 echo "$table" | dmsetup load "$name"
 dmsetup resume "$name"

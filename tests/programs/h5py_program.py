@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""A parallel h5py program: usage: h5py_program.py FOLDER
+"""A parallel h5py program. usage: h5py_program.py FOLDER
 
-Writes contiguous and chunked datasets, collectively and independently, reopens the file and reads it
-back by other ranks than those that wrote.
+Writes contiguous and chunked datasets, collectively and independently, reopens the file and reads it back
+with other ranks than those that wrote.
 """
 
 import sys

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Runs h5py's own tests of parallel files on every rank. usage: h5py_runner.py RESULT_FOLDER [NOT...]
 
-They are in the installed package and want pytest, which is taken from the environment of the tools. The
-outcomes are recorded as mpi4py_runner.py does; NOT are names of tests to leave out.
+The tests are part of the installed package. They need pytest, which comes from the environment of the tools.
+Outcomes are recorded as mpi4py_runner.py does; NOT are names of tests to leave out.
 """
 
 import importlib.util
@@ -12,7 +12,7 @@ import tempfile
 from pathlib import Path
 
 PRIVATE = Path(__file__).resolve().parents[2] / ".oratorio"
-# Last, so that h5py and numpy are this interpreter's own.
+# Appended at the end, so that h5py and numpy are this interpreter's own.
 sys.path += map(str, PRIVATE.glob("venv/lib/python3*/site-packages"))
 
 import pytest
@@ -20,7 +20,7 @@ from mpi4py import MPI
 
 
 class Plugin:
-    """Records outcomes, and gives the tests the file name they ask for."""
+    """Records outcomes, and gives the tests the file name that they ask for."""
 
     def __init__(self, stream) -> None:
         self.stream_ = stream
@@ -55,7 +55,7 @@ class Plugin:
 
 
 def tests_package() -> str:
-    """Debian has a package for each build of HDF5 within h5py."""
+    """Returns the package of the tests. Debian has one for each build of HDF5, within h5py."""
     debian = importlib.util.find_spec("h5py._debian_h5py_mpi")
     return "h5py._debian_h5py_mpi.tests" if debian else "h5py.tests"
 

@@ -2,8 +2,8 @@
 """Runs mpi4py's own tests on every rank. usage: mpi4py_runner.py TEST_FOLDER RESULT_FOLDER [NOT...]
 
 NOT are tests to leave out: names of methods, or module.class.method. Each rank writes
-RESULT_FOLDER/<rank>.jsonl: a line when a test begins, a line when it has ended, so that the test in which a
-job hangs is known too; and last the Oratorio libraries that were loaded.
+RESULT_FOLDER/<rank>.jsonl: a line when a test begins and a line when it has ended, so that the test in which
+a job hangs is known, too; and last the Oratorio libraries that were loaded.
 """
 
 import json
@@ -16,13 +16,14 @@ MODULES = ("test_io", "test_file")
 TEST_SECONDS = 60  # a test that hangs ends the job
 
 sys.path.insert(0, sys.argv[1])
-# As mpi4py's own main.py does.
+# Same as in mpi4py's own main.py.
 sys.modules["cupy"] = None
 sys.modules["numba"] = None
 
 from mpi4py import MPI
 
-# One rank tests NumPy's types too; with more, where each step waits for all, the standard library's do.
+# One rank tests NumPy's types, too. With more ranks each step waits for all, so they test only the standard
+# library's.
 if MPI.COMM_WORLD.size > 1:
     sys.modules["numpy"] = None
 
@@ -62,7 +63,7 @@ class Recorder(unittest.TestResult):
 
 
 class Loader(unittest.TestLoader):
-    """Leaves out what the command line says."""
+    """Leaves out the tests that the command line names."""
 
     def getTestCaseNames(self, testCaseClass):  # noqa: N802, N803
         place = f"{testCaseClass.__module__}.{testCaseClass.__qualname__}"

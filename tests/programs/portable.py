@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What a library of the wheel may need of a machine: glibc 2.28, and no C++ library."""
+"""Checks what a library of the wheel needs of a machine: glibc 2.28, and no C++ library."""
 
 import re
 import subprocess
@@ -23,7 +23,8 @@ def call(*words, **options) -> subprocess.CompletedProcess[str]:
 
 
 def require_only_glibc_2_28(library: Path, machine: str) -> None:
-    """Libraries that the manylinux policies allow, and names that they have in that version."""
+    """Checks that a library needs only libraries that the manylinux policies allow, and names that they have
+    in that version."""
     told = call("readelf", "-dVW", library).stdout
     assert set(re.findall(r"NEEDED.*\[(.+)\]", told)) <= {*SYSTEM, LOADERS[machine], "libgcc_s.so.1"}
     versions = {tuple(map(int, text.split("."))) for text in re.findall(r"GLIBC_([\d.]+)", told)}
@@ -37,7 +38,8 @@ def require_only_glibc_2_28(library: Path, machine: str) -> None:
 
 
 def link_all_of_the_c_plus_plus_library(compilers: str, machine: str, stub_folder: Path, scratch: Path):
-    """Fails where an older glibc lacks something. `compilers` has {} for gcc and g++."""
+    """Links all of the C++ library, which fails if an older glibc lacks a name. `compilers` has {} for gcc
+    and g++."""
     (scratch / "empty.cpp").touch()
     c, c_plus_plus = compilers.format("gcc"), compilers.format("g++")
     call(c, "-fPIC", "-c", "-o", scratch / "compat.o", ROOT / "tools/wheel/compat.c")

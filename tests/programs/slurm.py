@@ -39,7 +39,7 @@ PartitionName=all Nodes=ALL Default=YES MaxTime=10 State=UP
 
 
 def why_not() -> str:
-    """Why there can be no Slurm here; empty where there can."""
+    """Returns why Slurm cannot run here; empty if it can."""
     missing = [tool for tool in TOOLS if not (shutil.which(tool) or Path("/usr/sbin", tool).exists())]
     if missing:
         return f"no {', '.join(missing)} here (Debian: slurmctld slurmd slurm-client)"
@@ -55,7 +55,7 @@ def _free_ports(many: int) -> list[int]:
 
 
 def _wait_for_nodes(env: dict[str, str], folder: Path) -> None:
-    """Both nodes idle; an error with the daemons' logs otherwise."""
+    """Waits until both nodes are idle; else raises RuntimeError with the daemons' logs."""
     end = time.monotonic() + START_SECONDS
     told = ""
     while time.monotonic() < end:

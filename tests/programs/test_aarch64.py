@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""64-bit ARM: Debian's cross compiler makes the libraries and some of their tests, and its emulator runs
-them, also as ranks of an MPI (cmake/aarch64.cmake)."""
+"""Tests 64-bit ARM: Debian's cross compiler makes the libraries and some of their tests, and its emulator
+runs them, also as ranks of an MPI (cmake/aarch64.cmake)."""
 
 import os
 import re
@@ -13,14 +13,15 @@ from oratorio import aarch64
 from oratorio.suites.sources import SourceError
 from portable import link_all_of_the_c_plus_plus_library, require_only_glibc_2_28
 
-# Where processors differ: their own instructions, orders and sizes. Not those that take the emulator minutes.
+# Tests of code that depends on the processor: its instructions, byte and memory order, and sizes. Left out
+# are those that take the emulator minutes.
 PROGRAMS = ["base_bell", "base_shared_segment", "base_served_counter", "type_kernels", "type_external32"]
 PROGRAMS += ["type_run_table", "type_shape_codec"]
-TESTS = 57  # of all these; none is skipped
+TESTS = 57  # of all these programs; none is skipped
 LIBRARIES = ("oratorio", "oratorio-mpich")
 COMPILERS = f"{aarch64.PLACE}/usr/bin/aarch64-linux-gnu-{{}}-12"
 RANKS, ROW, ROWS = 2, 1000, 400  # as in many_writes.c
-# QEMU doesn't know process_vm_readv, which MPICH takes for long messages without asking whether it is there.
+# QEMU does not know process_vm_readv, which MPICH uses for long messages without a check.
 WITHOUT_READV = {"MPIR_CVAR_CH4_CMA_ENABLE": "0"}
 
 
@@ -34,7 +35,7 @@ def checked(*words: str | Path, **variables: str) -> subprocess.CompletedProcess
 
 @pytest.fixture(scope="module")
 def build() -> Path:
-    """A build folder with all that is tested here, not optimised."""
+    """Returns a build folder with everything that is tested here, not optimised."""
     missing = aarch64.missing_packages(aarch64.COMPILER_FILES | aarch64.TEST_FILES)
     if missing:
         pytest.skip(f"no cross compiler or emulator for aarch64: apt-get install {' '.join(missing)}")
@@ -50,7 +51,8 @@ def build() -> Path:
 
 @pytest.fixture(scope="module")
 def program(build, tmp_path_factory):
-    """Compiles a program of MPICH; returns the words that run it, to which it takes more."""
+    """Returns a function that compiles a program for MPICH and returns the words that run it; its options
+    are the emulator's."""
 
     def compiled(name: str, *emulator_options: str) -> list[str]:
         mpich, made = aarch64.mpi("mpich"), tmp_path_factory.mktemp(name) / name

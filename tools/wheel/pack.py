@@ -27,7 +27,7 @@ from oratorio import __version__
 
 NAME = f"oratorio-{__version__}"
 INFO = f"{NAME}.dist-info"
-MACHINES = ("x86_64", "aarch64")  # those whose glibc 2.28 is known here
+MACHINES = ("x86_64", "aarch64")  # processors for which tools/wheel has the names of glibc 2.28
 LIBRARIES = ("liboratorio.so", "liboratorio-mpich.so", "liboratorio-ompi.so", "liboratorio-abi.so")
 LICENSES = ("LICENSE", "licenses/README.md", "licenses/liburing.txt")
 METADATA = """\
@@ -48,18 +48,18 @@ Description-Content-Type: text/markdown
 
 
 def portable_tag(machine: str) -> str:
-    """Of a wheel with libraries of the target `portable`."""
+    """Returns the tag of a wheel with libraries of the target `portable`."""
     return f"py3-none-manylinux_2_28_{machine}"
 
 
 def metadata() -> str:
-    """The wheel's and the sdist's METADATA; the description is the guide to installing."""
+    """Returns the METADATA of the wheel and the sdist; the description is the installation guide."""
     licenses = "".join(f"License-File: {name}\n" for name in LICENSES)
     return METADATA.format(version=__version__, licenses=licenses) + (ROOT / "docs/install.md").read_text()
 
 
 def about(tag: str) -> dict[str, bytes]:
-    """path in the dist-info folder -> bytes, but for the RECORD."""
+    """Returns path in the dist-info folder -> bytes, without the RECORD."""
     files = {f"licenses/{name}": (ROOT / name).read_bytes() for name in LICENSES}
     files["METADATA"] = metadata().encode()
     files["WHEEL"] = f"Wheel-Version: 1.0\nGenerator: oratorio\nRoot-Is-Purelib: false\nTag: {tag}\n".encode()
@@ -68,7 +68,7 @@ def about(tag: str) -> dict[str, bytes]:
 
 
 def contents(libraries: Path, tag: str, strip: str, scratch: Path) -> dict[str, bytes]:
-    """path in the wheel -> bytes, but for the RECORD."""
+    """Returns path in the wheel -> bytes, without the RECORD."""
     files = {}
     made = package.lay_out(scratch, "lib")
     for file in sorted(made.rglob("*")):
@@ -84,7 +84,7 @@ def contents(libraries: Path, tag: str, strip: str, scratch: Path) -> dict[str, 
 
 
 def record(files: dict[str, bytes]) -> bytes:
-    """The list of files with their hashes."""
+    """Returns the RECORD: the list of files with their hashes."""
     lines = []
     for name, data in files.items():
         digest = base64.urlsafe_b64encode(hashlib.sha256(data).digest()).rstrip(b"=").decode()
@@ -93,7 +93,7 @@ def record(files: dict[str, bytes]) -> bytes:
 
 
 def write_wheel(libraries: Path, out: Path, tag: str, strip: str = "strip") -> Path:
-    """Packs the libraries of a folder, by that processor's `strip`; returns the wheel."""
+    """Packs the libraries of a folder, stripped by the `strip` of their processor; returns the wheel."""
     out.mkdir(parents=True, exist_ok=True)
     target = out / f"{NAME}-{tag}.whl"
     with tempfile.TemporaryDirectory() as scratch:
@@ -109,7 +109,7 @@ def write_wheel(libraries: Path, out: Path, tag: str, strip: str = "strip") -> P
 
 
 def main() -> None:
-    """The command line."""
+    """Runs the command line."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--libraries", type=Path, required=True, help="the folder they are in")
     parser.add_argument("--out", type=Path, required=True)

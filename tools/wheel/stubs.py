@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""Makes libraries to link against that have the names and versions of an older glibc, and nothing in them.
+"""Makes empty libraries to link against, with the names and versions of an older glibc.
 
 usage: stubs.py TABLE --cc COMPILER --out FOLDER
 
-A line of the table is `library version symbol...`. Who uses what that glibc doesn't have gets
-"undefined reference" at the link, and adds a definition to compat.c.
+A line of the table is `library version symbol...`. Code that uses a name which that glibc lacks fails at the
+link with "undefined reference"; the remedy is a definition in compat.c.
 """
 
 import argparse
@@ -14,7 +14,7 @@ from pathlib import Path
 
 
 def read_table(text: str) -> dict[str, dict[str, list[str]]]:
-    """library -> version -> symbols."""
+    """Returns library -> version -> symbols."""
     table: dict[str, dict[str, list[str]]] = {}
     for line in text.splitlines():
         words = line.partition("#")[0].split()
@@ -25,7 +25,8 @@ def read_table(text: str) -> dict[str, dict[str, list[str]]]:
 
 
 def version_script(versions: dict[str, list[str]]) -> str:
-    """For the linker; no version inherits another, which only matters to people."""
+    """Returns a version script for the linker. No version inherits from another, because inheritance only
+    informs people."""
     return "".join(
         f"{version} {{ global: {' '.join(f'{symbol};' for symbol in symbols)} }};\n"
         for version, symbols in versions.items()
@@ -45,7 +46,7 @@ def make(library: str, versions: dict[str, list[str]], compiler: str, folder: Pa
 
 
 def main() -> None:
-    """The command line."""
+    """Runs the command line."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("table", type=Path)
     parser.add_argument("--cc", required=True)
