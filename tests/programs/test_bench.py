@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""`oratorio bench`: every workload runs, smoke-sized, every byte is verified, and what it reports is
-what it measured."""
+"""Tests `oratorio bench`: every workload runs in smoke size, every byte is verified, and the report states
+what was measured."""
 
 import json
 import os
@@ -29,7 +29,7 @@ def bench(folder, *words, env=None) -> subprocess.CompletedProcess[str]:
 
 
 def measured(folder, *words, arms="host,auto,raw") -> dict:
-    """The record of a run; the command ends with an error if a byte was wrong."""
+    """Returns the record of a run; the command fails if a byte was wrong."""
     result = folder / "result.json"
     done = bench(folder, *words, "--arms", arms, "--json", result)
     assert done.returncode == 0, done.stdout[-3000:] + done.stderr[-3000:]
@@ -37,7 +37,7 @@ def measured(folder, *words, arms="host,auto,raw") -> dict:
 
 
 def refusal(folder, *words) -> str:
-    """What a command that is refused says: one line, and nothing has run."""
+    """Returns the one line that a refused command prints; nothing has run."""
     done = bench(folder, *words)
     assert done.returncode == 2, done.stdout + done.stderr
     lines = done.stderr.strip().splitlines()
@@ -78,7 +78,7 @@ def test_a_workload_s_variants_move_every_byte(words, tmp_path):
     "words", [("--overwrite",), ("--direct",), ("--sync", "--only", "write"), ("--only", "read")]
 )
 def test_ways_to_measure_move_every_byte(words, tmp_path):
-    """tile is the workload whose raw file has another size for reads; mar has holes."""
+    """tile is the workload whose raw file has a different size for reads; mar has holes."""
     host_or_skip("mpich5")
     record = measured(tmp_path, "suite", "--workloads", "tile,mar", *words, "--ranks", 2)
     for run in record["runs"]:
@@ -90,9 +90,10 @@ def test_ways_to_measure_move_every_byte(words, tmp_path):
 
 @pytest.fixture
 def map_of(tmp_path):
-    """map_of(case) -> a decomposition map for 16 processes.
+    """map_of(case) returns a decomposition map for 16 processes.
 
-    One of those in the folder that ORATORIO_E3SM_MAPS names, else one made up with the same structure."""
+    The map comes from the folder that ORATORIO_E3SM_MAPS names, or is made up with the same structure.
+    """
 
     def find(case: str) -> Path:
         folder = os.environ.get("ORATORIO_E3SM_MAPS")
@@ -106,7 +107,7 @@ def map_of(tmp_path):
 
 
 def bytes_of_two_variables(map_file: Path) -> int:
-    """Of each map, or of one where there is no second."""
+    """Returns the bytes of two variables of each map, or of one where there is no second."""
     with Dataset(map_file) as data:
         return sum(
             min(sizes.variables, 2) * sizes.element_bytes * int(np.prod(data.getncattr(f"D{number}.dims")))
@@ -224,7 +225,7 @@ def test_a_profile_accounts_for_what_was_moved(name, tmp_path):
             assert account == {}
             continue
         assert account["bytes_moved"] == sample["bytes"]
-        # What an aggregator has for itself is copied once, without a message.
+        # An aggregator copies its own data once, without a message.
         in_messages = sample["bytes"] - account["bytes_shared"]
         assert account.get("bytes_packed", 0) == account.get("bytes_placed", 0) == in_messages
         assert (in_messages == 0) == (sample["arm"] == "shared_buffer")
@@ -284,7 +285,7 @@ def test_a_figure_of_a_paper_has_a_row_for_each_point(tmp_path):
     done = bench(tmp_path, *words)
     assert done.returncode == 0, done.stdout + done.stderr
     rows = [line for line in done.stdout.splitlines() if re.search(r"│ (buffered|direct) +│", line)]
-    # coll_perf written and read, tile read, flash over block sizes and over ranks; two points, two modes
+    # coll_perf written and read, tile read, flash over block sizes and over ranks; two values, two modes
     assert len(rows) == 5 * 2 * 2
     assert all(len(re.findall(r"│\s+\d+ ", row)) >= 4 for row in rows)
 
@@ -348,7 +349,7 @@ def test_a_map_of_another_case_is_refused(map_of, tmp_path):
 
 
 def test_what_the_program_refuses_is_told(tmp_path):
-    """A parameter that only the program can judge."""
+    """Uses a parameter that only the program can reject."""
     host_or_skip("mpich5")
     done = bench(tmp_path, "tile", "--overlap-x", "64", "--ranks", "2")
     assert done.returncode == 1
@@ -378,7 +379,7 @@ def test_storage_with_a_rate_moves_every_byte_and_no_faster(rate, tmp_path):
     limits = run["store_mib_per_s"]
     assert set(limits) == {"write", "read"} and min(limits.values()) > 0
     if rate != "exchange":
-        # A request is answered after its bytes' time, whatever else happens.
+        # The storage answers a request only after the time that its bytes take.
         assert all(s["mib_per_s"] <= limits[s["direction"]] for s in run["samples"])
     assert not is_mounted()
 

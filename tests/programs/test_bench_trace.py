@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""`oratorio bench trace`: what ORATORIO_TRACE recorded is made again by real ranks, every byte verified."""
+"""Tests `oratorio bench trace`: real ranks repeat what ORATORIO_TRACE recorded, and every byte is
+verified."""
 
 import pytest
 from conftest import IS_BUILT, NOT_BUILT
@@ -10,7 +11,7 @@ pytestmark = pytest.mark.skipif(not IS_BUILT, reason=NOT_BUILT)
 
 
 def traced(folder, workload, *words):
-    """The trace of a run of a workload by two_phase."""
+    """Returns the trace of a run of a workload with two_phase."""
     target = folder / "trace.json"
     done = bench(
         folder, workload, "--ranks", 4, "--arms", "two_phase", *words, env={"ORATORIO_TRACE": str(target)}

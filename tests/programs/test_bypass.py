@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Programs whose MPI can't be reached by a preloaded library are told of: their files aren't Oratorio's."""
+"""A program with an MPI that a preloaded library cannot reach gets a warning: Oratorio does not serve its
+files."""
 
 import pytest
 from conftest import HERE, IS_BUILT, NOT_BUILT, compile_for, host_or_skip, run_checked

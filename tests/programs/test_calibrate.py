@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""`oratorio calibrate`: what it measures is kept where the library looks, and the library uses it."""
+"""Tests `oratorio calibrate`: its results are stored where the library looks, and the library uses them."""
 
 import math
 import re
@@ -22,14 +22,14 @@ def calibrate(costs, *words):
 
 
 def values_in(file) -> dict[str, float]:
-    """The constants of a file of costs."""
+    """Returns the constants of a file of costs."""
     lines = (line.partition("#")[0].split() for line in file.read_text().splitlines())
     return {words[0]: float(words[1]) for words in lines if words}
 
 
 @pytest.fixture(scope="module")
 def calibrated(tmp_path_factory):
-    """(folder of the costs, folder that was measured, what the command said)."""
+    """Returns (folder of the costs, folder that was measured, the finished command)."""
     host_or_skip("mpich5")
     folder = tmp_path_factory.mktemp("calibrate")
     costs, measured = folder / "not/yet/there", folder / "measured"
@@ -50,7 +50,7 @@ def test_every_constant_is_measured_or_accounted_for(calibrated):
     kept = re.findall(r"^(\w+) stays as built in: .", done.stderr, re.MULTILINE)
     assert sorted([*measured, *kept]) == sorted(NAMES)
     assert all(math.isfinite(value) and value > 0 for value in measured.values())
-    # These need nothing that a machine may lack.
+    # These constants need nothing that a machine may lack.
     needed = {"read_call", "write_byte", "copy_byte", "hash_piece", "message_byte", "message", "wake"}
     needed |= {"collective"}
     assert needed <= set(measured), done.stderr
@@ -105,14 +105,14 @@ def test_show_tells_the_costs_in_force_and_their_source(calibrated, tmp_path):
     assert float(re.split(r"\s*│\s*", row)[3]) == values_in(file)["hash_piece"]
     assert "built in" in calibrate(tmp_path / "nothing", "--show", "--dir", measured).stdout
     file_system = file.name.rpartition("-")[2]
-    (tmp_path / file_system).write_text("wake 1234\nnonsense 5\n")  # of any machine
+    (tmp_path / file_system).write_text("wake 1234\nnonsense 5\n")  # a file for any machine
     of_all = calibrate(tmp_path, "--show", "--dir", measured)
     assert re.search(r"wake\W+\d+\W+1234\W", of_all.stdout) and file_system in of_all.stdout
     assert "left out: nonsense 5" in of_all.stderr
 
 
 def milliseconds(host, folder, costs) -> dict[str, float]:
-    """Candidate -> estimated cost of a small collective write, as explain tells."""
+    """Returns candidate -> estimated cost of a small collective write, as explain prints it."""
     env = {**environment_of(host), "ORATORIO_COSTS": str(costs)}
     words = [*launch_words(host, 2), block_program(host), folder]
     done = oratorio("explain", *words, env=env)

@@ -16,7 +16,8 @@ def host_and_program(request):
 
 
 def _wrapper(program, folder):
-    """The program prints times, which differ; a shell takes the folder last and drops them."""
+    """Returns words for a shell that takes the folder last and drops the program's output, because it
+    contains times."""
     script = folder / "run.sh"
     script.write_text(f'exec {program} "$1" 12 2 >/dev/null\n')
     return ["/bin/sh", script]

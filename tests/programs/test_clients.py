@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Ranks on two clients of one network file system, which know nothing of each other's caches."""
+"""Ranks on two clients of one network file system, with caches that are not coherent."""
 
 import platform
 import subprocess
@@ -13,13 +13,13 @@ from oratorio.clients.layers import xstate_library
 from oratorio.clients.rig import FOLDER, RANKS, Clients, GuestError, NoClientsError, shell
 
 pytestmark = pytest.mark.skipif(not IS_BUILT, reason=NOT_BUILT)
-# The first has two kernels, the others none of their own.
+# The first kind has two kernels, the others have none of their own.
 KINDS = ["nfs", "gluster", "ceph-fuse"]
 
 
 @pytest.fixture(scope="module")
 def clients(tmp_path_factory):
-    """The clients of a kind; the test is skipped where they can't be had."""
+    """Returns a function from a kind to its clients; it skips the test if they are not available."""
 
     def get(kind):
         try:
@@ -31,12 +31,12 @@ def clients(tmp_path_factory):
 
 
 def run(clients, words, seconds, network="", then="true"):
-    """What the command came to."""
+    """Runs words on the clients and returns the result."""
     return clients.run(f"{shell(words)} && {then}", seconds, network)
 
 
 def assert_nothing_is_lost(ended, least):
-    # Open MPI has words of its own for a machine without a network card.
+    # Ignores other lines, because Open MPI prints its own on a machine without a network card.
     told = [line for line in ended.output.splitlines() if " wrong of " in line]
     wrong = [line for line in told if ": 0 wrong" not in line]
     assert (ended.code, wrong) == (0, []), ended.output[-6000:]
@@ -55,8 +55,8 @@ def test_no_byte_is_lost_or_old_between_two_clients(kind, clients):
     assert_nothing_is_lost(there.run(" && ".join(map(shell, jobs)), 300), 45 + 7 + 5)
 
 
-# MooseFS without what reads back at once under a lock, which went wrong there in 2 of 4 runs on a busy
-# machine; why is not known (docs/network-file-systems.md).
+# MooseFS without accesses that are read back at once under a lock: on a busy machine they went wrong in 2 of
+# 4 runs, for an unknown reason (docs/network-file-systems.md).
 MOOSE = [
     "write",
     "write holes",
@@ -80,7 +80,7 @@ def test_no_byte_is_lost_or_old_on_moosefs(clients):
     assert_nothing_is_lost(there.run(" && ".join(map(shell, jobs)), 200), 25 + 5)
 
 
-# Of Open MPI some: it is what moves the bytes between the ranks, and all else is the same.
+# Only some accesses with Open MPI: it merely moves the bytes between the ranks; everything else is the same.
 SOME = ["write holes", "pieces", "write_all holes", "split", "iwrite_at", "atomic write", "ordered", "growth"]
 
 
@@ -122,7 +122,7 @@ def test_hdf5_leaves_the_same_file_on_the_server_as_on_a_local_file_system(kind,
 
 
 def test_calibrate_measures_the_store_that_files_are_opened_with_there(clients):
-    """Past the client's cache, in which nothing can be mapped."""
+    """The store bypasses the client's cache, and no file can be mapped there."""
     program = targets.build("oratorio_calibrate", "tools/calibrate")
     ended = run(clients("gluster"), [program, "measure", FOLDER, "--quick"], 60)
     assert ended.code == 0, ended.output
@@ -133,7 +133,7 @@ def test_calibrate_measures_the_store_that_files_are_opened_with_there(clients):
     assert kept["direct_read_call"] == kept["direct_write_byte"] == "no call goes through a page cache there"
 
 
-# On NFS all would take minutes: the kernel in user mode needs much longer for a system call.
+# On NFS all rules would take minutes, because a system call takes much longer with the kernel in user mode.
 @pytest.mark.parametrize(("kind", "sections", "least"), [("nfs", "14.4.4,14.6", 56), ("gluster", "-", 312)])
 def test_the_rules_hold_between_two_clients(kind, sections, least, clients):
     there = clients(kind)

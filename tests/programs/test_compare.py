@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""`oratorio compare` with real ranks: rows with figures, one that doesn't apply, one too slow."""
+"""Tests `oratorio compare` with real ranks: rows with figures, one that does not apply, one too slow."""
 
 import pytest
 from conftest import HERE, IS_BUILT, NOT_BUILT, compile_for, host_or_skip
@@ -31,7 +31,7 @@ def test_a_program_is_compared(name, tmp_path):
         "-o",
         tmp_path / "page.html",
     ]
-    environ = {**environment_of(host), "ORATORIO_RANKS_PER_NODE": "1"}  # where no memory is shared
+    environ = {**environment_of(host), "ORATORIO_RANKS_PER_NODE": "1"}  # ranks share no memory
     done = oratorio("compare", *options, *words, env=environ, cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     rows = rows_of(done.stdout)

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""`oratorio doctor` with real ranks: it sees a program that works, and tells why another doesn't."""
+"""Tests `oratorio doctor` with real ranks: it recognises a program that works, and says why another does
+not."""
 
 import pytest
 from conftest import HERE, IS_BUILT, NOT_BUILT, compile_for, host_or_skip

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What the environment names may be anything: a program neither ends nor waits for it."""
+"""Environment variables may name anything: no value makes a program end or wait."""
 
 import os
 import shutil
@@ -16,7 +16,7 @@ ALL = ["mpich5", "openmpi5"]
 
 
 def run_block(name, folder, env, ranks=2):
-    """The smallest program, with these variables; what it said on stderr."""
+    """Runs the smallest program with these variables and returns its standard error."""
     host = host_or_skip(name)
     program = compile_for(host.mpicc, HERE / "written_block.c", f"written-block-{name}")
     done = run_checked(host, ranks, [program, folder], preload=True, env=env)
@@ -98,7 +98,7 @@ NOBODY = 65534
 
 @pytest.fixture
 def open_folder():
-    """One that anybody can see and write to, and where set-uid programs may be."""
+    """Yields a folder that anybody can see and write to, and that may hold set-uid programs."""
     with tempfile.TemporaryDirectory() as name:
         Path(name).chmod(0o777)
         if os.geteuid() != 0 or os.statvfs(name).f_flag & os.ST_NOSUID:
@@ -107,7 +107,7 @@ def open_folder():
 
 
 def test_a_set_uid_program_heeds_no_variable(open_folder):
-    host = host_or_skip("mpich4")  # its library is found without LD_LIBRARY_PATH, which counts as little
+    host = host_or_skip("mpich4")  # its library is found without LD_LIBRARY_PATH, which is ignored, too
     for name in ("liboratorio.so", "liboratorio-mpich.so"):
         shutil.copy(preload_library().parent / name, open_folder)
     program, told, traced = (open_folder / name for name in ("program", "told", "traced"))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Where there is no library for the program's MPI, it keeps its own MPI-IO, and that is told once."""
+"""If there is no library for the program's MPI, the program keeps its own MPI-IO, and one warning says so."""
 
 import shutil
 

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Plain Fortran programs, by mpif.h, `use mpi` and mpi_f08."""
+"""Plain Fortran programs with mpif.h, `use mpi` and mpi_f08."""
 
 import pytest
 from conftest import HERE, IS_BUILT, NOT_BUILT, compile_for, host_or_skip, run_both_ways, run_checked
 
-# gfortran's mpif.h is the same program as `use mpi`, but for where the constants come from.
+# With gfortran, mpif.h is the same program as `use mpi`, except for the source of the constants.
 USE_MPI = ("-cpp", "-DUSE_MPI")
 PROGRAMS = {
     "mpif": ("fortran_mpif.f90", ("-cpp",)),
@@ -19,7 +19,7 @@ BINDING_NAMES = ["mpif", "use_mpi", "f08"]
 
 
 def compile_plain(host, source, flags):
-    """A program of all three bindings, one of which `flags` choose."""
+    """Compiles a program for all three bindings; `flags` choose one of them."""
     if host.mpifort is None:
         pytest.skip(f"{host.name} has no Fortran compiler")
     name = "-".join([source.removesuffix(".f90"), host.name, *(flag.removeprefix("-D") for flag in flags)])
@@ -40,7 +40,7 @@ def test_fortran_leaves_the_same_file(name, kind, ranks, tmp_path):
     run_both_ways(host, ranks, [program], tmp_path)
 
 
-# Open MPI 4.1's own MPI-IO takes mpi_f08's MPI_BOTTOM for a buffer.
+# There is no comparison with the host, because Open MPI 4.1 takes the MPI_BOTTOM of mpi_f08 for a buffer.
 @pytest.mark.skipif(not IS_BUILT, reason=NOT_BUILT)
 @pytest.mark.parametrize("flags", BINDINGS, ids=BINDING_NAMES)
 @pytest.mark.parametrize("name", ["mpich4", "openmpi4"])
@@ -49,7 +49,7 @@ def test_bottom_is_known_from_fortran(name, flags, tmp_path):
     run_checked(host_or_skip(name), 2, [program, tmp_path], preload=True, timeout_seconds=60)
 
 
-# Only Oratorio's calls complete requests of accesses: a Fortran call that went past them would wait for ever.
+# Only Oratorio's calls complete requests of accesses: a Fortran call that bypassed them would wait forever.
 @pytest.mark.skipif(not IS_BUILT, reason=NOT_BUILT)
 @pytest.mark.parametrize("flags", BINDINGS, ids=BINDING_NAMES)
 @pytest.mark.parametrize("name", ["mpich4", "openmpi4"])
@@ -59,7 +59,7 @@ def test_each_call_of_fortran_completes_requests(name, flags, tmp_path):
     assert (tmp_path / "requests.dat").stat().st_size == 2 * 8 * 100000
 
 
-# The hosts' own MPI-IO knows no representations of a program's own: the files are compared with known bytes.
+# The hosts' own MPI-IO has no user-defined data representations, so the files are compared with known bytes.
 @pytest.mark.skipif(not IS_BUILT, reason=NOT_BUILT)
 @pytest.mark.parametrize("ranks", [1, 3])
 @pytest.mark.parametrize("flags", BINDINGS, ids=BINDING_NAMES)

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What the guides say to type is typed, and what they say is printed must be.
+"""Runs the commands of the guides, and checks that they print what the guides say.
 
 In docs/guides a block of code below a line with nothing but a file's name is that file. A block `sh` is run.
-A block `text` below it is what it prints, where "..." stands for anything. A block `console` is shown only.
+A block `text` below it is its output, where "..." stands for anything. A block `console` is only shown.
 """
 
 import os
@@ -16,7 +16,7 @@ from conftest import IS_BUILT, NOT_BUILT, host_or_skip
 from oratorio.paths import ROOT
 
 GUIDES = ROOT / "docs/guides"
-# The MPI that each is run with: HDF5, netCDF and Fortran are Debian's.
+# The MPI that each guide is run with; HDF5, netCDF and Fortran are Debian's.
 HOSTS = {
     "start": "mpich5",
     "verify": "mpich5",
@@ -27,7 +27,7 @@ HOSTS = {
     "fortran": "openmpi4",
 }
 BLOCK = re.compile(r"(?:^`([\w.]+)`:\n\n)?^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
-# A root of few cores is no user whom Open MPI expects.
+# Open MPI refuses root and more ranks than cores without these variables.
 OPENMPI = {
     "OMPI_ALLOW_RUN_AS_ROOT": "1",
     "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
@@ -37,14 +37,14 @@ OPENMPI = {
 
 
 def write_files(guide: str, folder: Path) -> None:
-    """The files that a guide shows."""
+    """Writes the files that a guide shows."""
     for name, _, text in BLOCK.findall((GUIDES / f"{guide}.md").read_text()):
         if name:
             (folder / name).write_text(text)
 
 
 def environment(host, bin_folder: Path) -> dict[str, str]:
-    """What somebody has who installed Oratorio and this MPI."""
+    """Returns the environment of a user who has installed Oratorio and this MPI."""
     bin_folder.mkdir()
     commands = {
         "oratorio": f"env PYTHONPATH={ROOT}/tools {sys.executable} -m oratorio",
@@ -54,7 +54,8 @@ def environment(host, bin_folder: Path) -> dict[str, str]:
         "mpifort": host.mpifort,
     }
     for name, command in commands.items():
-        # No links: virtual environments and MPICH look for the rest beside the name they are called by.
+        # Scripts instead of links: virtual environments and MPICH look for the rest next to the name they are
+        # called by.
         if command:
             script = bin_folder / name
             script.write_text(f'#!/bin/sh\nexec {command} "$@"\n')
@@ -63,7 +64,7 @@ def environment(host, bin_folder: Path) -> dict[str, str]:
 
 
 def missing(expected: str, printed: str) -> list[str]:
-    """Lines of `expected` that weren't printed, in any order: ranks and streams mix."""
+    """Returns the lines of `expected` that were not printed, in any order, because ranks and streams mix."""
     lines = printed.splitlines()
     patterns = {line: re.escape(line.strip()).replace(r"\.\.\.", ".*") for line in expected.splitlines()}
     return [

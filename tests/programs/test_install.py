@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""An installed Oratorio: small, movable, used by anybody, written to by nobody."""
+"""Tests an installed Oratorio: small, movable, usable by any user, and never written to."""
 
 import os
 import shutil
@@ -24,7 +24,7 @@ def call(*words, **options) -> subprocess.CompletedProcess[str]:
 
 @pytest.fixture(scope="module")
 def open_folder() -> Iterator[Path]:
-    """A folder that other users may look into; pytest's own are closed to them."""
+    """Yields a folder that other users can read; pytest's own folders are closed to them."""
     with tempfile.TemporaryDirectory(prefix="oratorio-") as folder:
         Path(folder).chmod(0o755)
         yield Path(folder)
@@ -32,7 +32,7 @@ def open_folder() -> Iterator[Path]:
 
 @pytest.fixture(scope="module")
 def prefix(open_folder) -> Path:
-    """Oratorio installed and then moved."""
+    """Returns the folder of an Oratorio that was installed and then moved."""
     first = open_folder / "first"
     done = call("cmake", "--install", BUILD, "--prefix", first)
     assert done.returncode == 0, done.stderr
@@ -42,7 +42,7 @@ def prefix(open_folder) -> Path:
 
 
 def facts(folder: Path) -> dict[str, tuple]:
-    """What writing would change."""
+    """Returns everything that a write would change."""
     found = [folder, *folder.rglob("*")]
     return {
         str(file): (file.lstat().st_mtime_ns, file.lstat().st_size, file.lstat().st_mode) for file in found

@@ -22,7 +22,7 @@ def call(*words, **options) -> str:
 
 @pytest.fixture(scope="module", params=["installed", "build folder"])
 def prefix(request, tmp_path_factory) -> Path:
-    """Where Oratorio is found."""
+    """Returns the folder in which Oratorio is found."""
     if request.param == "build folder":
         return BUILD
     folder = tmp_path_factory.mktemp("prefix")
@@ -36,7 +36,7 @@ def file_below(folder: Path, name: str) -> Path:
 
 
 def check_program(host: Host, program: Path, folder: Path) -> None:
-    """It runs by itself, and its files are Oratorio's business."""
+    """Checks that the program runs without a preload, and that Oratorio serves its files."""
     done = run_checked(host, 2, [program, folder], env={"ORATORIO_EXPLAIN": "1"})
     assert_oratorio_was_used(done)
     # MPICH 4 has a preload of its own, see tools/oratorio/yielding.c.

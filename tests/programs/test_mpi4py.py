@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""mpi4py's own tests of files (test_io.py, test_file.py), as its source distribution ships them.
+"""Runs mpi4py's own tests of files (test_io.py, test_file.py), as its source distribution ships them.
 
-What passes with the MPI's own MPI-IO must pass with Oratorio.
+A test that passes with the MPI's own MPI-IO must pass with Oratorio.
 """
 
 import subprocess
@@ -20,7 +20,7 @@ TIMEOUT_SECONDS = 240
 
 @pytest.fixture(scope="module")
 def test_folder() -> Path:
-    """mpi4py's folder test/, unpacked."""
+    """Returns mpi4py's folder test/, unpacked."""
     (archive,) = (PRIVATE / "wheels").glob("mpi4py-*.tar.gz")
     folder = BUILD / "programs" / archive.name.removesuffix(".tar.gz")
     if not folder.exists():
@@ -31,10 +31,10 @@ def test_folder() -> Path:
 
 
 def run_tests(host: Host, ranks: int, tests: Path, folder: Path, preload: bool) -> dict[str, tuple[str, str]]:
-    """Outcome of each test; one in which the job crashed or hung has the outcome `began`."""
+    """Returns the outcome of each test; a test in which the job crashed or hung has the outcome `began`."""
     folder.mkdir()
     program = [host.python, HERE / "mpi4py_runner.py", tests, folder]
-    # The tests sync thousands of times: their files go to memory.
+    # The tests sync thousands of times, so their files are in memory.
     with tempfile.TemporaryDirectory(dir="/dev/shm") as files:
         env = {"TMPDIR": files}
         try:
@@ -59,7 +59,7 @@ def _unfinished(outcomes: dict[str, tuple[str, str]]) -> str:
 
 
 def wrong_outcomes(expected: dict[str, tuple[str, str]], found: dict[str, tuple[str, str]]) -> list[str]:
-    """What passed with the host and did not end with Oratorio as it must."""
+    """Returns the tests that passed with the host and did not pass with Oratorio."""
     wrong = []
     for test in sorted(test for test, (outcome, _) in expected.items() if outcome == "passed"):
         outcome, detail = found.get(test, ("not run", ""))

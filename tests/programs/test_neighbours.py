@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The quick rows of `oratorio neighbours`; the others are run by the command."""
+"""Tests the quick rows of `oratorio neighbours`; only the command runs the others."""
 
 import pytest
 from conftest import IS_BUILT, NOT_BUILT

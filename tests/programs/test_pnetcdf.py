@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""PnetCDF of Debian. It is built for Open MPI 4: it needs libmpi_cxx, which Open MPI 5 can't load."""
+"""Debian's PnetCDF. It is built for Open MPI 4 and needs libmpi_cxx, which Open MPI 5 cannot load."""
 
 import pytest
 from conftest import HERE, compile_for, host_or_skip, run_both_ways

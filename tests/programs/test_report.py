@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""`oratorio run --report` with real ranks: the page tells of the run, which is otherwise what it was."""
+"""Tests `oratorio run --report` with real ranks: the page describes the run, and the run itself does not
+change."""
 
 import re
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""`oratorio run` and its relatives with real launchers and C, Fortran and Python programs."""
+"""Tests `oratorio run` and similar commands with real launchers and C, Fortran and Python programs."""
 
 import os
 import shlex
@@ -20,7 +20,7 @@ ODD_WORDS = ["two words", "a;b", "$HOME", "it's", '"q"', "*", "", "--method", "-
 
 
 def oratorio(*words, env=None, timeout=180, root=ROOT, cwd=None) -> subprocess.CompletedProcess[str]:
-    """The command line, as ./oratorio calls it after setting things up."""
+    """Runs the command line as ./oratorio calls it after the setup."""
     environ = {**os.environ, "PYTHONPATH": str(root / "tools"), **(env or {})}
     command = ["timeout", "--kill-after=10", str(timeout), sys.executable, "-m", "oratorio", *map(str, words)]
     return subprocess.run(
@@ -29,7 +29,7 @@ def oratorio(*words, env=None, timeout=180, root=ROOT, cwd=None) -> subprocess.C
 
 
 def environment_of(host: Host) -> dict[str, str]:
-    """What a user of this MPI has in the environment."""
+    """Returns what a user of this MPI has in the environment."""
     root = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
     return {**root, **host.env} if host.launcher == "openmpi" else dict(host.env)
 
@@ -159,7 +159,7 @@ def test_run_warns_of_the_wrong_launcher(tmp_path):
 def test_env_prints_lines_for_a_batch_script():
     done = oratorio("env", "--method", "naive", "--hints", "cb_nodes=2", env={"LD_PRELOAD": ""})
     script = done.stdout + 'printf "%s|%s" "$LD_PRELOAD" "$ORATORIO_HINTS"'
-    # The variables are read in the shell itself, which the preload does not touch any more.
+    # The shell itself prints the variables: it already runs, so the preload does not affect it.
     shell = subprocess.run(["bash", "-c", script], capture_output=True, text=True)
     assert shell.stdout == f"{preload_library()}|oratorio_method=naive;cb_nodes=2"
 

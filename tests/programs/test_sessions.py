@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Programs without MPI_Init, and files that are closed when MPI is about to end or never."""
+"""Programs without MPI_Init, and files that are closed just before MPI ends, or never."""
 
 import subprocess
 
@@ -14,7 +14,7 @@ NEVER_CLOSED = "numbers.dat was never closed"
 
 
 def run(name, folder, how):
-    """What it said on stderr."""
+    """Runs the program and returns its standard error."""
     host = host_or_skip(name)
     program = compile_for(
         host.mpicc, HERE / "sessions.c", f"sessions-{name}", "-rdynamic", "-ldl", "-pthread"

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Jobs on true nodes: separate networks, host names, processes and shared memory, a common file system.
+"""Jobs on real nodes: separate networks, host names, processes and shared memory, and a common file system.
 
-See oratorio.nodes for how one machine has several.
+oratorio.nodes describes how one machine has several nodes.
 """
 
 import re
@@ -17,7 +17,7 @@ from oratorio.nodes import Nodes, NoNodesError
 from test_run import oratorio
 
 pytestmark = pytest.mark.skipif(not IS_BUILT, reason=NOT_BUILT)
-# Without MPICH 4, which may hang in MPI_Finalize with its own MPI-IO too when it has several nodes.
+# Without MPICH 4: on several nodes it may hang in MPI_Finalize, even with its own MPI-IO.
 HOSTS = ["mpich5", "openmpi5", "openmpi4"]
 
 
@@ -31,7 +31,7 @@ def nodes(tmp_path_factory):
 
 
 def broken_rules(host: Host, ranks: int, folder, env=None, **chosen) -> list[str]:
-    """What Oratorio breaks with that job; at least one rule must have been run to its end."""
+    """Returns what Oratorio breaks in that job; at least one rule must have been run to its end."""
     launcher = mpiexec_command(host, ranks, True, env)
     report = conformance.run_rules(launcher, mpicc=host.mpicc, folder=folder, **chosen)
     assert report.count(conformance.OK) + report.count(conformance.WRONG) > 0
@@ -56,7 +56,7 @@ def test_oratorio_sees_the_nodes_and_writes_what_each_rank_gave(name, method, no
 
 
 def test_nodes_of_one_machine_are_known_and_charged_for_messages_beside_each_other(nodes, tmp_path):
-    """A second for a message there, and an hour for one to another machine: list_io has two agreements."""
+    """A message there costs a second, and one to another machine an hour; list_io has two agreements."""
     host = host_or_skip("mpich5")
     program = compile_for(host.mpicc, HERE / "written_block.c", "written-block-mpich5")
     costs = tmp_path / "costs"
@@ -71,7 +71,8 @@ def test_nodes_of_one_machine_are_known_and_charged_for_messages_beside_each_oth
 
 
 class Cut:
-    """While entered: after some accesses of many_writes the last node is cut off, `seconds` or for good."""
+    """While this context is entered, cuts off the last node after some accesses of many_writes, for
+    `seconds` or for good."""
 
     def __init__(self, nodes: Nodes, folder: Path, seconds: float | None) -> None:
         self._nodes, self._told, self._seconds = nodes, folder / "written", seconds
@@ -94,19 +95,19 @@ class Cut:
             return
         name = self._nodes.names[-1]
         self._nodes.cut(name)
-        time.sleep(0.2)  # what is on its way is through
+        time.sleep(0.2)  # lets what is on its way arrive
         self.at = int(self._told.read_text())
         self._over.wait(self._seconds)
         self._nodes.join(name)
 
 
 def said(folder: Path) -> str:
-    """What the ranks of many_writes said, Oratorio in them too."""
+    """Returns what the ranks of many_writes printed, Oratorio's messages in them included."""
     return "".join(file.read_text(errors="replace") for file in sorted(folder.glob("said.*")))
 
 
 def rows(number: int) -> bytes:
-    """What four ranks write of many_writes the last time."""
+    """Returns what the four ranks of many_writes write the last time."""
     return b"".join(bytes([number + rank]) * 1000 for rank in range(4)) * 400
 
 
@@ -122,13 +123,13 @@ def test_a_job_goes_on_when_a_nodes_network_comes_back(name, method, nodes, tmp_
             cwd=tmp_path, timeout_seconds=90,
         )  # fmt: skip
     assert cut.at is not None and cut.at < 99, "it was over before the network was cut"
-    if method != "data_shipping":  # who waits for an agent says nothing
+    if method != "data_shipping":  # a rank that waits for an agent prints nothing
         assert "has waited 1 s in MPI_File_write_at_all" in said(tmp_path)
     assert (tmp_path / "rows.dat").read_bytes() == rows(99)
 
 
 def test_a_job_ends_when_the_host_gives_up_a_node_whose_network_has_gone(tmp_path, tmp_path_factory):
-    # MPICH 5 over UCX doesn't give it up: docs/several-nodes.md.
+    # MPICH 5 over UCX does not give the node up: docs/several-nodes.md.
     host = host_or_skip("openmpi5")
     program = compile_for(host.mpicc, HERE / "many_writes.c", "many-writes-openmpi5")
     env = {"ORATORIO_HINTS": "oratorio_method=two_layer", "ORATORIO_WAIT_NOTICE": "1"}
@@ -137,7 +138,7 @@ def test_a_job_ends_when_the_host_gives_up_a_node_whose_network_has_gone(tmp_pat
             nodes.give_up_early()
             job = nodes.host(host, 2)
             words = saying_into(tmp_path, program, tmp_path, "100")
-            # It ends in time; the host's mpiexec may return 0 all the same.
+            # The job ends in time, though the host's mpiexec may still return 0.
             run_ranks(job, 4, words, preload=True, env=env, cwd=tmp_path, timeout_seconds=90)
     except NoNodesError as error:
         pytest.skip(f"no nodes can be made here: {error}")
@@ -207,7 +208,7 @@ def test_the_rules_of_data_access_hold_between_nodes_if_agents_move_the_data(met
 
 def test_the_shared_pointer_and_atomic_mode_work_between_nodes_with_mpich_4(nodes, tmp_path):
     job = nodes.host(host_or_skip("mpich4"), 2)
-    # The host may hang when all is done, which is waited for so long.
+    # The host may hang after everything is done; the test waits for it no longer than this.
     assert broken_rules(job, 4, tmp_path, sections=["14.4.4", "14.6.1"], seconds=10) == []
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Jobs of Slurm on two nodes: two slurmd of this machine. docs/slurm.md tells what is tried here."""
+"""Jobs of Slurm on two nodes: two slurmd of this machine. docs/slurm.md describes what is tested here."""
 
 import re
 import subprocess
@@ -24,7 +24,7 @@ OK = {f"smoke: rank {rank} ok" for rank in range(RANKS)}
 
 @pytest.fixture(scope="module")
 def env():
-    # Sockets of Slurm have a path of at most 107 bytes.
+    # Paths of Slurm's sockets have at most 107 bytes.
     with tempfile.TemporaryDirectory(prefix="slurm-") as folder, slurm.cluster(Path(folder)) as made:
         yield {**made, "PYTHONPATH": str(ROOT / "tools")}
 
@@ -55,7 +55,7 @@ def test_ranks_on_two_nodes_write_one_file(name, export, env, tmp_path):
 
 
 def test_open_mpi_starts_through_pmix(env, tmp_path):
-    """On one node: two slurmd of one machine use one name in /tmp for PMIx."""
+    """Runs on one node, because two slurmd of one machine use the same name in /tmp for PMIx."""
     if "pmix" not in call(env, "srun", "--mpi=list").stdout:
         pytest.skip("this Slurm has no PMIx")
     host = host_or_skip("openmpi4")

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""ORATORIO_TRACE with real ranks: every access of every rank once, whoever closes files when."""
+"""Tests ORATORIO_TRACE with real ranks: it has every access of every rank once, whichever rank closes its
+files when."""
 
 import json
 from collections import Counter
@@ -15,7 +16,7 @@ RANKS = 4
 
 
 def run_traced(name: str, folder: Path, env: dict[str, str], cwd: Path | None = None) -> str:
-    """What the program said on standard error."""
+    """Runs the program with a trace and returns its standard error."""
     host = host_or_skip(name)
     program = compile_for(host.mpicc, HERE / "traced.c", f"traced-{name}")
     done = run_checked(host, RANKS, [program, folder], preload=True, env=env, cwd=cwd or folder)

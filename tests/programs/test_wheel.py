@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The wheel: small, for glibc 2.28, complete without a network, and nothing is written where it lies."""
+"""Tests the wheel: small, for glibc 2.28, complete without a network, and never written to where it is
+installed."""
 
 import ctypes
 import errno
@@ -31,14 +32,14 @@ pytestmark = [
 
 @pytest.fixture(scope="module")
 def wheel(tmp_path_factory) -> Path:
-    """The wheel; its libraries are relinked if they are older than what they are made of."""
+    """Returns the wheel; relinks its libraries if they are older than their sources."""
     call("cmake", "--build", BUILD, "--target", "portable")
     return pack.write_wheel(PORTABLE, tmp_path_factory.mktemp("wheel"), TAG)
 
 
 @pytest.fixture(scope="module")
 def environment(wheel, tmp_path_factory) -> Path:
-    """A virtual environment with the wheel alone."""
+    """Returns a virtual environment with only the wheel."""
     folder = tmp_path_factory.mktemp("environment")
     call("/usr/bin/python3", "-m", "venv", folder)
     call(folder / "bin/pip", "install", "--no-index", "--disable-pip-version-check", wheel)
@@ -81,7 +82,7 @@ def test_what_an_older_glibc_lacks_works(wheel, tmp_path):
     made = tmp_path / "older.so"
     call("cc", "-Wall", "-Werror", "-shared", "-fPIC", "-o", made, HERE / "older_glibc.c", *links)
     older = ctypes.CDLL(str(made))
-    # Together the last ones pass the end of a second.
+    # The last four together pass the end of a second.
     for nanoseconds in (-1_500_000_000, -1, 1, 300_000_000, 300_000_000, 300_000_000, 300_000_000):
         assert older.wait_for(ctypes.c_long(nanoseconds)) == errno.ETIMEDOUT
     assert older.size_by_path(str(HERE / "older_glibc.c").encode()) == (HERE / "older_glibc.c").stat().st_size
@@ -92,7 +93,7 @@ def test_what_an_older_glibc_lacks_works(wheel, tmp_path):
 
 
 def test_all_of_the_c_plus_plus_library_can_be_linked(wheel, tmp_path):
-    """Who uses another part of it finds nothing missing in an older glibc."""
+    """Code that uses other parts of the C++ library must find nothing missing in an older glibc."""
     link_all_of_the_c_plus_plus_library("{}", MACHINE, PORTABLE / "stubs", tmp_path)
 
 

@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-3-Clause
-# Runs a command that finds in ORATORIO_SMALL_DISK a folder on an empty file system of 4 MiB, which only it can see and
-# which goes with it. Ends with 77 where mounting isn't allowed.
+# Runs a command with an empty file system of 4 MiB: ORATORIO_SMALL_DISK names a folder on it. Only the command can see
+# the file system, which disappears with it. Exits with 77 if mounting is not allowed.
 folder=$(mktemp -d) || exit 1
 trap 'rmdir "$folder"' EXIT
 own="--mount"

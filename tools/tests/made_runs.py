@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Runs that nobody made, for tests of what is told of runs."""
+"""Made-up runs, for tests of what is reported about runs."""
 
 from oratorio.run_facts import Run
 from oratorio.trace import Access, File, Span
@@ -12,7 +12,7 @@ def span(name, begin, seconds, category="phase"):
 
 
 def access(rank, begin, seconds, *spans, counts=(), process=None, **args):
-    """A written MiB of one piece, if nothing else is said; times in counts are seconds."""
+    """Returns an access, by default a write of one MiB in one piece; times in `counts` are seconds."""
     counted = {
         name: int(value * 1e9) if name.endswith("_time") else value for name, value in dict(counts).items()
     }
@@ -37,7 +37,7 @@ def run(*files, **more):
 
 
 def collective(calls, ranks=2, seconds=0.1, **args):
-    """So many collective accesses of all ranks, one after another."""
+    """Returns this many collective accesses of all ranks, one after another."""
     return [
         access(rank, 1.0 * call, seconds, collective=call, method="two_phase", **args)
         for call in range(calls)

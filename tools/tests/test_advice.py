@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Advice: each rule speaks where it should, and is silent in a run that has nothing of the kind."""
+"""Tests advice: each rule reports what it should, and is silent about a run without its problem."""
 
 from pathlib import Path
 
@@ -52,7 +52,7 @@ def steps(first, others):
     )
 
 
-# (rule, a run it speaks of, one like it of which it doesn't)
+# (rule, a run that it reports, a similar one that it does not)
 CASES = [
     (advice.errors, run(file(access(0, 1.0, 0.1, error="no room"))), run(small(1))),
     (

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Machines of the constants that were calibrated."""
+"""Tests machines that are made from calibrated constants."""
 
 import re
 
@@ -9,7 +9,8 @@ from oratorio.paths import ROOT
 
 ROW = re.compile(r"^COST\((\w+), ([\d.e]+),", re.MULTILINE)
 BUILT_IN = {name: float(value) for name, value in ROW.findall((ROOT / "src/plan/costs.def").read_text())}
-# What the closed form is asked with, of a machine; the others follow from these.
+# The constants that the closed form receives of a machine, and those they come from; the others follow from
+# these.
 GIVEN_BACK = {
     "far_byte": "beside_byte", "far_message": "beside_message", "send_message": "send_message",
     "endpoint_message": "endpoint_message", "message_byte": "message_byte", "message_piece": "message_piece",

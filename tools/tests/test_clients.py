@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What `oratorio clients` makes of outputs that were made up; real clients are in tests/programs."""
+"""Tests how `oratorio clients` judges made-up output; real clients are tested in tests/programs."""
 
 import pytest
 from oratorio.clients import checks, command, kinds, rig

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""`oratorio compare`: who runs in which order, what a row says, and what becomes of runs that fail."""
+"""Tests `oratorio compare`: the order of runs, the text of a row, and the treatment of runs that fail."""
 
 import pytest
 from made_runs import access, collective, file, run
@@ -29,7 +29,7 @@ def arm_of(name, *runs, said=""):
 
 
 class Pretended:
-    """A recorder whose runs are those of a table; it keeps who ran."""
+    """A recorder that returns runs from a table and keeps the order in which arms ran."""
 
     def __init__(self, **runs):
         self.runs, self.order = runs, []

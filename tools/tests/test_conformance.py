@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""`oratorio conformance`: finding the compiler, and which words belong to whom."""
+"""Tests `oratorio conformance`: how it finds the compiler, and separates its words from the launcher's."""
 
 import stat
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""`oratorio count`: what the program says becomes a table that tells what holds."""
+"""Tests `oratorio count`: the program's output becomes a table that shows which claims hold."""
 
 import io
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""`oratorio doctor`: each check finds what is wrong, and says nothing bad of what isn't."""
+"""Tests `oratorio doctor`: each check finds what is wrong, and reports nothing bad that is right."""
 
 import re
 import resource
@@ -88,7 +88,7 @@ def test_a_file_of_hints_is_read(tmp_path):
 
 
 def launcher(folder, text):
-    """A launcher that only tells whose it is."""
+    """Makes a launcher that only prints which MPI it belongs to."""
     file = folder / "mpiexec"
     file.write_text(f"#!/bin/sh\necho '{text}'\n")
     file.chmod(0o755)

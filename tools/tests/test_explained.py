@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Explanations are read as they are written."""
+"""Tests that explanations are read as they are written."""
 
 import re
 from pathlib import Path
@@ -83,7 +83,7 @@ def test_numbers_begin_anew_at_each_open():
 
 
 def test_all_that_the_library_writes_of_plans_is_read():
-    """explain.golden has plans of every kind; a plan is told there without the file's name."""
+    """explain.golden has plans of every kind; a plan there lacks the file's name."""
     text = re.sub(r"^(collective|independent) ", r"file: \1 ", GOLDEN.read_text(), flags=re.MULTILINE)
     told = explained.read(text)
     assert len(told.decisions) == len(

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The fuzzers' corpus stays small and whole, and `oratorio fuzz` reads what they tell."""
+"""Tests that the fuzzers' corpus stays small and complete, and that `oratorio fuzz` reads libFuzzer's
+output."""
 
 import shutil
 from pathlib import Path

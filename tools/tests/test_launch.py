@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""`oratorio run` puts its variables where each launcher wants them, and breaks no word of the command."""
+"""Tests that `oratorio run` passes its variables as each launcher requires, and changes no word of the
+command."""
 
 import os
 import stat
@@ -25,7 +26,7 @@ def executable(file: Path, text: str) -> str:
 
 @pytest.fixture
 def library(tmp_path, monkeypatch) -> str:
-    """A build of Oratorio with nothing in its libraries."""
+    """Returns a build of Oratorio with empty libraries."""
     folder = tmp_path / "lib"
     folder.mkdir()
     for name in ("", "-mpich", "-ompi"):
@@ -36,7 +37,7 @@ def library(tmp_path, monkeypatch) -> str:
 
 @pytest.fixture
 def launcher(tmp_path):
-    """launcher(kind) -> path of an mpiexec of that kind."""
+    """launcher(kind) returns the path of an mpiexec of that kind."""
 
     def make(kind: str) -> str:
         if kind == "srun":
@@ -69,7 +70,7 @@ def test_open_mpi_takes_x_for_every_program_of_a_colon_list(library, launcher, p
     done = prepared([mpiexec, "-np", "1", program, ":", "-np", "2", program, "b"])
     own = ["-x", f"LD_PRELOAD={library}"]
     assert done.argv == [mpiexec, *own, "-np", "1", program, ":", *own, "-np", "2", program, "b"]
-    assert done.env == {launch.SPAWN_INHERITS: "1"}  # spawned processes get what -x gives
+    assert done.env == {launch.SPAWN_INHERITS: "1"}  # lets spawned processes inherit the variables of -x
 
 
 def test_what_a_user_says_of_spawned_processes_holds(library, launcher, program):
@@ -110,7 +111,7 @@ def compiled(folder: Path, text: str, *flags: str) -> str:
 
 
 def linked_to(folder: Path, libraries: dict[str, str]) -> str:
-    """A program that needs these shared libraries, and an MPI of Open MPI's name."""
+    """Compiles a program that needs these shared libraries, and an MPI with the name of Open MPI's."""
     texts = {"libmpi.so.40": "int PMPI_File_open(void) { return 0; }", **libraries}
     for name, text in texts.items():
         (folder / "part.c").write_text(text)
@@ -153,14 +154,14 @@ def test_a_program_that_gets_its_mpi_elsewhere_is_told_nothing(library, tmp_path
         "extern int PMPI_File_open(void) __attribute__((weak)); int main(void) { return !PMPI_File_open; }"
     )
     assert prepared([compiled(tmp_path, calls)]).warnings == []
-    # A profiling tool that is linked statically has the other name, and calls this one.
+    # A statically linked profiler defines MPI_File_open and calls PMPI_File_open.
     tool = f"{calls} int MPI_File_open(void) {{ return PMPI_File_open(); }}"
     assert prepared([compiled(tmp_path, tool)]).warnings == []
 
 
 @pytest.fixture
 def broken_library(tmp_path, monkeypatch) -> Path:
-    """A build in a folder whose name LD_PRELOAD would break."""
+    """Returns the library of a build whose path would break LD_PRELOAD."""
     folder = tmp_path / "two words: a,b"
     folder.mkdir()
     (folder / "liboratorio.so").write_text("x")
@@ -177,7 +178,7 @@ def test_a_library_whose_path_would_break_is_reached_by_a_link(
         assert not set(" :,") & set(found)
         assert found.startswith(str(tmp_path / "cache/oratorio/"))
         assert Path(found).read_text() == "x"
-    # The link of an older build at another place is none of ours.
+    # A link that an older build at another place left behind is replaced.
     Path(found).parent.unlink()
     Path(found).parent.symlink_to(tmp_path)
     assert Path(prepared([program]).env["LD_PRELOAD"]).read_text() == "x"
@@ -196,7 +197,7 @@ def test_a_folder_that_others_may_write_to_is_no_place_for_that_link(
 
 @pytest.fixture
 def places(broken_library, tmp_path, monkeypatch) -> Path:
-    """The one folder for links is oratorio-UID/oratorio in a folder like /tmp, which is returned."""
+    """Returns a folder like /tmp; the only place for links is oratorio-UID/oratorio inside it."""
     shared = tmp_path / "shared"
     shared.mkdir()
     shared.chmod(0o1777)
@@ -214,7 +215,7 @@ def test_a_link_in_a_folder_for_all_is_in_a_folder_of_the_users_own(places, prog
 
 
 def test_a_folder_that_another_user_has_made_is_refused(places, program):
-    """He can rename what is in it, and put another library there."""
+    """That user can rename what is in the folder, and put another library there."""
     if os.getuid() != 0:
         pytest.skip("only root can act for another user")
     own = places / f"oratorio-{os.getuid()}"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Each method has its picture, drawn from the table as it is now, and no label in one lies on another."""
+"""Tests that each method has a picture drawn from the current table, and that no labels overlap."""
 
 import itertools
 from xml.etree import ElementTree

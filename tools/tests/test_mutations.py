@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The list of mutations: each has a place in the sources."""
+"""Tests the list of mutations: each applies to the sources."""
 
 import re
 
@@ -8,7 +8,7 @@ from oratorio.paths import ROOT
 
 
 def test_every_mutation_has_its_place():
-    """What was rewritten takes its mutations along."""
+    """A change of the sources must also change the mutations of that code."""
     lost = [
         one.name for one in mutations.read_list() if one.apply((ROOT / "src" / one.file).read_text()) is None
     ]

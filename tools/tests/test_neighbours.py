@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What `oratorio neighbours` says of runs that were made up; the real ones are in tests/programs."""
+"""Tests how `oratorio neighbours` judges made-up runs; real ones are in tests/programs."""
 
 import subprocess
 from pathlib import Path
@@ -15,7 +15,8 @@ HOST = Host("made up", "ompi", NOWHERE, NOWHERE, NOWHERE, "1.0", "openmpi")
 
 @pytest.fixture
 def job(monkeypatch):
-    """job(theirs, ours, said, code): the bytes it leaves without and with Oratorio, and how that one ends."""
+    """job(theirs, ours, said, code) sets the bytes left without and with Oratorio, and how the run with
+    Oratorio ends."""
 
     def make(theirs: bytes, ours: bytes, said: str = "", code: int = 0) -> None:
         def run_ranks(host, ranks, words, *, preload, env, timeout_seconds):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""`oratorio bench paper`: what is measured of each paper, and how what it says is judged."""
+"""Tests `oratorio bench paper`: what is measured of each paper, and how its claims are judged."""
 
 from pathlib import Path
 

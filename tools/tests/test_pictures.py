@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Pictures of measurements: nothing in them overlaps, they fit a page, and an arm looks the same in all."""
+"""Tests pictures of measurements: nothing overlaps, they fit a page, and an arm looks the same in all of
+them."""
 
 import itertools
 import math
@@ -37,7 +38,7 @@ def settings_of(arms, directions=("write", "read")) -> Settings:
 
 
 def fill(run: Run, settings: Settings, rate) -> Run:
-    """Samples of a run: MiB/s as `rate(number of the arm, number of the direction)` says."""
+    """Fills a run with samples of `rate(number of the arm, number of the direction)` MiB/s."""
     for (number, arm), (turn, direction) in itertools.product(
         enumerate(settings.arms), enumerate(settings.directions)
     ):
@@ -53,7 +54,7 @@ def fill(run: Run, settings: Settings, rate) -> Run:
 
 
 def suite(arms, ranks=(8,), workloads=WORKLOADS) -> tuple[list[Run], Settings]:
-    """Rates from a hundredth of raw I/O's to three times as much."""
+    """Returns runs with rates from a hundredth of raw I/O's to three times as much."""
     settings = settings_of(arms)
     runs = []
     for place, (count, workload) in enumerate(itertools.product(ranks, workloads)):
@@ -70,7 +71,7 @@ def suite(arms, ranks=(8,), workloads=WORKLOADS) -> tuple[list[Run], Settings]:
 
 
 def paper(year, modes=("buffered",), arms=()) -> bench_paper.Measured:
-    """Rates that rise with the number of the arm and of the point."""
+    """Returns a measured paper with rates that rise with the numbers of the arm and of the value."""
     known = PAPERS[year]
     scale = bench_paper.Scale((2, 4, 8), arms)
     measured = bench_paper.plan(known, known.figures, modes, scale, settings_of(()))
@@ -80,7 +81,7 @@ def paper(year, modes=("buffered",), arms=()) -> bench_paper.Measured:
 
 
 def figures():
-    """Name -> how it is drawn."""
+    """Returns name -> function that draws the figure."""
     of_suite = {
         "suite": lambda: bench_plot.bars(*suite(SUITE)),
         "suite of three numbers of ranks": lambda: bench_plot.bars(*suite(SUITE, ranks=(2, 4, 16))),
@@ -109,14 +110,14 @@ def figure(request):
 
 
 def shown_texts(figure) -> list:
-    """What can be read, and the box it takes."""
+    """Returns each visible text with its box."""
     from matplotlib.text import Text  # noqa: PLC0415
 
     hidden = set()
     for axis in (axis for axes in figure.axes for axis in (axes.xaxis, axes.yaxis)):
         low, high = sorted(axis.get_view_interval())
         for tick in (*axis.get_major_ticks(), *axis.get_minor_ticks()):
-            if not low <= tick.get_loc() <= high:  # there, but not drawn
+            if not low <= tick.get_loc() <= high:  # exists, but is not drawn
                 hidden |= {tick.label1, tick.label2}
     renderer = figure.canvas.get_renderer()
     return [

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What the cost model takes a pass for, and how far off it is."""
+"""Tests the cost model's predictions for passes, and their errors."""
 
 import io
 import json
@@ -39,7 +39,7 @@ def writes(estimated_ms, *seconds):
 
 @pytest.fixture(autouse=True)
 def place(monkeypatch, tmp_path):
-    """Costs of this host, and of hosts that have none of their own."""
+    """Makes costs for this host, and for hosts without costs of their own."""
     monkeypatch.setattr(bench_predict.calibrate, "build_program", lambda: NOWHERE)
     here = bench_predict.calibrate.Place("here", "tmpfs")
     monkeypatch.setattr(bench_predict.calibrate, "place_of", lambda program, folder: here)
@@ -50,7 +50,7 @@ def place(monkeypatch, tmp_path):
 
 
 def test_a_pass_is_compared_with_what_every_rank_was_told():
-    """All ranks add the whole of a collective access: 4 x 9 ms. The passes took 10, 12 and 8 ms."""
+    """Each rank adds the time of the whole collective access: 4 x 9 ms. The passes took 10, 12 and 8 ms."""
     one = bench_predict.predicted(run_of(*writes(36.0, 0.010, 0.012, 0.008)), "auto", "write")
     assert (one.seconds, one.took) == (pytest.approx(0.009), 0.010)
     assert one.error == pytest.approx(-10)

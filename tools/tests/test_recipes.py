@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The recipes of packaging/: one version, options that exist, and what tools that are here say of them."""
+"""Tests the recipes of packaging/: one version, options that exist, and no complaints by the linters found
+here."""
 
 import hashlib
 import re
@@ -23,7 +24,7 @@ def call(*words, **options) -> subprocess.CompletedProcess[str]:
 
 @pytest.fixture(scope="module")
 def filled(tmp_path_factory) -> Path:
-    """The recipes as packaging/fill.py writes them."""
+    """Returns the recipes as packaging/fill.py writes them."""
     out = tmp_path_factory.mktemp("recipes") / "filled"
     done = call(sys.executable, "-B", PACKAGING / "fill.py", out)
     assert done.returncode == 0, done.stderr
@@ -31,7 +32,7 @@ def filled(tmp_path_factory) -> Path:
 
 
 def recipes(filled: Path) -> dict[str, str]:
-    """path -> text, of all but the sources."""
+    """Returns path -> text of all files except the sources."""
     sources = filled / f"oratorio-{__version__}"
     texts = {}
     for file in sorted(filled.rglob("*")):
@@ -99,7 +100,7 @@ def test_debian_packs_the_sources_and_lintian_has_no_warning(filled, tmp_path):
 
 
 def spack_recipe(filled: Path, monkeypatch) -> tuple[type, list]:
-    """(the class, the directives) of package.py, read with a stand-in for Spack."""
+    """Returns (the class, the directives) of package.py, read with a stand-in for Spack."""
     told = []
     stand_in = types.ModuleType("spack.package")
     for name in ("license", "version", "variant", "depends_on", "requires", "maintainers"):
