@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# Everything for 64-bit ARM, by Debian's cross compiler; what is built here is run by its user-mode emulator.
+# Builds for 64-bit ARM with Debian's cross compiler; its user-mode emulator runs the results.
 #   cmake -S . -B build-aarch64 -G Ninja --toolchain cmake/aarch64.cmake
 #   ninja -C build-aarch64 unit_base_extent_test && ctest --test-dir build-aarch64 -R unit.base.Extent
-# Packages: docs/install.md. ORATORIO_AARCH64_ROOT is where they are, if they were unpacked somewhere and not installed.
+# Packages: docs/install.md. ORATORIO_AARCH64_ROOT is their folder if they were unpacked and not installed.
 set(CMAKE_SYSTEM_NAME Linux)
 set(CMAKE_SYSTEM_PROCESSOR aarch64)
 set(ORATORIO_AARCH64_ROOT "" CACHE PATH "Folder of Debian's packages for cross compiling; empty: they are installed")
-# What CMake compiles for a trial knows of it, too.
+# Passes the variable on to CMake's trial compilations.
 list(APPEND CMAKE_TRY_COMPILE_PLATFORM_VARIABLES ORATORIO_AARCH64_ROOT)
 set(CMAKE_C_COMPILER ${ORATORIO_AARCH64_ROOT}/usr/bin/aarch64-linux-gnu-gcc-12)
 set(CMAKE_CXX_COMPILER ${ORATORIO_AARCH64_ROOT}/usr/bin/aarch64-linux-gnu-g++-12)

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# What is installed beside the libraries, and what lets other projects find them, installed or in the build folder:
+# Installs everything but the libraries, and lets other projects find Oratorio, installed or in the build folder: by
 # find_package(oratorio) and pkg-config oratorio.
 include(CMakePackageConfigHelpers)
 
-# The files find the libraries from where they are themselves, so these serve both.
+# The files find the libraries relative to themselves, so the same files serve both.
 set(package_dir ${PROJECT_BINARY_DIR}/lib/cmake/oratorio)
 configure_file(${PROJECT_SOURCE_DIR}/cmake/oratorioConfig.cmake.in ${package_dir}/oratorioConfig.cmake COPYONLY)
 write_basic_package_version_file(${package_dir}/oratorioConfigVersion.cmake COMPATIBILITY SameMinorVersion)

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# The libraries once more, for every machine with glibc 2.28 (RHEL 8) or newer, whatever this one has: the same objects,
-# linked against stubs of that glibc. Target `portable`; they come to portable/ and into the wheel.
+# Links the libraries a second time, for every machine with glibc 2.28 (RHEL 8) or newer, whatever glibc this machine
+# has: the same objects, linked against stubs of that glibc. The target `portable` puts them into portable/, from where
+# they go into the wheel.
 set(stub_folder ${PROJECT_BINARY_DIR}/portable/stubs)
 set(stub_table ${PROJECT_SOURCE_DIR}/tools/wheel/glibc-2.28-${CMAKE_SYSTEM_PROCESSOR}.txt)
 set(stub_maker ${PROJECT_SOURCE_DIR}/tools/wheel/stubs.py)
@@ -13,8 +14,8 @@ add_custom_command(
 add_custom_target(portable_stubs DEPENDS ${stub_folder}/stamp)
 add_custom_target(portable)
 
-# What the compiler would link by itself, with the stubs in the place of this machine's glibc. It has to stand behind the
-# floors' archives, so the lowest of them asks for it.
+# What the compiler would link by itself, with the stubs in place of this machine's glibc. It must come after the
+# floors' archives, so the lowest floor links it.
 set(loader_x86_64 ld-linux-x86-64.so.2)
 set(loader_aarch64 ld-linux-aarch64.so.1)
 add_library(portable_system INTERFACE)
@@ -23,7 +24,7 @@ target_link_libraries(portable_system INTERFACE -Wl,--start-group -l:libstdc++.a
                       -lgcc_s -lgcc -Wl,--end-group)
 target_link_libraries(oratorio_base INTERFACE $<$<BOOL:$<TARGET_PROPERTY:ORATORIO_PORTABLE>>:portable_system>)
 
-# oratorio_portable(TARGET VERSION_SCRIPT LIBRARY...): the shared library TARGET once more, linked to LIBRARY....
+# oratorio_portable(TARGET VERSION_SCRIPT LIBRARY...): links the shared library TARGET a second time, with LIBRARY....
 function(oratorio_portable target version_script)
   set(portable ${target}-portable)
   add_library(${portable} SHARED EXCLUDE_FROM_ALL $<TARGET_OBJECTS:${target}> ${PROJECT_SOURCE_DIR}/tools/wheel/compat.c)

@@ -4,8 +4,8 @@
 
 usage: fill.py [--archive FILE] [--url URL] OUT
 
-OUT gets each recipe as its tool takes it, the archive, and the sources with debian/ for dpkg-buildpackage.
-Without --archive it is made from this checkout; without --url recipes name the archive in OUT.
+OUT gets each recipe as its tool expects it, the archive, and the sources with debian/ for dpkg-buildpackage.
+Without --archive the archive is made from this checkout; without --url the recipes name the archive in OUT.
 """
 
 from __future__ import annotations
@@ -30,14 +30,14 @@ RECIPES = ("conda", "container", "debian", "easybuild", "lmod", "spack")
 
 
 def released() -> datetime.datetime:
-    """The day of the version, as CITATION.cff tells it."""
+    """Returns the release day of the version, from CITATION.cff."""
     told = (ROOT / "CITATION.cff").read_text()
     day = re.search(r"^date-released: (\S+)$", told, re.MULTILINE)[1]
     return datetime.datetime.fromisoformat(day).replace(hour=12, tzinfo=datetime.UTC)
 
 
 def fill(archive: Path, url: str, out: Path) -> None:
-    """Writes the recipes; what is written between @ in them is replaced, in names of files, too."""
+    """Writes the recipes and replaces names between @, also in names of files."""
     values = {
         "@VERSION@": __version__,
         "@DATE@": email.utils.format_datetime(released()),
@@ -60,7 +60,7 @@ def fill(archive: Path, url: str, out: Path) -> None:
 
 
 def lay_out_debian(archive: Path, out: Path) -> None:
-    """Sources with debian/, beside the archive by the name that Debian gives it."""
+    """Lays out the sources with debian/, next to the archive under Debian's name for it."""
     shutil.copyfile(archive, out / f"oratorio_{__version__}.orig.tar.gz")
     with tarfile.open(archive) as packed:
         packed.extractall(out)
@@ -68,7 +68,7 @@ def lay_out_debian(archive: Path, out: Path) -> None:
 
 
 def main() -> None:
-    """The command line."""
+    """Runs the command line."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--archive", type=Path)
     parser.add_argument("--url")

@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-3-Clause
-# Tries an installed Oratorio: a program that knows nothing of it writes interleaved ints, and all ranks read them back.
+# Tests an installed Oratorio: a program that knows nothing of it writes interleaved ints, and all ranks read them back.
 #
 # usage: smoke.sh ORATORIO MPICC LAUNCHER...
 #   as in: smoke.sh /opt/oratorio/bin/oratorio mpicc mpiexec -n 2

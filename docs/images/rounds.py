@@ -1,4 +1,5 @@
-"""Draws rounds.png: what aggregator, file domain, round and sub-buffer are. python docs/images/rounds.py"""
+"""Draws rounds.png: aggregator, file domain, round and sub-buffer of two-phase. python
+docs/images/rounds.py"""
 
 from pathlib import Path
 
@@ -24,7 +25,7 @@ def arrow(axes, start, end) -> None:
 
 
 def main() -> None:
-    """See above."""
+    """Draws the picture."""
     figure, axes = plt.subplots(figsize=(8.3, 4.4), dpi=200)
     width = 12.0 / PIECES
     for piece in range(PIECES):

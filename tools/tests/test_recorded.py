@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Jobs that are recorded: their words, exit codes and signals stay their own, and nothing is left behind."""
+"""Tests jobs that are recorded: their words, exit codes and signals do not change, and nothing is left
+behind."""
 
 import contextlib
 import json
@@ -15,14 +16,14 @@ from oratorio import launch, recorded
 from test_start import call  # noqa: F401  a fixture
 from test_trace import two_ranks
 
-# What a job with Oratorio would write, by a shell.
+# Writes what a job with Oratorio would write, by a shell.
 WRITES = 'cp whole.json "$ORATORIO_TRACE"; '
 WRITES += 'echo "Oratorio 0.2.0 saw 4 accesses to 1 file on rank 0" >"$ORATORIO_EXPLAIN"'
 
 
 @pytest.fixture
 def job(tmp_path, monkeypatch):
-    """The words of a job that does what a shell does; nothing is preloaded."""
+    """Returns a function that makes the words of a job from a shell script; nothing is preloaded."""
     (tmp_path / "whole.json").write_text(json.dumps(two_ranks()))
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(launch, "prepare", lambda words, variables, environ: launch.Launch(
@@ -35,7 +36,7 @@ def left(folder: Path) -> set[str]:
 
 
 def ends(program: Path) -> bool:
-    """Whether the process of this link in /proc ends: one that was killed may still be there for a moment."""
+    """Whether the process of this link in /proc ends; a killed process may remain for a moment."""
     deadline = time.monotonic() + 20
     while program.exists() and time.monotonic() < deadline:
         time.sleep(0.01)
@@ -94,14 +95,15 @@ def test_the_exit_code_of_a_reported_run_is_the_job_s(call, script, code, tmp_pa
     assert "Nothing was recorded" in (tmp_path / "page.html").read_text()
 
 
-# A job that tells when it is up, and ends by the signal.
+# A job that prints a line when it is up, and ends by the signal.
 UNTIL_TOLD = "trap 'echo got; exit 5' TERM; echo up; while :; do sleep 0.05; done"
 RUN_IN_OUR_PLACE = "print(recorded.attached(launch.Launch(['sh', '-c', sys.argv[1]], {}, None, None, [])))\n"
 
 
 @pytest.fixture
 def in_place():
-    """Runs a Python script that has a job in its place; the running script, whose job ends with the test."""
+    """Yields a function that starts a Python script that runs a job in its place; ends the scripts and jobs
+    after the test."""
     imports = "import os, signal, subprocess, sys; from oratorio import launch, recorded\n"
     environ = {**os.environ, "PYTHONPATH": str(Path(__file__).resolve().parents[1])}
     started = []
@@ -129,7 +131,7 @@ def test_a_signal_is_passed_on_and_the_job_s_code_is_told(in_place):
 
 
 def test_a_signal_that_comes_while_the_job_starts_is_passed_on(in_place):
-    """The job is there, but whoever started it hasn't got so far as to know it."""
+    """The job runs, but its parent has not yet returned from starting it."""
     told_at_once = (
         "start = subprocess.Popen\n"
         "def told(*words, **options):\n"
@@ -180,7 +182,7 @@ def test_a_signal_is_not_lost_with_a_job_that_cannot_start(in_place):
 
 
 def test_a_job_ignores_what_whoever_started_us_ignores(in_place):
-    """As behind nohup."""
+    """As with nohup."""
     ignored = "signal.signal(signal.SIGHUP, signal.SIG_IGN)\n"
     script = in_place(ignored + RUN_IN_OUR_PLACE, "kill -HUP $$; echo here")
     assert script.communicate(timeout=60) == ("here\n0\n", None)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""`oratorio report`: sums, limits and the page."""
+"""Tests `oratorio report`: sums, limits and the page."""
 
 import json
 import subprocess
@@ -14,11 +14,12 @@ from oratorio import costs, explained, mounts, run_facts, run_report
 from test_trace import two_ranks
 
 TOOLS = Path(__file__).resolve().parents[1]
-VOID = {"meta", "br", "wbr", "p", "li", "td", "th", "tr", "dt", "dd", "i"}  # the end is left to the browser
+# elements without an end tag in the page
+VOID = {"meta", "br", "wbr", "p", "li", "td", "th", "tr", "dt", "dd", "i"}
 
 
 class Reader(HTMLParser):
-    """Complains of what doesn't belong together, and collects."""
+    """Checks that start and end tags match, and collects text and attributes."""
 
     def __init__(self):
         super().__init__()

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""`./oratorio run` waits for nobody, and whoever has to wait is told at once."""
+"""Tests that `./oratorio run` waits for no other process, and that a command that has to wait says so at
+once."""
 
 import fcntl
 import os
@@ -19,7 +20,7 @@ NOBODY = 65534
 
 @pytest.fixture
 def checkout(tmp_path) -> Path:
-    """A checkout that is set up and built, with a Python that prints its words."""
+    """Returns a checkout that is set up and built, with a Python that prints its arguments."""
     root = tmp_path / "checkout"
     (root / "tools").mkdir(parents=True)
     shutil.copy(ROOT / "oratorio", root)
@@ -56,7 +57,7 @@ def checkout(tmp_path) -> Path:
 
 @pytest.fixture
 def locked(checkout):
-    """Somebody is building there."""
+    """Yields a checkout in which another process is building."""
     with (checkout / ".oratorio/lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         yield checkout
@@ -86,7 +87,7 @@ def test_a_library_older_than_its_sources_is_used_while_somebody_builds_and_that
 
 def test_a_checkout_of_somebody_elses_takes_no_lock_and_builds_nothing(checkout):
     (checkout / ".oratorio/stamp-built").unlink()
-    with tempfile.TemporaryDirectory() as folder:  # pytest's own are closed to other users
+    with tempfile.TemporaryDirectory() as folder:  # pytest's own folders are closed to other users
         theirs = Path(folder) / "checkout"
         shutil.copytree(checkout, theirs)
         Path(folder).chmod(0o755)
@@ -114,7 +115,7 @@ def test_who_has_to_wait_is_told_at_once(locked, missing):
 
 
 def start_building(checkout: Path) -> subprocess.Popen:
-    """What a command does that builds a program for itself."""
+    """Starts what a command does that builds a program for itself."""
     words = f"""import pathlib
 from oratorio import building
 building.PRIVATE = pathlib.Path({str(checkout / ".oratorio")!r})
@@ -152,7 +153,8 @@ def contents(folder: Path) -> dict[str, bytes]:
 
 @pytest.fixture
 def tools(tmp_path, monkeypatch) -> Path:
-    """cmake and ninja that only write down how they are called; the file where they do."""
+    """Replaces cmake and ninja by scripts that only record their arguments; returns the file with the
+    records."""
     for name in ("cmake", "ninja"):
         (tmp_path / "bin").mkdir(exist_ok=True)
         (tmp_path / "bin" / name).write_text(FAKE_TOOL)
@@ -176,7 +178,7 @@ def test_a_moved_or_copied_checkout_leaves_the_one_it_came_from_alone(
     if is_moved:
         checkout.rename(other)
     else:
-        # Linked, so that writing to a file of the copy would show in the original.
+        # Hard links, so that writing to a file of the copy would show in the original.
         shutil.copytree(checkout, other, symlinks=True, copy_function=os.link)
     before = contents(checkout)
     done = subprocess.run([other / "tools/setup.sh", "build"], capture_output=True, text=True)
@@ -188,7 +190,7 @@ def test_a_moved_or_copied_checkout_leaves_the_one_it_came_from_alone(
     assert str(checkout) not in calls
     assert contents(checkout) == before
     assert not (other / ".oratorio/venv").exists() and (other / ".oratorio/wheels").exists()
-    # Mended once.
+    # The second call has nothing to repair.
     again = subprocess.run([other / "tools/setup.sh", "build"], capture_output=True, text=True)
     assert "this checkout was in" not in again.stderr
     assert tools.read_text().count("cmake ") == 1
@@ -225,7 +227,8 @@ def test_tests_of_some_parts_build_what_these_need(checkout, words, stages):
     assert done.stderr.strip() == stages
 
 
-# Its wheel is ready once something else was built, or after as many turns as nobody waits.
+# The wheel is ready after something else was built, or after a number of turns that a parallel build never
+# needs.
 FAKE_PIP = """#!/bin/sh
 [ "$1" = wheel ] || exit 0
 for turn in $(seq 100); do grep -q '^ninja' "$CALLS" && break; sleep 0.1; done
@@ -238,7 +241,7 @@ mkdir -p "$folder" && touch "$folder/h5py-3.12.1-any.whl"
 
 @pytest.fixture
 def environments(checkout, tools) -> Path:
-    """A checkout whose environments have a pip that installs nothing."""
+    """Returns a checkout with environments that have a pip that installs nothing."""
     for name in ("mpich", "openmpi"):
         (checkout / f"tools/requirements/tests-{name}.txt").write_text("mpi4py==0\n")
         pip = checkout / f".oratorio/{name}/bin/pip"

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""`oratorio simulate`: machine files, schedules as they are read, and the closed form by hand."""
+"""Tests `oratorio simulate`: machine files, parsing of schedules, and the closed form against results by
+hand."""
 
 import io
 import math
@@ -78,7 +79,7 @@ def test_a_machine_that_is_not_there_is_refused_with_those_that_are():
     assert sim_machine.with_value(sim_machine.load("theta"), "nodes", 12).nodes == 12
 
 
-# Two nodes of four ranks, an aggregator on each. Half of all data is in the one round that was walked.
+# Two nodes of four ranks, with an aggregator on each. The one round that was walked has half of all data.
 LINES = """plan two_phase 2 2 1 262144 4 8000 80 32 0 0.001
 aggregators 0 1
 round 0
@@ -116,7 +117,7 @@ MACHINE = sim_machine.load("theta")
 
 
 def only(**values):
-    """A machine on which nothing else takes time."""
+    """Returns a machine on which nothing but `values` takes time."""
     links = replace(MACHINE.links, latency_us=0, near_latency_us=0, rate_mbs=1e12, memory_rate_mbs=1e12)
     endpoint = replace(MACHINE.endpoint, send_us=0, receive_us=0, queue_ns=0)
     storage = replace(MACHINE.storage, rate_mbs=1e12, client_rate_mbs=1e12, latency_us=0, lock_us=0)
@@ -130,12 +131,13 @@ def only(**values):
 @pytest.mark.parametrize(
     ("values", "seconds", "bound"),
     [
-        # In both rounds, and in each of four agreements of two nodes.
+        # The aggregator receives in both rounds, and in each of four agreements of two nodes.
         ({"endpoint__receive_us": 1}, 2 * 11e-6 + 4e-6, "receiving"),
-        # Eight ranks with four messages each under way, for two aggregators: all of a round may wait.
+        # Eight ranks have four messages each under way to two aggregators, so all messages of a round may be
+        # queued.
         ({"endpoint__queue_ns": 1000, "endpoint__disorder": 0.5}, 2 * 11 * 11 / 2 * 0.5e-6, "receiving"),
         ({"endpoint__send_us": 1}, 2 * 11 / 4 * 1e-6 + 4e-6, "senders"),
-        # Half of the rate of both nodes: for what is exchanged, then for what is stored. And
+        # The middle carries half of both nodes' rate: first the exchange, then the storage. The last term is
         # the other node's summaries.
         ({"links__rate_mbs": 1}, 2 * (2080e-6 + 4000e-6) + 4 * 48e-6, "the middle"),
         ({"work__piece_ns": 1000}, 2 * 80e-6, "receiving"),
@@ -155,11 +157,12 @@ def test_each_constant_takes_the_time_it_should(values, seconds, bound):
 @pytest.mark.parametrize(
     ("values", "seconds"),
     [
-        # Each aggregator gets as many requests as it would messages, and sends as many answers.
+        # Each aggregator receives as many requests as it would receive messages, and sends as many answers.
         ({"endpoint__receive_us": 1}, 2 * 11e-6 + 4e-6),
         ({"endpoint__send_us": 1}, 2 * 11e-6 + 4e-6),
         ({"links__latency_us": 1}, 2 * 4e-6 + 4 * 1e-6),
-        # 40 bytes of description go one way, 1000 and a head of 32 for each message the other.
+        # 40 bytes of description go one way; 1000 bytes and a head of 32 bytes for each message go the other
+        # way.
         ({"links__rate_mbs": 1}, 2 * (2080e-6 + 12 * 32e-6 + 4000e-6) + 4 * 48e-6),
         ({"storage__lock_us": 1}, 0),
     ],
@@ -171,7 +174,7 @@ def test_a_read_is_a_request_and_its_answer(values, seconds):
 
 
 def test_nodes_that_were_not_walked_are_stood_for():
-    """The second node sends what the first one sends."""
+    """The second node sends the same as the first."""
     alike = LINES.replace("sent 1 0 4 8 40 1000 40 0 0", "sent 1 0 4 4 40 1000 40 0 0")
     walked = replace(schedule(alike), stands_for={0: 1, 1: 3}, nodes=4, ranks=16, bytes=16000)
     predicted = sim_model.predict(walked, only(endpoint__receive_us=1))
@@ -303,7 +306,7 @@ def plan_of(workload, ranks, nodes, arm=(("oratorio_method", "two_phase"), ("cb_
 
 
 def made_map(tmp_path, case="F"):
-    """For four processes."""
+    """Writes a map for four processes."""
     file = tmp_path / f"{case}.nc"
     values = {"columns": 4, "levels": 3, "variables": 2, "seed": 1}
     bench_e3sm.write_map(bench_e3sm.CASES[case], values, 4, file)
@@ -349,7 +352,7 @@ def test_a_map_that_contradicts_itself_is_told(tmp_path, change, complaint):
 
 
 def test_131072_ranks_are_planned_within_256_mib_and_counted_exactly():
-    """Each rank's hull is from its block of the first component to that of the last one."""
+    """The hull of a rank extends from its block of the first component to its block of the last one."""
     ranks, nodes, arm = 131072, 2048, "oratorio_method=two_phase;cb_nodes=56;cb_buffer_size=2147483648"
     words = [sim_schedule.program(), "s3d", "write", str(ranks), str(nodes), "9", arm]
     limited = ["bash", "-c", 'ulimit -v 262144; exec "$@"', "_", *words]

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""`oratorio simulate`: the closed form beside SimGrid S4U, that beside the library itself on SimGrid's MPI,
-and the search for hints."""
+"""Tests `oratorio simulate`: compares the closed form with SimGrid S4U, and S4U with the library itself on
+SimGrid's MPI; and tests the search for hints."""
 
 from dataclasses import replace
 
@@ -25,7 +25,8 @@ MIB = 1 << 20
 
 
 def even(message_bytes=1024.0, in_flight=64, senders=OF_NODE, reads=False):
-    """Each rank, or each of `senders` local aggregators of a node, has a message for each aggregator."""
+    """Returns a schedule in which each rank, or each of `senders` local aggregators of a node, has a message
+    for each aggregator."""
     row = [senders, senders, 10 * senders, message_bytes * senders, 40 * senders, 0, 0]
     sent = np.broadcast_to(np.array(row, dtype=float), (NODES, AGGREGATORS, 7)).copy()
     gathered = np.zeros((NODES, 7))
@@ -122,7 +123,7 @@ TWO_LAYERS = {"oratorio_method": "two_layer", "oratorio_local_aggregators": "16"
 def test_64_ranks_of_the_library_on_smpi_take_what_simgrid_says_of_their_schedule(
     workload, direction, hints, least, most
 ):
-    """All of it, gather and exchange; docs/simulate.md has the phases alone."""
+    """Compares gather and exchange together; docs/simulate.md has the phases alone."""
     ranks, nodes = 64, 4
     small = workload_of(workload, None, small=True)
     arm = hints | {"cb_nodes": "4", "striping_unit": str(MIB)}
@@ -131,19 +132,19 @@ def test_64_ranks_of_the_library_on_smpi_take_what_simgrid_says_of_their_schedul
         written = sim_smpi.write(planner.given(small), arm, schedule, THETA)
     replayed = sim_s4u.replay(schedule, THETA)
     assert least < (replayed.gather + replayed.exchange) / written.both < most
-    # A local aggregator passes on what has come of its ranks' messages, now and then less than fits.
+    # A local aggregator forwards what has arrived of its ranks' messages, now and then less than would fit.
     more = 0.02 if direction == "read" and hints is TWO_LAYERS else 0
     few = 0.001 if hints is TWO_LAYERS else 0
     assert written.messages == pytest.approx(replayed.messages, rel=max(more, few))
     wire = [one.sent.sum(axis=(0, 1)) + one.gathered.sum(axis=0) for one in schedule.sampled]
     answers = HEAD_BYTES * sum(row[MESSAGES] for row in wire) if direction == "read" else 0
-    # In two layers a table of runs may be some bytes shorter: it hangs on which messages came first.
+    # In two layers a table of runs may be a few bytes shorter, depending on which messages came first.
     size = answers + sum(row[BYTES] + row[DESCRIBED] for row in wire)
     assert written.bytes == pytest.approx(size, rel=max(more, 1e-6))
 
 
 def test_a_search_varies_one_hint_after_another_until_nothing_changes():
-    """Two layers are cheaper, two slots too, and more aggregators are worth it with two layers only."""
+    """Two layers are cheaper, two slots are cheaper, too, and more aggregators pay only with two layers."""
     tried = []
 
     def plan(many):

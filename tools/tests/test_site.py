@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""`oratorio docs`: the pages are a site, and what would break it is told."""
+"""Tests `oratorio docs`: the pages make a site, and problems that would break it are reported."""
 
 import pytest
 from oratorio import site
@@ -9,14 +9,14 @@ pytestmark = pytest.mark.skipif(not site.PYTHON.exists(), reason="tools/setup.sh
 
 @pytest.fixture(scope="module")
 def built(tmp_path_factory):
-    """The site of this checkout's own pages."""
+    """Returns the site of this checkout's own pages."""
     folder = tmp_path_factory.mktemp("site") / "site"
     site.build(folder)
     return folder
 
 
 def small(folder, overview: str, **pages: str):
-    """A checkout with few pages."""
+    """Makes a checkout with few pages."""
     docs = folder / "checkout/docs"
     docs.mkdir(parents=True)
     (folder / "checkout/README.md").write_text("# Start\n\n[All](docs/README.md)\n")
@@ -27,7 +27,7 @@ def small(folder, overview: str, **pages: str):
 
 
 def refusal(folder, overview: str, **pages: str) -> str:
-    """What is told of a checkout whose pages make no site; nothing is left behind."""
+    """Returns the error for a checkout whose pages make no site; nothing is left behind."""
     checkout = small(folder, overview, **pages)
     with pytest.raises(site.SiteError) as error:
         site.build(folder / "site", checkout)

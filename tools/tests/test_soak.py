@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""`oratorio soak` runs each seed once and adds up what its processes tell."""
+"""Tests that `oratorio soak` runs each seed once and adds up the results of its processes."""
 
 from pathlib import Path
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What stands before every job loads little, and reads programs without the tools of a compiler."""
+"""Tests that the commands that start jobs load little, and read programs without the tools of a compiler."""
 
 import os
 import shutil
@@ -16,7 +16,7 @@ TOOLS = Path(__file__).resolve().parents[1]
 
 @pytest.fixture
 def call(tmp_path):
-    """call(word...) of the command in a checkout whose library is empty."""
+    """Returns call(word...), which runs the command in a checkout with an empty library."""
     shutil.copytree(TOOLS / "oratorio", tmp_path / "tools/oratorio")
     (tmp_path / "build/lib").mkdir(parents=True)
     (tmp_path / "build/lib/liboratorio.so").touch()

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The suites of others: how programs are judged, what is kept of a run, what counts as explained."""
+"""Tests the suites of other projects: how programs are judged, what is kept of a run, what counts as
+explained."""
 
 import json
 

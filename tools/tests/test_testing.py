@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The counts of `oratorio test` are those of the runners beneath it."""
+"""Tests that the counts of `oratorio test` are those of the runners that it starts."""
 
 import pytest
 from oratorio import demo, testing
@@ -75,7 +75,7 @@ def test_the_tests_of_machines_are_run_once_and_beside_the_others(tmp_path, monk
     assert all((ROOT / file).exists() for file in testing.MACHINES)
     of_programs = testing.PARTS["programs"](tmp_path / "a.xml", None)
     assert {f"--ignore={file}" for file in testing.MACHINES} <= set(of_programs)
-    # Each ends only when the other has begun.
+    # Each command ends only when the other has begun.
     monkeypatch.setattr(testing, "ROOT", tmp_path)
     monkeypatch.setattr(testing, "LOGS", tmp_path)
     meet = "touch $0 && until [ -e $1 ]; do sleep 0.01; done"

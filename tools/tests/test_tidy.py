@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""tools/tidy.py finds what it promises to find, and nothing else."""
+"""Tests that tools/tidy.py finds what it promises to find, and nothing else."""
 
 from pathlib import Path
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""`oratorio trace`: tables of a trace, and one clear error where it isn't whole."""
+"""Tests `oratorio trace`: tables of a trace, and one clear error if it is incomplete."""
 
 import json
 from pathlib import Path
@@ -22,7 +22,7 @@ LAYOUT = {
 
 
 def access(rank, number, begin, seconds, **args):
-    """A written MiB."""
+    """Returns the event of an access that wrote one MiB."""
     args = {
         "file": 0, "rank": rank, "access": number, "direction": "write", "asked": 1 << 20, "moved": 1 << 20,
         "hull": [0, 2 << 20], "pieces": 1, "memory_pieces": 1, "from": 0, "view": LAYOUT, "memory": LAYOUT,
@@ -59,7 +59,7 @@ def whole(events, **counts):
 
 
 def two_ranks():
-    """A collective write of both, then three of one rank by itself."""
+    """Returns a trace with one collective write of both ranks, then three independent ones of one rank."""
     events = []
     for rank in (0, 1):
         args = {"collective": 0, "method": "two_phase", "aggregators": 1, "rounds": 4}

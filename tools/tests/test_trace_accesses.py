@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Accesses of a trace that are made again: what is replayed, what is refused and in which words."""
+"""Tests the replay of a trace's accesses: what is replayed, what is refused, and the error messages."""
 
 import base64
 import json
@@ -17,11 +17,11 @@ from test_trace import access, two_ranks, whole
 from typer.testing import CliRunner
 
 BLOCK, BLOCKS, RANKS = 4096, 1000, 4
-RUN = 1  # kinds of src/type/shape_codec
+RUN = 1  # one of the kinds of src/type/shape_codec
 
 
 def number(value):
-    """As the codec writes one: the sign in bit 0, 7 bits a byte."""
+    """Encodes a number as the codec does: the sign in bit 0, 7 bits a byte."""
     bits = value << 1 if value >= 0 else -(value << 1) - 1
     out = bytearray()
     while bits >= 0x80:
@@ -31,7 +31,7 @@ def number(value):
 
 
 def run_shape(size):
-    """One tile of so many bytes."""
+    """Returns the shape of one tile of this many bytes."""
     return number(1) + number(0) + number(0) + bytes([RUN]) + number(size)
 
 
@@ -48,7 +48,8 @@ def layout(displacement, extent, tiles, size, place):
 
 
 def write_of(rank, step, direction="write", collective=None, **more):
-    """Blocks of all ranks in turn, BLOCKS of each, from a step on."""
+    """Returns an access to BLOCKS blocks, which alternate with the blocks of the other ranks, from `step`
+    on."""
     asked = BLOCK * BLOCKS
     begin = step * asked * RANKS + rank * BLOCK
     args = {
@@ -62,7 +63,7 @@ def write_of(rank, step, direction="write", collective=None, **more):
 
 
 def job(steps=3, shapes=(BLOCK, BLOCK * BLOCKS), events=(), **counts):
-    """What a program's trace would be."""
+    """Returns the trace that a program would have written."""
     made = [write_of(rank, step) for step in range(steps) for rank in range(RANKS)]
     content = whole([*made, *events], **counts)
     content["traceEvents"][0]["args"]["ranks"] = RANKS
@@ -139,7 +140,7 @@ def without_shapes(content):
 
 
 def odd(content, **changes):
-    """The first access is another."""
+    """Changes arguments of the first access."""
     first = next(event for event in content["traceEvents"] if event.get("cat") == "access")
     first["args"] |= changes
     return content
@@ -252,7 +253,7 @@ def test_a_trace_is_planned_like_the_layouts_it_tells_of(written):
     assert len(plan.aggregator_nodes) == 2
     sent = sum(one.sent.sum(axis=(0, 1)) for one in plan.sampled)
     assert sent[sim_schedule.BYTES] + sent[sim_schedule.OWN] == plan.bytes
-    # Each aggregator has half of each rank's data; its own needs no message.
+    # Each aggregator has half of each rank's data, and its own data needs no message.
     assert sent[sim_schedule.OWN] == plan.bytes / 4
 
 
@@ -274,7 +275,7 @@ def test_like_accesses_are_planned_once_and_counted_as_often_as_they_are(written
 
 @dataclass(frozen=True)
 class Answered:
-    """Seconds by method, as the closed form and as SimGrid have them."""
+    """Seconds by method, from the closed form and from SimGrid."""
 
     predictions: tuple
     replayed: tuple = ()
@@ -285,7 +286,7 @@ def predicted(**seconds):
 
 
 def test_a_prediction_of_the_recorded_method_tells_how_far_off_it_is(written):
-    """Two accesses of 0.25 s each."""
+    """There are two accesses of 0.25 s each."""
     recorded = sim_trace.job_of(written(job(2)), None)
     closed = predicted(double_buffer=0.1, two_phase=0.2, two_phase__2=0.3)
     assert sim_trace.sum_rows(recorded, [Answered(closed)]) == [

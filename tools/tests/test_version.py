@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The version is written once; what has to repeat it says the same."""
+"""Tests that the version is stated once, and that every copy of it agrees."""
 
 import re
 import subprocess
