@@ -13,7 +13,7 @@ import unittest
 from pathlib import Path
 
 MODULES = ("test_io", "test_file")
-TEST_SECONDS = 60  # a test that hangs ends the job
+TEST_SECONDS = 60  # time limit of a test; a test that hangs ends the job
 
 sys.path.insert(0, sys.argv[1])
 # Same as in mpi4py's own main.py.

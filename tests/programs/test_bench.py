@@ -78,7 +78,7 @@ def test_a_workload_s_variants_move_every_byte(words, tmp_path):
     "words", [("--overwrite",), ("--direct",), ("--sync", "--only", "write"), ("--only", "read")]
 )
 def test_ways_to_measure_move_every_byte(words, tmp_path):
-    """tile is the workload whose raw file has a different size for reads; mar has holes."""
+    """The raw file of tile has a different size for reads; mar has holes."""
     host_or_skip("mpich5")
     record = measured(tmp_path, "suite", "--workloads", "tile,mar", *words, "--ranks", 2)
     for run in record["runs"]:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Disks that fail under the ranks: every rank gets the error, and data whose sync succeeded is there."""
+"""Disks that fail under the ranks: every rank gets the error, and data is there if its sync succeeded."""
 
 import shlex
 

@@ -32,7 +32,8 @@ MPIS = {"mpich": "ORATORIO_MPICH_ROOT", "openmpi": "ORATORIO_OPENMPI_ROOT"}
 
 
 def missing_packages(files: dict[str, str]) -> list[str]:
-    """Returns the packages for this machine's processor whose files are neither unpacked nor installed."""
+    """Returns the packages for this machine's processor that are neither unpacked nor installed, judged by
+    their files."""
     places = (f"{PLACE}/", "/")
     return [name for file, name in files.items() if not any(Path(place, file).exists() for place in places)]
 

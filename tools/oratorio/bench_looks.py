@@ -20,7 +20,7 @@ class Look:
 
 
 def _named(color: str, marker: str) -> Look:
-    """Returns a style whose legend shows the arm's own name."""
+    """Returns a style that shows the arm's own name in the legend."""
     return Look(color, marker, "")
 
 

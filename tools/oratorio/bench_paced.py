@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""`oratorio bench --rate`: puts test files on an in-memory file system whose storage has a given bandwidth
+"""`oratorio bench --rate`: puts test files on an in-memory file system with storage of a given bandwidth
 (tools/bench/paced)."""
 
 import hashlib
@@ -102,7 +102,7 @@ def _rates(run: Run) -> dict[str, float]:
 
 def _by_calls(settings: Settings) -> Settings:
     """Adds oratorio_store=posix to each Oratorio arm without a hint for the store. Otherwise a FUSE file
-    system counts as one whose clients have caches that are not coherent."""
+    system counts as one with caches that are not coherent between clients."""
     told = {arm for arm, key, _ in settings.hints if key == STORE}
     more = tuple((arm, STORE, "posix") for arm in settings.arms if is_oratorios(arm) and arm not in told)
     return replace(settings, hints=(*settings.hints, *more))

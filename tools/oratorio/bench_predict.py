@@ -37,7 +37,7 @@ class Predicted:
 
 
 def predicted(run: Run, arm: str, direction: str) -> Predicted | None:
-    """Returns None if the arm has no successful pass whose accesses had plans."""
+    """Returns None if the arm has no successful pass with planned accesses."""
     samples = [s for s in run.measured(arm, direction) if s["account"].get("estimated_time")]
     if not samples:
         return None

@@ -35,7 +35,7 @@ class Summary:
     percent_of_raw: float | None
     open_seconds: float | None
     call_peak_mib: float  # memory that the calls added on a rank; the maximum of all passes
-    total_peak_mib: float  # the same, with open and set_view
+    total_peak_mib: float  # the same, including open and set_view
     verified: bool
     holes_kept: bool
     problem: str

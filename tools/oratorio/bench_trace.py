@@ -19,7 +19,7 @@ ALIGNMENT = 64 << 20  # the part of the file before the first access is skipped 
 
 @dataclass(frozen=True)
 class Job:
-    """What is repeated of a trace."""
+    """The part of a trace that a run repeats."""
 
     file: trace.File
     accesses: tuple[Collective, ...]

@@ -93,7 +93,7 @@ def build_program() -> Path:
 
 @dataclass(frozen=True)
 class Sender:
-    """An MPI whose messages are measured, and the command that starts its ranks."""
+    """An MPI to measure messages of, and the command that starts its ranks."""
 
     name: str
     mpicxx: Path

@@ -45,7 +45,7 @@ class Arm:
 
     @property
     def typical(self) -> Spent:
-        """The times of the run whose time in accesses is the lower median."""
+        """The times of the median run, ordered by the time in accesses; the lower one of two."""
         return sorted(self.spent, key=lambda spent: spent.total)[(len(self.spent) - 1) // 2]
 
     @property

@@ -24,7 +24,7 @@ from oratorio.paths import INSTALLED, IS_INSTALLED, PRIVATE, ROOT
 SOURCES = INSTALLED / "conformance" if IS_INSTALLED else ROOT / "tools/conformance"
 COMPILE = ("-std=c11", "-D_GNU_SOURCE", "-O1", "-g")
 LIBRARIES = ("-ldl", "-lpthread")
-LAUNCH_SECONDS = 60  # until the first rule begins
+LAUNCH_SECONDS = 60  # time limit until the first rule begins
 LONG_FACTOR = 30  # long rules may take this many times the limit; the program has the same factor
 GRACE_SECONDS = 10  # a rank ends itself this long after the time limit
 OK, WRONG, CRASH, HANG, UNAVAILABLE = "ok", "wrong", "crash", "hang", "unavailable"

@@ -51,8 +51,8 @@ def _planning(access: Access) -> float:
 
 
 def spent_by(access: Access) -> Spent:
-    """Returns the times of one access. A nonblocking access has no rest, because that is the program's own
-    time."""
+    """Returns the times of one access. A nonblocking or split access has no rest, because that is the
+    program's own time."""
     counted = [access.count(name) / 1e9 for name in ("storage_time", "copy_time", "wait_time")]
     planning = _planning(access)
     known = sum(counted) + planning
@@ -129,8 +129,8 @@ class Group:
 
 
 def likeness(path: str) -> str:
-    """Returns a key that is equal for files whose names differ only in numbers: one for each rank, or for
-    each step."""
+    """Returns a key that is equal for files with names that differ only in numbers: one for each rank, or
+    for each step."""
     return re.sub(r"\d+", "#", path)
 
 

@@ -23,9 +23,9 @@ class Links:
     """The links between nodes, and between ranks of a node (`near`). MB are 10^6 bytes."""
 
     latency_us: float
-    rate_mbs: float  # into a node, and the same out of it
+    rate_mbs: float  # bandwidth into a node, and the same out of it
     near_latency_us: float
-    memory_rate_mbs: float  # of one core that copies
+    memory_rate_mbs: float  # bandwidth of a core that copies
 
 
 @dataclass(frozen=True)
@@ -50,8 +50,8 @@ class Endpoint:
 class Work:
     """The cost of a contiguous piece for a core."""
 
-    piece_ns: float  # to describe or to place
-    merge_ns: float  # for each level of a merge
+    piece_ns: float  # per piece, to describe or to place it
+    merge_ns: float  # per piece, for each level of a merge
 
 
 @dataclass(frozen=True)
@@ -59,10 +59,10 @@ class Storage:
     """The targets over which a file is striped."""
 
     targets: int
-    rate_mbs: float  # of a target
-    client_rate_mbs: float  # of an aggregator
-    latency_us: float  # of a call
-    lock_us: float  # of taking over a target to which others write, too
+    rate_mbs: float  # bandwidth of a target
+    client_rate_mbs: float  # bandwidth of an aggregator
+    latency_us: float  # of each call
+    lock_us: float  # for taking over a target to which others write, too
     stripe_bytes: int
 
 
@@ -82,7 +82,7 @@ class Machine:
 
     @property
     def assumed(self) -> list[str]:
-        """The keys whose values nobody has measured or published."""
+        """The keys with values that nobody has measured or published."""
         return [key for key, source in self.sources.items() if source.startswith("assumed")]
 
 
@@ -200,7 +200,7 @@ def costs(machine: Machine) -> str:
         "message": ends * 1e3,
         "far_message": (links.latency_us + ends) * 1e3,
         "far_byte": 1e3 / links.rate_mbs,
-        "message_byte": 2 * 1e3 / links.memory_rate_mbs,  # copied at both ends
+        "message_byte": 2 * 1e3 / links.memory_rate_mbs,  # a message's byte is copied at both ends
         "copy_byte": 1e3 / links.memory_rate_mbs,
         "message_piece": work.piece_ns,
         "copy_piece": work.piece_ns,

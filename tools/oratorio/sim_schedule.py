@@ -28,7 +28,7 @@ E3SM = {
 }
 # Sizes at which the library itself can run for comparison; SMALL_POINTS are points along an edge.
 SMALL_PROCESSES = 1024
-SMALL_E3SM = {"e3sm_f": 12, "e3sm_g": 24}  # columns
+SMALL_E3SM = {"e3sm_f": 12, "e3sm_g": 24}  # columns of the mesh for each process
 SMALL_POINTS = {"btio": 64, "s3d": 128}
 Arm = tuple[str, Mapping[str, str]]  # a name, and hints
 WORKLOADS = ("e3sm_f", "e3sm_g", "btio", "s3d")
@@ -72,13 +72,13 @@ class Schedule:
     method: str
     ranks: int
     nodes: int
-    aggregator_nodes: np.ndarray  # by aggregator
+    aggregator_nodes: np.ndarray  # the node of each aggregator
     rounds: int
     slots: int
     message_bytes: int
     in_flight: int
     bytes: int
-    pieces: int  # of the ranks
+    pieces: int  # pieces of all ranks
     edges: int  # participants of all rounds, counted exactly
     local_aggregators: int  # 0: one layer
     sampled: tuple[Round, ...]

@@ -20,7 +20,7 @@ from oratorio import building
 from oratorio.paths import BUILD
 
 TARGET = "oracle_soak"
-QUIET_SECONDS = 10  # between two lines of progress
+QUIET_SECONDS = 10  # seconds between two lines of progress
 
 
 class SoakError(Exception):

@@ -76,7 +76,7 @@ class File:
     dropped_accesses: int = 0
     dropped_spans: int = 0
     dropped_layouts: int = 0  # collective accesses with incomplete layouts
-    shapes: dict[int, bytes] = field(default_factory=dict)  # of layouts, by number
+    shapes: dict[int, bytes] = field(default_factory=dict)  # shapes of layouts, by number
 
     @property
     def path(self) -> str:

@@ -161,7 +161,7 @@ def test_a_program_that_gets_its_mpi_elsewhere_is_told_nothing(library, tmp_path
 
 @pytest.fixture
 def broken_library(tmp_path, monkeypatch) -> Path:
-    """Returns the library of a build whose path would break LD_PRELOAD."""
+    """Returns the library of a build in a folder with a path that would break LD_PRELOAD."""
     folder = tmp_path / "two words: a,b"
     folder.mkdir()
     (folder / "liboratorio.so").write_text("x")

@@ -27,7 +27,7 @@ def small(folder, overview: str, **pages: str):
 
 
 def refusal(folder, overview: str, **pages: str) -> str:
-    """Returns the error for a checkout whose pages make no site; nothing is left behind."""
+    """Returns the error for a checkout with pages that make no site; nothing is left behind."""
     checkout = small(folder, overview, **pages)
     with pytest.raises(site.SiteError) as error:
         site.build(folder / "site", checkout)

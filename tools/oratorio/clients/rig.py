@@ -34,7 +34,7 @@ HERE = Path(__file__).resolve().parent
 SETUP = HERE / "setup"
 FOLDER = "/client"
 RANKS = 4
-UP_SECONDS = 60  # until the first process of every guest runs
+UP_SECONDS = 60  # time limit until the first process of every guest runs
 POLL_SECONDS = 0.2
 # With a process namespace nothing outlives the command, and with a mount namespace only the command sees the
 # mounts.

@@ -42,7 +42,7 @@ def look(neighbour: Neighbour) -> Outcome:
 
 
 def chosen(match: str | None) -> list[Neighbour]:
-    """Returns the neighbours whose name or MPI contains `match`; all if there is none."""
+    """Returns the neighbours with `match` in their name or MPI; all if there is none."""
     return [one for one in NEIGHBOURS if not match or match.lower() in f"{one.name} {one.mpi}".lower()]
 
 

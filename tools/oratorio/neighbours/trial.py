@@ -116,7 +116,7 @@ def both_ways(
     """Runs a program without and with Oratorio; returns how many accesses Oratorio saw. Raises WrongError if
     files differ.
 
-    Compares only files whose names end in `keep`, and only lengths if the files contain times.
+    Compares only files with names that end in `keep`, and only lengths if the files contain times.
     """
     theirs, ours = folder / "host", folder / "oratorio"
     theirs.mkdir(parents=True)

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The common parts of all pictures of methods: four ranks above, a file below, numbered sentences.
 
-Each picture shows a write by four ranks whose pieces alternate in the file; reads go the other way.
+Each picture shows a write by four ranks with pieces that alternate in the file; reads go the other way.
 """
 
 from __future__ import annotations

@@ -133,15 +133,15 @@ class Suite:
     title: str
     archive: Archive | None  # None: everything it needs is in the host's Python
     hosts: tuple[str, ...]  # hosts it runs on by default
-    needs: str  # what a host must have: "c", "fortran", "python"
-    tests: Callable[[Path, Host], Sequence[Program] | Script]  # from the source folder
+    needs: str  # compiler or interpreter that a host must have: "c", "fortran", "python"
+    tests: Callable[[Path, Host], Sequence[Program] | Script]  # returns the tests, from the source folder
     remark: str = ""  # for readers of the results
-    prepare: Callable[[Path], None] = lambda source: None  # once, after unpacking
+    prepare: Callable[[Path], None] = lambda source: None  # runs once, after the source was unpacked
     # Sources that programs are linked with, by the value of Program.support.
     support: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     includes: tuple[str, ...] = ()  # folders relative to the source
-    flags: Callable[[Host], tuple[str, ...]] = lambda host: ()  # for compiling
-    libraries: Callable[[Host], tuple[str, ...]] = lambda host: ()  # for linking
+    flags: Callable[[Host], tuple[str, ...]] = lambda host: ()  # compiler options
+    libraries: Callable[[Host], tuple[str, ...]] = lambda host: ()  # linker options
 
     def serves(self, host: Host) -> bool:
         """Whether the host has what the suite needs."""

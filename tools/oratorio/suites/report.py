@@ -61,7 +61,8 @@ def run_of_today(suite: str, host: str, part: str, words: list[str]) -> Run:
 
 
 def with_run(runs: list[Run], run: Run) -> list[Run]:
-    """Returns the runs whose results still exist, and the new run, which replaces the results of its part."""
+    """Returns the runs with results that still exist, and the new run, which replaces the results of its
+    part."""
     kept = [
         old
         for old in runs

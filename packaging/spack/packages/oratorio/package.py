@@ -6,9 +6,9 @@ from spack.package import *
 
 
 class Oratorio(CMakePackage):
-    """Oratorio is a drop-in MPI-IO library: the MPI_File routines for
-    unchanged programs of MPICH, Open MPI and their relatives. Programs get it
-    by `oratorio run`; loading the package preloads nothing."""
+    """Oratorio is a drop-in MPI-IO library: it provides the MPI_File routines to
+    unchanged programs of MPICH, Open MPI and related MPIs. `oratorio run` starts
+    a program with it; loading the package preloads nothing."""
 
     homepage = "@URL@"
     url = "@URL@"
