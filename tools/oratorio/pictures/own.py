@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Pictures of methods in which each rank accesses the storage itself, or asks agents (data shipping)."""
+"""Pictures of methods in which each rank accesses the storage itself (list I/O, data sieving, mmap), or asks
+agents (data shipping)."""
 
 from __future__ import annotations
 
