@@ -1,5 +1,4 @@
-"""Draws rounds.png: aggregator, file domain, round and sub-buffer of two-phase. python
-docs/images/rounds.py"""
+"""Draws rounds.png: aggregator, file domain, round and sub-buffer. Usage: python docs/images/rounds.py"""
 
 from pathlib import Path
 

@@ -71,7 +71,7 @@ class Exports(unittest.TestCase):
         for library in self.libraries:
             with self.subTest(library.name):
                 wanted = self.c_names | self.fortran.get(library.name, set())
-                # tells the other libraries what standard error was at the start
+                # This one passes the standard error of the start on to the other libraries.
                 if library.name == "liboratorio.so":
                     wanted = wanted | {"oratorio_standard_error"}
                 self.assertEqual(symbols(library, "--defined-only"), wanted)

@@ -159,8 +159,7 @@ def fuzz(
         bool, typer.Option("--keep", help="Add inputs that reach new code to the corpus.")
     ] = False,
 ) -> None:
-    """Fuzz what reads foreign bytes: hint files, messages, the counter's protocol, ... See
-    docs/fuzzing.md."""
+    """Fuzz the code that reads foreign bytes: hint files, messages, sockets. See docs/fuzzing.md."""
     from oratorio import fuzz as fuzzing  # noqa: PLC0415
 
     unknown = set(targets or ()) - set(fuzzing.targets())

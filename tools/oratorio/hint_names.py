@@ -36,7 +36,7 @@ def meant(word: str, known: tuple[str, ...]) -> str:
 
 
 def misspelt_hint(key: str) -> str:
-    """Returns a sentence that suggests the right key, or ""."""
+    """Returns a sentence that suggests the right key; empty if no key is near."""
     instead = meant(key, hints())
     return f"hint {key} isn't known; did you mean {instead}?" if instead else ""
 

@@ -16,7 +16,7 @@ def methods() -> list[str]:
 
 
 def complaint(method: str) -> str:
-    """Returns an error message for a method that does not exist, else ""."""
+    """Returns an error message for a method that does not exist; empty for one that does."""
     known = methods()
     if method in known:
         return ""

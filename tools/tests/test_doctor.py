@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Tests `oratorio doctor`: each check finds what is wrong, and reports nothing bad that is right."""
+"""Tests `oratorio doctor`: each check finds what is wrong, and does not report what is right as bad."""
 
 import re
 import resource

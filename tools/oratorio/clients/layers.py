@@ -63,7 +63,7 @@ def layer(name: str) -> Path:
         checked("unshare", "--mount", "bash", "-e", "-o", "pipefail", "-c", UNPACK, "sh", packages, place)
         try:
             place.rename(made)
-        except OSError:  # another run has made the same layer in the mean time
+        except OSError:  # another run has just made the same layer
             if not made.exists():
                 raise
     return made
