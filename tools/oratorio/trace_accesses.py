@@ -140,7 +140,7 @@ def left_out(file: File, found: Sequence[Collective]) -> str:
 
 
 def file_named(files: Sequence[File], name: str | None, direction: str | None = None) -> File:
-    """Returns the file with the most data moved by collective accesses, of files with `name` in the path or all.
+    """Returns the file with most data moved by collective accesses, of files with `name` in the path or all.
 
     With a direction only accesses in that direction count, and the last of several equal files wins, because
     a program's first file is slower than later ones: nothing is warm yet. Raises TraceError.
