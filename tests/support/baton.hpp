@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Baton: of N threads exactly one runs, the one that holds it. Whom it goes to next is drawn from a
-// seed. What the threads share is used only under the baton and needs no lock of its own.
+// Baton: of N threads exactly one runs, the one that holds the baton. The next holder is drawn from
+// a seed. Data that the threads share is used only while holding the baton and needs no lock.
 #pragma once
 
 #include <condition_variable>

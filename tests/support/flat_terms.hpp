@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What plans are made by, as a test writes it down: options and facts side by side.
+// FlatTerms: the inputs of a plan as a test writes them, with options and facts in one struct.
 #pragma once
 
 #include <memory>
@@ -9,7 +9,7 @@
 
 namespace oratorio::test {
 
-/// Agents of some ranks, whose blocks and requests are small.
+/// Returns agents on ranks 0 and 2 with small blocks and small requests.
 inline AgentFacts few_agents(Bytes block = 4096) {
     return {.ranks = {0, 2}, .threads = 2, .block = block, .message = 4096, .refused = false};
 }

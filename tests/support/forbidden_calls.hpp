@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// System calls that fail for one thread, and those that it starts, as in a sandbox.
+// Makes system calls fail for one thread and the threads it starts, as a sandbox does.
 #pragma once
 
 #include <linux/filter.h>
@@ -13,8 +13,8 @@
 
 namespace oratorio::test {
 
-/// From now on these calls of this thread fail with the error number. False where the kernel has no
-/// filters of system calls.
+/// Makes these calls of this thread fail with `error_number` from now on. Returns false if the
+/// kernel has no system call filters (seccomp).
 inline bool forbid(std::initializer_list<int> calls, int error_number) {
     std::vector<sock_filter> filter{BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, nr))};
     for (const int call : calls) {
@@ -28,7 +28,7 @@ inline bool forbid(std::initializer_list<int> calls, int error_number) {
            ::prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) == 0;
 }
 
-/// Runs `body` in a thread of its own, whose system calls it may forbid.
+/// Runs `body` in a thread of its own; the body may call forbid() without affecting other threads.
 template <class Body>
 void in_sandbox(const Body& body) {
     std::thread(body).join();

@@ -25,7 +25,7 @@ namespace {
 using namespace std::chrono_literals;
 using Clock = std::chrono::steady_clock;
 
-constexpr auto kLongest = 240s;  // of a run
+constexpr auto kLongest = 240s;  // longest time of a run
 
 /// A send that has been started.
 struct Message {
@@ -34,20 +34,20 @@ struct Message {
     bool taken = false;
 };
 
-/// From one rank to another.
+/// The messages from one rank to another that have not been received.
 struct Channel {
     std::mutex lock;
     std::list<std::shared_ptr<Message>> waiting;
 };
 
-/// The k-th collective that each rank starts: what each has brought.
+/// The k-th collective that each rank starts: the data that each rank has contributed.
 struct FreeCollective {
     std::mutex lock;
     std::vector<std::optional<std::vector<std::byte>>> brought;
     int joined = 0;
 };
 
-/// What the ranks share.
+/// State that the ranks share.
 class Between {
   public:
     explicit Between(const FreeOptions& wanted)
@@ -145,7 +145,8 @@ Result<Ticket> FreeTransport::receive(Rank from, Tag tag, const ReceiveMemory& i
                  nullptr});
 }
 
-/// In the order they were started: what comes meanwhile is not for a later one.
+/// Matches receives in the order in which they were started, so that a message that arrives between
+/// two checks does not go to a later receive.
 void FreeTransport::match_receives() {
     std::vector<const Started*> pending;
     const auto comes_before = [](const Started& one, const Started& other) {

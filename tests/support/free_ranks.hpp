@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// free_ranks: N ranks in one process, one thread each, that run all at once as the cores allow. For
-// what the turns of sim_transport never show: two ranks in shared memory at the same time.
+// free_ranks: N ranks in one process, one thread each, that all run at once as the cores allow.
+// They show what sim_transport cannot, where ranks take turns: two ranks in shared memory at the
+// same time.
 //
-// What a rank learns of another it learns as by messages: a lock per pair, so that a thread
-// sanitizer takes nothing else for ordered.
+// A rank learns of another rank only as by messages: there is one lock for each pair, so that a
+// thread sanitizer takes nothing else for ordered.
 #pragma once
 
 #include <functional>
@@ -18,7 +19,7 @@ struct FreeOptions {
 };
 
 /// Runs `body` on every rank and returns when all have ended. Test assertions may be used in it. A
-/// run that doesn't end in four minutes ends the program.
+/// run that does not end within four minutes ends the program.
 void run_free_ranks(const FreeOptions& options, const std::function<void(Transport&)>& body);
 
 }  // namespace oratorio::test

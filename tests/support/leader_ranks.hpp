@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// LeaderRanks: the collectives of the first ranks of all nodes, by messages of the simulated
-// transport: each tells all others what it has.
+// LeaderRanks: collectives among the first ranks of all nodes, by messages of the simulated
+// transport. Each leader sends its data to all other leaders.
 #pragma once
 
 #include <algorithm>
@@ -18,7 +18,7 @@ namespace oratorio::test {
 
 class LeaderRanks final : public Transport {
   public:
-    /// Null on ranks that are the first of no node.
+    /// Returns null on ranks that are not the first of their node.
     static std::unique_ptr<Transport> of(Transport& all) {
         const Topology& topology = all.topology();
         if (first_beside(topology, topology.rank) != topology.rank) return nullptr;
@@ -94,7 +94,7 @@ class LeaderRanks final : public Transport {
     Result<Ticket> start(std::span<const std::byte> mine,
                          std::function<void(const std::vector<std::vector<std::byte>>&)> end) {
         const std::int64_t id = next_++;
-        constexpr Tag kTags = 1 << 23;  // the library's own are below
+        constexpr Tag kTags = 1 << 23;  // the library's own tags are below
         const Tag tag = kTags + static_cast<Tag>(id);
         auto operation = std::make_unique<Operation>();
         operation->end = std::move(end);
@@ -104,7 +104,7 @@ class LeaderRanks final : public Transport {
             told.assign(mine.begin(), mine.end());
             if (static_cast<Rank>(node) == topology_.rank) continue;
             const auto received = all_.receive(leaders_[node], tag, ReceiveMemory(std::span(told)));
-            // Each has a copy of its own that lives until all have taken it.
+            // Each leader gets its own copy, which lives until all of them have received.
             sent_.push_back(std::make_unique<std::vector<std::byte>>(mine.begin(), mine.end()));
             const auto sent = all_.send(leaders_[node], tag,
                                         SendMemory(std::span<const std::byte>(*sent_.back())));

@@ -45,7 +45,7 @@ void MemoryDisk::write(Offset offset, std::span<const std::byte> from) {
 }
 
 void MemoryDisk::resize(Bytes bytes) {
-    if (bytes < size_) {  // what is cut off must read as zeros when the file grows again
+    if (bytes < size_) {  // bytes that are cut off must read as zeros when the file grows again
         pages_.erase(pages_.lower_bound((bytes + kStoredPage - 1) / kStoredPage), pages_.end());
         const auto last = pages_.find(bytes / kStoredPage);
         if (last != pages_.end()) {
@@ -186,24 +186,26 @@ Result<void> MemoryStore::sync() {
     return {};
 }
 
-// A copy of a range of the disk.
+// A window on a copy of a range of the disk.
 class MemoryWindow final : public MappedWindow {
   public:
-    /// Bytes in `bad` can't be had in this direction.
+    /// Bytes in `bad` cannot be transferred in this direction.
     MemoryWindow(MemoryDisk& disk, Extent range, Direction direction, Extent bad)
         : disk_(disk),
           range_(range),
           direction_(direction),
           bad_(intersect(range, bad)),
           before_(disk.contents(range)) {
-        // Bytes that have no place are odd, so that writing zeros there is a change too.
+        // Bytes that cannot be stored get odd values, so that writing zeros there is a change too.
         for (std::size_t at = 0; direction == Direction::write && at < before_.size(); ++at) {
             if (refusal(range.begin + static_cast<Offset>(at)) != 0)
                 before_[at] = static_cast<std::byte>(at * 37 | 1);
         }
         bytes_ = before_;
     }
-    ~MemoryWindow() override { (void)write_back(); }  // a fault was told by the guarded copy
+    ~MemoryWindow() override {
+        (void)write_back();
+    }  // the guarded copy has reported faults already
 
     [[nodiscard]] std::span<std::byte> bytes() { return bytes_; }
 
@@ -219,12 +221,12 @@ class MemoryWindow final : public MappedWindow {
             .at(at, range_.end - at);
     }
 
-    // 0 or why a byte has no place.
+    // Returns 0, or the errno why a byte cannot be stored.
     [[nodiscard]] int refusal(Offset offset) const {
         return bad_.contains(offset) ? EIO : offset >= disk_.capacity_ ? ENOSPC : 0;
     }
 
-    // Run by run, and up to the first byte that has changed and has no place.
+    // Writes changed bytes run by run, up to the first changed byte that cannot be stored.
     Result<void> write_back() {
         const std::lock_guard alone(*disk_.mutex_);
         const auto length = direction_ == Direction::write ? bytes_.size() : 0;
@@ -290,7 +292,7 @@ bool MemoryStore::conflicts(Extent range, bool exclusive) const {
     });
 }
 
-// A shared lock denies writes through its own store, too.
+// A shared lock denies writes through the owner's own store, too.
 bool MemoryStore::is_denied(Extent range, bool writes) const {
     return std::ranges::any_of(disk_.locks_, [&](const MemoryDisk::Lock& held) {
         const bool denies = held.exclusive ? held.owner != this : writes;
@@ -298,7 +300,8 @@ bool MemoryStore::is_denied(Extent range, bool writes) const {
     });
 }
 
-// As the system does it: a lock of one's own is replaced, and part of one can be given back.
+// Behaves as the system does: taking a lock replaces the owner's earlier lock, and part of a lock
+// can be released.
 void MemoryStore::unlock(Extent range) {
     std::vector<MemoryDisk::Lock> kept;
     for (const MemoryDisk::Lock& held : disk_.locks_) {

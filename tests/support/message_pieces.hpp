@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What the transports of tests keep of a message's memory, whose list is gone once the message is
-// started.
+// Pieces: the memory of a message, as the transports of tests keep it. The caller's list of the
+// memory may be gone once the message has started.
 #pragma once
 
 #include <algorithm>
@@ -38,7 +38,7 @@ inline std::vector<std::byte> gathered(const Pieces<const std::byte>& pieces) {
     return data;
 }
 
-/// A list of pieces, for a message.
+/// A list of memory pieces for a message.
 class ListOf {
   public:
     template <class Byte>
@@ -57,7 +57,7 @@ class ListOf {
     Bytes bytes_ = 0;
 };
 
-/// As much of the pieces as there is data.
+/// Copies the data into the pieces, as far as it goes.
 inline void scatter(std::span<const std::byte> data, const Pieces<std::byte>& pieces) {
     for (const auto piece : pieces) {
         const std::size_t bytes = std::min(data.size(), piece.size());

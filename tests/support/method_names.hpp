@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The methods' names, as the table of methods has them, for suites that try every one.
+// method_names: the names in the library's table of methods, for suites that try every method.
 #pragma once
 
 #include <string>
@@ -9,7 +9,7 @@
 
 namespace oratorio::test {
 
-/// And "auto", the first of them.
+/// Returns "auto", then the name of every method.
 inline std::vector<std::string> method_names() {
     std::vector<std::string> names{"auto"};
     for (const Method& method : methods()) names.emplace_back(method.name);

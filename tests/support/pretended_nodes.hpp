@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Nodes that a test pretends: which ranks there are, and on which.
+// pretended_nodes: a made-up placement of ranks on nodes for tests.
 #pragma once
 
 #include <algorithm>
@@ -10,7 +10,7 @@
 
 namespace oratorio::test {
 
-/// `node_of` as in Nodes; they are named node0, node1 and so on.
+/// `node_of` has the meaning it has in Nodes. The nodes are named node0, node1 and so on.
 inline Nodes pretended_nodes(const std::vector<int>& node_of) {
     Nodes nodes;
     nodes.size = static_cast<int>(node_of.size());
@@ -21,7 +21,8 @@ inline Nodes pretended_nodes(const std::vector<int>& node_of) {
     return nodes;
 }
 
-/// Nodes of so many consecutive ranks each; 0: all are on one.
+/// Returns nodes of `ranks_per_node` consecutive ranks each; 0 puts all ranks on one node.
+/// `node_of` fixes the nodes of the first ranks.
 inline Nodes pretended_nodes(int ranks, int ranks_per_node, std::vector<int> node_of = {}) {
     for (int rank = static_cast<int>(node_of.size()); rank < ranks; ++rank)
         node_of.push_back(ranks_per_node > 0 ? rank / ranks_per_node : 0);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Random: the tests' source of chance, and bytes of it. The same seed gives the same numbers on
-// every platform.
+// Random: the tests' source of random numbers and random bytes. The same seed gives the same
+// numbers on every platform.
 #pragma once
 
 #include <algorithm>
@@ -22,9 +22,10 @@ class Random {
         z = (z ^ (z >> 27)) * 0x94d049bb133111ebULL;
         return z ^ (z >> 31);
     }
-    /// In [0, bound); bound > 0. The bias of the remainder doesn't matter to a test.
+    /// Returns a number in [0, bound); REQUIRES: bound > 0. The bias of the remainder doesn't
+    /// matter to a test.
     std::uint64_t below(std::uint64_t bound) { return next() % bound; }
-    /// In [low, high].
+    /// Returns a number in [low, high].
     std::int64_t between(std::int64_t low, std::int64_t high) {
         return low + static_cast<std::int64_t>(below(static_cast<std::uint64_t>(high - low) + 1));
     }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Bytes that tests expect: made once for a layout, and compared as a whole. A sanitized program
-// takes long for each byte by itself.
+// The bytes that a test expects of a layout: computed once and compared as a whole, because a
+// sanitized program takes long to check each byte by itself.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -16,7 +16,7 @@
 
 namespace oratorio::test {
 
-/// Success, or where the first byte is that differs.
+/// Returns success, or a failure that names the first byte that differs.
 inline testing::AssertionResult same_bytes(std::span<const std::byte> is,
                                            std::span<const std::byte> wanted) {
     if (is.size() != wanted.size())
@@ -29,7 +29,8 @@ inline testing::AssertionResult same_bytes(std::span<const std::byte> is,
                                        << " instead of " << static_cast<int>(wanted[place]);
 }
 
-/// The values of a layout's first `count` data bytes, by their offsets.
+/// Returns the values of the first `count` data bytes of a layout. `value_at` maps file offsets to
+/// values.
 template <class ValueAt>
 std::vector<std::byte> values_of(const Layout& layout, Bytes count, ValueAt value_at) {
     std::vector<std::byte> values(static_cast<std::size_t>(count));
@@ -38,8 +39,8 @@ std::vector<std::byte> values_of(const Layout& layout, Bytes count, ValueAt valu
     return values;
 }
 
-/// What `make()` gives for that key, made when it is first wanted. Each place that calls this has
-/// its own keys.
+/// Returns the result of make() for this key, computed at the first use. Each call site has its own
+/// keys.
 template <class Key, class Make>
 const std::vector<std::byte>& made_once(const Key& key, Make make) {
     static std::map<Key, std::vector<std::byte>> known;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// SimLocks: a lock service for simulated ranks, without sockets. Each rank reaches it by
-// LockServices of its own. A rank that waits lets others run.
+// SimLocks: a lock service for simulated ranks, without sockets. Each rank reaches it through its
+// own SimLockServices. A rank that waits for a lock lets others run.
 #pragma once
 
 #include <functional>
@@ -12,14 +12,14 @@
 
 namespace oratorio::test {
 
-/// What all ranks of a simulated job share.
+/// State that all ranks of a simulated job share.
 struct SimLocks {
     LockTable table;
     std::set<LockTable::Owner> granted;
     LockTable::Owner last = 0;
-    int locks = 0;    ///< ever taken
-    int offers = 0;   ///< not taken back
-    int refused = 0;  ///< errno that offering fails with; 0: it doesn't fail
+    int locks = 0;    ///< number ever taken
+    int offers = 0;   ///< offers that were not withdrawn
+    int refused = 0;  ///< errno that offering fails with; 0: it succeeds
 
     void end(LockTable::Owner owner) {
         granted.erase(owner);
@@ -31,7 +31,7 @@ class SimLockService final : public LockService {
   public:
     SimLockService(SimLocks& all, std::function<void()> while_locked)
         : all_(all), while_locked_(std::move(while_locked)) {}
-    /// As if its process died.
+    /// Ends the service's locks as if its process died.
     ~SimLockService() override {
         for (const LockId lock : mine_) all_.end(lock);
     }
@@ -56,7 +56,7 @@ class SimLockService final : public LockService {
     std::set<LockId> mine_;
 };
 
-/// One rank's.
+/// The lock services of one rank.
 class SimLockServices final : public LockServices {
   public:
     SimLockServices(SimLocks& all, std::function<void()> while_locked)

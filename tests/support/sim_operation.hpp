@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Operation: one send, receive or collective that a rank of sim_transport has started and not yet
-// been told is done. Collective: what all ranks know of one. RankState: what one rank has started.
+// Operation: one send, receive or collective that a rank of sim_transport has started and that has
+// not been reported as done. Collective: the state of one collective over all ranks. RankState:
+// what one rank has started.
 #pragma once
 
 #include <cstddef>
@@ -31,7 +32,7 @@ struct Operation {
     ReduceOp op = ReduceOp::sum;
     bool matched = false;
     Rank source = -1;
-    std::vector<std::byte> arrived = {};  // goes to `into` when the completion is told
+    std::vector<std::byte> arrived = {};  // copied to `into` when the completion is reported
 
     [[nodiscard]] std::string describe() const {
         std::string text = std::string(kOpNames[static_cast<int>(kind)]) + " of " +
@@ -49,9 +50,9 @@ struct Operation {
     }
 };
 
-// One collective of all ranks; the k-th that each rank starts.
+// One collective of all ranks, the k-th that each rank starts.
 struct Collective {
-    std::string signature;  // of the first to join; all others must say the same
+    std::string signature;  // of the first rank to join; all others must have the same
     Rank first = -1;
     int joined = 0;
     int told = 0;
@@ -65,7 +66,7 @@ struct RankState {
     std::int64_t next_ticket = 0;
     std::size_t next_collective = 0;
     bool ended = false;
-    Error lost;  // once it has heard that a rank has failed
+    Error lost;  // set once this rank knows that a rank has failed
 };
 
 }  // namespace oratorio::test

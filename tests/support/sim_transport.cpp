@@ -64,7 +64,7 @@ class Network {
     std::map<std::size_t, Collective> collectives_;
     std::int64_t counter_ = 0;
     SimReport report_;
-    Error told_;  ///< a failure that ranks hear of
+    Error told_;  ///< a failure that the ranks learn of in idle()
     std::string failure_;
     std::uint64_t idles_ = 0;  // since the last progress
 };
@@ -160,8 +160,8 @@ void Network::live(Rank me, const std::function<void(Transport&)>& body) {
     baton_.leave(me);
 }
 
-// Lets others run. False when the simulation has failed and this rank is being unwound: a
-// destructor that still waits gets an error instead of a second exception.
+// Lets other ranks run. Returns false if the simulation has failed and this rank's stack is being
+// unwound: a destructor that still waits gets an error instead of a second exception.
 bool Network::step(Rank me, int switch_percent) {
     const bool unwinding = std::uncaught_exceptions() > 0;
     if (failure_.empty() && random_.chance(switch_percent)) baton_.pass(me);
@@ -227,8 +227,8 @@ Result<Ticket> Network::start(Rank me, Operation operation) {
     return ticket;
 }
 
-// The earliest posted receive that fits. An earlier send of the same pair and tag can't be waiting:
-// it would have matched it.
+// Delivers to the earliest posted receive that fits. An earlier send of the same pair and tag
+// cannot be waiting: it would have matched that receive.
 void Network::match_send(Rank from, Operation& send) {
     for (auto& [ticket, receive] : ranks_[send.peer].operations) {
         if (receive.kind != OpKind::receive || receive.matched || receive.tag != send.tag) continue;
@@ -237,7 +237,7 @@ void Network::match_send(Rank from, Operation& send) {
     }
 }
 
-// The earliest send of one source; which source is the scheduler's choice when any will do.
+// Takes the earliest send of one source. If any source fits, the scheduler draws one.
 void Network::match_receive(Rank me, Operation& receive) {
     std::vector<std::pair<Rank, Operation*>> candidates;
     for (Rank from = 0; from < options_.ranks; ++from) {
@@ -317,7 +317,7 @@ void Network::join(Rank me, Operation& operation) {
     }
 }
 
-// A broadcast may end before all have joined, as in an MPI; it is no barrier.
+// A broadcast may end before all ranks have joined, as in MPI; it is no barrier.
 bool Network::ready(const Operation& operation) {
     if (operation.kind == OpKind::send || operation.kind == OpKind::receive)
         return operation.matched;
@@ -339,7 +339,7 @@ void Network::take_result(Operation& operation) {
     if (++all.told == options_.ranks) collectives_.erase(operation.collective);
 }
 
-/// A rank that knows of the failure leaves its operations.
+/// Cancels the rank's operations once it knows of the failure.
 void Network::hear(Rank me) {
     if (told_.kind == ErrorKind::none || ranks_[me].lost.kind != ErrorKind::none) return;
     ranks_[me].lost = told_;

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // sim_transport: N ranks in one process, one thread each, of which exactly one runs at a time. A
-// seeded scheduler decides who runs next at every transport call, so that the same seed gives the
-// same interleaving, byte for byte.
+// seeded scheduler picks the next one at every transport call, so that the same seed gives the same
+// interleaving, byte for byte.
 //
-// It is stricter than an MPI: a send is done only once its receive has matched; received bytes
-// appear in the caller's buffer only when `test` says done; completions are told late and out of
+// It is stricter than MPI: a send is done only once its receive has matched; received bytes appear
+// in the caller's buffer only when `test` returns done; completions are reported late and out of
 // order; collectives that differ between ranks, messages longer than their receive, operations
 // never finished and deadlocks all end the run with an explanation.
 #pragma once
@@ -21,31 +21,32 @@ namespace oratorio::test {
 struct SimOptions {
     int ranks = 1;
     std::uint64_t seed = 1;
-    int ranks_per_node = 0;         ///< ranks 0..n-1 on node 0 and so on; 0: all on one node
-    std::vector<int> node_of = {};  ///< instead: any placement, nodes numbered by first appearance
-    int switch_percent = 20;        ///< chance that a call other than idle lets another rank run
-    int late_percent = 30;          ///< chance that `test` keeps a completion to itself once more
+    int ranks_per_node = 0;  ///< ranks 0..n-1 on node 0 and so on; 0: all on one node
+    std::vector<int> node_of =
+        {};  ///< instead of ranks_per_node: any placement, nodes numbered by first appearance
+    int switch_percent = 20;  ///< chance that a call other than idle lets another rank run
+    int late_percent = 30;    ///< chance that `test` holds back a completion once more
     std::uint64_t idle_limit = 200'000;  ///< idle calls of all ranks with no progress: a deadlock
     Rank fail_rank = -1;                 ///< this rank's ...
     std::uint64_t fail_send = 0;         ///< ... fail_send-th send (from 1) fails; operations may
                                          ///< then stay unfinished
-    bool failure_is_told = false;        ///< then the other ranks hear of it when they are idle
+    bool failure_is_told = false;  ///< with it, the other ranks learn of the failure in idle()
 };
 
 struct SimCounters {
     std::uint64_t messages = 0;  ///< sends started
-    std::uint64_t bytes = 0;     ///< in those
+    std::uint64_t bytes = 0;     ///< in those sends
     std::uint64_t collectives = 0;
     std::uint64_t idles = 0;
 };
 
 struct SimReport {
     std::vector<SimCounters> counters;  ///< by rank
-    std::uint64_t trace = 0;            ///< hash of everything that happened in its order
+    std::uint64_t trace = 0;            ///< hash of all events in their order
 };
 
-/// A run that went wrong: deadlock, mismatch, misuse, or an exception of a rank. what() holds the
-/// seed and who waits for what.
+/// A run that went wrong: a deadlock, a mismatch, misuse, or an exception of a rank. what() holds
+/// the seed and the operations that each rank waits for.
 struct SimFailure : std::runtime_error {
     using std::runtime_error::runtime_error;
 };

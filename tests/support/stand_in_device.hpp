@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// StandInDevice: a library in the place of a driver of devices, and memory of such a device, which
-// this process can't touch (tests/unit/device/stand_in_memory.h).
+// StandInDevice: loads a library that stands in for a device driver, and its device memory, which
+// this process cannot touch (tests/unit/device/stand_in_memory.h).
 #pragma once
 
 #include <dlfcn.h>
@@ -14,7 +14,7 @@ namespace oratorio::test {
 
 enum class StandInKind : int { host, device, managed };
 
-/// As in the library.
+/// REQUIRES: the same layout as in the library.
 struct StandInCounts {
     long copies, row_copies, bytes, waits, streams, pins, retained;
     long fails_at;
@@ -25,7 +25,7 @@ struct StandInCounts {
 
 class StandInDevice {
   public:
-    /// Loads it; what was counted and allocated before is forgotten.
+    /// Loads the library and resets its counts.
     explicit StandInDevice(const char* path) : library_(dlopen(path, RTLD_NOW | RTLD_LOCAL)) {
         if (library_ == nullptr) std::abort();
         counts() = {};
@@ -47,19 +47,19 @@ class StandInDevice {
         return static_cast<std::byte*>(reinterpret_cast<Allocate>(call("stand_in_allocate"))(
             bytes, static_cast<int>(kind), home));
     }
-    /// Two allocations of a device, the second `gap` bytes behind the end of the first; both
-    /// numbers are whole pages.
+    /// Allocates two blocks of device memory, the second `gap` bytes behind the end of the first.
+    /// REQUIRES: both numbers are whole pages.
     [[nodiscard]] std::byte* allocate_two(std::size_t bytes, std::size_t gap) const {
         using Allocate = void* (*)(std::size_t, std::size_t);
         return static_cast<std::byte*>(
             reinterpret_cast<Allocate>(call("stand_in_allocate_two"))(bytes, gap));
     }
-    /// The bytes behind an address.
+    /// Returns host memory with the bytes behind a device address.
     [[nodiscard]] std::byte* data(const std::byte* address) const {
         using Data = std::byte* (*)(const void*);
         return reinterpret_cast<Data>(call("stand_in_data"))(address);
     }
-    /// Of the library.
+    /// Returns a function of the library.
     [[nodiscard]] void* call(const char* name) const {
         void* const found = dlsym(library_, name);
         if (found == nullptr) std::abort();

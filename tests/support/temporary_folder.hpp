@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// TemporaryFolder: a fresh directory that is removed with all it holds.
+// TemporaryFolder: a fresh directory that is removed with its contents.
 #pragma once
 
 #include <stdlib.h>

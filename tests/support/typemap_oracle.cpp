@@ -79,7 +79,7 @@ LaidOutMap TypemapGenerator::layout(int depth) {
     return map;
 }
 
-/// Often the stride that makes copies touch or line up, else anything the style allows.
+/// Returns a stride that often makes copies touch or line up, and else any that the style allows.
 Bytes TypemapGenerator::stride_for(const TypedMap& child) {
     const Bytes length = span_of(child.bytes).length();
     switch (between(0, style_ == Style::ascending ? 3 : 7)) {
@@ -102,7 +102,7 @@ Bytes TypemapGenerator::stride_for(const TypedMap& child) {
     }
 }
 
-/// An offset for `part` after data that ends at `end`; touching it now and then.
+/// Returns an offset for `part` after data that ends at `end`, sometimes directly behind it.
 Offset TypemapGenerator::place_after(Offset end, const TypedMap& part) {
     const Offset touching = end - span_of(part.bytes).begin;
     if (style_ == Style::any && between(0, 3) == 0) return touching + between(-60, 60);
@@ -161,7 +161,7 @@ TypedMap TypemapGenerator::structure(int depth) {
     return type;
 }
 
-/// A block of a 3-D array in C order, as nested vectors with a displacement.
+/// Returns a block of a 3-D array in C order, as nested vectors with a displacement.
 TypedMap TypemapGenerator::subarray() {
     constexpr Bytes kElements[] = {1, 4, 8};
     TypedMap type = basic(kElements[between(0, 2)]);
@@ -177,7 +177,7 @@ TypedMap TypemapGenerator::subarray() {
     return moved_by(type, begin);
 }
 
-/// One process' part of a block-cyclic array: whole blocks and a shorter last one.
+/// Returns the part of one process in a block-cyclic array: whole blocks and a shorter last one.
 TypedMap TypemapGenerator::cyclic() {
     const Bytes element = between(1, 8);
     const std::int64_t block = between(1, 4);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Typemap oracle: random nested datatypes together with their typemap written out byte by byte, and
-// slow answers that need no tree. What shapes and cursors are checked against.
+// Typemap oracle: random nested datatypes with their typemap written out byte by byte, and slow
+// answers computed without a tree. Tests check shapes and cursors against it.
 #pragma once
 
 #include <cstdint>
@@ -15,7 +15,7 @@ namespace oratorio::test {
 /// The offset of every data byte, in data order.
 using Typemap = std::vector<Offset>;
 
-/// A datatype twice: built by the factories, and written out.
+/// A datatype in two forms: built by the factories, and written out.
 struct TypedMap {
     ShapePtr shape = Shape::empty();
     Typemap bytes;
@@ -26,22 +26,23 @@ struct LaidOutMap {
     Typemap bytes;
 };
 
-/// Deterministic: the seed is the datatype.
+/// A generator of datatypes that depend on the seed only.
 class TypemapGenerator {
   public:
     enum class Style {
         any,        ///< negative and zero strides, overlaps, any order
-        ascending,  ///< what a file view that is written may have: strictly increasing offsets
+        ascending,  ///< strictly increasing offsets, as a file view for writing needs
     };
 
     TypemapGenerator(std::uint64_t seed, Style style) : random_(seed), style_(style) {}
 
-    /// Up to `depth` levels, at most a few thousand bytes; may be empty.
+    /// Returns a datatype of up to `depth` levels and at most a few thousand bytes; it may be
+    /// empty.
     [[nodiscard]] TypedMap datatype(int depth);
-    /// A datatype in tiles, with an extent smaller, larger or equal to its span and origins beyond
-    /// 4 GiB.
+    /// Returns a datatype in tiles. Its extent is smaller than, larger than or equal to its span;
+    /// origins go beyond 4 GiB.
     [[nodiscard]] LaidOutMap layout(int depth);
-    /// Uniform in [low, high].
+    /// Returns a uniformly distributed number in [low, high].
     [[nodiscard]] std::int64_t between(std::int64_t low, std::int64_t high);
 
   private:
@@ -59,7 +60,7 @@ class TypemapGenerator {
     Style style_;
 };
 
-/// What the typemap alone says.
+/// Properties computed from the typemap alone.
 struct TypemapFacts {
     Extent span;
     std::int64_t pieces = 0;  ///< maximal contiguous pieces
@@ -69,7 +70,7 @@ struct TypemapFacts {
 };
 [[nodiscard]] TypemapFacts facts_of(const Typemap& bytes);
 
-/// The maximal contiguous pieces in data order.
+/// Returns the maximal contiguous pieces in data order.
 [[nodiscard]] std::vector<Extent> pieces_of(const Typemap& bytes);
 
 }  // namespace oratorio::test

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// WatchedPrefetch: takes the ranges it is asked for, or some of them by seed, and remembers all.
+// WatchedPrefetch: accepts the ranges it is asked to prefetch, or some of them by seed, and records
+// all.
 #pragma once
 
 #include <algorithm>
@@ -13,7 +14,7 @@ namespace oratorio::test {
 
 class WatchedPrefetch final : public Prefetch {
   public:
-    /// `seed` 0: takes `most` of those asked at once.
+    /// With `seed` 0 it accepts the first `most` ranges of each request.
     explicit WatchedPrefetch(std::uint64_t seed = 0, std::size_t most = 1000, Bytes block = 0)
         : seed_(seed), most_(most), block_(block), random_(seed) {}
 
@@ -41,7 +42,7 @@ class WatchedPrefetch final : public Prefetch {
 
     std::vector<Extent> outstanding;
     std::size_t most_outstanding = 0;
-    int strangers = 0;  ///< released without having been taken
+    int strangers = 0;  ///< released without having been accepted
     std::vector<std::string> told;
 
   private:

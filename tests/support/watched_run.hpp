@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What tests do with a run that they step themselves.
+// Helpers for tests that step a run themselves.
 #pragma once
 
 #include <functional>
@@ -8,7 +8,7 @@
 
 namespace oratorio::test {
 
-/// Told every plan that is made.
+/// Passes every plan that is made to a function.
 struct PlanWitness final : Witness {
     std::function<void(const Plan&)> tell;
     explicit PlanWitness(std::function<void(const Plan&)> teller) : tell(std::move(teller)) {}
@@ -16,7 +16,7 @@ struct PlanWitness final : Witness {
     void remark(const std::string&) override {}
 };
 
-/// As whoever runs it would after a step that didn't end it.
+/// Idles as the run's caller would after a step that did not end the run.
 inline void rest(const Run& run, Transport& transport) {
     if (const auto what = run.waits_for()) transport.idle(*what);
 }
