@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What the rules are asked about a program: who knows of what when, who writes which byte.
+// The facts about a program that the rules need: what each rank knows when, and which access writes
+// which byte.
 #include <algorithm>
 
 #include "oracle/rules.hpp"
@@ -8,9 +9,9 @@ namespace oratorio::oracle {
 
 namespace {
 
-constexpr int kValues = 255;  // of a byte that isn't zero
+constexpr int kValues = 255;  // values of a byte that isn't zero
 
-/// Different from byte to byte, so that data that lands beside its place is seen.
+/// Differs from byte to byte, so that data at a wrong offset is seen.
 int shift_of(Offset at) {
     return static_cast<int>((static_cast<std::uint64_t>(at) * 0x9e3779b97f4a7c15ULL) >> 40) %
            kValues;
@@ -29,9 +30,9 @@ Rules::Rules(const Program& program) : program_(program) {
     order();
 }
 
-/// Where each rank is in its walk through the program.
+/// The state of each rank in its walk through the program.
 struct Rules::Walk {
-    struct Seen {  // of a rank and a handle
+    struct Seen {  // by a rank, of a handle
         Tiles view;
         Clock refreshed;
     };
@@ -50,7 +51,7 @@ struct Rules::Walk {
     std::vector<bool> atomic;
 };
 
-/// Barriers and messages: who comes later knows what the others knew.
+/// Handles barriers and messages: a rank that comes later knows what the others knew.
 void Rules::Walk::meet(const Step& step, int number) {
     const auto learn = [](Clock& mine, const Clock& other) {
         for (std::size_t r = 0; r < kRanksMax; ++r) mine[r] = std::max(mine[r], other[r]);
@@ -68,7 +69,7 @@ void Rules::Walk::meet(const Step& step, int number) {
     }
 }
 
-/// The program's steps in their order, which each rank keeps to.
+/// Walks the program's steps in order, as each rank does.
 void Rules::walk() {
     Walk walk(program_);
     const auto count = static_cast<int>(program_.steps.size());
@@ -82,7 +83,7 @@ void Rules::walk() {
         if (step.kind == Kind::atomic) walk.atomic[static_cast<std::size_t>(step.handle)] = step.on;
         walk.meet(step, s);
     }
-    // The file is looked at when all have closed it.
+    // The file is checked when all have closed it.
     after_all_.begin = after_all_.end = count;
     after_all_.known.fill(count);
     after_all_.refreshed.fill(count);
@@ -92,7 +93,7 @@ void Rules::walk() {
     before_all_.begin = before_all_.end = -2;
 }
 
-/// One rank's share of a step on a handle.
+/// Takes one rank's share of a step on a handle.
 void Rules::take(Walk& walk, const Step& step, std::size_t part, int number) {
     const Part& mine = step.parts[part];
     Walk::Seen& seen = walk.at(step.handle, mine.rank);
@@ -126,7 +127,7 @@ void Rules::take(Walk& walk, const Step& step, std::size_t part, int number) {
             if (const int found = find(step.refers, part); found >= 0)
                 accesses[static_cast<std::size_t>(found)].end = number;
             return;
-        case Kind::size:  // done once, for all
+        case Kind::size:  // done once for all ranks
             if (part == 0) resizes_.push_back({access(), step.size});
             return;
         case Kind::get_size:
@@ -145,7 +146,7 @@ void Rules::take(Walk& walk, const Step& step, std::size_t part, int number) {
     }
 }
 
-/// What this rank has done on the handle goes to the file.
+/// Marks what this rank has done on the handle as flushed to the file.
 void Rules::flush(Rank rank, int handle, int number) {
     const auto note = [&](Access& access) {
         if (access.rank == rank && access.handle == handle && access.end < number &&
@@ -222,7 +223,7 @@ void Rules::fail_resize(int step) {
     for (Resize& resize : resizes_) resize.as.failed |= resize.as.step == step;
 }
 
-/// Null: nobody.
+/// Returns null if no access wrote the byte.
 const Access* Rules::writer_of(Offset at, std::byte found) const {
     if (found == old_value(at)) return &before_all_;
     if (found == std::byte{0} || at >= data_end()) return nullptr;

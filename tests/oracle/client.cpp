@@ -10,8 +10,8 @@ namespace oratorio::oracle {
 
 namespace {
 
-constexpr Bytes kDirectUnit = 512;  // of clients that refuse other bytes
-constexpr int kNow = 5;             // percent of calls: something happens that needs no reason
+constexpr Bytes kDirectUnit = 512;  // unit of direct I/O on clients that refuse other sizes
+constexpr int kNow = 5;  // percent of calls in which the client does something unprompted
 
 Bytes length_of(std::span<const iovec> memory) {
     Bytes sum = 0;
@@ -19,8 +19,8 @@ Bytes length_of(std::span<const iovec> memory) {
     return sum;
 }
 
-/// visit(memory, offset) of the pieces, each cut where a page ends, until it says no; at most
-/// `most` bytes. How many were visited.
+/// Calls visit(memory, offset) for the pieces, each cut at page boundaries, until it returns false
+/// or `most` bytes were visited. Returns the number of bytes visited.
 template <class Visit>
 Bytes by_pages(Offset offset, std::span<const iovec> memory, Bytes most, Visit visit) {
     Bytes done = 0;
@@ -48,7 +48,7 @@ test::MemoryStoreOptions server_options(const ClientFacts& facts, int node) {
     return options;
 }
 
-/// Called where nothing may be thrown, too: when the run ends all go on at once.
+/// Also called where nothing may be thrown: when the run ends, all fibers go on at once.
 Client::Turn::Turn(Client& client) : client_(client) {
     while (client.busy_ && !client.fibers_.stopping()) {
         try {
@@ -59,25 +59,26 @@ Client::Turn::Turn(Client& client) : client_(client) {
     client.busy_ = true;
 }
 
-/// A lock on the file, of anybody here, makes a client of NFS send what was written and no more.
+/// On NFS, a lock on the file held by any rank of this node makes the client send exactly the bytes
+/// that were written.
 bool Client::sends_whole_pages() const {
     return facts_.fuse || locks_ == 0;
 }
 
-/// One request, which may come up short or be refused for now.
+/// Sends one request, which may come up short or be refused for now (EINTR, EAGAIN).
 ssize_t Client::ask(Connection& by, const IoRequest& request) {
     (void)by.server->submit(request);
     IoCompletion done;
     by.server->reap(std::span(&done, 1), true);
     if (done.system_errno != 0) return -done.system_errno;
     if (request.direction == Direction::read || done.bytes == 0) return done.bytes;
-    // What the answer says of the file may hide that others have changed it.
+    // The attributes in the answer may hide that others have changed the file.
     const bool current = change_ == server_.changes++;
     if (current || (!still_ && fibers_.random().chance(50))) change_ = server_.changes;
     return done.bytes;
 }
 
-/// All of it: 0, or an errno.
+/// Sends all bytes. Returns 0 or an errno.
 int Client::send(Connection& by, Offset offset, std::span<std::byte> bytes) {
     while (!bytes.empty()) {
         const iovec memory{bytes.data(), bytes.size()};
@@ -90,7 +91,7 @@ int Client::send(Connection& by, Offset offset, std::span<std::byte> bytes) {
     return 0;
 }
 
-/// The same; zeros behind the file's end.
+/// Fetches all bytes; bytes behind the file's end are zeros. Returns 0 or an errno.
 int Client::fetch(Connection& by, Offset offset, std::span<std::byte> into) {
     while (!into.empty()) {
         const iovec memory{into.data(), into.size()};
@@ -105,12 +106,12 @@ int Client::fetch(Connection& by, Offset offset, std::span<std::byte> into) {
     return 0;
 }
 
-/// A failure to write back is told to everybody who flushes or closes next.
+/// Records a failure to write back; every open file reports it once, at its next flush or close.
 void Client::note(int number) {
     if (number == 0) return;
     ++failures_;
     failure_ = number;
-    change_ = UINT64_MAX;  // the pages aren't of the file any more
+    change_ = UINT64_MAX;  // the pages no longer match the file
     attributes_valid_ = false;
 }
 
@@ -144,7 +145,8 @@ void Client::forget() {
     std::erase_if(pages_, [](const auto& one) { return one.second.dirty.empty(); });
 }
 
-/// What clients do when they like: write a page back, drop one, ask for the file's attributes.
+/// Does what clients may do at any time: writes a page back, drops one, asks for the file's
+/// attributes.
 void Client::wander(Connection& by) {
     if (still_) return;
     test::Random& random = fibers_.random();
@@ -157,7 +159,7 @@ void Client::wander(Connection& by) {
     if (random.chance(50)) pages_.erase(chosen);
 }
 
-/// Pages of a file that somebody else has changed are forgotten.
+/// Drops the pages of a file that others have changed.
 void Client::revalidate(Connection& by) {
     if (attributes_valid_) return;
     attributes_valid_ = true;
@@ -167,7 +169,7 @@ void Client::revalidate(Connection& by) {
     size_ = size_seen();
 }
 
-/// The file's size as the server's answer leaves it here.
+/// Returns the file's size as this node sees it after an answer of the server.
 Bytes Client::size_seen() const {
     const Bytes size = server_.storage.disk.size();
     return facts_.size_stays ? std::max(size, size_) : size;
@@ -180,12 +182,12 @@ void Client::open(Connection& by) {
     revalidate(by);
 }
 
-/// The page at `base`, read from the server if its content counts.
+/// Finds the page at `base`, and reads it from the server if its content is needed.
 int Client::find(Connection& by, Offset base, bool content, Page*& page) {
     auto found = pages_.find(base);
     if (found == pages_.end()) {
         std::vector<std::byte> bytes(kPage);
-        // Behind what it takes for the file's end it asks nobody.
+        // The client asks no server for bytes behind the end of the file that it knows.
         if (content && base < size_) {
             if (const int number = fetch(by, base, bytes); number != 0) return number;
         }
@@ -229,7 +231,7 @@ ssize_t Client::write_in_step(Connection& by, const IoRequest& request) {
     return sent;
 }
 
-/// Some look at what they take for the file's size.
+/// Some kinds check the file's size as they know it.
 ssize_t Client::read_direct(Connection& by, const IoRequest& request) {
     const Bytes bytes = length_of(request.memory);
     if (kind_ == ClientKind::nfs_refusing && (request.offset | bytes) % kDirectUnit != 0)
@@ -274,7 +276,7 @@ int Client::write_page(Connection& by, Offset base, Extent range, const std::byt
     return 0;
 }
 
-/// Long ones are several messages, between which others may come.
+/// Long writes are several messages, between which those of others may come.
 ssize_t Client::write_direct(Connection& by, const IoRequest& request) {
     const std::span bytes(static_cast<std::byte*>(request.memory.front().iov_base),
                           request.memory.front().iov_len);
@@ -321,7 +323,7 @@ int Client::resize(Connection& by, Bytes bytes, bool allocate) {
     return 0;
 }
 
-/// On NFS the cache is flushed before either, and forgotten once a lock is had.
+/// On NFS the cache is flushed before a lock or unlock, and dropped once a lock has been taken.
 int Client::lock(Connection& by, Extent range, bool lock, bool exclusive) {
     const Spared spared;
     const bool coherent = !facts_.fuse && !facts_.in_step;

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Client: what one node keeps of a file on a network or cluster file system, and when it tells the
-// server. On NFS and FUSE pages are cached when they are read or written in part, may be old until
-// a lock is taken or the file is opened anew, and go to the server at fsync, unlock and close:
-// whole ones, if the client likes. So clients that share a page take each other's bytes back. Other
-// kinds keep their caches in step, so every call goes to the file itself; their locks and sizes
-// have faults of their own.
+// Client: the cache that one node keeps of a file on a network or cluster file system, and the
+// times at which it writes to the server. On NFS and FUSE, pages are cached when they are read or
+// written in part; they may be stale until the node takes a lock or opens the file again; and they
+// go to the server at fsync, unlock and close. The client may send whole pages, so that clients
+// that share a page overwrite each other's bytes. Other kinds keep their caches coherent, so that
+// every call goes to the file itself; their locks and sizes have faults of their own.
 #pragma once
 
 #include <map>
@@ -19,7 +19,7 @@ namespace oratorio::oracle {
 
 class Client;
 
-/// How the server of such clients treats one open file of that node.
+/// Returns how the server of such clients treats one open file of that node.
 test::MemoryStoreOptions server_options(const ClientFacts& facts, int node);
 
 /// One open file of one rank.
@@ -31,14 +31,15 @@ struct Connection {
     std::vector<Extent> locked;
 };
 
-/// What the clients of one file share.
+/// State that the clients of one file share.
 struct Server {
     Storage& storage;
     std::uint64_t changes = 0;  ///< the number of the file's last change
 };
 
-/// Its calls return what the system calls of these names return, or an errno below zero; what is
-/// below -4095 is the result of the call.
+/// The file system client of one node. Its calls return what the system calls of these names
+/// return, or an errno below zero; a value below -4095 is the result of the call (see
+/// read_in_step).
 class Client {
   public:
     Client(Fibers& fibers, Server& server, ClientKind kind)
@@ -49,30 +50,30 @@ class Client {
     ssize_t write(Connection& by, Offset offset, std::span<const iovec> memory);
     int sync(Connection& by);
     int resize(Connection& by, Bytes bytes, bool allocate);
-    /// Waits for other owners.
+    /// Waits until other owners release the range.
     int lock(Connection& by, Extent range, bool lock, bool exclusive);
-    /// Whether a caller that wouldn't wait for a lock is to try it once more, as somebody has one.
-    /// Not for ever: after that it waits as others do.
+    /// Returns true, by chance, if a nonblocking lock call must try again because another owner
+    /// holds a lock. Chance ends this: when it returns false, the caller waits as others do.
     bool puts_off(Connection& by, Extent range);
-    /// `anew`: asks the server.
+    /// With `anew` it asks the server.
     Bytes size(Connection& by, bool anew);
-    /// Pages that are as the server has them are forgotten.
+    /// Drops the pages that are the same on the server.
     void drop_pages();
     int close(Connection& by);
-    /// Does nothing by itself from now on.
+    /// From now on the client does nothing of its own accord.
     void keep_still() { still_ = true; }
 
   private:
     struct Page {
         std::vector<std::byte> bytes;
-        Extent dirty;  ///< within the page
+        Extent dirty;  ///< range within the page
     };
     using Pages = std::map<Offset, Page>;  ///< by offset in the file
     struct Unsent {
         Offset offset;
         std::vector<std::byte> bytes;
     };
-    /// One call at a time looks at the pages.
+    /// Lets one call at a time use the pages.
     class Turn {
       public:
         explicit Turn(Client& client);
@@ -109,13 +110,13 @@ class Client {
     ClientKind kind_;
     const ClientFacts& facts_;
     Pages pages_;
-    std::vector<Unsent> unsent_;  ///< what a daemon has
+    std::vector<Unsent> unsent_;  ///< direct writes that the daemon holds back
     Bytes size_ = 0;              ///< as this client knows it
-    std::uint64_t change_ = 0;    ///< the change of the file that the pages are of
+    std::uint64_t change_ = 0;    ///< the change of the file that the pages belong to
     bool attributes_valid_ = false;
-    int locks_ = 0;     ///< held here
-    int failures_ = 0;  ///< of writing back
-    int failure_ = 0;   ///< the last one
+    int locks_ = 0;     ///< number held on this node
+    int failures_ = 0;  ///< failed write-backs
+    int failure_ = 0;   ///< errno of the last failed write-back
     bool busy_ = false;
     bool still_ = false;
 };

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// ClientFacts: how the simulated clients of a network or cluster file system behave, by kind.
+// ClientFacts: the behaviour of the simulated clients of a network or cluster file system, by kind.
 #pragma once
 
 #include <string_view>
@@ -12,27 +12,30 @@ enum class ClientKind {
     nfs_by_pages,  ///< can't be opened for direct I/O
     nfs_refusing,  ///< refuses direct transfers of some bytes
     fuse,          ///< a daemon behind the system keeps direct writes until they are flushed
-    ocfs2,         ///< caches in step; a lock is visible on its own node only (o2cb)
-    ceph,          ///< caches in step; a read behind the size that its node knows fails oddly
-    smb,           ///< as nfs; locks are mandatory, and a size that others shrink stays
-    moose,         ///< as fuse; a size that others shrink stays
-    ninep,         ///< as nfs; a lock is visible on its own node only (9p over TCP)
+    ocfs2,         ///< coherent caches; a lock is visible on its own node only (o2cb)
+    ceph,          ///< coherent caches; a read behind the size that its node knows fails oddly
+    smb,  ///< as nfs; locks are mandatory, and the node still sees the old size after others shrink
+          ///< the file
+    moose,  ///< as fuse; the node still sees the old size after others shrink the file
+    ninep,  ///< as nfs; a lock is visible on its own node only (9p over TCP)
 };
 
-/// What is the same for all clients of a kind.
+/// Properties that all clients of a kind share.
 struct ClientFacts {
-    std::string_view word;         ///< on the command line
-    std::string_view name;         ///< for people
-    long file_system = 0;          ///< what statfs says
+    std::string_view word;         ///< name on the command line
+    std::string_view name;         ///< name in messages
+    long file_system = 0;          ///< magic number that statfs reports
     bool fuse = false;             ///< a daemon behind the system has a cache of its own
     bool in_step = false;          ///< the caches of all nodes agree
     bool locks_of_node = false;    ///< a lock is visible on its own node only
     bool mandatory_locks = false;  ///< a lock denies transfers
-    bool size_stays = false;       ///< a size that others shrink stays, until this node changes it
-    bool odd_reads = false;        ///< of Linux's CephFS client: see Client::read_in_step
+    bool size_stays = false;  ///< the node sees the old size after others shrink the file, until it
+                              ///< changes the size itself
+    bool odd_reads =
+        false;  ///< the fault of Linux's CephFS client that Client::read_in_step simulates
 };
 const ClientFacts& facts_of(ClientKind kind);
-/// ClientKind::none if it is no kind's.
+/// Returns ClientKind::none if no kind has that name.
 ClientKind client_of(std::string_view word);
 
 }  // namespace oratorio::oracle

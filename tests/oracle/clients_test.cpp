@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The simulated clients, and the library's store for them over them: one rank, on two nodes in
-// turn.
+// The simulated clients, and the library's store for such file systems on top of them: one rank
+// that uses two nodes in turn.
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <sys/stat.h>
@@ -17,7 +17,7 @@ namespace {
 using Memory = std::vector<std::byte>;
 using Opened = Result<std::unique_ptr<Store>>;
 
-/// Two nodes and a file of 8192 bytes, all 1. The clients do nothing by themselves.
+/// Two nodes and a file of 8192 bytes, all 1. The clients do nothing unprompted.
 class Nodes {
   public:
     explicit Nodes(ClientKind kind)
@@ -35,7 +35,7 @@ class Nodes {
         one_.keep_still();
         two_.keep_still();
     }
-    /// `body` is given a store of either node.
+    /// Calls `body` with a store on each node.
     template <class Body>
     void run(Opened (*open)(const std::string&, const OpenMode&), const Body& body) {
         fibers_.add("rank 0", [&] {
@@ -50,7 +50,7 @@ class Nodes {
         second_ = on_second;
         return open(std::string(System::path), {.read = true, .write = true});
     }
-    /// Files are opened on that node from now on.
+    /// From now on files are opened on that node.
     void move_to(bool second) { second_ = second; }
     [[nodiscard]] std::byte on_server(Offset at) const {
         return storage_.disk.contents({at, at + 1})[0];
@@ -151,14 +151,14 @@ TEST(Clients, WhatAnotherOneFailsToWriteBackIsNoEndOfTheFile) {
     });
 }
 
-/// A descriptor of the simulated file, closed in the end.
+/// A descriptor of the simulated file, closed at the end of the scope.
 class Descriptor {
   public:
     Descriptor() : number_(::open(System::path.data(), O_RDWR | O_DIRECT)) {}
     ~Descriptor() { ::close(number_); }
     Descriptor(const Descriptor&) = delete;
     Descriptor& operator=(const Descriptor&) = delete;
-    /// What pread of up to 4 bytes returns.
+    /// Returns the result of pread of up to 4 bytes.
     [[nodiscard]] ssize_t read(Offset at) const {
         char bytes[4];
         return ::pread(number_, bytes, sizeof bytes, at);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Cluster: where the ranks of a program run: the file, the nodes' ways to it, and the job's locks.
+// Cluster: the nodes that a program's ranks run on: the file, each node's access to it, and the
+// job's locks.
 #pragma once
 
 #include <functional>
@@ -16,17 +17,17 @@ namespace oratorio::oracle {
 
 class Cluster {
   public:
-    /// `current_rank`: the rank whose program or helper runs.
+    /// `current_rank` returns the rank of the program or helper that runs.
     Cluster(Fibers& fibers, const Program& program, std::function<Rank()> current_rank);
 
     Storage storage;
     SimulatedLocks locks;
 
-    /// The way of a rank to the file.
+    /// Returns a rank's store of the file.
     [[nodiscard]] std::unique_ptr<SimulatedStore> store_of(Rank rank, int handle);
-    /// Ranks open the file themselves, by simulated system calls.
+    /// Returns true if ranks open the file themselves, by simulated system calls.
     [[nodiscard]] bool has_clients() const { return system_ != nullptr; }
-    /// What a rank knows of the job's locks.
+    /// Returns what a rank knows of the job's locks.
     [[nodiscard]] JobLocks& locks_of(Rank rank) {
         return locks_of_[static_cast<std::size_t>(rank)]->known;
     }

@@ -17,11 +17,11 @@ namespace oratorio::oracle {
 
 namespace {
 
-/// A file as one rank has it open.
+/// A file as one rank has opened it.
 struct Opened {
     std::unique_ptr<File> file;
-    bool busy = false;  ///< in a call, or being moved by the helper: bind/ has a lock for this
-    bool lost = false;  ///< it could not be given its view: nothing more is done with it
+    bool busy = false;  ///< in a call, or moved on by the helper: bind/ has a lock for this
+    bool lost = false;  ///< setting its view failed: nothing more is done with it
     std::map<int, OperationPtr> started;  ///< by id of the step
 };
 
@@ -53,7 +53,7 @@ class Machine {
     void manage(Opened& one, const Step& step, std::size_t part);
     void meet(Rank rank, const Step& step);
     void poll(Rank rank);
-    /// Calls the library as that rank, whose memory may be scarce.
+    /// Calls the library as that rank, which may run short of memory.
     template <class Call>
     auto in_library(Rank rank, const Call& call) {
         const Counted counted(rank == program_.setting.memory.rank);
@@ -61,7 +61,7 @@ class Machine {
     }
     [[nodiscard]] bool is_empty(Rank rank, const Step& step) const;
     [[nodiscard]] AccessCall call_of(const Step& step, std::size_t part);
-    /// Whose program or helper runs.
+    /// Returns the rank of the program or helper that runs.
     [[nodiscard]] Rank current_rank() const {
         const int fiber = fibers_.current();
         return fiber < program_.ranks ? fiber
@@ -80,8 +80,8 @@ class Machine {
     Cluster cluster_;
     std::vector<std::array<Opened, kRanksMax>> opened_;  ///< by handle and rank
     Ways ways_;
-    std::vector<std::size_t> at_;  ///< the step that each rank is in; one behind all: done
-    std::vector<int> arrived_;     ///< ranks at a barrier, or a message that was sent
+    std::vector<std::size_t> at_;  ///< the step that each rank is in; the number of steps: done
+    std::vector<int> arrived_;     ///< by step: ranks at a barrier, or 1 if the message was sent
 };
 
 Verdict Machine::run() {
@@ -123,7 +123,7 @@ Verdict Machine::run() {
     return verdict;
 }
 
-/// What a rank that died had open is left as it is: nobody closes it.
+/// Leaks the files that a rank died in a call on: their state is not fit to be closed.
 void Machine::bury() {
     if (program_.setting.dying < 0) return;
     for (auto& ranks : opened_) {
@@ -132,7 +132,8 @@ void Machine::bury() {
     }
 }
 
-/// Ranks that reach into each other's memory look again now and then.
+/// Returns true for a method in which ranks access each other's memory: they look again now and
+/// then.
 bool Machine::sleeps_by_design() const {
     return std::ranges::any_of(program_.handles, [](const Handle& handle) {
         const auto method = handle.hints.find("oratorio_method");
@@ -158,7 +159,7 @@ void Machine::live(Rank rank) {
     at_[static_cast<std::size_t>(rank)] = program_.steps.size();
 }
 
-/// The thread beside a rank's program.
+/// Runs the helper thread of a rank.
 void Machine::help(Rank rank) {
     const bool full = program_.setting.beside == Beside::full;
     const auto has_work = [this, rank] {
@@ -190,7 +191,7 @@ void Machine::take(Rank rank, const Step& step, std::size_t part) {
     if (step.kind == Kind::poll) return poll(rank);
     if (step.kind == Kind::open) return open(rank, step);
     Opened& one = opened(rank, step.handle);
-    if (one.file == nullptr) return;  // its open failed, on all ranks
+    if (one.file == nullptr) return;  // its open failed on all ranks
     if (one.lost && step.kind != Kind::close) return;
     enter(one);
     std::optional<EmptyReserve> empty;
@@ -335,7 +336,8 @@ void Machine::manage(Opened& one, const Step& step, std::size_t part) {
     }
 }
 
-/// Barriers and messages of the program. Who waits in the host MPI lets it move accesses on.
+/// Runs the program's barriers and messages. A rank that waits in the host MPI lets MPI move its
+/// accesses on.
 void Machine::meet(Rank rank, const Step& step) {
     int& arrived = arrived_[at_[static_cast<std::size_t>(rank)]];
     if (step.kind == Kind::barrier || step.from == rank) ++arrived;
@@ -362,7 +364,7 @@ void Machine::poll(Rank rank) {
 
 Verdict execute(const Program& program, Stacks& stacks) {
     Rules rules(program);
-    (void)View::bytes();  // has what the process keeps for good before memory is scarce
+    (void)View::bytes();  // allocates what the process keeps for good, before memory gets scarce
     const Scarce scarce(program.setting.memory);
     Verdict verdict = Machine(program, rules, stacks).run();
     if (verdict.ok() && reserve().used() > 0)

@@ -10,12 +10,12 @@ namespace oratorio::oracle {
 
 struct Verdict {
     std::string wrong;  ///< "" if everything is allowed; else begins with a word for the kind
-    long switches = 0;  ///< of who runs
-    int overslept = 0;  ///< sleeps that nobody ended by a ring
-    int job_locks = 0;  ///< locks of the job that were granted
+    long switches = 0;  ///< changes of the running fiber
+    int overslept = 0;  ///< sleeps that no ring ended
+    int job_locks = 0;  ///< number of job locks that were granted
     [[nodiscard]] bool ok() const { return wrong.empty(); }
-    /// The first word of `wrong`: lost, stale, foreign, future, torn, count, size, error, ranks,
-    /// records, deadlock, exception, ...
+    /// Returns the first word of `wrong`: lost, stale, foreign, future, torn, count, size, error,
+    /// ranks, records, deadlock, exception, ...
     [[nodiscard]] std::string kind() const { return wrong.substr(0, wrong.find(':')); }
 };
 

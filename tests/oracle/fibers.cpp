@@ -20,10 +20,11 @@ namespace oratorio::oracle {
 
 namespace {
 
-constexpr long kIdlesMax = 20'000;         // with nobody getting further
-constexpr long kSleep = 1000;              // as many, and who sleeps wakes by itself
-constexpr long kOversleep = 10;            // counts as so many
-constexpr long kSwitchesMax = 10'000'000;  // of one program; one of single bytes takes a million
+constexpr long kIdlesMax = 20'000;  // idle calls without progress that count as a deadlock
+constexpr long kSleep = 1000;       // idle calls without progress after which sleeping fibers wake
+constexpr long kOversleep = 10;     // idle calls that one overslept sleep counts for
+constexpr long kSwitchesMax =
+    10'000'000;  // of one program; a program of single bytes takes a million
 constexpr std::size_t kGuard = 4096;
 
 }  // namespace
@@ -80,8 +81,9 @@ void Fibers::enter(unsigned high, unsigned low) {
     reinterpret_cast<Fibers*>(self)->live();
 }
 
-/// Returns when somebody changes back. swapcontext() makes two system calls each time to keep the
-/// mask of signals, so it only makes the first step onto a stack. The sanitizers know nothing else.
+/// Returns when a fiber switches back to this one. swapcontext() makes two system calls each time
+/// to keep the signal mask, so it only makes the first step onto a stack. With the sanitizers every
+/// step uses it, because they know nothing else.
 void Fibers::change(Place& from, Place& to) {
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
     swapcontext(&from.context, &to.context);
@@ -95,7 +97,7 @@ void Fibers::change(Place& from, Place& to) {
 
 void Fibers::live() {
 #if defined(__SANITIZE_ADDRESS__)
-    // The first one comes from outside.
+    // The first fiber is entered from run()'s stack.
     const bool first = outside_stack_.ss_sp == nullptr;
     const void* bottom = nullptr;
     __sanitizer_finish_switch_fiber(nullptr, &bottom, first ? &outside_stack_.ss_size : nullptr);
@@ -132,10 +134,10 @@ std::string Fibers::run() {
     return failure_;
 }
 
-/// -1: back to run().
+/// -1 switches back to run().
 void Fibers::switch_to(int next) {
     if (next == current_) return;
-    const Spared spared;  // each has its own state
+    const Spared spared;  // each fiber has its own state
     Fiber& me = *fibers_[static_cast<std::size_t>(current_)];
     current_ = next;
     Place& target = next < 0 ? outside_ : fibers_[static_cast<std::size_t>(next)]->place;
@@ -162,11 +164,11 @@ bool Fibers::somebody_was_rung() const {
         fibers_, [](const auto& fiber) { return !fiber->ended && fiber->ready && fiber->ready(); });
 }
 
-/// Who can run next: while stopping each in turn, to its end. -1 when none is left.
+/// Returns the fiber to run next; -1 if none is left. While stopping, runs each in turn to its end.
 int Fibers::choose(bool others_only) {
     if (pace_ == Pace::uneven && random_.chance(1)) draw_weights();
-    // Nobody oversleeps because who is to ring is slow beside others that only poll: those that
-    // have been rung come first, and before that all get turns alike.
+    // A fiber must not oversleep only because the one that will ring it is slow beside others that
+    // poll. So fibers that have been rung come first, and before that all get turns alike.
     const bool overslept = idles_ > kSleep && !somebody_was_rung();
     for (bool awake = false;; awake = true) {
         int sum = 0;
@@ -226,7 +228,7 @@ void Fibers::check() {
 }
 
 void Fibers::maybe() {
-    // Called by code that must not be thrown out of, so a stop is noticed at the next wait.
+    // This is called by code that must not throw, so a stop is noticed at the next wait.
     if (stopping() || !random_.chance(pace_ == Pace::bursts ? 2 : switch_percent_)) return;
     ++switches_;
     switch_to(choose(false));

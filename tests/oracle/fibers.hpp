@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Fibers: threads of control of which exactly one runs, switched only where they say so, in an
-// order drawn from a seed. A switch costs less than a microsecond, a whole program of the oracle a
-// few milliseconds.
+// Fibers: threads of control of which exactly one runs. They switch only where they call for it, in
+// an order drawn from a seed. A switch takes less than a microsecond, a whole program of the oracle
+// a few milliseconds.
 #pragma once
 
 #include <setjmp.h>
@@ -17,14 +17,15 @@
 
 namespace oratorio::oracle {
 
-/// How the next one is chosen.
+/// How the next fiber is chosen.
 enum class Pace {
-    even,    ///< all alike
-    uneven,  ///< some are up to a hundred times slower than others, and that changes now and then
-    bursts,  ///< one runs until it has to wait, mostly
+    even,    ///< all with the same chance
+    uneven,  ///< some are up to a hundred times slower than others, and the slow ones change now
+             ///< and then
+    bursts,  ///< mostly, one runs until it has to wait
 };
 
-/// Stacks go from program to program: fresh pages cost more than running one.
+/// Keeps stacks for the next program: mapping fresh pages costs more than running one.
 class Stacks {
   public:
     static constexpr std::size_t bytes = 256 << 10;
@@ -45,40 +46,41 @@ class Fibers {
     Fibers(const Fibers&) = delete;
     Fibers& operator=(const Fibers&) = delete;
 
-    /// Before run().
+    /// Adds a fiber. REQUIRES: run() has not been called.
     void add(std::string name, std::function<void()> body);
-    /// Until all have ended. What went wrong, "" if nothing did.
+    /// Runs all fibers to their end. Returns an explanation of a failure, or "".
     std::string run();
 
-    // Called by fibers.
+    // Functions that fibers call.
 
-    /// Another may run now.
+    /// Lets another fiber run, by chance.
     void maybe();
-    /// Nothing to be done here just now: others run.
+    /// Lets other fibers run, as this one has nothing to do.
     void idle();
-    /// Others run until `ready` says so. `why` is told when all wait. Where all wait and this one
-    /// is `sleeping`, it is woken all the same: a sleep that nothing ends in time.
+    /// Lets other fibers run until `ready` returns true. `why` is reported if all wait. If all wait
+    /// and this one is `sleeping`, it wakes all the same and counts as overslept: nothing ended its
+    /// sleep in time.
     void wait(Ready ready, std::string why, bool sleeping = false);
-    /// Never returns, and nothing on the stack of this one is destroyed: it has died.
+    /// Ends this fiber as if its process died: never returns and destroys nothing on its stack.
     [[noreturn]] void vanish();
-    /// Something got further, so this is no standstill.
+    /// Records progress, so that this is no deadlock.
     void moved() { idles_ = 0; }
-    /// Ends the run: every fiber gets a Stopped thrown from wherever it waits.
+    /// Ends the run: every fiber gets a Stopped thrown from the call in which it waits.
     void fail(const std::string& text);
     [[nodiscard]] bool stopping() const { return !failure_.empty(); }
     struct Stopped {};
 
-    /// The number of the one that runs, in the order of add().
+    /// Returns the number of the running fiber, in the order of add().
     [[nodiscard]] int current() const { return current_; }
     [[nodiscard]] test::Random& random() { return random_; }
-    /// Sleeps that ended only because all slept.
+    /// Returns the number of sleeps that ended only because all fibers slept.
     [[nodiscard]] int overslept() const { return overslept_; }
     [[nodiscard]] long switches() const { return switches_; }
-    /// May be set; says what a fiber is doing when all wait.
+    /// May be set; describes what a fiber is doing, for the report of a deadlock.
     std::function<std::string(int fiber)> describe;
 
   private:
-    /// Where to go on.
+    /// The place at which a fiber continues.
     struct Place {
         ucontext_t context;
         jmp_buf at;
@@ -89,7 +91,7 @@ class Fibers {
         std::byte* stack = nullptr;
         std::string name;
         std::function<void()> body;
-        Ready ready;  ///< empty: can run
+        Ready ready;  ///< empty: the fiber can run
         std::string why;
         bool sleeping = false;
         bool ended = false;
@@ -113,7 +115,7 @@ class Fibers {
     int switch_percent_;
     std::vector<std::unique_ptr<Fiber>> fibers_;
     Place outside_;
-    stack_t outside_stack_ = {};  ///< told to the address sanitizer
+    stack_t outside_stack_ = {};  ///< the stack of run(), for the address sanitizer
     void* outside_sanitizer_ = nullptr;
     int current_ = -1;
     std::string failure_;

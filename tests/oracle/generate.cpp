@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The program of a seed. Mostly no two ranks touch the same byte, so that the rules say exactly
-// what must be where; and the same accesses come again and again, because that is what plans are
-// kept for.
+// Generates the program of a seed. Mostly no two ranks touch the same byte, so that the rules say
+// exactly what must be where. The same accesses are repeated often, because plans are cached for
+// repeated accesses.
 #include <algorithm>
 #include <numeric>
 
@@ -11,7 +11,7 @@ namespace oratorio::oracle {
 
 namespace {
 
-/// What of an access ends before kDataEnd.
+/// Shortens an access so that it ends before kDataEnd.
 Part clamped(Part part, const Tiles& view) {
     const auto end = [&] {
         const auto pieces = view.range(part.from, std::max<Bytes>(part.bytes, 1));
@@ -24,7 +24,7 @@ Part clamped(Part part, const Tiles& view) {
 
 }  // namespace
 
-/// The same view again: no plan is kept from before.
+/// Sets the same view again, so that no cached plan is used.
 void Generator::renew_view(int handle) {
     finish_all(handle);
     Step& step = add(Kind::view, handle);
@@ -33,8 +33,8 @@ void Generator::renew_view(int handle) {
 
 Tiles Generator::view_of(std::size_t owner) {
     if (chance(is_atomic() ? 20 : 4))
-        return {random_.between(0, 3000), 1, {{0, 1}}};  // conflicts with others
-    // The same pieces as another rank's, so that an atomic write takes several calls.
+        return {random_.between(0, 3000), 1, {{0, 1}}};  // conflicts with other ranks
+    // Takes the pieces of another rank, so that an atomic write takes several calls.
     if (is_atomic() && chance(60)) owner = random_.below(owned_.size());
     return owned_[owner];
 }
@@ -56,7 +56,7 @@ void Generator::open_all() {
     states_.resize(program_.handles.size());
     std::vector<int> order(program_.handles.size());
     std::iota(order.begin(), order.end(), 0);
-    // In some programs another handle than that of all ranks is the first. Drawn apart.
+    // In some programs the first handle is not the one of all ranks. Drawn from a seed of its own.
     test::Random dice(program_.seed * 0xd1342543de82ef95ULL + 3);
     if (dice.chance(30)) std::swap(order[0], order[dice.below(order.size())]);
     for (const int h : order) {
@@ -110,7 +110,7 @@ void Generator::collective() {
     State& now = state(h);
     if (now.shape.empty() || chance(25)) {
         new_shape(h);
-    } else if (chance(30)) {  // the same further on, as a plan is kept for
+    } else if (chance(30)) {  // the same access further on, for which a plan is cached
         for (std::size_t m = 0; m < now.shape.size(); ++m) {
             now.shape[m].from += now.views[m].size();
             now.shape[m] = clamped(now.shape[m], now.views[m]);
@@ -156,7 +156,7 @@ void Generator::independent() {
     if (step.kind == Kind::start) state(h).starts.push_back(step.id);
 }
 
-/// A blocking access of one rank: nobody waits for a rank that has died.
+/// Adds a blocking access of one rank: no rank waits for a rank that has died.
 void Generator::act_alone() {
     independent();
     Step& step = program_.steps.back();
@@ -164,7 +164,7 @@ void Generator::act_alone() {
     state(step.handle).starts.clear();
 }
 
-/// Some write their own data by themselves, then all access it together.
+/// Lets some ranks write their own data independently, then all access it together.
 void Generator::own_then_together() {
     const int h = data_handle();
     State& now = state(h);
@@ -190,7 +190,7 @@ void Generator::own_then_together() {
     }
 }
 
-/// Something is under way on one handle of a rank while it uses another one.
+/// Starts an access on one handle of a rank, and uses another handle before it finishes.
 void Generator::under_way() {
     const int one = data_handle();
     const auto member = random_.below(handle(one).members.size());
@@ -211,7 +211,8 @@ void Generator::under_way() {
     start.direction = chance(80) ? Direction::write : Direction::read;
     start.collective = together;
     start.parts = together ? state(one).shape : std::vector<Part>{part};
-    for (Part& given : start.parts) {  // what is left out others may write meanwhile
+    for (Part& given :
+         start.parts) {  // the bytes left out may be written by others during the access
         if (together && chance(40)) given.bytes /= 2;
     }
     state(one).starts.push_back(start.id);
@@ -230,7 +231,7 @@ void Generator::under_way() {
     step.parts = {more};
 }
 
-/// With the shared pointer, on the handle that has nothing else.
+/// Adds accesses with the shared file pointer, on the handle that is used for nothing else.
 void Generator::records() {
     const int h = static_cast<int>(program_.handles.size()) - 1;
     if (!handle(h).log) return independent();
@@ -294,12 +295,12 @@ void Generator::set_atomic(int handle) {
     step.on = state(handle).atomic = !state(handle).atomic;
 }
 
-/// Sizes are only changed where everything is known to all, before and after.
+/// Sizes only change where all ranks know of all accesses, before and after.
 void Generator::set_size() {
     if (program_.handles.back().log) return;
     sync_barrier_sync();
     int h = below(static_cast<int>(program_.handles.size()));
-    // A node that no rank of the handle is on keeps the old size.
+    // A node with no rank of the handle keeps the old size.
     if (facts_of(program_.setting.client).size_stays) h = 0;
     add(Kind::size, h).size = random_.between(0, kDataEnd);
     sync_barrier_sync();
@@ -346,7 +347,8 @@ Program Generator::make() {
     const int wanted = program_.ranks * (5 + below(16));
     for (int acts = 0; acts < 60 && program_.accesses() < wanted; ++acts)
         features_.deaths ? act_alone() : act();
-    if (features_.deaths) return std::move(program_);  // no file can be closed by all
+    if (features_.deaths)
+        return std::move(program_);  // a dead rank cannot take part in closing the files
     for (int h = 0; h < static_cast<int>(program_.handles.size()); ++h) {
         finish_all(h);
         add(Kind::close, h);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Where a generated program runs, its handles, and whose every byte is.
+// The setting of a generated program, its handles, and the owner of every byte.
 #include <algorithm>
 #include <cerrno>
 #include <iterator>
@@ -45,7 +45,8 @@ void Generator::setting() {
     lock_faults();
 }
 
-/// Where the job's locks are in use some rank may get none, or die with one. Drawn apart.
+/// Where the job's locks are in use, a rank may get none, or die while it holds one. Drawn from a
+/// seed of its own.
 void Generator::lock_faults() {
     Setting& s = program_.setting;
     const bool job =
@@ -62,8 +63,8 @@ void Generator::lock_faults() {
     s.last_lock = nth;
 }
 
-/// Some programs are over clients with caches. Drawn apart, so that the rest of a program is the
-/// same with them and without.
+/// Lets some programs run over clients with caches. Drawn from a seed of its own, so that the rest
+/// of a program is the same with them and without.
 void Generator::clients() {
     constexpr ClientKind kKinds[] = {
         ClientKind::nfs,          ClientKind::nfs,  ClientKind::nfs, ClientKind::nfs_by_pages,
@@ -79,7 +80,7 @@ void Generator::clients() {
     s.asynchronous = false;
 }
 
-/// A collective call that takes memory, of that rank; the id of its step.
+/// Returns the id of the step of a collective call by that rank that takes memory.
 int Generator::call_of(Rank rank, test::Random& dice) const {
     std::vector<int> calls;
     for (const Step& step : program_.steps) {
@@ -91,7 +92,7 @@ int Generator::call_of(Rank rank, test::Random& dice) const {
     return calls[dice.below(calls.size())];
 }
 
-/// In some programs memory or threads are scarce; drawn apart as well.
+/// Makes memory or threads scarce in some programs; drawn from a seed of its own as well.
 void Generator::scarcity() {
     test::Random dice(program_.seed * 0xc2b2ae3d27d4eb4fULL + 9);
     const bool faults = features_.faults || features_.only_faults;
@@ -106,7 +107,7 @@ void Generator::scarcity() {
         for (Handle& handle : program_.handles)
             if (dice.chance(60)) handle.hints["oratorio_method"] = "multithreaded";
     }
-    // A store of clients takes large memory, whose lack is an error.
+    // A store of clients takes large memory; if that fails, the call may report an error.
     const bool may_fail = features_.scarce || faults;
     if (s.client != ClientKind::none && !may_fail) return;
     memory.first = dice.between(1, 1L << dice.between(1, 12));
@@ -115,7 +116,8 @@ void Generator::scarcity() {
     if (may_fail && dice.chance(30)) memory.empty_step = call_of(memory.rank, dice);
 }
 
-/// Methods that came when programs had seeds already; drawn apart.
+/// Draws methods that were added later, from a seed of their own: so the programs of older seeds
+/// stay the same.
 void Generator::later_method(HintMap& hints) const {
     constexpr std::string_view kLater[] = {"cb_block",        "disk_directed", "grouping",
                                            "prefetch",        "sparse",        "two_layer",
@@ -165,7 +167,8 @@ HintMap Generator::hints() {
     if (!features_.locks.empty()) hints["oratorio_locks"] = features_.locks;
     test::Random promise(program_.seed * 0x9e3779b97f4a7c15ULL + program_.handles.size());
     if (promise.chance(20))
-        hints["romio_no_indep_rw"] = "true";  // kept or not: drawn apart as well
+        hints["romio_no_indep_rw"] =
+            "true";  // a promise that may be kept or broken; drawn from a seed of its own as well
     return hints;
 }
 
@@ -177,7 +180,7 @@ void Generator::handles() {
     std::vector<Rank> all;
     for (Rank rank = 0; rank < program_.ranks; ++rank) all.push_back(rank);
     add_handle(all, false);
-    if (chance(35)) {  // another one, of all or of some
+    if (chance(35)) {  // another handle, of all ranks or of some
         std::vector<Rank> some = all;
         if (chance(50) && program_.ranks > 2) some.erase(some.begin() + below(program_.ranks));
         add_handle(some, false);
@@ -189,7 +192,7 @@ void Generator::handles() {
     if (chance(20) && !features_.deaths) add_handle(all, true);
 }
 
-/// Cuts a tile into pieces and deals them to the members of all handles, and to nobody.
+/// Cuts a tile into pieces and deals them to the members of all handles; some pieces have no owner.
 void Generator::deal() {
     std::size_t owners = 0;
     for (const Handle& handle : program_.handles) owners += handle.log ? 0 : handle.members.size();

@@ -18,11 +18,11 @@ class Generator {
     Program make();
 
   private:
-    /// What is going on with a handle.
+    /// The state of a handle.
     struct State {
         std::vector<Tiles> views;  ///< by member
         std::vector<Part> shape;   ///< of the last collective access
-        std::vector<int> starts;   ///< ids of those not finished
+        std::vector<int> starts;   ///< ids of the accesses that have not finished
         bool split = false;
         bool atomic = false;
     };
@@ -59,7 +59,7 @@ class Generator {
     void set_size();
     void message();
     int data_handle();
-    /// Locks are waited for then.
+    /// Returns true if the programs use locks that ranks wait for.
     [[nodiscard]] bool is_atomic() const { return features_.atomic || features_.deaths; }
     bool chance(int percent) { return random_.chance(percent); }
     int below(int bound) {

@@ -91,7 +91,7 @@ void SimulatedLocks::leave(Rank rank) {
 LocksOfRank::LocksOfRank(SimulatedLocks& locks, Rank rank)
     : service_(std::make_shared<ServiceOfRank>(locks, rank)) {}
 
-/// A port, so that the place counts as one.
+/// Sets a port, so that the place counts as one.
 Result<ServicePlace> LocksOfRank::serve() {
     ServicePlace place;
     place.port = 1;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// SimulatedLocks: the job's locks as the simulated ranks have them. The table of locks is the
+// SimulatedLocks: the job's locks as the simulated ranks see them. The table of locks is the
 // library's own; a rank that waits for a lock lets others run.
 #pragma once
 
@@ -13,25 +13,26 @@
 
 namespace oratorio::oracle {
 
-/// What all ranks of a program share.
+/// State that all ranks of a program share.
 class SimulatedLocks {
   public:
     explicit SimulatedLocks(Fibers& fibers) : fibers_(fibers) {}
 
     Result<LockId> acquire(Rank rank, const LockTable::Request& wanted);
     void release(LockId lock);
-    /// From its nth lock on (from 1) the rank gets an error.
+    /// Makes the rank's nth and all later locks (from 1) fail.
     void refuse(Rank rank, int nth) { refused_ = {rank, nth}; }
-    /// The rank dies when its nth lock (from 1) has been granted; `before_death` is called then.
+    /// Makes the rank die when its nth lock (from 1) has been granted, after a call of
+    /// `before_death`.
     void kill(Rank rank, int nth, std::function<void()> before_death) {
         killed_ = {rank, nth};
         before_death_ = std::move(before_death);
     }
     /// Drops the rank's locks and requests, as the server does when a connection ends.
     void leave(Rank rank);
-    /// Locks that are held or waited for.
+    /// Returns the number of locks that are held or waited for.
     [[nodiscard]] std::size_t size() const { return table_.size(); }
-    /// How many have been granted so far.
+    /// Returns the number of locks granted so far.
     [[nodiscard]] int granted() const { return granted_; }
 
   private:
@@ -42,7 +43,7 @@ class SimulatedLocks {
     };
     struct Chosen {
         Rank rank = -1;
-        int left = 0;  ///< locks
+        int left = 0;  ///< locks until then
         bool is_next(Rank asking) { return asking == rank && --left <= 0; }
     };
     void drop(LockId lock);
@@ -58,7 +59,7 @@ class SimulatedLocks {
     std::function<void()> before_death_;
 };
 
-/// The way of one rank to them.
+/// The access of one rank to the job's locks.
 class LocksOfRank final : public LockServices {
   public:
     LocksOfRank(SimulatedLocks& locks, Rank rank);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The job's locks as simulated ranks have them.
+// The job's locks as simulated ranks see them.
 #include "oracle/lock_service.hpp"
 
 #include <gtest/gtest.h>
@@ -12,7 +12,7 @@ namespace {
 constexpr LockKey kFile{7, 1};
 constexpr Extent kRange{0, 8};
 
-/// Two ranks that use one service. They note what they do.
+/// Two ranks that use one service and record what they do.
 class TwoRanks {
   public:
     TwoRanks()
@@ -37,7 +37,7 @@ class TwoRanks {
     std::string notes_;
 };
 
-/// Takes the range exclusively, and returns what it holds.
+/// Takes the range exclusively, and returns the id of the lock.
 LockId take(LockService& service) {
     const auto held = service.acquire(kFile, kRange, true);
     EXPECT_TRUE(held.ok());

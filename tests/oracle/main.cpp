@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// oracle_soak: runs the programs of so many seeds and tells which were judged wrong. `oratorio
-// soak` runs one on each core.
+// oracle_soak: runs the programs of a range of seeds and reports the ones that were judged wrong.
+// `oratorio soak` runs one such process on each core.
 #include <algorithm>
 #include <chrono>
 #include <cstdint>
@@ -19,13 +19,13 @@ namespace {
 struct Options {
     std::uint64_t first = 1;
     std::uint64_t count = 1000;
-    std::uint64_t every = 1;  ///< seeds apart
+    std::uint64_t every = 1;  ///< distance of the seeds
     Features features;
-    bool list = false;   ///< every seed that fails, in a line
-    bool show = false;   ///< the programs too
-    bool shrink = true;  ///< the first failure of each kind
-    bool go_on = false;  ///< after a failure
-    std::string only;    ///< kind of failure that counts
+    bool list = false;   ///< print every failing seed on a line
+    bool show = false;   ///< print the programs, too
+    bool shrink = true;  ///< shrink the first failure of each kind
+    bool go_on = false;  ///< continue after a failure
+    std::string only;    ///< kind of failure that counts; "": all
 };
 
 int usage() {
@@ -94,7 +94,7 @@ bool parse(int argc, char** argv, Options& options) {
     return true;
 }
 
-/// "progress done failed" now and then, for who reads along.
+/// Prints "progress done failed" now and then, for a process that reads along.
 class Teller {
   public:
     void tell(std::uint64_t done, std::uint64_t failed, bool last) {
@@ -124,7 +124,8 @@ void tell_failure(const Program& program, const Verdict& verdict, const Options&
 int soak(const Options& options) {
     Stacks stacks;
     Teller teller;
-    std::map<std::string, std::pair<std::uint64_t, std::uint64_t>> kinds;  // how many, the first
+    std::map<std::string, std::pair<std::uint64_t, std::uint64_t>>
+        kinds;  // by kind: count, first seed
     std::uint64_t failed = 0;
     std::uint64_t accesses = 0;
     std::uint64_t overslept = 0;

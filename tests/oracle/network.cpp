@@ -99,7 +99,7 @@ Result<Ticket> Network::start(Rank me, Operation operation) {
     return ticket;
 }
 
-/// The earliest posted receive that fits.
+/// Delivers to the earliest posted receive that fits.
 void Network::match_send(Rank from, Operation& send) {
     for (Operation& receive : members_[static_cast<std::size_t>(send.peer)].operations) {
         if (receive.kind != Kind::receive || receive.matched || receive.tag != send.tag) continue;
@@ -108,7 +108,7 @@ void Network::match_send(Rank from, Operation& send) {
     }
 }
 
-/// The earliest send of one source; which source is drawn when any will do.
+/// Takes the earliest send of one source; if any source fits, one is drawn.
 void Network::match_receive(Rank me, Operation& receive) {
     std::vector<std::pair<Rank, Operation*>> candidates;
     for (std::size_t from = 0; from < members_.size(); ++from) {
@@ -176,7 +176,7 @@ Result<Ticket> Network::join(Rank me, Operation operation) {
     return start(me, std::move(operation));
 }
 
-/// A broadcast may end before all have joined, as in an MPI; it is no barrier.
+/// A broadcast may end before all ranks have joined, as in MPI; it is no barrier.
 bool Network::ready(const Operation& operation) {
     if (operation.kind == Kind::send || operation.kind == Kind::receive) return operation.matched;
     const Collective& all = collective(operation.collective);
@@ -226,7 +226,8 @@ Result<Completion> Network::test(Rank me, Ticket ticket) {
     return completion;
 }
 
-/// With a bell it sleeps until somebody rings it; now and then it wakes by itself, as in reality.
+/// With a doorbell the rank sleeps until another rings it; now and then it wakes by itself, as in
+/// reality.
 void Network::idle(Rank, const Rest& rest) {
     const Spared spared;
     if (rest.bell == nullptr || fibers_.random().chance(2)) return fibers_.idle();

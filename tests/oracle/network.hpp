@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Network: the transport of one open file's ranks, over fibers. Messages arrive, collectives end
-// and completions are told in an order drawn from the fibers' seed.
+// Network: the transport of one open file's ranks, over fibers. The order in which messages arrive,
+// collectives end and completions are reported is drawn from the fibers' seed.
 #pragma once
 
 #include <memory>
@@ -14,10 +14,10 @@ namespace oratorio::oracle {
 
 class Network {
   public:
-    /// `node_of`: of each rank, numbered by first appearance. `late_percent`: chance that a test
-    /// keeps a completion to itself once more.
+    /// `node_of`: the node of each rank, numbered by first appearance. `late_percent`: chance that
+    /// a test holds back a completion once more.
     Network(Fibers& fibers, std::vector<int> node_of, int cores, int late_percent);
-    /// The way of one rank; the network lives as long as any.
+    /// Returns the transport of one rank; the network lives as long as any of its transports.
     static std::unique_ptr<Transport> transport(const std::shared_ptr<Network>& network, Rank rank);
 
   private:
@@ -36,7 +36,7 @@ class Network {
         std::size_t collective = 0;
         bool matched = false;
         Rank source = -1;
-        std::vector<std::byte> arrived = {};  ///< goes to `into` when the completion is told
+        std::vector<std::byte> arrived = {};  ///< copied to `into` when the completion is reported
     };
     struct Collective {
         Kind kind = Kind::reduce;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The oracle itself, on programs small enough to judge by hand; and a fixed number of random ones.
+// The oracle itself, on programs small enough to judge by hand, and on a fixed number of random
+// ones.
 #include <gtest/gtest.h>
 
 #include <set>
@@ -14,7 +15,7 @@ namespace {
 constexpr auto kWriting = Direction::write;
 constexpr auto kReading = Direction::read;
 
-/// Two ranks and two handles of both; everybody sees all bytes.
+/// Two ranks and two handles, each opened by both; all accesses cover all bytes.
 class Small {
   public:
     Small() {
@@ -32,7 +33,7 @@ class Small {
         step.parts = {{0, all, 0, 0}, {1, all, 0, 0}};
         return step;
     }
-    /// Bytes [0, 8).
+    /// Adds an access to bytes [0, 8).
     int access(Rank rank, int handle, Direction direction) {
         Step& step = add(Kind::access, handle);
         step.direction = direction;
@@ -209,7 +210,7 @@ TEST(Oracle, ASeedIsOneProgramAndOneInterleaving) {
 }
 
 /// Runs a fixed number of each sort, and returns how many locks of the job were granted; `oratorio
-/// soak` runs as many as wanted.
+/// soak` runs any number.
 int run_seeds(std::uint64_t count, const Features& features) {
     Stacks stacks;
     int locks = 0;

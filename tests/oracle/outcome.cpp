@@ -7,7 +7,7 @@ namespace oratorio::oracle {
 
 namespace {
 
-/// A record tells whose it is.
+/// Returns a byte of a record. The bytes tell which access wrote the record.
 std::byte record_byte(const Access& access, Bytes at) {
     const auto mixed = (static_cast<std::uint64_t>(access.step) * 64 +
                         static_cast<std::uint64_t>(access.rank) + 1) *
@@ -58,7 +58,8 @@ const Step& Outcomes::step_of(const Access& access) const {
     return *std::ranges::find(program_.steps, access.step, &Step::id);
 }
 
-/// What wasn't done since the handle could not be opened, or not given its view, overwrote nothing.
+/// Marks accesses as failed that were not done because the handle could not be opened or its view
+/// could not be set: they overwrote nothing for certain. Does the same for changes of size.
 void Outcomes::note_undone() {
     for (std::size_t i = 0; i < done_.size(); ++i)
         rules_.accesses[i].failed = rules_.accesses[i].failed || !done_[i].over;
@@ -70,11 +71,11 @@ void Outcomes::note_undone() {
     }
 }
 
-/// A client tells a failure to write back to whoever flushes next, which isn't agreed on
-/// (docs/decisions/0020). And where a sparse graph was asked for, an aggregator tells what its
-/// storage refused to those that have data with it (docs/decisions/0038).
+/// A client reports a failure to write back to the next flush, and ranks don't agree on that
+/// (docs/decisions/0020). And where a sparse graph was requested, an aggregator reports an error of
+/// its storage only to ranks that have data with it (docs/decisions/0038).
 bool Outcomes::may_differ(const Step& step, ErrorKind one, ErrorKind other) const {
-    if (step.kind == Kind::get_size) return true;  // no rank knows what another one was told
+    if (step.kind == Kind::get_size) return true;  // no rank knows what another one got
     if (step.kind == Kind::sync) return program_.setting.client != ClientKind::none;
     const auto of_storage = [](ErrorKind kind) {
         return kind == ErrorKind::none || kind == ErrorKind::io || kind == ErrorKind::no_space ||
@@ -87,7 +88,8 @@ bool Outcomes::may_differ(const Step& step, ErrorKind one, ErrorKind other) cons
            of_storage(one) && of_storage(other);
 }
 
-/// All ranks get the same class, and none where nothing was made to fail.
+/// Checks that all ranks get the same error class, and that no call fails in a program without
+/// faults.
 std::string Outcomes::judge_errors() const {
     std::map<int, std::map<Rank, Error>> all = notes_;
     for (std::size_t i = 0; i < done_.size(); ++i) {
@@ -145,7 +147,8 @@ std::string Outcomes::judge_sizes() const {
     return "";
 }
 
-/// Counts of writes: all of it without an error; with one, no more than can be found.
+/// Checks the counts of writes: all bytes without an error; with one, no more than the file may
+/// hold.
 std::string Outcomes::judge_written(const std::vector<std::byte>& contents) const {
     for (std::size_t i = 0; i < done_.size(); ++i) {
         const Access& access = rules_.accesses[i];
@@ -165,7 +168,7 @@ std::string Outcomes::judge_written(const std::vector<std::byte>& contents) cons
                 if (there && contents[static_cast<std::size_t>(at)] == done.buffer[index]) {
                     ++found;
                 } else if (!rules_.is_alone(static_cast<int>(i), at)) {
-                    ++others;  // may have been overwritten
+                    ++others;  // bytes that may have been overwritten
                 }
             }
         }
@@ -176,8 +179,9 @@ std::string Outcomes::judge_written(const std::vector<std::byte>& contents) cons
     return "";
 }
 
-/// Each record lies somewhere, whole, and none over another; those of one rank in their order, and
-/// those of an ordered write in the order of the ranks with nothing between.
+/// Checks that each record lies somewhere, whole, and none over another; that records of one rank
+/// are in its order; and that those of an ordered write follow each other in the order of the
+/// ranks.
 std::string Outcomes::judge_records(const std::vector<std::byte>& log) const {
     std::vector<std::size_t> left;
     for (std::size_t i = 0; i < done_.size(); ++i) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Outcomes: what a run of a program gave, to be judged when it is over.
+// Outcomes: the results of a program's run, to be judged when it is over.
 #pragma once
 
 #include <map>
@@ -14,14 +14,14 @@ class Outcomes {
   public:
     Outcomes(const Program& program, Rules& rules);
 
-    /// The program's memory of an access: what it writes, or room for what it reads.
+    /// Returns the program's memory of an access: the data to write, or room for the data to read.
     std::vector<std::byte>& buffer(const Step& step, std::size_t part);
     void done(const Step& step, std::size_t part, const Outcome& outcome);
-    /// Of a call that moves no data.
+    /// Records the result of a call that moves no data.
     void note(const Step& step, Rank rank, const Error& error);
-    /// What a rank is told in a step of Kind::get_size.
+    /// Records the size that a rank gets in a step of Kind::get_size.
     void told_size(const Step& step, std::size_t part, Bytes size);
-    /// "" if all of it is allowed.
+    /// Returns "" if all results are allowed.
     std::string judge(const test::MemoryDisk& disk);
 
   private:

@@ -67,7 +67,7 @@ std::string describe(const Tiles& view) {
     return line;
 }
 
-/// As the MPI routine is called.
+/// Returns the name of the MPI routine, without its prefix.
 std::string call_name(const Step& step) {
     std::string name = step.direction == Direction::read ? "read" : "write";
     const bool shared = step.at == Positioning::shared;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Program: what N ranks do to one file, as a list of steps that each rank walks in its order. The
-// list makes every program free of deadlocks: whoever waits, waits for steps that stand before.
+// Program: the accesses of N ranks to one file, as a list of steps that each rank walks in order.
+// The list makes every program free of deadlocks: a step waits only for steps before it.
 #pragma once
 
 #include <cstdint>
@@ -15,7 +15,7 @@
 namespace oratorio::oracle {
 
 inline constexpr int kRanksMax = 6;
-/// Data lies below; records of the shared pointer lie from here on.
+/// Data lies below this offset; records of the shared file pointer lie from here on.
 inline constexpr Offset kLogBegin = 64 << 10;
 
 struct Piece {
@@ -23,14 +23,14 @@ struct Piece {
     Bytes length = 0;
 };
 
-/// A file view: pieces, again and again.
+/// A file view: tiles of pieces, repeated at every `extent`.
 struct Tiles {
     Offset displacement = 0;
     Bytes extent = 1;
     std::vector<Piece> pieces;
 
     [[nodiscard]] Bytes size() const;
-    /// Where `bytes` of the data from byte `from` on lie in the file.
+    /// Returns the places in the file of `bytes` of the view's data, from data byte `from` on.
     [[nodiscard]] std::vector<Piece> range(Bytes from, Bytes bytes) const;
 };
 
@@ -40,21 +40,21 @@ enum class Kind {
     view,
     access,  ///< blocking
     start,   ///< nonblocking, or the begin of a split collective
-    finish,  ///< its end
+    finish,  ///< the end of such an access
     sync,
     size,      ///< MPI_File_set_size
-    get_size,  ///< each rank by itself
+    get_size,  ///< each rank asks by itself
     atomic,
     barrier,
     message,
-    poll,  ///< a call that moves nonblocking accesses on, as MPI_Test
+    poll,  ///< a call that moves nonblocking accesses on, as MPI_Test does
 };
 
 /// One rank's share of a step.
 struct Part {
     Rank rank = 0;
     Tiles view;      ///< Kind::view
-    Bytes from = 0;  ///< data of the view
+    Bytes from = 0;  ///< first byte, in the data of the view
     Bytes bytes = 0;
 };
 
@@ -77,47 +77,50 @@ struct Step {
 struct Handle {
     std::vector<Rank> members;
     HintMap hints;
-    bool log = false;  ///< only the shared pointer is used on it
+    bool log = false;  ///< used with the shared file pointer only
 };
 
-/// What moves nonblocking accesses on between a rank's calls.
+/// What makes nonblocking accesses progress between a rank's calls.
 enum class Beside {
     nothing,  ///< only the program's calls (oratorio_progress=calls)
     helper,   ///< a thread that may not call the host MPI
-    full,     ///< a thread that may
+    full,     ///< a thread that may call it
 };
 
-/// What isn't the program's own: where it runs and how.
+/// Where and how the program runs, apart from its own steps.
 struct Setting {
-    int ranks_per_node = 0;  ///< 0: all on one
+    int ranks_per_node = 0;  ///< 0: all on one node
     int cores = 1;
     bool node_memory = true;  ///< collectives of a node in shared memory (NodeTransport)
-    bool node_lists = false;  ///< and of several nodes what all plan by, once for each
+    bool node_lists =
+        false;  ///< and the inputs of planning are shared between several nodes once per node
     Beside beside = Beside::nothing;
     Pace pace = Pace::even;
     int switch_percent = 20;
     int late_percent = 20;
     Bytes prefill = 0;
-    bool asynchronous = false;             ///< the store
-    ClientKind client = ClientKind::none;  ///< of each node
-    int trouble_percent = 0;  ///< of short transfers, EINTR and EAGAIN: must not be seen
+    bool asynchronous = false;             ///< the store completes requests later
+    ClientKind client = ClientKind::none;  ///< the file system client of each node
+    int trouble_percent =
+        0;  ///< chance of short transfers, EINTR and EAGAIN; the program must not see them
     Scarcity memory;
     Rank fault_rank = -1;
-    Fault fault;           ///< of that rank: errors are legal then
-    int failing_lock = 0;  ///< from this lock of the job on (from 1) it gets none; 0: it gets all
-    Rank dying = -1;       ///< this rank ends, in the middle of a call
-    int last_lock = 0;     ///< while it holds this lock of the job (from 1)
+    Fault fault;  ///< a storage fault of `fault_rank`, which makes errors legal
+    int failing_lock =
+        0;            ///< from this lock of the job on (from 1) the rank gets none; 0: it gets all
+    Rank dying = -1;  ///< this rank dies in the middle of a call
+    int last_lock = 0;  ///< the rank dies while it holds this lock of the job (from 1)
 };
 
 struct Program {
     std::uint64_t seed = 0;
-    std::uint64_t schedule = 0;  ///< seed of the order in which things happen
+    std::uint64_t schedule = 0;  ///< seed of the order of events
     int ranks = 2;
     Setting setting;
     std::vector<Handle> handles;
     std::vector<Step> steps;
 
-    /// Something fails that a call may fail for.
+    /// Returns true if something fails that a call may report as an error.
     [[nodiscard]] bool faulty() const {
         const Scarcity& memory = setting.memory;
         const bool large = memory.maps || setting.client != ClientKind::none;
@@ -126,28 +129,28 @@ struct Program {
     [[nodiscard]] int accesses() const;
 };
 
-/// What programs may have in them. By default some are over clients with caches, and in some a rank
-/// runs out of small memory or of threads, for which nothing fails.
+/// What generated programs may contain. By default some run over clients with caches, and in some a
+/// rank runs out of small memory or of threads, which no call may report as an error.
 struct Features {
     bool faults = false;
     bool only_faults = false;
-    bool scarce = false;                   ///< memory runs out in all
-    bool clients = false;                  ///< all are over clients with caches
-    bool plain_clients = false;            ///< the same, and every store takes them for local
-    ClientKind client = ClientKind::none;  ///< all are over clients of this kind
+    bool scarce = false;         ///< memory runs out in all programs
+    bool clients = false;        ///< all programs run over clients with caches
+    bool plain_clients = false;  ///< the same, but every store takes the file for a local one
+    ClientKind client = ClientKind::none;  ///< all programs run over clients of this kind
     std::string locks;                     ///< "" or the hint oratorio_locks of every handle
     bool atomic = false;                   ///< mostly atomic mode, and views that overlap
     bool deaths = false;                   ///< a rank dies while it holds a lock of the job
     bool fresh_views = false;  ///< a view is set before each collective access, so no plan is kept
-    std::string method;        ///< "" or the method that every handle asks for
+    std::string method;        ///< "" or the method that every handle requests
     int ranks = 0;             ///< of every program; 0: drawn
-    bool routines = false;     ///< only what MPI has a routine for (there is no iwrite_ordered)
+    bool routines = false;  ///< only calls for which MPI has a routine (there is no iwrite_ordered)
 };
 
-/// The program of a seed.
+/// Returns the program of a seed.
 Program make_program(std::uint64_t seed, const Features& features);
 
-/// One line per step, as a person would write it down.
+/// Returns one line per step, as a person would write it.
 std::string describe(const Program& program);
 std::string describe(const Program& program, const Step& step);
 const char* name_of(Kind kind);

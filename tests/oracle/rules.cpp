@@ -1,19 +1,16 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The page of rules. MPI-4.1, 14.6.1 "File Consistency":
 //
-// - Accesses conflict where they have a byte in common and one writes. Nothing else is ever undone,
-//   delayed or overwritten by anybody, whatever handle it goes through.
+// - Accesses conflict if they have a byte in common and one writes. Anything else is never undone,
+//   delayed or overwritten by any access, through any handle.
 // - Of two conflicting accesses one comes after the other for certain in three cases: (a), (b), (c)
-// of
-//   is_before(). Collective accesses don't synchronise; only barriers and messages do.
-// - A read may give what any write left there that isn't certain to have been overwritten before
-// the
-//   read began, and isn't certain to begin after the read ended.
-// - Two atomic accesses of one open, concurrent, happen one wholly after the other: so of two
-//   writes one is over the other in all bytes that both write.
-// - At its end, when all have closed the file, it holds what any write left there that isn't
-// certain
-//   to have been overwritten.
+//   of is_before(). Collective accesses don't synchronise; only barriers and messages do.
+// - A read may return what any write stored there, except a write that is certain to have been
+//   overwritten before the read began or that is certain to begin after the read ended.
+// - Two concurrent atomic accesses of one open happen one wholly after the other: so of two writes
+//   one is over the other in all bytes that both write.
+// - At its end, when all ranks have closed the file, it holds what any write stored there that
+//   isn't certain to have been overwritten.
 // - A write that failed may have happened in part, and overwrites nothing for certain.
 #include "oracle/rules.hpp"
 
@@ -42,7 +39,7 @@ bool Rules::is_future(const Access& write, const Access& read) {
     return write.known[static_cast<std::size_t>(read.rank)] >= read.end;
 }
 
-/// `by`: a write after it, before the reader.
+/// Sets `by` to a write after `write` and before the reader.
 bool Rules::overwritten(const Access& write, const Access& reader, Offset at,
                         const Access** by) const {
     return any_writer(at, [&](const Access& other) {
@@ -56,7 +53,7 @@ std::string Rules::judge(const Access& reader, Offset at, std::byte found) const
     const Access* const write = writer_of(at, found);
     const Access* by = nullptr;
     const auto kind = [&] { return std::string(&reader == &after_all_ ? "lost" : "stale"); };
-    // Zeros can be of the time before, or of any change of size.
+    // Zeros can be from before the program, or from any change of size.
     if (found == std::byte{0}) {
         if (old_value(at) == found && !overwritten(before_all_, reader, at, &by)) return "";
         for (const Resize& resize : resizes_) {
@@ -117,7 +114,7 @@ std::string Rules::check_atomic(int access, const std::vector<std::byte>& found)
 }
 
 std::string Rules::check_mixed(Offset end, const std::function<std::byte(Offset)>& found) const {
-    std::set<std::pair<const Access*, const Access*>> over;  // the upper one, the lower one
+    std::set<std::pair<const Access*, const Access*>> over;  // (upper one, lower one)
     std::string wrong;
     const auto counts = [&](const Access& write) {
         return write.id < accesses.size() && write.atomic && !write.failed;
@@ -137,8 +134,8 @@ std::string Rules::check_mixed(Offset end, const std::function<std::byte(Offset)
     return wrong;
 }
 
-/// How long the file may be for a reader. Nothing is said where a change of size failed or has no
-/// certain place among the others and before or after the reader.
+/// Computes how long the file may be for a reader. A change of size allows any size if it failed,
+/// or if it has no certain place among the others and before or after the reader.
 void Rules::sizes(const Access& reader, Bytes& least, Bytes& most) const {
     const Resize* last = nullptr;
     for (const Resize& resize : resizes_) {

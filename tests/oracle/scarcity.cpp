@@ -15,9 +15,9 @@ namespace oratorio::oracle {
 namespace {
 
 constexpr std::size_t kTaken = 64 << 10;
-constexpr std::size_t kReserve = 4 << 20;  // no other memory that is mapped here is as large
+constexpr std::size_t kReserve = 4 << 20;  // no other mapping made here is as large
 
-/// Of the process, whose programs run one after the other.
+/// The scarcity of the process; programs run one after the other.
 struct Now {
     Scarcity scarcity;
     long made = 0;
@@ -70,7 +70,7 @@ EmptyReserve::~EmptyReserve() {
 
 }  // namespace oratorio::oracle
 
-// The linker's names for what was called and for what would have been.
+// The linker's names for the wrapped functions and for the real ones.
 // NOLINTBEGIN(bugprone-reserved-identifier)
 using namespace oratorio;
 
@@ -89,7 +89,7 @@ void* __wrap_mmap(void* at, std::size_t bytes, int protection, int flags, int fi
     return MAP_FAILED;
 }
 
-/// The C++ library's calls come here, as this is the program.
+/// The C++ library's calls come here, too, as this is the program.
 __attribute__((visibility("default"))) int pthread_create(pthread_t* made,
                                                           const pthread_attr_t* attributes,
                                                           void* (*body)(void*), void* argument) {

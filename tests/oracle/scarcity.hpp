@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Scarcity: memory that one rank's calls don't get, and threads that nobody gets. The linker sends
-// the library's malloc and mmap here; the simulation's own are spared.
+// Scarcity: memory allocations that fail in the calls of one rank, and threads that cannot be
+// started. The linker sends the library's malloc and mmap here; the simulation's own calls never
+// fail.
 #pragma once
 
 #include <cstddef>
@@ -10,18 +11,19 @@
 
 namespace oratorio::oracle {
 
-/// Of one program.
+/// The scarcity of one program.
 struct Scarcity {
-    Rank rank = -1;         ///< whose calls; none
-    long first = 0;         ///< which allocation in them fails, from 1; 0: none does
-    bool for_good = false;  ///< and all after it
-    bool maps = false;      ///< large memory, too: a call may fail for it
-    int empty_step = -1;    ///< the rank's call in that step, or its begin: nobody has a reserve
-    bool threads = true;    ///< they can be started
-    Rank helperless = -1;   ///< that has no helper thread, though others have
+    Rank rank = -1;         ///< the rank with failing allocations; -1: none
+    long first = 0;         ///< the allocation in its calls that fails, from 1; 0: none does
+    bool for_good = false;  ///< all later ones fail, too
+    bool maps = false;      ///< large memory fails, too: a call may report that as an error
+    int empty_step =
+        -1;  ///< in the rank's call of that step, or its begin, the process has no reserve
+    bool threads = true;   ///< threads can be started
+    Rank helperless = -1;  ///< the rank that has no helper thread, though others have one
 };
 
-/// While it lives, that is what the process has.
+/// Sets the scarcity of the process while it lives.
 class Scarce {
   public:
     explicit Scarce(const Scarcity& scarcity);
@@ -30,7 +32,7 @@ class Scarce {
     Scarce& operator=(const Scarce&) = delete;
 };
 
-/// The fiber that runs is in a call of the rank that gets none, or isn't.
+/// Says whether the running fiber is in a call of the rank with failing allocations.
 class Counted {
   public:
     explicit Counted(bool counted);
@@ -42,13 +44,14 @@ class Counted {
     bool before_;
 };
 
-/// The simulation's own needs, in the middle of such a call.
+/// Exempts the simulation's own allocations in the middle of such a call.
 class Spared : public Counted {
   public:
     Spared() : Counted(false) {}
 };
 
-/// Too little is left in the reserve to begin a collective call with, and no more can be mapped.
+/// Empties the reserve while it lives: too little is left to begin a collective call, and no more
+/// can be mapped.
 class EmptyReserve {
   public:
     EmptyReserve();

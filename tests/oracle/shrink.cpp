@@ -9,9 +9,10 @@ namespace oratorio::oracle {
 namespace {
 
 constexpr int kRunsMax = 3000;
-constexpr std::uint64_t kSchedules = 12;  // tried of each candidate
+constexpr std::uint64_t kSchedules = 12;  // schedules tried for each candidate
 
-/// Takes away what has lost its sense: the end of what isn't begun, steps without ranks.
+/// Removes steps that make no sense any more: the end of an access that doesn't begin, and steps
+/// without ranks.
 void tidy(Program& program) {
     std::set<int> finished;
     std::set<int> begun;
@@ -21,7 +22,7 @@ void tidy(Program& program) {
     }
     for (Step& step : program.steps) {
         if (step.kind != Kind::start || finished.contains(step.id)) continue;
-        step.kind = Kind::access;  // nobody waits for it
+        step.kind = Kind::access;  // no step finishes it
         step.split = false;
     }
     std::erase_if(program.steps, [&](const Step& step) {
@@ -31,7 +32,8 @@ void tidy(Program& program) {
     });
 }
 
-/// A handle that is used is opened, has a view, and is closed.
+/// Returns true if the step can be removed: a handle in use must be opened, have a view, and be
+/// closed.
 bool can_go(const Program& program, std::size_t at) {
     const Step& step = program.steps[at];
     if (step.kind != Kind::view) return step.kind != Kind::open && step.kind != Kind::close;
@@ -83,7 +85,7 @@ class Shrinker {
         return better;
     }
 
-    /// The last rank, and all that only it does.
+    /// Drops the last rank and everything that only it does.
     bool drop_ranks() {
         if (best_.program.ranks < 2) return false;
         Program candidate = best_.program;
@@ -121,7 +123,7 @@ class Shrinker {
         return better;
     }
 
-    /// Less data, and of fewer ranks.
+    /// Drops data and parts of ranks.
     bool drop_parts() {
         bool better = false;
         for (std::size_t s = 0; s < best_.program.steps.size(); ++s) {

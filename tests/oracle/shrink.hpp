@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Shrink: the shortest program that fails as a given one does.
+// Shrink: finds the shortest program that fails in the way a given one does.
 #pragma once
 
 #include "oracle/execute.hpp"
@@ -12,8 +12,8 @@ struct Shrunk {
     int runs = 0;
 };
 
-/// A program fails alike when its verdict is of the same kind. Each candidate is tried in several
-/// interleavings.
+/// Shrinks a program. Two programs fail alike if their verdicts are of the same kind. Each
+/// candidate is tried in several interleavings.
 Shrunk shrink(const Program& program, const Verdict& verdict, Stacks& stacks);
 
 }  // namespace oratorio::oracle

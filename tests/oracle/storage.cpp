@@ -77,7 +77,8 @@ Result<void> SimulatedStore::lock(Extent range, bool lock, bool exclusive) {
     if (!done) return done;
     fibers_.moved();
     ++storage_.locks_changed;
-    // A lock of one's own is replaced; a part that is given back is told as the whole.
+    // A lock of the same owner is replaced; a lock that was released in part is shown as released
+    // as a whole.
     std::erase_if(storage_.held, [&](const Storage::Held& held) {
         return held.owner == this && !intersect(held.range, range).empty();
     });

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Storage: the stores of a simulated file, one per rank and open. Every call lets others run; range
-// locks wait as those of the system do; chosen calls fail.
+// Storage: the stores of a simulated file, one for each rank and open. Every call lets others run;
+// range locks wait as those of the system do; chosen calls fail.
 #pragma once
 
 #include <memory>
@@ -11,7 +11,7 @@
 
 namespace oratorio::oracle {
 
-/// What the stores of one file share.
+/// State that the stores of one file share.
 struct Storage {
     struct Held {
         const void* owner;
@@ -23,7 +23,7 @@ struct Storage {
     std::vector<Held> held;  ///< for the explanation of a deadlock only
 };
 
-/// The nth storage request (from 1) of a rank fails with this number; 0: none does.
+/// The nth storage request (from 1) of a rank fails with this errno; 0: none does.
 struct Fault {
     int nth = 0;
     int system_errno = 0;

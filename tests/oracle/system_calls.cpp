@@ -14,7 +14,7 @@ namespace oratorio::oracle {
 
 namespace {
 
-constexpr int kFirst = 1 << 24;  // descriptor; the system has none as large
+constexpr int kFirst = 1 << 24;  // first descriptor; the system has none as large
 System* system_now = nullptr;
 
 Connection* connection(int descriptor) {
@@ -95,7 +95,7 @@ long System::type() const {
 
 }  // namespace oratorio::oracle
 
-// The linker's names for what was called and for what would have been.
+// The linker's names for the wrapped functions and for the real ones.
 // NOLINTBEGIN(bugprone-reserved-identifier)
 using namespace oratorio;
 using oracle::Connection;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// System: the system calls on one simulated file, so that the stores of the library itself run over
-// simulated clients. The linker sends the library's calls here (--wrap); those on other files go on
+// System: the system calls on one simulated file, so that the library's own stores run over
+// simulated clients. The linker sends the library's calls here (--wrap); calls on other files go on
 // to the system.
 #pragma once
 
@@ -17,8 +17,8 @@ class System {
     /// The file's name.
     static constexpr std::string_view path = "/simulated/file";
 
-    /// `connect`: the way to the server of the rank that opens it; `node_of`: where that one is.
-    /// One at a time in the process; null while there is none.
+    /// `connect` returns a store of the server for the rank that opens the file; `here` returns
+    /// that rank's client. At most one System exists in the process at a time.
     System(ClientKind kind, std::function<std::unique_ptr<SimulatedStore>()> connect,
            std::function<Client&()> here);
     ~System();
@@ -27,7 +27,7 @@ class System {
     [[nodiscard]] static System* running();
 
     int open(int flags);
-    /// Null: not of this file.
+    /// Returns null if the descriptor is not of this file.
     [[nodiscard]] Connection* find(int descriptor);
     int close(int descriptor);
     [[nodiscard]] long type() const;
