@@ -31,8 +31,8 @@ struct ClientFacts {
     bool mandatory_locks = false;  ///< a lock denies transfers
     bool size_stays = false;  ///< the node sees the old size after others shrink the file, until it
                               ///< changes the size itself
-    bool odd_reads =
-        false;  ///< the fault of Linux's CephFS client that Client::read_in_step simulates
+    /// The fault of Linux's CephFS client that Client::read_in_step simulates.
+    bool odd_reads = false;
 };
 const ClientFacts& facts_of(ClientKind kind);
 /// Returns ClientKind::none if no kind has that name.

@@ -23,8 +23,8 @@ namespace {
 constexpr long kIdlesMax = 20'000;  // idle calls without progress that count as a deadlock
 constexpr long kSleep = 1000;       // idle calls without progress after which sleeping fibers wake
 constexpr long kOversleep = 10;     // idle calls that one overslept sleep counts for
-constexpr long kSwitchesMax =
-    10'000'000;  // of one program; a program of single bytes takes a million
+// Of one program; a program of single bytes takes a million.
+constexpr long kSwitchesMax = 10'000'000;
 constexpr std::size_t kGuard = 4096;
 
 }  // namespace

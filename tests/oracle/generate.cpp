@@ -211,8 +211,8 @@ void Generator::under_way() {
     start.direction = chance(80) ? Direction::write : Direction::read;
     start.collective = together;
     start.parts = together ? state(one).shape : std::vector<Part>{part};
-    for (Part& given :
-         start.parts) {  // the bytes left out may be written by others during the access
+    // The bytes left out may be written by others during the access.
+    for (Part& given : start.parts) {
         if (together && chance(40)) given.bytes /= 2;
     }
     state(one).starts.push_back(start.id);
@@ -347,8 +347,8 @@ Program Generator::make() {
     const int wanted = program_.ranks * (5 + below(16));
     for (int acts = 0; acts < 60 && program_.accesses() < wanted; ++acts)
         features_.deaths ? act_alone() : act();
-    if (features_.deaths)
-        return std::move(program_);  // a dead rank cannot take part in closing the files
+    // A dead rank cannot take part in closing the files.
+    if (features_.deaths) return std::move(program_);
     for (int h = 0; h < static_cast<int>(program_.handles.size()); ++h) {
         finish_all(h);
         add(Kind::close, h);

@@ -167,8 +167,8 @@ HintMap Generator::hints() {
     if (!features_.locks.empty()) hints["oratorio_locks"] = features_.locks;
     test::Random promise(program_.seed * 0x9e3779b97f4a7c15ULL + program_.handles.size());
     if (promise.chance(20))
-        hints["romio_no_indep_rw"] =
-            "true";  // a promise that may be kept or broken; drawn from a seed of its own as well
+        // A promise that may be kept or broken; drawn from a seed of its own as well.
+        hints["romio_no_indep_rw"] = "true";
     return hints;
 }
 

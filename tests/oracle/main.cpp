@@ -124,8 +124,8 @@ void tell_failure(const Program& program, const Verdict& verdict, const Options&
 int soak(const Options& options) {
     Stacks stacks;
     Teller teller;
-    std::map<std::string, std::pair<std::uint64_t, std::uint64_t>>
-        kinds;  // by kind: count, first seed
+    // By kind: count, first seed.
+    std::map<std::string, std::pair<std::uint64_t, std::uint64_t>> kinds;
     std::uint64_t failed = 0;
     std::uint64_t accesses = 0;
     std::uint64_t overslept = 0;

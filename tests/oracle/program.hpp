@@ -92,8 +92,8 @@ struct Setting {
     int ranks_per_node = 0;  ///< 0: all on one node
     int cores = 1;
     bool node_memory = true;  ///< collectives of a node in shared memory (NodeTransport)
-    bool node_lists =
-        false;  ///< and the inputs of planning are shared between several nodes once per node
+    /// And the inputs of planning are shared between several nodes once per node.
+    bool node_lists = false;
     Beside beside = Beside::nothing;
     Pace pace = Pace::even;
     int switch_percent = 20;
@@ -101,14 +101,14 @@ struct Setting {
     Bytes prefill = 0;
     bool asynchronous = false;             ///< the store completes requests later
     ClientKind client = ClientKind::none;  ///< the file system client of each node
-    int trouble_percent =
-        0;  ///< chance of short transfers, EINTR and EAGAIN; the program must not see them
+    /// Chance of short transfers, EINTR and EAGAIN; the program must not see them.
+    int trouble_percent = 0;
     Scarcity memory;
     Rank fault_rank = -1;
     Fault fault;  ///< a storage fault of `fault_rank`, which makes errors legal
-    int failing_lock =
-        0;            ///< from this lock of the job on (from 1) the rank gets none; 0: it gets all
-    Rank dying = -1;  ///< this rank dies in the middle of a call
+    /// From this lock of the job on (from 1) the rank gets none; 0: it gets all.
+    int failing_lock = 0;
+    Rank dying = -1;    ///< this rank dies in the middle of a call
     int last_lock = 0;  ///< the rank dies while it holds this lock of the job (from 1)
 };
 

@@ -32,8 +32,8 @@ struct Access {
     std::vector<Piece> pieces;  ///< in data order; empty for records, as their place is unknown
     Bytes bytes = 0;
     Clock known = {};  ///< what its rank knows when it starts
-    Clock refreshed =
-        {};  ///< what its rank knew when it last synced or opened the handle before it
+    /// What its rank knew when it last synced or opened the handle before it.
+    Clock refreshed = {};
     int flushed = INT_MAX;  ///< step in which this rank next syncs or closes the handle after it
     bool failed = false;    ///< seen in the run: some of it may have happened
     std::size_t id = 0;     ///< number among all that have an order

@@ -17,8 +17,8 @@ struct Scarcity {
     long first = 0;         ///< the allocation in its calls that fails, from 1; 0: none does
     bool for_good = false;  ///< all later ones fail, too
     bool maps = false;      ///< large memory fails, too: a call may report that as an error
-    int empty_step =
-        -1;  ///< in the rank's call of that step, or its begin, the process has no reserve
+    /// In the rank's call of that step, or its begin, the process has no reserve.
+    int empty_step = -1;
     bool threads = true;   ///< threads can be started
     Rank helperless = -1;  ///< the rank that has no helper thread, though others have one
 };

@@ -79,8 +79,8 @@ struct MemoryStoreOptions {
     int again_percent = 0;        ///< chance of EAGAIN
     bool asynchronous = false;    ///< bytes move in a later reap, in any order
     bool yields = false;          ///< lets others run before each request, by `while_locked`
-    int late_percent =
-        50;  ///< if asynchronous: chance that a reap without waiting returns no further completion
+    /// If asynchronous: chance that a reap without waiting returns no further completion.
+    int late_percent = 50;
     int queue_depth = 8;  ///< 1 if not asynchronous
     int iovecs_max = 1024;
     Bytes bytes_max = 1 << 30;

@@ -22,8 +22,8 @@ struct SimOptions {
     int ranks = 1;
     std::uint64_t seed = 1;
     int ranks_per_node = 0;  ///< ranks 0..n-1 on node 0 and so on; 0: all on one node
-    std::vector<int> node_of =
-        {};  ///< instead of ranks_per_node: any placement, nodes numbered by first appearance
+    /// Instead of ranks_per_node: any placement, nodes numbered by first appearance.
+    std::vector<int> node_of = {};
     int switch_percent = 20;  ///< chance that a call other than idle lets another rank run
     int late_percent = 30;    ///< chance that `test` holds back a completion once more
     std::uint64_t idle_limit = 200'000;  ///< idle calls of all ranks with no progress: a deadlock
