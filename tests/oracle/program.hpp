@@ -92,7 +92,7 @@ struct Setting {
     int ranks_per_node = 0;  ///< 0: all on one node
     int cores = 1;
     bool node_memory = true;  ///< collectives of a node in shared memory (NodeTransport)
-    /// And the inputs of planning are shared between several nodes once per node.
+    /// The inputs of planning are shared between several nodes, once per node.
     bool node_lists = false;
     Beside beside = Beside::nothing;
     Pace pace = Pace::even;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Ranks that run at once, as processes do, in memory that they share: what they do to each other
-// there is ordered by nothing but what the library orders it by. Run with ThreadSanitizer this
-// looks at every load and store (seen_once.cpp); without it, at the bytes.
+// Ranks that run at once, as processes do, in memory that they share. Only the library orders their
+// accesses to it. Run with ThreadSanitizer, the tests check every load and store (seen_once.cpp);
+// without it, the bytes.
 #include <gtest/gtest.h>
 
 #include <array>
@@ -19,7 +19,7 @@ namespace {
 
 constexpr int kRanks = 3;
 constexpr Bytes kPiece = 24;
-constexpr Bytes kBytes = 24 * 500;  // of a rank in one access
+constexpr Bytes kBytes = 24 * 500;  // per rank and access
 constexpr auto kAt = Positioning::explicit_offset;
 
 using Buffer = std::vector<std::byte>;
@@ -28,7 +28,7 @@ std::byte value_of(Offset at, int turn) {
     return static_cast<std::byte>(1 + (at * 7 + turn * 31) % 250);
 }
 
-/// Rank r has every kRanks-th piece from piece r on, or every other one of those.
+/// Rank r has every kRanks-th piece from piece r on, or with holes every other one of those.
 Layout file_of(Rank rank, bool holes) {
     const Bytes tile = kRanks * kPiece * (holes ? 2 : 1);
     return {Shape::run(kPiece), tile, rank * kPiece, Layout::unbounded};
@@ -56,7 +56,8 @@ std::unique_ptr<File> open_at_once(Transport& transport, const OpenCall& call) {
     return file ? std::move(*file) : nullptr;
 }
 
-/// Sub-buffers so small that an access takes many rounds and each of them is used again and again.
+/// Returns hints for sub-buffers so small that an access takes many rounds and reuses each of them
+/// often.
 HintMap small_rounds(const std::string& method, const std::string& store) {
     return {{"oratorio_method", method}, {"oratorio_store", store},
             {"cb_nodes", "2"},           {"cb_buffer_size", "16384"},
@@ -67,7 +68,7 @@ void write_and_read_without_a_word(File& file, Rank rank) {
     for (int turn = 0; turn < 6; ++turn) {
         const bool holes = turn % 3 == 2;
         EXPECT_TRUE(file.set_view(view_of(rank, holes), {}).ok());
-        for (const int again : {0, 1}) {  // the second time the plan is kept
+        for (const int again : {0, 1}) {  // the second time the plan comes from the cache
             Buffer data = data_of(rank, holes, turn + again);
             EXPECT_EQ(file.access(call_for(Direction::write, data, true, kAt)).bytes, kBytes);
             Buffer back(data.size());
@@ -111,7 +112,8 @@ TEST(AtOnceStores, every_rank_finds_its_bytes) {
         }
 }
 
-/// Each finishes them in an order of its own, so that one rank is rounds ahead of another.
+/// Each rank finishes the operations in an order of its own, so that one rank is rounds ahead of
+/// another.
 TEST(AtOnceOperations, many_are_under_way) {
     constexpr int kOperations = 12;
     const Folder folder;
@@ -141,7 +143,7 @@ TEST(AtOnceOperations, many_are_under_way) {
     });
 }
 
-/// With records of the shared pointer gathered in memory, or written at once.
+/// Records of the shared file pointer are gathered in memory, or written at once.
 TEST(AtOncePointer, each_record_has_a_place_of_its_own) {
     constexpr int kRecords = 60;
     for (const char* gathered : {"0", "700"}) {
@@ -173,7 +175,8 @@ TEST(AtOncePointer, each_record_has_a_place_of_its_own) {
     }
 }
 
-/// More than there are boards, finished in another order than started; and a number that all move.
+/// There are more collectives than boards, finished in another order than started; and a number
+/// that all ranks add to.
 TEST(AtOnceNode, collectives_overlap_and_numbers_are_given_once) {
     constexpr std::size_t kMany = 30;
     std::array<std::vector<std::int64_t>, kRanks> numbers;
@@ -208,7 +211,7 @@ TEST(AtOnceNode, collectives_overlap_and_numbers_are_given_once) {
     EXPECT_EQ(std::ranges::adjacent_find(all), all.end());
 }
 
-/// Each rank reads it while others begin the next one.
+/// Each rank reads the list while others begin the next one.
 TEST(AtOnceNodes, lists_that_a_node_has_once_are_whole_while_they_are_read) {
     using Block = std::array<std::uint64_t, 8>;
     run_free_ranks({.ranks = 5, .ranks_per_node = 2}, [](Transport& messages) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A random collective access of N ranks and, beside it, the byte-by-byte answer.
+// Case: a random collective access of N ranks, and the expected result computed byte by byte.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -24,7 +24,7 @@ struct RankPart {
     Access access;
     std::vector<std::byte> memory;
     Bytes lowest = 0;    ///< user's pointer = memory.data() - lowest
-    Typemap file_bytes;  ///< of the data bytes accessed, in data order
+    Typemap file_bytes;  ///< offsets of the accessed data bytes, in data order
     Typemap memory_bytes;
 
     std::byte* base() { return memory.data() - lowest; }
@@ -35,11 +35,11 @@ struct RankPart {
     }
 };
 
-/// What memory has before it is read into.
+/// The content of memory before a read.
 inline constexpr std::byte kUntouched{0x11};
 
-/// Written bytes have their high bit set and bytes that were there before don't: each tells where
-/// it comes from.
+/// Written bytes have their high bit set and bytes that were there before don't, so that each byte
+/// shows its origin.
 inline std::byte written_byte(Rank rank, std::size_t data) {
     return std::byte(0x80 | ((static_cast<std::size_t>(rank) * 31 + data * 7) & 0x7f));
 }
@@ -54,11 +54,11 @@ struct Case {
     std::vector<RankPart> parts;
 };
 
-/// Offsets and lengths, in ascending order.
+/// Offsets and lengths of pieces, in ascending order.
 using FilePieces = std::pair<std::vector<Offset>, std::vector<Bytes>>;
 
-/// Cuts [0, tile) into pieces and deals them to the ranks (and to nobody when `holes`); each rank
-/// sees its own, tiled without end.
+/// Cuts [0, tile) into pieces and deals them to the ranks; with `holes` some pieces have no owner.
+/// The view of each rank is its own pieces, tiled without end.
 inline std::vector<FilePieces> deal_pieces(Random& random, int ranks, Bytes tile, Bytes piece_max,
                                            bool holes) {
     std::vector<FilePieces> dealt(static_cast<std::size_t>(ranks));
@@ -76,7 +76,7 @@ inline std::vector<FilePieces> deal_pieces(Random& random, int ranks, Bytes tile
     return dealt;
 }
 
-/// A memory datatype without overlaps, about `bytes` of data in all.
+/// Returns a memory datatype without overlaps that holds about `bytes` of data.
 inline LaidOutMap random_memory(TypemapGenerator& generator, Bytes bytes) {
     for (;;) {
         const TypedMap one = generator.datatype(3);
@@ -93,8 +93,8 @@ inline LaidOutMap random_memory(TypemapGenerator& generator, Bytes bytes) {
     }
 }
 
-/// Offsets of `count` data bytes of pieces in tiles, from the data byte `from` on: without the
-/// cursor, which is tested.
+/// Returns the offsets of `count` data bytes of pieces in tiles, from the data byte `from` on. It
+/// doesn't use the cursor, which is under test.
 inline Typemap written_out(const FilePieces& pieces, Bytes tile, Offset origin, Bytes from,
                            std::size_t count) {
     const auto& [offsets, lengths] = pieces;
@@ -146,7 +146,7 @@ inline Case make_case(std::uint64_t seed, int ranks, bool holes, Bytes bytes_max
     return made;
 }
 
-/// What is to be written.
+/// Fills the memory of all ranks with the data to write.
 inline void fill_memory(Case& made) {
     for (int rank = 0; rank < made.ranks; ++rank) {
         RankPart& part = made.parts[static_cast<std::size_t>(rank)];
@@ -161,7 +161,8 @@ inline Extent hull_of(const Case& made) {
     return all;
 }
 
-/// Some nodes with many ranks, some with one, ranks beside each other on different ones.
+/// Returns a placement with many ranks on some nodes and one on others; neighbouring ranks may be
+/// on different nodes.
 inline std::vector<int> uneven_nodes(int ranks, std::uint64_t seed) {
     Random random(seed);
     std::vector<int> node_of;
@@ -173,7 +174,7 @@ inline std::vector<int> uneven_nodes(int ranks, std::uint64_t seed) {
     return node_of;
 }
 
-/// Options that make several rounds and messages of little data.
+/// Returns options that lead to several rounds and to messages with little data.
 inline FlatTerms small_options(const std::string& method, std::uint64_t seed) {
     Random random(seed + 99);
     FlatTerms options;

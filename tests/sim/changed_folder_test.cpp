@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Programs that open a file by a relative path and then change their working directory: whatever is
-// done to the file later is done to the one that was opened.
+// Programs that open a file by a relative path and then change their working directory: later calls
+// still use the file that was opened.
 #include <filesystem>
 
 #include "sim/file_ranks.hpp"
@@ -10,8 +10,8 @@ namespace {
 
 constexpr AccessMode kDeleted{.read_write = true, .create = true, .delete_on_close = true};
 
-/// Two folders, of which the second has a file "data" of its own; the first is the working
-/// directory until the test ends or leaves it.
+/// Two folders, of which the second has a file "data" of its own. The first is the working
+/// directory until the test ends or changes it.
 class TwoFolders {
   public:
     TwoFolders() : before_(std::filesystem::current_path()) {
@@ -31,8 +31,8 @@ class TwoFolders {
     std::filesystem::path before_;
 };
 
-/// Opens "data" on all ranks of a node. All ranks share the process's working directory, which
-/// rank 0 changes by `leave` while every rank has the file open; `use` is called after that.
+/// Opens "data" on all ranks of a node. All ranks share the process's working directory. Rank 0
+/// changes it by `leave` while every rank has the file open; `use` is called after that.
 template <class Leave, class Use>
 void on_data(int ranks, const OpenCall& call, Leave leave, Use use) {
     SimOptions options;
@@ -108,7 +108,7 @@ TEST(ChangedFolder, RanksThatOpenTheFileLateFindIt) {
     EXPECT_EQ(two.folder.read("b/data"), "another");
 }
 
-/// getcwd() has no answer then.
+/// getcwd() fails in this case.
 TEST(ChangedFolder, AFileIsFoundFromAFolderThatWasRemoved) {
     const TwoFolders two;
     two.folder.make("data", "above");
@@ -126,7 +126,7 @@ TEST(ChangedFolder, AFileIsFoundFromAFolderThatWasRemoved) {
     EXPECT_EQ(two.folder.read("data"), "xxove");
 }
 
-/// A relative path may be opened where the absolute one would be longer than the system takes.
+/// A relative path may be opened where the absolute one would be longer than the system accepts.
 TEST(ChangedFolder, AFileIsFoundInAFolderWhoseNameIsTooLong) {
     const TwoFolders two;
     const std::string part(200, 'n');

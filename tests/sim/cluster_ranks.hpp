@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Simulated ranks, each a process of its own, on nodes that share a file whose locks are known on
-// one node each, or on all.
+// Cluster: simulated ranks, each a process of its own, on nodes that share a file. A lock on the
+// file is visible on its own node only, or on all nodes.
 #pragma once
 
 #include <functional>
@@ -15,16 +15,16 @@
 namespace oratorio::test {
 
 inline constexpr int kRanks = 4;
-/// No such folder, so no such file system: nothing is known of it.
+/// There is no such folder, so nothing is known of its file system.
 inline constexpr const char* kPath = "/no such folder/data";
 
-/// A file whose locks are known on one node each, or on all.
+/// A file with locks that are visible on one node each, or on all nodes.
 struct Cluster {
     bool locks_are_common = false;
     bool has_locks = true;
     MemoryDisk disk;
     std::map<int, MemoryDisk> locks;  ///< by node
-    int probes = 0;                   ///< questions for bytes far behind the data
+    int probes = 0;                   ///< queries for locks, which lie on bytes far behind the data
 };
 
 class ClusterStore final : public MemoryStore {
@@ -55,7 +55,7 @@ class ClusterStore final : public MemoryStore {
     MemoryStore locks_;
 };
 
-/// MPI_COMM_SELF.
+/// The transport of MPI_COMM_SELF.
 class Alone final : public Lent {
   public:
     explicit Alone(Transport& rank) : Lent(rank) {}
@@ -80,7 +80,7 @@ class Alone final : public Lent {
     std::int64_t counter_ = 0;
 };
 
-/// Counts what a rank takes part in.
+/// Counts the collectives and messages of a rank.
 class Counting final : public Lent {
   public:
     Counting(Transport& owner, int& collectives, int& messages)
@@ -103,7 +103,7 @@ class Counting final : public Lent {
     int& messages_;
 };
 
-/// One rank of the job, as a process is.
+/// One rank of the job, as a process of its own.
 class Process {
   public:
     Process(Transport& ranks, Cluster& cluster, SimLocks& job)
@@ -128,7 +128,7 @@ class Process {
         return File::open(std::make_shared<Workspace>(std::move(transport)), call);
     }
 
-    int collectives = 0;  ///< of files of all ranks
+    int collectives = 0;  ///< of the files opened by all ranks
     int messages = 0;
 
   private:

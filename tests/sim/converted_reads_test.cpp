@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Data of another representation, read where the file ends inside the access: every element that is
-// in the file arrives, whatever the order of the tiles, all others are left alone, and the count is
-// of those that arrived.
+// Reads of data in another representation where the file ends inside the access. Every element that
+// is in the file arrives, whatever the order of the tiles; all others are left alone; and the count
+// is that of the elements that arrived.
 #include <gtest/gtest.h>
 
 #include "sim/file_ranks.hpp"
@@ -17,11 +17,12 @@ constexpr Bytes kInMemory = 8;
 constexpr std::int64_t kUntouched = 0x1122334455667788;
 const Element kLong{ScalarKind::signed_long, 1, kInMemory, kInFile, 1};
 
-/// A filetype of whole elements whose tiles may lie inside each other, and its elements' offsets.
+/// A filetype of whole elements with tiles that may lie inside each other, and its elements'
+/// offsets.
 struct RandomView {
     ShapePtr shape = Shape::empty();
     Bytes extent = 0;
-    std::vector<Offset> elements;  ///< of one tile
+    std::vector<Offset> elements;  ///< within one tile
 };
 
 RandomView random_view(Random& random) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Exact counts of the message exchange for three named patterns: messages, their bytes, storage
-// calls and bytes copied.
+// Exact counts of the message exchange of two-phase I/O for three named patterns: messages, their
+// bytes, storage calls and bytes copied.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -19,11 +19,11 @@ constexpr Bytes kRegionBytes = 128 << 10;  // one aggregator, one slot
 
 struct Pattern {
     std::string method = "two_phase";
-    DiskCounters* disk = nullptr;  ///< told what the storage was asked for
-    int aggregators = 1;           ///< 0: as the method has them
+    DiskCounters* disk = nullptr;  ///< receives the storage's counters
+    int aggregators = 1;           ///< 0: the method's own number
 };
 
-/// Sum over the ranks.
+/// Returns the sum over the ranks.
 Stats run_pattern(Direction direction, const std::function<Layout(Rank)>& file_of, Bytes bytes_each,
                   bool file_exists, const Pattern& pattern = {}) {
     MemoryDisk disk;
@@ -60,7 +60,7 @@ Stats run_pattern(Direction direction, const std::function<Layout(Rank)>& file_o
     return sum;
 }
 
-/// Every fourth double is a rank's: 512 KiB of file, 4 rounds.
+/// Each rank has every fourth double: 512 KiB of file, 4 rounds.
 Layout interleaved_doubles(Rank rank) {
     return {Shape::run(8), 8 * kRanks, 8 * rank, Layout::unbounded};
 }
@@ -75,16 +75,16 @@ Layout block_of_ints(Rank rank) {
 }
 constexpr Bytes kBlockEach = 128 << 10;
 
-/// HPIO: regions of 488 bytes with gaps of 256 between them.
+/// The pattern of the HPIO benchmark: regions of 488 bytes with gaps of 256 between them.
 Layout regions_with_gaps(Rank rank) {
     return {Shape::run(488), 744 * kRanks, 744 * rank, Layout::unbounded};
 }
 constexpr Bytes kRegionsEach =
     488 * 176;  // 176 regions each: 523 776 bytes of file less the last gap, 4 rounds
 
-// A message holds 16 KiB: a head of 24 bytes, the run table, and at most 16 320 bytes of data with
-// the room a run may take. A rank's 32 KiB of a round are 3 messages; the aggregator's own share
-// needs none.
+// A message holds 16 KiB: a head of 24 bytes, the run table, and at most 16 320 bytes of data, less
+// the room that one run may take. A rank's 32 KiB of a round are 3 messages; the aggregator's own
+// share needs none.
 constexpr std::uint64_t kMessagesOf32KiB = 3;
 
 TEST(Counts, InterleavedDoublesWritten) {
@@ -98,7 +98,8 @@ TEST(Counts, InterleavedDoublesWritten) {
     EXPECT_EQ(stats.bytes_packed, 3U * kInterleavedEach);
     EXPECT_EQ(stats.bytes_placed, 3U * kInterleavedEach);
     EXPECT_EQ(stats.bytes_shared, 1U * kInterleavedEach) << "the aggregator's own, once";
-    // 24 bytes of head and a table of one strided run each, whatever the number of pieces.
+    // A message has a head of 24 bytes and a table of one strided run, whatever the number of
+    // pieces.
     EXPECT_LT(stats.message_bytes - 3U * kInterleavedEach, stats.messages_sent * (24 + 20));
 }
 
@@ -121,7 +122,7 @@ TEST(Counts, TheBlockTargetIsOneCallOfEachRank) {
         EXPECT_EQ(stats.rounds, 1U * kRanks);
         EXPECT_EQ(reads ? disk.reads : disk.writes, 1U * kRanks);
         EXPECT_EQ(stats.storage_calls, 1U * kRanks);
-        // Each rank has 32 KiB in each of the four parts, and one of those is its own.
+        // Each rank has 32 KiB in each of the four parts, and one of the parts is its own.
         EXPECT_EQ(stats.messages_sent,
                   (reads ? 2U : 1U) * kRanks * (kRanks - 1) * kMessagesOf32KiB);
         EXPECT_EQ(stats.bytes_shared, 1U * kInterleavedEach);
@@ -143,21 +144,21 @@ TEST(Counts, ThreeDimensionalBlockWritten) {
 TEST(Counts, RegionsWithGapsWritten) {
     const Stats stats = run_pattern(Direction::write, regions_with_gaps, kRegionsEach, true);
     constexpr Bytes file_bytes = Bytes{744} * kRanks * 176 - 256;
-    constexpr std::uint64_t rounds = 8;  // half of the buffer says what was given
+    constexpr std::uint64_t rounds = 8;  // half of the buffer is the write mask
     EXPECT_EQ(stats.rounds, rounds);
     EXPECT_EQ(stats.hole_reads, rounds);
     EXPECT_EQ(stats.storage_calls, 2 * rounds);
     EXPECT_EQ(stats.bytes_loaded, static_cast<std::uint64_t>(stats.bytes_stored));
     EXPECT_LE(stats.bytes_stored, static_cast<std::uint64_t>(file_bytes));
     EXPECT_GT(stats.bytes_stored, static_cast<std::uint64_t>(file_bytes) - rounds * 256);
-    // Each rank sends its 11 KiB of a round in one message, and nobody asks before.
+    // Each rank sends its 11 KiB of a round in one message, without a request.
     EXPECT_EQ(stats.messages_sent, rounds * 3);
     EXPECT_EQ(stats.bytes_packed, 3U * kRegionsEach);
     EXPECT_EQ(stats.bytes_placed, 3U * kRegionsEach);
     EXPECT_EQ(stats.bytes_shared, 1U * kRegionsEach) << "the aggregator's own, once";
 }
 
-// A message that isn't packed has at most 16 KiB / 64 pieces: just a rank's 256 rows of a round.
+// A message that isn't packed has at most 16 KiB / 64 pieces: exactly a rank's 256 rows of a round.
 TEST(Counts, GatheredMessagesAreOneForEachPairAndRoundAndNothingIsPacked) {
     for (const Direction direction : {Direction::write, Direction::read}) {
         const bool reads = direction == Direction::read;
@@ -177,7 +178,7 @@ TEST(Counts, GatheredMessagesAreOneForEachPairAndRoundAndNothingIsPacked) {
 TEST(Counts, GatheredMessagesOfMorePiecesThanOneMayHaveAreSeveral) {
     const Stats stats = run_pattern(Direction::write, interleaved_doubles, kInterleavedEach, false,
                                     {.method = "cb_gather"});
-    constexpr std::uint64_t of_a_pair = kInterleavedEach / 4 / 8 / 256;  // and round
+    constexpr std::uint64_t of_a_pair = kInterleavedEach / 4 / 8 / 256;  // per pair and round
     EXPECT_EQ(stats.messages_sent - stats.table_messages, 4U * 3 * of_a_pair);
     EXPECT_EQ(stats.table_messages, 4U * 3 * of_a_pair);
     EXPECT_EQ(stats.bytes_straight, 3U * kInterleavedEach);
@@ -194,13 +195,13 @@ TEST(Counts, GatheredMessagesKeepHolesAndPackNothing) {
     EXPECT_EQ(stats.bytes_packed + stats.bytes_placed, 0U);
 }
 
-/// Two blocks of a KiB each, of all ranks side by side, as far apart as 1 MiB.
+/// Two blocks of 1 KiB per rank, those of all ranks side by side, 1 MiB apart.
 Layout far_blocks(Rank rank) {
     return {Shape::strided(Shape::run(1024), 2, 1 << 20), Bytes{2} << 20, 1024 * rank, 1};
 }
 constexpr Bytes kFarEach = 2048;
 
-// Half of the buffer says what was given, so the file is 17 rounds.
+// Half of the buffer is the write mask, so the file is 17 rounds.
 TEST(Counts, InASparseGraphOnlyRanksWithDataTalkWhenTheyWrite) {
     const Stats dense = run_pattern(Direction::write, far_blocks, kFarEach, true);
     EXPECT_EQ(dense.rounds, 17U);

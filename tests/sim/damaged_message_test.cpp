@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Messages that come damaged: an error on all ranks, and nobody hangs.
+// Messages that arrive damaged: the access is an error on all ranks, and no rank hangs.
 #include <algorithm>
 #include <cstring>
 #include <functional>
@@ -15,10 +15,10 @@ namespace {
 
 using Damage = std::function<void(std::vector<std::byte>& message)>;
 
-/// Which messages are damaged.
+/// The messages to damage.
 struct Aim {
     MessageKind kind = MessageKind::data;
-    Rank rank = 0;                 ///< whose
+    Rank rank = 0;                 ///< the sender
     bool local = false;            ///< those between a rank and its local aggregator
     const char* method = nullptr;  ///< null: two_phase and two_layer in turn
 
@@ -29,7 +29,7 @@ struct Aim {
     }
 };
 
-/// One rank's, whose messages of one kind are damaged on their way.
+/// The transport of one rank, which damages its messages of one kind on their way.
 class Damaging final : public Lent {
   public:
     Damaging(Transport& below, Aim aim, Damage damage)
@@ -47,7 +47,7 @@ class Damaging final : public Lent {
   private:
     Aim aim_;
     Damage damage_;
-    std::list<std::vector<std::byte>> sent_;  ///< whoever sends keeps what it sends
+    std::list<std::vector<std::byte>> sent_;  ///< a sender must keep the data that it sends
 };
 
 template <class Change>
@@ -66,7 +66,7 @@ void flip_table(std::vector<std::byte>& message) {
     std::fill_n(message.begin() + sizeof head, head.table_bytes, std::byte{0xff});
 }
 
-/// What four ranks come to where one's messages are damaged.
+/// The results of four ranks when messages of one are damaged.
 struct Came {
     std::vector<Outcome> outcomes = std::vector<Outcome>(4);
     std::size_t damaged = 0;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Files that only some ranks open (hint romio_no_indep_rw): who does, when, and what the others can
-// do all the same.
+// Lazy open: files that only some ranks open (hint romio_no_indep_rw). The tests check which ranks
+// open the file, when, and what the others can do all the same.
 #include <sys/resource.h>
 
 #include <cerrno>
@@ -29,7 +29,7 @@ struct Job {
     int ranks_per_node = 0;  ///< 0: one node, whose ranks share memory
 };
 
-/// What `body` does with a file open on all ranks; each is closed then.
+/// Opens a file on all ranks, runs `body` with it, and closes it.
 template <class Body>
 void on_file(const Job& job, const OpenCall& call, Body body) {
     SimOptions options;
@@ -56,7 +56,7 @@ std::vector<std::byte> bytes_of(Rank rank, std::size_t length) {
     return std::vector<std::byte>(length, std::byte('a' + rank));
 }
 
-/// Pieces of 16 bytes, of all ranks in turns.
+/// Returns a view of pieces of 16 bytes that belong to the ranks in turn.
 View interleaved(Rank rank, int ranks) {
     View view = View::bytes();
     view.file = {Shape::run(16), Bytes{16} * ranks, Offset{16} * rank, Layout::unbounded};
@@ -146,7 +146,7 @@ TEST_P(DeferredOpenByMethod, MovesTheSameBytes) {
             EXPECT_EQ(kind_of(file.set_view(interleaved(rank, job.ranks), {})), ErrorKind::none);
             auto data = bytes_of(rank, kEach);
             std::vector<std::byte> back(kEach);
-            for (int time = 0; time < 3; ++time) {  // the last two by a kept plan
+            for (int time = 0; time < 3; ++time) {  // the last two use a cached plan
                 EXPECT_EQ(access(file, Direction::write, data, true), ErrorKind::none);
                 EXPECT_EQ(kind_of(file.sync()), ErrorKind::none);
                 EXPECT_EQ(access(file, Direction::read, back, true), ErrorKind::none);
@@ -212,13 +212,15 @@ TEST(DeferredOpen, OneWhoOpensLateShowsOthersThatItMayWrite) {
                 if (rank != 3) return;
                 auto data = bytes_of(rank, 10);
                 EXPECT_EQ(access(file, Direction::write, data, false), ErrorKind::none);
-                for (int i = 0; i < 1000; ++i) file.transport().idle();  // others close it
+                // The others close the file.
+                for (int i = 0; i < 1000; ++i) file.transport().idle();
                 EXPECT_TRUE(is_shown(path));
             });
     EXPECT_FALSE(is_shown(path));
 }
 
-/// Of a rank beside rank 0 that opens the file now, between these two.
+/// Returns the error of rank 1, which shares a node with rank 0 and opens the file only now,
+/// between `before` and `after`.
 ErrorKind late_kind(
     const Folder& folder, const std::function<void()>& before,
     const std::function<void()>& after = [] {}) {
@@ -298,7 +300,7 @@ TEST(DeferredOpenErrors, OneThatAggregatesAndCantOpenItFailsTheOpen) {
     EXPECT_EQ(kinds, std::vector<ErrorKind>(4, ErrorKind::access));
 }
 
-/// A flush is over for a rank when whoever wrote its data has flushed it.
+/// A rank's flush is complete only once the rank that wrote its data has flushed it.
 TEST(DeferredOpen, AFlushThatFailsWhereTheDataWasWrittenIsAnErrorOfAll) {
     MemoryDisk disk;
     OpenCall call = call_of("/simulated", kCreate, promised_with({{"cb_nodes", "1"}}));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// OnDevice: tests of accesses of a device's memory, which this process can't touch.
+// OnDevice: a fixture for accesses from device memory, which this process cannot touch.
 #pragma once
 
 #include "device/devices.hpp"
@@ -14,13 +14,13 @@ inline constexpr auto kWriting = Direction::write;
 inline constexpr auto kReading = Direction::read;
 inline constexpr Bytes kPiece = StagingBlocks::kPieceBytes;
 
-/// A device's memory, and a folder. Both drivers' memory is used alike: each test is run with
-/// either.
+/// A device's memory and a folder. Each test runs with the stand-in of either driver, as memory of
+/// both is used in the same way.
 class OnDevice : public testing::TestWithParam<const char*> {
   protected:
     OnDevice() : device_(GetParam()) {}
 
-    /// So many bytes of the device that begin with `with` and go on from there.
+    /// Returns `bytes` of device memory with values that start at `with` and count up.
     [[nodiscard]] std::byte* filled(Bytes bytes, int with) {
         std::byte* const memory = device_.allocate(static_cast<std::size_t>(bytes));
         std::byte* const data = device_.data(memory);
@@ -33,7 +33,7 @@ class OnDevice : public testing::TestWithParam<const char*> {
     [[nodiscard]] std::byte* empty(Bytes bytes) {
         return device_.allocate(static_cast<std::size_t>(bytes));
     }
-    /// All of it, contiguous.
+    /// Returns a call with contiguous memory.
     [[nodiscard]] AccessCall call(Direction direction, std::byte* memory, Bytes bytes,
                                   bool collective, Offset offset = 0, Positioning at = kAt) const {
         AccessCall made;
@@ -45,7 +45,7 @@ class OnDevice : public testing::TestWithParam<const char*> {
         made.memory = Layout{Shape::run(bytes), bytes, 0, 1};
         return made;
     }
-    /// `count` pieces of `length`, `stride` apart.
+    /// Changes a call's memory to `count` pieces of `length`, `stride` apart.
     [[nodiscard]] AccessCall strided(AccessCall made, Bytes length, std::int64_t count,
                                      Bytes stride) const {
         made.memory = Layout{Shape::strided(Shape::run(length), count, stride), 0, 0, 1};
@@ -63,7 +63,7 @@ class OnDevice : public testing::TestWithParam<const char*> {
                 return false;
         return true;
     }
-    /// Of a file for reading and writing, made if need be.
+    /// Returns the call that opens the file for reading and writing, and creates it if need be.
     [[nodiscard]] OpenCall opening(HintMap info = {}) {
         OpenCall open = call_of(folder_.file("data"), kCreate, std::move(info));
         open.devices = &devices_;

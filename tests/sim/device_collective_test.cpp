@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Collective accesses of which some ranks' memory is a device's: in pieces of all ranks.
+// Collective accesses in which some ranks' memory is a device's. All ranks move their data in
+// pieces.
 #include <cstring>
 
 #include "sim/device_case.hpp"
@@ -21,7 +22,7 @@ TEST_P(OnDevice, CollectiveAccessesAreCopiedOncePerPiece) {
         }
         with_file(ranks, opening(), [&](File& file, Rank rank) {
             const auto mine = static_cast<std::size_t>(rank);
-            // Cyclic in the file, so that ranks exchange data.
+            // The file is dealt out cyclically, so that ranks exchange data.
             View view = View::bytes();
             view.file = Layout{Shape::run(100), 100 * ranks, 100 * rank, Layout::unbounded};
             ASSERT_TRUE(file.set_view(view, {}).ok());
@@ -36,7 +37,7 @@ TEST_P(OnDevice, CollectiveAccessesAreCopiedOncePerPiece) {
     }
 }
 
-/// How many pieces there are is known to all when each has ended.
+/// The ranks learn at the end of each piece whether any rank has more.
 TEST_P(OnDevice, LargeOnesGoInPiecesAndRanksWithFewerTakePartInTheOthers) {
     const std::vector<Bytes> sizes = {2 * kPiece + 500, 1000, kPiece + 5, 0};
     const std::vector<Offset> places = {0, sizes[0], sizes[0] + sizes[1], 0};
@@ -105,7 +106,7 @@ TEST_P(OnDevice, EachMethodTakesPiecesOneAfterTheOther) {
     }
 }
 
-/// Each method reaches into the memory of a call in its own way, or lets others do so.
+/// Each method accesses the memory of a call in its own way, or lets other ranks do so.
 TEST_P(OnDevice, NoMethodTouchesTheMemory) {
     for (const std::string& method : method_names()) {
         SCOPED_TRACE(method);

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What goes wrong with accesses of a device's memory: what is returned, on whom, and that nobody
-// waits for ever.
+// Failures in accesses from device memory: the error that is returned, the ranks that get it, and
+// that no rank waits for ever.
 #include <sys/mman.h>
 
 #include "sim/device_case.hpp"
 
-// No memory to copy through, for one thread.
+// Makes mmap fail for one thread, so that it gets no bounce buffer.
 extern "C" {
 thread_local bool mmap_fails = false;
 void* __real_mmap(void*, size_t, int, int, int, off_t);
@@ -36,7 +36,7 @@ TEST_P(OnDevice, ACopyThatFailsEndsTheAccessWithWhatWasWritten) {
                 EXPECT_EQ(outcome.error.kind, ErrorKind::buffer);
                 EXPECT_EQ(outcome.error.rank, 0);
                 EXPECT_EQ(outcome.bytes, (copy - 1) * kPiece);
-                // The next call works.
+                // The next call succeeds.
                 device_.counts().fails_at = 0;
                 expect_done(file.access(call(kWriting, out, kPiece, false)), kPiece);
             });
@@ -95,7 +95,7 @@ TEST_P(OnDevice, AReadOfAllRanksFailsWhereTheDataDoesntArrive) {
     });
 }
 
-/// What came before is in the file, and is counted.
+/// The pieces before the failing one are in the file and are counted.
 TEST_P(OnDevice, APieceThatCantBeCopiedEndsTheWriteOfAllRanks) {
     std::byte* const out = filled(3 * kPiece, 2);
     for (const int late : {0, 1})
@@ -118,7 +118,7 @@ TEST_P(OnDevice, APieceThatCantBeCopiedEndsTheWriteOfAllRanks) {
         }
 }
 
-/// The rank that has it tells the others with its next piece.
+/// The rank with the failure reports it to the others with its next piece.
 TEST_P(OnDevice, APieceThatDoesntArriveEndsTheReadOfAllRanks) {
     folder_.make("data", std::string(static_cast<std::size_t>(3 * kPiece), 'x'));
     std::byte* const in = empty(3 * kPiece);

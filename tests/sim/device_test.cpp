@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Accesses of a device's memory, which this process can't touch: all ways to call, in pieces and as
-// a whole.
+// Accesses from device memory, which this process cannot touch: all kinds of calls, in pieces and
+// as a whole.
 #include <algorithm>
 #include <functional>
 
@@ -94,7 +94,8 @@ TEST_P(OnDevice, AllWaysToPlaceAnAccess) {
     with_file_on_node(2, open, [&](File& file, Rank rank) {
         std::byte* const mine = out[static_cast<std::size_t>(rank)];
         ASSERT_TRUE(file.seek(rank * kBytes, Whence::set).ok());
-        // Individual pointer, then ordered, by itself with the shared pointer, and atomic.
+        // Individual pointer, then ordered, then independent with the shared file pointer, and
+        // atomic.
         for (const bool collective : {false, true}) {
             const auto form = call(kWriting, mine, kBytes, collective, 0, Positioning::individual);
             expect_done(file.access(form), kBytes);
@@ -205,7 +206,7 @@ TEST_P(OnDevice, AHelperMovesPiecesOnAndLetsOthersHaveTheFileBetweenThem) {
         int turns = 0;
         while (!operation->done()) {
             EXPECT_TRUE(file.progress(Mover::helper).pending);
-            // One piece is copied while the one before is written.
+            // One piece is copied while the one before it is written.
             EXPECT_EQ(device_.counts().copies, std::min(++turns + 1, 3));
         }
         EXPECT_EQ(turns, 4);
@@ -214,7 +215,7 @@ TEST_P(OnDevice, AHelperMovesPiecesOnAndLetsOthersHaveTheFileBetweenThem) {
     EXPECT_TRUE(holds(folder_.read("data"), 0, bytes, 5));
 }
 
-/// Numbers as they are in the file, whatever the machine has: the bytes of each two are swapped.
+/// Swaps the bytes of each two-byte number, whatever the machine's byte order.
 class Swapped final : public Conversion {
   public:
     explicit Swapped(Layout memory) : memory_(std::move(memory)) {}

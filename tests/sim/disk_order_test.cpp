@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Disk-directed I/O (Kotz 1994, in Nitzberg & Fineberg 1995): storage is asked for block after
-// block in the order of the device, as one rank knows it.
+// Disk-directed I/O (Kotz 1994, in Nitzberg & Fineberg 1995): requests go to storage block after
+// block in the order of the device, which one rank knows.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -20,9 +20,9 @@ constexpr int kRanks = 4;
 constexpr Bytes kBlock = 16 << 10;
 constexpr std::int64_t kBlocks = 12;  // the last one is short
 constexpr Bytes kPiece = 64;
-constexpr Bytes kEach = (kBlocks * kBlock - 8192) / kRanks;  // bytes of a rank
+constexpr Bytes kEach = (kBlocks * kBlock - 8192) / kRanks;  // per rank
 
-/// Tells where transfers begin.
+/// Records where transfers begin.
 class ToldStore final : public MemoryStore {
   public:
     ToldStore(MemoryDisk& disk, const MemoryStoreOptions& options, std::vector<Offset>& told)
@@ -41,14 +41,15 @@ struct Setting {
     Direction direction = Direction::write;
     int aggregators = 1;
     int ranks_per_node = 0;
-    std::vector<Place> places;  ///< as the first aggregator is told
+    std::vector<Place> places;  ///< as the first aggregator sees them
     std::vector<Place> of_others = {};
     int accesses = 1;
     std::uint64_t seed = 1;
 };
 
 struct Seen {
-    std::vector<std::vector<Offset>> offsets{kRanks};  ///< asked of each rank's store
+    /// By rank: offsets of the requests to its store.
+    std::vector<std::vector<Offset>> offsets{kRanks};
     std::vector<Stats> stats{kRanks};
     std::vector<std::string> plans;
 };
@@ -61,7 +62,7 @@ Layout file_of(Rank rank) {
     return {Shape::run(kPiece), kRanks * kPiece, rank * kPiece, Layout::unbounded};
 }
 
-/// What a rank writes and is to read.
+/// Returns the data that a rank writes and is to read.
 const std::vector<std::byte>& values_for(Rank rank) {
     return made_once(rank, [&] { return values_of(file_of(rank), kEach, value_at); });
 }
@@ -119,7 +120,7 @@ Seen run(const Setting& setting, MemoryDisk& disk) {
     return seen;
 }
 
-/// Blocks spread over the device: block b lies at place b * 5 mod 12.
+/// Spreads the blocks over the device: block b lies at place b * 5 mod 12.
 std::vector<Place> scattered() {
     std::vector<Place> places;
     for (std::int64_t block = 0; block < kBlocks; ++block)
@@ -127,7 +128,7 @@ std::vector<Place> scattered() {
     return places;
 }
 
-/// The blocks with these numbers modulo `of`, as they lie on the device.
+/// Returns the offsets of the blocks with number `index` modulo `of`, in the order of the device.
 std::vector<Offset> on_device(std::int64_t index, std::int64_t of) {
     std::vector<Offset> offsets;
     for (std::int64_t place = 0; place < kBlocks; ++place) {
@@ -168,7 +169,7 @@ TEST(DiskOrder, StorageIsAskedInTheOrderOfTheDevice) {
 
 TEST(DiskOrder, EachAggregatorHasItsOwnBlocksInThatOrderAndTheOthersAreTold) {
     MemoryDisk disk;
-    std::vector<Place> lies = scattered();  // what other ranks are told doesn't count
+    std::vector<Place> lies = scattered();  // the places that other ranks see don't count
     for (Place& place : lies) place.device = -place.device;
     const Seen seen = run({.aggregators = 2, .places = scattered(), .of_others = lies}, disk);
     EXPECT_EQ(seen.offsets[0], on_device(0, 2));

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The engine, all methods, over the fakes: every byte against the oracle, with and without faults.
+// The engine with all methods, over simulated transports and stores: every byte is checked against
+// the oracle, with and without faults.
 #include <gtest/gtest.h>
 
 #include <cerrno>
@@ -16,7 +17,7 @@
 namespace oratorio::test {
 namespace {
 
-/// What all ranks of one access came to.
+/// The results of all ranks in one access.
 struct Outcomes {
     std::vector<Outcome> of;
     std::vector<Stats> stats;
@@ -27,18 +28,19 @@ struct Setting {
     MemoryStoreOptions store;
     SimOptions sim;
     std::set<Rank> without_store;
-    std::set<Rank> refused = {};  ///< not empty: all open it when they need it, and these can't
+    /// If not empty, all ranks open lazily, and these ranks fail to open.
+    std::set<Rank> refused = {};
 };
 
-/// Every second program runs on several nodes; where the method asked for is one of a node, every
-/// fourth: it can't be had there, and another takes its place.
+/// Returns true for every second program; for a method that needs one node, only for every fourth:
+/// there the method isn't available and another takes its place.
 bool is_on_several_nodes(const Setting& setting, std::uint64_t seed) {
     const Method* const method = setting.options.method;
     const bool of_node = method != nullptr && method->on_node();
     return of_node ? seed % 4 == 3 : seed % 2 == 1;
 }
 
-/// Runs one collective access of all ranks, each with a store of its own on the disk.
+/// Runs one collective access of all ranks; each has a store of its own on the disk.
 Outcomes run_case(Case& made, Direction direction, MemoryDisk& disk, const Setting& setting,
                   bool collective = true) {
     Outcomes outcomes{std::vector<Outcome>(made.parts.size()),
@@ -92,7 +94,8 @@ void fill_disk(MemoryDisk& disk, Offset from, Offset to) {
     disk.write(from, old);
 }
 
-/// Every byte of the hull and a margin is what was written there, else what was there before.
+/// Expects that every byte of the hull and a margin is what was written there, or else what was
+/// there before.
 void expect_file(const Case& made, const MemoryDisk& disk, Extent old, bool all_written) {
     const Extent data = hull_of(made);
     const Extent look = hull({std::max<Offset>(0, data.begin - 100), data.end + 100}, data);
@@ -137,7 +140,7 @@ TEST_P(EngineOfMethod, WritesEveryByteAndNoOther) {
             fill_memory(made);
             MemoryDisk disk;
             const Extent data = hull_of(made);
-            // No file yet; a file that ends inside the data; a file that holds it all.
+            // Three cases: no file yet; a file that ends inside the data; a file that holds it all.
             const Extent old =
                 seed % 3 == 0 || data.empty()
                     ? Extent{}
@@ -191,7 +194,7 @@ TEST_P(EngineOfMethod, ReadsEveryByteUpToTheEndOfTheFile) {
     }
 }
 
-/// Bytes of the rank that are on the disk.
+/// Returns how many bytes of the rank are on the disk.
 Bytes bytes_on_disk(const RankPart& part, const MemoryDisk& disk, Rank rank) {
     Bytes there = 0;
     const Extent hull = part.file_hull();
@@ -221,7 +224,8 @@ TEST_P(EngineOfMethod, AFullDiskIsTheSameErrorOnAllThatMustHearAndCountsAreTrue)
                              data.empty() ? ErrorKind::none : ErrorKind::no_space));
             for (std::size_t rank = 0; rank < outcomes.of.size(); ++rank) {
                 const Bytes there = bytes_on_disk(made.parts[rank], disk, static_cast<Rank>(rank));
-                if (setting.store.asynchronous) {  // parts after the failed one may have got there
+                // Parts after the failed one may have been written.
+                if (setting.store.asynchronous) {
                     ASSERT_LE(outcomes.of[rank].bytes, there);
                 } else {
                     ASSERT_EQ(outcomes.of[rank].bytes, there) << "rank " << rank;
@@ -243,7 +247,7 @@ TEST_P(EngineOfMethod, AFailingReadReachesAllThatMustHearAndNobodyHangs) {
             MemoryDisk disk;
             fill_disk(disk, std::max<Offset>(0, data.begin - 5000), data.end);
             Setting setting{options_for(GetParam(), seed), {}, {}, {}};
-            // A byte that somebody wants, so that whoever reads it fails.
+            // Picks a byte that some rank wants, so that the rank that reads it fails.
             Offset bad = data.begin;
             for (const RankPart& part : made.parts) {
                 if (!part.file_bytes.empty()) bad = part.file_bytes[part.file_bytes.size() / 2];
@@ -367,8 +371,8 @@ TEST_P(EngineOfMethod, AtomicWritesOfTheSameRangeLeaveOneRanksBytesWhole) {
         setting.store.yields = true;  // so that others write between two pieces of a rank
         const Outcomes outcomes = run_case(made, Direction::write, disk, setting);
         for (const Outcome& outcome : outcomes.of) ASSERT_EQ(outcome.error.kind, ErrorKind::none);
-        // The last to write holds all of its bytes: where any two ranks overlap, one of them is
-        // whole.
+        // The last rank to write holds all of its bytes: where any two ranks overlap, one of them
+        // is whole.
         const auto file = disk.contents({0, hull_of(made).end});
         for (std::size_t a = 0; a < made.parts.size(); ++a) {
             for (std::size_t b = a + 1; b < made.parts.size(); ++b) {

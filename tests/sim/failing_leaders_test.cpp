@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The first ranks of the nodes fail to reach each other: their nodes are told, nobody waits for
-// ever, and nobody takes one collective's data for another's.
+// The first ranks of the nodes fail to reach each other: their nodes learn of it, no rank waits for
+// ever, and none takes one collective's data for another's.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -15,19 +15,21 @@ namespace oratorio::test {
 namespace {
 
 constexpr int kAll = -1;
-constexpr std::uint64_t kFailing = 3;    // which operation of the first ranks
+// Number of the operation of the first ranks that fails.
+constexpr std::uint64_t kFailing = 3;
 constexpr std::uint64_t kTogether = 10;  // more than there are boards
 
 struct Fault {
-    int node = kAll;        ///< whose first rank fails
-    bool at_start = false;  ///< else it has told the others, and they get a result
+    int node = kAll;        ///< the first rank of this node fails
+    bool at_start = false;  ///< else it has sent to the others, and they get a result
     ErrorKind kind = ErrorKind::none;
 };
 
-/// Fails once. An operation that others haven't started is given up in the end, as by a host.
+/// Fails once. An operation that others haven't started is given up after a while, as a host MPI
+/// would.
 class FailingLeader final : public Lent {
   public:
-    static constexpr int kPatience = 300;  // tests
+    static constexpr int kPatience = 300;  // in calls of test()
     FailingLeader(std::unique_ptr<Transport> leaders, const Fault& fault)
         : Lent(*leaders), leaders_(std::move(leaders)), fault_(fault) {}
 
@@ -74,10 +76,10 @@ class FailingLeader final : public Lent {
     std::map<std::int64_t, UnderWay> under_way_;
 };
 
-/// By rank, how each of its collectives ended.
+/// By rank: how each of its collectives ended.
 using Ends = std::vector<std::vector<ErrorKind>>;
 
-/// A sum that no other turn has.
+/// A sum that differs from turn to turn.
 struct Turn {
     Turn(const Transport& transport, std::uint64_t number)
         : ranks(static_cast<std::uint64_t>(transport.topology().size)),
@@ -88,7 +90,7 @@ struct Turn {
         if (started) ticket = *started;
         return started ? Result<void>() : started.error();
     }
-    /// The result is right, or there is none.
+    /// Expects that the result is right, or that there is none.
     ErrorKind end(Transport& transport) {
         const auto done = wait(transport, ticket);
         if (!done) return done.error().kind;
@@ -117,7 +119,7 @@ void together(Transport& transport, std::vector<ErrorKind>& ends) {
     for (Turn& turn : turns) ends.push_back(turn.end(transport));
 }
 
-/// Lists that a node has once; a rank begins none before it has seen the last one.
+/// Gathers lists that a node holds once; a rank begins none before it has seen the last one.
 void lists(Transport& transport, std::vector<ErrorKind>& ends) {
     using Block = std::array<std::uint64_t, 8>;
     const auto rank = static_cast<std::uint64_t>(transport.topology().rank);
@@ -141,7 +143,7 @@ Ends ends_of(const std::vector<int>& node_of, std::uint64_t seed, const Fault& f
     const auto lost = [&fault](int node) {
         return fault.at_start && (fault.node == kAll || fault.node == node);
     };
-    // What the others still wait for when they give up stays unfinished.
+    // Operations that the others still wait for when they give up stay unfinished.
     const bool stays = fault.at_start && fault.node != kAll;
     const SimOptions options{
         .ranks = ranks, .seed = seed, .node_of = node_of, .fail_send = stays ? 1U : 0U};
@@ -164,7 +166,8 @@ Ends ends_of(const std::vector<int>& node_of, std::uint64_t seed, const Fault& f
     return ends;
 }
 
-/// On every placement, one by one and all at once. `expected(rank's node, number)`.
+/// Tries a fault on every placement, with collectives one by one and all at once. `expected` maps a
+/// rank's node and the number of a collective to its result.
 void try_fault(const Fault& fault,
                const std::function<ErrorKind(int node, std::uint64_t number)>& expected) {
     for (const auto& node_of : kPlacements) {
@@ -201,7 +204,7 @@ TEST(FailingLeaders, WhereNoneCanStartAllAreToldSoFromThenOn) {
     });
 }
 
-/// The others would take its next operation for the one that it couldn't start.
+/// Otherwise the other nodes would take its next operation for the one that it couldn't start.
 TEST(FailingLeaders, WhereOneCannotStartNobodyGetsTheDataOfAnotherCollective) {
     for (const int node : {0, 1}) {
         try_fault({.node = node, .at_start = true, .kind = ErrorKind::no_memory},

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Data far apart or far out in a file: what an access costs follows its data, not the length of the
-// file that the data is spread over, and no offset ends in an overflow or an endless loop.
+// Data far apart or far out in a file: the cost of an access depends on its data, not on the length
+// of the file that the data is spread over, and no offset leads to an overflow or an endless loop.
 #include <gtest/gtest.h>
 
 #include <cstring>
@@ -16,7 +16,7 @@ namespace {
 
 constexpr int kRanks = 3;
 
-/// One access of each rank and what it came to.
+/// One access of each rank and its result.
 struct Part {
     Layout file;
     Bytes from = 0;
@@ -77,7 +77,7 @@ std::vector<std::byte> filled(Rank rank, std::size_t bytes) {
     return memory;
 }
 
-/// Writes the parts, reads them back, and counts what was done for it.
+/// Writes the parts, reads them back, and bounds the work that this took.
 void expect_little_work(std::vector<Part> parts, const std::string& method, bool collective,
                         const std::vector<int>& node_of) {
     constexpr std::uint64_t kMost = 3000;
@@ -100,7 +100,7 @@ void expect_little_work(std::vector<Part> parts, const std::string& method, bool
     }
 }
 
-/// A few bytes of each rank at the front, and a few `far` bytes further on.
+/// Returns a few bytes of each rank at the front, and a few `far` bytes further on.
 std::vector<Part> clusters(Offset far) {
     std::vector<Part> parts(kRanks);
     for (Rank rank = 0; rank < kRanks; ++rank) {
@@ -112,7 +112,7 @@ std::vector<Part> clusters(Offset far) {
     return parts;
 }
 
-/// A few bytes of each rank, `far` bytes from those of the next.
+/// Returns a few bytes of each rank, `far` bytes from those of the next.
 std::vector<Part> apart(Offset far) {
     std::vector<Part> parts(kRanks);
     for (Rank rank = 0; rank < kRanks; ++rank) {
@@ -150,7 +150,7 @@ struct FarView {
     [[nodiscard]] __int128 end() const {
         return displacement + static_cast<__int128>(index + count - 1) * extent + 8;
     }
-    /// By arithmetic that doesn't overflow.
+    /// Computes the answer in arithmetic that doesn't overflow.
     [[nodiscard]] bool fits() const {
         return end() <= kOffsetLimit && (index + count) * static_cast<__int128>(8) <= kOffsetLimit;
     }
@@ -209,7 +209,8 @@ TEST(FarOffsets, PastTheLargestAreErrorsOfAllRanks) {
         with_file(ranks, call_of(folder.file("data"), kCreate), [&](File& file, Rank rank) {
             const auto view = View::make(8, 4, Shape::run(4), Bytes{1} << 20, true, "native");
             ASSERT_EQ(kind_of(file.set_view(view, {})), ErrorKind::none);
-            const Offset last = (kOffsetLimit >> 20) - 1;  // of the tiles that end before the limit
+            // Of the tiles that end before the limit.
+            const Offset last = (kOffsetLimit >> 20) - 1;
             std::vector<std::byte> data(8);
             const auto kind = [&](Direction direction, bool collective, Offset offset) {
                 return file

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A rank whose data begins more rounds further on than tags can tell apart.
+// A rank with data that begins more rounds further on than tags can tell apart.
 #include <gtest/gtest.h>
 
 #include "plan/methods.hpp"
@@ -27,7 +27,7 @@ TEST(FarRounds, ARankMayHaveItsFirstDataThousandsOfRoundsFurtherOn) {
             MemoryStore store(disk);
             BufferPool buffers;
             Stats stats;
-            // Ranks 0 and 1 in turn in the first half, rank 2 all of the second.
+            // Ranks 0 and 1 share the first half in turn, rank 2 has all of the second.
             const Bytes bytes = rank == 2 ? kHalf : kHalf / 2;
             std::vector<std::byte> memory(static_cast<std::size_t>(bytes), std::byte{1});
             Access access;

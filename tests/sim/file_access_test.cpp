@@ -21,7 +21,7 @@ Result<View> view_of(Offset displacement, Bytes etype, ShapePtr filetype, Bytes 
     return View::make(displacement, etype, std::move(filetype), extent, true, "native");
 }
 
-/// What an access came to.
+/// The result of an access.
 struct Came {
     ErrorKind kind;
     Bytes bytes;
@@ -219,7 +219,7 @@ TEST(FileAccess, NoDataIsFineEverywhere) {
 }
 
 TEST(FileAccess, TilesThatInterleaveAreReadInDataOrder) {
-    // A matrix of 3 rows of 4 bytes, read column by column.
+    // A matrix of 3 rows of 4 bytes is read column by column.
     for (const bool collective : {false, true}) {
         const Folder folder;
         with_file(2, call_of(folder.make("data", "abcdefghijkl"), kRead), [&](File& file, Rank) {
@@ -278,7 +278,7 @@ TEST(FileAccess, HolesNeedNoPermissionToReadWhateverTheHints) {
     }
 }
 
-// Ranks of one process take turns, so one that waits for another's lock would wait for ever:
+// Ranks of one process take turns, so a rank that waits for another's lock would wait for ever:
 // collective accesses here lock ranges that have nothing in common.
 TEST(FileAccess, AtomicModeWritesTheSameBytes) {
     for (const int ranks : kRankCounts) {
@@ -310,14 +310,14 @@ TEST(FileAccess, AtomicModeWritesTheSameBytes) {
 TEST(FileAccess, OnePieceOfAViewWithHolesTakesNoPlan) {
     const Folder folder;
     with_file(1, call_of(folder.file("data"), kCreate), [](File& file, Rank) {
-        // Pieces of 4 bytes 8 apart; two that touch are one.
+        // Pieces of 4 bytes lie 8 apart; two that touch are one piece.
         ASSERT_EQ(kind_of(file.set_view(view_of(2, 1, Shape::run(4), 8), {})), ErrorKind::none);
         Buffer piece = filled(4, 'a');
         EXPECT_EQ(access(file, at(call_for(Direction::write, piece, false), 4)), moved(4));
         Buffer part = filled(2, 'b');
         EXPECT_EQ(access(file, at(call_for(Direction::write, part, false), 9)), moved(2));
         EXPECT_EQ(file.stats().plans, 0U);
-        Buffer two = filled(4, 'c');  // the end of one piece, the begin of the next
+        Buffer two = filled(4, 'c');  // the end of one piece and the begin of the next
         EXPECT_EQ(access(file, at(call_for(Direction::write, two, false), 14)), moved(4));
         EXPECT_EQ(file.stats().plans, 1U);
         Buffer back = filled(4, 0);
@@ -353,7 +353,7 @@ TEST(FileStats, CountWhatWasStored) {
     });
 }
 
-// Rounds that hold nothing are passed over, so rounds far apart are under way at once.
+// Rounds without data are skipped, so rounds far apart are under way at the same time.
 TEST(FileAccess, DataFarApartSharesAggregatorsWithoutHarm) {
     constexpr Offset kSubBuffer = 4096;
     for (const char* method : {"shared_buffer", "two_phase"}) {
@@ -378,7 +378,7 @@ TEST(FileAccess, DataFarApartSharesAggregatorsWithoutHarm) {
     }
 }
 
-// Such a view holds some bytes twice; they are read as often.
+// Such a view holds some bytes twice; they are read twice, too.
 TEST(FileAccess, AViewThatIsOnlyReadMayHoldABlockWithinTheOneBefore) {
     const Folder folder;
     for (const bool collective : {false, true}) {

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a file tells whoever asks for explanations: its plans, and at the end what they took.
+// The output of a file with explanations: its plans, and at the end the time they took.
 #include "sim/file_ranks.hpp"
 
 namespace oratorio::test {
 namespace {
 
-/// 64 bytes of each rank, in rank order.
+/// Moves 64 bytes of each rank, in rank order.
 void move_mine(File& file, Rank rank, Direction direction, bool collective) {
     constexpr Bytes kBytes = 64;
     std::vector<std::byte> mine(kBytes, std::byte{'x'});
@@ -13,7 +13,7 @@ void move_mine(File& file, Rank rank, Direction direction, bool collective) {
     EXPECT_EQ(file.access(call_for(direction, mine, collective, at, kBytes * rank)).bytes, kBytes);
 }
 
-/// Opens `data` with explanations, which go to `said`.
+/// Returns the call that opens `data` with explanations, which are appended to `said`.
 OpenCall explained(const Folder& folder, std::vector<std::string>& said) {
     OpenCall call = call_of(folder.file("data"), kCreate);
     call.explain = true;
@@ -44,7 +44,7 @@ TEST(FileExplain, EachCollectiveIsToldOnceByRankZeroAndTheSumAtTheEnd) {
         for (const char* row : {"storage_calls", "access_time", "storage_time"})
             tells(3, "\n  " + std::string(row) + " ");
         EXPECT_EQ(said[3].find("\n  wait_time ") != std::string::npos, ranks > 1);
-        // One rank moves so little without a plan.
+        // A single rank moves that little data without a plan.
         EXPECT_EQ(said[3].find("\n  estimated_time ") != std::string::npos, ranks > 1);
     }
 }
@@ -55,7 +55,7 @@ TEST(FileExplain, APlanThatIsMadeAgainAndAgainIsToldOnceAndHowOftenAtTheEnd) {
     const OpenCall call = explained(folder, said);
     with_file(2, call, [](File& file, Rank rank) {
         for (int i = 0; i < 3; ++i) {
-            EXPECT_EQ(kind_of(file.set_hints({})), ErrorKind::none);  // no plan is kept
+            EXPECT_EQ(kind_of(file.set_hints({})), ErrorKind::none);  // drops the cached plan
             move_mine(file, rank, Direction::write, true);
             move_mine(file, rank, Direction::read, true);
         }

@@ -20,7 +20,7 @@
 
 namespace oratorio::test {
 
-/// A File owns its transport; the simulated one belongs to the run.
+/// Forwards to a transport that the run owns, as a File owns its transport.
 class Lent : public Transport {
   public:
     explicit Lent(Transport& owner) : owner_(owner) {}
@@ -85,7 +85,7 @@ class Folder {
     std::filesystem::path path_;
 };
 
-/// Root may do anything, so it steps down for the test.
+/// Drops root's privileges for the test, as root may do anything.
 class WithoutPrivileges {
   public:
     WithoutPrivileges() { EXPECT_TRUE(getuid() != 0 || seteuid(65534) == 0); }
@@ -99,7 +99,7 @@ inline constexpr AccessMode kWrite{.write_only = true};
 inline constexpr AccessMode kReadWrite{.read_write = true};
 inline constexpr AccessMode kCreate{.read_write = true, .create = true};
 
-/// A call with all of `buffer`, contiguous.
+/// Returns a call for all of `buffer`, contiguous.
 inline AccessCall call_for(Direction direction, std::vector<std::byte>& buffer, bool collective,
                            Positioning at = Positioning::individual, Offset offset = 0) {
     AccessCall call;
@@ -132,7 +132,7 @@ ErrorKind kind_of(const Outcome& outcome) {
     return outcome ? ErrorKind::none : outcome.error().kind;
 }
 
-/// Runs `body` on so many ranks and gives what each rank returned.
+/// Runs `body` on `ranks` ranks and returns the value of each rank.
 template <class Body>
 auto on_ranks(int ranks, Body body) {
     using Value = decltype(body(std::declval<Transport&>()));
@@ -146,8 +146,8 @@ auto on_ranks(int ranks, Body body) {
     return values;
 }
 
-/// Opens the file on so many ranks, runs `body` on it and closes it; failures of either are test
-/// failures.
+/// Opens the file on `ranks` ranks, runs `body` on it and closes it; a failure to open or close is
+/// a test failure.
 template <class Body>
 void with_file(int ranks, const OpenCall& call, Body body) {
     SCOPED_TRACE(std::to_string(ranks) + " ranks");
@@ -161,7 +161,7 @@ void with_file(int ranks, const OpenCall& call, Body body) {
     });
 }
 
-/// As with_file, with ranks that share memory.
+/// As with_file(), with ranks that share memory.
 template <class Body>
 void with_file_on_node(int ranks, const OpenCall& call, Body body) {
     on_ranks(ranks, [&](Transport& transport) {

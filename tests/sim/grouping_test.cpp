@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Grouping (Nitzberg & Fineberg 1995): at most k ranks are at the storage at once, and each lets in
-// the one k behind it; at most n pieces of a rank are outstanding.
+// Grouping (Nitzberg & Fineberg 1995): at most k ranks use the storage at once, and each lets in
+// the rank k behind it; at most n pieces of a rank are outstanding.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -16,9 +16,9 @@ namespace oratorio::test {
 namespace {
 
 constexpr Bytes kPiece = 64;
-constexpr std::int64_t kPieces = 20;  // of a rank
+constexpr std::int64_t kPieces = 20;  // per rank
 
-/// Tells which rank asked for each transfer, and how many it had outstanding at most.
+/// Records the rank of each transfer, and the largest number of transfers it had outstanding.
 class WatchedStore final : public MemoryStore {
   public:
     WatchedStore(MemoryDisk& disk, const MemoryStoreOptions& options,
@@ -52,12 +52,12 @@ struct Setting {
     std::uint64_t seed = 1;
     Direction direction = Direction::write;
     MemoryStoreOptions store = {};
-    Rank broken = -1;  ///< whose storage takes nothing
+    Rank broken = -1;  ///< the rank with storage that accepts nothing
     const char* method = "grouping";
 };
 
 struct Seen {
-    std::vector<Rank> requests;  ///< who made them, in the order they were made
+    std::vector<Rank> requests;  ///< the ranks that made them, in order
     std::vector<Stats> stats;
     std::vector<Outcome> outcomes;
     SimReport sim;
@@ -69,7 +69,7 @@ std::byte byte_of(Rank rank) {
     return static_cast<std::byte>(rank + 1);
 }
 
-/// Piece i of rank r is the file's piece i * ranks + r.
+/// Runs an access in which piece i of rank r is the file's piece i * ranks + r.
 Seen run(const Setting& setting, MemoryDisk& disk) {
     const auto count = static_cast<std::size_t>(setting.ranks);
     Seen seen;
@@ -116,7 +116,8 @@ Seen run(const Setting& setting, MemoryDisk& disk) {
     return seen;
 }
 
-/// Of how many ranks requests were under way at once, each from its first to its last.
+/// Returns the largest number of ranks with requests under way at once, each from its first to its
+/// last.
 int most_at_once(const std::vector<Rank>& requests, int ranks) {
     int most = 0;
     for (std::size_t now = 0; now < requests.size(); ++now) {
@@ -171,7 +172,8 @@ TEST(Grouping, NoMoreRanksThanTheGroupAreAtTheStorageAtOnce) {
             const int now = most_at_once(seen.requests, kRanks);
             ASSERT_LE(now, group) << "seed " << seed;
             most = std::max(most, now);
-            for (Rank rank = group; rank < kRanks; ++rank) {  // each after the one it waits for
+            // Each after the rank it waits for.
+            for (Rank rank = group; rank < kRanks; ++rank) {
                 const auto last =
                     std::find(seen.requests.rbegin(), seen.requests.rend(), rank - group);
                 const auto first = std::ranges::find(seen.requests, rank);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Who must hear of a failure: all ranks, but where a sparse graph was asked for.
+// The ranks that must learn of a failure: all of them, except in a sparse graph.
 #pragma once
 
 #include <algorithm>
@@ -10,7 +10,8 @@
 
 namespace oratorio::test {
 
-/// Else only ranks that have data with the aggregator that failed need.
+/// Returns true if all ranks must learn of a failure. Otherwise only ranks that have data with the
+/// aggregator that failed must.
 inline bool everybody_hears(const FlatTerms& options) {
     if (!asks_for_edges(options)) return true;
     const Method* const method = options.method;
@@ -18,14 +19,15 @@ inline bool everybody_hears(const FlatTerms& options) {
            (!method->exchange_part().sends_messages || method->layers_part().local_aggregators);
 }
 
-/// With the hint of a sparse graph, in some programs.
+/// Returns small options; for some seeds they request a sparse graph.
 inline FlatTerms options_for(const std::string& method, std::uint64_t seed) {
     FlatTerms options = small_options(method, seed);
     options.sparse = seed % 3 == 2;
     return options;
 }
 
-/// Some rank has the failure; so have all, or at least those whose data wasn't all moved.
+/// Expects that some rank has the failure, and that all others have it too, or in a sparse graph at
+/// least those that did not move all their data.
 inline void expect_heard(const Case& made, const FlatTerms& options,
                          const std::vector<Outcome>& outcomes, ErrorKind kind) {
     bool anybody = false;
@@ -40,7 +42,7 @@ inline void expect_heard(const Case& made, const FlatTerms& options,
     ASSERT_TRUE(anybody);
 }
 
-/// The failure that ranks have; none where nobody has one.
+/// Returns the failure that ranks have, or none.
 inline ErrorKind failure_of(const std::vector<Outcome>& outcomes) {
     ErrorKind kind = ErrorKind::none;
     for (const Outcome& outcome : outcomes) kind = std::max(kind, outcome.error.kind);

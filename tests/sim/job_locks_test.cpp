@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Locks between nodes: which ones a handle takes, and that no byte is lost where those of the file
+// Locks between nodes: which ones a handle takes, and that no byte is lost where locks of the file
 // system are visible on one node only (docs/decisions/0048-locks-of-the-job.md).
 #include "sim/cluster_ranks.hpp"
 
@@ -10,15 +10,15 @@ constexpr Bytes kPiece = 4;
 constexpr Bytes kPieces = 1000;
 constexpr Bytes kTile = 2 * kPiece * kRanks;
 
-/// Each rank's pieces, with a hole of the same length behind each.
+/// Returns the view of each rank's pieces, with a hole of the same length behind each.
 View pieces_of(Rank rank) {
     View view = View::bytes();
     view.file = {Shape::run(kPiece), kTile, 2 * kPiece * rank, Layout::unbounded};
     return view;
 }
 
-/// A collective write with holes, and each rank's small writes into its holes by `beside`, which
-/// begin before and end after it.
+/// Runs a collective write with holes, and each rank's small writes into its holes through
+/// `beside`. The collective write begins before and ends after them.
 void write_and_fill_beside(File& file, File& beside, Rank rank) {
     EXPECT_EQ(kind_of(file.set_view(pieces_of(rank), {})), ErrorKind::none);
     std::vector<std::byte> mine(static_cast<std::size_t>(kPieces * kPiece), std::byte{'n'});
@@ -45,7 +45,7 @@ std::string text_of(const MemoryDisk& disk) {
     return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
 }
 
-/// A second handle of all ranks, or one of each rank alone, opened before the first one or after.
+/// A second handle of all ranks, or of each rank alone, opened before the first one or after.
 struct Second {
     bool self;
     bool earlier;
@@ -73,7 +73,7 @@ TEST_P(SecondHandle, LosesNothingBesideACollectiveWriteWithHoles) {
         });
         EXPECT_EQ(text_of(cluster.disk), expected_pieces());
         EXPECT_EQ(holes_read > 0, !earlier);
-        EXPECT_EQ(job.locks > 0, !earlier || !self);  // one of the two may fill holes
+        EXPECT_EQ(job.locks > 0, !earlier || !self);  // one of the two handles may fill holes
     }
 }
 
@@ -143,7 +143,7 @@ TEST(JobLocks, SievedWritesOfAllNodesKeepEachOthersBytes) {
     }
 }
 
-/// All ranks write the same pieces.
+/// Writes the same pieces on all ranks, in atomic mode.
 void write_atomically(File& file, Rank rank, bool collective) {
     EXPECT_EQ(kind_of(file.set_atomicity(true)), ErrorKind::none);
     EXPECT_EQ(kind_of(file.set_view(pieces_of(0), {})), ErrorKind::none);
@@ -187,7 +187,7 @@ TEST(JobLocks, WhereTheFileSystemsLocksAreSeenTheyAreUsedAndTestedOnce) {
         2);
     EXPECT_EQ(job.locks, 0);
     EXPECT_EQ(job.offers, 0);
-    // Rank 0 asks for other handles at each open, the other node's first rank looks once.
+    // Rank 0 looks for other handles at each open, the other node's first rank looks once.
     EXPECT_EQ(cluster.probes, 3 + 1);
 }
 

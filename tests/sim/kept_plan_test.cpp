@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Kept plans: a collective access of the same shape as the last one is planned without a message,
-// and one of another shape, on any rank, is still done right.
+// The plan cache: a collective access of the same shape as the last one is planned without a
+// message, and one of another shape, on any rank, is still done right.
 #include <gtest/gtest.h>
 
 #include <array>
@@ -19,13 +19,13 @@ namespace {
 
 constexpr int kRanks = 4;
 constexpr Bytes kPiece = 8;
-constexpr Bytes kTile = kRanks * kPiece * 2;  // half of each tile is nobody's when `holes`
+constexpr Bytes kTile = kRanks * kPiece * 2;  // half of each tile has no owner when `holes`
 
 struct Call {
     Bytes from = 0;  ///< data bytes
     Bytes bytes = 0;
 };
-/// What each rank does in each step.
+/// The call of each rank in each step.
 using Steps = std::vector<std::array<Call, kRanks>>;
 
 std::byte value_of(Rank rank, Bytes data) {
@@ -38,8 +38,10 @@ Layout file_of(Rank rank, bool holes) {
 
 struct Report {
     std::vector<Stats> stats{kRanks};
-    std::vector<std::size_t> known = std::vector<std::size_t>(kRanks);  ///< of the kept graph
-    std::vector<double> seconds = std::vector<double>(kRanks);          ///< of the kept plan
+    /// By rank: edges of the cached graph.
+    std::vector<std::size_t> known = std::vector<std::size_t>(kRanks);
+    /// By rank: seconds in the cached plan.
+    std::vector<double> seconds = std::vector<double>(kRanks);
     SimReport sim;
 };
 
@@ -49,7 +51,7 @@ FlatTerms options_of(const std::string& method) {
     options.cb_buffer_size = 8192;
     options.agents = few_agents(100);
     options.mappable = options.coherent = true;
-    if (method == "auto") {  // messages where there are many pieces
+    if (method == "auto") {  // which sends messages where there are many pieces
         options.mappable = false;
         options.ds_read = Toggle::disable;
         options.cb_buffer_size = 1 << 20;
@@ -70,7 +72,8 @@ Report run_steps(const std::string& method, Direction direction, const Steps& st
         PlanCache plans;
         IoThread thread;
         unsigned sequence = 0;
-        const ShapePtr shape = file_of(0, holes).shape;  // a view's shape stays the same object
+        // A view's shape stays the same object.
+        const ShapePtr shape = file_of(0, holes).shape;
         for (const auto& step : steps) {
             const Call call = step[rank];
             std::vector<std::byte> memory(static_cast<std::size_t>(call.bytes));
@@ -86,7 +89,7 @@ Report run_steps(const std::string& method, Direction direction, const Steps& st
             access.buffer = memory.data();
             RunContext context{transport, &store, terms_of(options), report.stats[rank], buffers};
             context.sequence = sequence++;
-            if (method != "auto") context.node = &node;  // it is to send messages
+            if (method != "auto") context.node = &node;  // auto is to send messages
             context.plans = &plans;
             context.io_thread = &thread;
             InlineAgents agents(store, {options.agents.block, 2}, options.agents.message);
@@ -135,7 +138,7 @@ Steps equal_steps(int count, Bytes step) {
     return steps;
 }
 
-/// Not where ranks are asked something before each access.
+/// Returns false for methods in which ranks exchange something before each access.
 bool keeps_plans(const Method* method) {
     return method == nullptr || (!method->schedule.asks_places && !method->graph_part().is_thinned);
 }
@@ -156,10 +159,11 @@ TEST_P(KeptPlan, ASecondAccessOfTheSameShapeTalksOnlyOfItsData) {
             for (std::size_t rank = 0; rank < kRanks; ++rank) {
                 EXPECT_EQ(report.stats[rank].plans, keeps ? 1U : static_cast<unsigned>(count));
                 if (before.empty()) continue;
-                // The one reduction that ends every collective; two tell how long the file must
-                // be before it is written through mappings. Without a kept plan the summaries are
-                // gathered, and the order is told; or in a sparse graph where there is data, and
-                // no reduction ends it.
+                // One reduction ends every collective access. The method mmap takes two more, to
+                // agree on the length that the file must have before it is written through
+                // mappings. Without a cached plan the summaries are gathered and the order is
+                // broadcast; in a sparse graph the summaries and the edges are gathered, and no
+                // reduction ends the access.
                 const std::uint64_t each = sparse ? 2 : GetParam() == "mmap" || !keeps ? 3 : 1;
                 EXPECT_EQ(report.sim.counters[rank].collectives, before[rank].collectives + each);
             }
@@ -172,7 +176,7 @@ TEST_P(KeptPlan, ASecondAccessOfTheSameShapeTalksOnlyOfItsData) {
             }
             EXPECT_EQ(sent, counted);
             if (data_messages == 0) data_messages = sent;
-            // A plan made anew further on cuts the file elsewhere.
+            // A new plan further on cuts the file elsewhere.
             if (keeps || step == 0) {
                 EXPECT_EQ(sent, data_messages * static_cast<std::uint64_t>(count));
             }
@@ -202,7 +206,7 @@ TEST_P(KeptPlan, AnyRankMayChangeItsShapeAtAnyTime) {
             Steps steps = equal_steps(6, kBytes);
             const auto odd = static_cast<std::size_t>(seed % kRanks);
             steps[1][odd].bytes -= 3 * kPiece;  // less than before
-            steps[2][odd].from += 5 * kPiece;   // a step of its own
+            steps[2][odd].from += 5 * kPiece;   // an offset of its own
             steps[3][odd].bytes = 0;            // nothing
             steps[4][odd].bytes += 11;          // more, and not a whole piece
             MemoryDisk disk;
@@ -227,7 +231,8 @@ TEST_P(KeptPlan, ReadsOfChangingShapeGetTheirBytes) {
     }
 }
 
-// By the kept plan a rank takes a small buffer of its own; the new plan aggregates.
+// In the cached plan a rank moves its data through a small buffer of its own; the new plan
+// aggregates.
 TEST(KeptPlanOfAnotherKind, LeavesTheNewPlanTheBuffersOfACollectiveAccess) {
     for (const Direction direction : {Direction::write, Direction::read}) {
         constexpr Bytes kMuch = 40000;
@@ -236,7 +241,7 @@ TEST(KeptPlanOfAnotherKind, LeavesTheNewPlanTheBuffersOfACollectiveAccess) {
         Steps steps(4);
         for (std::size_t i = 0; i < 3; ++i) steps[i][0] = {0, 8};
         steps[3].fill({0, kMuch});
-        steps[3][0] = {0, 8};  // which goes by the kept plan, and then aggregates
+        steps[3][0] = {0, 8};  // starts by the cached plan, and then aggregates
         if (direction == Direction::read)
             (void)run_steps("two_phase", Direction::write, {steps[3]}, false, disk);
         const Report report = run_steps("auto", direction, steps, false, disk);
@@ -271,7 +276,7 @@ TEST(KeptPlanTrust, ShapesThatChangeEveryTimeAreSoonPlannedAtOnce) {
     }
     MemoryDisk disk;
     const Report report = run_steps("shared_buffer", Direction::write, steps, false, disk);
-    // Each access is planned; only the second was tried by the kept plan first.
+    // Each access is planned; only the second was tried with the cached plan first.
     EXPECT_EQ(report.stats[0].plans, 40U);
 }
 

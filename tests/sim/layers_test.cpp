@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Exact counts of accesses through local aggregators: messages, pieces and bytes (Kang et al. 2019,
-// section IV-D), beside the same accesses in one layer.
+// Exact counts of two-layer accesses through local aggregators: messages, pieces and bytes (Kang et
+// al. 2019, section IV-D), compared with the same accesses in one layer.
 #include <gtest/gtest.h>
 
 #include "exchange/rounds.hpp"
@@ -19,7 +19,7 @@ constexpr int kOfNode = 4;
 constexpr int kRanks = kNodes * kOfNode;
 constexpr Bytes kPiece = 64;
 constexpr std::int64_t kPieces = 32;
-constexpr Bytes kEach = kPiece * kPieces;  // all ranks together less than a message
+constexpr Bytes kEach = kPiece * kPieces;  // all ranks together have less than a message
 
 std::byte value_of(Offset at) {
     return static_cast<std::byte>(1 + at * 7 % 251);
@@ -33,28 +33,28 @@ struct Pattern {
     Offset end = 2 * kRanks * kEach;  ///< of the file that is read
 };
 
-/// All ranks' pieces in turn: those of a node's ranks touch.
+/// All ranks' pieces lie in turn, so that those of a node's ranks touch.
 Layout in_turn(Rank rank) {
     return {Shape::run(kPiece), kPiece * kRanks, rank * kPiece, Layout::unbounded};
 }
-/// The same within a block of each node.
+/// The ranks of a node take turns within the node's block.
 Layout in_turn_on_nodes(Rank rank) {
     const Offset block = rank / kOfNode * kEach * kOfNode;
     return {Shape::run(kPiece), kPiece * kOfNode, block + rank % kOfNode * kPiece,
             Layout::unbounded};
 }
-/// Every rank the same.
+/// Every rank has the same pieces.
 Layout all_alike(Rank) {
     return {Shape::run(kPiece), 2 * kPiece, 0, Layout::unbounded};
 }
 
-/// What a rank writes and is to read.
+/// Returns the data that a rank writes and is to read.
 const std::vector<std::byte>& values_for(Layout (*file_of)(Rank rank), Rank rank) {
     return made_once(std::pair(file_of, rank),
                      [&] { return values_of(file_of(rank), kEach, value_of); });
 }
 
-/// Sum over the ranks; each byte is checked.
+/// Returns the sum over the ranks; checks each byte.
 Stats run_pattern(Direction direction, const Pattern& pattern) {
     MemoryDisk disk;
     constexpr Bytes kAll = 2 * kRanks * kEach;
@@ -129,7 +129,8 @@ TEST(Layers, TheAggregatorHearsOfLocalAggregatorsOnly) {
 TEST(Layers, PiecesThatTouchAreForwardedAsOne) {
     for (const Direction direction : {Direction::write, Direction::read}) {
         const Stats stats = run_pattern(direction, {"two_layer", 1, in_turn});
-        // Of three nodes; the aggregator's own node places its data without merging it.
+        // The counts are those of the three other nodes; the aggregator's own node places its data
+        // without merging it.
         EXPECT_EQ(stats.pieces_gathered, 3U * kOfNode * kPieces);
         EXPECT_EQ(stats.pieces_forwarded, 3U * kPieces);
         const Stats halves = run_pattern(direction, {"two_layer", 2, in_turn});
@@ -147,7 +148,7 @@ TEST(Layers, WhereANodesShareIsDenseNoListIsSent) {
     constexpr std::uint64_t kStrided = 8;  // a rank's run
     EXPECT_LE(stats.message_bytes,
               3U * kOfNode * kEach + 3 * (kHead + kRun) +  // to the aggregator
-                  12U * kEach + 12 * (kHead + kStrided));  // to local ones
+                  12U * kEach + 12 * (kHead + kStrided));  // to local aggregators
 }
 
 TEST(Layers, WhatAllRanksOfANodeReadIsAskedForOnce) {
@@ -155,7 +156,8 @@ TEST(Layers, WhatAllRanksOfANodeReadIsAskedForOnce) {
     EXPECT_EQ(one.bytes_placed, (kRanks - 1) * static_cast<std::uint64_t>(kEach));
     const Stats two = run_pattern(Direction::read, {"two_layer", 1, all_alike});
     EXPECT_EQ(two.pieces_forwarded, 3U * kPieces);
-    const std::uint64_t on_the_node = (kOfNode - 1) * kEach;  // of the aggregator, to each rank
+    // From the aggregator to each rank of its node.
+    const std::uint64_t on_the_node = (kOfNode - 1) * kEach;
     EXPECT_EQ(two.bytes_placed, 3U * kEach + on_the_node);
 }
 
@@ -188,7 +190,7 @@ TEST(Layers, AFileMayEndAnywhereInWhatRanksReadInTurn) {
     }
 }
 
-/// An aggregator that has a local aggregator beside it gets its own data through that one.
+/// An aggregator with a local aggregator on its node gets its own data through that one.
 TEST(Layers, AnAggregatorMayBeServedByAnother) {
     for (const char* const method : {"two_layer", "two_layer_shared"}) {
         for (const auto file_of : {in_turn, in_turn_on_nodes}) {

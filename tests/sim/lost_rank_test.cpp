@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A message of one rank fails in the middle of a collective access. The others hear of it while
-// they wait: the access is an error of all ranks, and nobody waits for ever.
+// A message of one rank fails in the middle of a collective access. The others learn of it while
+// they wait: the access is an error on all ranks, and none waits for ever.
 #include "sim/file_ranks.hpp"
 #include "support/leader_ranks.hpp"
 
@@ -25,7 +25,8 @@ std::unique_ptr<Transport> transport_of(Transport& ranks) {
     return over ? std::move(*over) : nullptr;
 }
 
-/// One write and one read of interleaved pieces; an open that fails is a write that fails.
+/// Returns the results of one write and one read of interleaved pieces; a failed open counts as a
+/// failed write.
 Ends ends_of(const SimOptions& options, const HintMap& hints) {
     const Folder folder;
     Ends ends{std::vector<ErrorKind>(kRanks), std::vector<ErrorKind>(kRanks)};
@@ -70,7 +71,7 @@ TEST(LostRank, a_send_that_fails_is_an_error_of_all_ranks_and_nobody_waits_for_e
                     const Ends ends =
                         ends_of(options, {{"oratorio_method", method}, {"cb_buffer_size", "8192"}});
                     // Between nodes the message that fails may be the last one of an access, which
-                    // has ended well for those who got theirs.
+                    // has ended well for the ranks that got their messages.
                     if (ranks_per_node == 0) {
                         EXPECT_TRUE(ends.write == good || ends.write == bad);
                         EXPECT_TRUE(ends.read == good || ends.read == bad);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Memory that runs out on one rank in the middle of collective calls: the k-th allocation fails, or
-// all from the k-th on, and every call still ends on all ranks alike, with the right bytes. A
-// sample of all k; ORATORIO_SWEEP=full tries each.
+// all from the k-th on, and every call still ends on all ranks alike, with the right bytes. The
+// tests take a sample of all k; ORATORIO_SWEEP=full tries each.
 #include <array>
 #include <atomic>
 #include <cstdlib>
@@ -11,17 +11,17 @@
 
 namespace {
 
-/// Of the thread it is in.
+/// The fault of one thread.
 struct Fault {
     bool of_rank = false;
     bool on = false;
-    bool for_good = false;  ///< once it has begun
+    bool for_good = false;  ///< all later ones fail, too
     long begins = -1;       ///< the number of the allocation that fails
-    std::size_t least = 0;  ///< shorter ones don't
+    std::size_t least = 0;  ///< shorter allocations succeed
     long made = 0;
 };
 thread_local Fault fault;
-/// For all threads that are no rank's.
+/// Applies to all threads that are no rank's.
 std::atomic<bool> helpers_have_none = false;
 
 bool fails(std::size_t bytes) {
@@ -33,7 +33,7 @@ bool fails(std::size_t bytes) {
 
 }  // namespace
 
-// The linker sends the calls of malloc of what is linked statically here (--wrap=malloc).
+// The linker redirects malloc calls of statically linked code to here (--wrap=malloc).
 extern "C" void* __real_malloc(std::size_t bytes);
 extern "C" void* __wrap_malloc(std::size_t bytes) {
     return fails(bytes) ? nullptr : __real_malloc(bytes);
@@ -54,7 +54,8 @@ struct Setting {
     const char* store = "posix";
 };
 
-/// The file's calls on one rank, each with the fault on, all to be as good as without it.
+/// The file's calls on one rank with the fault enabled; all must have the result that they have
+/// without it.
 class Calls {
   public:
     Calls(File& file, Rank rank) : file_(file), rank_(rank) {}
@@ -153,7 +154,7 @@ OpenResult open_for(Transport& transport, const OpenCall& call, bool node) {
     return file;
 }
 
-/// The victim's allocations in all calls.
+/// Runs all calls and returns the number of the victim's allocations.
 long run(const Setting& setting, Rank victim, long begins, bool for_good) {
     const Folder folder;
     const OpenCall call = call_of(folder.file("data"), kCreate,
@@ -231,7 +232,7 @@ TEST(Memory, WhatACallNeedsIsThereWhenNothingElseIs) {
     EXPECT_EQ(reserve().used(), 0U) << "all has come back";
 }
 
-/// Every rank's single bytes at odd distances: their lists are longer than what the reserve gives.
+/// Each rank has single bytes at odd distances: their lists are longer than the reserve provides.
 constexpr Bytes kFine = 800'000;
 
 Layout fine_layout(Rank rank) {
@@ -267,7 +268,7 @@ TEST(Memory, ListsThatAreTooLongForWhatIsLeftAreDoneWithout) {
     }
 }
 
-/// Of a call, on this thread.
+/// Returns the number of allocations of a call on this thread.
 template <class Call>
 long allocations_in(const Call& call) {
     fault = {.of_rank = true, .on = true};
@@ -313,7 +314,7 @@ TEST(Memory, PiecesOfAListTakeNoneEach) {
         };
         for (const Direction direction : {Direction::write, Direction::read}) {
             for (const int pieces : {1000, 100, 1000, 100})
-                allocations(direction, pieces);  // what is kept is made
+                allocations(direction, pieces);  // fills the caches
             const long of_many = allocations(direction, 1000);
             const long of_few = allocations(direction, 100);
             EXPECT_EQ(of_many, of_few);
@@ -333,7 +334,7 @@ TEST(Memory, AHelperThreadWithoutAnyGoesOn) {
 }
 
 TEST(Memory, NoneAtAllIsAnErrorOfAllRanksBeforeTheFirstMessage) {
-    // Little is left of what is set aside, and the system maps no more (kArenas is reached).
+    // Little is left of the reserve, and the system maps no more memory (kArenas is reached).
     std::vector<void*> taken;
     while (ready_for_collective(kRanks).kind == ErrorKind::none) {
         void* const one = reserve().take(64 << 10);

@@ -58,7 +58,7 @@ TEST(NodeTransport, ReducesGathersAndBroadcastsWithoutMessages) {
         });
         collectives[static_cast<std::uint64_t>(times)] = report.counters[0].collectives;
     }
-    EXPECT_EQ(collectives[1], collectives[20]);  // those of setting it up
+    EXPECT_EQ(collectives[1], collectives[20]);  // those that set the transport up
 }
 
 TEST(NodeTransport, AMeetingIsOverForNobodyBeforeItsActIs) {
@@ -76,7 +76,8 @@ TEST(NodeTransport, AMeetingIsOverForNobodyBeforeItsActIs) {
                         std::memcpy(&one, blocks.of(rank).data(), sizeof one);
                         sum += one;
                     }
-                    for (int i = 0; i < 5; ++i) outer.idle();  // the others look meanwhile
+                    // The others look in the meantime.
+                    for (int i = 0; i < 5; ++i) outer.idle();
                     for (Rank rank = 0; rank < 4; ++rank)
                         std::memcpy(blocks.of(rank).data(), &sum, sizeof sum);
                 };
@@ -87,7 +88,7 @@ TEST(NodeTransport, AMeetingIsOverForNobodyBeforeItsActIs) {
     }
 }
 
-/// More operations under way than there are boards.
+/// Runs more operations at once than there are boards.
 void overlap(Transport& transport) {
     constexpr std::size_t kMany = 30;
     const auto rank = static_cast<std::uint64_t>(transport.topology().rank);
@@ -100,7 +101,8 @@ void overlap(Transport& transport) {
         ASSERT_TRUE(ticket.ok());
         tickets.push_back(*ticket);
     }
-    // Each rank waits in an order of its own, within what can be under way.
+    // Each rank waits in an order of its own, within the number of operations that can be under
+    // way.
     std::vector<std::size_t> order(kMany);
     std::iota(order.begin(), order.end(), std::size_t{0});
     for (std::size_t i = rank % 2; i + 1 < kMany; i += 2) std::swap(order[i], order[i + 1]);
@@ -157,7 +159,7 @@ TEST(NodeTransport, TheCounterGivesEachRankNumbersOfItsOwn) {
     for (std::size_t i = 0; i < all.size(); ++i) EXPECT_EQ(all[i], 3 * static_cast<int>(i));
 }
 
-/// Rank r claims r + 1, again and again; its places follow those of the lower ranks.
+/// Rank r claims r + 1 again and again; its places follow those of the lower ranks.
 void claim_in_turns(Transport& transport) {
     const Rank rank = transport.topology().rank;
     const std::int64_t ranks = transport.topology().size;
@@ -175,7 +177,7 @@ TEST(NodeTransport, ClaimsLieInTheOrderOfTheRanksWithOneMeetingEach) {
     }
 }
 
-/// Of each rank the node.
+/// By rank: its node.
 const std::vector<std::vector<int>> kPlacements = {
     {0, 0, 1, 1}, {0, 1, 0, 1, 2}, {0, 1, 1, 1}, {0, 0, 0, 1, 1, 2, 0}};
 
@@ -193,7 +195,7 @@ SimReport run_on_nodes(const std::vector<int>& node_of, std::uint64_t seed,
     });
 }
 
-/// A sum, the most, the least, what all have and what each in turn tells.
+/// Runs reductions (sum, maximum, minimum), a gather, and a broadcast from each rank in turn.
 void try_collectives(Transport& transport, std::uint64_t salt) {
     const auto ranks = static_cast<std::uint64_t>(transport.topology().size);
     const auto rank = static_cast<std::uint64_t>(transport.topology().rank);
@@ -220,7 +222,7 @@ void try_collectives(Transport& transport, std::uint64_t salt) {
     }
 }
 
-/// What ranks send until they share memory: node_gather.hpp.
+/// Returns the messages that ranks send until they share memory: node_gather.hpp.
 SimReport opened_on_nodes(const std::vector<int>& node_of, std::uint64_t seed) {
     return run_on_nodes(node_of, seed, [](Transport&) {});
 }

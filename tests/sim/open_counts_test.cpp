@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What it takes to open and close a file: system calls, collectives and messages of each rank,
-// exactly. The linker sends the library's system calls here (--wrap).
+// The exact cost of opening and closing a file: system calls, collectives and messages of each
+// rank. The linker sends the library's system calls here (--wrap).
 #include <fcntl.h>
 #include <sys/vfs.h>
 
@@ -14,11 +14,11 @@
 namespace oratorio::test {
 namespace {
 
-/// Of one rank.
+/// The system calls of one rank.
 struct Calls {
     int opens = 0;
     int asks = 0;   ///< fstat, statfs, fstatfs, statx
-    int locks = 0;  ///< taken, given back or asked for
+    int locks = 0;  ///< locks taken, released or queried
     bool operator==(const Calls&) const = default;
 };
 
@@ -28,9 +28,9 @@ void PrintTo(const Calls& calls, std::ostream* out) {
 
 struct Watched {
     Calls calls = {};
-    int open_errno = 0;  ///< what opening gives
+    int open_errno = 0;  ///< errno of the open
 };
-thread_local Watched* watched = nullptr;  ///< of the rank whose thread it is
+thread_local Watched* watched = nullptr;  ///< of the rank that runs in this thread
 
 struct Collectives {
     int reductions = 0;
@@ -75,7 +75,7 @@ struct RankCounts {
 struct Job {
     int ranks = 1;
     int ranks_per_node = 0;  ///< 0: one node
-    Rank refused = -1;       ///< that rank's open(2) gives EACCES
+    Rank refused = -1;       ///< this rank's open(2) fails with EACCES
 };
 
 struct Counted {
@@ -138,8 +138,8 @@ TEST_P(OpenCounts, WhatIsTheSameForANodeIsAskedByItsFirstRank) {
         const RankCounts& one = counted.ranks[static_cast<std::size_t>(rank)];
         SCOPED_TRACE("rank " + std::to_string(rank));
         ASSERT_EQ(one.result, ErrorKind::none);
-        // The folder's file system, as there is no such file yet; the file's, its kind and its
-        // size. A lock, and whether others have one.
+        // The file system of the folder, as there is no file yet; then the file's system, kind and
+        // size. One lock, and one query for locks of others.
         if (rank == 0) {
             EXPECT_EQ(one.open, (Calls{.opens = 1, .asks = 5, .locks = 2}));
         } else if (rank % node == 0) {
@@ -157,7 +157,8 @@ TEST_P(OpenCounts, ARankTakesPartInAsManyCollectivesWhateverTheirNumber) {
     const Counted counted = count(job, call_of(folder.file("data"), kCreate));
     const bool shown_for_others = job.ranks > 1 && job.ranks_per_node != 1;
     for (const RankCounts& one : counted.ranks) {
-        // Modes; hints that differ; what was found. Rank 0's hints; what it found.
+        // Reductions: of modes, of hints that differ, of the results. Broadcasts: of rank 0's
+        // hints, and of its results.
         EXPECT_EQ(one.opening, (Collectives{.reductions = 3, .broadcasts = 2}));
         EXPECT_EQ(one.closing, (Collectives{.reductions = shown_for_others ? 2 : 1}));
     }
@@ -174,7 +175,8 @@ TEST_P(OpenCounts, MessagesOfARankAreNoMoreThanTheLogarithmOfThoseOnItsNode) {
         EXPECT_LE(one.messages, static_cast<std::uint64_t>(std::bit_width(node - 1)));
         sum += one.messages;
     }
-    // Each rank is told once, but those beside rank 0 by what all are told.
+    // Each rank that is not the first of its node gets one message. The ranks on rank 0's node get
+    // none: they learn the results from the broadcast to all ranks.
     const auto beside = several ? job.ranks - job.ranks_per_node : 0;
     const auto first = several ? job.ranks / job.ranks_per_node - 1 : 0;
     EXPECT_EQ(sum, static_cast<std::uint64_t>(beside - first));
@@ -220,7 +222,7 @@ TEST_P(OpenCounts, WhereTheProgramPromisesCollectiveAccessOnlyAggregatorsOpenThe
             EXPECT_EQ(one.open, Calls{});
         }
         EXPECT_EQ(one.close, Calls{});
-        // The hints have text: one broadcast more.
+        // The hints have text, which takes one broadcast more.
         EXPECT_EQ(one.opening, (Collectives{.reductions = 3, .broadcasts = 3}));
         EXPECT_EQ(one.closing, Collectives{.reductions = 1});
         EXPECT_EQ(counted.messages[place].messages, 0u);
@@ -247,7 +249,7 @@ TEST(OpenErrors, OneThatIsRefusedIsAnErrorOfAll) {
     }
 }
 
-/// Others still see that the file is open while any rank of the node hasn't come to close it.
+/// Others still see the file as open until the last rank of the node closes it.
 TEST(OpenPresence, LastsUntilAllRanksCloseTheFile) {
     const Folder folder;
     const std::string path = folder.file("data");

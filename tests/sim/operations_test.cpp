@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Operations under way: started and finished in any order, split collectives, the shared pointer.
+// Nonblocking operations, started and finished in any order; split collectives; the shared file
+// pointer.
 #include <numeric>
 
 #include "base/node_transport.hpp"
@@ -32,7 +33,8 @@ TEST(Operations, ManyUnderWayAreDoneInAnyOrderTheyAreWaitedFor) {
                 started.push_back(file.start(call_for(kWriting, data[static_cast<std::size_t>(i)],
                                                       i % 2 == 0, kAt, offset)));
             }
-            // Collective ones are in the same order on all ranks, whichever is waited for.
+            // Collective operations run in the same order on all ranks, whichever one a rank waits
+            // for.
             for (int i = kOperations - 1; i >= 0; --i) {
                 const Outcome outcome = file.finish(started[static_cast<std::size_t>(i)]);
                 EXPECT_EQ(outcome.error.kind, ErrorKind::none);
@@ -69,7 +71,7 @@ TEST(Operations, AHelperLeavesAloneWhatNeedsTheProgramsThread) {
     const Folder folder;
     with_file(2, call_of(folder.file("data"), kCreate), [&](File& file, Rank rank) {
         Buffer mine = filled(64, rank);
-        // The simulated transport works by messages, as between nodes.
+        // The simulated transport uses messages, as between nodes.
         const OperationPtr all = file.start(call_for(kWriting, mine, true, kAt, 64 * rank));
         EXPECT_FALSE(file.progress(Mover::helper).pending);
         Buffer large = filled(kSmallAccess + 1, rank);  // too much to be moved at once
@@ -82,7 +84,7 @@ TEST(Operations, AHelperLeavesAloneWhatNeedsTheProgramsThread) {
     });
 }
 
-/// Messages that a helper sends, receives or asks for are a failure: it may not call the host.
+/// Fails the test if a helper sends, receives or starts a collective: it may not call the host MPI.
 class NotForHelpers : public Lent {
   public:
     NotForHelpers(Transport& owner, const bool& helping) : Lent(owner), helping_(helping) {}
@@ -219,7 +221,7 @@ TEST(SplitCollectives, WhatIsRefusedMeanwhileLosesNothing) {
     EXPECT_EQ(folder.read("data").substr(0, 16), std::string(16, 'x'));
 }
 
-/// Only the last rank's end does not match; the others' data and its own are written, and the file
+/// Only the last rank's end does not match. The others' data and its own are written, and the file
 /// can be used again.
 TEST(SplitCollectives, AnEndThatDoesNotMatchEndsTheAccess) {
     struct End {
@@ -250,7 +252,7 @@ TEST(SplitCollectives, AnEndThatDoesNotMatchEndsTheAccess) {
 }
 
 /// A rank that has not ended its first access takes part in the second one, which is an error on
-/// all ranks: at the begin there, at the end elsewhere.
+/// all ranks: at the begin on that rank, at the end on the others.
 TEST(SplitCollectives, ABeginTooEarlyOnOneRankHoldsUpNobody) {
     for (const Positioning at : {kAt, kShared}) {
         const Folder folder;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Ordered writes by ranks that share memory: small data goes with the claim of its place and is
-// written at once; everything else goes its usual way, and nobody can tell from the file.
+// Ordered writes by ranks that share memory: small data is passed along with the claim of its place
+// and is written at once. All else goes the usual way, and the file shows no difference.
 #include <sys/resource.h>
 
 #include <csignal>
@@ -13,7 +13,7 @@ namespace {
 
 using Lengths = std::vector<std::size_t>;
 
-constexpr std::size_t kLong = 5000;  // more than goes with a claim
+constexpr std::size_t kLong = 5000;  // more than is passed along with a claim
 
 AccessCall ordered(Direction direction, std::vector<std::byte>& buffer) {
     return call_for(direction, buffer, true, Positioning::shared);
@@ -23,7 +23,7 @@ std::vector<std::byte> record_of(Rank rank, std::size_t bytes) {
     return std::vector<std::byte>(bytes, std::byte('a' + rank));
 }
 
-/// Each rank writes once; gives the system calls that storing took, of all ranks.
+/// Lets each rank write once. Returns the number of system calls that all ranks took to store.
 std::uint64_t write_once(const Folder& folder, const Lengths& lengths, const HintMap& hints = {}) {
     std::atomic<std::uint64_t> calls{0};
     with_file_on_node(static_cast<int>(lengths.size()),
@@ -75,7 +75,7 @@ TEST(OrderedWrite, AtomicModeAndDataInPiecesGoTheirUsualWay) {
 TEST(OrderedWrite, RecordsFollowOneAnotherThroughAView) {
     const Folder folder;
     with_file_on_node(3, call_of(folder.file("data"), kCreate), [&](File& file, Rank rank) {
-        // Two of every four bytes, from byte 3.
+        // The view is two of every four bytes, from byte 3.
         const auto view = View::make(3, 1, Shape::run(2), 4, true, "native");
         EXPECT_EQ(kind_of(file.set_view(view, {})), ErrorKind::none);
         auto mine = record_of(rank, 2);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What slots gain, counted in steps of a clock that only two things move on: the exchange of a
+// The gain from slots, counted in steps of a clock that only two things advance: the exchange of a
 // round takes one step of the aggregator, and storing or loading it takes steps of the storage,
-// which works beside it.
+// which runs concurrently.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -18,7 +18,7 @@ namespace oratorio::test {
 namespace {
 
 constexpr Bytes kRegion = 8 << 10;
-constexpr Bytes kPiece = 512;  // every other one is a rank's
+constexpr Bytes kPiece = 512;  // the ranks have alternate pieces
 constexpr int kRounds = 24;
 constexpr Bytes kEach = kRounds * kRegion / 2;
 
@@ -28,7 +28,7 @@ struct Clock {
     std::int64_t now = 0;
 };
 
-/// Does one request after the other, each in as many steps as `lasts` says for its round.
+/// Runs one request after the other; `lasts` returns the number of steps for its round.
 class TimedStore final : public MemoryStore {
   public:
     TimedStore(MemoryDisk& disk, Clock& clock, Lasts lasts)
@@ -54,7 +54,7 @@ class TimedStore final : public MemoryStore {
         }
         return count;
     }
-    /// To when the next request is done.
+    /// Advances the clock to the end of the next request.
     void skip() {
         if (!under_way_.empty()) clock_.now = std::max(clock_.now, under_way_.front().first);
     }
@@ -66,8 +66,8 @@ class TimedStore final : public MemoryStore {
     std::deque<std::pair<std::int64_t, IoCompletion>> under_way_;
 };
 
-/// The aggregator's. Each message that it takes is a round's exchange. While it waits for one no
-/// time passes; if it waits for none, it waits for the storage.
+/// The aggregator's transport. Each message that it takes is a round's exchange. No time passes
+/// while the aggregator waits for one; if it waits for no message, it waits for the storage.
 class TimedTransport final : public Transport {
   public:
     TimedTransport(Transport& real, Clock& clock, TimedStore& store)
@@ -116,7 +116,8 @@ struct Overlap {
     Lasts lasts = [](std::int64_t) { return 1; };
 };
 
-/// One access of two ranks, the first of which aggregates; gives the steps that it took.
+/// Runs one access of two ranks, the first of which aggregates. Returns the number of steps that it
+/// took.
 std::int64_t steps_of(const Overlap& overlap, std::uint64_t seed) {
     MemoryDisk disk;
     if (overlap.direction == Direction::read) disk.resize(2 * kEach);
@@ -128,7 +129,7 @@ std::int64_t steps_of(const Overlap& overlap, std::uint64_t seed) {
     options.cb_nodes = 1;
     options.sub_buffer = kRegion;
     options.asynchronous = true;
-    // What has come is seen at once, and in the order in which it came.
+    // Messages are seen at once, in the order in which they arrive.
     const SimOptions prompt{.ranks = 2, .seed = seed, .switch_percent = 0, .late_percent = 0};
     run_ranks(prompt, [&](Transport& real) {
         const Rank rank = real.topology().rank;
@@ -153,8 +154,8 @@ std::int64_t steps_of(const Overlap& overlap, std::uint64_t seed) {
     return clock.now;
 }
 
-/// As many as there are at best: a round's exchange, or load, begins when the one before it has
-/// ended and a slot is free.
+/// Returns the fewest steps possible: a round's exchange, or load, begins when the one before it
+/// has ended and a slot is free.
 std::int64_t least_steps(const Overlap& overlap) {
     const bool writes = overlap.direction == Direction::write;
     std::vector<std::int64_t> first(kRounds), second(kRounds);  // when each phase ends
@@ -182,7 +183,7 @@ TEST_P(Overlaps, WithTwoSlotsOrMoreStorageAsSlowAsTheExchangeCostsOneStep) {
     }
 }
 
-/// Storage that takes its time now and then is what more than two slots are for.
+/// More than two slots help with storage that is slow now and then.
 TEST_P(Overlaps, MoreSlotsOutlastStorageThatHesitates) {
     const Lasts hesitates = [](std::int64_t round) { return round % 6 == 2 ? 6 : 0; };
     std::int64_t before = INT64_MAX;

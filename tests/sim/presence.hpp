@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What others see of a file that some rank may write.
+// is_shown: whether others can see that a file may be written.
 #pragma once
 
 #include <string>
@@ -9,7 +9,7 @@
 
 namespace oratorio::test {
 
-/// Somebody shows those who open the file at `path` that it may be written.
+/// Returns true if any rank shows to processes that open the file at `path` that it may be written.
 inline bool is_shown(const std::string& path) {
     const auto other = open_posix(path, {.read = true, .write = true});
     const auto locked = (*other)->is_locked_elsewhere(kPresence);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Controlled prefetching (Prost et al. 2001, section 2.3): one range per file block, twice max_acc
-// of them fetched ahead, max_acc accessed, released, and so on.
+// Controlled prefetching (Prost et al. 2001, section 2.3): one range per file block; twice max_acc
+// of them are fetched ahead, max_acc accessed and released, and so on.
 #include <gtest/gtest.h>
 
 #include "plan/methods.hpp"
@@ -17,7 +17,7 @@ constexpr Bytes kBlock = 1000;
 
 using Told = std::vector<std::string>;
 
-/// Its transfers are told beside the ranges.
+/// Records its transfers among the prefetched ranges.
 class ToldStore final : public MemoryStore {
   public:
     ToldStore(MemoryDisk& disk, WatchedPrefetch& prefetch)
@@ -73,7 +73,7 @@ Stats run(const Setting& setting, WatchedPrefetch& prefetch) {
     return stats;
 }
 
-/// Two pieces of 100 bytes in each block, 300 and 700 bytes from its begin.
+/// Two pieces of 100 bytes lie in each block, 300 and 700 bytes from its begin.
 Layout two_in_each_block() {
     return {Shape::runs({300, 700}, {100, 100}), kBlock, 0, Layout::unbounded};
 }
@@ -144,7 +144,7 @@ TEST(ReadAhead, RangesAreCutAtBlocksAndAtTheAccess) {
     EXPECT_EQ(prefetch.told[2], "want 2000-3000");
     EXPECT_EQ(prefetch.told[3], "want 3000-3050");
     EXPECT_EQ(prefetch.told[4], "access 450-3050") << "one transfer, as nothing waits in between";
-    // The storage's own blocks count.
+    // Larger blocks of the storage take precedence.
     WatchedPrefetch larger(0, 1000, 2500);
     run({.file = whole, .bytes = 2600, .from = 50, .max_acc = 5}, larger);
     EXPECT_EQ(larger.told[0], "want 450-2500");

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // In a program linked with --wrap=mmap and --wrap=munmap the ranks of one process see a piece of
-// shared memory at one address, as if it were mapped once: a thread sanitizer knows memory by its
-// address, and would take what two ranks do to the same bytes for different bytes.
+// shared memory at one address, as if it were mapped once. A thread sanitizer identifies memory by
+// its address, and would otherwise take the accesses of two ranks to the same bytes for accesses to
+// different ones.
 #include <sys/mman.h>
 #include <sys/stat.h>
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Which ranks set a file's size: where clients keep an old one, one rank of each node. The linker
-// sends the library's system calls here (--wrap).
+// The ranks that set a file's size: where clients cache an old size, one rank of each node. The
+// linker sends the library's system calls here (--wrap).
 #include <sys/vfs.h>
 #include <unistd.h>
 
@@ -18,7 +18,7 @@ constexpr long kExt4 = 0xEF53;
 constexpr long kLustre = 0x0BD00BD0;
 
 struct Watched {
-    std::atomic<long> type = 0;      ///< what the file system is said to be; 0: what it is
+    std::atomic<long> type = 0;      ///< file system type to report; 0: the real one
     std::atomic<Rank> refused = -1;  ///< that rank's ftruncate fails
 };
 Watched watched;
@@ -34,7 +34,8 @@ struct Told {
     ErrorKind result = ErrorKind::none;
 };
 
-/// Of four ranks on two nodes that set the size of a file of 12000 bytes to 9000.
+/// Sets the size of a file of 12000 bytes to 9000, on four ranks on two nodes. Returns the result
+/// by rank.
 std::vector<Told> set_size(long type, Rank refused = -1) {
     const Folder folder;
     const std::string path = folder.make("data", std::string(12'000, 'x'));

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Reads through sub-buffers that a node shares: whoever is free fills them, once for each byte, so
-// that a rank that is late keeps nobody waiting but for regions that hold data of its own.
+// Reads through sub-buffers that a node shares: any free rank fills them, once for each byte, so
+// that a late rank holds up only the regions that have data of its own.
 #include <gtest/gtest.h>
 
 #include <climits>
@@ -17,7 +17,7 @@ namespace {
 
 constexpr int kRanks = 4;
 constexpr Bytes kPiece = 64;
-constexpr Bytes kBytes = 64 << 10;  // of a rank
+constexpr Bytes kBytes = 64 << 10;  // per rank
 
 std::byte value_at(Offset at) {
     return static_cast<std::byte>(1 + at * 7 % 250);
@@ -36,16 +36,16 @@ Layout file_of(Data data, Rank rank) {
     return {Shape::run(kPiece), kRanks * kPiece, rank * kPiece, Layout::unbounded};
 }
 
-/// Who begins the second read after the others, and when: how much was loaded by then, counting the
-/// first read; or how often it looks until it does.
+/// The rank that begins the second read after the others, and the time: when `loaded` bytes have
+/// been loaded, counting the first read, or after `looks` idle calls.
 struct Late {
     Rank rank = -1;
     std::uint64_t loaded = 0;
     int looks = INT_MAX;
-    std::uint64_t found = 0;  ///< loaded when it began
+    std::uint64_t found = 0;  ///< bytes loaded when it began
 };
 
-/// Every rank reads its data, twice. `store_options` are those of a rank.
+/// Lets every rank read its data twice. `store_options` returns the options of a rank's store.
 template <class StoreOptions>
 Reading read_twice(Data data, const FlatTerms& options, MemoryDisk& disk, Late& late,
                    StoreOptions store_options, std::uint64_t seed = 1) {
@@ -59,7 +59,8 @@ Reading read_twice(Data data, const FlatTerms& options, MemoryDisk& disk, Late& 
         PlanCache plans;
         const Layout file = file_of(data, rank);
         unsigned sequence = 0;
-        for (const bool counted : {false, true}) {  // the first makes the plan that is kept
+        // The first read makes the plan that is cached.
+        for (const bool counted : {false, true}) {
             reading.stats[index] = {};
             reading.memory[index].assign(static_cast<std::size_t>(kBytes), std::byte{0});
             Access access;
@@ -89,7 +90,7 @@ const std::vector<std::byte>& all_values() {
     return values;
 }
 
-/// What a rank is to read.
+/// Returns the data that a rank is to read.
 const std::vector<std::byte>& values_for(Data data, Rank rank) {
     return made_once(std::pair(data, rank),
                      [&] { return values_of(file_of(data, rank), kBytes, value_at); });
@@ -130,7 +131,7 @@ TEST_P(SharedRead, AnAggregatorThatIsLateKeepsNobodyFromRegionsWithoutItsData) {
     EXPECT_EQ(aggregator.found, aggregator.loaded);
 }
 
-// It may have written there just before, and reads its own bytes.
+// The late rank may have written there just before, and must read its own bytes.
 TEST_P(SharedRead, NothingIsLoadedBeforeARankWithDataThereHasEntered) {
     for (Rank rank = 0; rank < kRanks; ++rank) {
         MemoryDisk disk = full_disk();

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Files whose accesses are shipped to agents: real threads of the simulated ranks, reached by TCP.
+// Data shipping: files with accesses that are shipped to agents. The agents are real threads of the
+// simulated ranks, reached by TCP.
 #include <sys/resource.h>
 
 #include <csignal>
@@ -25,7 +26,7 @@ std::vector<std::byte> data_of(Rank rank) {
     return std::vector<std::byte>(kMine, static_cast<std::byte>(rank + 1));
 }
 
-/// Every `ranks`-th piece of 100 bytes.
+/// Returns the view of every `ranks`-th piece of 100 bytes.
 Result<View> view_of(Rank rank, int ranks) {
     return View::make(rank * 100, 1, Shape::run(100), ranks * 100, true, "native");
 }
@@ -35,8 +36,8 @@ struct Told {
     std::vector<std::string> said;
 };
 
-/// Opens, writes and reads back; nobody but the rank itself is in a call meanwhile unless it is
-/// `collective`.
+/// Opens, writes and reads back. Unless it is `collective`, no other rank is in a call at that
+/// time.
 Told write_and_read(const HintMap& hints, int ranks, bool collective) {
     const Folder folder;
     Told told;
@@ -50,7 +51,7 @@ Told write_and_read(const HintMap& hints, int ranks, bool collective) {
         std::vector<std::byte> back(mine.size());
         EXPECT_EQ(file.access(call_for(Direction::read, back, collective, kAt)).bytes, kMine);
         EXPECT_EQ(back, mine);
-        // Half of it is behind the end of the file.
+        // Half of the read is behind the end of the file.
         if (rank == ranks - 1) {
             const auto half =
                 file.access(call_for(Direction::read, back, false, kAt, kMine / 2 + 50));
@@ -72,9 +73,10 @@ TEST(Shipping, EveryAccessIsShippedToTheAgentsOfItsBlocks) {
             for (const int ranks : {1, 2, 5}) {
                 SCOPED_TRACE(method + ", ranks " + std::to_string(ranks));
                 const Told told = write_and_read(shipped(method), ranks, collective);
-                // One request to each agent, and as many to read.
+                // One request goes to each agent to write, and one to read.
                 const auto agents = static_cast<std::uint64_t>(std::min(ranks, 2));
-                const std::uint64_t more = ranks == 1 ? 1 : 0;  // the read over the end
+                // The read across the end of the file.
+                const std::uint64_t more = ranks == 1 ? 1 : 0;
                 EXPECT_EQ(told.stats.requests_shipped, 2 * agents + more);
                 EXPECT_EQ(told.stats.requests_shared, told.stats.requests_shipped);
                 EXPECT_EQ(told.stats.bytes_stored, static_cast<std::uint64_t>(kMine));
@@ -88,7 +90,7 @@ TEST(Shipping, EveryAccessIsShippedToTheAgentsOfItsBlocks) {
     }
 }
 
-/// Between nodes requests are sent, and a rank shares memory with the agents of its own only.
+/// Between nodes requests are sent; a rank shares memory only with the agents of its own node.
 TEST(Shipping, OnSeveralNodesWhatGoesToAnotherNodeIsSent) {
     for (const std::string method : kMethods) {
         const Folder folder;
@@ -101,7 +103,7 @@ TEST(Shipping, OnSeveralNodesWhatGoesToAnotherNodeIsSent) {
             EXPECT_EQ(
                 (*file)->access(call_for(Direction::write, mine, false, kAt, rank * kMine)).bytes,
                 kMine);
-            // Four blocks, every other one of each of two agents, one on each node.
+            // There are four blocks, alternately of two agents, one on each node.
             EXPECT_EQ((*file)->stats().requests_shipped, 2U);
             EXPECT_EQ((*file)->stats().requests_shared, 1U);
             EXPECT_EQ(kind_of((*file)->sync()), ErrorKind::none);
@@ -121,7 +123,7 @@ TEST(Shipping, ALayoutTakesFewerBytesThanItsPieces) {
         const Folder folder;
         OpenCall call = call_of(folder.file("data"), kCreate, shipped(kMethods[i], 1));
         with_file(1, call, [&](File& file, Rank) {
-            // Pieces at distances that no stride describes.
+            // The pieces lie at distances that no stride describes.
             std::vector<Offset> offsets;
             for (Offset k = 0; k < 500; ++k) offsets.push_back(k * 20 + k % 3);
             const ShapePtr shape =
@@ -137,7 +139,7 @@ TEST(Shipping, ALayoutTakesFewerBytesThanItsPieces) {
     EXPECT_LT(bytes[1], bytes[0] / 2);
 }
 
-/// A write behind the limit of a process's files; the signal for it is not wanted.
+/// Makes writes behind `bytes` fail (RLIMIT_FSIZE), without the signal.
 class ShortFiles {
   public:
     explicit ShortFiles(rlim_t bytes) {
@@ -181,7 +183,7 @@ TEST(Shipping, AFailedWriteIsAnErrorOfTheCallThatGaveTheBytes) {
     }
 }
 
-/// As on a machine with few descriptors.
+/// Limits the number of descriptors to `most`.
 class FewDescriptors {
   public:
     explicit FewDescriptors(rlim_t most) {
@@ -195,7 +197,8 @@ class FewDescriptors {
     rlimit before_{};
 };
 
-/// One rank's threads can't have their descriptors; no rank ships then, and each finds its bytes.
+/// The threads of one rank can't get their descriptors. Then no rank ships, and each finds its
+/// bytes.
 TEST(Shipping, WhereAgentsCannotBeHadAnotherMethodIsUsedAndTheUserIsTold) {
     const FewDescriptors few(60);
     const Folder folder;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// How an access ends whose graph was asked to be sparse: each rank hears from the aggregators that
-// it has data with, and waits for nobody else.
+// The end of an access with a sparse graph: each rank gets the outcome from the aggregators that it
+// has data with, and waits for no other rank.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -17,11 +17,12 @@ namespace oratorio::test {
 namespace {
 
 constexpr int kRanks = 6;
-constexpr Bytes kPart = 64 << 10;  // of the file, of each of two aggregators: ranks 0 and 3
+// Bytes of the file for each of two aggregators: ranks 0 and 3.
+constexpr Bytes kPart = 64 << 10;
 constexpr Bytes kPiece = 1000;
 
-/// Where each rank has its pieces: 0 and 1 in the first part, 3 and 4 in the second, 2 in both, 5
-/// nowhere.
+/// Returns where a rank has its pieces: ranks 0 and 1 in the first part, 3 and 4 in the second, 2
+/// in both, 5 nowhere.
 std::vector<Offset> pieces_of(Rank rank) {
     switch (rank) {
         case 0:
@@ -39,7 +40,7 @@ std::vector<Offset> pieces_of(Rank rank) {
     }
 }
 
-/// Rank 0 with 1 and 2, rank 3 with 2 and 4.
+/// The pairs of aggregator and rank: 0 with 1 and 2, 3 with 2 and 4.
 constexpr std::uint64_t kPairs = 4;
 
 std::byte value_of(Rank rank, Offset at) {
@@ -74,11 +75,11 @@ FlatTerms sparse_terms(const char* method, bool hint) {
     options.sparse = hint;
     options.cb_nodes = 2;
     options.cyclic_block = kPart;
-    options.cb_buffer_size = 64 << 10;  // in writes half of it says what was given: two rounds
+    options.cb_buffer_size = 64 << 10;  // in writes half of it is the write mask: two rounds
     return options;
 }
 
-/// A store that is held up at its first request of a direction until it is let go on.
+/// A store that holds up its first request in a direction until `may_go_on` returns true.
 class HeldStore final : public MemoryStore {
   public:
     HeldStore(MemoryDisk& disk, const MemoryStoreOptions& options, Transport& transport,
@@ -153,9 +154,9 @@ TEST(SparseEnd, IsAMessageForEachPairThatSharesAnEdgeAndNoReduction) {
                 counted += ended.stats[rank].messages_sent;
             }
             EXPECT_EQ(counted, messages(ended));
-            // A pair's data of a round is one message, rank 4 writes in two rounds; a read tells
-            // what the round will hold, asks and is answered. Where data goes straight a message
-            // tells of it.
+            // A pair's data of a round is one message, and rank 4 writes in two rounds. A read
+            // takes three messages: what the round will hold, the request, and the reply. Zero-copy
+            // data is announced by a message.
             const bool reads = direction == Direction::read;
             const bool straight = std::string(method) == "cb_gather";
             const std::uint64_t of_data = reads ? 3 * kPairs : (straight ? 2 : 1) * (kPairs + 1);
@@ -164,8 +165,8 @@ TEST(SparseEnd, IsAMessageForEachPairThatSharesAnEdgeAndNoReduction) {
     }
 }
 
-/// Rank 0's storage is held up until all ranks that have nothing with it have returned, aggregator
-/// 3 among them. Where they don't the simulation ends with a deadlock.
+/// Rank 0's storage is held up until all ranks that have no data with it have returned, aggregator
+/// 3 among them. If they don't return, the simulation ends with a deadlock.
 TEST(SparseEnd, RanksWithoutAnEdgeReturnWhileAnAggregatorIsHeldUp) {
     for (const Direction direction : {Direction::write, Direction::read}) {
         for (std::uint64_t seed = 1; seed <= 20; ++seed) {
@@ -229,7 +230,7 @@ TEST(SparseEnd, AReadThatFailsIsToldToThoseWithAnEdge) {
     }
 }
 
-/// What the ranks learn in the pass makes them agree at the end.
+/// What the ranks learn while they plan the access makes them agree on the outcome at its end.
 TEST(SparseEnd, ARankThatWasRefusedIsHeardOfByAll) {
     for (const Direction direction : {Direction::write, Direction::read}) {
         MemoryDisk disk;
@@ -255,7 +256,7 @@ TEST(SparseEnd, ARankThatWasRefusedIsHeardOfByAll) {
     }
 }
 
-/// In pieces of a device's memory: the others take part until nobody has more.
+/// A rank with more pieces of device memory goes on: the others take part until none has more.
 TEST(SparseEnd, ARankWithMoreToDoIsHeardOfByAll) {
     MemoryDisk disk;
     run_ranks({.ranks = kRanks, .seed = 3}, [&](Transport& transport) {
@@ -278,8 +279,8 @@ TEST(SparseEnd, ARankWithMoreToDoIsHeardOfByAll) {
     expect_contents(disk);
 }
 
-/// Rank 5 has returned and writes into a hole, between the first aggregator's reading the hole and
-/// writing it back: it has to wait for the lock.
+/// Rank 5 has returned. It writes into a hole after the first aggregator has read the hole and
+/// before it writes the hole back: rank 5 has to wait for the lock.
 TEST(SparseEnd, WhoHasLeftFirstLosesNothingThatItWritesIntoAHoleThatIsBeingFilled) {
     for (std::uint64_t seed = 1; seed <= 10; ++seed) {
         MemoryDisk disk;
@@ -299,7 +300,7 @@ TEST(SparseEnd, WhoHasLeftFirstLosesNothingThatItWritesIntoAHoleThatIsBeingFille
             Stats stats;
             Exclusion exclusion;
             FlatTerms terms = sparse_terms("sparse", false);
-            terms.costs.write_call = 1e9;  // holes are filled
+            terms.costs.write_call = 1e9;  // single writes cost so much that holes are filled
             RunContext context{transport, &store, terms_of(terms), stats, buffers};
             context.exclusion = &exclusion;
             Piece part = part_of(rank, Direction::write);

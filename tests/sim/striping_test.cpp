@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Files on Lustre, BeeGFS and GPFS, where this program's own system calls answer in their place:
-// the stripes of a new file are as hints ask, and those of any file are what plans and reports go
-// by.
+// Files on Lustre, BeeGFS and GPFS, which this program's own system calls stand in for. The stripes
+// of a new file are those that hints request, and plans and reports use the stripes of any file.
 #include "store/striping.hpp"
 
 #include <fcntl.h>
@@ -27,17 +26,17 @@ constexpr long kGpfs = 0x47504653;
 constexpr long kBeegfs = 0x19830326;
 constexpr std::uint32_t kPlain = 0x0BD10BD0, kPooled = 0x0BD30BD0, kComposite = 0x0BD60BD0;
 
-/// The file system of the tests' folder. Ranks of a simulation run one at a time.
+/// The file system of the tests' folder. REQUIRES: ranks of a simulation run one at a time.
 struct FileSystem {
     long type = 0;
-    int refusal = 0;                                       ///< of layouts, an errno
-    int told = 0;                                          ///< layouts that it was given
-    std::map<ino_t, std::vector<std::byte>> layouts = {};  ///< of files, Lustre
-    std::map<ino_t, Striping> striped = {};                ///< the same, BeeGFS
+    int refusal = 0;                                       ///< errno for setting a layout
+    int told = 0;                                          ///< number of layouts that were set
+    std::map<ino_t, std::vector<std::byte>> layouts = {};  ///< by file, on Lustre
+    std::map<ino_t, Striping> striped = {};                ///< by file, on BeeGFS
 };
 FileSystem file_system;
 
-/// A number in the bytes of a layout.
+/// Returns a number in the bytes of a layout.
 template <class Number>
 Number at(const std::vector<std::byte>& bytes, std::size_t place) {
     Number number = 0;
@@ -45,7 +44,7 @@ Number at(const std::vector<std::byte>& bytes, std::size_t place) {
     return number;
 }
 
-/// Of the magic, stripe size and count, as lov_user_md_v1 or _v3 has them.
+/// Returns a layout with a magic, stripe size and count, in the format of lov_user_md_v1 or _v3.
 std::vector<std::byte> plain(std::uint32_t magic, std::uint32_t size, std::uint16_t count,
                              std::size_t more = 24) {
     std::vector<std::byte> bytes(32 + more);
@@ -55,7 +54,7 @@ std::vector<std::byte> plain(std::uint32_t magic, std::uint32_t size, std::uint1
     return bytes;
 }
 
-/// lov_comp_md_v1 of parts of 1 MiB on one target, and the last one.
+/// Returns a lov_comp_md_v1 of components of 1 MiB on one target each, and the last one.
 std::vector<std::byte> composite(std::uint16_t parts, const std::vector<std::byte>& last) {
     std::vector<std::byte> bytes(32 + 48 * std::size_t{parts});
     std::memcpy(bytes.data(), &kComposite, 4);
@@ -123,7 +122,7 @@ TEST_F(StripedFiles, GpfsTellsItsBlock) {
     EXPECT_EQ(striping_of(file, kGpfs), (Striping{facts.st_blksize, 0, -1}));
 }
 
-/// What an open with these hints reports.
+/// Returns the hints that an open with these hints reports.
 HintMap opened(const std::string& path, AccessMode mode, const HintMap& hints,
                std::vector<std::string>* said = nullptr) {
     HintMap report;
@@ -151,7 +150,7 @@ TEST_F(StripedFiles, ANewFileIsStripedAsHintsAsk) {
     EXPECT_EQ(at<std::uint16_t>(layout, 30), 7);
     EXPECT_EQ(report["striping_unit"], "1048576");
     EXPECT_EQ(report["striping_factor"], "4");
-    // It exists now, so it stays as it is, and tells so.
+    // The file exists by now, so its layout stays, and the open reports it.
     report = opened(path(), kCreate, {{"striping_unit", "65536"}, {"striping_factor", "9"}});
     EXPECT_EQ(file_system.told, 1);
     EXPECT_EQ(report["striping_unit"], "1048576");
@@ -292,7 +291,7 @@ extern "C" int fsetxattr(int descriptor, const char* name, const void* value, si
     return 0;
 }
 
-/// Of BeeGFS: stripes of a file, and a folder's new file.
+/// Handles the requests of BeeGFS: the stripes of a file, and a new file in a folder.
 extern "C" int ioctl(int descriptor, unsigned long request, ...) noexcept {
     using oratorio::test::file_system;
     struct Stripes {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Who waits for whom in a sync: nobody, where each rank's own flush is all of it.
+// The ranks that a sync waits for: none, where each rank's own flush is complete.
 #include <array>
 #include <cerrno>
 #include <utility>
@@ -52,7 +52,7 @@ TEST(Sync, ByOneRankAloneReturnsOnSeveralNodesWhileNobodyElseWritesItsData) {
     });
 }
 
-/// An aggregator of another node may hold this rank's data in its page cache.
+/// An aggregator on another node may hold this rank's data in its page cache.
 TEST(Sync, AfterACollectiveWriteOfSeveralNodesReturnsWhenAllRanksHaveFlushed) {
     std::array<bool, 4> come{};  // one rank of the simulation runs at a time
     on_two_nodes([&come](File& file, Rank rank) {
@@ -64,7 +64,7 @@ TEST(Sync, AfterACollectiveWriteOfSeveralNodesReturnsWhenAllRanksHaveFlushed) {
     });
 }
 
-/// Of a file's metadata the system tells a failure to whoever flushes first, and then forgets it.
+/// A store that reports a failure to write metadata to the first flush only, as the system does.
 class ToldOnce final : public MemoryStore {
   public:
     ToldOnce(MemoryDisk& disk, bool& is_told) : MemoryStore(disk), is_told_(is_told) {}
@@ -97,7 +97,7 @@ TEST(Sync, WhatTheSystemTellsToOneRankIsToldToAllRanksOnce) {
     });
 }
 
-/// By method sparse, to a store like that.
+/// Returns a call with the method sparse that opens such a store.
 OpenCall sparse_call(MemoryDisk& disk, HintMap hints, const MemoryStoreOptions& options = {}) {
     hints["oratorio_method"] = "sparse";
     OpenCall call = call_of("data", kCreate, hints);
@@ -108,7 +108,7 @@ OpenCall sparse_call(MemoryDisk& disk, HintMap hints, const MemoryStoreOptions& 
     return call;
 }
 
-/// This rank's part of a collective write, nothing for 0 bytes; what comes of it.
+/// Writes this rank's part of a collective write, nothing for 0 bytes. Returns the error.
 ErrorKind write_part(File& file, Bytes bytes, Offset at) {
     std::vector<std::byte> data(static_cast<std::size_t>(bytes), std::byte{7});
     return file.access(call_for(Direction::write, data, true, Positioning::explicit_offset, at))
@@ -132,7 +132,7 @@ TEST(Sync, ASparseWriteOfWhoseFailureAllHaveHeardIsToldNoMore) {
     }
 }
 
-/// Ranks 0 and 2 aggregate; what rank 2 writes for rank 3 doesn't fit.
+/// Ranks 0 and 2 aggregate; the data that rank 2 writes for rank 3 doesn't fit.
 TEST(Sync, AfterASparseWriteThatFailedOnSomeRanksAllAreToldOnce) {
     for (const bool closes : {false, true}) {
         MemoryDisk disk(150);
@@ -154,8 +154,8 @@ TEST(Sync, AfterASparseWriteThatFailedOnSomeRanksAllAreToldOnce) {
     }
 }
 
-/// Ranks 2 and 3 hear of the first one, ranks 0 and 1 of the second: each of a failure, nobody of
-/// both.
+/// Ranks 2 and 3 learn of the first failure, ranks 0 and 1 of the second: each rank learns of one,
+/// and none of both.
 TEST(Sync, SparseWritesThatFailedOnOtherRanksEachAreTold) {
     for (const bool closes : {false, true}) {
         MemoryDisk disk;

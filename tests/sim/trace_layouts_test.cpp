@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a trace tells of where an access was, so that it can be made again.
+// The layouts in a trace, which describe an access well enough to repeat it.
 #include "sim/traced.hpp"
 #include "type/shape_codec.hpp"
 
 namespace oratorio::test {
 namespace {
 
-/// Of a shape that the trace holds.
+/// Encodes a shape as the trace does.
 std::string base64_of(const ShapePtr& shape) {
     std::vector<std::byte> code;
     encode({shape, 0, 0, 1}, code);
@@ -22,7 +22,7 @@ std::string base64_of(const ShapePtr& shape) {
     return text.append((4 - text.size() % 4) % 4, '=');
 }
 
-/// Blocks of 8 bytes at odd places.
+/// Returns blocks of 8 bytes at irregular places.
 ShapePtr odd_shape(Offset step) {
     std::vector<Offset> offsets;
     for (Offset i = 0; i < 20; ++i) offsets.push_back(i * step + i * i % 5);
@@ -73,7 +73,7 @@ TEST(Trace, LayoutsThatDoNotFitAreCounted) {
               });
     const Json trace = read_trace(folder);
     EXPECT_EQ(events_of(trace, "name", "oratorio_shape").size(), most);
-    // The view's shape is that of the first one's memory.
+    // The view has the shape of the first access's memory.
     EXPECT_EQ(events_of(trace, "name", "oratorio_end")[0].at("args").at("dropped_layouts"), 4);
     EXPECT_EQ(events_of(trace, "name", "oratorio_dropped")[0].at("args").at("layouts"), 4);
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The trace of a file's accesses: each access of each rank once, its phases inside it, in a JSON
-// that is whole; and I/O that doesn't care whether it can be written.
+// The trace of a file's accesses: each access of each rank once, its phases inside it, in valid
+// JSON. A trace that cannot be written does not affect I/O.
 #include "sim/traced.hpp"
 #include "support/method_names.hpp"
 
@@ -17,14 +17,14 @@ Times times_of(const Json& event) {
             event.at("ts").get<double>() + event.at("dur").get<double>()};
 }
 
-/// Times are told in thousandths.
+/// Times are reported in thousandths.
 constexpr double kRounding = 0.0015;
 
 bool holds(const Times& outer, const Times& inner) {
     return outer.begin <= inner.begin + kRounding && inner.end <= outer.end + kRounding;
 }
 
-/// Spans of an access: those that name it and its process.
+/// Returns the spans of an access: those with its name and process.
 Events spans_of(const Json& trace, const Json& access, const std::string& category) {
     Events found;
     for (const Json& event : events_of(trace, "cat", category)) {
@@ -38,7 +38,7 @@ Events spans_of(const Json& trace, const Json& access, const std::string& catego
     return found;
 }
 
-/// Of spans on one track any two are apart, or one is in the other.
+/// Expects that of any two spans on one track, one contains the other or both are disjoint.
 void expect_nested(const Json& trace) {
     std::map<std::pair<long long, long long>, std::vector<Times>> tracks;
     for (const Json& event : events_of(trace, "ph", "X"))
@@ -53,7 +53,7 @@ void expect_nested(const Json& trace) {
                     << one.begin << "-" << one.end << " and " << other.begin << "-" << other.end;
 }
 
-/// Viewers show threads that have the number 0 or their process's as one.
+/// Viewers merge threads with the number 0, or with the number of their process, into one.
 void expect_apart(const Json& trace) {
     for (const Json& event : events_of(trace, "ph", "X")) {
         EXPECT_NE(event.at("tid"), 0);
@@ -318,7 +318,7 @@ TEST(Trace, TheClocksOfNodesAreCompared) {
     ASSERT_EQ(nodes.size(), 3u);
     EXPECT_EQ(nodes[0].at("within_ns").get<long long>(), 0);
     for (const Json& node : nodes) {
-        // Here all of them are the same clock.
+        // All nodes share one clock here.
         EXPECT_LE(std::abs(node.at("clock_ahead_ns").get<long long>()),
                   node.at("within_ns").get<long long>());
         EXPECT_LT(node.at("within_ns").get<long long>(), 1'000'000'000);

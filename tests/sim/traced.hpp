@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Accesses that are traced, and their trace as it is read.
+// Helpers that run traced accesses and read their trace.
 #pragma once
 
 #include <nlohmann/json.hpp>
@@ -17,7 +17,7 @@ inline OpenCall traced(const Folder& folder, const std::string& trace, HintMap i
     return call;
 }
 
-/// Blocks of 64 bytes, those of the ranks in turn, one after the other.
+/// Sets a view of blocks of 64 bytes that belong to the ranks in turn.
 inline void set_interleaved_view(File& file, Rank rank, int ranks) {
     const auto view =
         View::make(kBlock * rank, 1, Shape::run(kBlock), kBlock * ranks, true, "native");

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Two handles on one file: only one that was alone when it was opened fills holes by reading them;
-// any other writes what it was given, piece by piece (docs/decisions/0002).
+// Two handles on one file: only a handle that was alone when it was opened fills holes by data
+// sieving; any other writes its data piece by piece (docs/decisions/0002).
 #include "sim/file_ranks.hpp"
 
 namespace oratorio::test {
@@ -9,7 +9,7 @@ namespace {
 constexpr Bytes kPieces = 2000;
 constexpr Bytes kPiece = 4;
 
-/// All ranks' pieces, each with a hole of the same length behind it.
+/// Writes all ranks' pieces, each with a hole of the same length behind it.
 void write_with_holes(File& file, Rank rank, int ranks) {
     const Bytes stride = 2 * kPiece * ranks;
     View view = View::bytes();
@@ -57,7 +57,7 @@ TEST_P(TwoHandles, OnlyTheOneThatWasAloneFillsHoles) {
     EXPECT_EQ(folder.read("data"), expected);
 }
 
-// The handle before is closed, and a file opened to be read writes nothing.
+// The handle before is closed, and a file opened for reading writes nothing.
 TEST_P(TwoHandles, HandlesThatWriteNothingMoreDoNotCount) {
     constexpr int kRanks = 2;
     const Folder folder;

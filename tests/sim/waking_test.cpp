@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Who sleeps at once where others keep all cores busy, and who yields first.
+// Which ranks sleep at once where others keep all cores busy, and which yield first.
 #include "exchange/waking.hpp"
 
 #include "sim/file_ranks.hpp"
@@ -7,7 +7,7 @@
 namespace oratorio::test {
 namespace {
 
-/// Ranks of one node with so many cores.
+/// Ranks of one node with `cores` cores.
 class Cores : public Lent {
   public:
     Cores(Transport& owner, int cores) : Lent(owner), topology_(owner.topology()) {
@@ -19,7 +19,7 @@ class Cores : public Lent {
     Topology topology_;
 };
 
-/// What rank 0 does before it sleeps, where it has nothing to do and rank 1 is at work.
+/// Returns how rank 0 waits before it sleeps, where it has nothing to do and rank 1 is at work.
 Before before_sleep_beside_one_at_work(int cores) {
     const auto seen = on_ranks(3, [&](Transport& transport) {
         Cores ranks(transport, cores);
