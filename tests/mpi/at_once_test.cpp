@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What runs at once in one process: threads of the program that use files of their own and one that
-// they share, the thread that moves nonblocking accesses on, the one that does storage calls, the
-// one that serves a counter. For ThreadSanitizer above all; without it, bytes and numbers are
-// right.
+// Concurrent threads in one process: threads of the program that use files of their own and a
+// shared one, the thread that moves nonblocking accesses on, the one that makes storage calls, the
+// one that serves a counter. The test is for ThreadSanitizer above all; without it, it checks bytes
+// and numbers.
 #include <atomic>
 #include <functional>
 #include <thread>
@@ -18,7 +18,7 @@ constexpr int kPiece = 64;
 constexpr int kPieces = 100;
 constexpr int kBytes = kPiece * kPieces;
 
-/// A thread of the program, with ranks of its own.
+/// A thread of the program, with a communicator of its own.
 struct Part {
     MPI_Comm comm = MPI_COMM_NULL;
     std::string name;  ///< of its file
@@ -37,7 +37,7 @@ Bytes data_of(const Part& part, std::uint64_t salt, int bytes = kBytes) {
     return data;
 }
 
-/// Pieces in turn with the other ranks.
+/// Sets a view of pieces that belong to the ranks in turn.
 void set_view(const Part& part, MPI_File file) {
     MPI_Datatype type;
     MPI_Type_vector(kPieces, kPiece, kPiece * part.ranks, MPI_BYTE, &type);
@@ -56,8 +56,8 @@ void write_and_read(Part& part, MPI_File file, std::uint64_t salt) {
     part.check(back == data);
 }
 
-/// A file after the other: threads meet where workspaces are lent, and with an I/O thread in
-/// between the stores are used by two.
+/// Uses one file after the other: threads meet where workspaces are lent, and with an I/O thread
+/// between them two threads use the stores.
 void files_come_and_go(Part& part) {
     for (const char* method : {"shared_buffer", "multithreaded", "auto"})
         for (const char* store : {"posix", "thread", "uring"}) {
@@ -76,7 +76,8 @@ void files_come_and_go(Part& part) {
     }
 }
 
-/// Of both kinds, under way together; completed by this thread while the helper moves them on.
+/// Starts independent and collective accesses at the same time. This thread completes them while
+/// the helper moves them on.
 void many_are_under_way(Part& part) {
     constexpr int kOperations = 24;
     constexpr int kShort = 500;
@@ -110,7 +111,8 @@ void many_are_under_way(Part& part) {
     part.check(MPI_File_close(&file) == MPI_SUCCESS);
 }
 
-/// Several threads with one handle: places of their own, and records at the shared pointer.
+/// Several threads use one handle, with places of their own, and with records at the shared file
+/// pointer.
 void one_handle_is_shared(Part& part) {
     constexpr int kThreads = 2;
     constexpr int kTurns = 40;
@@ -144,7 +146,7 @@ void one_handle_is_shared(Part& part) {
     part.check(MPI_File_close(&file) == MPI_SUCCESS);
 }
 
-/// As between nodes.
+/// Serves a counter as between nodes.
 void a_counter_is_served(Part& part) {
     constexpr int kTimes = 200;
     CounterService counters;

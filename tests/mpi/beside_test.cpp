@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a rank reads and writes by itself while collective calls on the same handle are under way
-// and an I/O thread does their storage calls: all of them end, and each byte is right. A plain MPI
-// program; with the argument "multiple" it asks for MPI_THREAD_MULTIPLE.
+// Independent reads and writes of a rank while collective calls on the same handle are under way
+// and an I/O thread makes their storage calls: all of them end, and each byte is right. A plain MPI
+// program; with the argument "multiple" it requests MPI_THREAD_MULTIPLE.
 #include <cstring>
 
 #include "mpi/file_support.hpp"
@@ -10,9 +10,9 @@ namespace oratorio::test {
 namespace {
 
 constexpr int kTimes = 30;
-constexpr int kTogether = 64 << 10;  // of each rank and collective call: many rounds
+constexpr int kTogether = 64 << 10;  // per rank and collective call: many rounds
 constexpr int kAlone = 512;
-constexpr int kCalls = 20;  // alone, during each collective one
+constexpr int kCalls = 20;  // independent calls during each collective one
 constexpr MPI_Offset kAlonePlace = MPI_Offset{1} << 24;
 
 Bytes data_of(int length, int salt) {
@@ -22,7 +22,8 @@ Bytes data_of(int length, int salt) {
     return data;
 }
 
-/// Small accesses of this rank, each of which is done when the next begins.
+/// Makes small accesses of this rank, each after the one before is done. Returns the number of
+/// wrong ones.
 int wrong_alone(MPI_File file, int salt) {
     int wrong = 0;
     for (int call = 0; call < kCalls; ++call) {
@@ -37,7 +38,8 @@ int wrong_alone(MPI_File file, int salt) {
     return wrong;
 }
 
-/// A collective call of all ranks, with this rank's own beside it: how many of these went wrong.
+/// Makes a collective call of all ranks, and this rank's own calls during it. Returns the number of
+/// own calls that went wrong.
 int wrong_beside(MPI_File file, bool split, bool writes, Bytes& memory, int salt) {
     const MPI_Offset at = MPI_Offset{kTogether} * rank_of_world();
     MPI_Request request = MPI_REQUEST_NULL;

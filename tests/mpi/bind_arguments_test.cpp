@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Bad arguments give the class that MPI names, also when only one rank has them: in a collective
-// call all ranks then return. Two ranks at least.
+// Bad arguments return the class that MPI names, also if only one rank has them: a collective call
+// then returns on all ranks. Needs at least two ranks.
 #include <cstddef>
 #include <functional>
 
@@ -9,8 +9,8 @@
 namespace oratorio::test {
 namespace {
 
-/// A claim: this call, made by the last rank (`bad`) or with good arguments by the others, gives
-/// this class.
+/// A claim: this call returns this class if the last rank makes it with a bad argument (`bad`) and
+/// the others with good ones.
 struct Rule {
     const char* what;
     int error_class;

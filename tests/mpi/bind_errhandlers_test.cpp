@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Error handlers: which one runs, with what, and that it outlives the program's handle.
+// Error handlers: which one runs, with which arguments, and that it outlives the program's handle.
 #include <stdexcept>
 
 #include "mpi/bind_support.hpp"
@@ -34,7 +34,7 @@ int bad_seek(MPI_File file) {
     return class_of(MPI_File_seek(file, -1, MPI_SEEK_SET));
 }
 
-/// One error happened since the last asking, on this file.
+/// Returns true if exactly one error happened on this file since the last query.
 bool told_of(MPI_File file, int error_class) {
     const bool right = told.calls == 1 && told.file == file && told.error_class == error_class;
     told = {};
@@ -132,7 +132,7 @@ void a_program_may_call_the_handler_itself() {
 
 int errors_left = 0;
 
-/// No lock may be held while it runs.
+/// Calls the library from a handler: no lock may be held while a handler runs.
 extern "C" void nested_handler(MPI_File* file, int*, ...) {
     if (--errors_left > 0) bad_seek(*file);
     MPI_Offset size = -1;
@@ -193,7 +193,7 @@ void a_handler_with_state_gets_it_and_the_state_lives_as_long_as_the_file() {
     CHECK(state.told.calls == 1 && state.told.file == file &&
           state.told.error_class == MPI_ERR_ARG);
     CHECK(MPI_File_close(&file) == MPI_SUCCESS);
-    // The handle's value is forgotten when the host gives it out anew.
+    // The library must forget the handle's value once the host reuses it.
     MPI_Errhandler recycled = made_handler();
     MPI_Errhandler_free(&recycled);
 }
@@ -219,7 +219,8 @@ void a_fortran_handler_gets_the_fortran_handle() {
     CHECK(MPI_File_close(&file) == MPI_SUCCESS);
 }
 #else
-void a_fortran_handler_gets_the_fortran_handle() {}  // the Fortran bindings of other hosts call C
+// The Fortran bindings of other hosts call C.
+void a_fortran_handler_gets_the_fortran_handle() {}
 #endif
 
 }  // namespace

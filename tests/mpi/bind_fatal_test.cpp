@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// With MPI_ERRORS_ARE_FATAL a failed call ends the job, after saying why. Judged by what it prints.
+// With MPI_ERRORS_ARE_FATAL a failed call prints a message and ends the job. The test is judged by
+// the output.
 #include <mpi.h>
 
 #include <cstdio>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Accesses in the delete callback of an attribute of MPI_COMM_SELF, which MPI_Finalize calls first
-// of all (MPI-4.1, 11.2.4): MPI works there as ever. HDF5 closes its files so. Arguments: the
+// of all (MPI-4.1, 11.2.4): MPI still works there. HDF5 closes its files that way. Arguments: the
 // attribute is set "before" or "after" the program's first open, or the callback itself makes the
 // "first" open; then the level of thread support, if it isn't the lowest.
 #include <cstring>
@@ -16,7 +16,7 @@ constexpr int kCount = 100'000;  // too many to be written when the access start
 MPI_File file = MPI_FILE_NULL;
 std::string name;
 
-/// Every way to write, each of which leaves other numbers.
+/// All ways to write; each leaves different numbers.
 using Write = int (*)(MPI_Offset, const int*, MPI_Status*);
 const Write kWrites[] = {
     [](MPI_Offset at, const int* ints, MPI_Status* status) {
@@ -72,7 +72,7 @@ void open_it() {
 
 int called = 0;
 
-/// Files of which one was opened before, and one is opened here; one access is left to the close.
+/// Uses a file that was opened before, and one that is opened here; the close completes one access.
 int use_files(MPI_Comm, int, void*, void*) {
     ++called;
     if (file == MPI_FILE_NULL) open_it();

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Handles: used again and again, dead ones are known to be dead, and they are the same number in
-// Fortran.
+// Handles: they are reused, dead ones are detected, and they are the same number in Fortran.
 #include <set>
 #include <vector>
 
@@ -26,7 +25,7 @@ MPI_File open_alone(const std::string& name) {
     return file;
 }
 
-/// While there is one slot, so that its generations wrap around: the first handle comes back.
+/// Only one slot is in use, so that its generations wrap around and the first handle comes back.
 void a_handle_can_be_opened_and_closed_without_end(const std::string& name) {
     MPI_File made = MPI_FILE_NULL;
     CHECK(MPI_File_open(MPI_COMM_SELF, name.c_str(), MPI_MODE_CREATE | MPI_MODE_RDWR, MPI_INFO_NULL,

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Files of the host MPI's own MPI-IO: every call on them goes there. usage: bind_host_test
-// all|hinted
-//   all     the environment hands over every file (ORATORIO_DISABLE or ORATORIO_METHOD)
+// Files that use the host MPI's own MPI-IO: every call on them goes to the host.
+// usage: bind_host_test all|hinted
+//   all     the environment passes every file to the host (ORATORIO_DISABLE or ORATORIO_METHOD)
 //   hinted  the info of one file does, and another file is Oratorio's at the same time
 #include <cstring>
 
@@ -18,7 +18,7 @@ extern "C" void count_call(MPI_File*, int*, ...) {
     ++calls;
 }
 
-/// Oratorio tells its hints with every file.
+/// Returns true for a file of Oratorio, which reports its hints with every file.
 bool is_ours(MPI_File file) {
     MPI_Info info;
     char value[64] = {};
@@ -61,7 +61,8 @@ void the_host_does_everything(MPI_File file) {
     CHECK(MPI_File_create_errhandler(count_call, &handler) == MPI_SUCCESS);
     CHECK(MPI_File_set_errhandler(file, handler) == MPI_SUCCESS);
     calls = 0;
-    MPI_File_seek(file, -1, MPI_SEEK_SET);  // MPICH 5 gives success after a user's handler ran
+    // MPICH 5 returns success after a user's handler ran.
+    MPI_File_seek(file, -1, MPI_SEEK_SET);
     CHECK(calls == 1);
     CHECK(MPI_Errhandler_free(&handler) == MPI_SUCCESS);
 }
@@ -69,7 +70,7 @@ void the_host_does_everything(MPI_File file) {
 void a_hint_hands_one_file_to_the_host() {
     MPI_Info info;
     MPI_Info_create(&info);
-    // The first rank's hint holds, as all hints do.
+    // As with all hints, rank 0's value counts.
     MPI_Info_set(info, "oratorio_method", rank_of_world() == 0 ? "host" : "auto");
     MPI_File theirs = open_scratch(info), ours = open_scratch();
     MPI_Info_free(&info);

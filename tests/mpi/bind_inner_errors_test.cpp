@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Errors of the library's own calls to the host don't reach the handlers of MPI_COMM_WORLD and
-// MPI_COMM_SELF: callbacks of a datatype's attributes that fail, and handles that are none. The
-// program's handlers are in force afterwards as before.
+// MPI_COMM_SELF: for example if callbacks of a datatype's attributes fail, or handles are invalid.
+// Afterwards the program's handlers are in force as before.
 #include <cstring>
 #include <vector>
 
@@ -26,14 +26,14 @@ extern "C" int copy_well(MPI_Datatype, int, void*, void* value, void* copy, int*
     *flag = 1;
     return MPI_SUCCESS;
 }
-/// Fails for the copies, of which the program knows nothing.
+/// Fails for the copies, which the program does not know of.
 bool deleting_ours = false;
 extern "C" int fail_to_delete(MPI_Datatype, int, void*, void*) {
     ++deletions;
     return deleting_ours ? MPI_SUCCESS : MPI_ERR_OTHER;
 }
 
-/// Every other int.
+/// Returns a type of every other int, with an attribute.
 MPI_Datatype with_attribute(MPI_Type_copy_attr_function* copy,
                             MPI_Type_delete_attr_function* drop) {
     static int value = 5;
@@ -80,7 +80,7 @@ extern "C" int same_extent(MPI_Datatype, MPI_Aint* extent, void*) {
     return MPI_SUCCESS;
 }
 
-/// Conversions by the program's functions hold a copy of the datatype, with its attributes.
+/// Conversions by the program's functions use a copy of the datatype, with its attributes.
 void a_conversion_does_without_attributes_that_refuse() {
     static int writes = 1;
     CHECK(MPI_Register_datarep("plain", convert, convert, same_extent, &writes) == MPI_SUCCESS);
@@ -101,7 +101,7 @@ void a_conversion_does_without_attributes_that_refuse() {
 
 #if defined(MPICH_NUMVERSION) && !defined(MPI_ABI)
 #define HANDLES_ARE_CHECKED
-/// Handles of another kind, which MPICH finds out (to other hosts they are pointers).
+/// Handles of another kind, which MPICH detects (to other hosts they are pointers).
 void handles_that_are_none_are_errors_of_the_call() {
     const auto no_type = static_cast<MPI_Datatype>(MPI_COMM_WORLD);
     const auto no_info = static_cast<MPI_Info>(MPI_COMM_WORLD);
@@ -125,12 +125,12 @@ void handles_that_are_none_are_errors_of_the_call() {
 }
 #endif
 
-/// What the program's own failing call leads to.
+/// Returns the number of handler calls for a failing call of the program itself.
 int errors_handled_of_the_programs_own() {
     const int before = handled;
     MPI_Datatype type = with_attribute(fail_to_copy, MPI_TYPE_NULL_DELETE_FN);
     MPI_Datatype copy = MPI_DATATYPE_NULL;
-    (void)MPI_Type_dup(type, &copy);  // what it returns after a handler, hosts don't agree on
+    (void)MPI_Type_dup(type, &copy);  // hosts disagree on what it returns after a handler
     MPI_Type_free(&type);
     copies = 0;
     return handled - before;
@@ -140,7 +140,7 @@ void run() {
     MPI_Errhandler counting = MPI_ERRHANDLER_NULL;
     MPI_Comm_create_errhandler(count_error, &counting);
     MPI_Comm_set_errhandler(MPI_COMM_WORLD, counting);
-#ifdef OPEN_MPI  // MPICH takes the world's where this one has none
+#ifdef OPEN_MPI  // MPICH uses the handler of MPI_COMM_WORLD where MPI_COMM_SELF has none
     MPI_Comm_set_errhandler(MPI_COMM_SELF, counting);
 #endif
     CHECK(errors_handled_of_the_programs_own() == 1);

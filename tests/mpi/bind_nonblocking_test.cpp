@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Nonblocking accesses as the program sees them: requests that the host's calls complete in any
-// order, mixed with messages; statuses and failures; what is started and never waited for.
-// Argument "thread": MPI is begun with MPI_THREAD_MULTIPLE.
+// order, mixed with messages; statuses and failures; accesses that are started and never waited
+// for. With the argument "thread" MPI is initialised with MPI_THREAD_MULTIPLE.
 #include <fcntl.h>
 #include <unistd.h>
 
@@ -17,7 +17,8 @@ constexpr int kCount = 250;
 constexpr int kOperations = 120;  // under way at once
 constexpr int kLarge = 100'000;   // too many to be written when the access starts
 
-/// Data of many accesses: access i of this rank is kCount ints, interleaved with the other ranks'.
+/// The data of many accesses: access i of this rank is kCount ints, interleaved with the other
+/// ranks'.
 struct Data {
     std::vector<int> ints = std::vector<int>(static_cast<std::size_t>(kCount) * kOperations);
     Data() {
@@ -75,7 +76,7 @@ void many_are_completed_together_with_messages(MPI_File file) {
     requests.resize(kOperations);
     for (int i = 0; i < kOperations; ++i)
         requests[static_cast<std::size_t>(i)] = start_read(file, back, i);
-    // The last first, one by test, the others as they come.
+    // The last one is completed first, one by a test, the others in any order.
     MPI_Status status;
     CHECK(MPI_Wait(&requests.back(), &status) == MPI_SUCCESS && counts(status, kCount));
     int flag = 0;
@@ -114,7 +115,7 @@ void a_rank_that_waits_for_a_message_does_not_hold_up_the_others(MPI_File file) 
     }
 }
 
-/// A call that asks about the second of two requests, the first of which is null.
+/// A call that queries the second of two requests; the first is null.
 struct Question {
     const char* name;
     bool (*is_done)(const MPI_Request* both, MPI_Status* status);
@@ -161,7 +162,7 @@ const Question kQuestions[] = {
 #endif
 };
 
-/// Programs compiled for a newer MPI run on an older one that lacks its calls.
+/// Returns true if the host has the call: programs compiled for a newer MPI run on an older one.
 bool host_has(const Question& question) {
     int version = 0, subversion = 0;
     MPI_Get_version(&version, &subversion);
@@ -169,7 +170,7 @@ bool host_has(const Question& question) {
     return old || version > MPI_VERSION || (version == MPI_VERSION && subversion >= MPI_SUBVERSION);
 }
 
-/// Asking again and again, and no other call, comes to true (MPI-4.1, 3.7.6).
+/// Repeating one query, without any other call, must lead to completion (MPI-4.1, 3.7.6).
 void each_way_to_ask_moves_them_on(MPI_File file) {
     std::vector<int> ints(kLarge, rank_of_world());
     const MPI_Offset mine = rank_of_world() * static_cast<MPI_Offset>(kLarge * sizeof(int));
@@ -204,7 +205,8 @@ void failures_reach_the_files_handler_when_they_are_completed() {
     MPI_Request requests[3] = {MPI_REQUEST_NULL, MPI_REQUEST_NULL, MPI_REQUEST_NULL};
     CHECK(class_of(MPI_File_iread_at(file, 0, &value, 1, MPI_INT, &requests[0])) == MPI_ERR_ACCESS);
     CHECK(requests[0] == MPI_REQUEST_NULL && handled == 1);
-    // Collective: the other ranks count on this one, so it fails when it is completed.
+    // The access is collective and the other ranks rely on this one, so it fails when it is
+    // completed.
     CHECK(MPI_File_iread_at_all(file, 0, &value, 1, MPI_INT, &requests[0]) == MPI_SUCCESS);
     CHECK(class_of(MPI_Wait(&requests[0], MPI_STATUS_IGNORE)) == MPI_ERR_ACCESS && handled == 2);
     MPI_File_iwrite_at_all(file, 0, &value, 1, MPI_INT, &requests[0]);
@@ -250,7 +252,7 @@ void what_is_freed_is_done_by_the_close_and_cancelling_changes_nothing() {
     CHECK(MPI_File_close(&file) == MPI_SUCCESS);
 }
 
-/// Nobody needs to be woken for it, and no other call needs to be made.
+/// No thread has to be woken for it, and no other call made.
 void a_small_access_is_made_when_it_starts() {
     const std::string name = shared_name();
     const int mode = MPI_MODE_CREATE | MPI_MODE_RDWR | MPI_MODE_DELETE_ON_CLOSE;
@@ -268,7 +270,7 @@ void a_small_access_is_made_when_it_starts() {
     CHECK(MPI_File_close(&file) == MPI_SUCCESS);
 }
 
-/// Never waited for: MPI_Finalize must find nothing that holds it up.
+/// The request is never waited for: MPI_Finalize must not hang.
 void one_is_left_to_finalize() {
     static Data data;
     MPI_File file = open_scratch();

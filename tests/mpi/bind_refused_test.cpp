@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// An access with a refused argument is over when its call returns, or its end or MPI_Wait: with the
-// class that MPI names, of a collective access on all ranks, and the file can be used again. Every
-// blocking, nonblocking and split access, with every argument that may be refused, on one rank
-// alone and on all of them.
+// An access with a refused argument is over when its call, its end or MPI_Wait returns. It returns
+// the class that MPI names, on all ranks if it is collective, and the file can be used again. The
+// test tries every blocking, nonblocking and split access with every argument that may be refused,
+// on one rank and on all.
 #include <string>
 #include <vector>
 
@@ -23,7 +23,7 @@ struct Arguments {
 struct Refused {
     const char* what;
     int error_class;
-    bool offset_only;  ///< of calls with an explicit offset
+    bool offset_only;  ///< only for calls with an explicit offset
     void (*spoil)(Arguments&);
 };
 
@@ -35,7 +35,7 @@ const Refused kRefused[] = {
     {"negative offset", MPI_ERR_ARG, true, [](Arguments& a) { a.offset = -1; }},
 };
 
-/// One access from its beginning to its end.
+/// One access from begin to end.
 struct Call {
     const char* name;
     int (*make)(MPI_File, const Arguments&);
@@ -104,7 +104,8 @@ bool is(const Call& call, const char* part) {
     return std::string(call.name).find(part) != std::string::npos;
 }
 
-/// The next accesses of all kinds go well, which they would not while another one has begun.
+/// Checks that the next accesses of all kinds succeed, which they would not while another has
+/// begun.
 void can_be_used(MPI_File file) {
     MPI_Status status;
     MPI_Request request = MPI_REQUEST_NULL;
@@ -144,7 +145,7 @@ void each_refused_argument_of_each_access() {
     CHECK(MPI_File_close(&file) == MPI_SUCCESS);
 }
 
-/// The end of a split access with another buffer, or of another kind, is an error and ends it.
+/// Ending a split access with another buffer, or as another kind, is an error and ends the access.
 void ends_that_do_not_match() {
     MPI_File file = open_scratch();
     MPI_Status status;

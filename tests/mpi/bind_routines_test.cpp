@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Every implemented procedure does its work, in the int and in the large-count form, on every host.
+// Every implemented routine does its work, in the int and in the large-count form, on every host.
 #include <cstring>
 #include <numeric>
 #include <vector>
 
 #include "mpi/bind_support.hpp"
 
-// Open MPI's header has no large-count forms; a weak reference is how programs find out whether a
+// Open MPI's header has no large-count forms. Programs find out with a weak reference whether a
 // library has them.
 #define WEAK __attribute__((weak))
 extern "C" {
@@ -40,7 +40,7 @@ int count_of(MPI_Status& status) {
     return count;
 }
 
-/// The count's type differs between the two forms.
+/// The routines of one form; the type of the count differs between the two forms.
 template <class Count>
 struct Forms {
     int (*write)(MPI_File, const void*, Count, MPI_Datatype, MPI_Status*);
@@ -63,7 +63,7 @@ void each_access_moves_the_data(const Forms<Count>& forms) {
     const MPI_Offset area = MPI_Offset{4} * kCount * size_of_world();
     MPI_File file = open_scratch();
     MPI_Status status;
-    // One area of the file for each of the four ways.
+    // Each of the four ways uses its own area of the file.
     CHECK(forms.write_at(file, own, mine.data(), kCount, MPI_INT, &status) == MPI_SUCCESS &&
           count_of(status) == kCount);
     CHECK(forms.write_at_all(file, area + own, mine.data(), kCount, MPI_INT, &status) ==
@@ -119,7 +119,8 @@ void pointers_and_sizes_are_told() {
     MPI_Offset offset = -1;
     CHECK(MPI_File_preallocate(file, 5000) == MPI_SUCCESS);
     CHECK(MPI_File_get_size(file, &offset) == MPI_SUCCESS && offset == 5000);
-    MPI_Barrier(MPI_COMM_WORLD);  // another rank may be in the next call while this one asks
+    // Otherwise another rank may be in the next call while this one queries the size.
+    MPI_Barrier(MPI_COMM_WORLD);
     CHECK(MPI_File_set_size(file, 1000) == MPI_SUCCESS);
     CHECK(MPI_File_get_size(file, &offset) == MPI_SUCCESS && offset == 1000);
     CHECK(MPI_File_seek(file, -100, MPI_SEEK_END) == MPI_SUCCESS);
@@ -217,7 +218,7 @@ void a_file_of_one_rank_needs_no_other() {
     CHECK(MPI_File_close(&file) == MPI_SUCCESS);
 }
 
-/// A PMPI tool, or Open MPI's Fortran bindings, come in by these names.
+/// A PMPI tool, or Open MPI's Fortran bindings, call these names.
 void the_profiling_names_are_ours_too() {
     MPI_File file = open_scratch();
     int mode = 0;

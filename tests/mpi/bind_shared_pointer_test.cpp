@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The shared file pointer, ordered accesses and split collectives as the program sees them; no file
-// but the program's own appears.
+// other than the program's own appears.
 #include <cstring>
 #include <filesystem>
 #include <string>
@@ -14,7 +14,7 @@ namespace {
 constexpr int kRecords = 200;
 constexpr int kRecordBytes = 100;
 
-/// `gathered`: bytes in which records wait for company.
+/// `gathered`: size of the write-behind buffer that gathers records, as a hint.
 void no_record_is_lost_or_torn(const char* gathered) {
     MPI_Info info;
     MPI_Info_create(&info);
@@ -44,7 +44,7 @@ void no_record_is_lost_or_torn(const char* gathered) {
     CHECK(position == all);
     CHECK(MPI_File_sync(file) == MPI_SUCCESS);
     CHECK(MPI_File_seek_shared(file, 0, MPI_SEEK_SET) == MPI_SUCCESS);
-    // Each record is read by one rank.
+    // One rank reads each record.
     std::vector<int> found(static_cast<std::size_t>(size_of_world()));
     for (int i = 0; i < kRecords; ++i) {
         std::string record(kRecordBytes, ' ');
@@ -87,7 +87,7 @@ void ordered_data_lies_in_the_order_of_the_ranks() {
     CHECK(MPI_File_close(&file) == MPI_SUCCESS);
 }
 
-/// Also of one file opened twice: each opening has a pointer of its own.
+/// Each open has a pointer of its own, even if one file is opened twice.
 void each_opening_has_its_pointer_and_no_hidden_file() {
     const std::string name = shared_name() + "-dir";
     if (rank_of_world() == 0) std::filesystem::create_directory(name);
@@ -140,7 +140,8 @@ void a_split_collective_ends_as_it_began() {
     CHECK(MPI_File_close(&file) == MPI_SUCCESS);
 }
 
-/// A sequential file (MPI-4.1, 14.2.1) has only this pointer, and views that begin where it is.
+/// A sequential file (MPI-4.1, 14.2.1) has only the shared file pointer, and views that begin at
+/// its position.
 void a_sequential_file_is_a_stream() {
     const std::string name = shared_name();
     MPI_File file = MPI_FILE_NULL;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// For programs that test the entry points: a file name all ranks share, classes of codes, and the
-// names some mpi.h lack.
+// Helpers for programs that test the entry points: a file name that all ranks share, error classes,
+// and names that some mpi.h lack.
 #pragma once
 
 #include <mpi.h>
@@ -14,7 +14,8 @@
 
 namespace oratorio::test {
 
-/// Collective. The same new name on all ranks; nothing is created. The folder is TMPDIR or /tmp.
+/// Collective. Returns the same new name on all ranks, without creating a file. The folder is
+/// TMPDIR or /tmp.
 inline std::string shared_name() {
     char name[512] = {};
     int rank = 0;
@@ -22,8 +23,8 @@ inline std::string shared_name() {
     if (rank == 0) {
         const char* folder = std::getenv("TMPDIR");
         static int number = 0;
-        // The process number: some clocks begin with the program, and other programs may run as
-        // well.
+        // The name holds the process number: some clocks begin with the program, and other programs
+        // may run at the same time.
         std::snprintf(name, sizeof name, "%s/oratorio-%ld-%ld-%d",
                       folder != nullptr ? folder : "/tmp", static_cast<long>(::getpid()),
                       static_cast<long>(MPI_Wtime() * 1e6), number++);
@@ -50,7 +51,7 @@ inline int size_of_world() {
     return size;
 }
 
-/// Collective. A file for reading and writing that goes with its closing.
+/// Collective. Opens a file for reading and writing that is deleted when it is closed.
 inline MPI_File open_scratch(MPI_Info info = MPI_INFO_NULL, int more = 0) {
     MPI_File file = MPI_FILE_NULL;
     const std::string name = shared_name();

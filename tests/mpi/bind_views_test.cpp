@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Views set are views got: predefined types by name, derived ones as new handles of the same
-// layout.
+// MPI_File_get_view returns what MPI_File_set_view set: predefined types by name, derived ones as
+// new handles of the same layout.
 #include <cstring>
 #include <vector>
 
@@ -29,7 +29,7 @@ void a_new_file_is_seen_as_bytes() {
     CHECK(MPI_File_close(&file) == MPI_SUCCESS);
 }
 
-/// Ranks own every n-th int.
+/// Each rank owns every n-th int.
 void a_strided_view_selects_the_ranks_own_data() {
     const int ranks = size_of_world(), rank = rank_of_world();
     MPI_Datatype one, tile;
@@ -39,7 +39,7 @@ void a_strided_view_selects_the_ranks_own_data() {
     MPI_File file = open_scratch();
     CHECK(MPI_File_set_view(file, 8 + 4 * rank, MPI_INT, tile, "native", MPI_INFO_NULL) ==
           MPI_SUCCESS);
-    // The file keeps the view although the program frees the types.
+    // The file keeps the view after the program frees the types.
     MPI_Type_free(&tile);
     MPI_Type_free(&one);
     std::vector<int> values(100);
@@ -58,7 +58,7 @@ void a_strided_view_selects_the_ranks_own_data() {
     int size = 0;
     MPI_Type_size(view.filetype, &size);
     CHECK(size == 4);
-    // The got type makes the same view again.
+    // The type that get_view returned makes the same view again.
     CHECK(MPI_File_set_view(file, view.displacement, view.etype, view.filetype, "native",
                             MPI_INFO_NULL) == MPI_SUCCESS);
     MPI_Type_free(&view.filetype);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Checks for programs that run under mpiexec: each rank goes on after a failure, so that no peer
+// Checks for programs that run under mpiexec: each rank continues after a failure, so that no peer
 // hangs, and the job's verdict is the same on all ranks.
 #pragma once
 
@@ -18,7 +18,7 @@ inline void fail(const char* file, int line, const char* claim) {
         std::fprintf(stderr, "%s:%d: rank %d: not true: %s\n", file, line, rank, claim);
 }
 
-/// Collective; what main returns.
+/// Collective. Returns the value that main must return.
 inline int verdict(const char* name) {
     int total = 0, rank = 0;
     MPI_Allreduce(&failures, &total, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);

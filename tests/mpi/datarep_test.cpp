@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Files in other representations than memory's: external32 against bytes worked out by hand, and
-// representations of the program's own.
+// Files in other representations than memory's: external32 compared with bytes computed by hand,
+// and representations that the program registers.
 #include <algorithm>
 #include <cstddef>
 #include <cstring>
@@ -13,7 +13,7 @@ namespace {
 
 using Raw = std::vector<unsigned char>;
 
-/// The first bytes of the file, seen as bytes. Collective: the view is set back to bytes.
+/// Collective. Returns the first bytes of the file and leaves the view set to bytes.
 Raw raw(MPI_File file, int bytes) {
     Raw data(static_cast<std::size_t>(bytes), 0xee);
     MPI_Barrier(MPI_COMM_WORLD);
@@ -125,7 +125,7 @@ void a_struct_has_no_padding_in_the_file() {
     CHECK(MPI_File_close(&file) == MPI_SUCCESS);
 }
 
-/// On one rank; the collective call fails alike on all.
+/// Only one rank has such a value; the collective call fails on all.
 void a_value_that_does_not_fit_is_a_conversion_error_everywhere() {
     MPI_File file = open_scratch();
     CHECK(set_view(file, MPI_LONG, "external32") == MPI_SUCCESS);
@@ -149,8 +149,8 @@ void a_short_file_gives_its_whole_elements() {
     CHECK(MPI_File_close(&file) == MPI_SUCCESS);
 }
 
-// A representation of our own: ints as text of eight digits, everything else one byte longer than
-// in memory (a mark before it). State counts calls and holds the code to return.
+// A user-defined representation: ints are text of eight digits, everything else is one byte longer
+// than in memory (a mark before it). The state counts calls and holds the code to return.
 
 struct State {
     int result = MPI_SUCCESS;
@@ -166,7 +166,7 @@ int text_extent(MPI_Datatype type, MPI_Aint* extent, void* extra) {
     return static_cast<State*>(extra)->extent_result;
 }
 
-/// Where the item at `position` lies in memory; the tests use ints two apart.
+/// Returns the item at `position` in memory; the tests use ints two apart.
 int& item(void* user, MPI_Datatype type, MPI_Offset position) {
     MPI_Count lower = 0, extent = 0, size = 0;
     MPI_Type_get_extent_x(type, &lower, &extent);
@@ -221,7 +221,7 @@ void names_are_registered_once() {
           MPI_ERR_ARG);
 }
 
-/// Ints two apart in memory; more of them than one call takes, and a tile that calls cut.
+/// The ints lie two apart in memory. There are more than one call converts, and calls cut a tile.
 void data_is_converted_by_the_programs_functions() {
     constexpr int kItems = 3 * 500'000;
     const int rank = rank_of_world();
@@ -305,7 +305,7 @@ void without_functions_data_is_native() {
     CHECK(MPI_File_close(&file) == MPI_SUCCESS);
 }
 
-/// Registered on one rank only, a name is unknown to all.
+/// A name that only one rank has registered is unknown to all.
 void a_name_that_a_rank_does_not_know_is_refused_on_all() {
     if (rank_of_world() == 0)
         CHECK(MPI_Register_datarep("mine", read_text, write_text, text_extent, &state) ==

@@ -23,11 +23,11 @@
 
 namespace {
 
-/// Of this program and what is linked to it statically, not of the host.
+/// The heap of this program and of statically linked code, without the host's.
 struct Heap {
     std::size_t in_use = 0;
     std::size_t most_in_use = 0;
-    int long_blocks = 0;  ///< taken so far
+    int long_blocks = 0;  ///< number allocated so far
 };
 Heap heap;
 constexpr std::size_t kLong = std::size_t{64} << 10;
@@ -53,7 +53,7 @@ constexpr std::size_t kLong = std::size_t{64} << 10;
 namespace oratorio::test {
 namespace {
 
-constexpr Bytes kLargest = Bytes{1} << 20;  ///< of a buffer; larger types are left out
+constexpr Bytes kLargest = Bytes{1} << 20;  ///< size of a buffer; larger types are skipped
 
 struct Bounds {
     MPI_Count size = 0, lower = 0, extent = 0, true_lower = 0, true_extent = 0;
@@ -63,12 +63,13 @@ struct Bounds {
         MPI_Type_get_extent_x(type, &lower, &extent);
         MPI_Type_get_true_extent_x(type, &true_lower, &true_extent);
     }
-    /// The host's true bounds enclose the data; with empty parts some hosts leave room around it.
+    /// Checks that the host's true bounds enclose the data; some hosts leave space around it for
+    /// empty parts.
     [[nodiscard]] bool enclose(const Shape& shape) const {
         return size == 0 ||
                (true_lower <= shape.span().begin && shape.span().end <= true_lower + true_extent);
     }
-    /// Bytes that `count` elements touch.
+    /// Returns the bytes that `count` elements touch.
     [[nodiscard]] Extent touched(int count) const {
         const MPI_Count last = (count - 1) * extent;
         return {true_lower + std::min<MPI_Count>(last, 0),
@@ -76,8 +77,9 @@ struct Bounds {
     }
 };
 
-/// Offsets of the data bytes in the order of MPI_Pack. Each byte of the buffer tells its place; one
-/// byte can't hold it, so the buffer is packed once for each byte of the 32-bit place.
+/// Returns the offsets of the data bytes in the order of MPI_Pack. Each byte of the buffer must
+/// encode its offset; as one byte can't hold it, the buffer is packed once for each byte of the
+/// 32-bit offset.
 std::vector<Offset> packed_offsets(MPI_Datatype type, int count, Extent touched, Bytes size) {
     std::vector<unsigned char> buffer(static_cast<std::size_t>(touched.length()));
     std::vector<Offset> offsets(static_cast<std::size_t>(size * count));
@@ -110,7 +112,7 @@ std::vector<Offset> decoded_offsets(const DecodedType& decoded, int count) {
     return offsets;
 }
 
-/// `type` must be committed.
+/// REQUIRES: `type` is committed.
 void check_type(Decoder& decoder, MPI_Datatype type, const std::string& made) {
     const Bounds bounds(type);
     const auto decoded = decoder.decode(type);
@@ -181,7 +183,7 @@ void null_is_an_error(Decoder& decoder) {
     CHECK(!decoded && decoded.error().kind == ErrorKind::type);
 }
 
-/// A second decode is a lookup, a copy shares what was found, and freeing both lets go of it.
+/// A second decode is a lookup; a copy of the datatype shares the shape; freeing both releases it.
 void the_datatype_keeps_its_shape(Decoder& decoder) {
     MPI_Datatype type = MPI_DATATYPE_NULL, copy = MPI_DATATYPE_NULL;
     MPI_Type_vector(5, 1, 3, MPI_INT, &type);
@@ -196,7 +198,7 @@ void the_datatype_keeps_its_shape(Decoder& decoder) {
     CHECK(kept.expired());
 }
 
-/// Pieces of 8 to 64 bytes at odd distances.
+/// A list of pieces of 8 to 64 bytes at irregular distances.
 struct IrregularList {
     static constexpr int kPieces = 300'000;
     std::vector<int> lengths;
@@ -217,7 +219,7 @@ struct IrregularList {
         MPI_Type_create_hindexed(kPieces, lengths.data(), places.data(), MPI_BYTE, &type);
         return type;
     }
-    /// Where the host has it; else as by_int.
+    /// Returns a type made with the large-count call if the host has it, else that of by_int().
     [[nodiscard]] MPI_Datatype by_count() const {
         if (host().Type_get_envelope_c == nullptr) return by_int();
 #if MPI_VERSION >= 4
@@ -233,12 +235,12 @@ struct IrregularList {
     }
 };
 
-/// A shape keeps an offset and a length per piece. Together with what the host was asked for that
-/// is never more than twice as much, and a type after the first one takes no long block at all.
+/// A shape stores an offset and a length per piece. Together with the host's answer, decoding never
+/// takes more than twice that memory, and types after the first one allocate no long block at all.
 void a_long_list_takes_no_more_than_twice_its_memory(Decoder& decoder,
                                                      const std::function<MPI_Datatype()>& made) {
     constexpr std::size_t kLists = 16 * IrregularList::kPieces;
-    constexpr std::size_t kRest = std::size_t{32} << 10;  // of pages, and all that is small
+    constexpr std::size_t kRest = std::size_t{32} << 10;  // for pages and all small blocks
     const std::size_t before = heap.in_use;
     auto kept = decoder.keep_memory();
     for (int i = 0; i < 3; ++i) {
@@ -260,7 +262,7 @@ void a_long_list_takes_no_more_than_twice_its_memory(Decoder& decoder,
     CHECK(heap.in_use - before < kRest);
 }
 
-/// A datatype derived again and again from what `derive` made of it last.
+/// Applies `derive` `levels` times, each time to its last result.
 MPI_Datatype nested(int levels, const std::function<MPI_Datatype(MPI_Datatype, int)>& derive) {
     MPI_Datatype type = MPI_INT;
     for (int level = 0; level < levels; ++level) {
@@ -279,7 +281,7 @@ MPI_Datatype copy_of(MPI_Datatype type, int level) {
     return made;
 }
 
-/// And a field more: a char or a double, so that neighbours aren't alike.
+/// Adds a field to the type, a char or a double in turn, so that neighbours differ.
 MPI_Datatype with_field(MPI_Datatype type, int level) {
     MPI_Datatype made = MPI_DATATYPE_NULL;
     int lengths[] = {1, 1};
@@ -305,7 +307,7 @@ void decode_deep(const DeepType& deep) {
     CHECK(in_file.ok() && in_file->shape->size() == deep.size);
 }
 
-/// In a thread with 256 KiB of stack.
+/// Decodes in a thread with 256 KiB of stack.
 void deep_types_need_little_stack(Decoder& decoder) {
     constexpr int kCopies = 10'000;
     constexpr int kStructs = 2000;
@@ -327,7 +329,7 @@ void deep_types_need_little_stack(Decoder& decoder) {
     pthread_attr_destroy(&attributes);
 }
 
-/// Blocks so far apart that their offsets can't be added up.
+/// The blocks are so far apart that adding up their offsets overflows.
 void types_that_reach_too_far_are_refused(Decoder& decoder) {
     constexpr MPI_Aint kFar = MPI_Aint{1} << 62;
     int lengths[] = {1, 1};

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A program that passes memory of a device, which it can't touch itself, to all routines that move
-// data. The driver, a stand-in, is loaded when the file is open already. Its path is the argument.
+// A program that passes device memory, which it cannot touch itself, to all routines that move
+// data. The driver, a stand-in, is loaded when the file is already open. The argument is its path.
 #include <array>
 #include <cstring>
 #include <vector>
@@ -20,7 +20,7 @@ std::byte byte_of(int rank, int at, int salt) {
     return static_cast<std::byte>(rank * 41 + at * 3 + salt);
 }
 
-/// Rows on the device, a rank's own.
+/// Rows in device memory, a rank's own.
 class Rows {
   public:
     Rows(const StandInDevice& device, int salt) : device_(device), salt_(salt) {
@@ -37,7 +37,7 @@ class Rows {
     void fill() const {
         for (int i = 0; i < kBytes; ++i) at(i) = byte_of(rank_of_world(), i, salt_);
     }
-    /// The data is there, and nothing between the rows.
+    /// Checks that the data is there, and that nothing is between the rows.
     void check() const {
         for (int i = 0; i < kBytes; ++i) CHECK(at(i) == byte_of(rank_of_world(), i, salt_));
         for (int row = 0; row < kRows; ++row)
@@ -146,8 +146,8 @@ const Way kWays[] = {
 };
 #undef ARGUMENTS
 
-/// A small contiguous access goes to the system as it is, which refuses the memory; only then a
-/// driver is looked for.
+/// A small contiguous access passes its address to the system, which refuses it; only then does the
+/// library look for a driver.
 void a_driver_is_found_when_it_is_loaded_later(MPI_File file, const StandInDevice& device) {
     std::byte* const memory = device.allocate(8);
     std::memset(device.data(memory), 0x5A, 8);
@@ -174,7 +174,7 @@ void all_routines(MPI_File file, const StandInDevice& device) {
         MPI_Barrier(MPI_COMM_WORLD);
         way.read(file, in, at);
         in.check();
-        // The host sees what the device had.
+        // Host memory gets what the device had.
         std::vector<std::byte> mine(kBytes);
         DONE(MPI_File_read_at(file, at, mine.data(), kBytes, MPI_BYTE, NOBODY));
         for (int i = 0; i < kBytes; ++i)
@@ -184,7 +184,7 @@ void all_routines(MPI_File file, const StandInDevice& device) {
     CHECK(device.counts().streams == 0);
 }
 
-/// Memory of the host and of the device in one datatype.
+/// One datatype covers host memory and device memory.
 void addresses(MPI_File file, const StandInDevice& device) {
     std::byte* const theirs = device.allocate(64);
     std::array<char, 64> mine{};
@@ -227,7 +227,7 @@ void converted(MPI_File file, const StandInDevice& device) {
     CHECK(std::memcmp(raw.data(), "\1\2\3\4", 4) == 0);
 }
 
-/// One rank's driver refuses; a later call works.
+/// One rank's driver refuses; a later call succeeds.
 void refused(MPI_File file, const StandInDevice& device) {
     const Rows rows(device, 0);
     const MPI_Offset at = kBytes * rank_of_world();
@@ -261,7 +261,7 @@ int main(int argc, char** argv) {
     MPI_File file = open_scratch();
     {
         const StandInDevice device(argv[1]);
-        // The ranks' places in the file are others in each part.
+        // The ranks use different places in the file in each part.
         for (const auto part : {a_driver_is_found_when_it_is_loaded_later, all_routines, addresses,
                                 converted, refused}) {
             part(file, device);

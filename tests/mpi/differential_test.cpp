@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Seeded random programs, run by Oratorio and by the host's own MPI-IO side by side, and against a
-// model of the file: the bytes in the files, the bytes read, the counts of the statuses and the
-// positions agree.
+// Seeded random programs, run by Oratorio and by the host's own MPI-IO, and compared with a model
+// of the file: the bytes in the files, the bytes read, the counts of the statuses and the positions
+// must agree.
 //
-// The model has the last word: a host that disagrees is told, and only many disagreements fail. The
-// host moves contiguous memory, as MPICH can't take all the random datatypes. It isn't asked where
-// it is known to go its own way:
-// - what is in the holes of a file it created (MPICH leaves there what its buffer held before),
-// - what a read that meets the end of the file tells, brings and does to the position (MPICH: it
-//   tells the count asked for and stays at the end of the file; Open MPI: depends on the form),
-// - views whose tiles interleave (neither can do them).
+// The model decides: a disagreement with the host is printed, and only many of them fail. The host
+// moves contiguous memory, as MPICH can't handle all the random datatypes. It is not compared where
+// it is known to differ:
+//
+// - the holes of a file it created (MPICH leaves there what its buffer held before),
+// - the count, the data and the position after a read that meets the end of the file (MPICH:
+//   reports the requested count and stays at the end of the file; Open MPI: depends on the form),
+// - views with interleaving tiles (neither supports them).
 //
 // Arguments: number of seeds, first seed, "alone" for many seeds without the host: sooner or later
 // MPICH's ROMIO meets a filetype at which it ends the program (an assertion in its flatten.c).
@@ -29,11 +30,11 @@ enum class Form { at_all, all, at, pointer };
 const char* const kForms[] = {"_at_all", "_all", "_at", ""};
 constexpr MPI_Offset kFarBase = (MPI_Offset{1} << 32) + 12345;
 
-/// What one rank does in one step.
+/// One rank's share of a step.
 struct Share {
     int units = 1;  ///< etypes in one element of the memory type
     int count = 0;
-    MPI_Offset offset = 0;  ///< etypes
+    MPI_Offset offset = 0;  ///< in etypes
     MPI_Offset etypes() const { return static_cast<MPI_Offset>(units) * count; }
 };
 
@@ -48,7 +49,8 @@ UserMemory plain_memory(MPI_Aint size) {
     return {MappedType::named(MPI_BYTE), static_cast<int>(size)};
 }
 
-/// How often the host was compared, and didn't agree with the model while Oratorio did.
+/// Number of comparisons with the host, and of those in which only the host differed from the
+/// model.
 int host_compared = 0;
 int host_disagreed = 0;
 
@@ -104,7 +106,7 @@ class Scenario {
     std::string told_;
     Side own_;
     Side host_;
-    bool host_lost_;                   ///< not wanted, or a view came that the host can't do
+    bool host_lost_;                   ///< not compared, or a view came that the host can't handle
     bool host_position_lost_ = false;  ///< in this step
     RandomViews views_;
     FileModel model_;
@@ -129,7 +131,7 @@ Hints Scenario::random_hints() {
     return hints;
 }
 
-/// A file that is there before, longer or shorter than what will be written.
+/// Creates a file in advance, shorter or longer than what will be written.
 void Scenario::prefill() {
     const MPI_Offset length = random_.between(1, 20000);
     Bytes bytes;
@@ -225,7 +227,7 @@ void Scenario::seek_end() {
     MPI_File_get_position(own_.file, &position);
     CHECK_IN(told_, position == (bytes + etype - 1) / etype);
     CHECK_IN(told_, MPI_File_seek(own_.file, position_, MPI_SEEK_SET) == MPI_SUCCESS);
-    MPI_Barrier(MPI_COMM_WORLD);  // what is written next would move the end
+    MPI_Barrier(MPI_COMM_WORLD);  // later writes would move the end
 }
 
 int Scenario::write_with(MPI_File file, Form form, const Share& share, UserMemory& memory,
@@ -311,8 +313,8 @@ std::vector<MPI_Offset> Scenario::my_places(const Share& share) const {
 void Scenario::check_read(const Share& share, UserMemory& memory, const MPI_Status& status) {
     const auto places = my_places(share);
     const auto outside = [&](MPI_Offset at) { return at >= model_.size; };
-    // The bytes before the first one past the end; with interleaving tiles there may be more
-    // behind.
+    // At least the bytes before the first one past the end; with interleaving tiles there may be
+    // more behind.
     const auto leading = std::find_if(places.begin(), places.end(), outside) - places.begin();
     const auto inside = std::ssize(places) - std::count_if(places.begin(), places.end(), outside);
     const long long moved = moved_bytes(status);
@@ -384,7 +386,7 @@ int main(int argc, char** argv) {
     for (int seed = first; seed < first + seeds; ++seed) {
         oratorio::test::Scenario(static_cast<std::uint64_t>(seed), alone).run();
     }
-    // Where Oratorio and the host often part, it's the model that is wrong.
+    // If the host often differs from Oratorio, the model is wrong.
     CHECK(oratorio::test::host_disagreed * 20 <= oratorio::test::host_compared);
     const int code = oratorio::test::verdict("differential_test");
     MPI_Finalize();

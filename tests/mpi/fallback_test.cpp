@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a node may refuse: shared memory on any rank, and reaching into another rank's memory. The
-// access is done by another method, right, and Oratorio says so.
+// Failures of a node's facilities: shared memory on any rank, and access to another rank's memory.
+// The access is done by another method, correctly, and Oratorio reports it.
 #include <dlfcn.h>
 #include <fcntl.h>
 #include <sys/mman.h>
@@ -15,7 +15,7 @@
 namespace oratorio::test {
 namespace {
 
-/// What this process is refused.
+/// The system calls that fail in this process.
 struct Refused {
     bool create = false;
     bool attach = false;
@@ -28,8 +28,8 @@ Call real(const char* name) {
     return reinterpret_cast<Call>(dlsym(RTLD_NEXT, name));
 }
 
-/// For files that find no memory kept from files before: the ranks in another order than ever else.
-/// The last rank of the world is the first here.
+/// A communicator for files that find no cached memory: no other communicator has this order of
+/// ranks. The last rank of the world is the first here.
 class Fresh {
   public:
     Fresh() { MPI_Comm_split(MPI_COMM_WORLD, 0, -rank_of_world(), &comm_); }
@@ -42,13 +42,13 @@ class Fresh {
     MPI_Comm comm_ = MPI_COMM_NULL;
 };
 
-/// Of the file that ORATORIO_EXPLAIN names.
+/// Returns the content of the file that ORATORIO_EXPLAIN names.
 std::string told() {
     const Bytes bytes = bytes_of_file(std::getenv("ORATORIO_EXPLAIN"), 0, 1 << 20);
     return {bytes.begin(), bytes.end()};
 }
 
-/// Every rank's every `size`-th 100 bytes.
+/// Writes and reads blocks of 100 bytes that belong to the ranks in turn.
 void write_and_read(MPI_File file, const std::string& name, const std::string& context) {
     constexpr int kBlock = 100;
     constexpr int kBlocks = 500;
@@ -94,11 +94,12 @@ void refusal_is_told(const char* method, const Refused& what, int of_rank, const
     MPI_Barrier(MPI_COMM_WORLD);
 }
 
-/// Refused from the open on: the collectives of the node go by messages.
+/// The refusal begins before the open: the collectives of the node go by messages.
 void no_shared_memory_at_all() {
     const ScratchFile scratch;
     const Fresh comm;
-    refused = {.create = true, .attach = true};  // the MPI needs cross-memory attach itself
+    // The host MPI needs cross-memory attach itself.
+    refused = {.create = true, .attach = true};
     MPI_File file = open_file(scratch.name(), MPI_MODE_CREATE | MPI_MODE_RDWR, {}, comm);
     write_and_read(file, scratch.name(), "no shared memory at all");
     CHECK(MPI_File_close(&file) == MPI_SUCCESS);
@@ -137,7 +138,7 @@ EXPORTED ssize_t process_vm_readv(pid_t process, const iovec* here, unsigned lon
 
 int main(int argc, char** argv) {
     using namespace oratorio::test;
-    // Read when the library is first used.
+    // The library reads it at its first use.
     char where[] = "/tmp/oratorio-fallback-XXXXXX";
     MPI_Init(&argc, &argv);
     if (rank_of_world() == 0) ::close(::mkstemp(where));

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Storage that fails on one rank or on all, and a file that is missing on one rank: every rank gets
-// the same class, nobody hangs, the counts are true, and the file works again afterwards. Short and
-// interrupted system calls are nobody's concern.
+// the same class, no rank hangs, the counts are true, and the file works again afterwards. Short
+// and interrupted system calls are not visible to the program.
 #include "mpi/file_support.hpp"
 #include "mpi/io_faults.hpp"
 
@@ -10,13 +10,13 @@ namespace {
 
 constexpr int kPieces = 300;
 constexpr int kPiece = 96;
-constexpr long long kBytes = kPieces * kPiece;  ///< of each rank
+constexpr long long kBytes = kPieces * kPiece;  ///< per rank
 
 long long whole() {
     return kBytes * size_of_world();
 }
 
-/// Piece by piece in turn with the other ranks.
+/// Opens a file with a view of pieces that belong to the ranks in turn.
 MPI_File open_interleaved(const ScratchFile& scratch, const Hints& hints) {
     MPI_File file = open_file(scratch.name(), MPI_MODE_CREATE | MPI_MODE_RDWR, hints);
     MPI_Datatype type;
@@ -47,7 +47,7 @@ long long stored(const std::string& name) {
 
 struct Case {
     IoFault::Kind kind;
-    bool everywhere;  ///< all ranks meet it; else only the last one
+    bool everywhere;  ///< on all ranks; else only on the last one
     off_t first;
     off_t end;
 };
@@ -73,7 +73,7 @@ void write_meets(const Case& one, const Hints& hints, const std::string& told) {
     const long long told_bytes = sum_of_ranks(moved_bytes(status));
     if (rank_of_world() == 0) CHECK_IN(told, told_bytes == stored(scratch.name()));
     MPI_Barrier(MPI_COMM_WORLD);
-    // The storage is well again.
+    // The storage works again.
     CHECK_IN(told, MPI_File_write_at_all(file, 0, bytes.data(), kBytes, MPI_BYTE, &status) ==
                        MPI_SUCCESS);
     CHECK_IN(told, moved_bytes(status) == kBytes);
@@ -106,7 +106,7 @@ void read_meets(const Case& one, const Hints& hints, const std::string& told) {
     CHECK_IN(told, MPI_File_close(&file) == MPI_SUCCESS);
 }
 
-/// Independent accesses fail where the fault is and nowhere else.
+/// Independent accesses fail on ranks with the fault and nowhere else.
 void independent_access_meets(const Case& one, const Hints& hints, const std::string& told) {
     const ScratchFile scratch;
     MPI_File file = open_interleaved(scratch, hints);
@@ -143,11 +143,12 @@ void storage_fails() {
     };
     int turn = 0;
     for (const std::string& method : kMethods) {
-        // Copies to a mapping make no system call that could fail; auto takes it for data like
-        // this.
+        // Copies to a mapping make no system call that could fail; auto uses a mapping for data
+        // like this.
         if (method == "mmap" || method == "auto") continue;
         for (const Case& one : cases) {
-            // Seven ranks' worth of rounds, or all in one; as many aggregators as ranks or fewer.
+            // Rounds for seven ranks' worth of data, or one round for all; as many aggregators as
+            // ranks, or fewer.
             const Hints hints{{"oratorio_method", method},
                               {"oratorio_store", "posix"},
                               {"cb_buffer_size", turn % 2 == 0 ? "9000" : "16777216"},
@@ -180,7 +181,7 @@ void file_is_missing_on_the_last_rank() {
         CHECK(same_on_all_ranks(class_of(code)) == MPI_ERR_NO_SUCH_FILE);
         CHECK(file == MPI_FILE_NULL);
     }
-    // The one that can be opened still can.
+    // The file that exists can still be opened.
     MPI_File file = open_file(scratch.name(), MPI_MODE_RDONLY, {});
     CHECK(MPI_File_close(&file) == MPI_SUCCESS);
 }

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Storage that fails inside an access that the program completes later or that is ordered:
-// nonblocking, split and ordered ones. Where it is completed the program gets the right class (on
-// all ranks when the access is collective) and a true count, the file's error handler runs once,
-// nobody hangs, and the file works again afterwards.
-// Arguments: "thread": MPI is begun with MPI_THREAD_MULTIPLE.
+// Storage that fails during an access that the program completes later, or during an ordered one.
+// Accesses are nonblocking, split and ordered. The call that completes the access returns the right
+// class (on all ranks if the access is collective) and a true count, the file's error handler runs
+// once, no rank hangs, and the file works again afterwards.
+//
+// With the argument "thread" MPI is initialised with MPI_THREAD_MULTIPLE.
 #include <algorithm>
 #include <cstring>
 
@@ -15,13 +16,13 @@ namespace {
 
 constexpr int kPieces = 60;
 constexpr int kPiece = 96;
-constexpr int kBytes = kPieces * kPiece;  ///< of each rank
+constexpr int kBytes = kPieces * kPiece;  ///< per rank
 
 long long whole() {
     return static_cast<long long>(kBytes) * size_of_world();
 }
 
-// What begins an access, and what ends it where that is no request's completion.
+// How an access begins, and how it ends if not by completing a request.
 using Begin = int (*)(MPI_File, void*, MPI_Request*);
 using End = int (*)(MPI_File, void*, MPI_Status*);
 
@@ -54,9 +55,9 @@ struct Form {
     const char* name;
     bool reads;
     bool collective;
-    bool shared;  ///< by the shared file pointer: all ranks have one view
-    Begin begin;  ///< null: the end does everything
-    End end;      ///< null: the begin makes a request
+    bool shared;  ///< uses the shared file pointer: all ranks have the same view
+    Begin begin;  ///< null: `end` does everything
+    End end;      ///< null: `begin` makes a request
 
     [[nodiscard]] bool ordered() const { return shared && collective; }
 };
@@ -88,8 +89,8 @@ constexpr Form kForms[] = {
      end_of_split<MPI_File_read_ordered_end>},
 };
 
-/// Where byte i of a rank's data is in the file: a block per rank, or piece by piece in turn. With
-/// the shared pointer and no order it is one of the blocks, whoever's.
+/// Returns the place in the file of byte i of a rank's data: one block per rank, or pieces in turn.
+/// For unordered accesses with the shared file pointer it is one of the blocks, of any rank.
 long long place(const Form& form, int rank, long long i) {
     if (form.shared) return rank * static_cast<long long>(kBytes) + i;
     return (i / kPiece * size_of_world() + rank) * kPiece + i % kPiece;
@@ -130,7 +131,7 @@ MPI_File open_for(const Form& form, const ScratchFile& scratch, const Hints& hin
     return file;
 }
 
-/// Bytes of everybody's data that are in the file.
+/// Returns how many bytes of all ranks' data are in the file.
 long long stored(const Form& form, const std::string& name) {
     const bool known_places = !form.shared || form.collective;
     const Bytes bytes = bytes_of_file(name, 0, whole());
@@ -144,9 +145,10 @@ long long stored(const Form& form, const std::string& name) {
 enum class Ending { wait, waitall, waitany, waitsome, test, testall, testany, testsome };
 constexpr int kEndings = 8;
 
-/// The code of the access; the routines that complete several must say it in its status.
+/// Returns the code of the access; routines that complete several requests must report it in its
+/// status.
 int complete(Ending ending, MPI_Request& request, MPI_Status& status) {
-    // Beside a request that is null and one that succeeds.
+    // The other two requests are a null one and one that succeeds.
     MPI_Request requests[3] = {MPI_REQUEST_NULL, MPI_REQUEST_NULL, request};
     MPI_Status statuses[3];
     int flag = 0, index = -1, indices[3], done = 0, code = MPI_SUCCESS;
@@ -194,7 +196,7 @@ int complete(Ending ending, MPI_Request& request, MPI_Status& status) {
     return said_in(statuses[0], code);
 }
 
-/// The whole access, from its beginning to its end.
+/// Makes the whole access, from begin to end.
 int do_access(const Form& form, Ending ending, MPI_File file, Bytes& bytes, MPI_Status& status) {
     MPI_Request request = MPI_REQUEST_NULL;
     if (form.begin != nullptr) CHECK(form.begin(file, bytes.data(), &request) == MPI_SUCCESS);
@@ -202,7 +204,8 @@ int do_access(const Form& form, Ending ending, MPI_File file, Bytes& bytes, MPI_
     return complete(ending, request, status);
 }
 
-/// As many bytes were read as the count says; not always the leading ones.
+/// Returns true if as many bytes were read as the count says; these are not always the leading
+/// ones.
 bool holds_what_is_counted(const Form& form, const Bytes& got, long long moved) {
     const auto bytes_of = [&](int rank) {
         const Bytes bytes = data_of(form, rank);
@@ -216,7 +219,8 @@ bool holds_what_is_counted(const Form& form, const Bytes& got, long long moved) 
     return false;
 }
 
-/// Collective, by the same handle. Of what failed before, the next sync says `synced`.
+/// Collective. Uses the same handle again. The next sync must return `synced` for what failed
+/// before.
 void works_again(const Form& form, MPI_File file, const ScratchFile& scratch, int synced,
                  const std::string& told) {
     handled = {};
@@ -248,7 +252,7 @@ void access_meets(const Form& form, const IoFault& fault, Ending ending, const H
     MPI_Status status;
     handled = {};
     set_io_fault(fault);
-    // An agent meets it for others, and is another rank's.
+    // With data shipping an agent on another rank meets the fault.
     const Method* const method = find_method(hints.front().second);
     const bool shipped = method != nullptr && method->storage_part().shipped;
     if (shipped) MPI_Barrier(MPI_COMM_WORLD);
@@ -257,7 +261,7 @@ void access_meets(const Form& form, const IoFault& fault, Ending ending, const H
     const bool met_here = io_faults_met() > 0;
     set_io_fault({});
     const bool met = sum_of_ranks(met_here ? 1 : 0) > 0;
-    // Of a sparse access those hear who have data with an aggregator that met it.
+    // In a sparse access only ranks that have data with the failing aggregator get the error.
     const bool sparse = method != nullptr && method->graph_part().is_thinned && form.collective;
     const bool some_hear = shipped || sparse;
     const bool fails = some_hear ? code != MPI_SUCCESS : form.collective ? met : met_here;
@@ -280,8 +284,8 @@ void access_meets(const Form& form, const IoFault& fault, Ending ending, const H
     CHECK_IN(told, MPI_File_close(&file) == MPI_SUCCESS);
 }
 
-/// The storage fails somewhere in the middle, everywhere, or for one rank alone. Ranks that don't
-/// meet it have the same kind of fault nowhere in the file.
+/// The storage fails somewhere in the middle, everywhere, or for one rank alone. For ranks that
+/// don't meet the fault its range is empty.
 IoFault fault_of(int number, const Form& form) {
     const auto end = static_cast<off_t>(whole());
     const auto kind = form.reads ? IoFault::Kind::fails : IoFault::Kind::full;
@@ -294,7 +298,7 @@ void storage_fails_under_way(const std::vector<std::string>& methods) {
     int turn = 0;
     for (const std::string& method : methods) {
         for (const Form& form : kForms) {
-            // As many aggregators as ranks or fewer; many rounds, or all in one.
+            // As many aggregators as ranks, or fewer; many rounds, or one for all.
             const Hints hints{{"oratorio_method", method},
                               {"oratorio_store", turn % 3 == 0 ? "thread" : "posix"},
                               {"cb_buffer_size", turn % 2 == 0 ? "5000" : "16777216"},
@@ -311,7 +315,7 @@ void storage_fails_under_way(const std::vector<std::string>& methods) {
     }
 }
 
-/// Others under way on the same file, before and after it, succeed.
+/// Other accesses to the same file that are under way before and after it succeed.
 void only_the_one_that_meets_it_fails(bool collective) {
     constexpr int kAccesses = 9, kBad = 4;
     const ScratchFile scratch;
@@ -337,7 +341,8 @@ void only_the_one_that_meets_it_fails(bool collective) {
     CHECK(MPI_File_close(&file) == MPI_SUCCESS);
 }
 
-/// Freed, so nobody is told; the close still waits for it and all ranks get away.
+/// The request is freed, so no call reports the error; the close still waits for the access, and
+/// all ranks return.
 void a_failed_access_whose_request_was_freed_holds_up_nobody() {
     const ScratchFile scratch;
     const Form& form = kForms[4];
@@ -362,7 +367,7 @@ int main(int argc, char** argv) {
     } else {
         MPI_Init(&argc, &argv);
     }
-    // Copies to a mapping make no system call that could fail; auto may take them.
+    // Copies to a mapping make no system call that could fail; auto may use them.
     std::vector<std::string> methods = kMethods;
     std::erase(methods, "mmap");
     std::erase(methods, "auto");

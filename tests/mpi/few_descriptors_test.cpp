@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// One rank, or all, have few file descriptors left: opening a file and using it works or is one
-// error on all ranks, and nobody hangs.
+// One rank, or all, have few file descriptors left: opening and using a file succeeds, or is the
+// same error on all ranks, and no rank hangs.
 #include <dirent.h>
 #include <sys/resource.h>
 #include <unistd.h>
@@ -27,7 +27,7 @@ int highest_descriptor() {
     return highest;
 }
 
-/// This process may open so many more descriptors.
+/// Limits this process to `more` further descriptors.
 class Few {
   public:
     explicit Few(int more) {
@@ -59,14 +59,14 @@ int class_of(int code) {
     return error_class;
 }
 
-/// All ranks have the same.
+/// Returns true if all ranks have the same value.
 bool is_common(int value) {
     int both[2] = {value, -value};
     MPI_Allreduce(MPI_IN_PLACE, both, 2, MPI_INT, MPI_MAX, MPI_COMM_WORLD);
     return both[0] == -both[1];
 }
 
-/// Interleaved, of all ranks.
+/// Uses the file with interleaved views of all ranks.
 void use(MPI_File file, int rank, int ranks) {
     MPI_Datatype pieces;
     MPI_Type_vector(kBytes / 40, 40, 40 * ranks, MPI_BYTE, &pieces);
@@ -84,11 +84,11 @@ void use(MPI_File file, int rank, int ranks) {
     CHECK(written != MPI_SUCCESS || read != MPI_SUCCESS || back == mine);
     CHECK(is_common(
         class_of(MPI_File_write_ordered(file, mine.data(), 40, MPI_BYTE, MPI_STATUS_IGNORE))));
-    // Of this rank alone: it may fail on some, but it ends.
+    // An independent call may fail on some ranks, but it ends.
     (void)MPI_File_write_shared(file, mine.data(), 40, MPI_BYTE, MPI_STATUS_IGNORE);
 }
 
-/// `who` -1: all ranks.
+/// Limits rank `who`; -1: all ranks.
 void with_few(const std::string& name, MPI_Comm comm, int who, int more) {
     const int rank = rank_of_world();
     const Few few(who == -1 || who == rank ? more : 100);
@@ -100,7 +100,7 @@ void with_few(const std::string& name, MPI_Comm comm, int who, int more) {
     CHECK(is_common(class_of(MPI_File_close(&file))));
 }
 
-/// Hosts may need descriptors to reach each other for the first time.
+/// Lets all ranks exchange data: hosts may need descriptors when ranks first reach each other.
 void meet() {
     const auto ranks = static_cast<std::size_t>(size_of_world());
     std::vector<int> out(ranks), in(ranks);
@@ -112,7 +112,7 @@ void run() {
     meet();
     for (const int who : {0, size_of_world() - 1, -1}) {
         for (int more = 0; more < 12; ++more) {
-            // In another order, so that it has no workspace yet.
+            // The ranks are in another order, so that no workspace is cached.
             MPI_Comm fresh;
             MPI_Comm_split(MPI_COMM_WORLD, 0, -rank_of_world(), &fresh);
             with_few(scratch.name(), fresh, who, more);

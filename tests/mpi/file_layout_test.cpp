@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Datatypes in a file that isn't native: signatures against the host's MPI_Pack_external, layouts
-// against the host's own bounds and against the same calls on other members.
+// Datatypes in a file that isn't native: signatures are compared with the host's MPI_Pack_external,
+// layouts with the host's own bounds and with the same calls on other members.
+//
 // usage: file_layout_test [first seed [seeds]]
 #include "mpi/file_layout.hpp"
 
@@ -18,7 +19,7 @@
 namespace oratorio::test {
 namespace {
 
-constexpr Bytes kLargest = Bytes{1} << 16;  ///< of a buffer; larger types are left out
+constexpr Bytes kLargest = Bytes{1} << 16;  ///< size of a buffer; larger types are skipped
 
 FileSize all(Bytes bytes) {
     return [bytes](const Element&) { return Result<Bytes>(bytes); };
@@ -38,7 +39,8 @@ bool has(const std::string& made, const char* name) {
     return made.find(name) != std::string::npos;
 }
 
-/// MPICH lets data beside a bound that was set move the bound, against MPI-4.1, 5.1.6.
+/// Returns false where MPICH lets data next to a bound that was set move the bound, against
+/// MPI-4.1, 5.1.6.
 bool bounds_are_right(const std::string& made) {
     return kOpenMpi || !has(made, "struct") ||
            !(has(made, "resized") || has(made, "subarray") || has(made, "darray"));
@@ -61,7 +63,7 @@ void tell(const char* what, const std::string& made, const DecodedType& a, const
                      number(type->lower_bound), number(type->extent));
 }
 
-/// Bytes are never aligned, so that a file whose bytes are bytes is memory.
+/// Bytes are never aligned, so a file of bytes has the layout of memory.
 void a_file_of_memorys_sizes_is_laid_out_as_memory(Decoder& decoder, std::uint64_t seed) {
     RandomTypes random(seed, {MPI_BYTE, MPI_CHAR});
     std::string made = "seed " + std::to_string(seed) + ": ";
@@ -77,8 +79,8 @@ void a_file_of_memorys_sizes_is_laid_out_as_memory(Decoder& decoder, std::uint64
     release(type);
 }
 
-/// What is counted in types scales with the size of the members. Constructors that take bytes are
-/// left out because some hosts align what they make.
+/// Counts of types scale with the size of the members. Constructors that take bytes are left out
+/// because some hosts align what they make.
 void larger_members_are_further_apart(Decoder& decoder, std::uint64_t seed) {
     std::string made = "seed " + std::to_string(seed) + ": ", again;
     RandomTypes of_bytes(seed, {MPI_BYTE}), of_doubles(seed, {MPI_DOUBLE});
@@ -97,8 +99,8 @@ void larger_members_are_further_apart(Decoder& decoder, std::uint64_t seed) {
     release(doubles);
 }
 
-/// Against Open MPI, which packs these right. MPICH ends with an illegal instruction where it packs
-/// some derived types.
+/// Compares with Open MPI, which packs these correctly. MPICH dies with an illegal instruction when
+/// it packs some derived types.
 void random_data_is_packed_as_the_host_packs_it(Decoder& decoder, std::uint64_t seed) {
     RandomTypes random(seed, {MPI_INT, MPI_SHORT, MPI_DOUBLE, MPI_BYTE, MPI_FLOAT});
     std::string made = "seed " + std::to_string(seed) + ": ";
@@ -144,7 +146,7 @@ void pairs_have_no_padding() {
     CHECK(extent_in_external32(MPI_LONG_DOUBLE_INT) == 20);
 }
 
-/// The standard's own table of precisions (MPI-4.1, 19.1.9).
+/// Checks the standard's own table of precisions (MPI-4.1, 19.1.9).
 void precisions_have_the_sizes_of_the_standard() {
     const auto integer = [](int range) {
         MPI_Datatype type = MPI_DATATYPE_NULL;
@@ -162,7 +164,7 @@ void precisions_have_the_sizes_of_the_standard() {
     CHECK(extent_in_external32(type) == 16);
 }
 
-/// A marker outweighs data, also data that lies outside.
+/// A marker takes precedence over data, also over data that lies outside.
 void bounds_that_were_set_count_alone() {
     MPI_Datatype narrow = MPI_DATATYPE_NULL, made = MPI_DATATYPE_NULL;
     MPI_Type_create_resized(MPI_LONG, 2, 10, &narrow);

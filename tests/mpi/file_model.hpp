@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a test expects: the bytes of a file, and a user's buffer whose gaps must stay as they are.
+// FileModel: the expected bytes of a file. UserMemory: a user's buffer with gaps that must not
+// change.
 #pragma once
 
 #include <mpi.h>
@@ -12,7 +13,7 @@
 
 namespace oratorio::test {
 
-/// The file as it should be, from `base` on; nothing is written before that.
+/// The expected file from `base` on; nothing is written before that.
 struct FileModel {
     MPI_Offset base = 0;
     MPI_Offset size = 0;
@@ -39,7 +40,7 @@ struct FileModel {
     }
 };
 
-/// The user's buffer: the memory type `count` times, with room around it.
+/// The user's buffer: the memory type `count` times, with space around it.
 class UserMemory {
   public:
     UserMemory(MappedType type, int count) : count_(count), type_(std::move(type)) {
@@ -62,7 +63,7 @@ class UserMemory {
     unsigned char& operator[](MPI_Aint i) {
         return address()[places_[static_cast<std::size_t>(i)]];
     }
-    /// Nothing but the data has changed.
+    /// Returns true if nothing but the data has changed.
     bool rest_untouched() {
         std::vector<unsigned char> copy = bytes_;
         for (const MPI_Aint place : places_)

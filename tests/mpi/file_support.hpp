@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// For programs that test data access: hints as pairs, a file's bytes as the operating system has
-// them, and patterns.
+// Helpers for programs that test data access: hints as pairs, a file's bytes as the operating
+// system sees them, and patterns.
 #pragma once
 
 #include <fcntl.h>
@@ -27,7 +27,7 @@ inline const std::vector<std::string> kStores = {"posix", "uring"};
 inline void require(bool claim, const char* file, int line, const std::string& text) {
     if (!claim) fail(file, line, text.c_str());
 }
-/// A CHECK that says in which case it failed.
+/// As CHECK, and adds `context` to the message.
 #define CHECK_IN(context, claim) \
     ::oratorio::test::require((claim), __FILE__, __LINE__, std::string(#claim) + " in " + (context))
 
@@ -47,7 +47,7 @@ class Info {
     MPI_Info info_ = MPI_INFO_NULL;
 };
 
-/// Collective: a name for a file, which is removed in the end.
+/// Collective. A name for a file, which is removed at the end.
 class ScratchFile {
   public:
     ScratchFile() : name_(shared_name()) {}
@@ -65,7 +65,7 @@ class ScratchFile {
     std::string name_;
 };
 
-/// Collective.
+/// Collective. Opens a file with hints.
 inline MPI_File open_file(const std::string& name, int mode, const Hints& hints,
                           MPI_Comm comm = MPI_COMM_WORLD) {
     MPI_File file = MPI_FILE_NULL;
@@ -88,7 +88,7 @@ inline long long sum_of_ranks(long long mine) {
     return sum;
 }
 
-/// The value all ranks have, or -1 when they differ.
+/// Returns the value if all ranks have the same, or -1 if they differ.
 inline int same_on_all_ranks(int mine) {
     int both[2] = {mine, -mine}, most[2];
     MPI_Allreduce(both, most, 2, MPI_INT, MPI_MAX, MPI_COMM_WORLD);
@@ -102,18 +102,18 @@ inline std::uint64_t mix(std::uint64_t z) {
     return z ^ (z >> 31);
 }
 
-/// Never 0, so that it can't be taken for a hole.
+/// Returns a byte that is never 0, so that it can't be taken for a hole.
 inline unsigned char pattern(std::uint64_t offset, std::uint64_t salt = 0) {
     return static_cast<unsigned char>(1 + mix(offset ^ (salt << 40)) % 255);
 }
 
-/// Not through MPI. -1 when there is no such file.
+/// Returns the size of a file, without MPI; -1 if there is no such file.
 inline long long size_of_file(const std::string& name) {
     struct stat status {};
     return ::stat(name.c_str(), &status) == 0 ? static_cast<long long>(status.st_size) : -1;
 }
 
-/// Not through MPI. Shorter than `length` at the end of the file.
+/// Reads bytes of a file, without MPI. Returns fewer than `length` at the end of the file.
 inline Bytes bytes_of_file(const std::string& name, long long offset, long long length) {
     Bytes bytes(static_cast<std::size_t>(length));
     const int descriptor = ::open(name.c_str(), O_RDONLY);
@@ -129,7 +129,7 @@ inline Bytes bytes_of_file(const std::string& name, long long offset, long long 
     return bytes;
 }
 
-/// Not through MPI. Creates the file when there is none.
+/// Writes bytes into a file, without MPI. Creates the file if there is none.
 inline void put_into_file(const std::string& name, long long offset, const Bytes& bytes) {
     const int descriptor = ::open(name.c_str(), O_WRONLY | O_CREAT, 0666);
     CHECK_IN(name, ::pwrite(descriptor, bytes.data(), bytes.size(), static_cast<off_t>(offset)) ==

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A file system that really gets full (support/with_small_disk.sh), under every method and both
-// stores: every rank is told MPI_ERR_NO_SPACE, nobody hangs, the counts say what is in the file,
-// and what fits afterwards is written.
+// A file system that really gets full (support/with_small_disk.sh), with every method and both
+// stores: every rank gets MPI_ERR_NO_SPACE, no rank hangs, the counts match the file's content, and
+// data that fits afterwards is written.
 #include <algorithm>
 #include <cstdlib>
 #include <cstring>
@@ -11,7 +11,8 @@
 namespace oratorio::test {
 namespace {
 
-constexpr int kBlock = 48 << 10;  ///< not a divisor of the disk's size, and a multiple of the page
+/// Not a divisor of the disk's size, and a multiple of the page size.
+constexpr int kBlock = 48 << 10;
 constexpr long long kTooMuch = 6 << 20;
 constexpr long long kFits = 512 << 10;
 
@@ -19,7 +20,8 @@ std::string in_folder(const char* name) {
     return std::string(std::getenv("ORATORIO_SMALL_DISK")) + "/" + name;
 }
 
-/// What every file is to hold, from its begin. Made once: each case writes megabytes of it.
+/// Returns the bytes that every file must hold, from its begin. They are computed once, as each
+/// case writes megabytes of them.
 const Bytes& whole_pattern() {
     static const Bytes made = [] {
         Bytes bytes(kTooMuch + kBlock);
@@ -29,7 +31,7 @@ const Bytes& whole_pattern() {
     return made;
 }
 
-/// Blocks in turn with the other ranks.
+/// Blocks that belong to the ranks in turn.
 struct Blocks {
     explicit Blocks(long long whole) : count(static_cast<int>(whole / kBlock / size_of_world())) {
         for (int block = 0; block < count; ++block) {
@@ -56,7 +58,7 @@ MPI_File open_in_turn(const std::string& name, const Hints& hints) {
     return file;
 }
 
-/// How many of the bytes are as the file is to hold them, from its begin.
+/// Returns how many bytes from the file's begin are right.
 long long right_bytes(const Bytes& bytes) {
     constexpr std::size_t kAtOnce = 4096;
     const Bytes& wanted = whole_pattern();
@@ -72,7 +74,7 @@ long long right_bytes(const Bytes& bytes) {
     return right;
 }
 
-/// Collective.
+/// Collective. Compares the counts with the file.
 void counts_are_true(const std::string& name, const MPI_Status& status, const std::string& told) {
     const long long sum = sum_of_ranks(moved_bytes(status));
     if (rank_of_world() != 0) return;
@@ -82,7 +84,7 @@ void counts_are_true(const std::string& name, const MPI_Status& status, const st
              sum == stored);
 }
 
-/// The same handle, once there is room again.
+/// Writes through the same handle once there is room again.
 void fits_after_making_room(MPI_File file, const std::string& name, const std::string& told) {
     const Blocks blocks(kFits);
     MPI_Status status;
@@ -136,7 +138,7 @@ void independent_writes_fill_it(const Hints& hints, const std::string& told) {
     CHECK_IN(told, MPI_File_close(&file) == MPI_SUCCESS);
 }
 
-/// One file fills the disk, then another one finds no room, and both go on when there is some.
+/// One file fills the disk, another one then finds no room, and both continue once there is some.
 void two_files(const Hints& hints, const std::string& told) {
     const ScratchFile scratch(in_folder("one")), other(in_folder("two"));
     const Blocks blocks(kTooMuch), fitting(kFits);
@@ -179,7 +181,7 @@ int main(int argc, char** argv) {
             if (store == kStores.front()) two_files(hints, "two files, " + told);
         }
     }
-    // A thread beside does the storage calls.
+    // An I/O thread makes the storage calls.
     for (const char* method : {"two_phase", "shared_buffer", "list_io"}) {
         const Hints hints{{"oratorio_method", method},
                           {"oratorio_store", "thread"},
@@ -187,7 +189,7 @@ int main(int argc, char** argv) {
                           {"cb_buffer_size", "1000000"}};
         collective_write_fills_it(hints, std::string("collective, thread, ") + method);
     }
-    // Past the page cache, by the store that such files get by themselves.
+    // The store for direct I/O bypasses the page cache; files with these hints get it by default.
     for (const char* method : {"auto", "two_phase", "shared_buffer", "list_io"}) {
         const Hints hints{
             {"oratorio_method", method}, {"direct_write", "true"}, {"cb_buffer_size", "1000000"}};

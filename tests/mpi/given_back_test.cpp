@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What an open file has of the host goes back in MPI_File_close, on its thread, even where a thread
-// of ours still has the file: that one must not call the host. The program has the library's own
-// objects in it, and takes the host's place where handles are freed.
+// MPI_File_close frees the host's handles that an open file holds, in its own thread, even if a
+// thread of the library still holds the file: that thread must not call the host. The program
+// contains the library's own objects, and takes the host's place where handles are freed.
 #include <algorithm>
 #include <memory>
 #include <thread>
@@ -15,14 +15,16 @@ namespace {
 
 enum class What { errhandler, type };
 
-/// By threads, in their order. The threads here come one after the other.
+/// Handles that were freed, with the thread that did it, in order. The threads here run one after
+/// the other.
 struct Freed {
     What what;
     std::thread::id by;
 };
 std::vector<Freed> freed;
 Host real;
-MPI_Errhandler of_file{};  ///< the library frees those of communicators as well, which it replaces
+/// The library also frees handlers of communicators, which it replaces.
+MPI_Errhandler of_file{};
 
 int free_errhandler(MPI_Errhandler* handler) {
     if (*handler == of_file) freed.push_back({What::errhandler, std::this_thread::get_id()});
@@ -48,7 +50,8 @@ long count(What what) {
 
 void pass_over(MPI_File*, int*, ...) {}
 
-/// With an error handler, an etype and a filetype that the program has freed: the file's own.
+/// Opens a file with an error handler, an etype and a filetype that the program has freed, so that
+/// only the file holds them.
 MPI_File open_with_handles() {
     MPI_File file = open_scratch();
     MPI_Errhandler handler{};

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Collective writes that leave gaps: in a new file the gaps read as zeros, in an existing one they
-// keep what they held, and the file ends exactly where it should. With every method and both
-// stores; the buffers that pass data on are dirty before.
+// Collective writes with holes: in a new file the holes read as zeros, in an existing one they keep
+// their content, and the file ends exactly where it should. The test runs with every method and
+// both stores; the collective buffers are filled with other data in advance.
 #include <algorithm>
 
 #include "mpi/file_support.hpp"
@@ -16,7 +16,7 @@ struct Piece {
 };
 using Pieces = std::vector<Piece>;
 
-/// HPIO: regions of 488 bytes, 256 bytes apart, the ranks' regions taking turns.
+/// The pattern of HPIO: regions of 488 bytes with gaps of 256 bytes; the ranks' regions alternate.
 Pieces hpio(int rank, int ranks) {
     Pieces pieces;
     for (int i = 0; i < 12; ++i) pieces.push_back({(488LL + 256) * (i * ranks + rank), 488});
@@ -29,7 +29,7 @@ Pieces eight_of_64(int rank, int ranks) {
     return pieces;
 }
 
-/// Each block belongs to a random rank or to nobody; rank 1 has none at all.
+/// Each block belongs to a random rank or to none; rank 1 has none at all.
 Pieces random_blocks(int rank, int ranks) {
     Random random(20240607);
     Pieces pieces;
@@ -44,7 +44,7 @@ Pieces random_blocks(int rank, int ranks) {
     return pieces;
 }
 
-/// As E3SM's decompositions: 1 to 8 doubles here and there, most of the file nobody's.
+/// Like E3SM's decompositions: 1 to 8 doubles here and there, most of the file without an owner.
 Pieces tiny_pieces(int rank, int ranks) {
     Random random(77);
     Pieces pieces;
@@ -67,8 +67,8 @@ constexpr Pattern kPatterns[] = {{"hpio", hpio},
                                  {"random blocks", random_blocks},
                                  {"tiny pieces", tiny_pieces}};
 
-constexpr long long kDense = 20000;  ///< the begin of the file, written without gaps
-constexpr long long kTail = 777;     ///< an existing file is longer than what is written
+constexpr long long kDense = 20000;  ///< begin of the file, written without gaps
+constexpr long long kTail = 777;     ///< an existing file is longer than what is written by this
 
 void write_dense(MPI_File file) {
     const long long each = kDense / size_of_world(), begin = each * rank_of_world();
@@ -105,7 +105,7 @@ void write_pieces(MPI_File file, const Pieces& pieces, const std::string& told) 
     CHECK_IN(told, moved_bytes(status) == static_cast<long long>(bytes.size()));
 }
 
-/// On rank 0.
+/// Checks the file on rank 0.
 void check(const std::string& name, const Pattern& shape, bool existing, const std::string& told) {
     Bytes expected(kDense, 0xee);
     for (int rank = 0; rank < size_of_world(); ++rank) {
@@ -165,8 +165,8 @@ int main(int argc, char** argv) {
     for (const Pattern& shape : kPatterns) {
         for (const std::string& method : kMethods) {
             for (const std::string& store : kStores) {
-                // A buffer for all of it, and one that needs several rounds, in turn: 2 stores, so
-                // 3 and not 2 turns.
+                // The buffer alternates between one that holds all data and one that needs several
+                // rounds. As there are 2 stores, the period is 3 and not 2 turns.
                 const char* const buffer = turn++ % 3 == 0 ? "16777216" : "7000";
                 const Hints hints{{"oratorio_method", method},
                                   {"oratorio_store", store},

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Faulty storage: a program that has io_faults.cpp in it and exports its symbols sees the pread,
+// Faulty storage: a program that links io_faults.cpp and exports its symbols intercepts the pread,
 // pwrite, preadv and pwritev of every library of the process, and can make them fail. The uring
 // store makes none of these calls.
 #pragma once
@@ -13,25 +13,25 @@ namespace oratorio::test {
 struct IoFault {
     enum class Kind {
         none,
-        fails,        ///< with `system_errno`, when the range is touched
+        fails,        ///< with `system_errno`, if the call touches the range
         full,         ///< the same with ENOSPC
-        cut_short,    ///< half of what was asked for, at least a byte; then goes on as asked
+        cut_short,    ///< the call transfers half of the bytes requested, at least one
         interrupted,  ///< every other call ends with EINTR
-        vanishes,     ///< writes take all bytes and store none
+        vanishes,     ///< writes report all bytes as written and store none
     };
     Kind kind = Kind::none;
     bool reads = false;
     bool writes = false;
-    off_t first = 0;  ///< bytes of the file that bring it about: [first, end)
+    off_t first = 0;  ///< range of the file that triggers the fault: [first, end)
     off_t end = 0;
     int system_errno = EIO;
-    long nth = 0;                ///< only this call of those, from 1; 0: each of them
-    const char* file = nullptr;  ///< how the file's path ends; null: any file
+    long nth = 0;                ///< only this one of those calls, from 1; 0: all of them
+    const char* file = nullptr;  ///< end of the file's path; null: any file
 };
 
-/// From now on in this process.
+/// Sets the fault of this process from now on.
 void set_io_fault(const IoFault& fault);
-/// Calls that went wrong since it was set, and the bytes that vanished.
+/// Returns the number of calls that failed, and of bytes that vanished, since the fault was set.
 long io_faults_met();
 long long bytes_vanished();
 

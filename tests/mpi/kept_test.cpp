@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What files of the same ranks use one after the other is kept from file to file: nothing is made
-// anew, nothing grows, nothing of one file gets into the next. A plain MPI program; what the
-// library makes is seen in the calls to the C library and in /proc.
+// Resources that files of the same ranks use one after the other are cached from file to file:
+// nothing is created twice, nothing grows, and no state of one file gets into the next. A plain MPI
+// program, which sees what the library creates in the calls to the C library and in /proc.
 #include <dlfcn.h>
 #include <fcntl.h>
 #include <sys/mman.h>
@@ -28,7 +28,7 @@ MPI_File open_on(MPI_Comm comm, const std::string& name, const char* method) {
     return open_file(name, kMode, {{"oratorio_method", method}}, comm);
 }
 
-/// Blocks in turn with the other ranks of the file; written, then read back.
+/// Writes blocks that belong to the file's ranks in turn, then reads them back.
 void write_and_read(MPI_File file, MPI_Comm comm, int blocks, std::uint64_t salt,
                     const std::string& context) {
     int rank = 0, ranks = 0;
@@ -60,7 +60,7 @@ long long segments_so_far() {
     return sum_of_ranks(segments_made);
 }
 
-/// The ranks in another order: a communicator that isn't like MPI_COMM_WORLD.
+/// Returns a communicator with the ranks in another order, so that it isn't like MPI_COMM_WORLD.
 MPI_Comm turned_round() {
     MPI_Comm comm = MPI_COMM_NULL;
     MPI_Comm_split(MPI_COMM_WORLD, 0, -rank_of_world(), &comm);
@@ -74,7 +74,7 @@ void a_second_file_makes_no_shared_segment(MPI_Comm comm, const std::string& nam
     CHECK(segments_so_far() == before);
 }
 
-/// Keys, bells and messages of one file mean nothing to the next.
+/// Keys, doorbells and messages of one file mean nothing to the next.
 void files_of_all_methods_follow_each_other(MPI_Comm comm, const std::string& name) {
     for (int turn = 0; turn < 3; ++turn)
         for (const char* method : {"shared_buffer", "two_phase", "shared_data", "auto",
@@ -99,10 +99,10 @@ void two_files_at_once_are_apart(const std::string& name) {
     if (rank_of_world() == 0) ::unlink(other.c_str());
 }
 
-/// What a process holds.
+/// Resources that a process holds.
 struct Held {
     long long descriptors = 0;
-    long long mappings = 0;  ///< of segments of ours
+    long long mappings = 0;  ///< mappings of our segments
     long long kilobytes = 0;
 };
 
@@ -144,8 +144,8 @@ void fail_to_open(MPI_Comm comm) {
           MPI_ERR_NO_SUCH_FILE);
 }
 
-/// As libraries do that open each file on a communicator of their own; with `open` they free it
-/// while the file is open.
+/// Opens a file on a communicator of its own, as some libraries do; with `open` the communicator is
+/// freed while the file is open.
 void use_a_communicator_once(const std::string& name, bool world, bool open) {
     MPI_Comm comm = MPI_COMM_NULL;
     if (world) {
@@ -177,7 +177,8 @@ namespace {
 
 void run_all(const std::string& name) {
     const std::string mine = name + "." + std::to_string(rank_of_world());
-    // Those of several nodes are kept for the ranks of MPI_COMM_WORLD only, and are dearer to make.
+    // Segments over several nodes are cached for the ranks of MPI_COMM_WORLD only, and cost more to
+    // create.
     const bool one_node = std::getenv("ORATORIO_RANKS_PER_NODE") == nullptr;
     MPI_Comm comm = turned_round();
     for (const MPI_Comm each : {MPI_COMM_WORLD, comm}) {
@@ -195,11 +196,11 @@ void run_all(const std::string& name) {
             nothing_grows("communicators", one_node ? 100 : 10,
                           [&] { use_a_communicator_once(name, world, open); });
     ::unlink(mine.c_str());
-    // MPI_Finalize finds some kept, on a communicator that is never freed, too.
+    // MPI_Finalize also finds a cached workspace on a communicator that is never freed.
     use_file(turned_round(), name, "shared_buffer", 10);
 }
 
-/// Which thread comes first differs from rank to rank, and with it what each finds kept.
+/// The order of the threads, and with it what each finds in the cache, differs from rank to rank.
 void threads_open_files_at_once(const std::string& name) {
     constexpr int kThreads = 3;
     std::vector<std::thread> threads;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Offsets, extents and counts that don't fit 32 bits. The files are sparse; the large counts are
-// either cut short by the end of a small file or taken by storage that keeps nothing (io_faults),
-// so that neither memory nor disk is needed for them.
+// Offsets, extents and counts that don't fit 32 bits. The files are sparse. Large counts are either
+// cut short by the end of a small file or accepted by storage that keeps nothing (io_faults), so
+// that they need neither memory nor disk.
 #include <sys/mman.h>
 
 #include <algorithm>
@@ -60,7 +60,8 @@ void offsets_near_a_tebibyte(const Hints& hints, const std::string& told) {
     CHECK_IN(told, MPI_File_close(&file) == MPI_SUCCESS);
 }
 
-/// Three pieces `apart`, tiles of ten thirds of that, from 5 GiB on.
+/// Writes tiles of three pieces that are `apart` bytes apart, from 5 GiB on; a tile is 10/3 of that
+/// distance.
 void displacement_beyond_4_gib(MPI_Offset apart, const Hints& hints, const std::string& told) {
     const MPI_Offset tile = apart / 3 * 10;
     MPI_File file = scratch_file(hints);
@@ -111,14 +112,14 @@ void offsets_past_the_largest_are_refused() {
     MPI_Status status;
     double real = 1;
     CHECK(MPI_File_write_at(file, end - 3, &real, 1, MPI_DOUBLE, &status) != MPI_SUCCESS);
-    // One rank's mistake is everyone's error.
+    // A mistake of one rank is an error on all ranks.
     CHECK(same_on_all_ranks(class_of(MPI_File_write_at_all(file, last ? end - 3 : 0, &real, 1,
                                                            MPI_DOUBLE, &status))) == MPI_ERR_ARG);
     CHECK(MPI_File_write_at_all(file, rank_of_world(), &byte, 1, MPI_BYTE, &status) == MPI_SUCCESS);
     CHECK(MPI_File_close(&file) == MPI_SUCCESS);
 }
 
-/// 2.5 GiB of addresses, memory only where something is written.
+/// 2.5 GiB of addresses, with memory only where something is written.
 class Addresses {
   public:
     static constexpr MPI_Count size = 5 * kGiB / 2;
@@ -136,7 +137,7 @@ struct Call {
     int (*write)(MPI_File, MPI_Offset, const void*, MPI_Status*);
 };
 
-/// 2.5 GiB as 5 times 512 MiB: also without large-count forms.
+/// Returns a type of 512 MiB, so that 5 of them are 2.5 GiB without large-count forms.
 MPI_Datatype half_gib() {
     static MPI_Datatype type = MPI_DATATYPE_NULL;
     if (type == MPI_DATATYPE_NULL) {
@@ -206,7 +207,7 @@ int main(int argc, char** argv) {
     for (const std::string& method : kMethods) {
         const Hints hints{{"oratorio_method", method}};
         offsets_near_a_tebibyte(hints, method);
-        // The others read all there is between the pieces.
+        // The other methods read everything between the pieces.
         const bool pieces_only = method == "auto" || method == "list_io" || method == "naive" ||
                                  method == "grouping" || method == "prefetch";
         displacement_beyond_4_gib(pieces_only ? 3 * kGiB : 3 << 20, hints, method);

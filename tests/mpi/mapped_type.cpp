@@ -128,7 +128,7 @@ MappedType MappedType::resized(MPI_Aint lower_bound, MPI_Aint extent, const Mapp
 MappedType MappedType::of_array(MPI_Datatype handle, const std::vector<int>& sizes,
                                 const std::vector<std::vector<int>>& indices, int order,
                                 const MappedType& member) {
-    // The dimension that varies slowest is gone through first.
+    // The dimension that varies slowest comes first.
     std::vector<MPI_Aint> places{0};
     const std::size_t dimensions = sizes.size();
     for (std::size_t i = 0; i < dimensions; ++i) {

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// MappedType: an MPI datatype together with the bytes it stands for, worked out here and not by any
-// MPI.
+// MappedType: an MPI datatype and the bytes it stands for, computed here without MPI.
 #pragma once
 
 #include <mpi.h>
@@ -28,10 +27,10 @@ class MappedType {
     static MappedType structure(const std::vector<MPI_Aint>& places,
                                 const std::vector<const MappedType*>& members);
     static MappedType resized(MPI_Aint lower_bound, MPI_Aint extent, const MappedType& member);
-    /// Order C or Fortran.
+    /// Order is MPI_ORDER_C or MPI_ORDER_FORTRAN.
     static MappedType subarray(const std::vector<int>& sizes, const std::vector<int>& parts,
                                const std::vector<int>& starts, int order, const MappedType& member);
-    /// CYCLIC(block) in each dimension; a block of 0 is BLOCK.
+    /// Distributes each dimension as CYCLIC(block); a block of 0 stands for BLOCK.
     static MappedType darray(int rank, const std::vector<int>& sizes,
                              const std::vector<int>& blocks, const std::vector<int>& grid,
                              int order, const MappedType& member);
@@ -47,7 +46,7 @@ class MappedType {
 
   private:
     MappedType(MPI_Datatype handle, std::vector<Block> map);
-    /// Copies of the member at these places, in bytes.
+    /// Returns copies of the member at these places, in bytes.
     static MappedType copies(MPI_Datatype handle, const std::vector<MPI_Aint>& places,
                              const MappedType& member);
     static MappedType of_array(MPI_Datatype handle, const std::vector<int>& sizes,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a message between two ranks holds, known to both.
+// message_bytes: the content of a message between two ranks, which both can compute.
 #pragma once
 
 #include "base/extent.hpp"

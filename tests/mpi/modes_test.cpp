@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// How a file can be opened, sized and synchronised, and what atomic mode promises, with several
-// ranks.
+// Opening, sizing and synchronising files, and the guarantees of atomic mode, with several ranks.
 #include <algorithm>
 
 #include "mpi/file_support.hpp"
@@ -8,7 +7,7 @@
 namespace oratorio::test {
 namespace {
 
-/// Collective; the class when all ranks have the same, else -1. What could be opened is closed.
+/// Collective. Opens and closes a file. Returns the class if all ranks have the same, else -1.
 int opening(const std::string& name, int mode) {
     MPI_File file = MPI_FILE_NULL;
     const int code = MPI_File_open(MPI_COMM_WORLD, name.c_str(), mode, MPI_INFO_NULL, &file);
@@ -16,7 +15,7 @@ int opening(const std::string& name, int mode) {
     return same_on_all_ranks(class_of(code));
 }
 
-/// Collective. A file of `bytes` bytes made by rank 0.
+/// Collective. Rank 0 makes a file of these bytes.
 void make_file(const std::string& name, const Bytes& bytes) {
     if (rank_of_world() == 0) put_into_file(name, 0, bytes);
     MPI_Barrier(MPI_COMM_WORLD);
@@ -73,7 +72,7 @@ void appending_begins_at_the_end() {
     MPI_Offset position = 0;
     CHECK(MPI_File_get_position(file, &position) == MPI_SUCCESS && position == 1234);
     MPI_Barrier(MPI_COMM_WORLD);
-    // The pointer is each rank's own: the last bytes are the last rank's.
+    // Each rank has its own pointer: the last bytes are the last rank's.
     const Bytes bytes(10 * static_cast<std::size_t>(rank_of_world() + 1), 9);
     CHECK(MPI_File_write_all(file, bytes.data(), static_cast<int>(bytes.size()), MPI_BYTE,
                              MPI_STATUS_IGNORE) == MPI_SUCCESS);
@@ -109,7 +108,7 @@ void the_wrong_direction_is_refused() {
 
 constexpr uid_t kNobody = 65534;
 
-/// As a user that permissions apply to.
+/// Runs `action` as a user that permissions apply to.
 template <class Action>
 void as_nobody(Action action) {
     const bool root = ::geteuid() == 0;
@@ -118,8 +117,8 @@ void as_nobody(Action action) {
     if (root) CHECK(::seteuid(0) == 0);
 }
 
-/// Collective. Permissions for a file that belongs to nobody where there is root, to this user
-/// elsewhere.
+/// Collective. Sets the permissions of a file. As root, the file is first changed to belong to
+/// kNobody.
 void permit(const std::string& name, mode_t permissions) {
     if (rank_of_world() == 0) {
         CHECK(::geteuid() != 0 || ::chown(name.c_str(), kNobody, kNobody) == 0);
@@ -145,7 +144,7 @@ void permissions_are_told() {
     });
 }
 
-/// Pieces with gaps in a file that can't be read: no method may need what is in the gaps.
+/// The pieces have gaps in a file that can't be read: no method may need the content of the gaps.
 void a_file_that_cannot_be_read_keeps_its_gaps(const std::string& method) {
     const ScratchFile scratch;
     const int ranks = size_of_world();
@@ -202,7 +201,7 @@ void sizes_are_set() {
     CHECK(MPI_File_close(&file) == MPI_SUCCESS);
 }
 
-/// sync, barrier, sync (MPI-4.1, 14.6.1).
+/// The sequence is sync, barrier, sync (MPI-4.1, 14.6.1).
 void what_is_synced_is_seen_by_others() {
     const ScratchFile scratch;
     MPI_File file = open_file(scratch.name(), MPI_MODE_CREATE | MPI_MODE_RDWR, {});
@@ -226,7 +225,8 @@ bool uniform(const Bytes& bytes) {
                        [&](auto byte) { return byte == bytes.front(); });
 }
 
-/// All ranks write the same place at once, contiguous or in pieces, and read it while others write.
+/// All ranks write the same place at the same time, contiguous or in pieces, and read it while
+/// others write.
 void atomic_accesses_are_never_torn(const Hints& hints, bool pieces, const std::string& told) {
     constexpr int kBytes = 9600, kTurns = 4;
     const ScratchFile scratch;

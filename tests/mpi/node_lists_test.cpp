@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Lists of all ranks that lie once for a node, gathered by a real MPI's ranks on nodes that are
-// pretended: right for each rank, and nothing among all of them.
+// Lists of all ranks that are stored once per node, gathered by a real MPI's ranks on simulated
+// nodes. They are right for each rank, and take no collective of all ranks.
 #include <array>
 #include <cstdlib>
 #include <memory>

@@ -9,11 +9,11 @@ namespace oratorio::oracle {
 
 namespace {
 
-char waits_in[600];  // for who is told of a hang
+char waits_in[600];  // for the message about a hang
 
 void tell_hang(int) {
     [[maybe_unused]] const auto written = ::write(STDERR_FILENO, waits_in, std::strlen(waits_in));
-    ::sleep(2);  // the other ranks say where they are too
+    ::sleep(2);  // lets the other ranks report where they are, too
     ::_exit(1);
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Performer: one rank's part of a program of the consistency oracle, done with the routines of the
-// chapter. It is late at random places, so that the ranks meet in another way each time.
+// Performer: runs one rank's part of a program of the consistency oracle with the MPI-IO routines.
+// It waits at random places, so that the ranks interleave in a different way each time.
 #pragma once
 
 #include <map>
@@ -12,25 +12,27 @@
 
 namespace oratorio::oracle {
 
-/// What a call gave. Travels as bytes.
+/// The result of a call. Travels between ranks as bytes.
 struct Told {
-    int step = 0;         ///< id
-    int part = 0;         ///< of a data access or a query of the size; -1 for any other call
+    int step = 0;  ///< id of the step
+    int part = 0;  ///< part of a data access or of a query of the size; -1 for any other call
     int error_class = 0;  ///< MPI_SUCCESS or what the routine returned
-    long long bytes = 0;  ///< of a data access; the size that MPI_File_get_size gave
+    /// Bytes of a data access, or the size that MPI_File_get_size returned.
+    long long bytes = 0;
 };
 
 class Performer {
   public:
-    /// Collective over MPI_COMM_WORLD. What is read lands in the buffers of `outcomes`. A program
-    /// may take `patience` seconds.
+    /// Collective over MPI_COMM_WORLD. Data that is read goes into the buffers of `outcomes`. A
+    /// program may take `patience` seconds.
     Performer(const Program& program, Outcomes& outcomes, const std::string& path,
               unsigned patience);
     ~Performer();
     Performer(const Performer&) = delete;
     Performer& operator=(const Performer&) = delete;
 
-    /// Collective: all steps, each rank its own. In the order in which the calls were over.
+    /// Collective. Runs all steps, each rank its own. Returns the results in the order in which the
+    /// calls ended.
     std::vector<Told> run();
 
   private:
@@ -38,7 +40,7 @@ class Performer {
         const Step* step = nullptr;
         std::size_t part = 0;
         MPI_Request request = MPI_REQUEST_NULL;
-        bool over = false;  ///< a test has found it done
+        bool over = false;  ///< a test has completed it
     };
     struct Opened {
         MPI_Comm members = MPI_COMM_NULL;

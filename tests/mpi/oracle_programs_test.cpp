@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Runs the random programs of the consistency oracle (docs/oracle.md) under a real MPI, with as
-// many ranks as the job has, each late now and then. Rank 0 judges what all ranks read, and the
-// file's last bytes, by the rules of the simulation. Of a program's setting only the old bytes of
+// Runs the random programs of the consistency oracle (docs/oracle.md) under a real MPI, with the
+// ranks of the job, each of them late now and then. Rank 0 judges what all ranks read, and the
+// file's final bytes, by the rules of the simulation. Of a program's setting only the old bytes of
 // the file, the store, failing requests and "nothing beside" apply here: nodes, helper threads and
 // the pace of the ranks are those of the job.
 //
 // The file lies in the folder of --folder, which may be two mounts of one file system on two nodes.
-// Its last bytes are compared with a third view if there is one: --third names a folder of rank 0's
-// node in which the same files are seen, such as what the server exports. --copies leaves the files
+// Its final bytes are compared with a third view if there is one: --third names a folder of rank
+// 0's node that shows the same files, such as what the server exports. --copies leaves the files
 // where they are and puts what rank 0 has read of them into another folder, for a comparison when
 // the job is over (`diff -r`). The exit code is 0 only if everything is allowed.
 #include <algorithm>
@@ -25,16 +25,16 @@
 namespace oratorio::oracle {
 namespace {
 
-constexpr int kToldMost = 3;  // programs that are printed whole
+constexpr int kToldMost = 3;  // programs that are printed in full
 
-long long failed_requests = 0;  // of this rank, on purpose
+long long failed_requests = 0;  // injected on this rank
 
 struct Options {
     std::uint64_t first = 1;
     std::uint64_t count = 40;
-    unsigned patience = 60;  ///< seconds for a program
+    unsigned patience = 60;  ///< seconds per program
     Features features;
-    std::string folder;  ///< "": TMPDIR; else each file is opened with the store that suits it
+    std::string folder;  ///< "": TMPDIR; else the file system's default store opens each file
     std::string third;   ///< "": no third view
     std::string copies;  ///< "": none
 };
@@ -50,12 +50,12 @@ const Step& step_of(const Program& program, int id) {
     return *std::ranges::find(program.steps, id, &Step::id);
 }
 
-/// Whether the call moves data, which travels to rank 0.
+/// Returns true if the call moves data, which is then sent to rank 0.
 bool has_data(const Program& program, const Told& told) {
     return told.part >= 0 && step_of(program, told.step).kind != Kind::get_size;
 }
 
-/// What a rank has to tell rank 0: each call, and what was read.
+/// Packs what a rank sends to rank 0: the results of its calls, and the data read.
 Words packed(const Program& program, Outcomes& outcomes, const std::vector<Told>& all) {
     Words words;
     for (const Told& told : all) {
@@ -68,7 +68,8 @@ Words packed(const Program& program, Outcomes& outcomes, const std::vector<Told>
     return words;
 }
 
-/// The kind of error that gives a rank this class; those of storage, others are alike.
+/// Returns the kind of error for a class. Kinds of storage errors differ; all others count as the
+/// same.
 ErrorKind kind_of_class(int error_class) {
     switch (error_class) {
         case MPI_ERR_IO:
@@ -114,7 +115,7 @@ void unpack(const Program& program, Rank rank, std::span<const char> words, Outc
     }
 }
 
-/// Collective. On rank 0 afterwards, `outcomes` has those of all ranks.
+/// Collective. Afterwards `outcomes` on rank 0 has those of all ranks.
 void gather(const Program& program, Outcomes& outcomes, const std::vector<Told>& told) {
     const Words mine = packed(program, outcomes, told);
     const int bytes = static_cast<int>(mine.size());
@@ -141,14 +142,14 @@ void put_old_bytes(const Program& program, const Rules& rules, const std::string
         file.put(static_cast<char>(rules.old_value(at)));
 }
 
-/// None where the file can't be opened.
+/// Returns none if the file can't be opened.
 std::optional<std::vector<char>> contents_of(const std::string& path) {
     std::ifstream file(path, std::ios::binary);
     if (!file) return std::nullopt;
     return std::vector<char>{std::istreambuf_iterator<char>(file), {}};
 }
 
-/// "" if the other view of the file has the same bytes.
+/// Returns "" if the other view of the file has the same bytes.
 std::string compare_with(const std::string& third, const std::vector<char>& contents) {
     const auto seen = contents_of(third);
     if (!seen) return "third: can't be opened: " + third;
@@ -162,7 +163,7 @@ std::string compare_with(const std::string& third, const std::vector<char>& cont
            std::to_string(static_cast<unsigned char>(*there)) + " in " + third;
 }
 
-/// Of rank 0. "" if everything is allowed.
+/// Judges the outcomes on rank 0. Returns "" if everything is allowed.
 std::string judge(Outcomes& outcomes, const std::string& path, const Options& options) {
     const auto contents = contents_of(path);
     if (!contents) return "file: can't be opened: " + path;
@@ -193,7 +194,7 @@ void set_fault(const Setting& setting, const std::string& path) {
     test::set_io_fault(fault);
 }
 
-/// Collective. Rank 0 returns what is wrong, "" if nothing is, and the others "".
+/// Collective. Returns a description of what is wrong on rank 0, or ""; other ranks return "".
 std::string run(const Program& program, const Options& options) {
     Rules rules(program);
     Outcomes outcomes(program, rules);
@@ -219,7 +220,7 @@ void run_all(const Options& options, const char* program_name) {
     long long accesses = 0;
     for (std::uint64_t seed = options.first; seed < options.first + options.count; ++seed) {
         Program program = make_program(seed, options.features);
-        // Programs ask for io_uring now and then, which bypasses no client's cache.
+        // Some programs request io_uring, which bypasses no client's cache.
         for (Handle& handle : program.handles)
             if (!options.folder.empty()) handle.hints.erase("oratorio_store");
         accesses += program.accesses();

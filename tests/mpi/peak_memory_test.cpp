@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Memory follows the collective buffer, not the access: 8 M pieces of 8 bytes, the ranks' pieces in
-// turn, written and read collectively, grow no rank by more than three collective buffers.
+// Memory depends on the size of the collective buffer, not on the access: 8 M pieces of 8 bytes,
+// alternating between the ranks, are written and read collectively, and no rank grows by more than
+// three collective buffers.
 #include <sys/mman.h>
 
 #include <cstring>
@@ -16,7 +17,7 @@ constexpr int kPieces = 8 << 20;
 constexpr int kIndexedPieces = 1 << 20;
 constexpr long long kCollectiveBuffer = 16 << 20;
 
-/// VmHWM, bytes.
+/// Returns VmHWM in bytes.
 long long peak() {
     std::ifstream status("/proc/self/status");
     std::string word;
@@ -30,12 +31,12 @@ long long peak() {
     return -1;
 }
 
-/// The peak is what is in use now.
+/// Resets the peak to what is in use now.
 void reset_peak() {
     std::ofstream("/proc/self/clear_refs") << "5" << std::flush;
 }
 
-/// How much higher it got.
+/// Returns how much the peak rises.
 template <class Action>
 long long growth(Action action) {
     MPI_Barrier(MPI_COMM_WORLD);
@@ -52,7 +53,7 @@ MPI_Datatype strided() {
     return type;
 }
 
-/// No regular distance between the pieces: a list that MPI and the library must keep.
+/// Pieces at irregular distances: MPI and the library must keep a list of them.
 MPI_Datatype irregular() {
     std::vector<MPI_Aint> places;
     MPI_Aint at = 0;
@@ -116,14 +117,14 @@ int main(int argc, char** argv) {
     MPI_Init(&argc, &argv);
     MPI_Datatype type = strided();
     const Growth regular = of_access(type, static_cast<long long>(kPieces) * kPiece, "two_phase");
-    // All ranks of the node map the same buffers: of 512 KiB, per aggregator 2 slots for writes and
-    // 4 for reads, and every rank is an aggregator. Each rank may need a MiB of its own.
+    // All ranks of the node map the same buffers of 512 KiB: per aggregator 2 slots for writes and
+    // 4 for reads, and every rank is an aggregator. Each rank may need 1 MiB of its own.
     const auto shared = [](int slots) {
         return slots * (512LL << 10) * size_of_world() + (1LL << 20);
     };
     const Growth buffers =
         of_access(type, static_cast<long long>(kPieces) * kPiece, "shared_buffer");
-    const long long window = (4LL << 20) + (1LL << 20);  // what mmap has mapped at a time
+    const long long window = (4LL << 20) + (1LL << 20);  // the most that mmap maps at a time
     const Growth mapped = of_access(type, static_cast<long long>(kPieces) * kPiece, "mmap");
     MPI_Type_free(&type);
     tell("8 M pieces, shared_buffer", buffers);

@@ -16,7 +16,8 @@ const char* const kNames[RandomTypes::kConstructors] = {
     "dup",           "contiguous",     "vector",  "hvector",  "indexed", "hindexed",
     "indexed_block", "hindexed_block", "resized", "subarray", "darray",  "struct"};
 
-/// MPICH's MPI_Pack divides by zero for some structs that have members without data.
+/// Returns true for types without data: MPICH's MPI_Pack divides by zero for some structs that have
+/// such members.
 bool empty(MPI_Datatype type) {
     MPI_Count size = 0;
     MPI_Type_size_x(type, &size);
@@ -87,7 +88,8 @@ MPI_Datatype RandomTypes::derived(int depth, std::string& made) {
 MPI_Datatype RandomTypes::build(int constructor, MPI_Datatype member) {
     MPI_Datatype type = MPI_DATATYPE_NULL;
     const int count = between(0, 4);
-    const int stride = 2 * between(-3, 3);  // Open MPI takes a stride of -1 byte for "contiguous"
+    // Open MPI takes a stride of -1 byte for "contiguous".
+    const int stride = 2 * between(-3, 3);
     const int byte_stride = 2 * between(-35, 45);
     const auto lengths = list<int>(count, 0, 3);
     const auto places = list<int>(count, -6, 12);

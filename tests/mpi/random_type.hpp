@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// RandomTypes: seeded random nestings of every MPI datatype constructor, large-count ones where the
-// host has them.
+// RandomTypes: seeded random nestings of every MPI datatype constructor, including the large-count
+// ones if the host MPI has them.
 #pragma once
 
 #include <mpi.h>
@@ -15,15 +15,15 @@ namespace oratorio::test {
 class RandomTypes {
   public:
     explicit RandomTypes(std::uint64_t seed) : random_(seed) {}
-    /// All types are made of these predefined ones. With as many of them, one seed makes the same
-    /// calls.
+    /// All types consist of these predefined ones. With the same number of them, one seed makes the
+    /// same calls.
     RandomTypes(std::uint64_t seed, std::vector<MPI_Datatype> leaves)
         : random_(seed), leaves_(std::move(leaves)) {}
 
-    /// An uncommitted type, to be freed by the caller unless it is predefined. `made` gets how it
-    /// was made.
+    /// Returns an uncommitted type, which the caller must free unless it is predefined. Appends a
+    /// description to `made`.
     MPI_Datatype derived(int depth, std::string& made);
-    /// A predefined type, the ones with holes included.
+    /// Returns a predefined type; some have holes.
     MPI_Datatype predefined(std::string& made);
 
     static constexpr int kConstructors = 12;
@@ -44,7 +44,7 @@ class RandomTypes {
     std::vector<MPI_Datatype> leaves_;
 };
 
-/// Predefined, so not to be freed.
+/// Returns true for predefined types, which must not be freed.
 bool is_predefined(MPI_Datatype type);
 
 }  // namespace oratorio::test

@@ -51,7 +51,8 @@ MappedType ascending_blocks(Random& random, const MappedType& unit, int room) {
     return MappedType::hindexed(lengths, bytes, unit);
 }
 
-/// At least one unit, displacements ascending, all within `room` units from 0.
+/// Returns a type of at least one unit, with ascending displacements, all within `room` units from
+/// 0.
 MappedType ascending(Random& random, const MappedType& unit, int room, int depth) {
     if (depth == 0 || room < 4) return MappedType::contiguous(pick(random, 1, room), unit);
     switch (random.below(5)) {
@@ -168,7 +169,7 @@ void pieces_in_turn(Making& m) {
     }
 }
 
-/// Two pieces, the second in the free half of a later tile.
+/// Makes tiles of two pieces, the second in the free half of a later tile.
 void interleaving_tiles(Making& m) {
     const int length = pick(m.random, 1, 5), half = length * m.ranks, apart = pick(m.random, 1, 4);
     for (int r = 0; r < m.ranks; ++r) {
@@ -180,7 +181,7 @@ void interleaving_tiles(Making& m) {
     m.views.interleaving = true;
 }
 
-/// Of one another, and never of one view with itself: that hosts can't all do.
+/// Makes views that overlap each other. None overlaps itself, as not all hosts support that.
 void overlapping_views(Making& m) {
     for (int r = 0; r < m.ranks; ++r) {
         const int room = pick(m.random, 2, 60);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Seeded random file views of all ranks, and random memory datatypes: what the differential test
+// Seeded random file views of all ranks, and random memory datatypes, which the differential test
 // writes and reads through.
 #pragma once
 
@@ -16,26 +16,28 @@ struct FileView {
     MPI_Offset displacement = 0;
     MappedType filetype;
 
-    /// File offsets of the view's data bytes [first, first + bytes), one by one.
+    /// Returns the file offsets of the view's data bytes [first, first + bytes), one by one.
     std::vector<MPI_Offset> places(MPI_Offset first, MPI_Offset bytes) const;
-    /// Data bytes before this offset of the file; the tiles don't interleave.
+    /// Returns the number of data bytes before this offset of the file. REQUIRES: the tiles don't
+    /// interleave.
     MPI_Offset data_before(MPI_Offset offset) const;
 };
 
-/// The views of all ranks: every rank can work out what the others do.
+/// The views of all ranks; every rank can compute what the others do.
 struct RandomViews {
     std::string kind;
     std::unique_ptr<MappedType> etype;
     std::vector<FileView> of_rank;
-    bool overlapping = false;   ///< of several ranks or with themselves: only for reading
+    /// Views of several ranks overlap, or one with itself: only for reading.
+    bool overlapping = false;
     bool interleaving = false;  ///< a tile begins before the one before it has ended
-    int etypes = 0;             ///< accesses are to stay within so many etypes of the view
+    int etypes = 0;             ///< accesses must stay within this many etypes of the view
 };
 
 RandomViews random_views(Random& random, int ranks, MPI_Offset base, bool for_reading);
 
-/// `units` pieces of `unit` anywhere in memory, also before the begin, in any order, not
-/// overlapping, also when repeated.
+/// Returns `units` pieces of `unit` anywhere in memory, also before the begin, in any order. They
+/// don't overlap, also when the type is repeated.
 MappedType random_memory(Random& random, int units, const MappedType& unit);
 
 }  // namespace oratorio::test

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Memory or threads that one rank's process can't have: no call leaves the others waiting. What is
-// needed little by little is met from what the library set aside, so the calls succeed; where that
-// is used up, too, the job ends.
+// One rank's process runs out of memory or threads: no call leaves the others waiting. Small
+// allocations come from the library's reserve, so the calls succeed; where the reserve is used up,
+// too, the job ends.
 //
 // usage: scarcity_test memory|threads|end   (ORATORIO_SWEEP=full: every allocation, not a sample)
 #include "mpi/scarcity.hpp"
@@ -31,8 +31,8 @@ Bytes data(int salt) {
     return bytes;
 }
 
-/// All collective calls of a file, and some of one rank, on a communicator that nothing was kept
-/// for.
+/// All collective calls of a file, and some independent ones, on a communicator with nothing
+/// cached.
 class Calls {
   public:
     Calls(std::string name, Hints hints, std::string context)
@@ -116,7 +116,7 @@ class Calls {
     Bytes got_;
 };
 
-/// Collective. The allocations and refusals of the rank that lacks something.
+/// Collective. Returns the allocations and refusals of the rank that lacks something.
 std::pair<long, long> run(const Hints& hints, const Lack& lack) {
     const ScratchFile scratch;
     std::string context;
@@ -159,7 +159,7 @@ void without_threads() {
                       .second > 0);
 }
 
-/// Begins accesses until nothing is left of what was set aside. Then the job ends.
+/// Begins accesses until the reserve is used up. Then the job ends.
 void until_the_end() {
     const ScratchFile scratch;
     MPI_File file = open_file(scratch.name(), MPI_MODE_CREATE | MPI_MODE_RDWR, {});

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Settings of the environment that one rank alone has: the ranks still go one way together, and the
-// data is right.
+// Environment settings that only one rank has: the ranks still agree, and the data is right.
 //
-// usage: settings_test RANK NAME=VALUE...   (%s in a value: a folder of the test's own, in which a
-// folder stands where a file of measured costs is looked for)
+// usage: settings_test RANK NAME=VALUE...   (%s in a value: a folder of the test's own, with a
+// folder in the place where the library looks for a file of measured costs)
 #include <cstdlib>
 #include <filesystem>
 
@@ -16,7 +15,7 @@ constexpr int kPieces = 300;
 constexpr int kPiece = 40;
 constexpr int kMine = kPieces * kPiece;
 
-/// Before MPI begins.
+/// Returns the rank before MPI is initialised.
 int rank_of_launcher() {
     for (const char* name : {"PMI_RANK", "OMPI_COMM_WORLD_RANK", "PMIX_RANK"})
         if (const char* const rank = std::getenv(name)) return std::atoi(rank);
@@ -106,7 +105,8 @@ int main(int argc, char** argv) {
     CHECK(rank_of_launcher() == rank_of_world());
     everything(MPI_COMM_WORLD);
     everything(MPI_COMM_WORLD);
-    MPI_Comm turned;  // other communicators have their own rank 0, and keep nothing of the world's
+    // Other communicators have their own rank 0, and use nothing cached for the world.
+    MPI_Comm turned;
     MPI_Comm_split(MPI_COMM_WORLD, 0, -rank_of_world(), &turned);
     everything(turned);
     MPI_Comm_free(&turned);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Small accesses one after the other, where each rank has a core: nobody gives up its core for
-// them, and a rank alone starts no thread. A plain MPI program; what the library does is seen in
-// its system calls.
+// Small accesses one after the other, where each rank has a core: no rank gives up its core for
+// them, and a single rank starts no thread. A plain MPI program, which sees what the library does
+// in its system calls.
 #include <dlfcn.h>
 
 #include <atomic>
@@ -13,7 +13,7 @@
 namespace oratorio::test {
 namespace {
 
-std::atomic<int> yields{0};  ///< of our library
+std::atomic<int> yields{0};  ///< calls by our library
 constexpr int kCalls = 200;
 
 std::ptrdiff_t threads() {
@@ -21,7 +21,7 @@ std::ptrdiff_t threads() {
     return std::distance(begin(all), end(all));
 }
 
-/// Helpers would take part in the waiting of several ranks.
+/// Opens a file without helpers, which would take part in the waiting of several ranks.
 MPI_File open_for_calls() {
     MPI_Info info = MPI_INFO_NULL;
     MPI_Info_create(&info);
@@ -46,7 +46,7 @@ void write_one(MPI_File file, int number) {
     CHECK(MPI_Wait(&request, MPI_STATUS_IGNORE) == MPI_SUCCESS);
 }
 
-/// The first ones agree on a plan and make the memory that it wants.
+/// The first accesses agree on a plan and allocate the memory that it needs.
 void small_accesses() {
     MPI_File file = open_for_calls();
     for (int i = 0; i < kCalls; ++i) write_one(file, i);
@@ -65,7 +65,7 @@ void small_accesses() {
     CHECK(MPI_File_close(&file) == MPI_SUCCESS);
 }
 
-/// Before anything was started beside.
+/// Nothing has been started in the background before.
 void a_rank_alone_starts_no_thread() {
     MPI_File file = open_for_calls();
     const std::ptrdiff_t before = threads();

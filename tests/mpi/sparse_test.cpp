@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Thin data with the hint IBM_sparse_access: who has data where is asked before each access, only
-// those talk, and only those are told how it has ended. What it took is read from what the library
-// explains.
+// Sparse data with the hint IBM_sparse_access: before each access the ranks find out which ones
+// have data where; only those exchange messages, and only those get the outcome. The costs are read
+// from the output of the library's explanations.
 #include <unistd.h>
 
 #include <cstdlib>
@@ -13,15 +13,15 @@ namespace oratorio::test {
 namespace {
 
 constexpr int kBlock = 1024;
-constexpr long long kApart = 1 << 20;  ///< from a rank's block to its next
-constexpr int kTiles = 6;              ///< of the file, two blocks of each rank in each
+constexpr long long kApart = 1 << 20;  ///< distance from a rank's block to its next
+constexpr int kTiles = 6;              ///< of the file; each rank has two blocks in each
 
-/// One process's own; that of rank 0 is written.
+/// Returns a file name of this process; only rank 0's file is written.
 std::string explained() {
     return "/tmp/oratorio-sparse-explained-" + std::to_string(::getpid());
 }
 
-/// What the accesses of all ranks took, by the last file that was closed. On rank 0 alone.
+/// Returns a counter over the accesses of all ranks, for the file closed last. Only on rank 0.
 long long took(const std::string& counter) {
     std::ifstream file(explained());
     long long last = 0;
@@ -76,7 +76,7 @@ class ThinFile {
     void close() { CHECK(MPI_File_close(&file_) == MPI_SUCCESS); }
 
   private:
-    /// In the view.
+    /// Returns the position of a tile in the view, in bytes.
     static MPI_Offset at(int tile) { return MPI_Offset{2} * kBlock * tile; }
     static long long offset_of(int tile, int byte) {
         return kBlock * rank_of_world() + kApart * (2 * tile + byte / kBlock) + byte % kBlock;
@@ -107,8 +107,9 @@ void expect(const std::string& in, const std::string& counter, long long expecte
         counted == expected);
 }
 
-/// Two rounds of the aggregator have data. There each other rank sends its data; for a read it
-/// tells what it wants, asks, and is answered; and at the end of each it is told how that went.
+/// In two rounds of the aggregator there is data. In each of these, each other rank sends its data;
+/// for a read it sends the summary of what it wants, the request, and gets the reply; and at the
+/// end of each access it gets the outcome.
 void only_ranks_with_data_talk(const std::string& name) {
     ThinFile file(name, "true");
     for (int tile = 0; tile < kTiles; ++tile) file.write(tile, 2 * kBlock, 1);
@@ -137,7 +138,7 @@ void the_hint_counts_from_when_it_is_given(const std::string& name) {
     file.hint("true");
     for (int tile = 2; tile < kTiles; ++tile) file.write(tile, 2 * kBlock, 3);
     file.close();
-    // Half of the buffer says what was given, so the hull of a tile is 17 rounds.
+    // Half of the buffer is the write mask, so the hull of a tile is 17 rounds.
     expect("hint given later", "rounds", 17 * 2 + 2 * (kTiles - 2));
     expect("hint given later", "plans", (1 + kTiles - 2) * ranks_of_world());
 }

@@ -12,9 +12,9 @@ namespace {
 
 using Buffer = std::vector<std::byte>;
 
-/// Each rank sends each other one every third byte, and gets them at every second place; the
-/// message is shorter than its receive, and empty from rank 0. Lists are gone before anything has
-/// moved.
+/// Each rank sends every third byte to each other rank, and receives into every second one. The
+/// message is shorter than its receive, and empty from rank 0. The lists are freed before any data
+/// has moved.
 void pieces_arrive_in_pieces(Transport& transport) {
     const Topology& topology = transport.topology();
     constexpr std::size_t kPieces = 5000, kMore = 7;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What transport.hpp and discover.hpp promise, over a real MPI with any number of ranks.
+// The contracts of transport.hpp and discover.hpp, over a real MPI with any number of ranks.
 #include <sys/resource.h>
 
 #include <algorithm>
@@ -19,7 +19,8 @@ namespace {
 
 using Buffer = std::vector<std::byte>;
 
-constexpr Bytes kChunk = 1000;  ///< of a transport that takes messages of more bytes for large ones
+/// The transport under test treats messages of more bytes as large.
+constexpr Bytes kChunk = 1000;
 
 std::unique_ptr<MpiTransport> open_messages() {
     auto opened = MpiTransport::open(MPI_COMM_WORLD);
@@ -36,14 +37,15 @@ bool same(const Buffer& one, const Buffer& other) {
            (one.empty() || std::memcmp(one.data(), other.data(), one.size()) == 0);
 }
 
-/// Known to both sides; some are empty, some exceed kChunk, one is just as long.
+/// Returns a length that both sides know; some messages are empty, some exceed kChunk, one is just
+/// as long.
 std::size_t length_of(Rank from, Rank to, int number) {
     static constexpr std::size_t kLengths[] = {0, 1, 8, 999, 1000, 1001, 2000, 70000, 300001};
     return kLengths[static_cast<std::size_t>(from * 5 + to * 3 + number) % std::size(kLengths)];
 }
 
-/// Each rank sends `number` messages to each; the receiver takes them in order from each, told
-/// apart by tag.
+/// Each rank sends several messages to each. The receiver takes them in order from each sender and
+/// tells them apart by tag.
 void all_to_all_arrives(Transport& transport) {
     const Rank rank = transport.topology().rank;
     const int size = transport.topology().size;
@@ -149,7 +151,7 @@ void broadcast_reaches_all(Transport& transport) {
         }
 }
 
-/// Several collectives and messages in flight, completed in another order than started.
+/// Several collectives and messages are in flight, completed in another order than started.
 void operations_overlap(Transport& transport) {
     const Topology& topology = transport.topology();
     std::vector<std::uint64_t> values(20, 1);
@@ -173,7 +175,7 @@ void counters_count_messages() {
     CHECK(wait(*transport, send).ok());
     CHECK(reduce(*transport, std::span(&value, 1), ReduceOp::sum).ok());
     const MessageCounters& counters = transport->counters();
-    // A rank alone calls the host for no collective: a thread may then do it at any thread level.
+    // A single rank calls the host for no collective, so a thread may call it at any thread level.
     const int collectives = transport->topology().size == 1 ? 0 : 1;
     CHECK(counters.sends == 1 && counters.receives == 1 && counters.collectives == collectives);
     CHECK(counters.bytes_sent == 100 && counters.bytes_received == 100);
@@ -214,7 +216,7 @@ void attributes_of_the_program_stay_behind() {
     MPI_Comm_free_keyval(&keyval);
 }
 
-/// What a failed collective leaves behind neither hangs the destructor nor the job.
+/// Leftovers of a failed collective must hang neither the destructor nor the job.
 void destruction_in_flight_ends(Rank rank) {
     std::byte in{}, out{};
     auto transport = open_messages();
@@ -230,10 +232,11 @@ void nodes_are_found() {
     CHECK(real.ok() && real->rank == comm->rank() && real->size == comm->size());
     CHECK(std::ssize(real->node_of) == comm->size() && real->node_of[0] == 0);
     CHECK(real->node_names.size() == 1 &&
-          !real->node_names.front().empty());  // mpiexec was told of one host
+          !real->node_names.front().empty());  // mpiexec started the ranks on one host
     const auto pretended = discover(*comm, Agreed<int>::vouch(3));
     CHECK(pretended.ok() && std::ssize(pretended->node_names) == (comm->size() + 2) / 3);
-    CHECK(real->nodes_of_machine == 1 && pretended->nodes_of_machine == 1);  // they stand for some
+    // Simulated nodes are counted as one.
+    CHECK(real->nodes_of_machine == 1 && pretended->nodes_of_machine == 1);
     for (Rank rank = 0; rank < comm->size(); ++rank)
         CHECK(pretended->node_of[static_cast<std::size_t>(rank)] == rank / 3);
     CHECK(pretended->node_names.back() ==
@@ -264,7 +267,8 @@ void the_counter_gives_each_rank_numbers_of_its_own(Transport& transport) {
     CHECK(reduce(transport, std::span(&met, 1), ReduceOp::sum).ok());
 }
 
-/// On one node in shared memory, on several served by rank 0; a rank alone by itself.
+/// The counter is in shared memory on one node, served by rank 0 on several; a single rank has its
+/// own.
 void counters_that_fit_the_nodes_count(int ranks_per_node) {
     CounterService counters;
     auto opened = open_transport(MPI_COMM_WORLD, counters, Agreed<int>::vouch(ranks_per_node));
@@ -272,7 +276,7 @@ void counters_that_fit_the_nodes_count(int ranks_per_node) {
     the_counter_gives_each_rank_numbers_of_its_own(*opened->transport);
 }
 
-/// Rank 0 looks at nothing but its own number meanwhile.
+/// In the meantime rank 0 only reads its own number.
 void others_count_while_rank_0_does_not_call_mpi(Transport& transport) {
     constexpr std::int64_t kTimes = 100;
     const Topology& topology = transport.topology();
@@ -286,7 +290,7 @@ void others_count_while_rank_0_does_not_call_mpi(Transport& transport) {
     CHECK(reduce(transport, std::span(&met, 1), ReduceOp::sum).ok());
 }
 
-/// Rank 0 may destroy it before the others do.
+/// Rank 0 may destroy its transport before the others do.
 void a_served_counter_counts() {
     CounterService counters;
     auto transport = open_messages();
@@ -298,7 +302,7 @@ void a_served_counter_counts() {
     MPI_Barrier(MPI_COMM_WORLD);
 }
 
-/// Rank 0 keeps the number.
+/// Rank 0 holds the number.
 void without_a_shared_counter_ranks_still_claim_together(MpiTransport& transport) {
     const Rank rank = transport.topology().rank;
     const std::int64_t before_me = rank * (rank - 1) / 2;
@@ -309,12 +313,13 @@ void without_a_shared_counter_ranks_still_claim_together(MpiTransport& transport
     CHECK(first.ok() && *first == 100 + before_me);
 }
 
-/// Rank 0 alone has no descriptors for sockets.
+/// Only rank 0 has no descriptors for sockets.
 void where_rank_0_cannot_serve_it_it_keeps_the_number() {
     CounterService counters;
     auto transport = open_messages();
     const Rank rank = transport->topology().rank;
-    MPI_Barrier(transport->comm());  // hosts may need sockets to reach each other first
+    // Hosts may need sockets when ranks first reach each other.
+    MPI_Barrier(transport->comm());
     rlimit before{};
     getrlimit(RLIMIT_NOFILE, &before);
     const rlimit none{.rlim_cur = 0, .rlim_max = before.rlim_max};

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Ranks that mix calls without a barrier between them: what a rank wrote before it enters a
-// collective call is there, and what it writes beside one is kept, with every method. A plain MPI
-// program. Bytes that don't overlap don't conflict (MPI-4.1, 14.6).
+// Ranks that mix calls without a barrier between them: data that a rank wrote before it enters a
+// collective call is there, and data that it writes during one is kept, with every method. A plain
+// MPI program. Bytes that don't overlap don't conflict (MPI-4.1, 14.6).
 #include <unistd.h>
 
 #include <algorithm>
@@ -16,7 +16,7 @@ namespace {
 constexpr int kMode = MPI_MODE_CREATE | MPI_MODE_RDWR;
 constexpr int kTimes = 4;
 
-/// One rank is late now and then, each in turn.
+/// Makes one rank late, each in turn.
 void be_late(int time) {
     if (time % size_of_world() == rank_of_world()) ::usleep(2000);
 }
@@ -25,7 +25,7 @@ unsigned char value(int rank, int time, long long at) {
     return pattern(static_cast<std::uint64_t>(at), static_cast<std::uint64_t>(rank * 100 + time));
 }
 
-/// Every so-many-th byte is this rank's.
+/// Sets a view in which every n-th byte is this rank's, for n ranks.
 void set_byte_view(MPI_File file, int count) {
     MPI_Datatype type = MPI_DATATYPE_NULL;
     MPI_Type_vector(count, 1, size_of_world(), MPI_BYTE, &type);
@@ -54,7 +54,7 @@ void a_rank_reads_its_own_bytes(const Hints& hints) {
     MPI_File_close(&file);
 }
 
-// Ranks' pieces in a collective write, and after each of them a hole of the same length.
+// The ranks' pieces in a collective write, and behind each a hole of the same length.
 constexpr int kPiece = 40;
 constexpr int kPieces = 100;
 
@@ -83,7 +83,7 @@ Bytes hole_at(int rank, int time, int piece) {
     return bytes;
 }
 
-/// Rank 0: what the file holds of all ranks' pieces and holes after `time`.
+/// Checks on rank 0 what the file holds of all ranks' pieces and holes after `time`.
 void expect_all(const std::string& name, int time, const std::string& context) {
     MPI_Barrier(MPI_COMM_WORLD);
     if (rank_of_world() == 0) {
@@ -109,15 +109,16 @@ void expect_all(const std::string& name, int time, const std::string& context) {
     MPI_Barrier(MPI_COMM_WORLD);
 }
 
-/// Mappings don't survive that somebody else makes the file longer (docs/decisions/0012).
+/// Makes the file long enough in advance: mappings don't survive another process extending the file
+/// (docs/decisions/0012).
 void make_long_enough(MPI_File file, const Hints& hints, long long bytes) {
     if (hints[0].second == "mmap") CHECK(MPI_File_set_size(file, bytes) == MPI_SUCCESS);
 }
 
-/// Collective through `all`, by itself through `own`; both are of the same file.
+/// A write, collective through `all` and independent through `own`; both are of the same file.
 using Write = std::function<void(MPI_File all, MPI_File own, int time)>;
 
-/// Each rank's own writes of its holes.
+/// Writes into this rank's holes, independently.
 void write_holes(MPI_File own, int time) {
     for (int piece = 0; piece < kPieces; ++piece) {
         const Bytes hole = hole_at(rank_of_world(), time, piece);
@@ -126,7 +127,7 @@ void write_holes(MPI_File own, int time) {
     }
 }
 
-/// Through one handle: the view is the bytes of the file, and the pieces are in the memory's type.
+/// The independent writes use a second handle, which is opened on MPI_COMM_SELF or on all ranks.
 void with_holes(const Hints& hints, const std::string& what, const Write& write,
                 bool second_handle) {
     const ScratchFile scratch;
@@ -180,7 +181,7 @@ void one_handle_will_do(const Hints& hints) {
         std::vector<std::uint64_t> data(2);
         data[0] = data[1] = mix(static_cast<std::uint64_t>(time * 64 + rank_of_world()));
         MPI_Request request = MPI_REQUEST_NULL;
-        // The ranks' first halves collectively, the second halves each by itself.
+        // The ranks write their first halves collectively, the second halves independently.
         for (int turn = 0; turn < 40; ++turn) {
             const long long base = turn * 2 * block;
             MPI_File_iwrite_at_all(file, base + 16LL * rank_of_world(), data.data(), 8, MPI_BYTE,
@@ -202,7 +203,7 @@ void one_handle_will_do(const Hints& hints) {
     MPI_File_close(&file);
 }
 
-/// Data sieving of all ranks at once, beside plain writes.
+/// All ranks use data sieving at the same time as others make plain writes.
 void sieving_keeps_others_writes(const Hints& more) {
     Hints hints = more;
     hints.push_back({"romio_ds_write", "enable"});
@@ -216,7 +217,7 @@ void sieving_keeps_others_writes(const Hints& more) {
     with_holes(hints, "sieving, handles of their own", sieve, true);
 }
 
-/// The operation of one handle is half done when another handle of the process wants its range.
+/// The operation of one handle is half done when another handle of the process needs its range.
 void a_process_does_not_wait_for_its_own_lock() {
     const ScratchFile scratch;
     MPI_File one = open_file(scratch.name(), kMode, {}, MPI_COMM_SELF);
@@ -239,7 +240,7 @@ void a_process_does_not_wait_for_its_own_lock() {
     MPI_File_close(&one);
 }
 
-/// Of all methods where none is named.
+/// Runs the tests with the methods named, or with all.
 void run(std::vector<std::string> methods) {
     std::vector<Hints> all;
     if (methods.empty()) methods.assign(std::begin(kMethods), std::end(kMethods));

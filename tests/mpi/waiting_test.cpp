@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Who waits in a call of the library moves on all that other ranks may wait for: the program's own
-// messages, and what is under way on other files. A plain MPI program; each claim hung before it
-// held. Argument: "late": one rank comes late to a call, so that the others say what they wait for.
+// A rank that waits in a call of the library moves on all that other ranks may wait for: the
+// program's own messages, and operations on other files. A plain MPI program; each test hung before
+// the library did so. With the argument "late" one rank comes late to a call, so that the others
+// print what they wait for.
 #include <unistd.h>
 
 #include <algorithm>
@@ -11,7 +12,7 @@
 namespace oratorio::test {
 namespace {
 
-constexpr int kMessages = 200;  // more than hosts send at once to a rank that doesn't look
+constexpr int kMessages = 200;  // more than hosts send at once to a rank that doesn't receive
 constexpr int kLength = 8000;
 
 /// Rank 0 is in `call` before the last rank has received its messages.
@@ -55,8 +56,8 @@ void in_collective_calls(const std::string& method) {
     messages_arrive_while_the_sender_waits([&] { CHECK(MPI_File_close(&file) == MPI_SUCCESS); });
 }
 
-/// The last rank completes an access of one file before it comes to that of the other, in which
-/// rank 0 waits meanwhile. Nothing but the program's calls moves accesses on.
+/// The last rank completes an access of one file before it enters the call on the other file, in
+/// which rank 0 already waits. Only the program's calls move accesses on.
 void another_file_moves_on_while_a_rank_waits(const std::string& method) {
     const ScratchFile first, second;
     const Hints hints{{"oratorio_method", method}, {"oratorio_progress", "calls"}};

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Threads that take and give back workspaces at the same moment, over several pretended nodes; then
+// Threads that borrow and return workspaces at the same moment, over several simulated nodes; then
 // MPI_Finalize.
 #include <algorithm>
 #include <barrier>
@@ -18,7 +18,8 @@ using bind::Workspaces;
 constexpr std::size_t kThreads = 8;
 constexpr int kTurns = 4;
 
-/// Each thread has a duplicate of MPI_COMM_WORLD, so all share one place, which keeps one of them.
+/// Each thread has a duplicate of MPI_COMM_WORLD, so all share one cache slot, which keeps one
+/// workspace.
 void threads_give_back_at_once(Workspaces& workspaces, const std::vector<MPI_Comm>& comms) {
     std::vector<std::weak_ptr<Workspace>> used(comms.size());
     std::barrier together(static_cast<std::ptrdiff_t>(comms.size()));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What bind/workspaces.hpp promises, over a real MPI with any number of ranks.
+// The contract of bind/workspaces.hpp, over a real MPI with any number of ranks.
 #include "bind/workspaces.hpp"
 
 #include <vector>
@@ -14,7 +14,7 @@ using bind::Workspaces;
 
 int communicators_made = 0;
 
-/// From here on the library's own table counts.
+/// From here on counts the library's calls that create communicators.
 void count_communicators() {
     static const auto create = host().Comm_create;
     const_cast<Host&>(host()).Comm_create = [](MPI_Comm of, MPI_Group group, MPI_Comm* made) {
@@ -26,7 +26,7 @@ void count_communicators() {
 MPI_Comm watched = MPI_COMM_NULL;
 int reductions_there = 0;
 
-/// From here on reductions on the communicator `watched` count.
+/// From here on counts the library's reductions on the communicator `watched`.
 void count_reductions() {
     static const auto allreduce = host().Allreduce;
     const_cast<Host&>(host()).Allreduce = [](const void* from, void* to, int count,
@@ -48,7 +48,8 @@ int size_of(MPI_Comm comm) {
     return size;
 }
 
-/// The ranks in another order, so that it is like no other communicator but where it has one rank.
+/// Returns a communicator with the ranks in another order: with more than one rank it is like no
+/// other.
 MPI_Comm turned_round() {
     int rank = 0;
     MPI_Comm comm = MPI_COMM_NULL;
@@ -109,7 +110,7 @@ void two_at_once_are_two_and_one_is_kept(MPI_Comm comm) {
     workspaces.close();
 }
 
-/// One rank's trouble is enough.
+/// A workspace that is in disorder on one rank is dropped on all.
 void one_in_disorder_is_not_kept(MPI_Comm comm) {
     Workspaces workspaces;
     LentWorkspace lent = lend(workspaces, comm);
@@ -123,7 +124,7 @@ void one_in_disorder_is_not_kept(MPI_Comm comm) {
     workspaces.close();
 }
 
-/// With `open`, while a file still uses it.
+/// With `open`, a file still uses the workspace.
 void they_go_with_their_communicator(bool open) {
     MPI_Comm comm = turned_round();
     if (size_of(comm) == 1) return void(MPI_Comm_free(&comm));
@@ -143,7 +144,7 @@ void they_go_with_their_communicator(bool open) {
     workspaces.close();
 }
 
-/// Every rank frees them when it likes.
+/// Every rank frees them at its own time.
 void of_several_nodes_they_are_kept_until_their_communicator_is_freed() {
     Workspaces workspaces;
     MPI_Comm comm = turned_round();
@@ -177,10 +178,10 @@ void large_memory_is_not_kept(MPI_Comm comm) {
     workspaces.close();
 }
 
-/// MPICH has about 2000 communicators. What is left isn't enough for all that is made of an open.
+/// MPICH has about 2000 communicators. The rest isn't enough for all that an open creates.
 void where_communicators_run_out_all_ranks_get_one_error() {
     constexpr int kMany = 3000;
-    if (size_of(MPI_COMM_WORLD) != 2) return;  // so many take long
+    if (size_of(MPI_COMM_WORLD) != 2) return;  // creating that many takes long
     std::vector<MPI_Comm> all;
     MPI_Comm another = MPI_COMM_NULL;
     MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
@@ -206,8 +207,8 @@ void where_communicators_run_out_all_ranks_get_one_error() {
     for (MPI_Comm& each : all) MPI_Comm_free(&each);
 }
 
-/// The check is a reduction with MPICH. With Open MPI it makes the file's communicator, which else
-/// takes a reduction to agree on.
+/// With MPICH the check is a reduction. With Open MPI it creates the file's communicator, which
+/// otherwise needs a reduction to agree on.
 void that_all_ranks_have_the_library_is_asked_once_for_all_duplicates() {
     MPI_Comm comm = turned_round();
     if (size_of(comm) == 1) return void(MPI_Comm_free(&comm));
