@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Requests of one piece, for tests of agents.
+// Piece: a request of one piece, for tests of agents.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -16,7 +16,7 @@ using Buffer = std::vector<std::byte>;
 inline constexpr Bytes kBlock = 1000;
 inline constexpr Bytes kMost = 8192;
 
-/// One piece, to or from one agent.
+/// A piece to send to one agent, or to get from it.
 struct Piece {
     Piece(Direction direction, int agent, Offset offset, Bytes bytes, int value = 0)
         : table(64), data(static_cast<std::size_t>(bytes), static_cast<std::byte>(value)) {

@@ -11,7 +11,7 @@
 namespace oratorio::test {
 namespace {
 
-/// Of each data byte in the order of the walk: where it is in the data, and in the file.
+/// The place of each data byte in the data and in the file, in the order of the walk.
 using Bytewise = std::vector<std::pair<Bytes, Offset>>;
 
 Bytewise walk(BoundRuns runs, Bytes at_most) {
@@ -64,7 +64,7 @@ TEST(BoundRuns, EveryDataByteIsWalkedByTheAgentThatHasItsBlockAndNoOther) {
     }
 }
 
-/// Else an agent would count through all blocks of a thin file.
+/// Without skipping, an agent would count through all blocks of a sparse file.
 TEST(BoundRuns, WhatOthersHaveIsSkipped) {
     const Layout thin{Shape::run(1), Bytes{1} << 40, 0, Layout::unbounded};
     const Binding binding{1, 3};

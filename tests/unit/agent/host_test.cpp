@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What the agents of several open files share.
+// AgentHost: the resources that the agents of several open files share.
 #include "agent/host.hpp"
 
 #include <gtest/gtest.h>
@@ -16,11 +16,11 @@
 namespace oratorio::test {
 namespace {
 
-/// What this process has of what a system runs out of.
+/// Resources of this process that a system can run out of.
 struct Used {
     std::int64_t descriptors = 0;
     std::int64_t threads = 0;
-    std::int64_t memory = 0;  ///< bytes of addresses
+    std::int64_t memory = 0;  ///< bytes of address space
 };
 
 Used used_now() {
@@ -107,7 +107,7 @@ TEST(AgentHosts, AFileThatIsClosedIsServedNoMoreAndTheOthersStillAre) {
     EXPECT_EQ(files.disk(2).size(), 0);
 }
 
-/// Files come and go while ranks are at work on others.
+/// Files are opened and closed while ranks are at work on others.
 TEST(AgentHosts, FilesMayBeOpenedAndClosedWhileOthersAreServed) {
     ManyFiles files(6);
     std::vector<std::thread> ranks;

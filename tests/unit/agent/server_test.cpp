@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Agents as threads, reached by TCP: by ranks, and by who isn't one.
+// Agents as threads, reached by TCP: by ranks, and by clients that are not ranks.
 #include "agent/server.hpp"
 
 #include <gtest/gtest.h>
@@ -19,7 +19,7 @@ namespace oratorio::test {
 namespace {
 
 using namespace std::chrono_literals;
-constexpr auto kSoon = 20s;  // far more than anything here takes
+constexpr auto kSoon = 20s;  // far more than any step here takes
 
 /// Agents over stores of one disk.
 class Few {
@@ -70,7 +70,7 @@ TEST(AgentServer, ManyRanksWriteAndReadAtOnceThroughFewBuffers) {
                     pieces.emplace_back(direction, static_cast<int>(at / kBlock % 2), at, kBlock,
                                         value);
                 }
-                // All at once: more than the buffers hold, in both directions.
+                // Ships all pieces at once: more than the buffers hold, in both directions.
                 for (std::size_t i = 0; i < pieces.size(); ++i) agents->ship(pieces[i].numbered(i));
                 std::array<ReplyHead, 7> replies;
                 std::size_t done = 0;
@@ -122,7 +122,7 @@ TEST(AgentServer, WhenItHasGoneItsRanksAreToldEachTime) {
     EXPECT_EQ(none.error().system_errno, ECONNREFUSED);
 }
 
-/// Words over a connection of our own, whole or not.
+/// Opens a connection by hand, to send complete or incomplete messages.
 Socket raw(const ServicePlace& place, std::uint64_t token) {
     auto socket =
         Socket::connect(place.addresses[place.count - 1], static_cast<std::uint16_t>(place.port));
@@ -201,7 +201,7 @@ TEST(AgentServer, WhatTheRankSharesIsNotSent) {
         EXPECT_EQ(disk.contents({500, 2500}), Buffer(2000, std::byte{9}));
         EXPECT_TRUE(std::ranges::equal(shipment.data, Buffer(2000, std::byte{9})));
     }
-    // Elsewhere than in that memory: sent, as to an agent of another node.
+    // A piece outside the shared memory is sent, as to an agent on another node.
     Piece piece(Direction::write, 0, 0, 100, 3);
     EXPECT_FALSE(agents->ship(piece.numbered(6)));
     ReplyHead reply;
@@ -225,7 +225,7 @@ TEST(AgentServer, WhoPointsOutsideOfWhatIsSharedIsSentAway) {
     EXPECT_EQ(disk.size(), 0);
 }
 
-/// As ranks that were stopped in the middle of a call, and have all the buffers.
+/// The clients are like ranks that were stopped in the middle of a call and hold all the buffers.
 TEST(AgentServer, WhoKeepsABufferForTooLongIsSentAwayWhenOthersWantIt) {
     MemoryDisk disk;
     const Few few(disk, 1, {}, 50ms);
@@ -247,7 +247,7 @@ TEST(AgentServer, WhoKeepsABufferForTooLongIsSentAwayWhenOthersWantIt) {
     EXPECT_EQ(disk.size(), 1000);
 }
 
-/// Else few ranks that take no replies would keep others from the file.
+/// Otherwise a few ranks that take no replies would keep others from the file.
 TEST(AgentServer, RanksThatTakeTheirRepliesLateKeepNobodyFromWriting) {
     MemoryDisk disk;
     const Few few(disk, 1);
@@ -289,7 +289,7 @@ TEST(AgentServer, ClosingTellsWhatAStoreOfItsSays) {
     EXPECT_TRUE(few.servers[0]->close().ok()) << "once";
 }
 
-/// A server that lets a rank in and then says what it likes.
+/// Runs a server that admits a rank and then sends any bytes as a reply.
 ReplyHead reply_of_liar(std::span<const std::byte> said) {
     const auto listener = Socket::listen();
     ServicePlace place{.token = 1, .answer = 2, .port = *listener->port(), .count = 1};
@@ -317,9 +317,9 @@ ReplyHead reply_of_liar(std::span<const std::byte> said) {
 }
 
 TEST(RemoteAgents, RepliesThatCannotBeRightAreAFailureOfThatCall) {
-    const ReplyHead replies[] = {{.number = 2, .data = 100},   // nobody asked
-                                 {.number = 1, .data = 1000},  // more than was wanted
-                                 {.number = 1, .data = 0}};    // less
+    const ReplyHead replies[] = {{.number = 2, .data = 100},   // no such request
+                                 {.number = 1, .data = 1000},  // more than was requested
+                                 {.number = 1, .data = 0}};    // less than was requested
     for (const ReplyHead& reply : replies) {
         const ReplyHead got = reply_of_liar(std::as_bytes(std::span(&reply, 1)));
         EXPECT_EQ(got.error.kind, ErrorKind::io);

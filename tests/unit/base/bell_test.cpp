@@ -14,7 +14,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-/// Whether a thread of this process sleeps in the kernel.
+/// Returns true if a thread of this process sleeps in the kernel.
 bool sleeps(long thread) {
     std::ifstream file("/proc/self/task/" + std::to_string(thread) + "/stat");
     const std::string text{std::istreambuf_iterator<char>(file), {}};
@@ -22,7 +22,7 @@ bool sleeps(long thread) {
     return name_ends != std::string::npos && text[name_ends + 2] == 'S';
 }
 
-/// A rank that sleeps on its bell until it is woken.
+/// A rank that sleeps on its doorbell until it is woken.
 class Sleeper {
   public:
     explicit Sleeper(Bell& bell) : bell_(bell), heard_(bell.rings) {
@@ -31,7 +31,7 @@ class Sleeper {
             wait_until_rung(bell_, heard_, 60s);
             woken_ = true;
         });
-        // It says so before it does: a ring in between would keep it awake.
+        // The rank marks itself asleep before it sleeps: a ring in between would keep it awake.
         while (bell_.sleep != Bell::asleep || !sleeps(number_)) std::this_thread::yield();
     }
     ~Sleeper() {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Buffers on a system with pages of 64 KiB, as many of 64-bit ARM: the linker leads sysconf here.
+// Buffers on a system with pages of 64 KiB, as many systems with 64-bit ARM have: the linker sends
+// sysconf here.
 #include "base/buffer_pool.hpp"
 
 #include <gtest/gtest.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Copies give the same bytes whatever way they take, and take the other way where they should.
+// Copies move the same bytes by either way, and switch between the ways where they should.
 #include "base/byte_copy.hpp"
 
 #include <gtest/gtest.h>

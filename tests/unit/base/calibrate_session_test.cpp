@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// How often `oratorio calibrate` repeats what it measures.
+// The number of repeats of a measurement by `oratorio calibrate`.
 #include <gtest/gtest.h>
 
 #include <vector>
@@ -9,7 +9,8 @@
 namespace oratorio::calibrate {
 namespace {
 
-/// How often a probe was run that says how long it took, and the median of what counted.
+/// Returns how often a probe ran, and the median of the passes that counted. Each pass of the probe
+/// reports its number as its time.
 std::pair<int, Nanoseconds> runs(Nanoseconds enough) {
     int count = 0;
     Session session({.repeats = 7, .enough = enough}, 1);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What tests of the served counter share: servers, clients that keep to no rules, and descriptors.
+// Helpers for tests of the served counter: servers, clients that break the protocol, and limits on
+// descriptors.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -25,7 +26,7 @@ namespace oratorio::test {
 using namespace std::chrono_literals;
 using Clock = Socket::Clock;
 
-inline constexpr auto kSoon = 20s;  // far more than anything here takes
+inline constexpr auto kSoon = 20s;  // far more than any step here takes
 
 inline std::shared_ptr<CounterServer> started() {
     auto server = CounterServer::start();
@@ -33,7 +34,8 @@ inline std::shared_ptr<CounterServer> started() {
     return std::move(*server);
 }
 
-/// A client of a server's first counter, of another rank each time, with a connection of its own.
+/// Returns a client of a server's first counter, for another rank each time, with its own
+/// connection.
 inline CounterClient client_of(const ServicePlace& place, CounterLimits limits = {}) {
     static std::atomic<Rank> last{0};
     return {std::make_shared<CounterConnection>(place, limits), 1, ++last};
@@ -47,14 +49,14 @@ struct Host {
     [[nodiscard]] CounterClient client() const { return client_of(place()); }
 };
 
-/// Loopback, where all sockets of this test are.
+/// Returns the loopback address, on which all sockets of this test are.
 inline ServicePlace at_loopback(std::uint16_t port) {
     ServicePlace place{.token = 1, .answer = 2, .port = port, .count = 1, .addresses = {}};
     place.addresses[0] = {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff, 127, 0, 0, 1};
     return place;
 }
 
-/// Words over a connection of our own, whole or not.
+/// A connection by hand, to send complete or incomplete messages.
 class RawClient {
   public:
     explicit RawClient(const ServicePlace& place)
@@ -68,7 +70,7 @@ class RawClient {
     }
 
     void say(std::span<const std::byte> bytes) {
-        // A server that has closed already has made up its mind.
+        // The server may have closed the connection already, as its decision is made.
         const auto sent = socket_.send(bytes, Clock::now() + kSoon);
         EXPECT_TRUE(sent || sent.error().system_errno == EPIPE ||
                     sent.error().system_errno == ECONNRESET);
@@ -78,7 +80,7 @@ class RawClient {
         EXPECT_TRUE(socket_.receive(word, Clock::now() + kSoon).ok());
         return from_word(word);
     }
-    /// The number that a reply holds.
+    /// Returns the number in a reply.
     std::uint64_t hear_number() {
         EXPECT_EQ(hear(), kServed);
         return hear();
@@ -93,7 +95,7 @@ class RawClient {
     Socket socket_;
 };
 
-/// Of a client that no other has, to a server's first counter.
+/// Returns a request to a server's first counter, of a rank that no other client has.
 inline std::array<std::byte, kCounterRequest> request(std::uint64_t operation, std::int64_t operand,
                                                       std::uint64_t number = 1) {
     constexpr std::uint64_t kNobody = UINT64_MAX;
@@ -112,7 +114,7 @@ inline std::ptrdiff_t open_descriptors() {
     return std::distance(begin(all), end(all));
 }
 
-/// This process may have so many descriptors.
+/// Limits this process to `count` descriptors.
 class FewDescriptors {
   public:
     explicit FewDescriptors(rlim_t count) {
@@ -126,7 +128,7 @@ class FewDescriptors {
     rlimit before_{};
 };
 
-/// Takes all descriptors that this process may have, and gives one back if asked.
+/// Takes all descriptors that this process may have, and releases one on request.
 class NoDescriptors {
   public:
     NoDescriptors() {
@@ -139,7 +141,7 @@ class NoDescriptors {
     std::vector<Descriptor> taken_;
 };
 
-/// A server that lets clients in as `answer` says and never replies to a request.
+/// Runs a server that admits clients with `answer` and never replies to a request.
 inline void let_in(const Socket& listener, std::uint64_t answer) {
     const auto give_up = Clock::now() + kSoon;
     auto accepted = listener.accept();

@@ -22,8 +22,8 @@ bool are_standard_ones_closed() {
     return true;
 }
 
-/// Closes the three standard descriptors of a child process, runs `body` there, and ends the child
-/// with what that returns, but with 99 if one of the three is open afterwards.
+/// Closes the three standard descriptors of a child process and runs `body` there. Ends the child
+/// with the result of `body`, or with 99 if one of the three is open afterwards.
 [[noreturn]] void without_standard_ones(const std::function<int()>& body) {
     for (const int number : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) ::close(number);
     const int result = body();

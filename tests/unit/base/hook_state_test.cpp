@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a host is given to call while it waits, and that it gives it back.
+// HookState: when the host gets a progress function to call while it waits, and when it is removed
+// again.
 #include "bind/hook_state.hpp"
 
 #include <gtest/gtest.h>
@@ -10,10 +11,10 @@ namespace oratorio::bind {
 namespace {
 
 HookState* state = nullptr;
-int in_host = 0;  // how often the host has it
-int works = 0;    // calls that find something to do
+int in_host = 0;  // number of times that the function is registered with the host
+int works = 0;    // number of calls that still find work
 bool refuses = false;
-void (*comes_between)() = nullptr;  // when the last work is done
+void (*comes_between)() = nullptr;  // called once when no work is left
 
 bool start() {
     if (refuses) return false;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Blocks that come again, how much lies idle, and who outlives whom.
+// The block cache: blocks that are reused, the bound on idle memory, and blocks that outlive the
+// cache.
 #include "base/kept_memory.hpp"
 
 #include <gtest/gtest.h>

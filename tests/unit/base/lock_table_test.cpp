@@ -55,7 +55,8 @@ TEST(LockTable, nobody_overtakes_a_request_that_conflicts_with_his) {
     LockTable table;
     EXPECT_TRUE(table.request(1, shared(0, 100)));
     EXPECT_FALSE(table.request(2, exclusive(0, 100)));
-    EXPECT_FALSE(table.request(3, shared(0, 100)));  // else shared locks could keep 2 out for ever
+    // Otherwise shared locks could keep 2 out for ever.
+    EXPECT_FALSE(table.request(3, shared(0, 100)));
     EXPECT_TRUE(table.request(4, shared(100, 200)));
     EXPECT_EQ(table.release(1), Owners{2});
     EXPECT_EQ(table.release(2), Owners{3});
@@ -73,7 +74,7 @@ TEST(LockTable, who_stops_waiting_lets_those_behind_pass) {
     EXPECT_EQ(table.size(), 3U);
 }
 
-/// What a table must keep to, told by looking at all pairs.
+/// The rules that a table must follow, checked by looking at all pairs.
 class Model {
   public:
     void request(LockTable::Owner owner, const LockTable::Request& wanted, bool granted) {
@@ -91,7 +92,7 @@ class Model {
     }
 
   private:
-    /// A request is granted if and only if no earlier one conflicts with it.
+    /// Checks that a request is granted if and only if no earlier one conflicts with it.
     void check() const {
         for (std::size_t i = 0; i < order_.size(); ++i) {
             bool free = true;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What nodes bring one after the other comes into the order of ranks, whoever sits where.
+// RankOrder: blocks that nodes contribute one after the other are put into the order of ranks, for
+// any placement.
 #include "base/rank_order.hpp"
 
 #include <gtest/gtest.h>
@@ -18,7 +19,7 @@ namespace {
 
 using Block = std::array<std::uint32_t, 3>;
 
-/// As nodes bring them, with something else where nobody sits.
+/// Returns blocks in the order of nodes, with other values in unused places.
 std::vector<Block> by_node(const Nodes& nodes) {
     const auto most = static_cast<std::size_t>(nodes.node_of.most());
     std::vector<Block> blocks(static_cast<std::size_t>(nodes.nodes()) * most, Block{9, 9, 9});
@@ -38,7 +39,7 @@ void expect_in_order(const std::vector<int>& node_of) {
         ASSERT_EQ(blocks[rank], (Block{rank, ~rank, rank * 7})) << "rank " << rank;
 }
 
-/// Some nodes with many ranks, some with one.
+/// Returns a placement with many ranks on some nodes and one on others.
 std::vector<int> uneven(std::uint64_t seed) {
     Random random(seed);
     std::vector<int> node_of;
@@ -52,9 +53,9 @@ std::vector<int> uneven(std::uint64_t seed) {
 
 TEST(RankOrder, IsThatOfAnyPlacement) {
     expect_in_order({0});
-    expect_in_order({0, 0, 1, 1, 2, 2});           // as it is
+    expect_in_order({0, 0, 1, 1, 2, 2});           // already in order
     expect_in_order({0, 1, 2, 0, 1, 2, 0, 1, 2});  // dealt in turn
-    expect_in_order({0, 0, 0, 1, 2, 2});           // room for more than come
+    expect_in_order({0, 0, 0, 1, 2, 2});           // space for more ranks than there are
     expect_in_order({0, 1, 1, 1, 1, 0, 2});
     for (std::uint64_t seed = 1; seed <= 200; ++seed) expect_in_order(uneven(seed));
 }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Memory for when the system gives none: what is taken is whole, and comes back.
+// The reserve: memory for when the system has none. Blocks don't overlap, and can be taken again
+// after they are released.
 #include "base/reserve.hpp"
 
 #include <gtest/gtest.h>

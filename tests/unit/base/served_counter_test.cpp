@@ -114,7 +114,7 @@ TEST(ServedCounter, when_the_server_has_gone_its_clients_are_told_each_time) {
     Host host;
     const ServicePlace place = host.place();
     CounterClient connected = host.client(), late = host.client();
-    RawClient silent(place);  // doesn't keep the server
+    RawClient silent(place);  // it must not keep the server alive
     EXPECT_TRUE(connected.fetch_add(1).ok());
     host.server->stop();
     for (int i = 0; i < 2; ++i) {
@@ -130,7 +130,7 @@ TEST(ServedCounter, when_the_server_has_gone_its_clients_are_told_each_time) {
     EXPECT_EQ(none.error().system_errno, ECONNREFUSED);
 }
 
-/// As a child that a program has forked, which has all its descriptors.
+/// The child inherits all descriptors, as one that a program forks.
 TEST(ServedCounter, a_child_of_rank_0_does_not_keep_the_connections_alive) {
     Host host;
     CounterClient client = host.client();
@@ -188,7 +188,7 @@ TEST(ServedCounter, a_reply_that_never_comes_is_an_error_in_the_end) {
     mute.join();
 }
 
-/// At 127.0.0.`last` alone; without a number where that port is in use.
+/// Listens at 127.0.0.`last` only; returns a socket without a number if the port is in use.
 Socket listen_at_loopback(std::uint8_t last, std::uint16_t port) {
     Socket socket(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
     sockaddr_in name{};
@@ -212,7 +212,7 @@ TEST(ServedCounter, an_address_that_is_silent_does_not_keep_a_client_from_the_ne
     place.count = 2;
     std::thread server([&] { let_in(listener, place.answer); });
     CounterClient client = client_of(place, {.connect = kSoon, .reply = 1ms});
-    const auto connected = client.fetch_add(1);  // that far, and no reply comes
+    const auto connected = client.fetch_add(1);  // the client connects, and no reply comes
     EXPECT_TRUE(!connected && connected.error().kind == ErrorKind::io);
     server.join();
 }
@@ -221,7 +221,7 @@ TEST(ServedCounter, an_address_that_cannot_be_reached_is_passed_over) {
     Host host;
     ServicePlace place = host.place();
     place.addresses[1] = at_loopback(0).addresses[0];
-    // For documentation only: nobody has it (RFC 5737).
+    // The address is reserved for documentation (RFC 5737), so no host has it.
     place.addresses[0] = {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff, 192, 0, 2, 1};
     place.count = 2;
     CounterClient client = client_of(place);
@@ -274,7 +274,7 @@ TEST(ServedCounter, where_descriptors_run_out_the_quietest_client_makes_room_and
     EXPECT_TRUE(second.is_closed());
 }
 
-/// The server has kept a descriptor for that.
+/// The server has reserved a descriptor for this case.
 TEST(ServedCounter, where_all_descriptors_are_taken_one_client_at_a_time_is_served) {
     Host host;
     NoDescriptors none;
@@ -365,7 +365,7 @@ TEST(CounterService, after_its_end_a_new_server_is_started_and_reached) {
     EXPECT_EQ(*there.reach((*after)->place(), 1)->fetch_add(1), 0);
 }
 
-/// A connection that has failed isn't the next counter's.
+/// A failed connection must not be used by the next counter.
 TEST(CounterService, the_next_counter_of_the_same_server_connects_again) {
     CounterService here, there;
     auto hosted = here.host();

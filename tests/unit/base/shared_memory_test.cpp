@@ -12,7 +12,8 @@
 namespace oratorio::test {
 namespace {
 
-/// Memory of that name as somebody else may have made it, who doesn't know what is told to ranks.
+/// Memory with this name as another process may have made it, which doesn't know the bytes that
+/// ranks check.
 class Foreign {
   public:
     Foreign(std::string name, Bytes bytes) : name_(std::move(name)) {
@@ -28,7 +29,7 @@ class Foreign {
     std::string name_;
 };
 
-/// How long the object of that name is.
+/// Returns the length of the object with this name.
 Bytes length_of(const std::string& name) {
     const int file = ::shm_open(name.c_str(), O_RDONLY, 0);
     const Bytes bytes = ::lseek(file, 0, SEEK_END);

@@ -29,7 +29,7 @@ std::span<std::byte> in(T& value) {
     return std::as_writable_bytes(std::span(&value, 1));
 }
 
-// What a run complains about; empty when it doesn't.
+// Returns the failure of a run; empty if it succeeds.
 std::string failure_of(const SimOptions& options, const std::function<void(Transport&)>& body) {
     try {
         run_ranks(options, body);
@@ -39,8 +39,8 @@ std::string failure_of(const SimOptions& options, const std::function<void(Trans
     return "";
 }
 
-// Every rank sends its number to every other and takes whatever comes. Returns the order of arrival
-// at rank 0.
+// Sends each rank's number to every other rank and receives in any order. Returns the order of
+// arrival at rank 0.
 std::vector<Rank> all_to_all(Transport& transport) {
     const Rank me = transport.topology().rank;
     const int size = transport.topology().size;

@@ -20,9 +20,10 @@
 namespace oratorio {
 namespace {
 
-constexpr const char* kFile = "ORATORIO_TEST_FILE";  // which file the program below puts in place
+// The file that the program below puts in its place.
+constexpr const char* kFile = "ORATORIO_TEST_FILE";
 
-/// Puts the file of kFile, or nothing, in the place of standard error.
+/// Replaces standard error by the file named in kFile, or by nothing.
 void replace_standard_error() {
     const char* const path = std::getenv(kFile);
     if (path == nullptr) return;
@@ -36,7 +37,7 @@ TEST(StandardErrorProgram, DISABLED_WritesAMessage) {
     write_to_standard_error("a message\n");
 }
 
-/// Starts this program once more with what `prepare` leaves as descriptor 2; how it ended.
+/// Starts this program once more with the descriptor 2 that `prepare` leaves. Returns how it ended.
 int run_program(const std::string& file, const std::function<void()>& prepare) {
     const pid_t child = ::fork();
     if (child == 0) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The server of a counter listens on all addresses: whoever comes without the token takes little.
+// The server of a counter listens on all addresses: clients without the token take few resources.
 #include "counter_support.hpp"
 
 namespace oratorio::test {
@@ -67,7 +67,7 @@ TEST(Strangers, a_client_who_was_taken_for_a_stranger_tries_again) {
         let_in(*listener, place.answer);
     });
     CounterClient client = client_of(place, {.connect = kSoon, .reply = 1ms});
-    const auto connected = client.fetch_add(1);  // that far, and no reply comes
+    const auto connected = client.fetch_add(1);  // the client connects, and no reply comes
     EXPECT_TRUE(!connected && connected.error().kind == ErrorKind::io);
     besieged.join();
 }

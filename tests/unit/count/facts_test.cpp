@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The numbers of the papers. Those that take longer than some seconds are tried in a smaller size;
+// The numbers of the papers. Those that take longer than a few seconds are tried at a smaller size;
 // `oratorio count` counts them all.
 #include "count/facts.hpp"
 
@@ -34,20 +34,20 @@ void expect_all_hold(const Facts& facts) {
 TEST(Facts, PiecesOfS3dOn16384Ranks) {
     const Facts facts = count_s3d(16384);
     EXPECT_EQ(counted(facts, "pieces"), 327'680'000);
-    // 64 ranks in order have two whole rows of blocks: 25 rows of the mesh are one piece each.
+    // 64 consecutive ranks have two whole rows of blocks: 25 rows of the mesh are one piece each.
     EXPECT_EQ(counted(facts, "joined on nodes"), 16 * 50 * 16 * 16);
     expect_all_hold(facts);
 }
 
 struct BtioSaid {
-    int q;  ///< of q x q ranks
+    int q;  ///< the job has q x q ranks
     std::int64_t pieces;
     std::int64_t joined;
 };
 
-/// The joined pieces also by arithmetic: of q x q ranks in groups of g that lie side by side in a
-/// row, each group has one piece where its ranks have g; and where the row ends within the group,
-/// which it does in g - 1 of q layers, one more in each plane of the cell.
+/// Checks the joined pieces by arithmetic, too. Of q x q ranks in groups of g neighbours in a row,
+/// each group has one piece where all its g ranks have data. In g - 1 of q layers the row ends
+/// within the group, which makes one more piece in each plane of the cell.
 void expect_pieces_of_btio(const BtioSaid& said) {
     const Facts facts = count_btio(said.q * said.q);
     expect_all_hold(facts);
@@ -110,7 +110,7 @@ TEST(Facts, WhatIsSaidIsCompared) {
     EXPECT_TRUE((Fact{"", 5}).holds());
 }
 
-/// Ranks' layouts tile the file: each byte belongs to one rank.
+/// Checks that the ranks' layouts tile the file: each byte belongs to one rank.
 void expect_tiled(const LayoutOf& layout_of, int ranks, Bytes all) {
     Bytes sum = 0;
     for (Rank rank = 0; rank < ranks; ++rank) sum += layout_of(rank).size();

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a rank needs to plan, and what it keeps of the plan, in jobs of up to a million ranks.
+// The memory that a rank needs to plan, and the memory of the plan that it keeps, in jobs of up to
+// a million ranks.
 #include "count/planning.hpp"
 
 #include <gtest/gtest.h>
@@ -21,7 +22,7 @@ constexpr int kLarge = 131'072;
 constexpr int kMillion = 1'048'576;
 
 TEST(Planning, WhatIsKeptIsTheSameInAJobOfAMillionRanks) {
-    constexpr Bytes kOfPlan = 4096;  // lists of methods, and of the ranks that explain tells
+    constexpr Bytes kOfPlan = 4096;  // lists of methods, and of the ranks that explain names
     constexpr Bytes kOfKnown = 64;
     for (const char* method : {"two_phase", "cb_cyclic", "two_layer", "two_layer_shared"}) {
         const Planned small = count_plan(kSmall, method);
@@ -38,12 +39,12 @@ TEST(Planning, WhatIsKeptIsTheSameInAJobOfAMillionRanks) {
 constexpr Bytes kMebibyte = 1 << 20;
 
 TEST(Planning, ANodeHasTheSummariesOnceAndARankLittleBesides) {
-    constexpr Bytes kRoom = 96 << 10;  // for groups, some at a time
+    constexpr Bytes kRoom = 96 << 10;  // for groups, which are processed a few at a time
     for (const int ranks : {kSmall, kLarge, kMillion}) {
         for (const char* method : {"two_phase", "two_layer"}) {
             const Planned planned = count_plan(ranks, method);
             EXPECT_EQ(planned.list, Bytes{ranks} * 48);
-            // An operand, what goes out and a result of each of the boards.
+            // Each board has an operand, an outgoing value and a result.
             EXPECT_LE(planned.shared - planned.list, 2 * kMebibyte);
             const auto numbers = static_cast<Bytes>(planned.aggregators * sizeof(Rank));
             EXPECT_LE(planned.most, numbers + kRoom)
@@ -67,7 +68,7 @@ TEST(Planning, AsManyStepsAsNodesDouble) {
 TEST(Planning, AnAggregatorKnowsThoseItServes) {
     const Planned one = count_plan(kSmall, "two_phase");
     EXPECT_EQ(one.aggregators, 2U * kSmall / kRanksOfNode);
-    // The 32 MiB of its domain are those of 32 ranks; itself once more as a rank with data.
+    // The 32 MiB of its domain belong to 32 ranks; it counts once more as a rank with data.
     EXPECT_EQ(one.kept[aggregator_only].known_ranks, 32 + 1);
     EXPECT_EQ(one.kept[without_role].known_ranks, 1 + 1);
     EXPECT_EQ(one.kept[without_role].regions, 1);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A collective access that was recorded, read again.
+// Reading a recorded collective access.
 #include "count/recorded.hpp"
 
 #include <gtest/gtest.h>
@@ -19,7 +19,7 @@ namespace {
 
 using test::TypemapGenerator;
 
-/// Pieces in the order of the data, those that touch joined.
+/// Returns the pieces in the order of the data, joined where they touch.
 std::vector<Extent> pieces_of(const Layout& layout, Bytes from, Bytes bytes) {
     std::vector<Extent> pieces;
     Cursor cursor(layout);
@@ -67,7 +67,8 @@ TEST(Recorded, WholeTilesStayOneShape) {
     EXPECT_EQ(bytes.origin, 1007);
 }
 
-/// Two ranks with every other block of 8 bytes; numbers as trace_accesses.py writes them.
+/// Returns two ranks with alternate blocks of 8 bytes; the numbers are as trace_accesses.py writes
+/// them.
 std::vector<std::int64_t> two_ranks() {
     std::vector<std::int64_t> numbers{0x314343415441524f, 2, 2};
     for (const Bytes bytes : {8, 800}) {
@@ -139,7 +140,7 @@ TEST_F(RecordedFile, WhatIsWrongWithItIsTold) {
         for (const std::int64_t odd : {INT64_MIN, std::int64_t{-1}, INT64_MAX}) {
             auto damaged = numbers;
             damaged[at] = odd;
-            (void)complaint(damaged);  // whatever it says, it ends
+            (void)complaint(damaged);  // any message will do, as long as it ends
         }
     }
     auto damaged = numbers;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * A stand-in for libcuda: as much of the driver API as cuda.h describes and we use. A context is
- * the number of its device and one. */
+ * A stand-in for libcuda: the part of the driver API of cuda.h that the library uses. A context is
+ * the number of its device plus one. */
 #include "stand_in_memory.h"
 
 typedef struct {
@@ -28,7 +28,7 @@ static intptr_t current(void) {
     return depth > 0 ? contexts[depth - 1] : 0;
 }
 
-/* Contexts that are still current; for tests. */
+/* Returns the number of contexts that are still current; for tests. */
 EXPORT int stand_in_depth(void) {
     return depth;
 }

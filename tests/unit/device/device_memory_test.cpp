@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Copies between layouts of a device's memory and the host: every byte, and how many copies of the
-// driver's that takes.
+// Copies between layouts in device memory and the host: every byte, and the number of driver copies
+// that this takes.
 #include "device/device_memory.hpp"
 
 #include <gtest/gtest.h>
@@ -20,7 +20,7 @@ using Buffer = std::vector<std::byte>;
 constexpr const char* kCuda = ORATORIO_CUDA_STAND_IN;
 constexpr const char* kHip = ORATORIO_HIP_STAND_IN;
 
-/// Memory of a device, filled with bytes that differ.
+/// Device memory filled with varying bytes.
 class Copies : public testing::TestWithParam<const char*> {
   protected:
     static constexpr std::size_t kBytes = 4 << 20;
@@ -35,7 +35,7 @@ class Copies : public testing::TestWithParam<const char*> {
     }
     [[nodiscard]] std::byte* data() const { return device_.data(memory_); }
 
-    /// What the host's own copy gives, and by how many of the driver's it came.
+    /// Compares with a copy by the host, and checks the number of driver copies.
     void expect_gathered(const Layout& layout, long copies, long row_copies) {
         const auto bytes = static_cast<std::size_t>(layout.size());
         Buffer expected(bytes);
@@ -52,7 +52,7 @@ class Copies : public testing::TestWithParam<const char*> {
         EXPECT_EQ(device_.counts().copies, copies);
         EXPECT_EQ(device_.counts().row_copies, row_copies);
     }
-    /// And nothing between the pieces.
+    /// Checks a scatter in the same way, and that the bytes between the pieces don't change.
     void expect_scattered(const Layout& layout, long copies, long row_copies) {
         Buffer expected(data(), data() + kBytes);
         Buffer in(static_cast<std::size_t>(layout.size()), std::byte{0xEE});
@@ -99,7 +99,7 @@ TEST_P(Copies, OfSmallPiecesFarApartAreOneStridedCopy) {
 }
 
 TEST_P(Copies, OfSmallPiecesCloseTogetherComeWithWhatLiesBetween) {
-    // A window's length at a time.
+    // Each copy is as long as a window.
     const Layout layout{Shape::strided(Shape::run(8), 200'000, 16), 0, 0, 1};
     expect_gathered(layout, 4, 0);
     expect_scattered(layout, 1, 1);
@@ -135,8 +135,8 @@ TEST_P(Copies, WithoutAWindowTouchThePiecesOnly) {
 }
 
 TEST_P(Copies, OfTwoAllocationsGoOnWhereWhatLiesBetweenIsRefused) {
-    // The small pieces of each, and no memory of neither.
-    constexpr Offset kPage = 65536;  // the largest of any processor we run on
+    // The small pieces of either allocation are copied, and none of the memory between them.
+    constexpr Offset kPage = 65536;  // the largest page size of any processor that we support
     for (const Offset gap : {Offset{0}, kPage}) {
         SCOPED_TRACE("gap " + std::to_string(gap));
         const Offset second = kPage + gap;
@@ -170,7 +170,7 @@ TEST_P(Copies, OfTwoAllocationsGoOnWhereWhatLiesBetweenIsRefused) {
     }
 }
 
-/// Some layout within the memory; its bytes don't overlap.
+/// Returns a layout within the memory, without overlaps.
 Layout random_layout(Random& random) {
     std::vector<Offset> offsets;
     std::vector<Bytes> lengths;
@@ -203,7 +203,7 @@ TEST_P(Copies, OfAnyLayoutAreTheHostsOwnBytes) {
         Buffer got(bytes);
         Cursor there(layout);
         gather_bytes(there, data(), expected);
-        // In two calls, as pieces of an access are.
+        // Copies in two calls, as the pieces of an access are.
         Cursor cursor(layout);
         const auto first = static_cast<std::size_t>(random.between(0, std::ssize(got)));
         const std::span all(got);

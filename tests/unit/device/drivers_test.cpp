@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Whose memory it is, and that a thread's own state with a driver stays as it was.
+// Finding the driver that owns memory, without changing a thread's own state in a driver.
 #include <gtest/gtest.h>
 
 #include <array>
@@ -78,7 +78,7 @@ TEST(Devices, OfRocm5HaveOtherNumbers) {
     EXPECT_EQ(devices.owner_of(device.allocate(64, StandInKind::managed), one_run(64)), nullptr);
 }
 
-/// A layout with absolute addresses, as MPI_BOTTOM has them.
+/// Returns a layout with absolute addresses, as for MPI_BOTTOM.
 Layout of_parts(std::initializer_list<std::byte*> parts) {
     std::vector<Offset> offsets;
     std::vector<Bytes> lengths;
@@ -157,7 +157,7 @@ TEST(Devices, OfHipKeepTheProgramsLastErrorAndTakeBackOurs) {
     std::array<std::byte, 8> mine{};
     EXPECT_EQ(devices.owner_of(mine.data(), one_run(8)), nullptr);
     EXPECT_EQ(peek(), 0);
-    // The program's own mistake: a copy without a kind.
+    // The program itself makes a mistake: a copy without a kind.
     std::byte* const memory = device.allocate(64);
     auto queue = devices.owner_of(memory, one_run(64))->open(memory);
     ASSERT_TRUE(queue.ok());

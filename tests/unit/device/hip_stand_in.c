@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * A stand-in for libamdhip64: as much of the HIP runtime as hip_runtime_api.h describes and we use.
- */
+ * A stand-in for libamdhip64: the part of the HIP runtime of hip_runtime_api.h that the library
+ * uses. */
 #include "stand_in_memory.h"
 
 struct attributes {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * What the stand-ins for drivers share: memory of pretended devices, which the host can't touch,
- * and copies that are made when somebody waits for them. */
+ * Code that the stand-ins for drivers share: memory of simulated devices, which the host can't
+ * touch, and copies that are made when a caller waits for them. */
 #ifndef ORATORIO_STAND_IN_MEMORY_H
 #define ORATORIO_STAND_IN_MEMORY_H
 
@@ -18,7 +18,7 @@ enum stand_in_kind { of_host, of_device, managed };
 struct stand_in_range {
     char* begin;
     size_t bytes;
-    char* bytes_of; /* where the data really is */
+    char* bytes_of; /* address of the data */
     enum stand_in_kind kind;
     int home; /* number of the device; -1: it belongs to a pool */
 };
@@ -30,11 +30,11 @@ struct stand_in_copy {
     void* stream;
 };
 
-/* What was asked for, for tests. Bytes of rows are those that were copied, without gaps. */
+/* Counts for tests. `bytes` does not include gaps between rows. */
 struct stand_in_counts {
     long copies, row_copies, bytes, waits, streams, pins, retained;
     long fails_at;  /* this copy, counted from 1, and all later ones; 0: none does */
-    int fails_late; /* when it is waited for */
+    int fails_late; /* fails in the wait instead */
     int uninitialised;
     int version;
 };
@@ -65,14 +65,15 @@ static void add_range(char* begin, size_t bytes, enum stand_in_kind kind, int ho
     pthread_mutex_unlock(&turn);
 }
 
-/* The host may touch it only if it isn't a device's. */
+/* Allocates memory; the host may touch it unless it is a device's. */
 EXPORT void* stand_in_allocate(size_t bytes, enum stand_in_kind kind, int home) {
     char* const begin = map_for(bytes, kind);
     add_range(begin, bytes, kind, home);
     return begin;
 }
 
-/* Two of a device, the second `gap` bytes behind the end of the first; whole pages. */
+/* Allocates two blocks of one device, the second `gap` bytes behind the end of the first. Sizes
+ * are whole pages. */
 EXPORT void* stand_in_allocate_two(size_t bytes, size_t gap) {
     char* const begin = map_for(2 * bytes + gap, of_device);
     add_range(begin, bytes, of_device, 0);
@@ -100,13 +101,13 @@ static const struct stand_in_range* range_of(const void* address) {
     return NULL;
 }
 
-/* The data behind an address. */
+/* Returns the data behind an address. */
 EXPORT char* stand_in_data(const void* address) {
     const struct stand_in_range* const range = range_of(address);
     return range == NULL ? (char*)address : range->bytes_of + ((char*)address - range->begin);
 }
 
-/* A copy may not leave a device's memory. */
+/* Returns false if a copy leaves a device's memory. */
 static int is_within(const void* address, size_t bytes) {
     const struct stand_in_range* const range = range_of(address);
     return range == NULL || (size_t)((char*)address - range->begin) + bytes <= range->bytes;
@@ -116,7 +117,7 @@ static size_t span_of(size_t pitch, size_t width, size_t height) {
     return (height - 1) * pitch + width;
 }
 
-/* False when it is to fail now. */
+/* Adds a copy. Returns 0 if it must fail now. */
 static int add_copy(struct stand_in_copy copy) {
     int taken = 0;
     pthread_mutex_lock(&turn);
@@ -134,7 +135,7 @@ static int add_copy(struct stand_in_copy copy) {
     return taken;
 }
 
-/* False when one of the stream's copies has failed. */
+/* Makes the copies of a stream. Returns 0 if one of them has failed. */
 static int make_copies(void* stream) {
     pthread_mutex_lock(&turn);
     ++stand_in.waits;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Where hints come from, and how the ranks come to the same ones.
+// The sources of hints, and how the ranks agree on them.
 #include <gtest/gtest.h>
 
 #include <array>
@@ -99,7 +99,8 @@ TEST(HintSources, WhateverBytesAreInRootsHintsComeToAllRanks) {
 TEST(HintSources, SentHintsThatEndEarlyAreRefused) {
     const std::string text = encode_hints({{"cb_nodes", "4"}, {"a", ""}});
     EXPECT_EQ(decode_hints(text), (HintMap{{"cb_nodes", "4"}, {"a", ""}}));
-    const std::size_t first = encode_hints({{"a", ""}}).size();  // whole pairs are no cut
+    // Whole pairs, so nothing is cut off.
+    const std::size_t first = encode_hints({{"a", ""}}).size();
     for (std::size_t size = 1; size < text.size(); ++size) {
         if (size == first) continue;
         EXPECT_EQ(decode_hints(text.substr(0, size)), std::nullopt) << size;
@@ -115,7 +116,7 @@ TEST(HintSources, HintsThatCanNotBeReadAreAnErrorOnAllRanks) {
             EXPECT_EQ(agreed.error().kind, ErrorKind::internal);
             return;
         }
-        // As agree_on_hints has it, but for the text.
+        // The same steps as in agree_on_hints, with an invalid text.
         std::array<std::uint64_t, 2> head{8, 0};
         std::array<std::uint64_t, 1> text{UINT64_MAX};
         std::array<std::uint64_t, 1> differing{0};

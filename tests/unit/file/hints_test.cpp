@@ -28,7 +28,7 @@ std::string warning_of(const HintMap& given) {
                                 : std::to_string(warnings.size()) + " warnings";
 }
 
-/// A good value of each kind that is no row's default.
+/// Returns a valid value of the row's kind that differs from the default.
 std::string other_value(const HintRow& row) {
     switch (row.kind.syntax) {
         case HintSyntax::number:

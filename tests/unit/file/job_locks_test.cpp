@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Which locks a process offers for a file, and what it knows of its other handles.
+// The locks that a process offers for a file, and what it knows of its other handles.
 #include "file/job_locks.hpp"
 
 #include <gtest/gtest.h>
@@ -16,7 +16,7 @@ constexpr long kOcfs2 = 0x7461636F;
 constexpr long kSmb = 0xFE534D42;
 constexpr long k9p = 0x01021997;
 
-/// Of all processes, on several nodes of several machines.
+/// Returns the situation of a file opened by all processes, on several nodes of several machines.
 LockSituation situation_on(long file_system, std::uint64_t number = 7) {
     return {.number = {.device = 5, .number = number},
             .file_system = file_system,
@@ -48,7 +48,8 @@ TEST(JobLocksOffer, AnUnknownMountIsTestedOnceAndThenKnown) {
         EXPECT_EQ(later.job, !seen);
         EXPECT_EQ(later.reason, seen ? LockReason::seen : LockReason::unseen);
     }
-    EXPECT_EQ(process.job.offers, 0);  // all these handles are gone, and none used the service
+    // All these handles are closed, and none used the service.
+    EXPECT_EQ(process.job.offers, 0);
 }
 
 TEST(JobLocksOffer, ProbesAreFarBehindAllDataAndDiffer) {
@@ -65,7 +66,7 @@ TEST(JobLocksOffer, NothingIsTestedWhereOneKernelHasAllLocks) {
     LockSituation situation = situation_on(kExt4);
     situation.one_machine = true;
     EXPECT_EQ(process.offer(situation).reason, LockReason::one_machine);
-    // Rank 0 may be on the server of a file that other machines have from there.
+    // Rank 0 may run on the server of a file that other machines mount from there.
     EXPECT_NE(process.offer(situation_on(kExt4)).probe, 0);
     situation = situation_on(kOcfs2);
     situation.one_node = situation.one_machine = true;
@@ -104,7 +105,7 @@ TEST(JobLocksOffer, APartOfTheJobOnOneNodeFillsHolesOnceMoreIsKnown) {
     all.covers_job = true;
     Process process;
     EXPECT_FALSE(process.offer(part).fills);
-    (void)process.offer(all);  // the whole job is on one node
+    (void)process.offer(all);  // all ranks of the job are on one node
     EXPECT_TRUE(process.offer(part).fills);
     Process other;
     other.locks.remember(part.number, true);
@@ -148,7 +149,7 @@ TEST(JobLocksListing, BesideAFillerEveryHandleTakesItsLocks) {
     JobLocks::Listing filler;
     const LockOffer first = process.locks.offer(situation_on(kSmb), filler);
     filler.settle(true, true);
-    LockSituation self = situation_on(kExt4);  // however it is reached
+    LockSituation self = situation_on(kExt4);  // whatever its number of nodes
     self.one_node = self.one_machine = true;
     self.covers_job = false;
     const LockOffer beside = process.offer(self);
@@ -169,7 +170,7 @@ TEST(JobLocksListing, AServiceStaysOnceAHandleUsesIt) {
     }
     EXPECT_EQ(process.job.offers, 1);
     EXPECT_EQ(process.offer(situation_on(kSmb)).place.count, 1U);
-    EXPECT_EQ(process.job.offers, 1);  // the one that is known
+    EXPECT_EQ(process.job.offers, 1);  // the one that exists already
 }
 
 TEST(JobLocksText, NamesTheFileSystemAndTheReason) {

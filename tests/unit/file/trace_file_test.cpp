@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The file of a trace: always whole, whoever adds to it, and what isn't a trace is left alone.
+// The file of a trace: it is always valid, no matter who appends to it, and a file that isn't a
+// trace is left alone.
 #include "file/trace_file.hpp"
 
 #include <fcntl.h>
@@ -29,7 +30,7 @@ std::string event(int number) {
     return "{\"number\":" + std::to_string(number) + "}";
 }
 
-/// A section of so many events.
+/// Appends a section of `count` events.
 Result<void> add(const std::string& path, int first, int count) {
     auto file = TraceFile::open(path);
     if (!file) return file.error();
@@ -45,7 +46,7 @@ std::vector<long long> numbers_in(const std::string& path) {
     return numbers;
 }
 
-/// As if the last run had been an hour ago.
+/// Sets the file's times as if the last run had been an hour ago.
 void age(const std::string& path) {
     const timespec before{::time(nullptr) - 3600, 0};
     const timespec times[] = {before, before};

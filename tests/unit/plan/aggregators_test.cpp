@@ -8,7 +8,7 @@
 namespace oratorio {
 namespace {
 
-/// `nodes` nodes of `each` ranks, named n0, n1, ...
+/// Returns `nodes` nodes of `each` ranks, named n0, n1, ...
 Nodes topology_of(int nodes, int each) {
     Nodes topology;
     topology.size = nodes * each;
@@ -90,7 +90,8 @@ TEST(Aggregators, ARankWithoutTheFileIsPassedOver) {
     EXPECT_TRUE(choose_aggregators(topology, able_ranks(summaries), {}, Bytes{1} << 30).empty());
 }
 
-/// As it was counted for each node: ranks of unlike nodes beside each other, and of some not able.
+/// The result equals the count per node. Ranks of different nodes are neighbours, and some cannot
+/// aggregate.
 TEST(Aggregators, EachNodeHasItsShareSpreadOverItsAbleRanks) {
     Nodes topology;
     topology.node_of = std::vector{0, 1, 0, 2, 0, 1, 0, 0, 1, 2, 1, 1};  // five, five and two

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Costs as text: what a file of constants may say, and what becomes of what it may not.
+// Costs as text: what a file of constants may contain, and how errors in it are handled.
 #include "plan/costs.hpp"
 
 #include <gtest/gtest.h>
@@ -10,7 +10,7 @@
 namespace oratorio {
 namespace {
 
-/// What `text` comes to when it is all in order.
+/// Returns the costs in `text`. REQUIRES: it is valid.
 Costs parsed(const std::string& text) {
     std::vector<std::string> warnings;
     const Costs costs = parse_costs(text, Costs{}, warnings);
@@ -18,7 +18,7 @@ Costs parsed(const std::string& text) {
     return costs;
 }
 
-/// Every constant another one, none its default.
+/// Returns costs in which each constant differs from the others and from its default.
 Costs all_different() {
     Costs costs;
     double value = 1001;

@@ -9,7 +9,7 @@
 namespace oratorio {
 namespace {
 
-/// Counts how often each byte of the hull is handed out over all aggregators and rounds.
+/// Counts how often each byte of the hull is assigned, over all aggregators and rounds.
 std::vector<int> deal_out(const FileDomains& domains, Extent hull, Bytes buffer) {
     std::vector<int> times(static_cast<std::size_t>(hull.length()), 0);
     for (int aggregator = 0; aggregator < domains.aggregators(); ++aggregator) {
@@ -28,7 +28,7 @@ std::vector<int> deal_out(const FileDomains& domains, Extent hull, Bytes buffer)
     return times;
 }
 
-/// Whether `touches` says what a look at the regions of all rounds does, for some ranges.
+/// Compares `touches` with a search of the regions of all rounds, for some ranges.
 void expect_touches(const FileDomains& domains, Extent hull, Bytes buffer,
                     std::mt19937_64& random) {
     for (int trial = 0; trial < 8; ++trial) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A thinned graph against a look at every piece.
+// The thinned graph of a sparse access, compared with a search of every piece.
 #include "plan/edges.hpp"
 
 #include <gtest/gtest.h>
@@ -136,7 +136,7 @@ TEST(Edges, AreTheSameFurtherOnInTheFile) {
     }
 }
 
-/// From the plans that the ranks keep, each its own part.
+/// Uses the plans that the ranks keep, each its own part.
 TEST(Edges, AreKnownToBothSides) {
     for (std::uint64_t seed = 1; seed <= 20; ++seed) {
         constexpr Rank kRanks = 6;
@@ -161,7 +161,7 @@ TEST(Edges, AreKnownToBothSides) {
     }
 }
 
-/// Rank r of 8 has the r-th MiB of each of 8 planes.
+/// Returns a plan in which rank r of 8 has the r-th MiB of each of 8 planes.
 Plan plan_of_planes(int nodes, const char* method) {
     FlatTerms options;
     options.method = find_method(method);

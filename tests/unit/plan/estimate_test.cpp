@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What the parts of a method say of its cost.
+// The cost estimates that the parts of a method contribute.
 #include "plan/estimate.hpp"
 
 #include <gtest/gtest.h>
@@ -29,7 +29,8 @@ Situation situation_of(const FlatTerms& options, Direction direction) {
     return s;
 }
 
-/// Where each does something else: some ranks wait for their turn, and nodes have several ranks.
+/// In this situation each method does something different: some ranks wait for their turn, and
+/// nodes have several ranks.
 TEST(Estimate, NoTwoMethodsCostTheSame) {
     for (const int nodes : {1, 4}) {
         for (const Direction direction : {Direction::read, Direction::write}) {
@@ -49,7 +50,7 @@ TEST(Estimate, NoTwoMethodsCostTheSame) {
     }
 }
 
-/// Costs of which one alone is above zero: what an estimate counts of it.
+/// Returns costs with only this constant above zero, to see how often an estimate counts it.
 Costs only(double Costs::*one) {
     Costs costs;
 #define COST(name, memory, disk, doc) costs.name = 0;
@@ -59,7 +60,8 @@ Costs only(double Costs::*one) {
     return costs;
 }
 
-/// Of that constant, in a write by `ranks` on `nodes`, all of whose hulls are the whole file.
+/// Returns how often a write by `ranks` ranks on `nodes` nodes counts this constant, if each hull
+/// is the whole file.
 double count(double Costs::*one, const char* method, int nodes, int ranks) {
     FlatTerms options;
     options.costs = only(one);
@@ -191,7 +193,7 @@ TEST(Estimate, SmallerSubBuffersMeanMoreCalls) {
     FlatTerms options;
     options.costs = only(&Costs::write_call);
     const Situation s = situation_of(options, Direction::write);
-    const double nano = 1e9;  // 64 MiB, a call more for each of two aggregators
+    const double nano = 1e9;  // 64 MiB, and one more call for each of two aggregators
     EXPECT_NEAR(nano * find_method("two_phase")->seconds(s), 2 + 4, 1e-6);
     EXPECT_NEAR(nano * find_method("double_buffer")->seconds(s), 2 + 8, 1e-6);
     EXPECT_NEAR(nano * find_method("multithreaded")->seconds(s), 2 + 16, 1e-6);
@@ -211,7 +213,7 @@ TEST(Estimate, OnlyWhoHasOthersStoreForHimGoesOnBesideADevice) {
     EXPECT_DOUBLE_EQ(find_method("two_phase")->seconds(s), one) << "it has no other sub-buffer";
 }
 
-/// What is copied comes on top of what a storage call does to its memory, not instead of it.
+/// Copying is added to the work of a storage call on its memory; it doesn't replace that work.
 TEST(Estimate, CallsWithTheUsersMemoryCopyNothingButMeetNoCache) {
     FlatTerms options;
     for (const Direction direction : {Direction::read, Direction::write}) {
@@ -246,7 +248,7 @@ TEST(Estimate, StagedPartsThatInterleaveTakeACallForEachSlice) {
     EXPECT_NEAR(1e9 * find_method("list_io")->seconds(s), 32 * 128, 1e-3) << "of 512 KiB / 32 each";
 }
 
-/// A machine's cores and the lock of a file are shared with the other ranks.
+/// The other ranks share a machine's cores and the lock of a file.
 TEST(Estimate, ARankAloneHasTheOthersBesideIt) {
     const auto nano = [](double Costs::*one, Direction direction, int ranks) {
         FlatTerms options;
@@ -273,7 +275,7 @@ TEST(Estimate, HolesAreReadBesideTheWritesOfOthers) {
         options.costs.write_call = 1;
         Situation s = situation_of(options, Direction::write);
         s.covered = false;
-        s.pieces = 100 * s.bytes;  // so that nobody leaves them out
+        s.pieces = 100 * s.bytes;  // so that the holes are not left out
         s.sharing.shared_ready = true;
         return 1e9 * find_method("shared_buffer")->seconds(s) / static_cast<double>(s.bytes);
     };
@@ -299,7 +301,7 @@ TEST(Estimate, HolesAreLeftOutWhereThatTakesLess) {
     EXPECT_NEAR(nano(1 << 30), 4 * half + 2 * 129, 200) << "all is read and written";
 }
 
-/// Of 24 parts whose 8 bytes lie side by side in memory.
+/// There are 24 parts; their values of 8 bytes lie side by side in memory.
 TEST(Estimate, SlicesAreForWhereACallCostsLessThanTheLinesItSaves) {
     const auto pays = [](double call) {
         FlatTerms options;
@@ -311,7 +313,7 @@ TEST(Estimate, SlicesAreForWhereACallCostsLessThanTheLinesItSaves) {
         s.memory_lines = s.bytes / 64;
         return slices_pay(s);
     };
-    // 7 of 8 pieces, on two cores; 23 calls more for each of 128 buffers.
+    // 7 of 8 pieces are saved, on two cores; 23 more calls are made for each of 128 buffers.
     const double saved = (64 << 20) / 64 * 7 / 2.0;
     EXPECT_TRUE(pays(0.99 * saved / (23 * 128)));
     EXPECT_FALSE(pays(1.01 * saved / (23 * 128)));

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What `explain` says of named situations, compared with explain.golden: a change of the planner
-// shows there what it changes. ORATORIO_UPDATE=1 writes the file anew.
+// The text of `explain` in named situations, compared with explain.golden: a change of the planner
+// shows its effect there. ORATORIO_UPDATE=1 rewrites the file.
 #include <gtest/gtest.h>
 
 #include <cstdlib>
@@ -143,7 +143,7 @@ TEST(Explain, SaysWhatTheGoldenFileHas) {
                                   << testing::internal::GetArgvs()[0];
 }
 
-/// 16 384 ranks on 256 nodes, each with 64 pieces of 1 KiB in turn.
+/// 16 384 ranks on 256 nodes have 64 pieces of 1 KiB each, in turn.
 TEST(Explain, ManyRanksOnManyNodes) {
     constexpr int kRanks = 16384;
     constexpr int kNodes = 256;
@@ -163,11 +163,11 @@ TEST(Explain, ManyRanksOnManyNodes) {
     EXPECT_EQ(plan.domains.block(), plan.bytes / (2 * kNodes)) << "of a file domain";
     EXPECT_EQ(plan.slots, 1);
     EXPECT_EQ(plan.rounds, 1) << "2 MiB each, less than a collective buffer";
-    // All file bytes are some aggregator's, once.
+    // Each byte of the file belongs to exactly one aggregator.
     Bytes owned = 0;
     for (int index = 0; index < 2 * kNodes; ++index) owned += plan.region(index, 0).bytes();
     EXPECT_EQ(owned, plan.bytes);
-    // A rank exchanges with the aggregators of its hull, and with no other.
+    // A rank exchanges only with the aggregators of its hull.
     const Bytes block = plan.domains.block();
     for (const Rank rank : {0, 8191, kRanks - 1}) {
         const Extent mine = plan.graph.hull_of(rank);
@@ -178,7 +178,8 @@ TEST(Explain, ManyRanksOnManyNodes) {
     }
 }
 
-/// The paper's largest run: an aggregator hears of 256 local aggregators, not of 16 384 ranks.
+/// The paper's largest run: an aggregator exchanges with 256 local aggregators, not with 16 384
+/// ranks.
 TEST(Explain, TwoLayersOfManyRanksOnManyNodes) {
     constexpr int kRanks = 16384;
     constexpr int kNodes = 256;

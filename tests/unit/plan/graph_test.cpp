@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The graph against a look at every participant.
+// The communication graph, compared with a search of every participant.
 #include "plan/graph.hpp"
 
 #include <gtest/gtest.h>
@@ -16,7 +16,7 @@ struct Drawn {
     Graph graph;
 };
 
-/// Hulls beside each other, into each other, and one in another; every fourth rank has no data.
+/// Returns hulls that are adjacent, overlap, or contain each other; every fourth rank has no data.
 Drawn draw(test::Random& random, int ranks) {
     Drawn drawn;
     for (Rank rank = 0; rank < ranks; ++rank) {
@@ -99,7 +99,7 @@ TEST(Graph, LooksAtFewOfManyForARegion) {
     for (Rank rank = 0; rank < kRanks; ++rank)
         participants.push_back({rank, {rank * 64L, rank * 64L + 64}});
     const Graph graph(std::move(participants));
-    // All of them for each of as many regions would take a day.
+    // Checking all of them for as many regions would take a day.
     std::int64_t touched = 0;
     for (Rank rank = 0; rank < kRanks; ++rank)
         touched += std::ssize(touching(graph, {rank * 64L + 32, 64, 64, 1, {0, kRanks * 64L}}));

@@ -8,7 +8,7 @@
 namespace oratorio::test {
 namespace {
 
-/// Places of the local aggregators among a node's ranks.
+/// Returns the places of the local aggregators among a node's ranks.
 std::vector<int> places(int ranks, int count) {
     std::vector<int> places;
     for (int i = 0; i < count; ++i) places.push_back(place_of_local_aggregator(i, ranks, count));
@@ -30,7 +30,7 @@ PlanOptions per_node(int count) {
 TEST(LocalAggregators, ThePapersExamples) {
     // Five ranks, two local aggregators: one serves ranks 0 to 2, the other 3 and 4.
     EXPECT_EQ(places(5, 2), (std::vector<int>{0, 3}));
-    // Figure 1: four of eight.
+    // Figure 1 of the paper: four of eight.
     EXPECT_EQ(places(8, 4), (std::vector<int>{0, 2, 4, 6}));
     const Layers layers = layers_of(nodes_of(5), per_node(2));
     EXPECT_EQ(layers.group_of(0), (std::vector<Rank>{0, 1, 2}));
@@ -71,13 +71,13 @@ TEST(LocalAggregators, HintsSayHowManyInAllAndOnANode) {
     const Nodes topology = nodes_of(32, 4);
     PlanOptions options;
     EXPECT_EQ(layers_of(topology, options).local_aggregators().size(), 8U) << "four ranks each";
-    options.local_aggregators = 6;  // two on the first two nodes
+    options.local_aggregators = 6;  // two on each of the first two nodes
     EXPECT_EQ(layers_of(topology, options).local_aggregators(),
               (std::vector<Rank>{0, 4, 8, 12, 16, 24}));
-    options.local_aggregators = 1;  // each node has one at least
+    options.local_aggregators = 1;  // each node has at least one
     EXPECT_EQ(layers_of(topology, options).local_aggregators(), (std::vector<Rank>{0, 8, 16, 24}));
     options.local_aggregators = 20;
-    options.local_aggregators_per_node = 3;  // the fewer
+    options.local_aggregators_per_node = 3;  // the smaller number counts
     EXPECT_EQ(layers_of(topology, options).local_aggregators().size(), 12U);
     EXPECT_EQ(layers_of(topology, per_node(100)).local_aggregators().size(), 32U);
     EXPECT_EQ(layers_of(topology, per_node(100)).group_ranks(), 1);
@@ -104,11 +104,12 @@ TEST(LocalAggregators, MessagesOfAGroupFitHalfOfACollectiveBuffer) {
     EXPECT_EQ(local_message_bytes(options, 64), 4096) << "the least";
 }
 
-/// Groups are looked at some at a time; what one rank needs is found in that way, too.
+/// Groups are processed a few at a time, and the search for what one rank needs works that way,
+/// too.
 TEST(LocalAggregators, ARankOfManyGroupsKnowsItsNodeAndTheFirstOnes) {
     constexpr int kRanks = 12000;
     constexpr int kNodes = 3000;
-    Nodes in_turn;  // ranks are dealt to the nodes
+    Nodes in_turn;  // ranks are dealt to the nodes in turn
     in_turn.size = kRanks;
     for (Rank rank = 0; rank < kRanks; ++rank) in_turn.node_of.push_back(rank % kNodes);
     Summaries summaries(kRanks);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// How much data needn't leave its rank or its node, beside where plans really put it.
+// The amount of data that needn't leave its rank or its node, compared with where plans really put
+// it.
 #include "plan/locality.hpp"
 
 #include <gtest/gtest.h>
@@ -12,7 +13,7 @@ namespace {
 
 constexpr int kRanks = 8;
 
-/// Ranks with one hull each, half full.
+/// Returns ranks with one hull each, half full.
 Summaries with_hulls(const std::vector<Extent>& hulls) {
     Summaries summaries;
     for (const Extent hull : hulls)
@@ -20,7 +21,7 @@ Summaries with_hulls(const std::vector<Extent>& hulls) {
     return summaries;
 }
 
-/// Rank r has the r-th part of the file.
+/// Returns hulls in which rank r has the r-th part of the file.
 std::vector<Extent> one_after_another(Bytes each) {
     std::vector<Extent> hulls;
     for (Rank rank = 0; rank < kRanks; ++rank) hulls.push_back({rank * each, (rank + 1) * each});

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// How many cache lines a rank's small pieces of memory are taken to lie in.
+// The estimated number of cache lines in which a rank's small pieces of memory lie.
 #include <gtest/gtest.h>
 
 #include <vector>
@@ -11,7 +11,8 @@ namespace {
 
 constexpr std::int64_t kPieces = 1 << 12;
 
-/// `gap` bytes of the file lie behind its first data byte.
+/// Returns the summary of an access to this memory, with a gap of `gap` bytes behind the first data
+/// byte in the file.
 AccessSummary summary_of(Layout memory, Bytes gap = 0) {
     Access access;
     access.direction = Direction::write;
@@ -57,7 +58,7 @@ TEST(MemoryLines, AreSharedByListedPiecesInTheOrderOfMemoryOnly) {
     EXPECT_EQ(lines(std::move(scattered)), kPieces);
 }
 
-/// Variables of a cell side by side, each one's part longer than a cache.
+/// The variables of a cell lie side by side; the part of each variable is longer than a cache.
 TEST(MemoryLines, AreSharedByPartsWhereTheyAreMetTogether) {
     constexpr int kParts = 8;
     constexpr std::int64_t kCells = 1 << 14;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The closed form: each constant takes the time it should, and the slowest counts.
+// The closed form of the cost model: each constant takes the time it should, and the slowest
+// resource counts.
 #include "plan/model.hpp"
 
 #include <gtest/gtest.h>
@@ -11,7 +12,7 @@ namespace {
 
 using Constant = double Costs::*;
 
-/// Costs of which these alone take time, a nanosecond each.
+/// Returns costs in which only these constants take time, one nanosecond each.
 Costs only(std::initializer_list<Constant> constants) {
     Costs costs;
 #define COST(name, memory, disk, doc) costs.name = 0;
@@ -29,7 +30,7 @@ NodeLoad node_with(double far_messages) {
     return node;
 }
 
-/// Two nodes of four ranks, an aggregator on each, two targets.
+/// Two nodes of four ranks, with one aggregator each, and two targets.
 struct Round {
     JobShape shape{
         .ranks = 8, .nodes = 2, .cores = 64, .aggregators = 2, .senders = 8, .in_flight = 4};

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a rank keeps of a plan: it goes through an access with that as with the whole.
+// The slice of a plan that one rank keeps: an access uses it exactly as it would use the whole
+// plan.
 #include <gtest/gtest.h>
 
 #include <array>
@@ -11,7 +12,7 @@
 namespace oratorio::test {
 namespace {
 
-/// A region of a walk: its round, its domain and whose that is.
+/// A region of a walk: its round, its domain, and the aggregator that owns the domain.
 using Met = std::array<std::int64_t, 3>;
 
 std::vector<Met> walk(const Plan& plan, RankRegions at) {
@@ -22,7 +23,7 @@ std::vector<Met> walk(const Plan& plan, RankRegions at) {
     return met;
 }
 
-/// The same without owners: who walks them doesn't talk to those.
+/// As walk(), without owners, which a rank does not exchange with if it walks these regions.
 std::vector<std::array<std::int64_t, 2>> places(RankRegions at) {
     std::vector<std::array<std::int64_t, 2>> places;
     for (; !at.at_end(); at.advance()) places.push_back({at.round(), at.aggregator()});
@@ -70,7 +71,7 @@ void expect_same(const Plan& own, const Plan& whole, Rank rank) {
     expect_same_layers(own, whole, rank);
 }
 
-/// Of each rank some pieces near to where those of its neighbours are; some ranks have none.
+/// Returns pieces of each rank near those of its neighbours; some ranks have none.
 Summaries draw(std::uint64_t seed, int ranks) {
     std::mt19937_64 random(seed);
     Summaries summaries(static_cast<std::size_t>(ranks));
@@ -86,7 +87,7 @@ Summaries draw(std::uint64_t seed, int ranks) {
     return summaries;
 }
 
-/// Ranks without data may have edges here: they count for nobody.
+/// Thins out the graph. Ranks without data may have edges here, which have no effect.
 void thin_out(Plan& plan, int ranks, std::uint64_t seed) {
     std::mt19937_64 random(seed);
     std::vector<EdgeBits> bits(static_cast<std::size_t>(ranks));
@@ -107,7 +108,7 @@ FlatTerms small_buffers(const std::string& method) {
     return options;
 }
 
-/// As it is made for a rank without the whole.
+/// Returns the plan as it is made for one rank, without the whole.
 Plan plan_for(Rank rank, const Summaries& all, const FlatTerms& options, Direction direction,
               int nodes) {
     const Nodes topology = nodes_of(static_cast<int>(all.size()), nodes);

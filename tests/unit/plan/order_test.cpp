@@ -11,7 +11,7 @@ namespace {
 
 constexpr Bytes kBlock = 64 << 10;
 
-/// 16 blocks for two aggregators in turn, one of them a round.
+/// Returns a plan of 16 blocks that belong to two aggregators in turn, one block per round.
 Plan plan_of_blocks(Bytes cb_buffer_size = 16 << 20) {
     FlatTerms options;
     options.method = find_method("disk_directed");
@@ -21,7 +21,7 @@ Plan plan_of_blocks(Bytes cb_buffer_size = 16 << 20) {
     return plan_of(interleaved(4, 1024, 256), options);
 }
 
-/// Of block `number`.
+/// Returns the place of block `number` on the device.
 Place place(std::int64_t number, Offset device) {
     return {{number * kBlock, (number + 1) * kBlock}, device};
 }
@@ -54,7 +54,8 @@ TEST(Order, ADiskDirectedRoundIsABlockInOneOfTwoBuffers) {
 TEST(Order, EachAggregatorGoesByThePlacesOfItsOwnBlocks) {
     const Plan plan = plan_of_blocks();
     std::vector<Place> places;
-    for (std::int64_t block = 0; block < 16; ++block)  // the back first, but block 5 before all
+    // In reverse order, but block 5 comes first.
+    for (std::int64_t block = 0; block < 16; ++block)
         places.push_back(place(block, block == 5 ? 0 : (100 - block) * kBlock));
     const RoundOrder order = by_place(plan, places);
     EXPECT_EQ(parts_of(order, 0, 8), (std::vector<std::int64_t>{7, 6, 5, 4, 3, 2, 1, 0}));
@@ -63,7 +64,7 @@ TEST(Order, EachAggregatorGoesByThePlacesOfItsOwnBlocks) {
 
 TEST(Order, BlocksWithoutAPlaceComeLastAsInTheFile) {
     const Plan plan = plan_of_blocks();
-    // Of block 4 only the end has one.
+    // Only the end of block 4 has a place.
     const Place end_of_4{{5 * kBlock - 100, 5 * kBlock}, 7};
     const RoundOrder order = by_place(plan, std::vector{end_of_4, place(12, 4096)});
     EXPECT_EQ(parts_of(order, 0, 8), (std::vector<std::int64_t>{2, 6, 0, 1, 3, 4, 5, 7}));
@@ -73,7 +74,7 @@ TEST(Order, BlocksWithoutAPlaceComeLastAsInTheFile) {
 
 TEST(Order, AnExtentThatBeginsBeforeABlockTellsThePlaceOfTheBlock) {
     const Plan plan = plan_of_blocks();
-    // Blocks 0 to 9 lie together behind 10 to 15.
+    // Blocks 0 to 9 lie together behind blocks 10 to 15.
     const std::vector<Place> places{{{0, 10 * kBlock}, 50 * kBlock},
                                     {{10 * kBlock, 16 * kBlock}, 10 * kBlock}};
     const RoundOrder order = by_place(plan, places);

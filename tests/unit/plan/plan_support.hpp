@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Pretended ranks with pretended accesses, for tests of plans.
+// Made-up ranks with made-up accesses, for tests of plans.
 #pragma once
 
 #include "plan/plan.hpp"
@@ -7,7 +7,7 @@
 
 namespace oratorio::test {
 
-/// `nodes` of equally many ranks each, one after another.
+/// Returns `nodes` nodes with the same number of ranks, one node after another.
 inline Nodes nodes_of(int ranks, int nodes = 1) {
     Nodes topology;
     topology.size = ranks;
@@ -18,8 +18,8 @@ inline Nodes nodes_of(int ranks, int nodes = 1) {
     return topology;
 }
 
-/// Rank r owns every `ranks`-th piece of `piece` bytes, `count` of them each. `gap` bytes follow
-/// the pieces of all.
+/// Returns accesses in which rank r owns every `ranks`-th piece of `piece` bytes, `count` of them.
+/// `gap` bytes follow the pieces of all ranks.
 inline Summaries interleaved(int ranks, Bytes piece, std::int64_t count, Bytes gap = 0) {
     Summaries summaries;
     for (int rank = 0; rank < ranks; ++rank) {
@@ -41,7 +41,7 @@ inline Plan plan_of(const Summaries& summaries, const FlatTerms& options, Rank r
                      Agreed<NodeSharing>::vouch(sharing), rank);
 }
 
-/// What a node on a local file system offers.
+/// Returns the facts of a node on a local file system.
 inline FlatTerms all_allowed() {
     FlatTerms options;
     options.mappable = true;

@@ -15,7 +15,8 @@ TEST(Plan, InterleavedPiecesThatTileTheHullAreCoveredAndOthersNot) {
     Summaries summaries = interleaved(4, 8, 1000);
     EXPECT_TRUE(plan_of(summaries, {}).covered);
     summaries[2] =
-        summaries[1];  // one rank's pieces twice, another's missing: the byte count still fits
+        // One rank's pieces twice, another's missing: the byte count still fits.
+        summaries[1];
     EXPECT_FALSE(plan_of(summaries, {}).covered);
 }
 
@@ -87,7 +88,8 @@ TEST(Plan, AutoTakesAsManyAggregatorsOfANodeAsLeaveAFullMessageForEachPair) {
             plan_of(interleaved(ranks, 8, pieces), options, 0, Direction::write, kNodes)
                 .aggregators);
     };
-    // 8 bytes a piece; each rank's hull is the whole file, so each rank talks to all aggregators.
+    // A piece has 8 bytes. Each rank's hull is the whole file, so each rank exchanges with all
+    // aggregators.
     EXPECT_EQ(aggregators(1 << 20, {}), 8 * kNodes) << "32 full messages of each rank";
     EXPECT_EQ(aggregators(6 * (32 << 10), {}), 3 * kNodes) << "6 full messages";
     EXPECT_EQ(aggregators(32 << 10, {}, 64), 2 * kNodes) << "1";
@@ -151,7 +153,7 @@ TEST(Plan, TheBlockTargetIsOnePartOfTheFileForEachRankMovedInOneRound) {
                       (Extent{index * part, std::min<Offset>(6400000, (index + 1) * part)}));
         }
     }
-    options.cb_buffer_size = 256 << 10;  // bounds the buffer
+    options.cb_buffer_size = 256 << 10;  // limits the buffer
     EXPECT_EQ(plan_of(summaries, options).slot_bytes, 256 << 10);
     EXPECT_EQ(plan_of(summaries, options).rounds, 4);
     options.striping_unit = 5000;
@@ -161,7 +163,7 @@ TEST(Plan, TheBlockTargetIsOnePartOfTheFileForEachRankMovedInOneRound) {
     EXPECT_EQ(plan_of(summaries, options).aggregators.size(), 2U) << "a hint says otherwise";
 }
 
-/// A node whose file system and kernel allow everything.
+/// The node has a file system and a kernel that allow everything.
 TEST(Plan, FineGrainedDataOfOneNodeGoesThroughMemoryThatItShares) {
     const FlatTerms options = all_allowed();
     const Summaries fine = interleaved(8, 8, 1 << 20);
@@ -184,7 +186,7 @@ TEST(Plan, LoadsAreSharedWhereACallKeepsACoreBusy) {
     const Summaries fine = interleaved(4, 8, 1000);
     EXPECT_TRUE(shared(fine));
     EXPECT_FALSE(shared(fine, Direction::write));
-    Summaries sparse = fine;  // what to load must be asked for
+    Summaries sparse = fine;  // ranks must be asked what to load
     sparse[3].hull.end += 1 << 30;
     EXPECT_FALSE(shared(sparse));
     options.asynchronous = true;
@@ -221,7 +223,7 @@ TEST(Plan, SmallPiecesPastThePageCacheAreGatheredFirst) {
         return std::string(
             plan_of(interleaved(4, piece, count), options, 0, direction).method->name);
     };
-    // Through the page cache a call for each piece is cheap enough.
+    // Through the page cache a call for each piece costs little enough.
     EXPECT_EQ(method_for(64 << 10, 100, Direction::read), "list_io");
     EXPECT_EQ(method_for(1 << 20, 25, Direction::read), "list_io");
     options.direct_read = options.direct_write = true;
@@ -239,8 +241,8 @@ TEST(Plan, RanksOfSeveralNodesShareNoMemory) {
     EXPECT_NE(plan.method->name, "shared_buffer");
 }
 
-/// `variables` values of 8 bytes side by side in each of `cells` cells; in the file one variable
-/// after another, the ranks' parts in turn.
+/// Returns an access with `variables` values of 8 bytes side by side in each of `cells` cells. In
+/// the file one variable follows another, and the ranks' parts alternate.
 Access interleaved_variables(Rank rank, int ranks, std::int64_t variables, std::int64_t cells) {
     Access access;
     access.direction = Direction::write;
@@ -267,7 +269,7 @@ TEST(Plan, VariablesSideBySideInMemoryAreMetTogether) {
         EXPECT_EQ(plan.domains.parts(), 6) << method;
         EXPECT_EQ(plan.region(0, 0).count, 6) << method;
     }
-    // Two variables further apart than a summary tells of, and just as far.
+    // Two variables that are just as far apart as a summary can describe, and one byte further.
     Access apart = interleaved_variables(0, 1, 2, kCells);
     const auto at = [&](Bytes period) {
         apart.file = {Shape::strided(Shape::run(8 * kCells), 2, period), 2 * period, 0, 1};
@@ -276,9 +278,9 @@ TEST(Plan, VariablesSideBySideInMemoryAreMetTogether) {
     EXPECT_EQ(at(AccessSummary::kPeriodMost).period, AccessSummary::kPeriodMost);
     EXPECT_EQ(at(AccessSummary::kPeriodMost).parts(), 2);
     EXPECT_EQ(at(AccessSummary::kPeriodMost + 1).period, 0);
-    // Few cells stay in the cache from one variable to the next.
+    // With few cells the data stays in the cache from one variable to the next.
     EXPECT_EQ(summarise(interleaved_variables(0, kRanks, 6, 100), true).parts(), 1);
-    // One rank that is laid out otherwise, and nobody slices the shared buffers.
+    // If one rank has another layout, no rank slices the shared buffers.
     summaries[2] = summarise(interleaved_variables(2, kRanks, 12, kCells / 2), true);
     options.method = find_method("shared_buffer");
     EXPECT_EQ(plan_of(summaries, options).domains.parts(), 1);

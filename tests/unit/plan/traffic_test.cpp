@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What ranks send each other, as the cost model counts it, beside what plans really have them send.
+// The messages between ranks as the cost model counts them, compared with those that plans really
+// cause.
 #include "plan/traffic.hpp"
 
 #include <gtest/gtest.h>
@@ -13,7 +14,7 @@ constexpr int kRanks = 8;
 constexpr int kAggregators = 4;
 constexpr Bytes kHull = 64 << 20;
 
-/// Ranks with equal shares; each one's hull is `hull` bytes long.
+/// Returns a situation of ranks with equal shares; each hull is `hull` bytes long.
 Situation situation_of(const FlatTerms& terms, int nodes, double hull = kHull) {
     Situation s;
     s.direction = Direction::write;
@@ -29,7 +30,8 @@ Situation situation_of(const FlatTerms& terms, int nodes, double hull = kHull) {
     return s;
 }
 
-/// Pairs of a rank and a region of somebody else that it has data in: on its node, and elsewhere.
+/// Pairs of a rank and a region in which it has data and which another rank aggregates: on its
+/// node, and on other nodes.
 struct Pairs {
     double near = 0;
     double far = 0;
@@ -55,7 +57,7 @@ TEST(Traffic, IsWhatThePlanHasRanksSendWhereAllMeetAll) {
             terms.method = find_method(name);
             terms.cb_buffer_size = 4 << 20;
             terms.cb_nodes = kAggregators;
-            terms.message_bytes = 4 << 20;  // a region's data of a rank is one message
+            terms.message_bytes = 4 << 20;  // a rank's data in a region is one message
             const auto summaries = interleaved(kRanks, 64, kHull / 64 / kRanks);
             const Plan plan = plan_of(summaries, terms, 0, Direction::write, nodes);
             ASSERT_EQ(plan.method->name, name);
@@ -117,7 +119,7 @@ TEST(Traffic, RanksThatLieOneAfterAnotherMeetFewDomainsAndAllCyclicOnes) {
     EXPECT_EQ(even, kRanks * 1.5 * 7 / 8.0) << "half a domain each, here and there of two";
 }
 
-/// Rank r has the r-th part of the file.
+/// Returns accesses in which rank r has the r-th part of the file.
 Summaries one_after_another(Bytes each) {
     Summaries summaries;
     for (Rank rank = 0; rank < kRanks; ++rank) {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a rank keeps for a trace, how much of it, and whose it is.
+// Recorder: the accesses and spans that a rank records for a trace, how many, and to which access
+// they belong.
 #include "stats/recorder.hpp"
 
 #include <gtest/gtest.h>
@@ -51,7 +52,7 @@ TEST(Recorder, WhatDoesNotFitIsCounted) {
         EXPECT_FALSE(all.recorder.full());
         const int number = all.begin();
         EXPECT_EQ(number, i);
-        // Far apart, so that none joins the one before.
+        // Far apart, so that none is joined to the one before.
         for (int j = 0; j < 3; ++j) {
             const Nanoseconds begin = 100'000 * j;
             all.recorder.add(span_of(Activity::storage, begin, begin + 10));

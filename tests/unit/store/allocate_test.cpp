@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Storage for files where the file system can't allocate.
+// Allocating storage for files where the file system cannot.
 #include "store/allocate.hpp"
 
 #include <gtest/gtest.h>

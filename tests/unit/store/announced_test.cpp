@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Memory a store was told of beforehand: requests from inside, outside and across its borders.
+// Memory that was registered with a store in advance: requests inside it, outside it, and across
+// its ends.
 #include <gtest/gtest.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
@@ -21,7 +22,7 @@ namespace {
 
 constexpr Bytes kPages = 16;
 
-/// Pages, each with a value of its own.
+/// Pages, each filled with a value of its own.
 class Pages {
   public:
     explicit Pages(int first) : memory_(std::aligned_alloc(kPage, kPages * kPage)) {
@@ -40,7 +41,7 @@ class Pages {
     void* memory_;
 };
 
-/// Buffers that the kernel holds for this process's rings.
+/// Returns the number of buffers that the kernel has registered for this process's rings.
 int registered_buffers() {
     int sum = 0;
     for (const auto& entry : std::filesystem::directory_iterator("/proc/self/fdinfo")) {
@@ -108,7 +109,8 @@ TEST_F(Announced, requests_from_anywhere_move_their_bytes) {
 
 TEST_F(Announced, what_the_kernel_refuses_to_hold_changes_nothing) {
     void* const none =
-        ::mmap(nullptr, kPage, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);  // can't be held
+        // Cannot be registered.
+        ::mmap(nullptr, kPage, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     ASSERT_NE(none, MAP_FAILED);
     store_->announce({static_cast<std::byte*>(none), kPage});
     EXPECT_EQ(registered_buffers(), 0);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Bus errors are ours only inside the memory that is guarded, and only while it is.
+// Bus errors are handled only inside guarded memory, and only while it is guarded.
 #include "store/bus_error.hpp"
 
 #include <fcntl.h>
@@ -15,7 +15,7 @@
 namespace oratorio {
 namespace {
 
-// Pages of a file that ends before them: touching one is a bus error.
+// Pages behind the end of a file: touching one is a bus error.
 class BadPages {
   public:
     BadPages() {
@@ -48,7 +48,7 @@ void leave_with_42(int) {
     ::_exit(42);
 }
 
-// A sanitizer has a handler of its own.
+// A sanitizer installs a handler of its own.
 class BusError : public testing::Test {
   protected:
     BusError() { std::signal(SIGBUS, SIG_DFL); }

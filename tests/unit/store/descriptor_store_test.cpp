@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What only stores over a file descriptor have: opening, permissions, real locks.
+// What only stores over a file descriptor do: opening, permissions, real locks.
 #include "store/descriptor_store.hpp"
 
 #include <fcntl.h>
@@ -136,7 +136,7 @@ TEST_F(DescriptorStoreTest, remove_file_removes_and_says_why_it_can_not) {
     EXPECT_EQ(remove_file(folder_.path()).error().kind, ErrorKind::bad_file);
 }
 
-// Refuses io_uring to the calling thread, and to no other, as many containers do.
+// Refuses io_uring to the calling thread only, as many containers do to a process.
 bool forbid_io_uring() {
     std::array<sock_filter, 4> filter{{
         BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, nr)),

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Direct I/O: what goes past the page cache, what doesn't, and what happens where it is refused.
+// Direct I/O: which bytes bypass the page cache, which don't, and what happens where it is refused.
 #include "store/direct.hpp"
 
 #include <fcntl.h>
@@ -81,7 +81,7 @@ TEST(Direct, alignments_are_those_of_the_direction_asked_for) {
     EXPECT_LE(limits.direct_write.memory, 4096);
 }
 
-// Pages of [begin, end) of a file that the page cache holds.
+// Returns the number of pages of [begin, end) of a file that the page cache holds.
 std::size_t resident_pages(const std::string& path, Extent range) {
     const int file = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
     const auto length = static_cast<std::size_t>(range.length());
@@ -113,7 +113,8 @@ TEST(Direct, the_middle_of_a_ragged_transfer_goes_past_the_page_cache) {
     }
     const Aligned memory(1 << 20);
     const auto middle = Extent{4096, (1 << 20) - 4096};
-    constexpr std::size_t kReadAhead = 80;  // at most these pages the system adds to a ragged end
+    // The system adds at most these pages at a ragged end.
+    constexpr std::size_t kReadAhead = 80;
     for (const Direction direction : {Direction::write, Direction::read}) {
         const auto bytes = memory.bytes().subspan(100, (1 << 20) - 300);
         EXPECT_EQ(transfer(**store, direction, 100, bytes).bytes, (1 << 20) - 300);
@@ -166,7 +167,7 @@ bool refuse_transfers_by(int file) {
            ::prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) == 0;
 }
 
-// The one descriptor of this process that is open for direct I/O.
+// Returns the one descriptor of this process that is open for direct I/O.
 int direct_descriptor() {
     for (int number = 3; number < 1024; ++number) {
         const int flags = ::fcntl(number, F_GETFL);
@@ -194,7 +195,7 @@ TEST(Direct, where_the_first_transfer_is_refused_the_page_cache_serves_and_a_rem
     EXPECT_EQ((*store)->limits().direct_write.file, 0);
 }
 
-// A file that answers EINVAL takes the place of the direct descriptor.
+// The direct descriptor is replaced by one of a file that returns EINVAL.
 TEST(Direct, uring_repeats_a_refused_request_by_the_page_cache) {
     const test::TemporaryFolder folder;
     auto store = open_uring(folder.file("data"), kDirect, 4);

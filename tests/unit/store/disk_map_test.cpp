@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// ExtentMap, over a stand-in for what Linux answers: the linker sends this program's ioctl here.
+// ExtentMap, with a stand-in for Linux's FIEMAP: the linker sends this program's ioctl here.
 #include "store/disk_map.hpp"
 
 #include <gtest/gtest.h>
@@ -14,10 +14,10 @@ namespace {
 struct Simulated {
     std::vector<fiemap_extent> extents;
     int error = 0;
-    bool stuck = false;  ///< the same answer to all questions
+    bool stuck = false;  ///< every request gets the same answer
     int calls = 0;
     unsigned most_at_once = 0;
-    std::uint32_t flags = 0;  ///< of all questions
+    std::uint32_t flags = 0;  ///< of all requests
 };
 Simulated simulated;
 
@@ -31,7 +31,7 @@ fiemap_extent extent(std::uint64_t logical, std::uint64_t physical, std::uint64_
     return one;
 }
 
-/// As the kernel: extents that touch the range, whole, as many as there is room for.
+/// Answers as the kernel does: whole extents that touch the range, as many as there is space for.
 int answer(fiemap& map) {
     ++simulated.calls;
     if (simulated.error != 0) {
@@ -52,7 +52,7 @@ int answer(fiemap& map) {
 
 }  // namespace
 
-// The names are the linker's (--wrap).
+// The linker makes up the names (--wrap).
 extern "C" int __wrap_ioctl(int, unsigned long request, ...) {
     va_list arguments;
     va_start(arguments, request);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * A stand-in for libgpfs: takes the multiple access range hint as gpfs_fcntl.h describes it, and
- * keeps what it was told. */
+ * A stand-in for libgpfs: accepts the multiple access range hint as gpfs_fcntl.h describes it, and
+ * records the hints. */
 #include <errno.h>
 #include <string.h>
 
@@ -27,10 +27,10 @@ struct hint {
 };
 
 int stand_in_calls;
-int stand_in_takes = 8; /* of one call */
+int stand_in_takes = 8; /* ranges that one call accepts */
 int stand_in_fails;
 int stand_in_descriptor;
-struct hint stand_in_hints[16]; /* as they came */
+struct hint stand_in_hints[16]; /* in the order of the calls */
 
 int gpfs_fcntl(int descriptor, void* argument) {
     struct hint* const hint = argument;

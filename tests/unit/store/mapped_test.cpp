@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Mapped files whose pages can't be had, and files that several processes make longer at once.
+// Mapped files with pages that cannot be allocated or read, and files that several processes extend
+// at the same time.
 #include "store/mapped.hpp"
 
 #include <gtest/gtest.h>
@@ -28,8 +29,8 @@ std::unique_ptr<Store> opened(const std::string& path, const OpenMode& mode = kR
     return std::move(*store);
 }
 
-// Copies in ascending order, as the callers of guarded do.
-/// Copies in ascending order, which memset and memcpy needn't be.
+/// Copies in ascending order, as the callers of guarded do; memset and memcpy may use another
+/// order.
 Result<void> fill(Mapped& mapped, std::byte value) {
     return mapped.guarded([&] {
         volatile std::byte* const to = mapped.bytes().data();
@@ -175,7 +176,7 @@ TEST(Mapped, holes_of_a_full_disk_read_as_zeros) {
     const auto copied = fetch(*mapped, found);
     ASSERT_TRUE(copied.ok()) << describe(copied.error(), "");
     EXPECT_TRUE(std::equal(found.begin(), found.end(), oracle.begin() + 100, oracle.end()));
-    // What is written there afterwards is seen by the next window.
+    // The next window shows data that is written afterwards.
     ASSERT_TRUE(other->resize(0, false).ok());
     ASSERT_EQ(transfer(*store, Direction::write, 10 * kPage, some).bytes, kPage / 2);
     EXPECT_EQ(leading(*store, 10 * kPage, kPage, std::byte{7}), kPage / 2);
@@ -203,7 +204,7 @@ TEST(Mapped, a_disk_without_room_for_the_new_end_is_no_space_and_the_file_stays_
     EXPECT_TRUE(fill(*old, std::byte{1}).ok());
 }
 
-// One process among several: takes every `count`th window of the file, in ascending order.
+// Acts as one process among several: takes every `count`th window of the file, in ascending order.
 int write_windows(const std::string& path, int number, int count) {
     constexpr Bytes kWindow = 10'000;  // so that neighbours share pages
     auto store = open_posix(path, {.read = true, .write = true});
@@ -215,7 +216,7 @@ int write_windows(const std::string& path, int number, int count) {
     return store.ok() ? 0 : 1;
 }
 
-// In memory: on ext4 such stores get lost now and then, whoever makes them (decision 0012).
+// The file is in memory: on ext4 such stores are sometimes lost, in any program (decision 0012).
 TEST(Mapped, processes_that_extend_one_file_at_once_lose_nothing) {
     constexpr int kProcesses = 4;
     const test::TemporaryFolder folder("/dev/shm");

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The fake disk itself: its faults must be real faults, or tests that lean on them prove nothing.
+// The simulated disk itself: its faults must be real faults, or tests that rely on them prove
+// nothing.
 #include "support/memory_store.hpp"
 
 #include <gtest/gtest.h>
@@ -85,7 +86,8 @@ TEST(MemoryStore, queued_requests_move_their_bytes_late_and_in_an_order_of_the_s
         }
         EXPECT_EQ(store.submit({Direction::write, 0, pieces, 9}), Submitted::full);
         EXPECT_EQ(disk.size(), 0);
-        bytes.fill(std::byte{3});  // still the caller's promise; a write sees it at completion
+        // The caller must not change it yet; a write uses it at its completion.
+        bytes.fill(std::byte{3});
         std::vector<std::uint64_t> order;
         std::array<IoCompletion, 4> out;
         while (const auto count = store.reap(out, true)) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What clients of cluster file systems answer: sizes that they don't know yet (CephFS), locks that
-// deny accesses (SMB), locks that mustn't be waited for (9p). The linker sends the stores' system
-// calls here (--wrap); the file is one of this machine.
+// Special behaviour of cluster file system clients: sizes that they don't know yet (CephFS), locks
+// that deny accesses (SMB), locks that a process must not wait for (9p). The linker sends the
+// stores' system calls here (--wrap); the file itself is local.
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <sys/stat.h>
@@ -27,12 +27,12 @@ constexpr long kSmb = 0xFE534D42;
 constexpr long k9p = 0x01021997;
 constexpr OpenMode kReadWrite{.read = true, .write = true, .create = true};
 
-/// What the calls below do to files that are opened while it is set.
+/// Changes what the calls below do to files that are opened while it is set.
 struct Client {
     long type = 0;
-    Bytes known_size = 0;          ///< of CephFS: what it believes
-    bool ends_are_known = false;   ///< of CephFS: it is right about the size
-    std::atomic<int> asks = 0;     ///< for the size at the server
+    Bytes known_size = 0;          ///< CephFS: the size that the client takes for true
+    bool ends_are_known = false;   ///< CephFS: the client has the right size
+    std::atomic<int> asks = 0;     ///< queries for the size on the server
     std::atomic<int> waits = 0;    ///< calls that wait for a lock
     std::atomic<int> refused = 0;  ///< transfers that a lock has denied
     bool denies_all = false;
@@ -50,7 +50,7 @@ class OtherClients : public testing::Test {
         EXPECT_TRUE(store.ok());
         return std::move(*store);
     }
-    /// Makes the file `size` bytes long, all `value`, behind the client's back.
+    /// Makes the file `size` bytes long, all `value`, without the client's knowledge.
     void grow(Bytes size, char value) {
         const std::string text(static_cast<std::size_t>(size), value);
         const Descriptor file(::open(path().c_str(), O_WRONLY | O_CREAT, 0600));
@@ -68,7 +68,7 @@ Transferred read_at(Store& store, Offset at, std::span<std::byte> into) {
 
 TEST_F(OtherClients, AReadBehindTheSizeThatAClientOfCephKnowsGetsTheBytes) {
     client_.type = kCeph;
-    // What the client would answer for these is EMFILE, EINTR, EAGAIN, EINVAL and no error at all.
+    // The client would return EMFILE, EINTR, EAGAIN, EINVAL and no valid errno for these.
     for (const Offset at : {28, 8, 15, 26, 5000, 100'000}) {
         SCOPED_TRACE(at);
         for (const auto open : {open_posix, open_uncached}) {
@@ -106,7 +106,7 @@ TEST_F(OtherClients, AFileThatWasLongerOnceIsReadToItsNewEnd) {
     auto store = opened();
     std::vector<std::byte> bytes(10'000);
     EXPECT_EQ(read_at(*store, 0, bytes).bytes, 10'000);
-    // Another node has made it shorter, which this one was told, and longer again.
+    // Another node has made the file shorter, which this client knows, and longer again.
     ASSERT_EQ(::truncate(path().c_str(), 4), 0);
     grow(6000, 'b');
     client_.known_size = 4;
@@ -157,14 +157,17 @@ TEST_F(OtherClients, BytesThatSayAHandleIsThereAreSharedOnSmb) {
     auto two = opened();
     const Extent presence{Offset{1} << 62, (Offset{1} << 62) + 1};
     EXPECT_TRUE(one->lock(presence, true, false).ok());
-    EXPECT_TRUE(two->lock(presence, true, false).ok());  // would wait for ever
+    EXPECT_TRUE(
+        two->lock(presence, true, false).ok());  // if it were not shared, it would wait for ever
 }
 
-/// A write or read while another handle holds a lock that denies it: it waits and is done.
+/// Writes or reads while another handle holds a lock that denies it: the access waits and then
+/// succeeds.
 void move_beside_a_lock(Client& here, Store& holder, Store& store, Direction direction) {
     ASSERT_TRUE(holder.lock({0, 1000}, true, true).ok());
     std::thread ends([&] {
-        while (here.waits < 2) std::this_thread::yield();  // the holder's own was the first
+        // The first wait was the holder's own.
+        while (here.waits < 2) std::this_thread::yield();
         EXPECT_TRUE(holder.lock({0, 1000}, false, true).ok());
     });
     std::vector<std::byte> bytes(100);
@@ -230,7 +233,7 @@ TEST_F(OtherClients, NobodyWaitsForALockInThe9pClient) {
     EXPECT_EQ(client_.waits, 0);
 }
 
-/// Of a read: a client of CephFS answers the size that it knows less the offset, which the C
+/// Reads as a client of CephFS: it returns the size that it knows less the offset, which the C
 /// library takes for an error number if it is one.
 ssize_t read_of_ceph(int descriptor, const iovec& memory, off_t offset) {
     if (offset > client->known_size && !client->ends_are_known) {
@@ -249,8 +252,8 @@ ssize_t read_of_ceph(int descriptor, const iovec& memory, off_t offset) {
     return moved;
 }
 
-/// Whether a client of SMB denies a transfer: somebody else holds a lock on the bytes, or for a
-/// write anybody does who shares it.
+/// Returns true if a client of SMB denies a transfer: another owner holds a lock on the bytes, or,
+/// for a write, this descriptor holds a shared lock.
 bool is_denied(int descriptor, bool writes, std::size_t bytes, off_t offset) {
     if (client->denies_all) {
         ++client->refused;

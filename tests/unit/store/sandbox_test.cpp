@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Sandboxes that forbid some system calls, from the begin or from some time on.
+// Sandboxes that forbid some system calls, from the begin or from some later time on.
 #include <gtest/gtest.h>
 #include <sys/syscall.h>
 
@@ -21,7 +21,7 @@ std::vector<std::byte> counted(std::size_t length) {
     return bytes;
 }
 
-/// Pieces of `bytes` that leave out nothing.
+/// Returns pieces that cover all of `bytes`.
 std::vector<iovec> pieces_of(std::span<std::byte> bytes) {
     std::vector<iovec> pieces;
     for (std::size_t at = 0, length = 1; at < bytes.size();
@@ -32,7 +32,7 @@ std::vector<iovec> pieces_of(std::span<std::byte> bytes) {
     return pieces;
 }
 
-/// Writes and reads scattered memory, and whole memory.
+/// Writes and reads scattered memory, and contiguous memory.
 void moves_bytes(Store& store) {
     auto bytes = counted(10'000);
     const auto wrote = Transfer(store).move(Direction::write, 3, pieces_of(bytes));
@@ -77,7 +77,7 @@ TEST(Sandbox, ARingThatIsForbiddenAfterTheOpenIsReplacedByCalls) {
         test::in_sandbox([number] {
             const test::TemporaryFolder folder;
             auto store = open_uring(folder.file("data"), kReadWrite, 4);
-            if (!store) return;  // this kernel gives no ring
+            if (!store) return;  // this kernel has no rings
             moves_bytes(**store);
             if (!test::forbid({SYS_io_uring_enter}, number)) return;
             moves_bytes(**store);

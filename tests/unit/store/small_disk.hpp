@@ -15,9 +15,9 @@ namespace oratorio::test {
 
 class SmallDisk {
   public:
-    /// A tmpfs of `size` as mount(8) takes it, "1m".
+    /// Mounts a tmpfs of `size`, in the syntax of mount(8), "1m".
     explicit SmallDisk(const std::string& size) {
-        // Without rights over the system: a user namespace in which this user is root.
+        // Without root rights it uses a user namespace in which this user is root.
         const auto user = std::to_string(::getuid());
         const auto group = std::to_string(::getgid());
         if (::geteuid() == 0 ? ::unshare(CLONE_NEWNS) : ::unshare(CLONE_NEWNS | CLONE_NEWUSER))
@@ -37,14 +37,14 @@ class SmallDisk {
     SmallDisk(const SmallDisk&) = delete;
     SmallDisk& operator=(const SmallDisk&) = delete;
 
-    /// False where mounting isn't allowed.
+    /// Returns false if mounting isn't allowed.
     [[nodiscard]] bool mounted() const { return mounted_; }
     [[nodiscard]] std::string file(const std::string& name) const { return folder_.file(name); }
 
   private:
     static void write_text(const char* path, const std::string& text) {
         const int file = ::open(path, O_WRONLY | O_CLOEXEC);
-        // Nothing to be done about a failure: the mount fails then.
+        // A failure needs no handling here: the mount fails then.
         [[maybe_unused]] const auto put = ::write(file, text.data(), text.size());
         ::close(file);
     }

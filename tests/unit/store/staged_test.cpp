@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A stage gives what pread and pwrite give, byte for byte, count for count, error for error.
+// A bounce buffer behaves as pread and pwrite: the same bytes, counts and errors.
 #include "store/staged.hpp"
 
 #include <fcntl.h>
@@ -107,7 +107,7 @@ TEST_F(Staged, AWriteThatFindsNoMoreRoomTellsWhatIsThere) {
         const Answer more = stage.move(Direction::write, rest, static_cast<Offset>(room), file);
         return more.error_number == EFBIG ? 0 : 5;
     };
-    // The limit is the process's.
+    // The limit applies to the process, so a child sets it.
     EXPECT_EXIT(std::exit(end(file_, kRoom, stage_)), ::testing::ExitedWithCode(0), "");
 }
 

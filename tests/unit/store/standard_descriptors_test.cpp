@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A program without standard error has no file of the library in its place.
+// In a program without standard error, no file of the library takes its descriptor.
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <unistd.h>
@@ -15,7 +15,7 @@ constexpr OpenMode kReadWrite{.read = true, .write = true, .create = true};
 
 using Open = Result<std::unique_ptr<Store>> (*)(const std::string&, const OpenMode&);
 
-/// Ends the process: 0 if the store moved its bytes and left the three descriptors closed.
+/// Ends the process: with 0 if the store moved its bytes and left the three descriptors closed.
 [[noreturn]] void use_without_standard_ones(Open open, const std::string& path) {
     for (const int number : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) ::close(number);
     OpenMode mode = kReadWrite;

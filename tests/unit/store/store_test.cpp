@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// One suite for every store: what the engine may rely on, whatever moves the bytes.
+// One suite for every store: the contract that the engine relies on, whatever moves the bytes.
 #include "store/store.hpp"
 
 #include <gtest/gtest.h>
@@ -27,7 +27,7 @@ using test::same_bytes;
 
 constexpr OpenMode kReadWrite{.read = true, .write = true, .create = true};
 
-// Of the suite: what is opened, and where.
+// A case of the suite: the store to open, and where.
 struct StoreCase {
     const char* kind;
     bool direct = false;
@@ -282,7 +282,8 @@ TEST_P(AnyStore, two_transfers_over_one_store_see_only_their_own_requests) {
     EXPECT_EQ(read(0, bytes.size()), bytes);
 }
 
-// Any offset, length and place in memory, cut into any pieces: the same bytes by every way.
+// Any offset, length and place in memory, cut into any pieces, leads to the same bytes with every
+// store.
 TEST_P(AnyStore, ragged_transfers_keep_every_byte) {
     Random random(14);
     constexpr Bytes kSpace = 300'000;
@@ -292,7 +293,7 @@ TEST_P(AnyStore, ragged_transfers_keep_every_byte) {
     write(0, oracle);
     for (int step = 0; step < 300; ++step) {
         SCOPED_TRACE("step " + std::to_string(step));
-        // Alignments of all kinds, also the same ones in file and memory.
+        // Alignments of all kinds, including the same one in file and memory.
         const Bytes unit = std::array<Bytes, 4>{1, 16, 512, 4096}[random.below(4)];
         const Offset offset = random.between(0, (kSpace - 1) / unit) * unit;
         const Bytes length = std::min(random.between(1, 200'000), kSpace - offset);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The store behind a thread: that requests really go there, and nothing overtakes them.
+// The store behind a thread: requests really go to the thread, and no call overtakes them.
 #include "store/threaded.hpp"
 
 #include <gtest/gtest.h>
@@ -30,7 +30,7 @@ using test::MemoryStore;
 using test::MemoryStoreOptions;
 using test::Random;
 
-// Who called what.
+// What the store saw: calls, and the threads that made them.
 struct Seen {
     std::vector<std::uint64_t> tokens;
     std::size_t requests_before_call = 0;
@@ -38,8 +38,8 @@ struct Seen {
     bool takes_signals = true;
 };
 
-// Tells what it sees, as its duplicates do. A request takes its time, so that a call which doesn't
-// wait comes first.
+// Records what it sees, and so do its duplicates. A request takes some time, so that a call that
+// doesn't wait would come first.
 class SlowStore final : public Store {
   public:
     explicit SlowStore(Seen& seen) : seen_(seen) {}
@@ -128,7 +128,8 @@ TEST(Threaded, every_other_call_waits_for_what_is_queued) {
         submit(*store, 2 * number + 1);
         calls[number]();
         EXPECT_EQ(seen.requests_before_call, 2 * number + 2);
-        EXPECT_EQ(store->reap(out, false), 2U);  // they are done, so nothing is waited for
+        // They are done, so nothing has to be waited for.
+        EXPECT_EQ(store->reap(out, false), 2U);
     }
 }
 
@@ -141,7 +142,7 @@ TEST(Threaded, the_end_of_the_store_waits_for_its_requests_and_the_thread_serves
         const auto store = make_threaded(slow, thread, 4);
         for (std::uint64_t token = 0; token < 4; ++token) {
             submit(*stays, 4 + token);
-            submit(*store, token);  // the last of all
+            submit(*store, token);  // the last of all requests
         }
     }
     EXPECT_EQ(std::ranges::count_if(seen.tokens, [](auto token) { return token < 4; }), 4);
@@ -177,13 +178,14 @@ TEST(Threaded, what_it_says_was_moved_was_moved_under_faults_of_all_kinds) {
         const auto done = transfer(*store, Direction::write, offset, bytes);
         EXPECT_EQ(done.error.kind != ErrorKind::none, stop < end);
         EXPECT_EQ(done.bytes, stop - offset);
-        EXPECT_GE(*store->size(), stop > offset ? stop : 0);  // parts after a failed one may be in
+        // Parts after a failed one may have been written.
+        EXPECT_GE(*store->size(), stop > offset ? stop : 0);
         EXPECT_EQ(disk.contents({offset, stop}),
                   std::vector(bytes.begin(), bytes.begin() + done.bytes));
     }
 }
 
-// Refuses new threads to the calling thread.
+// Makes it impossible for the calling thread to start threads.
 bool forbid_threads() {
     std::array<sock_filter, 5> filter{{
         BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, nr)),
@@ -197,7 +199,7 @@ bool forbid_threads() {
            ::prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) == 0;
 }
 
-// Its caller then uses the store that it has.
+// The caller then uses the store that it has.
 TEST(Threaded, there_is_none_without_a_thread) {
     bool forbidden = false;
     std::unique_ptr<Store> store;
@@ -227,7 +229,7 @@ TEST(Threaded, a_store_of_its_own_does_requests_on_the_caller_where_there_is_no_
     EXPECT_EQ(done.bytes, 1);
 }
 
-// A store that can't be had twice.
+// A store that cannot be duplicated.
 TEST(Threaded, there_is_none_without_a_store_for_the_thread) {
     IoThread thread;
     const auto refused = open_late([]() -> Result<std::unique_ptr<Store>> {
@@ -239,10 +241,9 @@ TEST(Threaded, there_is_none_without_a_store_for_the_thread) {
     EXPECT_NE(make_threaded(store, thread, 2), nullptr);
 }
 
-// The program's thread uses the file by itself while the I/O thread has requests of a collective
-// access: each sees what it asked for, and nothing else. With one store for both, a request of
-// the program that is done and not reaped yet would be taken by the I/O thread, whose own never
-// came.
+// The program's thread uses the file independently while the I/O thread has requests of a
+// collective access: each gets its own completions only. If both used one store, the I/O thread
+// could reap a completed request of the program, and its own would never come.
 class WithTheProgram : public testing::TestWithParam<const char*> {
   protected:
     Result<std::unique_ptr<Store>> open() {
@@ -295,7 +296,7 @@ TEST_P(WithTheProgram, requests_of_both_do_not_mix) {
     EXPECT_TRUE(store.close().ok());
 }
 
-// What this handle has locked its I/O thread may write.
+// The I/O thread may write what this handle has locked.
 TEST_P(WithTheProgram, a_lock_is_held_for_both) {
     auto opened = open();
     if (!opened.ok()) GTEST_SKIP() << describe(opened.error(), GetParam());

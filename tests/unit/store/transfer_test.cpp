@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Faults of every kind through Transfer: what it says was moved is what was moved.
+// Transfer under faults of every kind: it reports as moved exactly the bytes that were moved.
 #include "store/transfer.hpp"
 
 #include <gtest/gtest.h>
@@ -28,7 +28,7 @@ std::vector<std::byte> pattern(std::size_t length, std::uint64_t seed) {
     return bytes;
 }
 
-// Answers what the test has written down, then success.
+// Returns the completions of a script, then success.
 class ScriptedStore final : public Store {
   public:
     explicit ScriptedStore(std::deque<IoCompletion> script, int depth = 1)
@@ -55,7 +55,7 @@ class ScriptedStore final : public Store {
     }
     std::size_t reap(std::span<IoCompletion> out, bool) override {
         if (done_.empty()) return 0;
-        out[0] = done_.back();  // the latest first
+        out[0] = done_.back();  // in reverse order
         done_.pop_back();
         return 1;
     }
@@ -275,7 +275,7 @@ struct Split {
     int direct;
 };
 
-// How a write of pieces of memory, each (place, length), is cut.
+// Returns how a write of memory pieces, each (place, length), is split.
 Split split_of(Offset offset, std::vector<std::pair<std::size_t, std::size_t>> pieces,
                Bytes bytes_max = 1 << 20, std::deque<IoCompletion> script = {}) {
     alignas(4096) static std::array<std::byte, 1 << 17> memory;
@@ -345,8 +345,8 @@ TEST(TransferDirect, what_a_short_transfer_leaves_goes_where_its_alignment_says)
     EXPECT_EQ(even.direct, 1);
 }
 
-// The oracle: whatever faults a seed gives, bytes told as moved are there, and only a fault that
-// lasts stops a request.
+// The oracle: with any faults of a seed, bytes reported as moved are there, and only a lasting
+// fault stops a request.
 TEST(Transfer, what_it_says_was_moved_was_moved_under_faults_of_all_kinds) {
     for (std::uint64_t seed = 1; seed <= 300; ++seed) {
         SCOPED_TRACE("seed " + std::to_string(seed));

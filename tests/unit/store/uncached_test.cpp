@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What only the uncached store does: bytes that leave at once, by direct I/O or by pages.
+// The uncached store: bytes leave the page cache at once, by direct I/O or page by page.
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <linux/filter.h>
@@ -29,7 +29,7 @@ std::vector<std::byte> counted(std::size_t length) {
     return bytes;
 }
 
-// Refuses a system call with that flag in that argument, to the calling thread alone.
+// Refuses a system call with that flag in that argument, for the calling thread only.
 bool forbid(int call, unsigned argument, unsigned flag, unsigned number) {
     const auto offset =
         static_cast<unsigned>(offsetof(seccomp_data, args) + argument * sizeof(std::uint64_t));

@@ -21,7 +21,7 @@ Buffer counting(std::size_t size, unsigned seed) {
     return buffer;
 }
 
-/// Memory that a layout with any origin and negative offsets fits into.
+/// Memory for a layout with any origin and negative offsets.
 struct Memory {
     explicit Memory(Extent span)
         : begin(span.begin), data(counting(static_cast<std::size_t>(span.length()), 7)) {}

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// How many calls a cursor takes, and what each gives, for patterns that programs have.
+// The number of calls that a cursor takes, and the result of each, for patterns of real programs.
 #include <gtest/gtest.h>
 
 #include "type/cursor.hpp"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Cursor against the typemap oracle: every walk visits the same bytes in the same order.
+// Cursor, compared with the typemap oracle: every walk visits the same bytes in the same order.
 #include "type/cursor.hpp"
 
 #include <gtest/gtest.h>
@@ -47,7 +47,7 @@ void for_layouts(Check check) {
     }
 }
 
-/// Walks on from where `cursor` is, under limits that change at random, and compares with the
+/// Continues the walk from `cursor`, with limits that change at random, and compares with the
 /// typemap.
 void walk_at_random(TypemapGenerator& generator, const test::LaidOutMap& map, Cursor cursor) {
     const bool limited = map.layout.monotonic();

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Datatypes nested as deeply as a program likes, in a thread with a small stack: trees stay shallow
-// and are still the datatype's.
+// Datatypes nested to any depth, in a thread with a small stack: trees stay shallow and still
+// describe the datatype.
 #include <gtest/gtest.h>
 #include <pthread.h>
 
@@ -35,7 +35,7 @@ void with_small_stack(const std::function<void()>& body) {
     pthread_attr_destroy(&attributes);
 }
 
-/// What is done with the shape of every access.
+/// Uses a shape as every access does.
 void use(const ShapePtr& shape) {
     const Layout layout{shape, shape->span().end + 8, 0, 2};
     ASSERT_LE(shape->depth(), kShallow);
@@ -60,7 +60,7 @@ void use(const ShapePtr& shape) {
 
 TEST(DeepTypes, AStructOfAStructAndAFieldMoreStaysShallow) {
     with_small_stack([] {
-        std::vector<ShapePtr> kept;  // as datatypes keep those that they are made of
+        std::vector<ShapePtr> kept;  // as datatypes keep the shapes of their parts
         ShapePtr shape = Shape::run(4);
         Bytes end = 4;
         for (int level = 0; level < kLevels; ++level) {
@@ -101,7 +101,8 @@ TEST(DeepTypes, BranchesThatAreEquallyDeepStayShallow) {
     }
 }
 
-/// The pieces of random nests, whose parts are taken in again and again, against a list of them.
+/// The pieces of random nests, which are built up from parts repeatedly, are compared with a list
+/// of them.
 TEST(DeepTypes, TakingInPartsKeepsTheOrderOfTheData) {
     for (std::uint64_t seed = 0; seed < 200; ++seed) {
         test::Random random(seed);
@@ -168,10 +169,10 @@ TEST(DeepTypes, ALayoutFromAnotherRankThatIsNestedTooDeeplyIsRefused) {
         for (const int levels : {99, 100, 1000, 1'000'000}) {
             std::vector<std::byte> code;
             encode(Layout{Shape::run(1), 1, 0, 1}, code);
-            code.resize(code.size() - 2);  // the run
+            code.resize(code.size() - 2);  // removes the run
             for (int level = 0; level + 1 < levels; ++level)
-                for (const int byte : {2, 4, 32})  // two copies, 16 bytes apart, of what follows
-                    code.push_back(static_cast<std::byte>(byte));
+                // Two copies, 16 bytes apart, of what follows.
+                for (const int byte : {2, 4, 32}) code.push_back(static_cast<std::byte>(byte));
             code.push_back(std::byte{1});
             code.push_back(std::byte{2});
             EXPECT_FALSE(decode(code)) << levels;  // 99: more data than a walk could add up

@@ -69,7 +69,7 @@ TEST(External32, a_struct_is_packed_without_padding) {
     EXPECT_EQ(std::memcmp(file.data(), expected, sizeof expected), 0);
 }
 
-/// More data than is staged at a time, whose elements don't divide the stage.
+/// There is more data than one stage holds, with elements that don't divide the stage.
 TEST(External32, what_is_written_is_read_back_whatever_the_amount) {
     for (const std::size_t count : {0U, 1U, 100U, 20'000U}) {
         const auto conversion =
@@ -146,7 +146,7 @@ TEST(External32, any_part_of_the_file_fills_the_elements_that_lie_wholly_in_it) 
     }
 }
 
-/// One kind, several stages, memory that isn't contiguous.
+/// One kind of element, several stages, and memory that isn't contiguous.
 TEST(External32, uniform_data_may_be_strided) {
     constexpr std::size_t kCount = 100'000;
     std::vector<std::int32_t> values(2 * kCount);

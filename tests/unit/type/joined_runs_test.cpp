@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// One pass over random runs finds what several simple ones find, also where it writes over them.
+// JoinedRuns: one pass over random runs finds what several simple passes find, also where it writes
+// over its input.
 #include "type/joined_runs.hpp"
 
 #include <gtest/gtest.h>
@@ -9,7 +10,7 @@
 namespace oratorio::test {
 namespace {
 
-/// Without empty runs, each joined to the one it continues.
+/// Returns the runs without empty ones, each joined to the one it continues.
 std::vector<Extent> join(const std::vector<Extent>& runs) {
     std::vector<Extent> joined;
     for (const Extent run : runs) {

@@ -19,7 +19,7 @@ Buffer counting(std::size_t size, unsigned seed) {
     return buffer;
 }
 
-/// Offsets of `count` pieces at `step`; uneven when `listed`.
+/// Returns the offsets of `count` pieces at `step`; uneven when `listed`.
 std::vector<Offset> offsets_of(std::int64_t count, Bytes step, bool listed) {
     std::vector<Offset> offsets;
     for (std::int64_t i = 0; i < count; ++i)
@@ -62,14 +62,15 @@ TEST(CopyEqual, EveryLengthAndDirectionSpacedAndListedMovesExactlyItsBytes) {
 
 TEST(CopyPiece, EveryLengthMovesExactlyItsBytes) {
     for (std::size_t length = 0; length <= 200; ++length) {
-        const Buffer source = counting(length, 1);  // no byte more: a sanitizer sees a step outside
+        // No byte more, so that a sanitizer detects an access outside.
+        const Buffer source = counting(length, 1);
         Buffer target(length);
         copy_piece(target.data(), source.data(), static_cast<Bytes>(length));
         ASSERT_EQ(target, source);
     }
 }
 
-/// Both ways to move short pieces, as far as this processor has them.
+/// Returns the ways to move short pieces that this processor supports.
 std::vector<bool> ways() {
     return has_masked_moves() ? std::vector<bool>{false, true} : std::vector<bool>{false};
 }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Cursor::next_pieces against the typemap oracle, and how much it takes at once.
+// Cursor::next_pieces, compared with the typemap oracle, and the number of pieces that it returns
+// at once.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -39,7 +40,7 @@ TEST(NextPieces, WalksTheTypemapFromAnyPositionUnderAnyLimit) {
                                    : generator.between(0, 2) == 0 ? INT64_MAX
                                                                   : generator.between(1, 3000);
                 Typemap taken;
-                if (generator.between(0, 3) == 0) {  // both ways to step mix
+                if (generator.between(0, 3) == 0) {  // mixes both ways to step
                     const StridedRun run = cursor.next(most);
                     pieces = {
                         {run.offset, nullptr, nullptr, run.length, run.stride, run.count}, 1, 0};

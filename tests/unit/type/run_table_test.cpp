@@ -36,7 +36,7 @@ TEST(RunTable, WhatIsWrittenIsRead) {
     }
 }
 
-/// The first run of a table of these bytes, of a region of 1000 bytes.
+/// Returns the first run of a table with these bytes, for a region of 1000 bytes.
 StridedRun first_of(std::vector<int> bytes) {
     std::vector<std::byte> table;
     for (const int byte : bytes) table.push_back(static_cast<std::byte>(byte));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// External32 of every kind of scalar against bytes worked out by hand from MPI-4.1, 14.5.2.
+// external32 of every kind of scalar, compared with bytes computed by hand from MPI-4.1, 14.5.2.
 #include "type/scalar.hpp"
 
 #include <gtest/gtest.h>
@@ -42,7 +42,7 @@ Converted read(ScalarKind kind, const Bytes8& file) {
     return {fits, memory};
 }
 
-/// The value has these bytes in the file, and they are read as the value.
+/// Checks that the value is written as these bytes, and that they are read as the value.
 template <class T>
 void expect_both_ways(ScalarKind kind, const T& value, const Bytes8& file) {
     const Converted written = write(kind, bytes_of(value));
@@ -99,7 +99,7 @@ TEST(Scalar, what_has_no_form_is_never_converted) {
     EXPECT_FALSE(to_external32(ScalarKind::none, &byte, &byte, 0));
 }
 
-/// Every length has its own remainder after whole words, and none of the sides is aligned.
+/// Every length has its own remainder after whole words, and neither side is aligned.
 TEST(Scalar, any_number_of_words_is_swapped_at_any_address) {
     std::mt19937 random(5);
     for (const ScalarKind kind : {ScalarKind::byte, ScalarKind::word2, ScalarKind::word4,
@@ -124,14 +124,14 @@ TEST(Scalar, any_number_of_words_is_swapped_at_any_address) {
 
 using Limits = std::numeric_limits<long double>;
 
-/// 10 bytes of value, 6 of padding that are read as zero.
+/// Returns 10 bytes of value and 6 of padding, which are read as zero.
 Bytes8 extended(long double value) {
     Bytes8 bytes(16, 0);
     std::memcpy(bytes.data(), &value, 10);
     return bytes;
 }
 
-/// `head` are the first bytes in the file; zeros follow.
+/// Checks both ways; `head` are the first bytes in the file, and zeros follow.
 void expect_extended(long double value, Bytes8 head) {
     head.resize(16);
     const Converted written = write(ScalarKind::extended_real, extended(value));
@@ -154,7 +154,7 @@ TEST(Scalar, a_long_double_is_binary128) {
     expect_extended(-Limits::infinity(), {0xff, 0xff});
     expect_extended(Limits::quiet_NaN(), {0x7f, 0xff, 0x80});
     expect_extended(Limits::min(), {0x00, 0x01});
-    // The smallest denormal: the last of 63 fraction bits, 49 bits before the end of 112.
+    // The smallest denormal: the last of 63 fraction bits is 49 bits before the end of 112.
     expect_extended(Limits::denorm_min(), {0, 0, 0, 0, 0, 0, 0, 0, 0, 2});
     expect_extended(Limits::max(), {0x7f, 0xfe, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xfe});
 }
@@ -207,7 +207,7 @@ TEST(Scalar, a_long_double_that_rounds_past_the_largest_is_an_error_and_a_nan_st
     EXPECT_NE(nan, nan);
 }
 
-/// The compiler's own conversions are the other opinion.
+/// Compares with the compiler's own conversions.
 TEST(Scalar, random_long_doubles_are_what_the_compiler_makes_of_them) {
     std::mt19937_64 random(11);
     for (int i = 0; i < 20000; ++i) {

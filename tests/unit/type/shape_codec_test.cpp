@@ -89,7 +89,8 @@ TEST(ShapeCodec, EveryTruncationIsAnError) {
         TypemapGenerator generator(seed, Style::any);
         Code code = encoded(generator.layout(4).layout);
         for (std::size_t size = 0; size < code.size(); ++size) {
-            // A vector of its own, so that a sanitizer sees a read past the end.
+            // The bytes are copied to a vector of their own, so that a sanitizer detects a read
+            // past the end.
             const Result<Layout> decoded = decode(Code(code.begin(), code.begin() + size));
             ASSERT_FALSE(decoded.ok()) << "seed " << seed << ", " << size << " of " << code.size();
             ASSERT_EQ(decoded.error().kind, ErrorKind::internal);
@@ -99,7 +100,8 @@ TEST(ShapeCodec, EveryTruncationIsAnError) {
     }
 }
 
-/// Bytes changed at random: an error, or a layout that can be walked and encoded again.
+/// Bytes are changed at random: the result is an error, or a layout that can be walked and encoded
+/// again.
 TEST(ShapeCodec, DamagedBytesNeverDoHarm) {
     std::int64_t accepted = 0;
     std::int64_t refused = 0;
@@ -146,14 +148,14 @@ TEST(ShapeCodec, NumbersThatWouldOverflowAreRefused) {
     }
 }
 
-/// The code of a layout of one shape, which is left to be appended.
+/// Returns the code of a layout up to its shape, for a shape to be appended.
 Code before_shape() {
     Code code = encoded({Shape::empty(), 0, 0, 1});
     code.pop_back();
     return code;
 }
 
-/// Not even the check may leave 64 bits; a sanitizer sees that.
+/// The check itself must not overflow 64 bits; a sanitizer detects that.
 TEST(ShapeCodec, APieceThatEndsBeyond64BitsIsRefused) {
     Code code = before_shape();
     code.push_back(static_cast<std::byte>(Shape::Kind::runs));

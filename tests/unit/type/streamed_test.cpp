@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Streamed copies move the same bytes as ordinary ones, and touch no byte beside their pieces.
+// Streamed copies move the same bytes as ordinary ones, and touch no byte next to their pieces.
 #include "type/streamed.hpp"
 
 #include <gtest/gtest.h>
@@ -25,7 +25,7 @@ Buffer counting(std::size_t size, unsigned seed) {
     return buffer;
 }
 
-/// The first byte of `buffer` that lies on a line boundary.
+/// Returns the first byte of `buffer` on a line boundary.
 std::byte* aligned(Buffer& buffer) {
     const auto address = reinterpret_cast<std::uintptr_t>(buffer.data());
     return buffer.data() + (kLine - address % kLine) % kLine;
@@ -56,8 +56,8 @@ TEST(StreamPiece, EveryLengthAtEveryAlignmentMovesExactlyItsBytes) {
     }
 }
 
-/// Layouts of long pieces: spaced, rows of spaced ones, listed, listed of any length, and one run.
-/// At least `bytes` data bytes.
+/// Returns layouts of long pieces with at least `bytes` data bytes: spaced, rows of spaced ones,
+/// listed, listed with any lengths, and one run.
 Layout long_pieces(test::Random& random, Bytes bytes) {
     const Offset origin = random.between(0, 70);
     const Bytes length = random.chance(50) ? random.between(4, 40) * 64 : random.between(150, 3000);
@@ -117,7 +117,7 @@ TEST(CopyBetweenStreamed, LongPiecesOfAnyLayoutEqualReused) {
     }
 }
 
-/// Places `stride` apart from the line boundary plus `offset` on, in one row.
+/// Returns places `stride` apart in one row, from the line boundary plus `offset` on.
 Places<std::byte> spaced(Buffer& memory, std::size_t offset, Bytes stride) {
     return {aligned(memory) + offset, nullptr, stride, 0};
 }
@@ -132,7 +132,7 @@ TEST(WorthStreaming, WholeLinesPaySoonerThanPackedPiecesAndThoseSoonerThanSpaced
     };
     EXPECT_FALSE(worth(0, 128, 64));
     EXPECT_TRUE(worth(0, 320, 256));
-    EXPECT_FALSE(worth(16, 320, 256));  // base, stride and length each make part lines
+    EXPECT_FALSE(worth(16, 320, 256));  // base, stride and length each lead to partial lines
     EXPECT_FALSE(worth(0, 328, 256));
     EXPECT_FALSE(worth(0, 320, 248));
     EXPECT_FALSE(worth(16, 248, 248));
