@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * Opens a file on all ranks, some of which may run without Oratorio. Each rank prints what came of
- * it. Then a half of the ranks opens a file of its own. Usage: absent_rank FOLDER [late]; late:
- * rank 0 comes two seconds after the others. */
+ * Opens a file on all ranks, some of which may run without Oratorio. Each rank prints the result.
+ * Then one half of the ranks opens a file of its own. Usage: absent_rank FOLDER [late]; late: rank
+ * 0 comes two seconds after the others. */
 #include <mpi.h>
 #include <stdio.h>
 #include <string.h>
@@ -40,7 +40,7 @@ int main(int argc, char** argv) {
     if (rank == 0 && argc > 2) sleep(2);
     failed = open_on(MPI_COMM_WORLD, argv[1], "all");
     if (failed) {
-        sleep(1); /* the others print, too */
+        sleep(1); /* lets the other ranks print, too */
         MPI_Abort(MPI_COMM_WORLD, 3);
     }
     MPI_Comm_free(&half);

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/* A read past the size that this client knows, after the other client has made the file longer.
+/* Reads past the size that this client knows, after the other client has extended the file.
  *
  * usage: appended FOLDER   prints a line "read at OFFSET: so many wrong of so many" per offset;
- * ends with 1 if anything is wrong. The last rank, on the other client, writes an int behind the
- * end of a file of 4 bytes; after sync, barrier and sync the first rank reads it. */
+ * exits with 1 if anything is wrong. The last rank, on the other client, writes an int behind
+ * the end of a file of 4 bytes; after sync, barrier and sync the first rank reads it. */
 #include <mpi.h>
 #include <stdio.h>
 
 #include "clients_common.h"
 
-/* Whether the first rank's read goes wrong; it says how. */
+/* Returns 1 if the first rank's read goes wrong, and prints how. */
 static int is_wrong(MPI_File file, MPI_Offset at, int expected) {
     char text[MPI_MAX_ERROR_STRING] = "no error";
     int found = -1, count = -1, length;
@@ -46,8 +46,9 @@ static void try_at(const char* folder, MPI_Offset at) {
 }
 
 int main(int count, char** words) {
-    /* What Linux's CephFS client takes the distance to the size it knows for: as an error number, a
-     * signal that came in between (EINTR, 4), too many open files (EMFILE, 24), and none at all. */
+    /* Linux's CephFS client returns the distance to the size that it knows as an error number.
+     * For these offsets it means: a signal (EINTR, 4), too many open files (EMFILE, 24), and no
+     * error at all. */
     static const MPI_Offset offsets[] = {4, 8, 28, 5000, 1000000};
     MPI_Init(&count, &words);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/* What the programs share that ./oratorio clients runs. */
+/* Helpers of the programs that ./oratorio clients runs. */
 #include <mpi.h>
 #include <stdio.h>
 

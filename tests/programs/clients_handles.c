@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/* What needs locks that hold between clients: sieved writes, a second handle beside a collective
- * write with holes, and atomic mode.
+/* Accesses that need locks between clients: sieved writes, a second handle used during a
+ * collective write with holes, and atomic mode.
  *
- * usage: handles FOLDER [ROUNDS]   prints a line "CASE: so many wrong of so many" per case; ends
- * with 1 if anything is wrong. */
+ * usage: handles FOLDER [ROUNDS]   prints a line "CASE: so many wrong of so many" per case;
+ * exits with 1 if anything is wrong. */
 #include <mpi.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -22,7 +22,7 @@ static MPI_File opened(MPI_Comm comm, const char* name, MPI_Info info) {
     return file;
 }
 
-/* Collective. */
+/* Collective. Prints a case's result. */
 static void tell(const char* name, int wrong, int of, double begin) {
     int sum = 0;
     const double seconds = MPI_Wtime() - begin;
@@ -44,8 +44,8 @@ static void set_view(MPI_File file, MPI_Offset at, MPI_Datatype unit, MPI_Dataty
     must(MPI_File_set_view(file, at, unit, type, "native", MPI_INFO_NULL), "view");
 }
 
-/* The ranks' ints lie in turn; each rank writes its own through a view, by data sieving if the
- * library does as the hint says. */
+/* Lets each rank write its ints, which lie in turn with the other ranks', through a view. The
+ * library uses data sieving if it follows the hint. */
 static void sieved(void) {
     enum { kInts = 400 };
     int wrong = 0, mine[kInts];
@@ -76,8 +76,8 @@ static void sieved(void) {
     free(all);
 }
 
-/* Of the file's pieces of kPiece bytes every second one belongs to a collective write through
- * `all`, the others to the ranks' own writes through `own`: before it, or beside it where it is
+/* Alternate pieces of kPiece bytes belong to a collective write through `all` and to the ranks'
+ * own writes through `own`. The ranks write before the collective write, or during it if it is
  * nonblocking. */
 enum { kPieces = 100, kPiece = 40 };
 
@@ -147,8 +147,8 @@ static void second_handle(int is_self, int is_nonblocking) {
     free(found);
 }
 
-/* All ranks write the same pieces at once in atomic mode: afterwards one rank's data is in all of
- * them. */
+/* All ranks write the same pieces at the same time in atomic mode: afterwards all pieces hold
+ * the data of one rank. */
 static void atomic(int is_collective) {
     enum { kInts = 50 };
     int wrong = 0, mine[kInts], found[kInts];

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/* Writes until somebody kills the second client.
+/* Writes until the second client is killed.
  *
- * usage: killed FILE MODE MARK   first all ranks write kSynced bytes together and sync them; then
- * rank 0 makes the file MARK, and all write further behind them for ever: `collective`, with holes;
- * `atomic`, the same pieces in atomic mode; `lock`, by data sieving through a second handle, so
- * that a lock is held most of the time. A call that fails ends the job. Byte i of the synced ones
- * is i % 251 (survivor.py looks at them). */
+ * usage: killed FILE MODE MARK   first all ranks write kSynced bytes together and sync them;
+ * then rank 0 creates the file MARK, and all ranks write behind those bytes for ever:
+ * `collective`, with holes; `atomic`, the same pieces in atomic mode; `lock`, by data sieving
+ * through a second handle, so that a lock is held most of the time. A call that fails ends the
+ * job. Byte i of the synced ones is i % 251 (survivor.py checks them). */
 #include <stdlib.h>
 #include <string.h>
 
@@ -24,7 +24,7 @@ static void write_synced(MPI_File file) {
     free(data);
 }
 
-/* The pieces of this rank, or those that all ranks write. */
+/* Sets a view of this rank's pieces, or of those that all ranks write. */
 static void set_view(MPI_File file, int is_common) {
     MPI_Datatype type;
     MPI_Type_vector(kPieces, kPiece, 2 * kPiece * ranks, MPI_BYTE, &type);

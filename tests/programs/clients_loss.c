@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/* What is lost where ranks write to one file by clients that know nothing of each other's caches.
+/* Shows what is lost where ranks write to one file through clients that know nothing of each
+ * other's caches.
  *
- * usage: loss FOLDER SERVER [CASE...]   the same folder as each rank's client and as the server has
- * it; - if the server's can't be seen from rank 0. Prints a line "CASE: so many wrong of so many"
- * per case; ends with 1 if anything is wrong. Every case writes ints that tell their place and
- * their round. They are looked at by every rank after sync, barrier and sync, so by the other
- * client too, and by rank 0 on the server after the close. */
+ * usage: loss FOLDER SERVER [CASE...]   the same folder as each rank's client sees it and as the
+ * server has it; - if rank 0 can't see the server's. Prints a line "CASE: so many wrong of so
+ * many" per case; exits with 1 if anything is wrong. Every case writes ints that encode their
+ * place and their round. They are checked by every rank after sync, barrier and sync, so by the
+ * other client too, and by rank 0 on the server after the close. */
 #include <fcntl.h>
 #include <mpi.h>
 #include <stdio.h>
@@ -21,18 +22,18 @@ static int value(int place, int round) {
     return (round + 1) * 1000003 + place;
 }
 
-/* An int that belongs to no rank is a hole in its case: it keeps what a rank wrote before the
+/* A case. An int that belongs to no rank is a hole: it keeps what a rank wrote before the
  * rounds. */
 typedef struct Case Case;
 struct Case {
     const char* name;
-    int block; /* ints in a row of one rank */
-    int keeps; /* of so many blocks the last belongs to no rank; 0: none */
+    int block; /* ints in a row that belong to one rank */
+    int keeps; /* if not 0, of every ranks + 1 blocks the last belongs to no rank */
     void (*write)(const Case* one, MPI_File file, const int* mine, int count);
     int atomic;
 };
 
-/* The rank that writes an int; -1 where it is a hole. */
+/* Returns the rank that writes an int; -1 for a hole. */
 static int owner(const Case* one, int place) {
     const int block = place / one->block, turn = ranks + (one->keeps ? 1 : 0);
     return block % turn < ranks ? block % turn : -1;
@@ -131,7 +132,7 @@ static int read_on_server(const char* server, const char* name, void* data, size
     return got == (ssize_t)bytes ? 0 : -1;
 }
 
-/* Collective. */
+/* Collective. Prints a case's result. */
 static void tell(const char* name, const char* seen, int wrong, int of, double seconds) {
     int sum = 0;
     MPI_Allreduce(&wrong, &sum, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
@@ -143,7 +144,7 @@ static void fill(MPI_File file, int* all) {
     for (int i = 0; i < kInts; ++i) all[i] = value(i, -1);
     if (rank == 0) must(MPI_File_write_at(file, 0, all, kInts, MPI_INT, MPI_STATUS_IGNORE), "fill");
     sync_all(file);
-    /* What every client has read may lie in its cache from here on. */
+    /* From here on the data may lie in every client's cache. */
     must(MPI_File_read_at(file, 0, all, kInts, MPI_INT, MPI_STATUS_IGNORE), "read_at");
     MPI_Barrier(MPI_COMM_WORLD);
 }
@@ -201,7 +202,8 @@ static void run_case(const Case* one, const char* folder, const char* server) {
     free(mine);
 }
 
-/* Records of 5 ints; where each lands is left to the shared pointer, but each is there once. */
+/* Writes records of 5 ints. The shared file pointer decides where each is stored, but each is
+ * there once. */
 static void shared_records(const char* folder, const char* server, int ordered) {
     enum { kRecords = 100, kRecord = 5 };
     char path[4096];
@@ -248,7 +250,7 @@ static void shared_records(const char* folder, const char* server, int ordered) 
     free(times);
 }
 
-/* Says what differs on this rank, if it does. */
+/* Prints a difference on this rank. Returns 1 if there is one. */
 static int differs(const char* what, long long found, long long expected) {
     if (found != expected)
         fprintf(stderr, "rank %d: %s %lld instead of %lld\n", rank, what, found, expected);
@@ -257,8 +259,7 @@ static int differs(const char* what, long long found, long long expected) {
 
 enum { kSteps = 12, kStep = 1000, kShrunk = 1234, kGrown = 9000 };
 
-/* Every rank in turn makes the file longer; all see the new size and the zeros of the hole it left.
- */
+/* Each rank in turn extends the file; all see the new size and the zeros of the hole in between. */
 static int grown_wrong(MPI_File file) {
     int wrong = 0;
     for (int step = 0; step < kSteps; ++step) {
@@ -282,8 +283,8 @@ static int grown_wrong(MPI_File file) {
     return wrong;
 }
 
-/* Sizes that another client has made are seen after a sync, also those of a set_size that shrinks.
- */
+/* A size set by another client is seen after a sync, also that of a set_size that shrinks the
+ * file. */
 static void growth(const char* folder) {
     char path[4096];
     unsigned char tail[kGrown];
@@ -307,7 +308,7 @@ static void growth(const char* folder) {
     tell("growth", "", wrong, (3 * kSteps + 2) * ranks, MPI_Wtime() - begin);
 }
 
-/* In atomic mode a rank sees what another wrote before a message, with no sync. */
+/* In atomic mode a rank sees what another wrote before a message, without a sync. */
 static void atomic_turns(const char* folder) {
     enum { kTurns = 60 };
     char path[4096];
@@ -331,7 +332,7 @@ static void atomic_turns(const char* folder) {
     tell("atomic turns", "", wrong, kTurns * ranks, MPI_Wtime() - begin);
 }
 
-/* What one client has written and closed the other reads when it opens it. */
+/* A client that opens a file reads what another client has written and closed. */
 static void reopened(const char* folder) {
     char path[4096];
     int wrong = 0;

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/* What a program is told, and what is on the disk, where a disk fails.
+/* Checks the results of calls, and the content of the disk, when a disk fails.
  *
- * usage: failing_disk FOLDER SWITCH [CASE...]   "SWITCH FOLDER STATE" makes the disk of the folder
- * good or bad (failing_disk.sh). Prints what isn't as it must be; ends with 1 then. Every case has
- * a file of its own, and writes ints that tell their place and their round. */
+ * usage: failing_disk FOLDER SWITCH [CASE...]   "SWITCH FOLDER STATE" makes the disk of the
+ * folder good or bad (failing_disk.sh). Prints what is wrong; then exits with 1. Every case has
+ * a file of its own, and writes ints that encode their place and their round. */
 #include <mpi.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -13,11 +13,11 @@
 #define DIRECT "direct_read=true;direct_write=true"
 
 enum { kInts = 65536, kBlock = 250, kCasesMax = 32, kTextMax = 4096 };
-/* Rounds: what is there at first, then what ranks write. */
+/* Rounds: the content before the program, then those of the ranks' writes. */
 enum { kBefore, kGood, kFailed, kAgain, kLost };
 
-/* Whose an int is: each rank's blocks in turn, with every fifth nobody's, a quarter of the file
- * each, or wherever the shared pointer leaves it. */
+/* The places of a rank's ints: blocks in turn, with every fifth one owned by no rank, a quarter
+ * of the file, or wherever the shared file pointer puts them. */
 typedef enum { kTurns, kHoles, kParts, kAnywhere } Places;
 
 typedef struct {
@@ -25,13 +25,13 @@ typedef struct {
     const char* hints; /* key=value;... */
     Places places;
     int (*write)(MPI_File file, int* data, int count, MPI_Status* status);
-    int together; /* all ranks are told the same by the call itself */
-    int direct;   /* what a call tells to be written is on the disk */
+    int together; /* the call itself returns the same on all ranks */
+    int direct;   /* data that a call reports as written is on the disk */
 } Case;
 
 static int rank, ranks, failed;
 static const char *folder, *command, *phase = "beginning";
-static int n; /* cases that are run, and their files */
+static int n; /* number of cases that are run, and of their files */
 static const Case* used[kCasesMax];
 static MPI_File files[kCasesMax];
 
@@ -64,7 +64,7 @@ static int is_told(int code) {
     return class_of(code) == MPI_ERR_IO || class_of(code) == MPI_ERR_READ_ONLY;
 }
 
-/* Collective. The code, which must be of one class on all ranks. */
+/* Collective. Returns the code, which must be of one class on all ranks. */
 static int same(const Case* one, const char* call, int code) {
     int mine[2] = {class_of(code), -class_of(code)}, most[2];
     MPI_Allreduce(mine, most, 2, MPI_INT, MPI_MAX, MPI_COMM_WORLD);
@@ -137,7 +137,7 @@ static const char* path_of(const Case* one) {
     return path;
 }
 
-/* Collective. The file as it is before the program: its blocks are there. */
+/* Collective. Writes the file's content before the program, so that its blocks are allocated. */
 static void fill(const Case* one) {
     int* all = malloc(sizeof(int) * kInts);
     for (int i = 0; i < kInts; ++i) all[i] = value(one, i, kBefore);
@@ -176,8 +176,8 @@ static MPI_File open_file(const Case* one, MPI_Comm comm) {
     return file;
 }
 
-/* How many of this rank's ints on the disk are of the round. All must be of one of the two, and
- * nobody's as they were. */
+/* Returns how many of this rank's ints on the disk are of the round. All ranks' ints must be of
+ * one of the two rounds, and ints without an owner unchanged. */
 static int on_disk(const Case* one, int round, int other) {
     int found = 0, wrong = 0;
     int* all = calloc(kInts, sizeof(int));
@@ -196,10 +196,10 @@ static int on_disk(const Case* one, int round, int other) {
 
 typedef struct {
     int wrote, synced; /* codes */
-    int count;         /* ints that the status tells */
+    int count;         /* ints that the status reports */
 } Told;
 
-/* Collective. */
+/* Collective. Writes a round, and syncs if asked. */
 static Told write_round(const Case* one, MPI_File file, int round, int syncs) {
     Told told = {0, 0, 0};
     MPI_Status status;
@@ -208,7 +208,7 @@ static Told write_round(const Case* one, MPI_File file, int round, int syncs) {
     told.wrote = one->write(file, mine, count, &status);
     if (one->together) same(one, "write", told.wrote);
     MPI_Get_count(&status, MPI_INT, &told.count);
-    /* What any rank wrote is written when the ranks sync. */
+    /* All ranks have written when the ranks sync. */
     MPI_Barrier(MPI_COMM_WORLD);
     if (syncs) told.synced = same(one, "sync", MPI_File_sync(file));
     free(mine);
@@ -221,7 +221,7 @@ static void write_good(const Case* one, MPI_File file, int round) {
     must(one, "sync", told.synced);
 }
 
-/* The error is told by the write or by the sync, however often it is tried. */
+/* The write or the sync must report the error, however often they are tried. */
 static int write_bad(const Case* one, MPI_File file, int round) {
     int most = 0;
     for (int try = 0; try < 2; ++try) {
@@ -234,7 +234,7 @@ static int write_bad(const Case* one, MPI_File file, int round) {
     return most;
 }
 
-/* Collective. Never counts more than has come. */
+/* Collective. Reads a round. The status must never count more than was read. */
 static void read_round(const Case* one, MPI_File file, int round, int is_good, int least_errors) {
     MPI_Status status;
     int *right = malloc(sizeof(int) * kInts), *found = calloc(kInts, sizeof(int)), good = 0, told;
@@ -284,8 +284,8 @@ static int is_chosen(const char* name, char** chosen) {
     return is;
 }
 
-/* What was written to the cache is lost before anybody syncs; the disk is good again by then.
- * Records that are gathered are written by the sync, direct ones by the call. */
+/* Cached data is lost before any rank syncs; the disk is good again by then. Write-behind's records
+ * are written by the sync, direct writes by the call. */
 static int is_lost(const Case* one) {
     return !one->direct && one->places != kAnywhere;
 }
@@ -364,7 +364,7 @@ static void writes_fail_later(void) {
     turn("anew");
 }
 
-/* Each handle's sync tells of what was lost, whoever wrote it and whichever was asked first. */
+/* Each handle's sync reports the loss, whichever handle wrote and whichever is synced first. */
 static void several_handles(const Case* one) {
     phase = "several handles";
     MPI_File second = open_file(one, MPI_COMM_WORLD), own = open_file(one, MPI_COMM_SELF);

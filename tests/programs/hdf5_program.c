@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /* Parallel HDF5 with small pieces of all ranks in turn. usage: hdf5_program FOLDER
  *
- * A contiguous dataset written independently, a chunked one collectively, one that grows; the file
- * is then opened again and every rank reads all of it. Nothing in it tells when it was made.
- */
+ * It writes a contiguous dataset independently, a chunked one collectively, and one that grows;
+ * then it opens the file again and every rank reads all of it. The file holds no times, so that
+ * runs can be compared. */
 #include <hdf5.h>
 #include <mpi.h>
 #include <stdio.h>
@@ -31,7 +31,7 @@ static hid_t open_file(const char* folder, int create) {
     snprintf(path, sizeof path, "%s/data.h5", folder);
     REQUIRE(H5Pset_fapl_mpio(access, MPI_COMM_WORLD, MPI_INFO_NULL));
     const hid_t root = REQUIRE(H5Pcreate(H5P_FILE_CREATE));
-    REQUIRE(H5Pset_obj_track_times(root, 0)); /* HDF5 2 keeps times of the root group, too */
+    REQUIRE(H5Pset_obj_track_times(root, 0)); /* HDF5 2 also stores times of the root group */
     const hid_t file = create ? H5Fcreate(path, H5F_ACC_TRUNC, root, access)
                               : H5Fopen(path, H5F_ACC_RDONLY, access);
     REQUIRE(file);
@@ -53,7 +53,7 @@ static hid_t make(hid_t file, const char* name, int chunked, hsize_t rows) {
     return made;
 }
 
-/* Of every row the columns of this rank: PART in turn with the other ranks'. */
+/* Writes the columns of this rank in every row: PART columns in turn with the other ranks'. */
 static void write_rows(hid_t set, int first, int count, int collective) {
     int data[ROWS * COLUMNS], used = 0;
     const hid_t space = REQUIRE(H5Dget_space(set));

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/* Writes a file again and again while its network is cut. usage: many_writes FOLDER COUNT [alone]
+/* Writes a file repeatedly while its network is cut. usage: many_writes FOLDER COUNT [alone]
  *
- * All ranks write, together or each alone, rows of ROW bytes in turn, COUNT times; before each time
- * rank 0 writes its number to FOLDER/written. The first error that a rank gets it tells by its
- * class, and ends the job.
- */
+ * All ranks write rows of ROW bytes in turn, collectively or (alone) independently, COUNT times.
+ * Before each write rank 0 stores its number in FOLDER/written. A rank prints the class of its
+ * first error and ends the job. */
 #include <mpi.h>
 #include <stdio.h>
 #include <stdlib.h>

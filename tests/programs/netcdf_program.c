@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /* A parallel netCDF-4 program. usage: netcdf_program FOLDER
  *
- * Each rank writes some columns of a field, collectively, and rows of a chunked one, by itself; the
- * file is opened again and read by another rank than wrote it.
- */
+ * Each rank writes some columns of a field collectively, and rows of a chunked one
+ * independently. Then the file is opened again, and each rank reads what another wrote. */
 #include <mpi.h>
 #include <netcdf.h>
 #include <netcdf_par.h>

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * Opens a file twice and closes it, then opens another that it never closes; one access each time.
+ * Opens and closes a file twice, then opens another that it never closes; makes one access each
+ * time.
  * Usage: never_closed FOLDER read|write */
 #include <mpi.h>
 #include <stdio.h>

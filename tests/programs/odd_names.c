@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/* Which file a name with a prefix names. usage: odd_names FOLDER
+/* Files with a prefix in their names. usage: odd_names FOLDER
  *
- * Creates a file by each name in FOLDER and closes it; then makes others and deletes them by name.
- */
+ * Creates a file by each name in FOLDER and closes it; then makes others and deletes them by
+ * name. */
 #include <mpi.h>
 #include <stdio.h>
 #include <stdlib.h>

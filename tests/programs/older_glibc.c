@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/* tools/wheel/compat.c as on a machine whose glibc has no pthread_cond_clockwait, to be called from
- * Python. */
+/* Compiles tools/wheel/compat.c as on a machine with a glibc without pthread_cond_clockwait, to
+ * be called from Python. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <stddef.h>
@@ -10,7 +10,7 @@
 
 #include "../../tools/wheel/compat.c"
 
-/* What a wait came to that ends so many nanoseconds from now; -1 if it ended too early. */
+/* Waits for `nanoseconds`. Returns the result of the wait; -1 if it ended too early. */
 int wait_for(long nanoseconds) {
     pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
     pthread_cond_t condition = PTHREAD_COND_INITIALIZER;

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/* A library with nothing in it: it needs Oratorio's and the MPI's, so that a name that is looked up
- * in it is found in the first of them that has it.
- */
+/* An empty library that depends on Oratorio's and on the MPI's, so that a name that is looked up
+ * in it is found in the first of them that has it. */
 extern int oratorio_and_mpi;
 int oratorio_and_mpi = 1;

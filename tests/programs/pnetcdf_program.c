@@ -48,7 +48,7 @@ static double value(int who, int i) {
     return who * 10000.0 + i;
 }
 
-/* A block of rows, and every ranks-th column of another variable, both collective. */
+/* Writes a block of rows, and every ranks-th column of another variable, both collectively. */
 static void write_collective(const Variables* v) {
     double block[ROWS * COLUMNS];
     for (int i = 0; i < ROWS * COLUMNS; ++i) block[i] = value(rank, i);
@@ -75,7 +75,8 @@ static void write_independent(const Variables* v) {
     REQUIRE(ncmpi_end_indep_data(v->file));
 }
 
-/* Requests for all records of both record variables, and one of many pieces, joined by one wait. */
+/* Starts requests for all records of both record variables, and one of many pieces, and
+ * completes them with one wait. */
 static void write_joined(const Variables* v) {
     static double wind[RECORDS][ROWS * COLUMNS];
     static int rain[RECORDS][ROWS * COLUMNS];

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/* A profiler as the standard means them: it has the MPI_ name and calls the PMPI_ one. */
+/* A profiler as the MPI standard describes it: it defines the MPI_ name and calls the PMPI_ one. */
 #include <mpi.h>
 #include <stdio.h>
 

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/* A profiler that does as Darshan: it finds what it calls by RTLD_NEXT, and counts the C library's
- * calls beside MPI's. It tells at each close: profiler: A opens, B collective writes, C bytes by
- * pwrite
- */
+/* A profiler that works as Darshan does: it finds the functions it calls by RTLD_NEXT, and
+ * counts the C library's calls as well as MPI's. At each close it prints: profiler: A opens, B
+ * collective writes, C bytes by pwrite */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <mpi.h>

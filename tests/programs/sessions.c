@@ -5,10 +5,11 @@
  *   bare       the same without a file
  *   late       one session, and threads that begin when it is over
  *   overlap    one session ends while a file of another has a write under way
- *   beside     a session's file is written once more and closed after MPI_Finalize
- *   finalize   a file is closed inside MPI_Finalize, as libraries do it
+ *   beside     a session's file is written again and closed after MPI_Finalize
+ *   finalize   a file is closed inside MPI_Finalize, as libraries do
  *   open       a file is never closed
- * Each rank writes its number at its place.
+ *
+ * Each rank writes its number at its own place in the file.
  */
 #define _GNU_SOURCE
 #include <dirent.h>
@@ -35,7 +36,7 @@ static void* begin_late(void* state) {
     return begun.body(begun.argument);
 }
 
-/* Stands before the C library's. */
+/* Takes precedence over the C library's. */
 int pthread_create(pthread_t* thread, const pthread_attr_t* attributes, void* (*body)(void*),
                    void* argument) {
     typedef int (*call)(pthread_t*, const pthread_attr_t*, void* (*)(void*), void*);
@@ -78,7 +79,7 @@ static void open_and_write(MPI_Comm comm, const char* folder) {
     require(found == rank, "comparing");
 }
 
-/* A test that sees no end learns from it who waits there. */
+/* If a test hangs, this output shows which rank waits there. */
 static void tell(int rank, const char* what) {
     printf("rank %d %s MPI_Comm_create_from_group\n", rank, what);
     fflush(stdout);
@@ -107,7 +108,8 @@ static void close_session(MPI_Session* session, MPI_Comm* comm) {
     require(MPI_Session_finalize(session) == MPI_SUCCESS, "end of the session");
 }
 
-/* Of the program's name: its own and Oratorio's, not those that the MPI names. */
+/* Counts the threads with the program's name: its own and Oratorio's, not those that the MPI
+ * names. */
 static int threads_of_ours(void) {
     char path[512], name[64], mine[64] = "";
     int count = 0;
@@ -128,8 +130,8 @@ static int threads_of_ours(void) {
 
 enum { LONG = 4 << 20 };
 
-/* Both sessions are begun before the write is: our thread, which it begins, is what MPICH 5.0.2
- * often waits for. */
+/* Both sessions begin before the write: the write starts our thread, and with a thread MPICH
+ * 5.0.2 often waits for ever when a session begins. */
 static void end_one_beside_a_write(const char* folder) {
     char path[4096];
     int rank, count = -1;
@@ -175,7 +177,7 @@ int main(int argc, char** argv) {
             const int before = threads_of_ours();
             if (strcmp(how, "bare") != 0) open_and_write(comm, argv[1]);
             close_session(&session, &comm);
-            /* MPICH 5.0.2 often waits for ever in the next session where a thread is left. */
+            /* If a thread is left, MPICH 5.0.2 often waits for ever in the next session. */
             const int after = threads_of_ours();
             if (after > before) fprintf(stderr, "threads: %d before, %d after\n", before, after);
             require(after <= before, "no thread left");
@@ -197,7 +199,8 @@ int main(int argc, char** argv) {
     if (strcmp(how, "beside") == 0) comm = open_session(&session);
     MPI_Init(&argc, &argv);
     if (strcmp(how, "finalize") == 0) {
-        /* Before Oratorio's first file, so that Oratorio is told of the end before us. */
+        /* Set before Oratorio's first file, so that Oratorio's callback for the end runs before
+         * ours. */
         MPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, close_late, &key, NULL);
         MPI_Comm_set_attr(MPI_COMM_SELF, key, NULL);
     }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /* Restores a stopped child's registers from a buffer that is shorter than the processor's XSAVE
- * area, as user-mode Linux does on processors with AMX. The host's kernel refuses that (exit code
- * 3) unless tools/oratorio/clients/uml_xstate.c is preloaded. Exit code 0 if the child then has the
- * registers that it was given, 1 if not, 2 if something else fails. */
+ * area, as user-mode Linux does on processors with AMX. The host's kernel refuses that (exit
+ * code 3) unless tools/oratorio/clients/uml_xstate.c is preloaded. Exits with 0 if the child
+ * then has the registers that were set, 1 if not, 2 if something else fails. */
 #include <elf.h>
 #include <errno.h>
 #include <signal.h>
@@ -13,8 +13,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-/* XMM3 lies in the part of the area that every processor has; the bit says that the area holds SSE
- * registers. */
+/* XMM3 lies in the part of the area that every processor has; the bit says that the area holds
+ * SSE registers. */
 enum { kXmm3 = 208, kComponents = 512, kSse = 2, kMissing = 8 };
 
 int main(void) {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * A parent and the child that it spawns write and read a file together. Each prints what came of
- * it. Usage: spawned FOLDER, as one rank. */
+ * A parent and the child that it spawns write and read a file together. Each prints its result.
+ * Usage: spawned FOLDER, as one rank. */
 #include <mpi.h>
 #include <stdio.h>
 #include <string.h>
@@ -27,7 +27,7 @@ int main(int argc, char** argv) {
         text[strcspn(text, "\n")] = 0;
         printf("rank %d: %s\n", rank, text);
         fflush(stdout);
-        sleep(1); /* the other prints, too */
+        sleep(1); /* lets the other process print, too */
         MPI_Abort(MPI_COMM_WORLD, 3);
     }
     MPI_File_write_at_all(file, 100 * rank, mine, sizeof mine, MPI_BYTE, MPI_STATUS_IGNORE);

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /* Accesses of several kinds, to be traced. usage: traced FOLDER
  *
- * All ranks share one file: STEPS collective writes of strided blocks, one nonblocking, one
- * independent read. Then each rank has a file of its own, and all close them at once.
- */
+ * All ranks share one file: STEPS collective writes of strided blocks, one nonblocking access,
+ * one independent read. Then each rank has a file of its own, and all close them at the same
+ * time. */
 #include <mpi.h>
 #include <stdio.h>
 #include <string.h>

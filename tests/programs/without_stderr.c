@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/* A program that has its own file on descriptor 2 when the library has something to say.
+/* A program that has a file of its own on descriptor 2 when the library prints a message.
  *
  * usage: without_stderr FOLDER closed|pipe early|late. "closed" closes standard error, if it is
- * open, and opens FOLDER/data in its place; "pipe" puts a pipe there that nobody reads; before or
- * after MPI_Init. A value of a hint that means nothing makes the library say something.
- */
+ * open, and opens FOLDER/data in its place; "pipe" replaces it by a pipe without a reader;
+ * "early" and "late" do so before and after MPI_Init. An invalid value of a hint makes the
+ * library print a message. */
 #include <fcntl.h>
 #include <mpi.h>
 #include <stdio.h>

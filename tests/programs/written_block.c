@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /* The smallest MPI-IO program. usage: written_block FOLDER [WORD...]
  *
- * Each rank writes and reads back a block. Rank 0 prints the words, one a line, and the value of
- * LD_PRELOAD's last part; the exit code is 3 if the last word is "fail".
- */
+ * Each rank writes and reads back a block. Rank 0 prints the words, one per line, and the value
+ * of LD_PRELOAD's last part; the exit code is 3 if the last word is "fail". */
 #include <mpi.h>
 #include <stdio.h>
 #include <stdlib.h>

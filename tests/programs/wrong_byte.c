@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Stands in for Oratorio in the tests of the benchmark: the host's MPI-IO, but one byte of the
-// buffer, number WRONG_BYTE, is another than it should be in every write and read.
+// Stands in for Oratorio in the tests of the benchmark: the host's MPI-IO, except that one byte of
+// the buffer, number WRONG_BYTE, is wrong in every write and read.
 #include <mpi.h>
 #include <stdlib.h>
 
