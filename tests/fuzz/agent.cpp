@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// An agent's protocol, from both sides. The first byte says who lies: somebody from outside, or a
-// rank, to an agent's threads; a rank to what does its request; or an agent to a rank.
+// The protocol of data shipping's agents, from both sides. The first byte selects who sends the bad
+// bytes: an outsider or a rank, to an agent's threads; a rank, to the service that executes its
+// request; or an agent, to a rank.
 #include <algorithm>
 #include <array>
 #include <cstring>
@@ -19,7 +20,7 @@ namespace {
 
 constexpr Bytes kMost = 4096;
 
-/// A byte that a rank writes and reads back through its agent.
+/// A rank that writes a byte and reads it back through its agent.
 struct Honest {
     explicit Honest(const ServicePlace& place)
         : agents(std::move(*RemoteAgents::connect(std::span(&place, 1), 100, kMost))) {}
@@ -53,7 +54,7 @@ std::unique_ptr<AgentServer> started(MemoryDisk& disk) {
     return std::move(*AgentServer::start(std::move(wish)));
 }
 
-/// Nobody who lies keeps a rank from the file, and without the token nobody writes.
+/// Bad bytes must not keep a rank from the file, and must not write without the token.
 void lie_to_server(std::span<const std::byte> input, bool admitted) {
     static MemoryDisk disk;
     static const auto server = started(disk);
@@ -65,7 +66,7 @@ void lie_to_server(std::span<const std::byte> input, bool admitted) {
     claim(honest.writes_and_reads(static_cast<std::byte>(++times)), "a rank is still served");
 }
 
-/// A head and a description that somebody made up: what is done stays in the data that is there.
+/// A made-up head and description: the request must touch only the data that is there.
 void lie_to_service(std::span<const std::byte> input) {
     MemoryDisk disk;
     MemoryStore store(disk);
@@ -73,7 +74,7 @@ void lie_to_service(std::span<const std::byte> input) {
     std::memcpy(&head, input.data(), std::min(input.size(), sizeof head));
     const auto description = input.subspan(std::min(input.size(), sizeof head));
     head.data %= 1000;
-    // A long walk is no mistake.
+    // A long walk is legal.
     head.from %= 100'000;
     head.to = head.from + head.to % 100'000;
     head.described = description.size();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Cost files, which `oratorio calibrate` writes and anybody may edit.
+// Cost files, which `oratorio calibrate` writes and users may edit.
 #include "plan/costs.hpp"
 
 #include "fuzz.hpp"

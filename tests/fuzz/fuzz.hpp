@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What the fuzzers share: the entry that libFuzzer calls, and claims that no build leaves out.
+// Code that the fuzzers share: the entry that libFuzzer calls, and claims that every build checks.
 #pragma once
 
 #include <cstddef>
@@ -12,14 +12,14 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
 
 namespace oratorio::test {
 
-/// Ends the program where a claim doesn't hold; fuzzers and replay.cpp see it as a crash.
+/// Ends the program if a claim doesn't hold; fuzzers and replay.cpp see that as a crash.
 inline void claim(bool holds, const char* what) {
     if (holds) return;
     std::fprintf(stderr, "fuzz: this doesn't hold: %s\n", what);
     std::abort();
 }
 
-/// The first byte, which is taken away; 0 when nothing is left.
+/// Removes and returns the first byte; 0 if nothing is left.
 inline std::uint8_t take_byte(std::span<const std::uint8_t>& input) {
     if (input.empty()) return 0;
     const std::uint8_t byte = input.front();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What holds of hints whatever was given.
+// try_hints: claims that hold for any hints.
 #pragma once
 
 #include <string>
@@ -11,7 +11,7 @@
 
 namespace oratorio::test {
 
-/// They can be parsed, sent, and given again as they are reported.
+/// Claims that hints can be parsed, sent, and set again as they are reported.
 inline void try_hints(const HintMap& given) {
     claim(decode_hints(encode_hints(given)) == given, "what rank 0 sends is what it was given");
     const HintMap report = report_hints(parse_hints(given, {}, Bytes{1} << 30).hints);

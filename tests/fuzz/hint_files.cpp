@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Hint files, and the variables that hold several hints. The first byte says which.
+// Hint files, and the environment variables that hold several hints. The first byte selects which.
 #include <string>
 
 #include "hint_claims.hpp"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Layouts as bytes: whatever the bytes are, there is a layout that can be walked, or an error.
+// Layouts as bytes: any bytes decode to a layout that can be walked, or to an error.
 #include <vector>
 
 #include "fuzz.hpp"
@@ -11,7 +11,7 @@ namespace {
 
 constexpr int kRuns = 200;
 
-/// As far as some runs go.
+/// Walks a limited number of runs.
 void walk(const Layout& layout) {
     Cursor cursor(layout);
     Bytes walked = 0;

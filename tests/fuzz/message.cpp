@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What ranks send each other in messages of no fixed form: data and requests of the exchange, as an
-// aggregator takes them, and the hints of rank 0. The first bytes say what the aggregator's round
-// is; they are no part of the message.
+// Messages between ranks that have no fixed form: data and requests of the two-phase exchange, as
+// an aggregator receives them, and the hints of rank 0. The first bytes describe the aggregator's
+// round and are no part of the message.
 #include <algorithm>
 #include <string_view>
 #include <vector>

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Gives a fuzzer every file of its corpus, and seeded random mutations of them: what needs no
-// clang.
+// Runs a fuzzer on every file of its corpus, and on seeded random mutations of them. Unlike
+// libFuzzer this needs no clang.
 //
-// usage: replay_NAME FOLDER MUTATIONS   the corpus, then so many mutations of it
-//        replay_NAME FILE               that input alone
+// usage: replay_NAME FOLDER MUTATIONS   the corpus, then MUTATIONS mutations of it
+//        replay_NAME FILE               only that input
 #include <algorithm>
 #include <csignal>
 #include <cstring>
@@ -23,7 +23,7 @@ using Input = std::vector<std::uint8_t>;
 
 constexpr std::size_t kLongest = 4096;
 
-char now[256] = "";  ///< what is being tried
+char now[256] = "";  ///< the input being tried
 
 extern "C" void tell(int signal) {
     std::fprintf(stderr, "fuzz: it was %s\n", now);
@@ -40,7 +40,8 @@ std::vector<std::filesystem::path> files_of(const std::filesystem::path& folder)
     std::vector<std::filesystem::path> files;
     for (const auto& entry : std::filesystem::directory_iterator(folder))
         files.push_back(entry.path());
-    std::ranges::sort(files);  // the seed tells the mutation whatever the file system's order
+    // The seed must determine the mutation, whatever the file system's order.
+    std::ranges::sort(files);
     return files;
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What fuzzers of protocols share: a place on this machine, and who says what they like there, to a
-// server or as one.
+// Code that the fuzzers of protocols share: an address on this machine, and peers that send any
+// bytes there, to a server or as one.
 #pragma once
 
 #include <poll.h>
@@ -20,7 +20,7 @@
 
 namespace oratorio::test {
 
-inline constexpr std::chrono::seconds kSoon{20};  // far more than anything here takes
+inline constexpr std::chrono::seconds kSoon{20};  // far more than any step here takes
 
 inline ServicePlace at_loopback(std::uint16_t port) {
     ServicePlace place{.token = 1, .answer = 2, .port = port, .count = 1, .addresses = {}};
@@ -28,7 +28,7 @@ inline ServicePlace at_loopback(std::uint16_t port) {
     return place;
 }
 
-/// Nothing is said after it; waits until the other side has closed as well.
+/// Ends the output and waits until the other side has closed as well.
 inline void hang_up(const Socket& socket) {
     ::shutdown(socket.number(), SHUT_WR);
     std::array<std::byte, 4096> rest{};
@@ -42,19 +42,20 @@ inline void hang_up(const Socket& socket) {
     claim(false, "the other side ends a connection that was ended");
 }
 
-/// By a rank if `admitted`, which knows the token, else from outside; then it hangs up.
+/// Sends bytes as a rank, which knows the token, if `admitted`, else as an outsider; then hangs up.
 inline void say_to_server(const ServicePlace& place, std::span<const std::byte> input,
                           bool admitted) {
     auto liar =
         Socket::connect(at_loopback(0).addresses[0], static_cast<std::uint16_t>(place.port));
     claim(liar.ok(), "anybody may connect");
-    // What isn't taken any more is refused; that's for the server to decide.
+    // The server may close the connection at any time, so errors are ignored.
     if (admitted) static_cast<void>(liar->send(to_word(place.token), Socket::Clock::now() + kSoon));
     static_cast<void>(liar->send(input, Socket::Clock::now() + kSoon));
     hang_up(*liar);
 }
 
-/// What is said by who knows the answer, which comes first.
+/// Returns the input behind the right answer to the token, as a peer that knows the answer sends
+/// it.
 inline std::vector<std::byte> after_answer(std::span<const std::byte> input) {
     const auto answer = to_word(at_loopback(0).answer);
     std::vector<std::byte> words(answer.begin(), answer.end());
@@ -62,7 +63,7 @@ inline std::vector<std::byte> after_answer(std::span<const std::byte> input) {
     return words;
 }
 
-/// Says the same to everybody who comes, until it is ended.
+/// A server that sends the same bytes to every client until it is destroyed.
 class Liar {
   public:
     explicit Liar(std::vector<std::byte> words)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a sanitizer finds ends the program, so that no test passes with a finding in its log.
+// A finding of a sanitizer ends the program, so that no test passes with a finding in its log.
 #include <gtest/gtest.h>
 
 #include <climits>
