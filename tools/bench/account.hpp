@@ -1,21 +1,23 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What Oratorio tells at MPI_File_close of the accesses of all ranks: counts and times.
+// Account: the counts and times that Oratorio prints at MPI_File_close for the accesses of all
+// ranks.
 #pragma once
 
 #include <string>
 
 namespace bench {
 
-/// Reads what is told after this was made; only where ORATORIO_EXPLAIN names a file.
+/// Reads what is printed after its construction; works only if ORATORIO_EXPLAIN names a file.
 class Account {
   public:
     Account();
-    /// "name value unit" of each row, blanks between; empty if nothing was told. One rank reads.
+    /// Returns "name value unit" of each row, separated by blanks; empty if nothing was printed.
+    /// Only one rank reads.
     std::string text() const;
 
   private:
     std::string path_;
-    long begin_ = 0;  ///< what the file held before
+    long begin_ = 0;  ///< size of the file at construction
 };
 
 }  // namespace bench

@@ -46,7 +46,7 @@ std::string hint_given_back(MPI_File file) {
     return found != 0 ? value.data() : "";
 }
 
-/// One pass of an arm that is an MPI-IO.
+/// One pass of an arm that uses an MPI-IO.
 class MpiPass {
   public:
     MpiPass(const Arm& arm, Direction direction, const Access& access, bool sync, Buffer& buffer,
@@ -59,8 +59,8 @@ class MpiPass {
         MPI_Info_create(&info_);
         MPI_Info_set(info_, "oratorio_method", arm.method().c_str());
         for (const auto& [key, value] : arm.hints) MPI_Info_set(info_, key.c_str(), value.c_str());
-        // New types for each pass: an MPI-IO that keeps what it worked out with the type pays for
-        // it in every pass, in time and in memory.
+        // Each pass creates new types: an MPI-IO that caches what it has derived from a type pays
+        // for it in every pass, in time and in memory.
         for (const Call& call : access.calls) types_.push_back(call.make_types());
     }
     MpiPass(const MpiPass&) = delete;
@@ -135,7 +135,7 @@ class MpiPass {
         times_.stop();
     }
 
-    /// The call's data for the i-th time.
+    /// Makes the call for the i-th time.
     void transfer(const Call& call, const Types& types, std::uint64_t i) {
         MPI_Count bytes = 0, etype_bytes = 1;
         MPI_Type_size_x(types.memory, &bytes);
@@ -185,7 +185,8 @@ class MpiPass {
     Sample sample_;
 };
 
-/// The same number of bytes per rank, contiguous, in rank order. The access is one piece.
+/// Moves the same number of bytes per rank, contiguous, in rank order. REQUIRES: the access is one
+/// piece.
 Sample run_raw(bool direct, Direction direction, const std::string& path, const Access& access,
                bool sync, Buffer& buffer, MPI_Comm comm) {
     Sample sample;

@@ -23,7 +23,7 @@ std::uint64_t floor_root(std::uint64_t value) {
     return root;
 }
 
-/// An array of ints, distributed (BLOCK, BLOCK, BLOCK); memory is contiguous.
+/// Returns an access to an array of ints, distributed (BLOCK, BLOCK, BLOCK); memory is contiguous.
 Access blocks_of_ints(const std::array<std::uint64_t, 3>& sizes, Place place) {
     const Grid<3> grid(place);
     std::array<Range, 3> mine{};
@@ -56,7 +56,8 @@ Access blocks_of_ints(const std::array<std::uint64_t, 3>& sizes, Place place) {
     return access;
 }
 
-/// A 1-D array of ints, distributed CYCLIC(block) or BLOCK; memory is contiguous.
+/// Returns an access to a 1-D array of ints, distributed CYCLIC(block) or BLOCK; memory is
+/// contiguous.
 Access line_of_ints(std::uint64_t block, std::uint64_t blocks, bool cyclic, Place place) {
     const auto ranks = static_cast<std::uint64_t>(place.ranks);
     const auto rank = static_cast<std::uint64_t>(place.rank);
@@ -90,7 +91,7 @@ Access make_coll_perf(const Params& params, Place place, Direction) {
 }
 
 /// Each rank has `bytes` bytes in contiguous pieces of `block` bytes, whatever the distribution;
-/// only BLOCK makes one piece of them.
+/// with BLOCK they form one piece.
 Access make_array(const Params& params, Place place, Direction) {
     const std::string& distribution = params.text("dist");
     const std::uint64_t block = params.number("block");
@@ -116,8 +117,9 @@ Access make_array(const Params& params, Place place, Direction) {
     return blocks_of_ints(sizes, place);
 }
 
-/// Tiles of an image, which overlap. They are read whole; a rank writes what of its tile isn't
-/// its right or lower neighbour's, so that no byte is written twice. A call for each frame.
+/// Tiles of an image, which overlap. Reads cover whole tiles. A rank writes the part of its tile
+/// that does not belong to its right or lower neighbour, so that no byte is written twice. There is
+/// one call per frame.
 Access make_tile(const Params& params, Place place, Direction direction) {
     constexpr std::uint64_t pixel = 3;
     const Grid<2> grid(place);
@@ -156,7 +158,7 @@ Access make_tile(const Params& params, Place place, Direction direction) {
 }
 
 /// Four variables on an n^3 mesh that is distributed block-block-block; mass has 11 components and
-/// velocity 3. Memory is contiguous; a call for each variable.
+/// velocity 3. Memory is contiguous, and there is one call per variable.
 Access make_s3d(const Params& params, Place place, Direction) {
     const std::uint64_t n = params.number("n");
     const Grid<3> grid(place);

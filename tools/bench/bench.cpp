@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Measures one workload with several arms in one process, interleaved and repeated. Every pass
-// is checked byte by byte: a written file is read with pread, a read buffer is compared with the
-// pattern. `oratorio bench` builds and starts this program; README.md says the options.
+// Measures one workload with several arms in one process, interleaved and repeated. Every pass is
+// checked byte by byte: a written file is read with pread, a read buffer is compared with the
+// pattern. `oratorio bench` builds and starts this program; README.md describes the options.
 #include <dlfcn.h>
 #include <fcntl.h>
 #include <unistd.h>
@@ -26,7 +26,7 @@ std::uint64_t reduced(std::uint64_t value, MPI_Op op) {
     return value;
 }
 
-/// An access together with what all ranks know of it.
+/// An access together with facts that all ranks know.
 struct Job {
     Access access;
     std::uint64_t bytes = 0;       ///< of all ranks
@@ -48,7 +48,8 @@ Job make_job(Access access) {
     return job;
 }
 
-/// As many bytes per rank as `access` has, contiguous, in rank order, rounded up to `unit`.
+/// Returns an access with the same number of bytes per rank as `access`, contiguous, in rank order,
+/// rounded up to `unit`.
 Access contiguous_like(const Access& access, std::uint64_t unit) {
     std::uint64_t mine = 0;
     access.for_each_piece([&](const Piece& piece) { mine += piece.bytes; });
@@ -61,7 +62,7 @@ Access contiguous_like(const Access& access, std::uint64_t unit) {
     return raw;
 }
 
-/// What the arms of each kind do in one direction. Collective.
+/// Collective. The accesses of each kind of arm in one direction.
 struct Jobs {
     Job mpi;
     Job raw;
@@ -71,20 +72,20 @@ struct Jobs {
         : mpi(make_job(std::move(access))),
           raw(make_job(contiguous_like(mpi.access, 1))),
           raw_direct(make_job(contiguous_like(mpi.access, page_bytes))) {
-        // A file that is overwritten has something in its holes.
+        // The holes of a file that is overwritten have content.
         if (options.overwrite) mpi.access.holes.content = std::byte{0x5a};
     }
     const Job& of(const Arm& arm) const {
         if (arm.direct()) return raw_direct;
         return arm.raw() ? raw : mpi;
     }
-    /// The buffer that is enough for all arms, in bytes.
+    /// Returns the size of a buffer that is large enough for all arms.
     std::size_t buffer_bytes() const {
         return std::max(mpi.access.buffer_bytes, raw_direct.access.buffer_bytes);
     }
 };
 
-/// What is wrong on any rank, or "". Collective.
+/// Collective. Returns a description of what is wrong on any rank, or "".
 std::string agreed_problem(std::optional<std::uint64_t> wrong_at, const char* what) {
     const std::uint64_t none = gap_changed - 1;
     const bool gap_here = wrong_at == gap_changed;
@@ -94,7 +95,7 @@ std::string agreed_problem(std::optional<std::uint64_t> wrong_at, const char* wh
     return gap ? "bytes between the pieces in memory were changed" : "";
 }
 
-/// Brings a file to storage and takes it out of the page cache.
+/// Writes a file to storage and removes it from the page cache.
 bool drop_cached(const char* path) {
     const int fd = open(path, O_RDONLY | O_CLOEXEC);
     if (fd < 0) return false;
@@ -102,7 +103,7 @@ bool drop_cached(const char* path) {
     return close(fd) == 0 && dropped;
 }
 
-/// What the command line asks this rank to do.
+/// What this rank must do according to the command line.
 struct Task {
     Options options;
     Access write;
@@ -135,7 +136,8 @@ class Bench {
         }
         for (int repeat = -1; repeat < options_.repeats; ++repeat) {
             for (int turn = 0; turn < arms; ++turn) {
-                const int index = (turn + repeat + 1) % arms;  // no arm is always the first
+                // So that no arm is always the first.
+                const int index = (turn + repeat + 1) % arms;
                 passes(options_.arms[static_cast<std::size_t>(index)], repeat,
                        static_cast<std::uint64_t>((repeat + 2) * arms + index));
             }
@@ -151,7 +153,7 @@ class Bench {
         MPI_Barrier(MPI_COMM_WORLD);
     }
 
-    /// The file of `key` as it should be, made without MPI.
+    /// Collective. Makes the expected file of `key`, without MPI.
     void make_file(const std::string& path, const Job& job, std::uint64_t key) {
         if (!write_image(path.c_str(), job.file_bytes, place_, key, job.access.holes)) {
             throw std::runtime_error("can't write " + path);
@@ -159,8 +161,8 @@ class Bench {
         MPI_Barrier(MPI_COMM_WORLD);
     }
 
-    /// Memory that a virtual machine has never used before is slow at first: as many bytes are
-    /// written once as the files need together.
+    /// Memory that a virtual machine has never used before is slow at first: so this writes as many
+    /// bytes once as the files need together.
     void warm_up() {
         const std::uint64_t files = options_.overwrite ? options_.arms.size() : 1;
         const std::string path = options_.dir + "/warm.bin";
@@ -187,9 +189,10 @@ class Bench {
         if (!report_.good()) throw std::invalid_argument("can't write " + options_.out);
     }
 
-    /// The directions of one arm in one repeat.
+    /// Runs the directions of one arm in one repeat.
     void passes(const Arm& arm, int repeat, std::uint64_t key) {
-        std::uint64_t right_bytes = 0;  // of the file, if it holds what this key says
+        // Size of the file if its content is that of this key, else 0.
+        std::uint64_t right_bytes = 0;
         for (const Direction direction : options_.directions) {
             if (place_.rank == 0) report_.begin(arm, direction, repeat);
             if (direction == Direction::write) {
@@ -252,11 +255,11 @@ class Bench {
 };
 
 void complain(const std::string& problem) {
-    // In one piece: another rank may already be ending the job.
+    // One write only: another rank may already be ending the job.
     std::cerr << "bench: " + problem + "\n" << std::flush;
 }
 
-/// Collective; returns the exit code.
+/// Collective. Returns the exit code.
 int run(int argc, char** argv) {
     Place place{};
     MPI_Comm_rank(MPI_COMM_WORLD, &place.rank);
@@ -267,7 +270,7 @@ int run(int argc, char** argv) {
     } catch (const std::exception& error) {
         complain(error.what());
     }
-    // Nobody waits for anybody yet, so that a wrong parameter needs no abort.
+    // No rank waits for another yet, so a wrong parameter needs no abort.
     if (reduced(task ? 1 : 0, MPI_MIN) == 0) return 2;
     try {
         Bench(std::move(*task), place).run();

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // BTIO (2019 paper): an array of n^3 points with `components` doubles each, cut by the diagonal
-// multi-partition of the NAS benchmark BT: of q x q ranks each has q cells, one in every layer.
-// In memory a cell has ghost points around it. All variables are written in one call.
+// multi-partition of the NAS benchmark BT: each of q x q ranks has q cells, one in every layer. In
+// memory a cell has ghost points around it. One call writes all variables.
 #include <array>
 #include <memory>
 #include <stdexcept>
@@ -15,7 +15,7 @@ namespace {
 
 struct Cell {
     std::array<Range, 3> part;  ///< z, y, x of the array
-    std::uint64_t memory;       ///< where its points begin in a variable, in bytes
+    std::uint64_t memory;       ///< offset of its first point in a variable, in bytes
 };
 
 struct Partition {
@@ -23,7 +23,7 @@ struct Partition {
     std::uint64_t ghost;
     std::uint64_t components;
     std::vector<Cell> cells;
-    std::uint64_t variable_bytes = 0;  ///< of one variable in memory
+    std::uint64_t variable_bytes = 0;  ///< size of one variable in memory
 
     std::uint64_t point() const { return components * sizeof(double); }
     std::uint64_t file_bytes() const { return n * n * n * point(); }
@@ -56,7 +56,7 @@ Partition partition(const Params& params, Place place) {
     return p;
 }
 
-/// `count` times the cells' types at their displacements; takes over the types.
+/// Returns `count` times the cells' types at their displacements, and frees `types`.
 MPI_Datatype joined(std::vector<MPI_Datatype> types, const std::vector<MPI_Aint>& at,
                     std::uint64_t count) {
     const std::vector<int> ones(types.size(), 1);

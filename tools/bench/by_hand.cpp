@@ -15,7 +15,7 @@ namespace bench {
 
 namespace {
 
-/// What this rank sends to each rank of the row, or has from it: counts, and where each begins.
+/// The bytes that this rank sends to each rank of the row, or receives from it: counts, and begins.
 struct Blocks {
     std::vector<int> counts;
     std::vector<int> begins;
@@ -72,7 +72,7 @@ class RowExchange {
         return (row_.end - row_.begin) * i / row_.ranks.size();
     }
 
-    /// visit(share, part) for each part of a piece that lies in one rank's share.
+    /// Calls visit(share, part) for each part of a piece that lies in one rank's share.
     template <class Visit>
     void cut(const Piece& piece, Visit visit) const {
         const std::size_t n = row_.ranks.size();

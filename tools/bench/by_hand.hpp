@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The arm `by_hand`: two phases as users write them who gave up on MPI-IO (pmodels/mpich issue
-// 7935). The ranks of a row of the process grid exchange their data with one MPI_Alltoallv, so that
-// each has one large extent of the file, which it moves with pwrite or pread.
+// The arm `by_hand`: two-phase I/O as users write it who gave up on MPI-IO (pmodels/mpich issue
+// 7935). The ranks of a row of the process grid exchange their data with one MPI_Alltoallv, after
+// which each has one large extent of the file, which it moves with pwrite or pread.
 #pragma once
 
 #include "arm.hpp"
 
 namespace bench {
 
-/// Collective. An access without a row is an error of the sample. The communicator of the row is
-/// made beforehand; what goes where is worked out in the time that counts, as in all other arms.
+/// Collective. An access without a row is an error of the sample. The row's communicator is created
+/// beforehand; the exchange is planned in the measured time, as in all other arms.
 Sample run_by_hand(Direction direction, const std::string& path, const Access& access, bool sync,
                    Buffer& buffer, MPI_Comm comm);
 

@@ -14,7 +14,7 @@ namespace bench {
 
 namespace {
 
-/// A value in bytes of /proc/self/status, 0 where the system has none.
+/// Returns a value in bytes of /proc/self/status; 0 if the system has none.
 std::uint64_t status_bytes(const std::string& key) {
     std::ifstream status("/proc/self/status");
     for (std::string line; std::getline(status, line);) {
@@ -23,8 +23,8 @@ std::uint64_t status_bytes(const std::string& key) {
     return 0;
 }
 
-/// Collective: the ranks whose clock this one shares. Nodes that are namespaces of one machine have
-/// one clock.
+/// Collective. Returns a communicator of the ranks that share this one's clock. Nodes that are
+/// namespaces of one machine have one clock.
 MPI_Comm sharing_a_clock(MPI_Comm comm) {
     std::string boot;
     std::ifstream("/proc/sys/kernel/random/boot_id") >> boot;
@@ -53,7 +53,7 @@ double node_clock() {
 }
 
 double CallTimes::total(MPI_Comm comm) const {
-    // A failure may keep a rank from calls that others make.
+    // A rank may have made fewer calls than others, because of a failure.
     int calls = static_cast<int>(ends_.size());
     MPI_Allreduce(MPI_IN_PLACE, &calls, 1, MPI_INT, MPI_MIN, comm);
     std::vector<double> starts(starts_.begin(), starts_.begin() + calls);

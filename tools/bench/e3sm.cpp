@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The output of one E3SM case: every variable of the case in one collective call. Which runs a
-// rank writes comes from a file that the Python front end makes of a decomposition map
-// (bench_e3sm.py says the layout). A map's runs are sorted by file offset, since a view's offsets
-// must not decrease; in memory they stay where the model holds them.
+// The output of one E3SM case: every variable of the case in one collective call. The runs that a
+// rank writes come from a file that the Python front end makes of a decomposition map
+// (bench_e3sm.py describes the layout). A map's runs are sorted by file offset, since a view's
+// offsets must not decrease; in memory they stay where the model holds them.
 #include <algorithm>
 #include <fstream>
 #include <memory>
@@ -17,12 +17,12 @@ namespace {
 
 constexpr std::int64_t magic = 0x314e55524d533345;  // "E3SMRUN1"
 
-/// What a rank has of every variable that uses one map. Offsets are in bytes.
+/// A rank's part of every variable that uses one map. Offsets are in bytes.
 struct Map {
     std::uint64_t variables = 0;
-    std::uint64_t array_bytes = 0;   ///< of one variable in the file
-    std::uint64_t memory_bytes = 0;  ///< of one variable in this rank's memory
-    std::vector<Piece> pieces;       ///< of one variable, by file offset
+    std::uint64_t array_bytes = 0;   ///< size of one variable in the file
+    std::uint64_t memory_bytes = 0;  ///< size of one variable in this rank's memory
+    std::vector<Piece> pieces;       ///< those of one variable, by file offset
 };
 
 class Reader {
@@ -44,7 +44,7 @@ class Reader {
     std::string path_;
 };
 
-/// Sorts by file offset and joins pieces that follow one another on both sides.
+/// Sorts by file offset and joins pieces that are adjacent on both sides.
 void normalise(std::vector<Piece>& pieces) {
     std::sort(pieces.begin(), pieces.end(),
               [](const Piece& a, const Piece& b) { return a.file < b.file; });
@@ -97,7 +97,8 @@ std::vector<Map> read_maps(const std::string& path, Place place) {
     return maps;
 }
 
-/// All variables of one map, one after another: `extent` bytes each, pieces at `offset_of`.
+/// Returns a type of all variables of one map, one after another: `extent` bytes each, pieces at
+/// `offset_of`.
 template <typename OffsetOf>
 MPI_Datatype variables_type(const Map& map, std::uint64_t extent, OffsetOf offset_of) {
     std::vector<int> lengths;
@@ -116,7 +117,7 @@ MPI_Datatype variables_type(const Map& map, std::uint64_t extent, OffsetOf offse
     return all;
 }
 
-/// The types of the maps one after another; takes over `parts`.
+/// Returns a type of the maps' types one after another, and frees `parts`.
 MPI_Datatype in_sequence(std::vector<MPI_Datatype> parts, const std::vector<MPI_Aint>& starts) {
     const std::vector<int> ones(parts.size(), 1);
     MPI_Datatype all;

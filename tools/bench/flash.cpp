@@ -19,7 +19,7 @@ struct Flash {
     std::uint64_t chunk_values() const { return blocks * inner * inner * inner; }
 };
 
-/// All of variable 0 in block order, then all of variable 1, and so on.
+/// Returns the type of all of variable 0 in block order, then all of variable 1, and so on.
 MPI_Datatype memory_type(const Flash& flash) {
     const auto cell_bytes = static_cast<MPI_Aint>(flash.variables * sizeof(double));
     const int edge = static_cast<int>(flash.edge());

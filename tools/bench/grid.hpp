@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A grid of ranks.
+// Grid: the place of ranks in a grid.
 #pragma once
 
 #include <mpi.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Workloads of users who wrote their own two phases: lattice (pmodels/mpich issue 7935) and
+// Workloads of users who wrote their own two-phase I/O: lattice (pmodels/mpich issue 7935) and
 // transposed (issue 7645).
 #include <memory>
 
@@ -14,7 +14,7 @@ namespace {
 /// A rank's block of a 4-D array of sites in lexicographic order.
 struct Block {
     std::uint64_t edge;
-    std::uint64_t site;  ///< bytes
+    std::uint64_t site;  ///< in bytes
     std::array<Range, 4> part{};
 
     Block(std::uint64_t n, std::uint64_t bytes, Place place) : edge(n), site(bytes) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// One function for each workload; docs/workloads.md says their shapes. Each throws
+// One function per workload; docs/workloads.md describes their shapes. Each throws
 // std::invalid_argument on a wrong parameter.
 #pragma once
 
@@ -24,7 +24,7 @@ Access make_transposed(const Params& params, Place place, Direction direction);
 Access make_e3sm(const Params& params, Place place, Direction direction);
 Access make_recorded(const Params& params, Place place, Direction direction);
 
-/// Blocks of a file of `count` blocks for each rank, which are dealt by a permutation seeded with
+/// Returns blocks of a file with `count` blocks per rank, dealt by a permutation seeded with
 /// `seed`. Memory is contiguous; each region of `region` blocks is written in a call of its own.
 Access blocks_at_random(std::uint64_t block, std::uint64_t count, std::uint64_t region,
                         std::uint64_t seed, Place place);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What the command line asks for.
+// The options of the command line.
 #pragma once
 
 #include <string>
@@ -19,12 +19,13 @@ struct Options {
     std::string dir = ".";
     std::string out;
     bool overwrite = false;  ///< write over an existing file
-    bool sync = false;       ///< count MPI_File_sync
+    bool sync = false;       ///< include MPI_File_sync in the time
     bool cold = false;       ///< drop the file's cached pages before each read
-    bool malloc = false;     ///< the user's memory is where malloc puts it, not at a page's begin
+    /// Allocate the user's memory as malloc does, not at the begin of a page.
+    bool malloc = false;
 };
 
-/// Throws std::invalid_argument on words it doesn't know.
+/// Throws std::invalid_argument on unknown words.
 Options parse_options(int count, char** words);
 
 }  // namespace bench

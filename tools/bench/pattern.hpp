@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The bytes of the test files: a keyed mix of the file offset, so that a byte in the wrong place,
-// or left over from an earlier repeat, shows.
+// The bytes of the test files: a keyed hash of the file offset, so that a byte in the wrong place,
+// or left over from an earlier repeat, is detected.
 #pragma once
 
 #include <cstddef>
@@ -13,10 +13,10 @@
 
 namespace bench {
 
-/// Direct I/O wants buffers, offsets and lengths at multiples of this.
+/// Direct I/O needs buffers, offsets and lengths that are multiples of this.
 constexpr std::size_t page_bytes = 4096;
 
-/// Memory at a page's beginning, or so many bytes behind it.
+/// Allocates memory at the begin of a page, or `behind` bytes after it.
 template <typename T>
 struct PageAllocator {
     using value_type = T;
@@ -32,7 +32,7 @@ struct PageAllocator {
     }
     bool operator==(const PageAllocator&) const = default;
 };
-/// Where glibc's malloc puts long blocks.
+/// The distance from a page's begin at which glibc's malloc places long blocks.
 constexpr std::size_t malloc_behind = 16;
 using Buffer = std::vector<std::byte, PageAllocator<std::byte>>;
 
@@ -43,29 +43,29 @@ void fill_pattern(std::byte* to, std::uint64_t offset, std::size_t bytes, std::u
 void fill_file_image(std::byte* to, std::uint64_t offset, std::size_t bytes, std::uint64_t key,
                      const Holes& holes);
 
-/// The buffer before a write (pattern in the pieces) or before a read (`key` is nullopt: none);
-/// every other byte is a known filler.
+/// Fills the buffer before a write (pattern in the pieces) or before a read (`key` is nullopt: no
+/// pattern). Every other byte is a known filler.
 void fill_buffer(Buffer& buffer, const Access& access, std::optional<std::uint64_t> key);
 
-/// The file offset of the first wrong byte after a read, or nullopt. A changed byte in a gap of
-/// the buffer is reported as `gap_changed`. Leaves the buffer full of the filler.
+/// Returns the file offset of the first wrong byte after a read, or nullopt. A changed byte in a
+/// gap of the buffer is reported as `gap_changed`. Leaves the buffer full of the filler.
 constexpr std::uint64_t gap_changed = ~std::uint64_t{0};
 std::optional<std::uint64_t> first_wrong_in_buffer(Buffer& buffer, const Access& access,
                                                    std::uint64_t key);
 
-/// A rank's file bytes when all ranks share [0, size) in order.
+/// The part of the file that a rank checks: all ranks share [0, size) in order.
 struct Slice {
     std::uint64_t begin;
     std::uint64_t end;
 };
 Slice slice_of(std::uint64_t size, Place place);
 
-/// Writes this rank's slice of the expected file with pwrite; false on an I/O error.
+/// Writes this rank's slice of the expected file with pwrite; returns false on an I/O error.
 bool write_image(const char* path, std::uint64_t size, Place place, std::uint64_t key,
                  const Holes& holes);
 
-/// What a slice of a file looks like. A hole of a new file that doesn't read as zero is told apart
-/// from wrong data: the MPI standard doesn't say what an MPI-IO leaves there.
+/// The result of checking a slice of a file. A hole of a new file that doesn't read as zero is
+/// distinguished from wrong data: the MPI standard doesn't say what an MPI-IO leaves there.
 struct FileCheck {
     std::optional<std::uint64_t> wrong_at;  ///< first wrong byte outside the holes
     bool holes_kept = true;
@@ -75,7 +75,8 @@ struct FileCheck {
 FileCheck check_file(const char* path, std::uint64_t size, Place place, std::uint64_t key,
                      const Holes& holes);
 
-/// Transfers all bytes at `offset`, repeating short transfers; false on an I/O error or early end.
+/// Transfers all bytes at `offset`, repeating short transfers; returns false on an I/O error or
+/// early end.
 bool pwrite_all(int fd, const std::byte* from, std::size_t bytes, std::uint64_t offset);
 bool pread_all(int fd, std::byte* to, std::size_t bytes, std::uint64_t offset);
 

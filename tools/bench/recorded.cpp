@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The collective accesses of a trace, made again. The Python front end writes them to a file of
-// numbers (tools/oratorio/trace_accesses.py says their order).
+// Replays the collective accesses of a trace. The Python front end writes them to a file of numbers
+// (tools/oratorio/trace_accesses.py describes their order).
 #include <algorithm>
 #include <fstream>
 #include <memory>
@@ -18,12 +18,12 @@ constexpr std::int64_t magic = 0x314343415441524f;  // "ORATACC1"
 constexpr std::int64_t largest = std::int64_t{1} << 60;
 constexpr std::int64_t page = 4096;
 
-/// What one rank does in one access.
+/// One rank's part of one access.
 struct Part {
     Tiles file;
-    std::int64_t from = 0;  ///< data of the view before it
+    std::int64_t from = 0;  ///< bytes of the view's data before it
     Tiles memory;
-    std::int64_t tiles = 0;  ///< of memory; 0: it has no data
+    std::int64_t tiles = 0;  ///< tiles of memory; 0: the rank has no data
 
     std::int64_t bytes() const { return tiles == 0 ? 0 : tiles * memory.shape->bytes; }
 };
@@ -127,13 +127,13 @@ void visit_pieces(const Part& part, const Visit& visit) {
     }
 }
 
-/// Where a part's memory lies in the buffer of all calls.
+/// A part, and the place of its memory in the buffer of all calls.
 struct Placed {
     Part part;
-    std::int64_t shift = 0;  ///< from the recorded offsets to those of the buffer
+    std::int64_t shift = 0;  ///< distance from the recorded offsets to those in the buffer
 };
 
-/// A place in the buffer for each, one after another from a page's beginning. Returns the
+/// Assigns each part a place in the buffer, one after another from a page's begin. Returns the
 /// buffer's length.
 std::int64_t place_all(std::vector<Placed>& parts) {
     std::int64_t end = 0;
@@ -151,7 +151,7 @@ std::int64_t place_all(std::vector<Placed>& parts) {
     return end;
 }
 
-/// A bit for each byte of the file: whether some rank has it.
+/// One bit per byte of the file: set if any rank has the byte.
 class Covered {
   public:
     void add(std::uint64_t begin, std::uint64_t bytes) {
@@ -186,7 +186,7 @@ Holes holes_of(const std::vector<Recorded>& all) {
     return std::move(covered).holes();
 }
 
-/// A rank without data still needs types.
+/// Returns types for a rank without data, which still needs some.
 Types no_types() {
     return {MPI_BYTE, contiguous(1, MPI_BYTE), contiguous(0, MPI_BYTE)};
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The results as JSON, one object a line, written by rank 0 as they come.
+// The results as JSON, one object per line, written by rank 0 as they come.
 #pragma once
 
 #include <cstdint>
@@ -10,15 +10,15 @@
 
 namespace bench {
 
-/// What is the same in all passes.
+/// Facts that are the same in all passes.
 struct Setup {
     std::string workload;
     int ranks;
     int nodes;
-    std::uint64_t bytes;       ///< moved by all ranks together in the first direction
+    std::uint64_t bytes;       ///< bytes that all ranks move in the first direction
     std::uint64_t file_bytes;  ///< holes included
-    std::uint64_t pieces;      ///< contiguous on both sides, of all ranks together
-    std::string io_library;    ///< the library MPI_File_open is found in
+    std::uint64_t pieces;      ///< pieces of all ranks that are contiguous on both sides
+    std::string io_library;    ///< the library that defines MPI_File_open
 };
 
 class Report {
@@ -28,9 +28,10 @@ class Report {
 
     bool good() const { return out_.good(); }
     void setup(const Setup& setup);
-    /// Tells which pass is under way.
+    /// Reports which pass begins.
     void begin(const Arm& arm, Direction direction, int repeat);
-    /// `repeat` is -1 for the unmeasured pass; `problem` is empty when every byte was right.
+    /// Reports a pass. `repeat` is -1 for the unmeasured pass; `problem` is empty if every byte was
+    /// right.
     void sample(const Arm& arm, Direction direction, int repeat, std::uint64_t bytes,
                 const Sample& sample, const std::string& problem);
 

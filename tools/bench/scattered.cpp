@@ -15,7 +15,7 @@ namespace {
 
 using Random = std::mt19937_64;
 
-/// The numbers below `count`, in an order that only depends on the generator's state.
+/// Returns the numbers below `count` in an order that only depends on the generator's state.
 std::vector<std::uint64_t> shuffled(std::uint64_t count, Random& random) {
     std::vector<std::uint64_t> deck(count);
     std::iota(deck.begin(), deck.end(), std::uint64_t{0});
@@ -23,20 +23,21 @@ std::vector<std::uint64_t> shuffled(std::uint64_t count, Random& random) {
     return deck;
 }
 
-/// A view's offsets must not decrease.
+/// Sorts offsets, because a view's offsets must not decrease.
 std::vector<std::uint64_t> sorted(std::vector<std::uint64_t> values) {
     std::sort(values.begin(), values.end());
     return values;
 }
 
-/// `count` of the numbers below `of`, ascending.
+/// Returns `count` of the numbers below `of`, ascending.
 std::vector<std::uint64_t> some(std::uint64_t count, std::uint64_t of, Random& random) {
     std::vector<std::uint64_t> deck = shuffled(of, random);
     deck.resize(count);
     return sorted(std::move(deck));
 }
 
-/// Pieces of `bytes` bytes at ascending file offsets, contiguous in memory, in one call.
+/// Returns an access to pieces of `bytes` bytes at ascending file offsets, contiguous in memory, in
+/// one call.
 Access pieces_at(const std::vector<std::uint64_t>& offsets, std::uint64_t bytes) {
     Access access;
     access.buffer_bytes = offsets.size() * bytes;
@@ -59,7 +60,7 @@ Holes holes_beside(const std::vector<std::vector<std::uint64_t>>& offsets, std::
     return holes_between(std::move(covered));
 }
 
-/// The pieces of one rank, given the offsets of all of them.
+/// Returns the access of one rank, from the offsets of all ranks.
 Access pieces_of_ranks(std::vector<std::vector<std::uint64_t>> offsets, std::uint64_t bytes,
                        Place place) {
     Access access = pieces_at(sorted(offsets[static_cast<std::size_t>(place.rank)]), bytes);
@@ -93,7 +94,7 @@ Access spaced_pieces(const Spaced& s) {
     return access;
 }
 
-/// True for "gaps", false for "contiguous".
+/// Returns true for "gaps", false for "contiguous".
 bool has_gaps(const Params& params, const std::string& name) {
     const std::string& value = params.text(name);
     if (value != "gaps" && value != "contiguous") {
@@ -104,15 +105,15 @@ bool has_gaps(const Params& params, const std::string& name) {
 
 }  // namespace
 
-/// Rank r owns every P-th double of the file; in memory they lie 16 bytes apart.
+/// Rank r owns every P-th double of the file, for P ranks; in memory they lie 16 bytes apart.
 Access make_vec8(const Params& params, Place place, Direction) {
     const auto ranks = static_cast<std::uint64_t>(place.ranks);
     const auto rank = static_cast<std::uint64_t>(place.rank);
     return spaced_pieces({params.number("count"), 8, rank * 8, ranks * 8, 16});
 }
 
-/// Regions with a gap after each. In the file they are dealt to the ranks in turn, or, without
-/// gaps, are one contiguous range of each rank.
+/// Regions with a gap after each. In the file they are dealt to the ranks in turn; without gaps
+/// each rank has one contiguous range.
 Access make_hpio(const Params& params, Place place, Direction) {
     const auto ranks = static_cast<std::uint64_t>(place.ranks);
     const auto rank = static_cast<std::uint64_t>(place.rank);
@@ -169,7 +170,7 @@ Access make_discontig(const Params& params, Place place, Direction) {
     return blocks_at_random(block, count, region, params.number("seed"), place);
 }
 
-/// Stripes with room for a block of each rank; a rank has one in `sparsity` percent of them.
+/// Stripes with space for a block of each rank; a rank has one in `sparsity` percent of them.
 Access make_sparse(const Params& params, Place place, Direction) {
     const std::uint64_t block = params.number("block");
     const std::uint64_t count = params.number("count");
@@ -190,7 +191,7 @@ Access make_sparse(const Params& params, Place place, Direction) {
     return pieces_of_ranks(std::move(offsets), block, place);
 }
 
-/// File blocks dealt at random, and of each of them some random sub-blocks.
+/// File blocks dealt at random, with some random sub-blocks in each of them.
 Access make_mar(const Params& params, Place place, Direction) {
     const std::uint64_t block = params.number("block");
     const std::uint64_t piece = params.number("piece");
@@ -210,7 +211,7 @@ Access make_mar(const Params& params, Place place, Direction) {
     return pieces_of_ranks(std::move(offsets), piece, place);
 }
 
-/// Blocks anywhere in a file that has room for more; each rank alone moves a few in a call.
+/// Blocks anywhere in a file that has space for more; each rank independently moves a few per call.
 Access make_ship(const Params& params, Place place, Direction) {
     const std::uint64_t block = params.number("block");
     const std::uint64_t blocks = params.number("blocks");

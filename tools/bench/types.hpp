@@ -9,34 +9,35 @@
 
 namespace bench {
 
-/// `value` as an MPI count; throws std::invalid_argument when it is too large for one.
+/// Returns `value` as an MPI count; throws std::invalid_argument if it is too large for one.
 int to_int(std::uint64_t value);
 
 MPI_Datatype committed(MPI_Datatype type);
 MPI_Datatype contiguous(std::uint64_t count, MPI_Datatype of);
 
-/// `count` blocks of `bytes` bytes, `stride` bytes apart.
+/// Returns a type of `count` blocks of `bytes` bytes, `stride` bytes apart.
 MPI_Datatype strided_bytes(std::uint64_t count, std::uint64_t bytes, std::uint64_t stride);
 
-/// Blocks of `bytes` bytes at the given offsets; one byte when there are none, since a view needs
-/// it.
+/// Returns a type of blocks of `bytes` bytes at these offsets; one byte if there are none, since a
+/// view needs one.
 MPI_Datatype scattered_bytes(const std::vector<std::uint64_t>& offsets, std::uint64_t bytes);
 
-/// The block [starts, starts + counts) of an array in C order.
+/// Returns the type of block [starts, starts + counts) of an array in C order.
 MPI_Datatype block_of_array(const std::vector<std::uint64_t>& sizes,
                             const std::vector<std::uint64_t>& counts,
                             const std::vector<std::uint64_t>& starts, MPI_Datatype of);
 
-/// What a rank has along one dimension.
+/// A rank's elements along one dimension.
 struct Range {
     std::uint64_t first;
     std::uint64_t count;
 };
 
-/// Part `part` of `n` elements that are distributed BLOCK.
+/// Returns part `part` of `n` elements that are distributed BLOCK.
 Range block_range(std::uint64_t n, int parts, int part);
 
-/// The same with parts that differ by one at most; throws std::invalid_argument if one is empty.
+/// As block_range, with parts that differ by at most one; throws std::invalid_argument if one is
+/// empty.
 Range even_range(std::uint64_t n, int parts, int part);
 
 }  // namespace bench

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What copying between a user's memory and a collective buffer costs, and looking for holes.
+// Measures the cost of copying between a user's memory and a collective buffer, and of looking for
+// holes.
 #include <cstdint>
 
 #include "base/direction.hpp"
@@ -14,11 +15,11 @@ namespace {
 
 constexpr Bytes kLong = 1024;
 constexpr Bytes kShort = 16;
-constexpr Bytes kAlone = 8;          // bytes of a piece that is alone in its cache line ...
-constexpr Bytes kAloneStride = 192;  // ... with lines in between that nobody wants
+constexpr Bytes kAlone = 8;          // a piece of this many bytes is alone in its cache line ...
+constexpr Bytes kAloneStride = 192;  // ... at this distance, with unused lines in between
 
-/// All data of `memory` through a sub-buffer, region by region, as the shared exchange copies it.
-/// `share` of a region is data.
+/// Copies all data of `memory` through a sub-buffer, region by region, as the exchange in shared
+/// memory does. `share` bytes of each region are data.
 class Copying {
   public:
     Copying(Layout memory, Layout file, Bytes share, std::span<std::byte> user)
@@ -35,7 +36,8 @@ class Copying {
         Offset region = 0;
         for (Bytes left = memory_.size(); left > 0;) {
             const Bytes bytes = std::min(left, share_);
-            // An integer, because offset 0 of the file lies nowhere in memory.
+            // The base is computed as an integer, because offset 0 of the file lies nowhere in
+            // memory.
             auto* const base =
                 reinterpret_cast<std::byte*>(reinterpret_cast<std::uintptr_t>(buffer_.data()) -
                                              static_cast<std::uintptr_t>(region));
@@ -49,7 +51,7 @@ class Copying {
         }
         return watch.elapsed();
     }
-    /// Mean of both directions.
+    /// Returns the mean of both directions.
     Result<Nanoseconds> operator()() {
         return (time(Direction::write) + time(Direction::read)) / 2;
     }
@@ -65,7 +67,7 @@ class Copying {
 Nanoseconds hashing(const Layout& layout) {
     const Stopwatch watch;
     const std::uint64_t sum = coverage(layout, 0, layout.size());
-    asm volatile("" : : "r"(sum));  // keeps the compiler from leaving the work out
+    asm volatile("" : : "r"(sum));  // keeps the compiler from removing the computation
     return watch.elapsed();
 }
 

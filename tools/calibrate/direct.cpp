@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What direct I/O costs: several threads, as ranks would, make calls of one file side by side.
+// Measures the cost of direct I/O: several threads make calls on one file at the same time, as
+// ranks would.
 #include <mutex>
 #include <thread>
 
@@ -14,8 +15,9 @@ namespace {
 
 constexpr int kSideBySide = 4;
 constexpr std::string_view kNotDirect = "no call goes through a page cache there";
-constexpr Bytes kPiece = 4096;     // the least that goes directly everywhere
-constexpr Bytes kSmallShare = 16;  // small calls move this much less: each waits for the device
+constexpr Bytes kPiece = 4096;  // the smallest request that direct I/O accepts everywhere
+// Small calls move only this fraction of the data, as each waits for the device.
+constexpr Bytes kSmallShare = 16;
 
 class DirectFile {
   public:
@@ -23,7 +25,7 @@ class DirectFile {
 
     [[nodiscard]] const StoreLimits& limits() const { return stores_.front()->limits(); }
     Result<void> empty() { return stores_.front()->resize(0, false); }
-    /// [0, bytes), piece by piece; the threads take turns.
+    /// Moves [0, bytes) piece by piece; the threads take turns.
     Result<void> move(Direction direction, Bytes bytes, Bytes piece);
 
   private:
@@ -40,7 +42,7 @@ Error DirectFile::move_share(Store& store, Direction direction, Bytes bytes, Byt
     if (buffer.span().empty()) return Error::make(ErrorKind::no_memory, "memory for direct I/O");
     Transfer transfer(store);
     for (Offset at = first; at < bytes; at += kSideBySide * piece)
-        transfer.start(direction, at, buffer.span(), 0);  // what is read nobody looks at
+        transfer.start(direction, at, buffer.span(), 0);  // the data read is not used
     Error error;
     Transferred done;
     while (transfer.outstanding() > 0 && transfer.poll(done, true)) {

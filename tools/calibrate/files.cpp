@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What writing and mapping a file costs one process, by the project's own store: Transfer as the
-// list method uses it, windows as the mmap method maps them. What several do at once is in
-// several.cpp.
+// Measures the cost of writing and mapping a file for one process, with the project's own store:
+// Transfer as the method list_io uses it, windows as the method mmap maps them. The cost for
+// several processes is measured in several.cpp.
 
 #include <string>
 
@@ -14,14 +14,14 @@
 namespace oratorio::calibrate {
 namespace {
 
-// A page: what it costs to find one is in the costs of bytes already.
+// A page: the cost of finding a page is part of the cost of bytes already.
 constexpr Bytes kPiece = 4096;
 constexpr Bytes kPieceStride = 2 * kPiece;
-constexpr std::int64_t kOutstanding = 1024;  // as the list method has
+constexpr std::int64_t kOutstanding = 1024;  // as in the method list_io
 
 class Files {
   public:
-    /// `buffer`: what is written comes from there, and stays the caller's.
+    /// `buffer` holds the data to write and belongs to the caller.
     Files(std::unique_ptr<Store> store, const Scale& scale, std::span<std::byte> buffer)
         : store_(std::move(store)), scale_(scale), buffer_(buffer) {}
 
@@ -100,7 +100,7 @@ Result<void> Files::lock() {
 
 using Step = std::function<Result<void>()>;
 
-/// `prepare` isn't measured.
+/// Returns a probe of `body`; `prepare` isn't measured.
 Probe probe(
     std::string_view what, Step body, Step prepare = [] { return Result<void>(); }) {
     return {what, [=]() -> Result<Nanoseconds> {
@@ -111,7 +111,7 @@ Probe probe(
             }};
 }
 
-/// A call and a byte by a line through large and small ones.
+/// Measures a call and a byte, as a line through large and small calls.
 Result<void> measure_writes(Session& session, Files& files) {
     const std::vector<Probe> probes{
         probe(

@@ -24,7 +24,7 @@ Result<Forked> Forked::start(const std::function<void()>& body) {
         return Error::make(ErrorKind::other, "a helper process can't be started", errno);
     if (process > 0) return Forked(process);
     prctl(PR_SET_PDEATHSIG, SIGKILL);
-    if (getppid() == parent) body();  // else the parent ended before it could be watched
+    if (getppid() == parent) body();  // otherwise the parent ended before it could be watched
     _exit(0);
 }
 
@@ -64,7 +64,7 @@ Result<Ticket> ForkedTransport::reduce(std::span<std::uint64_t> values, ReduceOp
     return gathered;
 }
 
-/// As the MPI transport waits.
+/// Waits as the MPI transport does.
 void ForkedTransport::idle(const Rest& rest) {
     if (rest.bell == nullptr) {
         sched_yield();

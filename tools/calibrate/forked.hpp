@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Forked: helper processes, and memory they share with their parent.
+// Forked: helper processes, and memory that they share with their parent.
 #pragma once
 
 #include <sys/mman.h>
@@ -31,7 +31,7 @@ class Forked {
     pid_t process_;
 };
 
-/// A T that processes forked later share. Null when there is no memory for it.
+/// A T shared with processes that are forked later. Null if there is no memory for it.
 template <class T>
 using SharedPtr = std::unique_ptr<T, void (*)(T*)>;
 
@@ -43,10 +43,10 @@ SharedPtr<T> make_shared_memory() {
     return {at == MAP_FAILED ? nullptr : new (at) T, give_back};
 }
 
-/// What the ranks of a ForkedTransport meet in, once for each collective.
+/// The shared memory for collectives of a ForkedTransport, with one entry per collective.
 struct MeetingPoint {
     static constexpr int kRanksMax = 16;
-    static constexpr std::size_t kBytesMax = 64;  ///< of one rank
+    static constexpr std::size_t kBytesMax = 64;  ///< per rank
     struct Meeting {
         std::atomic<int> arrived{0};
         std::byte told[kRanksMax][kBytesMax] = {};
@@ -54,8 +54,9 @@ struct MeetingPoint {
     Meeting meetings[2];
 };
 
-/// Ranks that are processes of one parent: exactly what NodeTransport::over asks of the transport
-/// beneath, that is one gather, one reduction of a value, and waiting. Anything else is an error.
+/// Ranks that are processes of one parent. They implement exactly what NodeTransport::over needs of
+/// the transport below it: one gather, one reduction of a value, and waiting. Anything else is an
+/// error.
 class ForkedTransport final : public Transport {
   public:
     ForkedTransport(MeetingPoint& meeting_point, Rank rank, int ranks);
@@ -78,7 +79,7 @@ class ForkedTransport final : public Transport {
     }
     MeetingPoint& meeting_point_;
     Topology topology_;
-    std::size_t meetings_ = 0;  ///< that this rank has been to
+    std::size_t meetings_ = 0;  ///< collectives that this rank has taken part in
 };
 
 }  // namespace oratorio::calibrate

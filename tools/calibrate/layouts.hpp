@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Layouts that are measured.
+// The layouts to measure.
 #pragma once
 
 #include <cstdint>
@@ -13,13 +13,13 @@ namespace oratorio::calibrate {
     return {Shape::run(bytes), bytes, 0, 1};
 }
 
-/// Pieces at equal distances, `span` bytes in all.
+/// Returns pieces at equal distances, `span` bytes in all.
 [[nodiscard]] inline Layout strided(Bytes length, Bytes stride, Bytes span) {
     return {Shape::strided(Shape::run(length), span / stride, stride), span, 0, 1};
 }
 
-/// Pieces at uneven distances, half of `span` bytes: of every two places one has a piece. A list
-/// for a few pages, repeated, as a program's datatype has it.
+/// Returns pieces at uneven distances, which fill half of `span` bytes: one of every two places has
+/// a piece. The list covers a few pages and is repeated, as in a program's datatype.
 [[nodiscard]] inline Layout listed(Bytes length, Bytes span) {
     constexpr Bytes kTile = 64 << 10;
     std::vector<Offset> offsets;

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// oratorio_calibrate: measures what the cost model wants to know. For tools/oratorio/calibrate.py.
+// oratorio_calibrate: measures the constants of the cost model, for tools/oratorio/calibrate.py.
 //   measure FOLDER [--quick]  prints the lines of session.hpp
 //   place FOLDER              prints the machine and the file system, as the library names costs
-//   costs FILE_SYSTEM         reads a file of costs and prints all constants that are in force
-//   there
+//   costs FILE_SYSTEM         reads a file of costs and prints all constants in force there
 #include <unistd.h>
 
 #include <cstdio>

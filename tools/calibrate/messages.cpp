@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// messages: what it costs to pack data, to send it by the MPI's messages, and to place it, and what
-// messages cost within a node and between nodes (network.cpp).
+// messages: measures the cost of packing data, sending it by the MPI's messages and placing it, and
+// the cost of messages within a node and between nodes (network.cpp).
 // usage: mpiexec -n 2 messages BYTES REPEATS    prints the lines that session.hpp names.
-// Rank 0 measures with another rank of its node and one of another node, where there are such; all
-// others sleep. The two ranks that share data take turns instead of overlapping, so that the time
-// is that of one core.
+// Rank 0 measures with another rank of its node and with one of another node, if there are such;
+// all other ranks sleep. The two ranks that exchange data take turns instead of overlapping, so
+// that the time is that of one core.
 #include <mpi.h>
 
 #include <array>
@@ -32,14 +32,15 @@ constexpr std::size_t kHead = sizeof(std::uint64_t);
 constexpr int kDataTag = 1;
 constexpr int kPlacedTag = 2;
 
-/// Data with as many pieces in memory as in the file; half of both is data.
+/// The layouts of data with the same number of pieces in memory and in the file; half of either is
+/// data.
 struct Data {
     Layout memory;
     Layout file;
 };
 
-/// Pieces of the file to the table, data behind it, as much as a message takes. The message's
-/// bytes.
+/// Puts descriptions of pieces of the file into the table, and their data behind it, as much as
+/// fits a message. Returns the message's bytes.
 std::size_t pack(Cursor& file, Cursor& memory, const std::byte* user, std::span<std::byte> message,
                  Offset origin) {
     const auto room = static_cast<Bytes>(message.size() - kHead);
@@ -68,10 +69,11 @@ void place(std::span<const std::byte> message, Offset origin, std::span<std::byt
     const bool placed =
         place_runs(message.subspan(kHead, table_bytes), message.subspan(kHead + table_bytes),
                    region, RoundBuffer{buffer, {}});
-    if (!placed) MPI_Abort(MPI_COMM_WORLD, 1);  // the messages are our own
+    if (!placed) MPI_Abort(MPI_COMM_WORLD, 1);  // these processes made the message
 }
 
-/// One turn of both ranks: message after message, each answered once it has been placed.
+/// Sends message after message; each is answered once it has been placed, so that both ranks take
+/// turns.
 void send_all(MPI_Comm pair, const Data& data, std::span<std::byte> user,
               std::span<std::byte> message) {
     Cursor file(data.file);
@@ -86,7 +88,7 @@ void send_all(MPI_Comm pair, const Data& data, std::span<std::byte> user,
     }
 }
 
-/// Finds where a message begins while the other rank packs it.
+/// Receives the messages. Finds the begin of each while the other rank packs it.
 void receive_all(MPI_Comm pair, const Data& data, std::span<std::byte> buffer,
                  std::span<std::byte> message) {
     Bytes taken = 0;
@@ -143,13 +145,13 @@ void measure_data(MPI_Comm pair, Bytes bytes, int repeats) {
                 std::max(line.byte, kLeastCost), std::max(line.piece, kLeastCost));
 }
 
-/// The lowest rank beside rank 0, and the lowest on another node; -1 where there is none.
+/// The lowest other rank on rank 0's node, and the lowest on another node; -1 if there is none.
 struct Partners {
     int near = -1;
     int far = -1;
 };
 
-/// Collective.
+/// Collective. Returns the partners of rank 0.
 Partners find_partners() {
     MPI_Comm node = MPI_COMM_NULL;
     MPI_Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &node);
@@ -170,7 +172,7 @@ void keep(std::initializer_list<const char*> names, const char* reason) {
     for (const char* name : names) std::printf("kept\t%s\t%s\n", name, reason);
 }
 
-/// Collective. Rank 0 and `partner` have a communicator of their own for it.
+/// Collective. Runs `measure` on a communicator of rank 0 and `partner`.
 void with_pair(int partner, const std::function<void(MPI_Comm)>& measure) {
     int rank = 0;
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
@@ -182,7 +184,7 @@ void with_pair(int partner, const std::function<void(MPI_Comm)>& measure) {
     wait_asleep(MPI_COMM_WORLD);
 }
 
-/// Collective.
+/// Collective. Measures everything that the ranks' places allow.
 void measure_all(Bytes bytes, int repeats) {
     int rank = 0;
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);

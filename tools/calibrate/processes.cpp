@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What processes of one node cost each other: memory reached across, wake-ups, reductions.
+// Measures what processes of one node cost each other: access to another's memory, wake-ups,
+// reductions.
 #include <sched.h>
 #include <sys/uio.h>
 #include <unistd.h>
@@ -26,7 +27,8 @@ namespace {
 
 constexpr Bytes kLong = 16 << 10;
 constexpr Bytes kShort = 64;
-constexpr std::size_t kIovecsMax = 1024;  // as src/exchange/remote_data lists at a time
+// As many as src/exchange/remote_data lists at a time.
+constexpr std::size_t kIovecsMax = 1024;
 constexpr int kRanks = kSharedAggregators;
 
 /// Lists the next pieces, at most `bytes`; the cursor may end behind them.
@@ -71,8 +73,8 @@ Result<Nanoseconds> reach_across(const Forked& other, std::span<std::byte> user,
     return watch.elapsed();
 }
 
-/// One side of a ping-pong: waits for its bell and rings the other's. False when the other one has
-/// gone silent.
+/// One side of a ping-pong: waits for its doorbell and rings the other's. Returns false if the
+/// other side stops answering.
 bool answer(Bell& mine, Bell& other, int turns) {
     for (int turn = 0; turn < turns; ++turn) {
         const auto heard = static_cast<std::uint32_t>(turn);
@@ -117,7 +119,8 @@ class OneCore {
     bool known_ = false;
 };
 
-/// A ring of a waiter's bell until the waiter runs, where ranks share a core.
+/// Measures the time from ringing a waiter's doorbell until the waiter runs, where ranks share a
+/// core.
 Result<Nanoseconds> wake(int turns) {
     const OneCore shared;
     const auto bells = make_shared_memory<Bells>();
@@ -125,7 +128,7 @@ Result<Nanoseconds> wake(int turns) {
     const auto child = Forked::start([&] { (void)answer(bells->child, bells->parent, turns + 1); });
     if (!child) return child.error();
     ring(bells->child);
-    while (bells->parent.rings.load() == 0) {  // the child has started
+    while (bells->parent.rings.load() == 0) {  // until the child has started
         if (sleep_until_rung(bells->parent, 0, 5s); bells->parent.rings.load() == 0)
             return silent();
     }
@@ -134,7 +137,7 @@ Result<Nanoseconds> wake(int turns) {
     return watch.elapsed() / (2.0 * turns);
 }
 
-/// Reductions of 8 bytes, one after another.
+/// Makes reductions of 8 bytes, one after another.
 Result<void> reduce_often(Transport& transport, int turns) {
     for (int turn = 0; turn < turns; ++turn) {
         std::uint64_t value = 1;
@@ -144,7 +147,7 @@ Result<void> reduce_often(Transport& transport, int turns) {
     return {};
 }
 
-/// Time of one reduction, divided by the ranks.
+/// Returns the time of one reduction, divided by the number of ranks.
 Result<Nanoseconds> collective(int turns) {
     const auto meeting_point = make_shared_memory<MeetingPoint>();
     if (meeting_point == nullptr)
@@ -172,14 +175,15 @@ Result<Nanoseconds> collective(int turns) {
     return watch.elapsed() / (static_cast<double>(turns) * kRanks);
 }
 
-/// Memory as the shared exchange makes it: by one rank, attached by the others on all cores.
+/// Creates memory as the exchange in shared memory does: one rank creates it, the others attach it
+/// on all cores.
 Result<Nanoseconds> make_node_memory() {
     constexpr Bytes kBytes = kRanks * 2 * kSharedSlotBytes;
     const Stopwatch making;
     auto made = SharedMemory::create(kBytes);
     if (!made) return made.error();
     const Nanoseconds made_in = making.elapsed();
-    std::vector<SharedMemory> attached;  // given back unmeasured
+    std::vector<SharedMemory> attached;  // released after the measurement
     const Stopwatch attaching;
     for (int other = 1; other < kRanks; ++other) {
         auto one = SharedMemory::attach(made->name(), kBytes);
@@ -190,7 +194,7 @@ Result<Nanoseconds> make_node_memory() {
     return made_in + attaching.elapsed() / cores;
 }
 
-/// False, and told, where it can't be had.
+/// Returns false, and reports the constants as kept, if the resource isn't available.
 bool available(Session& session, const Error& error, std::initializer_list<const char*> names) {
     for (const char* name : names) {
         if (error.kind != ErrorKind::none) session.kept(name, describe(error, ""));
@@ -218,7 +222,7 @@ Result<void> measure_reaching(Session& session) {
     return {};
 }
 
-/// As a constant of its own, unless it can't be had here.
+/// A probe that measures one constant, if its resource is available here.
 struct Single {
     const char* name;
     Probe probe;

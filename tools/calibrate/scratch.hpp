@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Scratch files: what is measured of a file system.
+// Scratch files for measuring a file system.
 #pragma once
 
 #include <memory>
@@ -11,18 +11,18 @@
 
 namespace oratorio::calibrate {
 
-/// `count` stores of one new file that goes with them, however this process ends, as the library
-/// opens files there when hints say nothing. `direct`: as when they ask for direct I/O, past
-/// the page cache.
+/// Opens `count` stores of one new file, as the library opens files there without hints; with
+/// `direct`, as with hints for direct I/O, which bypasses the page cache. The file is removed with
+/// the stores, however this process ends.
 Result<std::vector<std::unique_ptr<Store>>> open_scratch(const std::string& folder, int count,
                                                          bool direct);
 
-/// Whether each of its calls does, as nothing is kept here.
+/// Returns true if each call goes to a server, as nothing is cached here.
 [[nodiscard]] inline bool asks_server(const Store& store) {
     return !store.limits().mappable;
 }
 
-/// How much small calls move: less where each asks a server.
+/// Returns the number of bytes that small calls move: fewer where each call goes to a server.
 [[nodiscard]] Bytes data_of_small_calls(const Store& store, const Scale& scale);
 
 }  // namespace oratorio::calibrate

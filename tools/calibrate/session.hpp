@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Session: one calibration. Runs probes, tells how far it is, and prints what was found, a line
-// each, to standard output: "step SHARE WHAT", "measured NAME NANOSECONDS", "kept NAME REASON",
-// fields apart by tabs. Read by tools/oratorio/calibrate.py.
+// Session: one calibration. Runs probes, reports progress, and prints the results to standard
+// output, one line each: "step SHARE WHAT", "measured NAME NANOSECONDS", "kept NAME REASON", with
+// tabs between the fields. tools/oratorio/calibrate.py reads them.
 #pragma once
 
 #include <functional>
@@ -15,29 +15,32 @@
 namespace oratorio::calibrate {
 
 struct Scale {
-    Bytes data = 128 << 20;  ///< of a file and of a user's buffer: too large for any cache
+    /// Size of a file and of a user's buffer: too large for any cache.
+    Bytes data = 128 << 20;
     int repeats = 7;
-    int turns = 2000;           ///< of what is too quick to be timed once
-    Nanoseconds enough = 10e9;  ///< of a group: where storage is slow it isn't repeated after that
+    int turns = 2000;  ///< repeats of a step that is too quick to be timed once
+    /// Time for a group of probes: on slow storage it isn't repeated after that.
+    Nanoseconds enough = 10e9;
 };
 
 struct Probe {
     std::string_view what;
-    std::function<Result<Nanoseconds>()> run;  ///< times itself, so that it may prepare unmeasured
+    /// Measures its own time, so that it may prepare unmeasured.
+    std::function<Result<Nanoseconds>()> run;
 };
 
 class Session {
   public:
-    /// `groups`: how often medians() will be called.
+    /// `groups` is the number of calls of medians() to come.
     Session(const Scale& scale, int groups) : scale_(scale), groups_(groups) {}
 
     [[nodiscard]] const Scale& scale() const { return scale_; }
-    /// Of each probe, in the order given. The probes take turns, so that what the machine does
-    /// beside falls on all; a first pass isn't counted: it brings memory and file pages in. One
-    /// pass counts however long it takes.
+    /// Returns the median of each probe, in the order of `probes`. The probes take turns, so that
+    /// other load on the machine affects all of them. A first pass isn't counted: it brings memory
+    /// and file pages in. One pass counts however long it takes.
     Result<std::vector<Nanoseconds>> medians(std::span<const Probe> probes);
     void measured(std::string_view name, Nanoseconds value);
-    /// A constant that can't be measured here.
+    /// Reports a constant that can't be measured here and keeps its value.
     void kept(std::string_view name, std::string_view reason);
 
   private:
@@ -48,7 +51,7 @@ class Session {
     int group_ = 0;
 };
 
-/// Each measures the constants that its name says. All need no MPI.
+/// Each function measures the constants that its name says. None needs MPI.
 Result<void> measure_files(Session& session, const std::string& folder);
 Result<void> measure_several(Session& session, const std::string& folder);
 Result<void> measure_direct(Session& session, const std::string& folder);
@@ -56,7 +59,7 @@ Result<void> measure_copies(Session& session);
 Result<void> measure_processes(Session& session);
 inline constexpr int kGroups = 7;
 
-/// Why constants of mappings are kept.
+/// The reason why constants of mappings are kept.
 inline constexpr std::string_view kUnmappable = "files aren't mapped there";
 
 }  // namespace oratorio::calibrate

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What it costs several processes to use one file side by side, as ranks do. Writers wait for each
-// other at its lock, and where it gets its pages; readers at the count of a page's users, and for
-// whoever brings the bytes from a server.
+// Measures the cost of several processes using one file at the same time, as ranks do. Writers wait
+// for each other at the file's lock, and where it gets its pages; readers at the count of a page's
+// users, and for the client that fetches the bytes from a server.
 #include <unistd.h>
 
 #include <algorithm>
@@ -20,10 +20,11 @@ namespace oratorio::calibrate {
 namespace {
 
 constexpr int kProcesses = 4;
-constexpr Bytes kStretch = 64 << 10;  // of a mapping, before it is another writer's turn
-constexpr Bytes kReadPiece = 1024;    // several of a page
+// Part of a mapping that one writer writes before it is another's turn.
+constexpr Bytes kStretch = 64 << 10;
+constexpr Bytes kReadPiece = 1024;  // there are several in a page
 
-/// Where the writers wait for each other.
+/// Lets the processes begin at the same time, and counts those that are done.
 struct Gate {
     std::atomic<int> ready{0};
     std::atomic<bool> open{false};
@@ -31,16 +32,17 @@ struct Gate {
     std::atomic<int> failed{0};
 };
 
-/// Which part of the file is whose, where they stay apart.
+/// Returns a process's part of the file where they stay apart.
 Extent share_of(Bytes bytes, int process) {
     const Bytes share = bytes / kProcesses;
     return {process * share, (process + 1) * share};
 }
 
-using Memory = std::span<std::byte>;  ///< of one process; begins with a page, as buffers do
+/// Memory of one process; begins at a page, as buffers do.
+using Memory = std::span<std::byte>;
 
-/// In calls of so many bytes, which begin so far apart, from one end of the memory to the other,
-/// and again.
+/// Moves a range in calls of `call` bytes that begin `step` bytes apart. They use the memory from
+/// one end to the other, and again.
 bool move(Store& store, Direction direction, Extent range, Memory memory, Bytes call, Bytes step) {
     Bytes place = 0;
     for (Offset at = range.begin; at < range.end; at += step) {
@@ -57,7 +59,7 @@ bool move(Store& store, Direction direction, Extent range, Memory memory, Bytes 
 bool move(Store& store, Direction direction, Extent range, Memory memory, Bytes call) {
     return move(store, direction, range, memory, call, call);
 }
-/// Each has every so many calls: what they do beside each other all along.
+/// Each process makes every kProcesses-th call, so that all work close to each other all the time.
 bool move_dealt(Store& store, Direction direction, Bytes bytes, Memory memory, Bytes call,
                 int process) {
     return move(store, direction, {process * call, bytes}, memory, call, kProcesses * call);
@@ -66,14 +68,14 @@ bool move_dealt(Store& store, Direction direction, Bytes bytes, Memory memory, B
 bool write_share(Store& store, Bytes bytes, int writer, Memory memory) {
     return move(store, Direction::write, share_of(bytes, writer), memory, kSharedSlotBytes);
 }
-/// Each as much as it has memory.
+/// Each process reads as much as its memory holds.
 bool read_to_fill(Store& store, Bytes, int reader, Memory memory) {
     const Bytes bytes = std::ssize(memory);
     const Extent share{reader * bytes, (reader + 1) * bytes};
     return move(store, Direction::read, share, memory, kSharedSlotBytes);
 }
-/// Whose calls ask a server wait for the same client. Pages in memory are each reader's own work:
-/// one reads them all.
+/// Where calls go to a server, each process reads its own share: they wait for the same client.
+/// Where pages are in memory, reading is each reader's own work, so one process reads all.
 Extent read_by(const Store& store, Bytes bytes, int reader) {
     if (asks_server(store)) return share_of(bytes, reader);
     return reader == 0 ? Extent{0, bytes} : Extent{};
@@ -89,17 +91,17 @@ bool write_dealt(Store& store, Bytes bytes, int writer, Memory memory) {
     return move_dealt(store, Direction::write, bytes, memory, kPage, writer);
 }
 
-/// Pages of which each reader wants a piece, all at the same time.
+/// Each reader reads a piece of the same pages, all at the same time.
 bool read_dealt(Store& store, Bytes bytes, int reader, Memory memory) {
     return move_dealt(store, Direction::read, bytes, memory, kReadPiece, reader);
 }
 
-/// As many pieces, of pages that nobody else reads.
+/// Each reader reads as many pieces, of pages that no other reads.
 bool read_apart(Store& store, Bytes bytes, int reader, Memory memory) {
     return move(store, Direction::read, share_of(bytes, reader), memory, kReadPiece);
 }
 
-/// A byte of each page.
+/// Reads a byte of each page through a mapping.
 bool map_read(Store& store, Bytes bytes, int reader, Memory) {
     const Extent all = read_by(store, bytes, reader);
     for (Offset begin = all.begin; begin < all.end; begin += kMapWindowBytes) {
@@ -116,7 +118,7 @@ bool map_read(Store& store, Bytes bytes, int reader, Memory) {
     return true;
 }
 
-/// A byte of each page of its stretches, which interleave with those of the others.
+/// Writes a byte of each page of the process's stretches, which alternate with those of the others.
 bool map_write_share(Store& store, Bytes bytes, int writer, Memory) {
     for (Offset begin = 0; begin < bytes; begin += kMapWindowBytes) {
         const Extent window{begin, std::min(begin + kMapWindowBytes, bytes)};
@@ -135,7 +137,7 @@ bool map_write_share(Store& store, Bytes bytes, int writer, Memory) {
     return true;
 }
 
-/// How the file is before they begin.
+/// The states of the file before the processes begin.
 Result<void> empty(Store& store, Bytes) {
     return store.resize(0, false);
 }
@@ -145,8 +147,9 @@ Result<void> long_without_data(Store& store, Bytes bytes) {
     if (!last) return last.error();
     return {};
 }
-/// Written anew, in large calls: how pages lie in the cache depends on the calls that made them.
-/// And read once: the system then notes of each page that it is used, and takes longer by that.
+/// The file is written again in large calls, because the layout of its pages in the cache depends
+/// on the calls that made them. It is read once, because at the first read the system marks each
+/// page as used, which takes time.
 Result<void> full(Store& store, Bytes bytes) {
     if (auto emptied = store.resize(0, false); !emptied) return emptied;
     BufferPool pool;
@@ -160,7 +163,8 @@ Result<void> full(Store& store, Bytes bytes) {
     return {};
 }
 
-/// What each of the processes does with the file, and with how much memory of its own.
+/// A measurement: what each process does with the file, how the file is prepared, and the
+/// processes' memory.
 struct Work {
     bool (*share)(Store& store, Bytes bytes, int process, Memory memory);
     Result<void> (*prepare)(Store& store, Bytes bytes);
@@ -168,7 +172,7 @@ struct Work {
     int processes = kProcesses;
 };
 
-/// From when all are ready to when the last is done.
+/// Returns the time from when all processes are ready to when the last one is done.
 Result<Nanoseconds> side_by_side(Store& store, Bytes bytes, const Work& work) {
     const auto gate = make_shared_memory<Gate>();
     if (gate == nullptr) return Error::make(ErrorKind::no_memory, "memory for several processes");
@@ -207,7 +211,7 @@ Result<void> measure_several(Session& session, const std::string& folder) {
     Store& store = *stores->front();
     const Bytes data = session.scale().data;
     const Bytes small = data_of_small_calls(store, session.scale());
-    // Where nobody waits for another a core's time counts.
+    // Where no process waits for another, a core's time counts.
     const int cores = std::clamp<int>(std::thread::hardware_concurrency(), 1, kProcesses);
     const auto probe = [&](std::string_view what, Bytes bytes, Work work) {
         return Probe{what, [&store, bytes, work] { return side_by_side(store, bytes, work); }};

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Timing: the clock and the statistics of all that is measured here.
+// Timing: the clock and the statistics for all measurements here.
 #pragma once
 
 #include <algorithm>
@@ -21,22 +21,23 @@ class Stopwatch {
     Clock::time_point start_ = Clock::now();
 };
 
-/// Costs are above zero: what can't be told from nothing is this.
+/// The smallest cost: costs must be above zero, also those that can't be told from zero.
 inline constexpr Nanoseconds kLeastCost = 0.01;
 
-/// The upper one of the two in the middle; `values` isn't empty.
+/// Returns the median, the upper one of the two in the middle. REQUIRES: `values` isn't empty.
 [[nodiscard]] inline Nanoseconds median(std::vector<Nanoseconds> values) {
     std::ranges::sort(values);
     return values[values.size() / 2];
 }
 
-/// What a piece and a byte take when pieces of two lengths were moved, as many bytes both times.
+/// The costs of a piece and of a byte, from moving pieces of two lengths, the same number of bytes
+/// both times.
 struct Line {
     Nanoseconds piece = 0;
     Nanoseconds byte = 0;
 };
 
-/// `few` is the time for `few_pieces` long pieces, `many` that for the short ones.
+/// `few` is the time for `few_pieces` long pieces, `many` the time for the short ones.
 [[nodiscard]] inline Line fit(double bytes, Nanoseconds few, double few_pieces, Nanoseconds many,
                               double many_pieces) {
     const Nanoseconds piece = std::max(0.0, (many - few) / (many_pieces - few_pieces));

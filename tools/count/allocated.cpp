@@ -10,7 +10,7 @@
 namespace {
 
 oratorio::count::Allocated counted;
-constexpr std::size_t kHead = alignof(std::max_align_t);  // where a block's size is noted
+constexpr std::size_t kHead = alignof(std::max_align_t);  // holds the size of a block
 
 }  // namespace
 
@@ -22,7 +22,8 @@ constexpr std::size_t kHead = alignof(std::max_align_t);  // where a block's siz
     counted.most = std::max(counted.most, counted.now);
     return block + kHead;
 }
-/// A sanitizer has its own of this one, whose blocks have no head. (stable_sort takes it.)
+/// A sanitizer defines its own version of this one, with blocks that have no head. (stable_sort
+/// uses it.)
 [[gnu::noinline]] void* operator new(std::size_t size, const std::nothrow_t&) noexcept {
     return operator new(size);
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What this program has from operator new. A program that asks for it has an operator new that
-// counts; of one thread.
+// Allocated: the memory that this program has from operator new. A program that calls allocated()
+// gets an operator new that counts. REQUIRES: the program has one thread.
 #pragma once
 
 #include "base/extent.hpp"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What crosses between nodes, by a method and by the two phases that users write by hand
+// The traffic between nodes of a method, compared with two-phase I/O as users write it by hand
 // (pmodels/mpich issues 7935 and 7645).
 #include <algorithm>
 
@@ -26,8 +26,9 @@ Job job_of(const Pattern& pattern, int ranks) {
             .layout_of = [=](Rank rank) { return layout_of(pattern, ranks, rank); }};
 }
 
-/// As auto works where it aggregates. By hand a rank holds its part of the file; aggregators get as
-/// much for those of their node, and one buffer each, as there is by hand.
+/// Returns options as `auto` uses them where it aggregates, with the same memory as code written by
+/// hand. There a rank holds its part of the file; so aggregators get as much for the ranks of their
+/// node, in one buffer each.
 PlanOptions with_memory_of_hand(Bytes all, int ranks) {
     PlanOptions options;
     options.cb_write = Toggle::enable;
@@ -61,7 +62,7 @@ void compare(Facts& facts, const std::string& what, Job job, const std::vector<R
 
 }  // namespace
 
-/// Ranks with the same first coordinate are a row; its pieces fill a slab.
+/// Ranks with the same first coordinate form a row; their pieces fill a slab.
 Facts count_lattice(int only) {
     Facts facts;
     for (const int ranks : sizes(only)) {
@@ -82,7 +83,7 @@ Facts count_lattice(int only) {
     return facts;
 }
 
-/// All ranks are one row.
+/// All ranks form one row.
 Facts count_transposed(int only) {
     Facts facts;
     for (const int ranks : sizes(only)) {

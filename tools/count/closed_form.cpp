@@ -18,7 +18,7 @@ const Method& method_of(const PlanSchedule& schedule) {
     return *method;
 }
 
-/// Bytes to aggregators, and back.
+/// Bytes to aggregators, and back from them.
 struct Ways {
     double there = 0;
     double back = 0;
@@ -31,7 +31,7 @@ Ways ways_of(const Flow& flow, bool reads) {
     return {described, bytes + static_cast<double>(flow.messages * kAnswerHead)};
 }
 
-/// `times` as much as a flow.
+/// Adds `times` times a flow to a load.
 void add(Load& load, const Flow& flow, bool is_far, bool reads, double times) {
     const Ways ways = ways_of(flow, reads);
     (is_far ? load.far_messages : load.near_messages) += times * static_cast<double>(flow.messages);
@@ -42,7 +42,7 @@ void add(Load& load, const Flow& flow, bool is_far, bool reads, double times) {
     load.own_bytes += times * static_cast<double>(flow.own);
 }
 
-/// The rows of a round, which a RoundLoad shows.
+/// The rows of a round, to which a RoundLoad refers.
 struct Rows {
     std::vector<NodeLoad> nodes;
     std::vector<AggregatorLoad> aggregators;
@@ -126,13 +126,13 @@ JobShape shape_of(const PlanSchedule& schedule, int cores) {
     return shape;
 }
 
-/// Messages, with what is told beforehand and with answers.
+/// Returns the number of messages, including summaries and replies.
 double both_ways(const PlanSchedule& schedule, const Flow& flow) {
     const std::int64_t told = schedule.asks ? flow.senders : 0;
     return static_cast<double>(schedule.reads ? 2 * flow.messages + told : flow.messages);
 }
 
-/// How often the walked rounds' data is in all rounds'.
+/// Returns the ratio of all data to the data of the walked rounds.
 double scale_of(const PlanSchedule& schedule) {
     double held = 0;
     for (const PlanSchedule::Round& round : schedule.rounds) {
@@ -152,8 +152,8 @@ Flow read_flow(std::istream& line) {
     return flow;
 }
 
-/// A node that was walked, and of how many it stands for. The first such line says that not all
-/// were.
+/// Reads a node that was walked, and the number of nodes that it stands for. The first such line
+/// says that not all nodes were walked.
 bool read_walked(PlanSchedule& schedule, std::istream& line) {
     std::size_t node = 0;
     double nodes = 0;
@@ -164,12 +164,12 @@ bool read_walked(PlanSchedule& schedule, std::istream& line) {
     return true;
 }
 
-/// One line behind "job". False where it says nothing that is known.
+/// Reads one line behind "job". Returns false if its kind is unknown.
 bool read_line(PlanSchedule& schedule, const std::string& kind, std::istream& line) {
     std::size_t from = 0;
     std::size_t to = 0;
     if (kind == "plan") {
-        std::int64_t skipped = 0;  // what the closed form doesn't ask
+        std::int64_t skipped = 0;  // not used by the closed form
         line >> schedule.method >> to >> skipped >> schedule.slots >> skipped >>
             schedule.in_flight >> schedule.bytes >> skipped >> skipped >>
             schedule.local_aggregators;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The closed form (plan/model) of a schedule that was counted of a whole plan: what
-// `oratorio simulate` asks it, and in which words.
+// The closed form (plan/model) of the schedule of a whole plan: the questions of `oratorio
+// simulate` to it, and their format.
 #pragma once
 
 #include <istream>
@@ -34,9 +34,10 @@ struct PlanSchedule {
     Bytes bytes = 0;            ///< of all rounds
     int local_aggregators = 0;  ///< 0: one layer
     bool reads = false;
-    bool asks = false;               ///< aggregators are told beforehand what a round will hold
-    bool is_sampled = false;         ///< not all nodes were walked
-    std::vector<double> stands_for;  ///< by node: of how many; 0: it wasn't walked
+    bool asks = false;        ///< aggregators get summaries of a round before its requests
+    bool is_sampled = false;  ///< not all nodes were walked
+    /// By node: how many nodes it stands for; 0: it wasn't walked.
+    std::vector<double> stands_for;
     std::vector<Round> rounds;
 
     [[nodiscard]] int senders() const { return local_aggregators > 0 ? local_aggregators : ranks; }
@@ -46,32 +47,33 @@ struct PlanSchedule {
     }
 };
 
-/// What a file of costs (plan/costs) doesn't tell of a machine.
+/// Facts about a machine that are not in a file of costs (plan/costs).
 struct Machine {
-    int cores = 1;  ///< of a node
+    int cores = 1;  ///< per node
     std::int64_t targets = 1;
     Bytes stripe = 1 << 20;
     Costs costs;
 };
 
-/// What is asked: machines, each a line "machine CORES TARGETS STRIPE" and lines of costs; a line
-/// "job RANKS NODES"; and a plan's lines.
+/// A question: machines, each a line "machine CORES TARGETS STRIPE" and lines of costs; a line "job
+/// RANKS NODES"; and a plan's lines.
 struct Question {
     std::vector<Machine> machines;
     PlanSchedule schedule;
 };
-/// Throws std::runtime_error where it isn't like that.
+/// Throws std::runtime_error if the input has another format.
 [[nodiscard]] Question read_question(std::istream& in);
 
-/// Nanoseconds, of all rounds.
+/// Returns the nanoseconds of all rounds.
 [[nodiscard]] CostTerms terms_of(const PlanSchedule& schedule, const Machine& machine);
 
-/// Of messages, whatever the machine.
+/// Counts of messages, which don't depend on the machine.
 struct MessageCounts {
-    double all = 0;  ///< to aggregators and to local ones, and their answers
+    double all = 0;  ///< messages to aggregators and to local aggregators, and their replies
     double far = 0;
-    double depth = 0;    ///< most entries that a message is looked for among
-    double busiest = 0;  ///< that one aggregator gets in a round, answers apart
+    double depth = 0;  ///< most entries among which a message is searched for
+    /// Most messages that one aggregator gets in a round, without replies.
+    double busiest = 0;
 };
 [[nodiscard]] MessageCounts messages_of(const PlanSchedule& schedule);
 

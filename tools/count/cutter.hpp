@@ -12,7 +12,7 @@
 
 namespace oratorio::count {
 
-/// A piece of the file, and which of its rank's runs it is of.
+/// A piece of the file, and the number of its run among the rank's runs.
 struct OwnedPiece {
     Extent extent;
     std::int64_t run = 0;
@@ -28,22 +28,23 @@ struct Cut {
 
 class Cutter {
   public:
-    /// `message`: as long as one may be; used for tables.
+    /// `message` is as long as the longest message; its memory is used for tables.
     Cutter(const Layout& layout, std::span<std::byte> message)
         : file_(layout),
           bytes_(layout.size()),
           room_(std::ssize(message) - static_cast<Bytes>(sizeof(MessageHead))),
           table_(message) {}
 
-    /// At least one message, if there is no data.
+    /// Cuts at least one message, even if there is no data.
     Cut cut(const Region& region);
-    /// Appends the pieces in that region, in the order of the file. Their runs have numbers of
-    /// their own.
+    /// Appends the pieces in that region, in the order of the file. Their runs are numbered by
+    /// themselves.
     void append(const Region& region, std::vector<OwnedPiece>& pieces);
 
   private:
     void enter(const Region& region, std::int64_t& extent);
-    /// At most `most` bytes. count == 0: there is none in this extent, and the next one is entered.
+    /// Returns at most `most` bytes. A count of 0: there are none in this extent, and the next one
+    /// is entered.
     StridedRun next(const Region& region, std::int64_t& extent, Bytes most);
 
     Cursor file_;

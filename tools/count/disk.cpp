@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Storage calls of disk-directed I/O (Kotz, in Nitzberg & Fineberg 1995), for a disk whose blocks
-// lie in another order than the file's.
+// Storage calls of disk-directed I/O (Kotz, in Nitzberg & Fineberg 1995), for a disk on which
+// blocks lie in another order than in the file.
 #include <algorithm>
 #include <numeric>
 
@@ -13,11 +13,11 @@ namespace oratorio::count {
 namespace {
 
 constexpr Bytes kBlock = 64 << 10;         // a stripe of the paper's file system
-constexpr Bytes kFile = Bytes{128} << 20;  // and its file
+constexpr Bytes kFile = Bytes{128} << 20;  // the paper's file
 constexpr int kServers = 6;
 
-/// Where each block lies: `kStep` further on than the one before, round the disk. The step has no
-/// divisor in common with their number, so each has a place of its own.
+/// Returns the place of each block: `kStep` further on than the one before, modulo the disk's size.
+/// The step and the number of blocks have no common divisor, so each block has a place of its own.
 std::vector<Place> places() {
     constexpr std::int64_t kStep = 797;
     const std::int64_t blocks = kFile / kBlock;
@@ -29,7 +29,8 @@ std::vector<Place> places() {
 
 struct Calls {
     std::int64_t all = 0;
-    std::int64_t backward = 0;  ///< to a place before that of the call before, of one aggregator
+    /// Calls of one aggregator to a place before that of its previous call.
+    std::int64_t backward = 0;
 };
 
 Calls count_calls(const Plan& plan, const std::vector<Place>& places) {

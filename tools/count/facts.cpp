@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What the papers say of numbers of pieces, of messages, of tokens and of storage calls.
+// The numbers of pieces, messages, tokens and storage calls that the papers state.
 #include "count/facts.hpp"
 
 #include <algorithm>
@@ -14,8 +14,8 @@ namespace oratorio::count {
 
 namespace {
 
-constexpr int kRanksPerNode = 64;       // ranks of a node (2019, section V)
-constexpr int kLocalAggregators = 256;  // of all nodes (section V-A)
+constexpr int kRanksPerNode = 64;       // per node (2019, section V)
+constexpr int kLocalAggregators = 256;  // on all nodes (section V-A)
 constexpr int kTargets = 56;            // global aggregators: as many as Lustre has targets
 
 constexpr std::array kTopics{
@@ -36,7 +36,7 @@ std::string of_ranks(const char* what, int ranks) {
     return std::string(what) + ", " + std::to_string(ranks) + " ranks";
 }
 
-/// The paper's numbers of ranks, or the one that is asked for.
+/// Returns the paper's numbers of ranks, or only `ranks` if that is set.
 std::vector<int> or_only(std::vector<int> own, int ranks) {
     return ranks > 0 ? std::vector{ranks} : std::move(own);
 }
@@ -122,7 +122,7 @@ Facts count_senders(int only) {
     return facts;
 }
 
-/// 16 KiB blocks of one rank on each node, at most one in a stripe.
+/// Counts 16 KiB blocks of one rank per node, at most one in a stripe.
 Facts count_sparse(int only) {
     Facts facts;
     for (const int ranks : or_only({32, 256}, only)) {
@@ -157,7 +157,7 @@ Facts count_sparse(int only) {
     return facts;
 }
 
-/// "if (k < N - GroupSize) send GO": the ranks that have one behind them.
+/// Counts by "if (k < N - GroupSize) send GO": the ranks that have another one behind them.
 Facts count_tokens(int only) {
     Facts facts;
     for (const int ranks : or_only({128, 16384}, only)) {

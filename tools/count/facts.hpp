@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Facts of the papers that can be counted: each a number, and what it has to be where somebody
-// says so.
+// Facts of the papers that can be counted: each is a number, with the value that a paper states, if
+// any.
 #pragma once
 
 #include <span>
@@ -17,8 +17,8 @@ struct Fact {
     std::string what;
     std::int64_t counted = 0;
     Relation relation = Relation::none;
-    std::int64_t claimed = 0;  ///< meaningless without a relation
-    std::string whose = {};    ///< who claims it, or what is compared
+    std::int64_t claimed = 0;  ///< unused if relation is none
+    std::string whose = {};    ///< source of the claim, or what is compared
 
     [[nodiscard]] bool holds() const {
         return relation == Relation::none ||
@@ -31,7 +31,7 @@ struct Topic {
     const char* name;
     const char* paper;
     const char* what;
-    /// `ranks`: only of so many; 0 is the topic's own numbers.
+    /// Counts for `ranks` ranks only; 0: for the topic's own numbers.
     Facts (*count)(int ranks);
 };
 [[nodiscard]] std::span<const Topic> topics();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Flow: what some ranks send to one place, and what of that is on the wire.
+// Flow: what some ranks send to one place, and how much of it is on the wire.
 #pragma once
 
 #include "count/cutter.hpp"
@@ -7,26 +7,26 @@
 
 namespace oratorio::count {
 
-/// What ranks of a node send to one place. In reads the messages ask, and as many answers bring the
-/// data.
+/// What ranks of a node send to one place. In reads the messages are requests, and the same number
+/// of replies bring the data.
 struct Flow {
     std::int64_t senders = 0;  ///< ranks that send at least one message
     std::int64_t messages = 0;
     std::int64_t pieces = 0;  ///< in those messages
-    Bytes bytes = 0;          ///< of data in them, or in their answers
-    Bytes described = 0;      ///< beside the data in those messages: heads and tables of runs
-    Bytes own = 0;            ///< data that needs no message: a rank's own at its own place
+    Bytes bytes = 0;          ///< data in them, or in their replies
+    Bytes described = 0;      ///< heads and tables of runs in those messages
+    Bytes own = 0;            ///< data that needs no message: a rank's own, at its own place
     std::int64_t own_pieces = 0;
 
     void add(const Cut& cut, bool is_own);
     bool operator==(const Flow&) const = default;
 };
 
-/// What a message of either way has beside the data and what describes it.
+/// The size of a message in either direction without its data and its tables.
 inline constexpr Bytes kAnswerHead = sizeof(MessageHead);
-inline constexpr Bytes kContentsBytes = 32;  ///< of what tells beforehand what a round will hold
+inline constexpr Bytes kContentsBytes = 32;  ///< size of a summary of what a round will hold
 
-/// All messages of both ways.
+/// All messages in both directions.
 struct OnWire {
     std::int64_t messages = 0;
     Bytes bytes = 0;

@@ -8,7 +8,7 @@ namespace oratorio::count {
 
 namespace {
 
-/// Pseudorandom, the same everywhere: splitmix64 of a key.
+/// Returns a pseudorandom number that is the same everywhere: splitmix64 of a key.
 std::uint64_t mixed(std::uint64_t key) {
     std::uint64_t z = (key + 1) * 0x9e3779b97f4a7c15;
     z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9;
@@ -16,8 +16,8 @@ std::uint64_t mixed(std::uint64_t key) {
     return z ^ (z >> 31);
 }
 
-/// Block [ranges) of an array of `edge`s, whose last dimension is one of bytes; where it begins is
-/// added to `origin`.
+/// Returns block [ranges) of an array with these edges, whose last dimension is in bytes. Adds the
+/// block's begin to `origin`.
 ShapePtr block_of(const std::vector<std::int64_t>& edges, const std::vector<Range>& ranges,
                   Bytes element, Offset& origin) {
     ShapePtr shape = Shape::run(ranges.back().count * element);
@@ -31,7 +31,7 @@ ShapePtr block_of(const std::vector<std::int64_t>& edges, const std::vector<Rang
     return shape;
 }
 
-/// Of q x q ranks, each has a cell in each layer.
+/// Each of q x q ranks has a cell in each layer; this is its place there.
 struct CellPlace {
     int x = 0;
     int y = 0;
@@ -72,7 +72,7 @@ Layout layout_of(const Btio& btio, int ranks, Rank rank) {
         const CellPlace at = cell_of(rank, q, layer);
         const std::vector<Range> ranges{even_range(btio.n, q, layer), even_range(btio.n, q, at.y),
                                         even_range(btio.n, q, at.x)};
-        // There are such where there are more parts than points.
+        // A cell is empty if there are more parts than points.
         if (std::ranges::any_of(ranges, [](const Range& one) { return one.count == 0; })) continue;
         Offset origin = 0;
         cells.push_back(block_of({btio.n, btio.n, btio.n}, ranges, btio.point, origin));
@@ -91,7 +91,7 @@ AccessSummary BtioSummaries::of(Rank rank) const {
     const auto q = static_cast<int>(ranges_.size());
     const std::int64_t n = btio_.n;
     AccessSummary summary;
-    std::int64_t pieces = 0;  // of a variable
+    std::int64_t pieces = 0;  // per variable
     for (int layer = 0; layer < q; ++layer) {
         const CellPlace at = cell_of(rank, q, layer);
         const Range& z = ranges_[static_cast<std::size_t>(layer)];
@@ -128,7 +128,8 @@ Layout layout_of(const S3d& s3d, Rank rank) {
 }
 
 S3d checkpoint_of(int ranks) {
-    constexpr std::int64_t kComponents = 11 + 3 + 1 + 1;  // four variables, one behind the other
+    // Four variables, one after the other.
+    constexpr std::int64_t kComponents = 11 + 3 + 1 + 1;
     const std::vector<int> grid = even_grid(ranks, 3);
     return {.grid = {grid[0], grid[1], grid[2]}, .components = kComponents};
 }
@@ -165,7 +166,7 @@ Layout layout_of(const Sparse& sparse, int ranks, Rank rank) {
     std::ranges::sort(mine);
     std::vector<Offset> offsets;
     for (const std::int64_t stripe : mine) {
-        // Another turn of the ranks in each stripe.
+        // The ranks' order differs from stripe to stripe.
         const auto turn = static_cast<std::int64_t>(mixed(~static_cast<std::uint64_t>(stripe)) %
                                                     static_cast<std::uint64_t>(ranks));
         offsets.push_back((stripe * ranks + (rank + turn) % ranks) * sparse.block);

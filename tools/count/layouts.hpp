@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Layouts of the papers' workloads: what one rank touches of the file. Pure; no data, no MPI.
+// Layouts of the papers' workloads: the part of the file that one rank accesses. Pure; no data, no
+// MPI.
 #pragma once
 
 #include <array>
@@ -11,19 +12,19 @@
 
 namespace oratorio::count {
 
-/// What a rank has along one dimension.
+/// A rank's elements along one dimension.
 struct Range {
     std::int64_t first = 0;
     std::int64_t count = 0;
 };
-/// Part `part` of `n` elements; parts differ by one at most.
+/// Returns part `part` of `n` elements; parts differ by at most one.
 [[nodiscard]] Range even_range(std::int64_t n, int parts, int part);
 
-/// As MPI_Dims_create: parts as near to each other as can be, the largest first.
+/// Divides ranks as MPI_Dims_create does: parts as equal as possible, the largest first.
 [[nodiscard]] std::vector<int> even_grid(int ranks, int dimensions);
 
-/// `variables` arrays of n^3 points, cut as the benchmark BT does it: of q x q ranks each has a
-/// cell in each of q layers. Tile v of the layout is variable v.
+/// `variables` arrays of n^3 points, cut as in the benchmark BT: each of q x q ranks has a cell in
+/// each of q layers. Tile v of the layout is variable v.
 struct Btio {
     std::int64_t n = 512;
     Bytes point = 5 * 8;
@@ -31,8 +32,8 @@ struct Btio {
 };
 [[nodiscard]] Layout layout_of(const Btio& btio, int ranks, Rank rank);
 
-/// What ranks tell of an access to that without making its many cells: as plan/access sums up the
-/// layout.
+/// Summaries of accesses to such arrays, computed without creating the many cells; equal to those
+/// that plan/access computes from the layout.
 class BtioSummaries {
   public:
     BtioSummaries(const Btio& btio, int ranks);
@@ -40,19 +41,19 @@ class BtioSummaries {
 
   private:
     Btio btio_;
-    std::vector<Range> ranges_;  ///< of each part of an edge
+    std::vector<Range> ranges_;  ///< by part of an edge
 };
 
-/// A mesh of n^3 doubles in blocks; `grid` are the parts along x, y and z, x varies fastest in the
-/// file and among the ranks. Tile c of the layout is component c of the variable.
+/// A mesh of n^3 doubles in blocks. `grid` holds the numbers of parts along x, y and z; x varies
+/// fastest in the file and among the ranks. Tile c of the layout is component c of the variable.
 struct S3d {
     std::int64_t n = 800;
     std::array<int, 3> grid{32, 32, 16};
     std::int64_t components = 1;
 };
 [[nodiscard]] Layout layout_of(const S3d& s3d, Rank rank);
-/// The checkpoint of the paper's runs: 16 components, and as many parts along x as its largest run
-/// has, or as near to that as `ranks` let it.
+/// Returns the checkpoint of the paper's runs: 16 components, and as many parts along x as its
+/// largest run has, or as near to that as `ranks` allows.
 [[nodiscard]] S3d checkpoint_of(int ranks);
 
 /// An array of n^4 sites in 4-D blocks; the last dimension varies fastest in the file and among the
@@ -63,15 +64,15 @@ struct Lattice {
 };
 [[nodiscard]] Layout layout_of(const Lattice& lattice, int ranks, Rank rank);
 
-/// Pieces of all ranks in turn.
+/// Pieces that belong to all ranks in turn.
 struct Transposed {
     Bytes piece = 4096;
     std::int64_t pieces = 16384;
 };
 [[nodiscard]] Layout layout_of(const Transposed& transposed, int ranks, Rank rank);
 
-/// Stripes with room for a block of each rank, which lie there in another order each time; a rank
-/// has `blocks` of them, in `per_cent` of the stripes.
+/// Stripes with space for a block of each rank. The order of the blocks differs from stripe to
+/// stripe. A rank has `blocks` of them, in `per_cent` percent of the stripes.
 struct Sparse {
     Bytes block = 16 << 10;
     std::int64_t blocks = 128;
@@ -79,7 +80,7 @@ struct Sparse {
 };
 [[nodiscard]] Layout layout_of(const Sparse& sparse, int ranks, Rank rank);
 
-/// A write or read of all of a layout, from contiguous memory.
+/// Returns a write or read of all of a layout, from contiguous memory.
 [[nodiscard]] Access access_of(Direction direction, const Layout& layout);
 
 }  // namespace oratorio::count

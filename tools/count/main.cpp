@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// oratorio_counts TOPIC [RANKS]: the facts of a topic, a line each: what, counted, relation,
-// claimed, whose, with tabs between. Without arguments: the topics. `oratorio count` starts it.
+// oratorio_counts TOPIC [RANKS]: prints the facts of a topic, one per line: what, counted,
+// relation, claimed, whose, with tabs between them. Without arguments it prints the topics.
+// `oratorio count` starts it.
 #include <charconv>
 #include <cstdio>
 #include <cstring>

@@ -24,7 +24,7 @@ void add(Sent& sent, bool near, std::int64_t messages, Bytes bytes) {
     (near ? sent.near_bytes : sent.far_bytes) += bytes;
 }
 
-/// 8 bytes from each aggregator to each rank that it shares an edge with.
+/// Adds messages of 8 bytes from each aggregator to each rank with which it shares an edge.
 void add_endings(Sent& sent, const Job& job, const Plan& plan) {
     for (int index = 0; index < static_cast<int>(plan.aggregators.size()); ++index) {
         const Rank from = plan.aggregators[static_cast<std::size_t>(index)];
@@ -35,7 +35,7 @@ void add_endings(Sent& sent, const Job& job, const Plan& plan) {
     }
 }
 
-/// As if the pieces had been walked: all hashes together are those of the hull.
+/// Sets the coverage hashes as if the pieces had been walked: together they are that of the hull.
 void vouch_coverage(Summaries& summaries) {
     Extent all;
     for (const AccessSummary& one : summaries) all = hull(all, one.hull);
@@ -145,7 +145,7 @@ std::int64_t count_edges(const Plan& plan) {
         begins.push_back(plan.graph.participant(i).hull.begin);
         ends.push_back(plan.graph.participant(i).hull.end);
     }
-    std::ranges::sort(ends);  // the begins are in order
+    std::ranges::sort(ends);  // the begins are sorted already
     std::int64_t edges = 0;
     for (int index = 0; index < static_cast<int>(plan.aggregators.size()); ++index) {
         for (std::int64_t round = 0; round < plan.rounds; ++round) {
@@ -156,7 +156,8 @@ std::int64_t count_edges(const Plan& plan) {
             }
             const Extent extent = region.extent(0);
             if (extent.empty()) continue;
-            // All that begin before its end, but for those that end before it begins.
+            // Counts all that begin before the region's end, except those that end before it
+            // begins.
             edges += std::ranges::lower_bound(begins, extent.end) - begins.begin();
             edges -= std::ranges::upper_bound(ends, extent.begin) - ends.begin();
         }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What ranks would send each other, counted from plans and cursors without data: in a collective
-// access by a method of ours, and by the two phases that users write by hand.
+// The messages between ranks, counted from plans and cursors without data: in a collective access
+// by one of the library's methods, and in two-phase I/O as users write it by hand.
 #pragma once
 
 #include <functional>
@@ -11,7 +11,7 @@
 
 namespace oratorio::count {
 
-/// `nodes` of equally many ranks each, one after another.
+/// Returns `nodes` nodes with the same number of ranks, one after another.
 [[nodiscard]] Nodes nodes_of(int ranks, int nodes);
 
 /// A collective access of many ranks.
@@ -19,36 +19,37 @@ struct Job {
     Direction direction = Direction::write;
     Nodes nodes;
     LayoutOf layout_of;
-    /// As they would be summed up of the layout; none: they are.
+    /// Returns a summary as it would be computed from the layout; if unset, it is computed.
     std::function<AccessSummary(Rank rank)> summary_of = {};
     PlanOptions options = {};
-    bool thorough = true;  ///< summaries say whether the pieces tile the hull, as they do in writes
-    bool tiles = false;    ///< they are known to, and aren't walked for that; not with `thorough`
+    bool thorough = true;  ///< summaries say whether the pieces tile the hull, as in writes
+    /// The pieces are known to tile it and aren't walked to check that; not with `thorough`.
+    bool tiles = false;
 };
 
-/// What all ranks tell each other: the same for all methods.
+/// Returns the summaries that all ranks exchange; they are the same for all methods.
 [[nodiscard]] Agreed<Summaries> summaries_of(const Job& job);
-/// The plan that all ranks make.
+/// Returns the plan that all ranks make.
 [[nodiscard]] Plan plan_of(const Job& job, const Agreed<Summaries>& summaries,
                            std::string_view method);
 [[nodiscard]] Plan plan_of(const Job& job, std::string_view method = "auto");
 
-/// What crosses from rank to rank: data, and the messages it is in.
+/// The data that crosses from rank to rank, and its messages.
 struct Sent {
     std::int64_t near_messages = 0;  ///< between ranks of a node
     std::int64_t far_messages = 0;   ///< between nodes
     Bytes near_bytes = 0;
     Bytes far_bytes = 0;
-    Bytes description_bytes = 0;  ///< beside the data: heads and tables of runs, of all messages;
-                                  ///< how it has ended
+    /// Heads and tables of runs of all messages, and the outcomes.
+    Bytes description_bytes = 0;
 
     bool operator==(const Sent&) const = default;
 };
 
-/// Messages in one layer: of a write with the data, of a read with what is asked for and its
-/// answers (and before, where the plan wants it, with what rounds will hold); and those that tell
-/// how it has ended. Exact: cut as exchange/own_runs cuts them. In reads all data is there, and
-/// nothing fails.
+/// Counts the messages of one layer. Writes: those with the data. Reads: requests and replies, and
+/// before them summaries of rounds if the plan wants them. For both: the outcomes. The count is
+/// exact: messages are cut as exchange/own_runs cuts them. It assumes that in reads all data is
+/// there, and that nothing fails.
 [[nodiscard]] Sent count_sent(const Job& job, const Plan& plan);
 
 /// Ranks [first, last) whose pieces fill `extent`: a row of the process grid.
@@ -56,19 +57,20 @@ struct Row {
     Group ranks;
     Extent extent;
 };
-/// By hand: MPI_Alltoallv within each row, after which each of its ranks has an equal part of its
-/// extent. A message for each two ranks with something to say.
+/// Counts an MPI_Alltoallv within each row, after which each of its ranks has an equal part of its
+/// extent: one message for each pair of ranks with common data.
 [[nodiscard]] Sent count_by_hand(const Job& job, const std::vector<Row>& rows);
 
-/// Ranks that may send to the busiest aggregator, itself among them.
+/// Returns the number of ranks that may send to the busiest aggregator, itself included.
 [[nodiscard]] std::int64_t senders_to_one_aggregator(const Plan& plan);
 
-/// Pairs of a participant and a region of an aggregator that talk. Exact; O(participants) for all
-/// regions together where they are contiguous and the graph is dense.
+/// Returns the number of pairs of a participant and an aggregator's region that exchange messages.
+/// Exact; takes O(participants) for all regions together if they are contiguous and the graph is
+/// dense.
 [[nodiscard]] std::int64_t count_edges(const Plan& plan);
-/// Those of them where the participant has data.
+/// Returns the number of those pairs in which the participant has data.
 [[nodiscard]] std::int64_t count_pairs_with_data(const Job& job, const Plan& plan);
-/// The same plan in which only those talk that really have data.
+/// Returns the plan with only the edges on which there really is data.
 [[nodiscard]] Plan thinned(const Job& job, Plan plan);
 
 }  // namespace oratorio::count

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // NumberFile: a file of 64-bit numbers that begins with a magic one, as the Python programs write
-// workloads. What is wrong with it is a std::runtime_error with a sentence for the user.
+// workloads. Errors are std::runtime_error with a sentence for the user.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +12,7 @@ namespace oratorio::count {
 
 class NumberFile {
   public:
-    /// `what` it is a file of, for complaints.
+    /// `what` names the kind of file in error messages.
     NumberFile(const std::string& path, std::int64_t magic, std::string what);
 
     [[nodiscard]] static bool begins_with(const std::string& path, std::int64_t magic);

@@ -9,7 +9,7 @@ namespace oratorio::count {
 
 namespace {
 
-/// The pieces of a layout's first tile, in the order of the file.
+/// Appends the pieces of a layout's first tile, in the order of the file.
 void append_pieces(const Layout& layout, std::vector<Extent>& pieces) {
     Layout tile = layout;
     tile.count = 1;
@@ -23,7 +23,7 @@ void append_pieces(const Layout& layout, std::vector<Extent>& pieces) {
     }
 }
 
-/// How many there are, those that touch being one, in `tiles` tiles.
+/// Returns the number of pieces in `tiles` tiles, joining pieces that touch.
 std::int64_t joined(const std::vector<Extent>& sorted, Bytes tile, std::int64_t tiles) {
     if (sorted.empty()) return 0;
     std::int64_t count = 1;

@@ -36,7 +36,7 @@ std::int64_t count_regions(const Plan& plan, Rank rank) {
 
 using Plans = std::array<Plan, roles>;
 
-/// Plans as a rank does, and keeps what it does; the summaries are gone then.
+/// Plans as a rank does, and keeps what a rank keeps; the summaries are freed.
 Plans plan_and_keep(int ranks, std::string_view method, const Nodes& nodes, Planned& planned) {
     Terms terms;
     terms.options.method = find_method(method);
@@ -64,7 +64,8 @@ Plans plan_and_keep(int ranks, std::string_view method, const Nodes& nodes, Plan
     return kept;
 }
 
-/// What the ranks of a node share, and how its first one gets what the others have.
+/// Computes the memory that the ranks of a node share, and the steps in which its first rank gets
+/// the summaries of the others.
 void count_meeting(const Nodes& nodes, Planned& planned) {
     const Topology topology{nodes, 0};
     const auto list = NodeBoards::list_bytes(Agreed<const Nodes&>::vouch(nodes),
@@ -91,7 +92,7 @@ Planned count_plan(int ranks, std::string_view method) {
         const Plan& plan = plans[role];
         kept.known_ranks = static_cast<std::int64_t>(plan.graph.size() + plan.ranks.size());
         const Bytes with = allocated().now;
-        plans[role] = {};  // the last one has what they shared
+        plans[role] = {};  // the last role's plan frees what they shared
         kept.bytes = with - allocated().now;
     }
     return planned;

@@ -42,7 +42,7 @@ const ShapePtr& find(const std::vector<ShapePtr>& shapes, std::int64_t number) {
     return shapes[static_cast<std::size_t>(number)];
 }
 
-/// Whether the data ends where offsets can.
+/// Returns true if the data ends within the range of offsets.
 bool fits(const Layout& view, Bytes from, Bytes bytes) {
     for (const std::int64_t number : {from, bytes, view.origin})
         if (number < 0 || number > kMost) return false;
@@ -53,7 +53,7 @@ bool fits(const Layout& view, Bytes from, Bytes bytes) {
     return end > -static_cast<double>(kMost) && end < static_cast<double>(kMost);
 }
 
-/// What a rank moves: numbers as trace_accesses.py writes them.
+/// Reads the data of one rank, in the numbers that trace_accesses.py writes.
 Layout read_layout(NumberFile& in, const std::vector<ShapePtr>& shapes) {
     std::array<std::int64_t, 8> told{};
     for (std::int64_t& number : told) number = in.number();
@@ -68,7 +68,7 @@ Layout read_layout(NumberFile& in, const std::vector<ShapePtr>& shapes) {
     return slice_of(view, from, bytes);
 }
 
-/// Part of one tile.
+/// Collects the parts of one tile.
 class Parts {
   public:
     void add(ShapePtr shape, Offset at) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Recorded: a collective access as a trace tells of it, which tools/oratorio/trace_accesses.py has
-// written to a file of numbers.
+// Recorded: a collective access from a trace, which tools/oratorio/trace_accesses.py has written to
+// a file of numbers.
 #pragma once
 
 #include <string>
@@ -12,8 +12,8 @@ namespace oratorio::count {
 
 class Recorded {
   public:
-    /// The first access of the file. Throws std::runtime_error, with a sentence for the user, where
-    /// the file isn't whole or isn't of so many ranks.
+    /// Reads the first access of the file. Throws std::runtime_error, with a sentence for the user,
+    /// if the file is incomplete or has another number of ranks.
     Recorded(const std::string& path, int ranks);
 
     [[nodiscard]] static bool is_one(const std::string& path);
@@ -26,8 +26,8 @@ class Recorded {
     std::vector<Layout> layouts_;
 };
 
-/// The data bytes [from, from + bytes) of a view, as a layout of their own: of as few parts as the
-/// view has tiles in them, and the pieces of tiles that are cut.
+/// Returns the data bytes [from, from + bytes) of a view as a layout of their own. It has at most
+/// as many parts as the view has tiles in that range, plus the pieces of tiles that are cut.
 [[nodiscard]] Layout slice_of(const Layout& view, Bytes from, Bytes bytes);
 
 }  // namespace oratorio::count

@@ -13,7 +13,7 @@ namespace {
 
 constexpr std::int64_t kRunsMagic = 0x314e55524d533345;  // "E3SMRUN1"
 
-/// What a rank has of one variable, in the order of the file.
+/// Returns a rank's part of one variable, in the order of the file.
 ShapePtr variable_of(std::vector<Extent>& runs) {
     std::ranges::sort(runs, {}, &Extent::begin);
     std::vector<Offset> offsets;
@@ -53,7 +53,7 @@ RunFile::RunFile(const std::string& path, int ranks) : ranks_(ranks) {
     }
 }
 
-/// In elements.
+/// Returns runs in elements.
 std::vector<Extent> RunFile::runs_of(const Map& map, Rank rank) const {
     const std::int64_t each = std::max<std::int64_t>(1, processes_ / ranks_);
     const std::int64_t sharers = std::max<std::int64_t>(1, ranks_ / processes_);

@@ -22,8 +22,8 @@ class Merger {
                                                     : SIZE_MAX),
           reading_(direction == Direction::read) {}
 
-    /// `pieces`: of ranks one after another, each in the order of the file; `ends`: where each
-    /// rank's end. Both are used up.
+    /// `pieces` holds those of one rank after another, each in the order of the file; `ends` holds
+    /// the end of each rank's pieces. Both are consumed.
     Cut cut(const Region& region, std::vector<OwnedPiece>& pieces, std::vector<std::size_t>& ends) {
         sort(pieces, ends);
         Cut all;
@@ -41,7 +41,7 @@ class Merger {
     }
 
   private:
-    /// One message. Gives its payload.
+    /// Fills one message. Returns the bytes of its payload.
     Bytes fill(RunJoiner& joiner, const std::vector<OwnedPiece>& pieces) {
         Bytes payload = 0;
         std::size_t shares = 0;
@@ -59,7 +59,8 @@ class Merger {
             const Bytes part = std::min(left, asked ? joiner.last().end - begin : room);
             if (!asked) joiner.add(begin, part);
             payload += asked ? 0 : part;
-            // A part of a piece, or one that others want, too, is dealt by itself.
+            // A part of a piece, or a piece that other ranks also request, is distributed by
+            // itself.
             last_run = part == left && !asked ? pieces[at_].run : -1;
             taken_ = part == left ? 0 : taken_ + part;
             at_ += part == left ? 1 : 0;
@@ -67,7 +68,7 @@ class Merger {
         return payload;
     }
 
-    /// Neighbours are merged two by two, until all are in order.
+    /// Merges neighbours two by two, until all pieces are in order.
     static void sort(std::vector<OwnedPiece>& pieces, std::vector<std::size_t>& ends) {
         const auto before = [](const OwnedPiece& a, const OwnedPiece& b) {
             return a.extent.begin < b.extent.begin;
@@ -91,10 +92,11 @@ class Merger {
 
     std::span<std::byte> table_;
     Bytes room_;
-    std::size_t shares_most_;  ///< of a message; group_runs deals them out of what comes back
+    /// Most shares in a message; group_runs distributes replies by them.
+    std::size_t shares_most_;
     bool reading_;
-    std::size_t at_ = 0;  ///< the piece that is taken next
-    Bytes taken_ = 0;     ///< of it
+    std::size_t at_ = 0;  ///< the next piece to take
+    Bytes taken_ = 0;     ///< bytes of it that are taken already
 };
 
 /// Fills the rounds, one sender after another.
@@ -117,7 +119,7 @@ class Counter {
         });
     }
 
-    /// All ranks that `local` serves.
+    /// Counts all ranks that `local` serves.
     void count_group(Rank local, std::vector<Rank> ranks) {
         std::erase_if(ranks, [&](Rank rank) { return plan_.ranks.hull_of(rank).empty(); });
         if (ranks.empty()) return;

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// oratorio_schedules WORKLOAD DIRECTION RANKS NODES ROUNDS HINTS...: what the nodes of a pretended
-// job send to the aggregators in a collective write or read of the workload, by a plan for each
-// HINTS (as in ORATORIO_HINTS; the method is one of them). WORKLOAD is as in
-// tools/count/workload.hpp. Lines of words; tools/oratorio/sim_schedule.py reads them.
-// oratorio_schedules terms < QUESTION: what machines take for one of those plans by the closed form
-// (count/closed_form.hpp); a line for each machine. tools/oratorio/sim_model.py asks and reads.
+// oratorio_schedules WORKLOAD DIRECTION RANKS NODES ROUNDS HINTS...: prints the data that the nodes
+// of a made-up job send to the aggregators in a collective write or read of the workload, by a plan
+// for each HINTS (as in ORATORIO_HINTS; the method is one of them). WORKLOAD is described in
+// tools/count/workload.hpp. The output is lines of words, which tools/oratorio/sim_schedule.py
+// reads.
+//
+// oratorio_schedules terms < QUESTION: prints the time of machines for one of those plans by the
+// closed form (count/closed_form.hpp), one line for each machine, for tools/oratorio/sim_model.py.
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
@@ -24,7 +26,8 @@ using namespace oratorio::count;
 
 namespace {
 
-constexpr std::int64_t kPiecesOfSample = 100'000'000;  // that are walked; of each plan
+// Number of pieces that are walked, per plan.
+constexpr std::int64_t kPiecesOfSample = 100'000'000;
 constexpr std::int64_t kRanksOfSample = 32'768;
 
 using Number = long long;
@@ -49,7 +52,7 @@ void print_plan(const Job& job, const Plan& plan, std::int64_t pieces, double se
     std::printf("\n");
 }
 
-/// Only where not all nodes stand for themselves.
+/// Prints the sample, unless all nodes stand for themselves.
 void print_sample(const std::vector<int>& nodes) {
     if (std::ranges::count(nodes, 1) == std::ssize(nodes)) return;
     for (std::size_t node = 0; node < nodes.size(); ++node)

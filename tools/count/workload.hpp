@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What `oratorio simulate` asks for, as its words are: workloads and hints.
+// The words that name workloads and hints for `oratorio simulate`.
 #pragma once
 
 #include <functional>
@@ -11,20 +11,21 @@
 
 namespace oratorio::count {
 
-/// Of `btio` or `s3d` in the paper's size, of `btio:N` or `s3d:N` with N points along an edge, or
-/// of a file of runs (run_file.hpp) or of a recorded access (recorded.hpp). Throws
+/// Returns the layouts of `btio` or `s3d` at the paper's size, of `btio:N` or `s3d:N` with N points
+/// along an edge, of a file of runs (run_file.hpp), or of a recorded access (recorded.hpp). Throws
 /// std::runtime_error, with a sentence for the user.
 [[nodiscard]] LayoutOf layouts_of(const std::string& workload, int ranks);
 
-/// What ranks tell of that, where a rule is much faster than making their layouts; else nothing.
+/// Returns a function for the summaries of that workload if a rule is much faster than making the
+/// layouts; else nothing.
 [[nodiscard]] std::function<AccessSummary(Rank rank)> summaries_by_rule(const std::string& workload,
                                                                         int ranks);
 
-/// Whether all its ranks' pieces together are known to be all of the file.
+/// Returns true if all ranks' pieces together are known to be all of the file.
 [[nodiscard]] bool leaves_no_holes(const std::string& workload);
 
-/// Of hints as in ORATORIO_HINTS, which name a method whose ranks send packed messages. Throws
-/// std::runtime_error, with a sentence for the user.
+/// Returns the options of hints as in ORATORIO_HINTS. The hints must name a method with ranks that
+/// send packed messages. Throws std::runtime_error, with a sentence for the user.
 [[nodiscard]] PlanOptions options_of(const std::string& hints);
 
 }  // namespace oratorio::count

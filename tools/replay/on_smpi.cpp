@@ -2,8 +2,8 @@
 // oratorio_on_smpi WORKLOAD DIRECTION RANKS NODES HINTS < NUMBERS: the library itself writes or
 // reads the workload, with all its ranks on SimGrid's MPI and a store that takes no time. Prints
 // the seconds from when the last rank had its plan to when the last message was taken, then the
-// messages and their bytes. The words are as in tools/count/workload.hpp; the numbers are read()
-// below. tools/oratorio/sim_smpi.py starts this.
+// messages and their bytes. WORKLOAD is described in tools/count/workload.hpp, the numbers in
+// read() below. tools/oratorio/sim_smpi.py starts this program.
 #include <smpi/mpi.h>
 #include <smpi/smpi.h>
 
@@ -30,7 +30,7 @@ namespace sg4 = simgrid::s4u;
 
 namespace {
 
-/// Takes what is written, at once, and forgets it; of what is read it says that it is there.
+/// A store that accepts all data and drops it; for reads it reports that the data is there.
 class NoStore final : public Store {
   public:
     explicit NoStore(Bytes& moved) : moved_(moved) {}
@@ -78,7 +78,7 @@ Machine read(std::istream& in) {
     return machine;
 }
 
-/// What all ranks do, which share this process and take turns.
+/// The work of all ranks, which share this process and take turns.
 class Job {
   public:
     Job(const std::string& workload, Direction direction, Nodes nodes, const std::string& hints)
@@ -103,7 +103,7 @@ class Job {
         MPI_Finalize();
     }
 
-    /// Throws std::runtime_error where the access failed.
+    /// Prints the results. Throws std::runtime_error if the access failed.
     void tell() const {
         if (!failure_.empty()) throw std::runtime_error(failure_);
         if (moved_ != bytes_) throw std::runtime_error("not all data was moved, or more");
@@ -121,7 +121,7 @@ class Job {
         Stats stats;
         BufferPool buffers;
         Access access = access_of(rank);
-        access.buffer = memory_.data();  // all have the same: nobody looks at what is moved
+        access.buffer = memory_.data();  // all ranks share it, as the data is never looked at
         const RunContext context{transport, &store, terms_, stats, buffers};
         MPI_Barrier(MPI_COMM_WORLD);
         const Outcome outcome = run_access(context, access, true);

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// replay < FILE: one round of a schedule on SimGrid S4U; prints what its phases take, in seconds:
-// gather, exchange, storage. In reads the storage comes before the exchange. Actors are nodes,
-// aggregators and storage targets. tools/oratorio/sim_s4u.py writes the file and starts this.
+// oratorio_replay < FILE: simulates one round of a schedule on SimGrid S4U and prints the seconds
+// of its phases: gather, exchange, storage. In reads the storage comes before the exchange. Actors
+// are nodes, aggregators and storage targets. tools/oratorio/sim_s4u.py writes the file and starts
+// this program.
 #include <cstdio>
 #include <deque>
 #include <iostream>
@@ -17,20 +18,20 @@ namespace sg4 = simgrid::s4u;
 
 namespace {
 
-/// What a node sends an aggregator, in one transfer for all its messages.
+/// The messages from a node to an aggregator, in one transfer.
 struct Flow {
     int aggregator = 0;
     double bytes = 0;
     double messages = 0;
     double sending = 0;  ///< seconds of the node's senders
-    double placing = 0;  ///< seconds of the aggregator, beside its messages'
-    // Of reads:
+    double placing = 0;  ///< seconds of the aggregator, besides those of its messages
+    // For reads:
     double answer = 0;     ///< bytes
     double answering = 0;  ///< seconds of the aggregator
     double taking = 0;     ///< seconds of the node's senders
 };
 
-/// A part of a node sends it.
+/// A flow, and the part of a node that sends it.
 struct Parcel {
     const Flow* flow = nullptr;
     int sender = 0;
@@ -44,16 +45,18 @@ struct Store {
 struct Job {
     bool reads = false;
     Links links;
-    double receive = 0;  ///< seconds of a message
+    double receive = 0;  ///< seconds per message
     double look = 0;     ///< seconds for each message that waits
     double client = 0;
     double call = 0;
-    int window = 1;  ///< flows of a part of a node, and of an aggregator, under way
-    int parts = 1;   ///< of a node's ranks, which send by themselves
+    /// Flows under way at the same time, per part of a node and per aggregator.
+    int window = 1;
+    int parts = 1;  ///< parts of a node's ranks, which send independently
     std::vector<double> gather;
     std::vector<std::vector<Flow>> sent;
-    std::vector<int> aggregators;  ///< nodes
-    std::vector<double> own;       ///< seconds of placing what needs no message
+    std::vector<int> aggregators;  ///< by aggregator: its node
+    /// By aggregator: seconds of placing data that needs no message.
+    std::vector<double> own;
     std::vector<std::vector<Store>> stores;
     int targets = 0;
 };
@@ -94,7 +97,7 @@ Job read(std::istream& in) {
     return job;
 }
 
-/// Transfers under way to one place.
+/// The transfers under way to one place.
 class Under {
   public:
     [[nodiscard]] std::size_t count() const { return comms_.size(); }
@@ -109,7 +112,7 @@ class Under {
     std::vector<sg4::CommPtr> comms_;
 };
 
-/// Gets parcels of one mailbox, several asked for at once.
+/// Receives the parcels of one mailbox, with several receives under way.
 class Inbox {
   public:
     explicit Inbox(sg4::Mailbox* box) : box_(box) {}
@@ -141,7 +144,7 @@ class Replay {
         exchanged_ = sg4::Barrier::create(senders + job.aggregators.size());
     }
 
-    /// Parts begin at aggregators that follow one another, as ranks do.
+    /// Parts begin at consecutive aggregators, as ranks do.
     void send(int node, int part) {
         sg4::this_actor::sleep_for(job_.gather[node]);
         gathered_->wait();
@@ -149,7 +152,7 @@ class Replay {
         if (job_.reads) loaded_->wait();
         const int sender = node * job_.parts + part;
         const auto& flows = job_.sent[node];
-        std::deque<Parcel> parcels;  // until they have been taken
+        std::deque<Parcel> parcels;  // kept until they have been received
         Under under_way;
         Inbox answers(sender_box(sender));
         for (std::size_t i = 0; i < flows.size(); ++i) {
@@ -227,7 +230,7 @@ class Replay {
     static void take_answer(Inbox& answers) {
         sg4::this_actor::sleep_for(answers.take().flow->taking);
     }
-    /// Each message is looked for among those that wait.
+    /// Each message is searched for among those that wait.
     void take(int index, const Flow& flow) {
         double& waiting = waiting_[index];
         const double looked = flow.messages * waiting - flow.messages * flow.messages / 2;
@@ -235,7 +238,7 @@ class Replay {
         sg4::this_actor::sleep_for(flow.messages * job_.receive + looked * job_.look +
                                    flow.placing);
     }
-    /// Between an aggregator and its targets.
+    /// Moves data between an aggregator and its targets.
     void move(int index) {
         static Parcel nothing;
         sg4::this_actor::sleep_for(job_.call);
@@ -257,7 +260,7 @@ class Replay {
         parcels.push_back(parcel);
         return to->put_async(&parcels.back(), static_cast<std::uint64_t>(bytes));
     }
-    /// Of so many that an aggregator moves at once.
+    /// Starts one of the `all` transfers that an aggregator makes at the same time.
     sg4::CommPtr stored(sg4::Mailbox* to, Parcel& nothing, const Store& store,
                         std::size_t all) const {
         auto comm = to->put_init(&nothing, static_cast<std::uint64_t>(store.bytes));

@@ -17,14 +17,15 @@ namespace {
 
 namespace sg4 = simgrid::s4u;
 
-/// Of a round or of none.
+/// Returns the kind of a message from its tag, for messages of a round and those of none.
 MessageKind kind_of(Tag tag) {
     const int kind = tag % 4;
     return static_cast<MessageKind>(kind == static_cast<int>(MessageKind::roundless) ? tag >> 4
                                                                                      : kind);
 }
 
-/// Contiguous pieces that a message tells of: one with a write's data, or a read's request.
+/// Returns the number of contiguous pieces that a message describes, with a write's data or in a
+/// read's request.
 std::int64_t pieces_in(std::span<const std::byte> message, Tag tag) {
     if (kind_of(tag) != MessageKind::data) return 0;
     MessageHead head;
@@ -36,7 +37,7 @@ std::int64_t pieces_in(std::span<const std::byte> message, Tag tag) {
     return pieces;
 }
 
-/// Of one end, but for what a message costs by itself.
+/// Returns the cost of one end, without the fixed cost of a message.
 double seconds_of(std::span<const std::byte> message, Tag tag, const Endpoint& costs,
                   double piece) {
     return static_cast<double>(message.size()) * costs.byte +
@@ -68,7 +69,7 @@ SmpiTransport::~SmpiTransport() {
     MPI_Comm_free(&comm_);
 }
 
-/// Messages between a rank and its local aggregator are of no round.
+/// Messages between a rank and its local aggregator belong to no round.
 const Endpoint& SmpiTransport::costs_of(Tag tag) const {
     return tag % 4 == static_cast<int>(MessageKind::roundless) ? ends_.gather : ends_.exchange;
 }
@@ -124,7 +125,7 @@ Result<Ticket> SmpiTransport::reduce(std::span<std::uint64_t> values, ReduceOp o
     return keep({.done = true});
 }
 
-/// SMPI's own Allgather has every rank send to every other, which takes minutes from 256 ranks on.
+/// In SMPI's own Allgather every rank sends to every other, which takes minutes from 256 ranks on.
 Result<Ticket> SmpiTransport::gather(std::span<const std::byte> mine, std::span<std::byte> all) {
     const int count = static_cast<int>(mine.size());
     const int code =
@@ -139,7 +140,7 @@ Result<Ticket> SmpiTransport::broadcast(Rank root, std::span<std::byte> data) {
     return keep({.done = true});
 }
 
-/// A message that was received is looked for among those that wait, and placed or merged.
+/// Takes a received message: it is searched for among those that wait, and placed or merged.
 void SmpiTransport::take(const Slot& slot, Bytes bytes) {
     const Endpoint& costs = costs_of(slot.status.MPI_TAG);
     const auto message = slot.into.first(static_cast<std::size_t>(bytes));
@@ -170,7 +171,7 @@ Result<Completion> SmpiTransport::test(Ticket ticket) {
     return Completion{.done = true, .source = ended.status.MPI_SOURCE, .bytes = bytes};
 }
 
-/// Until something that is under way ends.
+/// Waits until any operation ends.
 void SmpiTransport::idle(const Rest& /*rest*/) {
     std::vector<MPI_Request> requests;
     std::vector<std::size_t> indices;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// SmpiTransport: the library's Transport over SimGrid's MPI, for one rank. SMPI gives the links and
-// the protocol; what a message costs at its ends it doesn't know, so the rank sleeps for that.
+// SmpiTransport: the library's Transport over SimGrid's MPI, for one rank. SMPI simulates the links
+// and the protocol; it doesn't know the costs at the ends of a message, so the rank sleeps for
+// those.
 #pragma once
 
 #include <smpi/smpi.h>
@@ -11,39 +12,39 @@
 
 namespace oratorio::replay {
 
-/// What the ends of messages cost, in seconds.
+/// The costs at the ends of messages, in seconds.
 struct Endpoint {
     double send = 0;
     double receive = 0;
     double look = 0;   ///< for each message that waits
-    double byte = 0;   ///< of a copy
-    double piece = 0;  ///< of describing it
-    double place = 0;  ///< and of placing or merging it
+    double byte = 0;   ///< of copying a byte
+    double piece = 0;  ///< of describing a piece
+    double place = 0;  ///< of placing or merging a piece
 };
 
-/// Of messages to aggregators, and to local aggregators.
+/// The costs for messages to aggregators, and to local aggregators.
 struct Ends {
     Endpoint exchange;
     Endpoint gather;
 };
 
-/// What the ranks of a process have seen, all together. Times are SimGrid's.
+/// Observations of all ranks of the process. Times are SimGrid's.
 struct Seen {
     explicit Seen(int ranks) : waiting(static_cast<std::size_t>(ranks)) {}
     std::vector<double> waiting;  ///< by rank: messages sent to it and not taken yet
-    double planned = 0;           ///< the last rank began to send or receive
-    double taken = 0;             ///< the last message was
+    double planned = 0;           ///< time at which the last rank began to send or receive
+    double taken = 0;             ///< time at which the last message was taken
     std::int64_t messages = 0;
     Bytes bytes = 0;
 };
 
-/// Of one access. A collective returns when it is done, as the ranks do nothing
-/// meanwhile. Other than the library's transport over MPI it is told by SMPI when something has
-/// come, so waiting takes no polls: those would cost simulated time.
+/// The transport of one access. A collective returns only when it is done, as the ranks have
+/// nothing else to do. Unlike the library's transport over MPI, it learns from SMPI when a message
+/// has arrived, so waiting takes no polls: those would cost simulated time.
 class SmpiTransport final : public Transport {
   public:
-    /// Collective. The communicator is its own: with MPI_COMM_WORLD a receive from any rank crashes
-    /// SimGrid 3.32 where SMPI's ranks weren't started by smpirun.
+    /// Collective. The transport has a communicator of its own: with MPI_COMM_WORLD a receive from
+    /// any rank crashes SimGrid 3.32 unless smpirun started SMPI's ranks.
     SmpiTransport(Topology topology, const Ends& ends, Seen& seen);
     ~SmpiTransport() override;
 
@@ -77,8 +78,8 @@ class SmpiTransport final : public Transport {
     Seen& seen_;
     MPI_Comm comm_ = MPI_COMM_NULL;
     bool begun_ = false;
-    std::vector<Slot> slots_;        ///< a ticket's id is an index
-    std::vector<std::size_t> free_;  ///< slots to use again
+    std::vector<Slot> slots_;        ///< a ticket's id is an index here
+    std::vector<std::size_t> free_;  ///< unused slots
 };
 
 }  // namespace oratorio::replay

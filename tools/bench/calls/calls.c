@@ -5,13 +5,13 @@
  *     calls FILE ordered COUNT     the same with MPI_File_write_ordered
  *     calls FILE all COUNT         the same with MPI_File_write_at_all
  *     calls FILE iall COUNT        the same with MPI_File_iwrite_at_all and MPI_Wait
- *     calls FILE raw COUNT         the same with pwrite(2), without any pointer: what one system
- *                                  call a record can reach
- *     calls FILE overlap SECONDS   SECONDS of computing while a collective write of about as long
- *                                  is under way
+ *     calls FILE raw COUNT         the same with pwrite(2), without any pointer: the best rate with
+ *                                  one system call per record
+ *     calls FILE overlap SECONDS   SECONDS of computing during a collective write that takes about
+ *                                  as long
  *
  * Rank 0 prints one line: seconds per call, or for overlap the seconds of computing alone, writing
- * alone and both. MPI_THREAD_MULTIPLE is asked for by overlap.
+ * alone and both together. Only overlap requests MPI_THREAD_MULTIPLE.
  */
 #include <fcntl.h>
 #include <mpi.h>
@@ -36,7 +36,7 @@ static void must(int code, const char* what) {
     MPI_Abort(MPI_COMM_WORLD, 1);
 }
 
-/* Every record is there once, and whole. */
+/* Checks that every record is there once and whole. */
 static void check_records(long count) {
     MPI_Offset size = 0;
     MPI_Barrier(MPI_COMM_WORLD);
@@ -59,7 +59,7 @@ static void check_records(long count) {
     free(all);
 }
 
-static int raw; /* its descriptor */
+static int raw; /* descriptor of the file for `raw` */
 
 static int write_beside(MPI_Offset at, const char* record) {
     MPI_Request request;
@@ -89,14 +89,14 @@ static void records(long count, const char* kind) {
     MPI_Barrier(MPI_COMM_WORLD);
     const double start = MPI_Wtime();
     for (long i = 0; i < count; ++i) write_record(kind, record, i);
-    MPI_Offset size = 0; /* who tells it has written what may have been gathered */
+    MPI_Offset size = 0; /* the query makes write-behind write what it has gathered */
     MPI_File_get_size(file, &size);
     const double seconds = longest(MPI_Wtime() - start);
     check_records(count);
     if (rank == 0) printf("%.9f\n", seconds / (double)count);
 }
 
-/* Work that takes about as long as it is told to, measured once; gives the seconds it took. */
+/* Computes for a number of rounds. Returns the seconds that it took. */
 static double compute(double rounds) {
     static volatile double sink;
     const double start = MPI_Wtime();
@@ -104,7 +104,7 @@ static double compute(double rounds) {
     return MPI_Wtime() - start;
 }
 
-enum { kPieces = 4096 }; /* the most of a rank, in pieces of 1 MiB */
+enum { kPieces = 4096 }; /* most pieces of 1 MiB per rank */
 
 static double write_all(const char* data, int pieces, MPI_Datatype piece) {
     MPI_Barrier(MPI_COMM_WORLD);
@@ -126,7 +126,7 @@ static void overlap(double seconds) {
     const double wanted = 512 / write_all(data, 512, piece) * seconds;
     const int pieces = wanted < kPieces ? (int)wanted + 1 : kPieces;
     if (pieces > 512) memset(data + ((size_t)512 << 20), rank + 1, (size_t)(pieces - 512) << 20);
-    write_all(data, pieces, piece); /* the file has its length now */
+    write_all(data, pieces, piece); /* gives the file its length */
     const double writing = write_all(data, pieces, piece);
     MPI_Barrier(MPI_COMM_WORLD);
     const double computing = longest(compute(rounds));

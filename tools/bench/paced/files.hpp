@@ -17,7 +17,7 @@ namespace paced {
 struct File {
     std::uint64_t number = 0;
     std::uint64_t bytes = 0;
-    std::byte* data = nullptr;  ///< zeros behind its bytes
+    std::byte* data = nullptr;  ///< followed by zeros
 
     void resize(std::uint64_t to) {
         if (to < bytes) std::memset(data + to, 0, bytes - to);
@@ -32,7 +32,7 @@ class Files {
 
     Files() { all_[root].number = root; }
 
-    /// Null: there is none.
+    /// Returns null if there is no such file.
     File* find(const std::string& name) {
         const auto found = names_.find(name);
         return found == names_.end() ? nullptr : at(found->second);
@@ -41,7 +41,7 @@ class Files {
         const auto found = all_.find(number);
         return found == all_.end() ? nullptr : &found->second;
     }
-    /// Empty, or as it is if it is there.
+    /// Returns the file, or a new empty one if there is none.
     File& make(const std::string& name) {
         if (File* const there = find(name)) return *there;
         const std::uint64_t number = ++last_;
@@ -51,8 +51,8 @@ class Files {
         file.data = memory();
         return file;
     }
-    /// False: there is none. Its memory goes to the next new file; who has it open can't use it any
-    /// more.
+    /// Returns false if there is no such file. The file's memory is reused by the next new file;
+    /// open handles become invalid.
     bool remove(const std::string& name) {
         File* const file = find(name);
         if (file == nullptr) return false;
@@ -64,7 +64,7 @@ class Files {
     }
 
   private:
-    /// Memory that was used before has no pages to be made.
+    /// Reuses memory if possible, as its pages exist already.
     std::byte* memory() {
         if (!spare_.empty()) {
             std::byte* const used = spare_.back();

@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A file system in memory whose storage has a rate: a request of n bytes is answered n / rate after
-// the one before it, and after its bytes are copied no core works for it. `oratorio bench --rate`
-// starts it.
+// A file system in memory with storage of a given rate: a request of n bytes is answered n / rate
+// after the one before it, and no core works for it after its bytes are copied. `oratorio bench
+// --rate` starts it.
 //
 // usage: paced FOLDER
 //
-// A line on stdin sets the rates, "WRITE READ" in bytes a second, 0: as fast as memory, and is
-// answered by "ready"; so is the start. At the end of stdin it unmounts and removes FOLDER.
+// A line on stdin sets the rates, "WRITE READ" in bytes per second, 0: as fast as memory. The
+// answer is "ready", which is also printed at the start. At the end of stdin the program unmounts
+// and removes FOLDER.
 //
-// It speaks the kernel's FUSE protocol itself and has files in one folder, no more. What is read
-// and written goes past the page cache.
+// It implements the kernel's FUSE protocol itself, for files in one folder only. Reads and writes
+// bypass the page cache.
 #include <fcntl.h>
 #include <linux/fuse.h>
 #include <poll.h>
@@ -38,7 +39,8 @@ namespace {
 
 constexpr std::uint32_t kRequestMax = 1 << 20;
 constexpr std::uint32_t kPagesMax = kRequestMax / 4096;
-constexpr std::uint64_t kForEver = 1'000'000;  // seconds: nobody changes files behind the kernel
+// Seconds; files never change without the kernel's knowledge.
+constexpr std::uint64_t kForEver = 1'000'000;
 
 std::int64_t nanoseconds() {
     timespec now{};
@@ -46,11 +48,11 @@ std::int64_t nanoseconds() {
     return now.tv_sec * 1'000'000'000LL + now.tv_nsec;
 }
 
-/// One channel to the storage: requests one after another.
+/// One channel to the storage, which serves requests one after another.
 class Channel {
   public:
     void set_rate(double bytes_a_second) { rate_ = bytes_a_second; }
-    /// Until a request that came at `began` is done. Copying its bytes is part of that time.
+    /// Waits until a request that came at `began` is done. Copying its bytes is part of that time.
     void wait(std::int64_t began, std::uint64_t bytes) {
         if (rate_ <= 0) return;
         const auto lasts = static_cast<std::int64_t>(1e9 * static_cast<double>(bytes) / rate_);
@@ -68,11 +70,11 @@ class Server {
   public:
     explicit Server(int device) : device_(device), request_(kRequestMax + 4096) {}
 
-    /// Until stdin ends or the folder is unmounted.
+    /// Serves requests until stdin ends or the folder is unmounted.
     void serve() {
         pollfd watched[] = {{device_, POLLIN, 0}, {STDIN_FILENO, POLLIN, 0}};
         for (;;) {
-            // What waits already came before the last one was done.
+            // A request that already waits arrived before the last one was done.
             came_ = 0;
             if (::poll(watched, 2, 0) == 0) {
                 if (::poll(watched, 2, -1) < 0) continue;
@@ -95,7 +97,7 @@ class Server {
         std::memcpy(&value, request_.data() + sizeof head_, sizeof value);
         return value;
     }
-    /// What follows a T.
+    /// Returns the bytes behind a T in the request.
     template <typename T>
     std::byte* after() {
         return request_.data() + sizeof head_ + sizeof(T);
@@ -116,7 +118,8 @@ class Server {
         const iovec parts[] = {{&out, sizeof out},
                                {const_cast<std::byte*>(first.data()), first.size()},
                                {const_cast<std::byte*>(second.data()), second.size()}};
-        [[maybe_unused]] const auto sent = ::writev(device_, parts, 3);  // fails if nobody waits
+        // Fails if the caller no longer waits.
+        [[maybe_unused]] const auto sent = ::writev(device_, parts, 3);
     }
     template <typename T>
     void reply(const T& value) {
@@ -258,7 +261,7 @@ void Server::answer() {
         case FUSE_FORGET:
         case FUSE_BATCH_FORGET:
         case FUSE_INTERRUPT:
-            return;  // wants no answer
+            return;  // needs no answer
         default:
             break;
     }
@@ -285,7 +288,7 @@ void Server::answer_of_file(File& file) {
             return write(file);
         case FUSE_RELEASE:
         case FUSE_RELEASEDIR:
-        case FUSE_READDIR:  // whoever lists it sees nothing
+        case FUSE_READDIR:  // listing the folder shows no files
         case FUSE_FLUSH:
         case FUSE_FSYNC:
         case FUSE_ACCESS:
@@ -295,12 +298,12 @@ void Server::answer_of_file(File& file) {
     }
 }
 
-/// A device waits for no core. As good as it gets where that isn't granted.
+/// A storage device needs no core. This comes as near to that as the system allows.
 void behave_as_a_device() {
     const sched_param first{.sched_priority = 1};
     sched_setscheduler(0, SCHED_FIFO, &first);
     prctl(PR_SET_TIMERSLACK, 1);
-    // stdin ends when who started us ends, whatever signal its group has got.
+    // stdin ends when the parent process ends, whatever signal its group gets.
     for (const int number : {SIGINT, SIGTERM, SIGHUP}) std::signal(number, SIG_IGN);
 }
 

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What copies take by how many bytes they go behind where they come from, within a page
-// (docs/decisions/0044): read and write straight, by way of a buffer half a page away from both,
-// and memcpy, whole and by steps.
+// Measures how the time of a copy depends on the distance of its target behind its source within a
+// page (docs/decisions/0044): for read and write without a buffer, for read and write through a
+// bounce buffer half a page away from both, and for memcpy, as a whole and in steps.
 //
 //     c++ -O2 -std=c++20 tools/bench/profile/close_behind.cpp -o close_behind && ./close_behind
 //     FILE
 //
-// Nanoseconds a byte on one core; the least of 5 passes over 64 MiB in pieces of 512 KiB (memcpy:
-// 64 KiB). The file should be in memory.
+// Prints nanoseconds per byte on one core: the least of 5 passes over 64 MiB in pieces of 512 KiB
+// (memcpy: 64 KiB). The file should be in memory.
 #include <fcntl.h>
 #include <unistd.h>
 

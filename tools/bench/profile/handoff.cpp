@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The least a read of pieces that two processes share out can take, in per cent of contiguous reads
-// of the same bytes: by calls for each piece, through buffers that both map, by mapping the file.
-// Each process has a core, and nothing is planned, agreed on, or waited for but the other's turn.
+// Measures the best possible read of pieces that two processes share, in per cent of contiguous
+// reads of the same bytes: by a call for each piece, through buffers that both map, and by mapping
+// the file. Each process has a core. Nothing is planned or agreed on, and a process only waits for
+// the other's turn.
 //
 //     c++ -O2 -std=c++20 -march=native tools/bench/profile/handoff.cpp -o handoff && ./handoff FILE
 //
@@ -27,10 +28,10 @@
 namespace {
 
 constexpr int kProcesses = 2;
-constexpr std::size_t kMine = 64 << 20;        // bytes of a process
-constexpr std::size_t kRing = 8 << 20;         // buffers that both map
-constexpr std::size_t kSubBuffer = 512 << 10;  // of them, filled by one call
-constexpr std::size_t kWindow = 4 << 20;       // of the file, mapped at a time
+constexpr std::size_t kMine = 64 << 20;        // per process
+constexpr std::size_t kRing = 8 << 20;         // size of the buffers that both map
+constexpr std::size_t kSubBuffer = 512 << 10;  // part of the ring that one call fills
+constexpr std::size_t kWindow = 4 << 20;       // part of the file that is mapped at a time
 constexpr int kPasses = 9;
 
 struct Shared {
@@ -53,7 +54,8 @@ double now() {
         .count();
 }
 
-/// Past the caches; `bytes` are a multiple of 64, `to` is aligned to them.
+/// Copies with streaming stores, which bypass the caches. REQUIRES: `bytes` is a multiple of 64,
+/// and `to` is aligned to 64.
 void stream(char* to, const char* from, std::size_t bytes) {
     for (std::size_t at = 0; at < bytes; at += 16)
         _mm_stream_si128(reinterpret_cast<__m128i*>(to + at),
@@ -79,7 +81,7 @@ class Process {
 
     void contiguous() { read(memory_, kMine, static_cast<off_t>(kMine) * number_); }
 
-    /// A call for each piece.
+    /// Makes a call for each piece.
     void pieces(std::size_t piece) {
         std::size_t done = 0;
         for_each_piece(0, kProcesses * kMine, piece, [&](std::size_t at) {
@@ -88,7 +90,8 @@ class Process {
         });
     }
 
-    /// Each fills half of the buffers by large calls and takes its pieces from all of them.
+    /// Each process fills half of the buffers by large calls and copies its pieces from all of
+    /// them.
     void buffers(std::size_t piece) {
         std::size_t done = 0;
         for (std::size_t round = 0; round < kProcesses * kMine; round += kRing) {
@@ -105,7 +108,7 @@ class Process {
         }
     }
 
-    /// Both map the whole file, a window at a time.
+    /// Both processes map the whole file, a window at a time.
     void mapping(std::size_t piece) {
         std::size_t done = 0;
         for (std::size_t begin = 0; begin < kProcesses * kMine; begin += kWindow) {
@@ -121,7 +124,7 @@ class Process {
         _mm_sfence();
     }
 
-    /// Seconds from the first one's begin to the last one's end.
+    /// Returns the seconds from the first process's begin to the last one's end.
     double timed(const std::function<void(Process&)>& way) {
         meet();
         shared_.begin[number_] = now();
@@ -134,7 +137,7 @@ class Process {
         return taken;
     }
 
-    /// Nanoseconds of a cache line from one core to the other and back.
+    /// Returns the nanoseconds that a cache line takes from one core to the other and back.
     double there_and_back() {
         constexpr int kTurns = 20000;
         meet();
@@ -156,7 +159,7 @@ class Process {
     void read(char* into, std::size_t bytes, off_t at) const {
         if (pread(file_, into, bytes, at) != static_cast<ssize_t>(bytes)) std::abort();
     }
-    /// Pieces are dealt to the processes in turn.
+    /// Calls each(at) for the process's pieces, which are dealt to the processes in turn.
     template <class Each>
     void for_each_piece(std::size_t begin, std::size_t end, std::size_t piece, Each each) const {
         const std::size_t first = begin + piece * static_cast<std::size_t>(number_);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// How long a cache line takes from one core to another and back, and whether two cores compute as
-// fast as one does alone. What ranks share is as near as that; a virtual machine's cores may move.
+// Measures how long a cache line takes from one core to another and back, and whether two cores
+// compute as fast as one does alone. The round trip limits what ranks can share; a virtual
+// machine's cores may move.
 //
 //     c++ -O2 -std=c++20 tools/bench/profile/pingpong.cpp -o pingpong && ./pingpong
 #include <sched.h>
@@ -36,7 +37,7 @@ double seconds_of(Action action) {
     return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
 }
 
-/// `there` runs on the second core, `here` on the first, at the same time.
+/// Runs `there` on the second core and `here` on the first at the same time.
 template <class There, class Here>
 double beside(There there, Here here) {
     const pid_t other = fork();

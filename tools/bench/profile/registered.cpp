@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Whether io_uring's registered buffers pay: requests of a file by O_DIRECT, several under way,
-// from buffers the kernel looks up for each request and from such as it has been told of before.
-// Rates, and what a request costs the core.
+// Measures whether io_uring's registered buffers pay: requests on a file with O_DIRECT, several
+// under way, from buffers that the kernel looks up for each request and from buffers that were
+// registered in advance. Prints rates, and the time of a core per request.
 //
 //     c++ -O2 -std=c++20 tools/bench/profile/registered.cpp -luring -o registered && ./registered
 //     FILE
@@ -57,7 +57,7 @@ class Ring {
     Ring& operator=(const Ring&) = delete;
     ~Ring() { io_uring_queue_exit(&ring_); }
 
-    /// The whole file once.
+    /// Moves the whole file once.
     Cost move(bool write, bool registered) {
         const std::size_t requests = kFile / bytes_;
         std::size_t begun = 0;

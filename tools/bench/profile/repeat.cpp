@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Repeats one block-cyclic collective access without checking anything, so that a profiler sees the
-// access and nothing else; tells the median of its rates and that of contiguous POSIX calls of the
-// same bytes. All ranks are on one node, as their clocks are one.
+// Repeats one block-cyclic collective access without checking anything, so that a profiler sees
+// only the access. Prints the median of its rates, and that of contiguous POSIX calls of the same
+// bytes. REQUIRES: all ranks are on one node, as they must share a clock.
 //
 //     mpicxx -O2 -std=c++20 tools/bench/profile/repeat.cpp -o repeat
 //     mpiexec -n 8 env LD_PRELOAD=.../liboratorio.so ./repeat FILE METHOD read|write BLOCK BYTES
 //     REPEATS
 //
-// BLOCK and BYTES are bytes, of a piece and of a rank.
+// BLOCK is the bytes of a piece, BYTES those of a rank.
 #include <fcntl.h>
 #include <mpi.h>
 #include <unistd.h>
@@ -29,7 +29,7 @@ double node_clock() {
     return static_cast<double>(now.tv_sec) + 1e-9 * static_cast<double>(now.tv_nsec);
 }
 
-/// MiB per second of all ranks, from the first one's start to the last one's end.
+/// Returns MiB per second of all ranks, from the first one's start to the last one's end.
 template <class Action>
 double rate_of(double bytes_each, Action action) {
     int ranks = 0;
@@ -80,7 +80,8 @@ int main(int argc, char** argv) {
     }
     const std::string direction = argv[3];
     const int block = std::atoi(argv[4]), bytes = std::atoi(argv[5]), repeats = std::atoi(argv[6]);
-    constexpr std::size_t kPage = 4096;  // as programs' large arrays mostly are aligned
+    // Large arrays of programs are mostly aligned like this.
+    constexpr std::size_t kPage = 4096;
     std::vector<char> memory(static_cast<std::size_t>(bytes) + kPage, 'x');
     void* begin_of_page = memory.data();
     std::size_t room = memory.size();
