@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/* 14.4.2 to 14.4.5: what every data access procedure does alike, one rule per procedure. */
+/* 14.4.2 to 14.4.5: the behaviour that all data access procedures share, one rule per procedure. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -7,7 +7,8 @@
 
 enum { kItems = 6, kInts = 2 * kItems, kStart = 3, kHole = -7, kUntouched = -1, kFirst = 1000 };
 
-/* The place of a rank's ints: with the common view of a shared pointer, the order of arrival. */
+/* Returns the index of a rank's int in the file; with the common view of a shared file pointer
+ * that is the order of arrival. */
 static int stored_index(const Operation* operation, int size, int place, int k) {
     if (operation->pointer == kShared) {
         const int position = place * kInts + k;
@@ -21,8 +22,8 @@ static int value_of(int rank, int k) {
     return 100 * (rank + 1) + k;
 }
 
-/* Blocks of 3 ints: each rank its own ones, or for a shared pointer the same for all, with holes.
- */
+/* Sets a view of blocks of 3 ints: each rank's own, or for a shared file pointer the same for
+ * all, with holes. */
 static void set_pattern_view(Test* t, const Operation* operation, MPI_File file) {
     const int is_shared = operation->pointer == kShared;
     MPI_Datatype blocks = block_of(MPI_INT, 3, is_shared ? 4 : 3 * t->size);
@@ -31,7 +32,7 @@ static void set_pattern_view(Test* t, const Operation* operation, MPI_File file)
     MPI_Type_free(&blocks);
 }
 
-/* Memory of 2 ints and a hole per item. */
+/* Runs the operation with memory of 2 ints and a hole per item. */
 static void run_pattern(Test* t, const Operation* operation, MPI_File file, int* memory) {
     MPI_Datatype pairs = block_of(MPI_INT, 2, 3);
     const Access access = {file, kStart, memory, kItems, pairs};
@@ -46,7 +47,8 @@ static void run_pattern(Test* t, const Operation* operation, MPI_File file, int*
     MPI_Type_free(&pairs);
 }
 
-/* Whose data lies at this place; a shared pointer without order leaves that to chance. */
+/* Returns the rank with data at this place; a shared pointer without order leaves that to
+ * chance. */
 static int owner_of(Test* t, const Operation* operation, const int* found, int place) {
     if (operation->pointer != kShared || operation->is_collective) {
         return place;
@@ -137,8 +139,8 @@ static void moves_data(Test* t) {
     }
 }
 
-/* Reads of 4 ints where the file ends after `there` of them; for an unordered shared pointer the
- * sum counts. */
+/* Reads 4 ints per rank where the file ends after `there` of them; for an unordered shared file
+ * pointer the sum counts. */
 static void tells_true_count(Test* t) {
     const Operation* const operation = operation_of(t);
     enum { kEach = 4, kShort = 2 };
@@ -190,7 +192,7 @@ static void moves_its_pointer(Test* t) {
     close_file(t, &file);
 }
 
-/* Odd ranks take part with nothing. */
+/* Odd ranks take part without data. */
 static void takes_empty_parts(Test* t) {
     const Operation* const operation = operation_of(t);
     enum { kCount = 4 };

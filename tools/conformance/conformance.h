@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/* The frame of the conformance suite: rules of the MPI I/O chapter as small functions, against
- * mpi.h alone. A rule runs on all ranks, notes what it finds wrong and goes on, so that all ranks
- * keep making the same collective calls. Every file of rules ends with its table.
- */
+/* The frame of the conformance suite: rules of the MPI I/O chapter as small functions that need
+ * only mpi.h. A rule runs on all ranks, records what it finds wrong and continues, so that all
+ * ranks make the same collective calls. Every file of rules ends with its table. */
 #pragma once
 
 #include <mpi.h>
@@ -13,33 +12,34 @@ enum { kMessageBytes = 400, kPathBytes = 4096 };
 typedef enum {
     kUsual,
     kAtFinalize, /* runs inside MPI_Finalize, from an attribute of MPI_COMM_SELF */
-    kLong,       /* takes long or much space; runs if asked for */
-    kSelfTest    /* breaks on purpose, to test the runner; never listed */
+    kLong,       /* takes much time or space; runs only on request */
+    kSelfTest    /* fails on purpose, to test the runner; never listed */
 } RuleKind;
 
 typedef struct Rule Rule;
 
-/* What a rule gets. */
+/* The arguments of a rule. */
 typedef struct {
     const Rule* rule;
-    MPI_Comm comm; /* all ranks, for the rule alone */
+    MPI_Comm comm; /* all ranks, only for this rule */
     int rank, size;
-    char path[kPathBytes];  /* the same name on all ranks; no such file when the rule begins */
+    /* the same name on all ranks; the file doesn't exist when the rule begins */
+    char path[kPathBytes];
     char other[kPathBytes]; /* a second name */
     int is_wrong;           /* a check failed on this rank */
-    int is_unavailable;     /* the rule can't be tried here; message says why */
+    int is_unavailable;     /* the rule can't be tested here; message says why */
     char message[kMessageBytes];
 } Test;
 
 struct Rule {
-    const char* section;  /* of MPI-4.1 */
+    const char* section;  /* section of MPI-4.1 */
     const char* id;       /* a word of letters, digits, _ and - */
     const char* sentence; /* what must hold */
-    const char* routines; /* procedures it exercises, without MPI_File_ */
+    const char* routines; /* procedures that it exercises, without MPI_File_ */
     void (*run)(Test* t);
-    int ranks; /* at least so many */
+    int ranks; /* the least number of ranks */
     RuleKind kind;
-    const char* operation; /* name of the Operation it is about, or NULL */
+    const char* operation; /* name of the Operation that it tests, or NULL */
 };
 
 typedef struct {
@@ -51,10 +51,10 @@ typedef struct {
     static const Rule NAME##_rows[] = __VA_ARGS__; \
     const RuleTable NAME = {NAME##_rows, (int)(sizeof NAME##_rows / sizeof NAME##_rows[0])}
 
-/* Checks: each notes the first failure of the rank with its place. */
+/* Checks: each records the rank's first failure with its place. */
 void wrong(Test* t, const char* file, int line, const char* format, ...);
 int check_succeeds(Test* t, int code, const char* call, const char* file, int line);
-/* `classes` ends with -1; empty means any error will do. */
+/* `classes` ends with -1; an empty list accepts any error. */
 void check_fails(Test* t, int code, const int* classes, const char* call, const char* file,
                  int line);
 void check_equal(Test* t, long long found, long long expected, const char* what, const char* file,
@@ -63,42 +63,43 @@ void unavailable(Test* t, const char* why);
 
 #define CHECK(t, condition, ...) \
     ((condition) ? (void)0 : wrong((t), __FILE__, __LINE__, __VA_ARGS__))
-/* The call returns MPI_SUCCESS; the value is whether it did. */
+/* Checks that the call returns MPI_SUCCESS; returns whether it did. */
 #define OK(t, call) check_succeeds((t), (call), #call, __FILE__, __LINE__)
-/* The call returns an error of one of these classes. */
+/* Checks that the call returns an error of one of these classes. */
 #define FAILS_AS(t, call, ...) \
     check_fails((t), (call), (const int[]){__VA_ARGS__, -1}, #call, __FILE__, __LINE__)
-/* The call returns an error. */
+/* Checks that the call returns an error. */
 #define FAILS(t, call) check_fails((t), (call), (const int[]){-1}, #call, __FILE__, __LINE__)
 #define EQUAL(t, found, expected) \
     check_equal((t), (long long)(found), (long long)(expected), #found, __FILE__, __LINE__)
 
-/* What rules share (fixture.c). "Collective" means on t->comm. */
+/* Functions that rules share (fixture.c). "Collective" means on t->comm. */
 
-/* Collective. A new file open for reading and writing. */
+/* Collective. Opens a new file for reading and writing. */
 MPI_File open_new(Test* t);
-/* Collective. The file of that name with this access mode. */
+/* Collective. Opens the file with this name and access mode. */
 MPI_File open_mode(Test* t, const char* path, int amode);
-/* Collective. Closes and waits for all ranks. */
+/* Collective. Closes the file and waits for all ranks. */
 void close_file(Test* t, MPI_File* file);
 /* Collective. Makes a file of `count` ints: first, first + step, first + 2 step, ... */
 void make_file(Test* t, const char* path, int count, int first, int step);
-/* Reads what is stored by a handle of this rank alone; bytes past the end are 0xEE. Returns their
- * number. */
+/* Reads stored bytes through a handle of this rank alone; bytes past the end are 0xEE. Returns
+ * their number. */
 int stored_bytes(Test* t, const char* path, MPI_Offset offset, void* bytes, int count);
 /* Collective. Rank 0 compares `count` ints of the file with the expected ones. */
 void check_stored(Test* t, const char* path, const int* expected, int count);
-/* The status tells of `count` whole items of the type. */
+/* Checks that the status reports `count` whole items of the type. */
 void check_count(Test* t, const MPI_Status* status, MPI_Datatype type, int count);
-/* Collective. Sync, barrier, sync: what was written before is seen by all after (14.6.1). */
+/* Collective. Sync, barrier, sync: data written before is visible to all ranks after it
+ * (14.6.1). */
 void settle(Test* t, MPI_File file);
 void check_position(Test* t, MPI_File file, MPI_Offset expected);
 MPI_Offset file_size(Test* t, MPI_File file);
-/* A view of ints from a displacement in bytes. Collective over the file's ranks. */
+/* Collective over the file's ranks. Sets a view of ints from a displacement in bytes. */
 void view_ints(Test* t, MPI_File file, MPI_Offset displacement);
-/* Committed: `block` of `type`, the extent being `stride` of it. */
+/* Returns a committed type: `block` of `type`, with an extent of `stride` of it. */
 MPI_Datatype block_of(MPI_Datatype type, int block, int stride);
-/* The address of a procedure this MPI may lack, or NULL. */
+/* Returns the address of a procedure that this MPI may lack, or NULL. */
 void* procedure(const char* name);
 
 /* The data access procedures as values (operations.c). */
@@ -115,7 +116,7 @@ typedef struct {
 
 typedef struct {
     const char* name;   /* of the procedure, without MPI_File_ */
-    const char* symbol; /* to be looked up before use, or NULL */
+    const char* symbol; /* looked up before use, or NULL */
     int is_write;
     Pointer pointer;
     int is_collective;
@@ -125,7 +126,7 @@ typedef struct {
     int (*end)(const Access*, MPI_Status*);
 } Operation;
 
-/* The rule's operation, or NULL after noting that this MPI lacks it. */
+/* Returns the rule's operation, or NULL after recording that this MPI lacks it. */
 const Operation* operation_of(Test* t);
-/* Does the operation to its end, by the blocking call, start and wait, or begin and end. */
+/* Runs the operation to its end, by the blocking call, start and wait, or begin and end. */
 int operate(const Operation* operation, const Access* access, MPI_Status* status);

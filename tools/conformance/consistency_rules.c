@@ -20,7 +20,8 @@ static void is_nonatomic_at_first(Test* t) {
     close_file(t, &file);
 }
 
-/* All ranks write the same places at once; what is there is one rank's alone. */
+/* All ranks write the same places at the same time; afterwards the data is that of one rank
+ * only. */
 static void overlap_atomically(Test* t, MPI_Datatype filetype, int is_collective) {
     int* const values = malloc(kBlock * sizeof(int));
     MPI_File file = open_new(t);
@@ -129,7 +130,7 @@ static void reads_its_own_writes(Test* t) {
     close_file(t, &file);
 }
 
-/* Without a sync, though an aggregator on another rank may have done the writing. */
+/* The rank reads without a sync, though an aggregator on another rank may have written the data. */
 static void reads_its_own_collective_writes(Test* t) {
     MPI_File file = open_new(t);
     for (int turn = 0; turn < 20; turn++) {
@@ -142,7 +143,7 @@ static void reads_its_own_collective_writes(Test* t) {
     close_file(t, &file);
 }
 
-/* Neighbours write alone and at once between each other's bytes. */
+/* Neighbours write independently and at the same time, each between the other's bytes. */
 static void neighbours_do_no_harm(Test* t) {
     enum { kEach = 2000 };
     int* const values = malloc(kEach * sizeof(int));

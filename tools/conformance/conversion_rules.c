@@ -10,7 +10,7 @@ static int decode(const unsigned char* bytes) {
     return bytes[0] << 24 | bytes[1] << 16 | bytes[2] << 8 | bytes[3];
 }
 
-/* Collective. A file of the ints 1000, 1001, ... in big-endian bytes. */
+/* Collective. Makes a file of the ints 1000, 1001, ... in big-endian bytes. */
 static void make_external32_file(Test* t, int count) {
     if (t->rank == 0) {
         unsigned char* const bytes = malloc((size_t)count * 4);
@@ -27,8 +27,8 @@ static void make_external32_file(Test* t, int count) {
     MPI_Barrier(t->comm);
 }
 
-/* Rank 0 looks: at each place all ints of one rank; in rank order if the procedure promises that.
- */
+/* Rank 0 checks that each place holds all ints of one rank, in rank order if the procedure
+ * promises that. */
 static void check_bytes(Test* t, int is_in_order) {
     const int total = kCount * t->size;
     if (t->rank != 0) {

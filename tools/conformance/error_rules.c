@@ -72,7 +72,7 @@ static void handlers_are_per_file(Test* t) {
     close_file(t, &two);
 }
 
-/* What the first file tells serves a second one, whatever the handle's value. */
+/* The function that serves the first file serves a second one, whatever the handle's value. */
 static void handler_is_told(Test* t) {
     MPI_Errhandler handler = handler_for(t, note_error);
     MPI_Errhandler found = MPI_ERRHANDLER_NULL;
@@ -91,7 +91,7 @@ static void handler_is_told(Test* t) {
     close_file(t, &two);
 }
 
-/* What fails without a file, or before there is one, goes to MPI_FILE_NULL's handler; new files
+/* Errors without a file, or before there is one, go to MPI_FILE_NULL's handler; new files
  * inherit it. */
 static void null_handler_serves(Test* t) {
     MPI_File file = MPI_FILE_NULL;

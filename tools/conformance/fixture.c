@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/* Checks, and what rules share. */
+/* The checks, and functions that rules share. */
 #include <dlfcn.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -37,7 +37,7 @@ static const char* error_text(int code) {
     if (MPI_Error_string(code, text, &length) != MPI_SUCCESS) {
         snprintf(text, sizeof text, "error code %d", code);
     }
-    /* Where it happened inside the MPI is of no use here. */
+    /* The place of the error inside the MPI is of no use here. */
     char* const stack = strstr(text, ", error stack");
     if (stack) {
         *stack = '\0';

@@ -19,7 +19,7 @@
 
 enum { kLongFactor = 30 };
 
-static MPI_Comm results = MPI_COMM_NULL; /* no rule touches it */
+static MPI_Comm results = MPI_COMM_NULL; /* no rule uses it */
 
 static void tell_library(void) {
     char text[MPI_MAX_LIBRARY_VERSION_STRING];
@@ -53,7 +53,7 @@ static void list_rules(void) {
     }
 }
 
-/* Collective. The message of the first rank that has one to tell is told by rank 0. */
+/* Collective. Rank 0 prints the message of the first rank that has one. */
 static void tell(const Test* t) {
     int mine[2] = {t->is_wrong ? 0 : t->is_unavailable ? 1 : 2, t->rank};
     int worst[2];

@@ -60,7 +60,7 @@ static void converts_to_int(Test* t) {
     close_file(t, &file);
 }
 
-/* Opens and closes a file of the rank alone. */
+/* Opens and closes a file on this rank alone. */
 static void open_and_close(Test* t, int times) {
     char name[kPathBytes + 16];
     snprintf(name, sizeof name, "%s.%d", t->path, t->rank);
@@ -97,7 +97,7 @@ static void opens_many_at_once(Test* t) {
 }
 
 typedef struct {
-    Test test; /* a copy: checks of threads do not meet */
+    Test test; /* a copy, so that the checks of threads don't conflict */
     int number;
 } ThreadWork;
 
@@ -163,7 +163,7 @@ static void works_in_attribute_callback(Test* t) {
     OK(t, MPI_Comm_free(&comm));
 }
 
-/* The frame calls this one from MPI_Finalize. */
+/* The frame calls this rule from MPI_Finalize. */
 static void works_in_finalize(Test* t) {
     int found = -1;
     MPI_File file = open_new(t);

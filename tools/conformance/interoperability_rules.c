@@ -9,7 +9,7 @@
 
 #include "conformance.h"
 
-/* A value of a type, and its bytes in external32 by hand. */
+/* A value of a type, and its bytes in external32, computed by hand. */
 typedef struct {
     const char* name;
     MPI_Datatype type;
@@ -34,8 +34,8 @@ static void set_external32(Test* t, MPI_File file, MPI_Datatype type) {
     OK(t, MPI_File_set_view(file, 0, type, type, "external32", MPI_INFO_NULL));
 }
 
-/* Writes the value twice, as external32 and one beside the other, looks at the bytes, reads the
- * second back. */
+/* Writes the value twice, as external32 and side by side, checks the bytes, and reads the second
+ * one back. */
 static void check_sample(Test* t, const Sample* sample) {
     _Alignas(16) char values[64] = {0};
     _Alignas(16) char found[64] = {0};

@@ -114,7 +114,7 @@ static void completes_by_some(Test* t) {
     close_and_check(t, &file, kMany * t->size);
 }
 
-/* Many turns: each meets the accesses in another state. */
+/* There are many turns, as each finds the accesses in another state. */
 static void completes_by_testall(Test* t) {
     int values[kMany];
     MPI_Request requests[kMany];
@@ -214,7 +214,7 @@ static void pointer_moves_at_start(Test* t) {
     close_and_check(t, &file, 2 * t->size);
 }
 
-/* The access goes on after its request is freed, without any further call that waits for it. */
+/* The access continues after its request is freed, without a further call that waits for it. */
 static void request_may_be_freed(Test* t) {
     const int value = 77 + t->rank;
     int found = 0;

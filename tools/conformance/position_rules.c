@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/* 14.4.2 and 14.4.3: explicit offsets and individual pointers, what the common rules leave. */
+/* 14.4.2 and 14.4.3: explicit offsets and individual pointers, beyond the common rules. */
 #include <stdlib.h>
 
 #include "conformance.h"
@@ -45,7 +45,8 @@ static void pointers_are_individual(Test* t) {
     close_file(t, &file);
 }
 
-/* A part of an etype's worth of data per rank is refused; whole ones in several types are not. */
+/* Writes by the individual pointer and by explicit offsets alternate, independent and collective.
+ */
 static void mixes_access_kinds(Test* t) {
     const int base = 12 * t->rank;
     int value[6];
@@ -82,7 +83,7 @@ static void explicit_leaves_shared(Test* t) {
     close_file(t, &file);
 }
 
-/* Offsets beyond 32 bits; the file is sparse. */
+/* The offsets exceed 32 bits; the file is sparse. */
 static void takes_large_offsets(Test* t) {
     const MPI_Offset place = ((MPI_Offset)5 << 30) + 4 * t->rank;
     int found = -1;
@@ -115,7 +116,7 @@ static void absolute_addresses(Test* t) {
     close_file(t, &file);
 }
 
-/* More data than a usual collective buffer of the options set, interleaved in small blocks. */
+/* There is more data than a usual collective buffer holds, interleaved in small blocks. */
 static void interleaves_many_blocks(Test* t) {
     enum { kBlocks = 20000 };
     int* const mine = malloc(2 * kBlocks * sizeof(int));

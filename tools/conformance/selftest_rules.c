@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/* Rules that break on purpose: the runner's own tests ask for them by name. */
+/* Rules that fail on purpose: the runner's own tests request them by name. */
 #include <stdlib.h>
 #include <unistd.h>
 

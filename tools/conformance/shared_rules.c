@@ -13,7 +13,7 @@ static MPI_Offset shared_position(Test* t, MPI_File file) {
     return position;
 }
 
-/* Collective. Afterwards every rank finds the pointer there. */
+/* Collective. Moves the shared file pointer; afterwards every rank finds it there. */
 static void seek_shared(Test* t, MPI_File file, MPI_Offset offset, int whence) {
     MPI_Barrier(t->comm);
     OK(t, MPI_File_seek_shared(file, offset, whence));
@@ -26,7 +26,8 @@ static void fill_record(int* record, int rank, int number) {
     }
 }
 
-/* Every record of every rank is there once, whole, and a rank's own ones in their order. */
+/* Checks that every record of every rank is there once, whole, and those of a rank in their
+ * order. */
 static void check_records(Test* t) {
     MPI_Barrier(t->comm);
     if (t->rank != 0) {
@@ -189,7 +190,7 @@ static void shared_append(Test* t) {
     check_stored(t, t->path, expected, 4);
 }
 
-/* Records of unequal size, alone and in order by turns. */
+/* Records have unequal sizes; unordered and ordered writes alternate. */
 static void mixes_shared_and_ordered(Test* t) {
     const int value = t->rank;
     MPI_File file = open_new(t);

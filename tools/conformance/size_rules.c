@@ -166,7 +166,8 @@ static void unknown_keys_later(Test* t) {
     MPI_Info_free(&info);
 }
 
-/* Hints change no result: a collective buffer smaller than the data, one aggregator. */
+/* Hints don't change results: here a collective buffer smaller than the data, and one
+ * aggregator. */
 static void reserved_hints_are_harmless(Test* t) {
     MPI_Info info;
     MPI_File file = MPI_FILE_NULL;

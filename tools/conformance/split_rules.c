@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/* 14.4.5: split collective data access, what the common rules leave. */
+/* 14.4.5: split collective data access, beyond the common rules. */
 #include "conformance.h"
 
 static void check_ranks(Test* t, const char* path, int add) {
@@ -72,7 +72,7 @@ static void messages_in_between(Test* t) {
     check_ranks(t, t->path, 0);
 }
 
-/* All six kinds one after the other. */
+/* All six kinds follow each other. */
 static void takes_turns(Test* t) {
     const int value = t->rank;
     int found[3] = {-1, -1, -1};

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/* 14.4.1 and 14.6.10: what the status and the file's size tell. */
+/* 14.4.1 and 14.6.10: the contents of the status and the file's size. */
 #include "conformance.h"
 
 static void counts_partial_items(Test* t) {
@@ -42,7 +42,7 @@ static void counts_zero(Test* t) {
     close_file(t, &file);
 }
 
-/* The view sees ints 0 1, 4 5, 8 9 of the file's 9. */
+/* The view shows ints 0 1, 4 5, 8 9 of the file's 9. */
 static void counts_in_view_at_end(Test* t) {
     int found[6] = {0};
     MPI_Status status;
@@ -95,7 +95,7 @@ static void size_is_last_byte_written(Test* t) {
     close_file(t, &file);
 }
 
-/* Nor do trailing holes of a filetype. */
+/* Trailing holes of a filetype don't count as size, either. */
 static void nothing_written_is_no_size(Test* t) {
     char byte = 'x';
     MPI_Datatype blocks = block_of(MPI_BYTE, 2, 100);

@@ -45,7 +45,7 @@ static void require(int holds, const char* what) {
     }
 }
 
-/* The value of a cell tells field, step and place. */
+/* Returns a value that encodes field, step and place of a cell. */
 static double value_of(int field, int step, hsize_t z, hsize_t y, hsize_t x) {
     return field * 1e9 + step * 1e7 + (double)((z * 1000 + y) * 1000 + x) / 16.0;
 }
