@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/* Prints what one value of each predefined datatype is in an external32 file, and what the host's
- * MPI_Pack_external makes of it:
+/* Prints one value of each predefined datatype as it is in an external32 file and as the host's
+ * MPI_Pack_external packs it:
  *   row|name|bytes in memory|value|extent in the file|bytes of the file|bytes packed by the host
  * usage: table (prints the host's name and version), or
  *        table FILE FIRST (on one rank; FILE is made and removed; FIRST: row to begin with, because
@@ -26,7 +26,7 @@ static enum number number_of(const struct row* rows, int count, MPI_Datatype typ
     return bytes;
 }
 
-/* -2, 2, 1.5, 'A' or the euro sign, `size` bytes of it. */
+/* Returns `size` bytes of -2, 2, 1.5, 'A' or the euro sign. */
 static const char* put(enum number number, int size, unsigned char* to) {
     const float single = 1.5F;
     const double twice = 1.5;
@@ -82,7 +82,7 @@ static void print_row(const char* path, const struct row* rows, int count, const
     MPI_Aint extent = -1;
     MPI_File file;
     MPI_Type_size(row->type, &size);
-    if (size <= 0) return; /* this host has no such type */
+    if (size <= 0) return; /* this host lacks the type */
     if (row->scalars > 0) {
         for (; at < size; at += size / row->scalars)
             text = put(row->number, size / row->scalars, value + at);

@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/* Preloaded where an MPI over UCX polls without ever giving the processor away (MPICH 4.0), so that
- * more ranks than cores get on: a poll that found nothing lets another rank run.
- */
+/* Preloaded if an MPI over UCX polls without ever releasing the processor (MPICH 4.0), so that
+ * more ranks than cores make progress: after a poll that found nothing another rank may run. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <sched.h>
 
 unsigned ucp_worker_progress(void* worker);
 
-/* A program that loads its MPI late (Python) has UCX where RTLD_NEXT doesn't look. */
+/* In a program that loads its MPI late (Python), UCX is not where RTLD_NEXT looks. */
 static void* real_progress(void) {
     void* next = dlsym(RTLD_NEXT, "ucp_worker_progress");
     if (next) return next;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/* What libstdc++ and our objects, compiled against a newer glibc, use and glibc 2.28 doesn't have.
+/* Functions that libstdc++ and our objects, compiled against a newer glibc, use and glibc 2.28
+ * lacks.
  *
- * Linked into the portable libraries only (cmake/portable.cmake), and seen by nobody else.
- */
+ * Linked into the portable libraries only (cmake/portable.cmake), and hidden there. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <pthread.h>
@@ -15,14 +15,14 @@
 
 #define HIDDEN __attribute__((visibility("hidden")))
 enum { NANOSECONDS = 1000000000 };
-/* Of struct stat, as these functions know it; another one is an error. */
+/* The version of struct stat that these functions know; another one is an error. */
 #if defined(__x86_64__)
 enum { STAT_VERSION = 1 };
 #elif defined(__aarch64__)
 enum { STAT_VERSION = 0 };
 #endif
 
-/* In libc_nonshared.a on each machine. */
+/* Defined in libc_nonshared.a on each machine. */
 extern int __cxa_atexit(void (*function)(void*), void* argument, void* library);
 extern void* __dso_handle;
 
@@ -49,10 +49,10 @@ HIDDEN int fstat(int descriptor, struct stat* facts) {
 
 HIDDEN int fstat64(int descriptor, struct stat64* facts) __attribute__((alias("fstat")));
 
-/* 2.32. Never set, as nobody would clear it: reference counts are always atomic. */
+/* New in 2.32. Never set, as no code would clear it: reference counts are always atomic. */
 HIDDEN char __libc_single_threaded = 0;
 
-/* 2.36; only std::random_device uses it. */
+/* New in 2.36; only std::random_device uses it. */
 HIDDEN uint32_t arc4random(void) {
     uint32_t number;
     if (getrandom(&number, sizeof number, 0) != (ssize_t)sizeof number) abort();
@@ -61,7 +61,7 @@ HIDDEN uint32_t arc4random(void) {
 
 typedef int ClockWait(pthread_cond_t*, pthread_mutex_t*, clockid_t, const struct timespec*);
 
-/* 2.30: waits until a time of the clock's. The older wait knows the time of day only. */
+/* New in 2.30: waits until a time of a given clock. The older wait only knows the time of day. */
 static int wait_by_time_of_day(pthread_cond_t* condition, pthread_mutex_t* mutex, clockid_t clock,
                                const struct timespec* until) {
     struct timespec now, today;
