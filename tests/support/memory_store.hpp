@@ -70,7 +70,7 @@ class MemoryDisk {
 };
 
 struct MemoryStoreOptions {
-    OpenMode mode = {.read = true, .write = true};  ///< the other direction gives EBADF
+    OpenMode mode = {.read = true, .write = true};  ///< the other direction fails with EBADF
     std::uint64_t seed = 1;
     Extent bad_reads = {};  ///< fails with EIO; the bytes before it are moved first
     Extent bad_writes = {};

@@ -44,7 +44,7 @@ struct Call {
     MPI_Offset from = 0;  ///< bytes of the view before those of the first call
 };
 
-/// Ranks whose pieces together fill [begin, end) of the file: a row of the process grid.
+/// A row of the process grid: its ranks' pieces together fill [begin, end) of the file.
 struct Row {
     std::vector<int> ranks;  ///< ranks of the communicator, this one among them
     std::uint64_t begin = 0;

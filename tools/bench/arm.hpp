@@ -15,7 +15,7 @@
 namespace bench {
 
 /// The name selects the arm. `raw` is contiguous POSIX I/O, `raw_direct` the same without the page
-/// cache; `by_hand` is two-phase I/O as users write it who do without MPI-IO (by_hand.hpp); names
+/// cache; `by_hand` is two-phase I/O as users write it without MPI-IO (by_hand.hpp); names
 /// that begin with `host` are the host MPI's own MPI-IO; any other name is a method of Oratorio, or
 /// METHOD@WORD, that method with hints of its own.
 struct Arm {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The arm `by_hand`: two-phase I/O as users write it who gave up on MPI-IO (pmodels/mpich issue
+// The arm `by_hand`: two-phase I/O as written by users who gave up on MPI-IO (pmodels/mpich issue
 // 7935). The ranks of a row of the process grid exchange their data with one MPI_Alltoallv, after
 // which each has one large extent of the file, which it moves with pwrite or pread.
 #pragma once

@@ -21,7 +21,7 @@ class Stopwatch {
     Clock::time_point start_ = Clock::now();
 };
 
-/// The smallest cost: costs must be above zero, also those that can't be told from zero.
+/// The smallest cost: costs must be above zero, also those that can't be distinguished from zero.
 inline constexpr Nanoseconds kLeastCost = 0.01;
 
 /// Returns the median, the upper one of the two in the middle. REQUIRES: `values` isn't empty.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/* Runs the rules named on the command line, or tells which there are.
+/* Runs the rules named on the command line, or lists all rules.
  *
  *   conformance --list                         without a launcher: a line per rule
  *   LAUNCHER conformance FOLDER SECONDS ID...  on all ranks; FOLDER is seen by all

@@ -52,7 +52,7 @@ struct Sent {
 /// there, and that nothing fails.
 [[nodiscard]] Sent count_sent(const Job& job, const Plan& plan);
 
-/// Ranks [first, last) whose pieces fill `extent`: a row of the process grid.
+/// A row of the process grid: the pieces of its ranks [first, last) fill `extent`.
 struct Row {
     Group ranks;
     Extent extent;
