@@ -97,7 +97,7 @@ void many_are_completed_together_with_messages(MPI_File file) {
     CHECK(back.ints == data.ints);
 }
 
-/// The first rank has a part in what the others write, and is in MPI_Recv all the time.
+/// The first rank has a part in the others' writes, and is in MPI_Recv all the time.
 void a_rank_that_waits_for_a_message_does_not_hold_up_the_others(MPI_File file) {
     const std::vector<int> ints(kLarge, rank_of_world());
     const MPI_Offset mine = rank_of_world() * static_cast<MPI_Offset>(kLarge * sizeof(int));

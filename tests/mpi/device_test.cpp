@@ -12,8 +12,8 @@ namespace oratorio::test {
 namespace {
 
 constexpr int kRows = 100;
-constexpr int kRow = 24;     // bytes of data
-constexpr int kStride = 80;  // on the device
+constexpr int kRow = 24;     // bytes of data per row
+constexpr int kStride = 80;  // distance of rows on the device
 constexpr int kBytes = kRows * kRow;
 
 std::byte byte_of(int rank, int at, int salt) {

@@ -15,7 +15,7 @@ namespace {
 constexpr int kMessages = 200;  // more than hosts send at once to a rank that doesn't receive
 constexpr int kLength = 8000;
 
-/// Rank 0 is in `call` before the last rank has received its messages.
+/// Makes sure that rank 0 is in `call` before the last rank has received its messages.
 template <class Call>
 void messages_arrive_while_the_sender_waits(const Call& call) {
     const int last = size_of_world() - 1;

@@ -85,7 +85,7 @@ struct Rows {
         far_bytes += times * (there + back);
     }
 
-    /// Stripes are dealt to the targets in turn.
+    /// Adds the storage work of a round. Stripes are dealt to the targets in turn.
     void store(const PlanSchedule& schedule, const PlanSchedule::Round& round,
                const Machine& machine) {
         std::vector<bool> writes(targets.size() * aggregators.size());

@@ -26,7 +26,7 @@ struct Flow {
     double sending = 0;  ///< seconds of the node's senders
     double placing = 0;  ///< seconds of the aggregator, besides those of its messages
     // For reads:
-    double answer = 0;     ///< bytes
+    double answer = 0;     ///< bytes of the reply
     double answering = 0;  ///< seconds of the aggregator
     double taking = 0;     ///< seconds of the node's senders
 };
