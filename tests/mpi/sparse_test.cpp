@@ -108,7 +108,7 @@ void expect(const std::string& in, const std::string& counter, long long expecte
 }
 
 /// In two rounds of the aggregator there is data. In each of these, each other rank sends its data;
-/// for a read it sends the summary of what it wants, the request, and gets the reply; and at the
+/// for a read it sends its contents message and the request, and gets the reply; and at the
 /// end of each access it gets the outcome.
 void only_ranks_with_data_talk(const std::string& name) {
     ThinFile file(name, "true");

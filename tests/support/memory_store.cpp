@@ -203,9 +203,8 @@ class MemoryWindow final : public MappedWindow {
         }
         bytes_ = before_;
     }
-    ~MemoryWindow() override {
-        (void)write_back();
-    }  // the guarded copy has reported faults already
+    // The guarded copy has reported faults already.
+    ~MemoryWindow() override { (void)write_back(); }
 
     [[nodiscard]] std::span<std::byte> bytes() { return bytes_; }
 

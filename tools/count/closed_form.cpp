@@ -126,7 +126,7 @@ JobShape shape_of(const PlanSchedule& schedule, int cores) {
     return shape;
 }
 
-/// Returns the number of messages, including summaries and replies.
+/// Returns the number of messages, including contents messages and replies.
 double both_ways(const PlanSchedule& schedule, const Flow& flow) {
     const std::int64_t told = schedule.asks ? flow.senders : 0;
     return static_cast<double>(schedule.reads ? 2 * flow.messages + told : flow.messages);

@@ -34,7 +34,7 @@ struct PlanSchedule {
     Bytes bytes = 0;            ///< of all rounds
     int local_aggregators = 0;  ///< 0: one layer
     bool reads = false;
-    bool asks = false;        ///< aggregators get summaries of a round before its requests
+    bool asks = false;        ///< aggregators learn what a round will hold before its requests
     bool is_sampled = false;  ///< not all nodes were walked
     /// By node: how many nodes it stands for; 0: it wasn't walked.
     std::vector<double> stands_for;

@@ -24,7 +24,7 @@ struct Flow {
 
 /// The size of a message in either direction without its data and its tables.
 inline constexpr Bytes kAnswerHead = sizeof(MessageHead);
-inline constexpr Bytes kContentsBytes = 32;  ///< size of a summary of what a round will hold
+inline constexpr Bytes kContentsBytes = 32;  ///< size of a contents message
 
 /// All messages in both directions.
 struct OnWire {

@@ -149,7 +149,7 @@ TEST(JobLocksListing, BesideAFillerEveryHandleTakesItsLocks) {
     JobLocks::Listing filler;
     const LockOffer first = process.locks.offer(situation_on(kSmb), filler);
     filler.settle(true, true);
-    LockSituation self = situation_on(kExt4);  // whatever its number of nodes
+    LockSituation self = situation_on(kExt4);  // the same file, reached through another file system
     self.one_node = self.one_machine = true;
     self.covers_job = false;
     const LockOffer beside = process.offer(self);

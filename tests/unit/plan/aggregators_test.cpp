@@ -90,8 +90,8 @@ TEST(Aggregators, ARankWithoutTheFileIsPassedOver) {
     EXPECT_TRUE(choose_aggregators(topology, able_ranks(summaries), {}, Bytes{1} << 30).empty());
 }
 
-/// The result equals the count per node. Ranks of different nodes are neighbours, and some cannot
-/// aggregate.
+/// Ranks of different nodes are neighbours, and some ranks cannot aggregate. The expected ranks
+/// were counted node by node.
 TEST(Aggregators, EachNodeHasItsShareSpreadOverItsAbleRanks) {
     Nodes topology;
     topology.node_of = std::vector{0, 1, 0, 2, 0, 1, 0, 0, 1, 2, 1, 1};  // five, five and two

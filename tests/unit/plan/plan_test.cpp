@@ -14,9 +14,8 @@ namespace {
 TEST(Plan, InterleavedPiecesThatTileTheHullAreCoveredAndOthersNot) {
     Summaries summaries = interleaved(4, 8, 1000);
     EXPECT_TRUE(plan_of(summaries, {}).covered);
-    summaries[2] =
-        // One rank's pieces twice, another's missing: the byte count still fits.
-        summaries[1];
+    // One rank's pieces twice, another's missing: the byte count still fits.
+    summaries[2] = summaries[1];
     EXPECT_FALSE(plan_of(summaries, {}).covered);
 }
 

@@ -108,9 +108,8 @@ TEST_F(Announced, requests_from_anywhere_move_their_bytes) {
 }
 
 TEST_F(Announced, what_the_kernel_refuses_to_hold_changes_nothing) {
-    void* const none =
-        // Cannot be registered.
-        ::mmap(nullptr, kPage, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    // This memory cannot be registered.
+    void* const none = ::mmap(nullptr, kPage, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     ASSERT_NE(none, MAP_FAILED);
     store_->announce({static_cast<std::byte*>(none), kPage});
     EXPECT_EQ(registered_buffers(), 0);

@@ -157,8 +157,8 @@ TEST_F(OtherClients, BytesThatSayAHandleIsThereAreSharedOnSmb) {
     auto two = opened();
     const Extent presence{Offset{1} << 62, (Offset{1} << 62) + 1};
     EXPECT_TRUE(one->lock(presence, true, false).ok());
-    EXPECT_TRUE(
-        two->lock(presence, true, false).ok());  // if it were not shared, it would wait for ever
+    // If the lock were not shared, this call would wait for ever.
+    EXPECT_TRUE(two->lock(presence, true, false).ok());
 }
 
 /// Writes or reads while another handle holds a lock that denies it: the access waits and then

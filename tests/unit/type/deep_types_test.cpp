@@ -171,7 +171,7 @@ TEST(DeepTypes, ALayoutFromAnotherRankThatIsNestedTooDeeplyIsRefused) {
             encode(Layout{Shape::run(1), 1, 0, 1}, code);
             code.resize(code.size() - 2);  // removes the run
             for (int level = 0; level + 1 < levels; ++level)
-                // Two copies, 16 bytes apart, of what follows.
+                // The code of two copies, 16 bytes apart, of what follows.
                 for (const int byte : {2, 4, 32}) code.push_back(static_cast<std::byte>(byte));
             code.push_back(std::byte{1});
             code.push_back(std::byte{2});
