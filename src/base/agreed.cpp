@@ -36,17 +36,17 @@ Remark remark_of(std::uint64_t key) {
 
 }  // namespace
 
-Result<bool> Agreement::step(Transport& transport) {
+Result<Step> Agreement::step(Transport& transport) {
     const Rank rank = transport.topology().rank;
     if (phase_ == Phase::ready) {
         key_ = std::max(key_of(error_, rank), static_cast<std::uint64_t>(remark_));
         return start(transport.reduce(std::span(&key_, 1), ReduceOp::max), Phase::deciding,
                      transport);
     }
-    if (phase_ == Phase::over) return true;
+    if (phase_ == Phase::over) return Step::done;
     const auto completion = transport.test(ticket_);
     if (!completion) return completion.error();
-    if (!completion->done) return false;
+    if (!completion->done) return Step::idle;
     if (phase_ == Phase::deciding) remark_ = remark_of(key_);
     if (phase_ == Phase::deciding && key_ != 0 && remark_ == Remark::none) {
         if (error_.rank < 0) error_ = error_.on(rank);
@@ -55,12 +55,12 @@ Result<bool> Agreement::step(Transport& transport) {
             Phase::telling, transport);
     }
     phase_ = Phase::over;
-    return true;
+    return Step::done;
 }
 
 /// Steps once more, because the operation is often done at once: with one rank, and on the rank
 /// that arrives last.
-Result<bool> Agreement::start(Result<Ticket> ticket, Phase next, Transport& transport) {
+Result<Step> Agreement::start(Result<Ticket> ticket, Phase next, Transport& transport) {
     if (!ticket) return ticket.error();
     ticket_ = *ticket;
     phase_ = next;
@@ -82,7 +82,7 @@ Result<void> agree_on_error(Transport& transport, const Error& mine) {
     for (;;) {
         const auto over = agreement.step(transport);
         if (!over) return over.error();
-        if (*over) break;
+        if (*over == Step::done) break;
         transport.idle();
     }
     if (agreement.error().kind == ErrorKind::none) return {};

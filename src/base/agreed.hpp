@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/step.hpp"
 #include "base/transport.hpp"
 
 namespace oratorio {
@@ -91,8 +92,8 @@ class Gathering {
         return gathering;
     }
 
-    /// Returns true when all values have arrived. An error is the transport's.
-    Result<bool> step(Transport& transport) {
+    /// Returns Step::done when all values have arrived. An error is the transport's.
+    Result<Step> step(Transport& transport) {
         if (!ticket_.valid()) {
             const auto started =
                 transport.gather(std::as_bytes(std::span(&mine_, 1)), room(transport));
@@ -101,7 +102,7 @@ class Gathering {
         }
         const auto completion = transport.test(ticket_);
         if (!completion) return completion.error();
-        return completion->done;
+        return done_if(completion->done);
     }
     /// Valid once step() has returned true.
     [[nodiscard]] std::span<const T> all() const { return all_; }
@@ -150,9 +151,9 @@ class Agreement {
     explicit Agreement(const Error& mine, Remark remark = Remark::none)
         : error_(mine), remark_(remark) {}
 
-    /// Returns true when the agreement is reached; an error is the transport's. REQUIRES: the
+    /// Returns Step::done when the agreement is reached; an error is the transport's. REQUIRES: the
     /// object does not move until then, because the transport holds its address.
-    Result<bool> step(Transport& transport);
+    Result<Step> step(Transport& transport);
     /// Valid once step() has returned true, and the same on all ranks. True if some rank vetoed.
     [[nodiscard]] bool vetoed() const { return remark_ == Remark::veto; }
     /// The agreed error. Valid once step() has returned true and vetoed() is false.
@@ -162,7 +163,7 @@ class Agreement {
 
   private:
     enum class Phase { ready, deciding, telling, over };
-    Result<bool> start(Result<Ticket> ticket, Phase next, Transport& transport);
+    Result<Step> start(Result<Ticket> ticket, Phase next, Transport& transport);
 
     Phase phase_ = Phase::ready;
     Error error_;

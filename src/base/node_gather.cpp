@@ -21,15 +21,15 @@ Rank parent_of(const Topology& topology, std::size_t place) {
 
 }  // namespace
 
-Result<bool> NodeGather::step(Transport& transport) {
+Result<Step> NodeGather::step(Transport& transport) {
     for (;;) {
         while (!waits_for_.empty()) {
             const auto completion = transport.test(waits_for_.back());
             if (!completion) return completion.error();
-            if (!completion->done) return false;
+            if (!completion->done) return Step::idle;
             waits_for_.pop_back();
         }
-        if (phase_ == Phase::over) return true;
+        if (phase_ == Phase::over) return Step::done;
         if (const auto gone = go_on(transport); !gone) return gone.error();
     }
 }

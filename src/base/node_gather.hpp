@@ -5,6 +5,7 @@
 #include <span>
 #include <vector>
 
+#include "base/step.hpp"
 #include "base/transport.hpp"
 
 namespace oratorio {
@@ -20,8 +21,8 @@ class NodeGather {
     NodeGather(std::span<const std::byte> mine, std::span<std::byte> all)
         : mine_(mine), all_(all) {}
 
-    /// Returns true when all blocks have arrived; an error is the transport's.
-    Result<bool> step(Transport& transport);
+    /// Returns Step::done when all blocks have arrived; an error is the transport's.
+    Result<Step> step(Transport& transport);
 
   private:
     enum class Phase { ready, given_by_children, gave_parent, told_by_parent, over };

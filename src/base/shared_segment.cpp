@@ -18,7 +18,7 @@ bool are_beside(const Topology& topology, Rank one, Rank other) {
     return topology.node(one) == topology.node(other);
 }
 
-Result<bool> SharedSegment::step(Transport& transport) {
+Result<Step> SharedSegment::step(Transport& transport) {
     const Topology& topology = transport.topology();
     if (phase_ == Phase::ready) {
         told_.card = wish_.card;
@@ -30,32 +30,32 @@ Result<bool> SharedSegment::step(Transport& transport) {
     }
     if (phase_ == Phase::naming) {
         const auto named = telling_.step(transport);
-        if (!named || !*named) return named;
+        if (!named || *named != Step::done) return named;
         if (error_.kind == ErrorKind::none) error_ = attach(topology);
         agreement_ = Agreement(error_);
         phase_ = Phase::deciding;
     }
     if (phase_ == Phase::deciding) {
         const auto decided = agreement_.step(transport);
-        if (!decided || !*decided) return decided;
+        if (!decided || *decided != Step::done) return decided;
         memory_.unlink();  // every rank that could attach has done so
         if (refused()) memory_ = {};
         const bool checks = wish_.check && !refused();
         if (checks) checked_ = Agreement(wish_.check(cards()));
         phase_ = checks ? Phase::checking : Phase::over;
     }
-    if (phase_ == Phase::over) return true;
+    if (phase_ == Phase::over) return Step::done;
     const auto decided = checked_.step(transport);
-    if (!decided || !*decided) return decided;
+    if (!decided || *decided != Step::done) return decided;
     phase_ = Phase::over;
-    return true;
+    return Step::done;
 }
 
 Result<void> SharedSegment::finish(Transport& transport) {
     for (;;) {
         const auto decided = step(transport);
         if (!decided) return decided.error();
-        if (*decided) return {};
+        if (*decided == Step::done) return {};
         transport.idle();
     }
 }

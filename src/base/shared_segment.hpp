@@ -12,6 +12,7 @@
 #include "base/agreed.hpp"
 #include "base/node_gather.hpp"
 #include "base/shared_memory.hpp"
+#include "base/step.hpp"
 
 namespace oratorio {
 
@@ -41,8 +42,8 @@ class SharedSegment {
     SharedSegment() = default;
     explicit SharedSegment(Wish wish) : wish_(std::move(wish)) {}
 
-    /// Returns true when the outcome is decided; an error is the transport's.
-    Result<bool> step(Transport& transport);
+    /// Returns Step::done when the outcome is decided; an error is the transport's.
+    Result<Step> step(Transport& transport);
     /// Calls step() until it returns true, waiting for the other ranks.
     Result<void> finish(Transport& transport);
     /// The reason why there is no memory, the same on all ranks. Valid once step() has returned

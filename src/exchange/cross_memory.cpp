@@ -21,7 +21,7 @@ class CrossMemoryExchange final : public Exchange {
     std::optional<RoundContents> contents(std::int64_t round) const override;
     void open(int, std::int64_t round, const RoundBuffer& buffer, Offset valid_until) override;
     bool close_if_served(std::int64_t round, Bytes& held) override;
-    Result<bool> step() override;
+    Result<Step> step() override;
     Standing standing() const override;
     Bell* bell() const override { return &node_.bell(rank_); }
 
@@ -145,14 +145,14 @@ bool CrossMemoryExchange::close_if_served(std::int64_t round, Bytes& held) {
     return true;
 }
 
-Result<bool> CrossMemoryExchange::step() {
+Result<Step> CrossMemoryExchange::step() {
     bool moved = false;
     for (auto& [round, open] : open_) {
         if (open.served || !all_ready(round)) continue;
         serve(round, open);
         moved = true;
     }
-    return moved;
+    return progressed_if(moved);
 }
 
 void CrossMemoryExchange::serve(std::int64_t round, Open& open) {

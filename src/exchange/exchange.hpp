@@ -11,6 +11,7 @@
 #include <optional>
 #include <span>
 
+#include "base/step.hpp"
 #include "exchange/given.hpp"
 #include "plan/plan.hpp"
 #include "stats/stats.hpp"
@@ -62,9 +63,9 @@ class Exchange {
     /// is then forgotten, and `held` is the number of bytes that came into it; the write mask says
     /// which.
     virtual bool close_if_served(std::int64_t round, Bytes& held) = 0;
-    /// Makes progress without waiting; returns true if anything moved. An error comes from the
-    /// transport, and the run can't continue.
-    virtual Result<bool> step() = 0;
+    /// Makes progress without waiting; returns Step::progressed if anything moved. An error comes
+    /// from the transport, and the run can't continue.
+    virtual Result<Step> step() = 0;
     [[nodiscard]] virtual Standing standing() const = 0;
     /// Returns the doorbell that rings when step() may make progress again, or null if only polling
     /// shows that.

@@ -96,19 +96,19 @@ int GroupRuns::take_record() {
     return static_cast<int>(found - records_.begin());
 }
 
-Result<bool> GroupRuns::step() {
+Result<Step> GroupRuns::step() {
     bool moved = false;
     for (Member& member : members_) {
         const auto stepped = member.step();
         if (!stepped) return stepped;
-        moved = moved || *stepped;
+        moved = moved || *stepped == Step::progressed;
         if (const auto told = member.take_told()) {
             Sum& sum = told_[told->begin];
             sum.contents.add(told->contents);
             ++sum.told;
         }
     }
-    return moved;
+    return progressed_if(moved);
 }
 
 bool GroupRuns::finished() const {

@@ -34,7 +34,7 @@ class GroupRuns final : public SpokenRuns {
     GroupRuns(const ExchangeContext& context, Runs& own, std::span<std::byte> memory);
 
     /// Receives messages of the members, and sends answers.
-    Result<bool> step() override;
+    Result<Step> step() override;
     /// Returns true if all answers were sent.
     [[nodiscard]] bool finished() const override;
     [[nodiscard]] bool differs() const override { return context_.differs; }

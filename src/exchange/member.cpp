@@ -55,26 +55,27 @@ bool Member::idle() const {
                                [](const Message& one) { return one.state == State::free; });
 }
 
-Result<bool> Member::step() {
+Result<Step> Member::step() {
     bool moved = false;
     for (const auto part :
          {&Member::send_answers, &Member::receive, &Member::post, &Member::receive_told}) {
         const auto stepped = (this->*part)();
         if (!stepped) return stepped;
-        moved = moved || *stepped;
+        moved = moved || *stepped == Step::progressed;
     }
-    return moved;
+    return progressed_if(moved);
 }
 
 /// Posts receives only while a message will certainly arrive, so that none is left over: the first
 /// receive while the member has a region without its last message, the second while it has another
 /// region after that.
-Result<bool> Member::post() {
+Result<Step> Member::post() {
     bool moved = false;
     for (;;) {
         Message& message = messages_[static_cast<std::size_t>(posted_)];
         const bool second = posted_ != arriving_;
-        if (message.state != State::free || (second ? after_ : coming_).at_end()) return moved;
+        if (message.state != State::free || (second ? after_ : coming_).at_end())
+            return progressed_if(moved);
         const auto ticket = context_.transport.receive(
             rank_, roundless_tag_of(context_.sequence, MessageKind::data), message.buffer);
         if (!ticket) return ticket.error();
@@ -85,14 +86,14 @@ Result<bool> Member::post() {
     }
 }
 
-Result<bool> Member::receive() {
+Result<Step> Member::receive() {
     bool moved = false;
     for (;;) {
         Message& message = messages_[static_cast<std::size_t>(arriving_)];
-        if (message.state != State::coming) return moved;
+        if (message.state != State::coming) return progressed_if(moved);
         const auto received = context_.transport.test(message.ticket);
         if (!received) return received.error();
-        if (!received->done) return moved;
+        if (!received->done) return progressed_if(moved);
         accept(message);
         arriving_ = (arriving_ + 1) % messages_max;
         moved = true;
@@ -216,7 +217,7 @@ Bytes Member::end_answer(Message& message) {
 }
 
 /// Sends answers in the order of the requests, because the member expects that order.
-Result<bool> Member::send_answers() {
+Result<Step> Member::send_answers() {
     bool moved = false;
     for (Message& message : messages_) {
         if (message.state != State::leaving) continue;
@@ -232,7 +233,7 @@ Result<bool> Member::send_answers() {
         answering_ = (answering_ + 1) % messages_max;
         moved = true;
     }
-    return moved;
+    return progressed_if(moved);
 }
 
 Result<void> Member::send_answer(Message& message) {
@@ -278,8 +279,8 @@ Bytes Member::copy(const Region& region, const RoundBuffer& buffer, Offset valid
     return bytes;
 }
 
-Result<bool> Member::receive_told() {
-    if (is_told_ || told_.at_end()) return false;
+Result<Step> Member::receive_told() {
+    if (is_told_ || told_.at_end()) return Step::idle;
     if (!telling_.valid()) {
         const auto ticket = context_.transport.receive(
             rank_, roundless_tag_of(context_.sequence, MessageKind::contents),
@@ -290,7 +291,7 @@ Result<bool> Member::receive_told() {
     const auto received = context_.transport.test(telling_);
     if (!received) return received.error();
     is_told_ = received->done;
-    return is_told_;
+    return progressed_if(is_told_);
 }
 
 std::optional<Member::Told> Member::take_told() {

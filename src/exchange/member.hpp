@@ -39,7 +39,7 @@ class Member {
     Member(GroupContext& context, Rank rank, std::span<std::byte> memory);
 
     /// Receives messages, posts receives, sends answers.
-    Result<bool> step();
+    Result<Step> step();
     /// Returns true if no message is held and no answer is in flight.
     [[nodiscard]] bool idle() const;
     [[nodiscard]] bool is_own() const { return rank_ == context_.rank(); }
@@ -109,17 +109,17 @@ class Member {
         return messages_[static_cast<std::size_t>(next_)];
     }
     [[nodiscard]] Message& current() { return messages_[static_cast<std::size_t>(next_)]; }
-    Result<bool> post();
-    Result<bool> receive();
+    Result<Step> post();
+    Result<Step> receive();
     void accept(Message& message);
     void stand_at_region();
     bool open_message();
     void write_own();
     void end_message();
     Bytes end_answer(Message& message);
-    Result<bool> send_answers();
+    Result<Step> send_answers();
     Result<void> send_answer(Message& message);
-    Result<bool> receive_told();
+    Result<Step> receive_told();
 
     GroupContext& context_;
     Rank rank_;

@@ -92,19 +92,19 @@ Agreed<NodeSharing> NodeMemory::sharing(const NodeMemory* node) {
     return Agreed<NodeSharing>::vouch(sharing);
 }
 
-Result<bool> NodeMemory::prepare(Transport& transport, Bytes bytes, bool cross_memory) {
+Result<Step> NodeMemory::prepare(Transport& transport, Bytes bytes, bool cross_memory) {
     const Topology& topology = transport.topology();
     if (!making_) {
-        if (capacity_ >= bytes && (cross_memory_ || !cross_memory)) return true;
+        if (capacity_ >= bytes && (cross_memory_ || !cross_memory)) return Step::done;
         wanted_ = std::max(round_up(bytes), capacity_);
         cross_memory_wanted_ = cross_memory;
         making_ = std::make_unique<SharedSegment>(wish(topology));
     }
     const auto decided = making_->step(transport);
-    if (!decided || !*decided) return decided;
+    if (!decided || *decided != Step::done) return decided;
     decide(topology);
     making_.reset();
-    return true;
+    return Step::done;
 }
 
 SharedSegment::Wish NodeMemory::wish(const Topology& topology) const {

@@ -72,11 +72,10 @@ class NodeMemory {
     static constexpr int rounds_max = kSlotsMost;  ///< open rounds per aggregator
 
     /// Makes sure that each node has `bytes` of collective buffers; does nothing if it has. Works
-    /// in steps: returns true when finished. `cross_memory`: ranks must be able to access each
-    /// other's memory. If something is impossible, all ranks have the same refusal() and don't try
-    /// again.
-    /// REQUIRES: collective, with equal arguments on all ranks.
-    Result<bool> prepare(Transport& transport, Bytes bytes, bool cross_memory);
+    /// in steps: returns Step::done when finished. `cross_memory`: ranks must be able to access
+    /// each other's memory. If something is impossible, all ranks have the same refusal() and don't
+    /// try again. REQUIRES: collective, with equal arguments on all ranks.
+    Result<Step> prepare(Transport& transport, Bytes bytes, bool cross_memory);
     /// Forgets refusals, and frees the memory if its collective buffers are larger than `kept_max`.
     /// REQUIRES: collective, between two files.
     void tidy(Bytes kept_max);

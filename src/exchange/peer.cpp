@@ -44,15 +44,15 @@ class PeerExchange final : public Exchange {
     bool close_if_served(std::int64_t round, Bytes& held) override {
         return aggregator_.close_if_served(round, held);
     }
-    Result<bool> step() override {
-        const auto gathered = group_ ? group_->step() : Result<bool>(false);
+    Result<Step> step() override {
+        const auto gathered = group_ ? group_->step() : Result<Step>(Step::idle);
         if (!gathered) return gathered;
         const auto served = aggregator_.step();
         if (!served) return served.error();
         const auto walked = participant_.step(aggregator_);
         if (!walked) return walked.error();
         const bool copied = member_ && member_->step();
-        return *gathered || *served || *walked || copied;
+        return progressed_if(copied || any_progressed({*gathered, *served, *walked}));
     }
     Standing standing() const override {
         const bool finished = participant_.finished() && aggregator_.finished() &&

@@ -58,7 +58,7 @@ class AggregatorSide {
     [[nodiscard]] bool is_open(std::int64_t round) const { return open_.contains(round); }
     [[nodiscard]] bool is_served(std::int64_t round) const { return open_.at(round).is_served(); }
     bool close_if_served(std::int64_t round, Bytes& held);
-    Result<bool> step();
+    Result<Step> step();
     /// Returns true if all replies have been sent.
     [[nodiscard]] bool finished() const { return replies_.empty(); }
     /// Returns true if a message named a different region than this rank's plan.
@@ -97,8 +97,8 @@ class AggregatorSide {
     /// Adds this rank's own contents once they are known; returns true if it did so now.
     bool add_own(Expected& expected);
     Result<void> post_receives(OpenRound& round);
-    Result<bool> step_expected(Expected& expected);
-    Result<bool> step_open(std::int64_t number, OpenRound& round);
+    Result<Step> step_expected(Expected& expected);
+    Result<Step> step_open(std::int64_t number, OpenRound& round);
     /// Places a write's payload. Returns false if the message is damaged.
     bool place(OpenRound& round, const MessageView& message);
     std::optional<Bytes> fetch(const OpenRound& round, const MessageView& message,
@@ -107,11 +107,11 @@ class AggregatorSide {
                        std::span<std::byte> buffer);
     Result<void> serve_straight(std::int64_t number, OpenRound& round, Rank source,
                                 const MessageView& message, std::span<std::byte> buffer);
-    Result<bool> reap_straight();
+    Result<Step> reap_straight();
     Result<void> reply(std::int64_t number, Rank to, const MessageHead& head,
                        std::span<std::byte> buffer);
     void note_damage(std::int64_t round);
-    Result<bool> reap_replies();
+    Result<Step> reap_replies();
 
     PeerContext& context_;
     int index_ = -1;
@@ -130,7 +130,7 @@ class ParticipantSide {
     explicit ParticipantSide(PeerContext& context);
 
     /// Makes progress. `own` is this rank's aggregator side, for data in its own regions.
-    Result<bool> step(AggregatorSide& own);
+    Result<Step> step(AggregatorSide& own);
     [[nodiscard]] bool finished() const {
         return regions_.at_end() && outgoing_.empty() && announcements_done();
     }
@@ -158,17 +158,17 @@ class ParticipantSide {
     [[nodiscard]] bool announcements_done() const {
         return announced_.at_end() && announcements_.empty();
     }
-    Result<bool> announce();
-    Result<bool> reap_outgoing();
-    Result<bool> finish(Outgoing& outgoing);
-    Result<bool> hand_over(AggregatorSide& own);
+    Result<Step> announce();
+    Result<Step> reap_outgoing();
+    Result<Step> finish(Outgoing& outgoing);
+    Result<Step> hand_over(AggregatorSide& own);
     Result<void> send_chunk(std::span<std::byte> message);
     void unpack(const Chunk& chunk, std::span<const std::byte> payload);
     MessageView fill(std::span<std::byte> message);
     [[nodiscard]] std::span<std::byte> place_of_reply();
     Result<void> receive_reply(Rank to, Outgoing& outgoing);
     Result<void> send_straight(Rank to, Outgoing& outgoing);
-    Result<bool> finish_straight(Outgoing& outgoing);
+    Result<Step> finish_straight(Outgoing& outgoing);
     [[nodiscard]] bool goes_straight() const { return !context_.lists.empty(); }
     void count_sent(std::size_t bytes);
     /// Returns the rank that serves this rank's data of a region.

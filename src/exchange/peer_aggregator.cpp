@@ -80,26 +80,26 @@ Result<void> AggregatorSide::post_receives(OpenRound& round) {
     return {};
 }
 
-Result<bool> AggregatorSide::step() {
+Result<Step> AggregatorSide::step() {
     if (deferred_.kind != ErrorKind::none) return deferred_;
     auto moved = straight_.used() ? reap_straight() : reap_replies();
     if (!moved) return moved;
     for (auto& [round, expected] : expected_) {
         const auto stepped = step_expected(expected);
         if (!stepped) return stepped;
-        if (*stepped) moved = true;
+        if (*stepped == Step::progressed) moved = stepped;
     }
     for (auto& [round, open] : open_) {
         const auto stepped = step_open(round, open);
         if (!stepped) return stepped;
-        if (!*stepped) continue;
-        moved = true;
+        if (*stepped == Step::idle) continue;
+        moved = stepped;
         if (open.senders == 0) break;  // its storage call comes before messages of later rounds
     }
     return moved;
 }
 
-Result<bool> AggregatorSide::step_expected(Expected& expected) {
+Result<Step> AggregatorSide::step_expected(Expected& expected) {
     bool moved = add_own(expected);
     while (expected.senders > 0) {
         if (expected.queue.posted() == 0) {
@@ -118,10 +118,10 @@ Result<bool> AggregatorSide::step_expected(Expected& expected) {
         --expected.senders;
         moved = true;
     }
-    return moved;
+    return progressed_if(moved);
 }
 
-Result<bool> AggregatorSide::step_open(std::int64_t number, OpenRound& round) {
+Result<Step> AggregatorSide::step_open(std::int64_t number, OpenRound& round) {
     bool moved = false;
     for (;;) {
         const auto posted = post_receives(round);
@@ -136,7 +136,7 @@ Result<bool> AggregatorSide::step_open(std::int64_t number, OpenRound& round) {
         if (!served) return served.error();
         moved = true;
     }
-    return moved;
+    return progressed_if(moved);
 }
 
 /// Treats a damaged message as one without data, so that its sender can continue.
@@ -188,12 +188,12 @@ Result<void> AggregatorSide::serve_straight(std::int64_t number, OpenRound& roun
     return {};
 }
 
-Result<bool> AggregatorSide::reap_straight() {
+Result<Step> AggregatorSide::reap_straight() {
     bool moved = false;
     for (;;) {
         const auto done = straight_.take();
         if (!done) return done.error();
-        if (done->round < 0) return moved;
+        if (done->round < 0) return progressed_if(moved);
         context_.buffers.give_back(done->buffer);
         open_.at(done->round).bytes += done->bytes;
         if (!done->sound) note_damage(done->round);
@@ -244,7 +244,7 @@ Copied AggregatorSide::serve_own(std::int64_t round) {
     return copied;
 }
 
-Result<bool> AggregatorSide::reap_replies() {
+Result<Step> AggregatorSide::reap_replies() {
     bool moved = false;
     for (std::size_t i = 0; i < replies_.size();) {
         const auto sent = context_.transport.test(replies_[i].ticket);
@@ -258,7 +258,7 @@ Result<bool> AggregatorSide::reap_replies() {
         replies_.pop_back();
         moved = true;
     }
-    return moved;
+    return progressed_if(moved);
 }
 
 bool AggregatorSide::close_if_served(std::int64_t round, Bytes& held) {

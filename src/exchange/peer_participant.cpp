@@ -31,17 +31,17 @@ ParticipantSide::ParticipantSide(PeerContext& context)
       regions_(regions_of(context)),
       announced_(context.plan.ask_contents ? regions_ : context.plan.no_regions()) {}
 
-Result<bool> ParticipantSide::step(AggregatorSide& own) {
+Result<Step> ParticipantSide::step(AggregatorSide& own) {
     const auto announced = announce();
     if (!announced) return announced.error();
     const auto reaped = reap_outgoing();
     if (!reaped) return reaped.error();
     const auto handed = hand_over(own);
     if (!handed) return handed.error();
-    return *announced || *reaped || *handed;
+    return progressed_if(any_progressed({*announced, *reaped, *handed}));
 }
 
-Result<bool> ParticipantSide::announce() {
+Result<Step> ParticipantSide::announce() {
     bool moved = false;
     for (std::size_t i = 0; i < announcements_.size();) {
         const auto sent = context_.transport.test(announcements_[i].ticket);
@@ -61,9 +61,9 @@ Result<bool> ParticipantSide::announce() {
            announcements_.size() < in_flight_max) {
         const Rank to = partner(announced_);
         if (to != context_.rank()) {
-            if (context_.buffers.free() == 0) return moved;
+            if (context_.buffers.free() == 0) return progressed_if(moved);
             const auto contents = context_.runs.contents(announced_.region());
-            if (!contents) return moved;
+            if (!contents) return progressed_if(moved);
             const auto message = context_.buffers.take();
             std::memcpy(message.data(), &*contents, sizeof *contents);
             const auto ticket =
@@ -76,40 +76,40 @@ Result<bool> ParticipantSide::announce() {
         announced_.advance();
         moved = true;
     }
-    return moved;
+    return progressed_if(moved);
 }
 
-Result<bool> ParticipantSide::reap_outgoing() {
+Result<Step> ParticipantSide::reap_outgoing() {
     bool moved = false;
     for (std::size_t i = 0; i < outgoing_.size();) {
         const auto finished = finish(outgoing_[i]);
         if (!finished) return finished.error();
-        if (!*finished) {
+        if (*finished != Step::done) {
             ++i;
             continue;
         }
         outgoing_.erase(outgoing_.begin() + static_cast<std::ptrdiff_t>(i));
         moved = true;
     }
-    return moved;
+    return progressed_if(moved);
 }
 
-Result<bool> ParticipantSide::finish(Outgoing& outgoing) {
+Result<Step> ParticipantSide::finish(Outgoing& outgoing) {
     if (outgoing.leaving) {
         const auto sent = context_.transport.test(outgoing.sent);
         if (!sent) return sent.error();
-        if (!sent->done) return false;
+        if (!sent->done) return Step::idle;
         if (!outgoing.message.empty()) context_.buffers.give_back(outgoing.message);
         outgoing.leaving = false;
     }
     if (goes_straight()) return finish_straight(outgoing);
     if (!reading_) {
         context_.runs.sent(outgoing.chunk);
-        return true;
+        return Step::done;
     }
     const auto replied = context_.transport.test(outgoing.replied);
     if (!replied) return replied.error();
-    if (!replied->done) return false;
+    if (!replied->done) return Step::idle;
     MessageHead head;
     std::memcpy(&head, outgoing.reply.data(), sizeof head);
     const bool sound = head.payload >= 0 && head.payload <= outgoing.chunk.payload;
@@ -117,17 +117,17 @@ Result<bool> ParticipantSide::finish(Outgoing& outgoing) {
     const std::size_t bytes = sound ? static_cast<std::size_t>(head.payload) : 0;
     unpack(outgoing.chunk, outgoing.reply.subspan(sizeof head, bytes));
     if (outgoing.chunk.place.empty()) context_.buffers.give_back(outgoing.reply);
-    return true;
+    return Step::done;
 }
 
-Result<bool> ParticipantSide::finish_straight(Outgoing& outgoing) {
+Result<Step> ParticipantSide::finish_straight(Outgoing& outgoing) {
     const auto moved = context_.transport.test(reading_ ? outgoing.replied : outgoing.straight);
     if (!moved) return moved.error();
     if (moved->done) received_ += moved->bytes;
-    return moved->done;
+    return done_if(moved->done);
 }
 
-Result<bool> ParticipantSide::hand_over(AggregatorSide& own) {
+Result<Step> ParticipantSide::hand_over(AggregatorSide& own) {
     bool moved = false;
     const auto in_flight_max = static_cast<std::size_t>(context_.plan.messages_in_flight);
     while (!regions_.at_end()) {
@@ -138,7 +138,7 @@ Result<bool> ParticipantSide::hand_over(AggregatorSide& own) {
             if (reading_) received_ += copied.bytes;
             if (!copied.last) break;
             regions_.advance();
-            if (own.is_served(round)) return true;  // its storage call comes first
+            if (own.is_served(round)) return Step::progressed;  // its storage call comes first
         } else {
             // A read needs one buffer for the request and one for the reply.
             if (outgoing_.size() >= in_flight_max || context_.buffers.free() < 2 ||
@@ -149,7 +149,7 @@ Result<bool> ParticipantSide::hand_over(AggregatorSide& own) {
         }
         moved = true;
     }
-    return moved;
+    return progressed_if(moved);
 }
 
 /// Writes the next chunk as a message: head, run table and room for the payload; for packed writes

@@ -49,7 +49,7 @@ class SharedExchange final : public Exchange {
     void open(int aggregator, std::int64_t round, const RoundBuffer& buffer,
               Offset valid_until) override;
     bool close_if_served(std::int64_t round, Bytes& held) override;
-    Result<bool> step() override;
+    Result<Step> step() override;
     Standing standing() const override;
     Bell* bell() const override { return &context_.node->bell(rank_); }
 
@@ -156,13 +156,13 @@ bool SharedExchange::close_if_served(std::int64_t round, Bytes& held) {
     return true;
 }
 
-Result<bool> SharedExchange::step() {
+Result<Step> SharedExchange::step() {
     bool moved = false;
     for (Progress& progress : progress_) {
         while (progress.answered < plan_.rounds && answer(progress)) moved = true;
         while (progress.round < plan_.rounds && move_data(progress)) moved = true;
     }
-    return moved;
+    return progressed_if(moved);
 }
 
 bool SharedExchange::answer(Progress& progress) {

@@ -11,7 +11,7 @@ namespace oratorio {
 class SpokenRuns : public Runs {
   public:
     /// Makes progress without waiting. An error comes from the transport.
-    virtual Result<bool> step() = 0;
+    virtual Result<Step> step() = 0;
     /// Returns true if all data was distributed.
     [[nodiscard]] virtual bool finished() const = 0;
     /// Returns true if some rank works by a different plan.

@@ -40,8 +40,8 @@ void WindowRuns::show(const Place& window, Offset valid_until) {
     control.round = round_key(context_.sequence, window.number);
 }
 
-Result<bool> WindowRuns::step() {
-    return reading() ? release_emptied() : fill();
+Result<Step> WindowRuns::step() {
+    return progressed_if(reading() ? release_emptied() : fill());
 }
 
 /// Opens all free windows for filling, and copies this rank's own data to each.

@@ -17,7 +17,7 @@ class WindowRuns final : public SpokenRuns {
     /// `own` and everything in `context` outlive it.
     WindowRuns(const ExchangeContext& context, Runs& own);
 
-    Result<bool> step() override;
+    Result<Step> step() override;
     [[nodiscard]] bool finished() const override;
     [[nodiscard]] bool differs() const override { return false; }
     [[nodiscard]] const Error& failed() const override { return failed_; }

@@ -40,7 +40,7 @@ class BufferedWork final : public Work {
                  WorkBuffers buffers, std::unique_ptr<Store> own_store);
     ~BufferedWork() override;
 
-    Result<bool> step() override;
+    Result<Step> step() override;
     bool done() const override;
     const Error& noted() const override { return noted_; }
     Bytes moved() const override;
@@ -158,7 +158,7 @@ Rest BufferedWork::waits_for() const {
     return transfer_ && transfer_->outstanding() > 0 ? Rest{} : rest_;
 }
 
-Result<bool> BufferedWork::step() {
+Result<Step> BufferedWork::step() {
     rest_ = rest_on(exchange_->bell());
     if (shift_) shift_->begin();
     if (const auto arrived = arrival_.step(); !arrived) return arrived.error();
@@ -168,9 +168,9 @@ Result<bool> BufferedWork::step() {
     if (!exchanged) return exchanged.error();
     if (const Error failed = exchange_->standing().failed; failed.kind != ErrorKind::none)
         note(failed, -1);
-    moved = moved || *exchanged || (later && step_slots());
+    moved = moved || *exchanged == Step::progressed || (later && step_slots());
     if (shift_ && (!moved || done())) shift_->end();
-    return moved;
+    return progressed_if(moved);
 }
 
 bool BufferedWork::step_slots() {

@@ -21,13 +21,13 @@ class AgreedEnding final : public Ending {
         agreement_ = Agreement(mine, remark);
         reports_ = StoredReports(stored);
     }
-    Result<bool> step() override {
+    Result<Step> step() override {
         if (!agreed_) {
             const auto over = agreement_.step(transport_);
-            if (!over || !*over) return over;
+            if (!over || *over != Step::done) return over;
             agreed_ = true;
         }
-        if (!reports()) return true;
+        if (!reports()) return Step::done;
         return reports_.step(transport_);
     }
     Activity activity() const override {
@@ -65,7 +65,7 @@ class ToldEnding final : public Ending {
     ToldEnding(const RunContext& context, const Plan& plan, unsigned number);
 
     void begin(const Error& mine, Remark remark, const StoredReport& stored) override;
-    Result<bool> step() override;
+    Result<Step> step() override;
     Activity activity() const override { return Activity::agreeing; }
     const Error& error() const override { return worst_; }
     Bytes stored_bytes(const Access& access, Extent mine) const override;
@@ -123,7 +123,7 @@ void ToldEnding::begin(const Error& mine, Remark, const StoredReport& stored) {
     }
 }
 
-Result<bool> ToldEnding::step() {
+Result<Step> ToldEnding::step() {
     if (lost_.kind != ErrorKind::none) return lost_;
     for (std::size_t i = 0; i < tickets_.size();) {
         const auto completion = transport_.test(tickets_[i]);
@@ -135,9 +135,9 @@ Result<bool> ToldEnding::step() {
         tickets_[i] = tickets_.back();
         tickets_.pop_back();
     }
-    if (!tickets_.empty()) return false;
+    if (!tickets_.empty()) return Step::idle;
     find_worst();
-    return true;
+    return Step::done;
 }
 
 void ToldEnding::find_worst() {

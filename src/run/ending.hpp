@@ -25,8 +25,9 @@ class Ending {
 
     /// Called once when this rank's work is over, with its own failure and how far its storage got.
     virtual void begin(const Error& mine, Remark remark, const StoredReport& stored) = 0;
-    /// Makes progress; returns true when the end is complete. An error comes from the transport.
-    virtual Result<bool> step() = 0;
+    /// Makes progress; returns Step::done when the end is complete. An error comes from the
+    /// transport.
+    virtual Result<Step> step() = 0;
     /// Returns the current trace activity.
     [[nodiscard]] virtual Activity activity() const = 0;
 

@@ -18,19 +18,19 @@ Error lengthen(Store* store, Offset length) {
 
 }  // namespace
 
-Result<bool> Extension::step(const RunContext& context, Offset end) {
+Result<Step> Extension::step(const RunContext& context, Offset end) {
     if (phase_ == Phase::idle) {
         end_ = static_cast<std::uint64_t>(end);
         const auto started = context.transport.reduce(std::span(&end_, 1), ReduceOp::max);
         if (!started) return started.error();
         ticket_ = *started;
         phase_ = Phase::measuring;
-        return false;
+        return Step::idle;
     }
     if (phase_ == Phase::measuring) {
         const auto completion = context.transport.test(ticket_);
         if (!completion) return completion.error();
-        if (!completion->done) return false;
+        if (!completion->done) return Step::idle;
         const bool lengthens = context.transport.topology().rank == 0 && end_ > 0;
         const auto length = static_cast<Offset>(end_);
         extended_ = Agreement(lengthens ? lengthen(context.store, length) : Error{});

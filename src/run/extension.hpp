@@ -12,9 +12,9 @@ namespace oratorio {
 /// Collective, made in steps; used once.
 class Extension {
   public:
-    /// Returns true when finished. `end`: the file length that this rank's data needs, 0 for none.
-    /// An error is fatal: the transport failed.
-    Result<bool> step(const RunContext& context, Offset end);
+    /// Returns Step::done when finished. `end`: the file length that this rank's data needs, 0 for
+    /// none. An error is fatal: the transport failed.
+    Result<Step> step(const RunContext& context, Offset end);
     /// Returns an error if the file is too short, so that no rank may write to mappings of it.
     /// Equal on all ranks.
     [[nodiscard]] const Error& error() const { return extended_.error(); }

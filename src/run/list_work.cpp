@@ -55,9 +55,9 @@ class ListWork final : public Work {
             ahead_ = std::make_unique<ReadAhead>(*prefetch, access, plan.ahead, context.stats);
     }
 
-    Result<bool> step() override {
+    Result<Step> step() override {
         if (transfer_.outstanding() > 0) return reap();
-        if (done()) return false;
+        if (done()) return Step::idle;
         return reading_ ? start_batch() : write_batch();
     }
     bool done() const override { return taken_ >= access_.bytes() && transfer_.outstanding() == 0; }
@@ -72,8 +72,8 @@ class ListWork final : public Work {
         Bytes bytes = 0;  ///< moved
     };
 
-    bool start_batch();
-    Result<bool> write_batch();
+    Step start_batch();
+    Result<Step> write_batch();
     void start_direct(const StridedRun& run);
     void start_staged();
     void start_slice();
@@ -81,7 +81,7 @@ class ListWork final : public Work {
     void start_transfers();
     void move(std::span<const iovec> memory, std::size_t piece);
     void count(std::size_t piece, Bytes bytes);
-    Result<bool> reap();
+    Result<Step> reap();
     void note(const Error& error);
     void end_batch();
 
@@ -109,7 +109,7 @@ class ListWork final : public Work {
 
 /// Completes the batch of a write before the step ends: nothing is outstanding when this rank
 /// enters a collective write, and no lock is held between steps.
-Result<bool> ListWork::write_batch() {
+Result<Step> ListWork::write_batch() {
     RangeLock held;
     if (!plan_.atomic) {
         auto shared = context_.excluded().share(*context_.store, plan_.hull, plan_.collective);
@@ -122,18 +122,18 @@ Result<bool> ListWork::write_batch() {
     start_batch();
     while (transfer_.outstanding() > 0) (void)reap();
     if (const auto unlocked = held.give_back(); !unlocked) note(unlocked.error());
-    return true;
+    return Step::progressed;
 }
 
 void ListWork::note(const Error& error) {
     if (noted_.kind == ErrorKind::none) noted_ = error.on(context_.transport.topology().rank);
 }
 
-/// Starts the next batch. Always returns true: something has moved.
-bool ListWork::start_batch() {
+/// Starts the next batch; this always makes progress.
+Step ListWork::start_batch() {
     if (noted_.kind != ErrorKind::none) {  // start nothing after a failure
         taken_ = access_.bytes();
-        return true;
+        return Step::progressed;
     }
     batch_.clear();
     if (taken_ >= allowed_) allowed_ = ahead_ ? ahead_->move_on() : access_.bytes();
@@ -145,7 +145,7 @@ bool ListWork::start_batch() {
             start_staged();
         }
         start_transfers();
-        return true;
+        return Step::progressed;
     }
     while (taken_ < allowed_ && static_cast<int>(batch_.size()) < batch_max_) {
         const std::int64_t pieces_left = batch_max_ - static_cast<int>(batch_.size());
@@ -156,7 +156,7 @@ bool ListWork::start_batch() {
         }
         start_direct(run);
     }
-    return true;
+    return Step::progressed;
 }
 
 /// Transfers directly between file and user memory, with one iovec per memory piece.
@@ -256,7 +256,7 @@ void ListWork::count(std::size_t piece, Bytes bytes) {
         static_cast<std::uint64_t>(bytes);
 }
 
-Result<bool> ListWork::reap() {
+Result<Step> ListWork::reap() {
     bool moved = false;
     Transferred done;
     while (transfer_.outstanding() > 0 && transfer_.poll(done, true)) {
@@ -265,7 +265,7 @@ Result<bool> ListWork::reap() {
         moved = true;
     }
     if (transfer_.outstanding() == 0 && reading_ && !in_place_) end_batch();
-    return moved;
+    return progressed_if(moved);
 }
 
 void ListWork::end_batch() {

@@ -31,8 +31,8 @@ class MappedWork final : public Work {
         if (failed.kind != ErrorKind::none) note(failed);
     }
 
-    Result<bool> step() override {
-        if (done()) return false;
+    Result<Step> step() override {
+        if (done()) return Step::idle;
         const Region region = plan_.region(0, round_++);
         RangeLock held = share(region);
         map(region);
@@ -49,7 +49,7 @@ class MappedWork final : public Work {
         }
         windows_.clear();
         if (const auto unlocked = held.give_back(); !unlocked) note(unlocked.error());
-        return true;
+        return Step::progressed;
     }
     bool done() const override { return round_ >= plan_.rounds || noted_.kind != ErrorKind::none; }
     const Error& noted() const override { return noted_; }

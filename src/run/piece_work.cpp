@@ -13,15 +13,15 @@ class PieceWork final : public Work {
     PieceWork(const RunContext& context, const Plan& plan, const Access& access)
         : context_(context), plan_(plan), access_(access) {}
 
-    Result<bool> step() override {
-        if (done_) return false;
+    Result<Step> step() override {
+        if (done_) return Step::idle;
         done_ = true;
         RangeLock held;
         if (access_.direction == Direction::write && !plan_.atomic) {
             auto shared = context_.excluded().share(*context_.store, plan_.hull, plan_.collective);
             if (!shared) {
                 note(shared.error());
-                return true;
+                return Step::progressed;
             }
             held = std::move(*shared);
         }
@@ -33,7 +33,7 @@ class PieceWork final : public Work {
         moved_ = moved.bytes;
         note(moved.error);
         if (const auto unlocked = held.give_back(); !unlocked) note(unlocked.error());
-        return true;
+        return Step::progressed;
     }
     [[nodiscard]] bool done() const override { return done_; }
     [[nodiscard]] const Error& noted() const override { return noted_; }

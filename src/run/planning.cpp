@@ -41,7 +41,7 @@ void Planning::recall() {
     phase_ = Phase::done;
 }
 
-Result<bool> Planning::step() {
+Result<Step> Planning::step() {
     switch (phase_) {
         case Phase::summarise:
             return summarise_access();
@@ -56,10 +56,10 @@ Result<bool> Planning::step() {
         case Phase::done:
             break;
     }
-    return true;
+    return Step::done;
 }
 
-Result<bool> Planning::summarise_access() {
+Result<Step> Planning::summarise_access() {
     mine_ = summarise(access_, access_.direction == Direction::write);
     mine_.flags |= flags_;
     if (!collective_) {
@@ -72,14 +72,14 @@ Result<bool> Planning::summarise_access() {
     return gathered();
 }
 
-Result<bool> Planning::gathered() {
+Result<Step> Planning::gathered() {
     const auto all = gathering_.step(context_.transport);
-    if (!all || !*all) return all;
+    if (!all || *all != Step::done) return all;
     summaries_ = gathering_.agreed();
     return choose();
 }
 
-Result<bool> Planning::choose() {
+Result<Step> Planning::choose() {
     const Transport& ranks = context_.transport;
     plan_ = make_plan_for(ranks.topology().rank, access_.direction, *summaries_, nodes_of(ranks),
                           *context_.terms, NodeMemory::sharing(context_.node));
@@ -89,10 +89,10 @@ Result<bool> Planning::choose() {
 }
 
 /// Prepares the node's shared memory. If it isn't available, all ranks choose again without it.
-Result<bool> Planning::shared() {
+Result<Step> Planning::shared() {
     const bool reach = plan_.method->exchange_part().reaches;
     const auto decided = context_.node->prepare(context_.transport, plan_.node_bytes(), reach);
-    if (!decided || !*decided) return decided;
+    if (!decided || *decided != Step::done) return decided;
     const bool shared_refused = context_.node->shared_refused();
     if (!shared_refused && !(reach && context_.node->cross_memory_refused())) {
         return settle();
@@ -108,18 +108,18 @@ Result<bool> Planning::shared() {
 
 /// Finishes the choice of the plan. A caller that may send messages continues with the order of
 /// rounds.
-Result<bool> Planning::settle() {
+Result<Step> Planning::settle() {
     likeness_ = keeps_plans() ? likeness(**summaries_) : 0;
     summaries_.reset();
     gathering_ = {};
     if (!plan_.asks_places()) return thin_out();
     phase_ = Phase::ordering;
     ticket_ = {};
-    return false;
+    return Step::idle;
 }
 
 /// Broadcasts the order of rounds from one rank: others may see different disk extents, or none.
-Result<bool> Planning::ordered() {
+Result<Step> Planning::ordered() {
     if (!ticket_.valid()) {
         const Rank asks = plan_.aggregators.front();
         order_.assign(static_cast<std::size_t>(1 + plan_.rounds * std::ssize(plan_.aggregators)),
@@ -132,7 +132,7 @@ Result<bool> Planning::ordered() {
     }
     const auto completion = context_.transport.test(ticket_);
     if (!completion) return completion.error();
-    if (!completion->done) return false;
+    if (!completion->done) return Step::idle;
     const bool known = order_.front() != 0;
     order_.erase(order_.begin());
     if (known) plan_.order = RoundOrder(std::move(order_), plan_.rounds);
@@ -151,7 +151,7 @@ void Planning::ask_places() {
 }
 
 /// Gathers where each rank has data, if the plan needs it.
-Result<bool> Planning::thin_out() {
+Result<Step> Planning::thin_out() {
     if (!plan_.thin) return finish();
     phase_ = Phase::thinning;
     edges_ = Gathering<EdgeBits>::once_for_node(
@@ -159,9 +159,9 @@ Result<bool> Planning::thin_out() {
     return thinned();
 }
 
-Result<bool> Planning::thinned() {
+Result<Step> Planning::thinned() {
     const auto all = edges_.step(context_.transport);
-    if (!all || !*all) return all;
+    if (!all || *all != Step::done) return all;
     plan_.graph =
         plan_.graph.thinned(EdgeScale(plan_.aggregators.size(), plan_.rounds), edges_.agreed());
     return finish();
@@ -174,14 +174,14 @@ bool Planning::keeps_plans() const {
     return context_.plans != nullptr && !plan_.method->schedule.asks_places && !plan_.sparse;
 }
 
-bool Planning::finish() {
+Step Planning::finish() {
     phase_ = Phase::done;
     context_.stats.plans += 1;
     if (context_.witness != nullptr) context_.witness->planned(plan_);
-    if (!collective_) return true;
+    if (!collective_) return Step::done;
     edges_ = {};
     if (keeps_plans()) context_.plans->keep(access_, plan_, mine_, likeness_);
-    return true;
+    return Step::done;
 }
 
 }  // namespace oratorio

@@ -18,8 +18,9 @@ class Planning {
 
     /// Starts over. `may_recall`: the kept plan may be used.
     void begin(bool may_recall, std::uint16_t flags);
-    /// Makes progress; returns true when the plan is ready. An error comes from the transport.
-    Result<bool> step();
+    /// Makes progress; returns Step::done when the plan is ready. An error comes from the
+    /// transport.
+    Result<Step> step();
 
     [[nodiscard]] const Plan& plan() const { return plan_; }
     /// Returns true if the next step needs more than a reduction or gathering of a rank's size.
@@ -33,18 +34,18 @@ class Planning {
 
   private:
     enum class Phase { summarise, gathering, sharing, ordering, thinning, done };
-    Result<bool> summarise_access();
-    Result<bool> gathered();
-    Result<bool> shared();
-    Result<bool> settle();
-    Result<bool> ordered();
-    Result<bool> thin_out();
-    Result<bool> thinned();
+    Result<Step> summarise_access();
+    Result<Step> gathered();
+    Result<Step> shared();
+    Result<Step> settle();
+    Result<Step> ordered();
+    Result<Step> thin_out();
+    Result<Step> thinned();
     void recall();
-    Result<bool> choose();
+    Result<Step> choose();
     void ask_places();
     [[nodiscard]] bool keeps_plans() const;
-    bool finish();
+    Step finish();
 
     const RunContext& context_;
     const Access& access_;

@@ -119,22 +119,23 @@ bool Run::planning_done() {
     const bool sent = sends_messages();
     const auto planned = planning_.step();
     if (!planned) return fail(planned.error());
-    if (*planned) enter(Phase::planned);
+    const bool done = *planned == Step::done;
+    if (done) enter(Phase::planned);
     // All ranks have entered this access, so all have left the previous ones.
-    if (*planned && collective_ && !planning_.recalled() && context_.exclusion != nullptr)
+    if (done && collective_ && !planning_.recalled() && context_.exclusion != nullptr)
         context_.exclusion->left_first = false;
     if (!sent && sends_messages()) {  // a caller that may send messages continues at once
         moves_left_ = 0;
         return false;
     }
-    return *planned && step_phase();
+    return done && step_phase();
 }
 
 /// Takes no lock before the token arrives: the rank that holds it may need that lock.
 bool Run::turn_come() {
     const auto come = turn_.come(context_.transport, number(), plan().ranks_at_once);
     if (!come) return fail(come.error());
-    if (!*come) return false;
+    if (*come != Step::done) return false;
     start_work();
     return step_phase();
 }
@@ -143,7 +144,7 @@ bool Run::turn_passed() {
     const auto passed =
         turn_.pass(context_.transport, number(), plan().ranks_at_once, context_.stats);
     if (!passed) return fail(passed.error());
-    if (!*passed) return false;
+    if (*passed != Step::done) return false;
     enter(Phase::ending);
     return step_phase();
 }
@@ -157,7 +158,7 @@ bool Run::file_extended() {
     const bool writes = error_.kind == ErrorKind::none && !planning_.absent();
     const auto extended = extension_.step(context_, writes ? planning_.mine().hull.end : 0);
     if (!extended) return fail(extended.error());
-    if (!*extended) return false;
+    if (*extended != Step::done) return false;
     maps_ = extension_.error().kind != ErrorKind::unsupported_operation;
     if (maps_) note(extension_.error());
     start_work();
@@ -220,7 +221,7 @@ bool Run::work_done() {
             if (work_->done()) break;
             // Don't wait for others while holding a lock that they may wait for.
             if (locked_.holds()) continue;
-            if (!*moved || --moves_left_ == 0) return false;
+            if (*moved == Step::idle || --moves_left_ == 0) return false;
         }
         note(work_->noted());
     }
@@ -248,7 +249,7 @@ bool Run::ending_done() {
     const Activity before = ending_->activity();
     const auto over = ending_->step();
     if (!over) return fail(over.error());
-    if (!*over) {
+    if (*over != Step::done) {
         if (ending_->activity() != before) track_.enter(ending_->activity());
         return false;
     }

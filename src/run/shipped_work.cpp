@@ -45,15 +45,15 @@ class ShippedWork final : public Work {
         if (plan.method->request_part().is_layout && short_enough) encode(access.file, layout_);
     }
 
-    Result<bool> step() override {
-        if (done()) return false;
+    Result<Step> step() override {
+        if (done()) return Step::idle;
         RangeLock held = share();
         for (Request& request : requests_) {
             if (noted_.kind == ErrorKind::none) ship_next(request);
         }
         take_replies();
         if (const auto unlocked = held.give_back(); !unlocked) note(unlocked.error());
-        return true;
+        return Step::progressed;
     }
     [[nodiscard]] bool done() const override {
         return rest_.empty() || noted_.kind != ErrorKind::none;

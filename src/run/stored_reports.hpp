@@ -36,9 +36,9 @@ class StoredReports {
   public:
     StoredReports() = default;
     explicit StoredReports(const StoredReport& mine) : gathering_(mine) {}
-    /// Returns true when all reports are gathered; an error comes from the transport. Must not move
-    /// until then.
-    Result<bool> step(Transport& transport) { return gathering_.step(transport); }
+    /// Returns Step::done when all reports are gathered; an error comes from the transport. Must
+    /// not move until then.
+    Result<Step> step(Transport& transport) { return gathering_.step(transport); }
     /// Returns what the function above returns. REQUIRES: step() has returned true.
     [[nodiscard]] Bytes stored_bytes(const Plan& plan, const Access& access, Extent mine) const;
 

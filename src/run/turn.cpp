@@ -14,18 +14,18 @@ Tag tag_of_go(unsigned sequence) {
 }
 
 /// Tests the ticket, and clears it when it has completed.
-Result<bool> is_done(Transport& transport, Ticket& ticket) {
+Result<Step> is_done(Transport& transport, Ticket& ticket) {
     const auto completion = transport.test(ticket);
     if (!completion) return completion.error();
     if (completion->done) ticket = {};
-    return completion->done;
+    return done_if(completion->done);
 }
 
 }  // namespace
 
-Result<bool> Turn::come(Transport& transport, unsigned sequence, int at_once) {
+Result<Step> Turn::come(Transport& transport, unsigned sequence, int at_once) {
     const Rank before = transport.topology().rank - at_once;
-    if (before < 0) return true;
+    if (before < 0) return Step::done;
     if (!ticket_.valid()) {
         const auto started = transport.receive(before, tag_of_go(sequence), std::span(&go_, 1));
         if (!started) return started.error();
@@ -34,9 +34,9 @@ Result<bool> Turn::come(Transport& transport, unsigned sequence, int at_once) {
     return is_done(transport, ticket_);
 }
 
-Result<bool> Turn::pass(Transport& transport, unsigned sequence, int at_once, Stats& stats) {
+Result<Step> Turn::pass(Transport& transport, unsigned sequence, int at_once, Stats& stats) {
     const Topology& topology = transport.topology();
-    if (at_once >= topology.size - topology.rank) return true;
+    if (at_once >= topology.size - topology.rank) return Step::done;
     if (!ticket_.valid()) {
         const auto started =
             transport.send(topology.rank + at_once, tag_of_go(sequence), std::span(&go_, 1));

@@ -4,6 +4,7 @@
 // 1995, node grouping).
 #pragma once
 
+#include "base/step.hpp"
 #include "base/transport.hpp"
 #include "stats/stats.hpp"
 
@@ -12,12 +13,12 @@ namespace oratorio {
 /// Collective, made in steps; used once. Must not move until it is passed.
 class Turn {
   public:
-    /// Returns true when this rank has the token. `at_once` (>= 1) and `sequence`, the access's
-    /// number, are equal on all ranks. An error comes from the transport.
-    Result<bool> come(Transport& transport, unsigned sequence, int at_once);
-    /// Returns true when the token is passed to the next rank. Called after come(), whether or not
-    /// this rank's work succeeded.
-    Result<bool> pass(Transport& transport, unsigned sequence, int at_once, Stats& stats);
+    /// Returns Step::done when this rank has the token. `at_once` (>= 1) and `sequence`, the
+    /// access's number, are equal on all ranks. An error comes from the transport.
+    Result<Step> come(Transport& transport, unsigned sequence, int at_once);
+    /// Returns Step::done when the token is passed to the next rank. Called after come(), whether
+    /// or not this rank's work succeeded.
+    Result<Step> pass(Transport& transport, unsigned sequence, int at_once, Stats& stats);
 
   private:
     Ticket ticket_;

@@ -6,6 +6,7 @@
 #include <memory>
 #include <span>
 
+#include "base/step.hpp"
 #include "exchange/exchange.hpp"
 #include "run/run_context.hpp"
 #include "run/stored_reports.hpp"
@@ -22,9 +23,10 @@ class Work {
     Work(const Work&) = delete;
     Work& operator=(const Work&) = delete;
 
-    /// Makes progress without waiting for other ranks; returns true if anything moved. Work that
-    /// involves no other rank may wait for the storage. An error is fatal: the transport failed.
-    virtual Result<bool> step() = 0;
+    /// Makes progress without waiting for other ranks; returns Step::progressed if anything moved.
+    /// Work that involves no other rank may wait for the storage. An error is fatal: the transport
+    /// failed.
+    virtual Result<Step> step() = 0;
     [[nodiscard]] virtual bool done() const = 0;
     /// Returns the first failure of this rank's storage. The work continues after it.
     [[nodiscard]] virtual const Error& noted() const = 0;

@@ -24,7 +24,7 @@ void gather_once(Transport& transport, std::uint64_t turn) {
     const Topology& topology = transport.topology();
     auto gathering = Gathering<Block>::once_for_node(block_of(topology.rank, turn));
     auto done = gathering.step(transport);
-    for (; done && !*done; done = gathering.step(transport)) transport.idle();
+    for (; done && *done != Step::done; done = gathering.step(transport)) transport.idle();
     CHECK(done.ok());
     CHECK(std::ssize(gathering.all()) == topology.size);
     for (Rank rank = 0; done && rank < topology.size; ++rank)

@@ -61,7 +61,7 @@ MPI_Comm turned_round() {
 void the_second_makes_neither_communicator_nor_memory(MPI_Comm comm) {
     Workspaces workspaces;
     LentWorkspace lent = lend(workspaces, comm);
-    while (!*lent.workspace->node.prepare(*lent.workspace->transport, 1, false))
+    while (*lent.workspace->node.prepare(*lent.workspace->transport, 1, false) != Step::done)
         lent.workspace->transport->idle();
     const Workspace* const first = lent.workspace.get();
     const std::byte* const memory = lent.workspace->node.buffers().data();
@@ -164,7 +164,7 @@ void large_memory_is_not_kept(MPI_Comm comm) {
     for (const Bytes bytes : {Workspace::kept_max, Workspace::kept_max + 1}) {
         LentWorkspace lent = lend(workspaces, comm);
         Workspace& workspace = *lent.workspace;
-        while (!*workspace.node.prepare(*workspace.transport, bytes, false))
+        while (*workspace.node.prepare(*workspace.transport, bytes, false) != Step::done)
             workspace.transport->idle();
         { const BufferPool::Lease lease = workspace.buffers.take(bytes); }
         CHECK(workspace.buffers.held() >= bytes && !workspace.node.buffers().empty());

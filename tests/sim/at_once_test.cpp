@@ -224,7 +224,7 @@ TEST(AtOnceNodes, lists_that_a_node_has_once_are_whole_while_they_are_read) {
         for (std::uint64_t turn = 0; turn < 200; ++turn) {
             auto gathering = Gathering<Block>::once_for_node({rank, turn});
             auto done = gathering.step(**node);
-            for (; done && !*done; done = gathering.step(**node)) (*node)->idle();
+            for (; done && *done != Step::done; done = gathering.step(**node)) (*node)->idle();
             ASSERT_TRUE(done.ok());
             for (std::uint64_t other = 0; other < 5; ++other)
                 ASSERT_EQ(gathering.all()[other], (Block{other, turn}));

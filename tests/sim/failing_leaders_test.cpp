@@ -126,7 +126,7 @@ void lists(Transport& transport, std::vector<ErrorKind>& ends) {
     for (std::uint64_t number = 0; number < kTogether; ++number) {
         auto gathering = Gathering<Block>::once_for_node({rank, number});
         auto done = gathering.step(transport);
-        for (; done && !*done; done = gathering.step(transport)) transport.idle();
+        for (; done && *done != Step::done; done = gathering.step(transport)) transport.idle();
         ends.push_back(done ? ErrorKind::none : done.error().kind);
         for (std::uint64_t other = 0; done && other < gathering.all().size(); ++other)
             EXPECT_EQ(gathering.all()[other], (Block{other, number}));

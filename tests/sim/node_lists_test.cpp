@@ -137,7 +137,7 @@ Planned plan_all(const std::vector<int>& node_of, const char* method, Kept kept)
                 Planning planning(context, access, true);
                 planning.begin(false, 0);
                 auto done = planning.step();
-                for (; done && !*done; done = planning.step()) (*way)->idle();
+                for (; done && *done != Step::done; done = planning.step()) (*way)->idle();
                 ASSERT_TRUE(done.ok());
                 planned.plans[place] += told(planning.plan(), messages.topology().rank);
             }

@@ -25,7 +25,7 @@ Before before_sleep_beside_one_at_work(int cores) {
         Cores ranks(transport, cores);
         const Topology& topology = ranks.topology();
         NodeMemory node;
-        for (auto made = node.prepare(ranks, 4096, false); !*made;
+        for (auto made = node.prepare(ranks, 4096, false); *made != Step::done;
              made = node.prepare(ranks, 4096, false))
             transport.idle();
         Before before = Before::spins;

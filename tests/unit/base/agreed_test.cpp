@@ -89,7 +89,7 @@ TEST(Agreement, that_there_is_more_counts_below_an_error_and_that_below_a_veto) 
                 for (;;) {
                     const auto over = agreement.step(transport);
                     ASSERT_TRUE(over.ok());
-                    if (*over) break;
+                    if (*over == Step::done) break;
                     transport.idle();
                 }
                 const int counts = std::max(first, second);

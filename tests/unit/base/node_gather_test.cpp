@@ -16,7 +16,7 @@ Result<void> finish(NodeGather& gather, Transport& transport) {
     for (;;) {
         const auto over = gather.step(transport);
         if (!over) return over.error();
-        if (*over) return {};
+        if (*over == Step::done) return {};
         transport.idle();
     }
 }
