@@ -1,15 +1,14 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""Makes docs/hints.md from src/file/hints.def. With --check, fails if the page is not current."""
+"""Makes docs/hints.md from the library's description of its hints. With --check, fails if the page is not current."""
 
 import pathlib
-import re
 import sys
 
 from generated import keep
+from oratorio import description
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
-TABLE = ROOT / "src/file/hints.def"
 PAGE = ROOT / "docs/hints.md"
 
 INTRO = """# Hints
@@ -26,50 +25,22 @@ allowed.
 """
 
 
-def split_row(text):
-    """Splits the arguments of a row; commas inside quotes and parentheses do not separate."""
-    parts, depth, quoted, part = [], 0, False, ""
-    for i, c in enumerate(text):
-        if c == '"' and text[i - 1] != "\\":
-            quoted = not quoted
-        if not quoted and c in "()":
-            depth += 1 if c == "(" else -1
-        if c == "," and depth == 0 and not quoted:
-            parts.append(part.strip())
-            part = ""
-        else:
-            part += c
-    return [*parts, part.strip()]
-
-
-def unquote(text):
-    """Joins adjacent string literals."""
-    return "".join(re.findall(r'"((?:[^"\\]|\\.)*)"', text)).replace('\\"', '"')
-
-
-def rows():
-    text = "\n".join(line for line in TABLE.read_text().splitlines() if not line.startswith("//"))
-    pattern = r"^(HINT|SYNONYM|MEANS|REPORTED|ACCEPTED)\((.*?)\)$"
-    return [(name, split_row(body)) for name, body in re.findall(pattern, text, re.M | re.S)]
-
-
-def values(kind):
-    """Returns the valid values of a kind, in words."""
-    name, arguments = re.fullmatch(r"(\w+)\((.*)\)", kind).groups()
-    if name in ("bytes", "integer", "octal"):
-        low, high = (argument.strip() for argument in arguments.split(","))
-        high = {"INT_MAX": "2147483647", "TiB": "1 TiB"}.get(high, high)
-        return f"{'octal ' if name == 'octal' else ''}{low} to {high}{' bytes' if name == 'bytes' else ''}"
-    if name == "memory":
-        return f"{arguments} bytes to what the machine can give"
-    if name == "one_of":
-        return ", ".join(f"`{word}`" for word in unquote(arguments).split())
+def values(hint):
+    """Returns the good values of a hint, for the reader."""
+    kind = hint["kind"]
+    if kind in ("bytes", "integer"):
+        high = "1 TiB" if hint["high"] == 1 << 40 else hint["high"]
+        return f"{hint['low']} to {high}{' bytes' if kind == 'bytes' else ''}"
+    if kind == "octal":
+        return f"octal {hint['low']:o} to 0{hint['high']:o}"
+    if kind == "memory":
+        return f"{hint['low']} bytes to what the machine can give"
+    if "words" in hint:
+        return ", ".join(f"`{word}`" for word in hint["words"])
     return {
-        "toggle": "`enable`, `disable`, `automatic`",
-        "boolean": "`true`, `false`",
         "method": "`auto` or a method's name",
         "config_list": "`host:n,...`, `*` is any host",
-    }[name]
+    }[kind]
 
 
 def table(heading, columns, lines):
@@ -77,39 +48,42 @@ def table(heading, columns, lines):
     return f"\n## {heading}\n\n{head}" + "".join("| " + " | ".join(line) + " |\n" for line in lines)
 
 
+def code(text):
+    return f"`{text}`"
+
+
 def page():
-    kinds = {kind: [] for kind in ("HINT", "SYNONYM", "MEANS", "REPORTED", "ACCEPTED")}
-    for name, arguments in rows():
-        kinds[name].append(arguments)
+    def of_role(role):
+        return [hint for hint in description.rows("hints") if hint["role"] == role]
 
     def hints(role):
         return [
-            [f"`{key}`", values(kind), f"`{unquote(initial)}`" if unquote(initial) else "", unquote(doc)]
-            for key, kind, _, initial, row_role, doc in kinds["HINT"]
-            if row_role == role
+            [
+                code(hint["key"]),
+                values(hint),
+                code(hint["default"]) if hint["default"] else "",
+                hint["description"],
+            ]
+            for hint in of_role(role)
         ]
 
-    means = [[f"`{key}`", "any", f"`{target}`", unquote(doc)] for key, target, doc in kinds["SYNONYM"]]
-    means += [
-        [f"`{key}`", f"`{unquote(value)}`", f"`{target}` = `{unquote(result)}`", unquote(doc)]
-        for key, value, target, result, doc in kinds["MEANS"]
+    def keys(role):
+        return [[code(hint["key"]), hint["description"]] for hint in of_role(role)]
+
+    means = [
+        [code(hint["key"]), "any", code(hint["target"]), hint["description"]] for hint in of_role("synonym")
     ]
+    for hint in of_role("means"):
+        stands_for = f"{code(hint['target'])} = {code(hint['target_value'])}"
+        means.append([code(hint["key"]), code(hint["value"]), stands_for, hint["description"]])
     columns = ["hint", "values", "default", "meaning"]
     return (
         INTRO
         + table("Hints that act", columns, hints("acts"))
         + table("Hints that are checked and reported, but used by nothing yet", columns, hints("kept"))
         + table("Other names", ["hint", "value", "stands for", "where from"], means)
-        + table(
-            "Reported only",
-            ["hint", "meaning"],
-            [[f"`{key}`", unquote(doc)] for key, doc in kinds["REPORTED"]],
-        )
-        + table(
-            "Accepted without effect",
-            ["hint", "where from"],
-            [[f"`{key}`", unquote(doc)] for key, doc in kinds["ACCEPTED"]],
-        )
+        + table("Reported only", ["hint", "meaning"], keys("reported"))
+        + table("Accepted without effect", ["hint", "where from"], keys("accepted"))
     )
 
 

@@ -16,7 +16,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[1]
 MODULES = (
     "__init__.py", "__main__.py", "advice.py", "compare.py", "compare_cli.py", "compare_report.py",
-    "conformance.py", "conformance_cli.py", "costs.py", "doctor.py",
+    "conformance.py", "conformance_cli.py", "costs.py", "description.py", "doctor.py",
     "doctor_cli.py", "doctor_machine.py", "elf.py", "hint_names.py",
     "explained.py", "hosts.py", "html_page.py", "launch.py", "method_table.py", "mounts.py", "paths.py",
     "preload.py", "programs.py", "recorded.py", "report_cli.py", "run_facts.py", "run_report.py", "start.py",
@@ -32,8 +32,7 @@ def lay_out(folder: Path, libraries: str) -> Path:
     installed.mkdir(parents=True)
     for name in MODULES:
         shutil.copyfile(ROOT / "tools/oratorio" / name, package / name)
-    shutil.copyfile(ROOT / "src/plan/methods.cpp", installed / "methods.cpp")
-    shutil.copyfile(ROOT / "src/file/hints.def", installed / "hints.def")
+    shutil.copyfile(ROOT / "tools/oratorio/description.json", package / "description.json")
     (installed / "libraries").write_text(libraries + "\n")
     rules = installed / "conformance"
     rules.mkdir()

@@ -14,6 +14,11 @@ namespace oratorio {
 
 namespace {
 
+constexpr std::array<std::string_view, 10> kVariables{
+    "oratorio_costs",       "oratorio_disable",       "oratorio_explain", "oratorio_hints",
+    "oratorio_method",      "oratorio_preload",       "oratorio_quiet",   "oratorio_trace",
+    "oratorio_wait_notice", "oratorio_ranks_per_node"};
+
 /// Returns how many letters to insert, remove or change (Levenshtein distance).
 std::size_t distance(std::string_view a, std::string_view b) {
     std::vector<std::size_t> row(b.size() + 1);
@@ -67,16 +72,16 @@ std::vector<HintWarning> misspelt_hints(const HintMap& given) {
     return warnings;
 }
 
+std::span<const std::string_view> known_variables() {
+    return kVariables;
+}
+
 std::vector<std::string> misspelt_variables(std::span<const std::string_view> names) {
-    constexpr std::array<std::string_view, 10> kKnown{
-        "oratorio_costs",       "oratorio_disable",       "oratorio_explain", "oratorio_hints",
-        "oratorio_method",      "oratorio_preload",       "oratorio_quiet",   "oratorio_trace",
-        "oratorio_wait_notice", "oratorio_ranks_per_node"};
     std::vector<std::string> sentences;
     for (const std::string_view name : names) {
         const std::string word = lower(name);
         if (!word.starts_with("oratorio_")) continue;
-        const std::string_view instead = meant(word, kKnown);
+        const std::string_view instead = meant(word, kVariables);
         std::string variable(instead);
         std::ranges::transform(variable, variable.begin(),
                                [](unsigned char c) { return static_cast<char>(std::toupper(c)); });

@@ -20,6 +20,9 @@ namespace oratorio {
 /// Returns a warning for each key that isn't known but nearly is.
 [[nodiscard]] std::vector<HintWarning> misspelt_hints(const HintMap& given);
 
+/// Returns the environment variables that the library or its command line reads, in lower case.
+[[nodiscard]] std::span<const std::string_view> known_variables();
+
 /// Returns a sentence for each variable with our prefix that isn't known but nearly is.
 [[nodiscard]] std::vector<std::string> misspelt_variables(std::span<const std::string_view> names);
 

@@ -51,6 +51,12 @@ std::string_view file_system_name(long type) {
     return known == kTypes.end() ? "UFS" : known->name;
 }
 
+std::vector<std::string_view> file_system_names() {
+    std::vector<std::string_view> names{file_system_name(0)};
+    for (const KnownType& known : kTypes) names.push_back(known.name);
+    return names;
+}
+
 bool is_local(long type) {
     return std::ranges::find(kLocal, type) != kLocal.end();
 }

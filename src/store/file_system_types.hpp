@@ -4,11 +4,14 @@
 
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace oratorio {
 
 /// Returns "NFS", "LUSTRE", "GPFS", ...; "UFS" for all that need no special care.
 [[nodiscard]] std::string_view file_system_name(long type);
+/// Returns all that file_system_name() may return.
+[[nodiscard]] std::vector<std::string_view> file_system_names();
 /// Returns true for a local file system: its page cache on this node is the only one.
 [[nodiscard]] bool is_local(long type);
 /// Returns true for a file system with incoherent client caches, or one that is unknown: a client

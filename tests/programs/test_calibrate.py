@@ -6,13 +6,12 @@ import re
 
 import pytest
 from conftest import IS_BUILT, NOT_BUILT, host_or_skip
-from oratorio import sim_machine
+from oratorio import description, sim_machine
 from oratorio.hosts import mpiexec_command
-from oratorio.paths import ROOT
 from test_run import block_program, environment_of, launch_words, oratorio
 
 pytestmark = pytest.mark.skipif(not IS_BUILT, reason=NOT_BUILT)
-NAMES = re.findall(r"^COST\((\w+)", (ROOT / "src/plan/costs.def").read_text(), re.MULTILINE)
+NAMES = description.names("costs")
 
 BETWEEN_NODES = ("far_message", "far_byte", "beside_message", "beside_byte", "endpoint_message")
 

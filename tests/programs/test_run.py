@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 from conftest import HERE, IS_BUILT, NOT_BUILT, compile_for, host_or_skip
-from oratorio import __version__
+from oratorio import __version__, advice
 from oratorio.hosts import Host
 from oratorio.paths import ROOT, preload_library
 
@@ -64,6 +64,17 @@ def test_explain_tells_of_the_access(name, tmp_path):
     assert "blocks.dat: collective write: method two_phase" in done.stderr
     told = [line for line in done.stderr.splitlines() if " saw " in line]
     assert told == [f"oratorio: Oratorio {__version__} saw 2 accesses to 1 file on rank 0"]
+
+
+@needs_library
+def test_explain_says_what_moves_nonblocking_accesses_on(tmp_path):
+    host = host_or_skip("mpich5")
+    script = f"""from mpi4py import MPI
+file = MPI.File.Open(MPI.COMM_WORLD, "{tmp_path}/a.dat", MPI.MODE_CREATE | MPI.MODE_WRONLY)
+file.Iwrite_at(0, b"x").Wait()
+file.Close()"""
+    done = oratorio("explain", *launch_words(host, 1), host.python, "-c", script, env=environment_of(host))
+    assert f"{tmp_path}/a.dat: nonblocking and split accesses: {advice.BESIDE}" in done.stderr
 
 
 @needs_library

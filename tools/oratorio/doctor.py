@@ -153,7 +153,7 @@ def environment(environ: Mapping[str, str]) -> list[Finding]:
         found += _hint_file(path)
     if any(one.state == BAD for one in found):
         return found
-    given = [name for name in hint_names.VARIABLES if name in environ]
+    given = [name for name in hint_names.variables() if name in environ]
     told = f"{', '.join(given)}: nothing is misspelt" if given else "no variable of Oratorio is set"
     return [*found, Finding(OK, "environment", told)]
 

@@ -4,26 +4,22 @@
 from __future__ import annotations
 
 import difflib
-import re
 from collections.abc import Mapping
 from functools import cache
 
-from oratorio.paths import INSTALLED, IS_INSTALLED, ROOT
+from oratorio import description
 
-HINTS_FILE = INSTALLED / "hints.def" if IS_INSTALLED else ROOT / "src/file/hints.def"
-# The same list as in src/file/misspelt.cpp.
-VARIABLES = (
-    "ORATORIO_COSTS", "ORATORIO_DISABLE", "ORATORIO_EXPLAIN", "ORATORIO_HINTS", "ORATORIO_METHOD",
-    "ORATORIO_PRELOAD", "ORATORIO_QUIET", "ORATORIO_RANKS_PER_NODE", "ORATORIO_TRACE", "ORATORIO_WAIT_NOTICE",
-)  # fmt: skip
+
+@cache
+def variables() -> tuple[str, ...]:
+    """Returns the environment variables that the library or the command line reads."""
+    return tuple(sorted(description.names("variables")))
 
 
 @cache
 def hints() -> tuple[str, ...]:
     """Returns all known keys."""
-    text = HINTS_FILE.read_text()
-    found = re.findall(r"^(?:HINT|SYNONYM|MEANS|REPORTED|ACCEPTED)\((\w+),", text, re.MULTILINE)
-    return tuple(dict.fromkeys(found))
+    return tuple(dict.fromkeys(row["key"] for row in description.rows("hints")))
 
 
 def meant(word: str, known: tuple[str, ...]) -> str:
@@ -45,7 +41,7 @@ def misspelt_variables(environ: Mapping[str, str]) -> list[str]:
     """Returns a sentence for each misspelt variable."""
     found = []
     for name in sorted(environ):
-        instead = meant(name, VARIABLES) if name.upper().startswith("ORATORIO_") else ""
+        instead = meant(name, variables()) if name.upper().startswith("ORATORIO_") else ""
         if instead:
             found.append(f"{name} isn't known; did you mean {instead}?")
     return found

@@ -1,14 +1,11 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Reads which parts each method is made of, from src/plan/methods.cpp."""
+"""Reads which parts each method is made of, from the library's description."""
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
 
-from oratorio.method_table import METHODS_FILE
-
-ROW = re.compile(r'\bMethod\{\s*\.name = "(\w+)"(.*?)\},?\n(?=    Method|\};)', re.DOTALL)
+from oratorio import description
 
 
 @dataclass(frozen=True)
@@ -34,19 +31,9 @@ class Parts:
     in_turns: bool = False
 
 
-def _parts(name: str, row: str) -> Parts:
-    summary = re.search(r'\.summary = "([^"]*)"', row)
-    fields = dict(re.findall(r"\.(\w+) = \w+Kind::(\w+)", row))
-    flags = {key: True for key in re.findall(r"\.(\w+) = true", row) if key in Parts.__dataclass_fields__}
-    numbers = {
-        key: int(value) if value.isdigit() else 0
-        for key, value in re.findall(r"\.(slots|aggregators_max) = ([\w:]+)", row)
-    }
-    return Parts(
-        name, summary[1] if summary else "", **fields, **flags, **numbers, by_place=".order = by_place" in row
-    )
-
-
 def rows() -> list[Parts]:
     """Returns the table of methods."""
-    return [_parts(*found) for found in ROW.findall(METHODS_FILE.read_text())]
+    return [
+        Parts(row["name"], row["description"], **row["parts"], **row["schedule"])
+        for row in description.rows("methods")
+    ]

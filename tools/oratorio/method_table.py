@@ -1,18 +1,14 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Reads the methods' names from src/plan/methods.cpp."""
+"""Reads the methods' names from the library's description."""
 
 from __future__ import annotations
 
-import re
-
-from oratorio.paths import INSTALLED, IS_INSTALLED, ROOT
-
-METHODS_FILE = INSTALLED / "methods.cpp" if IS_INSTALLED else ROOT / "src/plan/methods.cpp"
+from oratorio import description
 
 
 def methods() -> list[str]:
     """Returns `auto` and the names in the table of methods."""
-    return ["auto", *re.findall(r'\bMethod\{\s*\.name = "(\w+)"', METHODS_FILE.read_text())]
+    return ["auto", *description.names("methods")]
 
 
 def complaint(method: str) -> str:

@@ -26,6 +26,7 @@ COPIED = (
     "tests",
     "tools/calibrate",
     "tools/count",
+    "tools/describe",
     "tools/replay",
     "tools/oratorio/__init__.py",
 )

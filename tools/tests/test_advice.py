@@ -112,8 +112,6 @@ def test_a_rule_speaks_of_its_own_and_of_nothing_else(rule, speaks, silent):
 def test_what_rules_look_for_is_what_explain_says():
     golden = (DOCS.parent / "tests/unit/plan/explain.golden").read_text()
     assert f"({advice.ASKED_BY_NAME})" in golden
-    source = (DOCS.parent / "src/bind/access_calls.cpp").read_text()
-    assert f'"{advice.BESIDE}"' in source and '": nonblocking and split accesses: "' in source
 
 
 def test_every_rule_is_tried_here_and_asked_in_a_run():

@@ -1,14 +1,10 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Tests machines that are made from calibrated constants."""
 
-import re
-
 import pytest
-from oratorio import calibrated, sim_machine
-from oratorio.paths import ROOT
+from oratorio import calibrated, description, sim_machine
 
-ROW = re.compile(r"^COST\((\w+), ([\d.e]+),", re.MULTILINE)
-BUILT_IN = {name: float(value) for name, value in ROW.findall((ROOT / "src/plan/costs.def").read_text())}
+BUILT_IN = {row["name"]: float(row["memory"]) for row in description.rows("costs")}
 # The constants that the closed form receives of a machine, and those they come from; the others follow from
 # these.
 GIVEN_BACK = {

@@ -10,7 +10,7 @@ from pathlib import Path
 import package
 import pytest
 from made_runs import MIB, access, collective, file, run, span
-from oratorio import costs, explained, mounts, run_facts, run_report
+from oratorio import costs, description, explained, mounts, run_facts, run_report
 from test_trace import two_ranks
 
 TOOLS = Path(__file__).resolve().parents[1]
@@ -158,10 +158,7 @@ def test_the_file_system_of_a_path_is_the_innermost_mount():
 
 
 def test_names_of_file_systems_are_the_library_s():
-    source = (TOOLS.parent / "src/store/file_system_types.cpp").read_text()
-    named = source.partition("kTypes{")[2].partition("};")[0].split('"')[1::2]
-    assert len(named) >= 9
-    assert set(named) == {*mounts.NAMES.values(), "FUSE"}
+    assert set(description.names("file_systems")) == {*mounts.NAMES.values(), "FUSE", "UFS"}
 
 
 def whole_run(**more):
