@@ -97,7 +97,8 @@ OpenCall call_of(const OpenArguments& arguments) {
     OpenCall call;
     call.sources = process().settings.hints;
     call.explain = process().settings.explain;
-    call.narrate = narrate;
+    call.narrate = [](const std::string& text) { narrate(text); };
+    if (process().settings.explain_json) call.record = record;
     call.read_costs = read_costs;
     call.devices = &process().devices;
     call.locks = &process().locks;

@@ -90,11 +90,12 @@ int copy_nothing(MPI_Comm, int, void*, void*, void*, int* flag) {
 
 /// Explains something once for all ranks, if explanations are on: the reader can then tell success
 /// from inactivity.
-void narrate_of_all(const std::string& text) {
+void narrate_of_all(const std::string& text, std::string_view kind,
+                    const JsonMembers& members = {}) {
     int rank = 0;
     const bool known = world_exists() && !mpi_finalized() &&
                        host().Comm_rank(MPI_COMM_WORLD, &rank) == MPI_SUCCESS;
-    if (process().settings.explain && known && rank == 0) narrate(text);
+    if (process().settings.explain && known && rank == 0) narrate(text, kind, members);
 }
 
 /// Runs at the beginning of MPI_Finalize. Files may still be closed later: by other callbacks of
@@ -105,7 +106,8 @@ int on_finalize(MPI_Comm, int, void*, void*) {
         const std::lock_guard lock(open->mutex);
         if (open->file != nullptr) process().account.add(*open->file);
     }
-    narrate_of_all("Oratorio " ORATORIO_VERSION " saw " + process().account.text() + " on rank 0");
+    narrate_of_all("Oratorio " ORATORIO_VERSION " saw " + process().account.text() + " on rank 0",
+                   "end", process().account.members());
     process().workspaces.close();
     return MPI_SUCCESS;
 }
@@ -162,6 +164,11 @@ std::string Account::text() const {
     return counted(accesses_, "access", "es") + " to " + counted(files_.size(), "file", "s");
 }
 
+JsonMembers Account::members() const {
+    const std::lock_guard lock(mutex_);
+    return end_members(ORATORIO_VERSION, accesses_, files_.size());
+}
+
 Settings read_environment() {
     Settings settings;
     settings.disabled = is_on("ORATORIO_DISABLE");
@@ -169,6 +176,7 @@ Settings read_environment() {
     settings.explain = is_on("ORATORIO_EXPLAIN");
     const std::string where = environment("ORATORIO_EXPLAIN");
     if (settings.explain && where != "1") settings.explain_path = absolute(where);
+    settings.explain_json = settings.explain_path.ends_with(".json");
     settings.trace_path = trace_path();
     settings.print_hints = is_on("ROMIO_PRINT_HINTS");
     settings.costs_folder = costs_folder();
@@ -205,24 +213,28 @@ void tell(const std::string& text, bool urgent) {
     write_to_standard_error("oratorio: " + text + (text.ends_with('\n') ? "" : "\n"));
 }
 
-void narrate(const std::string& text) {
+void record(const std::string& line) {
     const Settings& settings = process().settings;
     static std::atomic<bool> to_file{!settings.explain_path.empty()};
-    if (!to_file) return tell(text, settings.explain);
-    const std::string line = text.ends_with('\n') ? text : text + "\n";
+    if (!to_file) return tell(line, settings.explain);
     const auto written = append_to_file(settings.explain_path, line);
     if (written) return;
     if (to_file.exchange(false))
         tell("ORATORIO_EXPLAIN: what would go there comes here instead: " +
                  describe(written.error(), settings.explain_path),
              true);
-    tell(text, settings.explain);
+    tell(line, settings.explain);
+}
+
+void narrate(const std::string& text, std::string_view kind, const JsonMembers& members) {
+    if (process().settings.explain_json) return record(explain_line(text, kind, members));
+    record(text.ends_with('\n') ? text : text + "\n");
 }
 
 void tell_that_it_is_off() {
     static std::once_flag once;
     std::call_once(once, [] {
-        narrate_of_all("Oratorio is off (ORATORIO_DISABLE): the host's MPI-IO does all");
+        narrate_of_all("Oratorio is off (ORATORIO_DISABLE): the host's MPI-IO does all", "off");
     });
 }
 

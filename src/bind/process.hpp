@@ -17,6 +17,7 @@
 #include "bind/requests.hpp"
 #include "bind/workspaces.hpp"
 #include "device/devices.hpp"
+#include "file/explain_lines.hpp"
 #include "file/hints.hpp"
 #include "file/job_locks.hpp"
 #include "mpi/decode.hpp"
@@ -29,6 +30,7 @@ struct Settings {
     bool quiet = false;        ///< ORATORIO_QUIET=1: writes to stderr only before an abort
     bool explain = false;      ///< ORATORIO_EXPLAIN=1 or a path: explains every plan
     std::string explain_path;  ///< where explanations go; "": stderr
+    bool explain_json = false; ///< explanations are JSON lines: the path ends with .json
     std::string trace_path;    ///< ORATORIO_TRACE: file for the trace of accesses; "": no trace
     bool print_hints = false;  ///< ROMIO_PRINT_HINTS=1: each open prints the hints in force
     std::string costs_folder;  ///< ORATORIO_COSTS, else the user's cache: what calibration found
@@ -52,6 +54,8 @@ class Account {
     void add(const File& file);
     /// Returns "2 accesses to 1 file". A file that is opened again counts once.
     [[nodiscard]] std::string text() const;
+    /// Returns the same for programs.
+    [[nodiscard]] JsonMembers members() const;
 
   private:
     mutable std::mutex mutex_;  ///< guards all below
@@ -89,8 +93,12 @@ struct Process {
 
 /// Writes a sentence for the user to stderr; with ORATORIO_QUIET only an urgent one.
 void tell(const std::string& text, bool urgent = false);
-/// Writes plans and warnings of one file to where ORATORIO_EXPLAIN says, else like tell().
-void narrate(const std::string& text);
+/// Writes a line or block to where ORATORIO_EXPLAIN says, else like tell().
+void record(const std::string& line);
+/// Writes plans and warnings of one file as record() does, as text or as JSON. The kind and the
+/// members are for programs (file/explain_lines.hpp).
+void narrate(const std::string& text, std::string_view kind = "remark",
+             const JsonMembers& members = {});
 
 /// Reports once that the library is off, if explanations are on.
 void tell_that_it_is_off();

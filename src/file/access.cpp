@@ -132,15 +132,18 @@ void File::State::planned(const Plan& plan) {
     const bool converts = representation != "native" && representation != "internal";
     const std::string as =
         converts ? "  conversion   the file has " + representation + "\n" : std::string();
-    opened.voice.say_done(opened.path, explain(plan) + as, likeness(plan) + as);
+    opened.voice.say_done(opened.path,
+                          {explain(plan) + as, likeness(plan) + as,
+                           plan_members(plan, converts ? representation : std::string())});
 }
 
 void File::State::tell_moved_at_once(const Access& access, bool collective) {
     if (!opened.explain) return;
+    const std::string why = "one piece of the file, moved at once; there is nothing to plan";
     const std::string text = std::string(collective ? "collective " : "independent ") +
-                             name_of(access.direction) +
-                             ": one piece of the file, moved at once; there is nothing to plan\n";
-    opened.voice.say_done(opened.path, text, text);
+                             name_of(access.direction) + ": " + why + "\n";
+    opened.voice.say_done(opened.path,
+                          {text, text, unplanned_members(access.direction, collective, why)});
 }
 
 void File::State::remark(const std::string& sentence) {

@@ -57,7 +57,8 @@ Result<void> File::State::take_hints(const HintMap& mine, const HintOrigins& ori
     for (const HintWarning& warning : parsed->warnings)
         opened.voice.warn(explain_warning(warning, origins));
     if (opened.explain && !mine.empty())
-        opened.voice.say(opened.path + ": hints given\n" + explain_hints(mine, origins, *hints));
+        opened.voice.say(opened.path + ": hints given\n" + explain_hints(mine, origins, *hints),
+                         "hints");
     return gather_records(before);
 }
 
@@ -100,7 +101,7 @@ Result<void> File::State::tell_account() {
     std::string text = opened.path + ": closed; what it took, all ranks together\n";
     std::istringstream lines(Stats::of(**sums).report());
     for (std::string line; std::getline(lines, line);) text += "  " + line + "\n";
-    opened.voice.say(text);
+    opened.voice.say(text, "account");
     return {};
 }
 

@@ -90,6 +90,8 @@ struct OpenCall {
     Error refused;  ///< an argument error found by the caller on this rank
     bool explain = false;
     Narrator narrate;  ///< may be empty
+    /// Receives JSON lines (file/explain_lines.hpp) in place of what `narrate` would; may be empty.
+    Narrator record;
     TraceCall trace;
     Devices* devices = nullptr;         ///< the process's; null: all memory is the host's
     AgentHosts* agent_hosts = nullptr;  ///< the process's; null: each file has its own

@@ -359,7 +359,7 @@ Result<std::unique_ptr<File>> File::open(std::shared_ptr<Workspace> workspace,
     state->opened.open_store = call.open_store;
     state->opened.explain = call.explain;
     state->opened.devices = call.devices;
-    state->opened.voice = Voice(call.narrate, ranks.topology().rank);
+    state->opened.voice = Voice(call, ranks.topology().rank);
 
     if (auto agreed = agree_to_open(ranks, check(call, path, state->ready()), bits(call.mode));
         !agreed)

@@ -84,9 +84,10 @@ void File::State::choose_locks(const OpenCall& call, const Opening& opening,
 /// there are no locks at all.
 void File::State::tell_locks(const LockOffer& offer) {
     const std::string sentence = opened.path + ": " + describe_locks(offer);
-    if (!engine.exclusion.lockable) return opened.voice.warn(sentence);
+    const JsonMembers members = locks_members(opened.path, describe_locks(offer));
+    if (!engine.exclusion.lockable) return opened.voice.warn(sentence, "locks", members);
     const bool of_one_kernel = !offer.job && engine.exclusion.fills && offer.one_node;
-    if (opened.explain && !of_one_kernel) opened.voice.say(sentence + "\n");
+    if (opened.explain && !of_one_kernel) opened.voice.say(sentence + "\n", "locks", members);
 }
 
 /// Uses the job's locks. A handle fills holes under them only if it has all processes of the job,

@@ -6,16 +6,17 @@
 
 namespace oratorio {
 
-void Voice::say_done(const std::string& path, const std::string& text,
-                     const std::string& likeness) {
-    if (!narrate_) return;
-    if (const auto known = done_.find(likeness); known != done_.end()) {
+void Voice::say_done(const std::string& path, const Access& access) {
+    if (!narrate_ && !record_) return;
+    if (const auto known = done_.find(access.likeness); known != done_.end()) {
         ++known->second.again;
         return;
     }
     if (done_.size() == kKept) tell_repeated(path);
-    done_.emplace(likeness, Done{++numbers_, 0});
-    say(path + ": " + text + "  number       " + std::to_string(numbers_) + " of this file\n");
+    done_.emplace(access.likeness, Done{++numbers_, 0});
+    say(path + ": " + access.text + "  number       " + std::to_string(numbers_) +
+            " of this file\n",
+        "access", access_members(path, numbers_, access.members));
 }
 
 void Voice::tell_repeated(const std::string& path) {
@@ -25,7 +26,8 @@ void Voice::tell_repeated(const std::string& path) {
     std::ranges::sort(all, {}, &Done::number);
     for (const Done& done : all)
         say(path + ": number " + std::to_string(done.number) + " was done " +
-            std::to_string(done.again) + (done.again == 1 ? " time more" : " times more"));
+                std::to_string(done.again) + (done.again == 1 ? " time more" : " times more"),
+            "repeated", repeated_members(path, done.number, done.again));
     done_.clear();
 }
 

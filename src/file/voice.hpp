@@ -5,7 +5,9 @@
 #include <map>
 #include <set>
 #include <string>
+#include <string_view>
 
+#include "file/explain_lines.hpp"
 #include "file/file.hpp"
 
 namespace oratorio {
@@ -14,17 +16,29 @@ namespace oratorio {
 class Voice {
   public:
     Voice() = default;
-    Voice(Narrator narrate, Rank rank) : narrate_(rank == 0 ? std::move(narrate) : Narrator{}) {}
+    Voice(const OpenCall& call, Rank rank)
+        : narrate_(rank == 0 ? call.narrate : Narrator{}),
+          record_(rank == 0 ? call.record : Narrator{}) {}
 
-    void say(const std::string& text) const {
+    /// The kind and the members are for programs (file/explain_lines.hpp).
+    void say(const std::string& text, std::string_view kind = "remark",
+             const JsonMembers& members = {}) const {
+        if (record_) return record_(explain_line(text, kind, members));
         if (narrate_) narrate_(text);
     }
-    void warn(const std::string& sentence) {
-        if (said_.insert(sentence).second) say(sentence);
+    void warn(const std::string& sentence, std::string_view kind = "remark",
+              const JsonMembers& members = {}) {
+        if (said_.insert(sentence).second) say(sentence, kind, members);
     }
-    /// Explains what is done with data of the file, under a number. A text with a `likeness` that
-    /// was explained before is only counted.
-    void say_done(const std::string& path, const std::string& text, const std::string& likeness);
+    /// One way to access data of the file, as text and as members of a JSON object.
+    struct Access {
+        std::string text;
+        std::string likeness;
+        JsonMembers members;
+    };
+    /// Explains what is done with data of the file, under a number. An access with a `likeness`
+    /// that was explained before is only counted.
+    void say_done(const std::string& path, const Access& access);
     /// Reports how often each was repeated, and forgets them all.
     void tell_repeated(const std::string& path);
 
@@ -37,6 +51,7 @@ class Voice {
     static constexpr std::size_t kKept = 256;
 
     Narrator narrate_;
+    Narrator record_;
     std::set<std::string> said_;
     std::map<std::string, Done> done_;  ///< keyed by likeness
     int numbers_ = 0;

@@ -70,98 +70,108 @@ std::string line_of(const Candidate& candidate) {
 
 std::string heading(const Plan& plan) {
     return std::string(plan.collective ? "collective " : "independent ") + name_of(plan.direction) +
-           ": method " + std::string(plan.method->name) + " (" + std::string(plan.why) + ")\n" +
-           "  what         " + std::string(plan.method->summary) + "\n";
+           ": method " + std::string(plan.method->name) + " (" + std::string(plan.why) + ")\n";
 }
 
-std::string range_text(const Plan& plan) {
-    return "  file range   [" + number(plan.hull.begin) + ", " + number(plan.hull.end) + ")\n";
+void add_summary(std::vector<PlanFact>& facts, const Plan& plan) {
+    facts.push_back({"what", std::string(plan.method->summary)});
+}
+
+void add_range(std::vector<PlanFact>& facts, const Plan& plan) {
+    facts.push_back(
+        {"file range", "[" + number(plan.hull.begin) + ", " + number(plan.hull.end) + ")"});
 }
 
 /// Describes the data. Without an exchange each rank plans for its own data.
-std::string data_text(const Plan& plan) {
+void add_data(std::vector<PlanFact>& facts, const Plan& plan) {
     const bool all = plan.collective && plan.method->aggregated();
     const bool nobody = plan.aggregators.empty();
-    std::string text = "  data         " + number(plan.bytes) + " bytes of ";
+    std::string text = number(plan.bytes) + " bytes of ";
     text += all || nobody ? "all ranks" : "rank " + number(plan.aggregators.front());
     if (plan.direction == Direction::write)
         text += plan.covered ? ", covered once" : ", with holes or overlaps";
-    return text + "\n";
+    facts.push_back({"data", text});
 }
 
-std::string work_text(const Plan& plan) {
-    std::string text = "  file domains " + domains_text(plan) + "\n";
-    text += "  storage      " + std::string(plan.method->storage_part().name) +
-            (plan.atomic ? ", locked (atomic mode)" : "") + "\n";
+void add_storage(std::vector<PlanFact>& facts, const Plan& plan) {
+    facts.push_back({"file domains", domains_text(plan)});
+    facts.push_back({"storage", std::string(plan.method->storage_part().name) +
+                                    (plan.atomic ? ", locked (atomic mode)" : "")});
     if (plan.pieces_at_once > 0)
-        text += "  outstanding  at most " + number(plan.pieces_at_once) + " of a rank's pieces\n";
+        facts.push_back(
+            {"outstanding", "at most " + number(plan.pieces_at_once) + " of a rank's pieces"});
     if (!plan.agents.ranks.empty())
-        text += "  agents       " + list_of(plan.agents.ranks, plan.agents.ranks.size()) + ", " +
-                number(plan.agents.threads) + " threads each, for blocks of " +
-                number(plan.agents.block) + " bytes in turn; messages of at most " +
-                number(plan.agents.message) + " bytes\n";
+        facts.push_back({"agents", list_of(plan.agents.ranks, plan.agents.ranks.size()) + ", " +
+                                       number(plan.agents.threads) +
+                                       " threads each, for blocks of " + number(plan.agents.block) +
+                                       " bytes in turn; messages of at most " +
+                                       number(plan.agents.message) + " bytes"});
     if (plan.ahead.ranges > 0)
-        text += "  read ahead   " + number(2 * plan.ahead.ranges) + " ranges, one per block of " +
-                number(plan.ahead.block) + " bytes; " + number(plan.ahead.ranges) +
-                " accessed at once\n";
+        facts.push_back({"read ahead", number(2 * plan.ahead.ranges) +
+                                           " ranges, one per block of " + number(plan.ahead.block) +
+                                           " bytes; " + number(plan.ahead.ranges) +
+                                           " accessed at once"});
     if (plan.ranks_at_once > 0) {
         const std::string group = number(plan.ranks_at_once);
-        text += "  turns        at most " + group + " at the storage, each lets in rank + " +
-                group + "\n";
+        facts.push_back(
+            {"turns", "at most " + group + " at the storage, each lets in rank + " + group});
     }
-    if (plan.method->storage_part().buffered) {
-        text += "  aggregators  " + list_of(plan.aggregators, plan.aggregators.size()) +
-                (plan.shared_loads ? ", and whichever rank is free loads for them" : "") + "\n";
-        text += "  buffers      " + number(plan.slots) + " x " + number(plan.slot_bytes) +
-                " bytes per aggregator, " + number(plan.rounds) + " rounds\n";
-    }
+    if (!plan.method->storage_part().buffered) return;
+    facts.push_back({"aggregators",
+                     list_of(plan.aggregators, plan.aggregators.size()) +
+                         (plan.shared_loads ? ", and whichever rank is free loads for them" : "")});
+    facts.push_back({"buffers", number(plan.slots) + " x " + number(plan.slot_bytes) +
+                                    " bytes per aggregator, " + number(plan.rounds) + " rounds"});
+}
+
+void add_exchange(std::vector<PlanFact>& facts, const Plan& plan) {
     if (plan.method->aggregated() || plan.method->storage_part().shipped)
-        text += "  requests     " + std::string(plan.method->request_part().what) + "\n";
-    if (plan.thin) text += "  graph        " + graph_text(plan) + "\n";
+        facts.push_back({"requests", std::string(plan.method->request_part().what)});
+    if (plan.thin) facts.push_back({"graph", graph_text(plan)});
     if (plan.sparse)
-        text += plan.told ? "  end          each rank is told by the aggregators that it has data "
-                            "with, and waits for nobody else\n"
-                          : "  end          all ranks agree, as some rank was refused or has more "
-                            "to do\n";
+        facts.push_back({"end", plan.told
+                                    ? "each rank is told by the aggregators that it has data with, "
+                                      "and waits for nobody else"
+                                    : "all ranks agree, as some rank was refused or has more to "
+                                      "do"});
     if (plan.method->schedule.asks_places)
-        text += plan.order.ascending()
-                    ? "  order        as in the file: no places on the device are known\n"
-                    : "  order        by place on the device\n";
+        facts.push_back({"order", plan.order.ascending()
+                                      ? "as in the file: no places on the device are known"
+                                      : "by place on the device"});
     const ExchangePart& exchange = plan.method->exchange_part();
-    if (!exchange.what.empty()) text += "  exchange     " + std::string(exchange.what) + "\n";
-    if (plan.layers.two()) text += "  layers       local aggregators " + layers_text(plan) + "\n";
-    if (exchange.sends_messages) {
-        const std::string most = exchange.in_pieces
-                                     ? number(message_pieces_of(plan.message_bytes)) + " pieces, "
-                                     : number(plan.message_bytes) + " bytes, ";
-        text += "  messages     at most " + most + number(plan.messages_in_flight) +
-                " in flight per rank and direction\n";
-    }
-    return text;
+    if (!exchange.what.empty()) facts.push_back({"exchange", std::string(exchange.what)});
+    if (plan.layers.two()) facts.push_back({"layers", "local aggregators " + layers_text(plan)});
+    if (!exchange.sends_messages) return;
+    const std::string most = exchange.in_pieces
+                                 ? number(message_pieces_of(plan.message_bytes)) + " pieces, "
+                                 : number(plan.message_bytes) + " bytes, ";
+    facts.push_back({"messages", "at most " + most + number(plan.messages_in_flight) +
+                                     " in flight per rank and direction"});
+}
+
+/// What the closed form says of a method whose ranks send messages.
+void add_estimate(std::vector<PlanFact>& facts, const Plan& plan) {
+    constexpr double kNano = 1e-9;
+    if (!plan.method->exchange_part().sends_messages) return;
+    const CostTerms& terms = plan.terms;
+    std::string text = "agreements " + milliseconds(kNano * terms.agreements);
+    if (plan.layers.two()) text += ", gather " + milliseconds(kNano * terms.gather);
+    facts.push_back({"estimate", text + ", exchange " + milliseconds(kNano * terms.exchange) +
+                                     " (waits for " + std::string(terms.waits) + "), storage " +
+                                     milliseconds(kNano * terms.storage)});
 }
 
 /// Names the cheapest method if hints or the rules of `auto` left it out.
-std::string cheaper_text(const Plan& plan) {
+void add_cheaper(std::vector<PlanFact>& facts, const Plan& plan) {
     const Candidate* least = nullptr;
     for (const Candidate& one : plan.candidates) {
         if (one.applies && (least == nullptr || one.seconds < least->seconds)) least = &one;
     }
-    if (least == nullptr || least->seconds >= plan.seconds()) return "";
+    if (least == nullptr || least->seconds >= plan.seconds()) return;
     const std::string_view why =
         least->reason.empty() ? "another was asked for by name" : least->reason;
-    return "  cheaper is   " + std::string(least->name) + ", " + milliseconds(least->seconds) +
-           ": " + std::string(why) + "\n";
-}
-
-/// Describes the closed form's terms for a method with messages.
-std::string terms_text(const Plan& plan) {
-    constexpr double kNano = 1e-9;
-    if (!plan.method->exchange_part().sends_messages) return "";
-    const CostTerms& terms = plan.terms;
-    std::string text = "  estimate     agreements " + milliseconds(kNano * terms.agreements);
-    if (plan.layers.two()) text += ", gather " + milliseconds(kNano * terms.gather);
-    return text + ", exchange " + milliseconds(kNano * terms.exchange) + " (waits for " +
-           std::string(terms.waits) + "), storage " + milliseconds(kNano * terms.storage) + "\n";
+    facts.push_back({"cheaper is", std::string(least->name) + ", " + milliseconds(least->seconds) +
+                                       ": " + std::string(why)});
 }
 
 std::string candidates_text(const Plan& plan) {
@@ -174,13 +184,40 @@ std::string candidates_text(const Plan& plan) {
 
 }  // namespace
 
+std::string text_of(std::span<const PlanFact> facts) {
+    constexpr std::size_t kWidth = 13;  // one more than the longest key
+    std::string text;
+    for (const PlanFact& fact : facts) {
+        std::string key(fact.key);
+        key.resize(kWidth, ' ');
+        text += "  " + key + fact.text + "\n";
+    }
+    return text;
+}
+
+std::vector<PlanFact> facts_of(const Plan& plan) {
+    std::vector<PlanFact> facts;
+    add_summary(facts, plan);
+    add_range(facts, plan);
+    add_data(facts, plan);
+    add_storage(facts, plan);
+    add_exchange(facts, plan);
+    add_estimate(facts, plan);
+    add_cheaper(facts, plan);
+    return facts;
+}
+
 std::string explain(const Plan& plan) {
-    return heading(plan) + range_text(plan) + data_text(plan) + work_text(plan) + terms_text(plan) +
-           cheaper_text(plan) + candidates_text(plan);
+    return heading(plan) + text_of(facts_of(plan)) + candidates_text(plan);
 }
 
 std::string likeness(const Plan& plan) {
-    return heading(plan) + data_text(plan) + work_text(plan);
+    std::vector<PlanFact> facts;
+    add_summary(facts, plan);
+    add_data(facts, plan);
+    add_storage(facts, plan);
+    add_exchange(facts, plan);
+    return heading(plan) + text_of(facts);
 }
 
 }  // namespace oratorio

@@ -5,6 +5,7 @@
 // ranks. Offsets are file bytes.
 #pragma once
 
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -202,6 +203,15 @@ inline constexpr Bytes kMessageMin = 4096;
 [[nodiscard]] Plan make_own_plan(Direction direction, Rank rank, const AccessSummary& mine,
                                  const Terms& terms);
 
+/// A line of explain between its first line and its candidates.
+struct PlanFact {
+    std::string_view key;
+    std::string text;
+};
+/// Returns those lines of a plan.
+[[nodiscard]] std::vector<PlanFact> facts_of(const Plan& plan);
+/// Returns them as text, the keys in a column of their own.
+[[nodiscard]] std::string text_of(std::span<const PlanFact> facts);
 /// Describes the plan as text: method and reason, domains, aggregators, rounds, buffers, candidates
 /// with costs, and cheaper ones that are left out. Deterministic.
 [[nodiscard]] std::string explain(const Plan& plan);

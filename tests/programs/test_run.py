@@ -10,8 +10,9 @@ from pathlib import Path
 
 import pytest
 from conftest import HERE, IS_BUILT, NOT_BUILT, compile_for, host_or_skip
-from oratorio import __version__, advice
+from oratorio import __version__, advice, explained
 from oratorio.hosts import Host
+from oratorio.method_table import methods
 from oratorio.paths import ROOT, preload_library
 
 needs_library = pytest.mark.skipif(not IS_BUILT, reason=NOT_BUILT)
@@ -75,6 +76,25 @@ file.Iwrite_at(0, b"x").Wait()
 file.Close()"""
     done = oratorio("explain", *launch_words(host, 1), host.python, "-c", script, env=environment_of(host))
     assert f"{tmp_path}/a.dat: nonblocking and split accesses: {advice.BESIDE}" in done.stderr
+
+
+@needs_library
+def test_explanations_in_a_json_file_are_what_people_read(tmp_path):
+    host = host_or_skip("mpich5")
+    file = tmp_path / "explain.json"
+    words = [*launch_words(host, 2), block_program(host), tmp_path]
+    done = oratorio("run", *words, env={**environment_of(host), "ORATORIO_EXPLAIN": str(file)})
+    assert done.returncode == 0, done.stderr
+    told = explained.read(file.read_text())
+    write, *_ = told.decisions
+    assert (write.path, write.access) == (f"{tmp_path}/blocks.dat", "collective write")
+    assert {one.name for one in write.candidates} == set(methods()) - {"auto"}
+    assert write.candidate(write.method).milliseconds > 0
+    assert (told.version, told.saw[1], told.off, told.remarks) == (__version__, 1, False, [])
+    people = oratorio("explain", *words, env=environment_of(host)).stderr.splitlines()
+    heading = f"{tmp_path}/blocks.dat: collective write: method {write.method} ({write.why})"
+    assert heading in explained.text_of(file.read_text())
+    assert any(line.endswith(heading) for line in people)
 
 
 @needs_library

@@ -1,19 +1,17 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Reads the output of ORATORIO_EXPLAIN: how accesses were done and why, remarks, the last line."""
+"""Reads what ORATORIO_EXPLAIN=FILE.json has written: how accesses were done and why, remarks, the last line.
+
+Each line is a JSON object; docs/stability.md documents the keys.
+"""
 
 from __future__ import annotations
 
-import re
+import json
+from collections.abc import Iterator
 from dataclasses import dataclass, field
+from typing import Any
 
-DONE = re.compile(r"(?P<path>.*): (?P<kind>collective|independent) (?P<direction>read|write): (?P<how>.*)")
-METHOD = re.compile(r"method (?P<name>\w+) \((?P<why>.*)\)")
-CANDIDATE = re.compile(r"    (?P<name>\w+) +(?:(?P<ms>[\d.]+) ms(?:, )?)?(?P<reason>.*)")
-AGAIN = re.compile(r"(?P<path>.*): number (?P<number>\d+) was done (?P<times>\d+) times? more")
-SAW = re.compile(r"Oratorio (?P<version>\S+) saw (?P<accesses>\d+) access(?:es)? to (?P<files>\d+) files?")
-LOCKS = re.compile(r".*?: (?P<sentence>[^:]+: [^:]+; using the (?:job|file system)'s locks.*)")
-OFF = "Oratorio is off"
-LEFT_OUT = ("hints given", "closed; what it took")  # blocks that the trace reports in more detail
+TOLD_BY_TRACE = ("hints", "account")  # kinds that the trace tells better
 
 
 @dataclass
@@ -59,57 +57,70 @@ class Explained:
     off: bool = False
 
 
-def _blocks(text: str) -> list[tuple[str, list[str]]]:
-    """Returns (first line, lines indented below it) of each block."""
-    blocks: list[tuple[str, list[str]]] = []
-    for line in text.splitlines():
-        if line.startswith("  ") and blocks:
-            blocks[-1][1].append(line)
+def _objects(lines: str) -> Iterator[dict[str, Any]]:
+    """Yields the object of each line; a line of anything else is a remark."""
+    for line in lines.splitlines():
+        try:
+            said = json.loads(line)
+        except ValueError:
+            said = None
+        if isinstance(said, dict) and "kind" in said:
+            yield said
         elif line.strip():
-            blocks.append((line.removeprefix("oratorio: "), []))
-    return blocks
+            yield {"kind": "remark", "text": line}
 
 
-def _decision(found: re.Match[str], below: list[str]) -> Decision:
-    named = METHOD.fullmatch(found["how"])
-    method, why = (named["name"], named["why"]) if named else ("at once", found["how"])
-    decision = Decision(found["path"], found["kind"] == "collective", found["direction"], method, why)
-    for line in below:
-        candidate = CANDIDATE.fullmatch(line)
-        if candidate:
-            cost = float(candidate["ms"]) if candidate["ms"] else None
-            decision.candidates.append(Candidate(candidate["name"], cost, candidate["reason"]))
-            continue
-        key, value = line[2:14].strip(), line[15:].strip()
-        if key == "number":
-            decision.number = int(value.split()[0])
-        elif key != "candidates":
-            decision.facts[key] = value
-    return decision
+def _candidate(said: dict[str, Any]) -> Candidate:
+    if said["seconds"] is None:
+        return Candidate(said["method"], None, f"does not apply: {said['reason']}")
+    return Candidate(said["method"], 1e3 * said["seconds"], said["reason"])
 
 
-def _count_again(found: re.Match[str], decisions: list[Decision]) -> None:
+def _decision(said: dict[str, Any]) -> Decision:
+    return Decision(
+        said["path"],
+        said["collective"],
+        said["direction"],
+        said["method"] or "at once",
+        said["why"],
+        said["number"],
+        facts=said["facts"],
+        candidates=[_candidate(one) for one in said["candidates"]],
+    )
+
+
+def _count_again(said: dict[str, Any], decisions: list[Decision]) -> None:
     for decision in reversed(decisions):  # numbers start again at each open, so the latest decision counts
-        if decision.path == found["path"] and decision.number == int(found["number"]):
-            decision.times += int(found["times"])
+        if decision.path == said["path"] and decision.number == said["number"]:
+            decision.times += said["times"]
             return
 
 
-def read(text: str) -> Explained:
-    """Reads the text of a file or of standard error; lines of other programs become remarks at worst."""
+def _add_once(texts: list[str], text: str) -> None:
+    if text not in texts:
+        texts.append(text)
+
+
+def read(lines: str) -> Explained:
+    """Reads the lines of a file."""
     told = Explained()
-    for head, below in _blocks(text):
-        if found := DONE.fullmatch(head):
-            told.decisions.append(_decision(found, below))
-        elif found := AGAIN.fullmatch(head):
-            _count_again(found, told.decisions)
-        elif found := SAW.match(head):
-            told.version, told.saw = found["version"], (int(found["accesses"]), int(found["files"]))
-        elif found := LOCKS.fullmatch(head):
-            if found["sentence"] not in told.locks:
-                told.locks.append(found["sentence"])
-        elif head.startswith(OFF):
+    for said in _objects(lines):
+        kind = said["kind"]
+        if kind == "access":
+            told.decisions.append(_decision(said))
+        elif kind == "repeated":
+            _count_again(said, told.decisions)
+        elif kind == "end":
+            told.version, told.saw = said["version"], (said["accesses"], said["files"])
+        elif kind == "locks":
+            _add_once(told.locks, said["sentence"])
+        elif kind == "off":
             told.off = True
-        elif not any(known in head for known in LEFT_OUT) and head not in told.remarks:
-            told.remarks.append(head)
+        elif kind not in TOLD_BY_TRACE:
+            _add_once(told.remarks, said["text"].strip())
     return told
+
+
+def text_of(lines: str) -> str:
+    """Returns the text for people."""
+    return "".join(said["text"].rstrip("\n") + "\n" for said in _objects(lines))

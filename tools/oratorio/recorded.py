@@ -17,7 +17,7 @@ from pathlib import Path
 from oratorio import explained, launch, trace
 from oratorio.run_facts import Run
 
-EXPLAIN = "explain.txt"
+EXPLAIN = "explain.json"
 RECORDING = ("ORATORIO_TRACE", "ORATORIO_EXPLAIN")
 GRACE_SECONDS = 10  # seconds from SIGTERM to SIGKILL
 Handler = Callable[[int, object], object] | int | None  # a handler as signal.signal takes it
@@ -165,7 +165,8 @@ class Recorder:
             run = self._recorded(prepared, lambda: attached(prepared), trace_file, place, before)
             run.command = shlex.join(words)
             explain_file = place / EXPLAIN
-            return run, explain_file.read_text(errors="replace") if explain_file.exists() else ""
+            lines = explain_file.read_text(errors="replace") if explain_file.exists() else ""
+            return run, explained.text_of(lines)
 
     def apart(
         self, words: Sequence[str], variables: Mapping[str, str] | None, seconds_max: float

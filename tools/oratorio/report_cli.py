@@ -63,7 +63,7 @@ def of_trace(options: argparse.Namespace) -> int:
         if not options.trace.exists():
             raise TraceError(f"{options.trace} isn't there; ORATORIO_TRACE=FILE makes one, docs/trace.md")
         if options.explain and not options.explain.exists():
-            raise TraceError(f"{options.explain} isn't there; ORATORIO_EXPLAIN=FILE makes one")
+            raise TraceError(f"{options.explain} isn't there; ORATORIO_EXPLAIN=FILE.json makes one")
         found = recorded.read_run(options.trace, options.explain)
     except TraceError as error:
         _say(str(error))

@@ -247,7 +247,7 @@ def _why(run: Run) -> str:
         return (
             "<h2>Methods and why</h2><p>No explanations were recorded: <code>oratorio run "
             "--report</code> records them, or "
-            "ORATORIO_EXPLAIN=FILE and then <code>oratorio report TRACE --explain FILE</code>.</p>"
+            "ORATORIO_EXPLAIN=FILE.json and then <code>oratorio report TRACE --explain FILE.json</code>.</p>"
         )
     shown = list(known.values())[:DECISIONS_MOST]
     more = len(known) - len(shown)

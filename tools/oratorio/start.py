@@ -142,7 +142,7 @@ def _add_report(parser: argparse.ArgumentParser) -> None:
 def _add_trace(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("trace", type=Path, metavar="TRACE", help="What ORATORIO_TRACE named in the run.")
     parser.add_argument(
-        "--explain", type=Path, metavar="FILE", help="What ORATORIO_EXPLAIN named in the run."
+        "--explain", type=Path, metavar="FILE", help="What ORATORIO_EXPLAIN named in the run, a .json file."
     )
     parser.add_argument(
         "-o",

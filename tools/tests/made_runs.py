@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Made-up runs, for tests of what is reported about runs."""
 
+from oratorio.explained import Candidate, Decision, Explained
 from oratorio.run_facts import Run
 from oratorio.trace import Access, File, Span
 
@@ -43,3 +44,10 @@ def collective(calls, ranks=2, seconds=0.1, **args):
         for call in range(calls)
         for rank in range(ranks)
     ]
+
+
+def planned(method, why, *candidates, path="/s/a.dat", facts=()):
+    """The explanation of one collective write."""
+    weighed = [Candidate(*one) for one in candidates]
+    decision = Decision(path, True, "write", method, why, 1, facts=dict(facts), candidates=weighed)
+    return Explained(decisions=[decision])

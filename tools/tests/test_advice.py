@@ -4,18 +4,23 @@
 from pathlib import Path
 
 import pytest
-from made_runs import MIB, access, collective, file, run
+from made_runs import MIB, access, collective, file, planned, run
 from oratorio import advice, explained
 from oratorio.run_facts import Limit, Limits
 
 DOCS = Path(__file__).resolve().parents[2] / "docs"
-SLOW = """\
-/s/a.dat: collective write: method one_writer (asked for by name)
-  cheaper is   cb_block, 0.900 ms: by name only
-    cb_block                     0.900 ms, by name only
-    shared_buffer                1.000 ms
-    one_writer                   4.000 ms
-"""
+
+
+def slow(milliseconds):
+    return planned(
+        "one_writer",
+        "asked for by name",
+        ("cb_block", 0.9, "by name only"),
+        ("shared_buffer", 1.0, ""),
+        ("one_writer", milliseconds, ""),
+    )
+
+
 THREAD = "/s/a.dat: nonblocking and split accesses: a thread beside moves them on"
 CALLS = "/s/a.dat: nonblocking and split accesses: "
 CALLS += "they move on in the program's calls that wait, test or use files"
@@ -88,8 +93,8 @@ CASES = [
     (advice.first_access, run(steps(1.0, 0.1)), run(steps(0.2, 0.1))),
     (
         advice.asked_by_name,
-        run(explained=explained.read(SLOW)),
-        run(explained=explained.read(SLOW.replace("4.000", "1.200"))),
+        run(explained=slow(4.0)),
+        run(explained=slow(1.2)),
     ),
     (
         advice.network_writes,

@@ -2,16 +2,16 @@
 """Tests `oratorio compare`: the order of runs, the text of a row, and the treatment of runs that fail."""
 
 import pytest
-from made_runs import access, collective, file, run
-from oratorio import compare, compare_report, explained, method_table
+from made_runs import access, collective, file, planned, run
+from oratorio import compare, compare_report, method_table
 from oratorio.compare import Arm, Rules
 from test_report import command, read_page
 
 MIB = 1 << 20
 
 
-def told(method, candidates=""):
-    return explained.read(f"/s/a: collective write: method {method} (for a reason)\n{candidates}")
+def told(method, *candidates):
+    return planned(method, "for a reason", *candidates)
 
 
 def ran(wall, method="two_phase", seconds=0.1, **more):
@@ -91,7 +91,7 @@ def test_times_that_overlap_are_not_told_apart():
             ran(
                 1.0,
                 "list_io",
-                explained=told("list_io", "    sieve     does not apply: the views interleave\n"),
+                explained=told("list_io", ("sieve", None, "does not apply: the views interleave")),
             ),
             "does not apply: the views interleave; list_io was used",
             False,

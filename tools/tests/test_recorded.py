@@ -18,7 +18,8 @@ from test_trace import two_ranks
 
 # Writes what a job with Oratorio would write, by a shell.
 WRITES = 'cp whole.json "$ORATORIO_TRACE"; '
-WRITES += 'echo "Oratorio 0.2.0 saw 4 accesses to 1 file on rank 0" >"$ORATORIO_EXPLAIN"'
+END = {"kind": "end", "text": "saw 4 accesses", "version": "0.2.0", "accesses": 4, "files": 1}
+WRITES += f"echo '{json.dumps(END)}' >\"$ORATORIO_EXPLAIN\""
 
 
 @pytest.fixture

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import package
 import pytest
-from made_runs import MIB, access, collective, file, run, span
+from made_runs import MIB, access, collective, file, planned, run, span
 from oratorio import costs, description, explained, mounts, run_facts, run_report
 from test_trace import two_ranks
 
@@ -162,10 +162,9 @@ def test_names_of_file_systems_are_the_library_s():
 
 
 def whole_run(**more):
-    told = explained.read(
-        "/s/<b>.dat: collective write: method two_phase (a <reason>)\n  what         words & words\n"
-        "    two_phase                    0.250 ms\n    list_io                      does not apply: <why>\n"
-    )
+    candidates = [("two_phase", 0.25, ""), ("list_io", None, "does not apply: <why>")]
+    facts = {"what": "words & words"}
+    told = planned("two_phase", "a <reason>", *candidates, path="/s/<b>.dat", facts=facts)
     files = [
         file(*collective(2), path="/s/<b>.dat"),
         file(access(0, 5.0, 0.1), path="/s/own-0.dat", ranks=1, number=1),
@@ -240,7 +239,7 @@ def test_the_command_makes_a_page_of_a_trace(tmp_path):
     done = command("report", "trace.json", cwd=tmp_path)
     assert (done.returncode, done.stdout) == (0, "trace.html\n"), done.stderr
     assert "/scratch/out.h5" in (tmp_path / "trace.html").read_text()
-    (tmp_path / "told").write_text("/scratch/out.h5: collective write: method two_phase (for a reason)\n")
+    (tmp_path / "told").write_text('{"kind": "remark", "text": "for a reason"}\n')
     assert (
         command("report", "trace.json", "--explain", "told", "-o", "page.html", cwd=tmp_path).returncode == 0
     )
@@ -252,7 +251,7 @@ def test_the_command_makes_a_page_of_a_trace(tmp_path):
     [
         (["none.json"], "ORATORIO_TRACE=FILE makes one"),
         (["cut.json"], "is no trace of Oratorio"),
-        (["good.json", "--explain", "none"], "ORATORIO_EXPLAIN=FILE makes one"),
+        (["good.json", "--explain", "none"], "ORATORIO_EXPLAIN=FILE.json makes one"),
         (["good.json", "-o", "no/such/page.html"], "name another place"),
         (["good.json", "-o", "good.json"], "is the trace itself"),
     ],
