@@ -13,7 +13,7 @@ PAGE = ROOT / "docs/hints.md"
 
 INTRO = """# Hints
 
-This page is made by `tools/gen_hints_doc.py` from `src/file/hints.def`; edit that table instead.
+This page is made by `tools/gen_hints_doc.py` from `src/hints/hints.def`; edit that table instead.
 
 A hint is a key and a value in the info of `MPI_File_open`, `MPI_File_set_view` or `MPI_File_set_info`. Hints also come from the
 environment; where a key is given more than once the later of these counts: the file named by `ROMIO_HINTS` (lines `key value`),

@@ -4,7 +4,7 @@
 
 - src/ is built in floors: a file includes only what FLOORS allows its folder.
 - mpi.h and the names MPI_* and PMPI_* are for src/mpi and src/bind alone.
-- Files have at most 400 lines, C and C++ functions at most 60.
+- Files have at most 600 lines, C and C++ functions at most 60.
 - Descriptors of src/ are made as a Descriptor or a Socket, which are never 0, 1 or 2; no streams are opened.
 - Messages of src/ go through base/standard_error.
 - Only the tables of parts (KIND_TABLES) ask which part a method has; other code asks for the part's facts.
@@ -21,7 +21,7 @@ ROOT = Path(__file__).resolve().parents[1]
 FOLDERS = ("src", "sim", "tests", "tools")
 CXX_SUFFIXES = {".c", ".cpp", ".h", ".hpp", ".def"}
 SUFFIXES = CXX_SUFFIXES | {".py", ".sh", ".f90"}
-FILE_LINES_MAX = 400
+FILE_LINES_MAX = 600
 FUNCTION_LINES_MAX = 60
 LICENSE = "SPDX-License-Identifier: BSD-3-Clause"
 PARAMETERS_MAX = 6
@@ -32,28 +32,38 @@ ABSTRACT = re.compile(r"^(?:class|struct) (\w+)[^;{()]*\{", re.MULTILINE)
 # folder of src/ -> folders that it may include, besides itself
 FLOORS = {
     "base": set(),
-    "type": {"base"},
+    "memory": {"base"},
+    "comm": {"base", "memory"},
+    "net": {"base", "comm"},
+    "type": {"base", "memory"},
     "stats": {"base"},
-    "plan": {"base", "type", "stats"},
+    "plan": {"base", "comm", "type", "stats"},
     "device": {"base", "type"},
-    "store": {"base", "stats"},
-    "exchange": {"base", "type", "stats", "plan"},
-    "agent": {"base", "type", "stats", "store"},
-    "run": {"base", "type", "stats", "plan", "store", "exchange", "agent"},
-    "file": {"base", "type", "stats", "plan", "device", "store", "exchange", "agent", "run"},
-    "mpi": {"base", "type"},
-    "bind": {"base", "type", "stats", "plan", "device", "store", "exchange", "agent", "run", "file", "mpi"},
-}
+    "store": {"base", "memory", "net", "stats"},
+    "exchange": {"base", "comm", "type", "stats", "plan"},
+    "data_shipping": {"base", "net", "type", "stats", "store"},
+    "engine": {"base", "memory", "comm", "type", "stats", "plan", "store", "exchange", "data_shipping"},
+    "hints": {"base", "comm", "plan"},
+    "file": {
+        "base", "memory", "comm", "net", "type", "stats", "plan", "device", "store", "exchange", "data_shipping",
+        "engine", "hints",
+    },
+    "mpi": {"base", "memory", "comm", "net", "type"},
+    "bind": {
+        "base", "memory", "comm", "net", "type", "stats", "plan", "device", "store", "exchange", "data_shipping",
+        "engine", "hints", "file", "mpi",
+    },
+}  # fmt: skip
 MPI_FOLDERS = {"mpi", "bind"}
 KIND_TABLES = {
     "src/plan/parts.hpp", "src/plan/parts.cpp", "src/plan/methods.hpp", "src/plan/methods.cpp",
-    "src/exchange/exchange.cpp", "src/run/work.cpp",
+    "src/exchange/exchange.cpp", "src/engine/work.cpp",
 }  # fmt: skip
 
 # Files that may vouch for agreed values: collective helpers, which ensure that all ranks have the same value.
 VOUCHERS = {
-    "src/base/agreed.hpp", "src/base/agreed.cpp", "src/bind/workspaces.cpp", "src/exchange/node_memory.cpp",
-    "src/file/hint_sources.cpp",
+    "src/comm/agreed.hpp", "src/comm/agreed.cpp", "src/bind/workspaces.cpp", "src/exchange/node_shared/node_memory.cpp",
+    "src/hints/hint_sources.cpp",
 }  # fmt: skip
 
 INCLUDE = re.compile(r'\s*#\s*include\s*([<"])([^>"]+)[>"]')

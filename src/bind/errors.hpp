@@ -53,7 +53,7 @@ Error contained(const Body& body) {
 
 /// Does the same where other ranks count on this one, except that an exception ends the job: it has
 /// left the call half done. Such an exception means that no memory is left at all, as small needs
-/// are met from the reserve (base/reserve).
+/// are met from the reserve (memory/reserve).
 template <class Body>
 auto unbroken(const Body& body) {
     try {

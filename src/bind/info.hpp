@@ -3,7 +3,7 @@
 #pragma once
 
 #include "bind/mpi_types.hpp"
-#include "file/hints.hpp"
+#include "hints/hints.hpp"
 
 namespace oratorio::bind {
 

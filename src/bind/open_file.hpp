@@ -8,7 +8,7 @@
 #include <string>
 #include <thread>
 
-#include "base/kept_memory.hpp"
+#include "memory/block_cache.hpp"
 #include "bind/error_handlers.hpp"
 #include "bind/workspaces.hpp"
 #include "file/file.hpp"

@@ -13,7 +13,7 @@
 
 #include "base/small_file.hpp"
 #include "base/standard_error.hpp"
-#include "file/misspelt.hpp"
+#include "hints/misspelt.hpp"
 #include "mpi/errors_returned.hpp"
 
 namespace oratorio::bind {

@@ -9,8 +9,8 @@
 #include <string>
 #include <vector>
 
-#include "agent/host.hpp"
-#include "base/lock_client.hpp"
+#include "data_shipping/host.hpp"
+#include "net/lock_client.hpp"
 #include "bind/engine.hpp"
 #include "bind/error_handlers.hpp"
 #include "bind/file_table.hpp"
@@ -18,7 +18,7 @@
 #include "bind/workspaces.hpp"
 #include "device/devices.hpp"
 #include "file/explain_lines.hpp"
-#include "file/hints.hpp"
+#include "hints/hints.hpp"
 #include "file/job_locks.hpp"
 #include "mpi/decode.hpp"
 

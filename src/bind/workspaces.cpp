@@ -8,7 +8,7 @@
 #include <chrono>
 #include <utility>
 
-#include "base/reserve.hpp"
+#include "memory/reserve.hpp"
 #include "mpi/errors_returned.hpp"
 #include "mpi/open_transport.hpp"
 

@@ -15,7 +15,7 @@
 #include <string>
 #include <vector>
 
-#include "base/served_counter.hpp"
+#include "net/served_counter.hpp"
 #include "file/workspace.hpp"
 #include "mpi/library_check.hpp"
 #include "mpi/mpi_transport.hpp"

@@ -12,7 +12,7 @@
 #include <span>
 
 #include "base/step.hpp"
-#include "exchange/given.hpp"
+#include "exchange/write_mask.hpp"
 #include "plan/plan.hpp"
 #include "stats/stats.hpp"
 
@@ -37,7 +37,7 @@ struct RoundContents {
 struct Standing {
     bool finished = false;  ///< all its data was taken or has arrived; nothing is outstanding
     Bytes received = 0;     ///< reads: bytes that reached this rank's memory
-    bool differs = false;   ///< another rank works by a different plan (run/plan_cache.hpp)
+    bool differs = false;   ///< another rank works by a different plan (engine/plan_cache.hpp)
     Error failed = {};      ///< first failure to move some data; the rank went on without that data
 };
 

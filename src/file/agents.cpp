@@ -6,9 +6,9 @@
 #include <bit>
 #include <vector>
 
-#include "agent/inline_agents.hpp"
-#include "agent/remote_agents.hpp"
-#include "base/shared_segment.hpp"
+#include "data_shipping/inline_agents.hpp"
+#include "data_shipping/remote_agents.hpp"
+#include "comm/shared_segment.hpp"
 #include "file/path.hpp"
 #include "file/state.hpp"
 #include "plan/aggregators.hpp"

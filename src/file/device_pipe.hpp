@@ -10,7 +10,7 @@
 #include <optional>
 
 #include "device/device_memory.hpp"
-#include "run/run.hpp"
+#include "engine/run.hpp"
 
 namespace oratorio {
 

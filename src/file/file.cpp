@@ -6,8 +6,8 @@
 #include <sstream>
 #include <utility>
 
-#include "base/machine_memory.hpp"
-#include "base/shared_segment.hpp"
+#include "memory/machine_memory.hpp"
+#include "comm/shared_segment.hpp"
 #include "file/path.hpp"
 #include "file/state.hpp"
 #include "plan/aggregators.hpp"

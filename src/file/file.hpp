@@ -9,9 +9,9 @@
 #include <memory>
 #include <string>
 
-#include "agent/host.hpp"
+#include "data_shipping/host.hpp"
 #include "device/devices.hpp"
-#include "file/hints.hpp"
+#include "hints/hints.hpp"
 #include "file/job_locks.hpp"
 #include "file/operation.hpp"
 #include "file/path.hpp"

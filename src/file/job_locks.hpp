@@ -14,8 +14,8 @@
 #include <optional>
 #include <string>
 
-#include "base/lock_service.hpp"
-#include "file/hints.hpp"
+#include "net/lock_service.hpp"
+#include "hints/hints.hpp"
 #include "store/store.hpp"
 
 namespace oratorio {

@@ -8,12 +8,12 @@
 #include <cerrno>
 #include <vector>
 
-#include "base/node_tell.hpp"
-#include "base/shared_segment.hpp"
+#include "comm/node_broadcast.hpp"
+#include "comm/shared_segment.hpp"
 #include "file/opening.hpp"
 #include "file/path.hpp"
 #include "file/state.hpp"
-#include "store/late.hpp"
+#include "store/lazy_open.hpp"
 
 namespace oratorio {
 

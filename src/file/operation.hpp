@@ -8,7 +8,7 @@
 #include <optional>
 
 #include "file/device_pipe.hpp"
-#include "run/run.hpp"
+#include "engine/run.hpp"
 #include "type/conversion.hpp"
 
 namespace oratorio {

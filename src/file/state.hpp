@@ -6,16 +6,16 @@
 #include <string>
 #include <vector>
 
-#include "agent/remote_agents.hpp"
-#include "agent/server.hpp"
-#include "base/agreed.hpp"
-#include "base/reserve.hpp"
-#include "base/shared_memory.hpp"
-#include "base/shared_outcome.hpp"
+#include "data_shipping/remote_agents.hpp"
+#include "data_shipping/server.hpp"
+#include "comm/agreed.hpp"
+#include "memory/reserve.hpp"
+#include "memory/shared_memory.hpp"
+#include "comm/flush_status.hpp"
 #include "file/file.hpp"
 #include "file/path.hpp"
 #include "file/tracing.hpp"
-#include "file/voice.hpp"
+#include "file/user_messages.hpp"
 #include "file/write_behind.hpp"
 #include "store/striping.hpp"
 #include "store/transfer.hpp"

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "base/transport.hpp"
+#include "comm/transport.hpp"
 #include "file/file.hpp"
 #include "file/shape_book.hpp"
 #include "plan/plan.hpp"

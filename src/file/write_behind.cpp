@@ -8,7 +8,7 @@
 #include <cstring>
 #include <new>
 
-#include "base/shared_segment.hpp"
+#include "comm/shared_segment.hpp"
 
 namespace oratorio {
 

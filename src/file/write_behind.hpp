@@ -10,8 +10,8 @@
 #include <memory>
 #include <span>
 
-#include "base/shared_memory.hpp"
-#include "base/transport.hpp"
+#include "memory/shared_memory.hpp"
+#include "comm/transport.hpp"
 #include "store/transfer.hpp"
 
 namespace oratorio {

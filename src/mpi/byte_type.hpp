@@ -5,7 +5,7 @@
 #include <climits>
 #include <utility>
 
-#include "base/message_memory.hpp"
+#include "comm/message_memory.hpp"
 #include "mpi/comm.hpp"
 
 namespace oratorio {

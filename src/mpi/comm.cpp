@@ -4,7 +4,7 @@
 #include <string>
 #include <utility>
 
-#include "base/agreed.hpp"
+#include "comm/agreed.hpp"
 #include "mpi/errors_returned.hpp"
 
 namespace oratorio {

@@ -7,7 +7,7 @@
 #include <optional>
 #include <vector>
 
-#include "base/kept_memory.hpp"
+#include "memory/block_cache.hpp"
 #include "mpi/type_attribute.hpp"
 #include "type/shape.hpp"
 #include "type/signature.hpp"

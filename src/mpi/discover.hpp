@@ -2,8 +2,8 @@
 // Discovery: finds out which ranks share a node.
 #pragma once
 
-#include "base/agreed.hpp"
-#include "base/topology.hpp"
+#include "comm/agreed.hpp"
+#include "comm/topology.hpp"
 #include "mpi/comm.hpp"
 
 namespace oratorio {

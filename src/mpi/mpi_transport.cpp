@@ -8,7 +8,7 @@
 #include <chrono>
 #include <thread>
 
-#include "base/agreed.hpp"
+#include "comm/agreed.hpp"
 #include "mpi/byte_type.hpp"
 #include "mpi/discover.hpp"
 

@@ -13,9 +13,9 @@
 #include <memory>
 #include <vector>
 
-#include "base/agreed.hpp"
-#include "base/served_counter.hpp"
-#include "base/transport.hpp"
+#include "comm/agreed.hpp"
+#include "net/served_counter.hpp"
+#include "comm/transport.hpp"
 #include "mpi/comm.hpp"
 
 namespace oratorio {

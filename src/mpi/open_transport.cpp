@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "mpi/open_transport.hpp"
 
-#include "base/node_transport.hpp"
-#include "base/shared_segment.hpp"
+#include "comm/node_transport.hpp"
+#include "comm/shared_segment.hpp"
 #include "mpi/discover.hpp"
 
 namespace oratorio {

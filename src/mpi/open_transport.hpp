@@ -4,7 +4,7 @@
 
 #include <memory>
 
-#include "base/node_boards.hpp"
+#include "comm/node_boards.hpp"
 #include "mpi/mpi_transport.hpp"
 
 namespace oratorio {

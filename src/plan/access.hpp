@@ -7,7 +7,7 @@
 #include <span>
 #include <vector>
 
-#include "base/agreed.hpp"
+#include "comm/agreed.hpp"
 #include "base/direction.hpp"
 #include "type/cursor.hpp"
 

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "base/extent.hpp"
-#include "base/shared_list.hpp"
+#include "comm/shared_list.hpp"
 
 namespace oratorio {
 

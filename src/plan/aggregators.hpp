@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "base/result.hpp"
-#include "base/topology.hpp"
+#include "comm/topology.hpp"
 #include "plan/access.hpp"
 #include "plan/options.hpp"
 

@@ -5,7 +5,7 @@
 #include <charconv>
 #include <cstdio>
 
-#include "base/words.hpp"
+#include "base/string_util.hpp"
 
 namespace oratorio {
 

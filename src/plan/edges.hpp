@@ -10,7 +10,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "base/topology.hpp"
+#include "comm/topology.hpp"
 
 namespace oratorio {
 

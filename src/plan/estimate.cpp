@@ -238,7 +238,7 @@ bool slices_pay(const Situation& s) {
 }
 
 double estimate_list(const Situation& s) {
-    constexpr Bytes kStagedBelow = 1024;  // run/list_work
+    constexpr Bytes kStagedBelow = 1024;  // engine/list_io
     const auto bytes = static_cast<double>(s.bytes);
     const bool staged = s.bytes / std::max<std::int64_t>(1, s.memory_pieces) < kStagedBelow;
     // The user's memory is in no cache, unlike a collective buffer. Calls take longer for that, and

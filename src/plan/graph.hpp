@@ -11,7 +11,7 @@
 #include <memory>
 #include <vector>
 
-#include "base/agreed.hpp"
+#include "comm/agreed.hpp"
 #include "plan/domains.hpp"
 #include "plan/edges.hpp"
 

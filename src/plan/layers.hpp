@@ -9,7 +9,7 @@
 #include <optional>
 #include <vector>
 
-#include "base/topology.hpp"
+#include "comm/topology.hpp"
 #include "plan/access.hpp"
 #include "plan/graph.hpp"
 #include "plan/options.hpp"

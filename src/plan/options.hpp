@@ -7,7 +7,7 @@
 #include <string>
 
 #include "base/extent.hpp"
-#include "base/shared_list.hpp"
+#include "comm/shared_list.hpp"
 #include "plan/costs.hpp"
 
 namespace oratorio {

@@ -8,7 +8,7 @@
 #include <span>
 #include <vector>
 
-#include "base/place.hpp"
+#include "base/disk_extent.hpp"
 
 namespace oratorio {
 

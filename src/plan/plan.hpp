@@ -10,7 +10,7 @@
 #include <string_view>
 #include <vector>
 
-#include "base/shared_list.hpp"
+#include "comm/shared_list.hpp"
 #include "plan/access.hpp"
 #include "plan/aggregator_list.hpp"
 #include "plan/domains.hpp"
@@ -84,7 +84,7 @@ struct Plan {
     bool sparse = false;        ///< as `thin`, because a hint or method name requests it, and the
                                 ///< exchange sends messages
     bool told = false;   ///< the access ends without an agreement of all ranks: each rank gets the
-                         ///< outcome from its aggregators (run/ending.hpp)
+                         ///< outcome from its aggregators (engine/completion.hpp)
     bool fixed = false;  ///< no reuse at another offset: an aggregator or local aggregator has no
                          ///< data, so it can't know how far the others moved on
     int ranks_with_data = 0;  ///< number of ranks that take part with data

@@ -4,7 +4,7 @@
 
 #include <vector>
 
-#include "base/place.hpp"
+#include "base/disk_extent.hpp"
 
 namespace oratorio {
 

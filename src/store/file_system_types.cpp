@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <array>
 
-#include "base/words.hpp"
+#include "base/string_util.hpp"
 
 namespace oratorio {
 

@@ -14,7 +14,7 @@
 #include <algorithm>
 #include <cerrno>
 
-#include "base/machine_memory.hpp"
+#include "memory/machine_memory.hpp"
 #include "base/system_call.hpp"
 #include "store/bus_error.hpp"
 

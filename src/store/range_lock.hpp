@@ -8,7 +8,7 @@
 
 #include <memory>
 
-#include "base/lock_service.hpp"
+#include "net/lock_service.hpp"
 #include "store/store.hpp"
 
 namespace oratorio {

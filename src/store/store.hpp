@@ -106,7 +106,7 @@ class Store {
     Store(const Store&) = delete;
     Store& operator=(const Store&) = delete;
 
-    /// Must precede requests and limits(). A lazily opened store (store/late) opens its file now,
+    /// Must precede requests and limits(). A lazily opened store (store/lazy_open) opens its file now,
     /// or returns why it can't.
     virtual Result<void> prepare() { return {}; }
     [[nodiscard]] bool is_open() const { return open_; }

@@ -4,7 +4,7 @@
 #pragma once
 
 #include "base/system_call.hpp"
-#include "store/staged.hpp"
+#include "store/bounce_buffer.hpp"
 #include "store/store.hpp"
 
 namespace oratorio {

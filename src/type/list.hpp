@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-#include "base/kept_memory.hpp"
+#include "memory/block_cache.hpp"
 
 namespace oratorio {
 

@@ -8,8 +8,8 @@
 #include <utility>
 #include <vector>
 
-#include "agent/remote_agents.hpp"
-#include "agent/server.hpp"
+#include "data_shipping/remote_agents.hpp"
+#include "data_shipping/server.hpp"
 #include "fuzz.hpp"
 #include "stranger.hpp"
 #include "support/memory_store.hpp"

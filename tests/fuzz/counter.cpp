@@ -5,7 +5,7 @@
 #include <utility>
 #include <vector>
 
-#include "base/served_counter.hpp"
+#include "net/served_counter.hpp"
 #include "fuzz.hpp"
 #include "stranger.hpp"
 

@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "file/hint_table.hpp"
-#include "file/hints.hpp"
+#include "hints/hint_table.hpp"
+#include "hints/hints.hpp"
 #include "fuzz.hpp"
 
 namespace oratorio::test {

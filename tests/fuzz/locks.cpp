@@ -5,7 +5,7 @@
 #include <utility>
 #include <vector>
 
-#include "base/lock_client.hpp"
+#include "net/lock_client.hpp"
 #include "fuzz.hpp"
 #include "stranger.hpp"
 

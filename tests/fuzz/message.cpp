@@ -6,9 +6,9 @@
 #include <string_view>
 #include <vector>
 
-#include "exchange/peer.hpp"
-#include "exchange/placement.hpp"
-#include "file/hints.hpp"
+#include "exchange/messages/peer.hpp"
+#include "exchange/messages/payload_copy.hpp"
+#include "hints/hints.hpp"
 #include "fuzz.hpp"
 
 namespace oratorio::test {

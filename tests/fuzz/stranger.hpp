@@ -15,7 +15,7 @@
 #include <utility>
 #include <vector>
 
-#include "base/door.hpp"
+#include "net/job_listener.hpp"
 #include "fuzz.hpp"
 
 namespace oratorio::test {

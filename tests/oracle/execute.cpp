@@ -7,8 +7,8 @@
 #include <optional>
 #include <utility>
 
-#include "base/node_transport.hpp"
-#include "base/reserve.hpp"
+#include "comm/node_transport.hpp"
+#include "memory/reserve.hpp"
 #include "oracle/cluster.hpp"
 #include "oracle/outcome.hpp"
 #include "oracle/ways.hpp"

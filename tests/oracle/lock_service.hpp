@@ -8,7 +8,7 @@
 #include <memory>
 #include <utility>
 
-#include "base/lock_table.hpp"
+#include "net/lock_table.hpp"
 #include "oracle/fibers.hpp"
 
 namespace oratorio::oracle {

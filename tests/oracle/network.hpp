@@ -6,7 +6,7 @@
 #include <memory>
 #include <vector>
 
-#include "base/transport.hpp"
+#include "comm/transport.hpp"
 #include "oracle/fibers.hpp"
 #include "support/message_pieces.hpp"
 

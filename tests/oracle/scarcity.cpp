@@ -8,7 +8,7 @@
 #include <cerrno>
 #include <utility>
 
-#include "base/reserve.hpp"
+#include "memory/reserve.hpp"
 
 namespace oratorio::oracle {
 

@@ -5,7 +5,7 @@
 #include <numeric>
 #include <utility>
 
-#include "base/shared_segment.hpp"
+#include "comm/shared_segment.hpp"
 #include "oracle/scarcity.hpp"
 
 namespace oratorio::oracle {

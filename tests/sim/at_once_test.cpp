@@ -8,7 +8,7 @@
 #include <numeric>
 #include <string>
 
-#include "base/node_transport.hpp"
+#include "comm/node_transport.hpp"
 #include "sim/file_ranks.hpp"
 #include "support/free_ranks.hpp"
 #include "support/leader_ranks.hpp"

@@ -6,7 +6,7 @@
 #include <cmath>
 
 #include "plan/methods.hpp"
-#include "run/run.hpp"
+#include "engine/run.hpp"
 #include "support/flat_terms.hpp"
 #include "support/memory_store.hpp"
 #include "support/sim_transport.hpp"

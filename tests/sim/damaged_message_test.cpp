@@ -5,7 +5,7 @@
 #include <functional>
 #include <list>
 
-#include "exchange/rounds.hpp"
+#include "exchange/messages/rounds.hpp"
 #include "sim/case.hpp"
 #include "sim/file_ranks.hpp"
 #include "support/message_pieces.hpp"

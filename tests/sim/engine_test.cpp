@@ -6,10 +6,10 @@
 #include <cerrno>
 #include <set>
 
-#include "agent/inline_agents.hpp"
+#include "data_shipping/inline_agents.hpp"
 #include "plan/methods.hpp"
 #include "sim/hearing.hpp"
-#include "store/late.hpp"
+#include "store/lazy_open.hpp"
 #include "support/method_names.hpp"
 #include "support/same_bytes.hpp"
 #include "support/watched_prefetch.hpp"

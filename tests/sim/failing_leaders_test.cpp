@@ -7,7 +7,7 @@
 #include <array>
 #include <map>
 
-#include "base/node_transport.hpp"
+#include "comm/node_transport.hpp"
 #include "sim/file_ranks.hpp"
 #include "support/leader_ranks.hpp"
 

@@ -5,7 +5,7 @@
 
 #include <cstring>
 
-#include "agent/inline_agents.hpp"
+#include "data_shipping/inline_agents.hpp"
 #include "sim/case.hpp"
 #include "sim/file_ranks.hpp"
 #include "support/method_names.hpp"

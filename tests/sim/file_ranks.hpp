@@ -14,7 +14,7 @@
 #include <utility>
 #include <vector>
 
-#include "base/node_transport.hpp"
+#include "comm/node_transport.hpp"
 #include "file/file.hpp"
 #include "support/sim_transport.hpp"
 

@@ -6,8 +6,8 @@
 #include <array>
 #include <cmath>
 
-#include "agent/inline_agents.hpp"
-#include "run/run.hpp"
+#include "data_shipping/inline_agents.hpp"
+#include "engine/run.hpp"
 #include "support/flat_terms.hpp"
 #include "support/memory_store.hpp"
 #include "support/method_names.hpp"

@@ -6,7 +6,7 @@
 #include <atomic>
 #include <cstdlib>
 
-#include "base/reserve.hpp"
+#include "memory/reserve.hpp"
 #include "sim/file_ranks.hpp"
 
 namespace {

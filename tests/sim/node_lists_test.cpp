@@ -9,8 +9,8 @@
 #include <array>
 #include <csignal>
 
-#include "base/node_boards.hpp"
-#include "run/planning.hpp"
+#include "comm/node_boards.hpp"
+#include "engine/planning.hpp"
 #include "sim/case.hpp"
 #include "sim/file_ranks.hpp"
 #include "support/leader_ranks.hpp"

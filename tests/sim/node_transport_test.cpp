@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Collectives in shared memory: the same results as by messages, in any interleaving, with several
 // under way at once.
-#include "base/node_transport.hpp"
+#include "comm/node_transport.hpp"
 
 #include <gtest/gtest.h>
 

@@ -3,7 +3,7 @@
 // pointer.
 #include <numeric>
 
-#include "base/node_transport.hpp"
+#include "comm/node_transport.hpp"
 #include "sim/file_ranks.hpp"
 
 namespace oratorio::test {

@@ -7,7 +7,7 @@
 #include "count/layouts.hpp"
 #include "count/schedule.hpp"
 #include "plan/methods.hpp"
-#include "run/run.hpp"
+#include "engine/run.hpp"
 #include "support/flat_terms.hpp"
 #include "support/memory_store.hpp"
 #include "support/sim_transport.hpp"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Which ranks sleep at once where others keep all cores busy, and which yield first.
-#include "exchange/waking.hpp"
+#include "exchange/node_shared/waking.hpp"
 
 #include "sim/file_ranks.hpp"
 

@@ -4,7 +4,7 @@
 
 #include <memory>
 
-#include "base/agreed.hpp"
+#include "comm/agreed.hpp"
 #include "plan/options.hpp"
 
 namespace oratorio::test {

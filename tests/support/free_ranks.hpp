@@ -9,7 +9,7 @@
 
 #include <functional>
 
-#include "base/transport.hpp"
+#include "comm/transport.hpp"
 
 namespace oratorio::test {
 

@@ -10,8 +10,8 @@
 #include <utility>
 #include <vector>
 
-#include "base/shared_segment.hpp"
-#include "base/transport.hpp"
+#include "comm/shared_segment.hpp"
+#include "comm/transport.hpp"
 #include "support/pretended_nodes.hpp"
 
 namespace oratorio::test {

@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <vector>
 
-#include "base/message_memory.hpp"
+#include "comm/message_memory.hpp"
 
 namespace oratorio::test {
 

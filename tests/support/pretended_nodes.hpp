@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "base/topology.hpp"
+#include "comm/topology.hpp"
 
 namespace oratorio::test {
 

@@ -8,7 +8,7 @@
 #include <set>
 #include <utility>
 
-#include "base/lock_table.hpp"
+#include "net/lock_table.hpp"
 
 namespace oratorio::test {
 

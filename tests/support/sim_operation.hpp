@@ -11,7 +11,7 @@
 #include <string>
 #include <vector>
 
-#include "base/transport.hpp"
+#include "comm/transport.hpp"
 #include "support/message_pieces.hpp"
 
 namespace oratorio::test {

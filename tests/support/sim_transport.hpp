@@ -14,7 +14,7 @@
 #include <stdexcept>
 #include <vector>
 
-#include "base/transport.hpp"
+#include "comm/transport.hpp"
 
 namespace oratorio::test {
 

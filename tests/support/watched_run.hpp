@@ -4,7 +4,7 @@
 
 #include <functional>
 
-#include "run/run.hpp"
+#include "engine/run.hpp"
 
 namespace oratorio::test {
 

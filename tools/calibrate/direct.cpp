@@ -4,7 +4,7 @@
 #include <mutex>
 #include <thread>
 
-#include "base/buffer_pool.hpp"
+#include "memory/buffer_pool.hpp"
 #include "plan/methods.hpp"
 #include "scratch.hpp"
 #include "session.hpp"

@@ -5,7 +5,7 @@
 
 #include <string>
 
-#include "base/buffer_pool.hpp"
+#include "memory/buffer_pool.hpp"
 #include "plan/methods.hpp"
 #include "scratch.hpp"
 #include "session.hpp"

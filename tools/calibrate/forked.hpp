@@ -12,7 +12,7 @@
 #include <utility>
 
 #include "base/result.hpp"
-#include "base/transport.hpp"
+#include "comm/transport.hpp"
 
 namespace oratorio::calibrate {
 

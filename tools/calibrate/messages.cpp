@@ -15,7 +15,7 @@
 #include <initializer_list>
 #include <vector>
 
-#include "exchange/placement.hpp"
+#include "exchange/messages/payload_copy.hpp"
 #include "layouts.hpp"
 #include "network.hpp"
 #include "plan/options.hpp"

@@ -11,9 +11,9 @@
 #include <chrono>
 #include <thread>
 
-#include "base/bell.hpp"
-#include "base/node_transport.hpp"
-#include "base/shared_memory.hpp"
+#include "comm/doorbell.hpp"
+#include "comm/node_transport.hpp"
+#include "memory/shared_memory.hpp"
 #include "forked.hpp"
 #include "plan/methods.hpp"
 #include "session.hpp"
@@ -27,7 +27,7 @@ namespace {
 
 constexpr Bytes kLong = 16 << 10;
 constexpr Bytes kShort = 64;
-// As many as src/exchange/remote_data lists at a time.
+// As many as src/exchange/node_shared/remote_data lists at a time.
 constexpr std::size_t kIovecsMax = 1024;
 constexpr int kRanks = kSharedAggregators;
 

@@ -9,7 +9,7 @@
 #include <thread>
 #include <vector>
 
-#include "base/buffer_pool.hpp"
+#include "memory/buffer_pool.hpp"
 #include "forked.hpp"
 #include "plan/methods.hpp"
 #include "scratch.hpp"

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Cutter: the messages of one rank to one region, cut as exchange/own_runs cuts them, without data.
+// Cutter: the messages of one rank to one region, cut as exchange/own_data cuts them, without data.
 #pragma once
 
 #include <span>
 #include <vector>
 
-#include "exchange/rounds.hpp"
+#include "exchange/messages/rounds.hpp"
 #include "plan/domains.hpp"
 #include "type/cursor.hpp"
 #include "type/run_table.hpp"

@@ -48,7 +48,7 @@ struct Sent {
 
 /// Counts the messages of one layer. Writes: those with the data. Reads: requests and replies, and
 /// before them contents messages if the plan wants them. For both: the outcomes. The count is
-/// exact: messages are cut as exchange/own_runs cuts them. It assumes that in reads all data is
+/// exact: messages are cut as exchange/own_data cuts them. It assumes that in reads all data is
 /// there, and that nothing fails.
 [[nodiscard]] Sent count_sent(const Job& job, const Plan& plan);
 

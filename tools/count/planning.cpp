@@ -6,7 +6,7 @@
 #include <optional>
 #include <string>
 
-#include "base/node_boards.hpp"
+#include "comm/node_boards.hpp"
 #include "count/allocated.hpp"
 #include "count/facts.hpp"
 #include "count/messages.hpp"

@@ -5,14 +5,14 @@
 #include <map>
 #include <memory>
 
-#include "exchange/group_runs.hpp"
-#include "exchange/run_joiner.hpp"
+#include "exchange/two_layer/group_data.hpp"
+#include "exchange/two_layer/run_joiner.hpp"
 
 namespace oratorio::count {
 
 namespace {
 
-/// Joins the pieces of a local aggregator's ranks, as exchange/group_runs does.
+/// Joins the pieces of a local aggregator's ranks, as exchange/two_layer/group_data does.
 class Merger {
   public:
     Merger(std::span<std::byte> message, Direction direction)

@@ -8,7 +8,7 @@
 #include "count/layouts.hpp"
 #include "count/recorded.hpp"
 #include "count/run_file.hpp"
-#include "file/hints.hpp"
+#include "hints/hints.hpp"
 #include "plan/methods.hpp"
 
 namespace oratorio::count {

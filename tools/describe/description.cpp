@@ -8,8 +8,8 @@
 #include <nlohmann/json.hpp>
 #include <string_view>
 
-#include "file/hint_table.hpp"
-#include "file/misspelt.hpp"
+#include "hints/hint_table.hpp"
+#include "hints/misspelt.hpp"
 #include "plan/methods.hpp"
 #include "store/file_system_types.hpp"
 
@@ -143,7 +143,7 @@ Json hint_table_rows() {
                         doc));
 #define REPORTED(key, doc) rows.push_back(hint(#key, "reported", Json::object(), doc));
 #define ACCEPTED(key, doc) rows.push_back(hint(#key, "accepted", Json::object(), doc));
-#include "file/hints.def"
+#include "hints/hints.def"
 #undef HINT
 #undef SYNONYM
 #undef MEANS

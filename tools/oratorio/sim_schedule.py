@@ -33,7 +33,7 @@ SMALL_POINTS = {"btio": 64, "s3d": 128}
 Arm = tuple[str, Mapping[str, str]]  # a name, and hints
 WORKLOADS = ("e3sm_f", "e3sm_g", "btio", "s3d")
 DIRECTIONS = ("write", "read")
-# The bytes of a message before its pieces, or of an answer before its data (exchange/rounds.hpp).
+# The bytes of a message before its pieces, or of an answer before its data (exchange/messages/rounds.hpp).
 HEAD_BYTES = 32
 
 

@@ -21,7 +21,7 @@
 #include "count/messages.hpp"
 #include "count/workload.hpp"
 #include "platform.hpp"
-#include "run/run.hpp"
+#include "engine/run.hpp"
 #include "smpi_transport.hpp"
 
 using namespace oratorio;

@@ -9,7 +9,7 @@
 #include <simgrid/s4u.hpp>
 #include <utility>
 
-#include "exchange/rounds.hpp"
+#include "exchange/messages/rounds.hpp"
 #include "type/run_table.hpp"
 
 namespace oratorio::replay {

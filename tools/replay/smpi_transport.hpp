@@ -8,7 +8,7 @@
 
 #include <vector>
 
-#include "base/transport.hpp"
+#include "comm/transport.hpp"
 
 namespace oratorio::replay {
 

@@ -10,8 +10,8 @@
 #include <cerrno>
 #include <functional>
 
-#include "base/served_counter.hpp"
-#include "base/shared_memory.hpp"
+#include "net/served_counter.hpp"
+#include "memory/shared_memory.hpp"
 
 namespace oratorio {
 namespace {

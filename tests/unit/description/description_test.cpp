@@ -9,7 +9,7 @@
 #include <iterator>
 #include <nlohmann/json.hpp>
 
-#include "file/hint_table.hpp"
+#include "hints/hint_table.hpp"
 #include "plan/methods.hpp"
 
 namespace oratorio {

@@ -17,7 +17,7 @@
 #include <functional>
 #include <vector>
 
-#include "store/late.hpp"
+#include "store/lazy_open.hpp"
 #include "store/transfer.hpp"
 #include "support/memory_store.hpp"
 #include "support/temporary_folder.hpp"

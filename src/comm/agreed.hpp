@@ -1,0 +1,178 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Agreed<T>: a value that is equal on all ranks of a file. Only collective helpers make one, and
+// only Agreed values may steer a collective choice, so a rank-local value can't split the ranks.
+#pragma once
+
+#include <array>
+#include <span>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include "base/step.hpp"
+#include "comm/transport.hpp"
+
+namespace oratorio {
+
+template <class T>
+class Agreed {
+  public:
+    [[nodiscard]] const T& value() const { return value_; }
+    const T& operator*() const { return value_; }
+    const std::remove_reference_t<T>* operator->() const { return &value_; }
+
+    /// Declares `value` agreed. Only collective helpers may call it (the lint knows them).
+    /// REQUIRES: every rank passes an equal value.
+    [[nodiscard]] static Agreed vouch(T value) { return Agreed(std::forward<T>(value)); }
+
+  private:
+    explicit Agreed(T value) : value_(std::forward<T>(value)) {}
+    T value_;
+};
+
+/// Returns the agreed result of a function of agreed values. The function captures nothing, so its
+/// result can depend on nothing else; without arguments it is a constant.
+template <class Pure, class... T>
+requires std::is_empty_v<Pure>
+[[nodiscard]] auto agreed_from(Pure pure, const Agreed<T>&... values) {
+    return Agreed<std::invoke_result_t<Pure, const T&...>>::vouch(pure(*values...));
+}
+
+/// Returns the nodes of the transport, which collected them from all its ranks. The reference is
+/// valid as long as the transport.
+[[nodiscard]] inline Agreed<const Nodes&> nodes_of(const Transport& transport) {
+    return Agreed<const Nodes&>::vouch(transport.topology());
+}
+
+/// Collective. Returns root's value on all ranks. REQUIRES: T is trivially copyable.
+template <class T>
+Result<Agreed<T>> agree_on_root(Transport& transport, T mine, Rank root = 0) {
+    auto sent = broadcast(transport, root, std::as_writable_bytes(std::span(&mine, 1)));
+    if (!sent) return sent.error();
+    return Agreed<T>::vouch(mine);
+}
+
+/// A value and its complement. One reduction of both by max shows whether all ranks passed the same
+/// value: the second maximum is the complement of the minimum.
+struct AllEqual {
+    std::uint64_t value = 0;
+    std::uint64_t turned = ~value;
+    /// Valid after the reduction. Returns true if all ranks passed the same value.
+    [[nodiscard]] bool holds() const { return value == ~turned; }
+};
+
+/// Collective. Returns the value that all ranks passed, or not_same on all of them if the values
+/// differ.
+Result<Agreed<std::uint64_t>> agree_on_equal(Transport& transport, std::uint64_t mine,
+                                             std::string_view what_differs);
+
+/// Collective. Returns the sums over all ranks.
+template <std::size_t count>
+Result<Agreed<std::array<std::uint64_t, count>>> agree_on_sums(
+    Transport& transport, std::array<std::uint64_t, count> mine) {
+    if (auto summed = reduce(transport, mine, ReduceOp::sum); !summed) return summed.error();
+    return Agreed<std::array<std::uint64_t, count>>::vouch(mine);
+}
+
+/// Collective, in steps. Gathers one value of every rank, in rank order. REQUIRES: the object does
+/// not move until step() has returned true, because the transport holds its address. T is trivially
+/// copyable.
+template <class T>
+class Gathering {
+  public:
+    Gathering() = default;
+    explicit Gathering(const T& mine) : mine_(mine) {}
+    Gathering(Gathering&&) noexcept = default;
+    Gathering& operator=(Gathering&&) noexcept = default;
+    /// Makes a gathering with one result per node where the transport has memory for that, instead
+    /// of one per rank. The result is valid until this rank starts the next gathering of this kind.
+    [[nodiscard]] static Gathering once_for_node(const T& mine) {
+        Gathering gathering(mine);
+        gathering.once_ = true;
+        return gathering;
+    }
+
+    /// Returns Step::done when all values have arrived. An error is the transport's.
+    Result<Step> step(Transport& transport) {
+        if (!ticket_.valid()) {
+            const auto started =
+                transport.gather(std::as_bytes(std::span(&mine_, 1)), room(transport));
+            if (!started) return started.error();
+            ticket_ = *started;
+        }
+        const auto completion = transport.test(ticket_);
+        if (!completion) return completion.error();
+        return done_if(completion->done);
+    }
+    /// Valid once step() has returned true.
+    [[nodiscard]] std::span<const T> all() const { return all_; }
+    [[nodiscard]] Agreed<std::span<const T>> agreed() const {
+        return Agreed<std::span<const T>>::vouch(all_);
+    }
+
+  private:
+    std::span<std::byte> room(Transport& transport) {
+        const auto ranks = static_cast<std::size_t>(transport.topology().size);
+        auto memory = once_ ? transport.list_of_node(ranks * sizeof(T)) : std::span<std::byte>();
+        if (memory.empty()) {
+            own_.resize(ranks);
+            memory = std::as_writable_bytes(std::span(own_));
+        }
+        all_ = {reinterpret_cast<const T*>(memory.data()), ranks};
+        return memory;
+    }
+
+    T mine_{};
+    bool once_ = false;
+    std::vector<T> own_;      ///< the result, if the node has no shared list
+    std::span<const T> all_;  ///< lies in `own_` or in the node's shared list
+    Ticket ticket_;
+};
+
+/// Returns the key of an error for a reduction by max: the worst kind wins, and of equal kinds the
+/// lowest rank. 0 means no error.
+[[nodiscard]] std::uint64_t key_of(const Error& error, Rank rank);
+/// Returns the rank, or the kind, of the error that `key` encodes. REQUIRES: `key` is not 0.
+[[nodiscard]] Rank owner_of(std::uint64_t key);
+[[nodiscard]] ErrorKind kind_of_key(std::uint64_t key);
+
+/// What a rank can report in place of an error.
+enum class Remark : std::uint64_t {
+    none = 0,
+    more = 1,           ///< this rank has more to do; counts only if no rank failed
+    veto = UINT64_MAX,  ///< all that was done is void, though not by an error; wins over all
+};
+
+/// Collective, in steps. Ends with the worst error of any rank (of equal ones, the lowest rank's),
+/// or with success, on all ranks alike. Costs one reduction of 8 bytes when nothing failed.
+class Agreement {
+  public:
+    Agreement() = default;
+    explicit Agreement(const Error& mine, Remark remark = Remark::none)
+        : error_(mine), remark_(remark) {}
+
+    /// Returns Step::done when the agreement is reached; an error is the transport's. REQUIRES: the
+    /// object does not move until then, because the transport holds its address.
+    Result<Step> step(Transport& transport);
+    /// Valid once step() has returned true, and the same on all ranks. True if some rank vetoed.
+    [[nodiscard]] bool vetoed() const { return remark_ == Remark::veto; }
+    /// The agreed error. Valid once step() has returned true and vetoed() is false.
+    [[nodiscard]] const Error& error() const { return error_; }
+    /// True if no rank failed or vetoed, and some rank has more to do.
+    [[nodiscard]] bool goes_on() const { return remark_ == Remark::more; }
+
+  private:
+    enum class Phase { ready, deciding, telling, over };
+    Result<Step> start(Result<Ticket> ticket, Phase next, Transport& transport);
+
+    Phase phase_ = Phase::ready;
+    Error error_;
+    Remark remark_ = Remark::none;
+    std::uint64_t key_ = 0;
+    Ticket ticket_;
+};
+
+/// Collective. Steps through an Agreement to its end, waiting for the other ranks.
+Result<void> agree_on_error(Transport& transport, const Error& mine);
+
+}  // namespace oratorio

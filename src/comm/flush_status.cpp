@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "comm/flush_status.hpp"
+
+namespace oratorio {
+
+namespace {
+
+constexpr std::uint64_t kKindsMax = 256;  // a turn's lowest byte is its ErrorKind
+
+/// Raises `failed` to `to`, if it is less.
+void raise(std::atomic<std::uint64_t>& failed, std::uint64_t to) {
+    std::uint64_t last = failed;
+    while (last < to && !failed.compare_exchange_weak(last, to)) {
+    }
+}
+
+}  // namespace
+
+Turns::Turns(Transport& transport) : transport_(transport), shared_(transport.shared_outcome()) {
+    if (shared_ != nullptr) turn_ = told_ = shared_->failed / kKindsMax;
+}
+
+Result<void> Turns::take(const std::function<Result<void>()>& step, std::string_view theirs) {
+    if (shared_ == nullptr) return step();
+    ++turn_;
+    ++shared_->under_way;
+    const auto done = step();
+    if (!done)
+        raise(shared_->failed, turn_ * kKindsMax + static_cast<std::uint64_t>(done.error().kind));
+    // Every rank in a turn reaches this line, and waits here for a pause before it can begin its
+    // next turn. So a pause, a moment in which no rank is in a turn, must come.
+    const std::uint64_t pauses = shared_->pauses;
+    if (--shared_->under_way == 0) ++shared_->pauses;
+    while (shared_->under_way > 0 && shared_->pauses == pauses) transport_.idle();
+    const std::uint64_t failed = shared_->failed;
+    const bool is_new = failed / kKindsMax >= turn_ && failed / kKindsMax > told_;
+    if (is_new) told_ = failed / kKindsMax;
+    if (!done || !is_new) return done;
+    return Error::make(static_cast<ErrorKind>(failed % kKindsMax), theirs);
+}
+
+}  // namespace oratorio

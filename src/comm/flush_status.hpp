@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Shares the outcome of a step that each rank takes repeatedly and by itself, such as a flush
+// (fsync). Linux may report a write-back error to one caller only: when a file's metadata couldn't
+// be written, the first rank that flushes gets the error, and the next one finds nothing left to
+// do. Ranks that share memory report such errors to each other.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <functional>
+#include <string_view>
+
+#include "comm/transport.hpp"
+
+namespace oratorio {
+
+/// Lies in memory that the ranks share.
+struct SharedOutcome {
+    std::atomic<std::uint64_t> under_way{0};  ///< ranks that are in a turn
+    std::atomic<std::uint64_t> pauses{0};     ///< moments in which the last rank left its turn
+    std::atomic<std::uint64_t> failed{0};     ///< the last failed turn, and its ErrorKind
+};
+
+/// The turns of one rank. REQUIRES: no rank is in a turn when the object is made.
+class Turns {
+  public:
+    explicit Turns(Transport& transport);
+    /// Takes the next turn. The error of another rank in the same turn becomes this rank's, too, if
+    /// that rank was done before this rank's turn or both were in the turn at once. Waits for such
+    /// ranks only.
+    Result<void> take(const std::function<Result<void>()>& step, std::string_view theirs);
+
+  private:
+    Transport& transport_;
+    SharedOutcome* shared_;
+    std::uint64_t turn_ = 0;
+    std::uint64_t told_ = 0;  ///< the last failed turn of another rank that was reported here
+};
+
+}  // namespace oratorio

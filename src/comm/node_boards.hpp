@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// NodeBoards: the shared memory in which the ranks of a node run collectives (comm/node_transport).
+// The value that a rank contributes to an operation is its operand. Operation n uses board n modulo
+// kBoards.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <span>
+
+#include "comm/agreed.hpp"
+#include "memory/shared_memory.hpp"
+#include "comm/flush_status.hpp"
+#include "comm/topology.hpp"
+
+namespace oratorio {
+
+/// The place of this rank on its node, and the sizes of nodes.
+struct NodePlace {
+    NodePlace(const Topology& topology, const Agreed<std::size_t>& list_bytes);
+    [[nodiscard]] bool several_nodes() const { return nodes > 1; }
+    [[nodiscard]] bool leads() const { return me == 0; }
+
+    std::size_t nodes = 1;
+    std::size_t node = 0;   ///< of this rank
+    std::size_t ranks = 1;  ///< on this node
+    std::size_t most = 1;   ///< on the node with the most ranks
+    std::size_t me = 0;     ///< index of this rank on its node
+    std::size_t list = 0;   ///< bytes of the node's shared list with an entry per rank; 0: no list
+};
+
+class NodeBoards {
+  public:
+    static constexpr std::size_t kOperandMax = 512;  ///< per rank
+    static constexpr std::uint64_t kBoards = 8;      ///< operations that may overlap
+    /// The result of a gather over several nodes lies on a board if it is no longer than this.
+    static constexpr std::size_t kResultMax = std::size_t{128} << 10;
+    /// Returns the length from which results lie in a list that the node has once. Equal on all
+    /// ranks, as are all constants.
+    [[nodiscard]] static Agreed<std::size_t> usually_listed_from() {
+        return agreed_from([] { return kResultMax; });
+    }
+    /// Bytes per rank in the node's list.
+    static constexpr std::size_t kListed = 48;
+
+    /// What all ranks of the node share.
+    struct alignas(64) Head {
+        std::atomic<std::int64_t> counter{0};
+        SharedOutcome outcome;
+    };
+    /// The state of one rank.
+    struct alignas(64) Member {
+        explicit Member(Before usual) : bell(usual) {}
+        Bell bell;
+        alignas(64) std::atomic<std::uint64_t> finished{0};  ///< operations that it has ended
+    };
+    /// The state of one operation.
+    struct alignas(64) Board {
+        std::atomic<std::uint64_t> arrived{0};  ///< ranks, summed over all operations of this board
+        /// The operation's number + 1 once its act is done: the act of a rendezvous, or the
+        /// exchange of this node's first rank with those of other nodes.
+        std::atomic<std::uint64_t> acted{0};
+        std::atomic<ErrorKind> failed{ErrorKind::none};  ///< how the act ended
+    };
+
+    NodeBoards(SharedMemory memory, NodePlace place)
+        : memory_(std::move(memory)), place_(std::move(place)) {}
+    [[nodiscard]] static Bytes bytes(const NodePlace& place);
+    /// Returns the bytes of the list that each node should have: one block per rank, if that is
+    /// more than `from`. Returns 0 on one node, and where nodes differ so much in size that most of
+    /// the list would be empty.
+    [[nodiscard]] static Agreed<std::size_t> list_bytes(const Agreed<const Nodes&>& nodes,
+                                                        const Agreed<std::size_t>& from);
+    static void lay_out(std::span<std::byte> memory, const Topology& topology,
+                        const NodePlace& place);
+
+    [[nodiscard]] const NodePlace& place() const { return place_; }
+    [[nodiscard]] Head& head() const;
+    [[nodiscard]] Board& board(std::uint64_t number) const;
+    /// Returns the state of the rank at index `of` on this node.
+    [[nodiscard]] Member& member(std::size_t of) const;
+    [[nodiscard]] std::span<std::byte> operand(const Board& board, std::size_t of) const;
+    /// With several nodes: this node's contribution to a gather over nodes, and the result of an
+    /// operation.
+    [[nodiscard]] std::span<std::byte> outgoing(const Board& board) const;
+    [[nodiscard]] std::span<std::byte> result(const Board& board) const;
+    /// With several nodes: the memory, once per node, for results that fit no board.
+    [[nodiscard]] std::span<std::byte> list() const;
+    /// Returns the bytes of a gathered result with room on each node for as many ranks as the
+    /// largest node has.
+    [[nodiscard]] std::size_t gathered(std::size_t block) const {
+        return place_.nodes * place_.most * block;
+    }
+
+  private:
+    SharedMemory memory_;
+    NodePlace place_;
+};
+
+}  // namespace oratorio

@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Nodes: the node of each rank, the same on all ranks, so that plans are pure functions of it.
+// Topology: the nodes, and the rank of this process.
+#pragma once
+
+#include <algorithm>
+#include <string>
+#include <vector>
+
+#include "comm/rank_map.hpp"
+
+namespace oratorio {
+
+struct Nodes {
+    int size = 1;              ///< ranks of the file's communicator
+    int cores = 1;             ///< of the machine with the fewest
+    int nodes_of_machine = 1;  ///< most nodes on one machine; they share its cores and kernel
+    Placement node_of;         ///< node of each rank; nodes are numbered by first appearance
+    std::vector<std::string> node_names;  ///< host name of each node, for cb_config_list
+
+    [[nodiscard]] int nodes() const { return std::max(1, node_of.nodes()); }
+    [[nodiscard]] bool one_node() const { return nodes() == 1; }
+    [[nodiscard]] double cores_of_node() const { return double(cores) / nodes_of_machine; }
+    /// Returns a rank's node and its index there. Without a rank map all ranks are on node 0.
+    [[nodiscard]] Seat seat(Rank rank) const {
+        return node_of.empty() ? Seat{0, rank} : node_of.seat(rank);
+    }
+    [[nodiscard]] int node(Rank rank) const { return seat(rank).node; }
+    /// Returns the rank at that node and index, or -1 if there is none.
+    [[nodiscard]] Rank rank_at(Seat at) const {
+        return node_of.empty() ? at.place : node_of.rank_at(at);
+    }
+    [[nodiscard]] int ranks_of(int node) const {
+        return node_of.empty() ? size : node_of.count(node);
+    }
+    /// Returns the number of ranks on the node with the most.
+    [[nodiscard]] int ranks_of_node_most() const { return node_of.empty() ? size : node_of.most(); }
+    /// Calls visit(rank, seat) for all ranks in their order.
+    template <class Visit>
+    void each(Visit visit) const {
+        each_on(0, nodes(), visit);
+    }
+    /// Calls visit(rank, seat) for the ranks on nodes in [first, last).
+    template <class Visit>
+    void each_on(int first, int last, Visit visit) const {
+        if (!node_of.empty()) return node_of.each_on(first, last, visit);
+        for (Rank rank = 0; rank < size && first == 0; ++rank) visit(rank, Seat{0, rank});
+    }
+};
+
+struct Topology : Nodes {
+    Rank rank = 0;  ///< of this process
+
+    /// Returns true if this rank's node has more ranks than cores.
+    [[nodiscard]] bool crowded() const { return ranks_of(node(rank)) > cores_of_node(); }
+};
+
+}  // namespace oratorio

@@ -1,0 +1,214 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "data_shipping/host.hpp"
+
+#include <poll.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <new>
+#include <system_error>
+#include <utility>
+
+#include "base/helper_thread.hpp"
+
+namespace oratorio {
+
+namespace {
+
+constexpr int kRoomAgain = 1000;  ///< milliseconds between checks while a buffer is wanted
+
+void raise(const Descriptor& event) {
+    const std::uint64_t one = 1;
+    [[maybe_unused]] const auto written = ::write(event.number(), &one, sizeof one);
+}
+
+void lower(const Descriptor& event) {
+    std::uint64_t count = 0;
+    [[maybe_unused]] const auto got = ::read(event.number(), &count, sizeof count);
+}
+
+}  // namespace
+
+AgentHost::AgentHost(const Wish& wish, Door door, Descriptor end, Descriptor changed)
+    : wish_(wish),
+      place_(door.place()),
+      end_(std::move(end)),
+      changed_(std::move(changed)),
+      door_(std::move(door)) {}
+
+Result<std::shared_ptr<AgentHost>> AgentHost::start(const Wish& wish) {
+    auto door = Door::open();
+    if (!door) return door.error();
+    Descriptor end(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
+    Descriptor changed(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
+    if (end.number() < 0 || changed.number() < 0) return Error::of_errno("making an eventfd");
+    std::shared_ptr<AgentHost> host(
+        new AgentHost(wish, std::move(*door), std::move(end), std::move(changed)));
+    if (auto started = host->start_threads(); !started) return started.error();
+    return host;
+}
+
+Result<void> AgentHost::start_threads() {
+    if (!buffers_.make(2 * wish_.threads, wish_.shipment_max))
+        return Error::make(ErrorKind::no_memory, "no memory for an agent's buffers");
+    const SignalsBlocked blocked;  // the new threads inherit the signal mask
+    try {
+        for (std::size_t i = 0; i < wish_.threads; ++i)
+            threads_.emplace_back([this, i] { run(i); });
+    } catch (const std::system_error& error) {
+        return Error::make(ErrorKind::other, "starting an agent's threads", error.code().value());
+    }
+    return {};
+}
+
+AgentHost::~AgentHost() {
+    raise(end_);
+    for (std::thread& thread : threads_) thread.join();
+}
+
+ServicePlace AgentHost::add(ServedFile& file) {
+    const std::lock_guard serving(serving_);
+    ServicePlace place = place_;
+    place.service = next_service_++;
+    served_[place.service].file = &file;
+    return place;
+}
+
+void AgentHost::remove(const ServicePlace& place) {
+    std::unique_lock serving(serving_);
+    const auto found = served_.find(place.service);
+    worked_.wait(serving, [&] { return found->second.working == 0; });
+    served_.erase(found);
+}
+
+void AgentHost::run(std::size_t thread) {
+    use_all_cores();
+    for (;;) {
+        std::optional<Work> work;
+        {
+            const std::lock_guard leads(leading_);
+            work = lead();
+        }
+        if (!work) return;
+        perform(thread, *work);
+    }
+}
+
+/// Waits until a request is complete. Returns nothing if the threads must end.
+std::optional<AgentHost::Work> AgentHost::lead() {
+    std::vector<pollfd> watched;
+    for (;;) {
+        watched = {{end_.number(), POLLIN, 0}, {changed_.number(), POLLIN, 0}};
+        for (const auto& each : connections_)
+            watched.push_back({each->number(), each->events(), 0});
+        door_.watch(watched);
+        const int longest = door_.patience();
+        const int ready = ::poll(watched.data(), watched.size(),
+                                 buffers_.is_wanted() && longest < 0 ? kRoomAgain : longest);
+        if (ready < 0 && errno == EINTR) continue;
+        if (ready < 0 || watched[0].revents != 0) return std::nullopt;
+        if (watched[1].revents != 0) lower(changed_);
+        if (auto work = look(watched)) return work;
+    }
+}
+
+/// Returns the first complete request. Other ready connections are still ready in the next call.
+std::optional<AgentHost::Work> AgentHost::look(std::span<const pollfd> watched) {
+    const std::size_t count = connections_.size();
+    const std::size_t most = connections_max();
+    std::optional<Work> work;
+    for (std::size_t i = 0; i < count && !work; ++i) {
+        const std::size_t at = (next_ + i) % count;
+        Work found{.connection = connections_[at], .request = {}, .served = nullptr};
+        auto receipt = serve(found, watched[2 + at].revents);
+        if (receipt == AgentConnection::Receipt::whole && !begin(found))
+            receipt = AgentConnection::Receipt::over;
+        if (receipt == AgentConnection::Receipt::over) connections_[at].reset();
+        if (receipt != AgentConnection::Receipt::whole) continue;
+        next_ = at + 1;
+        work = std::move(found);
+    }
+    std::erase(connections_, nullptr);
+    for (Socket& socket :
+         door_.look(watched.subspan(2 + count), most - std::min(most, connections_.size())))
+        connections_.push_back(std::make_shared<AgentConnection>(std::move(socket), buffers_));
+    return work;
+}
+
+/// Returns the connections that all ranks of the files need if each uses every address of this
+/// machine.
+std::size_t AgentHost::connections_max() {
+    const std::lock_guard serving(serving_);
+    std::size_t clients = 0;
+    for (const auto& [number, served] : served_)
+        clients += static_cast<std::size_t>(served.file->clients);
+    return clients * std::max(place_.count, 1U);
+}
+
+/// Handles the events of one connection. A rank that keeps a wanted buffer while its transfer makes
+/// no progress is either gone or stopped: a live rank that has something outstanding waits for
+/// nothing else.
+AgentConnection::Receipt AgentHost::serve(Work& work, int ready) {
+    using Receipt = AgentConnection::Receipt;
+    AgentConnection& connection = *work.connection;
+    if (ready == 0) {
+        const auto since = Socket::Clock::now() - wish_.patience;
+        return buffers_.is_wanted() && connection.is_stuck(since) ? Receipt::over : Receipt::waits;
+    }
+    if ((ready & POLLOUT) != 0 && !connection.send_replies()) return Receipt::over;
+    return (ready & ~POLLOUT) != 0 ? connection.receive(work.request) : Receipt::waits;
+}
+
+/// Finds the file of a complete request, and the parts of a request in shared memory. Returns false
+/// if there are none; the rank is then disconnected.
+bool AgentHost::begin(Work& work) {
+    AgentConnection::Request& request = work.request;
+    const std::lock_guard serving(serving_);
+    const auto found = served_.find(request.head.service);
+    bool good = found != served_.end();
+    if (good && request.head.is_shared()) {
+        const SharedBuffers& shared = found->second.file->shared;
+        const auto description = shared.at(request.head.described_at, request.head.described);
+        const auto data = shared.at(request.head.data_at, request.head.data);
+        good = description && data;
+        if (good) {
+            shared.fence();
+            request.description = *description;
+            request.data = *data;
+        }
+    }
+    if (!good) {
+        buffers_.give_back(request.buffer);
+        return false;
+    }
+    work.served = &found->second;
+    ++work.served->working;
+    return true;
+}
+
+void AgentHost::perform(std::size_t thread, Work& work) {
+    ServedFile& file = *work.served->file;
+    Service service(*file.stores[thread], file.binding, file.agent);
+    const ReplyHead reply =
+        service.serve(work.request.head, work.request.description, work.request.data);
+    if (work.request.head.is_shared()) file.shared.fence();
+    const bool is_left = work.connection->reply(work.request, reply);
+    work.connection.reset();
+    if (is_left || buffers_.is_wanted()) raise(changed_);
+    const std::lock_guard serving(serving_);
+    --work.served->working;
+    worked_.notify_all();
+}
+
+Result<std::shared_ptr<AgentHost>> AgentHosts::get(const AgentHost::Wish& wish) {
+    const std::lock_guard hold(mutex_);
+    std::weak_ptr<AgentHost>& known = hosts_[wish];
+    if (auto there = known.lock()) return there;
+    auto started = AgentHost::start(wish);
+    if (started) known = *started;
+    return started;
+}
+
+}  // namespace oratorio

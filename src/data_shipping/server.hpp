@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// AgentServer: the agent for one open file on this rank. The process's threads work for it
+// (data_shipping/host).
+#pragma once
+
+#include <memory>
+
+#include "data_shipping/host.hpp"
+
+namespace oratorio {
+
+class AgentServer {
+  public:
+    struct Wish {
+        ServedFile file;  ///< its stores are closed at the end
+        Bytes shipment_max = 0;
+        std::chrono::milliseconds patience{60'000};
+        AgentHosts* hosts = nullptr;  ///< the process's; null: the file gets a host of its own
+    };
+    /// Starts the service. Fails as AgentHost::start does; the stores are then gone.
+    static Result<std::unique_ptr<AgentServer>> start(Wish wish);
+    /// Does what close() does.
+    ~AgentServer() { (void)close(); }
+    AgentServer(const AgentServer&) = delete;
+    AgentServer& operator=(const AgentServer&) = delete;
+
+    [[nodiscard]] const ServicePlace& place() const { return place_; }
+    /// Ends the service and closes the stores; returns the first error of closing.
+    Result<void> close();
+
+  private:
+    AgentServer(std::shared_ptr<AgentHost> host, ServedFile file);
+
+    ServedFile file_;
+    std::shared_ptr<AgentHost> host_;  ///< null once closed
+    ServicePlace place_;
+};
+
+}  // namespace oratorio

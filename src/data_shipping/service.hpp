@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Service: performs one request of an agent on a store of its own. Keeps nothing afterwards: the
+// file system has a write's data before its reply is made (docs/decisions/0023).
+#pragma once
+
+#include <vector>
+
+#include "data_shipping/blocks.hpp"
+#include "data_shipping/message.hpp"
+#include "store/transfer.hpp"
+
+namespace oratorio {
+
+/// REQUIRES: one thread at a time uses it and its store.
+class Service {
+  public:
+    /// `agent`: this agent's index among those that the file's blocks are assigned to.
+    Service(Store& store, const Binding& binding, int agent)
+        : store_(store), binding_(binding), agent_(agent) {}
+
+    /// Performs a request. `data`, head.data bytes, is what a write stores, or where a read's data
+    /// goes. An invalid request gets the error `internal` and touches nothing.
+    [[nodiscard]] ReplyHead serve(const RequestHead& head, std::span<const std::byte> description,
+                                  std::span<std::byte> data);
+
+  private:
+    class Job;
+
+    Store& store_;
+    Binding binding_;
+    int agent_;
+};
+
+}  // namespace oratorio

@@ -1,0 +1,167 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "engine/completion.hpp"
+
+#include <algorithm>
+#include <vector>
+
+#include "exchange/messages/rounds.hpp"
+#include "plan/methods.hpp"
+
+namespace oratorio {
+
+namespace {
+
+/// All ranks agree by one reduction. After a failed write, they also gather how far the storage
+/// got.
+class AgreedEnding final : public Ending {
+  public:
+    AgreedEnding(Transport& transport, const Plan& plan) : transport_(transport), plan_(plan) {}
+
+    void begin(const Error& mine, Remark remark, const StoredReport& stored) override {
+        agreement_ = Agreement(mine, remark);
+        reports_ = StoredReports(stored);
+    }
+    Result<Step> step() override {
+        if (!agreed_) {
+            const auto over = agreement_.step(transport_);
+            if (!over || *over != Step::done) return over;
+            agreed_ = true;
+        }
+        if (!reports()) return Step::done;
+        return reports_.step(transport_);
+    }
+    Activity activity() const override {
+        return agreed_ ? Activity::reporting : Activity::agreeing;
+    }
+    const Error& error() const override { return agreement_.error(); }
+    bool vetoed() const override { return agreement_.vetoed(); }
+    bool goes_on() const override { return agreement_.goes_on(); }
+    Bytes stored_bytes(const Access& access, Extent mine) const override {
+        return reports_.stored_bytes(plan_, access, mine);
+    }
+
+  private:
+    [[nodiscard]] bool reports() const {
+        return !vetoed() && error().kind != ErrorKind::none &&
+               plan_.direction == Direction::write && plan_.method->aggregated();
+    }
+
+    Transport& transport_;
+    const Plan& plan_;
+    bool agreed_ = false;
+    Agreement agreement_;
+    StoredReports reports_;
+};
+
+/// An aggregator's report. If nothing failed, only `failed` is sent.
+struct Told {
+    std::uint64_t failed = 0;
+    Error error;
+    StoredReport stored;
+};
+
+class ToldEnding final : public Ending {
+  public:
+    ToldEnding(const RunContext& context, const Plan& plan, unsigned number);
+
+    void begin(const Error& mine, Remark remark, const StoredReport& stored) override;
+    Result<Step> step() override;
+    Activity activity() const override { return Activity::agreeing; }
+    const Error& error() const override { return worst_; }
+    Bytes stored_bytes(const Access& access, Extent mine) const override;
+
+  private:
+    [[nodiscard]] Rank rank() const { return transport_.topology().rank; }
+    void start(Result<Ticket> ticket);
+    void find_worst();
+
+    Transport& transport_;
+    const Plan& plan_;
+    Stats& stats_;
+    Tag tag_;
+    int own_;                      ///< among the aggregators
+    std::vector<int> by_;          ///< aggregators that report to this rank
+    std::vector<Told> told_;       ///< their reports, in the same order
+    Told mine_;                    ///< this rank's report to the ranks of its edges
+    std::vector<Ticket> tickets_;  ///< outstanding messages in both directions
+    Error lost_;                   ///< a transport error where none can be returned
+    Error worst_;
+};
+
+/// Posts the receives before any report is sent, so that no aggregator waits for a rank that waits
+/// for another one.
+ToldEnding::ToldEnding(const RunContext& context, const Plan& plan, unsigned number)
+    : transport_(context.transport),
+      plan_(plan),
+      stats_(context.stats),
+      tag_(roundless_tag_of(number, MessageKind::ended)),
+      own_(plan.aggregator_index(transport_.topology().rank)),
+      by_(aggregators_of_edges(plan, transport_.topology().rank)),
+      told_(by_.size()) {
+    for (std::size_t i = 0; i < by_.size(); ++i) {
+        const Rank from = plan_.aggregators[static_cast<std::size_t>(by_[i])];
+        start(transport_.receive(from, tag_, std::as_writable_bytes(std::span(&told_[i], 1))));
+    }
+}
+
+void ToldEnding::start(Result<Ticket> ticket) {
+    if (ticket) {
+        tickets_.push_back(*ticket);
+    } else if (lost_.kind == ErrorKind::none) {
+        lost_ = ticket.error();
+    }
+}
+
+void ToldEnding::begin(const Error& mine, Remark, const StoredReport& stored) {
+    mine_ = {key_of(mine, rank()), mine, stored};
+    if (own_ < 0) return;
+    auto message = std::as_bytes(std::span(&mine_, 1));
+    if (mine_.failed == 0) message = message.first(sizeof mine_.failed);
+    for (const Rank to : ranks_of_edges(plan_, own_)) {
+        start(transport_.send(to, tag_, message));
+        stats_.count_message(message.size());
+    }
+}
+
+Result<Step> ToldEnding::step() {
+    if (lost_.kind != ErrorKind::none) return lost_;
+    for (std::size_t i = 0; i < tickets_.size();) {
+        const auto completion = transport_.test(tickets_[i]);
+        if (!completion) return completion.error();
+        if (!completion->done) {
+            ++i;
+            continue;
+        }
+        tickets_[i] = tickets_.back();
+        tickets_.pop_back();
+    }
+    if (!tickets_.empty()) return Step::idle;
+    find_worst();
+    return Step::done;
+}
+
+void ToldEnding::find_worst() {
+    const Told* worst = &mine_;
+    for (const Told& one : told_) {
+        if (one.failed > worst->failed) worst = &one;
+    }
+    worst_ = worst->error;
+}
+
+/// Returns the stored bytes. Aggregators that share no edge with this rank have none of its data.
+Bytes ToldEnding::stored_bytes(const Access& access, Extent mine) const {
+    std::vector<StoredReport> of_aggregators(plan_.aggregators.size());
+    if (own_ >= 0) of_aggregators[static_cast<std::size_t>(own_)] = mine_.stored;
+    for (std::size_t i = 0; i < by_.size(); ++i)
+        of_aggregators[static_cast<std::size_t>(by_[i])] = told_[i].stored;
+    return oratorio::stored_bytes(plan_, access, mine, of_aggregators);
+}
+
+}  // namespace
+
+std::unique_ptr<Ending> make_ending(const RunContext& context, const Plan& plan, unsigned number) {
+    if (plan.told) return std::make_unique<ToldEnding>(context, plan, number);
+    return std::make_unique<AgreedEnding>(context.transport, plan);
+}
+
+}  // namespace oratorio

@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "engine/entry_tracker.hpp"
+
+#include "exchange/node_shared/node_rounds.hpp"
+#include "plan/methods.hpp"
+
+namespace oratorio {
+
+namespace {
+
+/// Returns true if arrival matters. A write without holes can be stored at any time.
+bool is_asked_for(const Plan& plan) {
+    return plan.method->aggregated() && (plan.direction == Direction::read || plan.keeps_holes());
+}
+
+}  // namespace
+
+Arrival::Arrival(const RunContext& context, const Plan& plan)
+    : transport_(context.transport),
+      node_(plan.method->on_node() ? context.node : nullptr),
+      plan_(plan),
+      key_(round_key(context.sequence, 0) >> 32),
+      complete_(context.gathered || !is_asked_for(plan)) {
+    if (complete_ || node_ == nullptr) return;
+    const Rank rank = transport_.topology().rank;
+    node_->desk(rank).entered = key_;
+    for (const Rank aggregator : plan_.aggregators) {
+        if (aggregator != rank) ring(node_->bell(aggregator));
+    }
+}
+
+Result<void> Arrival::step() {
+    if (complete_ || node_ != nullptr) return {};
+    if (!ticket_.valid()) {
+        const auto started = transport_.reduce(std::span(&nothing_, 1), ReduceOp::max);
+        if (!started) return started.error();
+        ticket_ = *started;
+    }
+    const auto completion = transport_.test(ticket_);
+    if (!completion) return completion.error();
+    complete_ = completion->done;
+    return {};
+}
+
+/// Returns true if the rank has entered this access. Equality suffices: no rank enters the next
+/// access before this one is over.
+bool Arrival::has_entered(Rank rank) const {
+    return node_->desk(rank).entered == key_;
+}
+
+bool Arrival::everybody() {
+    if (complete_ || node_ == nullptr) return complete_;
+    while (next_ < transport_.topology().size && has_entered(next_)) ++next_;
+    complete_ = next_ == transport_.topology().size;
+    return complete_;
+}
+
+bool Arrival::all_of(int aggregator, std::int64_t round) {
+    if (complete_ || node_ == nullptr) return complete_;
+    return plan_.each_participant(aggregator, round, [&](std::size_t i) {
+        return has_entered(plan_.graph.participant(i).rank);
+    });
+}
+
+}  // namespace oratorio

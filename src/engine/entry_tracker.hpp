@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Arrival: which ranks have entered an access. No byte is loaded for a rank, and no hole is filled,
+// before that rank has entered: what its program wrote before the access must be visible. Once all
+// summaries are gathered, all ranks have entered; with a kept plan, none has said so yet.
+#pragma once
+
+#include "exchange/node_shared/node_memory.hpp"
+#include "plan/plan.hpp"
+#include "engine/run_context.hpp"
+
+namespace oratorio {
+
+class Arrival {
+  public:
+    /// Announces that this rank has entered. All arguments outlive it. REQUIRES: collective, in the
+    /// order of accesses.
+    Arrival(const RunContext& context, const Plan& plan);
+
+    /// Makes progress; an error comes from the transport.
+    Result<void> step();
+    /// Returns true if no operation of it is outstanding.
+    [[nodiscard]] bool settled() const { return complete_ || node_ != nullptr; }
+    /// Returns true if all ranks of the file have entered.
+    [[nodiscard]] bool everybody();
+    /// Returns true if all ranks that may have data in that round's region have entered.
+    [[nodiscard]] bool all_of(int aggregator, std::int64_t round);
+
+  private:
+    [[nodiscard]] bool has_entered(Rank rank) const;
+
+    Transport& transport_;
+    const NodeMemory* node_ = nullptr;  ///< holds each rank's entry; null: by a reduction
+    const Plan& plan_;
+    std::uint64_t key_ = 0;
+    bool complete_ = true;
+    Rank next_ = 0;  ///< all ranks below it have entered
+    std::uint64_t nothing_ = 0;
+    Ticket ticket_;
+};
+
+}  // namespace oratorio

@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Exclusion: which locks an open file needs so that read-modify-write (data sieving, hole filling)
+// never overwrites another writer's data in the holes. docs/decisions/0002-holes-and-locks.md.
+#pragma once
+
+#include "store/range_lock.hpp"
+
+namespace oratorio {
+
+struct Exclusion {
+    /// No other handle can be filling holes of the file: none had it open when this one was opened,
+    /// and handles opened later know of this one. Equal on all ranks.
+    bool sole = true;
+    /// This handle may fill holes if it is `sole`. False if other nodes may not see its locks, or
+    /// if it may not know of all other handles. Equal on all ranks.
+    bool fills = true;
+    /// File locks work. Otherwise no handle fills holes. Equal on all ranks.
+    bool lockable = true;
+    /// The source of its locks; null: the file system. The file's.
+    const JobLocksOfFile* job = nullptr;
+    /// Independent accesses of this handle may fill holes (data sieving). Equal on all ranks.
+    bool sieves = false;
+    /// Collective writes that this rank has entered and not left: any rank may be filling holes.
+    int collective_writes = 0;
+    /// This rank finished a sparse write early (engine/completion.hpp) and has not since joined an access
+    /// that all ranks enter.
+    bool left_first = false;
+
+    [[nodiscard]] bool may_fill() const { return sole && fills; }
+    /// Returns true if a write without filling needs a shared lock on its range, because others may
+    /// be filling holes there under an exclusive lock.
+    [[nodiscard]] bool shares(bool collective) const {
+        const bool beside = left_first || (!collective && collective_writes > 0);
+        return lockable && (!sole || (fills && (sieves || beside)));
+    }
+    [[nodiscard]] Result<RangeLock> take(Store& store, Extent range, bool exclusive) const {
+        return RangeLock::take(store, job, range, exclusive);
+    }
+    /// Takes the shared lock for such a write; returns an empty lock if none is needed.
+    [[nodiscard]] Result<RangeLock> share(Store& store, Extent range, bool collective) const {
+        if (!shares(collective)) return RangeLock();
+        return take(store, range, false);
+    }
+};
+
+/// The scope from when a rank enters a collective write until it leaves.
+class CollectiveWrite {
+  public:
+    explicit CollectiveWrite(Exclusion& exclusion) : exclusion_(exclusion) {
+        ++exclusion_.collective_writes;
+    }
+    ~CollectiveWrite() { --exclusion_.collective_writes; }
+    CollectiveWrite(const CollectiveWrite&) = delete;
+    CollectiveWrite& operator=(const CollectiveWrite&) = delete;
+
+  private:
+    Exclusion& exclusion_;
+};
+
+}  // namespace oratorio

@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "exchange/node_shared/node_memory.hpp"
+#include "engine/round_queue.hpp"
+
+namespace oratorio {
+
+namespace {
+
+class OwnRounds final : public RoundQueue {
+  public:
+    OwnRounds(const Plan& plan, Rank rank, std::span<std::byte> memory)
+        : plan_(plan), index_(plan.aggregator_index(rank)), memory_(memory) {
+        if (index_ < 0) next_ = plan.rounds;
+        skip_untouched();
+    }
+
+    std::optional<Round> take(std::int64_t oldest) override;
+    [[nodiscard]] RoundBuffer buffer(const Round& round, std::size_t slot) const override;
+    [[nodiscard]] bool done() const override { return next_ >= plan_.rounds; }
+    [[nodiscard]] std::size_t slots() const override {
+        return index_ < 0 ? 0 : static_cast<std::size_t>(plan_.slots);
+    }
+
+  private:
+    void skip_untouched() {
+        while (!done() && !plan_.has_participants(index_, next_)) ++next_;
+    }
+
+    const Plan& plan_;
+    int index_;  ///< among the aggregators; -1: this rank isn't one
+    std::span<std::byte> memory_;
+    std::int64_t next_ = 0;
+};
+
+/// Returns the next round, if it may begin. Ranks of a node find a round's control words by its
+/// number, so rounds under way must be less than rounds_max apart. Rounds in between may be empty
+/// and end at once.
+std::optional<Round> OwnRounds::take(std::int64_t oldest) {
+    if (done() || (oldest != INT64_MAX && next_ - oldest >= NodeMemory::rounds_max))
+        return std::nullopt;
+    const Round round{index_, next_, plan_.region(index_, next_)};
+    ++next_;
+    skip_untouched();
+    return round;
+}
+
+/// Returns the slot's buffer; the write masks follow all slots.
+RoundBuffer OwnRounds::buffer(const Round&, std::size_t slot) const {
+    const auto bytes = static_cast<std::size_t>(plan_.slot_bytes);
+    RoundBuffer buffer{memory_.subspan(slot * bytes, bytes), {}};
+    if (plan_.keeps_holes()) buffer.given = memory_.subspan((slots() + slot) * bytes, bytes);
+    return buffer;
+}
+
+}  // namespace
+
+std::unique_ptr<RoundQueue> make_own_rounds(const Plan& plan, Rank rank,
+                                            std::span<std::byte> memory) {
+    return std::make_unique<OwnRounds>(plan, rank, memory);
+}
+
+}  // namespace oratorio

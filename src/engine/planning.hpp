@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Planning: makes the plan that all ranks of an access share. It is either the kept plan, without
+// messages, or made from the gathered summaries of all ranks, together with the shared memory that
+// its method needs.
+#pragma once
+
+#include <optional>
+
+#include "comm/agreed.hpp"
+#include "engine/run_context.hpp"
+
+namespace oratorio {
+
+class Planning {
+  public:
+    /// `access` and `context` outlive it. The rank plans independent accesses alone.
+    Planning(const RunContext& context, const Access& access, bool collective);
+
+    /// Starts over. `may_recall`: the kept plan may be used.
+    void begin(bool may_recall, std::uint16_t flags);
+    /// Makes progress; returns Step::done when the plan is ready. An error comes from the
+    /// transport.
+    Result<Step> step();
+
+    [[nodiscard]] const Plan& plan() const { return plan_; }
+    /// Returns true if the next step needs more than a reduction or gathering of a rank's size.
+    [[nodiscard]] bool sends_messages() const { return phase_ == Phase::ordering; }
+    /// Returns the summary of this rank's access, as the other ranks got it or would have.
+    [[nodiscard]] const AccessSummary& mine() const { return mine_; }
+    /// Returns true if the kept plan is tried.
+    [[nodiscard]] bool recalled() const { return recalled_; }
+    /// Returns true if the kept plan is tried and this rank's access doesn't match it.
+    [[nodiscard]] bool absent() const { return absent_; }
+
+  private:
+    enum class Phase { summarise, gathering, sharing, ordering, thinning, done };
+    Result<Step> summarise_access();
+    Result<Step> gathered();
+    Result<Step> shared();
+    Result<Step> settle();
+    Result<Step> ordered();
+    Result<Step> thin_out();
+    Result<Step> thinned();
+    void recall();
+    Result<Step> choose();
+    void ask_places();
+    [[nodiscard]] bool keeps_plans() const;
+    Step finish();
+
+    const RunContext& context_;
+    const Access& access_;
+    bool collective_;
+    Phase phase_ = Phase::summarise;
+    std::uint16_t flags_ = 0;
+    AccessSummary mine_;
+    Gathering<AccessSummary> gathering_;
+    std::optional<Agreed<AllSummaries>> summaries_;  ///< of all ranks, once gathered
+    std::uint64_t likeness_ = 0;  ///< fingerprint of the summaries, which are then freed
+    Ticket ticket_;
+    std::vector<std::int32_t> order_;  ///< broadcast: whether an order is known, then the order
+    Gathering<EdgeBits> edges_;
+    Plan plan_;
+    bool recalled_ = false;
+    bool absent_ = false;
+};
+
+}  // namespace oratorio

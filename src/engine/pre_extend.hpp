@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Extension: makes a file as long as a collective access through mappings needs, before any rank
+// writes. Storing to mappings while other ranks extend the file loses data: ext4 of Linux 6.18
+// clears pages behind the end that it knew.
+#pragma once
+
+#include "comm/agreed.hpp"
+#include "engine/run_context.hpp"
+
+namespace oratorio {
+
+/// Collective, made in steps; used once.
+class Extension {
+  public:
+    /// Returns Step::done when finished. `end`: the file length that this rank's data needs, 0 for
+    /// none. An error is fatal: the transport failed.
+    Result<Step> step(const RunContext& context, Offset end);
+    /// Returns an error if the file is too short, so that no rank may write to mappings of it.
+    /// Equal on all ranks.
+    [[nodiscard]] const Error& error() const { return extended_.error(); }
+
+  private:
+    enum class Phase { idle, measuring, extending };
+
+    Phase phase_ = Phase::idle;
+    Ticket ticket_;
+    std::uint64_t end_ = 0;  ///< maximum over all ranks
+    Agreement extended_;
+};
+
+}  // namespace oratorio

@@ -1,0 +1,196 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "engine/region_writer.hpp"
+
+#include <algorithm>
+#include <cstdint>
+#include <cstring>
+
+namespace oratorio {
+
+namespace {
+
+constexpr double kMergeByte = 0.1;  // ns per byte examined while merging
+
+using Mask = std::span<const std::byte>;
+
+/// Returns the index of the first `value` at or after `at`; the mask's size if there is none.
+std::size_t find(Mask given, std::size_t at, int value) {
+    if (at >= given.size()) return given.size();
+    const void* const found = std::memchr(given.data() + at, value, given.size() - at);
+    return found == nullptr
+               ? given.size()
+               : static_cast<std::size_t>(static_cast<const std::byte*>(found) - given.data());
+}
+
+template <class Word>
+void keep_holes_in(std::byte* data, const std::byte* file, const std::byte* given) {
+    Word ours;
+    Word theirs;
+    Word mask;
+    std::memcpy(&ours, data, sizeof ours);
+    std::memcpy(&theirs, file, sizeof theirs);
+    std::memcpy(&mask, given, sizeof mask);
+    ours = static_cast<Word>((ours & mask) | (theirs & ~mask));
+    std::memcpy(data, &ours, sizeof ours);
+}
+
+/// Takes the bytes that weren't written from `file`. Works by words, because compilers don't prove
+/// that the arrays don't overlap.
+void keep_holes(std::byte* data, const std::byte* file, const std::byte* given, std::size_t bytes) {
+    using Word = std::uint64_t;
+    std::size_t i = 0;
+    for (; i + sizeof(Word) <= bytes; i += sizeof(Word))
+        keep_holes_in<Word>(data + i, file + i, given + i);
+    for (; i < bytes; ++i) keep_holes_in<std::uint8_t>(data + i, file + i, given + i);
+}
+
+}  // namespace
+
+RegionWriter::RegionWriter(const RunContext& context, const Plan& plan,
+                           std::span<std::byte> scratch)
+    : context_(context),
+      plan_(plan),
+      scratch_(scratch),
+      transfer_(*context.store, &context_.stats) {}
+
+/// Returns, for each extent of the region, the stretch from the first to the last byte written.
+std::vector<RegionWriter::Piece> RegionWriter::extents_given(const Region& region,
+                                                             Mask given) const {
+    std::vector<Piece> extents;
+    for (std::int64_t i = 0; i < region.count; ++i) {
+        const Extent extent = region.extent(i);
+        if (extent.empty()) continue;
+        const Bytes at = region.buffer_position(i, extent.begin);
+        const Mask mask =
+            given.subspan(static_cast<std::size_t>(at), static_cast<std::size_t>(extent.length()));
+        const auto first = static_cast<Bytes>(find(mask, 0, 0xff));
+        const void* const last = memrchr(mask.data(), 0xff, mask.size());
+        if (last == nullptr) continue;
+        const Bytes end = static_cast<const std::byte*>(last) - mask.data() + 1;
+        extents.push_back({{extent.begin + first, extent.begin + end}, at + first});
+    }
+    return extents;
+}
+
+/// Returns the next written pieces of `whole` at or after `from`, at most `most`; moves `from`
+/// behind them.
+std::vector<RegionWriter::Piece> RegionWriter::pieces_given(const Piece& whole, Mask given,
+                                                            Bytes& from, std::size_t most) const {
+    const Mask mask = given.subspan(static_cast<std::size_t>(whole.at),
+                                    static_cast<std::size_t>(whole.file.length()));
+    std::vector<Piece> pieces;
+    auto at = static_cast<std::size_t>(from);
+    while (at < mask.size() && pieces.size() < most) {
+        const std::size_t end = find(mask, at, 0);
+        const Offset begin = whole.file.begin + static_cast<Bytes>(at);
+        pieces.push_back({{begin, whole.file.begin + static_cast<Bytes>(end)},
+                          whole.at + static_cast<Bytes>(at)});
+        at = find(mask, end, 0xff);
+    }
+    from = static_cast<Bytes>(at);
+    return pieces;
+}
+
+RegionWriter::Stored RegionWriter::write(const Region& region, const RoundBuffer& buffer) {
+    const bool may_fill = context_.excluded().may_fill();
+    for (const Piece& whole : extents_given(region, buffer.given)) {
+        const Stored stored =
+            may_fill ? write_cheaply(whole, buffer) : write_by_pieces(whole, buffer);
+        if (stored.error.kind != ErrorKind::none) return stored;
+    }
+    return {};
+}
+
+/// Chooses between data sieving and separate writes by the file system's costs, in nanoseconds.
+RegionWriter::Stored RegionWriter::write_cheaply(const Piece& whole, const RoundBuffer& buffer) {
+    const Costs& costs = (*context_.terms)->facts.costs;
+    const auto bytes = static_cast<double>(whole.file.length());
+    const double filling = bytes * (costs.read_byte + kMergeByte + costs.write_byte) +
+                           costs.read_call + costs.write_call + costs.lock;
+    const auto most = static_cast<std::size_t>(filling / costs.write_call) + 1;
+    Bytes from = 0;
+    const auto pieces = pieces_given(whole, buffer.given, from, most);
+    if (from < whole.file.length()) return fill_and_write(whole, buffer);
+    Bytes given = 0;
+    for (const Piece& piece : pieces) given += piece.file.length();
+    const double one_by_one = static_cast<double>(pieces.size()) * costs.write_call +
+                              static_cast<double>(given) * costs.write_byte;
+    return one_by_one < filling ? write_pieces(pieces, buffer.data) : fill_and_write(whole, buffer);
+}
+
+RegionWriter::Stored RegionWriter::write_by_pieces(const Piece& whole, const RoundBuffer& buffer) {
+    constexpr std::size_t kAtOnce = 1024;
+    for (Bytes from = 0; from < whole.file.length();) {
+        const Stored stored =
+            write_pieces(pieces_given(whole, buffer.given, from, kAtOnce), buffer.data);
+        if (stored.error.kind != ErrorKind::none) return stored;
+    }
+    return {};
+}
+
+RegionWriter::Stored RegionWriter::write_pieces(const std::vector<Piece>& pieces,
+                                                std::span<std::byte> data) {
+    const Extent range{pieces.front().file.begin, pieces.back().file.end};
+    RangeLock held;
+    if (!plan_.atomic) {
+        auto shared = context_.excluded().share(*context_.store, range, plan_.collective);
+        if (!shared) return {range.begin, shared.error()};
+        held = std::move(*shared);
+    }
+    for (const Piece& piece : pieces) {
+        const Stored stored = move(piece, data);
+        if (stored.error.kind != ErrorKind::none) return stored;
+    }
+    const auto unlocked = held.give_back();
+    return unlocked ? Stored{} : Stored{range.begin, unlocked.error()};
+}
+
+RegionWriter::Stored RegionWriter::fill_and_write(const Piece& whole, const RoundBuffer& buffer) {
+    RangeLock held;
+    if (!plan_.atomic) {
+        auto alone = context_.excluded().take(*context_.store, whole.file, true);
+        if (!alone) return {whole.file.begin, alone.error()};
+        held = std::move(*alone);
+    }
+    context_.stats.hole_reads += 1;
+    if (const Error error = fill(whole, buffer); error.kind != ErrorKind::none)
+        return {whole.file.begin, error};
+    const Stored stored = move(whole, buffer.data);
+    const auto unlocked = held.give_back();
+    if (stored.error.kind != ErrorKind::none || unlocked) return stored;
+    return {whole.file.begin, unlocked.error()};
+}
+
+/// Copies the file's bytes into the holes of the buffer.
+Error RegionWriter::fill(const Piece& whole, const RoundBuffer& buffer) {
+    for (Bytes from = 0; from < whole.file.length(); from += std::ssize(scratch_)) {
+        const Bytes bytes = std::min<Bytes>(std::ssize(scratch_), whole.file.length() - from);
+        const auto at = static_cast<std::size_t>(whole.at + from);
+        const auto length = static_cast<std::size_t>(bytes);
+        const Mask mask = Mask(buffer.given).subspan(at, length);
+        if (find(mask, 0, 0) == length) continue;
+        const auto file = scratch_.first(length);
+        const Transferred done = transfer(Direction::read, whole.file.begin + from, file);
+        if (done.error.kind != ErrorKind::none) return done.error;
+        // Past the end of the file, a hole is zeros.
+        std::ranges::fill(file.subspan(static_cast<std::size_t>(done.bytes)), std::byte{0});
+        keep_holes(buffer.data.data() + at, file.data(), mask.data(), length);
+    }
+    return {};
+}
+
+RegionWriter::Stored RegionWriter::move(const Piece& piece, std::span<std::byte> data) {
+    const auto memory = data.subspan(static_cast<std::size_t>(piece.at),
+                                     static_cast<std::size_t>(piece.file.length()));
+    const Transferred done = transfer(Direction::write, piece.file.begin, memory);
+    if (done.bytes == piece.file.length()) return {};
+    return {piece.file.begin + done.bytes, done.error};
+}
+
+Transferred RegionWriter::transfer(Direction direction, Offset offset,
+                                   std::span<std::byte> memory) {
+    const iovec whole{memory.data(), memory.size()};
+    return transfer_.move(direction, offset, std::span(&whole, 1));
+}
+
+}  // namespace oratorio

@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// RegionWriter: stores the bytes of a region that the write mask names, and leaves every other byte
+// of the file alone. It writes few pieces one by one. For many pieces it does data sieving: under
+// an exclusive lock it reads the region, merges the pieces and writes it back (read-modify-write),
+// so no write to the bytes in between is lost. docs/decisions/0002-holes-and-locks.md.
+#pragma once
+
+#include <span>
+#include <vector>
+
+#include "exchange/write_mask.hpp"
+#include "plan/plan.hpp"
+#include "engine/run_context.hpp"
+#include "store/transfer.hpp"
+
+namespace oratorio {
+
+class RegionWriter {
+  public:
+    /// Size of the buffer that it reads into.
+    static constexpr Bytes scratch_bytes = 64 << 10;
+
+    /// `plan` and `scratch` outlive it. Atomic accesses already hold a lock on their range.
+    RegionWriter(const RunContext& context, const Plan& plan, std::span<std::byte> scratch);
+
+    struct Stored {
+        Offset until = INT64_MAX;  ///< written bytes before this offset are stored
+        Error error;
+    };
+    /// Stores the region's written bytes before it returns. Waits for the storage and for locks,
+    /// never for another rank of this access.
+    Stored write(const Region& region, const RoundBuffer& buffer);
+
+  private:
+    /// A stretch of the file, and its offset in the round's buffer.
+    struct Piece {
+        Extent file;
+        Bytes at = 0;
+    };
+    [[nodiscard]] std::vector<Piece> extents_given(const Region& region,
+                                                   std::span<const std::byte> given) const;
+    [[nodiscard]] std::vector<Piece> pieces_given(const Piece& whole,
+                                                  std::span<const std::byte> given, Bytes& from,
+                                                  std::size_t most) const;
+    Stored write_cheaply(const Piece& whole, const RoundBuffer& buffer);
+    Stored write_by_pieces(const Piece& whole, const RoundBuffer& buffer);
+    Stored write_pieces(const std::vector<Piece>& pieces, std::span<std::byte> data);
+    Stored fill_and_write(const Piece& whole, const RoundBuffer& buffer);
+    Error fill(const Piece& whole, const RoundBuffer& buffer);
+    Stored move(const Piece& piece, std::span<std::byte> data);
+    Transferred transfer(Direction direction, Offset offset, std::span<std::byte> memory);
+
+    RunContext context_;
+    const Plan& plan_;
+    std::span<std::byte> scratch_;
+    Transfer transfer_;
+};
+
+}  // namespace oratorio

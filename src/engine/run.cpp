@@ -1,0 +1,326 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "engine/run.hpp"
+
+#include <cmath>
+#include <iterator>
+
+#include "plan/methods.hpp"
+
+namespace oratorio {
+
+namespace {
+
+/// The trace activity of each phase, in the order of Phase.
+constexpr Activity kPhaseActivities[] = {
+    Activity::planning, Activity::planning,     Activity::awaiting_turn, Activity::extending,
+    Activity::working,  Activity::passing_turn, Activity::agreeing};
+
+}  // namespace
+
+Run::Run(const RunContext& context, Access access, bool collective)
+    : context_(context),
+      sequence_(collective && context.begun != nullptr ? (*context.begun)++ : context.sequence),
+      access_(std::move(access)),
+      collective_(collective),
+      rank_(context.transport.topology().rank),
+      memory_(context_.buffers),
+      planning_(context_, access_, collective),
+      track_(context_.stats) {
+    if (context_.store == nullptr && access_.refused.kind == ErrorKind::none)
+        access_.refused = Error::make(ErrorKind::file_handle, "the file isn't open on this rank");
+    error_ = access_.refused;
+    if (!reserve_memory()) access_.refused = error_;
+    begin(true);
+}
+
+/// Reserves memory for any role, because this rank's role is not known yet.
+bool Run::reserve_memory() {
+    if (!collective_ || memory_.take_for_collective(access_.direction, (*context_.terms)->options,
+                                                    context_.transport.topology()))
+        return true;
+    error_ = Error::make(ErrorKind::no_memory,
+                         "no memory for message and collective buffers: lower cb_buffer_size");
+    return false;
+}
+
+bool Run::step(int moves) {
+    moves_left_ = moves;
+    const Error lost = collective_ && phase_ != Phase::done ? context_.transport.lost() : Error{};
+    if (lost.kind != ErrorKind::none) return fail(lost);
+    return step_phase();
+}
+
+void Run::enter(Phase phase) {
+    phase_ = phase;
+    if (phase == Phase::done) return track_.leave();
+    if (phase == Phase::planned) return;  // continues at once, or as soon as it may send messages
+    static_assert(std::size(kPhaseActivities) == static_cast<std::size_t>(Phase::done));
+    track_.enter(kPhaseActivities[static_cast<std::size_t>(phase)]);
+}
+
+bool Run::step_phase() {
+    switch (phase_) {
+        case Phase::planning:
+            return planning_done();
+        case Phase::planned:
+            if (plan().ranks_at_once > 0) {
+                enter(Phase::awaiting_turn);
+            } else if (extends_first()) {
+                enter(Phase::extending);
+            } else {
+                start_work();
+            }
+            // Go on at once: a lock taken for atomic mode must not be held while waiting for
+            // others.
+            return step_phase();
+        case Phase::awaiting_turn:
+            return turn_come();
+        case Phase::extending:
+            return file_extended();
+        case Phase::working:
+            return work_done();
+        case Phase::passing_turn:
+            return turn_passed();
+        case Phase::ending:
+            return ending_done();
+        case Phase::done:
+            return true;
+    }
+    return true;
+}
+
+std::optional<Rest> Run::waits_for() const {
+    if (moves_left_ == 0) return std::nullopt;
+    const Rest own = phase_ == Phase::working ? work_->waits_for() : Rest{};
+    return own.bell != nullptr ? own : context_.transport.rest();
+}
+
+bool Run::sends_messages() const {
+    return phase_ == Phase::planning ? planning_.sends_messages() : plan().sends_messages();
+}
+
+void Run::begin(bool may_recall) {
+    const bool unable = context_.store == nullptr || error_.kind == ErrorKind::no_memory;
+    const bool agrees = asks_for_edges((*context_.terms)->options) &&
+                        (error_.kind != ErrorKind::none || access_.goes_on);
+    std::uint16_t flags = 0;
+    if (unable) flags |= flag_no_store;
+    if (agrees) flags |= flag_agrees;
+    memory_.start_over();
+    planning_.begin(may_recall, flags);
+    enter(Phase::planning);
+}
+
+bool Run::planning_done() {
+    if (!collective_ && (error_.kind != ErrorKind::none || access_.bytes() == 0)) {
+        finish(error_, 0);
+        return true;
+    }
+    const bool sent = sends_messages();
+    const auto planned = planning_.step();
+    if (!planned) return fail(planned.error());
+    const bool done = *planned == Step::done;
+    if (done) enter(Phase::planned);
+    // All ranks have entered this access, so all have left the previous ones.
+    if (done && collective_ && !planning_.recalled() && context_.exclusion != nullptr)
+        context_.exclusion->left_first = false;
+    if (!sent && sends_messages()) {  // a caller that may send messages continues at once
+        moves_left_ = 0;
+        return false;
+    }
+    return done && step_phase();
+}
+
+/// Takes no lock before the token arrives: the rank that holds it may need that lock.
+bool Run::turn_come() {
+    const auto come = turn_.come(context_.transport, number(), plan().ranks_at_once);
+    if (!come) return fail(come.error());
+    if (*come != Step::done) return false;
+    start_work();
+    return step_phase();
+}
+
+bool Run::turn_passed() {
+    const auto passed =
+        turn_.pass(context_.transport, number(), plan().ranks_at_once, context_.stats);
+    if (!passed) return fail(passed.error());
+    if (*passed != Step::done) return false;
+    enter(Phase::ending);
+    return step_phase();
+}
+
+bool Run::extends_first() const {
+    return collective_ && plan().method->storage_part().extends_first &&
+           access_.direction == Direction::write && context_.transport.topology().size > 1;
+}
+
+bool Run::file_extended() {
+    const bool writes = error_.kind == ErrorKind::none && !planning_.absent();
+    const auto extended = extension_.step(context_, writes ? planning_.mine().hull.end : 0);
+    if (!extended) return fail(extended.error());
+    if (*extended != Step::done) return false;
+    maps_ = extension_.error().kind != ErrorKind::unsupported_operation;
+    if (maps_) note(extension_.error());
+    start_work();
+    return step_phase();
+}
+
+void Run::start_work() {
+    enter(Phase::working);
+    if (collective_) ending_ = make_ending(context_, plan(), number());
+    without_data_.reset();
+    if (planning_.absent()) without_data_.emplace(access_).memory = Layout{};
+    if (uses_store()) {
+        if (auto ready = context_.store->prepare(); !ready) note(ready.error());
+    }
+    if (plan().atomic && worked().bytes() > 0) {
+        auto locked = context_.excluded().take(*context_.store, planning_.mine().hull,
+                                               access_.direction == Direction::write);
+        if (locked) {
+            locked_ = std::move(*locked);
+        } else {
+            note(locked.error());
+        }
+    }
+    const bool aggregated = plan().method->aggregated();
+    const bool can_work = aggregated || (error_.kind == ErrorKind::none && worked().bytes() > 0);
+    if (plan().bytes > 0 && can_work) make_work();
+}
+
+/// Returns true if this rank calls the storage itself. A rank that leaves that to aggregators or
+/// agents needs no open store.
+bool Run::uses_store() const {
+    if (context_.store == nullptr || plan().bytes == 0) return false;
+    if (plan().method->aggregated()) return plan().aggregator_index(rank_) >= 0;
+    return !plan().method->storage_part().shipped && error_.kind == ErrorKind::none &&
+           worked().bytes() > 0;
+}
+
+void Run::make_work() {
+    number_attempt();
+    auto made =
+        oratorio::make_work({context_, plan(), worked(), planning_.mine().pieces, memory_, maps_});
+    if (made) {
+        work_ = std::move(*made);
+    } else {
+        error_ = made.error();
+    }
+}
+
+/// Numbers the attempt. With a kept plan, this rank doesn't know yet whether the others entered.
+void Run::number_attempt() {
+    context_.gathered = !planning_.recalled();
+    context_.sequence = number();
+}
+
+bool Run::work_done() {
+    if (work_) {
+        for (;;) {
+            const auto moved = work_->step();
+            if (!moved) return fail(moved.error());
+            if (work_->done()) break;
+            // Don't wait for others while holding a lock that they may wait for.
+            if (locked_.holds()) continue;
+            if (*moved == Step::idle || --moves_left_ == 0) return false;
+        }
+        note(work_->noted());
+    }
+    unlock();
+    if (!collective_) {
+        finish(error_, work_ ? work_->moved() : 0);
+        return true;
+    }
+    const bool differs = planning_.absent() || (work_ && work_->differs());
+    if (differs && !planning_.recalled()) {
+        note(Error::make(ErrorKind::internal,
+                         "a round didn't hold the data that was planned; nothing of it is stored"));
+    }
+    const bool void_all = differs && planning_.recalled();
+    ending_->begin(error_,
+                   void_all          ? Remark::veto
+                   : access_.goes_on ? Remark::more
+                                     : Remark::none,
+                   work_ ? work_->report() : StoredReport{});
+    enter(plan().ranks_at_once > 0 ? Phase::passing_turn : Phase::ending);
+    return step_phase();
+}
+
+bool Run::ending_done() {
+    const Activity before = ending_->activity();
+    const auto over = ending_->step();
+    if (!over) return fail(over.error());
+    if (*over != Step::done) {
+        if (ending_->activity() != before) track_.enter(ending_->activity());
+        return false;
+    }
+    if (ending_->vetoed()) {
+        context_.plans->distrust(access_.direction);
+        again_ = true;
+        extension_ = {};
+        maps_ = true;
+        turn_ = {};
+        work_.reset();
+        error_ = access_.refused;
+        begin(false);
+        return step_phase();
+    }
+    error_ = ending_->error();
+    leave();
+    finish(error_, bytes_moved());
+    return true;
+}
+
+/// Records that this rank finished before the others. Unless all ranks agreed, aggregators that
+/// share no edge with this rank may still fill holes, and other ranks haven't heard of its failure.
+void Run::leave() {
+    const bool failed = error_.kind != ErrorKind::none && access_.direction == Direction::write;
+    if (plan().told && failed && context_.unheard != nullptr)
+        context_.unheard->add(error_, sequence_);
+    if (context_.exclusion == nullptr) return;
+    bool& first = context_.exclusion->left_first;
+    first = plan().told && (first || plan().keeps_holes());
+}
+
+Bytes Run::bytes_moved() const {
+    const bool known = error_.kind == ErrorKind::none || access_.direction == Direction::read ||
+                       !plan().method->aggregated();
+    if (known) return work_ ? work_->moved() : 0;
+    return worked().bytes() > 0 ? ending_->stored_bytes(worked(), planning_.mine().hull) : 0;
+}
+
+void Run::unlock() {
+    if (const auto unlocked = locked_.give_back(); !unlocked) note(unlocked.error());
+}
+
+/// Keeps the first failure.
+void Run::note(const Error& error) {
+    if (error_.kind == ErrorKind::none && error.kind != ErrorKind::none) error_ = error.on(rank_);
+}
+
+bool Run::fail(const Error& transport_error) {
+    unlock();
+    finish(transport_error.rank < 0 ? transport_error.on(rank_) : transport_error, 0);
+    return true;
+}
+
+/// Finishes the run. The estimate is that of the last plan, in case there was a second attempt.
+void Run::finish(const Error& error, Bytes bytes) {
+    constexpr double kNanoseconds = 1e9;
+    outcome_ = {bytes, error};
+    if (plan().method != nullptr)
+        context_.stats.estimated_time +=
+            static_cast<std::uint64_t>(std::llround(plan().seconds() * kNanoseconds));
+    work_.reset();
+    enter(Phase::done);
+}
+
+Outcome run_access(const RunContext& context, const Access& access, bool collective) {
+    Run run(context, access, collective);
+    while (!run.step()) {
+        const auto rest = run.waits_for();
+        if (collective && rest) context.transport.idle(*rest);
+    }
+    return run.outcome();
+}
+
+}  // namespace oratorio

@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Run: one data access as a resumable state machine over a plan. A blocking call steps it until it
+// is done; a nonblocking call keeps it and steps it later. No step waits for another rank.
+//
+// Collective: plan -> [token, or extend the file] -> work -> [pass the token] -> end [-> plan
+// again]. Independent: plan -> work. The end is an agreement of all ranks on the outcome
+// (engine/completion).
+//
+// REQUIRES: collective runs are made in the same order on all ranks; one thread at a time steps a
+// run.
+#pragma once
+
+#include <climits>
+#include <memory>
+#include <optional>
+
+#include "engine/completion.hpp"
+#include "engine/pre_extend.hpp"
+#include "engine/planning.hpp"
+#include "engine/run_memory.hpp"
+#include "engine/token.hpp"
+#include "engine/work.hpp"
+#include "stats/recorder.hpp"
+
+namespace oratorio {
+
+/// The result of a data access. `bytes` bytes were really moved, even if `error` is set.
+struct Outcome {
+    Bytes bytes = 0;
+    Error error;
+};
+
+class Run {
+  public:
+    Run(const RunContext& context, Access access, bool collective);
+    Run(const Run&) = delete;
+    Run& operator=(const Run&) = delete;
+    /// Makes progress without waiting for other ranks, with at most `moves` steps of its work.
+    /// Returns true when the run is done.
+    bool step(int moves = INT_MAX);
+    /// Returns what to wait for before the next step, or nothing if the next step can make progress
+    /// at once. REQUIRES: step() returned false.
+    [[nodiscard]] std::optional<Rest> waits_for() const;
+    /// Returns true if the plan needs messages of the host MPI between rounds.
+    [[nodiscard]] bool sends_messages() const;
+    /// Returns the outcome. In a collective access, all ranks that share data see the same error
+    /// kind (engine/completion.hpp); the bytes are this rank's. REQUIRES: the run is done.
+    [[nodiscard]] const Outcome& outcome() const { return outcome_; }
+    /// Returns true if some rank has more data, so that all ranks make another run. Equal on all
+    /// ranks.
+    /// REQUIRES: collective, and the run is done.
+    [[nodiscard]] bool goes_on() const {
+        return outcome_.error.kind == ErrorKind::none && ending_ != nullptr && ending_->goes_on();
+    }
+
+  private:
+    enum class Phase {
+        planning,
+        planned,
+        awaiting_turn,
+        extending,
+        working,
+        passing_turn,
+        ending,
+        done
+    };
+
+    void enter(Phase phase);
+    bool step_phase();
+    bool reserve_memory();
+    void begin(bool may_recall);
+    bool planning_done();
+    bool turn_come();
+    [[nodiscard]] bool extends_first() const;
+    bool file_extended();
+    void start_work();
+    [[nodiscard]] bool uses_store() const;
+    void make_work();
+    void number_attempt();
+    /// Returns the number of this attempt; equal on all ranks.
+    [[nodiscard]] unsigned number() const { return 2 * sequence_ + (again_ ? 1 : 0); }
+    bool work_done();
+    bool turn_passed();
+    bool ending_done();
+    void leave();
+    [[nodiscard]] Bytes bytes_moved() const;
+    void unlock();
+    void note(const Error& error);
+    bool fail(const Error& transport_error);
+    void finish(const Error& error, Bytes bytes);
+    [[nodiscard]] const Plan& plan() const { return planning_.plan(); }
+    /// Returns the part of the access that this rank does under the plan.
+    [[nodiscard]] const Access& worked() const { return without_data_ ? *without_data_ : access_; }
+
+    RunContext context_;  ///< of this attempt
+    unsigned sequence_;   ///< number of this access
+    Access access_;
+    bool collective_;
+    Rank rank_;
+    RunMemory memory_;
+    Planning planning_;
+    Extension extension_;
+    bool maps_ = true;  ///< false: the file can't be extended for mappings; equal on all ranks
+    Turn turn_;
+    Phase phase_ = Phase::planning;
+    Track track_;                         ///< trace of the phases
+    bool again_ = false;                  ///< second attempt: the kept plan did not match
+    std::optional<Access> without_data_;  ///< set if this rank's access doesn't match the kept plan
+    RangeLock locked_;                    ///< atomic mode; held until the work is done
+    std::unique_ptr<Work> work_;
+    int moves_left_ = 0;              ///< work steps left in this step()
+    Error error_;                     ///< this rank's own failure
+    std::unique_ptr<Ending> ending_;  ///< collective accesses
+    Outcome outcome_;
+};
+
+/// Steps the run until it is done.
+Outcome run_access(const RunContext& context, const Access& access, bool collective);
+
+}  // namespace oratorio

@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// RunContext: the inputs of one access. Components of a run see this and nothing else of the run.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "data_shipping/agents.hpp"
+#include "memory/buffer_pool.hpp"
+#include "exchange/node_shared/node_memory.hpp"
+#include "engine/lock_policy.hpp"
+#include "engine/plan_cache.hpp"
+#include "stats/recorder.hpp"
+#include "store/store.hpp"
+#include "store/threaded.hpp"
+#include "type/coverage.hpp"
+
+namespace oratorio {
+
+/// Observes runs, for messages to the user.
+class Witness {
+  public:
+    virtual ~Witness() = default;
+    /// Called with the plan of each access, whether made for it or kept.
+    virtual void planned(const Plan& plan) = 0;
+    virtual void remark(const std::string& sentence) = 0;
+};
+
+/// Failed sparse writes (engine/completion.hpp) that this rank knows of and other ranks may not, since the
+/// last operation in which all ranks agreed.
+struct Unheard {
+    Error first;
+    std::uint64_t writes = 0;  ///< equal on ranks that know of the same failed writes
+
+    void add(const Error& error, unsigned number) {
+        if (first.kind == ErrorKind::none) first = error;
+        writes += mix(number);
+    }
+};
+
+/// The inputs of a run; everything referenced outlives it. "The file's": shared by the accesses of
+/// one file.
+struct RunContext {
+    Transport& transport;
+    /// Null: the file isn't open on this rank. It refuses the access, and the other ranks continue.
+    Store* store = nullptr;
+    std::shared_ptr<const Agreed<Terms>> terms;
+    Stats& stats;
+    BufferPool& buffers;  ///< the file's, so that buffers stay warm from access to access
+    /// Number of this collective access on the file, equal on all ranks: separates messages.
+    unsigned sequence = 0;
+    /// The file's count of collective runs, each of which takes the next number. Null: `sequence`
+    /// is the number.
+    unsigned* begun = nullptr;
+    Witness* witness = nullptr;      ///< may be null
+    NodeMemory* node = nullptr;      ///< the file's; null: methods that share memory don't apply
+    PlanCache* plans = nullptr;      ///< the file's; null: every access is planned
+    IoThread* io_thread = nullptr;   ///< the file's; null: the caller makes the storage calls
+    Exclusion* exclusion = nullptr;  ///< the file's; null: this handle is the only writer
+    Unheard* unheard = nullptr;      ///< the file's; null: failures aren't collected
+    bool gathered = true;            ///< all ranks are known to have entered this access
+    Agents* agents = nullptr;        ///< the file's; null: data shipping doesn't apply
+    TracedAccess traced = {};        ///< the access in the trace, if one is recorded
+
+    [[nodiscard]] Exclusion excluded() const {
+        return exclusion != nullptr ? *exclusion : Exclusion{};
+    }
+};
+
+}  // namespace oratorio

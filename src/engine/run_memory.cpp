@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "engine/run_memory.hpp"
+
+#include <algorithm>
+
+#include "exchange/two_layer/group_data.hpp"
+#include "exchange/messages/message_buffers.hpp"
+#include "plan/methods.hpp"
+#include "engine/region_writer.hpp"
+
+namespace oratorio {
+
+namespace {
+
+// Room for a page and its write mask in each of the maximum number of slots, whatever the hint
+// says.
+constexpr Bytes kCollectiveBytesMin = 64 << 10;
+
+}  // namespace
+
+bool RunMemory::Leases::has_all(Direction direction) const {
+    return !collective.span().empty() && (direction == Direction::read || !scratch.span().empty());
+}
+
+bool RunMemory::take_for_collective(Direction direction, const PlanOptions& options,
+                                    const Topology& topology) {
+    if (asks_for_layers(options)) {
+        const int ranks = largest_group(topology, options);
+        shared_.group = pool_.take(GroupRuns::bytes_needed(direction, options, ranks));
+        if (shared_.group.span().empty()) return false;
+    }
+    shared_.messages = pool_.take(MessageBuffers::bytes_needed(
+        message_bytes_of(options), std::max(1, options.messages_in_flight)));
+    shared_.collective = pool_.take(std::max(options.cb_buffer_size, kCollectiveBytesMin));
+    if (direction == Direction::write) shared_.scratch = pool_.take(RegionWriter::scratch_bytes);
+    return !shared_.messages.span().empty() && shared_.has_all(direction);
+}
+
+bool RunMemory::take_for_alone(const Plan& plan) {
+    alone_.collective = pool_.take(plan.buffer_bytes());
+    if (plan.direction == Direction::write)
+        alone_.scratch = pool_.take(RegionWriter::scratch_bytes);
+    return alone_.has_all(plan.direction);
+}
+
+bool RunMemory::take_for_staging(Bytes bytes) {
+    alone_.collective = pool_.take(bytes);
+    return !alone_.collective.span().empty();
+}
+
+}  // namespace oratorio

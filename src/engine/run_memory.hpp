@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// RunMemory: the buffers of one access on one rank, reserved before its first message: after that,
+// a rank can't withdraw without leaving others waiting.
+#pragma once
+
+#include "memory/buffer_pool.hpp"
+#include "plan/plan.hpp"
+
+namespace oratorio {
+
+class RunMemory {
+  public:
+    explicit RunMemory(BufferPool& pool) : pool_(pool) {}
+
+    /// Reserves memory for any role this rank may get. Returns false if there isn't enough.
+    [[nodiscard]] bool take_for_collective(Direction direction, const PlanOptions& options,
+                                           const Topology& topology);
+    /// Reserves memory by the plan of a rank that is its own aggregator and sends no messages.
+    /// Replaces the collective memory until start_over().
+    [[nodiscard]] bool take_for_alone(const Plan& plan);
+    /// Reserves the bounce buffer of list I/O or data shipping, likewise.
+    [[nodiscard]] bool take_for_staging(Bytes bytes);
+    /// Prepares for a second plan: the memory reserved for the collective access is used again.
+    void start_over() { alone_ = {}; }
+
+    [[nodiscard]] std::span<std::byte> messages() const { return used().messages.span(); }
+    /// Returns the memory of local aggregators: GroupRuns::bytes_needed of the largest group. Empty
+    /// if the options request no local aggregators.
+    [[nodiscard]] std::span<std::byte> group() const { return used().group.span(); }
+    /// Returns the collective buffer, at least plan.buffer_bytes() of the access's plan, or the
+    /// bounce buffer.
+    [[nodiscard]] std::span<std::byte> collective() const { return used().collective.span(); }
+    /// Returns the buffer for filling holes, RegionWriter::scratch_bytes; empty in reads.
+    [[nodiscard]] std::span<std::byte> scratch() const { return used().scratch.span(); }
+
+  private:
+    struct Leases {
+        BufferPool::Lease messages;
+        BufferPool::Lease group;
+        BufferPool::Lease collective;
+        BufferPool::Lease scratch;
+        [[nodiscard]] bool has_all(Direction direction) const;
+    };
+    [[nodiscard]] const Leases& used() const {
+        return alone_.collective.span().empty() ? shared_ : alone_;
+    }
+
+    BufferPool& pool_;
+    Leases shared_;
+    Leases alone_;
+};
+
+}  // namespace oratorio

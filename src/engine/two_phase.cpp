@@ -1,0 +1,396 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The two-phase engine: moves an access in rounds through collective buffers (collective
+// buffering). Data sieving is the same engine with a single participant.
+//
+// An aggregator has one or more slots. Each slot takes a round from the RoundQueue and passes these
+// phases; step() advances all slots, and the exchange between ranks.
+//
+//   write:  idle -> exchanging -> storing -> idle
+//   read:   idle -> [expecting] -> awaiting -> loading -> exchanging -> idle
+//
+// expecting: participants report what they want (ask_contents). awaiting: until they have entered
+// the access (engine/entry_tracker). loading and storing: storage calls are outstanding. exchanging:
+// participants fill or empty the buffer. A rank that isn't an aggregator has no slots and only
+// steps the exchange.
+#include <algorithm>
+#include <cstring>
+#include <optional>
+#include <vector>
+
+#include "exchange/exchange.hpp"
+#include "exchange/node_shared/waking.hpp"
+#include "plan/methods.hpp"
+#include "engine/entry_tracker.hpp"
+#include "engine/region_writer.hpp"
+#include "engine/round_queue.hpp"
+#include "stats/recorder.hpp"
+
+namespace oratorio {
+
+namespace {
+
+/// The trace activity of each phase but idle; idle's entry is unused.
+constexpr Activity kSlotActivities[] = {Activity::expecting,  Activity::expecting,
+                                        Activity::awaiting,   Activity::loading,
+                                        Activity::exchanging, Activity::storing};
+
+class BufferedWork final : public Work {
+  public:
+    BufferedWork(const RunContext& context, const Plan& plan, const Access& access,
+                 WorkBuffers buffers, std::unique_ptr<Store> own_store);
+    ~BufferedWork() override;
+
+    Result<Step> step() override;
+    bool done() const override;
+    const Error& noted() const override { return noted_; }
+    Bytes moved() const override;
+    StoredReport report() const override { return report_; }
+    bool differs() const override { return differs_ || exchange_->standing().differs; }
+    Rest waits_for() const override;
+
+  private:
+    enum class Phase { idle, expecting, awaiting, loading, exchanging, storing };
+    struct Slot {
+        Phase phase = Phase::idle;
+        Round round;
+        RoundBuffer buffer;
+        Extent touched;     ///< the part of the region that is read or written
+        int transfers = 0;  ///< outstanding
+        Offset complete_until = 0;
+        Track track;  ///< trace of the phases
+    };
+
+    void enter(Slot& slot, Phase phase);
+    bool take_round(std::size_t index);
+    [[nodiscard]] std::int64_t oldest() const;
+    bool step_slots();
+    bool step_slot(std::size_t index);
+    void start_transfers(std::size_t index, Direction direction);
+    void start_transfers_from(std::size_t index, Direction direction, std::int64_t first);
+    void open(Slot& slot);
+    [[nodiscard]] bool is_as_planned(const Slot& slot, Bytes held) const;
+    void end_exchange(std::size_t index, Bytes held);
+    void store(std::size_t index);
+    void store_given(Slot& slot);
+    void store_sharing(std::size_t index);
+    [[nodiscard]] bool is_next(const Slot& slot) const;
+    void end_storing(Slot& slot);
+    bool reap_transfers(bool wait);
+    void note(const Error& error, std::int64_t round);
+    void announce(std::span<std::byte> memory);
+
+    std::unique_ptr<Store> own_store_;  ///< context_.store, if set
+    RunContext context_;
+    const Plan& plan_;
+    const Access& access_;
+    bool reading_;
+    /// Whether a step may wait for the storage: no rank waits for this one, or the store completes
+    /// calls at once.
+    bool waits_;
+    Arrival arrival_;
+    std::unique_ptr<RoundQueue> queue_;
+    std::unique_ptr<Transfer> transfer_;
+    std::unique_ptr<RegionWriter> writer_;  ///< set if the plan has holes to keep
+    bool announced_ = false;
+    std::unique_ptr<Exchange> exchange_;
+    std::vector<Slot> slots_;
+    std::optional<Shift> shift_;  ///< set if any rank may load
+    Rest rest_;                   ///< as of the last step
+    bool differs_ = false;
+    Error noted_;
+    StoredReport report_;
+};
+
+BufferedWork::BufferedWork(const RunContext& context, const Plan& plan, const Access& access,
+                           WorkBuffers buffers, std::unique_ptr<Store> own_store)
+    : own_store_(std::move(own_store)),
+      context_(context),
+      plan_(plan),
+      access_(access),
+      reading_(plan.direction == Direction::read),
+      waits_(!plan.method->aggregated() || plan.shared_loads),
+      arrival_(context, plan),
+      queue_(plan.shared_loads
+                 ? make_free_rounds(context, plan, arrival_)
+                 : make_own_rounds(plan, context.transport.topology().rank, buffers.collective)),
+      exchange_(make_exchange({context.transport, plan, access, context.stats, context.sequence,
+                               buffers.messages, buffers.group, buffers.node})) {
+    if (plan.shared_loads) shift_.emplace(*context.node, context.transport.topology());
+    slots_.resize(queue_->slots());
+    for (std::size_t i = 0; i < slots_.size(); ++i)
+        slots_[i].track = Track(context_.stats, static_cast<int>(i) + 1);
+    if (slots_.empty()) return;
+    if (!queue_->hands_over()) announce(buffers.collective);
+    transfer_ = std::make_unique<Transfer>(*context.store, &context_.stats);
+    if (plan.keeps_holes())
+        writer_ = std::make_unique<RegionWriter>(context_, plan_, buffers.scratch);
+}
+
+BufferedWork::~BufferedWork() {
+    transfer_.reset();  // waits for outstanding transfers
+    if (announced_) context_.store->announce({});
+}
+
+/// Registers the collective buffer with the store. It pays off from the second direct request on
+/// that uses the same memory.
+void BufferedWork::announce(std::span<std::byte> memory) {
+    announced_ = context_.store->limits().direct(plan_.direction).file > 0 &&
+                 plan_.rounds >= 2 * plan_.slots;
+    if (announced_) context_.store->announce(memory);
+}
+
+Bytes BufferedWork::moved() const {
+    if (reading_) return exchange_->standing().received;
+    if (plan_.method->aggregated() || noted_.kind == ErrorKind::none) return access_.bytes();
+    return stored_bytes(plan_, access_, plan_.hull, std::span(&report_, 1));
+}
+
+bool BufferedWork::done() const {
+    if (!exchange_->standing().finished || !arrival_.settled()) return false;
+    return queue_->done() && std::all_of(slots_.begin(), slots_.end(), [](const Slot& slot) {
+               return slot.phase == Phase::idle;
+           });
+}
+
+/// Returns nothing to wait for while storage calls are outstanding: their completion rings no
+/// doorbell.
+Rest BufferedWork::waits_for() const {
+    return transfer_ && transfer_->outstanding() > 0 ? Rest{} : rest_;
+}
+
+Result<Step> BufferedWork::step() {
+    rest_ = rest_on(exchange_->bell());
+    if (shift_) shift_->begin();
+    if (const auto arrived = arrival_.step(); !arrived) return arrived.error();
+    const bool later = queue_->hands_over();  // copy this rank's own data first
+    bool moved = !later && step_slots();
+    const auto exchanged = exchange_->step();
+    if (!exchanged) return exchanged.error();
+    if (const Error failed = exchange_->standing().failed; failed.kind != ErrorKind::none)
+        note(failed, -1);
+    moved = moved || *exchanged == Step::progressed || (later && step_slots());
+    if (shift_ && (!moved || done())) shift_->end();
+    return progressed_if(moved);
+}
+
+bool BufferedWork::step_slots() {
+    bool moved = reap_transfers(waits_);
+    for (std::size_t i = 0; i < slots_.size(); ++i) {
+        while (step_slot(i)) {
+            moved = true;
+            if (queue_->hands_over() && slots_[i].phase == Phase::idle) break;
+        }
+    }
+    return moved;
+}
+
+std::int64_t BufferedWork::oldest() const {
+    std::int64_t oldest = INT64_MAX;
+    for (const Slot& slot : slots_) {
+        if (slot.phase != Phase::idle) oldest = std::min(oldest, slot.round.number);
+    }
+    return oldest;
+}
+
+void BufferedWork::enter(Slot& slot, Phase phase) {
+    slot.phase = phase;
+    if (phase == Phase::idle) return slot.track.leave();
+    static_assert(std::size(kSlotActivities) == static_cast<std::size_t>(Phase::storing) + 1);
+    slot.track.enter(kSlotActivities[static_cast<std::size_t>(phase)], slot.round.number);
+}
+
+bool BufferedWork::take_round(std::size_t index) {
+    const auto round = queue_->take(oldest());
+    if (!round) return false;
+    Slot& slot = slots_[index];
+    slot.round = *round;
+    slot.buffer = queue_->buffer(*round, index);
+    context_.stats.rounds += 1;
+    const Region& region = round->region;
+    slot.touched = intersect({region.begin, region.extent(region.count - 1).end}, region.clip);
+    if (!reading_) {
+        open(slot);
+        return true;
+    }
+    enter(slot, plan_.ask_contents ? Phase::expecting : Phase::awaiting);
+    if (plan_.ask_contents) exchange_->expect(round->number);
+    return true;
+}
+
+/// Advances one slot by one step; returns true if it moved.
+bool BufferedWork::step_slot(std::size_t index) {
+    Slot& slot = slots_[index];
+    switch (slot.phase) {
+        case Phase::idle:
+            return take_round(index);
+        case Phase::expecting: {
+            const auto contents = exchange_->contents(slot.round.number);
+            if (!contents) return false;
+            slot.touched = contents->hull;
+            enter(slot, Phase::awaiting);
+            return true;
+        }
+        case Phase::awaiting:
+            if (!arrival_.all_of(slot.round.aggregator, slot.round.number)) return false;
+            enter(slot, Phase::loading);
+            start_transfers(index, Direction::read);
+            return true;
+        case Phase::loading:
+            if (waits_) reap_transfers(true);
+            if (slot.transfers > 0) return false;
+            open(slot);
+            return true;
+        case Phase::exchanging: {
+            Bytes held = 0;
+            if (!is_next(slot) || (writer_ && !arrival_.everybody()) ||
+                !exchange_->close_if_served(slot.round.number, held))
+                return false;
+            end_exchange(index, held);
+            return true;
+        }
+        case Phase::storing:
+            if (slot.transfers > 0) return false;
+            end_storing(slot);
+            return true;
+    }
+    return false;
+}
+
+void BufferedWork::start_transfers(std::size_t index, Direction direction) {
+    Slot& slot = slots_[index];
+    slot.complete_until = slot.touched.end;
+    start_transfers_from(index, direction, 0);
+}
+
+/// Starts the transfers of a round. Writes go one extent at a time, so that after a failure the
+/// stored part of a region ends at one offset.
+void BufferedWork::start_transfers_from(std::size_t index, Direction direction,
+                                        std::int64_t first) {
+    Slot& slot = slots_[index];
+    const bool writing = direction == Direction::write;
+    for (std::int64_t i = first; i < slot.round.region.count && !(writing && slot.transfers > 0);
+         ++i) {
+        const Extent extent = intersect(slot.round.region.extent(i), slot.touched);
+        if (extent.empty()) continue;
+        const auto at =
+            static_cast<std::size_t>(slot.round.region.buffer_position(i, extent.begin));
+        const auto token = static_cast<std::uint64_t>(index) << 32 | static_cast<std::uint64_t>(i);
+        transfer_->start(direction, extent.begin,
+                         slot.buffer.data.subspan(at, static_cast<std::size_t>(extent.length())),
+                         token);
+        ++slot.transfers;
+    }
+}
+
+bool BufferedWork::reap_transfers(bool wait) {
+    if (!transfer_ || transfer_->outstanding() == 0) return false;
+    bool moved = false;
+    Transferred done;
+    while (transfer_->outstanding() > 0 && transfer_->poll(done, wait)) {
+        Slot& slot = slots_[done.token >> 32];
+        const auto number = static_cast<std::int64_t>(done.token & 0xffffffff);
+        const Extent extent = intersect(slot.round.region.extent(number), slot.touched);
+        const bool storing = slot.phase == Phase::storing;
+        (storing ? context_.stats.bytes_stored : context_.stats.bytes_loaded) +=
+            static_cast<std::uint64_t>(done.bytes);
+        if (done.bytes < extent.length())
+            slot.complete_until = std::min(slot.complete_until, extent.begin + done.bytes);
+        if (done.error.kind != ErrorKind::none) note(done.error, slot.round.number);
+        --slot.transfers;
+        moved = true;
+        if (storing && done.bytes == extent.length())
+            start_transfers_from(done.token >> 32, Direction::write, number + 1);
+    }
+    return moved;
+}
+
+/// Returns true if no earlier round is still to be stored. Rounds are stored in order, which keeps
+/// the report of a failure short and exact.
+bool BufferedWork::is_next(const Slot& slot) const {
+    return std::none_of(slots_.begin(), slots_.end(), [&](const Slot& other) {
+        return other.phase != Phase::idle && other.phase != Phase::storing &&
+               other.round.number < slot.round.number;
+    });
+}
+
+void BufferedWork::open(Slot& slot) {
+    enter(slot, queue_->hands_over() ? Phase::idle : Phase::exchanging);
+    if (writer_) {
+        const Bytes bytes = slot.round.region.count * slot.round.region.length;
+        std::memset(slot.buffer.given.data(), 0, static_cast<std::size_t>(bytes));
+    }
+    exchange_->open(slot.round.aggregator, slot.round.number, slot.buffer, slot.complete_until);
+}
+
+/// Returns true if the round holds the planned amount of data, if known. Otherwise, storing it
+/// would write bytes that no rank supplied.
+bool BufferedWork::is_as_planned(const Slot& slot, Bytes held) const {
+    return reading_ || !plan_.covered || held == slot.round.region.bytes();
+}
+
+void BufferedWork::end_exchange(std::size_t index, Bytes held) {
+    Slot& slot = slots_[index];
+    if (noted_.kind == ErrorKind::none && !is_as_planned(slot, held)) differs_ = true;
+    if (reading_ || differs_) {
+        enter(slot, Phase::idle);
+    } else if (noted_.kind != ErrorKind::none) {  // after a failure, data is only received
+        report_.first_not_begun = std::min(report_.first_not_begun, slot.round.number);
+        enter(slot, Phase::idle);
+    } else {
+        enter(slot, Phase::storing);
+        store(index);
+    }
+}
+
+void BufferedWork::store(std::size_t index) {
+    const bool shares = !plan_.atomic && context_.excluded().shares(plan_.collective);
+    if (writer_) {
+        store_given(slots_[index]);
+    } else if (shares) {
+        store_sharing(index);
+    } else {
+        start_transfers(index, Direction::write);
+    }
+}
+
+void BufferedWork::store_given(Slot& slot) {
+    const auto stored = writer_->write(slot.round.region, slot.buffer);
+    slot.complete_until = std::min(stored.until, slot.touched.end);
+    if (stored.error.kind != ErrorKind::none) note(stored.error, slot.round.number);
+}
+
+/// Stores the round under a shared lock, which is released before this rank does anything else.
+void BufferedWork::store_sharing(std::size_t index) {
+    Slot& slot = slots_[index];
+    auto held = context_.excluded().share(*context_.store, slot.touched, plan_.collective);
+    if (!held) {
+        slot.complete_until = slot.touched.begin;
+        return note(held.error(), slot.round.number);
+    }
+    start_transfers(index, Direction::write);
+    while (slot.transfers > 0) reap_transfers(true);
+    if (const auto unlocked = held->give_back(); !unlocked)
+        note(unlocked.error(), slot.round.number);
+}
+
+void BufferedWork::end_storing(Slot& slot) {
+    if (slot.complete_until < slot.touched.end && report_.shorts < StoredReport::shorts_max) {
+        report_.short_rounds[report_.shorts++] = {slot.round.number, slot.complete_until};
+    }
+    enter(slot, Phase::idle);
+}
+
+void BufferedWork::note(const Error& error, std::int64_t round) {
+    if (noted_.kind == ErrorKind::none)
+        noted_ = error.in_round(round).on(context_.transport.topology().rank);
+}
+
+}  // namespace
+
+std::unique_ptr<Work> make_buffered_work(const RunContext& context, const Plan& plan,
+                                         const Access& access, WorkBuffers buffers,
+                                         std::unique_ptr<Store> own_store) {
+    return std::make_unique<BufferedWork>(context, plan, access, buffers, std::move(own_store));
+}
+
+}  // namespace oratorio

@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Work: what a run does on one rank between planning and agreement. There is one kind for each way
+// to the storage: two-phase and data sieving, list I/O, mappings, data shipping.
+#pragma once
+
+#include <memory>
+#include <span>
+
+#include "base/step.hpp"
+#include "exchange/exchange.hpp"
+#include "engine/run_context.hpp"
+#include "engine/stored_reports.hpp"
+#include "store/transfer.hpp"
+
+namespace oratorio {
+
+class RunMemory;
+
+class Work {
+  public:
+    virtual ~Work() = default;
+    Work() = default;
+    Work(const Work&) = delete;
+    Work& operator=(const Work&) = delete;
+
+    /// Makes progress without waiting for other ranks; returns Step::progressed if anything moved.
+    /// Work that involves no other rank may wait for the storage. An error is fatal: the transport
+    /// failed.
+    virtual Result<Step> step() = 0;
+    [[nodiscard]] virtual bool done() const = 0;
+    /// Returns the first failure of this rank's storage. The work continues after it.
+    [[nodiscard]] virtual const Error& noted() const = 0;
+    /// Returns this rank's bytes moved, as far as it can know alone: all of them in an aggregated
+    /// write.
+    [[nodiscard]] virtual Bytes moved() const = 0;
+    [[nodiscard]] virtual StoredReport report() const { return {}; }
+    /// Returns true if some rank works by a different plan.
+    [[nodiscard]] virtual bool differs() const { return false; }
+    /// Returns what to wait for. REQUIRES: the last step moved nothing.
+    [[nodiscard]] virtual Rest waits_for() const { return {}; }
+};
+
+/// The inputs of a work; everything referenced outlives it.
+struct WorkSite {
+    const RunContext& context;
+    const Plan& plan;
+    const Access& access;
+    std::int64_t pieces = 0;  ///< approximate number of the rank's pieces
+    RunMemory& memory;
+    bool maps = true;  ///< false: methods that map the file write pieces to the store instead
+};
+
+/// Makes the work that the plan's method names; returns an error if its memory isn't available.
+Result<std::unique_ptr<Work>> make_work(const WorkSite& site);
+
+struct WorkBuffers {
+    std::span<std::byte> collective;  ///< plan.buffer_bytes()
+    std::span<std::byte> scratch;     ///< for filling holes: RegionWriter::scratch_bytes
+    std::span<std::byte> messages;
+    std::span<std::byte> group;        ///< local aggregators: for the data of their groups
+    const NodeMemory* node = nullptr;  ///< methods on a node: holds `collective`
+};
+
+/// Makes the work through collective buffers: two-phase, and data sieving as the case of a single
+/// participant. `own_store` may be null; it lives as long as the work.
+std::unique_ptr<Work> make_buffered_work(const RunContext& context, const Plan& plan,
+                                         const Access& access, WorkBuffers buffers,
+                                         std::unique_ptr<Store> own_store);
+/// Makes list I/O: pieces move directly between user memory and the store, or through a small
+/// bounce buffer if the user memory is fine-grained.
+std::unique_ptr<Work> make_list_work(const RunContext& context, const Plan& plan,
+                                     const Access& access, std::span<std::byte> staging);
+
+/// Makes the direct transfer of an access with one piece. REQUIRES: access.is_one_piece().
+std::unique_ptr<Work> make_piece_work(const RunContext& context, const Plan& plan,
+                                      const Access& access);
+
+/// Makes the copy between user memory and a mapping of the file. `pieces` is their approximate
+/// number. `failed` says why the file could not be extended, if so.
+/// REQUIRES: the file is as long as the access needs, or `failed` is set.
+std::unique_ptr<Work> make_mapped_work(const RunContext& context, const Plan& plan,
+                                       const Access& access, std::int64_t pieces,
+                                       const Error& failed);
+
+/// Makes data shipping: the context's agents move the pieces. `memory` holds at least one whole
+/// request.
+std::unique_ptr<Work> make_shipped_work(const RunContext& context, const Plan& plan,
+                                        const Access& access, std::span<std::byte> memory);
+
+}  // namespace oratorio

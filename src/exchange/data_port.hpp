@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Runs: the data of one participant of an exchange: the runs that it has in a region, and their
+// bytes. A source in writes, a sink in reads. Participants reach their data only through this
+// interface, so the data may be the rank's own memory (own_runs), or that of the other ranks in its
+// group (spoken_runs).
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "comm/message_memory.hpp"
+#include "exchange/exchange.hpp"
+
+namespace oratorio {
+
+/// `bytes` bytes of the data, starting at data position `position`.
+struct Segment {
+    Bytes position = 0;
+    Bytes bytes = 0;
+};
+
+inline constexpr Bytes kChunkRoom = 128;
+
+/// The part of the data in one region that fits into one message.
+struct Chunk {
+    bool last = false;  ///< the region holds no more data after this chunk
+    Bytes payload = 0;
+    std::vector<Segment> segments;  ///< the payload's parts, in order
+    int record = -1;  ///< replaces `segments` for a group's data: index of a record or a window
+    /// Where the payload already lies (writes) or is to be received (reads), with kChunkRoom bytes
+    /// of room in front for a message's head and run table. Empty if the payload uses a message
+    /// buffer.
+    std::span<std::byte> place = {};
+    PieceList pieces = {};  ///< zero-copy: where the payload lies in the user's memory
+};
+
+/// The outcome of a copy between the data and a region's buffer.
+struct Copied {
+    Bytes bytes = 0;   ///< writes: put into the buffer; reads: reached this rank's own memory
+    bool last = true;  ///< the region holds no more data
+};
+
+class Runs {
+  public:
+    virtual ~Runs() = default;
+    Runs() = default;
+    Runs(const Runs&) = delete;
+    Runs& operator=(const Runs&) = delete;
+
+    /// Returns true if the next chunk of the region can be taken. It can't while data of other
+    /// ranks in the group is still to arrive.
+    virtual bool ready(const Region& region) = 0;
+    /// Takes the next chunk of a region. Writes its runs to the front of `table_and_payload`, which
+    /// has room for both the table and the payload, and returns the bytes of the table.
+    /// REQUIRES: the previous region was taken to its last chunk.
+    virtual std::size_t next(const Region& region, std::span<std::byte> table_and_payload,
+                             Chunk& chunk) = 0;
+    /// Returns what the data has in the region; nothing until that is known. Reports each region
+    /// once, and walks all its runs.
+    virtual std::optional<RoundContents> contents(const Region& region) = 0;
+    /// Copies the chunk's data to the payload of a message.
+    virtual void pack(const Chunk& chunk, std::span<std::byte> payload) = 0;
+    /// Copies the payload of a message, which may be short, to the data. A payload that was
+    /// received at `chunk.place` is there already. Returns the bytes that reached this rank's own
+    /// memory.
+    virtual Bytes unpack(const Chunk& chunk, std::span<const std::byte> payload) = 0;
+    /// Writes: called when the chunk was sent; its `place`, if any, is free.
+    virtual void sent(const Chunk&) {}
+    /// Copies the part of a region that is available and not yet copied between the data and the
+    /// region's buffer, without a message, as RegionCopy::copy does.
+    virtual Copied copy(const Region& region, std::byte* buffer, std::byte* given,
+                        Offset valid_until) = 0;
+};
+
+/// Makes the runs of the rank's own access. `copies`: copy() will be called. `lists`: memory in
+/// which next() lists the pieces of its chunk (zero-copy), valid until the next call. If empty,
+/// chunks are packed and unpacked.
+std::unique_ptr<Runs> make_own_runs(const ExchangeContext& context, bool copies,
+                                    std::span<std::byte> lists = {});
+
+/// Returns what the data positions [from, to) of a layout have in `region`.
+[[nodiscard]] RoundContents contents_of(Cursor& file, Bytes from, Bytes to, const Region& region);
+
+}  // namespace oratorio

@@ -1,0 +1,195 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The two sides of the exchange by messages. A participant walks its data and exchanges messages
+// with aggregators; an aggregator serves the participants of its open rounds. peer.cpp combines
+// them. A rank with both roles copies its own data without a message.
+//
+// Messages of a write, per participant and region: data (head, run table, payload), repeated until
+// the head says `last`. Of a read: the same without payload, each followed by a reply in the other
+// direction. If the plan says ask_contents, each participant first sends its RoundContents. With
+// zero-copy, the payload travels in a message of its own, tagged as a reply in both directions.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <vector>
+
+#include "exchange/messages/message_buffers.hpp"
+#include "exchange/messages/rounds.hpp"
+#include "exchange/data_port.hpp"
+#include "exchange/messages/zero_copy.hpp"
+
+namespace oratorio {
+
+/// State that both sides share for the length of one access.
+struct PeerContext {
+    Transport& transport;
+    const Plan& plan;
+    Runs& runs;  ///< of this rank, or of its group
+    Stats& stats;
+    unsigned sequence = 0;
+    std::span<std::byte> lists;  ///< zero-copy: memory for the list of one message; else empty
+    MessageBuffers buffers;
+
+    [[nodiscard]] Rank rank() const { return transport.topology().rank; }
+    [[nodiscard]] Tag tag(std::int64_t round, MessageKind kind) const {
+        return tag_of(sequence, round, kind);
+    }
+};
+
+/// The parts of a data message or request in its buffer. Both spans are empty if the message is
+/// damaged: its head claims more bytes than the buffer holds.
+struct MessageView {
+    MessageHead head;
+    std::span<std::byte> table;
+    std::span<std::byte> payload;
+    bool damaged = false;
+};
+[[nodiscard]] MessageView view_message(std::span<std::byte> buffer, bool with_payload);
+/// The error of a rank that received a message no correct rank sends.
+[[nodiscard]] Error damaged_message(std::int64_t round);
+
+class AggregatorSide {
+  public:
+    explicit AggregatorSide(PeerContext& context);
+
+    void expect(std::int64_t round);
+    [[nodiscard]] std::optional<RoundContents> contents(std::int64_t round) const;
+    void open(std::int64_t round, const RoundBuffer& buffer, Offset valid_until);
+    [[nodiscard]] bool is_open(std::int64_t round) const { return open_.contains(round); }
+    [[nodiscard]] bool is_served(std::int64_t round) const { return open_.at(round).is_served(); }
+    bool close_if_served(std::int64_t round, Bytes& held);
+    Result<Step> step();
+    /// Returns true if all replies have been sent.
+    [[nodiscard]] bool finished() const { return replies_.empty(); }
+    /// Returns true if a message named a different region than this rank's plan.
+    [[nodiscard]] bool differs() const { return differs_; }
+    /// Returns the first failure to place or report others' data. Everything else continues.
+    [[nodiscard]] const Error& failed() const { return failed_; }
+    /// Copies the available part of this rank's own data in an open round, without a message.
+    Copied serve_own(std::int64_t round);
+
+  private:
+    struct Expected {
+        ReceiveQueue queue;
+        Region region;
+        std::int64_t senders = 0;  ///< still to report
+        bool own = false;          ///< this rank's own contents are still to be added
+        RoundContents contents;
+    };
+    struct OpenRound {
+        ReceiveQueue queue;
+        Region region;
+        RoundBuffer buffer;
+        Offset valid_until = 0;
+        std::int64_t senders = 0;  ///< that have more to send
+        bool own = false;          ///< this rank's own data is still to come
+        Bytes bytes = 0;           ///< placed (writes)
+        bool spoiled = false;      ///< a dropped message overwrote placed data
+
+        [[nodiscard]] bool is_served() const { return senders == 0 && !own; }
+    };
+    struct Reply {
+        Ticket ticket;
+        std::span<std::byte> buffer;
+    };
+    [[nodiscard]] bool has_own(std::int64_t round) const;
+    [[nodiscard]] std::int64_t senders_in(std::int64_t round) const;
+    /// Adds this rank's own contents once they are known; returns true if it did so now.
+    bool add_own(Expected& expected);
+    Result<void> post_receives(OpenRound& round);
+    Result<Step> step_expected(Expected& expected);
+    Result<Step> step_open(std::int64_t number, OpenRound& round);
+    /// Places a write's payload. Returns false if the message is damaged.
+    bool place(OpenRound& round, const MessageView& message);
+    std::optional<Bytes> fetch(const OpenRound& round, const MessageView& message,
+                               std::span<std::byte> into);
+    Result<void> serve(std::int64_t number, OpenRound& round, Rank source,
+                       std::span<std::byte> buffer);
+    Result<void> serve_straight(std::int64_t number, OpenRound& round, Rank source,
+                                const MessageView& message, std::span<std::byte> buffer);
+    Result<Step> reap_straight();
+    Result<void> reply(std::int64_t number, Rank to, const MessageHead& head,
+                       std::span<std::byte> buffer);
+    void note_damage(std::int64_t round);
+    Result<Step> reap_replies();
+
+    PeerContext& context_;
+    int index_ = -1;
+    std::size_t own_;  ///< this rank's participant index
+    std::map<std::int64_t, Expected> expected_;
+    std::map<std::int64_t, OpenRound> open_;
+    std::vector<Reply> replies_;
+    Straight straight_;
+    bool differs_ = false;
+    Error failed_;
+    Error deferred_;  ///< a failure where none can be returned; the next step() returns it
+};
+
+class ParticipantSide {
+  public:
+    explicit ParticipantSide(PeerContext& context);
+
+    /// Makes progress. `own` is this rank's aggregator side, for data in its own regions.
+    Result<Step> step(AggregatorSide& own);
+    [[nodiscard]] bool finished() const {
+        return regions_.at_end() && outgoing_.empty() && announcements_done();
+    }
+    [[nodiscard]] Bytes received() const { return received_; }
+    /// Returns the first reply that couldn't be used. Everything else continues.
+    [[nodiscard]] const Error& failed() const { return failed_; }
+
+  private:
+    /// A message in flight: a write's data, or a read's request until its reply is unpacked. With
+    /// zero-copy, the message with the run table, until the data itself was sent or has arrived.
+    struct Outgoing {
+        std::int64_t round = 0;
+        std::span<std::byte> message;
+        std::span<std::byte> reply;
+        Ticket sent;
+        Ticket replied;
+        Ticket straight;      ///< writes: the zero-copy data
+        bool leaving = true;  ///< `message` is still being sent
+        Chunk chunk;          ///< its payload bounds that of the reply
+    };
+    struct Announcement {
+        Ticket ticket;
+        std::span<std::byte> message;
+    };
+    [[nodiscard]] bool announcements_done() const {
+        return announced_.at_end() && announcements_.empty();
+    }
+    Result<Step> announce();
+    Result<Step> reap_outgoing();
+    Result<Step> finish(Outgoing& outgoing);
+    Result<Step> hand_over(AggregatorSide& own);
+    Result<void> send_chunk(std::span<std::byte> message);
+    void unpack(const Chunk& chunk, std::span<const std::byte> payload);
+    MessageView fill(std::span<std::byte> message);
+    [[nodiscard]] std::span<std::byte> place_of_reply();
+    Result<void> receive_reply(Rank to, Outgoing& outgoing);
+    Result<void> send_straight(Rank to, Outgoing& outgoing);
+    Result<Step> finish_straight(Outgoing& outgoing);
+    [[nodiscard]] bool goes_straight() const { return !context_.lists.empty(); }
+    void count_sent(std::size_t bytes);
+    /// Returns the rank that serves this rank's data of a region.
+    [[nodiscard]] Rank partner(const RankRegions& regions) const {
+        if (local_ >= 0) return local_;
+        return context_.plan.aggregators[static_cast<std::size_t>(regions.aggregator())];
+    }
+    [[nodiscard]] Tag tag(std::int64_t round, MessageKind kind) const {
+        return local_ >= 0 ? roundless_tag_of(context_.sequence, kind) : context_.tag(round, kind);
+    }
+
+    PeerContext& context_;
+    bool reading_;
+    Rank local_;           ///< this rank's local aggregator; -1: the rank sends for itself
+    RankRegions regions_;  ///< the next region with data that wasn't handed over
+    Chunk chunk_;
+    std::vector<Outgoing> outgoing_;
+    RankRegions announced_;
+    std::vector<Announcement> announcements_;
+    Bytes received_ = 0;
+    Error failed_;
+};
+
+}  // namespace oratorio

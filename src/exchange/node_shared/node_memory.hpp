@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// NodeMemory: the memory that the ranks of one node share, reused from file to file: a doorbell and
+// a mailbox per rank, control words per sub-buffer, and the collective buffers. Made by the first
+// access that needs it.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "comm/doorbell.hpp"
+#include "comm/shared_segment.hpp"
+#include "plan/plan.hpp"
+
+namespace oratorio {
+
+/// Control words of one sub-buffer. The opener writes `round` last; the participants then move
+/// their data and decrement `to_come`. Memory order: the store to `round` publishes all other
+/// fields, and the decrement of `to_come` publishes a participant's data and its part of `bytes`.
+struct alignas(64) SlotControl {
+    std::atomic<std::uint64_t> round{0};    ///< key of the round that is open in it
+    std::atomic<std::uint64_t> claimed{0};  ///< key of the last round reserved for loading
+    std::atomic<std::int64_t> to_come{0};   ///< participants that haven't moved their data yet
+    Offset begin = 0;                       ///< of the region
+    Offset valid_until = 0;                 ///< see Exchange::open
+    Bytes buffer = 0;                       ///< offset of the sub-buffer in buffers()
+    Bytes given = -1;                       ///< offset of its write mask there; -1: none
+    std::atomic<std::int64_t> bytes{0};     ///< writes: moved by the participants so far
+};
+
+/// An aggregator's question to its participants: which data will this round hold? The fields have
+/// the same order as in SlotControl: `round` is written last, and each participant adds its
+/// contents before it decrements `to_come`.
+struct alignas(64) Question {
+    std::atomic<std::uint64_t> round{0};
+    std::atomic<std::int64_t> to_come{0};
+    Offset begin = 0;
+    std::atomic<std::int64_t> bytes{0};
+    std::atomic<std::uint64_t> coverage{0};
+    std::atomic<Offset> first{INT64_MAX};
+    std::atomic<Offset> last{INT64_MIN};
+};
+
+/// Shared by all ranks of the node.
+struct alignas(64) Awake {
+    std::atomic<int> ranks{0};  ///< number of ranks that are working, not waiting (exchange/node_shared/waking)
+};
+
+/// A rank's mailbox: where other ranks find its doorbell and its data (exchange/node_shared/cross_memory).
+struct Desk {
+    explicit Desk(Before usual) : bell(usual) {}
+    Bell bell;
+    /// Key of the last access that the rank entered (engine/entry_tracker).
+    alignas(64) std::atomic<std::uint64_t> entered{0};
+    /// Key of the access that the fields below describe; written last.
+    alignas(64) std::atomic<std::uint64_t> ready{0};
+    std::uint64_t layouts = 0;  ///< address of the encoded layouts: file, then memory
+    Bytes file_layout_bytes = 0;
+    Bytes memory_layout_bytes = 0;
+    std::uint64_t buffer = 0;  ///< address of the user's buffer
+    Bytes from = 0;            ///< as in Access
+    Bytes bytes = 0;
+    Offset plan_begin = 0;                  ///< begin of its plan's hull
+    std::atomic<std::int64_t> received{0};  ///< reads: bytes written to the rank's memory
+    alignas(64) std::atomic<std::uint64_t> served{0};  ///< aggregators: key of the last finished
+};
+
+class NodeMemory {
+  public:
+    static constexpr int rounds_max = kSlotsMost;  ///< open rounds per aggregator
+
+    /// Makes sure that each node has `bytes` of collective buffers; does nothing if it has. Works
+    /// in steps: returns Step::done when finished. `cross_memory`: ranks must be able to access
+    /// each other's memory. If something is impossible, all ranks have the same refusal() and don't
+    /// try again. REQUIRES: collective, with equal arguments on all ranks.
+    Result<Step> prepare(Transport& transport, Bytes bytes, bool cross_memory);
+    /// Forgets refusals, and frees the memory if its collective buffers are larger than `kept_max`.
+    /// REQUIRES: collective, between two files.
+    void tidy(Bytes kept_max);
+    [[nodiscard]] const Error& refusal() const { return refusal_; }
+    [[nodiscard]] bool shared_refused() const { return shared_refused_; }
+    [[nodiscard]] bool cross_memory_refused() const { return cross_memory_refused_; }
+    /// Returns the sharing that this node memory allows: none if `node` is null.
+    /// REQUIRES: `node` is null on all ranks or on none.
+    [[nodiscard]] static Agreed<NodeSharing> sharing(const NodeMemory* node);
+
+    [[nodiscard]] Bell& bell(Rank rank) const { return desk(rank).bell; }
+    [[nodiscard]] Desk& desk(Rank rank) const;
+    [[nodiscard]] int process(Rank rank) const {
+        return processes_[static_cast<std::size_t>(place(rank))];
+    }
+    [[nodiscard]] std::atomic<int>& awake() const { return awake_->ranks; }
+    /// Returns the rank's index on its node.
+    [[nodiscard]] int place(Rank rank) const { return seats_.seat(rank).place; }
+    /// `aggregator` is its index in the plan; for windows, the local aggregator's index on its
+    /// node.
+    [[nodiscard]] SlotControl& slot(int aggregator, std::int64_t round) const;
+    [[nodiscard]] Question& question(int aggregator, std::int64_t round) const;
+    [[nodiscard]] std::span<std::byte> buffers() const { return buffers_; }
+
+  private:
+    [[nodiscard]] SharedSegment::Wish wish(const Topology& topology) const;
+    void decide(const Topology& topology);
+    void lay_out(const Topology& topology);
+
+    SharedMemory memory_;
+    std::unique_ptr<SharedSegment> making_;  ///< a larger one, or one that verifies cross-memory
+    Bytes capacity_ = 0;
+    Bytes wanted_ = 0;
+    bool cross_memory_ = false;  ///< cross-memory access is verified
+    bool cross_memory_wanted_ = false;
+    bool shared_refused_ = false;
+    bool cross_memory_refused_ = false;
+    Error refusal_;               ///< agreed by all ranks
+    std::vector<int> processes_;  ///< by index on the node
+    Placement seats_;             ///< of all ranks
+    Awake* awake_ = nullptr;
+    Desk* desks_ = nullptr;
+    SlotControl* slots_ = nullptr;
+    Question* questions_ = nullptr;
+    std::span<std::byte> buffers_;
+};
+
+}  // namespace oratorio

@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// How control words in node memory name a round, and where its control words lie.
+#pragma once
+
+#include <cstdint>
+
+#include "exchange/node_shared/node_memory.hpp"
+
+namespace oratorio {
+
+/// Returns a key that no round of any other access shares; never 0. The upper half identifies the
+/// access.
+[[nodiscard]] inline std::uint64_t round_key(unsigned sequence, std::int64_t round) {
+    return (static_cast<std::uint64_t>(sequence) + 1) << 32 | static_cast<std::uint64_t>(round + 1);
+}
+[[nodiscard]] inline bool is_of_access(std::uint64_t key, unsigned sequence) {
+    return key >> 32 == round_key(sequence, 0) >> 32;
+}
+[[nodiscard]] inline std::int64_t round_of(std::uint64_t key) {
+    return static_cast<std::int64_t>(key & 0xffffffff) - 1;
+}
+
+/// Returns the control words of a round's sub-buffer. With shared loads, the round determines the
+/// sub-buffer; else the aggregator uses whichever is free.
+[[nodiscard]] inline SlotControl& control_of(const NodeMemory& node, const Plan& plan,
+                                             int aggregator, std::int64_t round) {
+    return node.slot(aggregator, plan.shared_loads ? round % plan.slots : round);
+}
+
+}  // namespace oratorio

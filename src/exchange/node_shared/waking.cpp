@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "exchange/node_shared/waking.hpp"
+
+#include <algorithm>
+
+namespace oratorio {
+
+void Waking::tell(Rank rank) const {
+    if (rank == topology_.rank) return;
+    if (gently_) {
+        ring_softly(node_.bell(rank));
+    } else {
+        ring(node_.bell(rank));
+    }
+}
+
+/// Wakes ranks that slept through a ring, as many as there are cores for. Those ranks call the rest
+/// when they run out of work.
+void Waking::call_others() const {
+    if (!gently_) return;
+    int room = std::max(1, static_cast<int>(topology_.cores_of_node())) - node_.awake();
+    for (int i = 1; i < topology_.size && room > 0; ++i) {
+        if (call(node_.bell((topology_.rank + i) % topology_.size))) --room;
+    }
+    const Before usual = usual_before_sleep(topology_);
+    const bool relieved = usual == Before::yields && room <= 0;
+    node_.bell(topology_.rank).before = relieved ? Before::nothing : usual;
+}
+
+void Shift::begin() {
+    if (on_) return;
+    ++node_.awake();
+    on_ = true;
+}
+
+/// Decrements the count before it scans the doorbells; a ringer reads the count after it rings. So
+/// one of the two sees the other, and no rank sleeps on while there is work and a core.
+void Shift::end() {
+    if (!on_) return;
+    on_ = false;
+    --node_.awake();
+    waking_.call_others();
+}
+
+/// Restores the wait policy: other accesses, where no rank gives up its core, use the same
+/// doorbell.
+Shift::~Shift() {
+    end();
+    node_.bell(topology_.rank).before = usual_before_sleep(topology_);
+}
+
+}  // namespace oratorio

@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Waking: how a rank of a node notifies others that there may be work. If each aggregator loads its
+// own rounds, a waiting rank is woken at once. If any rank may load, no more ranks are woken than
+// there are cores: a working rank goes on with the work that all ranks share, and calls the others
+// when it has none left (Hastings & Choudhary 2006 run one rank per core).
+#pragma once
+
+#include "exchange/node_shared/node_memory.hpp"
+
+namespace oratorio {
+
+class Waking {
+  public:
+    /// `gently`: wake no more ranks than there are cores.
+    Waking(const NodeMemory& node, const Topology& topology, bool gently)
+        : node_(node), topology_(topology), gently_(gently) {}
+
+    /// Rings the rank's doorbell: something that it may wait for has changed.
+    void tell(Rank rank) const;
+    /// Wakes other ranks. Called after the last tell(). If they then keep all cores busy, this rank
+    /// sleeps at once the next time it waits.
+    void call_others() const;
+
+  private:
+    const NodeMemory& node_;
+    const Topology& topology_;
+    bool gently_;
+};
+
+/// The scope in which a rank counts as working, for accesses that wake no more ranks than there are
+/// cores. Ends with the object.
+class Shift {
+  public:
+    Shift(const NodeMemory& node, const Topology& topology)
+        : node_(node), topology_(topology), waking_(node, topology, true) {}
+    ~Shift();
+    Shift(const Shift&) = delete;
+    Shift& operator=(const Shift&) = delete;
+
+    /// Counts this rank as working.
+    void begin();
+    /// This rank has no work for now: stops counting it, and calls others.
+    void end();
+
+  private:
+    const NodeMemory& node_;
+    const Topology& topology_;
+    Waking waking_;
+    bool on_ = false;
+};
+
+}  // namespace oratorio

@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// GroupRuns: the data of all ranks that a local aggregator serves, as the data of one participant:
+// the request aggregation of two-layer two-phase I/O (Kang et al. 2019, section IV-A). Merges the
+// members' messages by offset and joins pieces that touch: where a group's share of a region is
+// dense, its run table holds one run. Holds at most two messages per member. In reads, bytes that
+// several members want are requested once.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <vector>
+
+#include "exchange/two_layer/group_member.hpp"
+#include "exchange/two_layer/group_source.hpp"
+
+namespace oratorio {
+
+class GroupRuns final : public SpokenRuns {
+  public:
+    /// Returns the memory that a local aggregator of `ranks` ranks needs: kMessagesOfMember
+    /// messages of each rank, and in reads as many answers; in writes one message of its own; in
+    /// reads the records that say where the bytes of each of its messages in flight go.
+    [[nodiscard]] static Bytes bytes_needed(Direction direction, const PlanOptions& options,
+                                            int ranks);
+
+    /// Reads: returns the maximum number of shares that one message can request; a share is one run
+    /// of a member, or part of one.
+    static std::size_t shares_max(Bytes message_bytes);
+
+    /// Returns true if this rank is a local aggregator that serves other ranks with data.
+    [[nodiscard]] static bool needed(const Plan& plan, Rank rank);
+
+    /// `own` and everything in `context` outlive it. `memory`: bytes_needed().
+    GroupRuns(const ExchangeContext& context, Runs& own, std::span<std::byte> memory);
+
+    /// Receives messages of the members, and sends answers.
+    Result<Step> step() override;
+    /// Returns true if all answers were sent.
+    [[nodiscard]] bool finished() const override;
+    [[nodiscard]] bool differs() const override { return context_.differs; }
+    [[nodiscard]] const Error& failed() const override { return context_.failed; }
+
+    bool ready(const Region& region) override;
+    std::size_t next(const Region& region, std::span<std::byte> table_and_payload,
+                     Chunk& chunk) override;
+    std::optional<RoundContents> contents(const Region& region) override;
+    void pack(const Chunk& chunk, std::span<std::byte> payload) override;
+    Bytes unpack(const Chunk& chunk, std::span<const std::byte> payload) override;
+    Copied copy(const Region& region, std::byte* buffer, std::byte* given,
+                Offset valid_until) override;
+
+  private:
+    /// The bytes of a reply that go to one member's answer: one of its runs or part of one, or
+    /// `count` equal pieces that are `stride` apart in the reply.
+    struct Share {
+        std::int32_t at = 0;  ///< offset in the reply's payload
+        std::int32_t bytes = 0;
+        std::int32_t position = 0;  ///< offset in the answer's payload
+        std::int32_t message = 0;   ///< index over the messages of all members
+        std::int32_t count = 1;
+        std::int32_t stride = 0;
+    };
+    static Bytes deal(const Share& share, std::span<const std::byte> payload, std::byte* to);
+    struct Record {
+        std::span<Share> memory;
+        std::size_t used = 0;
+        bool in_use = false;
+    };
+    struct Head {
+        Offset offset = 0;
+        std::size_t member = 0;
+        bool operator>(const Head& other) const {
+            return offset != other.offset ? offset > other.offset : member > other.member;
+        }
+    };
+    struct Merge;
+    struct Rows;
+    struct Sum {
+        RoundContents contents;
+        std::int64_t told = 0;
+    };
+    void lay_out_records(std::span<std::byte> memory);
+    int take_record();
+    void take_from(std::size_t index, Offset limit, Merge& merge);
+    void take_bytes(Member& member, Bytes bytes);
+    bool take_rows(Merge& merge);
+    Rows find_rows(const Merge& merge);
+    bool look_again(std::size_t index);
+    Head pop();
+    void push(Head head);
+    void share(std::size_t index, Bytes at, Bytes bytes, Merge& merge);
+    void advance(const Region& region);
+
+    GroupContext context_;
+    std::vector<Member> members_;
+    std::span<std::byte> payload_;  ///< writes: payload of the chunk that is being made
+    std::vector<Record> records_;
+    std::vector<std::size_t> row_;  ///< members of the rows that are being taken, in file order
+    int patience_ = 0;              ///< pieces to take before the next search for rows
+    std::vector<Head> heap_;        ///< members with a run; the lowest offset is on top
+    std::map<Offset, Sum> told_;  ///< contents that members reported, by the begin of their region
+};
+
+}  // namespace oratorio

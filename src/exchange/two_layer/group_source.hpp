@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// SpokenRuns: the data of a group, for which the local aggregator sends and receives. In writes it
+// is gathered from the ranks of the group while the exchange goes on; in reads it is distributed to
+// them.
+#pragma once
+
+#include "exchange/data_port.hpp"
+
+namespace oratorio {
+
+class SpokenRuns : public Runs {
+  public:
+    /// Makes progress without waiting. An error comes from the transport.
+    virtual Result<Step> step() = 0;
+    /// Returns true if all data was distributed.
+    [[nodiscard]] virtual bool finished() const = 0;
+    /// Returns true if some rank works by a different plan.
+    [[nodiscard]] virtual bool differs() const = 0;
+    /// Returns the first message that couldn't be used. Everything else continues.
+    [[nodiscard]] virtual const Error& failed() const = 0;
+
+  protected:
+    /// Returns the buffer arguments of Runs::copy as one value. `given` may be null.
+    [[nodiscard]] static RoundBuffer buffer_of(const Region& region, std::byte* buffer,
+                                               std::byte* given) {
+        const auto bytes = static_cast<std::size_t>(region.count * region.length);
+        return {{buffer, bytes},
+                given == nullptr ? std::span<std::byte>() : std::span(given, bytes)};
+    }
+};
+
+}  // namespace oratorio

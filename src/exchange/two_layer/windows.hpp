@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Windows: how the ranks of a group share their data with their local aggregator through node
+// memory, without messages. The group's regions are cut into windows; each rank copies its own data
+// to or from a window. A window is as long as a message's payload may be: a window that the group's
+// data fills densely is sent as it is.
+#pragma once
+
+#include "exchange/node_shared/node_rounds.hpp"
+#include "exchange/data_port.hpp"
+
+namespace oratorio {
+
+/// The windows of a group, in the order in which its local aggregator takes them. All ranks of the
+/// group see the same windows with the same numbers.
+class Windows {
+  public:
+    Windows(const Plan& plan, Rank local_aggregator);
+
+    [[nodiscard]] bool at_end() const { return regions_.at_end(); }
+    /// Returns the window's number, counted from 0.
+    [[nodiscard]] std::int64_t number() const { return number_; }
+    /// Returns the region that contains the window.
+    [[nodiscard]] const Region& region() const { return region_; }
+    /// Returns the window as a region of one extent.
+    [[nodiscard]] const Region& window() const { return window_; }
+    /// Returns the part of the window in the group's hull.
+    [[nodiscard]] Extent extent() const { return intersect(window_.extent(0), hull_); }
+    void advance();
+
+  private:
+    void enter_region();
+    bool next_in_region();
+
+    const Plan& plan_;
+    Extent hull_;
+    RankRegions regions_;
+    Region region_;
+    Region window_;
+    std::int64_t extent_ = 0;  ///< index of the current extent of the region
+    Offset from_ = 0;          ///< where the region's next window begins
+    std::int64_t number_ = 0;
+};
+
+/// Where the windows of a local aggregator lie in the node's memory.
+class WindowPlaces {
+  public:
+    WindowPlaces(const Plan& plan, const Topology& topology, const NodeMemory& node,
+                 Rank local_aggregator);
+
+    [[nodiscard]] SlotControl& control(std::int64_t number) const;
+    /// Returns the window's bytes. Layers::window_room bytes of room precede them.
+    [[nodiscard]] std::span<std::byte> data(std::int64_t number) const;
+    /// Writes: returns the window's write mask; empty in reads.
+    [[nodiscard]] std::span<std::byte> given(std::int64_t number) const;
+
+  private:
+    const Plan& plan_;
+    const NodeMemory& node_;
+    int place_ = 0;  ///< the local aggregator's index on its node
+    std::span<std::byte> memory_;
+};
+
+/// The side of a rank that isn't the local aggregator.
+class WindowMember {
+  public:
+    WindowMember(const ExchangeContext& context, Runs& own);
+
+    /// Copies this rank's data of all windows that are open to it; returns true if there was one.
+    bool step();
+    [[nodiscard]] bool finished() const { return windows_.at_end(); }
+    [[nodiscard]] Bytes received() const { return received_; }
+    /// Returns true if the local aggregator works by a different plan.
+    [[nodiscard]] bool differs() const { return differs_; }
+
+  private:
+    void skip_untouched();
+
+    const ExchangeContext context_;
+    Runs& own_;
+    Extent hull_;
+    Windows windows_;
+    WindowPlaces places_;
+    Bytes received_ = 0;
+    bool differs_ = false;
+};
+
+}  // namespace oratorio

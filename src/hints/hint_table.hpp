@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The rows of hints.def as values, for the parser, the reports and the tests.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+#include "hints/hints.hpp"
+
+namespace oratorio {
+
+enum class HintSyntax { number, octal, toggle, boolean, choice, method, config_list };
+
+/// How the text of a value is parsed, and which values are valid.
+struct HintKind {
+    HintSyntax syntax;
+    std::int64_t low = 0;           ///< for number and octal: the least valid value
+    std::int64_t high = 0;          ///< for number and octal: the greatest valid value
+    std::string_view choices = "";  ///< choice: names, separated by blanks, in the order of the
+                                    ///< enum
+    bool memory = false;            ///< number: bytes that a rank will allocate
+};
+
+enum class HintRole { acts, kept };
+
+using HintMember =
+    std::variant<Bytes& (*)(Hints&), int& (*)(Hints&), Toggle& (*)(Hints&), bool& (*)(Hints&),
+                 std::string& (*)(Hints&), const Method*& (*)(Hints&), StoreChoice& (*)(Hints&),
+                 ProgressChoice& (*)(Hints&), LockChoice& (*)(Hints&)>;
+
+struct HintRow {
+    std::string_view key;
+    HintKind kind;
+    HintMember member;
+    std::string_view initial;  ///< "": has no default, and is reported only if set
+    HintRole role;
+};
+
+/// `key` with this value stands for `target` with that value. A synonym has empty values: any
+/// value, passed on as it is.
+struct HintMeaning {
+    std::string_view key;
+    std::string_view value;
+    std::string_view target;
+    std::string_view target_value;
+};
+
+/// Describes to the user which values are allowed.
+[[nodiscard]] std::string allowed_values(const HintKind& kind);
+/// Returns the words that a value may be; none if its values aren't words.
+[[nodiscard]] std::vector<std::string_view> hint_words(const HintKind& kind);
+/// The value that asks for no method in particular.
+inline constexpr std::string_view kAnyMethod = "auto";
+
+[[nodiscard]] std::span<const HintRow> hint_rows();
+[[nodiscard]] std::span<const HintMeaning> hint_meanings();
+[[nodiscard]] std::span<const std::string_view> accepted_hints();
+
+}  // namespace oratorio

@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Hints: the info keys Oratorio acts on, reports or accepts, from one table (hints.def).
+// Values are 64-bit and parsed strictly: a malformed value of a known key is warned about once,
+// with the value used instead; unknown keys are ignored as MPI wants (MPI-4.1, 14.2.8). Precedence,
+// weakest first: defaults, system/ROMIO_HINTS file, MPICH_MPIIO_HINTS, ORATORIO_HINTS, the
+// program's info. The root's values hold on all ranks.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "comm/agreed.hpp"
+#include "plan/options.hpp"
+
+namespace oratorio {
+
+using HintMap = std::map<std::string, std::string>;  ///< as given: key -> value text
+
+// Choices. Their values are in the order of their names in hints.def.
+
+/// How bytes reach the file.
+enum class StoreChoice { automatic, posix, uring, thread, uncached, count };
+/// Locks that keep handles and nodes from undoing each other's writes: the file system's or the
+/// job's.
+enum class LockChoice { automatic, file, job, count };
+/// What moves nonblocking and split accesses on.
+enum class ProgressChoice { automatic, thread, calls, start, count };
+
+struct Hints {
+    PlanOptions plan;
+    StoreChoice store = StoreChoice::automatic;
+    ProgressChoice progress = ProgressChoice::automatic;
+    LockChoice locks = LockChoice::automatic;
+    int uring_depth = 16;
+    int file_permissions = 0666;         ///< file_perm, octal
+    bool no_independent_access = false;  ///< romio_no_indep_rw
+    Bytes shared_write_behind = 0;       ///< 0: each record is written when its call returns
+    bool synchronized_flush = false;
+    std::int64_t striping_factor = 0;
+    std::int64_t start_iodevice = -1;
+    HintMap accepted;  ///< known keys that change nothing here, reported back as given
+};
+
+/// The most that a buffer may be if nothing is known about the machine.
+inline constexpr Bytes kBufferMost = Bytes{1} << 40;
+
+/// One rank's contribution to the agreement on hints.
+struct GivenHints {
+    HintMap map;
+    Bytes buffer_most = kBufferMost;  ///< the most that its machine can provide, see parse_hints
+
+    bool operator==(const GivenHints&) const = default;
+};
+
+struct AgreedHints {
+    GivenHints of_root;
+    std::uint64_t differing = 0;  ///< ranks that brought another map
+};
+
+/// Texts that hints come from besides the program's info; read once by bind/ from the environment.
+struct HintSources {
+    std::string romio_hints_text;   ///< contents of the ROMIO_HINTS file ("key value" lines)
+    std::string mpich_mpiio_hints;  ///< MPICH_MPIIO_HINTS ("pattern:key=value:key=value,...")
+    std::string oratorio_method;    ///< ORATORIO_METHOD, a value of the hint oratorio_method
+    std::string
+        oratorio_hints;  ///< ORATORIO_HINTS ("key=value;key=value" or "key=value,key=value")
+};
+
+/// Where each key's value comes from: "ORATORIO_HINTS", "the program's info" and so on.
+using HintOrigins = std::map<std::string, std::string_view>;
+
+/// Merges all sources for `path`, weakest first. Pure.
+[[nodiscard]] HintMap merge_hints(const HintSources& sources, const HintMap& info,
+                                  std::string_view path);
+/// A warning for the user.
+struct HintWarning {
+    std::string key;
+    std::string sentence;
+    bool operator==(const HintWarning&) const = default;
+};
+
+struct ParsedHints {
+    Hints hints;
+    /// One per malformed value, and one if buffers would be larger than `buffer_most` and are made
+    /// smaller.
+    std::vector<HintWarning> warnings;
+};
+
+/// Returns the origins of all keys that any source has. Pure.
+[[nodiscard]] HintOrigins hint_origins(const HintSources& sources, const HintMap& info,
+                                       std::string_view path);
+/// Parses hints. Keys that aren't given stay as in `start`. Pure.
+[[nodiscard]] ParsedHints parse_hints(const HintMap& given, const Hints& start = {},
+                                      Bytes buffer_most = kBufferMost);
+/// Returns the values in use of the keys that were set or that Oratorio always reports
+/// (MPI_File_get_info).
+[[nodiscard]] HintMap report_hints(const Hints& hints);
+/// Explains the given hints, one line each: the value in use, where it comes from and what is
+/// allowed, or that it changes nothing.
+[[nodiscard]] std::string explain_hints(const HintMap& given, const HintOrigins& origins,
+                                        const Hints& in_use);
+/// Returns the warning's sentence, with the origin of the value.
+[[nodiscard]] std::string explain_warning(const HintWarning& warning, const HintOrigins& origins);
+/// Collective. Returns rank 0's hints on all ranks; an error on all if one can't read them.
+Result<Agreed<AgreedHints>> agree_on_hints(Transport& transport, const GivenHints& mine);
+
+/// Encodes hints for the message that rank 0 sends.
+[[nodiscard]] std::string encode_hints(const HintMap& hints);
+/// Decodes such a message; returns nothing if the text ends inside a key or a value.
+[[nodiscard]] std::optional<HintMap> decode_hints(std::string_view text);
+
+}  // namespace oratorio

@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Finds misspelt hints and variables. MPI wants unknown hints to be ignored, but a name that is
+// nearly known is a mistake.
+#pragma once
+
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "hints/hints.hpp"
+
+namespace oratorio {
+
+/// Returns the one of `known` that `word` was probably meant to be, in upper or lower case; "" if
+/// there is none.
+[[nodiscard]] std::string_view meant(std::string_view word,
+                                     std::span<const std::string_view> known);
+
+/// Returns a warning for each key that isn't known but nearly is.
+[[nodiscard]] std::vector<HintWarning> misspelt_hints(const HintMap& given);
+
+/// Returns the environment variables that the library or its command line reads, in lower case.
+[[nodiscard]] std::span<const std::string_view> known_variables();
+
+/// Returns a sentence for each variable with our prefix that isn't known but nearly is.
+[[nodiscard]] std::vector<std::string> misspelt_variables(std::span<const std::string_view> names);
+
+/// Returns a sentence for each part of the text of ORATORIO_HINTS that isn't key=value.
+[[nodiscard]] std::vector<std::string> misspelt_pairs(std::string_view oratorio_hints);
+
+}  // namespace oratorio

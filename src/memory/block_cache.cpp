@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "memory/block_cache.hpp"
+
+#include <algorithm>
+#include <new>
+
+namespace oratorio {
+
+/// The deleter of a block: returns it to its cache, or frees it if the cache has gone.
+struct KeptMemory::GiveBack {
+    std::weak_ptr<KeptMemory> to;
+    std::size_t bytes = 0;
+
+    void operator()(void* data) const {
+        if (const auto owner = to.lock())
+            owner->give_back({data, bytes});
+        else
+            ::operator delete(data);
+    }
+};
+
+KeptMemory::~KeptMemory() {
+    while (count_ > 0) free_oldest();
+}
+
+std::shared_ptr<void> KeptMemory::take(std::size_t bytes, const std::shared_ptr<KeptMemory>& from) {
+    if (from == nullptr || bytes < kBlockMin) return {::operator new(bytes), GiveBack{}};
+    Block block = from->idle_one(bytes);
+    if (block.data == nullptr) block = {::operator new(bytes), bytes};
+    return {block.data, GiveBack{from, block.bytes}};
+}
+
+std::size_t KeptMemory::idle_bytes() const {
+    const std::lock_guard lock(mutex_);
+    return idle_bytes_;
+}
+
+/// Takes the shortest free block that is long enough.
+KeptMemory::Block KeptMemory::idle_one(std::size_t bytes) {
+    const std::lock_guard lock(mutex_);
+    const auto end = idle_.begin() + static_cast<std::ptrdiff_t>(count_);
+    auto best = end;
+    for (auto block = idle_.begin(); block != end; ++block) {
+        if (block->bytes < bytes || block->bytes / 2 > bytes) continue;
+        if (best == end || block->bytes < best->bytes) best = block;
+    }
+    if (best == end) return {};
+    const Block found = *best;
+    std::move(best + 1, end, best);
+    --count_;
+    idle_bytes_ -= found.bytes;
+    return found;
+}
+
+void KeptMemory::give_back(Block block) {
+    const std::lock_guard lock(mutex_);
+    if (block.bytes > kIdleMax) return ::operator delete(block.data);
+    while (count_ == idle_.size() || idle_bytes_ + block.bytes > kIdleMax) free_oldest();
+    idle_[count_++] = block;
+    idle_bytes_ += block.bytes;
+}
+
+void KeptMemory::free_oldest() {
+    ::operator delete(idle_.front().data);
+    idle_bytes_ -= idle_.front().bytes;
+    std::move(idle_.begin() + 1, idle_.begin() + static_cast<std::ptrdiff_t>(count_),
+              idle_.begin());
+    --count_;
+}
+
+}  // namespace oratorio

@@ -1,0 +1,174 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <fcntl.h>
+#include <poll.h>
+#include <sys/eventfd.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <iterator>
+#include <system_error>
+#include <utility>
+
+#include "base/helper_thread.hpp"
+#include "net/served_counter.hpp"
+
+namespace oratorio {
+
+namespace {
+
+std::size_t room_for_connections() {
+    rlimit descriptors{};
+    if (::getrlimit(RLIMIT_NOFILE, &descriptors) != 0) return CounterServer::connections_max;
+    return std::clamp<std::size_t>(descriptors.rlim_cur / 4, 1, CounterServer::connections_max);
+}
+
+std::int64_t wrapping_sum(std::int64_t one, std::int64_t other) {
+    return static_cast<std::int64_t>(static_cast<std::uint64_t>(one) +
+                                     static_cast<std::uint64_t>(other));
+}
+
+CounterRequest request_of(std::span<const std::byte> words) {
+    return {.operation = static_cast<CounterOperation>(from_word(words.first(8))),
+            .counter = from_word(words.subspan(8, 8)),
+            .operand = static_cast<std::int64_t>(from_word(words.subspan(16, 8))),
+            .client = from_word(words.subspan(24, 8)),
+            .number = from_word(words.subspan(32, 8))};
+}
+
+}  // namespace
+
+CounterServer::CounterServer(Door door, Descriptor end, Descriptor spare)
+    : place_(door.place()),
+      door_(std::move(door)),
+      end_(std::move(end)),
+      spare_(std::move(spare)),
+      room_(room_for_connections()) {}
+
+Result<std::unique_ptr<CounterServer>> CounterServer::start() {
+    auto door = Door::open();
+    if (!door) return door.error();
+    Descriptor end(::eventfd(0, EFD_CLOEXEC));
+    if (end.number() < 0) return Error::of_errno("making an eventfd");
+    Descriptor spare(::fcntl(end.number(), F_DUPFD_CLOEXEC, 0));
+    if (spare.number() < 0) return Error::of_errno("keeping a descriptor for a connection");
+    std::unique_ptr<CounterServer> server(
+        new CounterServer(std::move(*door), std::move(end), std::move(spare)));
+    const SignalsBlocked blocked;  // the new thread inherits the mask
+    try {
+        server->thread_ = std::thread([&self = *server] { self.run(); });
+    } catch (const std::system_error& error) {
+        return Error::make(ErrorKind::other, "starting a thread", error.code().value());
+    }
+    return server;
+}
+
+void CounterServer::stop() {
+    if (stopped_.exchange(true) || !thread_.joinable()) return;
+    const std::uint64_t one = 1;
+    [[maybe_unused]] const auto written = ::write(end_.number(), &one, sizeof one);
+    thread_.join();
+}
+
+std::uint64_t CounterServer::add() {
+    const std::lock_guard lock(mutex_);
+    counters_.emplace(++last_id_, Counted{});
+    return last_id_;
+}
+
+void CounterServer::remove(std::uint64_t id) {
+    const std::lock_guard lock(mutex_);
+    counters_.erase(id);
+}
+
+std::optional<std::int64_t> CounterServer::serve(const CounterRequest& request) {
+    const std::lock_guard lock(mutex_);
+    const auto found = counters_.find(request.counter);
+    if (found == counters_.end()) return std::nullopt;
+    std::int64_t& number = found->second.number;
+    Served& last = found->second.last[request.client];
+    if (last.request == request.number) return last.before;
+    last = {request.number, number};
+    number = request.operation == CounterOperation::set ? request.operand
+                                                        : wrapping_sum(number, request.operand);
+    return last.before;
+}
+
+/// Serves until stop(). `watched` holds the descriptor that ends the thread, the connections, then
+/// the listener's descriptors.
+void CounterServer::run() {
+    use_all_cores();
+    std::vector<pollfd> watched;
+    for (;;) {
+        watched = {{end_.number(), POLLIN, 0}};
+        for (const Connection& client : connections_)
+            watched.push_back({client.socket.number(), POLLIN, 0});
+        door_.watch(watched);
+        const int ready = ::poll(watched.data(), watched.size(), door_.patience());
+        if (ready < 0 && errno == EINTR) continue;
+        if (ready < 0 || watched[0].revents != 0) break;
+        const auto at_door = std::span(watched).subspan(1 + connections_.size());
+        serve_connections(std::span(watched).subspan(1, connections_.size()));
+        admit(at_door);
+    }
+    // Closing the connections makes clients notice at once, also where poll(2) failed.
+    connections_.clear();
+    door_ = Door();
+}
+
+/// Serves the connections that are readable, and moves them to the end of the list, so that the one
+/// used least recently is first. Removes connections that have ended.
+void CounterServer::serve_connections(std::span<const pollfd> watched) {
+    std::vector<Connection> used;
+    std::size_t left = 0;
+    for (std::size_t i = 0; i < watched.size(); ++i) {
+        Connection& client = connections_[i];
+        if (watched[i].revents == 0) {
+            if (left != i) connections_[left] = std::move(client);
+            ++left;
+        } else if (answer(client)) {
+            used.push_back(std::move(client));
+        }
+    }
+    connections_.resize(left);
+    std::ranges::move(used, std::back_inserter(connections_));
+}
+
+/// Lets clients in. A client that finds no room replaces the connection used least recently.
+void CounterServer::admit(std::span<const pollfd> at_door) {
+    for (Socket& socket : door_.look(at_door, room_))
+        connections_.push_back({.socket = std::move(socket)});
+    std::size_t leaving = connections_.size() - std::min(connections_.size(), room_);
+    if (leaving == 0 && door_.is_crowded() && !connections_.empty()) leaving = 1;
+    connections_.erase(connections_.begin(),
+                       connections_.begin() + static_cast<std::ptrdiff_t>(leaving));
+    const bool has_spare = spare_.number() >= 0;
+    if (door_.is_crowded() && (leaving > 0 || has_spare)) {
+        if (leaving == 0) (void)spare_.close();
+        door_.try_again();
+    } else if (connections_.empty() && !has_spare) {
+        spare_ = Descriptor(::fcntl(end_.number(), F_DUPFD_CLOEXEC, 0));
+    }
+}
+
+/// Receives what has arrived, and answers a complete request. Returns false when the connection has
+/// ended.
+bool CounterServer::answer(Connection& client) {
+    const auto got = client.socket.receive_some(std::span(client.request).subspan(client.filled));
+    if (!got) return Socket::would_wait(got.error());
+    client.filled += *got;
+    if (client.filled < client.request.size()) return true;
+    client.filled = 0;
+    const CounterRequest request = request_of(client.request);
+    if (request.operation != CounterOperation::add && request.operation != CounterOperation::set)
+        return false;
+    const auto before = serve(request);
+    std::array<std::byte, kCounterReply> reply{};
+    std::ranges::copy(to_word(before ? kServed : kUnknown), reply.begin());
+    std::ranges::copy(to_word(static_cast<std::uint64_t>(before.value_or(0))), reply.begin() + 8);
+    // A client waits for each reply, so there is room for it unless the client breaks the rules.
+    return client.socket.send(reply, Socket::Clock::now()).ok();
+}
+
+}  // namespace oratorio

@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <poll.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <utility>
+
+#include "net/job_listener.hpp"
+
+namespace oratorio {
+namespace {
+
+using namespace std::chrono_literals;
+using Clock = Socket::Clock;
+
+/// The next address is tried when the current one has not answered for this long, or has failed.
+constexpr auto kStagger = 250ms;
+
+/// How often one address is tried where the connection is accepted and then closed. A server with
+/// many pending connections may have dropped ours as the oldest.
+constexpr int kTries = 8;
+
+/// The attempt at one address. It succeeds when the server's answer to the token has arrived.
+struct Attempt {
+    std::size_t address = 0;  ///< index in the place's addresses
+    Socket socket;
+    int error = 0;  ///< errno
+    int tries = 0;
+    bool asked = false;
+    std::size_t filled = 0;
+    Word answer{};
+};
+
+/// Tries the addresses of a place as RFC 8305 describes: it starts them one after the other, and
+/// then they run in parallel. A firewall may drop what is sent to one address, and another machine
+/// may have the same address.
+class Connecting {
+  public:
+    explicit Connecting(const ServicePlace& place) : place_(place) {}
+
+    /// Returns the first connection that the server has answered. If all addresses fail, the error
+    /// has the errno of the first one.
+    Result<Socket> run(Clock::time_point until) {
+        for (;;) {
+            if (attempts_.size() < place_.count && (Clock::now() >= next_ || !any_under_way()))
+                begin();
+            if (!any_under_way() && attempts_.size() == place_.count) break;
+            if (Clock::now() >= until) break;
+            const bool more = attempts_.size() < place_.count;
+            std::vector<pollfd> watched;
+            for (const Attempt& attempt : attempts_)
+                watched.push_back({attempt.error == 0 ? attempt.socket.number() : -1,
+                                   static_cast<short>(attempt.asked ? POLLIN : POLLOUT), 0});
+            // poll() returned 0 at the timeout, or -1 after a signal: nothing is ready.
+            if (::poll(watched.data(), watched.size(),
+                       poll_timeout(more ? std::min(next_, until) : until)) <= 0)
+                continue;
+            for (std::size_t i = 0; i < attempts_.size(); ++i)
+                if (watched[i].revents != 0 && advance(attempts_[i]))
+                    return std::move(attempts_[i].socket);
+        }
+        const int error =
+            attempts_.empty() || attempts_[0].error == 0 ? ETIMEDOUT : attempts_[0].error;
+        return Error::make(ErrorKind::unsupported_operation, "connecting", error);
+    }
+
+  private:
+    void begin() {
+        const std::size_t address = attempts_.size();
+        attempts_.emplace_back().address = address;
+        connect(attempts_.back());
+        next_ = Clock::now() + kStagger;
+    }
+
+    void connect(Attempt& attempt) const {
+        auto socket = Socket::connect(place_.addresses[attempt.address],
+                                      static_cast<std::uint16_t>(place_.port));
+        Attempt next{attempt.address, Socket(), 0, attempt.tries + 1};
+        if (socket) next.socket = std::move(*socket);
+        if (!socket) next.error = socket.error().system_errno;
+        attempt = std::move(next);
+    }
+
+    /// Records the failure of an established connection, and connects again if it was closed and
+    /// tries are left.
+    void closed(Attempt& attempt, int error) const {
+        attempt.error = error;
+        if ((error == ECONNRESET || error == EPIPE) && attempt.tries < kTries) connect(attempt);
+    }
+
+    [[nodiscard]] bool any_under_way() const {
+        return std::ranges::any_of(attempts_, [](const Attempt& each) { return each.error == 0; });
+    }
+
+    /// Sends the token, or receives the answer. Returns true when the server has answered.
+    bool advance(Attempt& attempt) const {
+        if (!attempt.asked) {
+            attempt.error = attempt.socket.error();
+            if (attempt.error != 0) return false;
+            const auto sent = attempt.socket.send(to_word(place_.token), Clock::now());
+            attempt.asked = true;
+            if (!sent) closed(attempt, sent.error().system_errno);
+            return false;
+        }
+        const auto got =
+            attempt.socket.receive_some(std::span(attempt.answer).subspan(attempt.filled));
+        if (got) attempt.filled += *got;
+        if (!got && !Socket::would_wait(got.error())) closed(attempt, got.error().system_errno);
+        if (attempt.filled < attempt.answer.size()) return false;
+        if (from_word(attempt.answer) == place_.answer) return true;
+        attempt.error = EPROTO;
+        return false;
+    }
+
+    const ServicePlace& place_;
+    std::vector<Attempt> attempts_;
+    Clock::time_point next_ = Clock::now();
+};
+
+}  // namespace
+
+Result<Socket> connect_to(const ServicePlace& place, Socket::Clock::time_point until) {
+    return Connecting(place).run(until);
+}
+
+}  // namespace oratorio

@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "net/job_listener.hpp"
+
+#include <endian.h>
+#include <poll.h>
+#include <sys/random.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <utility>
+
+#include "base/system_call.hpp"
+
+namespace oratorio {
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr auto kForToken = 10s;    ///< time until a connection without the token is closed
+constexpr int kLookAgain = 100;    ///< milliseconds between two looks while a time limit runs
+constexpr int kAcceptAtOnce = 64;  ///< connections accepted before the others get their turn
+
+}  // namespace
+
+Word to_word(std::uint64_t value) {
+    const std::uint64_t little = htole64(value);
+    Word word;
+    std::memcpy(word.data(), &little, word.size());
+    return word;
+}
+
+std::uint64_t from_word(std::span<const std::byte> word) {
+    std::uint64_t little = 0;
+    std::memcpy(&little, word.data(), sizeof little);
+    return le64toh(little);
+}
+
+Result<Door> Door::open() {
+    auto listener = Socket::listen();
+    if (!listener) return listener.error();
+    Door door(std::move(*listener));
+    if (auto found = door.find_place(); !found) return found.error();
+    return door;
+}
+
+Result<void> Door::find_place() {
+    const auto port = listener_.port();
+    if (!port) return port.error();
+    auto addresses = own_addresses(listener_.hears_ipv6());
+    if (!addresses) return addresses.error();
+    if (addresses->empty()) return Error::make(ErrorKind::io, "this machine has no address");
+    // The last address is loopback, for ranks on this node.
+    while (addresses->size() > place_.addresses.size()) addresses->erase(addresses->end() - 2);
+    std::ranges::copy(*addresses, place_.addresses.begin());
+    place_.count = static_cast<std::uint32_t>(addresses->size());
+    place_.port = *port;
+    std::array<std::uint64_t, 2> secrets{};
+    const Answer random =
+        uninterrupted([&] { return ::getrandom(secrets.data(), sizeof secrets, 0); });
+    if (random.result != sizeof secrets)
+        return Error::make(ErrorKind::io, "getting random bytes", random.error_number);
+    place_.token = secrets[0];
+    place_.answer = secrets[1];
+    return {};
+}
+
+void Door::watch(std::vector<pollfd>& watched) const {
+    watched.push_back({crowded_ ? -1 : listener_.number(), POLLIN, 0});
+    for (const Stranger& stranger : strangers_)
+        watched.push_back({stranger.socket.number(), POLLIN, 0});
+}
+
+int Door::patience() const {
+    return crowded_ || !strangers_.empty() ? kLookAgain : -1;
+}
+
+std::vector<Socket> Door::look(std::span<const pollfd> watched, std::size_t wanted) {
+    wanted_ = wanted;
+    admitted_.clear();
+    for (std::size_t i = strangers_.size(); i-- > 0;) {
+        const bool late = Socket::Clock::now() >= strangers_[i].until;
+        const Verdict verdict = watched[i + 1].revents != 0 ? hear(strangers_[i])
+                                : late                      ? Verdict::goes
+                                                            : Verdict::waits;
+        if (verdict == Verdict::waits) continue;
+        if (verdict == Verdict::comes_in) admitted_.push_back(std::move(strangers_[i].socket));
+        strangers_.erase(strangers_.begin() + static_cast<std::ptrdiff_t>(i));
+    }
+    crowded_ = false;
+    if (watched[0].revents != 0) accept_some();
+    return std::move(admitted_);
+}
+
+/// Accepts waiting connections. A rank sends the token as soon as it is connected, so mostly the
+/// token can be read at once.
+void Door::accept_some() {
+    for (int i = 0; i < kAcceptAtOnce; ++i) {
+        auto accepted = listener_.accept();
+        if (accepted) {
+            Stranger stranger{.socket = std::move(*accepted),
+                              .until = Socket::Clock::now() + kForToken};
+            const Verdict verdict = hear(stranger);
+            if (verdict == Verdict::comes_in) admitted_.push_back(std::move(stranger.socket));
+            if (verdict != Verdict::waits) continue;
+            strangers_.push_back(std::move(stranger));
+            if (strangers_.size() > strangers_max) drop_oldest();
+            continue;
+        }
+        const int number = accepted.error().system_errno;
+        if (number == EINTR || number == ECONNABORTED) continue;
+        if (number == EAGAIN || !somebody_waits()) return;
+        crowded_ = !drop_oldest();
+        if (crowded_) return;
+    }
+}
+
+/// Returns true if a connection waits. Without a free descriptor, accept(2) fails in the same way
+/// whether one waits or not.
+bool Door::somebody_waits() const {
+    pollfd waiting{listener_.number(), POLLIN, 0};
+    return ::poll(&waiting, 1, 0) > 0;
+}
+
+/// Closes the oldest pending connection, and returns false if there is none.
+bool Door::drop_oldest() {
+    if (strangers_.empty()) return false;
+    strangers_.erase(strangers_.begin());
+    return true;
+}
+
+/// Receives what has arrived of the token, and judges a complete one. The comparison of one word
+/// takes the same time for every value.
+Door::Verdict Door::hear(Stranger& stranger) const {
+    const auto got =
+        stranger.socket.receive_some(std::span(stranger.token).subspan(stranger.filled));
+    if (!got) return Socket::would_wait(got.error()) ? Verdict::waits : Verdict::goes;
+    stranger.filled += *got;
+    if (stranger.filled < stranger.token.size()) return Verdict::waits;
+    if (from_word(stranger.token) != place_.token || admitted_.size() >= wanted_)
+        return Verdict::goes;
+    // Nothing was sent before, so the socket has room for the answer.
+    const auto answered = stranger.socket.send(to_word(place_.answer), Socket::Clock::now());
+    return answered ? Verdict::comes_in : Verdict::goes;
+}
+
+}  // namespace oratorio

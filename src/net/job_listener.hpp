@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Door: the listener by which ranks of one job, and nobody else, reach a thread of another rank by
+// TCP. A client sends the token first. The server's answer proves that it is the server, and not
+// another machine with the same address. Token and answer are random; the ranks learn them through
+// the host MPI. Words have 8 bytes and are little-endian.
+#pragma once
+
+#include <array>
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "net/socket.hpp"
+
+struct pollfd;
+
+namespace oratorio {
+
+/// The address of a service and the secrets needed to reach it. A plain value that fits a message.
+struct ServicePlace {
+    std::uint64_t token = 0;    ///< secret that a client must send to be served
+    std::uint64_t answer = 0;   ///< secret that proves the server's identity
+    std::uint64_t service = 0;  ///< which of several services; sent by the client
+    std::uint32_t port = 0;
+    std::uint32_t count = 0;  ///< number of addresses; 0 when there is no server
+    std::array<IpAddress, 16> addresses{};
+};
+
+using Word = std::array<std::byte, 8>;
+[[nodiscard]] Word to_word(std::uint64_t value);
+[[nodiscard]] std::uint64_t from_word(std::span<const std::byte> word);
+
+/// The server's side. REQUIRES: one thread uses it.
+class Door {
+  public:
+    /// Most connections that have not sent the token yet. One more replaces the oldest of them.
+    static constexpr std::size_t strangers_max = 16;
+
+    /// Listens on all addresses of the machine. Fails without sockets, addresses or random numbers.
+    static Result<Door> open();
+    /// Makes a listener that accepts nothing.
+    Door() = default;
+
+    [[nodiscard]] const ServicePlace& place() const { return place_; }
+    /// Adds the descriptors that it waits for to the list for poll(2).
+    void watch(std::vector<pollfd>& watched) const;
+    /// Returns the longest time for poll(2) to wait, in milliseconds; -1 means without limit.
+    [[nodiscard]] int patience() const;
+    /// Looks at the sockets after poll(2). `watched` is what watch() added, and `wanted` the most
+    /// connections to return. Returns those on which the client has sent the token and received the
+    /// answer.
+    std::vector<Socket> look(std::span<const pollfd> watched, std::size_t wanted);
+    /// Valid after look(). True if a client waits and the process has no descriptor for its
+    /// connection.
+    [[nodiscard]] bool is_crowded() const { return crowded_; }
+    /// Makes the next watch() listen again. The caller has closed a connection, so a descriptor may
+    /// be free.
+    void try_again() { crowded_ = false; }
+
+  private:
+    struct Stranger {
+        Socket socket;
+        Socket::Clock::time_point until;
+        std::size_t filled = 0;  ///< bytes received of the token
+        Word token{};
+    };
+    enum class Verdict { waits, comes_in, goes };
+
+    explicit Door(Socket listener) : listener_(std::move(listener)) {}
+    [[nodiscard]] Result<void> find_place();
+    [[nodiscard]] Verdict hear(Stranger& stranger) const;
+    void accept_some();
+    [[nodiscard]] bool somebody_waits() const;
+    bool drop_oldest();
+
+    ServicePlace place_;
+    Socket listener_;
+    std::vector<Stranger> strangers_;
+    std::vector<Socket> admitted_;
+    std::size_t wanted_ = 0;
+    bool crowded_ = false;  ///< no descriptor for another connection
+};
+
+/// The client's side. Connects, and waits until the server has answered. If all addresses fail, the
+/// error has the errno of the first one.
+[[nodiscard]] Result<Socket> connect_to(const ServicePlace& place, Socket::Clock::time_point until);
+
+}  // namespace oratorio

@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// LockClient: the connection of one process to a lock server. TcpLocks: all lock clients of a
+// process, and the lock server that it offers itself.
+#pragma once
+
+#include <chrono>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <vector>
+
+#include "net/lock_server.hpp"
+
+namespace oratorio {
+
+/// Serves other ranks. Called repeatedly by a thread that waits for a lock.
+using WhileLocked = void (*)();
+
+struct LockLimits {
+    std::chrono::milliseconds connect{10'000};
+};
+
+/// Uses one connection for each lock that the process holds or waits for at the same time, mostly
+/// one. Connections are made when needed and kept for later locks.
+///
+/// A waiting thread calls `while_locked`, which may itself need another lock. The thread then gives
+/// up its place in the queue and repeats its request afterwards. So no thread holds a lock while it
+/// waits for a second one.
+class LockClient final : public LockService {
+  public:
+    explicit LockClient(const ServicePlace& place, WhileLocked while_locked = nullptr,
+                        LockLimits limits = {})
+        : place_(place), while_locked_(while_locked), limits_(limits) {}
+
+    /// Errors are unsupported_operation if the server couldn't be reached, else io; both have the
+    /// errno.
+    Result<LockId> acquire(const LockKey& file, Extent range, bool exclusive) override;
+    Result<void> release(LockId lock) override;
+
+  private:
+    [[nodiscard]] Result<Socket> idle_connection();
+    [[nodiscard]] Result<void> wait_for_grant(Socket& socket, const LockTable::Request& wanted,
+                                              LockId& number);
+    [[nodiscard]] LockId next_number();
+
+    const ServicePlace place_;
+    const WhileLocked while_locked_;
+    const LockLimits limits_;
+    std::mutex mutex_;  ///< guards all below
+    LockId last_number_ = 0;
+    std::vector<Socket> idle_;
+    std::map<LockId, Socket> held_;
+};
+
+class TcpLocks final : public LockServices {
+  public:
+    explicit TcpLocks(WhileLocked while_locked = nullptr) : while_locked_(while_locked) {}
+    Result<ServicePlace> serve() override;
+    void withdraw() override;
+    std::shared_ptr<LockService> reach(const ServicePlace& place) override;
+
+  private:
+    const WhileLocked while_locked_;
+    std::mutex mutex_;  ///< guards all below
+    std::unique_ptr<LockServer> server_;
+    int offers_ = 0;
+    std::map<std::uint64_t, std::shared_ptr<LockService>> reached_;  ///< by token
+};
+
+}  // namespace oratorio

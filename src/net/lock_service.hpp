@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// LockService: locks of byte ranges among the processes of a job, for file systems with locks that
+// are visible on one node only. Between nodes it is lock_client, which asks a thread of one process
+// (lock_server). Simulated ranks have an implementation of their own.
+#pragma once
+
+#include <compare>
+#include <cstdint>
+#include <memory>
+
+#include "net/job_listener.hpp"
+#include "base/extent.hpp"
+#include "base/result.hpp"
+
+namespace oratorio {
+
+/// Names a file to the service. All processes that lock a file must use the same key. Two files
+/// with the same key exclude each other needlessly, which costs time but is never wrong.
+struct LockKey {
+    std::uint64_t file = 0;         ///< its number in the file system (st_ino)
+    std::uint64_t file_system = 0;  ///< f_type
+    auto operator<=>(const LockKey&) const = default;
+};
+
+/// Names one lock that is held.
+using LockId = std::uint64_t;
+
+/// Thread-safe. Each acquire makes a separate lock. It excludes all other locks that overlap it,
+/// also those of the same process, unless both are shared. REQUIRES: a holder waits neither for
+/// another rank nor for a second lock, so that waits never form a cycle.
+class LockService {
+  public:
+    virtual ~LockService() = default;
+    LockService() = default;
+    LockService(const LockService&) = delete;
+    LockService& operator=(const LockService&) = delete;
+
+    /// Waits for all holders of any part of `range`, and for earlier requests. There is no time
+    /// limit while the service answers; an error means that it doesn't.
+    virtual Result<LockId> acquire(const LockKey& file, Extent range, bool exclusive) = 0;
+    virtual Result<void> release(LockId lock) = 0;
+};
+
+/// Offers a lock service to the job, and reaches the service of another process. Thread-safe.
+class LockServices {
+  public:
+    virtual ~LockServices() = default;
+    LockServices() = default;
+    LockServices(const LockServices&) = delete;
+    LockServices& operator=(const LockServices&) = delete;
+
+    /// Offers a service of this process, the same one in each call.
+    virtual Result<ServicePlace> serve() = 0;
+    /// Takes back one offer. The service ends with its last offer.
+    virtual void withdraw() = 0;
+    virtual std::shared_ptr<LockService> reach(const ServicePlace& place) = 0;
+};
+
+}  // namespace oratorio

@@ -1,0 +1,213 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Counters, such as the shared file pointer, that a process serves by TCP to ranks that share no
+// memory with it. One thread serves all counters of the process. It never calls MPI, so it works at
+// any level of thread support and while the process computes.
+//
+// Behind the job listener (net/job_listener) a connection carries requests of five words (CounterRequest).
+// A reply is two words: kServed and the number before the operation, or kUnknown and 0 where there
+// is no such counter. Words have 8 bytes and are little-endian.
+//
+// The server closes the connection used least recently when another client arrives and there is no
+// room. After its connection has ended, a client connects again and repeats its last request. The
+// request's number shows the server whether it has served that request already.
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <span>
+#include <thread>
+#include <vector>
+
+#include "net/counter.hpp"
+#include "net/job_listener.hpp"
+#include "comm/topology.hpp"
+
+namespace oratorio {
+
+enum class CounterOperation : std::uint64_t { add = 1, set = 2 };
+
+struct CounterRequest {
+    CounterOperation operation = CounterOperation::add;
+    std::uint64_t counter = 0;  ///< its id
+    std::int64_t operand = 0;
+    std::uint64_t client = 0;  ///< which client of the counter
+    std::uint64_t number = 0;  ///< larger than in the client's previous request
+};
+
+inline constexpr std::size_t kCounterRequest = 40;  ///< bytes
+inline constexpr std::size_t kCounterReply = 16;    ///< bytes
+inline constexpr std::uint64_t kServed = 1;
+inline constexpr std::uint64_t kUnknown = 0;
+
+/// The address of one counter. A plain value that fits a message.
+struct CounterPlace {
+    ServicePlace server;
+    std::uint64_t id = 0;
+    std::int64_t refused = 0;  ///< errno that explains why there is no server, else 0
+};
+
+/// Serves the counters of this process. Thread-safe.
+class CounterServer {
+  public:
+    /// Most open connections. The limit is a quarter of the process's descriptors if that is less.
+    static constexpr std::size_t connections_max = 256;
+
+    /// Listens on all addresses of the machine. Fails without sockets, addresses or a thread.
+    static Result<std::unique_ptr<CounterServer>> start();
+    ~CounterServer() { stop(); }
+
+    [[nodiscard]] const ServicePlace& place() const { return place_; }
+    /// Adds a counter that is 0, and returns its id.
+    [[nodiscard]] std::uint64_t add();
+    void remove(std::uint64_t id);
+    /// Serves a request and returns the number before the operation. The client's last request,
+    /// repeated, is not served again. Returns nothing if the counter is unknown.
+    std::optional<std::int64_t> serve(const CounterRequest& request);
+    /// Ends the thread and all connections, without the consent of clients. This process can use
+    /// the counters after that.
+    void stop();
+
+  private:
+    struct Connection {
+        Socket socket;
+        std::size_t filled = 0;  ///< bytes received of the request
+        std::array<std::byte, kCounterRequest> request{};
+    };
+    struct Served {
+        std::uint64_t request = 0;
+        std::int64_t before = 0;
+    };
+    struct Counted {
+        std::int64_t number = 0;
+        std::map<std::uint64_t, Served> last;  ///< by client
+    };
+
+    CounterServer(Door door, Descriptor end, Descriptor spare);
+    // Called by the server's thread only:
+    void run();
+    void serve_connections(std::span<const pollfd> watched);
+    void admit(std::span<const pollfd> at_door);
+    [[nodiscard]] bool answer(Connection& client);
+
+    ServicePlace place_;
+    Door door_;
+    Descriptor end_;    ///< an eventfd; readable when the thread must end
+    Descriptor spare_;  ///< closed to make room for one connection when descriptors have run out
+    std::size_t room_;
+    std::atomic<bool> stopped_{false};
+    std::mutex mutex_;  ///< guards the counters
+    std::map<std::uint64_t, Counted> counters_;
+    std::uint64_t last_id_ = 0;
+    std::vector<Connection> connections_;  ///< the thread's; the one used last is at the end
+    std::thread thread_;
+};
+
+struct CounterLimits {
+    std::chrono::milliseconds connect{10'000};
+    std::chrono::milliseconds reply{30'000};
+};
+
+/// A connection to the counters of another process. Connects at the first use, and again when the
+/// connection has ended. After a failure every later use fails at once, because it isn't known
+/// whether the number changed. The error is unsupported_operation if there never was a connection,
+/// else io; both carry the errno. Thread-safe.
+class CounterConnection {
+  public:
+    explicit CounterConnection(const ServicePlace& place, CounterLimits limits = {})
+        : place_(place), limits_(limits) {}
+    [[nodiscard]] Result<std::int64_t> ask(const CounterRequest& request);
+    [[nodiscard]] bool has_failed() const { return has_failed_; }
+
+  private:
+    using Words = std::array<std::byte, kCounterRequest>;
+    using Reply = std::array<std::byte, kCounterReply>;
+    // REQUIRES for these three: mutex_ is held.
+    [[nodiscard]] Result<void> connect();
+    [[nodiscard]] Result<Reply> exchange(const Words& request);
+    [[nodiscard]] Error describe(const Error& failure) const;
+
+    const ServicePlace place_;
+    const CounterLimits limits_;
+    std::atomic<bool> has_failed_{false};
+    std::mutex mutex_;  ///< guards all below; held while waiting for a reply
+    Socket socket_;
+    bool was_connected_ = false;
+    Error failure_;
+};
+
+/// A counter of this process.
+class HostedCounter final : public Counter {
+  public:
+    explicit HostedCounter(std::shared_ptr<CounterServer> server)
+        : server_(std::move(server)), id_(server_->add()) {}
+    ~HostedCounter() override { server_->remove(id_); }
+
+    [[nodiscard]] CounterPlace place() const { return {server_->place(), id_}; }
+    Result<std::int64_t> fetch_add(std::int64_t by) override {
+        return serve(CounterOperation::add, by);
+    }
+    Result<void> set(std::int64_t to) override {
+        (void)serve(CounterOperation::set, to);
+        return {};
+    }
+
+  private:
+    std::int64_t serve(CounterOperation operation, std::int64_t operand) {
+        return *server_->serve({operation, id_, operand, 0, ++requests_});
+    }
+
+    std::shared_ptr<CounterServer> server_;
+    std::uint64_t id_;
+    std::uint64_t requests_ = 0;
+};
+
+/// A counter of another process.
+class CounterClient final : public Counter {
+  public:
+    /// `rank` is the rank of this process. It isn't 0, and no other client of the counter has it.
+    CounterClient(std::shared_ptr<CounterConnection> connection, std::uint64_t id, Rank rank)
+        : connection_(std::move(connection)), id_(id), rank_(static_cast<std::uint64_t>(rank)) {}
+    Result<std::int64_t> fetch_add(std::int64_t by) override {
+        return ask(CounterOperation::add, by);
+    }
+    Result<void> set(std::int64_t to) override;
+
+  private:
+    [[nodiscard]] Result<std::int64_t> ask(CounterOperation operation, std::int64_t operand) {
+        return connection_->ask({operation, id_, operand, rank_, ++requests_});
+    }
+
+    std::shared_ptr<CounterConnection> connection_;
+    std::uint64_t id_;
+    std::uint64_t rank_;
+    std::uint64_t requests_ = 0;
+};
+
+/// The server of this process, started for its first counter, and the connections to the servers of
+/// other processes, kept while a counter uses them. Thread-safe.
+class CounterService {
+  public:
+    /// Makes a counter of this process. Starts the server if none is running; fails as
+    /// CounterServer::start.
+    Result<std::unique_ptr<HostedCounter>> host();
+    /// Makes this rank's end of another process's counter. Sends nothing yet.
+    std::unique_ptr<Counter> reach(const CounterPlace& place, Rank rank);
+    /// Ends the server if no counter uses it.
+    void retire();
+    /// Ends the server's thread; called at the end of MPI.
+    void stop();
+
+  private:
+    std::mutex mutex_;  ///< guards all below
+    std::shared_ptr<CounterServer> server_;
+    std::map<std::uint64_t, std::weak_ptr<CounterConnection>> connections_;  ///< by the token
+};
+
+}  // namespace oratorio

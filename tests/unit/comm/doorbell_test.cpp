@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "comm/doorbell.hpp"
+
+#include <gtest/gtest.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <fstream>
+#include <string>
+#include <thread>
+
+namespace oratorio::test {
+namespace {
+
+using namespace std::chrono_literals;
+
+/// Returns true if a thread of this process sleeps in the kernel.
+bool sleeps(long thread) {
+    std::ifstream file("/proc/self/task/" + std::to_string(thread) + "/stat");
+    const std::string text{std::istreambuf_iterator<char>(file), {}};
+    const std::size_t name_ends = text.rfind(") ");
+    return name_ends != std::string::npos && text[name_ends + 2] == 'S';
+}
+
+/// A rank that sleeps on its doorbell until it is woken.
+class Sleeper {
+  public:
+    explicit Sleeper(Bell& bell) : bell_(bell), heard_(bell.rings) {
+        thread_ = std::thread([this] {
+            number_ = syscall(SYS_gettid);
+            wait_until_rung(bell_, heard_, 60s);
+            woken_ = true;
+        });
+        // The rank marks itself asleep before it sleeps: a ring in between would keep it awake.
+        while (bell_.sleep != Bell::asleep || !sleeps(number_)) std::this_thread::yield();
+    }
+    ~Sleeper() {
+        ring(bell_);
+        thread_.join();
+    }
+    [[nodiscard]] bool woken() const { return woken_; }
+    void wait() const {
+        while (!woken_) std::this_thread::yield();
+    }
+
+  private:
+    Bell& bell_;
+    std::uint32_t heard_;
+    std::atomic<bool> woken_{false};
+    std::atomic<long> number_{0};
+    std::thread thread_;
+};
+
+TEST(Bell, ARingWakesTheOwner) {
+    Bell bell(Before::nothing);
+    const Sleeper sleeper(bell);
+    ring(bell);
+    sleeper.wait();
+    EXPECT_EQ(bell.sleep, Bell::awake);
+}
+
+TEST(Bell, ASoftRingLeavesTheOwnerAsleepUntilItIsCalled) {
+    Bell bell(Before::nothing);
+    const Sleeper sleeper(bell);
+    EXPECT_FALSE(call(bell)) << "nothing has rung";
+    ring_softly(bell);
+    std::this_thread::sleep_for(20ms);
+    EXPECT_FALSE(sleeper.woken());
+    EXPECT_TRUE(call(bell));
+    sleeper.wait();
+}
+
+TEST(Bell, WhoIsAwakeIsNotCalled) {
+    Bell bell(Before::nothing);
+    ring_softly(bell);
+    EXPECT_FALSE(call(bell));
+}
+
+TEST(Bell, WhoHeardTheRingBeforeDoesNotSleep) {
+    Bell bell(Before::nothing);
+    const std::uint32_t heard = bell.rings;
+    ring_softly(bell);
+    wait_until_rung(bell, heard, 60s);
+    EXPECT_EQ(bell.sleep, Bell::awake);
+}
+
+TEST(Bell, ARankYieldsBeforeItSleepsWhereRanksShareCores) {
+    Topology topology;
+    topology.rank = 1;
+    topology.size = 3;
+    topology.cores = 2;
+    topology.node_of = std::vector{0, 1, 1};
+    EXPECT_EQ(usual_before_sleep(topology), Before::spins);
+    topology.cores = 1;
+    EXPECT_EQ(usual_before_sleep(topology), Before::yields);
+}
+
+}  // namespace
+}  // namespace oratorio::test

@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// AgentHost: the resources that the agents of several open files share.
+#include "data_shipping/host.hpp"
+
+#include <gtest/gtest.h>
+
+#include <deque>
+#include <filesystem>
+#include <fstream>
+
+#include "data_shipping/remote_agents.hpp"
+#include "data_shipping/server.hpp"
+#include "support/memory_store.hpp"
+#include "unit/agent/agent_pieces.hpp"
+
+namespace oratorio::test {
+namespace {
+
+/// Resources of this process that a system can run out of.
+struct Used {
+    std::int64_t descriptors = 0;
+    std::int64_t threads = 0;
+    std::int64_t memory = 0;  ///< bytes of address space
+};
+
+Used used_now() {
+    Used used;
+    for (const auto& each : std::filesystem::directory_iterator("/proc/self/fd"))
+        used.descriptors += each.is_symlink() ? 1 : 0;
+    std::ifstream status("/proc/self/status");
+    for (std::string word; status >> word;) {
+        if (word == "Threads:") status >> used.threads;
+        if (word == "VmSize:" && status >> used.memory) used.memory <<= 10;
+    }
+    return used;
+}
+
+/// Agents of several open files in one process, each file with a disk of its own.
+class ManyFiles {
+  public:
+    explicit ManyFiles(std::size_t files, Bytes shipment_max = kMost) : disks_(files) {
+        for (MemoryDisk& disk : disks_) {
+            AgentServer::Wish wish;
+            for (int thread = 0; thread < 2; ++thread)
+                wish.file.stores.push_back(std::make_unique<MemoryStore>(disk));
+            wish.file.binding = {kBlock, 1};
+            wish.file.clients = 4;
+            wish.shipment_max = shipment_max;
+            wish.hosts = &hosts_;
+            auto started = AgentServer::start(std::move(wish));
+            EXPECT_TRUE(started.ok());
+            servers.push_back(std::move(*started));
+        }
+    }
+    [[nodiscard]] const MemoryDisk& disk(std::size_t file) const { return disks_[file]; }
+    [[nodiscard]] std::unique_ptr<RemoteAgents> reached(std::size_t file) const {
+        return std::move(
+            *RemoteAgents::connect(std::span(&servers[file]->place(), 1), kBlock, kMost));
+    }
+
+  private:
+    std::deque<MemoryDisk> disks_;
+    AgentHosts hosts_;
+
+  public:
+    std::vector<std::unique_ptr<AgentServer>> servers;
+};
+
+TEST(AgentHosts, WhatAgentsTakeDoesNotGrowWithTheNumberOfFiles) {
+    constexpr std::size_t kFiles = 300;
+    const Used before = used_now();
+    {
+        ManyFiles files(kFiles, Bytes{8} << 20);
+        const Used there = used_now();
+        EXPECT_EQ(there.threads, before.threads + 2);
+        EXPECT_LE(there.descriptors, before.descriptors + 3);
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+        EXPECT_LT(there.memory, before.memory + (Bytes{1} << 30)) << "it was 32 MiB a file";
+#endif
+        for (std::size_t file = 0; file < kFiles; ++file) {
+            const auto agents = files.reached(file);
+            Piece piece(Direction::write, 0, 0, 100, static_cast<int>(file % 100) + 1);
+            EXPECT_EQ(ask(*agents, piece).error.kind, ErrorKind::none);
+        }
+        for (std::size_t file = 0; file < kFiles; ++file) {
+            EXPECT_EQ(files.disk(file).contents(),
+                      Buffer(100, static_cast<std::byte>(file % 100 + 1)));
+            EXPECT_TRUE(files.servers[file]->close().ok());
+        }
+        const Used after = used_now();
+        EXPECT_EQ(after.threads, before.threads);
+        EXPECT_EQ(after.descriptors, before.descriptors);
+    }
+}
+
+TEST(AgentHosts, AFileThatIsClosedIsServedNoMoreAndTheOthersStillAre) {
+    ManyFiles files(3);
+    const auto first = files.reached(0);
+    const auto second = files.reached(1);
+    Piece piece(Direction::write, 0, 0, 100, 5);
+    EXPECT_EQ(ask(*first, piece).error.kind, ErrorKind::none);
+    EXPECT_TRUE(files.servers[0]->close().ok());
+    const ReplyHead gone = ask(*first, piece);
+    EXPECT_EQ(gone.error.kind, ErrorKind::io);
+    EXPECT_EQ(ask(*second, piece).error.kind, ErrorKind::none);
+    EXPECT_EQ(files.disk(1).contents(), Buffer(100, std::byte{5}));
+    EXPECT_EQ(files.disk(2).size(), 0);
+}
+
+/// Files are opened and closed while ranks are at work on others.
+TEST(AgentHosts, FilesMayBeOpenedAndClosedWhileOthersAreServed) {
+    ManyFiles files(6);
+    std::vector<std::thread> ranks;
+    for (std::size_t file = 0; file < 6; ++file) {
+        ranks.emplace_back([&, file] {
+            const auto agents = files.reached(file);
+            for (int i = 0; i < 50; ++i) {
+                Piece piece(Direction::write, 0, 100 * i, 100, static_cast<int>(file) + 1);
+                EXPECT_EQ(ask(*agents, piece).error.kind, ErrorKind::none);
+            }
+            EXPECT_TRUE(files.servers[file]->close().ok());
+        });
+    }
+    for (std::thread& rank : ranks) rank.join();
+    for (std::size_t file = 0; file < 6; ++file)
+        EXPECT_EQ(files.disk(file).contents(), Buffer(5000, static_cast<std::byte>(file + 1)));
+}
+
+}  // namespace
+}  // namespace oratorio::test

@@ -1,0 +1,331 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Agents as threads, reached by TCP: by ranks, and by clients that are not ranks.
+#include "data_shipping/server.hpp"
+
+#include <gtest/gtest.h>
+#include <poll.h>
+#include <sys/resource.h>
+
+#include <cerrno>
+#include <filesystem>
+#include <fstream>
+
+#include "data_shipping/remote_agents.hpp"
+#include "support/memory_store.hpp"
+#include "support/temporary_folder.hpp"
+#include "unit/agent/agent_pieces.hpp"
+
+namespace oratorio::test {
+namespace {
+
+using namespace std::chrono_literals;
+constexpr auto kSoon = 20s;  // far more than any step here takes
+
+/// Agents over stores of one disk.
+class Few {
+  public:
+    explicit Few(MemoryDisk& disk, int agents = 2, const MemoryStoreOptions& options = {},
+                 std::chrono::milliseconds patience = 60s) {
+        for (int agent = 0; agent < agents; ++agent) {
+            AgentServer::Wish wish;
+            for (int thread = 0; thread < 2; ++thread)
+                wish.file.stores.push_back(std::make_unique<MemoryStore>(disk, options));
+            wish.file.binding = {kBlock, agents};
+            wish.file.agent = agent;
+            wish.shipment_max = kMost;
+            wish.file.clients = 32;
+            wish.patience = patience;
+            auto started = AgentServer::start(std::move(wish));
+            EXPECT_TRUE(started.ok());
+            servers.push_back(std::move(*started));
+        }
+    }
+    [[nodiscard]] std::vector<ServicePlace> places() const {
+        std::vector<ServicePlace> all;
+        for (const auto& server : servers) all.push_back(server->place());
+        return all;
+    }
+    [[nodiscard]] std::unique_ptr<RemoteAgents> reached(const AgentLimits& limits = {}) const {
+        auto agents = RemoteAgents::connect(places(), kBlock, kMost, limits);
+        EXPECT_TRUE(agents.ok());
+        return agents ? std::move(*agents) : nullptr;
+    }
+    std::vector<std::unique_ptr<AgentServer>> servers;
+};
+
+TEST(AgentServer, ManyRanksWriteAndReadAtOnceThroughFewBuffers) {
+    constexpr int kRanks = 12;
+    constexpr Bytes kPieces = 40;
+    MemoryDisk disk;
+    const Few few(disk);
+    std::vector<std::thread> ranks;
+    for (int rank = 0; rank < kRanks; ++rank) {
+        ranks.emplace_back([&, rank] {
+            const auto agents = few.reached();
+            for (const Direction direction : {Direction::write, Direction::read}) {
+                std::vector<Piece> pieces;
+                for (Bytes i = 0; i < kPieces; ++i) {
+                    const Offset at = (i * kRanks + rank) * kBlock;
+                    const int value = direction == Direction::write ? rank + 1 : 0;
+                    pieces.emplace_back(direction, static_cast<int>(at / kBlock % 2), at, kBlock,
+                                        value);
+                }
+                // Ships all pieces at once: more than the buffers hold, in both directions.
+                for (std::size_t i = 0; i < pieces.size(); ++i) agents->ship(pieces[i].numbered(i));
+                std::array<ReplyHead, 7> replies;
+                std::size_t done = 0;
+                for (std::size_t n = agents->reap(replies); n > 0; n = agents->reap(replies)) {
+                    for (std::size_t i = 0; i < n; ++i)
+                        EXPECT_EQ(replies[i].error.kind, ErrorKind::none);
+                    done += n;
+                }
+                EXPECT_EQ(done, pieces.size());
+                for (const Piece& piece : pieces)
+                    EXPECT_EQ(piece.data, Buffer(kBlock, static_cast<std::byte>(rank + 1)));
+            }
+        });
+    }
+    for (std::thread& rank : ranks) rank.join();
+    EXPECT_EQ(disk.size(), kRanks * kPieces * kBlock);
+}
+
+TEST(AgentServer, AFailedWriteComesBackInThatVeryRequest) {
+    MemoryDisk disk(1500);
+    const Few few(disk);
+    const auto agents = few.reached();
+    Piece good(Direction::write, 0, 0, 1000, 1);
+    Piece bad(Direction::write, 1, 1000, 1000, 2);
+    EXPECT_EQ(ask(*agents, good).error.kind, ErrorKind::none);
+    const ReplyHead failed = ask(*agents, bad);
+    EXPECT_EQ(failed.error.kind, ErrorKind::no_space);
+    EXPECT_EQ(failed.error.system_errno, ENOSPC);
+    EXPECT_EQ(failed.moved, 500);
+    EXPECT_EQ(ask(*agents, good).error.kind, ErrorKind::none) << "the next call works";
+}
+
+TEST(AgentServer, WhenItHasGoneItsRanksAreToldEachTime) {
+    MemoryDisk disk;
+    Few few(disk, 1);
+    const auto agents = few.reached();
+    Piece piece(Direction::write, 0, 0, 1000, 1);
+    EXPECT_EQ(ask(*agents, piece).error.kind, ErrorKind::none);
+    EXPECT_TRUE(few.servers[0]->close().ok());
+    for (int i = 0; i < 2; ++i) {
+        const ReplyHead gone = ask(*agents, piece);
+        EXPECT_EQ(gone.error.kind, ErrorKind::io);
+        EXPECT_NE(gone.error.system_errno, 0);
+        EXPECT_EQ(gone.moved, 0);
+    }
+    const auto none = RemoteAgents::connect(few.places(), kBlock, kMost);
+    ASSERT_FALSE(none.ok());
+    EXPECT_EQ(none.error().kind, ErrorKind::unsupported_operation);
+    EXPECT_EQ(none.error().system_errno, ECONNREFUSED);
+}
+
+/// Opens a connection by hand, to send complete or incomplete messages.
+Socket raw(const ServicePlace& place, std::uint64_t token) {
+    auto socket =
+        Socket::connect(place.addresses[place.count - 1], static_cast<std::uint16_t>(place.port));
+    EXPECT_TRUE(socket.ok());
+    EXPECT_TRUE(socket->send(to_word(token), Socket::Clock::now() + kSoon).ok());
+    return std::move(*socket);
+}
+
+bool is_closed(const Socket& socket) {
+    Word word{};
+    const auto got = socket.receive(word, Socket::Clock::now() + kSoon);
+    return !got && got.error().system_errno == ECONNRESET;
+}
+
+TEST(AgentServer, WhoHasNotTheTokenIsSentAwayAndWritesNothing) {
+    MemoryDisk disk;
+    const Few few(disk, 1);
+    const auto agents = few.reached();
+    const ServicePlace place = few.servers[0]->place();
+    Piece piece(Direction::write, 0, 0, 1000, 1);
+    const Socket stranger = raw(place, place.token + 1);
+    const auto& head = piece.numbered(3).head;
+    (void)stranger.send(std::as_bytes(std::span(&head, 1)), Socket::Clock::now() + kSoon);
+    EXPECT_TRUE(is_closed(stranger));
+    EXPECT_EQ(disk.size(), 0);
+    EXPECT_EQ(ask(*agents, piece).error.kind, ErrorKind::none);
+}
+
+TEST(AgentServer, WhoAsksForMoreThanABufferOrForWhatThereIsNotIsSentAway) {
+    MemoryDisk disk;
+    const Few few(disk, 1);
+    const auto agents = few.reached();
+    const ServicePlace place = few.servers[0]->place();
+    for (const RequestHead& head :
+         {RequestHead{.described = 10, .data = kMost},
+          RequestHead{.described = UINT64_MAX, .data = 2},
+          RequestHead{.description = static_cast<Description>(9), .described = 1}}) {
+        const Socket liar = raw(place, place.token);
+        Word answer{};
+        EXPECT_TRUE(liar.receive(answer, Socket::Clock::now() + kSoon).ok());
+        (void)liar.send(std::as_bytes(std::span(&head, 1)), Socket::Clock::now() + kSoon);
+        EXPECT_TRUE(is_closed(liar));
+    }
+    Piece piece(Direction::write, 0, 0, 1000, 1);
+    EXPECT_EQ(ask(*agents, piece).error.kind, ErrorKind::none);
+}
+
+TEST(AgentServer, WhatTheRankSharesIsNotSent) {
+    MemoryDisk disk;
+    std::vector<std::byte> memory(static_cast<std::size_t>(SharedBuffers::bytes_needed(2, 4096)));
+    const SharedBuffers shared(memory);
+    AgentServer::Wish wish;
+    wish.file.stores.push_back(std::make_unique<MemoryStore>(disk));
+    wish.file.binding = {kBlock, 1};
+    wish.shipment_max = kMost;
+    wish.file.clients = 4;
+    wish.file.shared = shared;
+    const auto server = std::move(*AgentServer::start(std::move(wish)));
+    const ServicePlace place = server->place();
+    const auto agents = std::move(*RemoteAgents::connect(std::span(&place, 1), kBlock, kMost));
+    const auto mine = shared.area(1, 4096);
+    agents->share(shared, mine, {true});
+    for (const Direction direction : {Direction::write, Direction::read}) {
+        Piece piece(direction, 0, 500, 2000, 9);
+        Shipment shipment = piece.numbered(5);
+        std::ranges::copy(piece.table, mine.begin());
+        shipment.description = mine.first(piece.table.size());
+        shipment.data = mine.subspan(1000, 2000);
+        const bool writes = direction == Direction::write;
+        std::ranges::fill(shipment.data, writes ? std::byte{9} : std::byte{0});
+        EXPECT_TRUE(agents->ship(shipment));
+        ReplyHead reply;
+        EXPECT_EQ(agents->reap(std::span(&reply, 1)), 1U);
+        EXPECT_EQ(reply.error.kind, ErrorKind::none);
+        EXPECT_EQ(reply.data, 0U) << "none of it comes by the socket";
+        EXPECT_EQ(disk.contents({500, 2500}), Buffer(2000, std::byte{9}));
+        EXPECT_TRUE(std::ranges::equal(shipment.data, Buffer(2000, std::byte{9})));
+    }
+    // A piece outside the shared memory is sent, as to an agent on another node.
+    Piece piece(Direction::write, 0, 0, 100, 3);
+    EXPECT_FALSE(agents->ship(piece.numbered(6)));
+    ReplyHead reply;
+    EXPECT_EQ(agents->reap(std::span(&reply, 1)), 1U);
+    EXPECT_EQ(disk.contents({0, 100}), Buffer(100, std::byte{3}));
+}
+
+TEST(AgentServer, WhoPointsOutsideOfWhatIsSharedIsSentAway) {
+    MemoryDisk disk;
+    const Few few(disk, 1);
+    const ServicePlace place = few.servers[0]->place();
+    for (const std::uint64_t at : {std::uint64_t{64}, UINT64_MAX - 1, std::uint64_t{0}}) {
+        const Socket liar = raw(place, place.token);
+        Word answer{};
+        EXPECT_TRUE(liar.receive(answer, Socket::Clock::now() + kSoon).ok());
+        const RequestHead head{
+            .writes = 1, .described = 4, .data = 100, .described_at = at, .data_at = 64};
+        (void)liar.send(std::as_bytes(std::span(&head, 1)), Socket::Clock::now() + kSoon);
+        EXPECT_TRUE(is_closed(liar));
+    }
+    EXPECT_EQ(disk.size(), 0);
+}
+
+/// The clients are like ranks that were stopped in the middle of a call and hold all the buffers.
+TEST(AgentServer, WhoKeepsABufferForTooLongIsSentAwayWhenOthersWantIt) {
+    MemoryDisk disk;
+    const Few few(disk, 1, {}, 50ms);
+    const ServicePlace place = few.servers[0]->place();
+    std::vector<Socket> stopped;
+    for (int i = 0; i < 4; ++i) {
+        stopped.push_back(raw(place, place.token));
+        const RequestHead head{.writes = 1, .described = 4, .data = 1000};
+        Word answer{};
+        EXPECT_TRUE(stopped.back().receive(answer, Socket::Clock::now() + kSoon).ok());
+        const std::array<std::byte, 2> some{};
+        EXPECT_TRUE(
+            stopped.back().send(std::as_bytes(std::span(&head, 1)), Socket::Clock::now()).ok());
+        EXPECT_TRUE(stopped.back().send(some, Socket::Clock::now()).ok());
+    }
+    const auto agents = few.reached();
+    Piece piece(Direction::write, 0, 0, 1000, 1);
+    EXPECT_EQ(ask(*agents, piece).error.kind, ErrorKind::none);
+    EXPECT_EQ(disk.size(), 1000);
+}
+
+/// Otherwise a few ranks that take no replies would keep others from the file.
+TEST(AgentServer, RanksThatTakeTheirRepliesLateKeepNobodyFromWriting) {
+    MemoryDisk disk;
+    const Few few(disk, 1);
+    const auto late = few.reached();
+    std::vector<Piece> reads;
+    for (int i = 0; i < 100; ++i) reads.emplace_back(Direction::read, 0, 0, kMost - 64, 0);
+    for (std::size_t i = 0; i < reads.size(); ++i) late->ship(reads[i].numbered(i));
+    const auto agents = few.reached();
+    Piece piece(Direction::write, 0, 0, 1000, 1);
+    std::thread other([&] { EXPECT_EQ(ask(*agents, piece).error.kind, ErrorKind::none); });
+    ReplyHead reply;
+    std::size_t done = 0;
+    while (late->reap(std::span(&reply, 1)) > 0) ++done;
+    EXPECT_EQ(done, reads.size());
+    other.join();
+}
+
+TEST(AgentServer, WhereNoMemoryIsThereItIsAnError) {
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+    GTEST_SKIP() << "sanitizers end a program that asks for so much memory";
+#endif
+    MemoryDisk disk;
+    AgentServer::Wish wish;
+    wish.file.stores.push_back(std::make_unique<MemoryStore>(disk));
+    wish.shipment_max = Bytes{1} << 60;
+    const auto refused = AgentServer::start(std::move(wish));
+    ASSERT_FALSE(refused.ok());
+    EXPECT_EQ(refused.error().kind, ErrorKind::no_memory);
+}
+
+TEST(AgentServer, ClosingTellsWhatAStoreOfItsSays) {
+    MemoryDisk disk;
+    MemoryStoreOptions options;
+    options.close_errno = EIO;
+    Few few(disk, 1, options);
+    const auto closed = few.servers[0]->close();
+    ASSERT_FALSE(closed.ok());
+    EXPECT_EQ(closed.error().system_errno, EIO);
+    EXPECT_TRUE(few.servers[0]->close().ok()) << "once";
+}
+
+/// Runs a server that admits a rank and then sends any bytes as a reply.
+ReplyHead reply_of_liar(std::span<const std::byte> said) {
+    const auto listener = Socket::listen();
+    ServicePlace place{.token = 1, .answer = 2, .port = *listener->port(), .count = 1};
+    place.addresses[0] = {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff, 127, 0, 0, 1};
+    std::thread liar([&] {
+        pollfd watched{listener->number(), POLLIN, 0};
+        ::poll(&watched, 1, -1);
+        const auto client = listener->accept();
+        Word token{};
+        (void)client->receive(token, Socket::Clock::now() + kSoon);
+        (void)client->send(to_word(2), Socket::Clock::now() + kSoon);
+        RequestHead head;
+        (void)client->receive(std::as_writable_bytes(std::span(&head, 1)),
+                              Socket::Clock::now() + kSoon);
+        (void)client->send(said, Socket::Clock::now() + kSoon);
+        (void)is_closed(*client);
+    });
+    auto agents = RemoteAgents::connect(std::span(&place, 1), kBlock, kMost);
+    EXPECT_TRUE(agents.ok());
+    Piece piece(Direction::read, 0, 0, 100, 7);
+    const ReplyHead reply = ask(**agents, piece);
+    agents->reset();
+    liar.join();
+    return reply;
+}
+
+TEST(RemoteAgents, RepliesThatCannotBeRightAreAFailureOfThatCall) {
+    const ReplyHead replies[] = {{.number = 2, .data = 100},   // no such request
+                                 {.number = 1, .data = 1000},  // more than was requested
+                                 {.number = 1, .data = 0}};    // less than was requested
+    for (const ReplyHead& reply : replies) {
+        const ReplyHead got = reply_of_liar(std::as_bytes(std::span(&reply, 1)));
+        EXPECT_EQ(got.error.kind, ErrorKind::io);
+        EXPECT_EQ(got.error.system_errno, EPROTO);
+    }
+}
+
+}  // namespace
+}  // namespace oratorio::test

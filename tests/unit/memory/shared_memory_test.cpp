@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "memory/shared_memory.hpp"
+
+#include <fcntl.h>
+#include <gtest/gtest.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <vector>
+
+namespace oratorio::test {
+namespace {
+
+/// Memory with this name as another process may have made it, which doesn't know the bytes that
+/// ranks check.
+class Foreign {
+  public:
+    Foreign(std::string name, Bytes bytes) : name_(std::move(name)) {
+        const int file = ::shm_open(name_.c_str(), O_RDWR | O_CREAT | O_EXCL, 0600);
+        EXPECT_EQ(::ftruncate(file, bytes), 0);
+        ::close(file);
+    }
+    ~Foreign() { ::shm_unlink(name_.c_str()); }
+    Foreign(const Foreign&) = delete;
+    Foreign& operator=(const Foreign&) = delete;
+
+  private:
+    std::string name_;
+};
+
+/// Returns the length of the object with this name.
+Bytes length_of(const std::string& name) {
+    const int file = ::shm_open(name.c_str(), O_RDONLY, 0);
+    const Bytes bytes = ::lseek(file, 0, SEEK_END);
+    ::close(file);
+    return bytes;
+}
+
+TEST(SharedMemory, what_one_writes_the_other_reads_to_the_last_byte) {
+    auto made = SharedMemory::create(10'000);
+    ASSERT_TRUE(made.ok());
+    auto attached = SharedMemory::attach(made->name(), 10'000);
+    ASSERT_TRUE(attached.ok());
+    made->unlink();
+    ASSERT_EQ(attached->span().size(), 10'000U);
+    EXPECT_EQ(attached->span().back(), std::byte{0});
+    made->span().back() = std::byte{7};
+    EXPECT_EQ(attached->span().back(), std::byte{7});
+}
+
+TEST(SharedMemory, names_fit_a_message_and_cannot_be_guessed_from_another) {
+    auto one = SharedMemory::create(1), two = SharedMemory::create(1);
+    ASSERT_TRUE(one.ok() && two.ok());
+    EXPECT_LT(one->name().size(), 48U);
+    const auto random_part = [](const std::string& name) { return name.substr(name.rfind('-')); };
+    EXPECT_NE(random_part(one->name()), random_part(two->name()));
+}
+
+TEST(SharedMemory, another_object_of_that_name_is_refused_before_it_is_touched) {
+    std::string name;
+    Bytes whole = 0;
+    {
+        auto made = SharedMemory::create(10'000);
+        ASSERT_TRUE(made.ok());
+        name = made->name();
+        whole = length_of(name);
+    }
+    ASSERT_GT(whole, 10'000);
+    for (const Bytes bytes : {Bytes{0}, Bytes{10'000}, whole - 1, whole, whole + 1}) {
+        const Foreign foreign(name, bytes);
+        const auto attached = SharedMemory::attach(name, 10'000);
+        ASSERT_FALSE(attached.ok()) << bytes;
+        EXPECT_EQ(attached.error().kind, ErrorKind::io) << bytes;
+    }
+    const auto none = SharedMemory::attach(name, 10'000);
+    ASSERT_FALSE(none.ok());
+    EXPECT_EQ(none.error().system_errno, ENOENT);
+}
+
+TEST(SharedMemory, a_rank_that_means_another_length_is_refused) {
+    auto made = SharedMemory::create(10'000);
+    ASSERT_TRUE(made.ok());
+    EXPECT_FALSE(SharedMemory::attach(made->name(), 9'999).ok());
+    EXPECT_FALSE(SharedMemory::attach(made->name(), 10'001).ok());
+}
+
+}  // namespace
+}  // namespace oratorio::test

@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Lazy open: the store that opens its file at its first use.
+#include "store/lazy_open.hpp"
+
+#include <gtest/gtest.h>
+
+#include <array>
+#include <cerrno>
+
+#include "store/transfer.hpp"
+#include "support/memory_store.hpp"
+
+namespace oratorio {
+namespace {
+
+using test::MemoryDisk;
+using test::MemoryStore;
+using test::MemoryStoreOptions;
+
+class LateTest : public testing::Test {
+  protected:
+    LateTest() {
+        options_.asynchronous = true;
+        late_ = open_late([this]() -> Result<std::unique_ptr<Store>> {
+            ++tries_;
+            if (refusal_.kind != ErrorKind::none) return refusal_;
+            return std::unique_ptr<Store>(std::make_unique<MemoryStore>(disk_, options_));
+        });
+    }
+    [[nodiscard]] Transferred write(std::size_t length) {
+        std::vector<std::byte> bytes(length, std::byte{7});
+        return transfer(*late_, Direction::write, 0, bytes);
+    }
+
+    MemoryDisk disk_;
+    MemoryStoreOptions options_;
+    Error refusal_;
+    int tries_ = 0;
+    std::unique_ptr<Store> late_;
+};
+
+TEST_F(LateTest, what_has_nothing_to_do_opens_nothing) {
+    EXPECT_FALSE(late_->is_open());
+    EXPECT_TRUE(late_->sync().ok());
+    EXPECT_TRUE(late_->lock({0, 10}, false, true).ok());
+    late_->announce({});
+    EXPECT_TRUE(late_->close().ok());
+    EXPECT_EQ(tries_, 0);
+}
+
+TEST_F(LateTest, it_is_opened_once_and_has_its_limits_then) {
+    EXPECT_FALSE(late_->limits().asynchronous);
+    EXPECT_TRUE(late_->prepare().ok());
+    EXPECT_TRUE(late_->prepare().ok());
+    EXPECT_TRUE(late_->is_open());
+    EXPECT_TRUE(late_->limits().asynchronous);
+    EXPECT_EQ(late_->limits().queue_depth, options_.queue_depth);
+    EXPECT_EQ(write(100).bytes, 100);
+    EXPECT_EQ(*late_->size(), 100);
+    EXPECT_EQ(tries_, 1);
+}
+
+TEST_F(LateTest, all_but_requests_opens_the_file_that_it_needs) {
+    EXPECT_EQ(*late_->size(), 0);
+    EXPECT_EQ(tries_, 1);
+    EXPECT_EQ(write(100).bytes, 100);
+    EXPECT_EQ(disk_.size(), 100);
+}
+
+TEST_F(LateTest, a_lock_is_that_of_the_opened_store) {
+    EXPECT_TRUE(late_->lock({0, 10}, true, true).ok());
+    MemoryStore other(disk_);
+    EXPECT_TRUE(*other.is_locked_elsewhere({5, 6}));
+    EXPECT_TRUE(late_->lock({0, 10}, false, true).ok());
+    EXPECT_FALSE(*other.is_locked_elsewhere({5, 6}));
+}
+
+TEST_F(LateTest, each_call_tries_anew_and_requests_fail_as_the_last_one) {
+    EXPECT_EQ(write(100).error.system_errno, EBADF);
+    refusal_ = Error::make(ErrorKind::access, "test", EACCES);
+    EXPECT_EQ(late_->prepare().error().kind, ErrorKind::access);
+    EXPECT_EQ(late_->size().error().kind, ErrorKind::access);
+    EXPECT_EQ(late_->lock({0, 1}, true, true).error().kind, ErrorKind::access);
+    EXPECT_EQ(late_->map({0, 1}, Direction::read, Populate::no).error().kind, ErrorKind::access);
+    EXPECT_EQ(tries_, 4);
+    for (int time = 0; time < 3; ++time) {
+        const Transferred done = write(100);
+        EXPECT_EQ(done.error.kind, ErrorKind::access);
+        EXPECT_EQ(done.bytes, 0);
+    }
+    EXPECT_EQ(tries_, 4);
+    refusal_ = {};
+    EXPECT_TRUE(late_->prepare().ok());
+    EXPECT_EQ(write(100).bytes, 100);
+}
+
+// A request that was refused and has not been reaped must not be reported to another user of the
+// store.
+TEST_F(LateTest, two_that_share_it_are_each_refused_once) {
+    std::byte byte{7};
+    const std::array<iovec, 2> not_at_once{{{&byte, 1}, {nullptr, 0}}};
+    Transfer first(*late_);
+    first.start(Direction::write, 0, not_at_once, 1);
+    EXPECT_EQ(transfer(*late_, Direction::write, 1, std::span(&byte, 1)).error.system_errno, EBADF);
+    Transferred done;
+    EXPECT_TRUE(first.poll(done, true));
+    EXPECT_EQ(done.token, 1U);
+    EXPECT_EQ(done.error.system_errno, EBADF);
+}
+
+TEST_F(LateTest, an_error_without_an_errno_is_an_input_output_error_to_requests) {
+    refusal_ = Error::make(ErrorKind::internal, "test");
+    EXPECT_EQ(late_->prepare().error().kind, ErrorKind::internal);
+    EXPECT_EQ(write(100).error.kind, ErrorKind::io);
+}
+
+}  // namespace
+}  // namespace oratorio
