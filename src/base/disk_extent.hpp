@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Place: where a range of file bytes lies on the device.
+// DiskExtent: where a range of file bytes lies on the device.
 #pragma once
 
 #include "base/extent.hpp"
@@ -7,11 +7,11 @@
 namespace oratorio {
 
 /// Bytes that are contiguous in the file and on the device.
-struct Place {
+struct DiskExtent {
     Extent file;
     Offset device = 0;  ///< of the first byte
 
-    bool operator==(const Place&) const = default;
+    bool operator==(const DiskExtent&) const = default;
 };
 
 }  // namespace oratorio

@@ -64,7 +64,7 @@ AccessCall call_of(const AccessForm& form, const File& file) {
     call.at = form.at;
     call.offset = form.offset;
     call.buffer = address_of(form.buffer);
-    const Error refused = contained([&] { return describe_memory(form, file.view(), call); });
+    const Error refused = catch_to_error([&] { return describe_memory(form, file.view(), call); });
     if (refused.kind != ErrorKind::none) call.refused = refused;
     return call;
 }
@@ -170,7 +170,8 @@ int start(const AccessForm& form, MPI_Request* request, MPI_File fh) {
         return {};
     });
     if (code != MPI_SUCCESS) return code;
-    if (unbroken([&] { return process().requests.add(pending, request); }) != MPI_SUCCESS) {
+    if (abort_on_exception([&] { return process().requests.add(pending, request); }) !=
+        MPI_SUCCESS) {
         return with_file(fh, scope, [&](OpenFile& file) {
             file.file->finish(pending.operation);
             return Error::make(ErrorKind::no_memory,

@@ -29,12 +29,12 @@ int complete(const Attempt& attempt, const Block& block) {
     } else {
         if (Requests::unfinished()) {
             process().engine.poll();
-            Engine::Attendance attendance(process().engine);
+            Engine::ForegroundWait foreground(process().engine);
             while (Requests::unfinished()) {
                 bool done = false;
                 const int code = attempt(done);
                 if (done || code != MPI_SUCCESS) return code;
-                attendance.poll_or_rest();
+                foreground.poll_or_rest();
             }
         }
         return block();
@@ -65,7 +65,7 @@ class Listed {
   public:
     Listed(int count, const MPI_Request* requests) {
         // Without memory for the list, a failure is reported only for all requests together.
-        (void)contained([&] {
+        (void)catch_to_error([&] {
             requests_.assign(requests, requests + std::max(0, count));
             return Error{};
         });

@@ -79,7 +79,7 @@ int add(const char* name, Conversion* read, Conversion* write, MPI_Datarep_exten
 }  // namespace
 
 int register_representation(const char* name, const UserRepresentation& representation) {
-    const Error error = contained([&] {
+    const Error error = catch_to_error([&] {
         if (name == nullptr || *name == '\0')
             return Error::make(ErrorKind::argument, "register datarep: the name is missing");
         // The longest name leaves room for the end of the string.

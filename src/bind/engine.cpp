@@ -78,7 +78,7 @@ bool Engine::called_by_host() {
 }
 
 Engine::Turn Engine::turn(Mover mover) {
-    return unbroken([&] {
+    return abort_on_exception([&] {
         Turn turn;
         take_turn(mover, turn);
         return turn;
@@ -100,7 +100,7 @@ void Engine::take_turn(Mover mover, Turn& turn) {
         const Progress progress = open->file ? open->file->progress(mover) : Progress{};
         turn.pending = turn.pending || progress.pending;
         if (progress.pending && !progress.rest) turn.moved = true;
-        if (progress.rest && progress.rest->bell != nullptr && !turn.resting.on_a_bell()) {
+        if (progress.rest && progress.rest->doorbell != nullptr && !turn.resting.on_a_bell()) {
             turn.resting = Resting(open);
             turn.rest = *progress.rest;
         }
@@ -119,7 +119,7 @@ void Engine::wait(const Turn& turn, bool beside, int fruitless) {
     if (turn.moved) return;
     if (turn.resting.on_a_bell()) {
         const auto wait = beside ? sleep_until_rung : wait_until_rung;
-        wait(*turn.rest.bell, turn.rest.heard, 200us);
+        wait(*turn.rest.doorbell, turn.rest.heard, 200us);
     } else if (!beside && fruitless < kYields) {
         std::this_thread::yield();
     } else if (turn.pending) {
@@ -141,12 +141,12 @@ void Engine::poll() {
     moves_or_completes(turn);
 }
 
-Engine::Attendance::Attendance(Engine& engine) : engine_(engine) {
+Engine::ForegroundWait::ForegroundWait(Engine& engine) : engine_(engine) {
     const std::lock_guard lock(engine_.mutex_);
     ++engine_.attending_;
 }
 
-Engine::Attendance::~Attendance() {
+Engine::ForegroundWait::~ForegroundWait() {
     bool left = false;
     {
         const std::lock_guard lock(engine_.mutex_);
@@ -155,7 +155,7 @@ Engine::Attendance::~Attendance() {
     if (left) engine_.work_.notify_one();
 }
 
-void Engine::Attendance::poll_or_rest() {
+void Engine::ForegroundWait::poll_or_rest() {
     Turn turn;
     if (engine_.moves_or_completes(turn)) {
         fruitless_ = 0;
@@ -233,7 +233,7 @@ void Engine::shut_down() {
         const std::lock_guard lock(mutex_);
         files = files_;
     }
-    unbroken([&] {
+    abort_on_exception([&] {
         for (const auto& open : files) {
             const std::lock_guard lock(open->mutex);
             if (open->file) open->file->settle();

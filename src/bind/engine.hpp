@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Engine: moves the operations of all files on, between the program's calls and in them. Operations
 // move on in the helper thread (run), in the host while it waits (called_by_host), in calls of the
-// program that complete requests or use files (poll, Attendance), and in calls that wait for other
-// ranks (move_others).
+// program that complete requests or use files (poll, ForegroundWait), and in calls that wait for
+// other ranks (move_others).
 #pragma once
 
 #include <atomic>
@@ -88,12 +88,12 @@ class Engine {
 
     /// While it lives, a call of the program waits and does itself what the helper thread would do:
     /// two threads that step and wait for the same would only wake each other.
-    class Attendance {
+    class ForegroundWait {
       public:
-        explicit Attendance(Engine& engine);
-        ~Attendance();
-        Attendance(const Attendance&) = delete;
-        Attendance& operator=(const Attendance&) = delete;
+        explicit ForegroundWait(Engine& engine);
+        ~ForegroundWait();
+        ForegroundWait(const ForegroundWait&) = delete;
+        ForegroundWait& operator=(const ForegroundWait&) = delete;
         /// Calls poll(). If that does nothing, waits a little and polls once more.
         void poll_or_rest();
 
@@ -109,7 +109,7 @@ class Engine {
         bool moved = false;  ///< something moved, or can be moved at once
         bool pending = false;
         Resting resting;
-        Rest rest;
+        WaitHint rest;
     };
     static bool called_by_host();
     /// A thread that moves a collective operation on may not stop half way: see unbroken().

@@ -41,7 +41,7 @@ int call_handler(const ErrorHandler& handler, MPI_File fh, int code);
 /// ours leaves the library. For calls of one rank, and for what a collective one does before its
 /// first message.
 template <class Body>
-Error contained(const Body& body) {
+Error catch_to_error(const Body& body) {
     try {
         return body();
     } catch (const std::bad_alloc&) {
@@ -55,7 +55,7 @@ Error contained(const Body& body) {
 /// left the call half done. Such an exception means that no memory is left at all, as small needs
 /// are met from the reserve (memory/reserve).
 template <class Body>
-auto unbroken(const Body& body) {
+auto abort_on_exception(const Body& body) {
     try {
         return body();
     } catch (const std::bad_alloc&) {

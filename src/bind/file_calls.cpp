@@ -45,7 +45,7 @@ int file_get_amode(MPI_File fh, int* amode) {
 int file_set_info(MPI_File fh, MPI_Info info) {
     return with_file(fh, Scope::all_ranks, [&](OpenFile& open) -> Error {
         HintMap hints;
-        const Error refused = contained([&] {
+        const Error refused = catch_to_error([&] {
             auto given = hints_of(info);
             if (given) hints = std::move(*given);
             return given ? Error{} : given.error();

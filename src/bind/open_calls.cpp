@@ -104,7 +104,7 @@ OpenCall call_of(const OpenArguments& arguments) {
     call.locks = &process().locks;
     call.covers_job = covers_job(arguments.comm);
     call.agent_hosts = &process().agent_hosts;
-    call.refused = contained([&] { return describe(arguments, call); });
+    call.refused = catch_to_error([&] { return describe(arguments, call); });
     return call;
 }
 
@@ -169,7 +169,7 @@ Error open_here(const OpenArguments& arguments, Opening& opening) {
     open.filetype = HeldType(MPI_BYTE);
     open.list_memory = keep_list_memory();
     // The file has a handle before it is open, so that a full table is an error of all ranks.
-    const Error listed = contained([&] {
+    const Error listed = catch_to_error([&] {
         opening.handle = process().files.add(opening.open);
         return opening.handle != MPI_FILE_NULL
                    ? Error{}
@@ -213,20 +213,20 @@ int file_open(MPI_Comm comm, const char* filename, int amode, MPI_Info info, MPI
         // Oratorio may be on for the other ranks, and they would wait.
         Lending none;
         if (host_if_loaded() != nullptr)
-            none = unbroken([&] { return process().workspaces.stand_aside(comm); });
+            none = abort_on_exception([&] { return process().workspaces.stand_aside(comm); });
         if (!none.remark.empty()) tell(none.remark);
         if (none.refused.kind != ErrorKind::none)
             return raise_default(none.refused, filename != nullptr ? filename : "");
         return ORATORIO_HOST(MPI_File_open)(comm, filename, amode, info, fh);
     }
     const OpenArguments arguments{comm, filename, amode, info, fh};
-    Opening opening = unbroken([] { return Opening{}; });
-    const Error error = unbroken([&] { return open_here(arguments, opening); });
+    Opening opening = abort_on_exception([] { return Opening{}; });
+    const Error error = abort_on_exception([&] { return open_here(arguments, opening); });
     if (!opening.to_host && error.kind == ErrorKind::none) {
         *fh = opening.handle;
         return MPI_SUCCESS;
     }
-    unbroken([&] { process().workspaces.give_back(std::move(opening.open->workspace)); });
+    abort_on_exception([&] { process().workspaces.give_back(std::move(opening.open->workspace)); });
     if (opening.to_host) return open_by_host(arguments);
     process().files.remove(opening.handle);
     if (fh != nullptr) *fh = MPI_FILE_NULL;
@@ -243,11 +243,12 @@ int file_close(MPI_File* fh) {
     if (!open)
         return raise_default(
             Error::make(ErrorKind::file_handle, "close: this is not the handle of an open file"));
-    const std::optional<Trouble> trouble = attempt(*open, Scope::all_ranks, close_here);
+    const std::optional<PendingError> pending_error = attempt(*open, Scope::all_ranks, close_here);
     // The handler may still ask for the handle's error handler, but no more: the file is gone.
-    const int code = trouble ? raise(trouble->handler, handle, trouble->failure) : MPI_SUCCESS;
+    const int code =
+        pending_error ? raise(pending_error->handler, handle, pending_error->failure) : MPI_SUCCESS;
     process().files.remove(handle);
-    unbroken([&] {
+    abort_on_exception([&] {
         const std::lock_guard lock(open->mutex);
         while (open->resting > 0) std::this_thread::yield();
         open->file.reset();
@@ -260,7 +261,7 @@ int file_close(MPI_File* fh) {
 
 int file_delete(const char* filename, MPI_Info info) {
     bool to_host = false;
-    const Error error = contained([&]() -> Error {
+    const Error error = catch_to_error([&]() -> Error {
         if (filename == nullptr) return missing("delete: the file name is a null pointer");
         if (host_if_loaded() == nullptr) return no_host("delete");
         const auto hints = hints_of(info);

@@ -8,10 +8,10 @@
 #include <string>
 #include <thread>
 
-#include "memory/block_cache.hpp"
 #include "bind/error_handlers.hpp"
 #include "bind/workspaces.hpp"
 #include "file/file.hpp"
+#include "memory/block_cache.hpp"
 
 namespace oratorio::bind {
 
@@ -98,7 +98,7 @@ struct OpenFile {
     int amode = 0;
     HeldType etype;
     HeldType filetype;
-    std::shared_ptr<KeptMemory> list_memory;  ///< for lists of datatypes; kept while a file is open
+    std::shared_ptr<BlockCache> list_memory;  ///< for lists of datatypes; kept while a file is open
     bool progress_told = false;               ///< the user knows how operations move on
 };
 

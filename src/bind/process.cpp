@@ -242,8 +242,8 @@ void tell_troubles(const std::vector<std::string>& troubles) {
     static std::mutex telling;
     static std::set<std::string> told;
     const std::lock_guard lock(telling);
-    for (const std::string& trouble : troubles)
-        if (told.insert(trouble).second) tell(trouble);
+    for (const std::string& pending_error : troubles)
+        if (told.insert(pending_error).second) tell(pending_error);
 }
 
 std::string read_costs(std::string_view file_system) {
@@ -271,7 +271,7 @@ Result<SignaturePtr> signature(MPI_Datatype type) {
     return of_valid(type, [&] { return (*known)->signature(type); });
 }
 
-std::shared_ptr<KeptMemory> keep_list_memory() {
+std::shared_ptr<BlockCache> keep_list_memory() {
     auto& known = decoder();
     return known ? (*known)->keep_memory() : nullptr;
 }

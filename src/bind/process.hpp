@@ -9,36 +9,36 @@
 #include <string>
 #include <vector>
 
-#include "data_shipping/host.hpp"
-#include "net/lock_client.hpp"
 #include "bind/engine.hpp"
 #include "bind/error_handlers.hpp"
 #include "bind/file_table.hpp"
 #include "bind/requests.hpp"
 #include "bind/workspaces.hpp"
+#include "data_shipping/host.hpp"
 #include "device/devices.hpp"
 #include "file/explain_lines.hpp"
-#include "hints/hints.hpp"
 #include "file/job_locks.hpp"
+#include "hints/hints.hpp"
 #include "mpi/decode.hpp"
+#include "net/lock_client.hpp"
 
 namespace oratorio::bind {
 
 /// The environment variables that Oratorio knows, read once.
 struct Settings {
-    bool disabled = false;     ///< ORATORIO_DISABLE=1: the host answers every call
-    bool quiet = false;        ///< ORATORIO_QUIET=1: writes to stderr only before an abort
-    bool explain = false;      ///< ORATORIO_EXPLAIN=1 or a path: explains every plan
-    std::string explain_path;  ///< where explanations go; "": stderr
-    bool explain_json = false; ///< explanations are JSON lines: the path ends with .json
-    std::string trace_path;    ///< ORATORIO_TRACE: file for the trace of accesses; "": no trace
-    bool print_hints = false;  ///< ROMIO_PRINT_HINTS=1: each open prints the hints in force
-    std::string costs_folder;  ///< ORATORIO_COSTS, else the user's cache: what calibration found
-    int ranks_per_node = 0;    ///< ORATORIO_RANKS_PER_NODE: pretended node size; 0 = the true one
-    int wait_notice = 10;      ///< ORATORIO_WAIT_NOTICE: seconds that rank 0 waits silently; 0: for
-                               ///< ever
-    HintSources hints;         ///< from ROMIO_HINTS, MPICH_MPIIO_HINTS, ORATORIO_HINTS,
-                               ///< ORATORIO_METHOD
+    bool disabled = false;      ///< ORATORIO_DISABLE=1: the host answers every call
+    bool quiet = false;         ///< ORATORIO_QUIET=1: writes to stderr only before an abort
+    bool explain = false;       ///< ORATORIO_EXPLAIN=1 or a path: explains every plan
+    std::string explain_path;   ///< where explanations go; "": stderr
+    bool explain_json = false;  ///< explanations are JSON lines: the path ends with .json
+    std::string trace_path;     ///< ORATORIO_TRACE: file for the trace of accesses; "": no trace
+    bool print_hints = false;   ///< ROMIO_PRINT_HINTS=1: each open prints the hints in force
+    std::string costs_folder;   ///< ORATORIO_COSTS, else the user's cache: what calibration found
+    int ranks_per_node = 0;     ///< ORATORIO_RANKS_PER_NODE: pretended node size; 0 = the true one
+    int wait_notice = 10;  ///< ORATORIO_WAIT_NOTICE: seconds that rank 0 waits silently; 0: for
+                           ///< ever
+    HintSources hints;     ///< from ROMIO_HINTS, MPICH_MPIIO_HINTS, ORATORIO_HINTS,
+                           ///< ORATORIO_METHOD
     std::vector<std::string> troubles;  ///< sentences about what of all this is of no use
 };
 
@@ -115,7 +115,7 @@ void tell_troubles(const std::vector<std::string>& troubles);
 [[nodiscard]] Result<SignaturePtr> signature(MPI_Datatype type);
 /// Returns the memory for the lists of datatypes. While a caller holds it, the memory is kept from
 /// one datatype to the next. Null if datatypes can't be decoded.
-[[nodiscard]] std::shared_ptr<KeptMemory> keep_list_memory();
+[[nodiscard]] std::shared_ptr<BlockCache> keep_list_memory();
 
 /// Forgets keys of attributes, so that they are made again: MPI may be over and begin again,
 /// without MPI_COMM_WORLD.

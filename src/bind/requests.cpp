@@ -43,7 +43,7 @@ int Requests::add(const PendingRequest& pending, MPI_Request* request) {
 bool Requests::complete_done() {
     if (!unfinished()) return false;
     std::vector<PendingPtr> done;
-    unbroken([&] {
+    abort_on_exception([&] {
         const std::lock_guard lock(mutex_);
         for (PendingPtr& pending : unfinished_) {
             if (pending->operation->done()) done.push_back(std::move(pending));

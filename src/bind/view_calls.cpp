@@ -80,7 +80,7 @@ int file_set_view(MPI_File fh, MPI_Offset disp, MPI_Datatype etype, MPI_Datatype
         ViewTypes types;
         HintMap hints;
         Result<View> view = View::bytes();
-        const Error refused = contained([&] {
+        const Error refused = catch_to_error([&] {
             const auto given = hints_of(info);
             if (!given) return given.error();
             hints = *given;

@@ -19,7 +19,7 @@ enum class Scope {
 };
 
 /// The error of a call, and the handler that receives it.
-struct Trouble {
+struct PendingError {
     Failure failure;
     ErrorHandler handler;
 };
@@ -27,17 +27,17 @@ struct Trouble {
 /// Makes a call on the locked file. Returns nothing if it succeeded. The file is unlocked again on
 /// return.
 template <class Body>
-std::optional<Trouble> attempt(OpenFile& open, Scope scope, const Body& body) {
+std::optional<PendingError> attempt(OpenFile& open, Scope scope, const Body& body) {
     const InCall inside;
     const std::lock_guard lock(open.mutex);
     if (open.file) routine_uses(open.path, open.workspace.rank());
     const auto call = [&] {
         return open.file ? body(open) : Error::make(ErrorKind::file_handle, "the file is closed");
     };
-    const Error error = scope == Scope::one_rank ? contained(call) : unbroken(call);
+    const Error error = scope == Scope::one_rank ? catch_to_error(call) : abort_on_exception(call);
     if (error.kind == ErrorKind::none) return std::nullopt;
     const Rank rank = open.file ? open.file->transport().topology().rank : 0;
-    return Trouble{{error, open.path, scope == Scope::all_ranks, rank}, open.handler};
+    return PendingError{{error, open.path, scope == Scope::all_ranks, rank}, open.handler};
 }
 
 /// Calls `body` with the locked OpenFile; `body` returns an Error. Returns the code for the
@@ -48,9 +48,9 @@ int with_file(MPI_File fh, Scope scope, const Body& body) {
     if (!open)
         return raise_default(
             Error::make(ErrorKind::file_handle, "this is not the handle of an open file"));
-    const std::optional<Trouble> trouble = attempt(*open, scope, body);
+    const std::optional<PendingError> pending_error = attempt(*open, scope, body);
     if (Requests::unfinished()) process().engine.poll();
-    return trouble ? raise(trouble->handler, fh, trouble->failure) : MPI_SUCCESS;
+    return pending_error ? raise(pending_error->handler, fh, pending_error->failure) : MPI_SUCCESS;
 }
 
 /// Returns the Error of a Result that carries nothing else.

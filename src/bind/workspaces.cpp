@@ -14,7 +14,7 @@
 
 namespace oratorio::bind {
 
-struct Shelf {
+struct CacheSlot {
     bool reserved = false;  ///< the place is taken for a workspace while the ranks decide whether
                             ///< to keep it
     std::vector<LentWorkspace> idle;
@@ -31,8 +31,8 @@ int copy_no_shelf(MPI_Comm, int, void*, void*, void*, int* flag) {
     return MPI_SUCCESS;
 }
 
-int drop_shelf(MPI_Comm, int, void* shelf, void*) {
-    delete static_cast<std::shared_ptr<Shelf>*>(shelf);
+int drop_shelf(MPI_Comm, int, void* cache_slot, void*) {
+    delete static_cast<std::shared_ptr<CacheSlot>*>(cache_slot);
     return MPI_SUCCESS;
 }
 
@@ -79,7 +79,7 @@ int rank_in(MPI_Comm comm) {
 }
 
 /// What the ranks tell each other before anything else. Each word is combined by MPI_MAX.
-struct Muster {
+struct OpenHandshake {
     AllEqual number{};          ///< of the kept workspace
     std::uint64_t off = 0;      ///< 1: the library is off on this rank
     std::uint64_t speaker = 0;  ///< size - rank if the library is on
@@ -90,12 +90,12 @@ struct Muster {
 };
 
 /// Collective. Combines the words of all ranks.
-Result<Agreed<Muster>> muster(MPI_Comm program, Muster mine) {
+Result<Agreed<OpenHandshake>> handshake(MPI_Comm program, OpenHandshake mine) {
     auto agreed = check(host().Allreduce(MPI_IN_PLACE, &mine, sizeof mine / sizeof mine.off,
                                          MPI_UINT64_T, MPI_MAX, program),
                         "agreeing on a kept workspace");
     if (!agreed) return agreed.error();
-    return Agreed<Muster>::vouch(mine);
+    return Agreed<OpenHandshake>::vouch(mine);
 }
 
 /// Encodes a number of ranks of a node for MPI_MAX. The word 0 is for ranks that bring none.
@@ -127,13 +127,13 @@ bool covers_job(MPI_Comm program) {
 
 Workspaces::Workspaces()
     : last_number_(first_number()),
-      of_world_(std::make_shared<Shelf>()),
-      of_self_(std::make_shared<Shelf>()),
+      of_world_(std::make_shared<CacheSlot>()),
+      of_self_(std::make_shared<CacheSlot>()),
       key_(MPI_KEYVAL_INVALID),
       checked_key_(MPI_KEYVAL_INVALID) {}
 
 /// Returns the shelf of a communicator; null if nothing can be kept.
-std::shared_ptr<Shelf> Workspaces::shelf_of(MPI_Comm program) {
+std::shared_ptr<CacheSlot> Workspaces::shelf_of(MPI_Comm program) {
     const int ranks = size_of(program);
     if (world_exists()) {
         if (ranks == 1) return of_self_;
@@ -145,7 +145,7 @@ std::shared_ptr<Shelf> Workspaces::shelf_of(MPI_Comm program) {
 }
 
 /// Returns the communicator's own shelf, made if it has none.
-std::shared_ptr<Shelf> Workspaces::shelf_on(MPI_Comm program) {
+std::shared_ptr<CacheSlot> Workspaces::shelf_on(MPI_Comm program) {
     if (of_world_ == nullptr) return nullptr;
     if (key_ == MPI_KEYVAL_INVALID &&
         host().Comm_create_keyval(copy_no_shelf, drop_shelf, &key_, nullptr) != MPI_SUCCESS)
@@ -153,8 +153,8 @@ std::shared_ptr<Shelf> Workspaces::shelf_on(MPI_Comm program) {
     void* held = nullptr;
     int found = 0;
     host().Comm_get_attr(program, key_, static_cast<void*>(&held), &found);
-    if (found != 0) return *static_cast<std::shared_ptr<Shelf>*>(held);
-    auto made = std::make_unique<std::shared_ptr<Shelf>>(std::make_shared<Shelf>());
+    if (found != 0) return *static_cast<std::shared_ptr<CacheSlot>*>(held);
+    auto made = std::make_unique<std::shared_ptr<CacheSlot>>(std::make_shared<CacheSlot>());
     if (host().Comm_set_attr(program, key_, made.get()) != MPI_SUCCESS) return nullptr;
     return *made.release();
 }
@@ -183,7 +183,7 @@ Lending Workspaces::stand_aside(MPI_Comm program) {
     if (!Comm::check_kind(program) || size_of(program) == 1) return {};
     const LibraryCheck check = check_once(program);
     if (check.error.kind != ErrorKind::none) return refuse(check);
-    (void)muster(program, {.off = 1});  // the host answers this call, whatever the result
+    (void)handshake(program, {.off = 1});  // the host answers this call, whatever the result
     return {};
 }
 
@@ -201,10 +201,11 @@ Result<Lending> Workspaces::lend(MPI_Comm program, int ranks_per_node) {
         const int ranks = size_of(program);
         const Rank rank = rank_in(program);
         const auto speaker = static_cast<std::uint64_t>(ranks - rank);
-        const auto agreed = muster(program, {.number = {kept.number},
-                                             .speaker = speaker,
-                                             .unready = key_of(ready_for_collective(ranks), rank),
-                                             .nodes = rank == 0 ? nodes_word(ranks_per_node) : 0});
+        const auto agreed =
+            handshake(program, {.number = {kept.number},
+                                .speaker = speaker,
+                                .unready = key_of(ready_for_collective(ranks), rank),
+                                .nodes = rank == 0 ? nodes_word(ranks_per_node) : 0});
         const bool good = agreed && (*agreed)->off == 0 && (*agreed)->unready == 0;
         if (!good || !(*agreed)->all_have_it()) {
             const auto home = kept.home;
@@ -218,7 +219,8 @@ Result<Lending> Workspaces::lend(MPI_Comm program, int ranks_per_node) {
                                        : Comm::duplicate(program);
             if (!own) return own.error();
             const auto nodes = agreed_from(
-                [](const Muster& told) { return static_cast<int>(told.nodes - 1); }, *agreed);
+                [](const OpenHandshake& told) { return static_cast<int>(told.nodes - 1); },
+                *agreed);
             return make(std::move(*own), nodes, ranks_per_node, home);
         }
     }
@@ -232,12 +234,12 @@ Result<Lending> Workspaces::lend(MPI_Comm program, int ranks_per_node) {
 LentWorkspace Workspaces::take(MPI_Comm program) {
     const std::lock_guard lock(mutex_);
     LentWorkspace kept;
-    const auto shelf = shelf_of(program);
-    if (shelf != nullptr && !shelf->idle.empty()) {
-        kept = std::move(shelf->idle.back());
-        shelf->idle.pop_back();
+    const auto cache_slot = shelf_of(program);
+    if (cache_slot != nullptr && !cache_slot->idle.empty()) {
+        kept = std::move(cache_slot->idle.back());
+        cache_slot->idle.pop_back();
     }
-    kept.home = shelf;
+    kept.home = cache_slot;
     return kept;
 }
 
@@ -245,11 +247,11 @@ LentWorkspace Workspaces::take(MPI_Comm program) {
 void Workspaces::put(LentWorkspace kept) {
     if (kept.workspace == nullptr) return;
     const std::lock_guard lock(mutex_);
-    if (const auto shelf = kept.home.lock()) shelf->idle.push_back(std::move(kept));
+    if (const auto cache_slot = kept.home.lock()) cache_slot->idle.push_back(std::move(kept));
 }
 
 Result<Lending> Workspaces::make(Comm own, const Agreed<int>& nodes, int ranks_per_node,
-                                 std::weak_ptr<Shelf> home) {
+                                 std::weak_ptr<CacheSlot> home) {
     auto opened = open_transport(std::move(own), counters_, nodes);
     if (!opened) return opened.error();
     Transport& ranks = *opened->transport;
@@ -284,18 +286,18 @@ void Workspaces::give_back(LentWorkspace lent) {
 /// find the place free.
 bool Workspaces::reserve_place(const LentWorkspace& lent) {
     const std::lock_guard lock(mutex_);
-    const auto shelf = lent.home.lock();
-    if (shelf == nullptr || shelf->reserved || !shelf->idle.empty()) return false;
-    shelf->reserved = true;
+    const auto cache_slot = lent.home.lock();
+    if (cache_slot == nullptr || cache_slot->reserved || !cache_slot->idle.empty()) return false;
+    cache_slot->reserved = true;
     return true;
 }
 
 void Workspaces::end_reservation(LentWorkspace& lent, bool kept) {
     const std::lock_guard lock(mutex_);
-    const auto shelf = lent.home.lock();
-    if (shelf == nullptr) return;
-    shelf->reserved = false;
-    if (kept) shelf->idle.push_back(std::move(lent));
+    const auto cache_slot = lent.home.lock();
+    if (cache_slot == nullptr) return;
+    cache_slot->reserved = false;
+    if (kept) cache_slot->idle.push_back(std::move(lent));
 }
 
 void Workspaces::forget_key() {
@@ -305,7 +307,7 @@ void Workspaces::forget_key() {
 }
 
 void Workspaces::close() {
-    std::vector<std::shared_ptr<Shelf>> all;
+    std::vector<std::shared_ptr<CacheSlot>> all;
     {
         const std::lock_guard lock(mutex_);
         all = {std::exchange(of_world_, nullptr), std::exchange(of_self_, nullptr)};

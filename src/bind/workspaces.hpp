@@ -15,10 +15,10 @@
 #include <string>
 #include <vector>
 
-#include "net/served_counter.hpp"
 #include "file/workspace.hpp"
 #include "mpi/library_check.hpp"
 #include "mpi/mpi_transport.hpp"
+#include "net/served_counter.hpp"
 
 namespace oratorio::bind {
 
@@ -27,7 +27,7 @@ namespace oratorio::bind {
 [[nodiscard]] bool covers_job(MPI_Comm program);
 
 /// Holds the workspaces of a communicator while no file uses them.
-struct Shelf;
+struct CacheSlot;
 
 /// A workspace while a file uses it; empty when default-constructed.
 struct LentWorkspace {
@@ -37,7 +37,7 @@ struct LentWorkspace {
     /// No rank of it is MPI_THREAD_MULTIPLE. So files come and go in the same order on all of them,
     /// and a rank that keeps the workspace knows that all do.
     bool ordered = false;
-    std::weak_ptr<Shelf> home;
+    std::weak_ptr<CacheSlot> home;
 
     [[nodiscard]] MPI_Comm comm() const { return messages->comm(); }
     [[nodiscard]] Rank rank() const { return messages->topology().rank; }
@@ -76,19 +76,19 @@ class Workspaces {
     LentWorkspace take(MPI_Comm program);
     void put(LentWorkspace kept);
     Result<Lending> make(Comm own, const Agreed<int>& nodes, int ranks_per_node,
-                         std::weak_ptr<Shelf> home);
+                         std::weak_ptr<CacheSlot> home);
     LibraryCheck check_once(MPI_Comm program);
     bool reserve_place(const LentWorkspace& lent);
     void end_reservation(LentWorkspace& lent, bool kept);
     // REQUIRES, for the two: mutex_ is held.
-    std::shared_ptr<Shelf> shelf_of(MPI_Comm program);
-    std::shared_ptr<Shelf> shelf_on(MPI_Comm program);
+    std::shared_ptr<CacheSlot> shelf_of(MPI_Comm program);
+    std::shared_ptr<CacheSlot> shelf_on(MPI_Comm program);
 
     std::atomic<std::uint64_t> last_number_;
     CounterService counters_;
     std::mutex mutex_;  ///< guards all below and all shelves
-    std::shared_ptr<Shelf> of_world_;
-    std::shared_ptr<Shelf> of_self_;
+    std::shared_ptr<CacheSlot> of_world_;
+    std::shared_ptr<CacheSlot> of_self_;
     int key_;          ///< of the attribute that holds a communicator's shelf
     int checked_key_;  ///< of the attribute that marks communicators with the library on all ranks
 };

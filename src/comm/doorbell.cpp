@@ -31,43 +31,44 @@ void pause_core() {
 
 }  // namespace
 
-void sleep_until_rung(Bell& bell, std::uint32_t heard, std::chrono::microseconds longest) {
-    bell.heard.store(heard);
-    bell.sleep.store(Bell::asleep);
-    if (bell.rings.load() == heard) {
+void sleep_until_rung(Doorbell& doorbell, std::uint32_t heard, std::chrono::microseconds longest) {
+    doorbell.heard.store(heard);
+    doorbell.sleep.store(Doorbell::asleep);
+    if (doorbell.rings.load() == heard) {
         constexpr std::int64_t kMicro = 1'000'000;
         const timespec time{static_cast<time_t>(longest.count() / kMicro),
                             static_cast<long>(longest.count() % kMicro * 1000)};
-        futex(bell.rings, FUTEX_WAIT, heard, &time);
+        futex(doorbell.rings, FUTEX_WAIT, heard, &time);
     }
-    bell.sleep.store(Bell::awake);
+    doorbell.sleep.store(Doorbell::awake);
 }
 
 // Both sides write their own word before they read the other's (sequentially consistent). So either
 // the ringer sees the sleeper, or the sleeper sees the ring.
-void ring(Bell& bell) {
-    bell.rings.fetch_add(1);
-    if (bell.sleep.load() != Bell::awake) futex(bell.rings, FUTEX_WAKE, 1, nullptr);
+void ring(Doorbell& doorbell) {
+    doorbell.rings.fetch_add(1);
+    if (doorbell.sleep.load() != Doorbell::awake) futex(doorbell.rings, FUTEX_WAKE, 1, nullptr);
 }
 
-void ring_softly(Bell& bell) {
-    bell.rings.fetch_add(1);
+void ring_softly(Doorbell& doorbell) {
+    doorbell.rings.fetch_add(1);
 }
 
-bool call(Bell& bell) {
-    std::uint32_t sleep = bell.sleep.load();
-    if (sleep != Bell::asleep || bell.rings.load() == bell.heard.load())
-        return sleep == Bell::called;
-    if (!bell.sleep.compare_exchange_strong(sleep, Bell::called)) return sleep == Bell::called;
-    futex(bell.rings, FUTEX_WAKE, 1, nullptr);
+bool call(Doorbell& doorbell) {
+    std::uint32_t sleep = doorbell.sleep.load();
+    if (sleep != Doorbell::asleep || doorbell.rings.load() == doorbell.heard.load())
+        return sleep == Doorbell::called;
+    if (!doorbell.sleep.compare_exchange_strong(sleep, Doorbell::called))
+        return sleep == Doorbell::called;
+    futex(doorbell.rings, FUTEX_WAKE, 1, nullptr);
     return true;
 }
 
-bool rings_before_sleep(const Bell& bell, std::uint32_t heard) {
-    const Before sleep = bell.before.load(std::memory_order_relaxed);
+bool rings_before_sleep(const Doorbell& doorbell, std::uint32_t heard) {
+    const WaitPolicy sleep = doorbell.policy.load(std::memory_order_relaxed);
     constexpr int kSpins = 1000;
-    for (int tried = 0; sleep == Before::spins && tried < kSpins; ++tried) {
-        if (bell.rings.load(std::memory_order_acquire) != heard) return true;
+    for (int tried = 0; sleep == WaitPolicy::spins && tried < kSpins; ++tried) {
+        if (doorbell.rings.load(std::memory_order_acquire) != heard) return true;
         pause_core();
     }
     // About as long as it may take to wake an idle core. If it were shorter, ranks that communicate
@@ -75,15 +76,15 @@ bool rings_before_sleep(const Bell& bell, std::uint32_t heard) {
     // core, which only yields, the work of another core.
     constexpr auto kYielding = 50us;
     const auto until = std::chrono::steady_clock::now() + kYielding;
-    while (sleep == Before::yields && std::chrono::steady_clock::now() < until) {
-        if (bell.rings.load(std::memory_order_acquire) != heard) return true;
+    while (sleep == WaitPolicy::yields && std::chrono::steady_clock::now() < until) {
+        if (doorbell.rings.load(std::memory_order_acquire) != heard) return true;
         sched_yield();
     }
     return false;
 }
 
-void wait_until_rung(Bell& bell, std::uint32_t heard, std::chrono::microseconds longest) {
-    if (!rings_before_sleep(bell, heard)) sleep_until_rung(bell, heard, longest);
+void wait_until_rung(Doorbell& doorbell, std::uint32_t heard, std::chrono::microseconds longest) {
+    if (!rings_before_sleep(doorbell, heard)) sleep_until_rung(doorbell, heard, longest);
 }
 
 }  // namespace oratorio

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Bell: the doorbell that wakes a rank waiting for other ranks of its node. Lies in memory that
+// Doorbell: the doorbell that wakes a rank waiting for other ranks of its node. Lies in memory that
 // they share.
 #pragma once
 
@@ -12,55 +12,56 @@
 namespace oratorio {
 
 /// What a rank does before it sleeps. Waking up from sleep takes several microseconds.
-enum class Before : std::uint32_t {
+enum class WaitPolicy : std::uint32_t {
     nothing,  ///< sleeps at once: others need the core
     spins,    ///< spins: every rank has a core of its own
     yields,   ///< yields: ranks share cores, and the rank waited for can run on this one
 };
 
 /// Returns the usual choice for a rank of a program.
-inline Before usual_before_sleep(const Topology& topology) {
-    return topology.crowded() ? Before::yields : Before::spins;
+inline WaitPolicy usual_wait_policy(const Topology& topology) {
+    return topology.crowded() ? WaitPolicy::yields : WaitPolicy::spins;
 }
 
 /// A doorbell. Other ranks ring it when something changed that its owner may wait for. The owner
 /// reads `rings` before it looks for work, and sleeps only if the doorbell has not rung since.
-struct alignas(64) Bell {
-    explicit Bell(Before usual) : before(usual) {}
+struct alignas(64) Doorbell {
+    explicit Doorbell(WaitPolicy usual) : policy(usual) {}
     std::atomic<std::uint32_t> rings{0};
     /// Whether the owner sleeps or is about to, and whether call() has woken it since.
     enum Sleep : std::uint32_t { awake, asleep, called };
     std::atomic<std::uint32_t> sleep{awake};
     std::atomic<std::uint32_t> heard{0};  ///< value of `rings` when the owner last went to sleep
-    std::atomic<Before> before;  ///< what the owner does before it sleeps; only the owner writes it
+    std::atomic<WaitPolicy>
+        policy;  ///< what the owner does before it sleeps; only the owner writes it
 };
 
 /// What to wait for when no progress is possible. Without a doorbell the waiter has to poll.
-struct Rest {
-    Bell* bell = nullptr;
+struct WaitHint {
+    Doorbell* doorbell = nullptr;
     std::uint32_t heard = 0;
 };
 
 /// Returns a hint to wait for any ring from now on.
-inline Rest rest_on(Bell* bell) {
-    return {bell, bell != nullptr ? bell->rings.load() : 0};
+inline WaitHint wait_hint_for(Doorbell* doorbell) {
+    return {doorbell, doorbell != nullptr ? doorbell->rings.load() : 0};
 }
 
 /// Rings the doorbell, and wakes its owner if that sleeps. The owner then sees what the caller
 /// changed before.
-void ring(Bell& bell);
+void ring(Doorbell& doorbell);
 /// Rings, but does not wake the owner. REQUIRES: some rank calls call() later.
-void ring_softly(Bell& bell);
+void ring_softly(Doorbell& doorbell);
 /// Wakes the owner if it has slept through a ring. Returns true if it has been woken but does not
 /// run yet.
-bool call(Bell& bell);
+bool call(Doorbell& doorbell);
 
 /// Waits until the doorbell has rung after `heard`, or for `longest` of sleep. REQUIRES: the caller
 /// owns the doorbell.
-void wait_until_rung(Bell& bell, std::uint32_t heard, std::chrono::microseconds longest);
+void wait_until_rung(Doorbell& doorbell, std::uint32_t heard, std::chrono::microseconds longest);
 /// The two halves of wait_until_rung, for a caller that has something to do between them. The
 /// first, which spins or yields, returns true if the doorbell has rung.
-[[nodiscard]] bool rings_before_sleep(const Bell& bell, std::uint32_t heard);
-void sleep_until_rung(Bell& bell, std::uint32_t heard, std::chrono::microseconds longest);
+[[nodiscard]] bool rings_before_sleep(const Doorbell& doorbell, std::uint32_t heard);
+void sleep_until_rung(Doorbell& doorbell, std::uint32_t heard, std::chrono::microseconds longest);
 
 }  // namespace oratorio

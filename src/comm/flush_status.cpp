@@ -16,11 +16,12 @@ void raise(std::atomic<std::uint64_t>& failed, std::uint64_t to) {
 
 }  // namespace
 
-Turns::Turns(Transport& transport) : transport_(transport), shared_(transport.shared_outcome()) {
+FlushStatus::FlushStatus(Transport& transport)
+    : transport_(transport), shared_(transport.shared_flush_status()) {
     if (shared_ != nullptr) turn_ = told_ = shared_->failed / kKindsMax;
 }
 
-Result<void> Turns::take(const std::function<Result<void>()>& step, std::string_view theirs) {
+Result<void> FlushStatus::take(const std::function<Result<void>()>& step, std::string_view theirs) {
     if (shared_ == nullptr) return step();
     ++turn_;
     ++shared_->under_way;

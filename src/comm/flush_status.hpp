@@ -15,16 +15,16 @@
 namespace oratorio {
 
 /// Lies in memory that the ranks share.
-struct SharedOutcome {
+struct SharedFlushStatus {
     std::atomic<std::uint64_t> under_way{0};  ///< ranks that are in a turn
     std::atomic<std::uint64_t> pauses{0};     ///< moments in which the last rank left its turn
     std::atomic<std::uint64_t> failed{0};     ///< the last failed turn, and its ErrorKind
 };
 
 /// The turns of one rank. REQUIRES: no rank is in a turn when the object is made.
-class Turns {
+class FlushStatus {
   public:
-    explicit Turns(Transport& transport);
+    explicit FlushStatus(Transport& transport);
     /// Takes the next turn. The error of another rank in the same turn becomes this rank's, too, if
     /// that rank was done before this rank's turn or both were in the turn at once. Waits for such
     /// ranks only.
@@ -32,7 +32,7 @@ class Turns {
 
   private:
     Transport& transport_;
-    SharedOutcome* shared_;
+    SharedFlushStatus* shared_;
     std::uint64_t turn_ = 0;
     std::uint64_t told_ = 0;  ///< the last failed turn of another rank that was reported here
 };

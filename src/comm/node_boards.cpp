@@ -40,7 +40,7 @@ NodePlace::NodePlace(const Topology& topology, const Agreed<std::size_t>& list_b
     : nodes(static_cast<std::size_t>(topology.nodes())),
       most(static_cast<std::size_t>(topology.node_of.most())),
       list(*list_bytes) {
-    const Seat mine = topology.seat(topology.rank);
+    const NodeSlot mine = topology.slot(topology.rank);
     node = static_cast<std::size_t>(mine.node);
     ranks = static_cast<std::size_t>(topology.ranks_of(mine.node));
     me = static_cast<std::size_t>(mine.place);
@@ -68,7 +68,7 @@ Bytes NodeBoards::bytes(const NodePlace& place) {
 
 void NodeBoards::lay_out(std::span<std::byte> memory, const Topology& topology,
                          const NodePlace& place) {
-    const Before usual = usual_before_sleep(topology);
+    const WaitPolicy usual = usual_wait_policy(topology);
     const auto take = [&memory](std::size_t bytes) {
         std::byte* const at = memory.data();
         memory = memory.subspan(bytes);

@@ -9,9 +9,9 @@
 #include <span>
 
 #include "comm/agreed.hpp"
-#include "memory/shared_memory.hpp"
 #include "comm/flush_status.hpp"
 #include "comm/topology.hpp"
+#include "memory/shared_memory.hpp"
 
 namespace oratorio {
 
@@ -46,12 +46,12 @@ class NodeBoards {
     /// What all ranks of the node share.
     struct alignas(64) Head {
         std::atomic<std::int64_t> counter{0};
-        SharedOutcome outcome;
+        SharedFlushStatus outcome;
     };
     /// The state of one rank.
     struct alignas(64) Member {
-        explicit Member(Before usual) : bell(usual) {}
-        Bell bell;
+        explicit Member(WaitPolicy usual) : doorbell(usual) {}
+        Doorbell doorbell;
         alignas(64) std::atomic<std::uint64_t> finished{0};  ///< operations that it has ended
     };
     /// The state of one operation.

@@ -14,8 +14,8 @@ constexpr Tag kTelling = 1;
 std::vector<Rank> ranks_of_node(const Topology& topology) {
     std::vector<Rank> ranks;
     const int node = topology.node(topology.rank);
-    topology.each([&](Rank rank, Seat seat) {
-        if (seat.node == node) ranks.push_back(rank);
+    topology.each([&](Rank rank, NodeSlot slot) {
+        if (slot.node == node) ranks.push_back(rank);
     });
     return ranks;
 }
@@ -23,7 +23,7 @@ std::vector<Rank> ranks_of_node(const Topology& topology) {
 }  // namespace
 
 /// Sends along a binomial tree: the parent of a place is the place without its lowest bit.
-Result<void> tell_node(Transport& transport, std::span<std::byte> data) {
+Result<void> node_broadcast(Transport& transport, std::span<std::byte> data) {
     const Topology& topology = transport.topology();
     const std::vector<Rank> ranks = ranks_of_node(topology);
     const auto place =

@@ -61,7 +61,7 @@ Result<void> NodeGather::start_for_node(Transport& transport) {
         return note(transport.gather(mine_, all_));
     }
     phase_ = Phase::given_by_children;
-    place_ = static_cast<std::size_t>(topology.seat(topology.rank).place);
+    place_ = static_cast<std::size_t>(topology.slot(topology.rank).place);
     const std::size_t ranks = all_.size() / mine_.size();
     const std::size_t most = place_ > 0 ? place_ & (~place_ + 1) : std::bit_ceil(ranks);
     below_ = std::min(most, ranks - place_);

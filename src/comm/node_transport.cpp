@@ -60,7 +60,7 @@ Result<std::unique_ptr<Transport>> NodeTransport::over(std::unique_ptr<Transport
                           std::move(leaders)));
 }
 
-SharedOutcome* NodeTransport::shared_outcome() const {
+SharedFlushStatus* NodeTransport::shared_flush_status() const {
     return in_memory() ? &boards_.head().outcome : nullptr;
 }
 
@@ -109,7 +109,7 @@ Result<Ticket> NodeTransport::broadcast(Rank root, std::span<std::byte> data) {
 
 void NodeTransport::ring_others() const {
     for (std::size_t other = 0; other < place().ranks; ++other) {
-        if (other != place().me) ring(boards_.member(other).bell);
+        if (other != place().me) ring(boards_.member(other).doorbell);
     }
 }
 
@@ -130,12 +130,12 @@ bool NodeTransport::post(Operation& operation) {
     const std::uint64_t all = (operation.number / kBoards + 1) * place().ranks;
     if (board.arrived.fetch_add(1) + 1 < all) return true;
     if (place().several_nodes()) {  // the first rank goes on
-        if (!place().leads()) ring(boards_.member(0).bell);
+        if (!place().leads()) ring(boards_.member(0).doorbell);
         return true;
     }
-    if (operation.kind == Kind::meet) {  // the last rank to arrive acts for all
-        (*operation.act)({boards_.operand(board, 0).data(), operation.mine.size(), kOperandMax,
-                          topology().size});
+    if (operation.kind == Kind::rendezvous) {  // the last rank to arrive acts for all
+        (*operation.action)({boards_.operand(board, 0).data(), operation.mine.size(), kOperandMax,
+                             topology().size});
         board.acted = operation.number + 1;
     }
     ring_others();
@@ -144,7 +144,7 @@ bool NodeTransport::post(Operation& operation) {
 
 /// Posts operations in the order in which they were started, which is the same on all ranks.
 void NodeTransport::post_waiting() {
-    heard_ = boards_.member(place().me).bell.rings.load();
+    heard_ = boards_.member(place().me).doorbell.rings.load();
     for (Operation& operation : operations_) {
         if (!operation.posted && !post(operation)) break;
     }
@@ -157,7 +157,7 @@ bool NodeTransport::all_here(const Operation& operation) const {
 
 /// Returns true if the operation needs an act after the last operand has arrived.
 bool NodeTransport::is_acted(const Operation& operation) const {
-    return operation.kind == Kind::meet || place().several_nodes();
+    return operation.kind == Kind::rendezvous || place().several_nodes();
 }
 
 bool NodeTransport::is_complete(const Operation& operation) const {
@@ -206,11 +206,11 @@ void NodeTransport::combine(const Operation& operation, const Board& board) {
     const bool here = !place().several_nodes();
     const std::byte* const result = boards_.result(board).data();
     switch (operation.kind) {
-        case Kind::meet:
+        case Kind::rendezvous:
             std::memcpy(operation.result.data(), boards_.operand(board, place().me).data(), bytes);
             return;
         case Kind::broadcast: {
-            const auto root = topology().seat(operation.root).place;
+            const auto root = topology().slot(operation.root).place;
             std::memcpy(
                 operation.result.data(),
                 here ? boards_.operand(board, static_cast<std::size_t>(root)).data() : result,
@@ -219,9 +219,9 @@ void NodeTransport::combine(const Operation& operation, const Board& board) {
         }
         case Kind::gather: {
             std::byte* to = operation.result.data();
-            topology().each([&](Rank, Seat seat) {
-                const auto at = static_cast<std::size_t>(seat.place);
-                const std::size_t before = static_cast<std::size_t>(seat.node) * place().most;
+            topology().each([&](Rank, NodeSlot slot) {
+                const auto at = static_cast<std::size_t>(slot.place);
+                const std::size_t before = static_cast<std::size_t>(slot.node) * place().most;
                 const auto* const from =
                     here ? boards_.operand(board, at).data() : result + (before + at) * bytes;
                 std::memcpy(std::exchange(to, to + bytes), from, bytes);
@@ -294,7 +294,7 @@ Result<Ticket> NodeTransport::start_across(const Operation& operation) {
             operation.op);
     }
     if (operation.kind == Kind::broadcast) {
-        const Seat root = topology().seat(operation.root);
+        const NodeSlot root = topology().slot(operation.root);
         const auto at = static_cast<std::size_t>(root.place);
         if (are_beside(topology(), operation.root, topology().rank) && bytes > 0)
             std::memcpy(result.data(), boards_.operand(board, at).data(), bytes);
@@ -329,10 +329,10 @@ Result<std::int64_t> NodeTransport::fetch_add(std::int64_t by) {
     return in_memory() ? boards_.head().counter.fetch_add(by) : inner_->fetch_add(by);
 }
 
-Result<void> NodeTransport::meet(std::span<std::byte> mine, const Act& act) {
-    if (is_lost() || mine.size() > meeting_max()) return Transport::meet(mine, act);
-    const auto done =
-        wait(*this, start({.kind = Kind::meet, .mine = mine, .result = mine, .act = &act}));
+Result<void> NodeTransport::rendezvous(std::span<std::byte> mine, const RendezvousAction& action) {
+    if (is_lost() || mine.size() > rendezvous_max()) return Transport::rendezvous(mine, action);
+    const auto done = wait(
+        *this, start({.kind = Kind::rendezvous, .mine = mine, .result = mine, .action = &action}));
     if (!done) return done.error();
     return {};
 }
@@ -351,16 +351,17 @@ bool NodeTransport::wanted_complete() const {
     });
 }
 
-Rest NodeTransport::rest() const {
-    if (operations_.empty() || (place().several_nodes() && wants_message_)) return inner_->rest();
-    if (is_across()) return leaders_->rest();
-    Bell& bell = boards_.member(place().me).bell;
-    return {&bell, wanted_complete() ? bell.rings.load() - 1 : heard_};
+WaitHint NodeTransport::wait_hint() const {
+    if (operations_.empty() || (place().several_nodes() && wants_message_))
+        return inner_->wait_hint();
+    if (is_across()) return leaders_->wait_hint();
+    Doorbell& doorbell = boards_.member(place().me).doorbell;
+    return {&doorbell, wanted_complete() ? doorbell.rings.load() - 1 : heard_};
 }
 
-void NodeTransport::idle(const Rest& rest) {
+void NodeTransport::idle(const WaitHint& wait_hint) {
     go_across();
-    if (!is_across()) return inner_->idle(rest);
+    if (!is_across()) return inner_->idle(wait_hint);
     leaders_->idle({});
     // The first ranks of other nodes may never arrive, if one of their ranks has failed. Only the
     // inner transport learns of that.

@@ -46,21 +46,21 @@ class NodeTransport final : public Transport {
     [[nodiscard]] Error lost() const override { return inner_->lost(); }
     /// On one node the counter lies in shared memory: no message, and no other rank takes part.
     Result<std::int64_t> fetch_add(std::int64_t by) override;
-    Result<void> meet(std::span<std::byte> mine, const Act& act) override;
-    [[nodiscard]] std::size_t meeting_max() const override {
+    Result<void> rendezvous(std::span<std::byte> mine, const RendezvousAction& action) override;
+    [[nodiscard]] std::size_t rendezvous_max() const override {
         return in_memory() ? NodeBoards::kOperandMax : 0;
     }
     Result<void> set_counter(std::int64_t to) override;
-    [[nodiscard]] SharedOutcome* shared_outcome() const override;
+    [[nodiscard]] SharedFlushStatus* shared_flush_status() const override;
     [[nodiscard]] bool quiet() const override;
-    void idle(const Rest& rest) override;
-    [[nodiscard]] Rest rest() const override;
+    void idle(const WaitHint& wait_hint) override;
+    [[nodiscard]] WaitHint wait_hint() const override;
     [[nodiscard]] bool in_memory() const override { return !place().several_nodes(); }
     using Transport::idle;
 
   private:
     using Board = NodeBoards::Board;
-    enum class Kind { reduce, gather, list, broadcast, meet };  ///< list: one result per node
+    enum class Kind { reduce, gather, list, broadcast, rendezvous };  ///< list: one result per node
     /// An operation that this rank has started and not finished.
     struct Operation {
         std::uint64_t number = 0;
@@ -69,7 +69,7 @@ class NodeTransport final : public Transport {
         Rank root = 0;
         std::span<const std::byte> mine = {};
         std::span<std::byte> result = {};
-        const Act* act = nullptr;  ///< for `meet`
+        const RendezvousAction* action = nullptr;  ///< for `meet`
         bool posted = false;
         Ticket across = {};  ///< the exchange between first ranks
     };

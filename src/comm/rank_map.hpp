@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Placement: the map between ranks and nodes, compressed as far as the job is regular. One number
+// RankMap: the map between ranks and nodes, compressed as far as the job is regular. One number
 // per rank would be megabytes on each of a million ranks.
 #pragma once
 
@@ -13,20 +13,20 @@
 namespace oratorio {
 
 /// The node of a rank, and its index among that node's ranks.
-struct Seat {
+struct NodeSlot {
     int node = 0;
     int place = 0;
-    bool operator==(const Seat&) const = default;
+    bool operator==(const NodeSlot&) const = default;
 };
 
 /// A rank map; a value. It is stored as sweeps: a number of consecutive ranks on one node, the same
 /// number on the next node, and so on. Ranks placed node by node, or dealt to equal nodes in turn,
 /// need one sweep for each pass over the nodes. The worst case is one sweep of 16 bytes per rank.
-class Placement {
+class RankMap {
   public:
-    Placement() = default;
+    RankMap() = default;
     /// Makes the map from the node of each rank. Nodes are numbered by first appearance.
-    Placement(const std::vector<int>& node_of);  // NOLINT(google-explicit-constructor)
+    RankMap(const std::vector<int>& node_of);  // NOLINT(google-explicit-constructor)
 
     /// Appends the next rank's node.
     void push_back(int node);
@@ -38,12 +38,12 @@ class Placement {
     /// Returns the number of ranks on the node with the most.
     [[nodiscard]] int most() const;
     /// Returns a rank's node and index. O(log sweeps).
-    [[nodiscard]] Seat seat(Rank rank) const;
+    [[nodiscard]] NodeSlot slot(Rank rank) const;
     [[nodiscard]] int operator[](std::size_t rank) const {
-        return seat(static_cast<Rank>(rank)).node;
+        return slot(static_cast<Rank>(rank)).node;
     }
     /// Returns the rank at `seat`, or -1 if there is none. O(sweeps).
-    [[nodiscard]] Rank rank_at(Seat seat) const;
+    [[nodiscard]] Rank rank_at(NodeSlot slot) const;
     /// Calls visit(rank, seat) for all ranks in their order. O(1) each.
     template <class Visit>
     void each(Visit visit) const {
@@ -57,15 +57,15 @@ class Placement {
             const Sweep& sweep = sweeps_[i];
             const Rank end = std::min(end_of(i), sweep.begin_of(last));
             Rank rank = sweep.begin_of(first);
-            Seat seat{std::max(first, sweep.node), sweep.place};
+            NodeSlot slot{std::max(first, sweep.node), sweep.place};
             for (; rank < end; ++rank) {
-                visit(rank, seat);
-                if (++seat.place == sweep.place + sweep.ranks) seat = {seat.node + 1, sweep.place};
+                visit(rank, slot);
+                if (++slot.place == sweep.place + sweep.ranks) slot = {slot.node + 1, sweep.place};
             }
         }
     }
     /// A list of nodes has only one representation as sweeps, so comparing members is enough.
-    bool operator==(const Placement&) const = default;
+    bool operator==(const RankMap&) const = default;
     [[nodiscard]] std::size_t sweeps() const { return sweeps_.size(); }
 
   private:
@@ -82,7 +82,7 @@ class Placement {
             const std::int64_t before = std::max(0, of - node);
             return static_cast<Rank>(std::min<std::int64_t>(first + before * ranks, INT32_MAX));
         }
-        [[nodiscard]] Seat seat(Rank rank) const {
+        [[nodiscard]] NodeSlot slot(Rank rank) const {
             const Rank i = rank - first;
             return {node + i / ranks, place + i % ranks};
         }

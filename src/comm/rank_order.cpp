@@ -48,8 +48,8 @@ void put_in_rank_order(std::span<std::byte> list, std::size_t block, const Nodes
     MovedBlocks blocks(list, block);
     const std::vector<std::size_t> begins = close_up(blocks, nodes);
     const auto source = [&](std::size_t rank) {
-        const Seat seat = nodes.seat(static_cast<Rank>(rank));
-        return begins[static_cast<std::size_t>(seat.node)] + static_cast<std::size_t>(seat.place);
+        const NodeSlot slot = nodes.slot(static_cast<Rank>(rank));
+        return begins[static_cast<std::size_t>(slot.node)] + static_cast<std::size_t>(slot.place);
     };
     // The blocks form rings in which each moves to where the next one comes from.
     std::vector<bool> placed(static_cast<std::size_t>(nodes.size));

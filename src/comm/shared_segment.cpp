@@ -21,7 +21,7 @@ bool are_beside(const Topology& topology, Rank one, Rank other) {
 Result<Step> SharedSegment::step(Transport& transport) {
     const Topology& topology = transport.topology();
     if (phase_ == Phase::ready) {
-        told_.card = wish_.card;
+        told_.card = options_.card;
         error_ = create(topology);
         told_beside_.resize(static_cast<std::size_t>(ranks_beside(topology, topology.rank)));
         telling_ = NodeGather(std::as_bytes(std::span(&told_, 1)),
@@ -40,8 +40,8 @@ Result<Step> SharedSegment::step(Transport& transport) {
         if (!decided || *decided != Step::done) return decided;
         memory_.unlink();  // every rank that could attach has done so
         if (refused()) memory_ = {};
-        const bool checks = wish_.check && !refused();
-        if (checks) checked_ = Agreement(wish_.check(cards()));
+        const bool checks = options_.check && !refused();
+        if (checks) checked_ = Agreement(options_.check(cards()));
         phase_ = checks ? Phase::checking : Phase::over;
     }
     if (phase_ == Phase::over) return Step::done;
@@ -62,11 +62,11 @@ Result<void> SharedSegment::finish(Transport& transport) {
 
 Error SharedSegment::create(const Topology& topology) {
     if (first_beside(topology, topology.rank) != topology.rank) return {};
-    auto made = SharedMemory::create(wish_.bytes);
+    auto made = SharedMemory::create(options_.bytes);
     if (!made) return made.error();
     memory_ = std::move(*made);
     std::copy(memory_.name().begin(), memory_.name().end(), told_.name);
-    if (wish_.prepare) wish_.prepare(memory_.span());
+    if (options_.prepare) options_.prepare(memory_.span());
     return {};
 }
 
@@ -75,7 +75,7 @@ Error SharedSegment::attach(const Topology& topology) {
     const Told& maker = told_beside_.front();
     const bool first = first_beside(topology, topology.rank) == topology.rank;
     if (first || maker.name[0] == '\0') return {};
-    auto attached = SharedMemory::attach(maker.name, wish_.bytes);
+    auto attached = SharedMemory::attach(maker.name, options_.bytes);
     if (!attached) return attached.error();
     memory_ = std::move(*attached);
     return {};

@@ -9,10 +9,10 @@
 #include <functional>
 #include <vector>
 
+#include "base/step.hpp"
 #include "comm/agreed.hpp"
 #include "comm/node_gather.hpp"
 #include "memory/shared_memory.hpp"
-#include "base/step.hpp"
 
 namespace oratorio {
 
@@ -28,7 +28,7 @@ class SharedSegment {
   public:
     /// Two words that each rank sends to the other ranks of its node along with the handshake.
     using Card = std::array<std::uint64_t, 2>;
-    struct Wish {
+    struct Options {
         Bytes bytes = 0;  ///< equal on the ranks of a node
         Card card = {};
         /// Called by the first rank before others attach. May be empty.
@@ -40,7 +40,7 @@ class SharedSegment {
     };
 
     SharedSegment() = default;
-    explicit SharedSegment(Wish wish) : wish_(std::move(wish)) {}
+    explicit SharedSegment(Options options) : options_(std::move(options)) {}
 
     /// Returns Step::done when the outcome is decided; an error is the transport's.
     Result<Step> step(Transport& transport);
@@ -68,7 +68,7 @@ class SharedSegment {
     Error attach(const Topology& topology);
 
     Phase phase_ = Phase::ready;
-    Wish wish_;
+    Options options_;
     SharedMemory memory_;
     Error error_;  ///< of this rank
     Told told_;

@@ -15,19 +15,19 @@ struct Nodes {
     int size = 1;              ///< ranks of the file's communicator
     int cores = 1;             ///< of the machine with the fewest
     int nodes_of_machine = 1;  ///< most nodes on one machine; they share its cores and kernel
-    Placement node_of;         ///< node of each rank; nodes are numbered by first appearance
+    RankMap node_of;           ///< node of each rank; nodes are numbered by first appearance
     std::vector<std::string> node_names;  ///< host name of each node, for cb_config_list
 
     [[nodiscard]] int nodes() const { return std::max(1, node_of.nodes()); }
     [[nodiscard]] bool one_node() const { return nodes() == 1; }
     [[nodiscard]] double cores_of_node() const { return double(cores) / nodes_of_machine; }
     /// Returns a rank's node and its index there. Without a rank map all ranks are on node 0.
-    [[nodiscard]] Seat seat(Rank rank) const {
-        return node_of.empty() ? Seat{0, rank} : node_of.seat(rank);
+    [[nodiscard]] NodeSlot slot(Rank rank) const {
+        return node_of.empty() ? NodeSlot{0, rank} : node_of.slot(rank);
     }
-    [[nodiscard]] int node(Rank rank) const { return seat(rank).node; }
+    [[nodiscard]] int node(Rank rank) const { return slot(rank).node; }
     /// Returns the rank at that node and index, or -1 if there is none.
-    [[nodiscard]] Rank rank_at(Seat at) const {
+    [[nodiscard]] Rank rank_at(NodeSlot at) const {
         return node_of.empty() ? at.place : node_of.rank_at(at);
     }
     [[nodiscard]] int ranks_of(int node) const {
@@ -44,7 +44,7 @@ struct Nodes {
     template <class Visit>
     void each_on(int first, int last, Visit visit) const {
         if (!node_of.empty()) return node_of.each_on(first, last, visit);
-        for (Rank rank = 0; rank < size && first == 0; ++rank) visit(rank, Seat{0, rank});
+        for (Rank rank = 0; rank < size && first == 0; ++rank) visit(rank, NodeSlot{0, rank});
     }
 };
 

@@ -18,12 +18,12 @@ Result<void> finish(Transport& transport, const Result<Ticket>& started) {
 
 }  // namespace
 
-Result<void> Transport::meet(std::span<std::byte> mine, const Act& act) {
+Result<void> Transport::rendezvous(std::span<std::byte> mine, const RendezvousAction& action) {
     const Rank ranks = topology().size;
     std::vector<std::byte> all(mine.size() * static_cast<std::size_t>(ranks));
     if (auto told = oratorio::gather(*this, mine, all); !told) return told.error();
     const Blocks blocks{all.data(), mine.size(), mine.size(), ranks};
-    if (topology().rank == 0) act(blocks);
+    if (topology().rank == 0) action(blocks);
     if (auto told = oratorio::broadcast(*this, 0, all); !told) return told.error();
     std::ranges::copy(blocks.of(topology().rank), mine.begin());
     return {};
@@ -50,36 +50,36 @@ Result<void> gather(Transport& transport, std::span<const std::byte> mine,
     return finish(transport, transport.gather(mine, all));
 }
 
-Result<std::int64_t> Claim::given() const {
+Result<std::int64_t> Reservation::value() const {
     if (failed == ErrorKind::none) return first;
     return Error::make(failed, "the number that the ranks share can't be moved");
 }
 
-void claim_for_all(Transport& transport, const Blocks& all) {
-    std::vector<Claim> claims(static_cast<std::size_t>(all.ranks));
+void reserve_for_all(Transport& transport, const Blocks& all) {
+    std::vector<Reservation> claims(static_cast<std::size_t>(all.ranks));
     std::int64_t sum = 0;
     Rank rank = 0;
-    for (Claim& claim : claims) {
-        std::memcpy(&claim, all.of(rank++).data(), sizeof claim);
-        claim.first = sum;
-        sum += claim.by;
+    for (Reservation& reserve : claims) {
+        std::memcpy(&reserve, all.of(rank++).data(), sizeof reserve);
+        reserve.first = sum;
+        sum += reserve.by;
     }
     const auto before = transport.fetch_add(sum);
     rank = 0;
-    for (Claim& claim : claims) {
-        if (before) claim.first += *before;
-        if (!before) claim.failed = before.error().kind;
-        std::memcpy(all.of(rank++).data(), &claim, sizeof claim);
+    for (Reservation& reserve : claims) {
+        if (before) reserve.first += *before;
+        if (!before) reserve.failed = before.error().kind;
+        std::memcpy(all.of(rank++).data(), &reserve, sizeof reserve);
     }
 }
 
-Result<std::int64_t> claim(Transport& transport, std::int64_t by) {
-    Claim mine{.by = by};
+Result<std::int64_t> reserve(Transport& transport, std::int64_t by) {
+    Reservation mine{.by = by};
     const auto told =
-        transport.meet(std::as_writable_bytes(std::span(&mine, 1)),
-                       [&transport](const Blocks& all) { claim_for_all(transport, all); });
+        transport.rendezvous(std::as_writable_bytes(std::span(&mine, 1)),
+                             [&transport](const Blocks& all) { reserve_for_all(transport, all); });
     if (!told) return told.error();
-    return mine.given();
+    return mine.value();
 }
 
 }  // namespace oratorio

@@ -10,9 +10,9 @@
 #include <functional>
 #include <span>
 
+#include "base/result.hpp"
 #include "comm/doorbell.hpp"
 #include "comm/message_memory.hpp"
-#include "base/result.hpp"
 #include "comm/topology.hpp"
 
 namespace oratorio {
@@ -48,19 +48,19 @@ struct Blocks {
         return {first + static_cast<std::size_t>(rank) * stride, bytes};
     }
 };
-using Act = std::function<void(const Blocks& all)>;
+using RendezvousAction = std::function<void(const Blocks& all)>;
 
 /// A rank's request to reserve a part of the number that all ranks share, and its result. Lies at
 /// the head of the rank's block in a rendezvous.
-struct Claim {
+struct Reservation {
     std::int64_t by = 0;
     std::int64_t first = 0;              ///< value of the number before, for this rank
     ErrorKind failed = ErrorKind::none;  ///< why the number couldn't be moved
     /// Returns `first`, or the error if there is none.
-    [[nodiscard]] Result<std::int64_t> given() const;
+    [[nodiscard]] Result<std::int64_t> value() const;
 };
 
-struct SharedOutcome;
+struct SharedFlushStatus;
 
 /// The caller owns buffers, and must keep them until the operation is done; lists of pieces only
 /// until it is started. Messages between the same two ranks with the same tag arrive in the order
@@ -106,24 +106,24 @@ class Transport {
     /// Collective rendezvous; waits for all ranks. One rank calls `act` with the blocks of all
     /// ranks (where they share memory it is the last to arrive). Each rank gets its block back as
     /// `act` leaves it.
-    virtual Result<void> meet(std::span<std::byte> mine, const Act& act);
+    virtual Result<void> rendezvous(std::span<std::byte> mine, const RendezvousAction& action);
     /// Returns the bytes of a block up to which a rendezvous costs no message.
-    [[nodiscard]] virtual std::size_t meeting_max() const { return 0; }
+    [[nodiscard]] virtual std::size_t rendezvous_max() const { return 0; }
     /// Sets the shared number. Not collective. REQUIRES: no other rank uses the number during the
     /// call.
     virtual Result<void> set_counter(std::int64_t to) = 0;
-    /// Returns the memory for Turns (comm/flush_status.hpp), null where the ranks share none.
-    [[nodiscard]] virtual SharedOutcome* shared_outcome() const { return nullptr; }
+    /// Returns the memory for FlushStatus (comm/flush_status.hpp), null where the ranks share none.
+    [[nodiscard]] virtual SharedFlushStatus* shared_flush_status() const { return nullptr; }
     /// Returns true if no operation of this rank is pending and none has failed, so that the
     /// transport can be reused.
     [[nodiscard]] virtual bool quiet() const = 0;
     /// Lets others run when no progress was possible. Waiting ranks call it repeatedly, so it must
     /// not spin hard. With a doorbell it may sleep until that has rung, but not for long, because
     /// messages ring no doorbell.
-    virtual void idle(const Rest& rest) = 0;
-    void idle() { idle(rest()); }
+    virtual void idle(const WaitHint& wait_hint) = 0;
+    void idle() { idle(wait_hint()); }
     /// Returns what the operation that was started or tested last waits for.
-    [[nodiscard]] virtual Rest rest() const { return {}; }
+    [[nodiscard]] virtual WaitHint wait_hint() const { return {}; }
     /// Returns true if collectives of a small size per rank (a summary, an error) need no messages.
     /// Any thread may then start and test them, whatever thread level the host MPI has.
     [[nodiscard]] virtual bool in_memory() const { return topology().size == 1; }
@@ -138,8 +138,8 @@ Result<void> gather(Transport& transport, std::span<const std::byte> mine,
 /// Serves the claims at the heads of all blocks, as if the ranks called fetch_add one after the
 /// other, in rank order, and no other rank between them. REQUIRES: called by the rank that acts in
 /// a rendezvous.
-void claim_for_all(Transport& transport, const Blocks& all);
+void reserve_for_all(Transport& transport, const Blocks& all);
 /// Collective. Reserves a part of the shared number in a rendezvous of its own.
-Result<std::int64_t> claim(Transport& transport, std::int64_t by);
+Result<std::int64_t> reserve(Transport& transport, std::int64_t by);
 
 }  // namespace oratorio

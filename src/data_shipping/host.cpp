@@ -31,31 +31,32 @@ void lower(const Descriptor& event) {
 
 }  // namespace
 
-AgentHost::AgentHost(const Wish& wish, Door door, Descriptor end, Descriptor changed)
-    : wish_(wish),
-      place_(door.place()),
+AgentHost::AgentHost(const Options& options, JobListener listener, Descriptor end,
+                     Descriptor changed)
+    : options_(options),
+      address_(door.address()),
       end_(std::move(end)),
       changed_(std::move(changed)),
-      door_(std::move(door)) {}
+      listener_(std::move(listener)) {}
 
-Result<std::shared_ptr<AgentHost>> AgentHost::start(const Wish& wish) {
-    auto door = Door::open();
-    if (!door) return door.error();
+Result<std::shared_ptr<AgentHost>> AgentHost::start(const Options& options) {
+    auto listener = JobListener::open();
+    if (!listener) return listener.error();
     Descriptor end(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
     Descriptor changed(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
     if (end.number() < 0 || changed.number() < 0) return Error::of_errno("making an eventfd");
     std::shared_ptr<AgentHost> host(
-        new AgentHost(wish, std::move(*door), std::move(end), std::move(changed)));
+        new AgentHost(options, std::move(*listener), std::move(end), std::move(changed)));
     if (auto started = host->start_threads(); !started) return started.error();
     return host;
 }
 
 Result<void> AgentHost::start_threads() {
-    if (!buffers_.make(2 * wish_.threads, wish_.shipment_max))
+    if (!buffers_.make(2 * options_.threads, options_.shipment_max))
         return Error::make(ErrorKind::no_memory, "no memory for an agent's buffers");
     const SignalsBlocked blocked;  // the new threads inherit the signal mask
     try {
-        for (std::size_t i = 0; i < wish_.threads; ++i)
+        for (std::size_t i = 0; i < options_.threads; ++i)
             threads_.emplace_back([this, i] { run(i); });
     } catch (const std::system_error& error) {
         return Error::make(ErrorKind::other, "starting an agent's threads", error.code().value());
@@ -68,17 +69,17 @@ AgentHost::~AgentHost() {
     for (std::thread& thread : threads_) thread.join();
 }
 
-ServicePlace AgentHost::add(ServedFile& file) {
+ServiceAddress AgentHost::add(ServedFile& file) {
     const std::lock_guard serving(serving_);
-    ServicePlace place = place_;
-    place.service = next_service_++;
-    served_[place.service].file = &file;
-    return place;
+    ServiceAddress address = address_;
+    address.service = next_service_++;
+    served_[address.service].file = &file;
+    return address;
 }
 
-void AgentHost::remove(const ServicePlace& place) {
+void AgentHost::remove(const ServiceAddress& address) {
     std::unique_lock serving(serving_);
-    const auto found = served_.find(place.service);
+    const auto found = served_.find(address.service);
     worked_.wait(serving, [&] { return found->second.working == 0; });
     served_.erase(found);
 }
@@ -103,8 +104,8 @@ std::optional<AgentHost::Work> AgentHost::lead() {
         watched = {{end_.number(), POLLIN, 0}, {changed_.number(), POLLIN, 0}};
         for (const auto& each : connections_)
             watched.push_back({each->number(), each->events(), 0});
-        door_.watch(watched);
-        const int longest = door_.patience();
+        listener_.watch(watched);
+        const int longest = listener_.patience();
         const int ready = ::poll(watched.data(), watched.size(),
                                  buffers_.is_wanted() && longest < 0 ? kRoomAgain : longest);
         if (ready < 0 && errno == EINTR) continue;
@@ -132,7 +133,7 @@ std::optional<AgentHost::Work> AgentHost::look(std::span<const pollfd> watched) 
     }
     std::erase(connections_, nullptr);
     for (Socket& socket :
-         door_.look(watched.subspan(2 + count), most - std::min(most, connections_.size())))
+         listener_.look(watched.subspan(2 + count), most - std::min(most, connections_.size())))
         connections_.push_back(std::make_shared<AgentConnection>(std::move(socket), buffers_));
     return work;
 }
@@ -144,7 +145,7 @@ std::size_t AgentHost::connections_max() {
     std::size_t clients = 0;
     for (const auto& [number, served] : served_)
         clients += static_cast<std::size_t>(served.file->clients);
-    return clients * std::max(place_.count, 1U);
+    return clients * std::max(address_.count, 1U);
 }
 
 /// Handles the events of one connection. A rank that keeps a wanted buffer while its transfer makes
@@ -154,7 +155,7 @@ AgentConnection::Receipt AgentHost::serve(Work& work, int ready) {
     using Receipt = AgentConnection::Receipt;
     AgentConnection& connection = *work.connection;
     if (ready == 0) {
-        const auto since = Socket::Clock::now() - wish_.patience;
+        const auto since = Socket::Clock::now() - options_.patience;
         return buffers_.is_wanted() && connection.is_stuck(since) ? Receipt::over : Receipt::waits;
     }
     if ((ready & POLLOUT) != 0 && !connection.send_replies()) return Receipt::over;
@@ -202,11 +203,11 @@ void AgentHost::perform(std::size_t thread, Work& work) {
     worked_.notify_all();
 }
 
-Result<std::shared_ptr<AgentHost>> AgentHosts::get(const AgentHost::Wish& wish) {
+Result<std::shared_ptr<AgentHost>> AgentHosts::get(const AgentHost::Options& options) {
     const std::lock_guard hold(mutex_);
-    std::weak_ptr<AgentHost>& known = hosts_[wish];
+    std::weak_ptr<AgentHost>& known = hosts_[options];
     if (auto there = known.lock()) return there;
-    auto started = AgentHost::start(wish);
+    auto started = AgentHost::start(options);
     if (started) known = *started;
     return started;
 }

@@ -36,15 +36,15 @@ struct ServedFile {
 
 class AgentHost {
   public:
-    struct Wish {
+    struct Options {
         std::size_t threads = 1;
         Bytes shipment_max = 0;  ///< size limit of a description and its data
         /// A rank that keeps a buffer that others wait for is disconnected after this time.
         std::chrono::milliseconds patience{60'000};
-        auto operator<=>(const Wish&) const = default;
+        auto operator<=>(const Options&) const = default;
     };
     /// Starts a host. Fails if memory, sockets or threads aren't available.
-    static Result<std::shared_ptr<AgentHost>> start(const Wish& wish);
+    static Result<std::shared_ptr<AgentHost>> start(const Options& options);
     /// Ends the threads and all connections. REQUIRES: all files are removed.
     ~AgentHost();
     AgentHost(const AgentHost&) = delete;
@@ -52,9 +52,9 @@ class AgentHost {
 
     /// Starts to serve the file at the returned address. The file must stay valid until it is
     /// removed.
-    ServicePlace add(ServedFile& file);
+    ServiceAddress add(ServedFile& file);
     /// Stops serving the file; returns when no thread works for it any more.
-    void remove(const ServicePlace& place);
+    void remove(const ServiceAddress& address);
 
   private:
     struct Served {
@@ -67,7 +67,7 @@ class AgentHost {
         Served* served = nullptr;
     };
 
-    AgentHost(const Wish& wish, Door door, Descriptor end, Descriptor changed);
+    AgentHost(const Options& options, JobListener listener, Descriptor end, Descriptor changed);
     [[nodiscard]] Result<void> start_threads();
     void run(std::size_t thread);
     [[nodiscard]] std::optional<Work> lead();
@@ -77,8 +77,8 @@ class AgentHost {
     [[nodiscard]] std::size_t connections_max();
     void perform(std::size_t thread, Work& work);
 
-    Wish wish_;
-    ServicePlace place_;
+    Options options_;
+    ServiceAddress address_;
     AgentBuffers buffers_;
     Descriptor end_;                          ///< an eventfd: the threads must end
     Descriptor changed_;                      ///< an eventfd: there is something new to wait for
@@ -88,7 +88,7 @@ class AgentHost {
     std::condition_variable worked_;  ///< a thread has finished a request
     std::mutex leading_;
     // Used by the thread that leads, under leading_:
-    Door door_;
+    JobListener listener_;
     std::vector<std::shared_ptr<AgentConnection>> connections_;
     std::size_t next_ = 0;  ///< first connection of the next look(), so that none is always last
     std::vector<std::thread> threads_;
@@ -97,11 +97,11 @@ class AgentHost {
 /// The hosts of a process: one for all files with equal options. Thread-safe.
 class AgentHosts {
   public:
-    [[nodiscard]] Result<std::shared_ptr<AgentHost>> get(const AgentHost::Wish& wish);
+    [[nodiscard]] Result<std::shared_ptr<AgentHost>> get(const AgentHost::Options& options);
 
   private:
     std::mutex mutex_;  ///< guards hosts_
-    std::map<AgentHost::Wish, std::weak_ptr<AgentHost>> hosts_;
+    std::map<AgentHost::Options, std::weak_ptr<AgentHost>> hosts_;
 };
 
 }  // namespace oratorio

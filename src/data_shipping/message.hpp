@@ -23,7 +23,7 @@ enum class Description : std::uint64_t {
 
 struct RequestHead {
     std::uint64_t number = 0;   ///< returned in the reply
-    std::uint64_t service = 0;  ///< the open file that it is for (ServicePlace)
+    std::uint64_t service = 0;  ///< the open file that it is for (ServiceAddress)
     Description description = Description::list;
     std::uint64_t writes = 0;               ///< 0: reads
     std::int64_t from = 0;                  ///< layout: the data bytes [from, to)

@@ -36,25 +36,25 @@ Error gone(int system_errno) {
 
 }  // namespace
 
-Result<std::unique_ptr<RemoteAgents>> RemoteAgents::connect(std::span<const ServicePlace> places,
+Result<std::unique_ptr<RemoteAgents>> RemoteAgents::connect(std::span<const ServiceAddress> places,
                                                             Bytes block, Bytes shipment_max,
                                                             const AgentLimits& limits) {
     const Binding binding{block, static_cast<int>(places.size())};
     std::unique_ptr<RemoteAgents> agents(new RemoteAgents(binding, shipment_max, limits));
     const auto until = Socket::Clock::now() + limits.connect;
-    for (const ServicePlace& place : places) {
-        auto socket = connect_to(place, until);
+    for (const ServiceAddress& address : places) {
+        auto socket = connect_to(address, until);
         if (!socket)
             return Error::make(
                 ErrorKind::unsupported_operation,
                 "no connection to an agent at " +
-                    text_of(place.addresses[0], static_cast<std::uint16_t>(place.port)) +
+                    text_of(address.addresses[0], static_cast<std::uint16_t>(address.port)) +
                     ": check firewalls",
                 socket.error().system_errno);
         socket->tell_of_silence();
         Way& way = agents->ways_.emplace_back();
         way.socket = std::move(*socket);
-        way.service = place.service;
+        way.service = address.service;
     }
     return agents;
 }

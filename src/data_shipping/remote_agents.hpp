@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Agents that are threads of other processes, or of this one, reached by TCP through their job
-// listeners (net/job_listener). This side also receives while it sends: an agent that can't send its
-// replies would take no more requests.
+// listeners (net/job_listener). This side also receives while it sends: an agent that can't send
+// its replies would take no more requests.
 #pragma once
 
 #include <chrono>
@@ -29,7 +29,7 @@ class RemoteAgents final : public Agents {
   public:
     /// Connects to all agents. If one can't be reached, returns unsupported_operation with the
     /// errno.
-    static Result<std::unique_ptr<RemoteAgents>> connect(std::span<const ServicePlace> places,
+    static Result<std::unique_ptr<RemoteAgents>> connect(std::span<const ServiceAddress> places,
                                                          Bytes block, Bytes shipment_max,
                                                          const AgentLimits& limits = {});
 

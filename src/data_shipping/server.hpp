@@ -11,20 +11,20 @@ namespace oratorio {
 
 class AgentServer {
   public:
-    struct Wish {
+    struct Options {
         ServedFile file;  ///< its stores are closed at the end
         Bytes shipment_max = 0;
         std::chrono::milliseconds patience{60'000};
         AgentHosts* hosts = nullptr;  ///< the process's; null: the file gets a host of its own
     };
     /// Starts the service. Fails as AgentHost::start does; the stores are then gone.
-    static Result<std::unique_ptr<AgentServer>> start(Wish wish);
+    static Result<std::unique_ptr<AgentServer>> start(Options options);
     /// Does what close() does.
     ~AgentServer() { (void)close(); }
     AgentServer(const AgentServer&) = delete;
     AgentServer& operator=(const AgentServer&) = delete;
 
-    [[nodiscard]] const ServicePlace& place() const { return place_; }
+    [[nodiscard]] const ServiceAddress& address() const { return address_; }
     /// Ends the service and closes the stores; returns the first error of closing.
     Result<void> close();
 
@@ -33,7 +33,7 @@ class AgentServer {
 
     ServedFile file_;
     std::shared_ptr<AgentHost> host_;  ///< null once closed
-    ServicePlace place_;
+    ServiceAddress address_;
 };
 
 }  // namespace oratorio

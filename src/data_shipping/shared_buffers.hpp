@@ -37,11 +37,11 @@ class SharedBuffers {
             return std::nullopt;
         return at - begin;
     }
-    [[nodiscard]] std::optional<std::span<std::byte>> at(std::uint64_t place,
+    [[nodiscard]] std::optional<std::span<std::byte>> at(std::uint64_t address,
                                                          std::uint64_t bytes) const {
-        if (place < kHead || place > all_.size() || bytes > all_.size() - place)
+        if (address < kHead || address > all_.size() || bytes > all_.size() - address)
             return std::nullopt;
-        return all_.subspan(place, bytes);
+        return all_.subspan(address, bytes);
     }
     /// Orders accesses to the memory with the message that announces them. Both sides call it:
     /// after their accesses and before the message is sent, and after the message is received.

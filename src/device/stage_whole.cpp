@@ -25,9 +25,9 @@ Extent hull_of(const Layout& layout) {
 
 /// A mirror of the user's data in host memory: it lies there as it does on the device, for a
 /// conversion that needs it so.
-class Likeness {
+class HostMirror {
   public:
-    explicit Likeness(const DeviceMemory& memory)
+    explicit HostMirror(const DeviceMemory& memory)
         : memory_(memory),
           hull_(hull_of(memory.layout)),
           bytes_(new (std::nothrow) std::byte[static_cast<std::size_t>(hull_.length())]) {}
@@ -78,11 +78,11 @@ class StagedWhole final : public Conversion {
         auto queue = memory_.open();
         if (!queue) return queue.error();
         if (inner_) {
-            const Likeness likeness(memory_);
-            Error error = likeness.error();
+            const HostMirror mirror(memory_);
+            Error error = mirror.error();
             if (error.kind == ErrorKind::none)
-                error = likeness.copy(**queue, Direction::write, {0, memory_.layout.size()});
-            return error.kind == ErrorKind::none ? inner_->to_file(likeness.base(), file) : error;
+                error = mirror.copy(**queue, Direction::write, {0, memory_.layout.size()});
+            return error.kind == ErrorKind::none ? inner_->to_file(mirror.base(), file) : error;
         }
         const StagingBlocks::Lease block = memory_.driver->blocks().take(**queue);
         Cursor cursor(memory_.layout);
@@ -100,12 +100,12 @@ class StagedWhole final : public Conversion {
             const Error error = scatter_to_device(**queue, cursor, memory_.base, file);
             return first_of(error, (*queue)->wait());
         }
-        const Likeness likeness(memory_);
-        Error error = likeness.error();
-        if (error.kind == ErrorKind::none) error = inner_->to_memory(file, from, likeness.base());
+        const HostMirror mirror(memory_);
+        Error error = mirror.error();
+        if (error.kind == ErrorKind::none) error = inner_->to_memory(file, from, mirror.base());
         if (error.kind != ErrorKind::none) return error;
-        return likeness.copy(**queue, Direction::read,
-                             inner_->memory_part({from, from + std::ssize(file)}));
+        return mirror.copy(**queue, Direction::read,
+                           inner_->memory_part({from, from + std::ssize(file)}));
     }
 
   private:

@@ -13,7 +13,7 @@ namespace {
 
 /// All ranks agree by one reduction. After a failed write, they also gather how far the storage
 /// got.
-class AgreedEnding final : public Ending {
+class AgreedEnding final : public AccessCompletion {
   public:
     AgreedEnding(Transport& transport, const Plan& plan) : transport_(transport), plan_(plan) {}
 
@@ -54,13 +54,13 @@ class AgreedEnding final : public Ending {
 };
 
 /// An aggregator's report. If nothing failed, only `failed` is sent.
-struct Told {
+struct AggregatorReport {
     std::uint64_t failed = 0;
     Error error;
     StoredReport stored;
 };
 
-class ToldEnding final : public Ending {
+class ToldEnding final : public AccessCompletion {
   public:
     ToldEnding(const RunContext& context, const Plan& plan, unsigned number);
 
@@ -79,12 +79,12 @@ class ToldEnding final : public Ending {
     const Plan& plan_;
     Stats& stats_;
     Tag tag_;
-    int own_;                      ///< among the aggregators
-    std::vector<int> by_;          ///< aggregators that report to this rank
-    std::vector<Told> told_;       ///< their reports, in the same order
-    Told mine_;                    ///< this rank's report to the ranks of its edges
-    std::vector<Ticket> tickets_;  ///< outstanding messages in both directions
-    Error lost_;                   ///< a transport error where none can be returned
+    int own_;                             ///< among the aggregators
+    std::vector<int> by_;                 ///< aggregators that report to this rank
+    std::vector<AggregatorReport> told_;  ///< their reports, in the same order
+    AggregatorReport mine_;               ///< this rank's report to the ranks of its edges
+    std::vector<Ticket> tickets_;         ///< outstanding messages in both directions
+    Error lost_;                          ///< a transport error where none can be returned
     Error worst_;
 };
 
@@ -141,8 +141,8 @@ Result<Step> ToldEnding::step() {
 }
 
 void ToldEnding::find_worst() {
-    const Told* worst = &mine_;
-    for (const Told& one : told_) {
+    const AggregatorReport* worst = &mine_;
+    for (const AggregatorReport& one : told_) {
         if (one.failed > worst->failed) worst = &one;
     }
     worst_ = worst->error;
@@ -159,8 +159,9 @@ Bytes ToldEnding::stored_bytes(const Access& access, Extent mine) const {
 
 }  // namespace
 
-std::unique_ptr<Ending> make_ending(const RunContext& context, const Plan& plan, unsigned number) {
-    if (plan.told) return std::make_unique<ToldEnding>(context, plan, number);
+std::unique_ptr<AccessCompletion> make_access_completion(const RunContext& context,
+                                                         const Plan& plan, unsigned number) {
+    if (plan.ends_locally) return std::make_unique<ToldEnding>(context, plan, number);
     return std::make_unique<AgreedEnding>(context.transport, plan);
 }
 

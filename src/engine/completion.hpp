@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Ending: how a rank learns the outcome of a collective access on the other ranks. The plan
-// decides: either all ranks agree, or, if the user requested a sparse graph, the aggregators that
-// share an edge with a rank report to it, and it waits for no other rank (MPI-IO/GPFS, 2001,
+// AccessCompletion: how a rank learns the outcome of a collective access on the other ranks. The
+// plan decides: either all ranks agree, or, if the user requested a sparse graph, the aggregators
+// that share an edge with a rank report to it, and it waits for no other rank (MPI-IO/GPFS, 2001,
 // section 2.4.1). docs/decisions/0038-sparse-ends.md.
 #pragma once
 
@@ -16,12 +16,12 @@ namespace oratorio {
 /// The end of one attempt of an access, collective, made in steps. It is created before the work
 /// begins, so that no aggregator that reports to this rank has to wait for it. Must not move: the
 /// transport holds its address.
-class Ending {
+class AccessCompletion {
   public:
-    virtual ~Ending() = default;
-    Ending() = default;
-    Ending(const Ending&) = delete;
-    Ending& operator=(const Ending&) = delete;
+    virtual ~AccessCompletion() = default;
+    AccessCompletion() = default;
+    AccessCompletion(const AccessCompletion&) = delete;
+    AccessCompletion& operator=(const AccessCompletion&) = delete;
 
     /// Called once when this rank's work is over, with its own failure and how far its storage got.
     virtual void begin(const Error& mine, Remark remark, const StoredReport& stored) = 0;
@@ -46,6 +46,7 @@ class Ending {
 
 /// Makes the ending that the plan names; the plan outlives it. `number`: of the attempt, equal on
 /// all ranks.
-std::unique_ptr<Ending> make_ending(const RunContext& context, const Plan& plan, unsigned number);
+std::unique_ptr<AccessCompletion> make_access_completion(const RunContext& context,
+                                                         const Plan& plan, unsigned number);
 
 }  // namespace oratorio

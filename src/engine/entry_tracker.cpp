@@ -15,7 +15,7 @@ bool is_asked_for(const Plan& plan) {
 
 }  // namespace
 
-Arrival::Arrival(const RunContext& context, const Plan& plan)
+EntryTracker::EntryTracker(const RunContext& context, const Plan& plan)
     : transport_(context.transport),
       node_(plan.method->on_node() ? context.node : nullptr),
       plan_(plan),
@@ -23,13 +23,13 @@ Arrival::Arrival(const RunContext& context, const Plan& plan)
       complete_(context.gathered || !is_asked_for(plan)) {
     if (complete_ || node_ == nullptr) return;
     const Rank rank = transport_.topology().rank;
-    node_->desk(rank).entered = key_;
+    node_->mailbox(rank).entered = key_;
     for (const Rank aggregator : plan_.aggregators) {
-        if (aggregator != rank) ring(node_->bell(aggregator));
+        if (aggregator != rank) ring(node_->doorbell(aggregator));
     }
 }
 
-Result<void> Arrival::step() {
+Result<void> EntryTracker::step() {
     if (complete_ || node_ != nullptr) return {};
     if (!ticket_.valid()) {
         const auto started = transport_.reduce(std::span(&nothing_, 1), ReduceOp::max);
@@ -44,18 +44,18 @@ Result<void> Arrival::step() {
 
 /// Returns true if the rank has entered this access. Equality suffices: no rank enters the next
 /// access before this one is over.
-bool Arrival::has_entered(Rank rank) const {
-    return node_->desk(rank).entered == key_;
+bool EntryTracker::has_entered(Rank rank) const {
+    return node_->mailbox(rank).entered == key_;
 }
 
-bool Arrival::everybody() {
+bool EntryTracker::everybody() {
     if (complete_ || node_ == nullptr) return complete_;
     while (next_ < transport_.topology().size && has_entered(next_)) ++next_;
     complete_ = next_ == transport_.topology().size;
     return complete_;
 }
 
-bool Arrival::all_of(int aggregator, std::int64_t round) {
+bool EntryTracker::all_of(int aggregator, std::int64_t round) {
     if (complete_ || node_ == nullptr) return complete_;
     return plan_.each_participant(aggregator, round, [&](std::size_t i) {
         return has_entered(plan_.graph.participant(i).rank);

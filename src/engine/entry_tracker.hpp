@@ -1,20 +1,20 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Arrival: which ranks have entered an access. No byte is loaded for a rank, and no hole is filled,
-// before that rank has entered: what its program wrote before the access must be visible. Once all
-// summaries are gathered, all ranks have entered; with a kept plan, none has said so yet.
+// EntryTracker: which ranks have entered an access. No byte is loaded for a rank, and no hole is
+// filled, before that rank has entered: what its program wrote before the access must be visible.
+// Once all summaries are gathered, all ranks have entered; with a kept plan, none has said so yet.
 #pragma once
 
+#include "engine/run_context.hpp"
 #include "exchange/node_shared/node_memory.hpp"
 #include "plan/plan.hpp"
-#include "engine/run_context.hpp"
 
 namespace oratorio {
 
-class Arrival {
+class EntryTracker {
   public:
     /// Announces that this rank has entered. All arguments outlive it. REQUIRES: collective, in the
     /// order of accesses.
-    Arrival(const RunContext& context, const Plan& plan);
+    EntryTracker(const RunContext& context, const Plan& plan);
 
     /// Makes progress; an error comes from the transport.
     Result<void> step();

@@ -5,8 +5,8 @@
 // other rank.
 #include <vector>
 
-#include "exchange/node_shared/node_rounds.hpp"
 #include "engine/round_queue.hpp"
+#include "exchange/node_shared/node_rounds.hpp"
 
 namespace oratorio {
 
@@ -14,7 +14,7 @@ namespace {
 
 class FreeRounds final : public RoundQueue {
   public:
-    FreeRounds(const RunContext& context, const Plan& plan, Arrival& arrival);
+    FreeRounds(const RunContext& context, const Plan& plan, EntryTracker& entries);
 
     std::optional<Round> take(std::int64_t oldest) override;
     [[nodiscard]] RoundBuffer buffer(const Round& round, std::size_t slot) const override;
@@ -37,17 +37,17 @@ class FreeRounds final : public RoundQueue {
 
     const NodeMemory& node_;
     const Plan& plan_;
-    Arrival& arrival_;
+    EntryTracker& entries_;
     unsigned sequence_;
     int index_;      ///< among the aggregators
     bool can_load_;  ///< only with the file open: it isn't opened just for this
     std::vector<Column> columns_;
 };
 
-FreeRounds::FreeRounds(const RunContext& context, const Plan& plan, Arrival& arrival)
+FreeRounds::FreeRounds(const RunContext& context, const Plan& plan, EntryTracker& entries)
     : node_(*context.node),
       plan_(plan),
-      arrival_(arrival),
+      entries_(entries),
       sequence_(context.sequence),
       index_(plan.aggregator_index(context.transport.topology().rank)),
       can_load_(context.store != nullptr && (context.store->is_open() || index_ >= 0)) {
@@ -80,7 +80,7 @@ bool FreeRounds::claim(const Column& column, Round& round) {
     const auto next = next_to_load(column, claimed);
     if (!next || *next >= plan_.rounds) return false;
     round = {column.aggregator, *next, plan_.region(column.aggregator, *next)};
-    return arrival_.all_of(round.aggregator, round.number) &&
+    return entries_.all_of(round.aggregator, round.number) &&
            slot.claimed.compare_exchange_strong(claimed, round_key(sequence_, *next));
 }
 
@@ -113,8 +113,8 @@ bool FreeRounds::done() const {
 }  // namespace
 
 std::unique_ptr<RoundQueue> make_free_rounds(const RunContext& context, const Plan& plan,
-                                             Arrival& arrival) {
-    return std::make_unique<FreeRounds>(context, plan, arrival);
+                                             EntryTracker& entries) {
+    return std::make_unique<FreeRounds>(context, plan, entries);
 }
 
 }  // namespace oratorio

@@ -5,9 +5,9 @@
 #include <memory>
 #include <vector>
 
-#include "plan/methods.hpp"
 #include "engine/read_ahead.hpp"
 #include "engine/work.hpp"
+#include "plan/methods.hpp"
 #include "type/copy.hpp"
 
 namespace oratorio {
@@ -112,7 +112,7 @@ class ListWork final : public Work {
 Result<Step> ListWork::write_batch() {
     RangeLock held;
     if (!plan_.atomic) {
-        auto shared = context_.excluded().share(*context_.store, plan_.hull, plan_.collective);
+        auto shared = context_.locking().share(*context_.store, plan_.hull, plan_.collective);
         if (!shared) {
             note(shared.error());
         } else {

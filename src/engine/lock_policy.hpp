@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Exclusion: which locks an open file needs so that read-modify-write (data sieving, hole filling)
+// LockPolicy: which locks an open file needs so that read-modify-write (data sieving, hole filling)
 // never overwrites another writer's data in the holes. docs/decisions/0002-holes-and-locks.md.
 #pragma once
 
@@ -7,7 +7,7 @@
 
 namespace oratorio {
 
-struct Exclusion {
+struct LockPolicy {
     /// No other handle can be filling holes of the file: none had it open when this one was opened,
     /// and handles opened later know of this one. Equal on all ranks.
     bool sole = true;
@@ -22,8 +22,8 @@ struct Exclusion {
     bool sieves = false;
     /// Collective writes that this rank has entered and not left: any rank may be filling holes.
     int collective_writes = 0;
-    /// This rank finished a sparse write early (engine/completion.hpp) and has not since joined an access
-    /// that all ranks enter.
+    /// This rank finished a sparse write early (engine/completion.hpp) and has not since joined an
+    /// access that all ranks enter.
     bool left_first = false;
 
     [[nodiscard]] bool may_fill() const { return sole && fills; }
@@ -46,15 +46,15 @@ struct Exclusion {
 /// The scope from when a rank enters a collective write until it leaves.
 class CollectiveWrite {
   public:
-    explicit CollectiveWrite(Exclusion& exclusion) : exclusion_(exclusion) {
-        ++exclusion_.collective_writes;
+    explicit CollectiveWrite(LockPolicy& lock_policy) : policy_(lock_policy) {
+        ++policy_.collective_writes;
     }
-    ~CollectiveWrite() { --exclusion_.collective_writes; }
+    ~CollectiveWrite() { --policy_.collective_writes; }
     CollectiveWrite(const CollectiveWrite&) = delete;
     CollectiveWrite& operator=(const CollectiveWrite&) = delete;
 
   private:
-    Exclusion& exclusion_;
+    LockPolicy& policy_;
 };
 
 }  // namespace oratorio

@@ -5,8 +5,8 @@
 #include <algorithm>
 #include <vector>
 
-#include "exchange/cursor_pair.hpp"
 #include "engine/work.hpp"
+#include "exchange/cursor_pair.hpp"
 #include "type/kernels.hpp"
 
 namespace oratorio {
@@ -83,7 +83,7 @@ class MappedWork final : public Work {
 RangeLock MappedWork::share(const Region& region) {
     if (plan_.direction == Direction::read || plan_.atomic || region.empty()) return {};
     const Extent range{region.begin, region.extent(region.count - 1).end};
-    auto shared = context_.excluded().share(*context_.store, range, plan_.collective);
+    auto shared = context_.locking().share(*context_.store, range, plan_.collective);
     if (shared) return std::move(*shared);
     note(shared.error());
     return {};

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "exchange/node_shared/node_memory.hpp"
 #include "engine/round_queue.hpp"
+#include "exchange/node_shared/node_memory.hpp"
 
 namespace oratorio {
 
@@ -48,7 +48,7 @@ std::optional<Round> OwnRounds::take(std::int64_t oldest) {
 RoundBuffer OwnRounds::buffer(const Round&, std::size_t slot) const {
     const auto bytes = static_cast<std::size_t>(plan_.slot_bytes);
     RoundBuffer buffer{memory_.subspan(slot * bytes, bytes), {}};
-    if (plan_.keeps_holes()) buffer.given = memory_.subspan((slots() + slot) * bytes, bytes);
+    if (plan_.keeps_holes()) buffer.mask = memory_.subspan((slots() + slot) * bytes, bytes);
     return buffer;
 }
 

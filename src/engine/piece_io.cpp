@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The direct transfer of an access that is one piece in memory and in the file. Many collective
 // calls on small records are just that on every rank.
-#include "plan/plan.hpp"
 #include "engine/work.hpp"
+#include "plan/plan.hpp"
 
 namespace oratorio {
 
@@ -18,7 +18,7 @@ class PieceWork final : public Work {
         done_ = true;
         RangeLock held;
         if (access_.direction == Direction::write && !plan_.atomic) {
-            auto shared = context_.excluded().share(*context_.store, plan_.hull, plan_.collective);
+            auto shared = context_.locking().share(*context_.store, plan_.hull, plan_.collective);
             if (!shared) {
                 note(shared.error());
                 return Step::progressed;

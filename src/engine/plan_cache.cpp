@@ -37,21 +37,21 @@ std::optional<PlanCache::Kept> PlanCache::recall(const Access& access) const {
                       access.memory.shape->pieces() * access.memory.count == kept.memory_pieces;
     if (!same) return std::nullopt;
     const auto step = step_of(access.file, access.from - kept.from);
-    if (!step || (*step != 0 && kept.plan.fixed)) return std::nullopt;
+    if (!step || (*step != 0 && kept.plan.not_shiftable)) return std::nullopt;
     return Kept{kept.plan.moved(*step), moved(kept.mine, *step)};
 }
 
 void PlanCache::keep(const Access& access, const Plan& plan, const AccessSummary& mine,
-                     std::uint64_t likeness) {
+                     std::uint64_t fingerprint) {
     Entry& kept = entries_[static_cast<std::size_t>(access.direction)];
-    kept.seen = kept.valid && kept.likeness == likeness ? kept.seen + 1 : 0;
+    kept.seen = kept.valid && kept.fingerprint == fingerprint ? kept.seen + 1 : 0;
     kept.valid = true;
     kept.file = access.file;
     kept.from = access.from;
     kept.memory_pieces = access.memory.shape->pieces() * access.memory.count;
     kept.plan = plan;
     kept.mine = mine;
-    kept.likeness = likeness;
+    kept.fingerprint = fingerprint;
 }
 
 void PlanCache::distrust(Direction direction) {

@@ -33,7 +33,7 @@ class PlanCache {
     /// Keeps this rank's part of a plan and the fingerprint of all ranks' summaries. REQUIRES: all
     /// ranks planned together.
     void keep(const Access& access, const Plan& plan, const AccessSummary& mine,
-              std::uint64_t likeness);
+              std::uint64_t fingerprint);
     /// Called when the ranks' shapes did not match: the plan is tried again only after several
     /// accesses of equal shape.
     void distrust(Direction direction);
@@ -49,7 +49,7 @@ class PlanCache {
         std::int64_t memory_pieces = 0;
         Plan plan;
         AccessSummary mine;
-        std::uint64_t likeness = 0;  ///< fingerprint of all ranks' summaries
+        std::uint64_t fingerprint = 0;  ///< fingerprint of all ranks' summaries
     };
     [[nodiscard]] const Entry& entry(Direction direction) const {
         return entries_[static_cast<std::size_t>(direction)];

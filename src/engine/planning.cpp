@@ -32,7 +32,7 @@ void Planning::recall() {
     if (auto kept = context_.plans->recall(access_)) {
         plan_ = std::move(kept->plan);
         mine_ = kept->mine;
-        if (context_.witness != nullptr) context_.witness->planned(plan_);
+        if (context_.observer != nullptr) context_.observer->planned(plan_);
     } else {
         plan_ = context_.plans->plan(access_.direction);
         mine_ = {};
@@ -64,7 +64,7 @@ Result<Step> Planning::summarise_access() {
     mine_.flags |= flags_;
     if (!collective_) {
         plan_ = make_own_plan(access_.direction, context_.transport.topology().rank, mine_,
-                              **context_.terms);
+                              **context_.config);
         return finish();
     }
     gathering_ = Gathering<AccessSummary>::once_for_node(mine_);
@@ -82,7 +82,7 @@ Result<Step> Planning::gathered() {
 Result<Step> Planning::choose() {
     const Transport& ranks = context_.transport;
     plan_ = make_plan_for(ranks.topology().rank, access_.direction, *summaries_, nodes_of(ranks),
-                          *context_.terms, NodeMemory::sharing(context_.node));
+                          *context_.config, NodeMemory::sharing(context_.node));
     phase_ = Phase::sharing;
     const bool shares = plan_.node_bytes() > 0 && plan_.bytes > 0;
     return shares ? shared() : settle();
@@ -97,11 +97,11 @@ Result<Step> Planning::shared() {
     if (!shared_refused && !(reach && context_.node->cross_memory_refused())) {
         return settle();
     }
-    if (context_.witness != nullptr) {
+    if (context_.observer != nullptr) {
         const Error& refusal = context_.node->refusal();
         const char* const but = plan_.method->on_node() ? " isn't used: " : " sends messages: ";
-        context_.witness->remark("method " + std::string(plan_.method->name) + but +
-                                 describe(refusal, ""));
+        context_.observer->remark("method " + std::string(plan_.method->name) + but +
+                                  describe(refusal, ""));
     }
     return choose();
 }
@@ -109,7 +109,7 @@ Result<Step> Planning::shared() {
 /// Finishes the choice of the plan. A caller that may send messages continues with the order of
 /// rounds.
 Result<Step> Planning::settle() {
-    likeness_ = keeps_plans() ? likeness(**summaries_) : 0;
+    likeness_ = keeps_plans() ? fingerprint(**summaries_) : 0;
     summaries_.reset();
     gathering_ = {};
     if (!plan_.asks_places()) return thin_out();
@@ -152,7 +152,7 @@ void Planning::ask_places() {
 
 /// Gathers where each rank has data, if the plan needs it.
 Result<Step> Planning::thin_out() {
-    if (!plan_.thin) return finish();
+    if (!plan_.refine_edges) return finish();
     phase_ = Phase::thinning;
     edges_ = Gathering<EdgeBits>::once_for_node(
         edges_of(plan_, context_.transport.topology().rank, access_));
@@ -177,7 +177,7 @@ bool Planning::keeps_plans() const {
 Step Planning::finish() {
     phase_ = Phase::done;
     context_.stats.plans += 1;
-    if (context_.witness != nullptr) context_.witness->planned(plan_);
+    if (context_.observer != nullptr) context_.observer->planned(plan_);
     if (!collective_) return Step::done;
     edges_ = {};
     if (keeps_plans()) context_.plans->keep(access_, plan_, mine_, likeness_);

@@ -18,7 +18,7 @@ Error lengthen(Store* store, Offset length) {
 
 }  // namespace
 
-Result<Step> Extension::step(const RunContext& context, Offset end) {
+Result<Step> PreExtend::step(const RunContext& context, Offset end) {
     if (phase_ == Phase::idle) {
         end_ = static_cast<std::uint64_t>(end);
         const auto started = context.transport.reduce(std::span(&end_, 1), ReduceOp::max);

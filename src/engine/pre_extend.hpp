@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Extension: makes a file as long as a collective access through mappings needs, before any rank
+// PreExtend: makes a file as long as a collective access through mappings needs, before any rank
 // writes. Storing to mappings while other ranks extend the file loses data: ext4 of Linux 6.18
 // clears pages behind the end that it knew.
 #pragma once
@@ -10,7 +10,7 @@
 namespace oratorio {
 
 /// Collective, made in steps; used once.
-class Extension {
+class PreExtend {
   public:
     /// Returns Step::done when finished. `end`: the file length that this rank's data needs, 0 for
     /// none. An error is fatal: the transport failed.

@@ -92,8 +92,8 @@ std::vector<RegionWriter::Piece> RegionWriter::pieces_given(const Piece& whole, 
 }
 
 RegionWriter::Stored RegionWriter::write(const Region& region, const RoundBuffer& buffer) {
-    const bool may_fill = context_.excluded().may_fill();
-    for (const Piece& whole : extents_given(region, buffer.given)) {
+    const bool may_fill = context_.locking().may_fill();
+    for (const Piece& whole : extents_given(region, buffer.mask)) {
         const Stored stored =
             may_fill ? write_cheaply(whole, buffer) : write_by_pieces(whole, buffer);
         if (stored.error.kind != ErrorKind::none) return stored;
@@ -103,13 +103,13 @@ RegionWriter::Stored RegionWriter::write(const Region& region, const RoundBuffer
 
 /// Chooses between data sieving and separate writes by the file system's costs, in nanoseconds.
 RegionWriter::Stored RegionWriter::write_cheaply(const Piece& whole, const RoundBuffer& buffer) {
-    const Costs& costs = (*context_.terms)->facts.costs;
+    const Costs& costs = (*context_.config)->facts.costs;
     const auto bytes = static_cast<double>(whole.file.length());
     const double filling = bytes * (costs.read_byte + kMergeByte + costs.write_byte) +
                            costs.read_call + costs.write_call + costs.lock;
     const auto most = static_cast<std::size_t>(filling / costs.write_call) + 1;
     Bytes from = 0;
-    const auto pieces = pieces_given(whole, buffer.given, from, most);
+    const auto pieces = pieces_given(whole, buffer.mask, from, most);
     if (from < whole.file.length()) return fill_and_write(whole, buffer);
     Bytes given = 0;
     for (const Piece& piece : pieces) given += piece.file.length();
@@ -122,7 +122,7 @@ RegionWriter::Stored RegionWriter::write_by_pieces(const Piece& whole, const Rou
     constexpr std::size_t kAtOnce = 1024;
     for (Bytes from = 0; from < whole.file.length();) {
         const Stored stored =
-            write_pieces(pieces_given(whole, buffer.given, from, kAtOnce), buffer.data);
+            write_pieces(pieces_given(whole, buffer.mask, from, kAtOnce), buffer.data);
         if (stored.error.kind != ErrorKind::none) return stored;
     }
     return {};
@@ -133,7 +133,7 @@ RegionWriter::Stored RegionWriter::write_pieces(const std::vector<Piece>& pieces
     const Extent range{pieces.front().file.begin, pieces.back().file.end};
     RangeLock held;
     if (!plan_.atomic) {
-        auto shared = context_.excluded().share(*context_.store, range, plan_.collective);
+        auto shared = context_.locking().share(*context_.store, range, plan_.collective);
         if (!shared) return {range.begin, shared.error()};
         held = std::move(*shared);
     }
@@ -148,7 +148,7 @@ RegionWriter::Stored RegionWriter::write_pieces(const std::vector<Piece>& pieces
 RegionWriter::Stored RegionWriter::fill_and_write(const Piece& whole, const RoundBuffer& buffer) {
     RangeLock held;
     if (!plan_.atomic) {
-        auto alone = context_.excluded().take(*context_.store, whole.file, true);
+        auto alone = context_.locking().take(*context_.store, whole.file, true);
         if (!alone) return {whole.file.begin, alone.error()};
         held = std::move(*alone);
     }
@@ -167,7 +167,7 @@ Error RegionWriter::fill(const Piece& whole, const RoundBuffer& buffer) {
         const Bytes bytes = std::min<Bytes>(std::ssize(scratch_), whole.file.length() - from);
         const auto at = static_cast<std::size_t>(whole.at + from);
         const auto length = static_cast<std::size_t>(bytes);
-        const Mask mask = Mask(buffer.given).subspan(at, length);
+        const Mask mask = Mask(buffer.mask).subspan(at, length);
         if (find(mask, 0, 0) == length) continue;
         const auto file = scratch_.first(length);
         const Transferred done = transfer(Direction::read, whole.file.begin + from, file);

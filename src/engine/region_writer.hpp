@@ -8,9 +8,9 @@
 #include <span>
 #include <vector>
 
+#include "engine/run_context.hpp"
 #include "exchange/write_mask.hpp"
 #include "plan/plan.hpp"
-#include "engine/run_context.hpp"
 #include "store/transfer.hpp"
 
 namespace oratorio {

@@ -6,9 +6,9 @@
 #include <memory>
 #include <optional>
 
-#include "exchange/exchange.hpp"
 #include "engine/entry_tracker.hpp"
 #include "engine/work.hpp"
+#include "exchange/exchange.hpp"
 
 namespace oratorio {
 
@@ -46,6 +46,6 @@ std::unique_ptr<RoundQueue> make_own_rounds(const Plan& plan, Rank rank,
 /// Makes the queue of the rounds of all aggregators of a node, taken by whichever rank is free. A
 /// round can be taken once all ranks with data in it have entered the access.
 std::unique_ptr<RoundQueue> make_free_rounds(const RunContext& context, const Plan& plan,
-                                             Arrival& arrival);
+                                             EntryTracker& entries);
 
 }  // namespace oratorio

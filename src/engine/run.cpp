@@ -35,7 +35,7 @@ Run::Run(const RunContext& context, Access access, bool collective)
 
 /// Reserves memory for any role, because this rank's role is not known yet.
 bool Run::reserve_memory() {
-    if (!collective_ || memory_.take_for_collective(access_.direction, (*context_.terms)->options,
+    if (!collective_ || memory_.take_for_collective(access_.direction, (*context_.config)->options,
                                                     context_.transport.topology()))
         return true;
     error_ = Error::make(ErrorKind::no_memory,
@@ -81,7 +81,7 @@ bool Run::step_phase() {
             return work_done();
         case Phase::passing_turn:
             return turn_passed();
-        case Phase::ending:
+        case Phase::completion:
             return ending_done();
         case Phase::done:
             return true;
@@ -89,10 +89,10 @@ bool Run::step_phase() {
     return true;
 }
 
-std::optional<Rest> Run::waits_for() const {
+std::optional<WaitHint> Run::waits_for() const {
     if (moves_left_ == 0) return std::nullopt;
-    const Rest own = phase_ == Phase::working ? work_->waits_for() : Rest{};
-    return own.bell != nullptr ? own : context_.transport.rest();
+    const WaitHint own = phase_ == Phase::working ? work_->waits_for() : WaitHint{};
+    return own.doorbell != nullptr ? own : context_.transport.wait_hint();
 }
 
 bool Run::sends_messages() const {
@@ -101,7 +101,7 @@ bool Run::sends_messages() const {
 
 void Run::begin(bool may_recall) {
     const bool unable = context_.store == nullptr || error_.kind == ErrorKind::no_memory;
-    const bool agrees = asks_for_edges((*context_.terms)->options) &&
+    const bool agrees = asks_for_edges((*context_.config)->options) &&
                         (error_.kind != ErrorKind::none || access_.goes_on);
     std::uint16_t flags = 0;
     if (unable) flags |= flag_no_store;
@@ -122,8 +122,8 @@ bool Run::planning_done() {
     const bool done = *planned == Step::done;
     if (done) enter(Phase::planned);
     // All ranks have entered this access, so all have left the previous ones.
-    if (done && collective_ && !planning_.recalled() && context_.exclusion != nullptr)
-        context_.exclusion->left_first = false;
+    if (done && collective_ && !planning_.recalled() && context_.lock_policy != nullptr)
+        context_.lock_policy->left_first = false;
     if (!sent && sends_messages()) {  // a caller that may send messages continues at once
         moves_left_ = 0;
         return false;
@@ -133,7 +133,7 @@ bool Run::planning_done() {
 
 /// Takes no lock before the token arrives: the rank that holds it may need that lock.
 bool Run::turn_come() {
-    const auto come = turn_.come(context_.transport, number(), plan().ranks_at_once);
+    const auto come = token_.come(context_.transport, number(), plan().ranks_at_once);
     if (!come) return fail(come.error());
     if (*come != Step::done) return false;
     start_work();
@@ -142,10 +142,10 @@ bool Run::turn_come() {
 
 bool Run::turn_passed() {
     const auto passed =
-        turn_.pass(context_.transport, number(), plan().ranks_at_once, context_.stats);
+        token_.pass(context_.transport, number(), plan().ranks_at_once, context_.stats);
     if (!passed) return fail(passed.error());
     if (*passed != Step::done) return false;
-    enter(Phase::ending);
+    enter(Phase::completion);
     return step_phase();
 }
 
@@ -156,26 +156,26 @@ bool Run::extends_first() const {
 
 bool Run::file_extended() {
     const bool writes = error_.kind == ErrorKind::none && !planning_.absent();
-    const auto extended = extension_.step(context_, writes ? planning_.mine().hull.end : 0);
+    const auto extended = pre_extend_.step(context_, writes ? planning_.mine().hull.end : 0);
     if (!extended) return fail(extended.error());
     if (*extended != Step::done) return false;
-    maps_ = extension_.error().kind != ErrorKind::unsupported_operation;
-    if (maps_) note(extension_.error());
+    maps_ = pre_extend_.error().kind != ErrorKind::unsupported_operation;
+    if (maps_) note(pre_extend_.error());
     start_work();
     return step_phase();
 }
 
 void Run::start_work() {
     enter(Phase::working);
-    if (collective_) ending_ = make_ending(context_, plan(), number());
+    if (collective_) completion_ = make_access_completion(context_, plan(), number());
     without_data_.reset();
     if (planning_.absent()) without_data_.emplace(access_).memory = Layout{};
     if (uses_store()) {
         if (auto ready = context_.store->prepare(); !ready) note(ready.error());
     }
     if (plan().atomic && worked().bytes() > 0) {
-        auto locked = context_.excluded().take(*context_.store, planning_.mine().hull,
-                                               access_.direction == Direction::write);
+        auto locked = context_.locking().take(*context_.store, planning_.mine().hull,
+                                              access_.direction == Direction::write);
         if (locked) {
             locked_ = std::move(*locked);
         } else {
@@ -236,35 +236,35 @@ bool Run::work_done() {
                          "a round didn't hold the data that was planned; nothing of it is stored"));
     }
     const bool void_all = differs && planning_.recalled();
-    ending_->begin(error_,
-                   void_all          ? Remark::veto
-                   : access_.goes_on ? Remark::more
-                                     : Remark::none,
-                   work_ ? work_->report() : StoredReport{});
-    enter(plan().ranks_at_once > 0 ? Phase::passing_turn : Phase::ending);
+    completion_->begin(error_,
+                       void_all          ? Remark::veto
+                       : access_.goes_on ? Remark::more
+                                         : Remark::none,
+                       work_ ? work_->report() : StoredReport{});
+    enter(plan().ranks_at_once > 0 ? Phase::passing_turn : Phase::completion);
     return step_phase();
 }
 
 bool Run::ending_done() {
-    const Activity before = ending_->activity();
-    const auto over = ending_->step();
+    const Activity before = completion_->activity();
+    const auto over = completion_->step();
     if (!over) return fail(over.error());
     if (*over != Step::done) {
-        if (ending_->activity() != before) track_.enter(ending_->activity());
+        if (completion_->activity() != before) track_.enter(completion_->activity());
         return false;
     }
-    if (ending_->vetoed()) {
+    if (completion_->vetoed()) {
         context_.plans->distrust(access_.direction);
         again_ = true;
-        extension_ = {};
+        pre_extend_ = {};
         maps_ = true;
-        turn_ = {};
+        token_ = {};
         work_.reset();
         error_ = access_.refused;
         begin(false);
         return step_phase();
     }
-    error_ = ending_->error();
+    error_ = completion_->error();
     leave();
     finish(error_, bytes_moved());
     return true;
@@ -274,18 +274,18 @@ bool Run::ending_done() {
 /// share no edge with this rank may still fill holes, and other ranks haven't heard of its failure.
 void Run::leave() {
     const bool failed = error_.kind != ErrorKind::none && access_.direction == Direction::write;
-    if (plan().told && failed && context_.unheard != nullptr)
-        context_.unheard->add(error_, sequence_);
-    if (context_.exclusion == nullptr) return;
-    bool& first = context_.exclusion->left_first;
-    first = plan().told && (first || plan().keeps_holes());
+    if (plan().ends_locally && failed && context_.undelivered != nullptr)
+        context_.undelivered->add(error_, sequence_);
+    if (context_.lock_policy == nullptr) return;
+    bool& first = context_.lock_policy->left_first;
+    first = plan().ends_locally && (first || plan().keeps_holes());
 }
 
 Bytes Run::bytes_moved() const {
     const bool known = error_.kind == ErrorKind::none || access_.direction == Direction::read ||
                        !plan().method->aggregated();
     if (known) return work_ ? work_->moved() : 0;
-    return worked().bytes() > 0 ? ending_->stored_bytes(worked(), planning_.mine().hull) : 0;
+    return worked().bytes() > 0 ? completion_->stored_bytes(worked(), planning_.mine().hull) : 0;
 }
 
 void Run::unlock() {

@@ -15,8 +15,8 @@
 #include <optional>
 
 #include "engine/completion.hpp"
-#include "engine/pre_extend.hpp"
 #include "engine/planning.hpp"
+#include "engine/pre_extend.hpp"
 #include "engine/run_memory.hpp"
 #include "engine/token.hpp"
 #include "engine/work.hpp"
@@ -40,7 +40,7 @@ class Run {
     bool step(int moves = INT_MAX);
     /// Returns what to wait for before the next step, or nothing if the next step can make progress
     /// at once. REQUIRES: step() returned false.
-    [[nodiscard]] std::optional<Rest> waits_for() const;
+    [[nodiscard]] std::optional<WaitHint> waits_for() const;
     /// Returns true if the plan needs messages of the host MPI between rounds.
     [[nodiscard]] bool sends_messages() const;
     /// Returns the outcome. In a collective access, all ranks that share data see the same error
@@ -50,7 +50,8 @@ class Run {
     /// ranks.
     /// REQUIRES: collective, and the run is done.
     [[nodiscard]] bool goes_on() const {
-        return outcome_.error.kind == ErrorKind::none && ending_ != nullptr && ending_->goes_on();
+        return outcome_.error.kind == ErrorKind::none && completion_ != nullptr &&
+               completion_->goes_on();
     }
 
   private:
@@ -61,7 +62,7 @@ class Run {
         extending,
         working,
         passing_turn,
-        ending,
+        completion,
         done
     };
 
@@ -99,18 +100,18 @@ class Run {
     Rank rank_;
     RunMemory memory_;
     Planning planning_;
-    Extension extension_;
+    PreExtend pre_extend_;
     bool maps_ = true;  ///< false: the file can't be extended for mappings; equal on all ranks
-    Turn turn_;
+    Token token_;
     Phase phase_ = Phase::planning;
     Track track_;                         ///< trace of the phases
     bool again_ = false;                  ///< second attempt: the kept plan did not match
     std::optional<Access> without_data_;  ///< set if this rank's access doesn't match the kept plan
     RangeLock locked_;                    ///< atomic mode; held until the work is done
     std::unique_ptr<Work> work_;
-    int moves_left_ = 0;              ///< work steps left in this step()
-    Error error_;                     ///< this rank's own failure
-    std::unique_ptr<Ending> ending_;  ///< collective accesses
+    int moves_left_ = 0;                            ///< work steps left in this step()
+    Error error_;                                   ///< this rank's own failure
+    std::unique_ptr<AccessCompletion> completion_;  ///< collective accesses
     Outcome outcome_;
 };
 

@@ -6,10 +6,10 @@
 #include <string>
 
 #include "data_shipping/agents.hpp"
-#include "memory/buffer_pool.hpp"
-#include "exchange/node_shared/node_memory.hpp"
 #include "engine/lock_policy.hpp"
 #include "engine/plan_cache.hpp"
+#include "exchange/node_shared/node_memory.hpp"
+#include "memory/buffer_pool.hpp"
 #include "stats/recorder.hpp"
 #include "store/store.hpp"
 #include "store/threaded.hpp"
@@ -18,17 +18,17 @@
 namespace oratorio {
 
 /// Observes runs, for messages to the user.
-class Witness {
+class PlanObserver {
   public:
-    virtual ~Witness() = default;
+    virtual ~PlanObserver() = default;
     /// Called with the plan of each access, whether made for it or kept.
     virtual void planned(const Plan& plan) = 0;
     virtual void remark(const std::string& sentence) = 0;
 };
 
-/// Failed sparse writes (engine/completion.hpp) that this rank knows of and other ranks may not, since the
-/// last operation in which all ranks agreed.
-struct Unheard {
+/// Failed sparse writes (engine/completion.hpp) that this rank knows of and other ranks may not,
+/// since the last operation in which all ranks agreed.
+struct UndeliveredErrors {
     Error first;
     std::uint64_t writes = 0;  ///< equal on ranks that know of the same failed writes
 
@@ -44,7 +44,7 @@ struct RunContext {
     Transport& transport;
     /// Null: the file isn't open on this rank. It refuses the access, and the other ranks continue.
     Store* store = nullptr;
-    std::shared_ptr<const Agreed<Terms>> terms;
+    std::shared_ptr<const Agreed<PlanConfig>> config;
     Stats& stats;
     BufferPool& buffers;  ///< the file's, so that buffers stay warm from access to access
     /// Number of this collective access on the file, equal on all ranks: separates messages.
@@ -52,18 +52,18 @@ struct RunContext {
     /// The file's count of collective runs, each of which takes the next number. Null: `sequence`
     /// is the number.
     unsigned* begun = nullptr;
-    Witness* witness = nullptr;      ///< may be null
-    NodeMemory* node = nullptr;      ///< the file's; null: methods that share memory don't apply
-    PlanCache* plans = nullptr;      ///< the file's; null: every access is planned
-    IoThread* io_thread = nullptr;   ///< the file's; null: the caller makes the storage calls
-    Exclusion* exclusion = nullptr;  ///< the file's; null: this handle is the only writer
-    Unheard* unheard = nullptr;      ///< the file's; null: failures aren't collected
-    bool gathered = true;            ///< all ranks are known to have entered this access
-    Agents* agents = nullptr;        ///< the file's; null: data shipping doesn't apply
-    TracedAccess traced = {};        ///< the access in the trace, if one is recorded
+    PlanObserver* observer = nullptr;   ///< may be null
+    NodeMemory* node = nullptr;         ///< the file's; null: methods that share memory don't apply
+    PlanCache* plans = nullptr;         ///< the file's; null: every access is planned
+    IoThread* io_thread = nullptr;      ///< the file's; null: the caller makes the storage calls
+    LockPolicy* lock_policy = nullptr;  ///< the file's; null: this handle is the only writer
+    UndeliveredErrors* undelivered = nullptr;  ///< the file's; null: failures aren't collected
+    bool gathered = true;                      ///< all ranks are known to have entered this access
+    Agents* agents = nullptr;                  ///< the file's; null: data shipping doesn't apply
+    TracedAccess traced = {};                  ///< the access in the trace, if one is recorded
 
-    [[nodiscard]] Exclusion excluded() const {
-        return exclusion != nullptr ? *exclusion : Exclusion{};
+    [[nodiscard]] LockPolicy locking() const {
+        return lock_policy != nullptr ? *lock_policy : LockPolicy{};
     }
 };
 

@@ -3,10 +3,10 @@
 
 #include <algorithm>
 
-#include "exchange/two_layer/group_data.hpp"
-#include "exchange/messages/message_buffers.hpp"
-#include "plan/methods.hpp"
 #include "engine/region_writer.hpp"
+#include "exchange/messages/message_buffers.hpp"
+#include "exchange/two_layer/group_data.hpp"
+#include "plan/methods.hpp"
 
 namespace oratorio {
 
@@ -26,7 +26,7 @@ bool RunMemory::take_for_collective(Direction direction, const PlanOptions& opti
                                     const Topology& topology) {
     if (asks_for_layers(options)) {
         const int ranks = largest_group(topology, options);
-        shared_.group = pool_.take(GroupRuns::bytes_needed(direction, options, ranks));
+        shared_.group = pool_.take(GroupData::bytes_needed(direction, options, ranks));
         if (shared_.group.span().empty()) return false;
     }
     shared_.messages = pool_.take(MessageBuffers::bytes_needed(

@@ -24,7 +24,7 @@ class RunMemory {
     void start_over() { alone_ = {}; }
 
     [[nodiscard]] std::span<std::byte> messages() const { return used().messages.span(); }
-    /// Returns the memory of local aggregators: GroupRuns::bytes_needed of the largest group. Empty
+    /// Returns the memory of local aggregators: GroupData::bytes_needed of the largest group. Empty
     /// if the options request no local aggregators.
     [[nodiscard]] std::span<std::byte> group() const { return used().group.span(); }
     /// Returns the collective buffer, at least plan.buffer_bytes() of the access's plan, or the

@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "data_shipping/agents.hpp"
-#include "plan/methods.hpp"
 #include "engine/work.hpp"
+#include "plan/methods.hpp"
 #include "type/copy.hpp"
 #include "type/run_table.hpp"
 #include "type/shape_codec.hpp"
@@ -63,7 +63,7 @@ class ShippedWork final : public Work {
 
   private:
     /// The part that one agent hasn't been asked for yet.
-    struct Rest {
+    struct WaitHint {
         int agent = 0;
         BoundRuns runs;
     };
@@ -76,7 +76,7 @@ class ShippedWork final : public Work {
 
     [[nodiscard]] RangeLock share();
     void ship_next(Request& request);
-    [[nodiscard]] bool pack(Request& request, Rest& rest);
+    [[nodiscard]] bool pack(Request& request, WaitHint& rest);
     void take_replies();
     void take(const Request& request, const ReplyHead& reply);
     void unpack(const Request& request, const ReplyHead& reply);
@@ -90,7 +90,7 @@ class ShippedWork final : public Work {
     const Access& access_;
     Agents& agents_;
     Cursor memory_;
-    std::vector<Rest> rest_;  ///< served in turns
+    std::vector<WaitHint> rest_;  ///< served in turns
     std::size_t turn_ = 0;
     std::vector<Request> requests_;
     /// The file layout, encoded. Empty: requests list their pieces.
@@ -102,7 +102,7 @@ class ShippedWork final : public Work {
 /// Takes the shared lock for a write: this rank holds it, although agents write.
 RangeLock ShippedWork::share() {
     if (plan_.direction == Direction::read || plan_.atomic) return {};
-    auto shared = context_.excluded().share(*context_.store, plan_.hull, plan_.collective);
+    auto shared = context_.locking().share(*context_.store, plan_.hull, plan_.collective);
     if (shared) return std::move(*shared);
     note(shared.error());
     return {};
@@ -125,7 +125,7 @@ void ShippedWork::ship_next(Request& request) {
 }
 
 /// Packs a request. Returns false if nothing is left for that agent.
-bool ShippedWork::pack(Request& request, Rest& rest) {
+bool ShippedWork::pack(Request& request, WaitHint& rest) {
     const Timing timing(&context_.stats, &Stats::copy_time);
     const bool writes = plan_.direction == Direction::write;
     const auto room = static_cast<std::size_t>(description_max(agents_.shipment_max()));

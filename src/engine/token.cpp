@@ -23,7 +23,7 @@ Result<Step> is_done(Transport& transport, Ticket& ticket) {
 
 }  // namespace
 
-Result<Step> Turn::come(Transport& transport, unsigned sequence, int at_once) {
+Result<Step> Token::come(Transport& transport, unsigned sequence, int at_once) {
     const Rank before = transport.topology().rank - at_once;
     if (before < 0) return Step::done;
     if (!ticket_.valid()) {
@@ -34,7 +34,7 @@ Result<Step> Turn::come(Transport& transport, unsigned sequence, int at_once) {
     return is_done(transport, ticket_);
 }
 
-Result<Step> Turn::pass(Transport& transport, unsigned sequence, int at_once, Stats& stats) {
+Result<Step> Token::pass(Transport& transport, unsigned sequence, int at_once, Stats& stats) {
     const Topology& topology = transport.topology();
     if (at_once >= topology.size - topology.rank) return Step::done;
     if (!ticket_.valid()) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Turn: the token that limits how many ranks are at the storage at once. With `at_once` = n, a rank
-// waits for GO from the rank n below it and passes it to the rank n above it (Nitzberg & Fineberg
-// 1995, node grouping).
+// Token: the token that limits how many ranks are at the storage at once. With `at_once` = n, a
+// rank waits for GO from the rank n below it and passes it to the rank n above it (Nitzberg &
+// Fineberg 1995, node grouping).
 #pragma once
 
 #include "base/step.hpp"
@@ -11,7 +11,7 @@
 namespace oratorio {
 
 /// Collective, made in steps; used once. Must not move until it is passed.
-class Turn {
+class Token {
   public:
     /// Returns Step::done when this rank has the token. `at_once` (>= 1) and `sequence`, the
     /// access's number, are equal on all ranks. An error comes from the transport.

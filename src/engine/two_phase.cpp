@@ -9,20 +9,20 @@
 //   read:   idle -> [expecting] -> awaiting -> loading -> exchanging -> idle
 //
 // expecting: participants report what they want (ask_contents). awaiting: until they have entered
-// the access (engine/entry_tracker). loading and storing: storage calls are outstanding. exchanging:
-// participants fill or empty the buffer. A rank that isn't an aggregator has no slots and only
-// steps the exchange.
+// the access (engine/entry_tracker). loading and storing: storage calls are outstanding.
+// exchanging: participants fill or empty the buffer. A rank that isn't an aggregator has no slots
+// and only steps the exchange.
 #include <algorithm>
 #include <cstring>
 #include <optional>
 #include <vector>
 
-#include "exchange/exchange.hpp"
-#include "exchange/node_shared/waking.hpp"
-#include "plan/methods.hpp"
 #include "engine/entry_tracker.hpp"
 #include "engine/region_writer.hpp"
 #include "engine/round_queue.hpp"
+#include "exchange/exchange.hpp"
+#include "exchange/node_shared/waking.hpp"
+#include "plan/methods.hpp"
 #include "stats/recorder.hpp"
 
 namespace oratorio {
@@ -45,8 +45,8 @@ class BufferedWork final : public Work {
     const Error& noted() const override { return noted_; }
     Bytes moved() const override;
     StoredReport report() const override { return report_; }
-    bool differs() const override { return differs_ || exchange_->standing().differs; }
-    Rest waits_for() const override;
+    bool differs() const override { return differs_ || exchange_->progress().differs; }
+    WaitHint waits_for() const override;
 
   private:
     enum class Phase { idle, expecting, awaiting, loading, exchanging, storing };
@@ -77,7 +77,7 @@ class BufferedWork final : public Work {
     void end_storing(Slot& slot);
     bool reap_transfers(bool wait);
     void note(const Error& error, std::int64_t round);
-    void announce(std::span<std::byte> memory);
+    void register_buffers(std::span<std::byte> memory);
 
     std::unique_ptr<Store> own_store_;  ///< context_.store, if set
     RunContext context_;
@@ -87,15 +87,15 @@ class BufferedWork final : public Work {
     /// Whether a step may wait for the storage: no rank waits for this one, or the store completes
     /// calls at once.
     bool waits_;
-    Arrival arrival_;
+    EntryTracker entries_;
     std::unique_ptr<RoundQueue> queue_;
     std::unique_ptr<Transfer> transfer_;
     std::unique_ptr<RegionWriter> writer_;  ///< set if the plan has holes to keep
     bool announced_ = false;
     std::unique_ptr<Exchange> exchange_;
     std::vector<Slot> slots_;
-    std::optional<Shift> shift_;  ///< set if any rank may load
-    Rest rest_;                   ///< as of the last step
+    std::optional<ActiveScope> active_;  ///< set if any rank may load
+    WaitHint rest_;                      ///< as of the last step
     bool differs_ = false;
     Error noted_;
     StoredReport report_;
@@ -109,18 +109,18 @@ BufferedWork::BufferedWork(const RunContext& context, const Plan& plan, const Ac
       access_(access),
       reading_(plan.direction == Direction::read),
       waits_(!plan.method->aggregated() || plan.shared_loads),
-      arrival_(context, plan),
+      entries_(context, plan),
       queue_(plan.shared_loads
-                 ? make_free_rounds(context, plan, arrival_)
+                 ? make_free_rounds(context, plan, entries_)
                  : make_own_rounds(plan, context.transport.topology().rank, buffers.collective)),
       exchange_(make_exchange({context.transport, plan, access, context.stats, context.sequence,
                                buffers.messages, buffers.group, buffers.node})) {
-    if (plan.shared_loads) shift_.emplace(*context.node, context.transport.topology());
+    if (plan.shared_loads) active_.emplace(*context.node, context.transport.topology());
     slots_.resize(queue_->slots());
     for (std::size_t i = 0; i < slots_.size(); ++i)
         slots_[i].track = Track(context_.stats, static_cast<int>(i) + 1);
     if (slots_.empty()) return;
-    if (!queue_->hands_over()) announce(buffers.collective);
+    if (!queue_->hands_over()) register_buffers(buffers.collective);
     transfer_ = std::make_unique<Transfer>(*context.store, &context_.stats);
     if (plan.keeps_holes())
         writer_ = std::make_unique<RegionWriter>(context_, plan_, buffers.scratch);
@@ -128,25 +128,25 @@ BufferedWork::BufferedWork(const RunContext& context, const Plan& plan, const Ac
 
 BufferedWork::~BufferedWork() {
     transfer_.reset();  // waits for outstanding transfers
-    if (announced_) context_.store->announce({});
+    if (announced_) context_.store->register_buffers({});
 }
 
 /// Registers the collective buffer with the store. It pays off from the second direct request on
 /// that uses the same memory.
-void BufferedWork::announce(std::span<std::byte> memory) {
+void BufferedWork::register_buffers(std::span<std::byte> memory) {
     announced_ = context_.store->limits().direct(plan_.direction).file > 0 &&
                  plan_.rounds >= 2 * plan_.slots;
-    if (announced_) context_.store->announce(memory);
+    if (announced_) context_.store->register_buffers(memory);
 }
 
 Bytes BufferedWork::moved() const {
-    if (reading_) return exchange_->standing().received;
+    if (reading_) return exchange_->progress().received;
     if (plan_.method->aggregated() || noted_.kind == ErrorKind::none) return access_.bytes();
     return stored_bytes(plan_, access_, plan_.hull, std::span(&report_, 1));
 }
 
 bool BufferedWork::done() const {
-    if (!exchange_->standing().finished || !arrival_.settled()) return false;
+    if (!exchange_->progress().finished || !entries_.settled()) return false;
     return queue_->done() && std::all_of(slots_.begin(), slots_.end(), [](const Slot& slot) {
                return slot.phase == Phase::idle;
            });
@@ -154,22 +154,22 @@ bool BufferedWork::done() const {
 
 /// Returns nothing to wait for while storage calls are outstanding: their completion rings no
 /// doorbell.
-Rest BufferedWork::waits_for() const {
-    return transfer_ && transfer_->outstanding() > 0 ? Rest{} : rest_;
+WaitHint BufferedWork::waits_for() const {
+    return transfer_ && transfer_->outstanding() > 0 ? WaitHint{} : rest_;
 }
 
 Result<Step> BufferedWork::step() {
-    rest_ = rest_on(exchange_->bell());
-    if (shift_) shift_->begin();
-    if (const auto arrived = arrival_.step(); !arrived) return arrived.error();
+    rest_ = wait_hint_for(exchange_->doorbell());
+    if (active_) active_->begin();
+    if (const auto arrived = entries_.step(); !arrived) return arrived.error();
     const bool later = queue_->hands_over();  // copy this rank's own data first
     bool moved = !later && step_slots();
     const auto exchanged = exchange_->step();
     if (!exchanged) return exchanged.error();
-    if (const Error failed = exchange_->standing().failed; failed.kind != ErrorKind::none)
+    if (const Error failed = exchange_->progress().failed; failed.kind != ErrorKind::none)
         note(failed, -1);
     moved = moved || *exchanged == Step::progressed || (later && step_slots());
-    if (shift_ && (!moved || done())) shift_->end();
+    if (active_ && (!moved || done())) active_->end();
     return progressed_if(moved);
 }
 
@@ -231,7 +231,7 @@ bool BufferedWork::step_slot(std::size_t index) {
             return true;
         }
         case Phase::awaiting:
-            if (!arrival_.all_of(slot.round.aggregator, slot.round.number)) return false;
+            if (!entries_.all_of(slot.round.aggregator, slot.round.number)) return false;
             enter(slot, Phase::loading);
             start_transfers(index, Direction::read);
             return true;
@@ -242,7 +242,7 @@ bool BufferedWork::step_slot(std::size_t index) {
             return true;
         case Phase::exchanging: {
             Bytes held = 0;
-            if (!is_next(slot) || (writer_ && !arrival_.everybody()) ||
+            if (!is_next(slot) || (writer_ && !entries_.everybody()) ||
                 !exchange_->close_if_served(slot.round.number, held))
                 return false;
             end_exchange(index, held);
@@ -317,7 +317,7 @@ void BufferedWork::open(Slot& slot) {
     enter(slot, queue_->hands_over() ? Phase::idle : Phase::exchanging);
     if (writer_) {
         const Bytes bytes = slot.round.region.count * slot.round.region.length;
-        std::memset(slot.buffer.given.data(), 0, static_cast<std::size_t>(bytes));
+        std::memset(slot.buffer.mask.data(), 0, static_cast<std::size_t>(bytes));
     }
     exchange_->open(slot.round.aggregator, slot.round.number, slot.buffer, slot.complete_until);
 }
@@ -343,7 +343,7 @@ void BufferedWork::end_exchange(std::size_t index, Bytes held) {
 }
 
 void BufferedWork::store(std::size_t index) {
-    const bool shares = !plan_.atomic && context_.excluded().shares(plan_.collective);
+    const bool shares = !plan_.atomic && context_.locking().shares(plan_.collective);
     if (writer_) {
         store_given(slots_[index]);
     } else if (shares) {
@@ -362,7 +362,7 @@ void BufferedWork::store_given(Slot& slot) {
 /// Stores the round under a shared lock, which is released before this rank does anything else.
 void BufferedWork::store_sharing(std::size_t index) {
     Slot& slot = slots_[index];
-    auto held = context_.excluded().share(*context_.store, slot.touched, plan_.collective);
+    auto held = context_.locking().share(*context_.store, slot.touched, plan_.collective);
     if (!held) {
         slot.complete_until = slot.touched.begin;
         return note(held.error(), slot.round.number);

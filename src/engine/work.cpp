@@ -6,8 +6,8 @@
 #include <utility>
 
 #include "base/complete_table.hpp"
-#include "plan/methods.hpp"
 #include "engine/run_memory.hpp"
+#include "plan/methods.hpp"
 
 namespace oratorio {
 
@@ -50,7 +50,8 @@ Made make_list(const WorkSite& site) {
 }
 
 /// Extends the file to its final length if this rank writes alone: extending it window by window
-/// costs a file system far more. Ranks that write together have already done so (engine/pre_extend).
+/// costs a file system far more. Ranks that write together have already done so
+/// (engine/pre_extend).
 Error extended(const WorkSite& site) {
     const bool alone = !site.plan.collective || site.context.transport.topology().size == 1;
     if (!alone || site.plan.direction == Direction::read) return {};

@@ -7,9 +7,9 @@
 #include <span>
 
 #include "base/step.hpp"
-#include "exchange/exchange.hpp"
 #include "engine/run_context.hpp"
 #include "engine/stored_reports.hpp"
+#include "exchange/exchange.hpp"
 #include "store/transfer.hpp"
 
 namespace oratorio {
@@ -37,7 +37,7 @@ class Work {
     /// Returns true if some rank works by a different plan.
     [[nodiscard]] virtual bool differs() const { return false; }
     /// Returns what to wait for. REQUIRES: the last step moved nothing.
-    [[nodiscard]] virtual Rest waits_for() const { return {}; }
+    [[nodiscard]] virtual WaitHint waits_for() const { return {}; }
 };
 
 /// The inputs of a work; everything referenced outlives it.

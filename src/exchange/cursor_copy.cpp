@@ -22,7 +22,7 @@ class CursorCopy final : public RegionCopy {
         return bytes;
     }
     void mark(Extent extent, std::byte* base) override {
-        mark_given(base, marked_, from_, to_, extent);
+        mark_written(base, marked_, from_, to_, extent);
     }
 
     CursorPair cursors_;

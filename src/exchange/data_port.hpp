@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Runs: the data of one participant of an exchange: the runs that it has in a region, and their
+// DataPort: the data of one participant of an exchange: the runs that it has in a region, and their
 // bytes. A source in writes, a sink in reads. Participants reach their data only through this
 // interface, so the data may be the rank's own memory (own_runs), or that of the other ranks in its
 // group (spoken_runs).
@@ -42,12 +42,12 @@ struct Copied {
     bool last = true;  ///< the region holds no more data
 };
 
-class Runs {
+class DataPort {
   public:
-    virtual ~Runs() = default;
-    Runs() = default;
-    Runs(const Runs&) = delete;
-    Runs& operator=(const Runs&) = delete;
+    virtual ~DataPort() = default;
+    DataPort() = default;
+    DataPort(const DataPort&) = delete;
+    DataPort& operator=(const DataPort&) = delete;
 
     /// Returns true if the next chunk of the region can be taken. It can't while data of other
     /// ranks in the group is still to arrive.
@@ -70,15 +70,15 @@ class Runs {
     virtual void sent(const Chunk&) {}
     /// Copies the part of a region that is available and not yet copied between the data and the
     /// region's buffer, without a message, as RegionCopy::copy does.
-    virtual Copied copy(const Region& region, std::byte* buffer, std::byte* given,
+    virtual Copied copy(const Region& region, std::byte* buffer, std::byte* mask,
                         Offset valid_until) = 0;
 };
 
 /// Makes the runs of the rank's own access. `copies`: copy() will be called. `lists`: memory in
 /// which next() lists the pieces of its chunk (zero-copy), valid until the next call. If empty,
 /// chunks are packed and unpacked.
-std::unique_ptr<Runs> make_own_runs(const ExchangeContext& context, bool copies,
-                                    std::span<std::byte> lists = {});
+std::unique_ptr<DataPort> make_own_data(const ExchangeContext& context, bool copies,
+                                        std::span<std::byte> lists = {});
 
 /// Returns what the data positions [from, to) of a layout have in `region`.
 [[nodiscard]] RoundContents contents_of(Cursor& file, Bytes from, Bytes to, const Region& region);

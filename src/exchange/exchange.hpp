@@ -34,7 +34,7 @@ struct RoundContents {
 };
 
 /// How far this rank has come with its own data.
-struct Standing {
+struct Progress {
     bool finished = false;  ///< all its data was taken or has arrived; nothing is outstanding
     Bytes received = 0;     ///< reads: bytes that reached this rank's memory
     bool differs = false;   ///< another rank works by a different plan (engine/plan_cache.hpp)
@@ -66,10 +66,10 @@ class Exchange {
     /// Makes progress without waiting; returns Step::progressed if anything moved. An error comes
     /// from the transport, and the run can't continue.
     virtual Result<Step> step() = 0;
-    [[nodiscard]] virtual Standing standing() const = 0;
+    [[nodiscard]] virtual Progress progress() const = 0;
     /// Returns the doorbell that rings when step() may make progress again, or null if only polling
     /// shows that.
-    [[nodiscard]] virtual Bell* bell() const { return nullptr; }
+    [[nodiscard]] virtual Doorbell* doorbell() const { return nullptr; }
 };
 
 /// The inputs of an exchange. Everything referenced outlives the exchange.
@@ -80,7 +80,7 @@ struct ExchangeContext {
     Stats& stats;
     unsigned sequence = 0;          ///< separates successive accesses; equal on all ranks
     std::span<std::byte> messages;  ///< peer and gathered: MessageBuffers::bytes_needed of the plan
-    std::span<std::byte> group;     ///< local aggregators: GroupRuns::bytes_needed
+    std::span<std::byte> group;     ///< local aggregators: GroupData::bytes_needed
     const NodeMemory* node = nullptr;  ///< for shared, cross_memory and windows
 };
 

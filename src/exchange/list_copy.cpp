@@ -44,7 +44,7 @@ class ListCopy final : public RegionCopy {
         auto piece = std::ranges::upper_bound(pieces, extent.begin, {}, &Extent::end);
         for (; piece != pieces.end() && piece->begin < extent.end; ++piece) {
             const Extent part = intersect(*piece, extent);
-            mark_given(displaced(base, part.begin), {part.begin, part.length(), 0, 1});
+            mark_written(displaced(base, part.begin), {part.begin, part.length(), 0, 1});
         }
     }
 

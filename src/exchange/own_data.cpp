@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <algorithm>
 
+#include "exchange/data_port.hpp"
 #include "exchange/messages/piece_writer.hpp"
 #include "exchange/region_copy.hpp"
-#include "exchange/data_port.hpp"
 #include "type/copy.hpp"
 #include "type/coverage.hpp"
 #include "type/kernels.hpp"
@@ -21,11 +21,11 @@ void append_segment(std::vector<Segment>& segments, Bytes position, Bytes bytes)
     }
 }
 
-/// The rank's own access as Runs. Packing and contents() walk the same access at different places,
-/// so each has its own cursors.
-class OwnRuns final : public Runs {
+/// The rank's own access as DataPort. Packing and contents() walk the same access at different
+/// places, so each has its own cursors.
+class OwnData final : public DataPort {
   public:
-    OwnRuns(const ExchangeContext& context, bool copies, std::span<std::byte> lists)
+    OwnData(const ExchangeContext& context, bool copies, std::span<std::byte> lists)
         : stats_(context.stats),
           user_(context.access.buffer),
           from_(context.access.from),
@@ -44,9 +44,9 @@ class OwnRuns final : public Runs {
     }
     void pack(const Chunk& chunk, std::span<std::byte> payload) override;
     Bytes unpack(const Chunk& chunk, std::span<const std::byte> payload) override;
-    Copied copy(const Region& region, std::byte* buffer, std::byte* given,
+    Copied copy(const Region& region, std::byte* buffer, std::byte* mask,
                 Offset valid_until) override {
-        return {copy_->copy(region, buffer, given, valid_until), true};
+        return {copy_->copy(region, buffer, mask, valid_until), true};
     }
 
   private:
@@ -73,13 +73,13 @@ class OwnRuns final : public Runs {
     bool entered_ = false;
 };
 
-void OwnRuns::enter_extent(const Region& region) {
+void OwnData::enter_extent(const Region& region) {
     while (extent_ < region.count && region.extent(extent_).empty()) ++extent_;
     if (extent_ < region.count) seek_within(file_, region.extent(extent_).begin, from_);
     entered_ = true;
 }
 
-std::size_t OwnRuns::next(const Region& region, std::span<std::byte> table_and_payload,
+std::size_t OwnData::next(const Region& region, std::span<std::byte> table_and_payload,
                           Chunk& chunk) {
     const auto capacity = static_cast<Bytes>(table_and_payload.size());
     chunk.last = false;
@@ -106,7 +106,7 @@ std::size_t OwnRuns::next(const Region& region, std::span<std::byte> table_and_p
 
 /// Returns the next run in the current extent. If there is none, enters the next extent and returns
 /// a run with count 0.
-StridedRun OwnRuns::next_run(const Region& region, Bytes most) {
+StridedRun OwnData::next_run(const Region& region, Bytes most) {
     const Bytes left = to_ - file_.tell_size();
     const StridedRun run =
         left > 0 ? file_.next(std::min(most, left), region.extent(extent_).end) : StridedRun{};
@@ -118,12 +118,12 @@ StridedRun OwnRuns::next_run(const Region& region, Bytes most) {
 }
 
 /// Returns true if no data is left in the region.
-bool OwnRuns::is_over(const Region& region) const {
+bool OwnData::is_over(const Region& region) const {
     const Offset end = region.begin + (region.count - 1) * region.stride + region.length;
     return file_.tell_size() >= to_ || file_.tell_offset() >= std::min(end, region.clip.end);
 }
 
-void OwnRuns::end_region(Chunk& chunk) {
+void OwnData::end_region(Chunk& chunk) {
     chunk.last = true;
     extent_ = 0;
     entered_ = false;
@@ -131,7 +131,7 @@ void OwnRuns::end_region(Chunk& chunk) {
 
 /// Takes a chunk as a list of pieces (zero-copy). It ends when the run table, or the list of pieces
 /// on either side, is full.
-std::size_t OwnRuns::next_listed(const Region& region, std::span<std::byte> into, Chunk& chunk) {
+std::size_t OwnData::next_listed(const Region& region, std::span<std::byte> into, Chunk& chunk) {
     RunTableWriter table(into, region.begin);
     PieceWriter pieces(lists_);
     std::int64_t room = pieces.room();  // for pieces of the file
@@ -159,7 +159,7 @@ std::size_t OwnRuns::next_listed(const Region& region, std::span<std::byte> into
 
 /// Lists the data from `position` on, at most `bytes` and as much as there is room for; returns the
 /// bytes listed.
-Bytes OwnRuns::list(PieceWriter& pieces, Bytes position, Bytes bytes) {
+Bytes OwnData::list(PieceWriter& pieces, Bytes position, Bytes bytes) {
     Bytes listed = 0;
     while (listed < bytes && pieces.room() > 0) {
         seek_memory(position + listed);
@@ -172,7 +172,7 @@ Bytes OwnRuns::list(PieceWriter& pieces, Bytes position, Bytes bytes) {
     return listed;
 }
 
-void OwnRuns::pack(const Chunk& chunk, std::span<std::byte> payload) {
+void OwnData::pack(const Chunk& chunk, std::span<std::byte> payload) {
     std::size_t at = 0;
     for (const Segment& segment : chunk.segments) {
         const auto bytes = static_cast<std::size_t>(segment.bytes);
@@ -183,7 +183,7 @@ void OwnRuns::pack(const Chunk& chunk, std::span<std::byte> payload) {
     stats_.bytes_packed += at;
 }
 
-Bytes OwnRuns::unpack(const Chunk& chunk, std::span<const std::byte> payload) {
+Bytes OwnData::unpack(const Chunk& chunk, std::span<const std::byte> payload) {
     std::size_t at = 0;
     for (const Segment& segment : chunk.segments) {
         const auto bytes = std::min(payload.size() - at, static_cast<std::size_t>(segment.bytes));
@@ -198,9 +198,9 @@ Bytes OwnRuns::unpack(const Chunk& chunk, std::span<const std::byte> payload) {
 
 }  // namespace
 
-std::unique_ptr<Runs> make_own_runs(const ExchangeContext& context, bool copies,
-                                    std::span<std::byte> lists) {
-    return std::make_unique<OwnRuns>(context, copies, lists);
+std::unique_ptr<DataPort> make_own_data(const ExchangeContext& context, bool copies,
+                                        std::span<std::byte> lists) {
+    return std::make_unique<OwnData>(context, copies, lists);
 }
 
 RoundContents contents_of(Cursor& file, Bytes from, Bytes to, const Region& region) {

@@ -8,7 +8,7 @@
 
 namespace oratorio {
 
-Bytes RegionCopy::copy(const Region& region, std::byte* buffer, std::byte* given,
+Bytes RegionCopy::copy(const Region& region, std::byte* buffer, std::byte* mask,
                        Offset valid_until) {
     const Timing timing(&stats_, &Stats::copy_time);
     Bytes all = 0;
@@ -18,7 +18,7 @@ Bytes RegionCopy::copy(const Region& region, std::byte* buffer, std::byte* given
         if (extent.empty()) continue;
         const Bytes base = region.buffer_position(i, extent.begin) - extent.begin;
         const Bytes moved = move(extent, displaced(buffer, base));
-        if (given != nullptr && moved > 0) mark(extent, displaced(given, base));
+        if (mask != nullptr && moved > 0) mark(extent, displaced(mask, base));
         all += moved;
     }
     stats_.bytes_shared += static_cast<std::uint64_t>(all);

@@ -19,7 +19,7 @@ class RegionCopy {
 
     /// Copies the rank's data in `region`. Writes go from memory to the buffer and mark the bytes
     /// in `given` unless that is null; reads stop at `valid_until`. Returns the bytes copied.
-    Bytes copy(const Region& region, std::byte* buffer, std::byte* given, Offset valid_until);
+    Bytes copy(const Region& region, std::byte* buffer, std::byte* mask, Offset valid_until);
 
   protected:
     /// Copies the rank's data in `extent`. `base` is where file offset 0 would lie.

@@ -15,13 +15,13 @@ namespace oratorio {
 /// The buffer of a round; Region::buffer_position gives the place of each byte of the region.
 struct RoundBuffer {
     std::span<std::byte> data;
-    std::span<std::byte> given;  ///< the write mask, as long as `data`; empty if it isn't needed
+    std::span<std::byte> mask;  ///< the write mask, as long as `data`; empty if it isn't needed
 };
 
 /// Marks the pieces of `run`; the mask of its first byte is at `mask`.
-void mark_given(std::byte* mask, const StridedRun& run);
+void mark_written(std::byte* at, const StridedRun& run);
 /// Marks the data of `file` in [from, to) that lies in `extent`; `base` is where the mask of file
 /// offset 0 would lie.
-void mark_given(std::byte* base, Cursor& file, Bytes from, Bytes to, Extent extent);
+void mark_written(std::byte* base, Cursor& file, Bytes from, Bytes to, Extent extent);
 
 }  // namespace oratorio

@@ -56,11 +56,11 @@ Layout one_run(Bytes bytes) {
 
 }  // namespace
 
-std::shared_ptr<const Agreed<Terms>> File::State::current_terms() {
+std::shared_ptr<const Agreed<PlanConfig>> File::State::current_config() {
     if (terms != nullptr) return terms;
     const auto make = [](const Hints& given, const Found& found, const Nodes& nodes,
                          const AgentFacts& shipped_to) {
-        Terms made;
+        PlanConfig made;
         made.options = given.plan;
         if (found.striping.unit > 0) made.options.striping_unit = found.striping.unit;
         // Prefers collective buffering, so that ranks that aren't aggregators can do without the
@@ -87,7 +87,7 @@ std::shared_ptr<const Agreed<Terms>> File::State::current_terms() {
         }
         return made;
     };
-    terms = std::make_shared<const Agreed<Terms>>(
+    terms = std::make_shared<const Agreed<PlanConfig>>(
         agreed_from(make, hints, opened.found, nodes_of(*transport), agent_facts));
     return terms;
 }
@@ -95,16 +95,16 @@ std::shared_ptr<const Agreed<Terms>> File::State::current_terms() {
 RunContext File::State::context(const TracedAccess& traced) {
     return {.transport = *transport,
             .store = store.get(),
-            .terms = current_terms(),
+            .config = current_config(),
             .stats = engine.stats,
             .buffers = engine.buffers,
             .begun = &engine.collectives,
-            .witness = this,
+            .observer = this,
             .node = &engine.node,
             .plans = &engine.plans,
             .io_thread = &engine.io_thread,
-            .exclusion = &engine.exclusion,
-            .unheard = &engine.unheard,
+            .lock_policy = &engine.lock_policy,
+            .undelivered = &engine.undelivered,
             .agents = agents.get(),
             .traced = traced};
 }
@@ -132,9 +132,9 @@ void File::State::planned(const Plan& plan) {
     const bool converts = representation != "native" && representation != "internal";
     const std::string as =
         converts ? "  conversion   the file has " + representation + "\n" : std::string();
-    opened.voice.say_done(opened.path,
-                          {explain(plan) + as, likeness(plan) + as,
-                           plan_members(plan, converts ? representation : std::string())});
+    opened.messages.say_done(opened.path,
+                             {explain(plan) + as, fingerprint(plan) + as,
+                              plan_members(plan, converts ? representation : std::string())});
 }
 
 void File::State::tell_moved_at_once(const Access& access, bool collective) {
@@ -142,12 +142,12 @@ void File::State::tell_moved_at_once(const Access& access, bool collective) {
     const std::string why = "one piece of the file, moved at once; there is nothing to plan";
     const std::string text = std::string(collective ? "collective " : "independent ") +
                              name_of(access.direction) + ": " + why + "\n";
-    opened.voice.say_done(opened.path,
-                          {text, text, unplanned_members(access.direction, collective, why)});
+    opened.messages.say_done(opened.path,
+                             {text, text, unplanned_members(access.direction, collective, why)});
 }
 
 void File::State::remark(const std::string& sentence) {
-    opened.voice.warn(sentence);
+    opened.messages.warn(sentence);
 }
 
 /// Returns where the access begins, in etypes. Collective for an ordered access (all ranks with the
@@ -174,9 +174,9 @@ bool File::State::stage(AccessCall& call, Placed& placed) {
     placed.may_move = false;
     const bool in_pieces = !call.conversion && !hints->plan.atomic;
     if (opened.explain)
-        opened.voice.warn(opened.path + ": memory of a device (" + driver->name() +
-                          "): " + (in_pieces ? "in pieces" : "each access as a whole") +
-                          " by way of the host's memory");
+        opened.messages.warn(opened.path + ": memory of a device (" + driver->name() +
+                             "): " + (in_pieces ? "in pieces" : "each access as a whole") +
+                             " by way of the host's memory");
     if (in_pieces)
         placed.device.emplace(std::move(memory));
     else
@@ -296,7 +296,7 @@ Transferred File::State::move_now(Direction direction, Offset offset,
     RangeLock held;
     if (direction == Direction::write) {
         const Extent range{offset, offset + length_of(memory)};
-        auto shared = engine.exclusion.share(*store, range, false);
+        auto shared = engine.lock_policy.share(*store, range, false);
         if (!shared) return {.error = shared.error()};
         held = std::move(*shared);
     }

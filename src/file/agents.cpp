@@ -6,9 +6,9 @@
 #include <bit>
 #include <vector>
 
+#include "comm/shared_segment.hpp"
 #include "data_shipping/inline_agents.hpp"
 #include "data_shipping/remote_agents.hpp"
-#include "comm/shared_segment.hpp"
 #include "file/path.hpp"
 #include "file/state.hpp"
 #include "plan/aggregators.hpp"
@@ -41,20 +41,20 @@ AgentFacts facts_of(const Hints& hints, const Nodes& nodes, Bytes file_system_bl
 }
 
 /// Collective. Returns the address of each agent on all ranks.
-Result<std::vector<ServicePlace>> tell_places(Transport& transport, std::size_t agents,
-                                              const ServicePlace* mine, std::size_t index) {
-    using Words = std::array<std::uint64_t, sizeof(ServicePlace) / sizeof(std::uint64_t)>;
+Result<std::vector<ServiceAddress>> tell_places(Transport& transport, std::size_t agents,
+                                                const ServiceAddress* mine, std::size_t index) {
+    using Words = std::array<std::uint64_t, sizeof(ServiceAddress) / sizeof(std::uint64_t)>;
     std::vector<std::uint64_t> all(agents * Words{}.size());
     const auto of = [&all](std::size_t agent) {
         return std::span(all).subspan(agent * Words{}.size()).first<Words{}.size()>();
     };
     if (mine != nullptr) std::ranges::copy(std::bit_cast<Words>(*mine), of(index).begin());
     if (auto told = reduce(transport, all, ReduceOp::sum); !told) return told.error();
-    std::vector<ServicePlace> places;
+    std::vector<ServiceAddress> places;
     for (std::size_t agent = 0; agent < agents; ++agent) {
         Words words;
         std::ranges::copy(of(agent), words.begin());
-        places.push_back(std::bit_cast<ServicePlace>(words));
+        places.push_back(std::bit_cast<ServiceAddress>(words));
     }
     return places;
 }
@@ -77,13 +77,13 @@ Result<void> File::State::share_with_agents(const AgentFacts& facts) {
     const Topology& topology = transport->topology();
     const Bytes each = request_memory(facts);
     const std::int64_t ranks = ranks_beside(topology, topology.rank);
-    SharedSegment::Wish wish;
-    if (has_agent(topology, facts)) wish.bytes = SharedBuffers::bytes_needed(ranks, each);
-    SharedSegment segment(std::move(wish));
+    SharedSegment::Options options;
+    if (has_agent(topology, facts)) options.bytes = SharedBuffers::bytes_needed(ranks, each);
+    SharedSegment segment(std::move(options));
     if (auto finished = segment.finish(*transport); !finished) return finished;
     if (segment.refused()) {
-        opened.voice.warn("requests to agents are sent: " +
-                          oratorio::describe(segment.refusal(), ""));
+        opened.messages.warn("requests to agents are sent: " +
+                             oratorio::describe(segment.refusal(), ""));
     } else {
         agent_memory = segment.take();
     }
@@ -92,19 +92,19 @@ Result<void> File::State::share_with_agents(const AgentFacts& facts) {
 
 /// Starts the agent that this rank is, with one store for each of its threads.
 Error File::State::start_server(const OpenCall& call, const AgentFacts& facts, int agent) {
-    AgentServer::Wish wish;
-    wish.file.binding = {facts.block, static_cast<int>(facts.ranks.size())};
-    wish.file.agent = agent;
-    wish.file.clients = transport->topology().size;
-    wish.file.shared = SharedBuffers(agent_memory.span());
-    wish.shipment_max = facts.message;
-    wish.hosts = call.agent_hosts;
+    AgentServer::Options options;
+    options.file.binding = {facts.block, static_cast<int>(facts.ranks.size())};
+    options.file.agent = agent;
+    options.file.clients = transport->topology().size;
+    options.file.shared = SharedBuffers(agent_memory.span());
+    options.shipment_max = facts.message;
+    options.hosts = call.agent_hosts;
     for (int i = 0; i < facts.threads; ++i) {
         auto another = open_again(call, opened.location.path, *hints);
         if (!another) return another.error();
-        wish.file.stores.push_back(std::move(*another));
+        options.file.stores.push_back(std::move(*another));
     }
-    auto started = AgentServer::start(std::move(wish));
+    auto started = AgentServer::start(std::move(options));
     if (!started) return started.error();
     agent_server = std::move(*started);
     return {};
@@ -121,7 +121,7 @@ Result<void> File::State::reach_agents(const OpenCall& call, const AgentFacts& f
     if (auto started = agree_on_error(*transport, error); !started) return started.error();
     const auto places =
         tell_places(*transport, facts.ranks.size(),
-                    agent_server != nullptr ? &agent_server->place() : nullptr, index);
+                    agent_server != nullptr ? &agent_server->address() : nullptr, index);
     if (!places) return places.error();
     auto connected = RemoteAgents::connect(*places, facts.block, facts.message);
     if (connected) {
@@ -161,7 +161,7 @@ Result<void> File::State::start_agents(const OpenCall& call) {
     // A rank locks what it ships. The agent is another owner of locks, so mandatory locks would
     // deny its accesses.
     const bool denied =
-        has_mandatory_locks(opened.found->file_system) && engine.exclusion.job == nullptr;
+        has_mandatory_locks(opened.found->file_system) && engine.lock_policy.job == nullptr;
     const auto reached =
         denied ? Result<void>(Error::make(ErrorKind::unsupported_operation,
                                           "locks of this file system deny what agents do"))
@@ -175,8 +175,8 @@ Result<void> File::State::start_agents(const OpenCall& call) {
         facts.refused = true;
         return facts;
     });
-    opened.voice.warn("hint oratorio_method: there are no agents, another method is used: " +
-                      oratorio::describe(reached.error(), opened.path));
+    opened.messages.warn("hint oratorio_method: there are no agents, another method is used: " +
+                         oratorio::describe(reached.error(), opened.path));
     return {};
 }
 

@@ -14,7 +14,7 @@ Result<void> File::State::gather_records(Bytes before) {
     if (!made) return made.error();
     write_behind = std::move(*made);
     if (write_behind == nullptr) {
-        opened.voice.warn(
+        opened.messages.warn(
             "hint oratorio_shared_write_behind: the ranks share no memory; each record is written "
             "at once");
     }

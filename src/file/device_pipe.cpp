@@ -116,7 +116,7 @@ bool DevicePipe::step(int moves) {
     return false;
 }
 
-std::optional<Rest> DevicePipe::waits_for() const {
+std::optional<WaitHint> DevicePipe::waits_for() const {
     return run_ ? run_->waits_for() : std::nullopt;
 }
 

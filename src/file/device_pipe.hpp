@@ -24,7 +24,7 @@ class DevicePipe {
 
     /// Like Run::step(). Reads or writes at most one piece.
     bool step(int moves);
-    [[nodiscard]] std::optional<Rest> waits_for() const;
+    [[nodiscard]] std::optional<WaitHint> waits_for() const;
     /// Like Run::sends_messages().
     [[nodiscard]] bool sends_messages() const { return run_ && run_->sends_messages(); }
     /// Valid when done. The bytes of a read are those that have arrived in the device's memory.

@@ -6,10 +6,10 @@
 #include <sstream>
 #include <utility>
 
-#include "memory/machine_memory.hpp"
 #include "comm/shared_segment.hpp"
 #include "file/path.hpp"
 #include "file/state.hpp"
+#include "memory/machine_memory.hpp"
 #include "plan/aggregators.hpp"
 #include "plan/methods.hpp"
 #include "store/allocate.hpp"
@@ -41,8 +41,8 @@ Result<void> File::State::take_hints(const HintMap& mine, const HintOrigins& ori
         agree_on_hints(*transport, {mine, buffer_bytes_most(static_cast<int>(beside))});
     if (!agreed) return agreed.error();
     if (const auto differing = (**agreed).differing; differing > 0) {
-        opened.voice.warn("hints: " + std::to_string(differing) +
-                          " ranks gave other hints than rank 0; those of rank 0 hold");
+        opened.messages.warn("hints: " + std::to_string(differing) +
+                             " ranks gave other hints than rank 0; those of rank 0 hold");
     }
     const Bytes before = hints->shared_write_behind;
     const auto parsed = agreed_from(
@@ -52,13 +52,13 @@ Result<void> File::State::take_hints(const HintMap& mine, const HintOrigins& ori
         *agreed, hints);
     hints = agreed_from([](const ParsedHints& all) { return all.hints; }, parsed);
     terms.reset();
-    engine.exclusion.sieves = sieves_writes(hints->plan);
+    engine.lock_policy.sieves = sieves_writes(hints->plan);
     engine.plans.forget();
     for (const HintWarning& warning : parsed->warnings)
-        opened.voice.warn(explain_warning(warning, origins));
+        opened.messages.warn(explain_warning(warning, origins));
     if (opened.explain && !mine.empty())
-        opened.voice.say(opened.path + ": hints given\n" + explain_hints(mine, origins, *hints),
-                         "hints");
+        opened.messages.say(opened.path + ": hints given\n" + explain_hints(mine, origins, *hints),
+                            "hints");
     return gather_records(before);
 }
 
@@ -94,14 +94,14 @@ Offset File::position() const {
 }
 
 Result<void> File::State::tell_account() {
-    opened.voice.tell_repeated(opened.path);
+    opened.messages.tell_repeated(opened.path);
     if (!opened.found->account) return {};
     const auto sums = agree_on_sums(*transport, engine.stats.values());
     if (!sums) return sums.error();
     std::string text = opened.path + ": closed; what it took, all ranks together\n";
     std::istringstream lines(Stats::of(**sums).report());
     for (std::string line; std::getline(lines, line);) text += "  " + line + "\n";
-    opened.voice.say(text, "account");
+    opened.messages.say(text, "account");
     return {};
 }
 
@@ -109,7 +109,7 @@ Result<void> File::State::tell_account() {
 /// of the same ones: then there is nothing to report. Collective if a sparse write was made since
 /// all ranks last met here.
 Error File::State::unheard_failure() {
-    const Unheard mine = std::exchange(engine.unheard, {});
+    const UndeliveredErrors mine = std::exchange(engine.undelivered, {});
     if (!std::exchange(written_apart, false)) return mine.first;
     const auto same = agree_on_equal(*transport, mine.writes, "who has heard of which failure");
     if (same) return {};
@@ -228,13 +228,13 @@ Result<void> File::resize(Bytes bytes, bool allocates, std::string_view what_dif
     if (auto written = state_->write_gathered(); !written) error = written.error();
     if (auto good = agree_on_error(ranks, error); !good) return good.error();
     // Allocating may rewrite all of the file, so other threads lock what they write during it.
-    Exclusion& exclusion = state_->engine.exclusion;
-    const CollectiveWrite entered(exclusion);
+    LockPolicy& lock_policy = state_->engine.lock_policy;
+    const CollectiveWrite entered(lock_policy);
     if (auto same = agree_on_equal(ranks, static_cast<std::uint64_t>(bytes), what_differs); !same)
         return same.error();
     if (ranks.topology().rank == 0 || (!allocates && state_->resizes_for_node())) {
         Store& store = *state_->store;
-        const Allocator allocator{mode().readable(), exclusion.may_fill(), exclusion.job};
+        const Allocator allocator{mode().readable(), lock_policy.may_fill(), lock_policy.job};
         const auto resized =
             allocates ? allocate(store, bytes, allocator) : store.resize(bytes, false);
         if (!resized) error = resized.error();
@@ -284,8 +284,8 @@ Result<void> File::sync() {
         if (!written) error = written.error();
     }
     const bool together = state_->flushes_together();
-    if (const Error unheard = state_->unheard_failure(); error.kind == ErrorKind::none)
-        error = unheard;
+    if (const Error undelivered = state_->unheard_failure(); error.kind == ErrorKind::none)
+        error = undelivered;
     if (together) {
         state_->written_together = false;
         return agree_on_error(ranks, error);

@@ -11,12 +11,12 @@
 
 #include "data_shipping/host.hpp"
 #include "device/devices.hpp"
-#include "hints/hints.hpp"
 #include "file/job_locks.hpp"
 #include "file/operation.hpp"
 #include "file/path.hpp"
 #include "file/view.hpp"
 #include "file/workspace.hpp"
+#include "hints/hints.hpp"
 
 namespace oratorio {
 
@@ -59,9 +59,9 @@ enum class Mover { program, helper };
 
 /// The state of a file's operations.
 struct Progress {
-    bool pending = false;      ///< there are operations that this mover may move on
-    bool any = false;          ///< there are operations at all
-    std::optional<Rest> rest;  ///< what to wait for; empty: more can be done at once
+    bool pending = false;          ///< there are operations that this mover may move on
+    bool any = false;              ///< there are operations at all
+    std::optional<WaitHint> rest;  ///< what to wait for; empty: more can be done at once
 };
 
 enum class Whence { set, current, end, unknown };

@@ -14,8 +14,8 @@
 #include <optional>
 #include <string>
 
-#include "net/lock_service.hpp"
 #include "hints/hints.hpp"
+#include "net/lock_service.hpp"
 #include "store/store.hpp"
 
 namespace oratorio {
@@ -47,7 +47,7 @@ struct LockOffer {
     bool covers_job = false;  ///< the handle has all processes of the job
     bool one_node = false;    ///< all ranks of the handle are on one node
     LockKey file;
-    ServicePlace place;     ///< address of the job's locks; no address: they aren't available
+    ServiceAddress place;   ///< address of the job's locks; no address: they aren't available
     int refused_errno = 0;  ///< why they aren't
 };
 
@@ -113,17 +113,17 @@ class JobLocks {
         std::uint64_t number;
         bool may_fill;  ///< under the job's locks
         LockKey file;
-        ServicePlace place;
+        ServiceAddress place;
     };
     [[nodiscard]] bool decide(const LockSituation& situation, LockOffer& offer);
     [[nodiscard]] bool serve(LockOffer& offer);
     [[nodiscard]] Listing add(const FileNumber& number, const LockOffer& offer);
 
     LockServices& services_;
-    std::mutex mutex_;                    ///< guards all below
-    std::map<std::uint64_t, bool> seen_;  ///< by device
-    bool job_has_one_node_ = false;       ///< as far as this process knows
-    std::optional<ServicePlace> known_;   ///< a service that a handle of this process has used
+    std::mutex mutex_;                     ///< guards all below
+    std::map<std::uint64_t, bool> seen_;   ///< by device
+    bool job_has_one_node_ = false;        ///< as far as this process knows
+    std::optional<ServiceAddress> known_;  ///< a service that a handle of this process has used
     std::map<std::uint64_t, Entry> entries_;
     std::uint64_t last_ = 0;
 };

@@ -142,7 +142,7 @@ Result<Opening> open_beside(Transport& ranks, const OpenCall& call, const std::s
         opening = open_present(call, path, hints, facts);
         seen = sighting_of(opening);
     }
-    auto told = tell_node(ranks, std::as_writable_bytes(std::span(&seen, 1)));
+    auto told = node_broadcast(ranks, std::as_writable_bytes(std::span(&seen, 1)));
     if (!told) return told.error();
     if (leads || seen.error.kind != ErrorKind::none) return opening;
     return open_here(call, path, hints, seen);
@@ -313,15 +313,15 @@ Result<void> File::State::open_stores(const OpenCall& call) {
     if (call.mode.append) place.position = (*facts)->size;
     engine.stats.opens += opening.store != nullptr ? 1 : 0;
     store = opening.store != nullptr ? std::move(opening.store)
-                                     : open_late([this] { return open_deferred(); });
+                                     : open_lazily([this] { return open_deferred(); });
     for (const std::string& remark :
          remarks_on(**answers, *hints, opened.found->file_system, store->limits().remark))
-        opened.voice.warn(remark);
+        opened.messages.warn(remark);
     if (opening.unstriped.kind != ErrorKind::none)
-        opened.voice.warn(oratorio::describe(opening.unstriped, opened.path));
-    for (const std::string& warning : warnings) opened.voice.warn(warning);
+        opened.messages.warn(oratorio::describe(opening.unstriped, opened.path));
+    for (const std::string& warning : warnings) opened.messages.warn(warning);
     if (opened.found->deferred && opened.explain)
-        opened.voice.say(opened.path + open_on((**answers)[open_now], ranks.topology().size));
+        opened.messages.say(opened.path + open_on((**answers)[open_now], ranks.topology().size));
     return {};
 }
 
@@ -359,7 +359,7 @@ Result<std::unique_ptr<File>> File::open(std::shared_ptr<Workspace> workspace,
     state->opened.open_store = call.open_store;
     state->opened.explain = call.explain;
     state->opened.devices = call.devices;
-    state->opened.voice = Voice(call, ranks.topology().rank);
+    state->opened.messages = UserMessages(call, ranks.topology().rank);
 
     if (auto agreed = agree_to_open(ranks, check(call, path, state->ready()), bits(call.mode));
         !agreed)

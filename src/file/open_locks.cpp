@@ -62,13 +62,13 @@ LockSight File::State::look_at_locks(const OpenCall& call, const Opening& openin
 /// own node.
 void File::State::choose_locks(const OpenCall& call, const Opening& opening,
                                const LockAnswers& found) {
-    Exclusion& exclusion = engine.exclusion;
-    exclusion.sole = found.sole && opened.found->holes_readable;
-    exclusion.lockable = found.lockable;
+    LockPolicy& lock_policy = engine.lock_policy;
+    lock_policy.sole = found.sole && opened.found->holes_readable;
+    lock_policy.lockable = found.lockable;
     if (call.locks == nullptr || !call.mode.writable()) return;
     LockOffer offer = found.offer;
     conclude(offer, found);
-    exclusion.fills = offer.fills;
+    lock_policy.fills = offer.fills;
     if (offer.probe != 0) {
         if (transport->topology().rank == 0)
             (void)opening.store->lock(byte_at(offer.probe), false, true);
@@ -76,7 +76,7 @@ void File::State::choose_locks(const OpenCall& call, const Opening& opening,
             call.locks->remember(opening.number, found.seen);
     }
     if (offer.job) use_job_locks(call, offer, found);
-    listing.settle(offer.job, exclusion.may_fill());
+    listing.settle(offer.job, lock_policy.may_fill());
     tell_locks(offer);
 }
 
@@ -85,16 +85,16 @@ void File::State::choose_locks(const OpenCall& call, const Opening& opening,
 void File::State::tell_locks(const LockOffer& offer) {
     const std::string sentence = opened.path + ": " + describe_locks(offer);
     const JsonMembers members = locks_members(opened.path, describe_locks(offer));
-    if (!engine.exclusion.lockable) return opened.voice.warn(sentence, "locks", members);
-    const bool of_one_kernel = !offer.job && engine.exclusion.fills && offer.one_node;
-    if (opened.explain && !of_one_kernel) opened.voice.say(sentence + "\n", "locks", members);
+    if (!engine.lock_policy.lockable) return opened.messages.warn(sentence, "locks", members);
+    const bool of_one_kernel = !offer.job && engine.lock_policy.fills && offer.one_node;
+    if (opened.explain && !of_one_kernel) opened.messages.say(sentence + "\n", "locks", members);
 }
 
 /// Uses the job's locks. A handle fills holes under them only if it has all processes of the job,
 /// and only while it is the only one: then all processes know of it.
 void File::State::use_job_locks(const OpenCall& call, const LockOffer& offer,
                                 const LockAnswers& found) {
-    Exclusion& exclusion = engine.exclusion;
+    LockPolicy& lock_policy = engine.lock_policy;
     engine.job_locks.service = call.locks->reach(offer);
     engine.job_locks.file = offer.file;
     engine.job_locks.refused = Error::make(
@@ -105,12 +105,12 @@ void File::State::use_job_locks(const OpenCall& call, const LockOffer& offer,
     engine.job_locks.revalidates = found.lockable && is_incoherent(file_system) &&
                                    !has_mandatory_locks(file_system) &&
                                    !has_slow_locks(file_system);
-    exclusion.job = &engine.job_locks;
-    exclusion.lockable = engine.job_locks.service != nullptr;
-    const bool alone = call.mode.unique_open || (exclusion.sole && offer.covers_job &&
+    lock_policy.job = &engine.job_locks;
+    lock_policy.lockable = engine.job_locks.service != nullptr;
+    const bool alone = call.mode.unique_open || (lock_policy.sole && offer.covers_job &&
                                                  !found.others && !opened.found->deferred);
-    exclusion.fills = exclusion.lockable && alone && opened.found->holes_readable;
-    exclusion.sole = !found.filler;
+    lock_policy.fills = lock_policy.lockable && alone && opened.found->holes_readable;
+    lock_policy.sole = !found.filler;
 }
 
 }  // namespace oratorio

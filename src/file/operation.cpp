@@ -30,8 +30,8 @@ Operation::Operation(RunContext context, Access access, bool collective,
       conversion_(std::move(conversion)),
       user_(user) {
     if (access_.refused.kind != ErrorKind::none && !collective_) finish({0, access_.refused});
-    if (collective_ && direction_ == Direction::write && context_.exclusion != nullptr)
-        entered_.emplace(*context_.exclusion);
+    if (collective_ && direction_ == Direction::write && context_.lock_policy != nullptr)
+        entered_.emplace(*context_.lock_policy);
 }
 
 Operation::Operation(RunContext context, Access access, bool collective, DeviceMemory device)
@@ -152,7 +152,7 @@ void Operation::finish(Outcome outcome) {
     done_.store(true, std::memory_order_release);
 }
 
-std::optional<Rest> Operation::waits_for() const {
+std::optional<WaitHint> Operation::waits_for() const {
     if (pipe_) return pipe_->waits_for();
     return run_ ? run_->waits_for() : std::nullopt;
 }

@@ -7,8 +7,8 @@
 #include <memory>
 #include <optional>
 
-#include "file/device_pipe.hpp"
 #include "engine/run.hpp"
+#include "file/device_pipe.hpp"
 #include "type/conversion.hpp"
 
 namespace oratorio {
@@ -36,7 +36,7 @@ class Operation {
     /// Moves on by at most `moves` moves. The first call begins the access.
     void step(int moves);
     /// Like Run::waits_for().
-    [[nodiscard]] std::optional<Rest> waits_for() const;
+    [[nodiscard]] std::optional<WaitHint> waits_for() const;
     /// True if our helper thread can make the next step without calling MPI or code of the program.
     [[nodiscard]] bool fit_for_helper() const;
 

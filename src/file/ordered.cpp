@@ -14,7 +14,7 @@ namespace {
 
 /// What a rank brings to the meeting and takes from it. Its data follows in memory.
 struct Part {
-    Claim claim;  ///< in etypes
+    Reservation reserve;  ///< in etypes
     Bytes etype_bytes = 0;
     Offset view_begins = 0;  ///< in bytes
     Bytes bytes = -1;        ///< of the data; -1: the data isn't here
@@ -72,12 +72,12 @@ class Meeting {
 }  // namespace
 
 Result<Offset> File::State::claim_in_order(Placed& placed) {
-    if (!transport->in_memory() || transport->meeting_max() <= sizeof(Part))
-        return claim(*transport, placed.etypes);
+    if (!transport->in_memory() || transport->rendezvous_max() <= sizeof(Part))
+        return reserve(*transport, placed.etypes);
     const Access& access = placed.access;
-    std::vector<std::byte> block(transport->meeting_max());
+    std::vector<std::byte> block(transport->rendezvous_max());
     Part& mine = *new (block.data()) Part;
-    mine.claim.by = placed.etypes;
+    mine.reserve.by = placed.etypes;
     mine.etype_bytes = place.view.etype_size;
     mine.view_begins = place.view.file.origin;
     const bool fits = access.bytes() <= static_cast<Bytes>(block.size() - sizeof(Part));
@@ -89,10 +89,10 @@ Result<Offset> File::State::claim_in_order(Placed& placed) {
             std::memcpy(&mine + 1, access.buffer + access.memory.origin,
                         static_cast<std::size_t>(mine.bytes));
     }
-    const auto told = transport->meet(block, [this](const Blocks& all) {
+    const auto told = transport->rendezvous(block, [this](const Blocks& all) {
         const Meeting meeting(all);
-        claim_for_all(*transport, all);
-        const auto first = meeting.part(0).claim.given();
+        reserve_for_all(*transport, all);
+        const auto first = meeting.part(0).reserve.value();
         if (!first || !meeting.all_here()) return;
         const View& view = place.view;
         const auto from = view.data_position(*first, meeting.bytes());
@@ -107,11 +107,11 @@ Result<Offset> File::State::claim_in_order(Placed& placed) {
     if (mine.written) {
         placed.moved = Outcome{mine.moved, mine.failed};
         if (opened.explain)
-            opened.voice.say(opened.path +
-                             ": ordered write of small data: the last rank to come "
-                             "wrote it all at once");
+            opened.messages.say(opened.path +
+                                ": ordered write of small data: the last rank to come "
+                                "wrote it all at once");
     }
-    return mine.claim.given();
+    return mine.reserve.value();
 }
 
 }  // namespace oratorio

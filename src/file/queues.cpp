@@ -63,7 +63,7 @@ Outcome File::finish(const OperationPtr& operation) {
     // A feature that was asked for may turn out to be unavailable only when it is first used.
     for (const Store* each : {state.store.get(), state.engine.io_thread.store()}) {
         if (each != nullptr && !each->limits().remark.empty())
-            state.opened.voice.warn(each->limits().remark);
+            state.opened.messages.warn(each->limits().remark);
     }
     return operation->outcome();
 }

@@ -6,17 +6,17 @@
 #include <string>
 #include <vector>
 
+#include "comm/agreed.hpp"
+#include "comm/flush_status.hpp"
 #include "data_shipping/remote_agents.hpp"
 #include "data_shipping/server.hpp"
-#include "comm/agreed.hpp"
-#include "memory/reserve.hpp"
-#include "memory/shared_memory.hpp"
-#include "comm/flush_status.hpp"
 #include "file/file.hpp"
 #include "file/path.hpp"
 #include "file/tracing.hpp"
 #include "file/user_messages.hpp"
 #include "file/write_behind.hpp"
+#include "memory/reserve.hpp"
+#include "memory/shared_memory.hpp"
 #include "store/striping.hpp"
 #include "store/transfer.hpp"
 
@@ -53,7 +53,7 @@ struct File::Placed {
     std::optional<Outcome> moved;        ///< set if the access is done already
 };
 
-struct File::State final : Witness {
+struct File::State final : PlanObserver {
     /// What the ranks found out when they opened the file.
     struct Found {
         StoreChoice store = StoreChoice::posix;
@@ -82,7 +82,7 @@ struct File::State final : Witness {
         OpenStoreOf open_store;  ///< the one of the OpenCall; may be empty
         Agreed<Found> found = agreed_from([] { return Found{}; });
         bool explain = false;
-        Voice voice;
+        UserMessages messages;
         Devices* devices = nullptr;
     };
     /// This rank's view, and its position there.
@@ -102,9 +102,9 @@ struct File::State final : Witness {
         Stats stats;
         PlanCache plans;
         IoThread io_thread;
-        Exclusion exclusion;
+        LockPolicy lock_policy;
         JobLocksOfFile job_locks;  ///< used if `exclusion.job` points to it
-        Unheard unheard;
+        UndeliveredErrors undelivered;
     };
     explicit State(std::shared_ptr<Workspace> lent)
         : workspace(std::move(lent)),
@@ -132,11 +132,11 @@ struct File::State final : Witness {
     JobLocks::Listing listing;  ///< this handle's entry in the process's list; none if it only
                                 ///< reads
     Agreed<Hints> hints = agreed_from([] { return Hints{}; });
-    std::shared_ptr<const Agreed<Terms>> terms;  ///< null after a change of hints
+    std::shared_ptr<const Agreed<PlanConfig>> terms;  ///< null after a change of hints
     Place place;
     Engine engine;
     std::unique_ptr<Tracing> tracing;  ///< null: no trace
-    Turns flushes;                     ///< this rank's
+    FlushStatus flushes;               ///< this rank's
     Queues queues;
     std::optional<Split> split;
     std::unique_ptr<WriteBehind> write_behind;  ///< null: records are written at once
@@ -227,7 +227,7 @@ struct File::State final : Witness {
     /// Explains an access that needs no plan.
     void tell_moved_at_once(const Access& access, bool collective);
     /// Returns the terms of the hints in use; made when they are first needed.
-    [[nodiscard]] std::shared_ptr<const Agreed<Terms>> current_terms();
+    [[nodiscard]] std::shared_ptr<const Agreed<PlanConfig>> current_config();
     /// Collective. Puts rank 0's hints over those in use; warns about malformed values.
     Result<void> take_hints(const HintMap& mine, const HintOrigins& origins);
     /// The same with the hints of an info.

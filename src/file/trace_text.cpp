@@ -100,10 +100,10 @@ std::string placement(const Nodes& nodes) {
             text += (text.empty() ? "[" : ",[") + number(std::int64_t{node}) + "," + number(ranks) +
                     "]";
     };
-    nodes.node_of.each([&](Rank, Seat seat) {
-        if (seat.node != node) {
+    nodes.node_of.each([&](Rank, NodeSlot slot) {
+        if (slot.node != node) {
             add();
-            node = seat.node;
+            node = slot.node;
             ranks = 0;
         }
         ++ranks;

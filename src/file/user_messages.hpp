@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Voice: warnings and explanations of an open file for the user. Private to src/file.
+// UserMessages: warnings and explanations of an open file for the user. Private to src/file.
 #pragma once
 
 #include <map>
@@ -13,10 +13,10 @@
 namespace oratorio {
 
 /// Speaks on rank 0 only, and gives each warning once per open file.
-class Voice {
+class UserMessages {
   public:
-    Voice() = default;
-    Voice(const OpenCall& call, Rank rank)
+    UserMessages() = default;
+    UserMessages(const OpenCall& call, Rank rank)
         : narrate_(rank == 0 ? call.narrate : Narrator{}),
           record_(rank == 0 ? call.record : Narrator{}) {}
 
@@ -33,7 +33,7 @@ class Voice {
     /// One way to access data of the file, as text and as members of a JSON object.
     struct Access {
         std::string text;
-        std::string likeness;
+        std::string fingerprint;
         JsonMembers members;
     };
     /// Explains what is done with data of the file, under a number. An access with a `likeness`

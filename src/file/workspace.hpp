@@ -7,8 +7,8 @@
 #include <memory>
 #include <utility>
 
-#include "memory/buffer_pool.hpp"
 #include "exchange/node_shared/node_memory.hpp"
+#include "memory/buffer_pool.hpp"
 
 namespace oratorio {
 

@@ -10,8 +10,8 @@
 #include <memory>
 #include <span>
 
-#include "memory/shared_memory.hpp"
 #include "comm/transport.hpp"
+#include "memory/shared_memory.hpp"
 #include "store/transfer.hpp"
 
 namespace oratorio {

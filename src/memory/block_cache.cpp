@@ -7,8 +7,8 @@
 namespace oratorio {
 
 /// The deleter of a block: returns it to its cache, or frees it if the cache has gone.
-struct KeptMemory::GiveBack {
-    std::weak_ptr<KeptMemory> to;
+struct BlockCache::GiveBack {
+    std::weak_ptr<BlockCache> to;
     std::size_t bytes = 0;
 
     void operator()(void* data) const {
@@ -19,24 +19,24 @@ struct KeptMemory::GiveBack {
     }
 };
 
-KeptMemory::~KeptMemory() {
+BlockCache::~BlockCache() {
     while (count_ > 0) free_oldest();
 }
 
-std::shared_ptr<void> KeptMemory::take(std::size_t bytes, const std::shared_ptr<KeptMemory>& from) {
+std::shared_ptr<void> BlockCache::take(std::size_t bytes, const std::shared_ptr<BlockCache>& from) {
     if (from == nullptr || bytes < kBlockMin) return {::operator new(bytes), GiveBack{}};
     Block block = from->idle_one(bytes);
     if (block.data == nullptr) block = {::operator new(bytes), bytes};
     return {block.data, GiveBack{from, block.bytes}};
 }
 
-std::size_t KeptMemory::idle_bytes() const {
+std::size_t BlockCache::idle_bytes() const {
     const std::lock_guard lock(mutex_);
     return idle_bytes_;
 }
 
 /// Takes the shortest free block that is long enough.
-KeptMemory::Block KeptMemory::idle_one(std::size_t bytes) {
+BlockCache::Block BlockCache::idle_one(std::size_t bytes) {
     const std::lock_guard lock(mutex_);
     const auto end = idle_.begin() + static_cast<std::ptrdiff_t>(count_);
     auto best = end;
@@ -52,7 +52,7 @@ KeptMemory::Block KeptMemory::idle_one(std::size_t bytes) {
     return found;
 }
 
-void KeptMemory::give_back(Block block) {
+void BlockCache::give_back(Block block) {
     const std::lock_guard lock(mutex_);
     if (block.bytes > kIdleMax) return ::operator delete(block.data);
     while (count_ == idle_.size() || idle_bytes_ + block.bytes > kIdleMax) free_oldest();
@@ -60,7 +60,7 @@ void KeptMemory::give_back(Block block) {
     idle_bytes_ += block.bytes;
 }
 
-void KeptMemory::free_oldest() {
+void BlockCache::free_oldest() {
     ::operator delete(idle_.front().data);
     idle_bytes_ -= idle_.front().bytes;
     std::move(idle_.begin() + 1, idle_.begin() + static_cast<std::ptrdiff_t>(count_),

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// KeptMemory: a block cache for large blocks of memory, because fresh pages cost more than what is
+// BlockCache: a block cache for large blocks of memory, because fresh pages cost more than what is
 // written to them. It exists for datatypes with long lists that a program makes again for each
 // access (mpi/decode). Its owners keep it alive; blocks in use don't, and may outlive it.
 // Thread-safe.
@@ -12,22 +12,22 @@
 
 namespace oratorio {
 
-class KeptMemory : public std::enable_shared_from_this<KeptMemory> {
+class BlockCache : public std::enable_shared_from_this<BlockCache> {
   public:
     /// Shorter blocks come from operator new and are not cached.
     static constexpr std::size_t kBlockMin = std::size_t{64} << 10;
     /// Most bytes that are kept free, all blocks together.
     static constexpr std::size_t kIdleMax = std::size_t{64} << 20;
 
-    KeptMemory() = default;
-    ~KeptMemory();
-    KeptMemory(const KeptMemory&) = delete;
-    KeptMemory& operator=(const KeptMemory&) = delete;
+    BlockCache() = default;
+    ~BlockCache();
+    BlockCache(const BlockCache&) = delete;
+    BlockCache& operator=(const BlockCache&) = delete;
 
     /// Returns `bytes` of memory with undefined contents: a free block at most twice as long, else
     /// a new one from operator new. `from` may be null. The block may outlive it.
     [[nodiscard]] static std::shared_ptr<void> take(std::size_t bytes,
-                                                    const std::shared_ptr<KeptMemory>& from);
+                                                    const std::shared_ptr<BlockCache>& from);
     [[nodiscard]] std::size_t idle_bytes() const;
 
   private:

@@ -22,7 +22,7 @@ bool dense(const DecodedType& type) {
     return type.shape->kind() == Shape::Kind::run && type.extent == type.size;
 }
 
-using Memory = std::shared_ptr<KeptMemory>;
+using Memory = std::shared_ptr<BlockCache>;
 
 List<Offset> numbers(const DatatypeContents& contents, std::int64_t first, std::int64_t count,
                      std::int64_t scale, const Memory& memory) {
@@ -140,10 +140,10 @@ struct Distribution {
         const std::int64_t turn = processes * length;
         const std::int64_t left = std::max<std::int64_t>(size - first, 0);
         const std::int64_t full = left < length ? 0 : (left - length) / turn + 1;
-        const std::int64_t rest = std::clamp<std::int64_t>(left - full * turn, 0, length);
+        const std::int64_t wait_hint = std::clamp<std::int64_t>(left - full * turn, 0, length);
         return Shape::mixed(
             {Shape::strided(Shape::strided(element, length, stride), full, product(turn, stride)),
-             Shape::strided(element, rest, stride)},
+             Shape::strided(element, wait_hint, stride)},
             {product(first, stride), product(first + full * turn, stride)});
     }
 };
@@ -216,7 +216,7 @@ ShapePtr predefined_shape(MPI_Datatype type, Bytes size) {
 }
 
 Result<ShapePtr> combine(const DatatypeContents& contents, std::span<const DecodedType> members,
-                         const std::shared_ptr<KeptMemory>& memory) {
+                         const std::shared_ptr<BlockCache>& memory) {
     const int combiner = contents.combiner();
     if (combiner == MPI_COMBINER_STRUCT) return struct_shape(contents, members, memory);
     if (members.size() != 1)

@@ -20,7 +20,7 @@ namespace oratorio {
 /// contents.members(). Long lists come from `memory`, which may be null.
 [[nodiscard]] Result<ShapePtr> combine(const DatatypeContents& contents,
                                        std::span<const DecodedType> members,
-                                       const std::shared_ptr<KeptMemory>& memory = nullptr);
+                                       const std::shared_ptr<BlockCache>& memory = nullptr);
 
 /// Returns the shape of a predefined datatype of `size` data bytes. The pair types of MINLOC have a
 /// hole.

@@ -43,7 +43,7 @@ Result<bool> is_predefined(MPI_Datatype type) {
 }
 
 Result<DatatypeContents> DatatypeContents::of(MPI_Datatype type,
-                                              const std::shared_ptr<KeptMemory>& memory) {
+                                              const std::shared_ptr<BlockCache>& memory) {
     if (type == MPI_Datatype{} || type == MPI_DATATYPE_NULL)
         return Error::make(ErrorKind::type, "null datatype");
     DatatypeContents contents;
@@ -53,7 +53,7 @@ Result<DatatypeContents> DatatypeContents::of(MPI_Datatype type,
     return contents;
 }
 
-Result<void> DatatypeContents::read(MPI_Datatype type, const std::shared_ptr<KeptMemory>& memory) {
+Result<void> DatatypeContents::read(MPI_Datatype type, const std::shared_ptr<BlockCache>& memory) {
     int integers = 0, addresses = 0, members = 0;
     if (auto asked =
             check(host().Type_get_envelope(type, &integers, &addresses, &members, &combiner_),
@@ -71,7 +71,7 @@ Result<void> DatatypeContents::read(MPI_Datatype type, const std::shared_ptr<Kep
 }
 
 Result<void> DatatypeContents::read_large(MPI_Datatype type,
-                                          const std::shared_ptr<KeptMemory>& memory) {
+                                          const std::shared_ptr<BlockCache>& memory) {
     MPI_Count integers = 0, addresses = 0, counts = 0, members = 0;
     if (auto asked = check(
             host().Type_get_envelope_c(type, &integers, &addresses, &counts, &members, &combiner_),

@@ -25,7 +25,7 @@ class DatatypeContents {
     /// For types made by a constructor. A predefined type has a combiner and nothing else.
     /// Long lists come from `memory`, which may be null.
     static Result<DatatypeContents> of(MPI_Datatype type,
-                                       const std::shared_ptr<KeptMemory>& memory = nullptr);
+                                       const std::shared_ptr<BlockCache>& memory = nullptr);
 
     DatatypeContents(DatatypeContents&&) noexcept = default;
     DatatypeContents& operator=(DatatypeContents&&) = delete;
@@ -45,8 +45,8 @@ class DatatypeContents {
 
   private:
     DatatypeContents() = default;
-    Result<void> read(MPI_Datatype type, const std::shared_ptr<KeptMemory>& memory);
-    Result<void> read_large(MPI_Datatype type, const std::shared_ptr<KeptMemory>& memory);
+    Result<void> read(MPI_Datatype type, const std::shared_ptr<BlockCache>& memory);
+    Result<void> read_large(MPI_Datatype type, const std::shared_ptr<BlockCache>& memory);
     /// How many integers come before the counts.
     [[nodiscard]] std::size_t integers_before() const;
 

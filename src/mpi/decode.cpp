@@ -50,7 +50,7 @@ Result<std::unique_ptr<Decoder>> Decoder::make() {
 
 Result<DecodedType> Decoder::decode(MPI_Datatype type) {
     if (is_null(type)) return null_type();
-    const auto memory = kept_memory();
+    const auto memory = block_cache();
     const auto known = [this](MPI_Datatype one) { return known_layout(one); };
     const auto make = [&](MPI_Datatype one, const DatatypeContents& contents,
                           const std::vector<DecodedType>& members) -> Result<DecodedType> {
@@ -84,7 +84,7 @@ Result<std::optional<DecodedType>> Decoder::known_layout(MPI_Datatype type) {
 
 Result<DecodedType> Decoder::derived_layout(MPI_Datatype type, const DatatypeContents& contents,
                                             const std::vector<DecodedType>& members,
-                                            const std::shared_ptr<KeptMemory>& memory) {
+                                            const std::shared_ptr<BlockCache>& memory) {
     auto decoded = bounds_of(type);
     if (!decoded) return decoded.error();
     auto shape = combine(contents, members, memory);
@@ -98,14 +98,14 @@ Result<DecodedType> Decoder::derived_layout(MPI_Datatype type, const DatatypeCon
     return decoded;
 }
 
-std::shared_ptr<KeptMemory> Decoder::keep_memory() {
+std::shared_ptr<BlockCache> Decoder::keep_memory() {
     const std::lock_guard lock(mutex_);
     auto memory = memory_.lock();
-    if (memory == nullptr) memory_ = memory = std::make_shared<KeptMemory>();
+    if (memory == nullptr) memory_ = memory = std::make_shared<BlockCache>();
     return memory;
 }
 
-std::shared_ptr<KeptMemory> Decoder::kept_memory() {
+std::shared_ptr<BlockCache> Decoder::block_cache() {
     const std::lock_guard lock(mutex_);
     return memory_.lock();
 }

@@ -39,18 +39,18 @@ class Decoder {
     [[nodiscard]] Result<SignaturePtr> signature(MPI_Datatype type);
     /// Returns the memory for the lists of datatypes. While a caller holds it, the memory is kept
     /// from one datatype to the next.
-    [[nodiscard]] std::shared_ptr<KeptMemory> keep_memory();
+    [[nodiscard]] std::shared_ptr<BlockCache> keep_memory();
 
   private:
     using Shapes = TypeAttribute<DecodedType>;
     using Signatures = TypeAttribute<SignaturePtr>;
     Decoder(std::unique_ptr<Shapes> shapes, std::unique_ptr<Signatures> signatures)
         : shapes_(std::move(shapes)), signatures_(std::move(signatures)) {}
-    [[nodiscard]] std::shared_ptr<KeptMemory> kept_memory();
+    [[nodiscard]] std::shared_ptr<BlockCache> block_cache();
     [[nodiscard]] Result<std::optional<DecodedType>> known_layout(MPI_Datatype type);
     [[nodiscard]] static Result<DecodedType> derived_layout(
         MPI_Datatype type, const DatatypeContents& contents,
-        const std::vector<DecodedType>& members, const std::shared_ptr<KeptMemory>& memory);
+        const std::vector<DecodedType>& members, const std::shared_ptr<BlockCache>& memory);
     [[nodiscard]] static Result<SignaturePtr> derived_signature(
         MPI_Datatype type, const DatatypeContents& contents,
         const std::vector<SignaturePtr>& members);
@@ -58,7 +58,7 @@ class Decoder {
     std::unique_ptr<Shapes> shapes_;
     std::unique_ptr<Signatures> signatures_;
     std::mutex mutex_;  ///< guards memory_
-    std::weak_ptr<KeptMemory> memory_;
+    std::weak_ptr<BlockCache> memory_;
 };
 
 }  // namespace oratorio

@@ -47,8 +47,8 @@ Result<std::vector<Rank>> node_leaders(const Comm& comm) {
 
 /// Numbers nodes by first appearance. A leader is the lowest rank of its node, so it appears there
 /// first.
-Placement number_nodes(const std::vector<Rank>& leaders) {
-    Placement placement;
+RankMap number_nodes(const std::vector<Rank>& leaders) {
+    RankMap placement;
     for (std::size_t rank = 0; rank < leaders.size(); ++rank) {
         const auto leader = static_cast<std::size_t>(leaders[rank]);
         placement.push_back(leader == rank ? placement.nodes() : placement[leader]);

@@ -87,7 +87,7 @@ void MpiTransport::share_counter(CounterService& service) {
     if (topology_.rank == 0) {
         auto hosted = service.host();
         if (hosted) {
-            place = (*hosted)->place();
+            place = (*hosted)->address();
             shared_counter_ = std::move(*hosted);
         } else {
             place.refused = hosted.error().system_errno;
@@ -258,10 +258,10 @@ Result<void> MpiTransport::set_counter(std::int64_t to) {
     return set;
 }
 
-void MpiTransport::idle(const Rest& rest) {
-    if (rest.bell != nullptr) {
-        if (rings_before_sleep(*rest.bell, rest.heard)) return;
-        if (!see_to_others()) sleep_until_rung(*rest.bell, rest.heard, 1ms);
+void MpiTransport::idle(const WaitHint& wait_hint) {
+    if (wait_hint.doorbell != nullptr) {
+        if (rings_before_sleep(*wait_hint.doorbell, wait_hint.heard)) return;
+        if (!see_to_others()) sleep_until_rung(*wait_hint.doorbell, wait_hint.heard, 1ms);
         return;
     }
     // With more ranks than cores a rank that has work needs our core at once: yield first, since

@@ -14,9 +14,9 @@
 #include <vector>
 
 #include "comm/agreed.hpp"
-#include "net/served_counter.hpp"
 #include "comm/transport.hpp"
 #include "mpi/comm.hpp"
+#include "net/served_counter.hpp"
 
 namespace oratorio {
 
@@ -63,7 +63,7 @@ class MpiTransport final : public Transport {
     /// Yields the core a few times, then sleeps for growing times up to 0.1 ms, or with a doorbell
     /// until it rings, up to 1 ms. A completion starts over. Before each sleep the host and the
     /// chores get a turn.
-    void idle(const Rest& rest) override;
+    void idle(const WaitHint& wait_hint) override;
     using Transport::idle;
     /// Called by any rank that waits in `idle`, of any transport. Returns true if something moved
     /// on, so that there may be more to do.

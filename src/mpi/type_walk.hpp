@@ -17,7 +17,7 @@ namespace oratorio {
 /// Long lists come from `memory`, which may be null.
 template <class Value, class Known, class Make>
 Result<Value> walk_datatype(MPI_Datatype type, const Known& known, const Make& make,
-                            const std::shared_ptr<KeptMemory>& memory = nullptr) {
+                            const std::shared_ptr<BlockCache>& memory = nullptr) {
     struct Level {
         MPI_Datatype type;
         DatatypeContents contents;

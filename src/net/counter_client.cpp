@@ -60,7 +60,7 @@ Result<CounterConnection::Reply> CounterConnection::exchange(const Words& reques
 
 Result<void> CounterConnection::connect() {
     if (socket_.number() >= 0) return {};
-    auto connected = connect_to(place_, Socket::Clock::now() + limits_.connect);
+    auto connected = connect_to(address_, Socket::Clock::now() + limits_.connect);
     if (!connected) return connected.error();
     socket_ = std::move(*connected);
     was_connected_ = true;
@@ -71,11 +71,12 @@ Error CounterConnection::describe(const Error& failure) const {
     if (was_connected_)
         return Error::make(ErrorKind::io, "rank 0 no longer answers for the shared file pointer",
                            failure.system_errno);
-    return Error::make(ErrorKind::unsupported_operation,
-                       "no connection to rank 0 at " +
-                           text_of(place_.addresses[0], static_cast<std::uint16_t>(place_.port)) +
-                           " for the shared pointer: check firewalls or use collective calls",
-                       failure.system_errno);
+    return Error::make(
+        ErrorKind::unsupported_operation,
+        "no connection to rank 0 at " +
+            text_of(address_.addresses[0], static_cast<std::uint16_t>(address_.port)) +
+            " for the shared pointer: check firewalls or use collective calls",
+        failure.system_errno);
 }
 
 Result<void> CounterClient::set(std::int64_t to) {

@@ -39,22 +39,22 @@ CounterRequest request_of(std::span<const std::byte> words) {
 
 }  // namespace
 
-CounterServer::CounterServer(Door door, Descriptor end, Descriptor spare)
-    : place_(door.place()),
-      door_(std::move(door)),
+CounterServer::CounterServer(JobListener listener, Descriptor end, Descriptor spare)
+    : address_(door.address()),
+      listener_(std::move(listener)),
       end_(std::move(end)),
       spare_(std::move(spare)),
       room_(room_for_connections()) {}
 
 Result<std::unique_ptr<CounterServer>> CounterServer::start() {
-    auto door = Door::open();
-    if (!door) return door.error();
+    auto listener = JobListener::open();
+    if (!listener) return listener.error();
     Descriptor end(::eventfd(0, EFD_CLOEXEC));
     if (end.number() < 0) return Error::of_errno("making an eventfd");
     Descriptor spare(::fcntl(end.number(), F_DUPFD_CLOEXEC, 0));
     if (spare.number() < 0) return Error::of_errno("keeping a descriptor for a connection");
     std::unique_ptr<CounterServer> server(
-        new CounterServer(std::move(*door), std::move(end), std::move(spare)));
+        new CounterServer(std::move(*listener), std::move(end), std::move(spare)));
     const SignalsBlocked blocked;  // the new thread inherits the mask
     try {
         server->thread_ = std::thread([&self = *server] { self.run(); });
@@ -104,8 +104,8 @@ void CounterServer::run() {
         watched = {{end_.number(), POLLIN, 0}};
         for (const Connection& client : connections_)
             watched.push_back({client.socket.number(), POLLIN, 0});
-        door_.watch(watched);
-        const int ready = ::poll(watched.data(), watched.size(), door_.patience());
+        listener_.watch(watched);
+        const int ready = ::poll(watched.data(), watched.size(), listener_.patience());
         if (ready < 0 && errno == EINTR) continue;
         if (ready < 0 || watched[0].revents != 0) break;
         const auto at_door = std::span(watched).subspan(1 + connections_.size());
@@ -114,7 +114,7 @@ void CounterServer::run() {
     }
     // Closing the connections makes clients notice at once, also where poll(2) failed.
     connections_.clear();
-    door_ = Door();
+    listener_ = JobListener();
 }
 
 /// Serves the connections that are readable, and moves them to the end of the list, so that the one
@@ -137,16 +137,16 @@ void CounterServer::serve_connections(std::span<const pollfd> watched) {
 
 /// Lets clients in. A client that finds no room replaces the connection used least recently.
 void CounterServer::admit(std::span<const pollfd> at_door) {
-    for (Socket& socket : door_.look(at_door, room_))
+    for (Socket& socket : listener_.look(at_door, room_))
         connections_.push_back({.socket = std::move(socket)});
     std::size_t leaving = connections_.size() - std::min(connections_.size(), room_);
-    if (leaving == 0 && door_.is_crowded() && !connections_.empty()) leaving = 1;
+    if (leaving == 0 && listener_.is_crowded() && !connections_.empty()) leaving = 1;
     connections_.erase(connections_.begin(),
                        connections_.begin() + static_cast<std::ptrdiff_t>(leaving));
     const bool has_spare = spare_.number() >= 0;
-    if (door_.is_crowded() && (leaving > 0 || has_spare)) {
+    if (listener_.is_crowded() && (leaving > 0 || has_spare)) {
         if (leaving == 0) (void)spare_.close();
-        door_.try_again();
+        listener_.try_again();
     } else if (connections_.empty() && !has_spare) {
         spare_ = Descriptor(::fcntl(end_.number(), F_DUPFD_CLOEXEC, 0));
     }

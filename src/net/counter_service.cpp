@@ -15,16 +15,16 @@ Result<std::unique_ptr<HostedCounter>> CounterService::host() {
     return std::make_unique<HostedCounter>(server_);
 }
 
-std::unique_ptr<Counter> CounterService::reach(const CounterPlace& place, Rank rank) {
+std::unique_ptr<Counter> CounterService::reach(const CounterPlace& address, Rank rank) {
     const std::lock_guard lock(mutex_);
     std::erase_if(connections_, [](const auto& each) { return each.second.expired(); });
-    std::weak_ptr<CounterConnection>& known = connections_[place.server.token];
+    std::weak_ptr<CounterConnection>& known = connections_[address.server.token];
     std::shared_ptr<CounterConnection> connection = known.lock();
     if (connection == nullptr || connection->has_failed()) {
-        connection = std::make_shared<CounterConnection>(place.server);
+        connection = std::make_shared<CounterConnection>(address.server);
         known = connection;
     }
-    return std::make_unique<CounterClient>(std::move(connection), place.id, rank);
+    return std::make_unique<CounterClient>(std::move(connection), address.id, rank);
 }
 
 void CounterService::stop() {

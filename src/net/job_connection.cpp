@@ -36,17 +36,17 @@ struct Attempt {
 /// may have the same address.
 class Connecting {
   public:
-    explicit Connecting(const ServicePlace& place) : place_(place) {}
+    explicit Connecting(const ServiceAddress& address) : address_(address) {}
 
     /// Returns the first connection that the server has answered. If all addresses fail, the error
     /// has the errno of the first one.
     Result<Socket> run(Clock::time_point until) {
         for (;;) {
-            if (attempts_.size() < place_.count && (Clock::now() >= next_ || !any_under_way()))
+            if (attempts_.size() < address_.count && (Clock::now() >= next_ || !any_under_way()))
                 begin();
-            if (!any_under_way() && attempts_.size() == place_.count) break;
+            if (!any_under_way() && attempts_.size() == address_.count) break;
             if (Clock::now() >= until) break;
-            const bool more = attempts_.size() < place_.count;
+            const bool more = attempts_.size() < address_.count;
             std::vector<pollfd> watched;
             for (const Attempt& attempt : attempts_)
                 watched.push_back({attempt.error == 0 ? attempt.socket.number() : -1,
@@ -73,8 +73,8 @@ class Connecting {
     }
 
     void connect(Attempt& attempt) const {
-        auto socket = Socket::connect(place_.addresses[attempt.address],
-                                      static_cast<std::uint16_t>(place_.port));
+        auto socket = Socket::connect(address_.addresses[attempt.address],
+                                      static_cast<std::uint16_t>(address_.port));
         Attempt next{attempt.address, Socket(), 0, attempt.tries + 1};
         if (socket) next.socket = std::move(*socket);
         if (!socket) next.error = socket.error().system_errno;
@@ -97,7 +97,7 @@ class Connecting {
         if (!attempt.asked) {
             attempt.error = attempt.socket.error();
             if (attempt.error != 0) return false;
-            const auto sent = attempt.socket.send(to_word(place_.token), Clock::now());
+            const auto sent = attempt.socket.send(to_word(address_.token), Clock::now());
             attempt.asked = true;
             if (!sent) closed(attempt, sent.error().system_errno);
             return false;
@@ -107,20 +107,20 @@ class Connecting {
         if (got) attempt.filled += *got;
         if (!got && !Socket::would_wait(got.error())) closed(attempt, got.error().system_errno);
         if (attempt.filled < attempt.answer.size()) return false;
-        if (from_word(attempt.answer) == place_.answer) return true;
+        if (from_word(attempt.answer) == address_.answer) return true;
         attempt.error = EPROTO;
         return false;
     }
 
-    const ServicePlace& place_;
+    const ServiceAddress& address_;
     std::vector<Attempt> attempts_;
     Clock::time_point next_ = Clock::now();
 };
 
 }  // namespace
 
-Result<Socket> connect_to(const ServicePlace& place, Socket::Clock::time_point until) {
-    return Connecting(place).run(until);
+Result<Socket> connect_to(const ServiceAddress& address, Socket::Clock::time_point until) {
+    return Connecting(address).run(until);
 }
 
 }  // namespace oratorio

@@ -36,56 +36,55 @@ std::uint64_t from_word(std::span<const std::byte> word) {
     return le64toh(little);
 }
 
-Result<Door> Door::open() {
+Result<JobListener> JobListener::open() {
     auto listener = Socket::listen();
     if (!listener) return listener.error();
-    Door door(std::move(*listener));
-    if (auto found = door.find_place(); !found) return found.error();
-    return door;
+    JobListener listener(std::move(*listener));
+    if (auto found = door.find_address(); !found) return found.error();
+    return listener;
 }
 
-Result<void> Door::find_place() {
+Result<void> JobListener::find_address() {
     const auto port = listener_.port();
     if (!port) return port.error();
     auto addresses = own_addresses(listener_.hears_ipv6());
     if (!addresses) return addresses.error();
     if (addresses->empty()) return Error::make(ErrorKind::io, "this machine has no address");
     // The last address is loopback, for ranks on this node.
-    while (addresses->size() > place_.addresses.size()) addresses->erase(addresses->end() - 2);
-    std::ranges::copy(*addresses, place_.addresses.begin());
-    place_.count = static_cast<std::uint32_t>(addresses->size());
-    place_.port = *port;
+    while (addresses->size() > address_.addresses.size()) addresses->erase(addresses->end() - 2);
+    std::ranges::copy(*addresses, address_.addresses.begin());
+    address_.count = static_cast<std::uint32_t>(addresses->size());
+    address_.port = *port;
     std::array<std::uint64_t, 2> secrets{};
     const Answer random =
         uninterrupted([&] { return ::getrandom(secrets.data(), sizeof secrets, 0); });
     if (random.result != sizeof secrets)
         return Error::make(ErrorKind::io, "getting random bytes", random.error_number);
-    place_.token = secrets[0];
-    place_.answer = secrets[1];
+    address_.token = secrets[0];
+    address_.answer = secrets[1];
     return {};
 }
 
-void Door::watch(std::vector<pollfd>& watched) const {
+void JobListener::watch(std::vector<pollfd>& watched) const {
     watched.push_back({crowded_ ? -1 : listener_.number(), POLLIN, 0});
-    for (const Stranger& stranger : strangers_)
-        watched.push_back({stranger.socket.number(), POLLIN, 0});
+    for (const PendingPeer& peer : pending_) watched.push_back({peer.socket.number(), POLLIN, 0});
 }
 
-int Door::patience() const {
-    return crowded_ || !strangers_.empty() ? kLookAgain : -1;
+int JobListener::patience() const {
+    return crowded_ || !pending_.empty() ? kLookAgain : -1;
 }
 
-std::vector<Socket> Door::look(std::span<const pollfd> watched, std::size_t wanted) {
+std::vector<Socket> JobListener::look(std::span<const pollfd> watched, std::size_t wanted) {
     wanted_ = wanted;
     admitted_.clear();
-    for (std::size_t i = strangers_.size(); i-- > 0;) {
-        const bool late = Socket::Clock::now() >= strangers_[i].until;
-        const Verdict verdict = watched[i + 1].revents != 0 ? hear(strangers_[i])
+    for (std::size_t i = pending_.size(); i-- > 0;) {
+        const bool late = Socket::Clock::now() >= pending_[i].until;
+        const Verdict verdict = watched[i + 1].revents != 0 ? hear(pending_[i])
                                 : late                      ? Verdict::goes
                                                             : Verdict::waits;
         if (verdict == Verdict::waits) continue;
-        if (verdict == Verdict::comes_in) admitted_.push_back(std::move(strangers_[i].socket));
-        strangers_.erase(strangers_.begin() + static_cast<std::ptrdiff_t>(i));
+        if (verdict == Verdict::comes_in) admitted_.push_back(std::move(pending_[i].socket));
+        pending_.erase(pending_.begin() + static_cast<std::ptrdiff_t>(i));
     }
     crowded_ = false;
     if (watched[0].revents != 0) accept_some();
@@ -94,17 +93,17 @@ std::vector<Socket> Door::look(std::span<const pollfd> watched, std::size_t want
 
 /// Accepts waiting connections. A rank sends the token as soon as it is connected, so mostly the
 /// token can be read at once.
-void Door::accept_some() {
+void JobListener::accept_some() {
     for (int i = 0; i < kAcceptAtOnce; ++i) {
         auto accepted = listener_.accept();
         if (accepted) {
-            Stranger stranger{.socket = std::move(*accepted),
-                              .until = Socket::Clock::now() + kForToken};
-            const Verdict verdict = hear(stranger);
-            if (verdict == Verdict::comes_in) admitted_.push_back(std::move(stranger.socket));
+            PendingPeer peer{.socket = std::move(*accepted),
+                             .until = Socket::Clock::now() + kForToken};
+            const Verdict verdict = hear(peer);
+            if (verdict == Verdict::comes_in) admitted_.push_back(std::move(peer.socket));
             if (verdict != Verdict::waits) continue;
-            strangers_.push_back(std::move(stranger));
-            if (strangers_.size() > strangers_max) drop_oldest();
+            pending_.push_back(std::move(peer));
+            if (pending_.size() > pending_max) drop_oldest();
             continue;
         }
         const int number = accepted.error().system_errno;
@@ -117,30 +116,29 @@ void Door::accept_some() {
 
 /// Returns true if a connection waits. Without a free descriptor, accept(2) fails in the same way
 /// whether one waits or not.
-bool Door::somebody_waits() const {
+bool JobListener::somebody_waits() const {
     pollfd waiting{listener_.number(), POLLIN, 0};
     return ::poll(&waiting, 1, 0) > 0;
 }
 
 /// Closes the oldest pending connection, and returns false if there is none.
-bool Door::drop_oldest() {
-    if (strangers_.empty()) return false;
-    strangers_.erase(strangers_.begin());
+bool JobListener::drop_oldest() {
+    if (pending_.empty()) return false;
+    pending_.erase(pending_.begin());
     return true;
 }
 
 /// Receives what has arrived of the token, and judges a complete one. The comparison of one word
 /// takes the same time for every value.
-Door::Verdict Door::hear(Stranger& stranger) const {
-    const auto got =
-        stranger.socket.receive_some(std::span(stranger.token).subspan(stranger.filled));
+JobListener::Verdict JobListener::hear(PendingPeer& peer) const {
+    const auto got = peer.socket.receive_some(std::span(peer.token).subspan(peer.filled));
     if (!got) return Socket::would_wait(got.error()) ? Verdict::waits : Verdict::goes;
-    stranger.filled += *got;
-    if (stranger.filled < stranger.token.size()) return Verdict::waits;
-    if (from_word(stranger.token) != place_.token || admitted_.size() >= wanted_)
+    peer.filled += *got;
+    if (peer.filled < peer.token.size()) return Verdict::waits;
+    if (from_word(peer.token) != address_.token || admitted_.size() >= wanted_)
         return Verdict::goes;
     // Nothing was sent before, so the socket has room for the answer.
-    const auto answered = stranger.socket.send(to_word(place_.answer), Socket::Clock::now());
+    const auto answered = peer.socket.send(to_word(address_.answer), Socket::Clock::now());
     return answered ? Verdict::comes_in : Verdict::goes;
 }
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Door: the listener by which ranks of one job, and nobody else, reach a thread of another rank by
-// TCP. A client sends the token first. The server's answer proves that it is the server, and not
-// another machine with the same address. Token and answer are random; the ranks learn them through
-// the host MPI. Words have 8 bytes and are little-endian.
+// JobListener: the listener by which ranks of one job, and nobody else, reach a thread of another
+// rank by TCP. A client sends the token first. The server's answer proves that it is the server,
+// and not another machine with the same address. Token and answer are random; the ranks learn them
+// through the host MPI. Words have 8 bytes and are little-endian.
 #pragma once
 
 #include <array>
@@ -19,7 +19,7 @@ struct pollfd;
 namespace oratorio {
 
 /// The address of a service and the secrets needed to reach it. A plain value that fits a message.
-struct ServicePlace {
+struct ServiceAddress {
     std::uint64_t token = 0;    ///< secret that a client must send to be served
     std::uint64_t answer = 0;   ///< secret that proves the server's identity
     std::uint64_t service = 0;  ///< which of several services; sent by the client
@@ -33,17 +33,17 @@ using Word = std::array<std::byte, 8>;
 [[nodiscard]] std::uint64_t from_word(std::span<const std::byte> word);
 
 /// The server's side. REQUIRES: one thread uses it.
-class Door {
+class JobListener {
   public:
     /// Most connections that have not sent the token yet. One more replaces the oldest of them.
-    static constexpr std::size_t strangers_max = 16;
+    static constexpr std::size_t pending_max = 16;
 
     /// Listens on all addresses of the machine. Fails without sockets, addresses or random numbers.
-    static Result<Door> open();
+    static Result<JobListener> open();
     /// Makes a listener that accepts nothing.
-    Door() = default;
+    JobListener() = default;
 
-    [[nodiscard]] const ServicePlace& place() const { return place_; }
+    [[nodiscard]] const ServiceAddress& address() const { return address_; }
     /// Adds the descriptors that it waits for to the list for poll(2).
     void watch(std::vector<pollfd>& watched) const;
     /// Returns the longest time for poll(2) to wait, in milliseconds; -1 means without limit.
@@ -60,7 +60,7 @@ class Door {
     void try_again() { crowded_ = false; }
 
   private:
-    struct Stranger {
+    struct PendingPeer {
         Socket socket;
         Socket::Clock::time_point until;
         std::size_t filled = 0;  ///< bytes received of the token
@@ -68,16 +68,16 @@ class Door {
     };
     enum class Verdict { waits, comes_in, goes };
 
-    explicit Door(Socket listener) : listener_(std::move(listener)) {}
-    [[nodiscard]] Result<void> find_place();
-    [[nodiscard]] Verdict hear(Stranger& stranger) const;
+    explicit JobListener(Socket listener) : listener_(std::move(listener)) {}
+    [[nodiscard]] Result<void> find_address();
+    [[nodiscard]] Verdict hear(PendingPeer& peer) const;
     void accept_some();
     [[nodiscard]] bool somebody_waits() const;
     bool drop_oldest();
 
-    ServicePlace place_;
+    ServiceAddress address_;
     Socket listener_;
-    std::vector<Stranger> strangers_;
+    std::vector<PendingPeer> pending_;
     std::vector<Socket> admitted_;
     std::size_t wanted_ = 0;
     bool crowded_ = false;  ///< no descriptor for another connection
@@ -85,6 +85,7 @@ class Door {
 
 /// The client's side. Connects, and waits until the server has answered. If all addresses fail, the
 /// error has the errno of the first one.
-[[nodiscard]] Result<Socket> connect_to(const ServicePlace& place, Socket::Clock::time_point until);
+[[nodiscard]] Result<Socket> connect_to(const ServiceAddress& address,
+                                        Socket::Clock::time_point until);
 
 }  // namespace oratorio

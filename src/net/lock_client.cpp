@@ -75,12 +75,12 @@ Result<Socket> LockClient::idle_connection() {
             return kept;
         }
     }
-    auto connected = connect_to(place_, Clock::now() + limits_.connect);
+    auto connected = connect_to(address_, Clock::now() + limits_.connect);
     if (!connected)
         return Error::make(
             ErrorKind::unsupported_operation,
             "no connection to the job's lock service at " +
-                text_of(place_.addresses[0], static_cast<std::uint16_t>(place_.port)) +
+                text_of(address_.addresses[0], static_cast<std::uint16_t>(address_.port)) +
                 ": check firewalls between nodes",
             connected.error().system_errno);
     connected->end_when_silent(kLockPeerSilence);
@@ -145,7 +145,7 @@ Result<void> LockClient::release(LockId lock) {
     return {};
 }
 
-Result<ServicePlace> TcpLocks::serve() {
+Result<ServiceAddress> TcpLocks::serve() {
     const std::lock_guard lock(mutex_);
     if (server_ == nullptr) {
         auto started = LockServer::start();
@@ -153,7 +153,7 @@ Result<ServicePlace> TcpLocks::serve() {
         server_ = std::move(*started);
     }
     ++offers_;
-    return server_->place();
+    return server_->address();
 }
 
 void TcpLocks::withdraw() {
@@ -161,10 +161,10 @@ void TcpLocks::withdraw() {
     if (offers_ > 0 && --offers_ == 0) server_.reset();
 }
 
-std::shared_ptr<LockService> TcpLocks::reach(const ServicePlace& place) {
+std::shared_ptr<LockService> TcpLocks::reach(const ServiceAddress& address) {
     const std::lock_guard lock(mutex_);
-    auto& known = reached_[place.token];
-    if (known == nullptr) known = std::make_shared<LockClient>(place, while_locked_);
+    auto& known = reached_[address.token];
+    if (known == nullptr) known = std::make_shared<LockClient>(address, while_locked_);
     return known;
 }
 

@@ -28,9 +28,9 @@ struct LockLimits {
 /// waits for a second one.
 class LockClient final : public LockService {
   public:
-    explicit LockClient(const ServicePlace& place, WhileLocked while_locked = nullptr,
+    explicit LockClient(const ServiceAddress& address, WhileLocked while_locked = nullptr,
                         LockLimits limits = {})
-        : place_(place), while_locked_(while_locked), limits_(limits) {}
+        : address_(address), while_locked_(while_locked), limits_(limits) {}
 
     /// Errors are unsupported_operation if the server couldn't be reached, else io; both have the
     /// errno.
@@ -43,7 +43,7 @@ class LockClient final : public LockService {
                                               LockId& number);
     [[nodiscard]] LockId next_number();
 
-    const ServicePlace place_;
+    const ServiceAddress address_;
     const WhileLocked while_locked_;
     const LockLimits limits_;
     std::mutex mutex_;  ///< guards all below
@@ -55,9 +55,9 @@ class LockClient final : public LockService {
 class TcpLocks final : public LockServices {
   public:
     explicit TcpLocks(WhileLocked while_locked = nullptr) : while_locked_(while_locked) {}
-    Result<ServicePlace> serve() override;
+    Result<ServiceAddress> serve() override;
     void withdraw() override;
-    std::shared_ptr<LockService> reach(const ServicePlace& place) override;
+    std::shared_ptr<LockService> reach(const ServiceAddress& address) override;
 
   private:
     const WhileLocked while_locked_;

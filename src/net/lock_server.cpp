@@ -36,15 +36,15 @@ LockMessage lock_message(LockOperation operation, const LockTable::Request& want
     return message;
 }
 
-LockServer::LockServer(Door door, Descriptor end)
-    : place_(door.place()), door_(std::move(door)), end_(std::move(end)) {}
+LockServer::LockServer(JobListener listener, Descriptor end)
+    : address_(door.address()), listener_(std::move(listener)), end_(std::move(end)) {}
 
 Result<std::unique_ptr<LockServer>> LockServer::start() {
-    auto door = Door::open();
-    if (!door) return door.error();
+    auto listener = JobListener::open();
+    if (!listener) return listener.error();
     Descriptor end(::eventfd(0, EFD_CLOEXEC));
     if (end.number() < 0) return Error::of_errno("making an eventfd");
-    std::unique_ptr<LockServer> server(new LockServer(std::move(*door), std::move(end)));
+    std::unique_ptr<LockServer> server(new LockServer(std::move(*listener), std::move(end)));
     const SignalsBlocked blocked;  // the new thread inherits it
     try {
         server->thread_ = std::thread([&self = *server] { self.run(); });
@@ -70,7 +70,7 @@ void LockServer::run() {
         // The server ends: an error of the clients is better than a lock with two holders.
     }
     connections_.clear();
-    door_ = Door();
+    listener_ = JobListener();
 }
 
 /// Serves clients. `watched` holds the descriptor that ends the thread, the connections, then the
@@ -84,8 +84,8 @@ void LockServer::serve_all() {
             watched.push_back({client.socket.number(), POLLIN, 0});
             owners.push_back(owner);
         }
-        door_.watch(watched);
-        const int ready = ::poll(watched.data(), watched.size(), door_.patience());
+        listener_.watch(watched);
+        const int ready = ::poll(watched.data(), watched.size(), listener_.patience());
         if (ready < 0 && errno == EINTR) continue;
         if (ready < 0 || watched[0].revents != 0) return;
         for (std::size_t i = 0; i < owners.size(); ++i) {
@@ -95,7 +95,7 @@ void LockServer::serve_all() {
         }
         const auto at_door = std::span(watched).subspan(1 + owners.size());
         const std::size_t room = kClientsMax - std::min(kClientsMax, connections_.size());
-        for (Socket& socket : door_.look(at_door, room)) {
+        for (Socket& socket : listener_.look(at_door, room)) {
             socket.end_when_silent(kLockPeerSilence);
             connections_.emplace(++last_owner_, Connection{.socket = std::move(socket)});
         }

@@ -2,9 +2,9 @@
 // LockServer: grants the locks of a job by TCP. It has a thread of its own that never calls MPI, so
 // it works at any level of thread support and while its process computes.
 //
-// Behind the job listener (net/job_listener) a client sends requests of six words: the operation, the
-// key's two numbers, the begin and the end of the range, and a number of the client's choice. The
-// server answers a granted lock with that number, one word; it does not answer a release. A
+// Behind the job listener (net/job_listener) a client sends requests of six words: the operation,
+// the key's two numbers, the begin and the end of the range, and a number of the client's choice.
+// The server answers a granted lock with that number, one word; it does not answer a release. A
 // connection has at most one lock, held or waited for, and the lock ends with the connection, so
 // that the locks of a process that dies become free. All words have 8 bytes and are little-endian.
 #pragma once
@@ -41,7 +41,7 @@ class LockServer {
     LockServer(const LockServer&) = delete;
     LockServer& operator=(const LockServer&) = delete;
 
-    [[nodiscard]] const ServicePlace& place() const { return place_; }
+    [[nodiscard]] const ServiceAddress& address() const { return address_; }
 
   private:
     struct Connection {
@@ -52,7 +52,7 @@ class LockServer {
     };
     using Owner = LockTable::Owner;
 
-    LockServer(Door door, Descriptor end);
+    LockServer(JobListener listener, Descriptor end);
     // Called by the server's thread only:
     void run();
     void serve_all();
@@ -62,8 +62,8 @@ class LockServer {
     void release(Owner owner);
     void drop(Owner owner);
 
-    ServicePlace place_;
-    Door door_;
+    ServiceAddress address_;
+    JobListener listener_;
     Descriptor end_;  ///< an eventfd; readable when the thread must end
     // Used by the thread only:
     LockTable locks_;

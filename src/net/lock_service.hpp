@@ -8,9 +8,9 @@
 #include <cstdint>
 #include <memory>
 
-#include "net/job_listener.hpp"
 #include "base/extent.hpp"
 #include "base/result.hpp"
+#include "net/job_listener.hpp"
 
 namespace oratorio {
 
@@ -50,10 +50,10 @@ class LockServices {
     LockServices& operator=(const LockServices&) = delete;
 
     /// Offers a service of this process, the same one in each call.
-    virtual Result<ServicePlace> serve() = 0;
+    virtual Result<ServiceAddress> serve() = 0;
     /// Takes back one offer. The service ends with its last offer.
     virtual void withdraw() = 0;
-    virtual std::shared_ptr<LockService> reach(const ServicePlace& place) = 0;
+    virtual std::shared_ptr<LockService> reach(const ServiceAddress& address) = 0;
 };
 
 }  // namespace oratorio

@@ -3,9 +3,9 @@
 // memory with it. One thread serves all counters of the process. It never calls MPI, so it works at
 // any level of thread support and while the process computes.
 //
-// Behind the job listener (net/job_listener) a connection carries requests of five words (CounterRequest).
-// A reply is two words: kServed and the number before the operation, or kUnknown and 0 where there
-// is no such counter. Words have 8 bytes and are little-endian.
+// Behind the job listener (net/job_listener) a connection carries requests of five words
+// (CounterRequest). A reply is two words: kServed and the number before the operation, or kUnknown
+// and 0 where there is no such counter. Words have 8 bytes and are little-endian.
 //
 // The server closes the connection used least recently when another client arrives and there is no
 // room. After its connection has ended, a client connects again and repeats its last request. The
@@ -25,9 +25,9 @@
 #include <thread>
 #include <vector>
 
+#include "comm/topology.hpp"
 #include "net/counter.hpp"
 #include "net/job_listener.hpp"
-#include "comm/topology.hpp"
 
 namespace oratorio {
 
@@ -48,7 +48,7 @@ inline constexpr std::uint64_t kUnknown = 0;
 
 /// The address of one counter. A plain value that fits a message.
 struct CounterPlace {
-    ServicePlace server;
+    ServiceAddress server;
     std::uint64_t id = 0;
     std::int64_t refused = 0;  ///< errno that explains why there is no server, else 0
 };
@@ -63,7 +63,7 @@ class CounterServer {
     static Result<std::unique_ptr<CounterServer>> start();
     ~CounterServer() { stop(); }
 
-    [[nodiscard]] const ServicePlace& place() const { return place_; }
+    [[nodiscard]] const ServiceAddress& address() const { return address_; }
     /// Adds a counter that is 0, and returns its id.
     [[nodiscard]] std::uint64_t add();
     void remove(std::uint64_t id);
@@ -89,15 +89,15 @@ class CounterServer {
         std::map<std::uint64_t, Served> last;  ///< by client
     };
 
-    CounterServer(Door door, Descriptor end, Descriptor spare);
+    CounterServer(JobListener listener, Descriptor end, Descriptor spare);
     // Called by the server's thread only:
     void run();
     void serve_connections(std::span<const pollfd> watched);
     void admit(std::span<const pollfd> at_door);
     [[nodiscard]] bool answer(Connection& client);
 
-    ServicePlace place_;
-    Door door_;
+    ServiceAddress address_;
+    JobListener listener_;
     Descriptor end_;    ///< an eventfd; readable when the thread must end
     Descriptor spare_;  ///< closed to make room for one connection when descriptors have run out
     std::size_t room_;
@@ -120,8 +120,8 @@ struct CounterLimits {
 /// else io; both carry the errno. Thread-safe.
 class CounterConnection {
   public:
-    explicit CounterConnection(const ServicePlace& place, CounterLimits limits = {})
-        : place_(place), limits_(limits) {}
+    explicit CounterConnection(const ServiceAddress& address, CounterLimits limits = {})
+        : address_(address), limits_(limits) {}
     [[nodiscard]] Result<std::int64_t> ask(const CounterRequest& request);
     [[nodiscard]] bool has_failed() const { return has_failed_; }
 
@@ -133,7 +133,7 @@ class CounterConnection {
     [[nodiscard]] Result<Reply> exchange(const Words& request);
     [[nodiscard]] Error describe(const Error& failure) const;
 
-    const ServicePlace place_;
+    const ServiceAddress address_;
     const CounterLimits limits_;
     std::atomic<bool> has_failed_{false};
     std::mutex mutex_;  ///< guards all below; held while waiting for a reply
@@ -149,7 +149,7 @@ class HostedCounter final : public Counter {
         : server_(std::move(server)), id_(server_->add()) {}
     ~HostedCounter() override { server_->remove(id_); }
 
-    [[nodiscard]] CounterPlace place() const { return {server_->place(), id_}; }
+    [[nodiscard]] CounterPlace address() const { return {server_->address(), id_}; }
     Result<std::int64_t> fetch_add(std::int64_t by) override {
         return serve(CounterOperation::add, by);
     }
@@ -198,7 +198,7 @@ class CounterService {
     /// CounterServer::start.
     Result<std::unique_ptr<HostedCounter>> host();
     /// Makes this rank's end of another process's counter. Sends nothing yet.
-    std::unique_ptr<Counter> reach(const CounterPlace& place, Rank rank);
+    std::unique_ptr<Counter> reach(const CounterPlace& address, Rank rank);
     /// Ends the server if no counter uses it.
     void retire();
     /// Ends the server's thread; called at the end of MPI.

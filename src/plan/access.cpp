@@ -152,7 +152,7 @@ Parts common_parts(AllSummaries summaries) {
     return fits ? common : Parts{};
 }
 
-std::uint64_t likeness(AllSummaries summaries) {
+std::uint64_t fingerprint(AllSummaries summaries) {
     Digest digest;
     Offset first = INT64_MIN;  // of the first rank with data
     for (const AccessSummary& one : summaries) {

@@ -7,8 +7,8 @@
 #include <span>
 #include <vector>
 
-#include "comm/agreed.hpp"
 #include "base/direction.hpp"
+#include "comm/agreed.hpp"
 #include "type/cursor.hpp"
 
 namespace oratorio {
@@ -114,6 +114,6 @@ struct Parts {
 /// Returns a fingerprint of the summaries. It is equal for summaries that differ only by one step
 /// in the file that all ranks made. It ignores coverage, which changes with the step. Other
 /// summaries have equal fingerprints with probability 2^-64.
-[[nodiscard]] std::uint64_t likeness(AllSummaries summaries);
+[[nodiscard]] std::uint64_t fingerprint(AllSummaries summaries);
 
 }  // namespace oratorio

@@ -43,7 +43,7 @@ class AggregatorList {
     /// Returns the list with only those aggregators for which `wanted(index)` holds. REQUIRES: this
     /// list is whole.
     template <class Wanted>
-    [[nodiscard]] AggregatorList only(Wanted wanted) const {
+    [[nodiscard]] AggregatorList for_rank(Wanted wanted) const {
         std::vector<std::int32_t> indices;
         std::vector<Rank> ranks;
         for (std::size_t i = 0; i < size_; ++i) {

@@ -37,10 +37,10 @@ class Turns {
     template <class Visit>
     void each(Visit visit) const {
         std::vector<int> seen(able_on_.size());
-        topology_.each([&](Rank rank, Seat seat) {
+        topology_.each([&](Rank rank, NodeSlot slot) {
             if (!seen.empty() && !able_(rank)) return;
-            const int place = seen.empty() ? seat.place : seen[std::size_t(seat.node)]++;
-            const int turn = turn_of(place, seat.node);
+            const int place = seen.empty() ? slot.place : seen[std::size_t(slot.node)]++;
+            const int turn = turn_of(place, slot.node);
             if (turn >= 0) visit(rank, turn);
         });
     }
@@ -87,8 +87,8 @@ void Turns::count_able() {
     for (Rank rank = 0; rank < topology_.size && all; ++rank) all = able_(rank);
     if (all) return;
     able_on_.resize(static_cast<std::size_t>(topology_.nodes()));
-    topology_.each([&](Rank rank, Seat seat) {
-        able_on_[static_cast<std::size_t>(seat.node)] += able_(rank) ? 1 : 0;
+    topology_.each([&](Rank rank, NodeSlot slot) {
+        able_on_[static_cast<std::size_t>(slot.node)] += able_(rank) ? 1 : 0;
     });
 }
 

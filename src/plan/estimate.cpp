@@ -13,40 +13,40 @@ namespace oratorio {
 
 namespace {
 
-const Costs& costs(const Situation& s) {
+const Costs& costs(const PlanInputs& s) {
     return s.facts->costs;
 }
 /// Returns the cores that can work for the access at once. Where like accesses run at the same
 /// time, each has a share of them.
-double workers(const Situation& s) {
+double workers(const PlanInputs& s) {
     return std::max(1.0, std::min(s.ranks_with_data * s.alike, s.cores * s.nodes)) / s.alike;
 }
 /// Returns the number of machines. Each has its own page cache, and its own locks on a file.
-double machines(const Situation& s) {
+double machines(const PlanInputs& s) {
     return static_cast<double>(s.nodes) / s.nodes_of_machine;
 }
 /// Returns the pieces that one walk over memory and file meets.
-double walk_pieces(const Situation& s) {
+double walk_pieces(const PlanInputs& s) {
     return static_cast<double>(std::max(s.pieces, s.memory_pieces));
 }
-double read_storage(const Situation& s, double bytes, double calls) {
+double read_storage(const PlanInputs& s, double bytes, double calls) {
     const Costs& c = costs(s);
     return s.is_direct() ? bytes * c.direct_read_byte + calls * c.direct_read_call
                          : bytes * c.read_byte + calls * c.read_call;
 }
-double write_storage(const Situation& s, double bytes, double calls) {
+double write_storage(const PlanInputs& s, double bytes, double calls) {
     const Costs& c = costs(s);
     return s.is_direct() ? bytes * c.direct_write_byte + calls * c.direct_write_call
                          : bytes * c.write_byte + calls * c.write_call;
 }
 /// Returns the time of the storage for `bytes` in `calls` calls. Through the page cache it is a
 /// core's time, without it the device's.
-double storage(const Situation& s, double bytes, double calls) {
+double storage(const PlanInputs& s, double bytes, double calls) {
     return s.reads() ? read_storage(s, bytes, calls) : write_storage(s, bytes, calls);
 }
 /// Returns the time of the storage for calls that all ranks make by themselves. Writers wait for
 /// each other.
-double storage_by_all(const Situation& s, double bytes, double calls) {
+double storage_by_all(const PlanInputs& s, double bytes, double calls) {
     const Costs& c = costs(s);
     if (s.reads() || s.is_direct() || s.ranks_with_data * s.alike <= machines(s))
         return storage(s, bytes, calls);
@@ -55,7 +55,7 @@ double storage_by_all(const Situation& s, double bytes, double calls) {
 }
 /// Returns the extra cost of read calls when several ranks read pieces of the same pages: the cores
 /// take turns at the count of a page's users.
-double shared_reads(const Situation& s) {
+double shared_reads(const PlanInputs& s) {
     if (!s.reads() || s.is_direct()) return 0;
     const auto hull = std::max(1.0, static_cast<double>(s.hull.length()));
     const auto pieces = static_cast<double>(s.pieces);
@@ -72,7 +72,7 @@ struct HullMoved {
 /// `parts` parts, with a call per slice. Each of `movers` adds one call per part, because it ends
 /// in the middle of a buffer. Holes are read before the buffer is written (data sieving), or left
 /// out with one call per piece, whichever takes less time.
-HullMoved hull_moved(const Situation& s, double buffer, double movers = 1, double parts = 1) {
+HullMoved hull_moved(const PlanInputs& s, double buffer, double movers = 1, double parts = 1) {
     const auto bytes = static_cast<double>(s.hull.length());
     const double calls = parts * (movers + bytes / std::max(1.0, buffer));
     const HullMoved whole{storage(s, bytes, calls), 0};
@@ -86,7 +86,7 @@ HullMoved hull_moved(const Situation& s, double buffer, double movers = 1, doubl
 /// parallel, and the reads of holes in parallel with the writes of others. Writers of one file wait
 /// for each other on their machine, so writes take at least as long as one core of each machine
 /// needs for them. A device works in parallel with the cores, for all ranks.
-double together(const Situation& s, double ranks_work, HullMoved storage_work) {
+double together(const PlanInputs& s, double ranks_work, HullMoved storage_work) {
     const auto [moved, holes] = storage_work;
     if (s.is_direct()) return std::max(ranks_work / workers(s), s.alike * (moved + holes));
     const double shared_out = (ranks_work + moved + holes) / workers(s);
@@ -94,11 +94,11 @@ double together(const Situation& s, double ranks_work, HullMoved storage_work) {
 }
 /// Returns the time of the agreements of a collective access: one at the begin, one at the end, and
 /// any others.
-double collective(const Situation& s, int reductions = 2) {
+double collective(const PlanInputs& s, int reductions = 2) {
     return s.collective ? agreements(costs(s), s.ranks, s.nodes, reductions) : 0;
 }
 /// Returns the work to copy all data once between memory and a buffer in the cache.
-double copied(const Situation& s) {
+double copied(const PlanInputs& s) {
     const auto bytes = static_cast<double>(s.bytes);
     // A cache line costs as much for one small piece as for all pieces in it.
     const auto pieces = static_cast<double>(s.memory_pieces);
@@ -110,11 +110,11 @@ double copied(const Situation& s) {
 /// Returns the pieces that one side of an exchange handles, on average. Each piece is handled by
 /// the rank that packs it and by the rank that places it, as a piece of memory and as one of the
 /// file.
-double ends_of_pieces(const Situation& s) {
+double ends_of_pieces(const PlanInputs& s) {
     return static_cast<double>(s.pieces + s.memory_pieces) / 2;
 }
 /// Returns the work to look for holes before the first byte is written.
-double hashed(const Situation& s) {
+double hashed(const PlanInputs& s) {
     const bool looks = s.collective && !s.reads();
     return looks ? static_cast<double>(s.pieces) * costs(s).hash_piece : 0;
 }
@@ -122,7 +122,7 @@ double hashed(const Situation& s) {
 /// Returns the time of the storage calls when only aggregators make them. Each aggregator's regions
 /// begin and end a call. Aggregators of one machine that write wait for each other like other
 /// writers.
-double stored_by_aggregators(const Traffic& t, const Method& method, const Situation& s) {
+double stored_by_aggregators(const Traffic& t, const Method& method, const PlanInputs& s) {
     const auto block = static_cast<double>(method.domains_part().block(*s.options));
     const bool several = !s.reads() && !s.is_direct() && t.aggregators > machines(s);
     const double contended = costs(s).contended_byte - costs(s).write_byte;
@@ -133,12 +133,12 @@ double stored_by_aggregators(const Traffic& t, const Method& method, const Situa
 }
 
 /// Returns the cost of handing each storage call to the I/O thread.
-double handed_over(const Traffic& t, const Method& method, const Situation& s) {
+double handed_over(const Traffic& t, const Method& method, const PlanInputs& s) {
     const double regions = t.aggregators + static_cast<double>(s.hull.length()) / t.slot_bytes;
     return method.schedule.io_thread ? regions * costs(s).wake : 0;
 }
 
-JobShape shape_of(const Traffic& t, const Method& method, const Situation& s) {
+JobShape shape_of(const Traffic& t, const Method& method, const PlanInputs& s) {
     const double of_node = t.aggregators / t.storing_nodes;
     const bool beside = method.schedule.io_thread || s.facts->asynchronous;
     JobShape shape;
@@ -166,7 +166,7 @@ JobShape shape_of(const Traffic& t, const Method& method, const Situation& s) {
 }
 
 /// Returns the load of members of groups and their local aggregators for the data between them.
-Load gathered_load(const Method& method, const Situation& s, double share_of_round) {
+Load gathered_load(const Method& method, const PlanInputs& s, double share_of_round) {
     if (!method.layers_part().local_aggregators) return {};
     const double groups = groups_of(s);
     const double share = std::max(0.0, 1 - groups / s.ranks);
@@ -185,7 +185,7 @@ Load gathered_load(const Method& method, const Situation& s, double share_of_rou
 }
 
 /// Returns the load of `share` of all messages and data on their senders or their aggregators.
-Load exchanged_load(const Traffic& t, const Situation& s, double share) {
+Load exchanged_load(const Traffic& t, const PlanInputs& s, double share) {
     const double sent = share * (1 - t.own_share);
     const auto bytes = static_cast<double>(s.bytes);
     return {.near_messages = share * t.near_messages,
@@ -198,7 +198,7 @@ Load exchanged_load(const Traffic& t, const Situation& s, double share) {
 
 /// Returns the terms of the closed form. It takes all rounds, and all nodes and aggregators of a
 /// kind, to be alike.
-CostTerms terms_by_messages(const Method& method, const Situation& s) {
+CostTerms terms_by_messages(const Method& method, const PlanInputs& s) {
     const Traffic t = traffic_of(method, s);
     const double sending_nodes = std::min<double>(s.nodes, t.senders);
     const double of_sender = 1 / (t.rounds * sending_nodes);
@@ -231,30 +231,30 @@ CostTerms terms_by_messages(const Method& method, const Situation& s) {
 
 /// If pieces of several parts are handled together, the cache line that they share is fetched only
 /// once. But each buffer then needs a call per part.
-bool slices_pay(const Situation& s) {
+bool slices_pay(const PlanInputs& s) {
     const auto lines = static_cast<double>(s.memory_pieces - s.memory_lines);
     const auto calls = static_cast<double>((s.parts - 1) * s.hull.length()) / kSharedSlotBytes;
     return lines * costs(s).piece_line / workers(s) > storage(s, 0, calls);
 }
 
-double estimate_list(const Situation& s) {
+double estimate_list(const PlanInputs& s) {
     constexpr Bytes kStagedBelow = 1024;  // engine/list_io
     const auto bytes = static_cast<double>(s.bytes);
     const bool staged = s.bytes / std::max<std::int64_t>(1, s.memory_pieces) < kStagedBelow;
     // The user's memory is in no cache, unlike a collective buffer. Calls take longer for that, and
     // so do writers that wait for such a call. A device needs no cache.
     const double uncached = s.reads() ? costs(s).into_memory_byte : costs(s).from_memory_byte;
-    const double straight = staged || s.is_direct() ? 0 : bytes * uncached;
+    const double zero_copy = staged || s.is_direct() ? 0 : bytes * uncached;
     // A buffer holds a slice of each part.
     const double slices = staged ? bytes * static_cast<double>(s.parts) / kStagingBytes : 0;
     const double calls = std::max(static_cast<double>(s.pieces), slices);
-    const double moved = storage_by_all(s, bytes, calls) + straight + shared_reads(s);
+    const double moved = storage_by_all(s, bytes, calls) + zero_copy + shared_reads(s);
     return collective(s) + together(s, hashed(s) + (staged ? copied(s) : 0), {moved});
 }
 
 /// All data goes through messages to the nodes of the agents. Only the agents' threads make storage
 /// calls (data shipping).
-double estimate_shipped(const Situation& s) {
+double estimate_shipped(const PlanInputs& s) {
     const AgentFacts& agents = s.facts->agents;
     const auto bytes = static_cast<double>(s.bytes);
     const double full = bytes / static_cast<double>(std::max<Bytes>(1, agents.message));
@@ -271,12 +271,12 @@ double estimate_shipped(const Situation& s) {
 }
 
 /// Like the list, but with only one call outstanding.
-double estimate_contiguous(const Situation& s) {
+double estimate_contiguous(const PlanInputs& s) {
     return 1.05 * estimate_list(s);
 }
 
 /// Counts one call for each block that has a piece.
-double estimate_fetching(const Situation& s) {
+double estimate_fetching(const PlanInputs& s) {
     const Bytes block = ahead_of(*s.options).block;
     const double hulls = static_cast<double>(s.hull.length()) / static_cast<double>(block);
     const double blocks = std::min(static_cast<double>(s.pieces), (1 + hulls) * s.ranks_with_data);
@@ -284,8 +284,8 @@ double estimate_fetching(const Situation& s) {
 }
 
 /// At most `group` ranks work at once, and every rank but the first of its row must be woken.
-double estimate_turns(const StoragePart& storage, const Situation& s) {
-    Situation let_in = s;
+double estimate_turns(const StoragePart& storage, const PlanInputs& s) {
+    PlanInputs let_in = s;
     let_in.cores = std::min<double>(s.cores, s.options->group);
     const double row = std::max(0, (s.ranks - 1) / s.options->group);
     return storage.estimate(let_in) + row * costs(s).wake;
@@ -293,7 +293,7 @@ double estimate_turns(const StoragePart& storage, const Situation& s) {
 
 /// Data sieving: each rank moves its own hull and copies its data. Where ranks interleave, the same
 /// bytes are moved by several of them.
-double estimate_sieve(const Situation& s) {
+double estimate_sieve(const PlanInputs& s) {
     const auto buffer = static_cast<double>(s.reads() ? s.options->ind_rd_buffer_size
                                                       : s.options->ind_wr_buffer_size);
     const auto [moved, holes] = hull_moved(s, buffer);
@@ -305,7 +305,7 @@ double estimate_sieve(const Situation& s) {
 /// Each rank maps every page that it touches; a page that is read is mapped together with its
 /// neighbours. The bytes come from the memory of the page cache; with small pieces, whole cache
 /// lines do.
-double estimate_mapped(const Situation& s) {
+double estimate_mapped(const PlanInputs& s) {
     constexpr double kFaultAround = 16;
     const auto bytes = static_cast<double>(s.bytes);
     const auto pieces = static_cast<double>(s.pieces);
@@ -329,11 +329,11 @@ int reductions_by_messages(const Method& method) {
     return (method.schedule.asks_places ? 5 : 4) - (method.graph_part().is_thinned ? 1 : 0);
 }
 
-CostTerms estimate_terms(const Method& method, const Situation& s) {
+CostTerms estimate_terms(const Method& method, const PlanInputs& s) {
     return method.exchange_part().sends_messages ? terms_by_messages(method, s) : CostTerms{};
 }
 
-double estimate_messages(const Method& method, const Situation& s) {
+double estimate_messages(const Method& method, const PlanInputs& s) {
     return terms_by_messages(method, s).all;
 }
 
@@ -342,7 +342,7 @@ double estimate_messages(const Method& method, const Situation& s) {
 /// others. Each access is charged only a part of its cost, or a program of many short accesses
 /// would never create it. Also, ranks wait for one another (docs/results, what is left to the
 /// limit), writers while others store.
-double estimate_shared(const Method& method, const Situation& s) {
+double estimate_shared(const Method& method, const PlanInputs& s) {
     constexpr double kAccesses = 16;
     const double waiting = s.is_direct() ? 1 : s.reads() ? 1.1 : 1.2;
     const int node_slots = s.reads() && !s.is_direct() ? kSharedLoadSlots : kSharedSlots;
@@ -360,19 +360,19 @@ double estimate_shared(const Method& method, const Situation& s) {
 /// Counts one more gather, and a look of each rank for its data in every region. At the end each
 /// rank gets the outcome from its aggregators; their messages are in flight at the same time, so
 /// one latency counts.
-double estimate_thinning(const Situation& s) {
+double estimate_thinning(const PlanInputs& s) {
     return collective(s) / 2 + (s.one_node() ? costs(s).message : costs(s).far_message);
 }
 
 /// All pieces of file and memory are written to lists.
-double estimate_listing(const Situation& s) {
+double estimate_listing(const PlanInputs& s) {
     constexpr double kPieceBytes = 24;
     const auto pieces = static_cast<double>(s.pieces + s.memory_pieces);
     const double listed = pieces * (costs(s).copy_piece + kPieceBytes * costs(s).copy_byte);
     return listed / workers(s);
 }
 
-double estimate_cross_memory(const Method& method, const Situation& s) {
+double estimate_cross_memory(const Method& method, const PlanInputs& s) {
     return estimate_shared(method, s) + static_cast<double>(s.bytes) * costs(s).cross_byte +
            walk_pieces(s) * costs(s).cross_piece;
 }

@@ -10,29 +10,29 @@ namespace oratorio {
 
 /// Returns true if data in interleaving parts should be moved in slices of every part at a time
 /// instead of part by part.
-[[nodiscard]] bool slices_pay(const Situation& situation);
+[[nodiscard]] bool slices_pay(const PlanInputs& inputs);
 
 /// Estimates for methods without exchange, by their storage part.
-[[nodiscard]] double estimate_contiguous(const Situation& situation);
-[[nodiscard]] double estimate_list(const Situation& situation);
-[[nodiscard]] double estimate_sieve(const Situation& situation);
-[[nodiscard]] double estimate_mapped(const Situation& situation);
-[[nodiscard]] double estimate_shipped(const Situation& situation);
+[[nodiscard]] double estimate_contiguous(const PlanInputs& inputs);
+[[nodiscard]] double estimate_list(const PlanInputs& inputs);
+[[nodiscard]] double estimate_sieve(const PlanInputs& inputs);
+[[nodiscard]] double estimate_mapped(const PlanInputs& inputs);
+[[nodiscard]] double estimate_shipped(const PlanInputs& inputs);
 /// Returns the estimate with that storage if only some ranks at a time may use it.
-[[nodiscard]] double estimate_turns(const StoragePart& storage, const Situation& situation);
+[[nodiscard]] double estimate_turns(const StoragePart& storage, const PlanInputs& inputs);
 /// Returns the additional time for telling the storage about ranges ahead of their access.
-[[nodiscard]] double estimate_fetching(const Situation& situation);
+[[nodiscard]] double estimate_fetching(const PlanInputs& inputs);
 /// Returns the additional time for listing all pieces.
-[[nodiscard]] double estimate_listing(const Situation& situation);
+[[nodiscard]] double estimate_listing(const PlanInputs& inputs);
 /// Returns the additional time for a global pass over the ranks' edges.
-[[nodiscard]] double estimate_thinning(const Situation& situation);
+[[nodiscard]] double estimate_thinning(const PlanInputs& inputs);
 /// Estimates for methods with an exchange, by their exchange part.
-[[nodiscard]] double estimate_messages(const Method& method, const Situation& situation);
-[[nodiscard]] double estimate_shared(const Method& method, const Situation& situation);
-[[nodiscard]] double estimate_cross_memory(const Method& method, const Situation& situation);
+[[nodiscard]] double estimate_messages(const Method& method, const PlanInputs& inputs);
+[[nodiscard]] double estimate_shared(const Method& method, const PlanInputs& inputs);
+[[nodiscard]] double estimate_cross_memory(const Method& method, const PlanInputs& inputs);
 
 /// Returns the closed form's terms (plan/model) for a method with messages, else empty terms.
-[[nodiscard]] CostTerms estimate_terms(const Method& method, const Situation& situation);
+[[nodiscard]] CostTerms estimate_terms(const Method& method, const PlanInputs& inputs);
 /// Returns the reductions of such a method: at the begin and the end, for failures in rounds, and
 /// for what the method asks.
 [[nodiscard]] int reductions_by_messages(const Method& method);

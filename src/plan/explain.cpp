@@ -127,9 +127,9 @@ void add_storage(std::vector<PlanFact>& facts, const Plan& plan) {
 void add_exchange(std::vector<PlanFact>& facts, const Plan& plan) {
     if (plan.method->aggregated() || plan.method->storage_part().shipped)
         facts.push_back({"requests", std::string(plan.method->request_part().what)});
-    if (plan.thin) facts.push_back({"graph", graph_text(plan)});
+    if (plan.refine_edges) facts.push_back({"graph", graph_text(plan)});
     if (plan.sparse)
-        facts.push_back({"end", plan.told
+        facts.push_back({"end", plan.ends_locally
                                     ? "each rank is told by the aggregators that it has data with, "
                                       "and waits for nobody else"
                                     : "all ranks agree, as some rank was refused or has more to "
@@ -211,7 +211,7 @@ std::string explain(const Plan& plan) {
     return heading(plan) + text_of(facts_of(plan)) + candidates_text(plan);
 }
 
-std::string likeness(const Plan& plan) {
+std::string fingerprint(const Plan& plan) {
     std::vector<PlanFact> facts;
     add_summary(facts, plan);
     add_data(facts, plan);

@@ -37,7 +37,7 @@ void add_served(Participants& some, const Plan& plan, int aggregator) {
 
 }  // namespace
 
-Plan Plan::only(Rank rank, const Nodes& nodes) const {
+Plan Plan::for_rank(Rank rank, const Nodes& nodes) const {
     if (!method->aggregated() || method->on_node()) return *this;
     const int own = aggregator_index(rank);
     const Rank local = layers.local_aggregator_of(rank);
@@ -57,10 +57,10 @@ Plan Plan::only(Rank rank, const Nodes& nodes) const {
     in_order(group);
 
     Plan plan = *this;
-    plan.graph = graph.only(served);
-    plan.ranks = ranks.only(group);
-    plan.layers = layers.only(rank, nodes);
-    plan.aggregators = aggregators.only([&](int index) {
+    plan.graph = graph.for_rank(served);
+    plan.ranks = ranks.for_rank(group);
+    plan.layers = layers.for_rank(rank, nodes);
+    plan.aggregators = aggregators.for_rank([&](int index) {
         return index < static_cast<int>(kRanksTold) || std::ranges::count(dealers, index) > 0 ||
                std::ranges::any_of(hulls, [&](Extent one) { return domains.touches(index, one); });
     });

@@ -61,7 +61,7 @@ Graph Graph::thinned(const EdgeScale& scale,
 }
 
 /// Keeps some participants. They are in sorted order already, so the new graph has the same order.
-Graph Graph::only(const std::vector<std::size_t>& participants) const {
+Graph Graph::for_rank(const std::vector<std::size_t>& participants) const {
     std::vector<Participant> kept;
     kept.reserve(participants.size());
     for (const std::size_t i : participants) kept.push_back(participant(i));

@@ -48,7 +48,7 @@ class Graph {
     [[nodiscard]] Graph thinned(const EdgeScale& scale,
                                 const Agreed<std::span<const EdgeBits>>& of_ranks) const;
     /// Returns the graph with only these participants. REQUIRES: they are in ascending order.
-    [[nodiscard]] Graph only(const std::vector<std::size_t>& participants) const;
+    [[nodiscard]] Graph for_rank(const std::vector<std::size_t>& participants) const;
     /// Returns null in a dense graph.
     [[nodiscard]] const Edges* edges() const { return edges_.get(); }
     /// Returns true if participant i has data, as far as is known, in that round of that

@@ -107,10 +107,10 @@ std::vector<Group> Groups::of_nodes(int first, int last) const {
             groups.push_back({{node, place}, next - place});
         }
     }
-    topology_.each_on(first, last, [&](Rank rank, Seat seat) {
+    topology_.each_on(first, last, [&](Rank rank, NodeSlot slot) {
         const AccessSummary& one = summaries_[static_cast<std::size_t>(rank)];
-        const int i = group_at(seat.place, topology_.ranks_of(seat.node), count_on(seat.node));
-        Group& group = groups[begins[std::size_t(seat.node - first)] + std::size_t(i)];
+        const int i = group_at(slot.place, topology_.ranks_of(slot.node), count_on(slot.node));
+        Group& group = groups[begins[std::size_t(slot.node - first)] + std::size_t(i)];
         const bool able = (one.flags & flag_no_store) == 0;
         if (group.local < 0 || (able && !group.able)) group.local = rank;
         group.able = group.able || able;
@@ -155,7 +155,7 @@ Bytes Layers::windows_bytes(Direction direction) const {
     return windows_max * (window_room + window_bytes_ + masks);
 }
 
-Layers Layers::only(Rank rank, const Nodes& topology) const {
+Layers Layers::for_rank(Rank rank, const Nodes& topology) const {
     if (!two()) return *this;
     Known known(rank, local_aggregator_of(rank), topology.node(rank));
     std::vector<Served> served;

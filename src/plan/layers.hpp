@@ -45,7 +45,7 @@ inline constexpr int kMessagesOfMember = 2;
 
 /// A local aggregator and the ranks it serves: `ranks` ranks of a node from `first` on.
 struct Group {
-    Seat first;
+    NodeSlot first;
     int ranks = 0;
     Rank local = -1;
     bool able = false;  ///< the local aggregator has its memory; false if no rank of the group has
@@ -103,7 +103,7 @@ class Layers {
     /// a rank and its local aggregator.
     [[nodiscard]] Layers with_windows(Bytes message_bytes) const;
     /// Returns the part of the table that `rank` needs.
-    [[nodiscard]] Layers only(Rank rank, const Nodes& topology) const;
+    [[nodiscard]] Layers for_rank(Rank rank, const Nodes& topology) const;
 
     [[nodiscard]] bool two() const { return served_ != nullptr; }
     /// Returns the local aggregator of `rank`. O(log known). REQUIRES: `rank` is in the table.

@@ -122,7 +122,7 @@ constexpr std::array kMethods{
 
 /// Returns the reason why `auto` leaves out a method that applies, "" if it doesn't. Data sieving
 /// writes also move bytes that no rank asked for, so only hints enable them.
-std::string_view left_out(const Method& method, const Situation& s) {
+std::string_view left_out(const Method& method, const PlanInputs& s) {
     if (!method.automatic) return "by name only";
     const ExchangePart& exchange = method.exchange_part();
     const StoragePart& storage = method.storage_part();
@@ -154,7 +154,7 @@ std::string_view left_out(const Method& method, const Situation& s) {
 }
 
 /// Returns the file bytes of one round, for a method that goes through the whole hull.
-double round_bytes(const Method& method, const Situation& s) {
+double round_bytes(const Method& method, const PlanInputs& s) {
     const StoragePart& storage = method.storage_part();
     if (!method.aggregated()) return static_cast<double>(storage.window(s.direction, *s.options));
     const double buffer = traffic_of(method, s).slot_bytes;
@@ -163,7 +163,7 @@ double round_bytes(const Method& method, const Situation& s) {
 
 /// Refuses such a method where the data is too thin, so that its time stays in proportion to the
 /// data. A hull of terabytes with a few bytes of data would take millions of empty rounds.
-std::string_view refuses_thin(const Method& method, const Situation& s) {
+std::string_view refuses_thin(const Method& method, const PlanInputs& s) {
     constexpr double kRoundsOfAny = 256;
     constexpr double kRoundsOfPiece = 16;
     const StoragePart& storage = method.storage_part();
@@ -179,7 +179,7 @@ std::string_view refuses_thin(const Method& method, const Situation& s) {
 
 }  // namespace
 
-std::string_view Method::refuses(const Situation& s) const {
+std::string_view Method::refuses(const PlanInputs& s) const {
     if (schedule.in_turns && !s.collective) return "only collective calls have ranks to wait for";
     for (const std::string_view refusal :
          {aggregated() ? exchange_part().refuses(s) : storage_part().refuses(s),
@@ -195,7 +195,7 @@ double Plan::seconds() const {
     return row < candidates.size() ? candidates[row].seconds : 0;
 }
 
-double Method::seconds(const Situation& s) const {
+double Method::seconds(const PlanInputs& s) const {
     constexpr double kNano = 1e-9;
     const double moved = aggregated()        ? exchange_part().estimate(*this, s)
                          : schedule.in_turns ? estimate_turns(storage_part(), s)
@@ -236,20 +236,20 @@ bool asks_for_layers(const PlanOptions& options) {
     return asked != nullptr && asked->layers_part().local_aggregators;
 }
 
-Choice choose_method(const Situation& situation) {
+Choice choose_method(const PlanInputs& inputs) {
     Choice choice;
     choice.candidates.reserve(kMethods.size());
     const Method* best = nullptr;
     double least = 0;
     for (const Method& method : kMethods) {
-        const std::string_view refusal = method.refuses(situation);
+        const std::string_view refusal = method.refuses(inputs);
         // Methods that don't apply are not estimated, to save time: independent accesses are
         // planned one by one.
-        const double seconds = refusal.empty() ? method.seconds(situation) : 0;
-        const std::string_view reason = refusal.empty() ? left_out(method, situation) : refusal;
+        const double seconds = refusal.empty() ? method.seconds(inputs) : 0;
+        const std::string_view reason = refusal.empty() ? left_out(method, inputs) : refusal;
         choice.candidates.push_back({method.name, refusal.empty(), seconds, reason});
         if (!refusal.empty()) continue;
-        if (&method == situation.options->method) {
+        if (&method == inputs.options->method) {
             choice.method = &method;
             choice.why = "asked for by name";
         }
@@ -261,11 +261,11 @@ Choice choose_method(const Situation& situation) {
     }
     if (choice.method == nullptr) {
         choice.method = best != nullptr ? best : find_method("list_io");
-        choice.why = situation.options->method != nullptr
+        choice.why = inputs.options->method != nullptr
                          ? "cheapest, as the one asked for does not apply"
                          : "cheapest of those that auto takes";
     }
-    choice.terms = estimate_terms(*choice.method, situation);
+    choice.terms = estimate_terms(*choice.method, inputs);
     return choice;
 }
 

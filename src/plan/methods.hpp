@@ -50,9 +50,9 @@ struct Method {
     [[nodiscard]] bool aggregated() const { return exchange_part().aggregated; }
     [[nodiscard]] bool on_node() const { return exchange_part().on_node; }
     /// Returns "" if the method applies, else the reason why it doesn't.
-    [[nodiscard]] std::string_view refuses(const Situation& situation) const;
+    [[nodiscard]] std::string_view refuses(const PlanInputs& inputs) const;
     /// Returns the estimated time in seconds, from the constants in costs.def.
-    [[nodiscard]] double seconds(const Situation& situation) const;
+    [[nodiscard]] double seconds(const PlanInputs& inputs) const;
 };
 
 /// The size of a slot of a shared collective buffer, unless hints say otherwise. It fits a core's
@@ -100,6 +100,6 @@ struct Choice {
 
 /// Chooses the method requested by name or by the cb/ds hints if it applies, else the cheapest
 /// automatic one. Pure.
-[[nodiscard]] Choice choose_method(const Situation& situation);
+[[nodiscard]] Choice choose_method(const PlanInputs& inputs);
 
 }  // namespace oratorio

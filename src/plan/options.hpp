@@ -75,7 +75,7 @@ struct PlanFacts {
 };
 
 /// The options and facts that accesses are planned with. Made again when hints change.
-struct Terms {
+struct PlanConfig {
     PlanOptions options;
     PlanFacts facts;
 };

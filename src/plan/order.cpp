@@ -12,10 +12,12 @@ namespace {
 
 /// Returns the device offset of the region's first byte with a known place, or the largest offset
 /// if no place is known.
-Offset device_offset(const Region& region, std::span<const Place> places) {
+Offset device_offset(const Region& region, std::span<const DiskExtent> places) {
     for (std::int64_t i = 0; i < region.count; ++i) {
         const Extent extent = region.extent(i);
-        const auto ends_before = [&](const Place& place) { return place.file.end <= extent.begin; };
+        const auto ends_before = [&](const DiskExtent& place) {
+            return place.file.end <= extent.begin;
+        };
         const auto found = std::ranges::partition_point(places, ends_before);
         if (found == places.end() || found->file.begin >= extent.end) continue;
         return found->device + std::max<Bytes>(0, extent.begin - found->file.begin);
@@ -25,7 +27,7 @@ Offset device_offset(const Region& region, std::span<const Place> places) {
 
 }  // namespace
 
-RoundOrder by_place(const Plan& plan, std::span<const Place> places) {
+RoundOrder by_place(const Plan& plan, std::span<const DiskExtent> places) {
     if (places.empty()) return {};
     const auto rounds = static_cast<std::size_t>(plan.rounds);
     std::vector<std::int32_t> parts(rounds * plan.aggregators.size());

@@ -43,12 +43,12 @@ class RoundOrder {
 
 /// Makes the order for a plan that is complete except for its order. `places` has the known places
 /// of the hull's bytes on the device, in file order. Pure.
-using OrderMaker = RoundOrder (*)(const Plan& plan, std::span<const Place> places);
+using OrderMaker = RoundOrder (*)(const Plan& plan, std::span<const DiskExtent> places);
 
 /// Orders the rounds of each aggregator by place on the device. Parts without a known place come
 /// last, in file order (disk-directed I/O: Kotz 1994, in Nitzberg & Fineberg 1995). Ascending if no
 /// place is known.
-[[nodiscard]] RoundOrder by_place(const Plan& plan, std::span<const Place> places);
+[[nodiscard]] RoundOrder by_place(const Plan& plan, std::span<const DiskExtent> places);
 
 /// The most rounds, of all aggregators together, that are ordered by place. The limit keeps the
 /// message small in which one rank sends the order to the others.

@@ -15,40 +15,40 @@ constexpr Bytes kCyclicBlockDefault = 1 << 20;
 
 // Reasons why a part does not apply.
 
-std::string_view always(const Situation&) {
+std::string_view always(const PlanInputs&) {
     return "";
 }
 
-std::string_view needs_monotonic(const Situation& s) {
+std::string_view needs_monotonic(const PlanInputs& s) {
     return s.interleaved ? "the tiles of a view interleave, so data can't be found by offset" : "";
 }
 
-std::string_view needs_collective(const Situation& s) {
+std::string_view needs_collective(const PlanInputs& s) {
     if (!s.collective) return "only collective calls have other ranks to talk to";
     if (s.options->atomic) return "atomic mode locks each rank's own range";
     if (!s.storable) return "no rank has the file open";
     return needs_monotonic(s);
 }
 
-std::string_view needs_node(const Situation& s) {
+std::string_view needs_node(const PlanInputs& s) {
     if (!s.one_node()) return "the ranks are on several nodes";
     if (!s.sharing.shared_memory) return "shared memory could not be had";
     return needs_collective(s);
 }
 
-std::string_view needs_cross_memory(const Situation& s) {
+std::string_view needs_cross_memory(const PlanInputs& s) {
     if (!s.sharing.cross_memory) return "the kernel refuses cross-memory attach";
     return needs_node(s);
 }
 
-std::string_view needs_short_layouts(const Situation& s) {
+std::string_view needs_short_layouts(const PlanInputs& s) {
     return s.large_layout
                ? "a datatype lists too many offsets, is nested too deeply or reaches too far for "
                  "another rank to walk it"
                : "";
 }
 
-std::string_view needs_mapping(const Situation& s) {
+std::string_view needs_mapping(const PlanInputs& s) {
     if (!s.facts->mappable) return "the file can't be mapped";
     if (s.is_direct()) return "direct I/O goes past the page cache";
     if (!s.facts->coherent) return "mappings of several nodes may not see each other";
@@ -57,7 +57,7 @@ std::string_view needs_mapping(const Situation& s) {
     return needs_monotonic(s);
 }
 
-std::string_view needs_agents(const Situation& s) {
+std::string_view needs_agents(const PlanInputs& s) {
     if (!s.facts->agents.ranks.empty()) return "";
     return s.facts->agents.refused
                ? "there are no agents: they could not be started"
@@ -80,29 +80,29 @@ Bytes uncut(const PlanOptions&) {
 
 /// Returns the unit at which domains begin: the stripe, if stripes are small enough for each
 /// aggregator to get one.
-Bytes unit_of(const Situation& s, int aggregators) {
+Bytes unit_of(const PlanInputs& s, int aggregators) {
     const Bytes unit = s.options->striping_unit;
     return unit > 0 && unit <= s.hull.length() / aggregators ? unit : kPage;
 }
 
-FileDomains even(const Situation& s, int aggregators) {
+FileDomains even(const PlanInputs& s, int aggregators) {
     return FileDomains::even(s.hull, aggregators, unit_of(s, aggregators));
 }
 
-FileDomains sliced(const Situation& s, int aggregators) {
+FileDomains sliced(const PlanInputs& s, int aggregators) {
     if (s.parts < 2) return even(s, aggregators);
     return FileDomains::sliced(s.hull, aggregators, unit_of(s, aggregators), s.period, s.parts);
 }
 
-FileDomains cyclic(const Situation& s, int aggregators) {
+FileDomains cyclic(const PlanInputs& s, int aggregators) {
     return FileDomains::cyclic(s.hull, aggregators, cyclic_block(*s.options));
 }
 
-FileDomains stripes(const Situation& s, int aggregators) {
+FileDomains stripes(const PlanInputs& s, int aggregators) {
     return FileDomains::cyclic(s.hull, aggregators, stripe(*s.options));
 }
 
-double nothing(const Situation&) {
+double nothing(const PlanInputs&) {
     return 0;
 }
 
@@ -240,13 +240,13 @@ static_assert(is_complete(kReadAheads));
 
 }  // namespace
 
-bool is_monotonic(const Situation& s) {
+bool is_monotonic(const PlanInputs& s) {
     return needs_monotonic(s).empty();
 }
-bool can_exchange(const Situation& s) {
+bool can_exchange(const PlanInputs& s) {
     return needs_collective(s).empty();
 }
-bool node_is_shared(const Situation& s) {
+bool node_is_shared(const PlanInputs& s) {
     return needs_node(s).empty();
 }
 

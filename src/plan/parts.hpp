@@ -28,9 +28,9 @@ struct RequestPart {
     bool flattens = false;   ///< memory grows with the number of pieces
     bool is_layout = false;  ///< other ranks walk it
     /// Returns "" if the part applies, else the reason why it doesn't.
-    std::string_view (*refuses)(const Situation& situation) = nullptr;
+    std::string_view (*refuses)(const PlanInputs& inputs) = nullptr;
     /// Returns the nanoseconds that the part adds to an access.
-    double (*estimate)(const Situation& situation) = nullptr;
+    double (*estimate)(const PlanInputs& inputs) = nullptr;
 };
 
 /// Which aggregator owns which bytes of the file.
@@ -44,7 +44,7 @@ enum class DomainsKind {
 
 struct DomainsPart {
     DomainsKind kind;
-    FileDomains (*make)(const Situation& situation, int aggregators);
+    FileDomains (*make)(const PlanInputs& inputs, int aggregators);
     bool sliced = false;  ///< has a slice of every part of the data, if the data has parts
     /// Returns the contiguous bytes in a domain; INT64_MAX if only buffers cut it.
     Bytes (*block)(const PlanOptions& options);
@@ -61,7 +61,7 @@ struct GraphPart {
     GraphKind kind;
     bool is_thinned = false;  ///< ranks report their edges to each other (plan/edges)
     /// Returns the nanoseconds that the part adds to an access.
-    double (*estimate)(const Situation& situation) = nullptr;
+    double (*estimate)(const PlanInputs& inputs) = nullptr;
 };
 
 /// How data gets into collective buffers and back.
@@ -84,9 +84,9 @@ struct ExchangePart {
     bool reaches = false;         ///< needs access to the memory of other processes
     bool anyone_loads = false;    ///< ranks other than its aggregator may load a round
     /// Returns "" if the part applies, else the reason why it doesn't.
-    std::string_view (*refuses)(const Situation& situation) = nullptr;
+    std::string_view (*refuses)(const PlanInputs& inputs) = nullptr;
     /// Returns the nanoseconds of an access with this exchange. Null without exchange.
-    double (*estimate)(const Method& method, const Situation& situation) = nullptr;
+    double (*estimate)(const Method& method, const PlanInputs& inputs) = nullptr;
 };
 
 /// Which ranks exchange messages with the aggregators.
@@ -126,8 +126,8 @@ struct StoragePart {
     /// Returns the bytes that a rank working alone moves at a time.
     Bytes (*window)(Direction direction, const PlanOptions& options) = nullptr;
     /// The same as in ExchangePart, for an access without exchange.
-    std::string_view (*refuses)(const Situation& situation) = nullptr;
-    double (*estimate)(const Situation& situation) = nullptr;
+    std::string_view (*refuses)(const PlanInputs& inputs) = nullptr;
+    double (*estimate)(const PlanInputs& inputs) = nullptr;
 };
 
 /// Whether the storage learns in advance what will be read.
@@ -141,17 +141,17 @@ struct ReadAheadPart {
     ReadAheadKind kind;
     bool fetches = false;  ///< fetches ranges of the file before they are accessed
     /// Returns "" if the part applies, else the reason why it doesn't.
-    std::string_view (*refuses)(const Situation& situation) = nullptr;
+    std::string_view (*refuses)(const PlanInputs& inputs) = nullptr;
     /// Returns the nanoseconds that the part adds to an access.
-    double (*estimate)(const Situation& situation) = nullptr;
+    double (*estimate)(const PlanInputs& inputs) = nullptr;
 };
 
 /// Returns true if data can be found by its offset.
-[[nodiscard]] bool is_monotonic(const Situation& situation);
+[[nodiscard]] bool is_monotonic(const PlanInputs& inputs);
 /// Returns true if ranks can work for one another.
-[[nodiscard]] bool can_exchange(const Situation& situation);
+[[nodiscard]] bool can_exchange(const PlanInputs& inputs);
 /// Returns true if all of them can do so through shared memory.
-[[nodiscard]] bool node_is_shared(const Situation& situation);
+[[nodiscard]] bool node_is_shared(const PlanInputs& inputs);
 
 [[nodiscard]] const RequestPart& part_of(RequestKind kind);
 [[nodiscard]] const DomainsPart& part_of(DomainsKind kind);

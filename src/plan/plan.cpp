@@ -16,7 +16,7 @@ namespace {
 constexpr Bytes kSparse = 4;  // bytes of hull per byte of data
 
 /// Sets the situation's parts, if handling parts in slices pays.
-void set_parts(Situation& s, const Parts& parts) {
+void set_parts(PlanInputs& s, const Parts& parts) {
     s.parts = parts.count;
     s.period = parts.period;
     if (parts.count == 1 || slices_pay(s)) return;
@@ -24,9 +24,9 @@ void set_parts(Situation& s, const Parts& parts) {
     s.memory_lines = s.memory_pieces;
 }
 
-Situation situation_of(Direction direction, AllSummaries summaries, const Nodes& nodes,
-                       const Terms& terms, const NodeSharing& sharing) {
-    Situation s;
+PlanInputs situation_of(Direction direction, AllSummaries summaries, const Nodes& nodes,
+                        const PlanConfig& terms, const NodeSharing& sharing) {
+    PlanInputs s;
     s.facts = &terms.facts;
     s.sharing = sharing;
     s.nodes = nodes.nodes();
@@ -57,7 +57,7 @@ Situation situation_of(Direction direction, AllSummaries summaries, const Nodes&
     return s;
 }
 
-Plan start_plan(const Situation& s, const Choice& choice) {
+Plan start_plan(const PlanInputs& s, const Choice& choice) {
     Plan plan;
     plan.method = choice.method;
     plan.why = choice.why;
@@ -82,14 +82,14 @@ Plan start_plan(const Situation& s, const Choice& choice) {
     return plan;
 }
 
-int slots_of_node(const Situation& s, const Plan& plan) {
+int slots_of_node(const PlanInputs& s, const Plan& plan) {
     constexpr int kMost = 4;
     const auto aggregators = static_cast<int>(plan.aggregators.size());
     if (plan.shared_loads) return std::clamp(kSharedLoadSlots / aggregators, 1, kMost);
     return std::clamp(kSharedSlots / aggregators, s.is_direct() ? 2 : 1, kMost);
 }
 
-Bytes slot_bytes_most(const Situation& s, const Plan& plan, int slots) {
+Bytes slot_bytes_most(const PlanInputs& s, const Plan& plan, int slots) {
     if (s.options->sub_buffer > 0) return s.options->sub_buffer;
     if (plan.method->schedule.slot_is_block)
         return (plan.domains.block() + kPage - 1) / kPage * kPage;
@@ -124,7 +124,7 @@ bool must_ask(Direction direction, Extent hull, Bytes bytes) {
 /// requests it. That costs one more gather. It pays between nodes, where messages without data cost
 /// most, if a rank's hull touches many regions and is mostly holes. A method requested by name
 /// stays as the papers describe it.
-bool worth_thinning(const Situation& s, const Plan& plan) {
+bool worth_thinning(const PlanInputs& s, const Plan& plan) {
     constexpr double kManyRegions = 16;
     constexpr std::int64_t kRegionsOfABit = 16;  // with more, hardly any bit would be unset
     if (s.one_node() || s.options->method != nullptr || plan.layers.two()) return false;
@@ -142,14 +142,14 @@ int aggregators_per_node(const Method& method, int by_messages) {
 
 /// Returns how many ranks on average have data at a place of the file; 1 if each has a part of its
 /// own.
-double overlap(const Situation& s) {
+double overlap(const PlanInputs& s) {
     return std::max(1.0, s.hulls / static_cast<double>(std::max<Bytes>(1, s.hull.length())));
 }
 
 /// Returns the number of aggregators per node that `auto` uses for methods with messages. More
 /// aggregators let more cores place data, as long as each rank has a full message for each. A
 /// method requested by name stays as the papers describe it.
-int aggregators_by_messages(const Situation& s) {
+int aggregators_by_messages(const PlanInputs& s) {
     constexpr double kMost = 8;
     if (s.options->method != nullptr) return kAggregatorsPerNode;
     const double full = static_cast<double>(message_bytes_of(*s.options));
@@ -160,7 +160,7 @@ int aggregators_by_messages(const Situation& s) {
 /// Returns the size limit of sub-buffers that `auto` uses for methods with messages. Data that is
 /// still in a core's cache when it is stored or taken out costs half. A network file system and a
 /// device need long calls, and messages must be worth their header.
-Bytes slot_by_messages(const Situation& s) {
+Bytes slot_by_messages(const PlanInputs& s) {
     constexpr Bytes kInCache = 1 << 20;
     constexpr Bytes kFarCall = 4 << 20;
     constexpr Bytes kMessage = 64 << 10;
@@ -173,7 +173,7 @@ Bytes slot_by_messages(const Situation& s) {
 /// Returns true if any rank may load a round. A storage call that ends before it returns keeps a
 /// core busy, on any rank. Asynchronous calls run in parallel with the ranks, and each aggregator
 /// keeps its own under way.
-bool loads_are_shared(const Situation& s, const Plan& plan) {
+bool loads_are_shared(const PlanInputs& s, const Plan& plan) {
     return s.reads() && !s.facts->asynchronous && !plan.ask_contents &&
            !plan.method->schedule.io_thread && plan.method->exchange_part().anyone_loads;
 }
@@ -207,7 +207,7 @@ bool has_none(AllSummaries summaries, Rank rank) {
 }
 
 /// Plans an access without exchange: the rank is its own aggregator for its own hull.
-void plan_alone(Plan& plan, const Situation& s, Rank rank, const AccessSummary& mine) {
+void plan_alone(Plan& plan, const PlanInputs& s, Rank rank, const AccessSummary& mine) {
     const StoragePart& storage = plan.method->storage_part();
     plan.hull = mine.hull;
     plan.bytes = mine.bytes;
@@ -249,7 +249,7 @@ void add_layers(Plan& plan, AllSummaries summaries, const Nodes& nodes, const Pl
     groups.each([&](const Group& group) {
         if (group.hull.empty()) return;
         hulls += static_cast<double>(group.hull.length());
-        plan.fixed = plan.fixed || has_none(summaries, group.local);
+        plan.not_shiftable = plan.not_shiftable || has_none(summaries, group.local);
         if (wanted(group)) participants.push_back({group.local, group.hull});
     });
     plan.graph = Graph(std::move(participants));
@@ -259,7 +259,7 @@ void add_layers(Plan& plan, AllSummaries summaries, const Nodes& nodes, const Pl
 
 /// Estimates the number of aggregators, `per_node` on each node, for methods that send messages,
 /// and how much data stays on its node.
-void expect_aggregators(Situation& s, AllSummaries summaries, const Nodes& nodes,
+void expect_aggregators(PlanInputs& s, AllSummaries summaries, const Nodes& nodes,
                         const AbleRanks& able, int per_node) {
     std::vector<Rank> aggregators =
         choose_aggregators(nodes, able, *s.options, s.hull.length(), per_node);
@@ -273,8 +273,8 @@ void expect_aggregators(Situation& s, AllSummaries summaries, const Nodes& nodes
 /// Makes a plan without the ranks that have data. With two layers it has the local aggregators,
 /// which exchange with the aggregators for them.
 Plan plan_without_ranks(Direction direction, AllSummaries summaries, const Nodes& nodes,
-                        const Terms& terms, const NodeSharing& sharing, Audience audience) {
-    Situation s = situation_of(direction, summaries, nodes, terms, sharing);
+                        const PlanConfig& terms, const NodeSharing& sharing, Audience audience) {
+    PlanInputs s = situation_of(direction, summaries, nodes, terms, sharing);
     s.collective = true;
     const PlanOptions& options = terms.options;
     const AbleRanks able = able_ranks(summaries);
@@ -297,20 +297,21 @@ Plan plan_without_ranks(Direction direction, AllSummaries summaries, const Nodes
     // stays on its node. Blocks dealt in turn go to one node after another.
     if (!plan.domains.is_cyclic()) std::ranges::sort(aggregators);
     plan.aggregators = std::move(aggregators);
-    plan.fixed =
+    plan.not_shiftable =
         std::ranges::any_of(plan.aggregators, [&](Rank one) { return has_none(summaries, one); });
     plan.ask_contents = must_ask(s.direction, s.hull, s.bytes);
     if (plan.method->layers_part().local_aggregators)
         add_layers(plan, summaries, nodes, options, sharing.shared_memory, audience);
-    plan.thin = (options.sparse || plan.method->graph_part().is_thinned) && !plan.layers.two();
+    plan.refine_edges =
+        (options.sparse || plan.method->graph_part().is_thinned) && !plan.layers.two();
     plan.shared_loads = loads_are_shared(s, plan);
     const bool of_node = schedule.slots == Schedule::of_node;
     const int own_slots = of_node ? slots_of_node(s, plan) : schedule.slots;
     const int slots = options.slots > 0 ? options.slots : own_slots;
     set_buffers(plan, options.cb_buffer_size, slots, slot_bytes_most(s, plan, slots));
-    plan.sparse = plan.thin && plan.method->exchange_part().sends_messages;
-    plan.told = plan.sparse && !must_agree(summaries);
-    plan.thin = plan.thin || worth_thinning(s, plan);
+    plan.sparse = plan.refine_edges && plan.method->exchange_part().sends_messages;
+    plan.ends_locally = plan.sparse && !must_agree(summaries);
+    plan.refine_edges = plan.refine_edges || worth_thinning(s, plan);
     if (schedule.order != nullptr) plan.order = schedule.order(plan, {});
     return plan;
 }
@@ -363,7 +364,7 @@ Bytes message_bytes_of(const PlanOptions& options) {
 }
 
 Plan make_plan(Direction direction, const Agreed<AllSummaries>& summaries,
-               const Agreed<const Nodes&>& nodes, const Agreed<Terms>& terms,
+               const Agreed<const Nodes&>& nodes, const Agreed<PlanConfig>& terms,
                const Agreed<NodeSharing>& sharing, Rank rank) {
     Plan plan = plan_without_ranks(direction, *summaries, *nodes, *terms, *sharing, {rank});
     add_ranks(plan, *summaries, [](Rank, Extent) { return true; });
@@ -371,7 +372,7 @@ Plan make_plan(Direction direction, const Agreed<AllSummaries>& summaries,
 }
 
 Plan make_plan_for(Rank rank, Direction direction, const Agreed<AllSummaries>& summaries,
-                   const Agreed<const Nodes&>& nodes, const Agreed<Terms>& terms,
+                   const Agreed<const Nodes&>& nodes, const Agreed<PlanConfig>& terms,
                    const Agreed<NodeSharing>& sharing) {
     Plan plan = plan_without_ranks(direction, *summaries, *nodes, *terms, *sharing, {rank, true});
     const int own = plan.aggregator_index(rank);
@@ -382,11 +383,12 @@ Plan make_plan_for(Rank rank, Direction direction, const Agreed<AllSummaries>& s
         if (plan.layers.two()) return other == rank || std::ranges::binary_search(group, other);
         return shares || other == rank || (own >= 0 && plan.domains.touches(own, hull));
     });
-    return plan.only(rank, *nodes);
+    return plan.for_rank(rank, *nodes);
 }
 
-Plan make_own_plan(Direction direction, Rank rank, const AccessSummary& mine, const Terms& terms) {
-    Situation s = situation_of(direction, {&mine, 1}, {}, terms, {});
+Plan make_own_plan(Direction direction, Rank rank, const AccessSummary& mine,
+                   const PlanConfig& terms) {
+    PlanInputs s = situation_of(direction, {&mine, 1}, {}, terms, {});
     s.alike = terms.facts.ranks_of_machine;  // most programs do the same on all ranks
     s.cores = terms.facts.cores_of_machine;
     Plan plan = start_plan(s, choose_method(s));

@@ -80,13 +80,13 @@ struct Plan {
     bool ask_contents = false;  ///< reads: aggregators ask what a round holds before they load
     bool shared_loads = false;  ///< any free rank loads a round, not only its aggregator
     bool atomic = false;        ///< each rank locks its hull around its access
-    bool thin = false;          ///< ranks report their edges to each other before the first round
+    bool refine_edges = false;  ///< ranks report their edges to each other before the first round
     bool sparse = false;        ///< as `thin`, because a hint or method name requests it, and the
                                 ///< exchange sends messages
-    bool told = false;   ///< the access ends without an agreement of all ranks: each rank gets the
-                         ///< outcome from its aggregators (engine/completion.hpp)
-    bool fixed = false;  ///< no reuse at another offset: an aggregator or local aggregator has no
-                         ///< data, so it can't know how far the others moved on
+    bool ends_locally = false;  ///< the access ends without an agreement of all ranks: each rank
+                                ///< gets the outcome from its aggregators (engine/completion.hpp)
+    bool not_shiftable = false;  ///< no reuse at another offset: an aggregator or local aggregator
+                                 ///< has no data, so it can't know how far the others moved on
     int ranks_with_data = 0;  ///< number of ranks that take part with data
     Graph ranks;              ///< the ranks with data; only this rank if there is no exchange
     Graph graph;  ///< the ranks that exchange with aggregators: those with data, or local
@@ -130,7 +130,7 @@ struct Plan {
     /// aggregates, and its local aggregator or its group. If ranks share collective buffers it is
     /// the whole plan: they are on one node. O(ranks) time; its size doesn't grow with ranks that
     /// this rank doesn't deal with.
-    [[nodiscard]] Plan only(Rank rank, const Nodes& nodes) const;
+    [[nodiscard]] Plan for_rank(Rank rank, const Nodes& nodes) const;
     /// Returns the same plan, `by` bytes further on in the file.
     [[nodiscard]] Plan moved(Offset by) const;
     /// Returns the index of `rank` among the aggregators, -1 if it isn't one.
@@ -191,17 +191,17 @@ inline constexpr Bytes kMessageMin = 4096;
 /// Makes the plan of a collective access. The plans of all ranks are equal, except that without
 /// aggregators each is `rank`'s own. Pure.
 [[nodiscard]] Plan make_plan(Direction direction, const Agreed<AllSummaries>& summaries,
-                             const Agreed<const Nodes&>& nodes, const Agreed<Terms>& terms,
+                             const Agreed<const Nodes&>& nodes, const Agreed<PlanConfig>& terms,
                              const Agreed<NodeSharing>& sharing, Rank rank);
 /// Makes the part of that plan that `rank` needs (Plan::only), without ever making the whole.
 /// Memory: for what is kept, for the aggregators' numbers, and for some groups at a time. Pure.
 [[nodiscard]] Plan make_plan_for(Rank rank, Direction direction,
                                  const Agreed<AllSummaries>& summaries,
-                                 const Agreed<const Nodes&>& nodes, const Agreed<Terms>& terms,
+                                 const Agreed<const Nodes&>& nodes, const Agreed<PlanConfig>& terms,
                                  const Agreed<NodeSharing>& sharing);
 /// Makes the plan of an independent access, with one participant. Pure.
 [[nodiscard]] Plan make_own_plan(Direction direction, Rank rank, const AccessSummary& mine,
-                                 const Terms& terms);
+                                 const PlanConfig& terms);
 
 /// A line of explain between its first line and its candidates.
 struct PlanFact {
@@ -217,6 +217,6 @@ struct PlanFact {
 [[nodiscard]] std::string explain(const Plan& plan);
 /// Returns a fingerprint, equal for plans that differ only in their place in the file and in what
 /// depends on it.
-[[nodiscard]] std::string likeness(const Plan& plan);
+[[nodiscard]] std::string fingerprint(const Plan& plan);
 
 }  // namespace oratorio

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Situation: the agreed facts that determine which method is chosen and what it would cost.
+// PlanInputs: the agreed facts that determine which method is chosen and what it would cost.
 #pragma once
 
 #include <optional>
@@ -12,7 +12,7 @@
 namespace oratorio {
 
 /// Equal on all ranks for a collective access.
-struct Situation {
+struct PlanInputs {
     Direction direction = Direction::read;
     bool collective = false;
     int ranks = 1;

@@ -10,7 +10,7 @@ namespace oratorio {
 
 namespace {
 
-double slot_bytes(const Method& method, const Situation& s, int slots) {
+double slot_bytes(const Method& method, const PlanInputs& s, int slots) {
     const Bytes share = s.options->cb_buffer_size / (s.keeps_holes() ? 2 : 1) / slots;
     Bytes wanted = s.options->sub_buffer > 0 ? s.options->sub_buffer : s.slot_most;
     if (method.schedule.slot_is_block) wanted = std::min(wanted, s.hull.length() / s.ranks);
@@ -18,7 +18,7 @@ double slot_bytes(const Method& method, const Situation& s, int slots) {
 }
 
 /// Estimates the regions, of all rounds, that the hull of a participant touches.
-double regions_touched(const Method& method, const Situation& s, const Traffic& t) {
+double regions_touched(const Method& method, const PlanInputs& s, const Traffic& t) {
     const double hull = s.hulls / std::max(1, s.ranks_with_data);
     const double domain = static_cast<double>(s.hull.length()) / t.aggregators;
     const auto block = static_cast<double>(method.domains_part().block(*s.options));
@@ -32,7 +32,7 @@ double regions_touched(const Method& method, const Situation& s, const Traffic& 
 
 /// Estimates the share of data that stays on its rank or node. By default data goes to all
 /// aggregators alike; domains of consecutive blocks keep more.
-Locality staying(const Method& method, const Situation& s, const Traffic& t) {
+Locality staying(const Method& method, const PlanInputs& s, const Traffic& t) {
     const double domain = static_cast<double>(s.hull.length()) / t.aggregators;
     const auto block = static_cast<double>(method.domains_part().block(*s.options));
     Locality share{1 / t.senders, 1.0 / s.nodes};
@@ -45,12 +45,12 @@ Locality staying(const Method& method, const Situation& s, const Traffic& t) {
 
 }  // namespace
 
-double groups_of(const Situation& s) {
+double groups_of(const PlanInputs& s) {
     const int ranks = std::max(1, s.ranks / s.nodes);
     return s.nodes * local_aggregators_of(ranks, 0, s.nodes, *s.options);
 }
 
-Traffic traffic_of(const Method& method, const Situation& s) {
+Traffic traffic_of(const Method& method, const PlanInputs& s) {
     const Schedule& schedule = method.schedule;
     const int most = schedule.aggregators_max > 0 ? schedule.aggregators_max : s.aggregators;
     const int slots = std::max(1, s.options->slots > 0 ? s.options->slots : schedule.slots);

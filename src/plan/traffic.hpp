@@ -21,11 +21,11 @@ struct Traffic {
 };
 
 /// Returns the number of local aggregators on all nodes, for a method with local aggregators.
-[[nodiscard]] double groups_of(const Situation& situation);
+[[nodiscard]] double groups_of(const PlanInputs& inputs);
 
 /// Estimates the traffic. Participants and aggregators are assumed to be spread evenly over the
 /// nodes. Their data is assumed to be spread evenly over the aggregators, unless the situation
 /// knows how much of it stays. Pure.
-[[nodiscard]] Traffic traffic_of(const Method& method, const Situation& situation);
+[[nodiscard]] Traffic traffic_of(const Method& method, const PlanInputs& inputs);
 
 }  // namespace oratorio

@@ -36,7 +36,8 @@ std::byte* stage_for(std::byte* memory, Offset offset) {
 
 }  // namespace
 
-bool Stage::is_better(Direction direction, std::span<const std::byte> memory, Offset offset) {
+bool BounceBuffer::is_better(Direction direction, std::span<const std::byte> memory,
+                             Offset offset) {
     if (memory.size() < kLeast) return false;
     const std::uint64_t here = place_of(memory.data());
     const auto there = static_cast<std::uint64_t>(offset);
@@ -44,12 +45,13 @@ bool Stage::is_better(Direction direction, std::span<const std::byte> memory, Of
     return lies_close_behind(reads ? here : there, reads ? there : here) && is_slow_close_behind();
 }
 
-bool Stage::prepare() {
+bool BounceBuffer::prepare() {
     if (memory_ == nullptr) memory_.reset(new (std::nothrow) std::byte[kBytes + kPage]);
     return memory_ != nullptr;
 }
 
-Answer Stage::move(Direction direction, std::span<std::byte> memory, Offset offset, int file) {
+Answer BounceBuffer::move(Direction direction, std::span<std::byte> memory, Offset offset,
+                          int file) {
     const bool reads = direction == Direction::read;
     if (!reads && !is_readable(memory.data())) return {-1, EFAULT};
     std::size_t done = 0;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Stage: moves page cache bytes through a small bounce buffer, where the kernel's own copy to or
-// from the user's memory is slow (base/byte_copy). Two fast copies take half as long as the slow
-// one.
+// BounceBuffer: moves page cache bytes through a small bounce buffer, where the kernel's own copy
+// to or from the user's memory is slow (base/byte_copy). Two fast copies take half as long as the
+// slow one.
 #pragma once
 
 #include <cstddef>
@@ -14,7 +14,7 @@
 
 namespace oratorio {
 
-class Stage {
+class BounceBuffer {
   public:
     static constexpr std::size_t kBytes = 128 << 10;  ///< fits into a core's private cache
     /// Below this size the second copy costs as much as it saves.

@@ -24,8 +24,8 @@ struct Question {
 
 }  // namespace
 
-std::vector<Place> ExtentMap::places(Extent range, std::size_t most) const {
-    std::vector<Place> places;
+std::vector<DiskExtent> ExtentMap::places(Extent range, std::size_t most) const {
+    std::vector<DiskExtent> places;
     Offset asked_until = range.begin;
     bool last = false;
     while (!last && asked_until < range.end && places.size() < most) {

@@ -18,7 +18,7 @@ class DiskMap {
     /// Returns the disk extents of the bytes in `range`, in file order, at most `most`. Leaves out
     /// holes and bytes that aren't written back yet; returns none if the system can't be asked. The
     /// answer may be outdated at once.
-    [[nodiscard]] virtual std::vector<Place> places(Extent range, std::size_t most) const = 0;
+    [[nodiscard]] virtual std::vector<DiskExtent> places(Extent range, std::size_t most) const = 0;
 };
 
 /// Asks Linux (FIEMAP).
@@ -26,7 +26,7 @@ class ExtentMap final : public DiskMap {
   public:
     /// The caller owns the descriptor.
     explicit ExtentMap(int descriptor) : descriptor_(descriptor) {}
-    [[nodiscard]] std::vector<Place> places(Extent range, std::size_t most) const override;
+    [[nodiscard]] std::vector<DiskExtent> places(Extent range, std::size_t most) const override;
 
   private:
     int descriptor_;

@@ -8,9 +8,9 @@
 namespace oratorio {
 namespace {
 
-class LateStore final : public Store {
+class LazyStore final : public Store {
   public:
-    explicit LateStore(OpenStore open) : opens_(std::move(open)) { open_ = false; }
+    explicit LazyStore(OpenStore open) : opens_(std::move(open)) { open_ = false; }
 
     Result<void> prepare() override {
         if (store_ != nullptr) return {};
@@ -71,8 +71,8 @@ class LateStore final : public Store {
         if (auto ready = prepare(); !ready) return ready.error();
         return store_->is_locked_elsewhere(range);
     }
-    void announce(std::span<std::byte> memory) override {
-        if (store_ != nullptr) store_->announce(memory);
+    void register_buffers(std::span<std::byte> memory) override {
+        if (store_ != nullptr) store_->register_buffers(memory);
     }
     Result<Mapped> map(Extent range, Direction direction, Populate populate) override {
         if (auto ready = prepare(); !ready) return ready.error();
@@ -102,8 +102,8 @@ class LateStore final : public Store {
 
 }  // namespace
 
-std::unique_ptr<Store> open_late(OpenStore open) {
-    return std::make_unique<LateStore>(std::move(open));
+std::unique_ptr<Store> open_lazily(OpenStore open) {
+    return std::make_unique<LazyStore>(std::move(open));
 }
 
 }  // namespace oratorio

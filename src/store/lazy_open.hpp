@@ -16,6 +16,6 @@ using OpenStore = std::function<Result<std::unique_ptr<Store>>()>;
 /// successful prepare() fail with its errno. Operations that have nothing to do on a file that this
 /// store never touched (sync, close, unlock) don't open it. limits() and the like are those of the
 /// opened store; before, they are defaults.
-std::unique_ptr<Store> open_late(OpenStore open);
+std::unique_ptr<Store> open_lazily(OpenStore open);
 
 }  // namespace oratorio

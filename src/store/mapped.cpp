@@ -14,8 +14,8 @@
 #include <algorithm>
 #include <cerrno>
 
-#include "memory/machine_memory.hpp"
 #include "base/system_call.hpp"
+#include "memory/machine_memory.hpp"
 #include "store/bus_error.hpp"
 
 namespace oratorio {

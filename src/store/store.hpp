@@ -106,8 +106,8 @@ class Store {
     Store(const Store&) = delete;
     Store& operator=(const Store&) = delete;
 
-    /// Must precede requests and limits(). A lazily opened store (store/lazy_open) opens its file now,
-    /// or returns why it can't.
+    /// Must precede requests and limits(). A lazily opened store (store/lazy_open) opens its file
+    /// now, or returns why it can't.
     virtual Result<void> prepare() { return {}; }
     [[nodiscard]] bool is_open() const { return open_; }
 
@@ -130,7 +130,7 @@ class Store {
     /// Registers memory that requests will use repeatedly; empty memory ends the registration. The
     /// memory must stay valid until the next call. The store may prepare the system for it.
     /// Requests may use any memory, registered or not.
-    virtual void announce(std::span<std::byte> /*memory*/) {}
+    virtual void register_buffers(std::span<std::byte> /*memory*/) {}
     /// Maps a range of the file into memory, until the result is destroyed or the store closes. A
     /// read returns the part of the range that the file has. A write first extends the file to
     /// range.end if it is shorter. That never shrinks the file or changes a byte, even if others

@@ -27,8 +27,8 @@ Answer TransferCalls::move(const IoRequest& request, int file) {
 
 Answer TransferCalls::move_piece(Direction direction, const iovec& piece, Offset offset, int file) {
     const std::span memory(static_cast<std::byte*>(piece.iov_base), piece.iov_len);
-    if (Stage::is_better(direction, memory, offset) && stage_.prepare())
-        return stage_.move(direction, memory, offset, file);
+    if (BounceBuffer::is_better(direction, memory, offset) && bounce_buffer_.prepare())
+        return bounce_buffer_.move(direction, memory, offset, file);
     return answer_of(direction == Direction::read
                          ? ::pread(file, piece.iov_base, piece.iov_len, offset)
                          : ::pwrite(file, piece.iov_base, piece.iov_len, offset));

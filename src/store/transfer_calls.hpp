@@ -19,7 +19,7 @@ class TransferCalls {
                                     int file);
     [[nodiscard]] Answer move_pieces(const IoRequest& request, int file);
 
-    Stage stage_;
+    BounceBuffer bounce_buffer_;
     bool lists_refused_ = false;  ///< preadv and pwritev are forbidden, pread and pwrite aren't
 };
 

@@ -87,7 +87,7 @@ class UringStore final : public DescriptorStore {
         places_[place] = {request, goes_direct(request)};
         io_uring_sqe* entry = io_uring_get_sqe(ring_->get());
         prepare(entry, request, descriptor(places_[place].direct));
-        if (places_[place].direct && is_announced(request.memory)) {
+        if (places_[place].direct && is_registered(request.memory)) {
             const bool read = request.direction == Direction::read;
             entry->opcode = read ? IORING_OP_READ_FIXED : IORING_OP_WRITE_FIXED;
             entry->buf_index = 0;
@@ -113,13 +113,13 @@ class UringStore final : public DescriptorStore {
     /// Registers the memory with the kernel, which then need not look up and pin its pages for each
     /// direct request: half of the CPU cost of one. If the kernel refuses (a limit on locked
     /// memory), requests work as before.
-    void announce(std::span<std::byte> memory) override {
-        if (!announced_.empty()) io_uring_unregister_buffers(ring_->get());
-        announced_ = {};
+    void register_buffers(std::span<std::byte> memory) override {
+        if (!registered_.empty()) io_uring_unregister_buffers(ring_->get());
+        registered_ = {};
         constexpr std::size_t kRegisteredMax = 1 << 30;
         if (memory.empty() || memory.size() > kRegisteredMax) return;
         const iovec whole{memory.data(), memory.size()};
-        if (io_uring_register_buffers(ring_->get(), &whole, 1) == 0) announced_ = memory;
+        if (io_uring_register_buffers(ring_->get(), &whole, 1) == 0) registered_ = memory;
     }
 
     /// Makes a store without a ring: a caller with a thread for it can wait.
@@ -131,7 +131,7 @@ class UringStore final : public DescriptorStore {
 
     Result<void> close() override {
         drain();
-        announce({});
+        register_buffers({});
         return DescriptorStore::close();
     }
 
@@ -158,12 +158,12 @@ class UringStore final : public DescriptorStore {
         }
     }
 
-    [[nodiscard]] bool is_announced(std::span<const iovec> memory) const {
-        if (announced_.empty() || memory.size() != 1) return false;
+    [[nodiscard]] bool is_registered(std::span<const iovec> memory) const {
+        if (registered_.empty() || memory.size() != 1) return false;
         const auto* const begin = static_cast<const std::byte*>(memory.front().iov_base);
         const std::less_equal<const std::byte*> no_later;
-        return no_later(announced_.data(), begin) &&
-               no_later(begin + memory.front().iov_len, announced_.data() + announced_.size());
+        return no_later(registered_.data(), begin) &&
+               no_later(begin + memory.front().iov_len, registered_.data() + registered_.size());
     }
 
     // Submits new entries to the kernel and waits for `wanted` completions.
@@ -238,9 +238,9 @@ class UringStore final : public DescriptorStore {
     }
 
     std::unique_ptr<Ring> ring_;
-    std::span<std::byte> announced_;  // registered with the kernel, as its buffer 0
-    bool broken_ = false;             // the ring refuses entries
-    int transient_ = 0;               // successive transient failures
+    std::span<std::byte> registered_;  // registered with the kernel, as its buffer 0
+    bool broken_ = false;              // the ring refuses entries
+    int transient_ = 0;                // successive transient failures
     std::size_t in_kernel_ = 0;
     std::vector<Place> places_;  // requests in the ring, which knows them by their index here
     std::vector<std::size_t> free_;

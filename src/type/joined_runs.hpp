@@ -57,7 +57,7 @@ struct JoinedRuns {
     /// `memory`, which may be null.
     template <class RunOf>
     static JoinedRuns of(std::int64_t count, const RunOf& run_of, List<Offset> offsets,
-                         const std::shared_ptr<KeptMemory>& memory);
+                         const std::shared_ptr<BlockCache>& memory);
 
     [[nodiscard]] std::size_t count() const { return offsets.size(); }
     [[nodiscard]] Extent run(std::size_t at) const {
@@ -67,7 +67,7 @@ struct JoinedRuns {
 
 template <class RunOf>
 JoinedRuns JoinedRuns::of(std::int64_t count, const RunOf& run_of, List<Offset> offsets,
-                          const std::shared_ptr<KeptMemory>& memory) {
+                          const std::shared_ptr<BlockCache>& memory) {
     List<Bytes> prefix(static_cast<std::size_t>(count) + 1, memory);
     // Local pointers stay in registers, because writes to the lists can't change them.
     Offset* const offset = offsets.data();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// List: numbers in one block of memory, which KeptMemory may provide and take back. Copies share
+// List: numbers in one block of memory, which BlockCache may provide and take back. Copies share
 // the memory, so only the code that has just made a list may write to it.
 #pragma once
 
@@ -19,8 +19,8 @@ class List {
   public:
     List() = default;
     /// Makes a list with undefined contents. `from` may be null.
-    explicit List(std::size_t size, const std::shared_ptr<KeptMemory>& from = nullptr)
-        : memory_(KeptMemory::take(size * sizeof(T), from)),
+    explicit List(std::size_t size, const std::shared_ptr<BlockCache>& from = nullptr)
+        : memory_(BlockCache::take(size * sizeof(T), from)),
           values_(static_cast<T*>(memory_.get()), size) {}
     List(std::initializer_list<T> values) : List(values.size()) {
         std::copy(values.begin(), values.end(), begin());

@@ -22,7 +22,7 @@ constexpr Bytes kMost = 4096;
 
 /// A rank that writes a byte and reads it back through its agent.
 struct Honest {
-    explicit Honest(const ServicePlace& place)
+    explicit Honest(const ServiceAddress& place)
         : agents(std::move(*RemoteAgents::connect(std::span(&place, 1), 100, kMost))) {}
     bool writes_and_reads(std::byte value) {
         std::array<std::byte, 64> table{};
@@ -46,7 +46,7 @@ struct Honest {
 };
 
 std::unique_ptr<AgentServer> started(MemoryDisk& disk) {
-    AgentServer::Wish wish;
+    AgentServer::Options wish;
     wish.file.stores.push_back(std::make_unique<MemoryStore>(disk));
     wish.file.binding = {100, 1};
     wish.shipment_max = kMost;
@@ -58,10 +58,10 @@ std::unique_ptr<AgentServer> started(MemoryDisk& disk) {
 void lie_to_server(std::span<const std::byte> input, bool admitted) {
     static MemoryDisk disk;
     static const auto server = started(disk);
-    static Honest honest(server->place());
+    static Honest honest(server->address());
     static int times = 0;
     const Bytes before = disk.size();
-    say_to_server(server->place(), input, admitted);
+    say_to_server(server->address(), input, admitted);
     claim(admitted || disk.size() == before, "the file is the ranks'");
     claim(honest.writes_and_reads(static_cast<std::byte>(++times)), "a rank is still served");
 }

@@ -5,8 +5,8 @@
 #include <utility>
 #include <vector>
 
-#include "net/served_counter.hpp"
 #include "fuzz.hpp"
+#include "net/served_counter.hpp"
 #include "stranger.hpp"
 
 namespace oratorio::test {
@@ -18,10 +18,10 @@ using namespace std::chrono_literals;
 void lie_to_server(std::span<const std::byte> input, bool admitted) {
     static const std::shared_ptr<CounterServer> server = std::move(*CounterServer::start());
     static const std::uint64_t id = server->add();
-    static CounterClient honest(std::make_shared<CounterConnection>(server->place()), id, 1);
+    static CounterClient honest(std::make_shared<CounterConnection>(server->address()), id, 1);
     const auto before = honest.fetch_add(1);
     claim(before.ok(), "a rank is served");
-    say_to_server(server->place(), input, admitted);
+    say_to_server(server->address(), input, admitted);
     const auto after = honest.fetch_add(1);
     claim(after.ok(), "a rank is still served");
     const bool same = static_cast<std::uint64_t>(*after) == static_cast<std::uint64_t>(*before) + 1;

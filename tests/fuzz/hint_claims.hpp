@@ -5,9 +5,9 @@
 #include <string>
 #include <vector>
 
+#include "fuzz.hpp"
 #include "hints/hint_table.hpp"
 #include "hints/hints.hpp"
-#include "fuzz.hpp"
 
 namespace oratorio::test {
 

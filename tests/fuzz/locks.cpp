@@ -5,8 +5,8 @@
 #include <utility>
 #include <vector>
 
-#include "net/lock_client.hpp"
 #include "fuzz.hpp"
+#include "net/lock_client.hpp"
 #include "stranger.hpp"
 
 namespace oratorio::test {
@@ -25,9 +25,9 @@ void expect_served(LockClient& honest) {
 /// connection.
 void lie_to_server(std::span<const std::byte> input, bool admitted) {
     static const auto server = std::move(*LockServer::start());
-    static LockClient honest(server->place());
+    static LockClient honest(server->address());
     expect_served(honest);
-    say_to_server(server->place(), input, admitted);
+    say_to_server(server->address(), input, admitted);
     expect_served(honest);
     const auto lock = honest.acquire(kFile, {0, INT64_MAX}, true);
     claim(lock.ok() && honest.release(*lock).ok(), "nobody holds a lock who has gone");

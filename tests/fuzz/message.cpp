@@ -6,10 +6,10 @@
 #include <string_view>
 #include <vector>
 
-#include "exchange/messages/peer.hpp"
 #include "exchange/messages/payload_copy.hpp"
-#include "hints/hints.hpp"
+#include "exchange/messages/peer.hpp"
 #include "fuzz.hpp"
+#include "hints/hints.hpp"
 
 namespace oratorio::test {
 namespace {

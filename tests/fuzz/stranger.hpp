@@ -15,15 +15,15 @@
 #include <utility>
 #include <vector>
 
-#include "net/job_listener.hpp"
 #include "fuzz.hpp"
+#include "net/job_listener.hpp"
 
 namespace oratorio::test {
 
 inline constexpr std::chrono::seconds kSoon{20};  // far more than any step here takes
 
-inline ServicePlace at_loopback(std::uint16_t port) {
-    ServicePlace place{.token = 1, .answer = 2, .port = port, .count = 1, .addresses = {}};
+inline ServiceAddress at_loopback(std::uint16_t port) {
+    ServiceAddress place{.token = 1, .answer = 2, .port = port, .count = 1, .addresses = {}};
     place.addresses[0] = {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff, 127, 0, 0, 1};
     return place;
 }
@@ -43,7 +43,7 @@ inline void hang_up(const Socket& socket) {
 }
 
 /// Sends bytes as a rank, which knows the token, if `admitted`, else as an outsider; then hangs up.
-inline void say_to_server(const ServicePlace& place, std::span<const std::byte> input,
+inline void say_to_server(const ServiceAddress& place, std::span<const std::byte> input,
                           bool admitted) {
     auto liar =
         Socket::connect(at_loopback(0).addresses[0], static_cast<std::uint16_t>(place.port));

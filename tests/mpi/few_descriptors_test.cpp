@@ -101,7 +101,7 @@ void with_few(const std::string& name, MPI_Comm comm, int who, int more) {
 }
 
 /// Lets all ranks exchange data: hosts may need descriptors when ranks first reach each other.
-void meet() {
+void rendezvous() {
     const auto ranks = static_cast<std::size_t>(size_of_world());
     std::vector<int> out(ranks), in(ranks);
     MPI_Alltoall(out.data(), 1, MPI_INT, in.data(), 1, MPI_INT, MPI_COMM_WORLD);
@@ -109,7 +109,7 @@ void meet() {
 
 void run() {
     const ScratchFile scratch;
-    meet();
+    rendezvous();
     for (const int who : {0, size_of_world() - 1, -1}) {
         for (int more = 0; more < 12; ++more) {
             // The ranks are in another order, so that no workspace is cached.

@@ -309,7 +309,7 @@ void without_a_shared_counter_ranks_still_claim_together(MpiTransport& transport
     if (rank == 0) CHECK(transport.set_counter(100).ok());
     CHECK(transport.fetch_add(0).ok() == (rank == 0));
     CHECK(transport.set_counter(100).ok() == (rank == 0));
-    const auto first = claim(transport, rank);
+    const auto first = reserve(transport, rank);
     CHECK(first.ok() && *first == 100 + before_me);
 }
 

@@ -44,7 +44,7 @@ struct Rules::Walk {
         return seen[static_cast<std::size_t>(handle)][static_cast<std::size_t>(rank)];
     }
     [[nodiscard]] Clock& clock(Rank rank) { return clocks[static_cast<std::size_t>(rank)]; }
-    void meet(const Step& step, int number);
+    void rendezvous(const Step& step, int number);
 
     std::array<Clock, kRanksMax> clocks;
     std::vector<std::array<Seen, kRanksMax>> seen;
@@ -52,7 +52,7 @@ struct Rules::Walk {
 };
 
 /// Handles barriers and messages: a rank that comes later knows what the others knew.
-void Rules::Walk::meet(const Step& step, int number) {
+void Rules::Walk::rendezvous(const Step& step, int number) {
     const auto learn = [](Clock& mine, const Clock& other) {
         for (std::size_t r = 0; r < kRanksMax; ++r) mine[r] = std::max(mine[r], other[r]);
     };
@@ -81,7 +81,7 @@ void Rules::walk() {
             walk.clock(rank)[static_cast<std::size_t>(rank)] = s;
         }
         if (step.kind == Kind::atomic) walk.atomic[static_cast<std::size_t>(step.handle)] = step.on;
-        walk.meet(step, s);
+        walk.rendezvous(step, s);
     }
     // The file is checked when all have closed it.
     after_all_.begin = after_all_.end = count;

@@ -51,7 +51,7 @@ class Machine {
     void data(Rank rank, const Step& step, std::size_t part);
     void finish(Rank rank, const Step& step, std::size_t part);
     void manage(Opened& one, const Step& step, std::size_t part);
-    void meet(Rank rank, const Step& step);
+    void rendezvous(Rank rank, const Step& step);
     void poll(Rank rank);
     /// Calls the library as that rank, which may run short of memory.
     template <class Call>
@@ -147,7 +147,7 @@ void Machine::live(Rank rank) {
         at_[static_cast<std::size_t>(rank)] = s;
         const bool all = step.kind == Kind::barrier;
         if (all || (step.kind == Kind::message && (step.from == rank || step.to == rank))) {
-            meet(rank, step);
+            rendezvous(rank, step);
             continue;
         }
         const auto mine = std::ranges::find(step.parts, rank, &Part::rank);
@@ -338,7 +338,7 @@ void Machine::manage(Opened& one, const Step& step, std::size_t part) {
 
 /// Runs the program's barriers and messages. A rank that waits in the host MPI lets MPI move its
 /// accesses on.
-void Machine::meet(Rank rank, const Step& step) {
+void Machine::rendezvous(Rank rank, const Step& step) {
     int& arrived = arrived_[at_[static_cast<std::size_t>(rank)]];
     if (step.kind == Kind::barrier || step.from == rank) ++arrived;
     fibers_.moved();

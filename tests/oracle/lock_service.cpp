@@ -92,14 +92,14 @@ LocksOfRank::LocksOfRank(SimulatedLocks& locks, Rank rank)
     : service_(std::make_shared<ServiceOfRank>(locks, rank)) {}
 
 /// Sets a port, so that the place counts as one.
-Result<ServicePlace> LocksOfRank::serve() {
-    ServicePlace place;
+Result<ServiceAddress> LocksOfRank::serve() {
+    ServiceAddress place;
     place.port = 1;
     place.count = 1;
     return place;
 }
 
-std::shared_ptr<LockService> LocksOfRank::reach(const ServicePlace&) {
+std::shared_ptr<LockService> LocksOfRank::reach(const ServiceAddress&) {
     return service_;
 }
 

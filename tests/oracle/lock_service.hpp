@@ -64,9 +64,9 @@ class LocksOfRank final : public LockServices {
   public:
     LocksOfRank(SimulatedLocks& locks, Rank rank);
 
-    Result<ServicePlace> serve() override;
+    Result<ServiceAddress> serve() override;
     void withdraw() override {}
-    std::shared_ptr<LockService> reach(const ServicePlace& place) override;
+    std::shared_ptr<LockService> reach(const ServiceAddress& place) override;
 
   private:
     std::shared_ptr<LockService> service_;

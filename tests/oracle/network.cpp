@@ -65,7 +65,7 @@ class NetworkTransport final : public Transport {
     bool quiet() const override {
         return network_->members_[static_cast<std::size_t>(me_)].operations.empty();
     }
-    void idle(const Rest& rest) override { network_->idle(me_, rest); }
+    void idle(const WaitHint& wait_hint) override { network_->idle(me_, wait_hint); }
 
   private:
     std::shared_ptr<Network> network_;
@@ -228,17 +228,19 @@ Result<Completion> Network::test(Rank me, Ticket ticket) {
 
 /// With a doorbell the rank sleeps until another rings it; now and then it wakes by itself, as in
 /// reality.
-void Network::idle(Rank, const Rest& rest) {
+void Network::idle(Rank, const WaitHint& wait_hint) {
     const Spared spared;
-    if (rest.bell == nullptr || fibers_.random().chance(2)) return fibers_.idle();
-    Bell& bell = *rest.bell;
-    const std::uint32_t heard = rest.heard;
-    bell.heard.store(heard);
-    bell.sleep.store(Bell::asleep);
+    if (wait_hint.doorbell == nullptr || fibers_.random().chance(2)) return fibers_.idle();
+    Doorbell& doorbell = *wait_hint.doorbell;
+    const std::uint32_t heard = wait_hint.heard;
+    doorbell.heard.store(heard);
+    doorbell.sleep.store(Doorbell::asleep);
     fibers_.wait(
-        [&bell, heard] { return bell.rings.load() != heard || bell.sleep.load() == Bell::called; },
+        [&doorbell, heard] {
+            return doorbell.rings.load() != heard || doorbell.sleep.load() == Doorbell::called;
+        },
         "its bell", true);
-    bell.sleep.store(Bell::awake);
+    doorbell.sleep.store(Doorbell::awake);
 }
 
 }  // namespace oratorio::oracle

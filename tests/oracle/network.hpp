@@ -63,7 +63,7 @@ class Network {
     [[nodiscard]] bool ready(const Operation& operation);
     void take_result(Operation& operation);
     Result<Completion> test(Rank me, Ticket ticket);
-    void idle(Rank me, const Rest& rest);
+    void idle(Rank me, const WaitHint& wait_hint);
 
     Fibers& fibers_;
     std::vector<int> node_of_;

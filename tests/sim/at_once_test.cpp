@@ -201,7 +201,7 @@ TEST(AtOnceNode, collectives_overlap_and_numbers_are_given_once) {
                 ASSERT_TRUE(wait(transport, tickets[next]).ok());
                 EXPECT_EQ(values[next], 3 + 3 * (next + turn));
             }
-            const auto place = claim(transport, rank + 1);
+            const auto place = reserve(transport, rank + 1);
             ASSERT_TRUE(place.ok());
         }
     });

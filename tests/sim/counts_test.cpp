@@ -5,8 +5,8 @@
 
 #include <cmath>
 
-#include "plan/methods.hpp"
 #include "engine/run.hpp"
+#include "plan/methods.hpp"
 #include "support/flat_terms.hpp"
 #include "support/memory_store.hpp"
 #include "support/sim_transport.hpp"
@@ -249,7 +249,7 @@ TEST(Counts, APlainAccessOfOneRankIsOneStorageCallAndNoCopy) {
             run_access({transport, &store, terms_of(options), stats, buffers, 0, {}}, access,
                        false);
             const AccessSummary mine = summarise(access, direction == Direction::write);
-            const Plan plan = make_own_plan(direction, 0, mine, Terms{options, options});
+            const Plan plan = make_own_plan(direction, 0, mine, PlanConfig{options, options});
             estimated = static_cast<std::uint64_t>(std::llround(plan.seconds() * 1e9));
         });
         EXPECT_GT(estimated, 0U);

@@ -5,8 +5,8 @@
 
 #include <algorithm>
 
-#include "plan/methods.hpp"
 #include "engine/run.hpp"
+#include "plan/methods.hpp"
 #include "support/flat_terms.hpp"
 #include "support/memory_store.hpp"
 #include "support/same_bytes.hpp"
@@ -41,8 +41,8 @@ struct Setting {
     Direction direction = Direction::write;
     int aggregators = 1;
     int ranks_per_node = 0;
-    std::vector<Place> places;  ///< as the first aggregator sees them
-    std::vector<Place> of_others = {};
+    std::vector<DiskExtent> places;  ///< as the first aggregator sees them
+    std::vector<DiskExtent> of_others = {};
     int accesses = 1;
     std::uint64_t seed = 1;
 };
@@ -110,7 +110,7 @@ Seen run(const Setting& setting, MemoryDisk& disk) {
             PlanWitness witness([&](const Plan& plan) {
                 if (rank == 1) seen.plans.push_back(explain(plan));
             });
-            context.witness = &witness;
+            context.observer = &witness;
             EXPECT_EQ(run_access(context, access, true).error.kind, ErrorKind::none);
             if (setting.direction == Direction::read) {
                 ASSERT_TRUE(same_bytes(memory, values_for(rank)));
@@ -121,8 +121,8 @@ Seen run(const Setting& setting, MemoryDisk& disk) {
 }
 
 /// Spreads the blocks over the device: block b lies at place b * 5 mod 12.
-std::vector<Place> scattered() {
-    std::vector<Place> places;
+std::vector<DiskExtent> scattered() {
+    std::vector<DiskExtent> places;
     for (std::int64_t block = 0; block < kBlocks; ++block)
         places.push_back({{block * kBlock, (block + 1) * kBlock}, block * 5 % kBlocks * kBlock});
     return places;
@@ -169,8 +169,8 @@ TEST(DiskOrder, StorageIsAskedInTheOrderOfTheDevice) {
 
 TEST(DiskOrder, EachAggregatorHasItsOwnBlocksInThatOrderAndTheOthersAreTold) {
     MemoryDisk disk;
-    std::vector<Place> lies = scattered();  // the places that other ranks see don't count
-    for (Place& place : lies) place.device = -place.device;
+    std::vector<DiskExtent> lies = scattered();  // the places that other ranks see don't count
+    for (DiskExtent& place : lies) place.device = -place.device;
     const Seen seen = run({.aggregators = 2, .places = scattered(), .of_others = lies}, disk);
     EXPECT_EQ(seen.offsets[0], on_device(0, 2));
     EXPECT_EQ(seen.offsets[2], on_device(1, 2)) << "the other aggregator";
@@ -209,14 +209,14 @@ TEST(DiskOrder, WhatOneRankTellsTheOthersIsAMessageThatNoHelperSends) {
         bool planned = false;
         RunContext context{transport, &store, terms_of(options), stats, buffers};
         PlanWitness witness([&](const Plan&) { planned = true; });
-        context.witness = &witness;
+        context.observer = &witness;
         oratorio::Run one(context, access, true);
-        while (!one.sends_messages() && !one.step()) rest(one, transport);
+        while (!one.sends_messages() && !one.step()) wait_hint(one, transport);
         EXPECT_FALSE(planned) << "it still has to be told the order";
         int unrested = 0;
         while (!one.step()) {
             unrested += one.waits_for() ? 0 : 1;
-            rest(one, transport);
+            wait_hint(one, transport);
         }
         EXPECT_LE(unrested, 1) << "while it waits others run";
     });

@@ -56,7 +56,7 @@ Outcomes run_case(Case& made, Direction direction, MemoryDisk& disk, const Setti
         WatchedPrefetch prefetch(made.seed);
         store_options.prefetch = &prefetch;
         MemoryStore own(disk, store_options, [&] { transport.idle(); });
-        const auto late = open_late([&]() -> Result<std::unique_ptr<Store>> {
+        const auto late = open_lazily([&]() -> Result<std::unique_ptr<Store>> {
             if (setting.refused.contains(transport.topology().rank))
                 return Error::make(ErrorKind::access, "opened late", EACCES);
             return std::unique_ptr<Store>(
@@ -76,7 +76,7 @@ Outcomes run_case(Case& made, Direction direction, MemoryDisk& disk, const Setti
         const bool has_store = !setting.without_store.contains(transport.topology().rank);
         const RunContext context{.transport = transport,
                                  .store = has_store ? &store : nullptr,
-                                 .terms = terms_of(setting.options),
+                                 .config = terms_of(setting.options),
                                  .stats = outcomes.stats[rank],
                                  .buffers = buffers,
                                  .node = &node,

@@ -61,7 +61,7 @@ void run_parts(std::vector<Part>& parts, Direction direction, MemoryDisk& disk,
         access.buffer = part.memory.data();
         const RunContext context{.transport = transport,
                                  .store = &store,
-                                 .terms = terms_of(options),
+                                 .config = terms_of(options),
                                  .stats = part.stats,
                                  .buffers = buffers,
                                  .node = &node,

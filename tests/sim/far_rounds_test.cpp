@@ -2,8 +2,8 @@
 // A rank with data that begins more rounds further on than tags can tell apart.
 #include <gtest/gtest.h>
 
-#include "plan/methods.hpp"
 #include "engine/run.hpp"
+#include "plan/methods.hpp"
 #include "support/flat_terms.hpp"
 #include "support/memory_store.hpp"
 #include "support/sim_transport.hpp"

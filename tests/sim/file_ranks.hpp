@@ -45,7 +45,7 @@ class Lent : public Transport {
     Result<std::int64_t> fetch_add(std::int64_t by) override { return owner_.fetch_add(by); }
     Result<void> set_counter(std::int64_t to) override { return owner_.set_counter(to); }
     bool quiet() const override { return owner_.quiet(); }
-    void idle(const Rest& rest) override { owner_.idle(rest); }
+    void idle(const WaitHint& wait_hint) override { owner_.idle(wait_hint); }
 
   private:
     Transport& owner_;

@@ -5,8 +5,8 @@
 
 #include <algorithm>
 
-#include "plan/methods.hpp"
 #include "engine/run.hpp"
+#include "plan/methods.hpp"
 #include "support/flat_terms.hpp"
 #include "support/memory_store.hpp"
 #include "support/sim_transport.hpp"
@@ -99,12 +99,12 @@ Seen run(const Setting& setting, MemoryDisk& disk) {
         access.buffer = memory.data();
         RunContext context{transport, &store, terms_of(options), seen.stats[index], buffers};
         PlanWitness witness([&](const Plan& plan) { seen.plan = explain(plan); });
-        if (rank == 0) context.witness = &witness;
+        if (rank == 0) context.observer = &witness;
         Run run(context, access, true);
         bool sent = false;
         while (!run.step(1)) {
             sent = sent || run.sends_messages();
-            rest(run, transport);
+            wait_hint(run, transport);
         }
         EXPECT_EQ(sent, std::string(setting.method) == "grouping") << "no helper may step it";
         seen.outcomes[index] = run.outcome();

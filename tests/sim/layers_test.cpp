@@ -3,9 +3,9 @@
 // al. 2019, section IV-D), compared with the same accesses in one layer.
 #include <gtest/gtest.h>
 
+#include "engine/run.hpp"
 #include "exchange/messages/rounds.hpp"
 #include "plan/methods.hpp"
-#include "engine/run.hpp"
 #include "support/flat_terms.hpp"
 #include "support/memory_store.hpp"
 #include "support/same_bytes.hpp"

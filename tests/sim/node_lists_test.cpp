@@ -81,7 +81,7 @@ Result<std::unique_ptr<Transport>> open_way(Transport& messages, Kept kept, Ways
 
 /// Returns all that a plan says of a rank: its text, and the rank's regions.
 std::string told(const Plan& plan, Rank rank) {
-    std::string text = explain(plan) + likeness(plan);
+    std::string text = explain(plan) + fingerprint(plan);
     const auto add = [&](std::int64_t number) { text += " " + std::to_string(number); };
     for (RankRegions at = plan.regions_of(rank); !at.at_end(); at.advance()) {
         add(at.round());

@@ -164,7 +164,7 @@ void claim_in_turns(Transport& transport) {
     const Rank rank = transport.topology().rank;
     const std::int64_t ranks = transport.topology().size;
     for (std::int64_t turn = 0; turn < 30; ++turn) {
-        const auto place = claim(transport, rank + 1);
+        const auto place = reserve(transport, rank + 1);
         ASSERT_TRUE(place.ok());
         EXPECT_EQ(*place, turn * ranks * (ranks + 1) / 2 + rank * (rank + 1) / 2);
     }

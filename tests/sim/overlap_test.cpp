@@ -8,8 +8,8 @@
 #include <deque>
 #include <set>
 
-#include "plan/methods.hpp"
 #include "engine/run.hpp"
+#include "plan/methods.hpp"
 #include "support/flat_terms.hpp"
 #include "support/memory_store.hpp"
 #include "support/sim_transport.hpp"
@@ -98,9 +98,9 @@ class TimedTransport final : public Transport {
     Result<std::int64_t> fetch_add(std::int64_t by) override { return real_.fetch_add(by); }
     Result<void> set_counter(std::int64_t to) override { return real_.set_counter(to); }
     bool quiet() const override { return real_.quiet(); }
-    void idle(const Rest& rest) override {
+    void idle(const WaitHint& wait_hint) override {
         if (awaited_.empty()) store_.skip();
-        real_.idle(rest);
+        real_.idle(wait_hint);
     }
 
   private:

@@ -3,8 +3,8 @@
 // of them are fetched ahead, max_acc accessed and released, and so on.
 #include <gtest/gtest.h>
 
-#include "plan/methods.hpp"
 #include "engine/run.hpp"
+#include "plan/methods.hpp"
 #include "support/flat_terms.hpp"
 #include "support/memory_store.hpp"
 #include "support/sim_transport.hpp"

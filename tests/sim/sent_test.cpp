@@ -6,8 +6,8 @@
 
 #include "count/layouts.hpp"
 #include "count/schedule.hpp"
-#include "plan/methods.hpp"
 #include "engine/run.hpp"
+#include "plan/methods.hpp"
 #include "support/flat_terms.hpp"
 #include "support/memory_store.hpp"
 #include "support/sim_transport.hpp"
@@ -49,7 +49,7 @@ Stats sent_by(const count::Job& job, const char* method) {
 
 void expect_as_counted(count::Job job, const char* method) {
     Plan plan = count::plan_of(job, method);
-    if (plan.thin) plan = count::thinned(job, std::move(plan));
+    if (plan.refine_edges) plan = count::thinned(job, std::move(plan));
     const count::Sent counted = count::count_sent(job, plan);
     const Stats sent = sent_by(job, method);
     EXPECT_EQ(sent.messages_sent,

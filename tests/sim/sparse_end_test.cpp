@@ -7,8 +7,8 @@
 #include <array>
 #include <string>
 
-#include "plan/methods.hpp"
 #include "engine/run.hpp"
+#include "plan/methods.hpp"
 #include "support/flat_terms.hpp"
 #include "support/memory_store.hpp"
 #include "support/sim_transport.hpp"
@@ -298,11 +298,11 @@ TEST(SparseEnd, WhoHasLeftFirstLosesNothingThatItWritesIntoAHoleThatIsBeingFille
                             [&] { return rank != 0 || is_done || waits; });
             BufferPool buffers;
             Stats stats;
-            Exclusion exclusion;
+            LockPolicy exclusion;
             FlatTerms terms = sparse_terms("sparse", false);
             terms.costs.write_call = 1e9;  // single writes cost so much that holes are filled
             RunContext context{transport, &store, terms_of(terms), stats, buffers};
-            context.exclusion = &exclusion;
+            context.lock_policy = &exclusion;
             Piece part = part_of(rank, Direction::write);
             const Outcome outcome = run_access(context, part.access, true);
             EXPECT_EQ(outcome.error.kind, ErrorKind::none);

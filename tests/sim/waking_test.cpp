@@ -20,7 +20,7 @@ class Cores : public Lent {
 };
 
 /// Returns how rank 0 waits before it sleeps, where it has nothing to do and rank 1 is at work.
-Before before_sleep_beside_one_at_work(int cores) {
+WaitPolicy before_sleep_beside_one_at_work(int cores) {
     const auto seen = on_ranks(3, [&](Transport& transport) {
         Cores ranks(transport, cores);
         const Topology& topology = ranks.topology();
@@ -28,15 +28,15 @@ Before before_sleep_beside_one_at_work(int cores) {
         for (auto made = node.prepare(ranks, 4096, false); *made != Step::done;
              made = node.prepare(ranks, 4096, false))
             transport.idle();
-        Before before = Before::spins;
+        WaitPolicy before = WaitPolicy::spins;
         {
-            Shift shift(node, topology);
+            ActiveScope shift(node, topology);
             shift.begin();
             EXPECT_EQ(kind_of(agree_on_error(ranks, {})), ErrorKind::none);
             if (topology.rank != 1) shift.end();
             EXPECT_EQ(kind_of(agree_on_error(ranks, {})), ErrorKind::none);
             Waking(node, topology, true).call_others();
-            before = node.bell(topology.rank).before;
+            before = node.doorbell(topology.rank).policy;
             EXPECT_EQ(kind_of(agree_on_error(ranks, {})), ErrorKind::none);
         }
         EXPECT_EQ(node.bell(topology.rank).before, usual_before_sleep(topology))

@@ -150,16 +150,16 @@ TEST(WriteBehind, AFullDiskIsAnErrorOfTheCallThatMeetsItAndLosesNothing) {
     with_file_on_node(
         3, call_of(folder.file("data"), kCreate, gathering(30)), [&](File& file, Rank rank) {
             std::uint64_t here = 0;
-            const auto meet = [&] {
+            const auto rendezvous = [&] {
                 EXPECT_TRUE(reduce(file.transport(), std::span(&here, 1), ReduceOp::sum).ok());
             };
             const rlimit small{10, before.rlim_max};
             EXPECT_EQ(setrlimit(RLIMIT_FSIZE, &small), 0);
             EXPECT_EQ(append(file, rank).bytes, Bytes{kRecord});
-            meet();
+            rendezvous();
             const auto place = *file.position_shared();
             EXPECT_EQ(place, 3 * Offset{kRecord});
-            meet();
+            rendezvous();
             const Outcome refused = append(file, rank, 30);
             EXPECT_EQ(refused.bytes, 0);
             EXPECT_EQ(refused.error.kind, ErrorKind::io);
@@ -168,11 +168,11 @@ TEST(WriteBehind, AFullDiskIsAnErrorOfTheCallThatMeetsItAndLosesNothing) {
             EXPECT_EQ(refused.error.offset, 10);
             EXPECT_NE(std::string(refused.error.what).find("oratorio_shared_write_behind"),
                       std::string::npos);
-            meet();
+            rendezvous();
             EXPECT_EQ(*file.position_shared(), place) << "what isn't written takes no place";
             EXPECT_EQ(kind_of(file.sync()), ErrorKind::io) << "on all ranks";
             EXPECT_EQ(setrlimit(RLIMIT_FSIZE, &before), 0);
-            meet();
+            rendezvous();
             EXPECT_EQ(kind_of(file.sync()), ErrorKind::none);
         });
     std::signal(SIGXFSZ, handler);

@@ -16,8 +16,9 @@ inline AgentFacts few_agents(Bytes block = 4096) {
 
 struct FlatTerms : PlanOptions, PlanFacts {};
 
-inline std::shared_ptr<const Agreed<Terms>> terms_of(const FlatTerms& flat) {
-    return std::make_shared<const Agreed<Terms>>(Agreed<Terms>::vouch(Terms{flat, flat}));
+inline std::shared_ptr<const Agreed<PlanConfig>> terms_of(const FlatTerms& flat) {
+    return std::make_shared<const Agreed<PlanConfig>>(
+        Agreed<PlanConfig>::vouch(PlanConfig{flat, flat}));
 }
 
 }  // namespace oratorio::test

@@ -106,7 +106,7 @@ class FreeTransport final : public Transport {
         return {};
     }
     bool quiet() const override { return started_.empty(); }
-    void idle(const Rest& rest) override;
+    void idle(const WaitHint& wait_hint) override;
 
   private:
     Ticket keep(Started operation);
@@ -263,10 +263,10 @@ Result<Completion> FreeTransport::test(Ticket ticket) {
     return completion;
 }
 
-void FreeTransport::idle(const Rest& rest) {
+void FreeTransport::idle(const WaitHint& wait_hint) {
     between_.end_if_late();
-    if (rest.bell != nullptr)
-        wait_until_rung(*rest.bell, rest.heard, 200us);
+    if (wait_hint.doorbell != nullptr)
+        wait_until_rung(*wait_hint.doorbell, wait_hint.heard, 200us);
     else
         sched_yield();
 }

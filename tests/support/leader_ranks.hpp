@@ -68,7 +68,7 @@ class LeaderRanks final : public Transport {
     Result<std::int64_t> fetch_add(std::int64_t) override { return none().error(); }
     Result<void> set_counter(std::int64_t) override { return none().error(); }
     bool quiet() const override { return operations_.empty(); }
-    void idle(const Rest& rest) override { all_.idle(rest); }
+    void idle(const WaitHint& wait_hint) override { all_.idle(wait_hint); }
 
   private:
     struct Operation {

@@ -62,9 +62,9 @@ std::vector<std::byte> MemoryDisk::contents(Extent range) const {
     return bytes;
 }
 
-std::vector<Place> GivenPlaces::places(Extent range, std::size_t most) const {
-    std::vector<Place> found;
-    for (const Place& place : all_) {
+std::vector<DiskExtent> GivenPlaces::places(Extent range, std::size_t most) const {
+    std::vector<DiskExtent> found;
+    for (const DiskExtent& place : all_) {
         const Extent part = intersect(place.file, range);
         if (!part.empty() && found.size() < most)
             found.push_back({part, place.device + part.begin - place.file.begin});

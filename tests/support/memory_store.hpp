@@ -84,11 +84,12 @@ struct MemoryStoreOptions {
     int queue_depth = 8;  ///< 1 if not asynchronous
     int iovecs_max = 1024;
     Bytes bytes_max = 1 << 30;
-    std::vector<Place> places = {};  ///< where the file's bytes are reported to lie; empty: unknown
-    Prefetch* prefetch = nullptr;    ///< owned by the caller
-    int node = 0;                    ///< locks of other nodes are neither seen nor waited for
-    bool mandatory_locks = false;    ///< a lock denies transfers (EACCES), as on an SMB server
-    int resize_errno = 0;            ///< these calls fail with it
+    std::vector<DiskExtent> places =
+        {};                        ///< where the file's bytes are reported to lie; empty: unknown
+    Prefetch* prefetch = nullptr;  ///< owned by the caller
+    int node = 0;                  ///< locks of other nodes are neither seen nor waited for
+    bool mandatory_locks = false;  ///< a lock denies transfers (EACCES), as on an SMB server
+    int resize_errno = 0;          ///< these calls fail with it
     int sync_errno = 0;
     int close_errno = 0;
 };
@@ -96,11 +97,11 @@ struct MemoryStoreOptions {
 /// A disk map with fixed places.
 class GivenPlaces final : public DiskMap {
   public:
-    explicit GivenPlaces(std::vector<Place> all) : all_(std::move(all)) {}
-    [[nodiscard]] std::vector<Place> places(Extent range, std::size_t most) const override;
+    explicit GivenPlaces(std::vector<DiskExtent> all) : all_(std::move(all)) {}
+    [[nodiscard]] std::vector<DiskExtent> places(Extent range, std::size_t most) const override;
 
   private:
-    std::vector<Place> all_;
+    std::vector<DiskExtent> all_;
 };
 
 class MemoryStore : public Store {

@@ -62,13 +62,13 @@ class SimLockServices final : public LockServices {
     SimLockServices(SimLocks& all, std::function<void()> while_locked)
         : all_(all), service_(std::make_shared<SimLockService>(all, std::move(while_locked))) {}
 
-    Result<ServicePlace> serve() override {
+    Result<ServiceAddress> serve() override {
         if (all_.refused != 0) return Error::of_errno("serving locks", all_.refused);
         ++all_.offers;
-        return ServicePlace{.token = 1, .count = 1};
+        return ServiceAddress{.token = 1, .count = 1};
     }
     void withdraw() override { --all_.offers; }
-    std::shared_ptr<LockService> reach(const ServicePlace&) override { return service_; }
+    std::shared_ptr<LockService> reach(const ServiceAddress&) override { return service_; }
 
   private:
     SimLocks& all_;

@@ -110,7 +110,7 @@ class SimTransport final : public Transport {
     Result<void> set_counter(std::int64_t to) override { return network_.set_counter(me_, to); }
     bool quiet() const override { return network_.quiet(me_); }
     Error lost() const override { return network_.lost(me_); }
-    void idle(const Rest&) override { network_.idle(me_); }
+    void idle(const WaitHint&) override { network_.idle(me_); }
 
   private:
     static Nodes nodes_of(const SimOptions& options) {

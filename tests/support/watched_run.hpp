@@ -9,7 +9,7 @@
 namespace oratorio::test {
 
 /// Passes every plan that is made to a function.
-struct PlanWitness final : Witness {
+struct PlanWitness final : PlanObserver {
     std::function<void(const Plan&)> tell;
     explicit PlanWitness(std::function<void(const Plan&)> teller) : tell(std::move(teller)) {}
     void planned(const Plan& plan) override { tell(plan); }
@@ -17,7 +17,7 @@ struct PlanWitness final : Witness {
 };
 
 /// Idles as the run's caller would after a step that did not end the run.
-inline void rest(const Run& run, Transport& transport) {
+inline void wait_hint(const Run& run, Transport& transport) {
     if (const auto what = run.waits_for()) transport.idle(*what);
 }
 

@@ -65,12 +65,12 @@ Result<Ticket> ForkedTransport::reduce(std::span<std::uint64_t> values, ReduceOp
 }
 
 /// Waits as the MPI transport does.
-void ForkedTransport::idle(const Rest& rest) {
-    if (rest.bell == nullptr) {
+void ForkedTransport::idle(const WaitHint& wait_hint) {
+    if (wait_hint.doorbell == nullptr) {
         sched_yield();
         return;
     }
-    wait_until_rung(*rest.bell, rest.heard, 1ms);
+    wait_until_rung(*wait_hint.doorbell, wait_hint.heard, 1ms);
 }
 
 }  // namespace oratorio::calibrate

@@ -71,7 +71,7 @@ class ForkedTransport final : public Transport {
     Result<std::int64_t> fetch_add(std::int64_t) override { return no_messages(); }
     Result<void> set_counter(std::int64_t) override { return no_messages(); }
     [[nodiscard]] bool quiet() const override { return true; }
-    void idle(const Rest& rest) override;
+    void idle(const WaitHint& wait_hint) override;
 
   private:
     static Error no_messages() {

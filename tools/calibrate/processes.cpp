@@ -13,8 +13,8 @@
 
 #include "comm/doorbell.hpp"
 #include "comm/node_transport.hpp"
-#include "memory/shared_memory.hpp"
 #include "forked.hpp"
+#include "memory/shared_memory.hpp"
 #include "plan/methods.hpp"
 #include "session.hpp"
 #include "type/cursor.hpp"
@@ -75,7 +75,7 @@ Result<Nanoseconds> reach_across(const Forked& other, std::span<std::byte> user,
 
 /// One side of a ping-pong: waits for its doorbell and rings the other's. Returns false if the
 /// other side stops answering.
-bool answer(Bell& mine, Bell& other, int turns) {
+bool answer(Doorbell& mine, Doorbell& other, int turns) {
     for (int turn = 0; turn < turns; ++turn) {
         const auto heard = static_cast<std::uint32_t>(turn);
         const Stopwatch watch;
@@ -90,8 +90,8 @@ bool answer(Bell& mine, Bell& other, int turns) {
 }
 
 struct Bells {
-    Bell child{Before::yields};
-    Bell parent{Before::yields};
+    Doorbell child{WaitPolicy::yields};
+    Doorbell parent{WaitPolicy::yields};
 };
 
 Error silent() {
@@ -123,17 +123,18 @@ class OneCore {
 /// core.
 Result<Nanoseconds> wake(int turns) {
     const OneCore shared;
-    const auto bells = make_shared_memory<Bells>();
-    if (bells == nullptr) return Error::make(ErrorKind::no_memory, "memory for two processes");
-    const auto child = Forked::start([&] { (void)answer(bells->child, bells->parent, turns + 1); });
+    const auto doorbells = make_shared_memory<Bells>();
+    if (doorbells == nullptr) return Error::make(ErrorKind::no_memory, "memory for two processes");
+    const auto child =
+        Forked::start([&] { (void)answer(doorbells->child, doorbells->parent, turns + 1); });
     if (!child) return child.error();
-    ring(bells->child);
-    while (bells->parent.rings.load() == 0) {  // until the child has started
-        if (sleep_until_rung(bells->parent, 0, 5s); bells->parent.rings.load() == 0)
+    ring(doorbells->child);
+    while (doorbells->parent.rings.load() == 0) {  // until the child has started
+        if (sleep_until_rung(doorbells->parent, 0, 5s); doorbells->parent.rings.load() == 0)
             return silent();
     }
     const Stopwatch watch;
-    if (!answer(bells->parent, bells->child, turns)) return silent();
+    if (!answer(doorbells->parent, doorbells->child, turns)) return silent();
     return watch.elapsed() / (2.0 * turns);
 }
 

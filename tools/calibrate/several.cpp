@@ -9,8 +9,8 @@
 #include <thread>
 #include <vector>
 
-#include "memory/buffer_pool.hpp"
 #include "forked.hpp"
+#include "memory/buffer_pool.hpp"
 #include "plan/methods.hpp"
 #include "scratch.hpp"
 #include "session.hpp"

@@ -18,10 +18,10 @@ constexpr int kServers = 6;
 
 /// Returns the place of each block: `kStep` further on than the one before, modulo the disk's size.
 /// The step and the number of blocks have no common divisor, so each block has a place of its own.
-std::vector<Place> places() {
+std::vector<DiskExtent> places() {
     constexpr std::int64_t kStep = 797;
     const std::int64_t blocks = kFile / kBlock;
-    std::vector<Place> all;
+    std::vector<DiskExtent> all;
     for (std::int64_t i = 0; i < blocks; ++i)
         all.push_back({{i * kBlock, (i + 1) * kBlock}, i * kStep % blocks * kBlock});
     return all;
@@ -33,7 +33,7 @@ struct Calls {
     std::int64_t backward = 0;
 };
 
-Calls count_calls(const Plan& plan, const std::vector<Place>& places) {
+Calls count_calls(const Plan& plan, const std::vector<DiskExtent>& places) {
     Calls calls;
     for (int index = 0; index < static_cast<int>(plan.aggregators.size()); ++index) {
         Offset last = -1;
@@ -68,7 +68,7 @@ Facts count_disk(int only) {
     job.options.striping_unit = kBlock;
     const Plan in_file_order = plan_of(job, "disk_directed");
     Plan in_disk_order = in_file_order;
-    const std::vector<Place> disk = places();
+    const std::vector<DiskExtent> disk = places();
     in_disk_order.order = by_place(in_disk_order, disk);
     const Calls before = count_calls(in_file_order, disk);
     const Calls after = count_calls(in_disk_order, disk);

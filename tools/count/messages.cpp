@@ -68,10 +68,10 @@ Agreed<Summaries> summaries_of(const Job& job) {
 }
 
 Plan plan_of(const Job& job, const Agreed<Summaries>& summaries, std::string_view method) {
-    Terms terms{job.options, {}};
+    PlanConfig terms{job.options, {}};
     terms.options.method = find_method(method);
     return make_plan(job.direction, Agreed<AllSummaries>::vouch(*summaries),
-                     Agreed<const Nodes&>::vouch(job.nodes), Agreed<Terms>::vouch(terms),
+                     Agreed<const Nodes&>::vouch(job.nodes), Agreed<PlanConfig>::vouch(terms),
                      Agreed<NodeSharing>::vouch({}), 0);
 }
 
@@ -95,7 +95,7 @@ Sent count_sent(const Job& job, const Plan& plan) {
             sent.description_bytes += wire.bytes - flow.bytes;
         }
     }
-    if (plan.told) add_endings(sent, job, plan);
+    if (plan.ends_locally) add_endings(sent, job, plan);
     return sent;
 }
 

@@ -38,7 +38,7 @@ using Plans = std::array<Plan, roles>;
 
 /// Plans as a rank does, and keeps what a rank keeps; the summaries are freed.
 Plans plan_and_keep(int ranks, std::string_view method, const Nodes& nodes, Planned& planned) {
-    Terms terms;
+    PlanConfig terms;
     terms.options.method = find_method(method);
     terms.options.local_aggregators_per_node = 1;
     const Summaries list = a_mebibyte_each(ranks);
@@ -53,7 +53,7 @@ Plans plan_and_keep(int ranks, std::string_view method, const Nodes& nodes, Plan
         const Rank rank = first + kPlaceOfRole[role];
         kept[role] =
             make_plan_for(rank, Direction::write, summaries, Agreed<const Nodes&>::vouch(nodes),
-                          Agreed<Terms>::vouch(terms), Agreed<NodeSharing>::vouch({}));
+                          Agreed<PlanConfig>::vouch(terms), Agreed<NodeSharing>::vouch({}));
         const std::chrono::duration<double> taken = std::chrono::steady_clock::now() - begin;
         if (role == 0) planned.seconds = taken.count();
         if (role == 0) planned.most = allocated().most - before;

@@ -18,7 +18,7 @@ class Merger {
     Merger(std::span<std::byte> message, Direction direction)
         : table_(message),
           room_(std::ssize(message) - Bytes{sizeof(MessageHead)}),
-          shares_most_(direction == Direction::read ? GroupRuns::shares_max(std::ssize(message))
+          shares_most_(direction == Direction::read ? GroupData::shares_max(std::ssize(message))
                                                     : SIZE_MAX),
           reading_(direction == Direction::read) {}
 
@@ -232,8 +232,8 @@ std::vector<RoundSchedule> schedule_of(const Job& job, const Plan& plan, const S
     }
     Counter counter(job, plan, schedule);
     std::map<Rank, std::vector<Rank>> groups;
-    job.nodes.each([&](Rank rank, Seat seat) {
-        if (sample.nodes[static_cast<std::size_t>(seat.node)] == 0) return;
+    job.nodes.each([&](Rank rank, NodeSlot slot) {
+        if (sample.nodes[static_cast<std::size_t>(slot.node)] == 0) return;
         if (!plan.layers.two()) return counter.count_rank(rank);
         groups[plan.layers.local_aggregator_of(rank)].push_back(rank);
     });

@@ -81,7 +81,7 @@ void tell(Job job, const Agreed<Summaries>& summaries, int rounds, const std::st
     const auto begin = std::chrono::steady_clock::now();
     Plan plan = plan_of(job, summaries, job.options.method->name);
     const std::chrono::duration<double> taken = std::chrono::steady_clock::now() - begin;
-    if (plan.thin) plan = thinned(job, std::move(plan));
+    if (plan.refine_edges) plan = thinned(job, std::move(plan));
     std::int64_t pieces = 0;
     for (const AccessSummary& one : *summaries) pieces += one.pieces;
     print_plan(job, plan, pieces, taken.count());

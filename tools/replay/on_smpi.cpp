@@ -20,8 +20,8 @@
 #include "count/layouts.hpp"
 #include "count/messages.hpp"
 #include "count/workload.hpp"
-#include "platform.hpp"
 #include "engine/run.hpp"
+#include "platform.hpp"
 #include "smpi_transport.hpp"
 
 using namespace oratorio;
@@ -85,8 +85,8 @@ class Job {
         : direction_(direction),
           nodes_(std::move(nodes)),
           layout_of_(count::layouts_of(workload, nodes_.size)),
-          terms_(std::make_shared<const Agreed<Terms>>(
-              Agreed<Terms>::vouch(Terms{count::options_of(hints), {}}))),
+          terms_(std::make_shared<const Agreed<PlanConfig>>(
+              Agreed<PlanConfig>::vouch(PlanConfig{count::options_of(hints), {}}))),
           seen_(nodes_.size) {
         Bytes most = 0;
         for (Rank rank = 0; rank < nodes_.size; ++rank) {
@@ -131,7 +131,7 @@ class Job {
     Direction direction_;
     Nodes nodes_;
     count::LayoutOf layout_of_;
-    std::shared_ptr<const Agreed<Terms>> terms_;
+    std::shared_ptr<const Agreed<PlanConfig>> terms_;
     std::vector<std::byte> memory_;
     Bytes bytes_ = 0;  ///< of all ranks
     Bytes moved_ = 0;  ///< between stores and collective buffers

@@ -172,7 +172,7 @@ Result<Completion> SmpiTransport::test(Ticket ticket) {
 }
 
 /// Waits until any operation ends.
-void SmpiTransport::idle(const Rest& /*rest*/) {
+void SmpiTransport::idle(const WaitHint& /*rest*/) {
     std::vector<MPI_Request> requests;
     std::vector<std::size_t> indices;
     for (std::size_t i = 0; i < slots_.size(); ++i) {

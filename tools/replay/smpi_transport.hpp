@@ -58,7 +58,7 @@ class SmpiTransport final : public Transport {
     Result<std::int64_t> fetch_add(std::int64_t by) override;
     Result<void> set_counter(std::int64_t to) override;
     [[nodiscard]] bool quiet() const override { return free_.size() == slots_.size(); }
-    void idle(const Rest& rest) override;
+    void idle(const WaitHint& wait_hint) override;
 
   private:
     struct Slot {

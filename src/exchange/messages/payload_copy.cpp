@@ -55,7 +55,7 @@ bool place_runs(std::span<const std::byte> table, std::span<const std::byte> pay
         } else {
             copy_strided(to, run.stride, from, run.length, run.length, run.count);
         }
-        if (!buffer.given.empty()) mark_given(buffer.given.data() + at, run);
+        if (!buffer.mask.empty()) mark_written(buffer.mask.data() + at, run);
         from += run.bytes();
     });
 }
@@ -105,9 +105,9 @@ std::optional<PieceList> list_runs(std::span<const std::byte> table, Bytes paylo
     return pieces.list();
 }
 
-void mark_runs(std::span<const std::byte> table, const Region& region, std::span<std::byte> given) {
+void mark_runs(std::span<const std::byte> table, const Region& region, std::span<std::byte> mask) {
     (void)for_each_run(table, region, PieceWriter::bytes_max, [&](const StridedRun& run, Bytes at) {
-        mark_given(given.data() + at, run);
+        mark_written(mask.data() + at, run);
     });
 }
 

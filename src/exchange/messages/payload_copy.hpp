@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Placement: copies between the payload of a message and a collective buffer, as the message's run
+// Copies between the payload of a message and a collective buffer, as the message's run
 // table says. The aggregator's side.
 #pragma once
 
@@ -31,6 +31,6 @@ namespace oratorio {
                                                  std::span<const std::byte> buffer,
                                                  Offset valid_until, std::span<std::byte> lists);
 /// Marks the bytes of a table's runs as written. REQUIRES: list_runs accepted the table.
-void mark_runs(std::span<const std::byte> table, const Region& region, std::span<std::byte> given);
+void mark_runs(std::span<const std::byte> table, const Region& region, std::span<std::byte> mask);
 
 }  // namespace oratorio

@@ -14,9 +14,9 @@ namespace {
 class PeerExchange final : public Exchange {
   public:
     /// `group` is the data of this rank's group if this rank is its local aggregator, else null.
-    /// `lists`: see make_own_runs.
-    PeerExchange(const ExchangeContext& context, std::unique_ptr<Runs> own,
-                 std::unique_ptr<SpokenRuns> group, std::span<std::byte> lists)
+    /// `lists`: see make_own_data.
+    PeerExchange(const ExchangeContext& context, std::unique_ptr<DataPort> own,
+                 std::unique_ptr<GroupSource> group, std::span<std::byte> lists)
         : own_(std::move(own)),
           group_(std::move(group)),
           context_{context.transport,
@@ -54,7 +54,7 @@ class PeerExchange final : public Exchange {
         const bool copied = member_ && member_->step();
         return progressed_if(copied || any_progressed({*gathered, *served, *walked}));
     }
-    Standing standing() const override {
+    Progress progress() const override {
         const bool finished = participant_.finished() && aggregator_.finished() &&
                               (!group_ || group_->finished()) && (!member_ || member_->finished());
         const bool differs = aggregator_.differs() || (group_ && group_->differs()) ||
@@ -70,8 +70,8 @@ class PeerExchange final : public Exchange {
                                                             : participant_.failed();
     }
 
-    std::unique_ptr<Runs> own_;
-    std::unique_ptr<SpokenRuns> group_;
+    std::unique_ptr<DataPort> own_;
+    std::unique_ptr<GroupSource> group_;
     std::unique_ptr<WindowMember> member_;  ///< set if this rank's group shares windows and this
                                             ///< rank isn't its local aggregator
     PeerContext context_;
@@ -105,13 +105,13 @@ std::unique_ptr<Exchange> make_peer_exchange(const ExchangeContext& context) {
     const Plan& plan = context.plan;
     const Rank rank = context.transport.topology().rank;
     const bool copies = plan.aggregator_index(rank) >= 0 || plan.layers.in_windows();
-    auto own = make_own_runs(context, copies);
-    std::unique_ptr<SpokenRuns> group;
-    if (GroupRuns::needed(plan, rank)) {
+    auto own = make_own_data(context, copies);
+    std::unique_ptr<GroupSource> group;
+    if (GroupData::needed(plan, rank)) {
         if (plan.layers.in_windows()) {
-            group = std::make_unique<WindowRuns>(context, *own);
+            group = std::make_unique<WindowData>(context, *own);
         } else {
-            group = std::make_unique<GroupRuns>(context, *own, context.group);
+            group = std::make_unique<GroupData>(context, *own, context.group);
         }
     }
     return std::make_unique<PeerExchange>(context, std::move(own), std::move(group),
@@ -124,7 +124,7 @@ std::unique_ptr<Exchange> make_gathered_exchange(const ExchangeContext& context)
     const auto each = static_cast<std::size_t>(context.plan.message_bytes);
     const auto lists = context.messages.first(std::min(each, context.messages.size()));
     const bool copies = context.plan.aggregator_index(context.transport.topology().rank) >= 0;
-    return std::make_unique<PeerExchange>(context, make_own_runs(context, copies, lists), nullptr,
+    return std::make_unique<PeerExchange>(context, make_own_data(context, copies, lists), nullptr,
                                           lists);
 }
 

@@ -13,9 +13,9 @@
 #include <memory>
 #include <vector>
 
+#include "exchange/data_port.hpp"
 #include "exchange/messages/message_buffers.hpp"
 #include "exchange/messages/rounds.hpp"
-#include "exchange/data_port.hpp"
 #include "exchange/messages/zero_copy.hpp"
 
 namespace oratorio {
@@ -24,7 +24,7 @@ namespace oratorio {
 struct PeerContext {
     Transport& transport;
     const Plan& plan;
-    Runs& runs;  ///< of this rank, or of its group
+    DataPort& runs;  ///< of this rank, or of its group
     Stats& stats;
     unsigned sequence = 0;
     std::span<std::byte> lists;  ///< zero-copy: memory for the list of one message; else empty
@@ -119,7 +119,7 @@ class AggregatorSide {
     std::map<std::int64_t, Expected> expected_;
     std::map<std::int64_t, OpenRound> open_;
     std::vector<Reply> replies_;
-    Straight straight_;
+    ZeroCopyMessages zero_copy_;
     bool differs_ = false;
     Error failed_;
     Error deferred_;  ///< a failure where none can be returned; the next step() returns it
@@ -147,7 +147,7 @@ class ParticipantSide {
         std::span<std::byte> reply;
         Ticket sent;
         Ticket replied;
-        Ticket straight;      ///< writes: the zero-copy data
+        Ticket zero_copy;     ///< writes: the zero-copy data
         bool leaving = true;  ///< `message` is still being sent
         Chunk chunk;          ///< its payload bounds that of the reply
     };

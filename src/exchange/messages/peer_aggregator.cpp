@@ -2,8 +2,8 @@
 #include <algorithm>
 #include <cstring>
 
-#include "exchange/messages/peer.hpp"
 #include "exchange/messages/payload_copy.hpp"
+#include "exchange/messages/peer.hpp"
 
 namespace oratorio {
 
@@ -11,7 +11,7 @@ AggregatorSide::AggregatorSide(PeerContext& context)
     : context_(context),
       index_(context.plan.aggregator_index(context.rank())),
       own_(context.plan.graph.find(context.rank())),
-      straight_(context.transport, context.plan, context.stats, context.lists) {}
+      zero_copy_(context.transport, context.plan, context.stats, context.lists) {}
 
 bool AggregatorSide::has_own(std::int64_t round) const {
     return context_.plan.takes_part(own_, index_, round);
@@ -82,7 +82,7 @@ Result<void> AggregatorSide::post_receives(OpenRound& round) {
 
 Result<Step> AggregatorSide::step() {
     if (deferred_.kind != ErrorKind::none) return deferred_;
-    auto moved = straight_.used() ? reap_straight() : reap_replies();
+    auto moved = zero_copy_.used() ? reap_straight() : reap_replies();
     if (!moved) return moved;
     for (auto& [round, expected] : expected_) {
         const auto stepped = step_expected(expected);
@@ -128,7 +128,7 @@ Result<Step> AggregatorSide::step_open(std::int64_t number, OpenRound& round) {
         if (!posted) return posted.error();
         // A reply needs a buffer of its own: leave the request in the queue until one is free.
         if (context_.plan.direction == Direction::read && context_.buffers.free() == 0) break;
-        if (straight_.full()) break;
+        if (zero_copy_.full()) break;
         const auto received = round.queue.take();
         if (!received) return received.error();
         if (received->buffer.empty()) break;
@@ -143,10 +143,10 @@ Result<Step> AggregatorSide::step_open(std::int64_t number, OpenRound& round) {
 Result<void> AggregatorSide::serve(std::int64_t number, OpenRound& round, Rank source,
                                    std::span<std::byte> buffer) {
     const bool reading = context_.plan.direction == Direction::read;
-    MessageView message = view_message(buffer, !reading && !straight_.used());
+    MessageView message = view_message(buffer, !reading && !zero_copy_.used());
     bool sound = !message.damaged;
     if (message.head.last != 0) --round.senders;
-    if (straight_.used()) return serve_straight(number, round, source, message, buffer);
+    if (zero_copy_.used()) return serve_straight(number, round, source, message, buffer);
     if (message.head.begin != round.region.begin) {  // its runs belong to another region
         differs_ = true;
         message.table = message.payload = {};
@@ -169,17 +169,17 @@ Result<void> AggregatorSide::serve(std::int64_t number, OpenRound& round, Rank s
 Result<void> AggregatorSide::serve_straight(std::int64_t number, OpenRound& round, Rank source,
                                             const MessageView& message,
                                             std::span<std::byte> buffer) {
-    const StraightRound where{number, context_.tag(number, MessageKind::reply), round.region,
+    const ZeroCopyRound where{number, context_.tag(number, MessageKind::reply), round.region,
                               round.buffer, round.valid_until};
     const bool same = message.head.begin == round.region.begin;
     if (!same) differs_ = true;
     if (!same || message.damaged) {
         round.spoiled = true;
         if (message.damaged) note_damage(number);
-        return straight_.drop(where, source, buffer);
+        return zero_copy_.drop(where, source, buffer);
     }
     const auto started =
-        straight_.start(where, source, buffer, message.table, message.head.payload);
+        zero_copy_.start(where, source, buffer, message.table, message.head.payload);
     if (!started) return started.error();
     if (!*started) {
         round.spoiled = true;
@@ -191,7 +191,7 @@ Result<void> AggregatorSide::serve_straight(std::int64_t number, OpenRound& roun
 Result<Step> AggregatorSide::reap_straight() {
     bool moved = false;
     for (;;) {
-        const auto done = straight_.take();
+        const auto done = zero_copy_.take();
         if (!done) return done.error();
         if (done->round < 0) return progressed_if(moved);
         context_.buffers.give_back(done->buffer);
@@ -236,9 +236,9 @@ std::optional<Bytes> AggregatorSide::fetch(const OpenRound& round, const Message
 
 Copied AggregatorSide::serve_own(std::int64_t round) {
     OpenRound& open = open_.at(round);
-    std::byte* const given = open.buffer.given.empty() ? nullptr : open.buffer.given.data();
+    std::byte* const mask = open.buffer.mask.empty() ? nullptr : open.buffer.mask.data();
     const Copied copied =
-        context_.runs.copy(open.region, open.buffer.data.data(), given, open.valid_until);
+        context_.runs.copy(open.region, open.buffer.data.data(), mask, open.valid_until);
     open.own = !copied.last;
     open.bytes += copied.bytes;
     return copied;
@@ -264,11 +264,11 @@ Result<Step> AggregatorSide::reap_replies() {
 bool AggregatorSide::close_if_served(std::int64_t round, Bytes& held) {
     const auto found = open_.find(round);
     if (found == open_.end() || !found->second.is_served()) return false;
-    if (straight_.moves_in(round)) return false;
+    if (zero_copy_.moves_in(round)) return false;
     held = found->second.bytes;
     if (found->second.spoiled) {  // which of its bytes are valid is unknown
         held = 0;
-        std::ranges::fill(found->second.buffer.given, std::byte{0});
+        std::ranges::fill(found->second.buffer.mask, std::byte{0});
     }
     open_.erase(found);
     return true;

@@ -121,7 +121,7 @@ Result<Step> ParticipantSide::finish(Outgoing& outgoing) {
 }
 
 Result<Step> ParticipantSide::finish_straight(Outgoing& outgoing) {
-    const auto moved = context_.transport.test(reading_ ? outgoing.replied : outgoing.straight);
+    const auto moved = context_.transport.test(reading_ ? outgoing.replied : outgoing.zero_copy);
     if (!moved) return moved.error();
     if (moved->done) received_ += moved->bytes;
     return done_if(moved->done);
@@ -200,7 +200,7 @@ Result<void> ParticipantSide::send_straight(Rank to, Outgoing& outgoing) {
     const auto ticket =
         context_.transport.send(to, tag(outgoing.round, MessageKind::reply), chunk_.pieces);
     if (!ticket) return ticket.error();
-    outgoing.straight = *ticket;
+    outgoing.zero_copy = *ticket;
     count_sent(static_cast<std::size_t>(chunk_.pieces.bytes));
     return {};
 }

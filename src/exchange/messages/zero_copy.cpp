@@ -7,18 +7,20 @@
 
 namespace oratorio {
 
-bool Straight::moves_in(std::int64_t round) const {
+bool ZeroCopyMessages::moves_in(std::int64_t round) const {
     return std::ranges::any_of(moving_, [round](const Moving& one) { return one.round == round; });
 }
 
-Result<Ticket> Straight::send(const StraightRound& round, Rank other, const PieceList& pieces) {
+Result<Ticket> ZeroCopyMessages::send(const ZeroCopyRound& round, Rank other,
+                                      const PieceList& pieces) {
     stats_.count_message(static_cast<std::size_t>(pieces.bytes));
     stats_.bytes_straight += static_cast<std::uint64_t>(pieces.bytes);
     return transport_.send(other, round.tag, pieces);
 }
 
-Result<bool> Straight::start(const StraightRound& round, Rank other, std::span<std::byte> buffer,
-                             std::span<const std::byte> table, Bytes payload) {
+Result<bool> ZeroCopyMessages::start(const ZeroCopyRound& round, Rank other,
+                                     std::span<std::byte> buffer, std::span<const std::byte> table,
+                                     Bytes payload) {
     const auto pieces = list_runs(table, payload, round.region, round.buffer.data,
                                   reading() ? round.valid_until : INT64_MAX, lists_);
     if (!pieces || (!reading() && pieces->bytes != payload)) {
@@ -29,11 +31,12 @@ Result<bool> Straight::start(const StraightRound& round, Rank other, std::span<s
         reading() ? send(round, other, *pieces) : transport_.receive(other, round.tag, *pieces);
     if (!ticket) return ticket.error();
     moving_.push_back(
-        {*ticket, round.number, buffer, table, round.region, round.buffer.given, payload, true});
+        {*ticket, round.number, buffer, table, round.region, round.buffer.mask, payload, true});
     return true;
 }
 
-Result<void> Straight::drop(const StraightRound& round, Rank other, std::span<std::byte> buffer) {
+Result<void> ZeroCopyMessages::drop(const ZeroCopyRound& round, Rank other,
+                                    std::span<std::byte> buffer) {
     const auto ticket = reading() ? send(round, other, {})
                                   : transport_.receive(other, round.tag, round.buffer.data);
     if (!ticket) return ticket.error();
@@ -41,7 +44,7 @@ Result<void> Straight::drop(const StraightRound& round, Rank other, std::span<st
     return {};
 }
 
-Result<Straight::Done> Straight::take() {
+Result<ZeroCopyMessages::Done> ZeroCopyMessages::take() {
     for (std::size_t i = 0; i < moving_.size(); ++i) {
         const auto completion = transport_.test(moving_[i].ticket);
         if (!completion) return completion.error();
@@ -53,7 +56,7 @@ Result<Straight::Done> Straight::take() {
         done.bytes = completion->bytes;
         done.sound = done.bytes == moved.payload;
         stats_.bytes_straight += static_cast<std::uint64_t>(done.bytes);
-        if (!moved.given.empty() && done.sound) mark_runs(moved.table, moved.region, moved.given);
+        if (!moved.mask.empty() && done.sound) mark_runs(moved.table, moved.region, moved.mask);
         return done;
     }
     return Done{};

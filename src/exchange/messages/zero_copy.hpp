@@ -1,20 +1,20 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Straight: the aggregator's side of zero-copy messages. They go between other ranks' memory and
-// the buffers of open rounds, in pieces described by MPI datatypes. A message with the run table
-// precedes each of them.
+// ZeroCopyMessages: the aggregator's side of zero-copy messages. They go between other ranks'
+// memory and the buffers of open rounds, in pieces described by MPI datatypes. A message with the
+// run table precedes each of them.
 #pragma once
 
 #include <vector>
 
-#include "exchange/write_mask.hpp"
 #include "exchange/messages/rounds.hpp"
+#include "exchange/write_mask.hpp"
 #include "plan/plan.hpp"
 #include "stats/stats.hpp"
 
 namespace oratorio {
 
 /// The part of an open round that such messages need.
-struct StraightRound {
+struct ZeroCopyRound {
     std::int64_t number = 0;
     Tag tag = 0;  ///< of the messages with data
     Region region;
@@ -22,11 +22,12 @@ struct StraightRound {
     Offset valid_until = 0;  ///< reads: bytes at or after this offset aren't sent
 };
 
-class Straight {
+class ZeroCopyMessages {
   public:
     /// `lists`: memory for the list of one message, as long as a message. Empty: zero-copy isn't
     /// used.
-    Straight(Transport& transport, const Plan& plan, Stats& stats, std::span<std::byte> lists)
+    ZeroCopyMessages(Transport& transport, const Plan& plan, Stats& stats,
+                     std::span<std::byte> lists)
         : transport_(transport), plan_(plan), stats_(stats), lists_(lists) {}
 
     /// Returns true if messages are zero-copy.
@@ -37,11 +38,11 @@ class Straight {
     /// Starts to receive (writes) or to send (reads) the `payload` bytes that `table` describes.
     /// `buffer`, which holds the table, stays in use until take() returns it. Returns false if the
     /// table is invalid; the message was then dropped.
-    Result<bool> start(const StraightRound& round, Rank other, std::span<std::byte> buffer,
+    Result<bool> start(const ZeroCopyRound& round, Rank other, std::span<std::byte> buffer,
                        std::span<const std::byte> table, Bytes payload);
     /// Completes a message without its data: a write's data is received over the contents of the
     /// round's buffer, a read's reply is empty.
-    Result<void> drop(const StraightRound& round, Rank other, std::span<std::byte> buffer);
+    Result<void> drop(const ZeroCopyRound& round, Rank other, std::span<std::byte> buffer);
     struct Done {
         std::int64_t round = -1;  ///< -1: no message has completed
         Bytes bytes = 0;          ///< that came into the round's buffer
@@ -58,12 +59,12 @@ class Straight {
         std::span<std::byte> buffer;
         std::span<const std::byte> table;
         Region region;
-        std::span<std::byte> given;
+        std::span<std::byte> mask;
         Bytes payload = 0;
         bool placed = true;  ///< false for a dropped message
     };
     [[nodiscard]] bool reading() const { return plan_.direction == Direction::read; }
-    Result<Ticket> send(const StraightRound& round, Rank other, const PieceList& pieces);
+    Result<Ticket> send(const ZeroCopyRound& round, Rank other, const PieceList& pieces);
 
     Transport& transport_;
     const Plan& plan_;

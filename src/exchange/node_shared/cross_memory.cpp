@@ -22,8 +22,8 @@ class CrossMemoryExchange final : public Exchange {
     void open(int, std::int64_t round, const RoundBuffer& buffer, Offset valid_until) override;
     bool close_if_served(std::int64_t round, Bytes& held) override;
     Result<Step> step() override;
-    Standing standing() const override;
-    Bell* bell() const override { return &node_.bell(rank_); }
+    Progress progress() const override;
+    Doorbell* doorbell() const override { return &node_.doorbell(rank_); }
 
   private:
     struct Open {
@@ -74,23 +74,23 @@ void CrossMemoryExchange::publish() {
     encode(access.file, layouts_);
     const Bytes file_bytes = std::ssize(layouts_);
     encode(access.memory, layouts_);
-    Desk& desk = node_.desk(rank_);
-    desk.layouts = reinterpret_cast<std::uintptr_t>(layouts_.data());
-    desk.file_layout_bytes = file_bytes;
-    desk.memory_layout_bytes = std::ssize(layouts_) - file_bytes;
-    desk.buffer = reinterpret_cast<std::uintptr_t>(access.buffer);
-    desk.from = access.from;
-    desk.bytes = access.bytes();
-    desk.plan_begin = plan_.hull.begin;
-    desk.received = 0;
-    desk.ready = key();
-    for (const Rank aggregator : plan_.aggregators) ring(node_.bell(aggregator));
+    RankMailbox& mailbox = node_.mailbox(rank_);
+    mailbox.layouts = reinterpret_cast<std::uintptr_t>(layouts_.data());
+    mailbox.file_layout_bytes = file_bytes;
+    mailbox.memory_layout_bytes = std::ssize(layouts_) - file_bytes;
+    mailbox.buffer = reinterpret_cast<std::uintptr_t>(access.buffer);
+    mailbox.from = access.from;
+    mailbox.bytes = access.bytes();
+    mailbox.plan_begin = plan_.hull.begin;
+    mailbox.received = 0;
+    mailbox.ready = key();
+    for (const Rank aggregator : plan_.aggregators) ring(node_.doorbell(aggregator));
 }
 
 void CrossMemoryExchange::end_of_rounds() {
-    node_.desk(rank_).served = key();
+    node_.mailbox(rank_).served = key();
     for (std::size_t i = 0; i < plan_.graph.size(); ++i)
-        ring(node_.bell(plan_.graph.participant(i).rank));
+        ring(node_.doorbell(plan_.graph.participant(i).rank));
 }
 
 bool CrossMemoryExchange::wanted(std::int64_t round) const {
@@ -99,7 +99,7 @@ bool CrossMemoryExchange::wanted(std::int64_t round) const {
 
 bool CrossMemoryExchange::all_ready(std::int64_t round) const {
     return plan_.each_participant(index_, round, [&](std::size_t i) {
-        return node_.desk(plan_.graph.participant(i).rank).ready == key();
+        return node_.mailbox(plan_.graph.participant(i).rank).ready == key();
     });
 }
 
@@ -168,17 +168,17 @@ void CrossMemoryExchange::serve(std::int64_t round, Open& open) {
         }
         open.bytes += *moved;
         context_.stats.bytes_reached += static_cast<std::uint64_t>(*moved);
-        node_.desk(plan_.graph.participant(i).rank).received += *moved;
+        node_.mailbox(plan_.graph.participant(i).rank).received += *moved;
         return true;
     });
     open.served = true;
 }
 
-Standing CrossMemoryExchange::standing() const {
+Progress CrossMemoryExchange::progress() const {
     const bool finished =
         std::all_of(plan_.aggregators.begin(), plan_.aggregators.end(),
-                    [&](Rank aggregator) { return node_.desk(aggregator).served == key(); });
-    return {finished, node_.desk(rank_).received, differs_, failed_};
+                    [&](Rank aggregator) { return node_.mailbox(aggregator).served == key(); });
+    return {finished, node_.mailbox(rank_).received, differs_, failed_};
 }
 
 }  // namespace

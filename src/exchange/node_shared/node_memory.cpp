@@ -28,7 +28,7 @@ constexpr Bytes round_up(Bytes bytes) {
 }
 
 constexpr std::size_t kPerRank =
-    sizeof(Desk) + NodeMemory::rounds_max * (sizeof(SlotControl) + sizeof(Question));
+    sizeof(RankMailbox) + NodeMemory::rounds_max * (sizeof(SlotControl) + sizeof(ContentsQuery));
 
 Bytes control_bytes(const Topology& topology) {
     return round_up(static_cast<Bytes>(sizeof(Awake)) +
@@ -54,9 +54,9 @@ void make(std::span<std::byte>& memory, std::int64_t count, Arguments... argumen
 void make_controls(std::span<std::byte> memory, const Topology& topology) {
     const std::int64_t ranks = ranks_beside(topology, topology.rank);
     make<Awake>(memory, 1);
-    make<Desk>(memory, ranks, usual_before_sleep(topology));
+    make<RankMailbox>(memory, ranks, usual_wait_policy(topology));
     make<SlotControl>(memory, ranks * NodeMemory::rounds_max);
-    make<Question>(memory, ranks * NodeMemory::rounds_max);
+    make<ContentsQuery>(memory, ranks * NodeMemory::rounds_max);
 }
 
 /// Tries to read and to write a word of another rank, as the exchange would its data.
@@ -98,7 +98,7 @@ Result<Step> NodeMemory::prepare(Transport& transport, Bytes bytes, bool cross_m
         if (capacity_ >= bytes && (cross_memory_ || !cross_memory)) return Step::done;
         wanted_ = std::max(round_up(bytes), capacity_);
         cross_memory_wanted_ = cross_memory;
-        making_ = std::make_unique<SharedSegment>(wish(topology));
+        making_ = std::make_unique<SharedSegment>(options(topology));
     }
     const auto decided = making_->step(transport);
     if (!decided || *decided != Step::done) return decided;
@@ -107,14 +107,14 @@ Result<Step> NodeMemory::prepare(Transport& transport, Bytes bytes, bool cross_m
     return Step::done;
 }
 
-SharedSegment::Wish NodeMemory::wish(const Topology& topology) const {
-    SharedSegment::Wish wish;
-    wish.bytes = control_bytes(topology) + wanted_;
-    wish.card = {static_cast<std::uint64_t>(getpid()),
-                 reinterpret_cast<std::uintptr_t>(&probe_here)};
-    wish.prepare = [&topology](std::span<std::byte> memory) { make_controls(memory, topology); };
-    if (cross_memory_wanted_) wish.check = probe_others;
-    return wish;
+SharedSegment::Options NodeMemory::options(const Topology& topology) const {
+    SharedSegment::Options options;
+    options.bytes = control_bytes(topology) + wanted_;
+    options.card = {static_cast<std::uint64_t>(getpid()),
+                    reinterpret_cast<std::uintptr_t>(&probe_here)};
+    options.prepare = [&topology](std::span<std::byte> memory) { make_controls(memory, topology); };
+    if (cross_memory_wanted_) options.check = probe_others;
+    return options;
 }
 
 void NodeMemory::decide(const Topology& topology) {
@@ -137,11 +137,11 @@ void NodeMemory::lay_out(const Topology& topology) {
     const std::int64_t ranks = ranks_beside(topology, topology.rank);
     auto memory = memory_.span();
     awake_ = carve<Awake>(memory, 1);
-    desks_ = carve<Desk>(memory, ranks);
+    mailboxes_ = carve<RankMailbox>(memory, ranks);
     slots_ = carve<SlotControl>(memory, ranks * rounds_max);
-    questions_ = carve<Question>(memory, ranks * rounds_max);
+    queries_ = carve<ContentsQuery>(memory, ranks * rounds_max);
     buffers_ = memory_.span().subspan(static_cast<std::size_t>(control_bytes(topology)));
-    seats_ = topology.node_of;
+    rank_map_ = topology.node_of;
     processes_.clear();
     for (const auto& [process, probe] : making_->cards())
         processes_.push_back(static_cast<int>(process));
@@ -152,16 +152,16 @@ void NodeMemory::tidy(Bytes kept_max) {
     shared_refused_ = cross_memory_refused_ = false;
 }
 
-Desk& NodeMemory::desk(Rank rank) const {
-    return desks_[place(rank)];
+RankMailbox& NodeMemory::mailbox(Rank rank) const {
+    return mailboxes_[place(rank)];
 }
 
 SlotControl& NodeMemory::slot(int aggregator, std::int64_t round) const {
     return slots_[aggregator * rounds_max + round % rounds_max];
 }
 
-Question& NodeMemory::question(int aggregator, std::int64_t round) const {
-    return questions_[aggregator * rounds_max + round % rounds_max];
+ContentsQuery& NodeMemory::query(int aggregator, std::int64_t round) const {
+    return queries_[aggregator * rounds_max + round % rounds_max];
 }
 
 }  // namespace oratorio

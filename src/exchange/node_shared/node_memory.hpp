@@ -26,14 +26,14 @@ struct alignas(64) SlotControl {
     Offset begin = 0;                       ///< of the region
     Offset valid_until = 0;                 ///< see Exchange::open
     Bytes buffer = 0;                       ///< offset of the sub-buffer in buffers()
-    Bytes given = -1;                       ///< offset of its write mask there; -1: none
+    Bytes mask = -1;                        ///< offset of its write mask there; -1: none
     std::atomic<std::int64_t> bytes{0};     ///< writes: moved by the participants so far
 };
 
 /// An aggregator's question to its participants: which data will this round hold? The fields have
 /// the same order as in SlotControl: `round` is written last, and each participant adds its
 /// contents before it decrements `to_come`.
-struct alignas(64) Question {
+struct alignas(64) ContentsQuery {
     std::atomic<std::uint64_t> round{0};
     std::atomic<std::int64_t> to_come{0};
     Offset begin = 0;
@@ -45,13 +45,15 @@ struct alignas(64) Question {
 
 /// Shared by all ranks of the node.
 struct alignas(64) Awake {
-    std::atomic<int> ranks{0};  ///< number of ranks that are working, not waiting (exchange/node_shared/waking)
+    std::atomic<int> ranks{
+        0};  ///< number of ranks that are working, not waiting (exchange/node_shared/waking)
 };
 
-/// A rank's mailbox: where other ranks find its doorbell and its data (exchange/node_shared/cross_memory).
-struct Desk {
-    explicit Desk(Before usual) : bell(usual) {}
-    Bell bell;
+/// A rank's mailbox: where other ranks find its doorbell and its data
+/// (exchange/node_shared/cross_memory).
+struct RankMailbox {
+    explicit RankMailbox(WaitPolicy usual) : doorbell(usual) {}
+    Doorbell doorbell;
     /// Key of the last access that the rank entered (engine/entry_tracker).
     alignas(64) std::atomic<std::uint64_t> entered{0};
     /// Key of the access that the fields below describe; written last.
@@ -86,22 +88,22 @@ class NodeMemory {
     /// REQUIRES: `node` is null on all ranks or on none.
     [[nodiscard]] static Agreed<NodeSharing> sharing(const NodeMemory* node);
 
-    [[nodiscard]] Bell& bell(Rank rank) const { return desk(rank).bell; }
-    [[nodiscard]] Desk& desk(Rank rank) const;
+    [[nodiscard]] Doorbell& doorbell(Rank rank) const { return mailbox(rank).doorbell; }
+    [[nodiscard]] RankMailbox& mailbox(Rank rank) const;
     [[nodiscard]] int process(Rank rank) const {
         return processes_[static_cast<std::size_t>(place(rank))];
     }
     [[nodiscard]] std::atomic<int>& awake() const { return awake_->ranks; }
     /// Returns the rank's index on its node.
-    [[nodiscard]] int place(Rank rank) const { return seats_.seat(rank).place; }
+    [[nodiscard]] int place(Rank rank) const { return rank_map_.slot(rank).place; }
     /// `aggregator` is its index in the plan; for windows, the local aggregator's index on its
     /// node.
     [[nodiscard]] SlotControl& slot(int aggregator, std::int64_t round) const;
-    [[nodiscard]] Question& question(int aggregator, std::int64_t round) const;
+    [[nodiscard]] ContentsQuery& query(int aggregator, std::int64_t round) const;
     [[nodiscard]] std::span<std::byte> buffers() const { return buffers_; }
 
   private:
-    [[nodiscard]] SharedSegment::Wish wish(const Topology& topology) const;
+    [[nodiscard]] SharedSegment::Options options(const Topology& topology) const;
     void decide(const Topology& topology);
     void lay_out(const Topology& topology);
 
@@ -115,11 +117,11 @@ class NodeMemory {
     bool cross_memory_refused_ = false;
     Error refusal_;               ///< agreed by all ranks
     std::vector<int> processes_;  ///< by index on the node
-    Placement seats_;             ///< of all ranks
+    RankMap rank_map_;            ///< of all ranks
     Awake* awake_ = nullptr;
-    Desk* desks_ = nullptr;
+    RankMailbox* mailboxes_ = nullptr;
     SlotControl* slots_ = nullptr;
-    Question* questions_ = nullptr;
+    ContentsQuery* queries_ = nullptr;
     std::span<std::byte> buffers_;
 };
 

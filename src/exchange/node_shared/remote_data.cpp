@@ -81,24 +81,24 @@ Result<RemoteData> RemoteData::open(const NodeMemory& node, Rank rank) {
 }
 
 Result<RemoteData> RemoteData::fetch(const NodeMemory& node, Rank rank) {
-    const Desk& desk = node.desk(rank);
+    const RankMailbox& mailbox = node.mailbox(rank);
     std::vector<std::byte> encoded(
-        static_cast<std::size_t>(desk.file_layout_bytes + desk.memory_layout_bytes));
+        static_cast<std::size_t>(mailbox.file_layout_bytes + mailbox.memory_layout_bytes));
     const iovec here{encoded.data(), encoded.size()};
-    const iovec there{address(desk.layouts, 0), encoded.size()};
+    const iovec there{address(mailbox.layouts, 0), encoded.size()};
     const int process = node.process(rank);
     if (process_vm_readv(process, &here, 1, &there, 1, 0) != std::ssize(encoded)) return failed();
-    const auto cut = static_cast<std::size_t>(desk.file_layout_bytes);
+    const auto cut = static_cast<std::size_t>(mailbox.file_layout_bytes);
     auto file = decode(std::span(encoded).first(cut));
     if (!file) return file.error();
     auto memory = decode(std::span(encoded).subspan(cut));
     if (!memory) return memory.error();
     RemoteData data(*file, *memory);
     data.process_ = process;
-    data.user_ = desk.buffer;
-    data.from_ = desk.from;
-    data.to_ = desk.from + desk.bytes;
-    data.plan_begin_ = desk.plan_begin;
+    data.user_ = mailbox.buffer;
+    data.from_ = mailbox.from;
+    data.to_ = mailbox.from + mailbox.bytes;
+    data.plan_begin_ = mailbox.plan_begin;
     return data;
 }
 
@@ -138,10 +138,10 @@ Result<Bytes> RemoteData::move(const Region& region, const RoundBuffer& buffer, 
                 bytes)
                 return failed();
             moved += bytes;
-            for (std::size_t k = 0; !buffer.given.empty() && k < here_.size(); ++k) {
+            for (std::size_t k = 0; !buffer.mask.empty() && k < here_.size(); ++k) {
                 const auto at = static_cast<std::byte*>(here_[k].iov_base) - buffer.data.data();
-                mark_given(buffer.given.data() + at,
-                           {at, static_cast<Bytes>(here_[k].iov_len), 0, 1});
+                mark_written(buffer.mask.data() + at,
+                             {at, static_cast<Bytes>(here_[k].iov_len), 0, 1});
             }
         }
     }

@@ -7,8 +7,8 @@
 
 #include <vector>
 
-#include "exchange/node_shared/node_memory.hpp"
 #include "exchange/data_port.hpp"
+#include "exchange/node_shared/node_memory.hpp"
 
 namespace oratorio {
 

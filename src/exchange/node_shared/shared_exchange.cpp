@@ -5,8 +5,8 @@
 #include <algorithm>
 #include <vector>
 
-#include "exchange/node_shared/node_rounds.hpp"
 #include "exchange/data_port.hpp"
+#include "exchange/node_shared/node_rounds.hpp"
 #include "exchange/node_shared/waking.hpp"
 #include "plan/methods.hpp"
 
@@ -27,22 +27,22 @@ void raise(std::atomic<Offset>& word, Offset value) {
 }
 
 /// Adds one rank's contents to the answer.
-void add(Question& question, const RoundContents& contents) {
-    question.bytes += contents.bytes;
-    question.coverage += contents.coverage;
+void add(ContentsQuery& query, const RoundContents& contents) {
+    query.bytes += contents.bytes;
+    query.coverage += contents.coverage;
     if (contents.hull.empty()) return;
-    lower(question.first, contents.hull.begin);
-    raise(question.last, contents.hull.end);
+    lower(query.first, contents.hull.begin);
+    raise(query.last, contents.hull.end);
 }
 
-Extent hull_in(const Question& question) {
-    const Offset first = question.first;
-    return first == INT64_MAX ? Extent{} : Extent{first, question.last};
+Extent hull_in(const ContentsQuery& query) {
+    const Offset first = query.first;
+    return first == INT64_MAX ? Extent{} : Extent{first, query.last};
 }
 
 class SharedExchange final : public Exchange {
   public:
-    SharedExchange(const ExchangeContext& context, std::unique_ptr<Runs> runs);
+    SharedExchange(const ExchangeContext& context, std::unique_ptr<DataPort> runs);
 
     void expect(std::int64_t round) override;
     std::optional<RoundContents> contents(std::int64_t round) const override;
@@ -50,8 +50,8 @@ class SharedExchange final : public Exchange {
               Offset valid_until) override;
     bool close_if_served(std::int64_t round, Bytes& held) override;
     Result<Step> step() override;
-    Standing standing() const override;
-    Bell* bell() const override { return &context_.node->bell(rank_); }
+    Progress progress() const override;
+    Doorbell* doorbell() const override { return &context_.node->doorbell(rank_); }
 
   private:
     /// This rank's progress with one aggregator; with shared loads, with one of its sub-buffers:
@@ -76,7 +76,7 @@ class SharedExchange final : public Exchange {
     int index_;         ///< among the aggregators; -1: none
     std::size_t mine_;  ///< this rank's participant index
     bool reading_;
-    std::unique_ptr<Runs> runs_;
+    std::unique_ptr<DataPort> runs_;
     const Waking waking_;
     int apart_;                       ///< distance of one Progress's rounds
     std::vector<Progress> progress_;  ///< in the order in which this rank visits them
@@ -84,7 +84,7 @@ class SharedExchange final : public Exchange {
     bool differs_ = false;
 };
 
-SharedExchange::SharedExchange(const ExchangeContext& context, std::unique_ptr<Runs> runs)
+SharedExchange::SharedExchange(const ExchangeContext& context, std::unique_ptr<DataPort> runs)
     : context_(context),
       plan_(context.plan),
       rank_(context.transport.topology().rank),
@@ -118,21 +118,21 @@ void SharedExchange::tell_participants(int aggregator, std::int64_t round) {
 }
 
 void SharedExchange::expect(std::int64_t round) {
-    Question& question = context_.node->question(index_, round);
-    question.begin = plan_.region(index_, round).begin;
-    question.bytes = 0;
-    question.coverage = 0;
-    question.first = INT64_MAX;
-    question.last = INT64_MIN;
-    question.to_come = plan_.count_participants(index_, round);
-    question.round = key(round);
+    ContentsQuery& query = context_.node->query(index_, round);
+    query.begin = plan_.region(index_, round).begin;
+    query.bytes = 0;
+    query.coverage = 0;
+    query.first = INT64_MAX;
+    query.last = INT64_MIN;
+    query.to_come = plan_.count_participants(index_, round);
+    query.round = key(round);
     tell_participants(index_, round);
 }
 
 std::optional<RoundContents> SharedExchange::contents(std::int64_t round) const {
-    const Question& question = context_.node->question(index_, round);
-    if (question.to_come > 0) return std::nullopt;
-    return RoundContents{question.bytes, question.coverage, hull_in(question)};
+    const ContentsQuery& query = context_.node->query(index_, round);
+    if (query.to_come > 0) return std::nullopt;
+    return RoundContents{query.bytes, query.coverage, hull_in(query)};
 }
 
 void SharedExchange::open(int aggregator, std::int64_t round, const RoundBuffer& buffer,
@@ -143,7 +143,7 @@ void SharedExchange::open(int aggregator, std::int64_t round, const RoundBuffer&
     slot.bytes = 0;
     slot.valid_until = valid_until;
     slot.buffer = buffer.data.data() - first;
-    slot.given = buffer.given.empty() ? -1 : buffer.given.data() - first;
+    slot.mask = buffer.mask.empty() ? -1 : buffer.mask.data() - first;
     slot.to_come = plan_.count_participants(aggregator, round);
     slot.round = key(round);
     tell_participants(aggregator, round);
@@ -167,14 +167,14 @@ Result<Step> SharedExchange::step() {
 
 bool SharedExchange::answer(Progress& progress) {
     const int aggregator = progress.aggregator;
-    Question& question = context_.node->question(aggregator, progress.answered);
-    if (question.round != key(progress.answered)) return false;
+    ContentsQuery& query = context_.node->query(aggregator, progress.answered);
+    if (query.round != key(progress.answered)) return false;
     const Region region = plan_.region(aggregator, progress.answered);
-    if (question.begin == region.begin) {
-        if (const auto contents = runs_->contents(region)) add(question, *contents);
+    if (query.begin == region.begin) {
+        if (const auto contents = runs_->contents(region)) add(query, *contents);
     }
     progress.answered = plan_.next_round(mine_, aggregator, progress.answered + apart_, apart_);
-    check_in(question.to_come, aggregator);
+    check_in(query.to_come, aggregator);
     return true;
 }
 
@@ -185,8 +185,8 @@ bool SharedExchange::move_data(Progress& progress) {
     const Region region = plan_.region(aggregator, progress.round);
     if (slot.begin == region.begin) {
         std::byte* const first = context_.node->buffers().data();
-        std::byte* const given = slot.given < 0 ? nullptr : first + slot.given;
-        const Bytes mine = runs_->copy(region, first + slot.buffer, given, slot.valid_until).bytes;
+        std::byte* const mask = slot.mask < 0 ? nullptr : first + slot.mask;
+        const Bytes mine = runs_->copy(region, first + slot.buffer, mask, slot.valid_until).bytes;
         if (reading_) {
             received_ += mine;
         } else {
@@ -207,7 +207,7 @@ void SharedExchange::check_in(std::atomic<std::int64_t>& to_come, int aggregator
     waking_.call_others();
 }
 
-Standing SharedExchange::standing() const {
+Progress SharedExchange::progress() const {
     const bool finished =
         std::all_of(progress_.begin(), progress_.end(), [&](const Progress& progress) {
             return progress.round >= plan_.rounds && progress.answered >= plan_.rounds;
@@ -218,7 +218,7 @@ Standing SharedExchange::standing() const {
 }  // namespace
 
 std::unique_ptr<Exchange> make_shared_exchange(const ExchangeContext& context) {
-    return std::make_unique<SharedExchange>(context, make_own_runs(context, true));
+    return std::make_unique<SharedExchange>(context, make_own_data(context, true));
 }
 
 }  // namespace oratorio

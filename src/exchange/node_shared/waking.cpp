@@ -8,9 +8,9 @@ namespace oratorio {
 void Waking::tell(Rank rank) const {
     if (rank == topology_.rank) return;
     if (gently_) {
-        ring_softly(node_.bell(rank));
+        ring_softly(node_.doorbell(rank));
     } else {
-        ring(node_.bell(rank));
+        ring(node_.doorbell(rank));
     }
 }
 
@@ -20,14 +20,14 @@ void Waking::call_others() const {
     if (!gently_) return;
     int room = std::max(1, static_cast<int>(topology_.cores_of_node())) - node_.awake();
     for (int i = 1; i < topology_.size && room > 0; ++i) {
-        if (call(node_.bell((topology_.rank + i) % topology_.size))) --room;
+        if (call(node_.doorbell((topology_.rank + i) % topology_.size))) --room;
     }
-    const Before usual = usual_before_sleep(topology_);
-    const bool relieved = usual == Before::yields && room <= 0;
-    node_.bell(topology_.rank).before = relieved ? Before::nothing : usual;
+    const WaitPolicy usual = usual_wait_policy(topology_);
+    const bool relieved = usual == WaitPolicy::yields && room <= 0;
+    node_.doorbell(topology_.rank).policy = relieved ? WaitPolicy::nothing : usual;
 }
 
-void Shift::begin() {
+void ActiveScope::begin() {
     if (on_) return;
     ++node_.awake();
     on_ = true;
@@ -35,7 +35,7 @@ void Shift::begin() {
 
 /// Decrements the count before it scans the doorbells; a ringer reads the count after it rings. So
 /// one of the two sees the other, and no rank sleeps on while there is work and a core.
-void Shift::end() {
+void ActiveScope::end() {
     if (!on_) return;
     on_ = false;
     --node_.awake();
@@ -44,9 +44,9 @@ void Shift::end() {
 
 /// Restores the wait policy: other accesses, where no rank gives up its core, use the same
 /// doorbell.
-Shift::~Shift() {
+ActiveScope::~ActiveScope() {
     end();
-    node_.bell(topology_.rank).before = usual_before_sleep(topology_);
+    node_.doorbell(topology_.rank).policy = usual_wait_policy(topology_);
 }
 
 }  // namespace oratorio

@@ -29,13 +29,13 @@ class Waking {
 
 /// The scope in which a rank counts as working, for accesses that wake no more ranks than there are
 /// cores. Ends with the object.
-class Shift {
+class ActiveScope {
   public:
-    Shift(const NodeMemory& node, const Topology& topology)
+    ActiveScope(const NodeMemory& node, const Topology& topology)
         : node_(node), topology_(topology), waking_(node, topology, true) {}
-    ~Shift();
-    Shift(const Shift&) = delete;
-    Shift& operator=(const Shift&) = delete;
+    ~ActiveScope();
+    ActiveScope(const ActiveScope&) = delete;
+    ActiveScope& operator=(const ActiveScope&) = delete;
 
     /// Counts this rank as working.
     void begin();

@@ -26,7 +26,7 @@ std::vector<Rank> members_of(const Plan& plan, Rank local_aggregator) {
 }  // namespace
 
 /// The state of a chunk while it is made.
-struct GroupRuns::Merge {
+struct GroupData::Merge {
     RunJoiner joiner;
     std::size_t capacity;
     Chunk& chunk;
@@ -41,29 +41,30 @@ struct GroupRuns::Merge {
     }
 };
 
-std::size_t GroupRuns::shares_max(Bytes message_bytes) {
+std::size_t GroupData::shares_max(Bytes message_bytes) {
     return static_cast<std::size_t>(message_bytes) / (2 * sizeof(Share));
 }
 
-Bytes GroupRuns::bytes_needed(Direction direction, const PlanOptions& options, int ranks) {
+Bytes GroupData::bytes_needed(Direction direction, const PlanOptions& options, int ranks) {
     const Bytes message = message_bytes_of(options);
-    const Bytes members = ranks * Member::buffers(direction) * local_message_bytes(options, ranks);
+    const Bytes members =
+        ranks * GroupMember::buffers(direction) * local_message_bytes(options, ranks);
     if (direction == Direction::write) return members + message;
     return members + (in_flight(options.messages_in_flight) + 1) *
                          static_cast<Bytes>(shares_max(message) * sizeof(Share));
 }
 
-bool GroupRuns::needed(const Plan& plan, Rank rank) {
+bool GroupData::needed(const Plan& plan, Rank rank) {
     if (!plan.layers.two() || plan.graph.hull_of(rank).empty()) return false;
     return members_of(plan, rank) != std::vector<Rank>{rank};
 }
 
-GroupRuns::GroupRuns(const ExchangeContext& context, Runs& own, std::span<std::byte> memory)
+GroupData::GroupData(const ExchangeContext& context, DataPort& own, std::span<std::byte> memory)
     : context_{context.transport, context.plan, context.stats, context.sequence, own} {
     const Plan& plan = context.plan;
     const std::vector<Rank> group = members_of(plan, context_.rank());
-    const auto each =
-        static_cast<std::size_t>(Member::buffers(plan.direction) * plan.layers.message_bytes());
+    const auto each = static_cast<std::size_t>(GroupMember::buffers(plan.direction) *
+                                               plan.layers.message_bytes());
     members_.reserve(group.size());
     for (const Rank rank : group) {
         members_.emplace_back(context_, rank, memory.first(each));
@@ -78,7 +79,7 @@ GroupRuns::GroupRuns(const ExchangeContext& context, Runs& own, std::span<std::b
     }
 }
 
-void GroupRuns::lay_out_records(std::span<std::byte> memory) {
+void GroupData::lay_out_records(std::span<std::byte> memory) {
     const std::size_t shares = shares_max(context_.plan.message_bytes);
     for (int i = 0; i <= context_.plan.messages_in_flight; ++i) {
         auto* const first = new (memory.data()) Share[shares];
@@ -89,16 +90,16 @@ void GroupRuns::lay_out_records(std::span<std::byte> memory) {
 
 /// There is a record for each message in flight and one for the chunk that is being made, so one is
 /// always free.
-int GroupRuns::take_record() {
+int GroupData::take_record() {
     const auto found = std::ranges::find(records_, false, &Record::in_use);
     found->in_use = true;
     found->used = 0;
     return static_cast<int>(found - records_.begin());
 }
 
-Result<Step> GroupRuns::step() {
+Result<Step> GroupData::step() {
     bool moved = false;
-    for (Member& member : members_) {
+    for (GroupMember& member : members_) {
         const auto stepped = member.step();
         if (!stepped) return stepped;
         moved = moved || *stepped == Step::progressed;
@@ -111,18 +112,18 @@ Result<Step> GroupRuns::step() {
     return progressed_if(moved);
 }
 
-bool GroupRuns::finished() const {
-    return std::ranges::all_of(members_, [](const Member& member) { return member.idle(); });
+bool GroupData::finished() const {
+    return std::ranges::all_of(members_, [](const GroupMember& member) { return member.idle(); });
 }
 
-bool GroupRuns::ready(const Region& region) {
-    return std::ranges::all_of(members_, [&](Member& member) {
-        return !member.stands_at(region) || member.look() != Member::Has::nothing_yet;
+bool GroupData::ready(const Region& region) {
+    return std::ranges::all_of(members_, [&](GroupMember& member) {
+        return !member.stands_at(region) || member.look() != GroupMember::Has::nothing_yet;
     });
 }
 
-std::optional<RoundContents> GroupRuns::contents(const Region& region) {
-    const auto tell = [&](const Member& member) {
+std::optional<RoundContents> GroupData::contents(const Region& region) {
+    const auto tell = [&](const GroupMember& member) {
         return !member.is_own() && member.touches(region);
     };
     if (told_[region.begin].told < std::ranges::count_if(members_, tell)) return std::nullopt;
@@ -133,7 +134,7 @@ std::optional<RoundContents> GroupRuns::contents(const Region& region) {
 
 /// Merges the next runs of all members, by offset, until the chunk is full or a member's next
 /// message hasn't arrived.
-std::size_t GroupRuns::next(const Region& region, std::span<std::byte> table_and_payload,
+std::size_t GroupData::next(const Region& region, std::span<std::byte> table_and_payload,
                             Chunk& chunk) {
     chunk = {};
     if (context_.reading()) chunk.record = take_record();
@@ -142,7 +143,7 @@ std::size_t GroupRuns::next(const Region& region, std::span<std::byte> table_and
     Merge merge{RunJoiner(table_and_payload, region), table_and_payload.size(), chunk, record};
     heap_.clear();
     for (std::size_t i = 0; i < members_.size(); ++i) {
-        if (members_[i].stands_at(region) && members_[i].look() == Member::Has::run)
+        if (members_[i].stands_at(region) && members_[i].look() == GroupMember::Has::run)
             push({members_[i].run().offset, i});
     }
     bool all_here = true;
@@ -163,27 +164,27 @@ std::size_t GroupRuns::next(const Region& region, std::span<std::byte> table_and
     return merge.joiner.bytes();
 }
 
-GroupRuns::Head GroupRuns::pop() {
+GroupData::Head GroupData::pop() {
     std::ranges::pop_heap(heap_, std::greater<>());
     const Head head = heap_.back();
     heap_.pop_back();
     return head;
 }
 
-void GroupRuns::push(Head head) {
+void GroupData::push(Head head) {
     heap_.push_back(head);
     std::ranges::push_heap(heap_, std::greater<>());
 }
 
 /// Returns false if the member's next message hasn't arrived.
-bool GroupRuns::look_again(std::size_t index) {
-    const Member::Has has = members_[index].look();
-    if (has == Member::Has::run) push({members_[index].run().offset, index});
-    return has != Member::Has::nothing_yet;
+bool GroupData::look_again(std::size_t index) {
+    const GroupMember::Has has = members_[index].look();
+    if (has == GroupMember::Has::run) push({members_[index].run().offset, index});
+    return has != GroupMember::Has::nothing_yet;
 }
 
 /// Rows: adjacent pieces, one from each of several members, repeated at equal distances.
-struct GroupRuns::Rows {
+struct GroupData::Rows {
     Offset begin = 0;
     Bytes length = 0;  ///< bytes of one row
     Bytes stride = 0;
@@ -192,7 +193,7 @@ struct GroupRuns::Rows {
 
 /// Moves the members of the rows at the top of the heap to row_. Returns count 0 if the rows are
 /// too few to be worth it.
-GroupRuns::Rows GroupRuns::find_rows(const Merge& merge) {
+GroupData::Rows GroupData::find_rows(const Merge& merge) {
     constexpr std::int64_t kLeast = 4;
     row_.clear();
     const StridedRun first = members_[heap_.front().member].run();
@@ -220,7 +221,7 @@ GroupRuns::Rows GroupRuns::find_rows(const Merge& merge) {
 
 /// Does the work of take_from for all members of row_ at once. This is the common case of ranks
 /// with interleaved pieces in the file.
-bool GroupRuns::take_rows(Merge& merge) {
+bool GroupData::take_rows(Merge& merge) {
     constexpr int kPieces = 64;
     const Rows rows = find_rows(merge);
     if (rows.count == 0) {
@@ -230,7 +231,7 @@ bool GroupRuns::take_rows(Merge& merge) {
     }
     Bytes at = merge.chunk.payload;
     for (const std::size_t index : row_) {
-        Member& member = members_[index];
+        GroupMember& member = members_[index];
         const Bytes length = member.run().length;
         if (context_.reading()) {
             share(index, at, length, merge);
@@ -255,15 +256,15 @@ bool GroupRuns::take_rows(Merge& merge) {
     return true;
 }
 
-void GroupRuns::advance(const Region& region) {
-    for (Member& member : members_) {
+void GroupData::advance(const Region& region) {
+    for (GroupMember& member : members_) {
         if (member.stands_at(region)) member.advance();
     }
 }
 
 /// Takes the pieces that a member has before `limit`, where another member's run begins.
-void GroupRuns::take_from(std::size_t index, Offset limit, Merge& merge) {
-    Member& member = members_[index];
+void GroupData::take_from(std::size_t index, Offset limit, Merge& merge) {
+    GroupMember& member = members_[index];
     const StridedRun run = member.run();
     const Extent last = merge.joiner.last();
     if (context_.reading() && last.contains(run.offset)) {  // already requested
@@ -299,27 +300,27 @@ void GroupRuns::take_from(std::size_t index, Offset limit, Merge& merge) {
 }
 
 /// Takes `bytes` of the first piece of the member's run.
-void GroupRuns::take_bytes(Member& member, Bytes bytes) {
+void GroupData::take_bytes(GroupMember& member, Bytes bytes) {
     if (bytes < member.run().length) return member.take_part(bytes);
     context_.stats.pieces_gathered += 1;
     member.take(1);
 }
 
-void GroupRuns::share(std::size_t index, Bytes at, Bytes bytes, Merge& merge) {
-    const Member& member = members_[index];
+void GroupData::share(std::size_t index, Bytes at, Bytes bytes, Merge& merge) {
+    const GroupMember& member = members_[index];
     merge.record->memory[merge.record->used++] = {
         static_cast<std::int32_t>(at), static_cast<std::int32_t>(bytes),
         static_cast<std::int32_t>(member.position()),
-        static_cast<std::int32_t>(index * Member::messages_max +
+        static_cast<std::int32_t>(index * GroupMember::messages_max +
                                   static_cast<std::size_t>(member.message()))};
 }
 
-void GroupRuns::pack(const Chunk& chunk, std::span<std::byte> payload) {
+void GroupData::pack(const Chunk& chunk, std::span<std::byte> payload) {
     std::memcpy(payload.data(), payload_.data(), static_cast<std::size_t>(chunk.payload));
 }
 
 /// Copies the part of a share that a possibly short payload contains; returns its bytes.
-Bytes GroupRuns::deal(const Share& share, std::span<const std::byte> payload, std::byte* to) {
+Bytes GroupData::deal(const Share& share, std::span<const std::byte> payload, std::byte* to) {
     const Bytes last = share.at + Bytes{share.count - 1} * share.stride;
     if (share.count > 1 && last + share.bytes <= std::ssize(payload)) {
         copy_equal({to, nullptr, share.bytes, 0},
@@ -337,12 +338,13 @@ Bytes GroupRuns::deal(const Share& share, std::span<const std::byte> payload, st
     return there;
 }
 
-Bytes GroupRuns::unpack(const Chunk& chunk, std::span<const std::byte> payload) {
+Bytes GroupData::unpack(const Chunk& chunk, std::span<const std::byte> payload) {
     Record& record = records_[static_cast<std::size_t>(chunk.record)];
     Bytes own = 0;
     for (const Share& one : record.memory.first(record.used)) {
-        Member& member = members_[static_cast<std::size_t>(one.message) / Member::messages_max];
-        const int message = one.message % Member::messages_max;
+        GroupMember& member =
+            members_[static_cast<std::size_t>(one.message) / GroupMember::messages_max];
+        const int message = one.message % GroupMember::messages_max;
         const Bytes there = deal(one, payload, member.answer(message, one.position));
         own += member.decide(message, Bytes{one.count} * one.bytes, there);
         context_.stats.bytes_merged += static_cast<std::uint64_t>(there);
@@ -351,11 +353,11 @@ Bytes GroupRuns::unpack(const Chunk& chunk, std::span<const std::byte> payload) 
     return own;
 }
 
-Copied GroupRuns::copy(const Region& region, std::byte* buffer, std::byte* given,
+Copied GroupData::copy(const Region& region, std::byte* buffer, std::byte* mask,
                        Offset valid_until) {
-    const RoundBuffer whole = buffer_of(region, buffer, given);
+    const RoundBuffer whole = buffer_of(region, buffer, mask);
     Copied copied;
-    for (Member& member : members_) {
+    for (GroupMember& member : members_) {
         if (!member.stands_at(region) || member.ended()) continue;
         copied.bytes += member.copy(region, whole, valid_until);
         copied.last = copied.last && member.ended();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// GroupRuns: the data of all ranks that a local aggregator serves, as the data of one participant:
+// GroupData: the data of all ranks that a local aggregator serves, as the data of one participant:
 // the request aggregation of two-layer two-phase I/O (Kang et al. 2019, section IV-A). Merges the
 // members' messages by offset and joins pieces that touch: where a group's share of a region is
 // dense, its run table holds one run. Holds at most two messages per member. In reads, bytes that
@@ -15,7 +15,7 @@
 
 namespace oratorio {
 
-class GroupRuns final : public SpokenRuns {
+class GroupData final : public GroupSource {
   public:
     /// Returns the memory that a local aggregator of `ranks` ranks needs: kMessagesOfMember
     /// messages of each rank, and in reads as many answers; in writes one message of its own; in
@@ -31,7 +31,7 @@ class GroupRuns final : public SpokenRuns {
     [[nodiscard]] static bool needed(const Plan& plan, Rank rank);
 
     /// `own` and everything in `context` outlive it. `memory`: bytes_needed().
-    GroupRuns(const ExchangeContext& context, Runs& own, std::span<std::byte> memory);
+    GroupData(const ExchangeContext& context, DataPort& own, std::span<std::byte> memory);
 
     /// Receives messages of the members, and sends answers.
     Result<Step> step() override;
@@ -46,7 +46,7 @@ class GroupRuns final : public SpokenRuns {
     std::optional<RoundContents> contents(const Region& region) override;
     void pack(const Chunk& chunk, std::span<std::byte> payload) override;
     Bytes unpack(const Chunk& chunk, std::span<const std::byte> payload) override;
-    Copied copy(const Region& region, std::byte* buffer, std::byte* given,
+    Copied copy(const Region& region, std::byte* buffer, std::byte* mask,
                 Offset valid_until) override;
 
   private:
@@ -82,7 +82,7 @@ class GroupRuns final : public SpokenRuns {
     void lay_out_records(std::span<std::byte> memory);
     int take_record();
     void take_from(std::size_t index, Offset limit, Merge& merge);
-    void take_bytes(Member& member, Bytes bytes);
+    void take_bytes(GroupMember& member, Bytes bytes);
     bool take_rows(Merge& merge);
     Rows find_rows(const Merge& merge);
     bool look_again(std::size_t index);
@@ -92,7 +92,7 @@ class GroupRuns final : public SpokenRuns {
     void advance(const Region& region);
 
     GroupContext context_;
-    std::vector<Member> members_;
+    std::vector<GroupMember> members_;
     std::span<std::byte> payload_;  ///< writes: payload of the chunk that is being made
     std::vector<Record> records_;
     std::vector<std::size_t> row_;  ///< members of the rows that are being taken, in file order

@@ -24,7 +24,7 @@ RankRegions regions_of(const GroupContext& context, Rank rank, bool none = false
 
 }  // namespace
 
-Member::Member(GroupContext& context, Rank rank, std::span<std::byte> memory)
+GroupMember::GroupMember(GroupContext& context, Rank rank, std::span<std::byte> memory)
     : context_(context),
       rank_(rank),
       hull_(context.plan.ranks.hull_of(rank)),
@@ -45,20 +45,20 @@ Member::Member(GroupContext& context, Rank rank, std::span<std::byte> memory)
     stand_at_region();
 }
 
-void Member::stand_at_region() {
+void GroupMember::stand_at_region() {
     begin_ = at_.at_end() ? INT64_MIN : at_.region().begin;
     ended_ = false;
 }
 
-bool Member::idle() const {
+bool GroupMember::idle() const {
     return std::ranges::all_of(messages_,
                                [](const Message& one) { return one.state == State::free; });
 }
 
-Result<Step> Member::step() {
+Result<Step> GroupMember::step() {
     bool moved = false;
-    for (const auto part :
-         {&Member::send_answers, &Member::receive, &Member::post, &Member::receive_told}) {
+    for (const auto part : {&GroupMember::send_answers, &GroupMember::receive, &GroupMember::post,
+                            &GroupMember::receive_told}) {
         const auto stepped = (this->*part)();
         if (!stepped) return stepped;
         moved = moved || *stepped == Step::progressed;
@@ -69,7 +69,7 @@ Result<Step> Member::step() {
 /// Posts receives only while a message will certainly arrive, so that none is left over: the first
 /// receive while the member has a region without its last message, the second while it has another
 /// region after that.
-Result<Step> Member::post() {
+Result<Step> GroupMember::post() {
     bool moved = false;
     for (;;) {
         Message& message = messages_[static_cast<std::size_t>(posted_)];
@@ -86,7 +86,7 @@ Result<Step> Member::post() {
     }
 }
 
-Result<Step> Member::receive() {
+Result<Step> GroupMember::receive() {
     bool moved = false;
     for (;;) {
         Message& message = messages_[static_cast<std::size_t>(arriving_)];
@@ -101,7 +101,7 @@ Result<Step> Member::receive() {
 }
 
 /// Treats a damaged message as one without data, so that its sender can continue.
-void Member::accept(Message& message) {
+void GroupMember::accept(Message& message) {
     message.view = view_message(message.buffer, !context_.reading());
     if (message.view.damaged) context_.note_damage(coming_.round());
     if (message.view.head.begin != coming_.region().begin) {
@@ -116,7 +116,7 @@ void Member::accept(Message& message) {
 }
 
 /// Writes the local aggregator's own data in the region as a message, which isn't sent.
-void Member::write_own() {
+void GroupMember::write_own() {
     Message& message = current();
     MessageHead head;
     const Region region = at_.region();
@@ -133,7 +133,7 @@ void Member::write_own() {
 }
 
 /// Returns false if the next message hasn't arrived.
-bool Member::open_message() {
+bool GroupMember::open_message() {
     if (is_own() && current().state == State::free) write_own();
     if (current().state != State::here) return false;
     reader_ = RunTableReader(current().view.table, whole(at_.region()));
@@ -141,7 +141,7 @@ bool Member::open_message() {
     return true;
 }
 
-void Member::end_message() {
+void GroupMember::end_message() {
     Message& message = current();
     open_ = false;
     ended_ = message.view.head.last != 0;
@@ -154,7 +154,7 @@ void Member::end_message() {
     }
 }
 
-Member::Has Member::look() {
+GroupMember::Has GroupMember::look() {
     if (run_.count == 0) run_ = std::exchange(rest_, {});
     while (run_.count == 0) {
         if (ended_) return Has::end;
@@ -182,25 +182,25 @@ Member::Has Member::look() {
     return Has::run;
 }
 
-void Member::take(std::int64_t pieces) {
+void GroupMember::take(std::int64_t pieces) {
     current().merged += pieces * run_.length;
     run_.offset += pieces * run_.stride;
     run_.count -= pieces;
 }
 
-void Member::take_part(Bytes bytes) {
+void GroupMember::take_part(Bytes bytes) {
     if (run_.count > 1)
         rest_ = {run_.offset + run_.stride, run_.length, run_.stride, run_.count - 1};
     current().merged += bytes;
     run_ = {run_.offset + bytes, run_.length - bytes, 0, 1};
 }
 
-void Member::advance() {
+void GroupMember::advance() {
     at_.advance();
     stand_at_region();
 }
 
-Bytes Member::decide(int message, Bytes bytes, Bytes there) {
+Bytes GroupMember::decide(int message, Bytes bytes, Bytes there) {
     Message& one = messages_[static_cast<std::size_t>(message)];
     one.decided += bytes;
     one.there += there;
@@ -208,7 +208,7 @@ Bytes Member::decide(int message, Bytes bytes, Bytes there) {
 }
 
 /// Finishes an answer. Own data is copied to the user's buffer at once.
-Bytes Member::end_answer(Message& message) {
+Bytes GroupMember::end_answer(Message& message) {
     message.state = is_own() ? State::free : State::answered;
     if (!is_own() || message.there == 0) return 0;
     return context_.own.unpack(
@@ -217,7 +217,7 @@ Bytes Member::end_answer(Message& message) {
 }
 
 /// Sends answers in the order of the requests, because the member expects that order.
-Result<Step> Member::send_answers() {
+Result<Step> GroupMember::send_answers() {
     bool moved = false;
     for (Message& message : messages_) {
         if (message.state != State::leaving) continue;
@@ -236,7 +236,7 @@ Result<Step> Member::send_answers() {
     return progressed_if(moved);
 }
 
-Result<void> Member::send_answer(Message& message) {
+Result<void> GroupMember::send_answer(Message& message) {
     MessageHead head = message.view.head;
     head.payload = message.there;
     std::memcpy(message.reply.data(), &head, sizeof head);
@@ -251,12 +251,12 @@ Result<void> Member::send_answer(Message& message) {
     return {};
 }
 
-Bytes Member::copy(const Region& region, const RoundBuffer& buffer, Offset valid_until) {
+Bytes GroupMember::copy(const Region& region, const RoundBuffer& buffer, Offset valid_until) {
     Bytes bytes = 0;
     if (is_own()) {
-        std::byte* const given = buffer.given.empty() ? nullptr : buffer.given.data();
+        std::byte* const mask = buffer.mask.empty() ? nullptr : buffer.mask.data();
         ended_ = true;
-        return context_.own.copy(region, buffer.data.data(), given, valid_until).bytes;
+        return context_.own.copy(region, buffer.data.data(), mask, valid_until).bytes;
     }
     while (!ended_ && current().state == State::here) {
         Message& message = current();
@@ -279,7 +279,7 @@ Bytes Member::copy(const Region& region, const RoundBuffer& buffer, Offset valid
     return bytes;
 }
 
-Result<Step> Member::receive_told() {
+Result<Step> GroupMember::receive_told() {
     if (is_told_ || told_.at_end()) return Step::idle;
     if (!telling_.valid()) {
         const auto ticket = context_.transport.receive(
@@ -294,9 +294,9 @@ Result<Step> Member::receive_told() {
     return progressed_if(is_told_);
 }
 
-std::optional<Member::Told> Member::take_told() {
+std::optional<GroupMember::Contents> GroupMember::take_told() {
     if (!is_told_) return std::nullopt;
-    const Told told{told_.region().begin, contents_};
+    const Contents told{told_.region().begin, contents_};
     is_told_ = false;
     telling_ = {};
     told_.advance();

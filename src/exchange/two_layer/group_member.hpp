@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Member: the state that a local aggregator keeps for one rank of its group (itself included): the
-// rank's messages as they arrive, the runs in them, and in reads the answers. The local
+// GroupMember: the state that a local aggregator keeps for one rank of its group (itself included):
+// the rank's messages as they arrive, the runs in them, and in reads the answers. The local
 // aggregator's own data takes the form of messages that it writes itself.
 #pragma once
 
@@ -17,7 +17,7 @@ struct GroupContext {
     const Plan& plan;
     Stats& stats;
     unsigned sequence = 0;
-    Runs& own;             ///< the local aggregator's own data
+    DataPort& own;         ///< the local aggregator's own data
     bool differs = false;  ///< a message named a different region than the plan
     Error failed = {};     ///< a message that couldn't be used; everything else continues
 
@@ -28,7 +28,7 @@ struct GroupContext {
     }
 };
 
-class Member {
+class GroupMember {
   public:
     static constexpr int messages_max = kMessagesOfMember;
     /// Returns the number of buffers, each of layers.message_bytes(), that a member needs.
@@ -36,7 +36,7 @@ class Member {
         return direction == Direction::read ? 2 * messages_max : messages_max;
     }
 
-    Member(GroupContext& context, Rank rank, std::span<std::byte> memory);
+    GroupMember(GroupContext& context, Rank rank, std::span<std::byte> memory);
 
     /// Receives messages, posts receives, sends answers.
     Result<Step> step();
@@ -81,12 +81,12 @@ class Member {
     Bytes copy(const Region& region, const RoundBuffer& buffer, Offset valid_until);
 
     /// The contents that the member reports for one region.
-    struct Told {
+    struct Contents {
         Offset begin = 0;
         RoundContents contents;
     };
     /// Returns the member's next report; nothing until it has arrived.
-    [[nodiscard]] std::optional<Told> take_told();
+    [[nodiscard]] std::optional<Contents> take_told();
 
   private:
     /// coming: a receive is posted. here: it has arrived. Reads only: taken: its runs are merged,

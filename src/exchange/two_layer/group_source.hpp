@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// SpokenRuns: the data of a group, for which the local aggregator sends and receives. In writes it
+// GroupSource: the data of a group, for which the local aggregator sends and receives. In writes it
 // is gathered from the ranks of the group while the exchange goes on; in reads it is distributed to
 // them.
 #pragma once
@@ -8,7 +8,7 @@
 
 namespace oratorio {
 
-class SpokenRuns : public Runs {
+class GroupSource : public DataPort {
   public:
     /// Makes progress without waiting. An error comes from the transport.
     virtual Result<Step> step() = 0;
@@ -20,12 +20,11 @@ class SpokenRuns : public Runs {
     [[nodiscard]] virtual const Error& failed() const = 0;
 
   protected:
-    /// Returns the buffer arguments of Runs::copy as one value. `given` may be null.
+    /// Returns the buffer arguments of DataPort::copy as one value. `given` may be null.
     [[nodiscard]] static RoundBuffer buffer_of(const Region& region, std::byte* buffer,
-                                               std::byte* given) {
+                                               std::byte* mask) {
         const auto bytes = static_cast<std::size_t>(region.count * region.length);
-        return {{buffer, bytes},
-                given == nullptr ? std::span<std::byte>() : std::span(given, bytes)};
+        return {{buffer, bytes}, mask == nullptr ? std::span<std::byte>() : std::span(mask, bytes)};
     }
 };
 

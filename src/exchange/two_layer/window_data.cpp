@@ -10,7 +10,7 @@ namespace oratorio {
 
 static_assert(kChunkRoom <= Layers::window_room);
 
-WindowRuns::WindowRuns(const ExchangeContext& context, Runs& own)
+WindowData::WindowData(const ExchangeContext& context, DataPort& own)
     : context_(context),
       plan_(context.plan),
       own_(own),
@@ -24,14 +24,14 @@ WindowRuns::WindowRuns(const ExchangeContext& context, Runs& own)
     }
 }
 
-WindowRuns::Place& WindowRuns::take(const Windows& at, State state) {
+WindowData::Place& WindowData::take(const Windows& at, State state) {
     Place& window = place(at.number());
     window = {state, at.number(), at.window(), at.extent()};
     return window;
 }
 
 /// Opens the window to the other ranks of the group that may have data in it.
-void WindowRuns::show(const Place& window, Offset valid_until) {
+void WindowData::show(const Place& window, Offset valid_until) {
     SlotControl& control = places_.control(window.number);
     control.begin = window.window.begin;
     control.valid_until = valid_until;
@@ -40,28 +40,28 @@ void WindowRuns::show(const Place& window, Offset valid_until) {
     control.round = round_key(context_.sequence, window.number);
 }
 
-Result<Step> WindowRuns::step() {
+Result<Step> WindowData::step() {
     return progressed_if(reading() ? release_emptied() : fill());
 }
 
 /// Opens all free windows for filling, and copies this rank's own data to each.
-bool WindowRuns::fill() {
+bool WindowData::fill() {
     bool moved = false;
     while (!filling_.at_end() && place(filling_.number()).state == State::free) {
         const Place& window = take(filling_, State::filling);
         const auto data = places_.data(window.number);
-        const auto given = places_.given(window.number);
-        std::memset(given.data() + (window.extent.begin - window.window.begin), 0,
+        const auto mask = places_.mask(window.number);
+        std::memset(mask.data() + (window.extent.begin - window.window.begin), 0,
                     static_cast<std::size_t>(window.extent.length()));
         show(window, 0);
-        (void)own_.copy(window.window, data.data(), given.data(), 0);
+        (void)own_.copy(window.window, data.data(), mask.data(), 0);
         filling_.advance();
         moved = true;
     }
     return moved;
 }
 
-bool WindowRuns::release_emptied() {
+bool WindowData::release_emptied() {
     bool moved = false;
     for (Place& window : windows_) {
         if (window.state != State::emptying || places_.control(window.number).to_come > 0) continue;
@@ -71,32 +71,32 @@ bool WindowRuns::release_emptied() {
     return moved;
 }
 
-bool WindowRuns::finished() const {
+bool WindowData::finished() const {
     return std::ranges::all_of(windows_,
                                [](const Place& window) { return window.state == State::free; });
 }
 
-bool WindowRuns::filled() {
+bool WindowData::filled() {
     return place(at_.number()).state == State::filling &&
            places_.control(at_.number()).to_come == 0;
 }
 
-bool WindowRuns::ready(const Region&) {
+bool WindowData::ready(const Region&) {
     return reading() ? place(at_.number()).state == State::free : filled();
 }
 
-std::span<std::byte> WindowRuns::bytes_of(const Place& window, Extent extent) const {
+std::span<std::byte> WindowData::bytes_of(const Place& window, Extent extent) const {
     return places_.data(window.number)
         .subspan(static_cast<std::size_t>(extent.begin - window.window.begin),
                  static_cast<std::size_t>(extent.length()));
 }
 
 /// Returns the next written piece at or after `from`; empty if there is none.
-Extent WindowRuns::next_given(const Place& window, Offset from) const {
-    const auto given = places_.given(window.number);
+Extent WindowData::next_written(const Place& window, Offset from) const {
+    const auto mask = places_.mask(window.number);
     const auto find = [&](Offset begin, int value) {
         const auto bytes = static_cast<std::size_t>(window.extent.end - begin);
-        const std::byte* const first = given.data() + (begin - window.window.begin);
+        const std::byte* const first = mask.data() + (begin - window.window.begin);
         const void* const found = bytes > 0 ? std::memchr(first, value, bytes) : nullptr;
         return found == nullptr ? window.extent.end
                                 : begin + (static_cast<const std::byte*>(found) - first);
@@ -105,7 +105,7 @@ Extent WindowRuns::next_given(const Place& window, Offset from) const {
     return {begin, find(begin, 0)};
 }
 
-std::size_t WindowRuns::next(const Region& region, std::span<std::byte> table_and_payload,
+std::size_t WindowData::next(const Region& region, std::span<std::byte> table_and_payload,
                              Chunk& chunk) {
     chunk = {};
     RunJoiner joiner(table_and_payload, region);
@@ -126,7 +126,7 @@ std::size_t WindowRuns::next(const Region& region, std::span<std::byte> table_an
 }
 
 /// Takes the written bytes of the window, as many as there is room for.
-void WindowRuns::take_written(Place& window, std::span<std::byte> table_and_payload,
+void WindowData::take_written(Place& window, std::span<std::byte> table_and_payload,
                               RunJoiner& joiner, Chunk& chunk) {
     const bool whole = !begun_;
     if (whole) from_ = window.extent.begin;
@@ -135,7 +135,7 @@ void WindowRuns::take_written(Place& window, std::span<std::byte> table_and_payl
     chunk.record = static_cast<int>(window.number % Layers::windows_max);
     Extent piece;
     for (;;) {
-        piece = next_given(window, from_);
+        piece = next_written(window, from_);
         if (piece.empty()) break;
         const Bytes room = std::ssize(table_and_payload) - chunk.payload -
                            static_cast<Bytes>(joiner.bytes() + RunJoiner::batch_bytes_max);
@@ -153,11 +153,11 @@ void WindowRuns::take_written(Place& window, std::span<std::byte> table_and_payl
 }
 
 /// Packs the chunk. The window is free after its last chunk.
-void WindowRuns::pack(const Chunk& chunk, std::span<std::byte> payload) {
+void WindowData::pack(const Chunk& chunk, std::span<std::byte> payload) {
     Place& window = windows_[static_cast<std::size_t>(chunk.record)];
     Bytes at = 0;
     for (Offset from = packed_.begin; at < chunk.payload;) {
-        const Extent piece = intersect(next_given(window, from), packed_);
+        const Extent piece = intersect(next_written(window, from), packed_);
         const auto data = bytes_of(window, piece);
         std::memcpy(payload.data() + at, data.data(), data.size());
         at += piece.length();
@@ -167,11 +167,11 @@ void WindowRuns::pack(const Chunk& chunk, std::span<std::byte> payload) {
     if (window.state == State::leaving) window.state = State::free;
 }
 
-void WindowRuns::sent(const Chunk& chunk) {
+void WindowData::sent(const Chunk& chunk) {
     if (!chunk.place.empty()) windows_[static_cast<std::size_t>(chunk.record)].state = State::free;
 }
 
-Bytes WindowRuns::unpack(const Chunk& chunk, std::span<const std::byte> payload) {
+Bytes WindowData::unpack(const Chunk& chunk, std::span<const std::byte> payload) {
     Place& window = windows_[static_cast<std::size_t>(chunk.record)];
     const Offset valid_until = window.extent.begin + std::ssize(payload);
     window.state = State::emptying;
@@ -179,9 +179,9 @@ Bytes WindowRuns::unpack(const Chunk& chunk, std::span<const std::byte> payload)
     return own_.copy(window.window, places_.data(window.number).data(), nullptr, valid_until).bytes;
 }
 
-Copied WindowRuns::copy(const Region& region, std::byte* buffer, std::byte* given,
+Copied WindowData::copy(const Region& region, std::byte* buffer, std::byte* mask,
                         Offset valid_until) {
-    const RoundBuffer whole = buffer_of(region, buffer, given);
+    const RoundBuffer whole = buffer_of(region, buffer, mask);
     Copied copied;
     while (is_in(region) && ready(region)) {
         copied.bytes += reading() ? copy_read(region, whole, valid_until)
@@ -192,17 +192,17 @@ Copied WindowRuns::copy(const Region& region, std::byte* buffer, std::byte* give
     return copied;
 }
 
-Bytes WindowRuns::copy_written(Place& window, const Region& region, const RoundBuffer& buffer) {
+Bytes WindowData::copy_written(Place& window, const Region& region, const RoundBuffer& buffer) {
     const std::int64_t extent =
         region.count > 1 ? (window.extent.begin - region.begin) / region.stride : 0;
     Bytes bytes = 0;
     for (Offset from = window.extent.begin;;) {
-        const Extent piece = next_given(window, from);
+        const Extent piece = next_written(window, from);
         if (piece.empty()) break;
         const auto data = bytes_of(window, piece);
         const Bytes at = region.buffer_position(extent, piece.begin);
         std::memcpy(buffer.data.data() + at, data.data(), data.size());
-        if (!buffer.given.empty()) std::memset(buffer.given.data() + at, 0xff, data.size());
+        if (!buffer.mask.empty()) std::memset(buffer.mask.data() + at, 0xff, data.size());
         bytes += piece.length();
         from = piece.end;
     }
@@ -211,7 +211,7 @@ Bytes WindowRuns::copy_written(Place& window, const Region& region, const RoundB
     return bytes;
 }
 
-Bytes WindowRuns::copy_read(const Region& region, const RoundBuffer& buffer, Offset valid_until) {
+Bytes WindowData::copy_read(const Region& region, const RoundBuffer& buffer, Offset valid_until) {
     Place& window = take(at_, State::emptying);
     const std::int64_t extent =
         region.count > 1 ? (window.extent.begin - region.begin) / region.stride : 0;

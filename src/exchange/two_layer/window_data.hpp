@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// WindowRuns: a group's data as its local aggregator sees it, in windows of node memory that each
+// WindowData: a group's data as its local aggregator sees it, in windows of node memory that each
 // rank of the group fills or reads. Writes: sends the bytes of a window that the write mask names,
 // directly from the window if they are one run. Reads: requests the part of a window in the group's
 // hull as one run, and receives it there.
@@ -12,10 +12,10 @@
 
 namespace oratorio {
 
-class WindowRuns final : public SpokenRuns {
+class WindowData final : public GroupSource {
   public:
     /// `own` and everything in `context` outlive it.
-    WindowRuns(const ExchangeContext& context, Runs& own);
+    WindowData(const ExchangeContext& context, DataPort& own);
 
     Result<Step> step() override;
     [[nodiscard]] bool finished() const override;
@@ -30,7 +30,7 @@ class WindowRuns final : public SpokenRuns {
     void pack(const Chunk& chunk, std::span<std::byte> payload) override;
     Bytes unpack(const Chunk& chunk, std::span<const std::byte> payload) override;
     void sent(const Chunk& chunk) override;
-    Copied copy(const Region& region, std::byte* buffer, std::byte* given,
+    Copied copy(const Region& region, std::byte* buffer, std::byte* mask,
                 Offset valid_until) override;
 
   private:
@@ -56,7 +56,7 @@ class WindowRuns final : public SpokenRuns {
     bool release_emptied();
     [[nodiscard]] bool filled();
     [[nodiscard]] std::span<std::byte> bytes_of(const Place& window, Extent extent) const;
-    [[nodiscard]] Extent next_given(const Place& window, Offset from) const;
+    [[nodiscard]] Extent next_written(const Place& window, Offset from) const;
     void take_written(Place& window, std::span<std::byte> table_and_payload,
                       class RunJoiner& joiner, Chunk& chunk);
     Bytes copy_written(Place& window, const Region& region, const RoundBuffer& buffer);
@@ -64,7 +64,7 @@ class WindowRuns final : public SpokenRuns {
 
     const ExchangeContext context_;
     const Plan& plan_;
-    Runs& own_;
+    DataPort& own_;
     std::vector<Extent> others_;  ///< hulls of the group's other ranks
     WindowPlaces places_;
     Windows filling_;  ///< writes: the next window to fill

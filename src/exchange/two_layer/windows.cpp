@@ -69,7 +69,7 @@ std::span<std::byte> WindowPlaces::data(std::int64_t number) const {
                            static_cast<std::size_t>(plan_.layers.window_bytes()));
 }
 
-std::span<std::byte> WindowPlaces::given(std::int64_t number) const {
+std::span<std::byte> WindowPlaces::mask(std::int64_t number) const {
     if (plan_.direction == Direction::read) return {};
     const Bytes bytes = plan_.layers.window_bytes();
     const Bytes at =
@@ -77,7 +77,7 @@ std::span<std::byte> WindowPlaces::given(std::int64_t number) const {
     return memory_.subspan(static_cast<std::size_t>(at), static_cast<std::size_t>(bytes));
 }
 
-WindowMember::WindowMember(const ExchangeContext& context, Runs& own)
+WindowMember::WindowMember(const ExchangeContext& context, DataPort& own)
     : context_(context),
       own_(own),
       hull_(context.plan.ranks.hull_of(context.transport.topology().rank)),
@@ -98,10 +98,10 @@ bool WindowMember::step() {
         SlotControl& control = places_.control(windows_.number());
         if (control.round != round_key(context_.sequence, windows_.number())) break;
         if (control.begin == windows_.window().begin) {
-            const auto given = places_.given(windows_.number());
+            const auto mask = places_.mask(windows_.number());
             const Copied copied =
                 own_.copy(windows_.window(), places_.data(windows_.number()).data(),
-                          given.empty() ? nullptr : given.data(), control.valid_until);
+                          mask.empty() ? nullptr : mask.data(), control.valid_until);
             if (context_.plan.direction == Direction::read) received_ += copied.bytes;
         } else {
             differs_ = true;

@@ -5,8 +5,8 @@
 // data fills densely is sent as it is.
 #pragma once
 
-#include "exchange/node_shared/node_rounds.hpp"
 #include "exchange/data_port.hpp"
+#include "exchange/node_shared/node_rounds.hpp"
 
 namespace oratorio {
 
@@ -51,7 +51,7 @@ class WindowPlaces {
     /// Returns the window's bytes. Layers::window_room bytes of room precede them.
     [[nodiscard]] std::span<std::byte> data(std::int64_t number) const;
     /// Writes: returns the window's write mask; empty in reads.
-    [[nodiscard]] std::span<std::byte> given(std::int64_t number) const;
+    [[nodiscard]] std::span<std::byte> mask(std::int64_t number) const;
 
   private:
     const Plan& plan_;
@@ -63,7 +63,7 @@ class WindowPlaces {
 /// The side of a rank that isn't the local aggregator.
 class WindowMember {
   public:
-    WindowMember(const ExchangeContext& context, Runs& own);
+    WindowMember(const ExchangeContext& context, DataPort& own);
 
     /// Copies this rank's data of all windows that are open to it; returns true if there was one.
     bool step();
@@ -76,7 +76,7 @@ class WindowMember {
     void skip_untouched();
 
     const ExchangeContext context_;
-    Runs& own_;
+    DataPort& own_;
     Extent hull_;
     Windows windows_;
     WindowPlaces places_;

@@ -10,8 +10,8 @@
 #include <cerrno>
 #include <functional>
 
-#include "net/served_counter.hpp"
 #include "memory/shared_memory.hpp"
+#include "net/served_counter.hpp"
 
 namespace oratorio {
 namespace {

@@ -25,17 +25,17 @@ bool sleeps(long thread) {
 /// A rank that sleeps on its doorbell until it is woken.
 class Sleeper {
   public:
-    explicit Sleeper(Bell& bell) : bell_(bell), heard_(bell.rings) {
+    explicit Sleeper(Doorbell& doorbell) : doorbell_(doorbell), heard_(doorbell.rings) {
         thread_ = std::thread([this] {
             number_ = syscall(SYS_gettid);
-            wait_until_rung(bell_, heard_, 60s);
+            wait_until_rung(doorbell_, heard_, 60s);
             woken_ = true;
         });
         // The rank marks itself asleep before it sleeps: a ring in between would keep it awake.
-        while (bell_.sleep != Bell::asleep || !sleeps(number_)) std::this_thread::yield();
+        while (doorbell_.sleep != Doorbell::asleep || !sleeps(number_)) std::this_thread::yield();
     }
     ~Sleeper() {
-        ring(bell_);
+        ring(doorbell_);
         thread_.join();
     }
     [[nodiscard]] bool woken() const { return woken_; }
@@ -44,7 +44,7 @@ class Sleeper {
     }
 
   private:
-    Bell& bell_;
+    Doorbell& doorbell_;
     std::uint32_t heard_;
     std::atomic<bool> woken_{false};
     std::atomic<long> number_{0};
@@ -52,18 +52,18 @@ class Sleeper {
 };
 
 TEST(Bell, ARingWakesTheOwner) {
-    Bell bell(Before::nothing);
-    const Sleeper sleeper(bell);
-    ring(bell);
+    Doorbell doorbell(WaitPolicy::nothing);
+    const Sleeper sleeper(doorbell);
+    ring(doorbell);
     sleeper.wait();
     EXPECT_EQ(bell.sleep, Bell::awake);
 }
 
 TEST(Bell, ASoftRingLeavesTheOwnerAsleepUntilItIsCalled) {
-    Bell bell(Before::nothing);
-    const Sleeper sleeper(bell);
+    Doorbell doorbell(WaitPolicy::nothing);
+    const Sleeper sleeper(doorbell);
     EXPECT_FALSE(call(bell)) << "nothing has rung";
-    ring_softly(bell);
+    ring_softly(doorbell);
     std::this_thread::sleep_for(20ms);
     EXPECT_FALSE(sleeper.woken());
     EXPECT_TRUE(call(bell));
@@ -71,16 +71,16 @@ TEST(Bell, ASoftRingLeavesTheOwnerAsleepUntilItIsCalled) {
 }
 
 TEST(Bell, WhoIsAwakeIsNotCalled) {
-    Bell bell(Before::nothing);
-    ring_softly(bell);
+    Doorbell doorbell(WaitPolicy::nothing);
+    ring_softly(doorbell);
     EXPECT_FALSE(call(bell));
 }
 
 TEST(Bell, WhoHeardTheRingBeforeDoesNotSleep) {
-    Bell bell(Before::nothing);
-    const std::uint32_t heard = bell.rings;
-    ring_softly(bell);
-    wait_until_rung(bell, heard, 60s);
+    Doorbell doorbell(WaitPolicy::nothing);
+    const std::uint32_t heard = doorbell.rings;
+    ring_softly(doorbell);
+    wait_until_rung(doorbell, heard, 60s);
     EXPECT_EQ(bell.sleep, Bell::awake);
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Placement: the rank map, from a list of nodes and back, and its size in words.
+// RankMap: the rank map, from a list of nodes and back, and its size in words.
 #include "comm/rank_map.hpp"
 
 #include <gtest/gtest.h>
@@ -12,17 +12,17 @@ namespace oratorio::test {
 namespace {
 
 /// Compares everything that a placement reports with a plain walk of the list.
-void expect_tells(const Placement& placement, const std::vector<int>& node_of) {
+void expect_tells(const RankMap& placement, const std::vector<int>& node_of) {
     ASSERT_EQ(placement.size(), node_of.size());
     std::vector<int> seen(static_cast<std::size_t>(placement.nodes()));
-    std::vector<Seat> visited;
-    placement.each([&](Rank rank, Seat seat) {
+    std::vector<NodeSlot> visited;
+    placement.each([&](Rank rank, NodeSlot slot) {
         ASSERT_EQ(static_cast<std::size_t>(rank), visited.size());
-        visited.push_back(seat);
+        visited.push_back(slot);
     });
     for (std::size_t i = 0; i < node_of.size(); ++i) {
         const auto rank = static_cast<Rank>(i);
-        const Seat seat{node_of[i], seen[static_cast<std::size_t>(node_of[i])]++};
+        const NodeSlot slot{node_of[i], seen[static_cast<std::size_t>(node_of[i])]++};
         ASSERT_EQ(placement.seat(rank), seat) << "rank " << rank;
         ASSERT_EQ(visited[i], seat) << "rank " << rank;
         ASSERT_EQ(placement[i], seat.node);
@@ -42,7 +42,7 @@ void expect_tells(const Placement& placement, const std::vector<int>& node_of) {
                    (visited[next].node < first || visited[next].node >= last))
                 ++next;
         };
-        placement.each_on(first, last, [&](Rank rank, Seat seat) {
+        placement.each_on(first, last, [&](Rank rank, NodeSlot slot) {
             skip();
             ASSERT_EQ(rank, next) << "nodes from " << first;
             ASSERT_EQ(seat, visited[static_cast<std::size_t>(next++)]);
@@ -64,16 +64,16 @@ TEST(Placement, TellsWhatItWasMadeFrom) {
             node_of.insert(node_of.end(), 1 + random.below(1 + seed % 4), node);
         }
         SCOPED_TRACE(testing::Message() << "seed " << seed);
-        expect_tells(Placement(node_of), node_of);
+        expect_tells(RankMap(node_of), node_of);
     }
 }
 
 TEST(Placement, OfAMillionRanksTakesAFewSweeps) {
     constexpr int kRanks = 1 << 20;
     constexpr int kEach = 64;
-    Placement by_node;
-    Placement dealt;
-    Placement dealt_by_four;
+    RankMap by_node;
+    RankMap dealt;
+    RankMap dealt_by_four;
     for (int rank = 0; rank < kRanks; ++rank) {
         by_node.push_back(rank / kEach);
         dealt.push_back(rank % (kRanks / kEach));
@@ -88,7 +88,7 @@ TEST(Placement, OfAMillionRanksTakesAFewSweeps) {
 
 TEST(Placement, NodesOfUnequalSizeTakeASweepForEachChange) {
     const std::vector<int> node_of = {0, 0, 0, 1, 1, 2, 2, 2, 0};
-    const Placement placement(node_of);
+    const RankMap placement(node_of);
     expect_tells(placement, node_of);
     EXPECT_EQ(placement.sweeps(), 3U);
 }

@@ -23,10 +23,10 @@ using Block = std::array<std::uint32_t, 3>;
 std::vector<Block> by_node(const Nodes& nodes) {
     const auto most = static_cast<std::size_t>(nodes.node_of.most());
     std::vector<Block> blocks(static_cast<std::size_t>(nodes.nodes()) * most, Block{9, 9, 9});
-    nodes.each([&](Rank rank, Seat seat) {
-        const auto at = static_cast<std::size_t>(seat.node) * most;
+    nodes.each([&](Rank rank, NodeSlot slot) {
+        const auto at = static_cast<std::size_t>(slot.node) * most;
         const auto number = static_cast<std::uint32_t>(rank);
-        blocks[at + static_cast<std::size_t>(seat.place)] = {number, ~number, number * 7};
+        blocks[at + static_cast<std::size_t>(slot.place)] = {number, ~number, number * 7};
     });
     return blocks;
 }

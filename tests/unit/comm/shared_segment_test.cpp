@@ -17,8 +17,8 @@ namespace {
 
 constexpr Bytes kLength = 8192;
 
-SharedSegment::Wish wish_of(Rank rank) {
-    SharedSegment::Wish wish;
+SharedSegment::Options wish_of(Rank rank) {
+    SharedSegment::Options wish;
     wish.bytes = kLength;
     wish.card = {static_cast<std::uint64_t>(rank) + 100, 7};
     wish.prepare = [rank](std::span<std::byte> memory) {
@@ -58,7 +58,7 @@ TEST(SharedSegment, ANodesRanksGetWhatItsFirstOneHasPrepared) {
 TEST(SharedSegment, WhatTheCheckOfOneRankFindsAllRanksAreToldAndTheMemoryStays) {
     run_ranks({.ranks = 4, .seed = 3, .ranks_per_node = 2}, [](Transport& transport) {
         const Rank rank = transport.topology().rank;
-        SharedSegment::Wish wish = wish_of(rank);
+        SharedSegment::Options wish = wish_of(rank);
         wish.check = [rank](const std::vector<SharedSegment::Card>& cards) {
             EXPECT_EQ(cards.size(), 2U);
             return rank == 2 ? Error::make(ErrorKind::quota, "for a test") : Error{};
@@ -75,7 +75,7 @@ TEST(SharedSegment, WhatTheCheckOfOneRankFindsAllRanksAreToldAndTheMemoryStays) 
 
 TEST(SharedSegment, MoreThanThereIsIsRefusedOnAllRanks) {
     run_ranks({.ranks = 3, .seed = 5}, [](Transport& transport) {
-        SharedSegment::Wish wish = wish_of(transport.topology().rank);
+        SharedSegment::Options wish = wish_of(transport.topology().rank);
         wish.bytes = Bytes{1} << 50;
         SharedSegment segment(std::move(wish));
         ASSERT_TRUE(segment.finish(transport).ok());

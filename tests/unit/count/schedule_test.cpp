@@ -172,7 +172,7 @@ TEST(Schedule, PairsThatTalkAreCountedWithoutGoingThroughThem) {
     const Job job = job_of(lattice());
     for (const char* const method : {"two_phase", "two_layer", "cb_cyclic", "sparse"}) {
         Plan plan = plan_of(job, method);
-        if (plan.thin) plan = thinned(job, std::move(plan));
+        if (plan.refine_edges) plan = thinned(job, std::move(plan));
         std::int64_t edges = 0;
         for (int index = 0; index < static_cast<int>(plan.aggregators.size()); ++index)
             for (std::int64_t round = 0; round < plan.rounds; ++round)

@@ -11,7 +11,7 @@
 #include "data_shipping/remote_agents.hpp"
 #include "data_shipping/server.hpp"
 #include "support/memory_store.hpp"
-#include "unit/agent/agent_pieces.hpp"
+#include "unit/data_shipping/agent_pieces.hpp"
 
 namespace oratorio::test {
 namespace {

@@ -13,7 +13,7 @@
 #include "data_shipping/remote_agents.hpp"
 #include "support/memory_store.hpp"
 #include "support/temporary_folder.hpp"
-#include "unit/agent/agent_pieces.hpp"
+#include "unit/data_shipping/agent_pieces.hpp"
 
 namespace oratorio::test {
 namespace {
@@ -27,7 +27,7 @@ class Few {
     explicit Few(MemoryDisk& disk, int agents = 2, const MemoryStoreOptions& options = {},
                  std::chrono::milliseconds patience = 60s) {
         for (int agent = 0; agent < agents; ++agent) {
-            AgentServer::Wish wish;
+            AgentServer::Options wish;
             for (int thread = 0; thread < 2; ++thread)
                 wish.file.stores.push_back(std::make_unique<MemoryStore>(disk, options));
             wish.file.binding = {kBlock, agents};
@@ -123,7 +123,7 @@ TEST(AgentServer, WhenItHasGoneItsRanksAreToldEachTime) {
 }
 
 /// Opens a connection by hand, to send complete or incomplete messages.
-Socket raw(const ServicePlace& place, std::uint64_t token) {
+Socket raw(const ServiceAddress& place, std::uint64_t token) {
     auto socket =
         Socket::connect(place.addresses[place.count - 1], static_cast<std::uint16_t>(place.port));
     EXPECT_TRUE(socket.ok());
@@ -141,7 +141,7 @@ TEST(AgentServer, WhoHasNotTheTokenIsSentAwayAndWritesNothing) {
     MemoryDisk disk;
     const Few few(disk, 1);
     const auto agents = few.reached();
-    const ServicePlace place = few.servers[0]->place();
+    const ServiceAddress place = few.servers[0]->place();
     Piece piece(Direction::write, 0, 0, 1000, 1);
     const Socket stranger = raw(place, place.token + 1);
     const auto& head = piece.numbered(3).head;
@@ -155,7 +155,7 @@ TEST(AgentServer, WhoAsksForMoreThanABufferOrForWhatThereIsNotIsSentAway) {
     MemoryDisk disk;
     const Few few(disk, 1);
     const auto agents = few.reached();
-    const ServicePlace place = few.servers[0]->place();
+    const ServiceAddress place = few.servers[0]->place();
     for (const RequestHead& head :
          {RequestHead{.described = 10, .data = kMost},
           RequestHead{.described = UINT64_MAX, .data = 2},
@@ -174,14 +174,14 @@ TEST(AgentServer, WhatTheRankSharesIsNotSent) {
     MemoryDisk disk;
     std::vector<std::byte> memory(static_cast<std::size_t>(SharedBuffers::bytes_needed(2, 4096)));
     const SharedBuffers shared(memory);
-    AgentServer::Wish wish;
+    AgentServer::Options wish;
     wish.file.stores.push_back(std::make_unique<MemoryStore>(disk));
     wish.file.binding = {kBlock, 1};
     wish.shipment_max = kMost;
     wish.file.clients = 4;
     wish.file.shared = shared;
     const auto server = std::move(*AgentServer::start(std::move(wish)));
-    const ServicePlace place = server->place();
+    const ServiceAddress place = server->place();
     const auto agents = std::move(*RemoteAgents::connect(std::span(&place, 1), kBlock, kMost));
     const auto mine = shared.area(1, 4096);
     agents->share(shared, mine, {true});
@@ -212,7 +212,7 @@ TEST(AgentServer, WhatTheRankSharesIsNotSent) {
 TEST(AgentServer, WhoPointsOutsideOfWhatIsSharedIsSentAway) {
     MemoryDisk disk;
     const Few few(disk, 1);
-    const ServicePlace place = few.servers[0]->place();
+    const ServiceAddress place = few.servers[0]->place();
     for (const std::uint64_t at : {std::uint64_t{64}, UINT64_MAX - 1, std::uint64_t{0}}) {
         const Socket liar = raw(place, place.token);
         Word answer{};
@@ -229,7 +229,7 @@ TEST(AgentServer, WhoPointsOutsideOfWhatIsSharedIsSentAway) {
 TEST(AgentServer, WhoKeepsABufferForTooLongIsSentAwayWhenOthersWantIt) {
     MemoryDisk disk;
     const Few few(disk, 1, {}, 50ms);
-    const ServicePlace place = few.servers[0]->place();
+    const ServiceAddress place = few.servers[0]->place();
     std::vector<Socket> stopped;
     for (int i = 0; i < 4; ++i) {
         stopped.push_back(raw(place, place.token));
@@ -270,7 +270,7 @@ TEST(AgentServer, WhereNoMemoryIsThereItIsAnError) {
     GTEST_SKIP() << "sanitizers end a program that asks for so much memory";
 #endif
     MemoryDisk disk;
-    AgentServer::Wish wish;
+    AgentServer::Options wish;
     wish.file.stores.push_back(std::make_unique<MemoryStore>(disk));
     wish.shipment_max = Bytes{1} << 60;
     const auto refused = AgentServer::start(std::move(wish));
@@ -292,7 +292,7 @@ TEST(AgentServer, ClosingTellsWhatAStoreOfItsSays) {
 /// Runs a server that admits a rank and then sends any bytes as a reply.
 ReplyHead reply_of_liar(std::span<const std::byte> said) {
     const auto listener = Socket::listen();
-    ServicePlace place{.token = 1, .answer = 2, .port = *listener->port(), .count = 1};
+    ServiceAddress place{.token = 1, .answer = 2, .port = *listener->port(), .count = 1};
     place.addresses[0] = {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff, 127, 0, 0, 1};
     std::thread liar([&] {
         pollfd watched{listener->number(), POLLIN, 0};

@@ -30,9 +30,9 @@ struct Process {
     SimLockServices services{job, [] { FAIL() << "nobody else is there"; }};
     JobLocks locks{services};
 
-    LockOffer offer(const LockSituation& situation) {
+    LockOffer offer(const LockSituation& inputs) {
         JobLocks::Listing listing;
-        return locks.offer(situation, listing);
+        return locks.offer(inputs, listing);
     }
 };
 
@@ -63,14 +63,14 @@ TEST(JobLocksOffer, ProbesAreFarBehindAllDataAndDiffer) {
 
 TEST(JobLocksOffer, NothingIsTestedWhereOneKernelHasAllLocks) {
     Process process;
-    LockSituation situation = situation_on(kExt4);
-    situation.one_machine = true;
+    LockSituation inputs = situation_on(kExt4);
+    inputs.one_machine = true;
     EXPECT_EQ(process.offer(situation).reason, LockReason::one_machine);
     // Rank 0 may run on the server of a file that other machines mount from there.
     EXPECT_NE(process.offer(situation_on(kExt4)).probe, 0);
-    situation = situation_on(kOcfs2);
-    situation.one_node = situation.one_machine = true;
-    const LockOffer offer = process.offer(situation);
+    inputs = situation_on(kOcfs2);
+    inputs.one_node = inputs.one_machine = true;
+    const LockOffer offer = process.offer(inputs);
     EXPECT_EQ(offer.reason, LockReason::one_node);
     EXPECT_TRUE(offer.fills);
     EXPECT_FALSE(offer.job);
@@ -88,12 +88,12 @@ TEST(JobLocksOffer, MandatoryAndSlowLocksAreNotUsedBetweenNodes) {
 
 TEST(JobLocksOffer, TheHintComesFirst) {
     Process process;
-    LockSituation situation = situation_on(kSmb);
-    situation.wanted = LockChoice::file;
+    LockSituation inputs = situation_on(kSmb);
+    inputs.wanted = LockChoice::file;
     EXPECT_FALSE(process.offer(situation).job);
-    situation = situation_on(kExt4);
-    situation.one_node = situation.one_machine = true;
-    situation.wanted = LockChoice::job;
+    inputs = situation_on(kExt4);
+    inputs.one_node = inputs.one_machine = true;
+    inputs.wanted = LockChoice::job;
     EXPECT_TRUE(process.offer(situation).job);
 }
 
@@ -125,12 +125,12 @@ TEST(JobLocksOffer, WhereNoServiceCanBeHadTheOfferSaysWhy) {
 
 TEST(JobLocksListing, AHandleKnowsOfOthersOnItsFileAndWhetherTheyFillHoles) {
     Process process;
-    const LockSituation situation = situation_on(kSmb);
+    const LockSituation inputs = situation_on(kSmb);
     JobLocks::Listing filler;
-    const LockOffer offer = process.locks.offer(situation, filler);
+    const LockOffer offer = process.locks.offer(inputs, filler);
     EXPECT_FALSE(filler.others());
     {
-        const auto undecided = process.locks.list(situation.number, offer);
+        const auto undecided = process.locks.list(inputs.number, offer);
         EXPECT_TRUE(undecided.others());
         EXPECT_TRUE(undecided.filler());
     }

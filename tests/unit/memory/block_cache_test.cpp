@@ -13,65 +13,65 @@ namespace {
 constexpr std::size_t kMebi = std::size_t{1} << 20;
 
 TEST(KeptMemory, ABlockComesAgainForAsMuchOrDownToHalf) {
-    const auto memory = std::make_shared<KeptMemory>();
-    void* const block = KeptMemory::take(kMebi, memory).get();
+    const auto memory = std::make_shared<BlockCache>();
+    void* const block = BlockCache::take(kMebi, memory).get();
     EXPECT_EQ(memory->idle_bytes(), kMebi);
     for (const std::size_t bytes : {kMebi, kMebi - 1, kMebi / 2}) {
-        const auto again = KeptMemory::take(bytes, memory);
+        const auto again = BlockCache::take(bytes, memory);
         EXPECT_EQ(again.get(), block) << bytes;
         EXPECT_EQ(memory->idle_bytes(), 0U);
     }
     EXPECT_EQ(memory->idle_bytes(), kMebi) << "it is as long as it was";
     for (const std::size_t bytes : {kMebi + 1, kMebi / 2 - 1}) {
-        const auto other = KeptMemory::take(bytes, memory);
+        const auto other = BlockCache::take(bytes, memory);
         EXPECT_NE(other.get(), block) << bytes;
         EXPECT_GE(memory->idle_bytes(), kMebi);
     }
 }
 
 TEST(KeptMemory, TheShortestBlockThatWillDoIsTaken) {
-    const auto memory = std::make_shared<KeptMemory>();
+    const auto memory = std::make_shared<BlockCache>();
     {
-        const auto longest = KeptMemory::take(9 * kMebi, memory);
-        const auto shortest = KeptMemory::take(6 * kMebi, memory);
-        const auto middle = KeptMemory::take(7 * kMebi, memory);
+        const auto longest = BlockCache::take(9 * kMebi, memory);
+        const auto shortest = BlockCache::take(6 * kMebi, memory);
+        const auto middle = BlockCache::take(7 * kMebi, memory);
     }
     ASSERT_EQ(memory->idle_bytes(), 22 * kMebi);
-    const auto first = KeptMemory::take(5 * kMebi, memory);
+    const auto first = BlockCache::take(5 * kMebi, memory);
     EXPECT_EQ(memory->idle_bytes(), 16 * kMebi);
-    const auto second = KeptMemory::take(5 * kMebi, memory);
+    const auto second = BlockCache::take(5 * kMebi, memory);
     EXPECT_EQ(memory->idle_bytes(), 9 * kMebi);
 }
 
 TEST(KeptMemory, NoMoreLiesIdleThanItsBound) {
-    const auto memory = std::make_shared<KeptMemory>();
+    const auto memory = std::make_shared<BlockCache>();
     std::vector<std::shared_ptr<void>> blocks;
     for (int i = 0; i < 40; ++i)
-        blocks.push_back(KeptMemory::take((i % 2 == 0 ? 3 : 7) * kMebi, memory));
+        blocks.push_back(BlockCache::take((i % 2 == 0 ? 3 : 7) * kMebi, memory));
     for (auto& block : blocks) {
         block.reset();
         EXPECT_LE(memory->idle_bytes(), KeptMemory::kIdleMax);
     }
     EXPECT_GT(memory->idle_bytes(), KeptMemory::kIdleMax - 7 * kMebi);
-    KeptMemory::take(KeptMemory::kIdleMax + 1, memory).reset();
+    BlockCache::take(BlockCache::kIdleMax + 1, memory).reset();
     EXPECT_GT(memory->idle_bytes(), 0U) << "what is too long drives nothing out";
-    for (int i = 0; i < 40; ++i) blocks[0] = KeptMemory::take(KeptMemory::kBlockMin, memory);
+    for (int i = 0; i < 40; ++i) blocks[0] = BlockCache::take(BlockCache::kBlockMin, memory);
     blocks.clear();
     EXPECT_LE(memory->idle_bytes(), KeptMemory::kIdleMax);
 }
 
 TEST(KeptMemory, ShortBlocksAreNotKept) {
-    const auto memory = std::make_shared<KeptMemory>();
-    KeptMemory::take(KeptMemory::kBlockMin - 1, memory).reset();
+    const auto memory = std::make_shared<BlockCache>();
+    BlockCache::take(BlockCache::kBlockMin - 1, memory).reset();
     EXPECT_EQ(memory->idle_bytes(), 0U);
-    KeptMemory::take(KeptMemory::kBlockMin, memory).reset();
+    BlockCache::take(BlockCache::kBlockMin, memory).reset();
     EXPECT_EQ(memory->idle_bytes(), KeptMemory::kBlockMin);
 }
 
 TEST(KeptMemory, ABlockOutlivesWhoKeepsIt) {
-    auto memory = std::make_shared<KeptMemory>();
-    const std::weak_ptr<KeptMemory> gone = memory;
-    const auto block = KeptMemory::take(kMebi, memory);
+    auto memory = std::make_shared<BlockCache>();
+    const std::weak_ptr<BlockCache> gone = memory;
+    const auto block = BlockCache::take(kMebi, memory);
     memory.reset();
     EXPECT_TRUE(gone.expired()) << "its users don't hold it";
     static_cast<char*>(block.get())[kMebi - 1] = 1;

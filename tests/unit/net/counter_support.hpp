@@ -36,7 +36,7 @@ inline std::shared_ptr<CounterServer> started() {
 
 /// Returns a client of a server's first counter, for another rank each time, with its own
 /// connection.
-inline CounterClient client_of(const ServicePlace& place, CounterLimits limits = {}) {
+inline CounterClient client_of(const ServiceAddress& place, CounterLimits limits = {}) {
     static std::atomic<Rank> last{0};
     return {std::make_shared<CounterConnection>(place, limits), 1, ++last};
 }
@@ -45,13 +45,13 @@ inline CounterClient client_of(const ServicePlace& place, CounterLimits limits =
 struct Host {
     std::shared_ptr<CounterServer> server = started();
     HostedCounter counter{server};
-    [[nodiscard]] const ServicePlace& place() const { return server->place(); }
+    [[nodiscard]] const ServiceAddress& place() const { return server->address(); }
     [[nodiscard]] CounterClient client() const { return client_of(place()); }
 };
 
 /// Returns the loopback address, on which all sockets of this test are.
-inline ServicePlace at_loopback(std::uint16_t port) {
-    ServicePlace place{.token = 1, .answer = 2, .port = port, .count = 1, .addresses = {}};
+inline ServiceAddress at_loopback(std::uint16_t port) {
+    ServiceAddress place{.token = 1, .answer = 2, .port = port, .count = 1, .addresses = {}};
     place.addresses[0] = {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff, 127, 0, 0, 1};
     return place;
 }
@@ -59,10 +59,10 @@ inline ServicePlace at_loopback(std::uint16_t port) {
 /// A connection by hand, to send complete or incomplete messages.
 class RawClient {
   public:
-    explicit RawClient(const ServicePlace& place)
+    explicit RawClient(const ServiceAddress& place)
         : socket_(std::move(*Socket::connect(at_loopback(0).addresses[0],
                                              static_cast<std::uint16_t>(place.port)))) {}
-    static RawClient admitted(const ServicePlace& place) {
+    static RawClient admitted(const ServiceAddress& place) {
         RawClient client(place);
         client.say(to_word(place.token));
         EXPECT_EQ(client.hear(), place.answer);

@@ -8,8 +8,8 @@
 #include <csignal>
 #include <thread>
 
-#include "net/lock_client.hpp"
 #include "counter_support.hpp"
+#include "net/lock_client.hpp"
 
 namespace oratorio::test {
 namespace {
@@ -34,7 +34,7 @@ TEST(LockService, clients_and_threads_of_one_client_exclude_each_other) {
     const auto server = serving();
     std::vector<std::unique_ptr<LockClient>> clients;
     for (int i = 0; i < kClients; ++i)
-        clients.push_back(std::make_unique<LockClient>(server->place()));
+        clients.push_back(std::make_unique<LockClient>(server->address()));
     std::atomic<int> inside{0};
     std::atomic<int> clashes{0};
     std::vector<std::thread> threads;
@@ -56,8 +56,8 @@ TEST(LockService, clients_and_threads_of_one_client_exclude_each_other) {
 
 TEST(LockService, a_lock_is_free_when_its_client_is_gone) {
     const auto server = serving();
-    LockClient other(server->place());
-    auto client = std::make_unique<LockClient>(server->place());
+    LockClient other(server->address());
+    auto client = std::make_unique<LockClient>(server->address());
     ASSERT_TRUE(client->acquire(kFile, kRange, true).ok());
     client.reset();
     EXPECT_TRUE(other.acquire(kFile, kRange, true).ok());
@@ -69,7 +69,7 @@ TEST(LockService, a_lock_is_free_when_its_process_is_killed) {
     ASSERT_EQ(::pipe(told.data()), 0);
     const pid_t child = ::fork();
     if (child == 0) {
-        LockClient client(server->place());
+        LockClient client(server->address());
         const char good = client.acquire(kFile, kRange, true) ? 'y' : 'n';
         [[maybe_unused]] const auto written = ::write(told[1], &good, 1);
         ::pause();
@@ -79,7 +79,7 @@ TEST(LockService, a_lock_is_free_when_its_process_is_killed) {
     EXPECT_EQ(::read(told[0], &good, 1), 1);
     EXPECT_EQ(good, 'y');
     ::kill(child, SIGKILL);
-    LockClient other(server->place());
+    LockClient other(server->address());
     EXPECT_TRUE(other.acquire(kFile, kRange, true).ok());
     ::waitpid(child, nullptr, 0);
     for (const int end : told) ::close(end);
@@ -87,22 +87,22 @@ TEST(LockService, a_lock_is_free_when_its_process_is_killed) {
 
 TEST(LockService, who_waits_and_goes_is_forgotten) {
     const auto server = serving();
-    LockClient holder(server->place());
+    LockClient holder(server->address());
     const auto held = holder.acquire(kFile, kRange, false);
     {
-        RawClient waits = RawClient::admitted(server->place());
+        RawClient waits = RawClient::admitted(server->address());
         waits.say(message(LockOperation::exclude, 1));
     }
     ASSERT_TRUE(holder.release(*held).ok());
-    LockClient other(server->place());
+    LockClient other(server->address());
     EXPECT_TRUE(other.acquire(kFile, kRange, false).ok());
 }
 
 TEST(LockService, who_waits_is_told_when_the_lock_is_his) {
     const auto server = serving();
-    LockClient holder(server->place());
+    LockClient holder(server->address());
     const auto held = holder.acquire(kFile, kRange, true);
-    RawClient waits = RawClient::admitted(server->place());
+    RawClient waits = RawClient::admitted(server->address());
     waits.say(message(LockOperation::share, 5));
     ASSERT_TRUE(holder.release(*held).ok());
     EXPECT_EQ(waits.hear(), 5U);
@@ -113,13 +113,13 @@ TEST(LockService, who_wants_a_second_lock_while_it_waits_gives_up_its_place_firs
     const auto server = serving();
     static LockClient* nested = nullptr;
     static std::atomic<int> turns{0};
-    LockClient client(server->place(), [] {
+    LockClient client(server->address(), [] {
         if (turns++ != 0) return;
         const auto inner = nested->acquire({5, 5}, kRange, true);
         ASSERT_TRUE(inner.ok());
         EXPECT_TRUE(nested->release(*inner).ok());
     });
-    LockClient other(server->place());
+    LockClient other(server->address());
     nested = &client;
     turns = 0;
     const auto held = other.acquire(kFile, kRange, true);
@@ -142,7 +142,7 @@ TEST(LockService, who_wants_a_second_lock_while_it_waits_gives_up_its_place_firs
 
 TEST(LockService, strangers_and_liars_get_and_hold_nothing) {
     const auto server = serving();
-    ServicePlace wrong = server->place();
+    ServiceAddress wrong = server->address();
     wrong.token ^= 1;
     LockClient stranger(wrong, nullptr, {.connect = kSoon});
     const auto refused = stranger.acquire(kFile, kRange, true);
@@ -158,23 +158,23 @@ TEST(LockService, strangers_and_liars_get_and_hold_nothing) {
         {message(LockOperation::exclude, 1), message(LockOperation::exclude, 2)},
         {message(LockOperation::exclude, 1), message(LockOperation::release, 2)}};
     for (const auto& lie : lies) {
-        RawClient liar = RawClient::admitted(server->place());
+        RawClient liar = RawClient::admitted(server->address());
         for (const LockMessage& words : lie) liar.say(words);
         if (lie.size() > 1) {
             EXPECT_EQ(liar.hear(), 1U);
         }
         EXPECT_TRUE(liar.is_closed());
     }
-    LockClient good(server->place());
+    LockClient good(server->address());
     EXPECT_TRUE(good.acquire(kFile, {0, 1000}, true).ok());
 }
 
 TEST(LockService, half_a_request_asks_for_nothing) {
     const auto server = serving();
     const auto whole = message(LockOperation::exclude, 8);
-    RawClient slow = RawClient::admitted(server->place());
+    RawClient slow = RawClient::admitted(server->address());
     slow.say(std::span(whole).first(47));
-    LockClient other(server->place());
+    LockClient other(server->address());
     const auto lock = other.acquire(kFile, kRange, true);
     ASSERT_TRUE(lock.ok());
     ASSERT_TRUE(other.release(*lock).ok());
@@ -186,7 +186,7 @@ TEST(LockService, when_the_server_has_gone_its_clients_are_told) {
     static std::atomic<bool> waits;
     waits = false;
     auto server = serving();
-    const ServicePlace place = server->place();
+    const ServiceAddress place = server->address();
     LockClient holder(place);
     LockClient late(place, nullptr, {.connect = 2000ms});
     LockClient waiter(place, [] { waits = true; });

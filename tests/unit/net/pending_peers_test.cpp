@@ -5,7 +5,7 @@
 namespace oratorio::test {
 namespace {
 
-std::vector<RawClient> strangers(const ServicePlace& place, std::size_t count,
+std::vector<RawClient> strangers(const ServiceAddress& place, std::size_t count,
                                  std::span<const std::byte> words) {
     std::vector<RawClient> all;
     for (std::size_t i = 0; i < count; ++i) {
@@ -58,7 +58,7 @@ TEST(Strangers, of_more_connections_than_there_is_room_for_the_quietest_is_close
 
 TEST(Strangers, a_client_who_was_taken_for_a_stranger_tries_again) {
     const auto listener = Socket::listen();
-    const ServicePlace place = at_loopback(*listener->port());
+    const ServiceAddress place = at_loopback(*listener->port());
     std::thread besieged([&] {
         for (int i = 0; i < 3; ++i) {
             auto accepted = listener->accept();

@@ -57,7 +57,7 @@ TEST(ServedCounter, who_has_not_the_token_moves_nothing_and_harms_nobody) {
     Host host;
     CounterClient good = host.client();
     EXPECT_EQ(*good.fetch_add(5), 0);
-    ServicePlace wrong = host.place();
+    ServiceAddress wrong = host.place();
     wrong.token ^= 1;
     CounterClient stranger = client_of(wrong);
     const auto refused = stranger.fetch_add(100);
@@ -112,7 +112,7 @@ TEST(ServedCounter, who_asks_for_what_there_is_not_is_sent_away) {
 
 TEST(ServedCounter, when_the_server_has_gone_its_clients_are_told_each_time) {
     Host host;
-    const ServicePlace place = host.place();
+    const ServiceAddress place = host.place();
     CounterClient connected = host.client(), late = host.client();
     RawClient silent(place);  // it must not keep the server alive
     EXPECT_TRUE(connected.fetch_add(1).ok());
@@ -140,7 +140,7 @@ TEST(ServedCounter, a_child_of_rank_0_does_not_keep_the_connections_alive) {
         ::pause();
         ::_exit(0);
     }
-    const ServicePlace place = host.place();
+    const ServiceAddress place = host.place();
     host.server->stop();
     const auto gone = client.fetch_add(1);
     EXPECT_TRUE(!gone && gone.error().system_errno != ETIMEDOUT);
@@ -166,7 +166,7 @@ TEST(ServedCounter, where_nobody_answers_the_error_tells_the_address_and_what_to
 
 TEST(ServedCounter, another_server_at_that_address_is_not_taken_for_it) {
     const auto listener = Socket::listen();
-    ServicePlace place = at_loopback(*listener->port());
+    ServiceAddress place = at_loopback(*listener->port());
     std::thread other([&] { let_in(*listener, place.answer + 1); });
     CounterClient client = client_of(place);
     const auto refused = client.fetch_add(1);
@@ -178,7 +178,7 @@ TEST(ServedCounter, another_server_at_that_address_is_not_taken_for_it) {
 
 TEST(ServedCounter, a_reply_that_never_comes_is_an_error_in_the_end) {
     const auto listener = Socket::listen();
-    const ServicePlace place = at_loopback(*listener->port());
+    const ServiceAddress place = at_loopback(*listener->port());
     std::thread mute([&] { let_in(*listener, place.answer); });
     CounterClient client = client_of(place, {.connect = kSoon, .reply = 50ms});
     const auto lost = client.fetch_add(1);
@@ -206,7 +206,7 @@ TEST(ServedCounter, an_address_that_is_silent_does_not_keep_a_client_from_the_ne
         silent = listen_at_loopback(2, 0);
         listener = listen_at_loopback(1, *silent.port());
     }
-    ServicePlace place = at_loopback(*listener.port());
+    ServiceAddress place = at_loopback(*listener.port());
     place.addresses[1] =
         std::exchange(place.addresses[0], {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff, 127, 0, 0, 2});
     place.count = 2;
@@ -219,7 +219,7 @@ TEST(ServedCounter, an_address_that_is_silent_does_not_keep_a_client_from_the_ne
 
 TEST(ServedCounter, an_address_that_cannot_be_reached_is_passed_over) {
     Host host;
-    ServicePlace place = host.place();
+    ServiceAddress place = host.place();
     place.addresses[1] = at_loopback(0).addresses[0];
     // The address is reserved for documentation (RFC 5737), so no host has it.
     place.addresses[0] = {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff, 192, 0, 2, 1};
@@ -231,10 +231,10 @@ TEST(ServedCounter, an_address_that_cannot_be_reached_is_passed_over) {
 
 TEST(ServedCounter, each_address_that_is_told_leads_to_the_server) {
     Host host;
-    const ServicePlace& place = host.place();
+    const ServiceAddress& place = host.place();
     ASSERT_GT(place.count, 0U);
     for (std::uint32_t i = 0; i < place.count; ++i) {
-        ServicePlace one = place;
+        ServiceAddress one = place;
         one.addresses[0] = place.addresses[i];
         one.count = 1;
         CounterClient client = client_of(one);
@@ -322,7 +322,8 @@ TEST(CounterService, counters_of_a_process_share_a_server_and_those_of_another_a
     ASSERT_TRUE(one.ok() && two.ok());
     EXPECT_EQ((*one)->place().server.token, (*two)->place().server.token);
     const auto listening = open_descriptors();
-    auto other_one = there.reach((*one)->place(), 1), other_two = there.reach((*two)->place(), 1);
+    auto other_one = there.reach((*one)->address(), 1),
+         other_two = there.reach((*two)->address(), 1);
     EXPECT_EQ(open_descriptors(), listening);
     EXPECT_EQ(*other_one->fetch_add(3), 0);
     EXPECT_EQ(*other_two->fetch_add(5), 0);
@@ -343,7 +344,7 @@ TEST(CounterService, a_counter_that_is_gone_is_an_error_of_its_own) {
     CounterService here, there;
     auto one = here.host(), two = here.host();
     ASSERT_TRUE(one.ok() && two.ok());
-    auto gone = there.reach((*one)->place(), 1), stays = there.reach((*two)->place(), 1);
+    auto gone = there.reach((*one)->address(), 1), stays = there.reach((*two)->address(), 1);
     one->reset();
     const auto asked = gone->fetch_add(1);
     ASSERT_FALSE(asked.ok());
@@ -355,7 +356,7 @@ TEST(CounterService, after_its_end_a_new_server_is_started_and_reached) {
     CounterService here, there;
     auto before = here.host();
     ASSERT_TRUE(before.ok());
-    auto cut_off = there.reach((*before)->place(), 1);
+    auto cut_off = there.reach((*before)->address(), 1);
     EXPECT_TRUE(cut_off->fetch_add(1).ok());
     here.stop();
     EXPECT_FALSE(cut_off->fetch_add(1).ok());
@@ -370,7 +371,7 @@ TEST(CounterService, the_next_counter_of_the_same_server_connects_again) {
     CounterService here, there;
     auto hosted = here.host();
     ASSERT_TRUE(hosted.ok());
-    const CounterPlace place = (*hosted)->place();
+    const CounterPlace place = (*hosted)->address();
     auto first = there.reach(place, 1);
     {
         const NoDescriptors none;

@@ -145,12 +145,12 @@ TEST(Edges, AreKnownToBothSides) {
         const Nodes nodes = nodes_of(kRanks, 2);
         std::int64_t told = 0;
         for (Rank rank = 0; rank < kRanks; ++rank) {
-            const Plan mine = thin.plan.only(rank, nodes);
+            const Plan mine = thin.plan.for_rank(rank, nodes);
             EXPECT_EQ(aggregators_of_edges(mine, rank), aggregators_of_edges(thin.plan, rank));
             for (const int index : aggregators_of_edges(mine, rank)) {
                 const Rank other = thin.plan.aggregators[static_cast<std::size_t>(index)];
                 EXPECT_NE(other, rank);
-                const auto ranks = ranks_of_edges(thin.plan.only(other, nodes), index);
+                const auto ranks = ranks_of_edges(thin.plan.for_rank(other, nodes), index);
                 EXPECT_EQ(std::ranges::count(ranks, rank), 1) << "seed " << seed;
                 ++told;
             }
@@ -198,7 +198,7 @@ TEST(Edges, AloneTellTheEndWhereThatIsAskedForAndRanksSendMessages) {
         options.sparse = hint;
         const Plan plan = plan_of(summaries, options, 0, Direction::write, 2);
         EXPECT_EQ(plan.told, explain(plan).find("each rank is told by") != std::string::npos);
-        return plan.told;
+        return plan.ends_locally;
     };
     EXPECT_TRUE(told("sparse", false));
     EXPECT_TRUE(told("cb_gather", true));

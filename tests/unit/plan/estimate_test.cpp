@@ -11,8 +11,8 @@
 namespace oratorio::test {
 namespace {
 
-Situation situation_of(const FlatTerms& options, Direction direction) {
-    Situation s;
+PlanInputs situation_of(const FlatTerms& options, Direction direction) {
+    PlanInputs s;
     s.direction = direction;
     s.collective = true;
     s.ranks = s.ranks_with_data = 4;
@@ -37,7 +37,7 @@ TEST(Estimate, NoTwoMethodsCostTheSame) {
             FlatTerms options;
             options.striping_unit = 4 << 20;
             options.group = 1;
-            Situation s = situation_of(options, direction);
+            PlanInputs s = situation_of(options, direction);
             s.nodes = nodes;
             s.ranks = s.ranks_with_data = 16;
             std::map<double, std::string_view> seen;
@@ -65,7 +65,7 @@ Costs only(double Costs::*one) {
 double count(double Costs::*one, const char* method, int nodes, int ranks) {
     FlatTerms options;
     options.costs = only(one);
-    Situation s = situation_of(options, Direction::write);
+    PlanInputs s = situation_of(options, Direction::write);
     s.nodes = nodes;
     s.ranks = s.ranks_with_data = ranks;
     s.cores = 64;
@@ -137,7 +137,7 @@ TEST(Estimate, CallsThatContendCostWhatTheyDoSideBySide) {
 TEST(Estimate, ReadsOfPartsOfAPageThatOthersReadCostMore) {
     FlatTerms options;
     options.costs = only(&Costs::shared_read);
-    Situation s = situation_of(options, Direction::read);
+    PlanInputs s = situation_of(options, Direction::read);
     s.cores = 1;
     const auto nano = [&] { return 1e9 * find_method("list_io")->seconds(s); };
     EXPECT_NEAR(nano(), (64 << 20) / 64, 1) << "each piece";
@@ -163,7 +163,7 @@ TEST(Estimate, ReadsOfPartsOfAPageThatOthersReadCostMore) {
 TEST(Estimate, NodesOfOneMachineShareItsCoresAndItsLocks) {
     FlatTerms options;
     options.costs = only(&Costs::contended_call);
-    Situation s = situation_of(options, Direction::write);
+    PlanInputs s = situation_of(options, Direction::write);
     s.nodes = s.ranks = s.ranks_with_data = 4;
     const auto nano = [&](const char* method) { return 1e9 * find_method(method)->seconds(s); };
     EXPECT_NEAR(nano("list_io"), 0, 1e-6) << "each alone on a machine";
@@ -179,7 +179,7 @@ TEST(Estimate, NodesOfOneMachineShareItsCoresAndItsLocks) {
 TEST(Estimate, IsOfThePartsNotOfTheRow) {
     const FlatTerms options;
     for (const Direction direction : {Direction::read, Direction::write}) {
-        const Situation s = situation_of(options, direction);
+        const PlanInputs s = situation_of(options, direction);
         Method mine{.name = "mine", .summary = "", .exchange = ExchangeKind::peer};
         EXPECT_DOUBLE_EQ(mine.seconds(s), find_method("two_phase")->seconds(s));
         mine.schedule.slots = 2;
@@ -192,7 +192,7 @@ TEST(Estimate, IsOfThePartsNotOfTheRow) {
 TEST(Estimate, SmallerSubBuffersMeanMoreCalls) {
     FlatTerms options;
     options.costs = only(&Costs::write_call);
-    const Situation s = situation_of(options, Direction::write);
+    const PlanInputs s = situation_of(options, Direction::write);
     const double nano = 1e9;  // 64 MiB, and one more call for each of two aggregators
     EXPECT_NEAR(nano * find_method("two_phase")->seconds(s), 2 + 4, 1e-6);
     EXPECT_NEAR(nano * find_method("double_buffer")->seconds(s), 2 + 8, 1e-6);
@@ -204,7 +204,7 @@ TEST(Estimate, SmallerSubBuffersMeanMoreCalls) {
 TEST(Estimate, OnlyWhoHasOthersStoreForHimGoesOnBesideADevice) {
     FlatTerms options;
     options.direct_write = true;
-    const Situation s = situation_of(options, Direction::write);
+    const PlanInputs s = situation_of(options, Direction::write);
     const double one = find_method("two_phase")->seconds(s);
     EXPECT_GE(find_method("double_buffer")->seconds(s), one) << "the store returns when it is done";
     EXPECT_LT(find_method("multithreaded")->seconds(s), 0.9 * one);
@@ -217,7 +217,7 @@ TEST(Estimate, OnlyWhoHasOthersStoreForHimGoesOnBesideADevice) {
 TEST(Estimate, CallsWithTheUsersMemoryCopyNothingButMeetNoCache) {
     FlatTerms options;
     for (const Direction direction : {Direction::read, Direction::write}) {
-        Situation s = situation_of(options, direction);
+        PlanInputs s = situation_of(options, direction);
         const auto bytes = static_cast<double>(s.bytes);
         const auto nano = [&](double Costs::*one, const char* method) {
             options.costs = only(one);
@@ -241,7 +241,7 @@ TEST(Estimate, CallsWithTheUsersMemoryCopyNothingButMeetNoCache) {
 TEST(Estimate, StagedPartsThatInterleaveTakeACallForEachSlice) {
     FlatTerms options;
     options.costs = only(&Costs::write_call);
-    Situation s = situation_of(options, Direction::write);
+    PlanInputs s = situation_of(options, Direction::write);
     s.pieces = 4 * 32;
     s.memory_pieces = s.bytes / 8;
     s.parts = 32;
@@ -273,7 +273,7 @@ TEST(Estimate, HolesAreReadBesideTheWritesOfOthers) {
         FlatTerms options;
         options.costs = only(one);
         options.costs.write_call = 1;
-        Situation s = situation_of(options, Direction::write);
+        PlanInputs s = situation_of(options, Direction::write);
         s.covered = false;
         s.pieces = 100 * s.bytes;  // so that the holes are not left out
         s.sharing.shared_ready = true;
@@ -288,7 +288,7 @@ TEST(Estimate, HolesAreLeftOutWhereThatTakesLess) {
         FlatTerms options;
         options.costs = only(&Costs::write_call);
         options.costs.write_byte = options.costs.read_byte = 1;
-        Situation s = situation_of(options, Direction::write);
+        PlanInputs s = situation_of(options, Direction::write);
         s.covered = false;
         s.bytes = s.hull.length() / 2;
         s.pieces = pieces;
@@ -307,7 +307,7 @@ TEST(Estimate, SlicesAreForWhereACallCostsLessThanTheLinesItSaves) {
         FlatTerms options;
         options.costs = only(&Costs::piece_line);
         options.costs.write_call = call;
-        Situation s = situation_of(options, Direction::write);
+        PlanInputs s = situation_of(options, Direction::write);
         s.parts = 24;
         s.memory_pieces = s.bytes / 8;
         s.memory_lines = s.bytes / 64;
@@ -323,7 +323,7 @@ TEST(Estimate, EachPartOfASliceIsACall) {
     const auto calls = [](std::int64_t parts) {
         FlatTerms options;
         options.costs = only(&Costs::read_call);
-        Situation s = situation_of(options, Direction::read);
+        PlanInputs s = situation_of(options, Direction::read);
         s.parts = parts;
         s.cores = 1;
         s.sharing.shared_ready = true;

@@ -133,8 +133,8 @@ const std::vector<Named>& by_name_or_hint() {
 TEST(Explain, SaysWhatTheGoldenFileHas) {
     std::string told;
     for (const auto* const situations : {&left_to_auto(), &by_name_or_hint()}) {
-        for (const Named& situation : *situations)
-            told += "## " + situation.name + "\n" + explain(situation.plan()) + "\n";
+        for (const Named& inputs : *situations)
+            told += "## " + inputs.name + "\n" + explain(inputs.plan()) + "\n";
     }
     if (std::getenv("ORATORIO_UPDATE") != nullptr) std::ofstream(kGolden) << told;
     std::stringstream golden;

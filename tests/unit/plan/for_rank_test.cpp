@@ -132,11 +132,11 @@ TEST_P(Only, ARankGoesThroughItAsThroughTheWhole) {
                 const Summaries all = draw(seed, kRanks);
                 for (Rank rank = 0; rank < kRanks; ++rank) {
                     Plan whole = plan_of(all, options, rank, direction, nodes);
-                    if (whole.thin) thin_out(whole, kRanks, seed);
-                    const Plan own = whole.only(rank, nodes_of(kRanks, nodes));
+                    if (whole.refine_edges) thin_out(whole, kRanks, seed);
+                    const Plan own = whole.for_rank(rank, nodes_of(kRanks, nodes));
                     ASSERT_NO_FATAL_FAILURE(expect_same(own, whole, rank)) << "rank " << rank;
                     Plan made = plan_for(rank, all, options, direction, nodes);
-                    if (made.thin) thin_out(made, kRanks, seed);
+                    if (made.refine_edges) thin_out(made, kRanks, seed);
                     ASSERT_NO_FATAL_FAILURE(expect_same(made, whole, rank)) << "rank " << rank;
                     ASSERT_NO_FATAL_FAILURE(expect_same(own.moved(8192), whole.moved(8192), rank))
                         << "rank " << rank;

@@ -135,8 +135,8 @@ TEST(LocalAggregators, ARankOfManyGroupsKnowsItsNodeAndTheFirstOnes) {
         EXPECT_EQ(count, 2U * kNodes);
         const Layers whole(nodes, groups);
         for (const Rank rank : {0, 5, 7777, kRanks - 1}) {
-            const Layers own = Layers(nodes, groups, rank).only(rank, nodes);
-            const Layers of_whole = whole.only(rank, nodes);
+            const Layers own = Layers(nodes, groups, rank).for_rank(rank, nodes);
+            const Layers of_whole = whole.for_rank(rank, nodes);
             EXPECT_EQ(own.local_aggregators(), of_whole.local_aggregators()) << rank;
             EXPECT_EQ(own.group_of(rank), whole.group_of(rank)) << rank;
             EXPECT_EQ(own.local_aggregator_of(rank), whole.local_aggregator_of(rank)) << rank;

@@ -22,7 +22,7 @@ Plan plan_of_blocks(Bytes cb_buffer_size = 16 << 20) {
 }
 
 /// Returns the place of block `number` on the device.
-Place place(std::int64_t number, Offset device) {
+DiskExtent place(std::int64_t number, Offset device) {
     return {{number * kBlock, (number + 1) * kBlock}, device};
 }
 
@@ -53,7 +53,7 @@ TEST(Order, ADiskDirectedRoundIsABlockInOneOfTwoBuffers) {
 
 TEST(Order, EachAggregatorGoesByThePlacesOfItsOwnBlocks) {
     const Plan plan = plan_of_blocks();
-    std::vector<Place> places;
+    std::vector<DiskExtent> places;
     // In reverse order, but block 5 comes first.
     for (std::int64_t block = 0; block < 16; ++block)
         places.push_back(place(block, block == 5 ? 0 : (100 - block) * kBlock));
@@ -65,7 +65,7 @@ TEST(Order, EachAggregatorGoesByThePlacesOfItsOwnBlocks) {
 TEST(Order, BlocksWithoutAPlaceComeLastAsInTheFile) {
     const Plan plan = plan_of_blocks();
     // Only the end of block 4 has a place.
-    const Place end_of_4{{5 * kBlock - 100, 5 * kBlock}, 7};
+    const DiskExtent end_of_4{{5 * kBlock - 100, 5 * kBlock}, 7};
     const RoundOrder order = by_place(plan, std::vector{end_of_4, place(12, 4096)});
     EXPECT_EQ(parts_of(order, 0, 8), (std::vector<std::int64_t>{2, 6, 0, 1, 3, 4, 5, 7}));
     EXPECT_EQ(parts_of(order, 1, 8), (std::vector<std::int64_t>{0, 1, 2, 3, 4, 5, 6, 7}));
@@ -75,8 +75,8 @@ TEST(Order, BlocksWithoutAPlaceComeLastAsInTheFile) {
 TEST(Order, AnExtentThatBeginsBeforeABlockTellsThePlaceOfTheBlock) {
     const Plan plan = plan_of_blocks();
     // Blocks 0 to 9 lie together behind blocks 10 to 15.
-    const std::vector<Place> places{{{0, 10 * kBlock}, 50 * kBlock},
-                                    {{10 * kBlock, 16 * kBlock}, 10 * kBlock}};
+    const std::vector<DiskExtent> places{{{0, 10 * kBlock}, 50 * kBlock},
+                                         {{10 * kBlock, 16 * kBlock}, 10 * kBlock}};
     const RoundOrder order = by_place(plan, places);
     EXPECT_EQ(parts_of(order, 0, 8), (std::vector<std::int64_t>{5, 6, 7, 0, 1, 2, 3, 4}));
 }

@@ -15,8 +15,8 @@ constexpr int kAggregators = 4;
 constexpr Bytes kHull = 64 << 20;
 
 /// Returns a situation of ranks with equal shares; each hull is `hull` bytes long.
-Situation situation_of(const FlatTerms& terms, int nodes, double hull = kHull) {
-    Situation s;
+PlanInputs situation_of(const FlatTerms& terms, int nodes, double hull = kHull) {
+    PlanInputs s;
     s.direction = Direction::write;
     s.collective = s.covered = true;
     s.ranks = s.ranks_with_data = kRanks;
@@ -85,7 +85,7 @@ TEST(Traffic, MoreBytesCrossWithMoreNodes) {
 
 TEST(Traffic, WhatTheHullsKeepOnANodeDoesNotCross) {
     const FlatTerms terms;
-    Situation s = situation_of(terms, 2);
+    PlanInputs s = situation_of(terms, 2);
     const Traffic everywhere = traffic_of(*find_method("cb_cyclic"), s);
     s.locality = {.own = 0.25, .node = 0.75};
     const Traffic even = traffic_of(*find_method("two_phase"), s);
@@ -111,7 +111,7 @@ TEST(Traffic, NoMessageIsLargerThanTheHintSays) {
 TEST(Traffic, RanksThatLieOneAfterAnotherMeetFewDomainsAndAllCyclicOnes) {
     FlatTerms terms;
     terms.cyclic_block = 64 << 10;
-    Situation s = situation_of(terms, 8, static_cast<double>(kHull) / kRanks);
+    PlanInputs s = situation_of(terms, 8, static_cast<double>(kHull) / kRanks);
     s.bytes = 1 << 20;  // little enough for one message to each aggregator
     const double even = traffic_of(*find_method("two_phase"), s).far_messages;
     const double cyclic = traffic_of(*find_method("cb_cyclic"), s).far_messages;

@@ -81,13 +81,13 @@ class Announced : public testing::Test {
 TEST_F(Announced, the_kernel_holds_what_was_announced_last_until_nothing_is) {
     const Pages one(0), other(0);
     EXPECT_EQ(registered_buffers(), 0);
-    store_->announce(one.of(0, 4));
+    store_->register_buffers(one.of(0, 4));
     EXPECT_EQ(registered_buffers(), 1);
-    store_->announce(other.of(0, 8));
+    store_->register_buffers(other.of(0, 8));
     EXPECT_EQ(registered_buffers(), 1);
-    store_->announce({});
+    store_->register_buffers({});
     EXPECT_EQ(registered_buffers(), 0);
-    store_->announce(one.of(0, 4));
+    store_->register_buffers(one.of(0, 4));
     EXPECT_TRUE(store_->close());
     EXPECT_EQ(registered_buffers(), 0);
 }
@@ -96,9 +96,9 @@ TEST_F(Announced, requests_from_anywhere_move_their_bytes) {
     const Pages from(1), into(100);
     const std::array<Bytes, 4> firsts{0, 3, 6,
                                       10};  // before, across the begin, inside, across the end
-    store_->announce(from.of(4, 8));
+    store_->register_buffers(from.of(4, 8));
     for (const Bytes first : firsts) move(Direction::write, first, from.of(first, 3));
-    store_->announce(into.of(4, 8));
+    store_->register_buffers(into.of(4, 8));
     for (const Bytes first : firsts) {
         move(Direction::read, first, into.of(first, 3));
         const auto sent = from.of(first, 3);
@@ -111,7 +111,7 @@ TEST_F(Announced, what_the_kernel_refuses_to_hold_changes_nothing) {
     // This memory cannot be registered.
     void* const none = ::mmap(nullptr, kPage, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     ASSERT_NE(none, MAP_FAILED);
-    store_->announce({static_cast<std::byte*>(none), kPage});
+    store_->register_buffers({static_cast<std::byte*>(none), kPage});
     EXPECT_EQ(registered_buffers(), 0);
     const Pages from(1);
     move(Direction::write, 0, from.of(0, 4));
@@ -123,7 +123,7 @@ TEST_F(Announced, what_the_kernel_refuses_to_hold_changes_nothing) {
 TEST_F(Announced, a_failing_request_from_announced_memory_tells_how_far_it_got) {
     const Pages from(1), into(100);
     move(Direction::write, 0, from.of(0, 2));
-    store_->announce(into.of(0, kPages));
+    store_->register_buffers(into.of(0, kPages));
     const Transferred past_end = transfer(*store_, Direction::read, 0, into.of(0, 4));
     EXPECT_EQ(past_end.bytes, 2 * kPage);
     EXPECT_EQ(past_end.error.kind, ErrorKind::none);
@@ -143,9 +143,9 @@ TEST_F(Announced, a_failing_request_from_announced_memory_tells_how_far_it_got) 
 
 TEST_F(Announced, memory_that_took_the_place_of_announced_memory_has_its_own_bytes) {
     auto first = std::make_unique<Pages>(1);
-    store_->announce(first->of(0, kPages));
+    store_->register_buffers(first->of(0, kPages));
     move(Direction::write, 0, first->of(0, kPages));
-    store_->announce({});
+    store_->register_buffers({});
     first.reset();
     const Pages second(50);  // likely at the same address
     move(Direction::write, 0, second.of(0, kPages));

@@ -39,13 +39,13 @@ class Staged : public ::testing::Test {
     }
 
     int file_ = -1;
-    Stage stage_;
+    BounceBuffer stage_;
 };
 
 TEST_F(Staged, WhatIsWrittenIsReadAtAllLengthsAndPlaces) {
     for (const std::size_t bytes :
-         {std::size_t{1}, std::size_t{63}, std::size_t{64}, std::size_t{65}, Stage::kLeast,
-          Stage::kBytes + 63, Stage::kBytes + 64, 3 * Stage::kBytes + 12345}) {
+         {std::size_t{1}, std::size_t{63}, std::size_t{64}, std::size_t{65}, BounceBuffer::kLeast,
+          BounceBuffer::kBytes + 63, BounceBuffer::kBytes + 64, 3 * BounceBuffer::kBytes + 12345}) {
         for (const Offset offset : {0, 1, 20, 2048, 4095, 4096 * 3 + 17}) {
             std::vector<std::byte> data = pattern(bytes);
             const auto all = static_cast<ssize_t>(bytes);
@@ -61,10 +61,10 @@ TEST_F(Staged, WhatIsWrittenIsReadAtAllLengthsAndPlaces) {
 }
 
 TEST_F(Staged, AReadAcrossTheEndIsShortAndTouchesNothingBehind) {
-    const std::size_t there = Stage::kBytes + 100;
+    const std::size_t there = BounceBuffer::kBytes + 100;
     std::vector<std::byte> data = pattern(there);
     ASSERT_EQ(::pwrite(file_, data.data(), there, 0), static_cast<ssize_t>(there));
-    std::vector<std::byte> read(3 * Stage::kBytes, std::byte{0xaa});
+    std::vector<std::byte> read(3 * BounceBuffer::kBytes, std::byte{0xaa});
     EXPECT_EQ(stage_.move(Direction::read, read, 0, file_).result, static_cast<ssize_t>(there));
     EXPECT_EQ(read[there - 1], data[there - 1]);
     EXPECT_EQ(read[there], std::byte{0xaa});
@@ -72,7 +72,7 @@ TEST_F(Staged, AReadAcrossTheEndIsShortAndTouchesNothingBehind) {
 }
 
 TEST_F(Staged, MemoryThatNobodyMayTouchIsAnErrorAndNoSignal) {
-    const std::size_t bytes = 4 * Stage::kBytes;
+    const std::size_t bytes = 4 * BounceBuffer::kBytes;
     ASSERT_EQ(::ftruncate(file_, static_cast<off_t>(bytes)), 0);
     void* const memory = ::mmap(nullptr, bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     ASSERT_NE(memory, MAP_FAILED);
@@ -86,16 +86,16 @@ TEST_F(Staged, MemoryThatNobodyMayTouchIsAnErrorAndNoSignal) {
 }
 
 TEST_F(Staged, AFailureIsToldWithItsErrno) {
-    std::vector<std::byte> data(Stage::kLeast);
+    std::vector<std::byte> data(BounceBuffer::kLeast);
     EXPECT_EQ(stage_.move(Direction::write, data, 0, -1).error_number, EBADF);
     EXPECT_EQ(stage_.move(Direction::read, data, 0, -1).error_number, EBADF);
 }
 
 TEST_F(Staged, AWriteThatFindsNoMoreRoomTellsWhatIsThere) {
-    constexpr std::size_t kRoom = Stage::kBytes + 1000;
-    const auto end = [](int file, std::size_t room, Stage& stage) {
+    constexpr std::size_t kRoom = BounceBuffer::kBytes + 1000;
+    const auto end = [](int file, std::size_t room, BounceBuffer& stage) {
         const rlimit most{room, room};
-        std::vector<std::byte> data = pattern(3 * Stage::kBytes);
+        std::vector<std::byte> data = pattern(3 * BounceBuffer::kBytes);
         if (::signal(SIGXFSZ, SIG_IGN) == SIG_ERR || ::setrlimit(RLIMIT_FSIZE, &most) != 0)
             return 1;
         if (stage.move(Direction::write, data, 0, file).result != static_cast<std::int64_t>(room))
@@ -112,10 +112,10 @@ TEST_F(Staged, AWriteThatFindsNoMoreRoomTellsWhatIsThere) {
 }
 
 TEST_F(Staged, IsForLongPiecesThatGoCloseBehindWhereTheyComeFrom) {
-    std::vector<std::byte> memory(3 * kPage + Stage::kLeast);
+    std::vector<std::byte> memory(3 * kPage + BounceBuffer::kLeast);
     std::byte* const page = memory.data() + (kPage - place_of(memory.data()) % kPage) % kPage;
     const auto better = [&](Direction direction, std::size_t at, std::size_t bytes, Offset offset) {
-        return Stage::is_better(direction, {page + at, bytes}, offset);
+        return BounceBuffer::is_better(direction, {page + at, bytes}, offset);
     };
     const bool slow = is_slow_close_behind();
     EXPECT_EQ(better(Direction::read, 16, Stage::kLeast, 8 * kPage), slow) << "as malloc gives it";

@@ -68,7 +68,7 @@ namespace {
 
 constexpr std::uint64_t kPage = 4096;
 
-std::vector<Place> places_of(const Simulated& what, Extent range, std::size_t most = 1000) {
+std::vector<DiskExtent> places_of(const Simulated& what, Extent range, std::size_t most = 1000) {
     simulated = what;
     return ExtentMap(3).places(range, most);
 }

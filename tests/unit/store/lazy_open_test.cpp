@@ -21,7 +21,7 @@ class LateTest : public testing::Test {
   protected:
     LateTest() {
         options_.asynchronous = true;
-        late_ = open_late([this]() -> Result<std::unique_ptr<Store>> {
+        late_ = open_lazily([this]() -> Result<std::unique_ptr<Store>> {
             ++tries_;
             if (refusal_.kind != ErrorKind::none) return refusal_;
             return std::unique_ptr<Store>(std::make_unique<MemoryStore>(disk_, options_));
@@ -43,7 +43,7 @@ TEST_F(LateTest, what_has_nothing_to_do_opens_nothing) {
     EXPECT_FALSE(late_->is_open());
     EXPECT_TRUE(late_->sync().ok());
     EXPECT_TRUE(late_->lock({0, 10}, false, true).ok());
-    late_->announce({});
+    late_->register_buffers({});
     EXPECT_TRUE(late_->close().ok());
     EXPECT_EQ(tries_, 0);
 }

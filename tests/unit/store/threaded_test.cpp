@@ -232,7 +232,7 @@ TEST(Threaded, a_store_of_its_own_does_requests_on_the_caller_where_there_is_no_
 // A store that cannot be duplicated.
 TEST(Threaded, there_is_none_without_a_store_for_the_thread) {
     IoThread thread;
-    const auto refused = open_late([]() -> Result<std::unique_ptr<Store>> {
+    const auto refused = open_lazily([]() -> Result<std::unique_ptr<Store>> {
         return Error::make(ErrorKind::access, "test", EACCES);
     });
     EXPECT_EQ(make_threaded(*refused, thread, 2), nullptr);
@@ -253,7 +253,7 @@ class WithTheProgram : public testing::TestWithParam<const char*> {
         if (kind == "uring") return open_uring(path, mode, 4);
         if (kind == "threaded") return open_threaded(path, mode, 4);
         if (kind == "uncached") return open_uncached(path, mode);
-        if (kind == "late") return open_late([=] { return open_posix(path, mode); });
+        if (kind == "late") return open_lazily([=] { return open_posix(path, mode); });
         return open_posix(path, mode);
     }
     test::TemporaryFolder folder_;

@@ -45,7 +45,7 @@ void check(const JoinedRuns& found, const std::vector<Extent>& expected) {
 
 TEST(JoinedRuns, RandomRunsAreJoinedAndJudged) {
     Random random(3);
-    const auto memory = std::make_shared<KeptMemory>();
+    const auto memory = std::make_shared<BlockCache>();
     int monotonic = 0;
     int overlapping = 0;
     for (int round = 0; round < 3000; ++round) {
@@ -78,7 +78,7 @@ TEST(JoinedRuns, RandomRunsAreJoinedAndJudged) {
 }
 
 TEST(JoinedRuns, FewRunsOfManyGiveTheirMemoryBack) {
-    const auto memory = std::make_shared<KeptMemory>();
+    const auto memory = std::make_shared<BlockCache>();
     constexpr std::int64_t kCount = 100'000;
     const auto run_of = [](std::int64_t i) { return Extent{8 * i, 8 * i + 8}; };
     const auto joined = JoinedRuns::of(kCount, run_of, List<Offset>(kCount, memory), memory);
